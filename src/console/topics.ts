@@ -1,0 +1,480 @@
+// The heads and rows of the topics of the console. Types only; times are milliseconds since 1970.
+import type { Lift, ObjectName, Stamp } from './basics.ts'
+
+/** What something waits for: the same four parts everywhere. */
+export interface Wait {
+  /** One word, the same for the same cause. */
+  readonly predicate: string
+  readonly since?: Stamp
+  readonly seen?: string
+  readonly lift?: Lift
+}
+
+export interface HoldNote {
+  readonly name: string
+  readonly effect: string
+  readonly author: string
+  readonly reason: string
+  readonly until: Stamp
+}
+
+/** Something that an Approval of this digest lets pass. */
+export interface Approvable {
+  readonly digest: string
+  readonly text: string
+}
+
+// ---------------------------------------------------------------- home
+
+export interface HomeHead {
+  /** One sentence: whether anything needs attention. */
+  readonly sentence: string
+  readonly needsAttention: number
+  readonly waits: number
+  readonly clusters: { readonly total: number; readonly connected: number }
+  readonly machines: { readonly total: number; readonly ready: number }
+}
+
+export interface AttentionRow {
+  readonly id: string
+  readonly object: ObjectName
+  /** `Act`: a user has to act. `Wait`: it continues by itself. */
+  readonly weight: 'Act' | 'Wait'
+  readonly text: string
+  readonly since?: Stamp
+  readonly lift?: Lift
+}
+
+// ---------------------------------------------------------------- pipeline
+
+export type PipelineRow = ReleaseRow | StageRow | PlaceRow
+
+export interface ReleaseRow {
+  readonly id: string
+  readonly row: 'Release'
+  readonly object: ObjectName
+  readonly source: string
+  readonly track: string
+  readonly pipeline: string
+  readonly commit: string
+  /** Phase of Release. */
+  readonly phase: string
+  /** No newer Release of the track. */
+  readonly isNewest: boolean
+  readonly startedAt?: Stamp
+  readonly finishedAt?: Stamp
+  readonly revertOf?: string
+  readonly revertCommit?: string
+  readonly wait?: Wait
+  readonly holds: readonly HoldNote[]
+  readonly approvals: readonly Approvable[]
+}
+
+export interface StageRow {
+  readonly id: string
+  readonly row: 'Stage'
+  /** Id of the row of its Release. */
+  readonly release: string
+  readonly name: string
+  /** From 0. */
+  readonly order: number
+  readonly phase: string
+  readonly startedAt?: Stamp
+  readonly finishedAt?: Stamp
+  /** The soak: from, to. It shrinks between the two. */
+  readonly soakFrom?: Stamp
+  readonly soakUntil?: Stamp
+  readonly healthy: number
+  readonly failed: number
+  readonly offline: number
+  readonly total: number
+  readonly gates: readonly GateNote[]
+  readonly wait?: Wait
+}
+
+export interface GateNote {
+  readonly name: string
+  readonly when: 'Before' | 'During' | 'After'
+  /** Phase of Gate. */
+  readonly phase: string
+  readonly since: Stamp
+  /** The value that was last observed. */
+  readonly seen?: string
+}
+
+/** One cluster in one Release. */
+export interface PlaceRow {
+  readonly id: string
+  readonly row: 'Place'
+  readonly release: string
+  readonly stage: string
+  readonly cluster: string
+  /** Phase of ClusterRelease. */
+  readonly phase: string
+  readonly since: Stamp
+  readonly message?: string
+  readonly oldFailures: number
+  readonly newFailures: number
+  readonly wait?: Wait
+}
+
+// ---------------------------------------------------------------- clusters
+
+export interface ClusterRow {
+  readonly id: string
+  readonly name: string
+  /** The Cluster object on the hub; absent for a context without one. */
+  readonly object?: ObjectName
+  readonly state: 'Loading' | 'Connected' | 'Unreachable' | 'Refused'
+  readonly message?: string
+  readonly isHub: boolean
+  readonly stage?: string
+  /** Phase of Cluster. */
+  readonly phase?: string
+  readonly endpoint?: string
+  /** Version of the API server. */
+  readonly version?: string
+  readonly versions: readonly { readonly part: string; readonly version: string }[]
+  readonly history: readonly {
+    readonly version: string
+    readonly startedAt: Stamp
+    readonly completedAt?: Stamp
+    readonly snapshot?: string
+    readonly message?: string
+  }[]
+  readonly certificates: readonly { readonly name: string; readonly expires: Stamp }[]
+  readonly machines: {
+    readonly total: number
+    readonly ready: number
+    readonly silent: number
+    readonly repairing: number
+  }
+  readonly lastSeen?: Stamp
+  readonly wait?: Wait
+}
+
+// ---------------------------------------------------------------- commits
+
+export interface CommitRow {
+  readonly id: string
+  readonly commit: string
+  readonly source: string
+  readonly firstSeen?: Stamp
+  readonly signer?: string
+  readonly revertOf?: string
+  /** Releases of this commit, one a track. */
+  readonly releases: readonly {
+    readonly object: ObjectName
+    readonly track: string
+    readonly phase: string
+    /** How many clusters are in which phase of ClusterRelease. */
+    readonly clusters: Readonly<Record<string, number>>
+  }[]
+}
+
+// ---------------------------------------------------------------- sets and the ladder of one
+
+export interface SetRow {
+  readonly id: string
+  readonly object: ObjectName
+  /** Phase of Set. */
+  readonly phase: string
+  readonly components: readonly { readonly name: string; readonly version: string }[]
+  readonly total: number
+  readonly updated: number
+  readonly healthy: number
+  readonly failed: number
+  readonly skipped: number
+  readonly isHeld: boolean
+  readonly wait?: Wait
+}
+
+export interface SetHead extends SetRow {
+  /** The rungs as declared: numbers or percentages. */
+  readonly steps: readonly (number | string)[]
+  /** The same as numbers of machines, and whether every machine of a rung has been switched and watched. */
+  readonly ladders: readonly Ladder[]
+  readonly inspections: readonly string[]
+  readonly soakMs: number
+  readonly maxUnavailable: number | string
+  readonly holds: readonly HoldNote[]
+  readonly blocked: readonly {
+    readonly component: string
+    readonly revision: string
+    readonly since: Stamp
+    readonly reason: string
+  }[]
+  readonly revision?: string
+  readonly healthyRevision?: string
+}
+
+/** One component on its way up the steps. */
+export interface Ladder {
+  readonly component: string
+  readonly version: string
+  readonly rungs: readonly {
+    readonly step: number
+    /** Machines on the new version after this rung. */
+    readonly machines: number
+    readonly state: 'Waiting' | 'Open' | 'Soaking' | 'Passed' | 'Failed'
+  }[]
+  /** What is left if nothing else waits, from measured switches, soak included; absent when nothing was measured. */
+  readonly minutesLeft?: number
+}
+
+export type SetPartRow = SliceRow | SetMachineRow
+
+export interface SliceRow {
+  readonly id: string
+  readonly row: 'Slice'
+  readonly component: string
+  /** Absent: the component is removed. */
+  readonly version?: string
+  /** From 0, as in the status. */
+  readonly step: number
+  readonly number: number
+  /** Phase of Slice. */
+  readonly phase: string
+  readonly permit?: string
+  readonly machines: readonly string[]
+  readonly failed: number
+  readonly startedAt?: Stamp
+  readonly soakUntil?: Stamp
+  readonly isRollback: boolean
+  readonly wait?: Wait
+}
+
+/** A machine of the set that failed or was skipped; the others are in `machines/<cluster>`. */
+export interface SetMachineRow {
+  readonly id: string
+  readonly row: 'Failed' | 'Skipped'
+  readonly machine: string
+  readonly component?: string
+  /** The probe's text, or why it was skipped. */
+  readonly text: string
+  readonly since?: Stamp
+}
+
+// ---------------------------------------------------------------- budgets
+
+export interface BudgetsHead {
+  /** Clock of the Defender; absent without a ledger. */
+  readonly asOf?: Stamp
+  readonly leader?: string
+  /** No policy is declared: the built-in one decides. */
+  readonly isBuiltIn: boolean
+  readonly counts: {
+    readonly granted: number
+    readonly denied: number
+    readonly succeeded: number
+    readonly failed: number
+  }
+}
+
+export type BudgetRow = LimitRow | BreakerRow | BlameRow | GrantRow | WaitingPermitRow | WindowRow
+
+/** What is left of one budget or rate in one domain. */
+export interface LimitRow {
+  readonly id: string
+  readonly row: 'Budget' | 'Rate' | 'HealthFloor'
+  readonly policy: string
+  /** `Audit` only reports. */
+  readonly mode: 'Enforce' | 'Audit'
+  readonly per: string
+  /** Value of the domain; empty for the cluster. */
+  readonly domain: string
+  /** Of a budget: concurrent or unavailable. Of a rate: its window, such as 1h. */
+  readonly of: string
+  readonly limit: number
+  readonly used: number
+  readonly left: number
+  /** As declared, such as 5%. */
+  readonly declared: number | string
+  /** Of a rate without room: when the next grant is possible. */
+  readonly nextAt?: Stamp
+}
+
+export interface BreakerRow {
+  readonly id: string
+  readonly row: 'Breaker'
+  readonly policy: string
+  readonly state: 'Closed' | 'Open' | 'HalfOpen'
+  readonly since: Stamp
+  readonly failures: number
+  /** The last results, newest last: s and f. */
+  readonly results: string
+}
+
+export interface BlameRow {
+  readonly id: string
+  readonly row: 'Blame'
+  readonly text: string
+  readonly since: Stamp
+  readonly failing: number
+  readonly members: number
+  readonly failingElsewhere: number
+  readonly elsewhere: number
+}
+
+/** Who holds a slot. */
+export interface GrantRow {
+  readonly id: string
+  readonly row: 'Grant'
+  readonly permit: string
+  readonly target: ObjectName
+  readonly operations: readonly string[]
+  readonly state: 'Held' | 'Orphaned'
+  readonly since: Stamp
+  readonly component?: string
+  readonly zone?: string
+  readonly rack?: string
+  readonly pool?: string
+}
+
+/** A permit that is not granted yet, with the gates that shut it. */
+export interface WaitingPermitRow {
+  readonly id: string
+  readonly row: 'Waiting'
+  readonly object: ObjectName
+  readonly operations: readonly string[]
+  readonly targets: number
+  readonly since?: Stamp
+  readonly reason: string
+  readonly gates: readonly {
+    readonly gate: string
+    readonly verdict: string
+    readonly seen: string
+    readonly limit?: string
+    readonly policy?: string
+  }[]
+  readonly approvals: readonly Approvable[]
+}
+
+export interface WindowRow {
+  readonly id: string
+  readonly row: 'Window'
+  readonly policy: string
+  readonly isOpen: boolean
+  /** When it opens or shuts next; absent when that is unknown. */
+  readonly changesAt?: Stamp
+  readonly text: string
+}
+
+// ---------------------------------------------------------------- repairs
+
+/** One repair; those of one incident share `incident` and follow by rung and attempt. */
+export interface RepairRow {
+  readonly id: string
+  readonly object: ObjectName
+  readonly incident: string
+  readonly node: string
+  readonly machine?: string
+  readonly rule: string
+  readonly rung: number
+  readonly attempt: number
+  /** Phase of Job. */
+  readonly phase: string
+  /** Phase of Outcome, when it is done. */
+  readonly outcome?: string
+  readonly isDryRun: boolean
+  readonly createdAt?: Stamp
+  readonly startedAt?: Stamp
+  readonly finishedAt?: Stamp
+  readonly verifyUntil?: Stamp
+  readonly permit?: string
+  readonly message?: string
+  readonly nextJob?: string
+  /** The same rule repaired this node before, in the last day. */
+  readonly isRelapse: boolean
+  readonly steps: readonly RepairStep[]
+  readonly wait?: Wait
+}
+
+export interface RepairStep {
+  readonly operation: string
+  readonly executor: string
+  readonly startedAt?: Stamp
+  readonly finishedAt?: Stamp
+  readonly outcome?: string
+  readonly output?: string
+}
+
+// ---------------------------------------------------------------- maintenance
+
+export interface MaintenanceRow {
+  readonly id: string
+  readonly object: ObjectName
+  readonly machine: string
+  readonly kind: string
+  /** Phase of Maintenance. */
+  readonly phase: string
+  readonly source: string
+  readonly description?: string
+  readonly notBefore?: Stamp
+  readonly notAfter?: Stamp
+  readonly startAt?: Stamp
+  readonly drainedAt?: Stamp
+  readonly missedAt?: Stamp
+  readonly endedAt?: Stamp
+  readonly permit?: string
+  readonly message?: string
+  readonly wait?: Wait
+}
+
+// ---------------------------------------------------------------- one node
+
+export interface NodeHead {
+  readonly cluster: string
+  readonly name: string
+  /** Absent: KubeNode does not manage the node. */
+  readonly machine?: string
+  readonly node?: string
+  readonly phase: string
+  readonly zone: string
+  readonly rack: string
+  readonly pool: string
+  readonly class: string
+  readonly os?: string
+  readonly arch?: string
+  readonly kernel?: string
+  readonly agent?: string
+  readonly commit?: string
+  readonly certificateExpires?: Stamp
+  readonly holds: readonly HoldNote[]
+  readonly wait?: Wait
+}
+
+export type NodeRow = NodeConditionRow | NodeComponentRow | NodeRepairRow
+
+export interface NodeConditionRow {
+  readonly id: string
+  readonly row: 'Condition'
+  readonly of: 'Machine' | 'Node'
+  readonly type: string
+  readonly status: 'True' | 'False' | 'Unknown'
+  readonly isGood: boolean
+  readonly since?: Stamp
+  readonly reason: string
+  readonly message: string
+}
+
+export interface NodeComponentRow {
+  readonly id: string
+  readonly row: 'Component'
+  readonly name: string
+  readonly version?: string
+  readonly desired?: string
+  /** Phase of Component. */
+  readonly state: string
+  readonly since?: Stamp
+  readonly set?: string
+  readonly message?: string
+  /** The end of what it printed when it failed. */
+  readonly output?: string
+}
+
+export interface NodeRepairRow {
+  readonly id: string
+  readonly row: 'Repair'
+  readonly repair: RepairRow
+}

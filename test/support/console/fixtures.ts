@@ -1,0 +1,703 @@
+// A small fleet as the server of the console sends it: one snapshot of each topic, with something to see in every view.
+import { MACHINE_COLUMNS } from '#console/machine-columns.ts'
+import type {
+  BudgetsTopic,
+  ClustersTopic,
+  CommitsTopic,
+  HomeTopic,
+  MachinesTopic,
+  MaintenanceTopic,
+  NodeTopic,
+  PipelineTopic,
+  RepairsTopic,
+  Session,
+  SetTopic,
+  SetsTopic,
+  Snapshot,
+  WhyAnswer,
+} from '#console/protocol.ts'
+import type { RepairRow, SetRow } from '#console/topics.ts'
+
+export const NOW = Date.parse('2026-01-31T12:00:00Z')
+const minutes = (n: number): number => NOW + n * 60_000
+const revision = '1a2b-42'
+const base = { revision, at: NOW }
+
+const COMMIT = '3f1c9e0a7b5d4c2e8f6a1b3c5d7e9f0a2b4c6d8e'
+const DIGEST = 'e8a1f3a29b2f1f6f3b1c8e9b1b2f0d6ad0bcbe6ff4b9e3c1a9a5d6ce9a1c4b77'
+
+const ALL = [
+  'home',
+  'pipeline',
+  'clusters',
+  'commits',
+  'machines',
+  'sets',
+  'set',
+  'budgets',
+  'repairs',
+  'maintenance',
+  'node',
+] as const
+
+export const session: Session = {
+  version: '0.1.0',
+  person: { name: 'ada@example.org', groups: ['sre'], how: 'Link' },
+  clusters: [
+    { name: 'hub', isHub: true, state: 'Connected', topics: ALL, holds: ['Release', 'FleetSource'], canApprove: true },
+    {
+      name: 'test',
+      isHub: false,
+      state: 'Connected',
+      topics: ALL,
+      holds: ['Machine', 'Node', 'MachineComponentSet'],
+      canApprove: true,
+    },
+    {
+      name: 'prod',
+      isHub: false,
+      state: 'Connected',
+      topics: ['machines', 'sets', 'set', 'node'],
+      holds: [],
+      canApprove: false,
+    },
+    {
+      name: 'edge',
+      isHub: false,
+      state: 'Unreachable',
+      message: 'connection refused since 11:40',
+      topics: [],
+      holds: [],
+      canApprove: false,
+    },
+  ],
+}
+
+const release = { cluster: 'hub', kind: 'Release', namespace: 'fleet', name: 'machines-3f1c9e0a7b5d' }
+
+export const home: HomeTopic = {
+  ...base,
+  topic: 'home',
+  head: {
+    sentence: '1 node needs attention: n-3 in prod (ladder exhausted).',
+    needsAttention: 1,
+    waits: 1,
+    clusters: { total: 4, connected: 3 },
+    machines: { total: 12, ready: 10 },
+  },
+  rows: [
+    {
+      id: 'prod/Node/n-3/LadderExhausted',
+      object: { cluster: 'prod', kind: 'Node', name: 'n-3' },
+      weight: 'Act',
+      text: 'node/n-3: ladder of rule kernel-deadlock exhausted',
+      since: minutes(-40),
+      lift: { text: 'kubenode repair node/n-3 --reason "checked by hand"', isCommand: true },
+    },
+    {
+      id: 'hub/Release/machines-3f1c9e0a7b5d',
+      object: release,
+      weight: 'Wait',
+      text: 'release/machines-3f1c9e0a7b5d waits: test soaks until 12:06',
+      since: minutes(-9),
+    },
+  ],
+}
+
+export const pipeline: PipelineTopic = {
+  ...base,
+  topic: 'pipeline',
+  head: {},
+  rows: [
+    {
+      id: 'hub/fleet/machines-3f1c9e0a7b5d',
+      row: 'Release',
+      object: release,
+      source: 'fleet',
+      track: 'machines',
+      pipeline: 'standard',
+      commit: COMMIT,
+      phase: 'Progressing',
+      isNewest: true,
+      startedAt: minutes(-20),
+      holds: [],
+      approvals: [],
+    },
+    {
+      id: 'hub/fleet/machines-3f1c9e0a7b5d/test',
+      row: 'Stage',
+      release: 'hub/fleet/machines-3f1c9e0a7b5d',
+      name: 'test',
+      order: 0,
+      phase: 'Soaking',
+      startedAt: minutes(-20),
+      soakFrom: minutes(-9),
+      soakUntil: minutes(6),
+      healthy: 1,
+      failed: 0,
+      offline: 0,
+      total: 1,
+      gates: [
+        { name: 'ready', when: 'During', phase: 'Passed', since: minutes(-18), seen: '5 of 5 machines are Ready' },
+      ],
+      wait: {
+        predicate: 'MinSuccessTime',
+        since: minutes(-9),
+        seen: 'all clusters have been healthy for 9m of 15m',
+        lift: { text: 'kubenode release promote machines-3f1c9e0a7b5d --reason WHY', isCommand: true },
+      },
+    },
+    {
+      id: 'hub/fleet/machines-3f1c9e0a7b5d/prod',
+      row: 'Stage',
+      release: 'hub/fleet/machines-3f1c9e0a7b5d',
+      name: 'prod',
+      order: 1,
+      phase: 'Waiting',
+      healthy: 0,
+      failed: 0,
+      offline: 1,
+      total: 2,
+      gates: [
+        { name: 'release-board', when: 'Before', phase: 'Waiting', since: minutes(-9), seen: 'needs 1 more approval' },
+      ],
+      wait: { predicate: 'EarlierStage', since: minutes(-20), seen: 'stage test must succeed first' },
+    },
+    {
+      id: 'hub/fleet/machines-3f1c9e0a7b5d/test/test',
+      row: 'Place',
+      release: 'hub/fleet/machines-3f1c9e0a7b5d',
+      stage: 'test',
+      cluster: 'test',
+      phase: 'Healthy',
+      since: minutes(-9),
+      oldFailures: 0,
+      newFailures: 0,
+    },
+    {
+      id: 'hub/fleet/machines-3f1c9e0a7b5d/prod/prod',
+      row: 'Place',
+      release: 'hub/fleet/machines-3f1c9e0a7b5d',
+      stage: 'prod',
+      cluster: 'prod',
+      phase: 'Waiting',
+      since: minutes(-20),
+      oldFailures: 1,
+      newFailures: 0,
+    },
+    {
+      id: 'hub/fleet/machines-3f1c9e0a7b5d/prod/edge',
+      row: 'Place',
+      release: 'hub/fleet/machines-3f1c9e0a7b5d',
+      stage: 'prod',
+      cluster: 'edge',
+      phase: 'Offline',
+      since: minutes(-20),
+      message: 'connection refused',
+      oldFailures: 0,
+      newFailures: 0,
+    },
+  ],
+}
+
+const noMachines = { total: 0, ready: 0, silent: 0, repairing: 0 }
+
+export const clusters: ClustersTopic = {
+  ...base,
+  topic: 'clusters',
+  head: {},
+  rows: [
+    {
+      id: 'hub',
+      name: 'hub',
+      state: 'Connected',
+      isHub: true,
+      version: '1.36.2',
+      versions: [],
+      history: [],
+      certificates: [],
+      machines: noMachines,
+    },
+    {
+      id: 'test',
+      name: 'test',
+      object: { cluster: 'hub', kind: 'Cluster', namespace: 'fleet', name: 'test' },
+      state: 'Connected',
+      isHub: false,
+      stage: 'test',
+      phase: 'Ready',
+      endpoint: 'https://127.0.0.1:6443',
+      version: '1.36.2',
+      versions: [{ part: 'kube-apiserver', version: '1.36.2' }],
+      history: [
+        { version: '1.35.4', startedAt: minutes(-40_000), completedAt: minutes(-39_990), snapshot: 'before-1.36.2' },
+      ],
+      certificates: [{ name: 'apiserver', expires: minutes(200_000) }],
+      machines: { total: 5, ready: 5, silent: 0, repairing: 0 },
+      lastSeen: minutes(-1),
+    },
+    {
+      id: 'prod',
+      name: 'prod',
+      state: 'Connected',
+      isHub: false,
+      stage: 'prod',
+      versions: [],
+      history: [],
+      certificates: [],
+      machines: { total: 7, ready: 5, silent: 1, repairing: 1 },
+    },
+    {
+      id: 'edge',
+      name: 'edge',
+      state: 'Unreachable',
+      message: 'connection refused since 11:40',
+      isHub: false,
+      stage: 'prod',
+      versions: [],
+      history: [],
+      certificates: [],
+      machines: noMachines,
+    },
+  ],
+}
+
+export const commits: CommitsTopic = {
+  ...base,
+  topic: 'commits',
+  head: {},
+  rows: [
+    {
+      id: COMMIT,
+      commit: COMMIT,
+      source: 'fleet',
+      firstSeen: minutes(-21),
+      signer: 'ada@example.org SHA256:abc',
+      releases: [
+        { object: release, track: 'machines', phase: 'Progressing', clusters: { Healthy: 1, Waiting: 1, Offline: 1 } },
+      ],
+    },
+  ],
+}
+
+const WORDS = [
+  '',
+  'Ready',
+  'NotReady',
+  'Updating',
+  'Repairing',
+  'zone-a',
+  'zone-b',
+  'rack-1',
+  'rack-2',
+  'workers',
+  'x86-64-large',
+  'beacon=1.1.0',
+  'beacon=1.2.0',
+  'Healthy',
+  'Degraded',
+  'Running',
+  'Yes',
+  'No',
+  'Unknown',
+  'Component beacon 1.2.0',
+  'AgentSilent',
+  'NodeUnwell',
+]
+const word = (text: string): number => WORDS.indexOf(text)
+
+/** Seven machines of prod: one is updated, one is repaired, one is silent. */
+const MACHINES = [
+  ['n-1', 'Ready', 'zone-a', 'rack-1', 'beacon=1.2.0', 'Healthy', '', 'No', '', ''],
+  ['n-2', 'Updating', 'zone-a', 'rack-1', 'beacon=1.1.0', 'Healthy', '', 'No', '', ''],
+  [
+    'n-3',
+    'Repairing',
+    'zone-a',
+    'rack-2',
+    'beacon=1.2.0',
+    'Degraded',
+    'Running',
+    'No',
+    'Component beacon 1.2.0',
+    'NodeUnwell',
+  ],
+  ['n-4', 'NotReady', 'zone-b', 'rack-2', 'beacon=1.1.0', 'Healthy', '', 'Yes', '', 'AgentSilent'],
+  ['n-5', 'Ready', 'zone-b', 'rack-2', 'beacon=1.1.0', 'Healthy', '', 'No', '', ''],
+  ['n-6', 'Ready', 'zone-b', 'rack-1', 'beacon=1.1.0', 'Healthy', '', 'No', '', ''],
+  ['n-7', 'Ready', 'zone-b', 'rack-1', 'beacon=1.1.0', 'Healthy', '', 'Unknown', '', ''],
+] as const
+
+const cells = MACHINES.map(([, phase, zone, rack, versions, health, repair, silent, blame, reason]) => [
+  0,
+  ...[phase, zone, rack, 'workers', 'x86-64-large', versions, health, repair, silent, blame, reason].map(word),
+  minutes(-30) / 1_000,
+])
+
+export const machines: MachinesTopic = {
+  ...base,
+  topic: 'machines/prod',
+  words: WORDS,
+  names: MACHINES.map(([name]) => name),
+  columns: Object.fromEntries(
+    MACHINE_COLUMNS.map((column, c) => [column, cells.map((row) => row[c] ?? 0)]),
+  ) as unknown as MachinesTopic['columns'],
+}
+
+const setRow: SetRow = {
+  id: 'base',
+  object: { cluster: 'prod', kind: 'MachineComponentSet', name: 'base' },
+  phase: 'Progressing',
+  components: [{ name: 'beacon', version: '1.2.0' }],
+  total: 7,
+  updated: 2,
+  healthy: 1,
+  failed: 1,
+  skipped: 1,
+  isHeld: false,
+  wait: {
+    predicate: 'PermitRequested',
+    since: minutes(-3),
+    seen: 'rate limit: 20 in 10m used, next grant at 12:03:10',
+  },
+}
+
+export const sets: SetsTopic = { ...base, topic: 'sets/prod', head: {}, rows: [setRow] }
+
+export const set: SetTopic = {
+  ...base,
+  topic: 'set/prod/base',
+  head: {
+    ...setRow,
+    steps: [1, 5, 10, 50, 100],
+    ladders: [
+      {
+        component: 'beacon',
+        version: '1.2.0',
+        rungs: [
+          { step: 0, machines: 1, state: 'Passed' },
+          { step: 1, machines: 5, state: 'Open' },
+          { step: 2, machines: 7, state: 'Waiting' },
+        ],
+        minutesLeft: 31,
+      },
+    ],
+    inspections: ['ready', 'no-oom'],
+    soakMs: 600_000,
+    maxUnavailable: '10%',
+    holds: [],
+    blocked: [
+      {
+        component: 'beacon',
+        revision: 'base-1.1.9',
+        since: minutes(-4_000),
+        reason: 'exited with code 1, 0.4s after the switch',
+      },
+    ],
+    revision: 'base-6f1c',
+    healthyRevision: 'base-5d0a',
+  },
+  rows: [
+    {
+      id: 'beacon/0/0',
+      row: 'Slice',
+      component: 'beacon',
+      version: '1.2.0',
+      step: 0,
+      number: 0,
+      phase: 'Passed',
+      permit: 'base-beacon-s0-0',
+      machines: ['n-1'],
+      failed: 0,
+      startedAt: minutes(-19),
+      isRollback: false,
+    },
+    {
+      id: 'beacon/1/0',
+      row: 'Slice',
+      component: 'beacon',
+      version: '1.2.0',
+      step: 1,
+      number: 0,
+      phase: 'AwaitingPermit',
+      machines: ['n-2', 'n-3', 'n-5', 'n-6'],
+      failed: 1,
+      startedAt: minutes(-3),
+      isRollback: false,
+      wait: {
+        predicate: 'PermitRequested',
+        since: minutes(-3),
+        seen: 'rate limit: 20 in 10m used, next grant at 12:03:10',
+      },
+    },
+    {
+      id: 'Failed/n-3/beacon',
+      row: 'Failed',
+      machine: 'n-3',
+      component: 'beacon',
+      text: 'probe http://127.0.0.1:8080/healthz answered 500',
+      since: minutes(-5),
+    },
+    { id: 'Skipped/n-4', row: 'Skipped', machine: 'n-4', text: 'no heartbeat from its agent since 11:30' },
+  ],
+}
+
+export const budgets: BudgetsTopic = {
+  ...base,
+  topic: 'budgets/prod',
+  head: {
+    asOf: NOW,
+    leader: 'defender-0',
+    isBuiltIn: false,
+    counts: { granted: 40, denied: 2, succeeded: 37, failed: 3 },
+  },
+  rows: [
+    {
+      id: 'production/budget/0/',
+      row: 'Budget',
+      policy: 'production',
+      mode: 'Enforce',
+      per: 'cluster',
+      domain: '',
+      of: 'unavailable',
+      limit: 2,
+      used: 2,
+      left: 0,
+      declared: '30%',
+    },
+    {
+      id: 'production/budget/1/rack-1',
+      row: 'Budget',
+      policy: 'production',
+      mode: 'Enforce',
+      per: 'rack',
+      domain: 'rack-1',
+      of: 'concurrent',
+      limit: 1,
+      used: 0,
+      left: 1,
+      declared: 1,
+    },
+    {
+      id: 'production/rate/10m/',
+      row: 'Rate',
+      policy: 'production',
+      mode: 'Enforce',
+      per: 'cluster',
+      domain: '',
+      of: '10m',
+      limit: 20,
+      used: 20,
+      left: 0,
+      declared: 20,
+      nextAt: minutes(3),
+    },
+    {
+      id: 'production/breaker',
+      row: 'Breaker',
+      policy: 'production',
+      state: 'Closed',
+      since: minutes(-600),
+      failures: 1,
+      results: 'sssfs',
+    },
+    {
+      id: 'blame/Component/beacon/1.2.0',
+      row: 'Blame',
+      text: 'Component beacon 1.2.0',
+      since: minutes(-5),
+      failing: 1,
+      members: 2,
+      failingElsewhere: 0,
+      elsewhere: 5,
+    },
+    {
+      id: 'grant/n-3',
+      row: 'Grant',
+      permit: 'kernel-deadlock-4be0',
+      target: { cluster: 'prod', kind: 'Machine', name: 'n-3' },
+      operations: ['Reboot'],
+      state: 'Held',
+      since: minutes(-4),
+      zone: 'zone-a',
+      rack: 'rack-2',
+      pool: 'workers',
+    },
+    {
+      id: 'waiting/base-beacon-s1-0',
+      row: 'Waiting',
+      object: { cluster: 'prod', kind: 'OperationPermit', name: 'base-beacon-s1-0' },
+      operations: ['SwitchComponent'],
+      targets: 4,
+      since: minutes(-3),
+      reason: 'step 2 of beacon 1.2.0',
+      gates: [{ gate: 'Rate', verdict: 'Waiting', seen: '20 in 10m', limit: '20', policy: 'production' }],
+      approvals: [{ digest: DIGEST, text: 'SwitchComponent of 4 machines' }],
+    },
+    {
+      id: 'production/window/0',
+      row: 'Window',
+      policy: 'production',
+      isOpen: true,
+      changesAt: minutes(300),
+      text: '0 9 * * 1-4 for 8h (Europe/Berlin)',
+    },
+  ],
+}
+
+const repair: RepairRow = {
+  id: 'kernel-deadlock-4be0643f1d98573b-0',
+  object: { cluster: 'prod', kind: 'RemedyOperationJob', name: 'kernel-deadlock-4be0643f1d98573b-0' },
+  incident: '4be0643f1d98573b97cdca98a65347dd',
+  node: 'n-3',
+  machine: 'n-3',
+  rule: 'kernel-deadlock',
+  rung: 0,
+  attempt: 1,
+  phase: 'Running',
+  isDryRun: false,
+  createdAt: minutes(-6),
+  startedAt: minutes(-4),
+  permit: 'kernel-deadlock-4be0',
+  isRelapse: true,
+  steps: [
+    {
+      operation: 'collectEvidence',
+      executor: 'Agent',
+      startedAt: minutes(-4),
+      finishedAt: minutes(-3),
+      outcome: 'Succeeded',
+    },
+    { operation: 'reboot', executor: 'Agent', startedAt: minutes(-3) },
+  ],
+}
+
+export const repairs: RepairsTopic = { ...base, topic: 'repairs/prod', head: {}, rows: [repair] }
+
+export const maintenance: MaintenanceTopic = {
+  ...base,
+  topic: 'maintenance/prod',
+  head: {},
+  rows: [
+    {
+      id: 'reboot-2f8a11c09d3e4b57',
+      object: { cluster: 'prod', kind: 'MaintenanceEvent', name: 'reboot-2f8a11c09d3e4b57' },
+      machine: 'n-5',
+      kind: 'Reboot',
+      phase: 'Announced',
+      source: 'metal',
+      description: 'the host needs new firmware',
+      notBefore: minutes(120),
+      notAfter: minutes(240),
+      startAt: minutes(60),
+    },
+  ],
+}
+
+export const node: NodeTopic = {
+  ...base,
+  topic: 'node/prod/n-3',
+  head: {
+    cluster: 'prod',
+    name: 'n-3',
+    machine: 'n-3',
+    node: 'n-3',
+    phase: 'Repairing',
+    zone: 'zone-a',
+    rack: 'rack-2',
+    pool: 'workers',
+    class: 'x86-64-large',
+    os: 'Debian 12',
+    arch: 'x64',
+    kernel: '6.1.0-41',
+    agent: '0.1.0',
+    commit: COMMIT,
+    certificateExpires: minutes(9_000),
+    holds: [
+      {
+        name: 'incident-4711',
+        effect: 'Pause',
+        author: 'ada@example.org',
+        reason: 'disk is being replaced',
+        until: minutes(90),
+      },
+    ],
+  },
+  rows: [
+    {
+      id: 'Node/KernelDeadlock',
+      row: 'Condition',
+      of: 'Node',
+      type: 'KernelDeadlock',
+      status: 'True',
+      isGood: false,
+      since: minutes(-8),
+      reason: 'TaskBlocked',
+      message: 'task java:4711 blocked for more than 120 seconds',
+    },
+    {
+      id: 'Machine/AgentReachable',
+      row: 'Condition',
+      of: 'Machine',
+      type: 'AgentReachable',
+      status: 'True',
+      isGood: true,
+      since: minutes(-800),
+      reason: 'Reported',
+      message: '',
+    },
+    {
+      id: 'Component/beacon',
+      row: 'Component',
+      name: 'beacon',
+      version: '1.2.0',
+      desired: '1.2.0',
+      state: 'Degraded',
+      since: minutes(-5),
+      set: 'base',
+      message: 'probe http://127.0.0.1:8080/healthz answered 500',
+    },
+    { id: 'Repair/kernel-deadlock-4be0643f1d98573b-0', row: 'Repair', repair },
+  ],
+}
+
+export const why: WhyAnswer = {
+  cluster: 'prod',
+  kind: 'MachineComponentSet',
+  name: 'base',
+  command: 'kubenode why set/base --context prod',
+  tree: {
+    text: 'machinecomponentset/base is Progressing',
+    below: [
+      {
+        text: 'Waiting for 3m0s: PermitRequested',
+        below: [{ text: 'observed: 1 of 4 machines has no permit', below: [] }],
+      },
+      {
+        text: 'waits for operationpermit/base-beacon-s1-0 (Requested)',
+        object: { cluster: 'prod', kind: 'OperationPermit', name: 'base-beacon-s1-0' },
+        below: [
+          {
+            text: 'Gate Approval: Waiting: needs 1 more approval',
+            lift: { text: 'kubenode approve operationpermit/base-beacon-s1-0', isCommand: true },
+            below: [],
+          },
+        ],
+      },
+    ],
+  },
+}
+
+export const snapshots: readonly Snapshot[] = [
+  home,
+  pipeline,
+  clusters,
+  commits,
+  machines,
+  sets,
+  set,
+  budgets,
+  repairs,
+  maintenance,
+  node,
+]
