@@ -18,7 +18,7 @@ import type {
 } from '#console/protocol.ts'
 import type { RepairRow, SetRow } from '#console/topics.ts'
 
-export const NOW = Date.parse('2026-01-31T12:00:00Z')
+const NOW = Date.parse('2026-01-31T12:00:00Z')
 const minutes = (n: number): number => NOW + n * 60_000
 const revision = '1a2b-42'
 const base = { revision, at: NOW }
@@ -202,7 +202,7 @@ export const pipeline: PipelineTopic = {
 
 const noMachines = { total: 0, ready: 0, silent: 0, repairing: 0 }
 
-export const clusters: ClustersTopic = {
+const clusters: ClustersTopic = {
   ...base,
   topic: 'clusters',
   head: {},
@@ -262,7 +262,7 @@ export const clusters: ClustersTopic = {
   ],
 }
 
-export const commits: CommitsTopic = {
+const commits: CommitsTopic = {
   ...base,
   topic: 'commits',
   head: {},
@@ -362,9 +362,9 @@ const setRow: SetRow = {
   },
 }
 
-export const sets: SetsTopic = { ...base, topic: 'sets/prod', head: {}, rows: [setRow] }
+const sets: SetsTopic = { ...base, topic: 'sets/prod', head: {}, rows: [setRow] }
 
-export const set: SetTopic = {
+const set: SetTopic = {
   ...base,
   topic: 'set/prod/base',
   head: {
@@ -442,7 +442,7 @@ export const set: SetTopic = {
   ],
 }
 
-export const budgets: BudgetsTopic = {
+const budgets: BudgetsTopic = {
   ...base,
   topic: 'budgets/prod',
   head: {
@@ -572,9 +572,9 @@ const repair: RepairRow = {
   ],
 }
 
-export const repairs: RepairsTopic = { ...base, topic: 'repairs/prod', head: {}, rows: [repair] }
+const repairs: RepairsTopic = { ...base, topic: 'repairs/prod', head: {}, rows: [repair] }
 
-export const maintenance: MaintenanceTopic = {
+const maintenance: MaintenanceTopic = {
   ...base,
   topic: 'maintenance/prod',
   head: {},
@@ -594,7 +594,7 @@ export const maintenance: MaintenanceTopic = {
   ],
 }
 
-export const node: NodeTopic = {
+const node: NodeTopic = {
   ...base,
   topic: 'node/prod/n-3',
   head: {
