@@ -8,6 +8,8 @@ export type Suite = 'bookworm' | 'trixie'
 
 /** Kept between runs: a mirror need not be asked twice. */
 const CACHE = join(tmpdir(), 'kubenode-debs')
+/** For an apt that fetches packages over a slow network, and for those in front of it. */
+const TURN_S = 240
 const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg'
 
 /** The mirror that this machine's own apt asks. */
@@ -42,6 +44,14 @@ function optionsFor(suite: Suite, from: string, home = join(CACHE, suite)): read
   ].flatMap(([name, value]) => ['-o', `${name}=${value}`])
 }
 
+/** Tests run beside each other, and apt does not wait for the lock of its lists: it fails. What it says is printed, because the test is skipped then. */
+function inTurn(program: string, options: readonly string[], args: readonly string[], cwd: string) {
+  const words = ['--wait', String(TURN_S), join(cwd, 'turn.lock'), program, '-qq', ...options, ...args]
+  const done = spawnSync('flock', words, { cwd, timeout: 2 * TURN_S * 1_000, encoding: 'utf8' })
+  if (done.status !== 0) console.error(`${program} ${args.join(' ')}: ${done.stderr.trim() || 'no answer in time'}`)
+  return done
+}
+
 /** The folder with the unpacked package, or undefined when it cannot be had. */
 export function unpackedDeb(suite: Suite, name: string): string | undefined {
   const folder = join(CACHE, suite, `unpacked-${name}`)
@@ -49,8 +59,7 @@ export function unpackedDeb(suite: Suite, name: string): string | undefined {
   const from = mirror()
   if (from === undefined) return undefined
   const options = optionsFor(suite, from)
-  const apt = (...args: string[]) =>
-    spawnSync('apt-get', ['-qq', ...options, ...args], { cwd: join(CACHE, suite), timeout: 120_000, encoding: 'utf8' })
+  const apt = (...args: string[]) => inTurn('apt-get', options, args, join(CACHE, suite))
   if (readdirSync(join(CACHE, suite, 'lists')).length < 2 && apt('update').status !== 0) return undefined
   if (apt('download', name).status !== 0) return undefined
   const deb = readdirSync(join(CACHE, suite)).find((f) => f.startsWith(`${name}_`) && f.endsWith('.deb'))
@@ -72,8 +81,7 @@ export function debFiles(suite: Suite, name: string): readonly string[] {
   if (from === undefined) return []
   const home = join(CACHE, `${suite}${FULL}`)
   const options = optionsFor(suite, from, home)
-  const apt = (program: string, ...args: string[]) =>
-    spawnSync(program, ['-qq', ...options, ...args], { cwd: home, timeout: 120_000, encoding: 'utf8' })
+  const apt = (program: string, ...args: string[]) => inTurn(program, options, args, home)
   if (readdirSync(join(home, 'lists')).length < 4 && apt('apt-get', 'update').status !== 0) return []
   const listed = apt('apt-cache', 'madison', name).stdout.split('\n')
   const versions = [...new Set(listed.flatMap((line) => line.split('|')[1]?.trim() ?? []))]
