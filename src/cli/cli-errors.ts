@@ -15,7 +15,7 @@ export const cliErrors = errorTable({
     next: 'run kubenode --help, or kubenode COMMAND --help',
   },
   KN1003: {
-    text: 'cannot {what}: {code}',
+    text: 'cannot {what}: {why}',
     next: 'correct this and try again',
   },
   KN1004: {

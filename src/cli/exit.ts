@@ -1,5 +1,6 @@
 // Exit codes, and the one place that turns a thrown error into text for users.
 import { isKubeNodeError, messageOf, numbered } from '#lib/errors.ts'
+import { systemWords } from '#lib/system-trouble.ts'
 import { printable } from '#lib/printable.ts'
 import { cliErrors } from './cli-errors.ts'
 import type { Io } from './io.ts'
@@ -31,7 +32,7 @@ export function reportError(io: Io, error: unknown): number {
   if (isSystemError(error)) {
     const { syscall, path, code } = error
     const what = path === undefined ? syscall : `${syscall} ${path}`
-    io.err(`${printable(numbered(cliErrors.KN1003({ what, code })))}\n`)
+    io.err(`${printable(numbered(cliErrors.KN1003({ what, why: systemWords(code) ?? code })))}\n`)
     return EXIT_ERROR
   }
   const stack = error instanceof Error ? (error.stack ?? error.message) : messageOf(error)

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
+import { systemTrouble } from '#lib/system-trouble.ts'
 import type { ConnectionConfig } from './http/connection.ts'
 import { kubeErrors } from './kube-errors.ts'
 
@@ -45,14 +46,8 @@ function problemOf(file: string): string | undefined {
     const text = readFileSync(file, 'utf8')
     return text.trim() === '' ? 'it is empty' : text.length > MAX_FILE_CHARS ? 'it is too large' : undefined
   } catch (e) {
-    const code = e instanceof Error && 'code' in e ? String(e.code) : String(e)
-    return SAID[code] ?? code
+    return systemTrouble(e)
   }
-}
-
-const SAID: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  EACCES: 'this user may not read it',
 }
 
 function textOf(file: string): string | undefined {

@@ -127,7 +127,7 @@ describe('a file on disk', () => {
     const large = join(dir, 'large.yaml')
     await writeFile(large, '#'.repeat(300_000))
     expect(refusal(() => readProvidersFile(join(dir, 'none')))).toMatch(
-      /^KN11030: .*ENOENT.*; name a YAML or JSON file/,
+      /^KN11030: .*: there is no such file; name a YAML or JSON file/,
     )
     expect(refusal(() => readProvidersFile(dir))).toMatch(/^KN11030: .*it is not a file/)
     expect(refusal(() => readProvidersFile(large))).toMatch(/^KN11030: .*300000 bytes \(limit 262144\)/)

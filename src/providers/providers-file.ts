@@ -6,7 +6,8 @@ import { createFieldReader } from '#api/field-problems.ts'
 import type { Problem } from '#api/problem.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import { parseDocuments, type ParsedDocument } from '#lib/documents.ts'
-import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { systemTrouble } from '#lib/system-trouble.ts'
 import type { OrphanPolicy, ProviderDefinition, ProviderTools } from './definition.ts'
 import type { Provider } from './port.ts'
 import { providersErrors } from './providers-errors.ts'
@@ -106,7 +107,7 @@ function textOf(file: string): string {
     if (stat.isFile() && stat.size <= MAX_FILE_BYTES) return readFileSync(file, 'utf8')
     why = stat.isFile() ? `it has ${stat.size} bytes (limit ${MAX_FILE_BYTES})` : 'it is not a file'
   } catch (cause) {
-    why = messageOf(cause)
+    why = systemTrouble(cause)
   }
   throw new KubeNodeError(providersErrors.KN11030({ file, why }))
 }

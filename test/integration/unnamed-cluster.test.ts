@@ -104,7 +104,7 @@ test('a local fleet that does not run is not taken', async () => {
   fleet({ isRunning: false })
   expect(await kubenode('get machines')).toMatchObject({
     code: 2,
-    err: expect.stringMatching(/^KN1312: which cluster/) as string,
+    err: expect.stringMatching(/^KN1312: cannot choose a cluster: no kubeconfig is named, /) as string,
   })
   home()
   expect((await kubenode(FREEZE)).err).toContain('of ~/.kube/config')
@@ -117,7 +117,9 @@ test('between ~/.kube/config and a local fleet that runs nothing is guessed, nei
     const { code, err } = await kubenode(line)
     expect([code, err]).toEqual([
       2,
-      expect.stringMatching(/^KN1350: which cluster\? ~\/\.kube\/config and the local fleet in .*could both be meant/),
+      expect.stringMatching(
+        /^KN1350: cannot choose a cluster: ~\/\.kube\/config and the local fleet in .* are both there/,
+      ),
     ])
     expect(err).toContain(`--kubeconfig ${join(dir, 'checkout/.kubenode/admin.kubeconfig')}`)
   }

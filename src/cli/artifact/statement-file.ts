@@ -1,8 +1,9 @@
 // Reads and writes statements (signed MachineComponents) and other small JSON files of the artifact commands.
 import { readFileSync } from 'node:fs'
-import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { KubeNodeError } from '#lib/errors.ts'
 import { parseDocuments } from '#lib/documents.ts'
 import { isObject } from '#lib/json.ts'
+import { systemTrouble } from '#lib/system-trouble.ts'
 import { writeWholeFile } from '#lib/whole-file.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import type { MachineComponentInput } from '#api/kinds/machine-component.ts'
@@ -16,7 +17,7 @@ export function readText(path: string, what: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (cause) {
-    throw new KubeNodeError(artifactErrors.KN1104({ what, path, why: messageOf(cause) }), { cause })
+    throw new KubeNodeError(artifactErrors.KN1104({ what, path, why: systemTrouble(cause) }), { cause })
   }
 }
 

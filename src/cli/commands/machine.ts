@@ -5,7 +5,8 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { coreKind } from '#kube/core-kinds.ts'
 import { systemClock } from '#lib/clock.ts'
-import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { systemTrouble } from '#lib/system-trouble.ts'
 import { shownLine } from '#lib/printable.ts'
 import { Exit, EXIT_ERROR } from '../exit.ts'
 import type { Io } from '../io.ts'
@@ -162,6 +163,6 @@ function scriptDigest(file: string): string {
   try {
     return createHash('sha256').update(readFileSync(file)).digest('hex')
   } catch (cause) {
-    throw new KubeNodeError(machinesErrors.KN1368({ file, why: messageOf(cause) }), { cause })
+    throw new KubeNodeError(machinesErrors.KN1368({ file, why: systemTrouble(cause) }), { cause })
   }
 }

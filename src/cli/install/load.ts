@@ -6,6 +6,7 @@ import { parse, stringify } from 'yaml'
 import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { Problem } from '#api/problem.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { systemTrouble } from '#lib/system-trouble.ts'
 import { isObject } from '#lib/json.ts'
 import { modulePath, releaseRoot } from '#lib/release-root.ts'
 import { coreKind } from '#kube/core-kinds.ts'
@@ -78,9 +79,7 @@ export function valuesFile(file: string, cwd: string): Values {
     return parsedValues(readFileSync(resolve(cwd, file), 'utf8'), flag)
   } catch (cause) {
     if (cause instanceof KubeNodeError) throw cause
-    const isAbsent = (cause as NodeJS.ErrnoException).code === 'ENOENT'
-    const why = isAbsent ? 'there is no such file' : messageOf(cause)
-    throw new KubeNodeError(installErrors.KN1421({ flag, why, command: 'install' }), { cause })
+    throw new KubeNodeError(installErrors.KN1421({ flag, why: systemTrouble(cause), command: 'install' }), { cause })
   }
 }
 

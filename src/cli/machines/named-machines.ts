@@ -2,7 +2,7 @@
 import { listAll } from '#kube/list-all.ts'
 import { readFileSync } from 'node:fs'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
-import { messageOf } from '#lib/errors.ts'
+import { systemTrouble } from '#lib/system-trouble.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { absent, lookUp, namesOf } from '../inspect/find-object.ts'
 
@@ -48,6 +48,6 @@ function namesIn(file: string, wrong: (why: string, cause?: unknown) => Error): 
       .map((line) => line.trim())
       .filter((line) => line !== '' && !line.startsWith('#'))
   } catch (cause) {
-    throw wrong(messageOf(cause), cause)
+    throw wrong(`${file}: ${systemTrouble(cause)}`, cause)
   }
 }

@@ -1,7 +1,8 @@
 // Reads inventories from files of a person, or of a job of CI: they are checked, and never changed.
 import { readFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { systemTrouble } from '#lib/system-trouble.ts'
 import { MAX_JSON_DEPTH, isDeeperThan } from '#lib/json.ts'
 import { type Inventory, readInventory } from '#forecast/inventory.ts'
 import { planErrors } from './plan-errors.ts'
@@ -29,7 +30,7 @@ async function readOne(path: string, file: string): Promise<Inventory> {
     if (size > MAX_BYTES) throw new Error(`it has ${size} bytes (limit ${MAX_BYTES})`)
     value = JSON.parse(await readFile(path, 'utf8'))
   } catch (error) {
-    throw wrong(messageOf(error))
+    throw wrong(systemTrouble(error))
   }
   if (isDeeperThan(value, MAX_JSON_DEPTH)) throw wrong(`it is nested deeper than ${MAX_JSON_DEPTH} levels`)
   const read = readInventory(value)

@@ -4,7 +4,8 @@ import { resolve } from 'node:path'
 import type { Machine } from '#api/kinds/machine.ts'
 import { parseDocuments } from '#lib/documents.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
-import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { systemTrouble } from '#lib/system-trouble.ts'
 import { isObject } from '#lib/json.ts'
 import { matchesSelector, selectorOf } from '#kube/selector.ts'
 import type { Node } from '#nodes/objects.ts'
@@ -50,7 +51,7 @@ function textOf(file: string, cwd: string): string {
   try {
     return readFileSync(resolve(cwd, file), 'utf8')
   } catch (cause) {
-    throw new KubeNodeError(rulesErrors.KN1346({ file, why: messageOf(cause) }), {
+    throw new KubeNodeError(rulesErrors.KN1346({ file, why: systemTrouble(cause) }), {
       cause,
     })
   }

@@ -1,7 +1,8 @@
 // Turns a kubeconfig file, or the account of our pod, into a client. A file that contains only data needs no library; anything more goes through client-node.
 import { existsSync, readFileSync } from 'node:fs'
 import { delimiter, resolve } from 'node:path'
-import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { systemTrouble } from '#lib/system-trouble.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { type Environment, isInPod, podAccount } from '#kube/in-cluster.ts'
@@ -73,24 +74,13 @@ async function listedConnection(files: readonly string[], context: string | unde
 
 const namedBy = (origin: string | undefined): string => (origin === undefined ? '' : ` (named by ${origin})`)
 
-/** What the operating system says of a file, in words. */
-const SAID: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  ENOTDIR: 'there is no such file',
-  EACCES: 'this user may not read it',
-  EISDIR: 'it is a folder',
-}
-
-const whyUnread = (e: unknown): string =>
-  (e instanceof Error && 'code' in e ? SAID[String(e.code)] : undefined) ?? messageOf(e)
-
 /** `origin`: the option or variable that names the file. */
 export async function connectionOf(file: string, context?: string, origin?: string): Promise<Connection> {
   let text: string
   try {
     text = readFileSync(file, 'utf8')
   } catch (cause) {
-    const words = { file: resolve(file), origin: namedBy(origin), why: whyUnread(cause) }
+    const words = { file: resolve(file), origin: namedBy(origin), why: systemTrouble(cause) }
     throw new KubeNodeError(runErrors.KN1301(words), { cause })
   }
   if (safeKubeconfigProblems(text).length > 0) {

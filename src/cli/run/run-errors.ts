@@ -39,11 +39,11 @@ export const runErrors = errorTable({
     next: '0 takes a free one',
   },
   KN1312: {
-    text: 'which cluster? no kubeconfig is named, there is none in {home}, and no local fleet runs around this folder',
+    text: 'cannot choose a cluster: no kubeconfig is named, {home} names no cluster, and no local fleet runs around this folder',
     next: 'name one with --kubeconfig FILE or KUBECONFIG; npm start makes a fleet on this machine',
   },
   KN1350: {
-    text: 'which cluster? {first} and {second} could both be meant',
+    text: 'cannot choose a cluster: {first} and {second} are both there',
     next: 'name one: {option} or {other}',
   },
   KN1316: {

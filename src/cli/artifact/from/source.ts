@@ -2,7 +2,8 @@
 import { createHash } from 'node:crypto'
 import { closeSync, createReadStream, mkdirSync, openSync, statSync, writeSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { systemTrouble } from '#lib/system-trouble.ts'
 import { artifactErrors } from '../artifact-errors.ts'
 import { readEntries, type ArchiveEntry } from './archive-entries.ts'
 import { FileTree, type TreeFile } from './file-tree.ts'
@@ -51,7 +52,7 @@ export function wholeFile(path: string): FilePart {
     if (!stat.isFile()) throw new Error('it is not a regular file')
     length = stat.size
   } catch (cause) {
-    throw new KubeNodeError(artifactErrors.KN1104({ what: 'download', path, why: messageOf(cause) }), { cause })
+    throw new KubeNodeError(artifactErrors.KN1104({ what: 'download', path, why: systemTrouble(cause) }), { cause })
   }
   if (length > MAX_SOURCE_BYTES)
     throw sourceRefused(path, `it has ${length} bytes, at most ${MAX_SOURCE_BYTES} are read`)

@@ -1,0 +1,32 @@
+// What the operating system answered about a file, in words: for messages that name the file themselves.
+import { messageOf } from './errors.ts'
+
+const WORDS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    ENOENT: 'there is no such file',
+    ENOTDIR: 'part of its path is a file, not a folder',
+    EACCES: 'this user may not read it',
+    EPERM: 'it is protected: not even this user may change it',
+    EISDIR: 'it is a folder',
+    EEXIST: 'it exists already',
+    ENOTEMPTY: 'the folder is not empty',
+    ELOOP: 'its links lead in a circle',
+    ENAMETOOLONG: 'its name is too long',
+    EROFS: 'the file system is read-only',
+    ENOSPC: 'the disk is full',
+    EDQUOT: 'the quota of the disk is used up',
+    EIO: 'the disk is broken',
+    EMFILE: 'this process has too many open files',
+    EADDRINUSE: 'another program has this address',
+    EADDRNOTAVAIL: 'this machine does not have this address',
+  }),
+)
+
+/** Undefined for codes that have no better words. */
+export const systemWords = (code: string): string | undefined => WORDS.get(code)
+
+/** Anything but an error of the system keeps its own text. */
+export function systemTrouble(e: unknown): string {
+  const code = e instanceof Error && 'code' in e ? e.code : undefined
+  return (typeof code === 'string' ? WORDS.get(code) : undefined) ?? messageOf(e)
+}
