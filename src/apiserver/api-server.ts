@@ -31,6 +31,7 @@ import { nodeRules } from './bootstrap/roles.ts'
 import { builtinKinds } from './builtin/all-kinds.ts'
 import { DefinitionController } from './crd/controller.ts'
 import { definitionServed } from './crd/definition-served.ts'
+import { OWN_VERSION } from './discovery/documents.ts'
 import { DEFAULT_LIMITS, type Limits } from './flow/limits.ts'
 import { WebhookConverter } from './crd/webhook-converter.ts'
 import { noBootstrappers, type JudgeSubject } from './auth/judge-subject.ts'
@@ -56,6 +57,8 @@ export interface ApiServerOptions {
   readonly host?: string
   /** Any free one when absent or 0. */
   readonly port?: number
+  /** Of Kubernetes, as it reports it; our own when absent. */
+  readonly version?: string
   /** More names and addresses for a serving certificate that is generated here. */
   readonly hosts?: readonly string[]
   /** The loops of a controller manager: all of them, none, or those named. */
@@ -141,6 +144,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     signer,
     credentials,
     judgeSubject: options.judgeSubject ?? noBootstrappers,
+    version: options.version ?? OWN_VERSION,
     ...(options.podLog !== undefined && { podLog: options.podLog }),
   }
   const { acceptsUser = acceptsEverybody } = options

@@ -33,6 +33,10 @@ export interface RunOptions {
   /** Shared by the servers of one process. */
   readonly policies?: ApiServerOptions['policies']
   readonly log?: Logger
+  /** Of Kubernetes, as it reports it; our own when absent. */
+  readonly version?: string
+  /** False: what Node compiles is kept elsewhere, since the folder may be removed while the process runs. */
+  readonly keepsCompiled?: boolean
   /** The running program: a user who can modify it may also change folders above the data folder. */
   readonly program?: string | undefined
   /** This many files and folders were readable by other users, and are no longer. */
@@ -61,6 +65,8 @@ export async function runApiServer({
   rules = {},
   policies,
   log,
+  version,
+  keepsCompiled = true,
   program,
   onClosed = () => undefined,
   onReading = () => undefined,
@@ -76,7 +82,7 @@ export async function runApiServer({
   requireTrustedWay(data, way)
   if (open > 0) onClosed(open)
   // some two hundred small files: compiled once, they then load in a third of the time
-  enableCompileCache(join(data, 'cache'))
+  if (keepsCompiled) enableCompileCache(join(data, 'cache'))
   const [{ createApiServer }, { credentialsIn }, { sqliteStorage }] = await Promise.all([
     import('./api-server.ts'),
     import('./auth/credentials.ts'),
@@ -97,6 +103,7 @@ export async function runApiServer({
     ...rules,
     ...(policies === undefined ? {} : { policies }),
     ...(log === undefined ? {} : { log }),
+    ...(version === undefined ? {} : { version }),
     ...(recordsRights && { onAllowed: usedRightsIn(join(data, USED_RIGHTS_FILE)) }),
   })
   const kubeconfig = join(data, 'admin.kubeconfig')

@@ -46,6 +46,22 @@ export const cliErrors = errorTable({
     text: 'cannot make the archive of agents with {node}: {why}',
     next: 'give --node a Node.js program for Linux, one for each kind of processor',
   },
+  KN1090: {
+    text: 'cannot run a control plane named {id}: not a namespace and a name with a dot between them',
+    next: 'ask for it as namespace.name of its Cluster',
+  },
+  KN1091: {
+    text: 'cannot read {file}: no record of the control plane in its folder',
+    next: 'restore the file from a backup, or move its folder away and let the Cluster be made again',
+  },
+  KN1092: {
+    text: 'cannot name a snapshot {name}',
+    next: 'use lowercase letters, digits, dots and dashes',
+  },
+  KN1093: {
+    text: 'cannot ask the host of control planes at {socket}: {why}',
+    next: 'check that kubenode apiserver runs there with --control-planes and --control-socket',
+  },
   KN1214: {
     text: 'cannot create {text} nodes per cluster',
     next: 'give a number from 1 to {maxLocalNodes}',

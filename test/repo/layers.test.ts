@@ -8,7 +8,7 @@ import type { SourceFile } from './source-files.ts'
 const BASE = ['policy', 'kube', 'api', 'schema', 'lib']
 /** What several parts share about nodes, one subject a room. */
 const SHARED = ['holds', 'windows', 'nodes', 'identity', 'permits', 'placement', 'secrets', 'declared', 'faults']
-const BELOW_PARTS = ['providers', ...SHARED, 'runtime', ...BASE]
+const BELOW_PARTS = ['controlplanes', 'providers', ...SHARED, 'runtime', ...BASE]
 
 /** For each room, the rooms it may import from besides itself. `controllers/*` are siblings of each other. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
@@ -30,6 +30,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   faults: ['declared', 'nodes', 'runtime', ...BASE],
   delivery: ['declared', 'placement', 'runtime', ...BASE],
   providers: ['runtime', ...BASE],
+  controlplanes: ['identity', 'runtime', ...BASE],
   apiserver: ['schema', 'lib'],
   sync: ['delivery', ...BELOW_PARTS],
   controllers: BELOW_PARTS,

@@ -135,18 +135,25 @@ export const coreVersions = (host: string): unknown => ({
   serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress: host }],
 })
 
-export const versionDocument = {
-  major: '1',
-  minor: '36',
-  emulationMajor: '1',
-  emulationMinor: '36',
-  minCompatibilityMajor: '1',
-  minCompatibilityMinor: '35',
-  gitVersion: 'v1.36.0+kubenode',
-  gitCommit: '',
-  gitTreeState: 'clean',
-  buildDate: '1970-01-01T00:00:00Z',
-  goVersion: 'none',
-  compiler: 'none',
-  platform: `${process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}`,
-} as const
+/** What this server is: the API of this version, with the parts that KubeNode and its tests use. */
+export const OWN_VERSION = '1.36.0'
+
+/** `version` may be an older one: what depends on the version of a server is then judged as at a server of that version, and the API is the same. */
+export function versionDocument(version: string) {
+  const [major = '1', minor = '0'] = version.split('.')
+  return {
+    major,
+    minor,
+    emulationMajor: major,
+    emulationMinor: minor,
+    minCompatibilityMajor: major,
+    minCompatibilityMinor: String(Number(minor) - 1),
+    gitVersion: `v${version}+kubenode`,
+    gitCommit: '',
+    gitTreeState: 'clean',
+    buildDate: '1970-01-01T00:00:00Z',
+    goVersion: 'none',
+    compiler: 'none',
+    platform: `${process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}`,
+  }
+}

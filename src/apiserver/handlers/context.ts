@@ -27,6 +27,8 @@ export interface ServerParts {
   readonly signer: TokenSigner
   readonly credentials: Credentials
   readonly judgeSubject: JudgeSubject
+  /** Of Kubernetes, as it reports it. */
+  readonly version: string
   readonly podLog?: ReadPodLog
 }
 

@@ -57,7 +57,7 @@ export async function otherPath(o: OtherRequest): Promise<Answer> {
     case 'version':
       if (segments.length > 1) throw nothingServed()
       // always indented
-      return pretty(json(versionDocument))
+      return pretty(json(versionDocument(parts.version)))
     case 'healthz':
     case 'livez':
     case 'readyz':

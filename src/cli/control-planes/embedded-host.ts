@@ -1,0 +1,278 @@
+// Runs many embedded API servers in this process, one for each Cluster. What it knows of them is what is on disk, so a host that was killed comes back by
+// reading its folder.
+import { join } from 'node:path'
+import { issueCertificate } from '#lib/x509/certificates.ts'
+import { type CompiledPolicies, compiledPolicies } from '#apiserver/admission/compiled-policies.ts'
+import { credentialsIn, kubeconfigText } from '#apiserver/auth/credentials.ts'
+import { runApiServer, type RunOptions } from '#apiserver/run-api-server.ts'
+import type {
+  ControlPlane,
+  ControlPlaneHost,
+  ControlPlaneRequest,
+  HostCapabilities,
+  PutResult,
+  RestoreResult,
+  Snapshot,
+} from '#controlplanes/port.ts'
+import type { Clock } from '#lib/clock.ts'
+import { messageOf } from '#lib/errors.ts'
+import { PlaneFolders, type PlaneRecord } from './plane-folders.ts'
+import { mendData, restoreInto, takeSnapshot } from './plane-snapshots.ts'
+
+/** The API is that of the newest; older ones are reported, so that what depends on a server's version is judged as at a server of that version. */
+const MINORS = ['1.34', '1.35', '1.36'] as const
+/** Each takes some 20 MB and a port; what one process can hold is a matter of its heap. */
+const MOST = 200
+const HOST = '127.0.0.1'
+const DAY_MS = 86_400_000
+
+export interface EmbeddedHostOptions {
+  /** Folder of all of them. */
+  readonly root: string
+  readonly clock: Clock
+  readonly most?: number
+  /** What KubeNode tells each server about its clients. */
+  readonly rules?: RunOptions['rules']
+  readonly program?: string | undefined
+  readonly log?: RunOptions['log']
+  readonly recordsRights?: boolean
+}
+
+interface Serving {
+  readonly version: string
+  readonly url: string
+  readonly stop: () => Promise<void>
+}
+
+export class EmbeddedHost implements ControlPlaneHost {
+  readonly name = 'embedded'
+  readonly capabilities: HostCapabilities
+  readonly #options: EmbeddedHostOptions
+  readonly #folders: PlaneFolders
+  readonly #policies: CompiledPolicies = compiledPolicies()
+  readonly #serving = new Map<string, Serving>()
+  /** What was seen when one could not be started. */
+  readonly #failures = new Map<string, string>()
+  /** One thing at a time for each id. */
+  readonly #last = new Map<string, Promise<unknown>>()
+  #isClosed = false
+
+  constructor(options: EmbeddedHostOptions) {
+    this.#options = options
+    this.#folders = new PlaneFolders(options.root)
+    this.capabilities = { isHighlyAvailable: false, minors: MINORS, most: options.most ?? MOST }
+  }
+
+  /** Starts every control plane that is on disk and not stopped. One that cannot be started is Failed, and no other waits for it. */
+  async open(): Promise<void> {
+    this.#folders.tidy(this.#options.clock.now())
+    await Promise.all(
+      this.#folders
+        .all()
+        .filter((record) => !record.isStopped)
+        .map((record) => this.#inTurn(record.id, () => this.#serve(record))),
+    )
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await Promise.all([...this.#serving.keys()].map((id) => this.#inTurn(id, () => this.#halt(id))))
+  }
+
+  put(request: ControlPlaneRequest): Promise<PutResult> {
+    return this.#inTurn(request.id, async () => {
+      const known = this.#folders.read(request.id)
+      const refused = this.#refusal(request, known)
+      if (refused !== undefined) return refused
+      const port = request.port ?? known?.port
+      const wanted: PlaneRecord = {
+        id: request.id,
+        owner: request.owner,
+        version: request.version,
+        isStopped: false,
+        ...(port !== undefined && { port }),
+        ...(known?.restored !== undefined && { restored: known.restored }),
+      }
+      const serving = this.#serving.get(request.id)
+      const hasChanged = serving?.version !== wanted.version || known?.port !== port || known?.isStopped !== false
+      this.#folders.write(wanted)
+      if (serving !== undefined && hasChanged) await this.#halt(request.id)
+      if (!this.#serving.has(request.id)) await this.#serve(wanted)
+      return { kind: 'Plane', plane: this.#planeOf(this.#folders.read(request.id) ?? wanted) }
+    })
+  }
+
+  async get(id: string): Promise<ControlPlane | undefined> {
+    const record = this.#folders.read(id)
+    return record === undefined ? undefined : this.#planeOf(record)
+  }
+
+  async list(): Promise<readonly ControlPlane[]> {
+    return this.#folders.all().map((record) => this.#planeOf(record))
+  }
+
+  async kubeconfig(id: string, identity: Parameters<ControlPlaneHost['kubeconfig']>[1]): Promise<string | undefined> {
+    const record = this.#folders.read(id)
+    if (record?.port === undefined) return undefined
+    const { authority } = this.#credentials(id)
+    const client = issueCertificate(authority, {
+      subject: { commonName: identity.user, organizations: identity.groups },
+      validity: { now: this.#options.clock.now(), days: identity.lifeMs / DAY_MS },
+      usage: 'client',
+    })
+    return kubeconfigText({ url: urlOf(record), authority: authority.certificate, client, user: identity.user })
+  }
+
+  stop(id: string): Promise<'Stopped' | 'Gone'> {
+    return this.#inTurn(id, async () => {
+      const record = this.#folders.read(id)
+      if (record === undefined) return 'Gone'
+      this.#folders.write({ ...record, isStopped: true })
+      await this.#halt(id)
+      return 'Stopped'
+    })
+  }
+
+  snapshot(id: string, name: string): Promise<Snapshot | 'Gone'> {
+    return this.#inTurn(id, async () => {
+      const record = this.#folders.read(id)
+      if (record === undefined) return 'Gone'
+      const now = this.#options.clock.now()
+      const taken = takeSnapshot(this.#folders.of(id), { name, version: record.version, now })
+      this.#folders.keepNewest(id)
+      return taken
+    })
+  }
+
+  restore(
+    id: string,
+    { snapshot, token }: { readonly snapshot: string; readonly token: string },
+  ): Promise<RestoreResult> {
+    return this.#inTurn(id, async () => {
+      const record = this.#folders.read(id)
+      if (record === undefined) return 'Gone'
+      if (record.restored === token) return 'Restored'
+      const wasServing = this.#serving.has(id)
+      const isDone = await restoreInto(this.#folders.of(id), snapshot, () => this.#halt(id))
+      const after = isDone ? { ...record, restored: token } : record
+      if (isDone) this.#folders.write(after)
+      if ((wasServing || !record.isStopped) && !this.#serving.has(id)) await this.#serve(after)
+      return isDone ? 'Restored' : 'NoSnapshot'
+    })
+  }
+
+  delete(
+    id: string,
+    { owner, keep }: { readonly owner: string; readonly keep?: string },
+  ): Promise<'Deleted' | 'Gone' | 'Owned'> {
+    return this.#inTurn(id, async () => {
+      const record = this.#folders.read(id)
+      if (record === undefined) return 'Gone'
+      if (record.owner !== owner) return 'Owned'
+      await this.#halt(id)
+      this.#folders.remove(id, keep, this.#options.clock.now())
+      this.#failures.delete(id)
+      return 'Deleted'
+    })
+  }
+
+  #refusal({ id, version, port }: ControlPlaneRequest, known: PlaneRecord | undefined): PutResult | undefined {
+    const { minors, most } = this.capabilities
+    if (!minors.includes(version.split('.').slice(0, 2).join('.')))
+      return {
+        kind: 'Refused',
+        reason: 'VersionNotServed',
+        message: `version ${version} is not served here; this host serves ${minors.join(', ')}`,
+      }
+    const others = this.#folders.all().filter((r) => r.id !== id)
+    const holder = port === undefined ? undefined : others.find((r) => r.port === port)
+    if (holder !== undefined)
+      return { kind: 'Refused', reason: 'EndpointTaken', message: `port ${port} belongs to ${holder.id}` }
+    if (known === undefined && others.length >= most)
+      return {
+        kind: 'Refused',
+        reason: 'HostFull',
+        message: `${others.length} of ${most} control planes are on this host; delete one first`,
+      }
+    return undefined
+  }
+
+  /** A failure is kept and told; the next `put` tries again. */
+  async #serve(record: PlaneRecord): Promise<void> {
+    if (this.#isClosed) return
+    const { rules, program, log, recordsRights } = this.#options
+    const ending = new AbortController()
+    try {
+      mendData(this.#folders.of(record.id))
+      const running = await runApiServer({
+        data: this.#folders.of(record.id).data,
+        port: record.port ?? 0,
+        host: HOST,
+        version: record.version,
+        keepsCompiled: false,
+        policies: this.#policies,
+        signal: ending.signal,
+        program,
+        ...(rules !== undefined && { rules }),
+        ...(log !== undefined && { log }),
+        ...(recordsRights !== undefined && { recordsRights }),
+      })
+      const stop = async (): Promise<void> => {
+        ending.abort()
+        await running.ended
+      }
+      this.#serving.set(record.id, { version: record.version, url: running.url, stop })
+      this.#failures.delete(record.id)
+      if (record.port === undefined) this.#folders.write({ ...record, port: Number(new URL(running.url).port) })
+      running.ended.catch((e: unknown) => {
+        this.#serving.delete(record.id)
+        this.#failures.set(record.id, messageOf(e))
+      })
+    } catch (e) {
+      this.#failures.set(record.id, messageOf(e))
+    }
+  }
+
+  async #halt(id: string): Promise<void> {
+    const serving = this.#serving.get(id)
+    this.#serving.delete(id)
+    await serving?.stop()
+  }
+
+  #planeOf(record: PlaneRecord): ControlPlane {
+    const { id, owner, version, port = 0, restored, isStopped } = record
+    const message = this.#failures.get(id)
+    const isServing = this.#serving.has(id)
+    return {
+      id,
+      owner,
+      version,
+      port,
+      state: isServing ? 'Running' : isStopped ? 'Stopped' : message === undefined ? 'Starting' : 'Failed',
+      ...(!isServing && message !== undefined && { message }),
+      endpoint: urlOf(record),
+      ca: this.#folders.authorityOf(id) ?? '',
+      snapshots: this.#folders.snapshotsOf(id),
+      ...(restored !== undefined && { restored }),
+    }
+  }
+
+  #credentials(id: string) {
+    return credentialsIn(join(this.#folders.of(id).data, 'pki'), this.#options.clock.now(), [HOST])
+  }
+
+  #inTurn<T>(id: string, work: () => Promise<T>): Promise<T> {
+    const mine = (this.#last.get(id) ?? Promise.resolve()).then(work, work)
+    const settled = mine.then(
+      () => undefined,
+      () => undefined,
+    )
+    this.#last.set(id, settled)
+    void settled.then(() => {
+      if (this.#last.get(id) === settled) this.#last.delete(id)
+    })
+    return mine
+  }
+}
+
+const urlOf = ({ port = 0 }: PlaneRecord): string => `https://${HOST}:${port}`

@@ -1,0 +1,100 @@
+// The host of control planes: who runs the API servers of Clusters. All calls may be repeated, and a lost reply does no harm: each names the state that is
+// wanted, never a step. The port knows no flavor.
+
+export interface ControlPlaneRequest {
+  /** `namespace.name` of the Cluster: the same id is the same control plane, also for a Cluster that was made again after its control plane was kept. */
+  readonly id: string
+  /** The Cluster that it is for; the newest one owns it. */
+  readonly owner: string
+  /** Of Kubernetes, as the API server reports it: 1.36.0. */
+  readonly version: string
+  /** Where it listens; the host takes a free port, and keeps it, where none is given. */
+  readonly port?: number
+}
+
+/** `Stopped`: nothing runs, everything is kept. `Failed`: it should run and does not; the host tries again. */
+type ControlPlaneState = 'Starting' | 'Running' | 'Stopped' | 'Failed'
+
+export interface Snapshot {
+  readonly name: string
+  readonly takenAt: string
+  readonly bytes: number
+  /** SHA-256 of the file, in hex. */
+  readonly sha256: string
+  /** How many objects a reader found in it: it was opened after it was written. */
+  readonly objects: number
+  /** Of Kubernetes, when it was taken. */
+  readonly version: string
+}
+
+export interface ControlPlane {
+  readonly id: string
+  readonly owner: string
+  readonly state: ControlPlaneState
+  /** Of Failed: what was seen. */
+  readonly message?: string
+  readonly version: string
+  readonly port: number
+  /** https://host:port */
+  readonly endpoint: string
+  /** PEM of the authority that signs for its server. */
+  readonly ca: string
+  /** Oldest first. */
+  readonly snapshots: readonly Snapshot[]
+  /** The token of the last restore that was done. */
+  readonly restored?: string
+}
+
+export type PutResult =
+  | { readonly kind: 'Plane'; readonly plane: ControlPlane }
+  /** Nothing was changed, and nothing will be until the request or the host changes. */
+  | { readonly kind: 'Refused'; readonly reason: RefusedReason; readonly message: string }
+
+type RefusedReason = 'EndpointTaken' | 'HostFull' | 'VersionNotServed' | 'DowngradeNeedsRestore'
+
+/** `NoSnapshot`: there is none of the name, or it is damaged; nothing was changed. */
+export type RestoreResult = 'Restored' | 'NoSnapshot' | 'Gone'
+
+interface Identity {
+  readonly user: string
+  readonly groups: readonly string[]
+  readonly lifeMs: number
+}
+
+export interface HostCapabilities {
+  /** More than one API server can serve a cluster, so that one can be lost. */
+  readonly isHighlyAvailable: boolean
+  /** Minors of Kubernetes that it serves, oldest first: 1.36. */
+  readonly minors: readonly string[]
+  /** How many control planes it runs at most. */
+  readonly most: number
+}
+
+export interface ControlPlaneHost {
+  readonly name: string
+  readonly capabilities: HostCapabilities
+  /** Makes it, starts it, or upgrades it, whatever is missing. Answers once it serves, or could not be made to. */
+  put(request: ControlPlaneRequest, signal?: AbortSignal): Promise<PutResult>
+  /** Undefined only when the host is sure that it does not exist; otherwise it throws. */
+  get(id: string, signal?: AbortSignal): Promise<ControlPlane | undefined>
+  /** All of them. Complete, or it throws. */
+  list(signal?: AbortSignal): Promise<readonly ControlPlane[]>
+  /** A kubeconfig for one user of it, signed by its own authority. Every call makes another certificate. Undefined: there is none of this id. */
+  kubeconfig(id: string, identity: Identity, signal?: AbortSignal): Promise<string | undefined>
+  /** Ends the API server, so that no client writes any more, and keeps everything. */
+  stop(id: string, signal?: AbortSignal): Promise<'Stopped' | 'Gone'>
+  /** The same name is the same snapshot: a second call answers with the first one's. */
+  snapshot(id: string, name: string, signal?: AbortSignal): Promise<Snapshot | 'Gone'>
+  /** A second call with the same token changes nothing. What was written since the snapshot is lost. */
+  restore(
+    id: string,
+    how: { readonly snapshot: string; readonly token: string },
+    signal?: AbortSignal,
+  ): Promise<RestoreResult>
+  /** Removes everything of it but the snapshot that `keep` names, which stays for a week. `Owned`: it belongs to another Cluster by now, and stays. */
+  delete(
+    id: string,
+    how: { readonly owner: string; readonly keep?: string },
+    signal?: AbortSignal,
+  ): Promise<'Deleted' | 'Gone' | 'Owned'>
+}
