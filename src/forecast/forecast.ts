@@ -39,8 +39,9 @@ export interface Forecast {
   /** Sets that do not finish, and why. */
   readonly stuck: readonly { readonly set: string; readonly wait: Pick<Wait, 'predicate' | 'seen' | 'unblock'> }[]
   readonly skipped: readonly { readonly set: string; readonly machine: string; readonly reason: string }[]
-  /** The cluster once it has come to rest. */
+  /** The cluster once it has come to rest, and when. */
   readonly end: WorldObjects
+  readonly endedAt: number
 }
 
 /** Two weeks hold any window of people; what takes longer is not promised. */
@@ -181,6 +182,7 @@ class Log {
       slices: [...this.#slices.values()],
       ms: this.#last - this.#start,
       end: world.objects(),
+      endedAt: world.now,
       mostUnavailable: this.#mostUnavailable,
       brakes: [...this.#brakes].map(([what, ms]) => ({ what, ms })).toSorted((a, b) => b.ms - a.ms),
       risk: this.#risk,

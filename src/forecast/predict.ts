@@ -57,9 +57,9 @@ export interface PredictWish {
 export async function predict({ inventory, before, after, pause }: PredictWish): Promise<ClusterPrediction> {
   const expected = expectedObjects(inventory, before, after)
   const { objects, changedSets, assumed } = expected
-  const now = Date.parse(inventory.takenAt)
+  const takenAt = Date.parse(inventory.takenAt)
   const sets = new Set(changedSets)
-  const run = (of: WorldObjects, share: number) => {
+  const run = (of: WorldObjects, share: number, now = takenAt) => {
     const durationOf = durationsOf(inventory.sets, share)
     return forecast({
       objects: of,
@@ -74,7 +74,7 @@ export async function predict({ inventory, before, after, pause }: PredictWish):
   const back =
     likely.slices.length === 0 || likely.stuck.length > 0
       ? undefined
-      : await run(goingBack(inventory, likely, { before, after }), 0.5)
+      : await run(goingBack(inventory, likely, { before, after }), 0.5, likely.endedAt)
   const machines = [...new Set(likely.slices.flatMap((s) => s.machines))].toSorted()
   const durationOf = durationsOf(inventory.sets, 0.5)
   const wanted = objects.sets.filter((s) => sets.has(s.metadata.name ?? ''))

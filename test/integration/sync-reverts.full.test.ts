@@ -138,7 +138,9 @@ test('Direct: the failed commit is reverted on the branch, followed without a so
     (all) => all.some((r) => r.status?.waitingFor?.predicate === 'RevertedBefore'),
   )
   const waiting = waits.find((r) => r.status?.waitingFor?.predicate === 'RevertedBefore')
-  expect(waiting?.status?.waitingFor?.unblock).toBe(`kubenode release retry ${waiting?.metadata.name ?? ''}`)
+  expect(waiting?.status?.waitingFor?.unblock).toBe(
+    `kubenode release retry ${waiting?.metadata.name ?? ''} --reason WHY`,
+  )
   expect(await versionOf(b)).toBe('1')
 })
 

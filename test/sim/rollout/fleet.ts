@@ -253,7 +253,7 @@ export function plantFleet(
   { declared = '1.0.0', outdated = 0, members = agents.scale.machines }: Start = {},
   rested?: Rested,
 ): void {
-  const { fake, clock } = world
+  const { fake } = world
   for (const version of [...GOOD, BAD])
     for (const component of ['beacon', 'scribe']) fake.plant(machineComponent, definition(version, component))
   fake.plant(defenderPolicy, {
@@ -276,11 +276,15 @@ export function plantFleet(
     metadata: { name: SET },
     spec: setSpec(declared, agents.scale),
   })
-  const beat = () => {
-    for (const m of fake.all(machineType)) renew(world, agents, m.metadata.name ?? '')
-    clock.after(BEAT_MS, beat)
-  }
-  clock.after(BEAT_MS, beat)
+  renewLeases(world, agents)
+}
+
+/** From now on, as agents do that are not silent. */
+export function renewLeases(world: World, agents: Agents): void {
+  world.clock.after(BEAT_MS, () => {
+    for (const m of world.fake.all(machineType)) renew(world, agents, m.metadata.name ?? '')
+    renewLeases(world, agents)
+  })
 }
 
 function renew({ fake, clock }: World, { silent }: Agents, name: string): void {
