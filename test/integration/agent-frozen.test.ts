@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { PARTIAL } from '#agent/files/durable.ts'
 import { release } from '#test/doubles/node/release.ts'
 import { AgentBench, beaconRelease, eventually } from './agent-bench.ts'
-import { whyLines } from '../../src/cli/inspect/why.ts'
+import { whyLines } from '#explain/why.ts'
 import { run } from '../../src/cli/program.ts'
 
 const bench = new AgentBench()

@@ -5,7 +5,7 @@ import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { releasePipeline } from '#api/kinds/release-pipeline.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { approvalOf } from '#cli/approve/approval.ts'
-import { requestsOf } from '#cli/approve/requests.ts'
+import { requestsOf } from '#explain/approval-requests.ts'
 import { CONFIG_MAP, eventually, syncBench, type SyncBench } from '#test/support/benches/sync-bench.ts'
 
 let bench: SyncBench | undefined

@@ -10,7 +10,7 @@ import { operationalHold } from '#api/kinds/operational-hold.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { approvalOf } from '#cli/approve/approval.ts'
-import { requestsOf } from '#cli/approve/requests.ts'
+import { requestsOf } from '#explain/approval-requests.ts'
 import { listAll } from '#kube/list-all.ts'
 import { CONFIG_MAP, eventually, syncBench, type SyncBench, whileTimePasses } from '#test/support/benches/sync-bench.ts'
 

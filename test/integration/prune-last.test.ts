@@ -5,7 +5,7 @@ import { fleetSource, type FleetSourceInput } from '#api/kinds/fleet-source.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { approvalOf } from '#cli/approve/approval.ts'
-import { requestsOf } from '#cli/approve/requests.ts'
+import { requestsOf } from '#explain/approval-requests.ts'
 import { CONFIG_MAP, eventually, SECRET, syncBench, type SyncBench } from '#test/support/benches/sync-bench.ts'
 import { inFullAll } from '#test/support/tools/full.ts'
 

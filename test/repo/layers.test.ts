@@ -37,8 +37,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   defender: BELOW_PARTS,
   artifacts: ['identity', 'oci', 'runtime', ...BASE],
   agent: ['identity', 'nodes', 'providers', 'runtime', ...BASE],
-  console: ['sync', 'delivery', ...BELOW_PARTS],
   forecast: ['controllers', 'defender', 'sync', 'delivery', ...BELOW_PARTS],
+  explain: ['forecast', 'controllers', 'defender', 'sync', 'delivery', ...BELOW_PARTS],
+  console: ['explain', 'forecast', 'controllers', 'defender', 'sync', 'delivery', ...BELOW_PARTS],
   local: ['*'],
   cli: ['*'],
 }

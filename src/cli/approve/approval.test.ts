@@ -8,7 +8,7 @@ import { approvalDigest } from '#defender/approvals.ts'
 import { targetsDigest } from '#sync/release/tracks.ts'
 import { aPermit, START_MS } from '#test/support/fleets/defender-objects.ts'
 import { approvalOf } from './approval.ts'
-import { requestsOf } from './requests.ts'
+import { requestsOf } from '#explain/approval-requests.ts'
 
 const object = aPermit({ name: 'reboot-rack-12', targets: ['m-0'] })
 const permit = { object, digest: requestsOf(object)[0]?.digest ?? '' }

@@ -10,7 +10,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
 import { approveErrors } from './approve-errors.ts'
-import { type ApprovalRequest, requestsOf } from './requests.ts'
+import { type ApprovalRequest, requestsOf } from '#explain/approval-requests.ts'
 
 export interface Found {
   readonly object: OperationPermit | Release | FleetSource

@@ -7,7 +7,7 @@ import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'
 import type { KubeClient } from '#kube/client.ts'
-import type { ApprovalRequest } from '../approve/requests.ts'
+import type { ApprovalRequest } from '#explain/approval-requests.ts'
 import type { Io } from '../io.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
 import { approveErrors } from '../approve/approve-errors.ts'
@@ -60,7 +60,7 @@ interface Requested {
 async function requested(what: string, options: Options, io: Io): Promise<Requested> {
   const [{ digestIn, findRequest }, { requestsOf }, { kindCalled }, { findObject }] = await Promise.all([
     import('../approve/by-digest.ts'),
-    import('../approve/requests.ts'),
+    import('#explain/approval-requests.ts'),
     import('../inspect/target.ts'),
     import('../inspect/find-object.ts'),
   ])

@@ -4,7 +4,6 @@ import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { printable, printableLine, shownLine, shownLines } from '#lib/printable.ts'
 import type { Connection } from '../run/connect.ts'
-import type { Related } from '../inspect/why.ts'
 import type { Named } from '../inspect/target.ts'
 import type { Io } from '../io.ts'
 import { hasColors, lineTone, paintOf } from '../paint.ts'
@@ -67,37 +66,6 @@ async function announcement(
   }
 }
 
-/** Objects related to an object: its jobs, the slices it is in, its machine. */
-async function relatedTo(client: KubeClient, object: KubeObject, now: number): Promise<readonly Related[]> {
-  if (object.kind !== 'Machine' && object.kind !== 'Node') return []
-  const [{ listAll }, { machine }, { machineComponentSet }, { remedyOperationJob }, { recentRepairs }] =
-    await Promise.all([
-      import('#kube/list-all.ts'),
-      import('#api/kinds/machine.ts'),
-      import('#api/kinds/machine-component-set.ts'),
-      import('#api/kinds/remedy-operation-job.ts'),
-      import('../inspect/repair-story.ts'),
-    ])
-  const name = object.metadata.name ?? ''
-  const [machines, sets, jobs] = await Promise.all([
-    listAll(client, machine),
-    listAll(client, machineComponentSet),
-    listAll(client, remedyOperationJob),
-  ])
-  const own = machines.find((m) => m.status?.nodeRef?.name === name || m.metadata.name === name)
-  const repairs = jobs.filter((j) =>
-    own === undefined ? j.spec.node.name === name : j.spec.machine === own.metadata.name,
-  )
-  const isIn = (s: (typeof sets)[number]) =>
-    (s.status?.slices ?? []).some((w) => w.machines.includes(own?.metadata.name ?? name))
-  return [
-    ...(object.kind === 'Node' && own !== undefined ? [{ label: 'Machine:', object: own }] : []),
-    ...sets.filter(isIn).map((s) => ({ label: 'In a slice of', object: s })),
-    ...repairs.filter((j) => j.status?.phase !== 'Done').map((j) => ({ label: 'Being repaired by', object: j })),
-    ...recentRepairs(repairs, now).map((j) => ({ label: 'Repaired by', object: j })),
-  ]
-}
-
 /** As `kubenode events` shows them. */
 async function eventLines(client: KubeClient, object: KubeObject): Promise<readonly string[]> {
   const [{ eventRows, eventsOf }, { alignedRows }] = await Promise.all([
@@ -156,23 +124,9 @@ async function findAll(all: readonly Named[], options: ShowOptions, io: Io): Pro
   )
 }
 
-/** A member has no Releases, and some users may not list them. */
-async function reportedOf(client: KubeClient, { kind, metadata }: KubeObject): Promise<readonly string[]> {
-  if (kind !== 'Cluster') return []
-  const [{ listAll }, { release }, { clusterStory }] = await Promise.all([
-    import('#kube/list-all.ts'),
-    import('#api/kinds/release.ts'),
-    import('../inspect/cluster-story.ts'),
-  ])
-  const { name = '', namespace } = metadata
-  const releases = await listAll(client, release, namespace === undefined ? {} : { namespace }).catch(() => [])
-  return clusterStory(name, releases, Date.now())
-}
-
 async function linesWhy({ client, object }: Found): Promise<readonly string[]> {
-  const { whyLines } = await import('../inspect/why.ts')
-  const [related, more] = await Promise.all([relatedTo(client, object, Date.now()), reportedOf(client, object)])
-  return whyLines(object, related, Date.now(), more)
+  const { readWhy } = await import('#explain/read-why.ts')
+  return readWhy(client, object, Date.now())
 }
 
 /** Programs that would have to move these objects on, and do not run. */

@@ -1,6 +1,7 @@
 // `kubenode why-not node/X`: what blocks its repair and how to unblock it; `kubenode repair`: what a user may request.
 import type { Command } from 'commander'
 import { systemClock } from '#lib/clock.ts'
+import { nodeType } from '#nodes/objects.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { shownJson, shownLine, shownLines } from '#lib/printable.ts'
 import { type EvenIfAbsent, withEvenIfAbsent } from '../inspect/even-if-absent.ts'
@@ -43,10 +44,15 @@ async function whyNot(what: string, options: WhyNotOptions, io: Io): Promise<voi
   if (!['node', 'nodes', 'no'].includes(noun ?? '') || name === '')
     throw new KubeNodeError(repairErrors.KN1353({ what: JSON.stringify(what) }))
   const [{ look }, { blockerLines, blockers }] = await Promise.all([
-    import('../why-not/look.ts'),
-    import('../why-not/blockers.ts'),
+    import('#explain/repairs/look.ts'),
+    import('#explain/repairs/blockers.ts'),
   ])
-  const seen = await look(await connect(options, io), name, systemClock.now())
+  const client = await connect(options, io)
+  const seen = await look(client, name, systemClock.now())
+  if (seen === undefined) {
+    const { absent, namesOf } = await import('../inspect/find-object.ts')
+    throw absent('node', name, await namesOf(client, nodeType), nodeType.plural)
+  }
   if (options.output === 'json') io.out(shownJson(blockers(seen)))
   else io.out(shownLines(blockerLines(seen)))
 }
@@ -55,7 +61,7 @@ async function repair(what: string, options: RepairOptions, io: Io): Promise<voi
   const [{ askHold }, { findHeld }, { needsRepair }, { placeHold }, { authorOf }] = await Promise.all([
     import('../why-not/ask.ts'),
     import('../inspect/find-object.ts'),
-    import('../why-not/look.ts'),
+    import('#explain/repairs/look.ts'),
     import('../hold/placing.ts'),
     import('../who-am-i.ts'),
   ])

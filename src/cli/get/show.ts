@@ -98,7 +98,7 @@ async function withClusters(table: Table, asked: Asked, isOneKind: boolean): Pro
   const { client, namespace, options } = asked
   const [{ release }, { newestReleases }] = await Promise.all([
     import('#api/kinds/release.ts'),
-    import('../release/status.ts'),
+    import('#explain/newest-releases.ts'),
   ])
   const all = await listAll(client, release, namespace === undefined ? {} : { namespace }).catch(() => undefined)
   if (all === undefined) return table

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { recentRepairs, repairStory } from './repair-story.ts'
+import { recentRepairs, repairStory } from '#explain/repair-story.ts'
 import { traceLines } from './trace.ts'
-import { whyLines } from './why.ts'
+import { whyLines } from '#explain/why.ts'
 
 const NOW = Date.parse('2026-05-01T12:00:00Z')
 const ago = (seconds: number) => timestamp(NOW - seconds * 1_000)

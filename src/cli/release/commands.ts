@@ -85,7 +85,8 @@ async function sayNone(client: KubeClient, io: Io): Promise<void> {
 
 async function showStatus(name: string | undefined, options: StatusOptions, io: Io): Promise<void> {
   const wait = waitOf(options)
-  const [{ newestReleases, releaseLines }, { releaseCalled, releasesOn }] = await Promise.all([
+  const [{ newestReleases }, { releaseLines }, { releaseCalled, releasesOn }] = await Promise.all([
+    import('#explain/newest-releases.ts'),
     import('./status.ts'),
     import('./find-release.ts'),
   ])

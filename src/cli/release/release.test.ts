@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
-import { canBeRetried, newestReleases, releaseLines } from './status.ts'
+import { newestReleases } from '#explain/newest-releases.ts'
+import { canBeRetried, releaseLines } from './status.ts'
 
 const NOW = Date.parse('2026-01-31T12:00:00Z')
 const since = '2026-01-31T11:56:00Z'

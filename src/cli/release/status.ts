@@ -2,7 +2,7 @@
 import type { Release } from '#api/kinds/release.ts'
 import { counted } from '#lib/counted.ts'
 import { formatAge } from '#lib/duration.ts'
-import { unblockLine } from '../inspect/unblock-line.ts'
+import { unblockLine } from '#explain/unblock-line.ts'
 
 type Status = NonNullable<Release['status']>
 type ClusterStatus = NonNullable<Status['clusters']>[number]
@@ -102,9 +102,3 @@ export const failedGates = (stages: NonNullable<Status['stages']>): readonly str
   stages.flatMap(({ name, gates = [] }) =>
     gates.filter((g) => g.phase === 'Failed').map((g) => `gate ${g.name} of stage ${name}`),
   )
-
-/** The newest Release of each track. */
-export function newestReleases(all: readonly Release[]): readonly Release[] {
-  const named = new Set(all.flatMap(({ spec }) => spec.previous ?? []))
-  return all.filter((r) => !named.has(r.metadata.name ?? ''))
-}

@@ -4,7 +4,7 @@ import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { counted } from '#lib/counted.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import { unblockLine } from '../inspect/unblock-line.ts'
+import { unblockLine } from '#explain/unblock-line.ts'
 import type { Revision } from './revisions.ts'
 import { rolloutErrors } from './rollout-errors.ts'
 

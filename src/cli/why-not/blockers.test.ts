@@ -19,11 +19,18 @@ import { VIRTUAL_EPOCH_MS, VirtualClock } from '#test/support/clocks/virtual-clo
 import { thaw } from '../hold/freeze.ts'
 import { placeHold } from '../hold/placing.ts'
 import { type Asked, askHold } from './ask.ts'
-import { type Blocker, shellWord } from './blocker.ts'
-import { TOLD, blockerLines, blockers } from './blockers.ts'
-import { look } from './look.ts'
+import { type Blocker, shellWord } from '#explain/repairs/blocker.ts'
+import { TOLD, blockerLines, blockers } from '#explain/repairs/blockers.ts'
+import { look as lookFor, type RepairsSeen } from '#explain/repairs/look.ts'
 
 type Wild = Record<string, unknown>
+
+async function look(...args: Parameters<typeof lookFor>): Promise<RepairsSeen> {
+  const seen = await lookFor(...args)
+  if (seen === undefined) throw new Error('there is no such Node')
+  return seen
+}
+
 const NOW = VIRTUAL_EPOCH_MS + 3_600_000
 const ago = (seconds: number) => timestamp(NOW - seconds * 1_000)
 const KIND_NAMES = new Map<string, (typeof KINDS)[number]>(KINDS.map((k) => [`${k.plural}.kubenode.io`, k]))

@@ -21,7 +21,6 @@ import { explainTerm } from '#policy/explanation.ts'
 import type { Facts } from '#policy/reading.ts'
 import type { CompiledRule } from '#policy/rule.ts'
 import { unknownBecause } from '#policy/unknown-because.ts'
-import { absent } from '../inspect/find-object.ts'
 
 export interface RuleSeen {
   readonly remedier: NodeRemedier
@@ -112,16 +111,11 @@ export interface RepairTarget {
   readonly name?: string
 }
 
-export async function look(client: KubeClient, name: string, now: number): Promise<RepairsSeen> {
+/** Undefined: there is no such Node. */
+export async function look(client: KubeClient, name: string, now: number): Promise<RepairsSeen | undefined> {
   const { nodes, byNode, views, jobsOf, holds, policies, question, planned } = await readRepairs(client, now)
   const node = nodes.find((n) => n.metadata.name === name)
-  if (node === undefined)
-    throw absent(
-      'node',
-      name,
-      nodes.map((n) => n.metadata.name ?? ''),
-      nodeType.plural,
-    )
+  if (node === undefined) return undefined
   const unknown = unknownOf([...views.values()], views.get(name), question.repairsOf, now)
   const own = (jobsOf.get(node.metadata.uid ?? '') ?? []).filter((j) => !j.spec.dryRun)
   const job = own.find((j) => j.status?.phase !== 'Done')

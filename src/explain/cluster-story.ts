@@ -1,7 +1,7 @@
 // What the newest releases wait for in one cluster: a Cluster has no status of its own that says it. Pure.
 import type { Release } from '#api/kinds/release.ts'
 import { formatDuration } from '#lib/duration.ts'
-import { newestReleases } from '../release/status.ts'
+import { newestReleases } from './newest-releases.ts'
 
 const DONE: ReadonlySet<string> = new Set(['Healthy', 'Unchanged'])
 
