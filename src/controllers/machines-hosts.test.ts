@@ -1,11 +1,13 @@
+import { ABANDONED_HOSTS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import { seededRandom } from '#lib/random.ts'
 import type { CreateResult } from '#providers/port.ts'
 import { FaultyCloud, keyOf } from '#test/doubles/providers/faulty-cloud.ts'
 import { MemoryProvider, overridden } from '#test/doubles/providers/memory-provider.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
-import { type TestWorld, endWorlds, machineWorld, setOf } from '#test/support/worlds/machine-world.ts'
+import { type TestWorld, beat, endWorlds, machineWorld, setOf } from '#test/support/worlds/machine-world.ts'
 import { afterEach, describe, expect, test } from 'vitest'
 
 afterEach(endWorlds)
@@ -98,6 +100,69 @@ describe('a request that the provider refuses', () => {
     await w.clock.advance(100)
     expect(calls()).toBe(before + 1)
     expect(w.machine('m')?.status?.provisioning?.message).toBe('image debian-13 was deleted too')
+  })
+})
+
+describe('a machine of a provider that is not configured, deleted,', () => {
+  const ABANDONED = { namespace: SYSTEM_NAMESPACE, name: ABANDONED_HOSTS }
+  const listed = (w: TestWorld) =>
+    (w.fake.peek(coreKind('ConfigMap'), ABANDONED)?.['data'] ?? {}) as Readonly<Record<string, string>>
+  const deleted = async (spec: object, status: object) => {
+    const w = await machineWorld()
+    const metadata = { name: 'm' }
+    w.fake.plant(machineType, { ...machineType.example, metadata, spec: { provider: { name: 'ghost' }, ...spec } })
+    await w.clock.advance(10_000)
+    w.fake.poke(machineType, { name: 'm' }, { status }, 'status')
+    await w.clock.advance(1_000)
+    expect(w.machine('m')?.status).toMatchObject(status)
+    w.fake.uproot(machineType, { name: 'm' })
+    return w
+  }
+  const attempt = { attempt: 1, token: 'a'.repeat(60), since: '2026-01-01T00:00:00Z' }
+
+  test.each([
+    ['no request was ever sent', {}],
+    ['the last request was refused', { provisioning: { ...attempt, answer: 'Refused' } }],
+  ])('goes at once, because %s', async (_, status) => {
+    const w = await deleted({}, status)
+    await w.clock.advance(10_000)
+    expect(w.machine('m')).toBeUndefined()
+    expect(listed(w)).toEqual({})
+  })
+
+  test.each([
+    ['has a host', { providerID: 'ghost://1' }, {}],
+    ['may have a host, because a reply was lost', {}, { provisioning: { ...attempt, answer: 'Unknown' } }],
+    [
+      'has one that is not written down yet',
+      {},
+      { provisioning: { ...attempt, answer: 'Host', providerID: 'ghost://1' } },
+    ],
+  ])('waits while it %s, says what ends that, and is listed after an hour', async (_, spec, status) => {
+    const w = await deleted(spec, status)
+    await w.clock.advance(58 * 60_000)
+    expect(w.machine('m')?.status?.waitingFor).toMatchObject({
+      predicate: 'HostKnown',
+      seen: 'no provider ghost is configured; a host that stays silent is given up after 60m, and listed in ConfigMap kubenode-abandoned',
+      unblock: 'controllers that have provider ghost configured run, or spec.provider is removed: then the host stays',
+    })
+    expect(listed(w)).toEqual({})
+    await w.clock.advance(4 * 60_000)
+    expect(w.machine('m')).toBeUndefined()
+    expect(JSON.parse(listed(w)['m'] ?? '{}')).toMatchObject(
+      'provisioning' in status && status.provisioning.answer === 'Unknown'
+        ? { provider: 'ghost' }
+        : { providerID: 'ghost://1' },
+    )
+  })
+
+  test('waits for as long as its agent sends heartbeats', async () => {
+    const w = await deleted({ providerID: 'ghost://1' }, { agent: { version: '0.1.0' } })
+    for (let third = 0; third < 360; third++) {
+      beat(w, 'm')
+      await w.clock.advance(20_000)
+    }
+    expect(w.machine('m')?.status?.waitingFor?.predicate).toBe('HostKnown')
   })
 })
 

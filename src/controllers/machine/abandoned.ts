@@ -22,6 +22,8 @@ export async function recordAbandoned(
     uid,
     since: timestamp(now),
     node: status?.nodeRef?.name,
+    provider: spec.provider?.name,
+    providerID: spec.providerID ?? status?.provisioning?.providerID,
     address: spec.address,
     folder: status?.agent?.folder,
   }

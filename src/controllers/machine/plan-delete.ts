@@ -20,6 +20,7 @@ import {
 import { isBeating } from './heartbeats.ts'
 import { handedBackNode } from './node-sync.ts'
 import { hasAgent, hasLeft, isDisturbed, isGivenUp, planLeaving, switchWait } from './plan-hand-back.ts'
+import { isInDoubt } from './provisioning.ts'
 import {
   type Seen,
   hasFinalizer,
@@ -42,9 +43,25 @@ export function planDelete(seen: Seen, now: number): MachinePlan {
     return hasEverJoined(seen.machine) ? leave(unprovided(seen), now) : lastSteps(seen, now)
   if (seen.host.kind === 'Gone' && !seen.isHostKept)
     return isAtWork(seen)
-      ? waitFor({ predicate: 'HostKnown', ...HEARD_THOUGH_GONE }, HOST_LOOK_MS)
+      ? waitFor({ predicate: HOST_KNOWN, ...HEARD_THOUGH_GONE }, HOST_LOOK_MS)
       : lastSteps(seen, now)
-  return leave(seen, now)
+  return seen.host.kind === 'NoProvider' ? withoutProvider(seen, now) : leave(seen, now)
+}
+
+/** Longer than a hub or its configuration is away by accident: a host that is given up here may be paid for until a person deletes it. */
+const ABANDON_WITHOUT_PROVIDER_MS = 60 * 60_000
+const HOST_KNOWN = 'HostKnown'
+
+/** Its provider, perhaps a mistyped one, is not configured here and may never be. Where no request was sent, or the last one was refused, there is no host. */
+function withoutProvider(seen: Seen, now: number): MachinePlan {
+  const { spec, status } = seen.machine
+  const mayHaveHost =
+    spec.providerID !== undefined || status?.provisioning?.providerID !== undefined || isInDoubt(seen.machine)
+  if (!mayHaveHost && neverHadAgent(seen)) return lastSteps(seen, now)
+  const { predicate, since } = status?.waitingFor ?? {}
+  const isOverdue = predicate === HOST_KNOWN && now - Date.parse(since ?? '') >= ABANDON_WITHOUT_PROVIDER_MS
+  const isSilent = seen.agentBeat.kind === 'None' || isBeating(seen.agentBeat) === false
+  return isOverdue && isSilent && seen.hold === undefined ? abandoned(unprovided(seen), now) : leave(seen, now)
 }
 
 const hasEverJoined = ({ status }: Machine): boolean => status?.nodeRef !== undefined || status?.agent !== undefined
@@ -81,7 +98,7 @@ function leave(seen: Seen, now: number): MachinePlan {
       endsIn(seen.hold, now),
     )
   if (seen.isHostKept) return planHandBack(seen, now)
-  if (seen.host.kind !== 'Host') return waitFor({ predicate: 'HostKnown', ...hostTrouble(seen) }, HOST_LOOK_MS)
+  if (seen.host.kind !== 'Host') return waitFor({ predicate: HOST_KNOWN, ...hostTrouble(seen) }, HOST_LOOK_MS)
   return isInService(seen)
     ? emptied(seen, now)
     : step(deleteHost(seen, 'the machine never ran workloads'), HOST_LOOK_MS)
@@ -113,8 +130,8 @@ function hostTrouble({ machine, host }: Seen): Pick<Waiting, 'seen' | 'unblock'>
   const provider = machine.spec.provider?.name ?? ''
   if (host.kind === 'NoProvider')
     return {
-      seen: `no provider ${provider} is configured`,
-      unblock: `controllers that have provider ${provider} configured run`,
+      seen: `no provider ${provider} is configured; a host that stays silent is given up after ${ABANDON_WITHOUT_PROVIDER_MS / 60_000}m, and listed in ConfigMap kubenode-abandoned`,
+      unblock: `controllers that have provider ${provider} configured run, or spec.provider is removed: then the host stays`,
     }
   return {
     seen: host.kind === 'Unknown' ? host.why : 'the provider was not queried yet',
