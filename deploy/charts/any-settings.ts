@@ -42,6 +42,22 @@ const artifacts = fc.oneof(
   ),
 )
 
+const keys = { ca: '-----BEGIN A', cert: '-----BEGIN B', key: '-----BEGIN C', token: 't'.repeat(43) }
+const OPTIONS = { region: 'eu-central-1', cluster: 'prod-1' }
+
+/** Of all that a provider in a pod of its own may have. */
+const providerPods = fc.constantFrom<Pick<InstallValues, 'providerPods' | 'providerKeys'>>(
+  {},
+  { providerPods: [{ name: 'aws', options: OPTIONS }], providerKeys: { aws: keys } },
+  {
+    providerPods: [
+      { name: 'aws', options: OPTIONS, role: { arn: 'arn:aws:iam::1:role/kubenode' }, servingSecret: 'mine' },
+      { name: 'alicloud', options: OPTIONS, secrets: ['ram-key', 'more'], orphans: 'Delete' },
+    ],
+    providerKeys: { alicloud: keys },
+  },
+)
+
 /** What is left out is undefined here, and dropped. */
 export const anySettings: fc.Arbitrary<InstallSettings> = fc
   .record({
@@ -73,7 +89,8 @@ export const anySettings: fc.Arbitrary<InstallSettings> = fc
     metrics: fc.record({ insecure: fc.boolean() }),
     networkPolicies: fc.record({ enabled: fc.boolean(), apiServers: reach, git: reach, more: reach }),
     webhook: fc.record({ enabled: fc.boolean() }),
+    pods: providerPods,
     gitWebhooks: fc.constantFrom({}, { enabled: true }, { enabled: true, from: ['10.0.0.0/8'] }),
   })
-  .map((values) => JSON.parse(JSON.stringify({ ...wholeValues, ...values })) as InstallValues)
+  .map(({ pods, ...values }) => JSON.parse(JSON.stringify({ ...wholeValues, ...values, ...pods })) as InstallValues)
   .map(settingsOf)

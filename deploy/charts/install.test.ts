@@ -230,7 +230,8 @@ test('whatever the settings, the objects fit together, and are the same each tim
       const objects = installObjects(settings)
       expect(misfits(settings, objects)).toEqual([])
       expect(installObjects(settings)).toEqual(objects)
-      expect(objects.filter(isDeployment)).toHaveLength(workloadsOf(settings).length)
+      const pods = settings.roles.includes('business') ? settings.providerPods.length : 0
+      expect(objects.filter(isDeployment)).toHaveLength(workloadsOf(settings).length + pods)
     }),
     { numRuns: 12 },
   )

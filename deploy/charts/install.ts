@@ -8,6 +8,7 @@ import { PoliciesChart } from './policies.ts'
 import { RbacChart } from './rbac.ts'
 import type { InstallSettings } from './settings.ts'
 import { asServersWrite } from './as-servers-write.ts'
+import { ProviderPodsChart } from './provider-pods.ts'
 import { WorkloadsChart } from './workloads.ts'
 import { RenderChart } from './render.ts'
 import { SystemChart } from './system.ts'
@@ -36,6 +37,7 @@ export function installObjects(settings: InstallSettings): readonly KubeObject[]
     new RbacChart(app, false),
     ...(isHub ? [new RbacChart(app, true)] : []),
     new FlowChart(app),
+    new ProviderPodsChart(app, settings),
     new WorkloadsChart(app, settings),
   ]
   return charts.flatMap((chart) => (chart.toJson() as readonly KubeObject[]).map(asServersWrite))

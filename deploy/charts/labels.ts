@@ -15,6 +15,18 @@ export const labelsOf = (workload: Workload, version: string): Readonly<Record<s
   [VERSION]: version,
 })
 
+/** Not named `kubenode`: what our programs may reach and be reached by is not for a provider. */
+export const providerSelectorOf = (name: string): Readonly<Record<string, string>> => ({
+  'app.kubernetes.io/name': 'kubenode-provider',
+  [COMPONENT]: `provider-${name}`,
+})
+
+export const providerLabelsOf = (name: string, version: string): Readonly<Record<string, string>> => ({
+  ...providerSelectorOf(name),
+  ...PART_OF,
+  [VERSION]: version,
+})
+
 /** Of what belongs to no workload. */
 export const commonLabels = (version: string): Readonly<Record<string, string>> => ({
   ...NAME,

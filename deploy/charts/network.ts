@@ -4,8 +4,9 @@ import { Chart } from 'cdk8s'
 import { k8s } from 'cdk8s-plus-27'
 import type { Construct } from 'constructs'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
-import { commonLabels, SCRAPE_LABEL, selectorOf } from './labels.ts'
-import { PORTS } from './programs.ts'
+import { commonLabels, providerLabelsOf, providerSelectorOf, SCRAPE_LABEL, selectorOf } from './labels.ts'
+import { PORTS, providerPodName } from './programs.ts'
+import type { ProviderPod } from './provider-settings.ts'
 import { workloadsOf, type InstallSettings, type Workload } from './settings.ts'
 
 const DNS = 53
@@ -49,7 +50,14 @@ const egressToCalls = ({ prometheus = '', inspectionAllow, callAllow }: InstallS
 /** What a program reaches beside DNS and the API server. */
 const EGRESS: Readonly<Record<Workload, (settings: InstallSettings) => k8s.NetworkPolicyEgressRule[]>> = {
   sync: (settings) => [...egressTo(settings.networkPolicies.git, GIT), ...egressToCalls(settings)],
-  controllers: (settings) => [...egressTo(settings.networkPolicies.more, []), ...egressToCalls(settings)],
+  controllers: (settings) => [
+    ...egressTo(settings.networkPolicies.more, []),
+    ...egressToCalls(settings),
+    ...settings.providerPods.map(({ name }) => ({
+      ports: tcp([PORTS.provider]),
+      to: [{ podSelector: { matchLabels: providerSelectorOf(name) } }],
+    })),
+  ],
   artifacts: ({ artifacts }) => egressTo([], portsOf(registriesOf(artifacts?.source.oci))),
   approver: () => [],
   defender: () => [],
@@ -70,15 +78,24 @@ function ingressOf(
   return workload === 'artifacts' ? [ingressAt(PORTS.artifacts, artifacts?.from ?? [])] : []
 }
 
+const TO_DNS: k8s.NetworkPolicyEgressRule = {
+  ports: ['UDP', 'TCP'].map((protocol) => ({ protocol, port: k8s.IntOrString.fromNumber(DNS) })),
+}
+
+/** Reached by the controllers, and reaches its cloud. */
+const ofProvider = ({ name, reach }: ProviderPod): k8s.NetworkPolicySpec => ({
+  podSelector: { matchLabels: providerSelectorOf(name) },
+  policyTypes: ['Ingress', 'Egress'],
+  ingress: [{ ports: tcp([PORTS.provider]), from: [{ podSelector: { matchLabels: selectorOf('controllers') } }] }],
+  egress: [TO_DNS, ...egressTo(reach, [HTTPS])],
+})
+
 export class NetworkChart extends Chart {
   constructor(scope: Construct, settings: InstallSettings) {
     super(scope, 'network', { disableResourceNameHashes: true })
     if (!settings.networkPolicies.enabled) return
-    const policy = (name: string, spec: k8s.NetworkPolicySpec) =>
-      new k8s.KubeNetworkPolicy(this, name, {
-        metadata: { name, namespace: SYSTEM_NAMESPACE, labels: commonLabels(settings.version) },
-        spec,
-      })
+    const policy = (name: string, spec: k8s.NetworkPolicySpec, labels = commonLabels(settings.version)) =>
+      new k8s.KubeNetworkPolicy(this, name, { metadata: { name, namespace: SYSTEM_NAMESPACE, labels }, spec })
     policy('kubenode-deny-all', { podSelector: {}, policyTypes: ['Ingress', 'Egress'] })
     policy('kubenode-all', {
       podSelector: { matchLabels: { 'app.kubernetes.io/name': 'kubenode' } },
@@ -89,10 +106,7 @@ export class NetworkChart extends Chart {
           from: [{ namespaceSelector: { matchLabels: { [SCRAPE_LABEL]: 'true' } } }],
         },
       ],
-      egress: [
-        { ports: ['UDP', 'TCP'].map((protocol) => ({ protocol, port: k8s.IntOrString.fromNumber(DNS) })) },
-        ...egressTo(settings.networkPolicies.apiServers, API_SERVERS),
-      ],
+      egress: [TO_DNS, ...egressTo(settings.networkPolicies.apiServers, API_SERVERS)],
     })
     for (const workload of workloadsOf(settings)) {
       const [ingress, egress] = [ingressOf(workload, settings), EGRESS[workload](settings)]
@@ -104,5 +118,8 @@ export class NetworkChart extends Chart {
         ...(egress.length > 0 && { egress }),
       })
     }
+    if (settings.roles.includes('business'))
+      for (const pod of settings.providerPods)
+        policy(providerPodName(pod.name), ofProvider(pod), providerLabelsOf(pod.name, settings.version))
   }
 }

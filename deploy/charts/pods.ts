@@ -1,9 +1,20 @@
 // What all our pods have in common: no power over their node, nothing writable but what a volume gives, one short-lived token, spread over the cluster.
-import { Size } from 'cdk8s'
-import { EmptyDirMedium, Node, NodeTaintQuery, TaintEffect, Volume, type Deployment } from 'cdk8s-plus-27'
+import { createHash } from 'node:crypto'
+import { Duration, Size } from 'cdk8s'
+import {
+  EmptyDirMedium,
+  Node,
+  NodeTaintQuery,
+  Probe,
+  Secret,
+  TaintEffect,
+  Volume,
+  type Deployment,
+} from 'cdk8s-plus-27'
+import type { Construct } from 'constructs'
 import { API_GROUP } from '#api/kind.ts'
 import { amend, type Path } from './amend.ts'
-import { selectorOf } from './labels.ts'
+import { PORTS } from './programs.ts'
 import type { InstallSettings, Workload } from './settings.ts'
 
 /** User and group of the image. */
@@ -65,12 +76,12 @@ export function tolerate(deployment: Deployment, { tolerations }: InstallSetting
 }
 
 /** Preferred, never demanded: two pods on one node are better than one that waits. */
-const spread = (workload: Workload) =>
+const spread = (matchLabels: Readonly<Record<string, string>>) =>
   ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((topologyKey) => ({
     maxSkew: 1,
     topologyKey,
     whenUnsatisfiable: 'ScheduleAnyway',
-    labelSelector: { matchLabels: selectorOf(workload) },
+    labelSelector: { matchLabels },
     // Pods of the version that is being replaced do not count.
     matchLabelKeys: ['pod-template-hash'],
   }))
@@ -78,15 +89,21 @@ const spread = (workload: Workload) =>
 const SPEC: Path = ['spec', 'template', 'spec']
 const CONTAINER: Path = [...SPEC, 'containers', 0]
 
+interface OwnPods {
+  readonly selector: Readonly<Record<string, string>>
+  readonly priority: string | undefined
+  /** Whether they speak to the API server. */
+  readonly hasToken: boolean
+  /** Of their files. */
+  readonly digest?: string | undefined
+}
+
 /** What cdk8s-plus can't say of our pods. */
 export function amendPods(
   deployment: Deployment,
-  workload: Workload,
-  settings: InstallSettings,
-  digest?: string,
+  { selector, priority, hasToken, digest }: OwnPods,
+  { imagePullSecrets, nodeSelector }: InstallSettings,
 ): void {
-  const { imagePullSecrets, nodeSelector } = settings
-  const priority = priorityOf(workload, settings)
   amend(deployment, [
     // Zero values, which a server drops and kubectl would send again each time.
     [['spec', 'minReadySeconds'], undefined],
@@ -98,9 +115,13 @@ export function amendPods(
       : ([[['spec', 'template', 'metadata', 'annotations'], { [`${API_GROUP}/config-digest`]: digest }]] as const)),
     [[...SPEC, 'securityContext', 'seccompProfile'], SECCOMP],
     [[...CONTAINER, 'securityContext', 'capabilities'], { drop: ['ALL'] }],
-    [[...SPEC, 'volumes', '-'], TOKEN_VOLUME],
-    [[...CONTAINER, 'volumeMounts', '-'], { name: TOKEN_VOLUME.name, mountPath: TOKEN_FOLDER, readOnly: true }],
-    [[...SPEC, 'topologySpreadConstraints'], spread(workload)],
+    ...(hasToken
+      ? ([
+          [[...SPEC, 'volumes', '-'], TOKEN_VOLUME],
+          [[...CONTAINER, 'volumeMounts', '-'], { name: TOKEN_VOLUME.name, mountPath: TOKEN_FOLDER, readOnly: true }],
+        ] as const)
+      : []),
+    [[...SPEC, 'topologySpreadConstraints'], spread(selector)],
     [[...SPEC, 'enableServiceLinks'], false],
     ...(priority === undefined ? [] : ([[[...SPEC, 'priorityClassName'], priority]] as const)),
     ...(imagePullSecrets.length === 0
@@ -109,3 +130,40 @@ export function amendPods(
     ...(Object.keys(nodeSelector).length === 0 ? [] : ([[[...SPEC, 'nodeSelector'], nodeSelector]] as const)),
   ])
 }
+
+/** SIGTERM releases the lease and ends what runs; a program needs a second or two. */
+export const GRACE = Duration.seconds(30)
+/** A rollout that makes no progress for so long has failed, and `kubenode install` says so. */
+export const PROGRESS = Duration.minutes(10)
+
+/** The heap is asked for as far as it is used at first. */
+export const memoryOf = ({ heapMiB, otherMiB }: { readonly heapMiB: number; readonly otherMiB: number }) => ({
+  request: Size.mebibytes(Math.ceil(heapMiB / 4) + otherMiB),
+  limit: Size.mebibytes(heapMiB + otherMiB),
+})
+
+export const probe = (
+  path: string,
+  { period, failures }: { readonly period: number; readonly failures: number },
+): Probe =>
+  Probe.fromHttpGet(path, {
+    port: PORTS.health,
+    periodSeconds: Duration.seconds(period),
+    timeoutSeconds: Duration.seconds(3),
+    failureThreshold: failures,
+  })
+
+/** The pods of a Deployment are replaced when a file changes. */
+export const digestOf = (files: ReadonlyMap<string, string>): string =>
+  createHash('sha256')
+    .update(JSON.stringify([...files]))
+    .digest('hex')
+
+const CONFIG_MODE = 0o444
+/** All of a Secret, or the named files of it. */
+export const secretVolume = (scope: Construct, id: string, secret: string, only?: readonly string[]): Volume =>
+  Volume.fromSecret(scope, `${id}-volume`, Secret.fromSecretName(scope, `${id}-secret`, secret), {
+    name: id,
+    defaultMode: CONFIG_MODE,
+    ...(only !== undefined && { items: Object.fromEntries(only.map((file) => [file, { path: file }])) }),
+  })

@@ -2,7 +2,14 @@
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { imageOf, type ClusterRole, type InstallSettings, type Workload } from './settings.ts'
 
-export const PORTS = { health: 8081, metrics: 8443, webhook: 9443, artifacts: 8444, hooks: 8445 } as const
+export const PORTS = {
+  health: 8081,
+  metrics: 8443,
+  webhook: 9443,
+  artifacts: 8444,
+  hooks: 8445,
+  provider: 8446,
+} as const
 export type PortName = keyof typeof PORTS
 
 export const WEBHOOK_SERVICE = 'kubenode-webhook'
@@ -24,19 +31,19 @@ export const ARTIFACTS_FOLDER = '/var/lib/kubenode/artifacts'
 
 /** The kubelet puts the address of the pod in; in brackets it may be of either family. */
 const POD_ADDRESS = '$(POD_IP)'
-const listen = (port: number): string => `[${POD_ADDRESS}]:${port}`
-const inConfig = (file: string): string => `${CONFIG_FOLDER}/${file}`
+export const listen = (port: number): string => `[${POD_ADDRESS}]:${port}`
+export const inConfig = (file: string): string => `${CONFIG_FOLDER}/${file}`
 const given = (flag: string, value: string | undefined): readonly string[] => (value === undefined ? [] : [flag, value])
 const joined = (flag: string, values: readonly string[]): readonly string[] =>
   values.length === 0 ? [] : [flag, values.join(',')]
 
 /** The files of the config Secret that a program reads. */
 export function configFilesOf(workload: Workload, settings: InstallSettings): ReadonlyMap<string, string> {
-  const { providers, trust, apiServer } = settings
+  const { trust, apiServer } = settings
   const json = (value: object | undefined) => (value === undefined ? undefined : `${JSON.stringify(value, null, 2)}\n`)
   const files: Readonly<Partial<Record<Workload, Readonly<Record<string, string | undefined>>>>> = {
     controllers: {
-      [PROVIDERS_FILE]: json(providers),
+      [PROVIDERS_FILE]: json(controllersProviders(settings)),
       [TRUST_FILE]: json(trust),
       [HOST_CA_FILE]: apiServer?.ca,
     },
@@ -46,6 +53,28 @@ export function configFilesOf(workload: Workload, settings: InstallSettings): Re
     Object.entries(files[workload] ?? {}).flatMap(([file, text]) => (text === undefined ? [] : [[file, text]])),
   )
 }
+
+/** The providers file of the controllers: those in pods of their own are remote. */
+function controllersProviders({ providers, providerPods }: InstallSettings): object | undefined {
+  if (providerPods.length === 0) return providers
+  const own: unknown = providers?.['providers']
+  const remote = providerPods.map(({ name, orphans }) => ({
+    name: 'remote',
+    options: {
+      name,
+      url: `https://${providerHost(name)}:${PORTS.provider}/${name}`,
+      ca: `${providerKeysFolder(name)}/ca.crt`,
+      tokenFile: `${providerKeysFolder(name)}/token`,
+    },
+    ...(orphans !== undefined && { orphans }),
+  }))
+  return { ...providers, providers: [...(Array.isArray(own) ? (own as readonly unknown[]) : []), ...remote] }
+}
+
+/** Of a provider in a pod of its own: its Deployment, Service, account, Secret and network policy. */
+export const providerPodName = (name: string): string => `kubenode-provider-${name}`
+export const providerHost = (name: string): string => `${providerPodName(name)}.${SYSTEM_NAMESPACE}.svc`
+export const providerKeysFolder = (name: string): string => `${CONFIG_FOLDER}/served/${name}`
 
 const LEAST_REPOSITORY_MIB = 16
 

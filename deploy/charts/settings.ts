@@ -12,14 +12,15 @@ import {
   refine,
   setOf,
   str,
-  type Field,
   type In,
   type Out,
 } from '#api/build.ts'
 import type { Finding } from '#api/extras.ts'
-import { dnsLabel, duration, objectName, port, url } from '#api/fields.ts'
+import { dnsLabel, duration, objectName, url } from '#api/fields.ts'
 import { AGENT_IDENTITIES } from '#identity/token-life.ts'
 import { createFieldReader, type FieldValue } from '#api/field-problems.ts'
+import { providerKeys, providerPods, providerProblems } from './provider-settings.ts'
+import { cidr, egress, MAX_LIST, MAX_PEM, resources } from './setting-fields.ts'
 
 export const WORKLOADS = ['sync', 'controllers', 'approver', 'defender', 'artifacts'] as const
 export type Workload = (typeof WORKLOADS)[number]
@@ -33,46 +34,8 @@ export const WORKLOADS_OF: Readonly<Record<ClusterRole, readonly Workload[]>> = 
   business: ['controllers', 'approver', 'defender', 'artifacts'],
 }
 
-const MAX_LIST = 32
-const MAX_PEM = 65_536
-
-const cidr = (doc: string): Field<string> =>
-  str(doc, {
-    min: 3,
-    max: 64,
-    pattern:
-      '^([0-9]{1,3}(\\.[0-9]{1,3}){3}/([0-9]|[12][0-9]|3[0-2])|[0-9a-fA-F:]+/([0-9]|[1-9][0-9]|1[01][0-9]|12[0-8]))$',
-    says: 'a range of addresses such as 10.20.0.0/16',
-  })
-
 /** By digest only: a tag can mean another image tomorrow, and on each node another one. */
 const IMAGE = '^[a-z0-9]([a-z0-9._/:-]*[a-z0-9])?@sha256:[0-9a-f]{64}$'
-
-const egress = (doc: string) =>
-  list(
-    doc,
-    obj('Addresses and ports.', {
-      cidr: cidr('Addresses that may be reached.'),
-      ports: list('Ports of TCP.', port('A port.'), { min: 1, max: MAX_LIST }),
-    }),
-    { max: MAX_LIST },
-  )
-
-const resources = (doc: string, cpuMilli: number, heapMiB: number) =>
-  fallback(
-    obj(doc, {
-      cpuMilli: fallback(int('CPU request in thousandths; there is no CPU limit.', { min: 10, max: 64_000 }), cpuMilli),
-      heapMiB: fallback(int('Bound of the JavaScript heap.', { min: 64, max: 65_536 }), heapMiB),
-      otherMiB: fallback(
-        int('Memory beside the heap: code, buffers and the files in /tmp. The memory limit is both together.', {
-          min: 64,
-          max: 65_536,
-        }),
-        64,
-      ),
-    }),
-    {},
-  )
 
 const TOLERATION_EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const
 
@@ -183,6 +146,8 @@ const settingsFields = obj('Settings of an installation of KubeNode.', {
     ),
     [],
   ),
+  providerPods,
+  providerKeys,
   trust: optional(freeform('The signed trust document that hosts start from.', { maxBytes: 262_144 })),
   agents: fallback(
     obj('Identities of agents.', {
@@ -320,6 +285,7 @@ function findingsOf(value: unknown): readonly Finding[] {
     add('/artifacts/source', 'exactly one of claim, oci must be set')
   if (exposure === 'NodePort' && at !== undefined && (at < 30_000 || at > 32_767))
     add('/artifacts/port', 'a node port is between 30000 and 32767')
+  for (const { pointer, message } of providerProblems(s)) add(pointer, message)
   s.tolerations.forEach((t, i) => {
     if (t.key.startsWith(RESERVED_TAINT_PREFIX))
       add(`/tolerations/${i}/key`, 'taints of KubeNode are not tolerated: its pods must leave the nodes that it drains')

@@ -1,6 +1,5 @@
 // The programs as pods: one Deployment each with its budget, the Services in front of them, and the files that settings hold.
-import { createHash } from 'node:crypto'
-import { Chart, Duration, Size } from 'cdk8s'
+import { Chart, Size } from 'cdk8s'
 import {
   Cpu,
   Deployment,
@@ -12,8 +11,6 @@ import {
   LabelSelector,
   PercentOrAbsolute,
   PersistentVolumeClaim,
-  Probe,
-  Secret,
   Service,
   ServiceAccount,
   ServiceType,
@@ -24,7 +21,20 @@ import type { Construct } from 'constructs'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { amend } from './amend.ts'
 import { commonLabels, labelsOf, selectorOf } from './labels.ts'
-import { amendPods, containerSecurity, podSecurity, priorityOf, temporary, tolerate } from './pods.ts'
+import {
+  amendPods,
+  containerSecurity,
+  digestOf,
+  GRACE,
+  memoryOf,
+  podSecurity,
+  priorityOf,
+  probe,
+  PROGRESS,
+  secretVolume,
+  temporary,
+  tolerate,
+} from './pods.ts'
 import {
   argsOf,
   ARTIFACTS_FOLDER,
@@ -39,14 +49,10 @@ import {
   SECRETS_FOLDER,
   WEBHOOK_SERVICE,
 } from './programs.ts'
+import { keysMount } from './provider-pods.ts'
 import { imageOf, workloadsOf, type InstallSettings, type Workload } from './settings.ts'
 
 const NAMESPACE = SYSTEM_NAMESPACE
-/** SIGTERM releases the lease and ends what runs; a program needs a second or two. */
-const GRACE = Duration.seconds(30)
-/** A rollout that makes no progress for so long has failed, and `kubenode install` says so. */
-const PROGRESS = Duration.minutes(10)
-const CONFIG_MODE = 0o444
 
 export class WorkloadsChart extends Chart {
   constructor(scope: Construct, settings: InstallSettings) {
@@ -67,11 +73,12 @@ export class WorkloadsChart extends Chart {
       workloads.map((w) => priorityOf(w, settings)).filter((c) => c?.startsWith('system-') === true),
     )
     if (classes.size === 0) return
+    const providers = settings.providerPods.length
     new k8s.KubeResourceQuota(this, 'critical-pods', {
       metadata: { name: 'kubenode-critical-pods', namespace: NAMESPACE, labels: commonLabels(settings.version) },
       spec: {
         // Twice as many while a version replaces another.
-        hard: { pods: k8s.Quantity.fromString(String(2 * settings.replicas * workloads.length)) },
+        hard: { pods: k8s.Quantity.fromString(String(2 * (settings.replicas * workloads.length + providers))) },
         scopeSelector: {
           matchExpressions: [{ scopeName: 'PriorityClass', operator: 'In', values: [...classes] as string[] }],
         },
@@ -182,40 +189,19 @@ export class WorkloadsChart extends Chart {
       readiness: probe('/readyz', { period: 5, failures: 3 }),
       resources: {
         cpu: { request: Cpu.millis(cpuMilli) },
-        memory: {
-          request: Size.mebibytes(Math.ceil(heapMiB / 4) + otherMiB),
-          limit: Size.mebibytes(heapMiB + otherMiB),
-        },
+        memory: memoryOf({ heapMiB, otherMiB }),
       },
       securityContext: containerSecurity,
     })
-    amendPods(deployment, workload, settings, files.size === 0 ? undefined : digestOf(files))
+    const digest = files.size === 0 ? undefined : digestOf(files)
+    const pods = { selector: selectorOf(workload), priority: priorityOf(workload, settings), hasToken: true, digest }
+    amendPods(deployment, pods, settings)
   }
 }
 
 const HTTPS = 443
 /** Behind an ingress, which has the certificate. */
 const HTTP = 80
-
-const probe = (path: string, { period, failures }: { readonly period: number; readonly failures: number }): Probe =>
-  Probe.fromHttpGet(path, {
-    port: PORTS.health,
-    periodSeconds: Duration.seconds(period),
-    timeoutSeconds: Duration.seconds(3),
-    failureThreshold: failures,
-  })
-
-/** The pods of a Deployment are replaced when a file changes. */
-const digestOf = (files: ReadonlyMap<string, string>): string =>
-  createHash('sha256')
-    .update(JSON.stringify([...files]))
-    .digest('hex')
-
-const secretVolume = (scope: Construct, id: string, secret: string): Volume =>
-  Volume.fromSecret(scope, `${id}-volume`, Secret.fromSecretName(scope, `${id}-secret`, secret), {
-    name: id,
-    defaultMode: CONFIG_MODE,
-  })
 
 /** File by file: everyone could replace what is in the folder of a volume, and programs refuse such a folder. */
 function configMounts(scope: Construct, workload: Workload, files: readonly string[]): readonly VolumeMount[] {
@@ -250,12 +236,14 @@ const MOUNTS: Readonly<Record<Workload, (place: Place) => readonly VolumeMount[]
       },
     ]
   },
-  controllers: ({ scope, settings }) =>
-    settings.providerSecrets.map((secret, n) => ({
+  controllers: ({ scope, settings }) => [
+    ...settings.providerSecrets.map((secret, n) => ({
       path: `${SECRETS_FOLDER}/${secret}`,
       readOnly: true,
       volume: secretVolume(scope, `provider-${n}`, secret),
     })),
+    ...settings.providerPods.map((pod) => keysMount(scope, `serves-${pod.name}`, pod, ['ca.crt', 'token'])),
+  ],
   artifacts: (place) => {
     const claim = place.settings.artifacts?.source.claim
     return claim === undefined

@@ -90,6 +90,17 @@ const CHANGES: readonly Change[] = [
     says: { [deployment('controllers')]: /--trust.*config-digest|config-digest.*--trust/s },
   },
   {
+    name: 'a provider in a pod of its own',
+    values: {
+      providerPods: [{ name: 'aws', options: { region: 'eu-central-1', cluster: 'prod-1' }, servingSecret: 'mine' }],
+    },
+    says: {
+      [deployment('provider-aws')]: /"secretName":"mine"/,
+      [deployment('controllers')]: /served\/aws/,
+      [inSystem('NetworkPolicy', 'kubenode-provider-aws')]: /8446/,
+    },
+  },
+  {
     name: 'copies of repositories on a claim, and another size of a program',
     values: { cacheClaim: 'cache', resources: { sync: { heapMiB: 2_048, otherMiB: 1_024 } } },
     says: { [deployment('sync')]: /"memory":"3Gi".*"claimName":"cache"|"claimName":"cache".*"memory":"3Gi"/s },

@@ -125,9 +125,10 @@ export async function chosenValues(
   io: Io,
   context?: InstallContext,
 ): Promise<Values | undefined> {
-  const [{ mergedValues, storedValues, valuesFile }, { withHostServer }] = await Promise.all([
+  const [{ mergedValues, storedValues, valuesFile }, { withHostServer }, { withProviderKeys }] = await Promise.all([
     import('../install/load.ts'),
     import('../install/host-server.ts'),
+    import('../install/provider-keys.ts'),
   ])
   const own = options.values === undefined ? undefined : valuesFile(options.values, io.cwd)
   const stored = context === undefined ? {} : await storedValues(context.client)
@@ -148,7 +149,8 @@ export async function chosenValues(
     io.err(
       shownLine(`this kubeconfig names ${unusable}, where hosts do not reach the API server; apiServer.url is needed`),
     )
-  return values
+  // Without a cluster nothing would keep them for the next time.
+  return context === undefined ? values : withProviderKeys(values, stored, context.clock.now())
 }
 
 async function loaded(options: SettingFlags, io: Io, context?: InstallContext): Promise<Release> {

@@ -36,8 +36,12 @@ export const TRUSTED_BEFORE_USE_MS = 10 * 60_000
 /** Every replica serves the new certificate within seconds; a replica that was cut off from the API server has been restarted or repaired by then. */
 export const TRUSTED_AFTER_USE_MS = DAY_MS
 
-export function newServingCertificate({ commonName, hosts }: CertificateNames, now: number): ServingCertificate {
-  const validity = { now, days: LIFE_DAYS, earlierMs: EARLIER_MS }
+export function newServingCertificate(
+  { commonName, hosts }: CertificateNames,
+  now: number,
+  days = LIFE_DAYS,
+): ServingCertificate {
+  const validity = { now, days, earlierMs: EARLIER_MS }
   const authority = newAuthority(`${commonName}-ca`, validity)
   const { key, certificate } = issueCertificate(authority, {
     subject: { commonName },
