@@ -89,7 +89,7 @@ test('the private key is in the pod of the provider only, and the keys of the cl
 })
 
 test('controllers and provider read files that our programs take', () => {
-  const objects = objectsOf({ providers: { providers: [{ name: 'static' }] } } as Partial<InstallValues>)
+  const objects = objectsOf({ providers: { providers: [{ name: 'static' }] } })
   const read = (secret: string) =>
     parseProviders('/etc/kubenode/providers.json', textIn(objects, secret, 'providers.json'), PROVIDERS)
   expect(read('kubenode-config').map((p) => [p.name, p.paths])).toEqual([

@@ -15,15 +15,17 @@ export type FieldValue<O> =
   | { readonly kind: 'Value'; readonly value: O }
   | { readonly kind: 'Problems'; readonly problems: readonly [Problem, ...Problem[]] }
 
-/** One for each reading of a file: what it compiles is small, and is read once. */
+/** What it compiles is kept with it: one for each reading of a file, or for values of one schema that come again. */
 export function createFieldReader(): <O>(field: Field<O, unknown>, value: unknown) => FieldValue<O> {
   let ajv: Ajv | undefined
+  const compiled = new Map<unknown, ReturnType<Ajv['compile']>>()
   return <O>({ schema }: Field<O, unknown>, value: unknown): FieldValue<O> => {
     if (isDeeperThan(value, MAX_DEPTH))
       return problems([{ code: PROBLEM_CODES.bound, pointer: '', message: 'is nested too deeply' }])
     ajv ??= createAjv()
-    const validate = ajv.compile(ajvSchemaOf(schema))
-    validate(value)
+    const validate = compiled.get(schema) ?? ajv.compile(ajvSchemaOf(schema))
+    compiled.set(schema, validate)
+    void validate(value)
     const shape = (validate.errors ?? []).map(problemOf)
     const full = applyDefaults(schema, value)
     const found = [...shape, ...checkProblems(schema, full, shape)]

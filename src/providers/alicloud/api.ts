@@ -5,7 +5,7 @@ import { bodyOf, type Call } from '../cloud/call.ts'
 import type { CloudApi, CloudHost, HostOrder, MakeResult } from '../cloud/cloud-provider.ts'
 import { listIn, textIn } from '../cloud/json.ts'
 import { notMade } from '../cloud/make-result.ts'
-import { diskOf, listOf, pairsOf, placeIn, readParams } from '../cloud/params.ts'
+import { diskOf, listOf, pairsOf, placeIn, paramsReader } from '../cloud/params.ts'
 import { hostTags, TAGS, tagsFor } from '../cloud/tags.ts'
 import type { Capabilities, Host, Offering } from '../port.ts'
 import type { EcsAction } from './actions.ts'
@@ -13,6 +13,8 @@ import { ECS_MISSING, ECS_TOKEN_USED, ecsMeaning } from './codes.ts'
 import { ecsMaintenance } from './maintenance.ts'
 import { alicloudParams } from './params.ts'
 import { type Ask, type Order, unreadable } from './query.ts'
+
+const readParams = paramsReader(alicloudParams)
 
 const ALICLOUD_CAPABILITIES: Capabilities = {
   isHostKept: false,
@@ -99,7 +101,7 @@ type OrderParams =
 function orderOf(request: HostOrder, cluster: string): OrderParams {
   const { clientToken, machine, machineUid, offering = {}, userData } = request
   const refused = (reason: string): OrderParams => ({ kind: 'Refused', reason })
-  const read = readParams(alicloudParams, request.params)
+  const read = readParams(request.params)
   if (read.kind === 'Refused') return read
   if (clientToken.length > LONGEST_TOKEN) return refused(`a token has at most ${LONGEST_TOKEN} characters`)
   const { params } = read

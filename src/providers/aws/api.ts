@@ -4,7 +4,7 @@ import { bodyOf, type Call } from '../cloud/call.ts'
 import type { CloudApi, CloudHost, HostOrder, MakeResult } from '../cloud/cloud-provider.ts'
 import { notMade } from '../cloud/make-result.ts'
 import { allPages } from '../cloud/pages.ts'
-import { diskOf, listOf, pairsOf, placeIn, readParams } from '../cloud/params.ts'
+import { diskOf, listOf, pairsOf, placeIn, paramsReader } from '../cloud/params.ts'
 import { hostTags, TAGS, tagsFor } from '../cloud/tags.ts'
 import type { Capabilities, Offering } from '../port.ts'
 import { EC2_MISSING, EC2_TOKEN_USED, ec2Meaning } from './codes.ts'
@@ -12,6 +12,8 @@ import { ec2Maintenance } from './maintenance.ts'
 import { awsParams } from './params.ts'
 import { type Ask, filters, type Order, type Params, unreadable } from './query.ts'
 import { type Xml, xmlAt, xmlItems, xmlText } from './xml.ts'
+
+const readParams = paramsReader(awsParams)
 
 const AWS_CAPABILITIES: Capabilities = {
   isHostKept: false,
@@ -94,7 +96,7 @@ type OrderParams =
 function orderOf(request: HostOrder, cluster: string): OrderParams {
   const { clientToken, machine, machineUid, offering = {}, userData } = request
   const refused = (reason: string): OrderParams => ({ kind: 'Refused', reason })
-  const read = readParams(awsParams, request.params)
+  const read = readParams(request.params)
   if (read.kind === 'Refused') return read
   if (clientToken.length > LONGEST_TOKEN) return refused(`a token has at most ${LONGEST_TOKEN} characters`)
   const { params } = read

@@ -6,15 +6,20 @@ export type ReadParams<P> =
   | { readonly kind: 'Params'; readonly params: P }
   | { readonly kind: 'Refused'; readonly reason: string }
 
-/** A parameter that the vendor does not have is refused: it is a typing error, or meant for another provider. */
-export function readParams<P>(schema: Field<P, unknown>, params: Readonly<Record<string, string>>): ReadParams<P> {
-  const read = createFieldReader()(schema, params)
-  if (read.kind === 'Value') return { kind: 'Params', params: read.value }
-  const [{ pointer, message, suggestion }] = read.problems
-  const name = pointer === '' ? 'parameters' : `parameter ${pointer.slice(1)}`
-  return {
-    kind: 'Refused',
-    reason: `${name} ${message}${suggestion === undefined ? '' : `; did you mean ${suggestion}?`}`,
+/** A parameter that the vendor does not have is refused: it is a typing error, or meant for another provider. Compiled at the first one: a thousand hosts are one set. */
+export function paramsReader<P>(
+  schema: Field<P, unknown>,
+): (params: Readonly<Record<string, string>>) => ReadParams<P> {
+  const read = createFieldReader()
+  return (params) => {
+    const found = read(schema, params)
+    if (found.kind === 'Value') return { kind: 'Params', params: found.value }
+    const [{ pointer, message, suggestion }] = found.problems
+    const name = pointer === '' ? 'parameters' : `parameter ${pointer.slice(1)}`
+    return {
+      kind: 'Refused',
+      reason: `${name} ${message}${suggestion === undefined ? '' : `; did you mean ${suggestion}?`}`,
+    }
   }
 }
 

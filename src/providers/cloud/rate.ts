@@ -23,6 +23,10 @@ export type Turn = { readonly kind: 'Go' } | { readonly kind: 'Wait'; readonly m
 const OUR_SHARE = 0.85
 /** Longer than this no call is kept in a line: the caller gets a time to come back. */
 const LONGEST_LINE_MS = 10_000
+/** Those who come back are a little closer together than their turns, so that one who does not come leaves no gap. */
+const CLOSER = 0.9
+/** Nobody is sent away for longer: what the vendor takes may be more by then. */
+const LONGEST_AWAY_MS = 120_000
 /** Of the full rate each second after a throttled call: back to the full rate from half of it in a minute. */
 const RECOVERY_PER_SECOND = 1 / 120
 /** Never below this share of the full rate, or a busy account would stop us altogether. */
@@ -35,6 +39,8 @@ interface Bucket {
   tokens: number
   at: number
   pausedUntil: number
+  /** When the last of those who were sent away comes back. */
+  lastBack: number
   /** First come, first served. */
   readonly line: ((turn: Turn) => void)[]
   isServed: boolean
@@ -58,7 +64,7 @@ export class Rate {
       return { kind: 'Go' }
     }
     const ms = waitOf(bucket, now, bucket.line.length)
-    if (ms > LONGEST_LINE_MS) return { kind: 'Wait', ms }
+    if (ms > LONGEST_LINE_MS) return { kind: 'Wait', ms: comeBackIn(bucket, now, ms) }
     return new Promise((resolve, reject) => {
       const giveUp = () => {
         const at = bucket.line.indexOf(served)
@@ -83,7 +89,9 @@ export class Rate {
       refill(bucket, clock.monotonic())
       const ms = waitOf(bucket, clock.monotonic())
       // A pause that began meanwhile: they come back after it.
-      if (ms > LONGEST_LINE_MS) for (const served of bucket.line.splice(0)) served({ kind: 'Wait', ms })
+      if (ms > LONGEST_LINE_MS)
+        for (const served of bucket.line.splice(0))
+          served({ kind: 'Wait', ms: comeBackIn(bucket, clock.monotonic(), ms) })
       else if (ms > 0) await clock.sleep(ms)
       else {
         bucket.tokens--
@@ -121,9 +129,11 @@ export class Rate {
     const made: Bucket = {
       full,
       rate: full.perSecond,
-      tokens: full.burst,
+      // A program that starts may follow one that used up what may be called at once.
+      tokens: 1,
       at: now,
       pausedUntil: 0,
+      lastBack: 0,
       line: [],
       isServed: false,
     }
@@ -136,6 +146,14 @@ export class Rate {
 function waitOf({ tokens, rate, pausedUntil }: Bucket, now: number, before = 0): number {
   const forToken = Math.max(0, ((before + 1 - tokens) / rate) * 1_000)
   return Math.ceil(Math.max(0, pausedUntil - now) + forToken)
+}
+
+/** Each at a time of its own: a thousand that came back together would be sent away again but for ten. */
+function comeBackIn(bucket: Bucket, now: number, soonestMs: number): number {
+  const apart = (1_000 / bucket.rate) * CLOSER
+  const ms = Math.min(Math.max(soonestMs, bucket.lastBack + apart - now), Math.max(soonestMs, LONGEST_AWAY_MS))
+  bucket.lastBack = now + ms
+  return Math.ceil(ms)
 }
 
 function refill(bucket: Bucket, now: number): void {

@@ -1,0 +1,135 @@
+// The bucket of calls of one account, on a clock that jumps, against a vendor that counts in its own way.
+import { describe, expect, test } from 'vitest'
+import { settled, VirtualClock } from '#test/support/clocks/virtual-clock.ts'
+import { FakeRegion } from '#test/doubles/clouds/region.ts'
+import { seededRandom } from '#lib/random.ts'
+import { Rate } from './rate.ts'
+
+const PER_MINUTE = 60
+const LIMIT = { perSecond: PER_MINUTE / 60, burst: 6 }
+
+interface World {
+  readonly clock: VirtualClock
+  readonly region: FakeRegion
+  rate: Rate
+}
+
+function world(): World {
+  const clock = new VirtualClock()
+  const region = new FakeRegion({
+    clock,
+    random: seededRandom(1),
+    name: 'r',
+    limitOf: () => ({ kind: 'Minute', calls: PER_MINUTE }),
+  })
+  return { clock, region, rate: rateOn(clock) }
+}
+
+const rateOn = (clock: VirtualClock): Rate => new Rate({ clock, limitOf: () => LIMIT, period: 'Minute' })
+
+/** As a machine that wants a host: comes back when it is told to. Answers how often it came. */
+async function wants({ clock, region, rate }: World, isAlive = () => true): Promise<number> {
+  for (let tries = 1; ; tries++) {
+    const turn = await rate.take('Run')
+    if (!isAlive()) return tries
+    if (turn.kind === 'Wait') {
+      await clock.sleep(turn.ms)
+      continue
+    }
+    const refused = region.refusal('Run')
+    if (refused === undefined) return tries
+    await clock.sleep(rate.throttled('Run', refused))
+  }
+}
+
+const done = async <T>(clock: VirtualClock, work: Promise<T>): Promise<T> => {
+  const state = { isDone: false }
+  void work.finally(() => (state.isDone = true)).catch(() => undefined)
+  for (await settled(); !state.isDone; await settled()) if (!clock.fireNext()) throw new Error('it waits for nothing')
+  return work
+}
+
+describe('a rate', () => {
+  test('serves a crowd in little more than the time that the vendor permits, without one call too many', async () => {
+    const w = world()
+    const tries = await done(w.clock, Promise.all(Array.from({ length: 300 }, () => wants(w))))
+    expect(w.region.overLimit).toBe(0)
+    expect(w.clock.monotonic()).toBeLessThanOrEqual((300 / PER_MINUTE) * 60_000 * 1.3)
+    // Without times of their own each would come back every ten seconds.
+    expect(tries.reduce((a, b) => a + b, 0) / tries.length).toBeLessThan(8)
+  })
+
+  test('has no calls saved up when its program starts: the one before may have used them', async () => {
+    const w = world()
+    for (let starts = 0; starts < 4; starts++) {
+      w.rate = rateOn(w.clock)
+      const life = w.rate
+      void Promise.all(Array.from({ length: 30 }, () => wants(w, () => w.rate === life)))
+      await w.clock.advance(14_000)
+    }
+    expect(w.region.overLimit).toBe(0)
+  })
+
+  test('saves up no more than what may be called at once', async () => {
+    const { clock, rate } = world()
+    await rate.take('Run')
+    await clock.advance(3_600_000)
+    const free = await Promise.all(Array.from({ length: 5 }, () => rate.take('Run')))
+    expect(free.every((t) => t.kind === 'Go')).toBe(true)
+    const start = clock.monotonic()
+    await done(clock, rate.take('Run'))
+    expect(clock.monotonic()).toBeGreaterThan(start)
+  })
+
+  test('keeps each action for itself', async () => {
+    const { clock, rate } = world()
+    await Promise.all([rate.take('Run'), rate.take('Describe')])
+    expect(clock.monotonic()).toBe(0)
+  })
+
+  test('stops until the next minute after a refusal, and goes on at half the pace', async () => {
+    const { clock, rate } = world()
+    await clock.advance(20_000)
+    await rate.take('Run')
+    expect(rate.throttled('Run', undefined)).toBe(40_000)
+    expect(await rate.take('Run')).toMatchObject({ kind: 'Wait' })
+    await clock.advance(40_000)
+    const begun = clock.monotonic()
+    await done(clock, rate.take('Run'))
+    await done(clock, rate.take('Run'))
+    expect(clock.monotonic() - begun).toBeGreaterThan(2 * 1_000)
+  })
+
+  test('refusals of calls that were on their way together count once', async () => {
+    const { clock, rate } = world()
+    await rate.take('Run')
+    for (let i = 0; i < 10; i++) rate.throttled('Run', 1_000)
+    await clock.advance(1_000)
+    const begun = clock.monotonic()
+    await done(clock, rate.take('Run'))
+    expect(clock.monotonic() - begun).toBeLessThan(4_000)
+  })
+
+  test('a call that is given up leaves the line, and those behind it move up', async () => {
+    const { clock, rate } = world()
+    await rate.take('Run')
+    const stop = new AbortController()
+    const first = rate.take('Run', stop.signal)
+    const second = rate.take('Run')
+    stop.abort(new Error('too late'))
+    await expect(first).rejects.toThrow('too late')
+    const begun = clock.monotonic()
+    await done(clock, second)
+    expect(clock.monotonic() - begun).toBeLessThan(1_300)
+  })
+
+  test('those who are sent away come back at different times, and none after more than two minutes', async () => {
+    const { rate } = world()
+    const turns = Array.from({ length: 200 }, () => rate.take('Run'))
+    const waits = await Promise.all(turns.map((t) => Promise.race([t, settled().then(() => undefined)]))).then((all) =>
+      all.flatMap((t) => (t?.kind === 'Wait' ? [t.ms] : [])),
+    )
+    expect(Math.max(...waits)).toBeLessThanOrEqual(120_000)
+    expect(new Set(waits).size).toBeGreaterThan(90)
+  })
+})
