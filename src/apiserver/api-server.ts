@@ -23,10 +23,12 @@ import { authenticationChain, bootstrapTokens, byToken, serviceAccountTokens } f
 import { Authorizer, type OnAllowed } from './auth/authorizer.ts'
 import { acceptsEverybody, CertificateUsers, type AcceptsUser } from './auth/certificate-users.ts'
 import { issueCertificate } from '#lib/x509/certificates.ts'
-import { kubeconfigText, newCredentials, type Credentials } from './auth/credentials.ts'
+import { certificatesIn } from '#lib/x509/pem-list.ts'
+import { kubeconfigText } from '#lib/kubeconfig-text.ts'
+import { newCredentials, trustedBy, type Credentials } from './auth/credentials.ts'
 import { NodeAuthorizer } from './auth/node-authorizer.ts'
 import { TokenSigner } from './auth/tokens.ts'
-import { bootstrap } from './bootstrap/objects.ts'
+import { bootstrap, publishAuthority } from './bootstrap/objects.ts'
 import { nodeRules } from './bootstrap/roles.ts'
 import { builtinKinds } from './builtin/all-kinds.ts'
 import { DefinitionController } from './crd/controller.ts'
@@ -95,15 +97,17 @@ export interface ApiServer {
   readonly url: string
   /** Resolves when nothing can be stored any longer; connections are closed by then, since no write may be acknowledged. */
   readonly failed: Promise<unknown>
-  /** PEM of the authority. */
+  /** PEM of all authorities that are trusted. */
   readonly ca: string
   readonly credentials: Credentials
+  /** From the next connection on. Those that are open end when an authority is no longer trusted. */
+  replaceCredentials(next: Credentials): Promise<void>
   adminKubeconfig(): string
 }
 
 export async function createApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
   const { clock = systemClock, random = systemRandom, host = '127.0.0.1', port = 0, log = silentLogger } = options
-  const credentials = options.credentials ?? newCredentials(clock.now(), [host, ...(options.hosts ?? [])])
+  let credentials = options.credentials ?? newCredentials(clock.now(), [host, ...(options.hosts ?? [])])
   const store = new Store(options.storage ?? memoryStorage(), clock)
   const { policies = compiledPolicies() } = options
   const registry = new Registry([
@@ -120,7 +124,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     resolveService,
   })
   const converter = new WebhookConverter(resolveService)
-  const signer = new TokenSigner(credentials.tokenKey)
+  const signer = new TokenSigner(credentials.tokenKey, credentials.otherTokenKeys)
   const now = () => clock.now()
   const loopChoice = options.loops ?? 'all'
   const parts: ServerParts = {
@@ -142,7 +146,9 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     random,
     uid: randomUUID,
     signer,
-    credentials,
+    get credentials() {
+      return credentials
+    },
     judgeSubject: options.judgeSubject ?? noBootstrappers,
     version: options.version ?? OWN_VERSION,
     ...(options.podLog !== undefined && { podLog: options.podLog }),
@@ -157,13 +163,12 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     certificateUsers.authenticate,
     byToken([serviceAccountTokens(signer, store, now), bootstrapTokens(store, now)]),
   ])
-  const { authority, server: serving } = credentials
   let url = ''
   const open = options.openPath?.({
     url: () => url,
-    ca: authority.certificate,
+    ca: () => trustedBy(credentials),
     identity: (commonName) =>
-      issueCertificate(authority, {
+      issueCertificate(credentials.authority, {
         subject: { commonName },
         validity: { now: clock.now() - BEFORE_NOW_MS, days: OWN_DAYS },
         usage: 'client',
@@ -172,7 +177,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
   const http = createHttpServer({
     parts,
     authenticate,
-    tls: { key: serving.key, cert: serving.certificate, ca: authority.certificate },
+    tls: tlsOf(credentials),
     limits: {
       ...DEFAULT_LIMITS,
       connections: connectionsWithin(DEFAULT_LIMITS.connections, descriptorLimit()),
@@ -182,7 +187,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     ...(open !== undefined && { open }),
   })
   const definitions = new DefinitionController(parts, log, converter.convert)
-  await bootstrap(store, { now: clock.now(), uid: randomUUID, authority: authority.certificate })
+  await bootstrap(store, { now: clock.now(), uid: randomUUID, authority: trustedBy(credentials) })
   definitions.start()
   const loops = startLoops(parts, loopChoice, log)
   const failed = store.failed.then((e) => {
@@ -222,12 +227,31 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     get url() {
       return url
     },
-    ca: authority.certificate,
-    credentials,
+    get ca() {
+      return trustedBy(credentials)
+    },
+    get credentials() {
+      return credentials
+    },
+    async replaceCredentials(next) {
+      const gone = certificatesIn(trustedBy(credentials)).filter((old) => !trustedBy(next).includes(old.trim()))
+      credentials = next
+      signer.replaceKeys(next.tokenKey, next.otherTokenKeys)
+      http.setSecureContext(tlsOf(next))
+      await publishAuthority(store, trustedBy(next))
+      // Connections keep what was verified at their start: clients come back, and their watches continue where they were.
+      if (gone.length > 0) http.closeAllConnections()
+    },
     adminKubeconfig: () =>
-      kubeconfigText({ url, authority: authority.certificate, client: credentials.admin, user: 'admin' }),
+      kubeconfigText({ url, authority: trustedBy(credentials), client: credentials.admin, user: 'admin' }),
   }
 }
+
+const tlsOf = (credentials: Credentials) => ({
+  key: credentials.server.key,
+  cert: credentials.server.certificate,
+  ca: trustedBy(credentials),
+})
 
 /** Held in memory until the process exits, which may be years. */
 const OWN_DAYS = 3_650

@@ -8,6 +8,7 @@ import type { Logger } from '#lib/log.ts'
 import { makePrivateFolder, namesIn } from '#lib/private-folder.ts'
 import { requireTrustedWay } from '#lib/trusted-way.ts'
 import { writeWholeFile } from '#lib/whole-file.ts'
+import type { Credentials } from './auth/credentials.ts'
 import type { OnAllowed } from './auth/authorizer.ts'
 import { usedRights } from './auth/used-rights.ts'
 import { apiserverErrors } from './apiserver-errors.ts'
@@ -28,6 +29,8 @@ export interface RunOptions {
   readonly host?: string
   /** False: a controller manager runs in place of our loops. */
   readonly loops?: boolean
+  /** Given by a hub, and kept in the data folder; created there when left out. */
+  readonly credentials?: Credentials
   /** What KubeNode tells the server about its clients. */
   readonly rules?: Pick<ApiServerOptions, 'judgeSubject' | 'acceptsUser' | 'openPath'>
   /** Shared by the servers of one process. */
@@ -53,6 +56,9 @@ export interface Running {
   readonly url: string
   /** The file that was written. */
   readonly kubeconfig: string
+  readonly credentials: () => Credentials
+  /** Kept in the data folder first, so that the next start has them too. */
+  readonly replaceCredentials: (next: Credentials) => Promise<void>
   /** Resolves when the server has ended; rejects when its disk forced that: the process should exit. */
   readonly ended: Promise<void>
 }
@@ -62,6 +68,7 @@ export async function runApiServer({
   port,
   host = '127.0.0.1',
   loops = true,
+  credentials: given,
   rules = {},
   policies,
   log,
@@ -83,7 +90,7 @@ export async function runApiServer({
   if (open > 0) onClosed(open)
   // some two hundred small files: compiled once, they then load in a third of the time
   if (keepsCompiled) enableCompileCache(join(data, 'cache'))
-  const [{ createApiServer }, { credentialsIn }, { sqliteStorage }] = await Promise.all([
+  const [{ createApiServer }, { credentialsIn, keepCredentials }, { sqliteStorage }] = await Promise.all([
     import('./api-server.ts'),
     import('./auth/credentials.ts'),
     import('./storage/sqlite.ts'),
@@ -92,7 +99,9 @@ export async function runApiServer({
   const bytes = statSync(objects, { throwIfNoEntry: false })?.size ?? 0
   if (bytes > MANY_BYTES) onReading(bytes)
   const storage = sqliteStorage(objects)
-  const credentials = credentialsIn(join(data, 'pki'), systemClock.now(), [host])
+  const keys = join(data, 'pki')
+  if (given !== undefined) keepCredentials(keys, given)
+  const credentials = credentialsIn(keys, systemClock.now(), [host])
   const server = await createApiServer({
     storage,
     credentials,
@@ -123,7 +132,12 @@ export async function runApiServer({
     if (signal.aborted) stop()
     else signal.addEventListener('abort', stop, { once: true })
   })
-  return { url: server.url, kubeconfig, ended }
+  const replaceCredentials = async (next: Credentials): Promise<void> => {
+    keepCredentials(keys, next)
+    await server.replaceCredentials(next)
+    writeKubeconfig(kubeconfig, server.adminKubeconfig())
+  }
+  return { url: server.url, kubeconfig, credentials: () => server.credentials, replaceCredentials, ended }
 }
 
 /** A full disk loses lines, never requests. */

@@ -1,5 +1,10 @@
 // What every host of control planes must do, as cases that any test runner can run against any host: repeatable calls, honest absence, nothing lost by an
 // upgrade, nothing left by a deletion.
+import { credentials } from './credentials/graph.ts'
+import type { Held } from './credentials/held.ts'
+import { carryOut } from './credentials/make.ts'
+import { EMBEDDED_RECIPE } from './credentials/recipe.ts'
+import { serverCredentials, type ServerCredentials } from './credentials/server-credentials.ts'
 import type { ControlPlane, ControlPlaneHost, ControlPlaneRequest } from './port.ts'
 
 /** A client of one control plane, made from a kubeconfig. */
@@ -29,6 +34,29 @@ export interface ConformanceCase {
   readonly name: string
   /** Throws when the host does not conform. */
   run(tools: ConformanceTools): Promise<void>
+}
+
+/** As the graph makes them for a new cluster. */
+function newCredentials(endpoint: string, digest: string): ServerCredentials {
+  const inputs = {
+    recipe: EMBEDDED_RECIPE,
+    endpoint,
+    hosts: [],
+    declared: {},
+    servers: { total: 0, running: [] },
+    agents: [],
+  }
+  const now = Date.now()
+  let held: Held = {}
+  for (;;) {
+    const [order] = credentials(inputs, now, held).orders
+    const item = order && carryOut(order, now, held)
+    if (order === undefined || item === undefined) break
+    held = { ...held, [order.name]: item }
+  }
+  const made = serverCredentials(held, digest)
+  must(made !== undefined, 'the credentials are not complete')
+  return made
 }
 
 class NotConforming extends Error {}
@@ -114,6 +142,26 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
       const [a, b] = await Promise.all([put(tools.host, request), put(tools.host, request)])
       must(a.endpoint === b.endpoint && a.ca === b.ca, 'two puts made two control planes')
       await gone(tools, request)
+    },
+  },
+  {
+    name: 'given credentials are in use at once, stay when none are given, and the next ones replace them without a restart',
+    run: async (tools) => {
+      const request = requestFor('given', tools)
+      const { endpoint } = await put(tools.host, request)
+      await write(tools, request.id, 'kept')
+      for (const digest of ['first', 'second']) {
+        const credentials = newCredentials(endpoint, digest)
+        const plane = await put(tools.host, { ...request, credentials })
+        must(plane.credentials === digest, `it reports the credentials ${plane.credentials ?? 'nothing'}`)
+        must(plane.ca.trim() === credentials.trusted.trim(), 'it has another authority than the one that was given')
+        must((await put(tools.host, request)).credentials === digest, 'a put without credentials changed them')
+        must((await read(tools, request.id)) === 'kept', 'new credentials lost what was written')
+      }
+      const after = { ...tools, host: await tools.restarted() }
+      must((await after.host.get(request.id))?.credentials === 'second', 'a restart lost the credentials')
+      must((await read(after, request.id)) === 'kept', 'a restart lost what was written')
+      await gone(after, request)
     },
   },
   {

@@ -1,6 +1,8 @@
 // The host of control planes: who runs the API servers of Clusters. All calls may be repeated, and a lost reply does no harm: each names the state that is
 // wanted, never a step. The port knows no flavor.
 
+import type { ServerCredentials } from './credentials/server-credentials.ts'
+
 export interface ControlPlaneRequest {
   /** `namespace.name` of the Cluster: the same id is the same control plane, also for a Cluster that was made again after its control plane was kept. */
   readonly id: string
@@ -10,6 +12,8 @@ export interface ControlPlaneRequest {
   readonly version: string
   /** Where it listens; the host takes a free port, and keeps it, where none is given. */
   readonly port?: number
+  /** For its servers, which take the next ones without a restart. Left out: those that were given before, or else those that the host makes. */
+  readonly credentials?: ServerCredentials
 }
 
 /** `Stopped`: nothing runs, everything is kept. `Failed`: it should run and does not; the host tries again. */
@@ -37,8 +41,10 @@ export interface ControlPlane {
   readonly port: number
   /** https://host:port */
   readonly endpoint: string
-  /** PEM of the authority that signs for its server. */
+  /** PEM of the authorities that sign for its server. */
   readonly ca: string
+  /** Digest of the credentials that it was given and runs with. */
+  readonly credentials?: string
   /** Oldest first. */
   readonly snapshots: readonly Snapshot[]
   /** The token of the last restore that was done. */

@@ -1,31 +1,33 @@
-// The keys and certificates of one server: read from the data folder or created once and kept there, readable only by the owner.
+// The keys and certificates of one server: given to it, or read from the data folder, or created once and kept there, readable only by the owner.
 import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { writeWholeFile } from '#lib/whole-file.ts'
 import { issueCertificate, newAuthority, type KeyAndCertificate } from '#lib/x509/certificates.ts'
+import { SERVER_NAMES } from '#lib/x509/server-names.ts'
 import { apiserverErrors } from '../apiserver-errors.ts'
 
 const AUTHORITY_DAYS = 3_650
 const CERTIFICATE_DAYS = 3_650
 
 export interface Credentials {
+  /** How the hub that gave them knows them; none for those that were made here. */
+  readonly digest?: string
+  /** Signs certificates of clients. */
   readonly authority: KeyAndCertificate
+  /** PEM of all authorities that are trusted, while one is replaced by another; the one that signs when left out. */
+  readonly trusted?: string
   readonly server: KeyAndCertificate
   readonly admin: KeyAndCertificate
   /** PEM of the private key that signs service account tokens. */
   readonly tokenKey: string
+  /** PEM of more public keys that tokens are verified with. */
+  readonly otherTokenKeys?: readonly string[]
 }
 
-export const defaultHosts: readonly string[] = [
-  'localhost',
-  '127.0.0.1',
-  '::1',
-  'kubernetes',
-  'kubernetes.default',
-  'kubernetes.default.svc',
-  'kubernetes.default.svc.cluster.local',
-]
+/** PEM of all authorities that are trusted. */
+export const trustedBy = ({ authority, trusted }: Credentials): string => trusted ?? authority.certificate
 
 export function newCredentials(now: number, hosts: readonly string[]): Credentials {
   const authority = newAuthority('kubenode-ca', { now, days: AUTHORITY_DAYS })
@@ -34,7 +36,7 @@ export function newCredentials(now: number, hosts: readonly string[]): Credentia
     subject: { commonName: 'kube-apiserver' },
     validity,
     usage: 'server',
-    hosts: [...new Set([...defaultHosts, ...hosts])],
+    hosts: [...new Set([...SERVER_NAMES, ...hosts])],
   })
   const admin = issueCertificate(authority, {
     subject: { commonName: 'kubernetes-admin', organizations: ['system:masters'] },
@@ -47,8 +49,45 @@ export function newCredentials(now: number, hosts: readonly string[]): Credentia
 
 const FILES = ['ca.crt', 'ca.key', 'server.crt', 'server.key', 'admin.crt', 'admin.key', 'tokens.key'] as const
 
+/** What a hub gave to the server: one file, so that a kill leaves the one before or the next one whole. */
+const GIVEN = 'given.json'
+
+export function keepCredentials(folder: string, given: Credentials): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  writeWholeFile(join(folder, GIVEN), JSON.stringify(given))
+}
+
+function givenIn(folder: string): Credentials | undefined {
+  const file = join(folder, GIVEN)
+  if (!existsSync(file)) return undefined
+  try {
+    const given = JSON.parse(readFileSync(file, 'utf8')) as Credentials
+    for (const { certificate, key } of [given.authority, given.server, given.admin]) {
+      if (!new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key)))
+        throw new Error('a key does not belong to its certificate')
+    }
+    createPrivateKey(given.tokenKey)
+    return given
+  } catch (e) {
+    throw new KubeNodeError(apiserverErrors.KN6105({ file, why: messageOf(e), folder }), { cause: e })
+  }
+}
+
+/** What clients of a server that may not be running verify it with; undefined when the folder has none that can be read. */
+export function authoritiesIn(folder: string): Pick<Credentials, 'digest' | 'trusted'> | undefined {
+  try {
+    const given = givenIn(folder)
+    if (given === undefined) return { trusted: readFileSync(join(folder, 'ca.crt'), 'utf8') }
+    return { trusted: trustedBy(given), ...(given.digest !== undefined && { digest: given.digest }) }
+  } catch {
+    return undefined
+  }
+}
+
 /** Existing files are used unchanged. Created all or none: half a folder is damage, and reported as such. */
 export function credentialsIn(folder: string, now: number, hosts: readonly string[]): Credentials {
+  const given = givenIn(folder)
+  if (given !== undefined) return given
   const missing = FILES.filter((f) => !existsSync(join(folder, f)))
   if (missing.length === 0) return readCredentials(folder)
   if (missing.length < FILES.length)
@@ -88,35 +127,4 @@ function readCredentials(folder: string): Credentials {
     admin: { certificate: read('admin.crt'), key: read('admin.key') },
     tokenKey: read('tokens.key'),
   }
-}
-
-export interface KubeconfigOf {
-  readonly url: string
-  readonly authority: string
-  readonly client: KeyAndCertificate
-  readonly user: string
-}
-
-/** A kubeconfig with everything embedded; YAML although JSON would do, because people read it. */
-export function kubeconfigText({ url, authority, client, user }: KubeconfigOf): string {
-  const base64 = (text: string) => Buffer.from(text).toString('base64')
-  return `apiVersion: v1
-kind: Config
-clusters:
-  - name: kubenode
-    cluster:
-      server: ${url}
-      certificate-authority-data: ${base64(authority)}
-users:
-  - name: ${user}
-    user:
-      client-certificate-data: ${base64(client.certificate)}
-      client-key-data: ${base64(client.key)}
-contexts:
-  - name: kubenode
-    context:
-      cluster: kubenode
-      user: ${user}
-current-context: kubenode
-`
 }

@@ -52,16 +52,40 @@ export interface NewToken {
   readonly id: string
 }
 
-export class TokenSigner {
-  readonly #private: KeyObject
-  readonly #public: KeyObject
-  readonly #keyId: string
+interface Verifier {
+  readonly key: KeyObject
+  readonly id: string
+}
 
-  constructor(privateKeyPem: string) {
-    this.#private = createPrivateKey(privateKeyPem)
-    this.#public = createPublicKey(this.#private)
-    const der = this.#public.export({ type: 'spki', format: 'der' })
-    this.#keyId = createHash('sha256').update(der).digest('base64url')
+function verifierOf(key: KeyObject): Verifier {
+  const der = key.export({ type: 'spki', format: 'der' })
+  return { key, id: createHash('sha256').update(der).digest('base64url') }
+}
+
+interface TokenKeys {
+  readonly signing: KeyObject
+  readonly keyId: string
+  /** That of the signing key first. */
+  readonly verifiers: readonly Verifier[]
+}
+
+function keysOf(privateKeyPem: string, others: readonly string[]): TokenKeys {
+  const signing = createPrivateKey(privateKeyPem)
+  const own = verifierOf(createPublicKey(signing))
+  const more = others.map((pem) => verifierOf(createPublicKey(pem))).filter(({ id }) => id !== own.id)
+  return { signing, keyId: own.id, verifiers: [own, ...more] }
+}
+
+export class TokenSigner {
+  #keys: TokenKeys
+
+  /** `others`: PEM of more public keys that tokens are verified with. */
+  constructor(privateKeyPem: string, others: readonly string[] = []) {
+    this.#keys = keysOf(privateKeyPem, others)
+  }
+
+  replaceKeys(privateKeyPem: string, others: readonly string[] = []): void {
+    this.#keys = keysOf(privateKeyPem, others)
   }
 
   get defaultAudiences(): readonly string[] {
@@ -69,9 +93,11 @@ export class TokenSigner {
   }
 
   /** With which others verify tokens. */
-  get publicKey(): Readonly<Record<string, unknown>> {
-    const { kty, crv, x, y } = this.#public.export({ format: 'jwk' })
-    return { use: 'sig', kty, kid: this.#keyId, crv, alg: 'ES256', x, y }
+  get publicKeys(): readonly Readonly<Record<string, unknown>>[] {
+    return this.#keys.verifiers.map(({ key, id }) => {
+      const { kty, crv, x, y } = key.export({ format: 'jwk' })
+      return { use: 'sig', kty, kid: id, crv, alg: 'ES256', x, y }
+    })
   }
 
   isForUs = (audiences: readonly string[]): boolean => audiences.every((a) => this.defaultAudiences.includes(a))
@@ -99,8 +125,8 @@ export class TokenSigner {
       sub: `system:serviceaccount:${namespace}:${account.name}`,
     }
     const part = (v: unknown) => Buffer.from(JSON.stringify(v)).toString('base64url')
-    const signed = `${part({ alg: 'ES256', kid: this.#keyId })}.${part(claims)}`
-    const signature = sign('sha256', Buffer.from(signed), { key: this.#private, dsaEncoding: 'ieee-p1363' })
+    const signed = `${part({ alg: 'ES256', kid: this.#keys.keyId })}.${part(claims)}`
+    const signature = sign('sha256', Buffer.from(signed), { key: this.#keys.signing, dsaEncoding: 'ieee-p1363' })
     return { token: `${signed}.${signature.toString('base64url')}`, issued: iat * 1_000 }
   }
 
@@ -130,9 +156,10 @@ export class TokenSigner {
   #signed(token: string): unknown {
     const [head, body, signature, ...rest] = token.split('.')
     if (head === undefined || body === undefined || signature === undefined || rest.length > 0) return undefined
-    const key = { key: this.#public, dsaEncoding: 'ieee-p1363' } as const
+    const [signed, bytes] = [Buffer.from(`${head}.${body}`), Buffer.from(signature, 'base64url')]
+    const isOf = ({ key }: Verifier): boolean => verify('sha256', signed, { key, dsaEncoding: 'ieee-p1363' }, bytes)
     try {
-      if (!verify('sha256', Buffer.from(`${head}.${body}`), key, Buffer.from(signature, 'base64url'))) return undefined
+      if (!this.#keys.verifiers.some(isOf)) return undefined
       return JSON.parse(Buffer.from(body, 'base64url').toString('utf8'))
     } catch (e) {
       // any other text is not one of our tokens

@@ -22,7 +22,7 @@ const MARK = { 'kubernetes.io/bootstrapping': 'rbac-defaults' }
 export interface BootstrapFacts {
   readonly now: number
   readonly uid: () => string
-  /** PEM of the authority whose client certificates are accepted. */
+  /** PEM of the authorities whose client certificates are accepted. */
   readonly authority: string
 }
 
@@ -157,4 +157,14 @@ export async function bootstrap(store: Store, facts: BootstrapFacts): Promise<vo
     ),
   )
   await unbindNodes(store)
+  await publishAuthority(store, facts.authority)
+}
+
+/** After another authority came, or an old one was removed. */
+export async function publishAuthority(store: Store, authority: string): Promise<void> {
+  const at: Place = { resource: '/configmaps', namespace: 'kube-system', name: AUTHENTICATION }
+  await storeObject(store, at, (o) => {
+    const data = isObject(o['data']) ? o['data'] : {}
+    return data['client-ca-file'] === authority ? o : { ...o, data: { ...data, 'client-ca-file': authority } }
+  })
 }

@@ -32,8 +32,8 @@ export interface OpenPath {
 interface OwnServer {
   /** Known once the server listens. */
   readonly url: () => string
-  /** PEM of the authority. */
-  readonly ca: string
+  /** PEM of all authorities that are trusted now. */
+  readonly ca: () => string
   /** Issues a client certificate without storing it: its holder has the rights that roles give to the name. */
   readonly identity: (commonName: string) => KeyAndCertificate
 }

@@ -67,7 +67,7 @@ export async function otherPath(o: OtherRequest): Promise<Answer> {
       return trimmed === '/.well-known/openid-configuration' ? cached(issuerDocument(request)) : PAGE_NOT_FOUND
     case 'openid':
       return trimmed === '/openid/v1/jwks'
-        ? cached({ keys: [parts.signer.publicKey] }, 'application/jwk-set+json')
+        ? cached({ keys: parts.signer.publicKeys }, 'application/jwk-set+json')
         : PAGE_NOT_FOUND
     case 'openapi': {
       const { openApi } = await import('../openapi/answers.ts')

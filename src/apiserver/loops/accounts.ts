@@ -3,6 +3,7 @@
 import { timestamp } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
+import { trustedBy } from '../auth/credentials.ts'
 import type { ServerParts } from '../handlers/context.ts'
 import { encodedAt, storeObject } from '../storage/internal-write.ts'
 import type { Place } from '../storage/store.ts'
@@ -14,7 +15,7 @@ const ABOUT_ROOT_CA =
 
 export async function furnishNamespaces(parts: ServerParts): Promise<void> {
   const { store, credentials } = parts
-  const data = { 'ca.crt': credentials.authority.certificate }
+  const data = { 'ca.crt': trustedBy(credentials) }
   for (const s of store.collection('/namespaces').snapshot()) {
     const account: Place = { resource: '/serviceaccounts', namespace: s.name, name: DEFAULT }
     const bundle: Place = { resource: '/configmaps', namespace: s.name, name: ROOT_CA }

@@ -3,7 +3,14 @@
 import { join } from 'node:path'
 import { issueCertificate } from '#lib/x509/certificates.ts'
 import { type CompiledPolicies, compiledPolicies } from '#apiserver/admission/compiled-policies.ts'
-import { credentialsIn, kubeconfigText } from '#apiserver/auth/credentials.ts'
+import {
+  authoritiesIn,
+  credentialsIn,
+  keepCredentials,
+  trustedBy,
+  type Credentials,
+} from '#apiserver/auth/credentials.ts'
+import { kubeconfigText } from '#lib/kubeconfig-text.ts'
 import { runApiServer, type RunOptions } from '#apiserver/run-api-server.ts'
 import type {
   ControlPlane,
@@ -41,6 +48,8 @@ export interface EmbeddedHostOptions {
 interface Serving {
   readonly version: string
   readonly url: string
+  readonly credentials: () => Credentials
+  readonly replace: (next: Credentials) => Promise<void>
   readonly stop: () => Promise<void>
 }
 
@@ -97,6 +106,7 @@ export class EmbeddedHost implements ControlPlaneHost {
       const hasChanged = serving?.version !== wanted.version || known?.port !== port || known?.isStopped !== false
       this.#folders.write(wanted)
       if (serving !== undefined && hasChanged) await this.#halt(request.id)
+      await this.#give(request)
       if (!this.#serving.has(request.id)) await this.#serve(wanted)
       return { kind: 'Plane', plane: this.#planeOf(this.#folders.read(request.id) ?? wanted) }
     })
@@ -114,13 +124,14 @@ export class EmbeddedHost implements ControlPlaneHost {
   async kubeconfig(id: string, identity: Parameters<ControlPlaneHost['kubeconfig']>[1]): Promise<string | undefined> {
     const record = this.#folders.read(id)
     if (record?.port === undefined) return undefined
-    const { authority } = this.#credentials(id)
+    const credentials = this.#credentials(id)
+    const { authority } = credentials
     const client = issueCertificate(authority, {
       subject: { commonName: identity.user, organizations: identity.groups },
       validity: { now: this.#options.clock.now(), days: identity.lifeMs / DAY_MS },
       usage: 'client',
     })
-    return kubeconfigText({ url: urlOf(record), authority: authority.certificate, client, user: identity.user })
+    return kubeconfigText({ url: urlOf(record), authority: trustedBy(credentials), client, user: identity.user })
   }
 
   stop(id: string): Promise<'Stopped' | 'Gone'> {
@@ -197,6 +208,14 @@ export class EmbeddedHost implements ControlPlaneHost {
     return undefined
   }
 
+  /** On disk first: a host that is killed here starts the server with them. */
+  async #give({ id, credentials }: ControlPlaneRequest): Promise<void> {
+    const serving = this.#serving.get(id)
+    if (credentials === undefined || serving?.credentials().digest === credentials.digest) return
+    if (serving === undefined) keepCredentials(this.#keysOf(id), credentials)
+    else await serving.replace(credentials)
+  }
+
   /** A failure is kept and told; the next `put` tries again. */
   async #serve(record: PlaneRecord): Promise<void> {
     if (this.#isClosed) return
@@ -221,7 +240,8 @@ export class EmbeddedHost implements ControlPlaneHost {
         ending.abort()
         await running.ended
       }
-      this.#serving.set(record.id, { version: record.version, url: running.url, stop })
+      const { url, credentials, replaceCredentials: replace } = running
+      this.#serving.set(record.id, { version: record.version, url, credentials, replace, stop })
       this.#failures.delete(record.id)
       if (record.port === undefined) this.#folders.write({ ...record, port: Number(new URL(running.url).port) })
       running.ended.catch((e: unknown) => {
@@ -243,6 +263,7 @@ export class EmbeddedHost implements ControlPlaneHost {
     const { id, owner, version, port = 0, restored, isStopped } = record
     const message = this.#failures.get(id)
     const isServing = this.#serving.has(id)
+    const known = authoritiesIn(this.#keysOf(id))
     return {
       id,
       owner,
@@ -251,15 +272,18 @@ export class EmbeddedHost implements ControlPlaneHost {
       state: isServing ? 'Running' : isStopped ? 'Stopped' : message === undefined ? 'Starting' : 'Failed',
       ...(!isServing && message !== undefined && { message }),
       endpoint: urlOf(record),
-      ca: this.#folders.authorityOf(id) ?? '',
+      ca: known?.trusted ?? '',
+      ...(isServing && known?.digest !== undefined && { credentials: known.digest }),
       snapshots: this.#folders.snapshotsOf(id),
       ...(restored !== undefined && { restored }),
     }
   }
 
   #credentials(id: string) {
-    return credentialsIn(join(this.#folders.of(id).data, 'pki'), this.#options.clock.now(), [HOST])
+    return credentialsIn(this.#keysOf(id), this.#options.clock.now(), [HOST])
   }
+
+  #keysOf = (id: string): string => join(this.#folders.of(id).data, 'pki')
 
   #inTurn<T>(id: string, work: () => Promise<T>): Promise<T> {
     const mine = (this.#last.get(id) ?? Promise.resolve()).then(work, work)

@@ -72,11 +72,6 @@ export class PlaneFolders {
     writeWholeFile(join(root, RECORD), `${JSON.stringify(record, null, 2)}\n`)
   }
 
-  authorityOf(id: string): string | undefined {
-    const file = join(this.of(id).data, 'pki', 'ca.crt')
-    return existsSync(file) ? readFileSync(file, 'utf8') : undefined
-  }
-
   /** Oldest first. Its description is written last: without one a snapshot is not whole. */
   snapshotsOf(id: string): readonly Snapshot[] {
     const { snapshots } = this.of(id)

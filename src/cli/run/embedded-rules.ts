@@ -11,6 +11,7 @@ import { joinersAreAgents } from '#identity/agent-request.ts'
 import { Door, REQUEST_BYTES } from '#identity/door/door.ts'
 import { authorityPrint } from '#identity/door/proof.ts'
 import { queueIn } from '#identity/door/queue.ts'
+import { certificatesIn } from '#lib/x509/pem-list.ts'
 import { placeOf } from '#identity/door/rates.ts'
 import { lifeSecondsOf } from '#identity/certificate-life.ts'
 
@@ -23,16 +24,21 @@ interface DoorTools {
 const embeddedDoor =
   ({ clock, log }: DoorTools): MakeOpenPath =>
   ({ url, ca, identity }) => {
-    let made: { readonly door: Door; readonly client: HttpKubeClient } | undefined
+    let made: { readonly ca: string; readonly door: Door; readonly client: HttpKubeClient } | undefined
     const opened = () => {
-      if (made !== undefined) return made
+      const trusted = ca()
+      if (made?.ca === trusted) return made
+      // Another authority: its own certificate is of the one that signs now.
+      made?.client.close()
       const { key, certificate } = identity(DOOR_USER)
       const clientCertificate = { cert: { data: certificate }, key: { data: key } }
-      const client = new HttpKubeClient({ server: url(), ca: { data: ca }, clientCertificate })
-      const print = authorityPrint(ca)
+      const client = new HttpKubeClient({ server: url(), ca: { data: trusted }, clientCertificate })
+      // While one authority replaces another, hosts know either.
+      const prints = certificatesIn(trusted).map(authorityPrint)
       made = {
+        ca: trusted,
         client,
-        door: new Door({ queue: queueIn(client), server: () => print, seconds: lifeSecondsOf, clock, log }),
+        door: new Door({ queue: queueIn(client), server: () => prints, seconds: lifeSecondsOf, clock, log }),
       }
       return made
     }

@@ -56,7 +56,7 @@ function world(most?: number) {
       add: async (r) => void entries.set(r.metadata.name ?? '', { ...r, spec: { ...r.spec, username: DOOR_USER } }),
       remove: async (name) => void entries.delete(name),
     },
-    server: () => 'S',
+    server: () => ['S'],
     seconds: () => DEFAULT_LIFE_SECONDS,
     clock,
     log: silentLogger,

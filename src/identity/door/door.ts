@@ -56,7 +56,7 @@ export type DoorReply =
 export interface DoorOptions {
   readonly queue: DoorQueue
   /** As `authorityPrint` says it. */
-  readonly server: () => string
+  readonly server: () => readonly string[]
   /** How long the next certificate of a Machine is to live. */
   readonly seconds: (machine: Machine) => number
   readonly clock: Clock
@@ -98,7 +98,7 @@ export class Door {
     const asked = askedIn(body)
     if (asked === undefined) return refused(400, 'not a request with its proof')
     const { proof } = asked
-    if (!this.#isNonce(proof.nonce) || proof.server !== this.#options.server())
+    if (!this.#isNonce(proof.nonce) || !this.#options.server().includes(proof.server))
       return refused(409, 'the proof is too old, or made for another server')
     if (this.#inWork.size >= AT_ONCE || this.#inWork.has(proof.uid)) return busy(429, 1, 'too many requests at once')
     this.#inWork.add(proof.uid)

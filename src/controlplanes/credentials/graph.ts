@@ -1,0 +1,185 @@
+// All credentials of a cluster as one graph: which exist, which are current, what is to be made next. Every item carries the digest of what it was made
+// from, so whatever changes, nothing that was derived from it stays stale; called with its own result it orders nothing. Pure: no key is made here.
+import { SERVER_NAMES } from '#lib/x509/server-names.ts'
+import { leafIn, rootIn, signerOf, type Held, type HeldRoot } from './held.ts'
+import { certificatePrint, madeOf, renewAt } from './prints.ts'
+import type { KubeconfigRecipe, LeafRecipe, Recipe } from './recipe.ts'
+import {
+  authorityStep,
+  keySetStep,
+  type AgentTrust,
+  type Count,
+  type RootOrder,
+  type Rotation,
+  type ServerReports,
+} from './rotation.ts'
+
+export interface CredentialInputs {
+  readonly recipe: Recipe
+  /** URL of the API server, settled before anything is made. */
+  readonly endpoint: string
+  /** More names and addresses of its certificate. */
+  readonly hosts: readonly string[]
+  /** By item: a higher number makes the item again. One when left out. */
+  readonly declared: Readonly<Record<string, number>>
+  readonly servers: ServerReports
+  readonly agents: readonly AgentTrust[]
+}
+
+export type Order =
+  | RootOrder
+  | {
+      readonly kind: 'Leaf'
+      readonly name: string
+      readonly of: LeafRecipe
+      readonly hosts: readonly string[]
+      readonly madeOf: string
+    }
+  | {
+      readonly kind: 'Kubeconfig'
+      readonly name: string
+      readonly of: KubeconfigRecipe
+      readonly endpoint: string
+      readonly madeOf: string
+    }
+  /** No part of the recipe any longer. */
+  | { readonly kind: 'Drop'; readonly name: string }
+
+export interface CredentialGraph {
+  /** Each is one write. In order; what depends on an item that is not current yet is ordered once it is. */
+  readonly orders: readonly Order[]
+  readonly rotations: readonly Rotation[]
+  /** Of what servers are given; undefined while a part of it is missing or stale. */
+  readonly serverDigest: string | undefined
+  /** When the next item is due, if nothing changes. */
+  readonly renewAt: number | undefined
+}
+
+export function credentials(inputs: CredentialInputs, now: number, held: Held): CredentialGraph {
+  const leaves = inputs.recipe.leaves.map((of) => leafOf(of, inputs, now, held))
+  const configs = inputs.recipe.kubeconfigs.map((of) => kubeconfigOf(of, inputs, now, held))
+  const made = [...missingRoots(inputs, held), ...leaves, ...configs].flatMap(({ order }) => order ?? [])
+  const drops = surplus(inputs.recipe, held)
+  const serverDigest = digestForServers(inputs.recipe, held, made)
+  const steps = rotationSteps(inputs, now, held, serverDigest)
+  const rotations = steps.flatMap(({ rotation }) => rotation ?? [])
+  // One thing at a time: a phase begins only when everything that exists is current.
+  const advances = made.length > 0 ? [] : steps.flatMap(({ order }) => order ?? [])
+  return {
+    orders: [...made, ...advances, ...drops],
+    rotations,
+    serverDigest,
+    renewAt: nextTime(inputs.recipe, now, held, rotations),
+  }
+}
+
+const declaredFor = ({ declared }: CredentialInputs, name: string): number => declared[name] ?? 1
+
+function missingRoots(inputs: CredentialInputs, held: Held): readonly { readonly order?: Order }[] {
+  const { authorities, keySets } = inputs.recipe
+  const first = (name: string) =>
+    ({ kind: 'NewGeneration', name, number: 1, declared: declaredFor(inputs, name) }) as const
+  return [
+    ...authorities
+      .filter(({ name }) => rootIn(held, name) === undefined)
+      .map((authority) => ({ order: { ...first(authority.name), authority } })),
+    ...keySets.filter(({ name }) => rootIn(held, name) === undefined).map(({ name }) => ({ order: first(name) })),
+  ]
+}
+
+function leafOf(of: LeafRecipe, inputs: CredentialInputs, now: number, held: Held): { readonly order?: Order } {
+  const root = rootIn(held, of.authority)
+  const signer = root && signerOf(root)
+  if (signer === undefined) return {}
+  const hosts = of.isEndpoint === true ? hostsOf(inputs) : []
+  const wanted = madeOf({
+    of,
+    hosts,
+    signer: certificatePrint(signer.open),
+    declared: declaredFor(inputs, of.name),
+  })
+  const found = leafIn(held, of.name)
+  if (found !== undefined && found.madeOf === wanted && now < renewAt(found.certificate)) return {}
+  return { order: { kind: 'Leaf', name: of.name, of, hosts, madeOf: wanted } }
+}
+
+function hostsOf({ endpoint, hosts }: CredentialInputs): readonly string[] {
+  const own = new URL(endpoint).hostname.replace(/^\[|\]$/g, '')
+  return [...new Set([...SERVER_NAMES, own, ...hosts])].toSorted()
+}
+
+function kubeconfigOf(
+  of: KubeconfigRecipe,
+  inputs: CredentialInputs,
+  now: number,
+  held: Held,
+): { readonly order?: Order } {
+  const recipe = inputs.recipe.leaves.find(({ name }) => name === of.leaf)
+  const [root, leaf] = [rootIn(held, of.authority), leafIn(held, of.leaf)]
+  // Not from a certificate that is replaced first.
+  if (recipe === undefined || root === undefined || leaf === undefined) return {}
+  if (leafOf(recipe, inputs, now, held).order !== undefined) return {}
+  const { endpoint } = inputs
+  const wanted = madeOf({ of, endpoint, trusted: printsOf(root), leaf: certificatePrint(leaf.certificate) })
+  const found = held[of.name]
+  if (found?.kind === 'Kubeconfig' && found.madeOf === wanted) return {}
+  return { order: { kind: 'Kubeconfig', name: of.name, of, endpoint, madeOf: wanted } }
+}
+
+const printsOf = ({ generations }: HeldRoot): readonly string[] => generations.map(({ open }) => certificatePrint(open))
+
+function surplus({ authorities, keySets, leaves, kubeconfigs }: Recipe, held: Held): readonly Order[] {
+  const wanted = new Set([...authorities, ...keySets, ...leaves, ...kubeconfigs].map(({ name }) => name))
+  return Object.keys(held)
+    .filter((name) => !wanted.has(name))
+    .toSorted()
+    .map((name) => ({ kind: 'Drop', name }))
+}
+
+/** Servers take everything but kubeconfigs: all roots as they are trusted and sign, and all certificates. */
+function digestForServers(recipe: Recipe, held: Held, made: readonly Order[]): string | undefined {
+  if (made.some(({ kind }) => kind === 'NewGeneration' || kind === 'Leaf')) return undefined
+  const roots = [...recipe.authorities, ...recipe.keySets].map(({ name }) => {
+    const root = rootIn(held, name)
+    return root && { name, signs: root.signs, open: root.generations.map(({ open }) => open) }
+  })
+  const leaves = recipe.leaves.map(({ name }) => leafIn(held, name)?.certificate)
+  return madeOf({ roots, leaves })
+}
+
+function rotationSteps(inputs: CredentialInputs, now: number, held: Held, serverDigest: string | undefined) {
+  const { recipe, agents } = inputs
+  const servers = serversWith(inputs.servers, serverDigest)
+  const facts = (name: string) => ({
+    now,
+    declared: declaredFor(inputs, name),
+    joinMs: recipe.joinMs,
+    servers,
+    agents,
+  })
+  const authorities = recipe.authorities.flatMap((of) => {
+    const root = rootIn(held, of.name)
+    return root === undefined ? [] : [authorityStep(of, root, facts(of.name))]
+  })
+  const keySets = recipe.keySets.flatMap((of) => {
+    const root = rootIn(held, of.name)
+    return root === undefined ? [] : [keySetStep(of, root, facts(of.name))]
+  })
+  return [...authorities, ...keySets]
+}
+
+function serversWith({ total, running }: ServerReports, digest: string | undefined): Count {
+  const seen = digest === undefined ? 0 : running.filter((one) => one === digest).length
+  return { what: 'servers', seen, of: total, missing: [] }
+}
+
+/** Timers are set by it; changes of inputs come as events. */
+function nextTime(recipe: Recipe, now: number, held: Held, rotations: readonly Rotation[]): number | undefined {
+  const certificates = [
+    ...recipe.leaves.flatMap(({ name }) => leafIn(held, name)?.certificate ?? []),
+    ...recipe.authorities.flatMap(({ name }) => rootIn(held, name)?.generations.at(-1)?.open ?? []),
+  ]
+  const times = [...certificates.map(renewAt), ...rotations.flatMap(({ until }) => until ?? [])]
+  const ahead = times.filter((time) => time > now)
+  return ahead.length === 0 ? undefined : Math.min(...ahead)
+}

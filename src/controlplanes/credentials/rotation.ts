@@ -1,0 +1,140 @@
+// The phases in which an authority or a key set is replaced: the new one is trusted beside the old one, then it signs, then the old one is removed.
+// Each phase waits for a number that is shown, and never goes back: a host that joins in between does not undo it. Pure.
+import type { Generation, HeldRoot } from './held.ts'
+import { certificatePrint, renewAt } from './prints.ts'
+import type { AuthorityRecipe, KeySetRecipe } from './recipe.ts'
+
+/** How many of those that must follow did so. */
+export interface Count {
+  readonly what: 'servers' | 'agents'
+  readonly seen: number
+  readonly of: number
+  /** The first of those that are missing. */
+  readonly missing: readonly string[]
+}
+
+export interface Rotation {
+  /** The authority or key set. */
+  readonly name: string
+  readonly phase: 'Distributing' | 'Reissuing'
+  readonly since: number
+  readonly waitsFor?: Count
+  /** It waits for this time. */
+  readonly until?: number
+}
+
+export type RootOrder =
+  | {
+      readonly kind: 'NewGeneration'
+      readonly name: string
+      readonly number: number
+      readonly declared: number
+      /** Left out for keys that sign tokens. */
+      readonly authority?: AuthorityRecipe
+    }
+  /** The newest generation signs from now on; the old key is forgotten. */
+  | { readonly kind: 'Sign'; readonly name: string; readonly number: number }
+  /** Only the newest generation is trusted from now on. */
+  | { readonly kind: 'Retire'; readonly name: string; readonly number: number }
+
+/** What an agent reports of whom it trusts, and who signed its certificate. */
+export interface AgentTrust {
+  readonly machine: string
+  /** Prints of authorities; unknown of agents that do not report them. */
+  readonly authorities?: readonly string[]
+  /** Print of the authority of its certificate; 'None' for an agent that has a token instead. */
+  readonly signedBy?: string
+}
+
+export interface ServerReports {
+  /** Number of API servers. */
+  readonly total: number
+  /** Of each that answers: the digest of the credentials that it runs with. */
+  readonly running: readonly string[]
+}
+
+export interface RotationFacts {
+  readonly now: number
+  /** What is declared for this item. */
+  readonly declared: number
+  readonly joinMs: number
+  /** Servers that run with exactly the current credentials. */
+  readonly servers: Count
+  readonly agents: readonly AgentTrust[]
+}
+
+interface Step {
+  readonly order?: RootOrder
+  readonly rotation?: Rotation
+}
+
+const MAX_MISSING = 3
+
+const isDone = ({ seen, of }: Count): boolean => seen >= of
+
+function agentsThat(agents: readonly AgentTrust[], follows: (agent: AgentTrust) => boolean): Count {
+  const missing = agents.filter((agent) => !follows(agent)).map(({ machine }) => machine)
+  return {
+    what: 'agents',
+    seen: agents.length - missing.length,
+    of: agents.length,
+    missing: missing.toSorted().slice(0, MAX_MISSING),
+  }
+}
+
+const waits = (held: Pick<Rotation, 'name' | 'phase' | 'since'>, counts: readonly Count[], until?: number): Step => {
+  const waitsFor = counts.find((count) => !isDone(count))
+  return { rotation: { ...held, ...(waitsFor && { waitsFor }), ...(until !== undefined && { until }) } }
+}
+
+/** The next step of an authority; none while it is settled. Called only when everything below it is current. */
+export function authorityStep(recipe: AuthorityRecipe, held: HeldRoot, facts: RotationFacts): Step {
+  const { name } = recipe
+  const { now, servers, agents, joinMs } = facts
+  const [older, newest] = held.generations
+  if (older === undefined) return {}
+  if (newest === undefined) {
+    const isDue = facts.declared > older.declared || renewAt(older.open) <= now
+    return isDue ? { order: { ...nextGeneration(name, older, facts), authority: recipe } } : {}
+  }
+  const isOfAgents = recipe.trustedBy === 'Agents'
+  const print = certificatePrint(newest.open)
+  if (held.signs !== newest.number) {
+    const phase = { name, phase: 'Distributing', since: newest.since } as const
+    const trusting = agentsThat(agents, (a) => a.authorities?.includes(print) === true)
+    const counts = isOfAgents ? [servers, trusting] : [servers]
+    const until = isOfAgents ? newest.since + joinMs : now
+    if (!counts.every(isDone) || now < until) return waits(phase, counts, now < until ? until : undefined)
+    return { order: { kind: 'Sign', name, number: newest.number }, ...waits(phase, counts) }
+  }
+  const phase = { name, phase: 'Reissuing', since: held.signsSince } as const
+  const signed = agentsThat(agents, (a) => a.signedBy === print || a.signedBy === 'None')
+  const counts = isOfAgents ? [servers, signed] : [servers]
+  if (!counts.every(isDone)) return waits(phase, counts)
+  return { order: { kind: 'Retire', name, number: newest.number }, ...waits(phase, counts) }
+}
+
+/** The next step of a key set: only servers verify with it, and tokens of the old key expire by themselves. */
+export function keySetStep({ name, signedForMs }: KeySetRecipe, held: HeldRoot, facts: RotationFacts): Step {
+  const { now, servers } = facts
+  const [older, newest] = held.generations
+  if (older === undefined) return {}
+  if (newest === undefined) return facts.declared > older.declared ? { order: nextGeneration(name, older, facts) } : {}
+  if (held.signs !== newest.number) {
+    const phase = { name, phase: 'Distributing', since: newest.since } as const
+    if (!isDone(servers)) return waits(phase, [servers])
+    return { order: { kind: 'Sign', name, number: newest.number }, ...waits(phase, [servers]) }
+  }
+  const phase = { name, phase: 'Reissuing', since: held.signsSince } as const
+  const until = held.signsSince + signedForMs
+  if (!isDone(servers) || now < until) return waits(phase, [servers], until)
+  return { order: { kind: 'Retire', name, number: newest.number }, ...waits(phase, [servers]) }
+}
+
+/** Asked for only while there is one: a rotation that is under way ends first, so two generations are the most. */
+const nextGeneration = (name: string, newest: Generation, { declared }: RotationFacts) => ({
+  kind: 'NewGeneration' as const,
+  name,
+  number: newest.number + 1,
+  declared: Math.max(declared, newest.declared),
+})

@@ -1,0 +1,84 @@
+// Credentials as Secrets, one for each item: `item.json` is what is read back, the other entries are what pods mount. Pure.
+import { isObject } from '#lib/json.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { bundleOf, signerOf, type Held, type HeldItem } from './held.ts'
+
+const PREFIX = 'credentials-'
+const ITEM = 'item.json'
+const TYPE = 'kubenode.io/credentials'
+
+const credentialSecretName = (item: string): string => `${PREFIX}${item}`
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64')
+
+/** Names of files as kubeadm and cert-manager use them. */
+function filesOf(item: HeldItem): Readonly<Record<string, string>> {
+  switch (item.kind) {
+    case 'Leaf':
+      return { 'tls.crt': item.certificate, 'tls.key': item.key }
+    case 'Kubeconfig':
+      return { kubeconfig: item.text }
+    case 'Root': {
+      const { key } = signerOf(item) ?? {}
+      return { 'ca.crt': bundleOf(item), ...(key !== undefined && { 'ca.key': key }) }
+    }
+    default:
+      return item satisfies never
+  }
+}
+
+export function credentialSecret(namespace: string, name: string, item: HeldItem): KubeObject {
+  const entries = Object.entries({ [ITEM]: JSON.stringify(item), ...filesOf(item) })
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    type: TYPE,
+    metadata: { namespace, name: credentialSecretName(name) },
+    data: Object.fromEntries(entries.map(([file, text]) => [file, base64(text)])),
+  }
+}
+
+/** Secrets of other programs are left out. `damaged` names credentials that cannot be read: nothing is made meanwhile, since another authority would cut off every node. */
+export function heldIn(secrets: readonly KubeObject[]): { readonly held: Held; readonly damaged: readonly string[] } {
+  const held: Record<string, HeldItem> = {}
+  const damaged: string[] = []
+  for (const secret of secrets) {
+    const { name = '' } = secret.metadata
+    if (!name.startsWith(PREFIX) || secret['type'] !== TYPE) continue
+    const item = itemIn(secret)
+    if (item === undefined) damaged.push(name)
+    else held[name.slice(PREFIX.length)] = item
+  }
+  return { held, damaged }
+}
+
+function itemIn({ data }: KubeObject): HeldItem | undefined {
+  const text = isObject(data) && typeof data[ITEM] === 'string' ? Buffer.from(data[ITEM], 'base64').toString() : ''
+  try {
+    const item: unknown = JSON.parse(text)
+    return isItem(item) ? item : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string'
+
+function isItem(item: unknown): item is HeldItem {
+  if (!isObject(item)) return false
+  switch (item['kind']) {
+    case 'Leaf':
+      return [item['madeOf'], item['key'], item['certificate']].every(isText)
+    case 'Kubeconfig':
+      return [item['madeOf'], item['text']].every(isText)
+    case 'Root':
+      return (
+        Array.isArray(item['generations']) &&
+        item['generations'].length > 0 &&
+        item['generations'].every((g) => isObject(g) && isText(g['open']) && typeof g['number'] === 'number') &&
+        typeof item['signs'] === 'number'
+      )
+    default:
+      return false
+  }
+}
