@@ -1,0 +1,117 @@
+// Everything that speaks against an upgrade, at once and before anything begins. Pure; what could not be read speaks against it too.
+import { minorOf, nextVersion, rowOf, type VersionTable } from './versions.ts'
+import type { Readiness, Reading, UpgradeSeen, UpgradeWish } from './seen.ts'
+
+/** An etcd above it may be full before the upgrade ends. */
+const MAX_QUOTA_USED = 0.75
+/** A kubelet may be this many minors behind its API server. */
+const MAX_KUBELET_BEHIND = 3
+const MAX_NAMED = 5
+
+export interface Preflight {
+  /** The version that comes next: the wanted one, or one on the way. */
+  readonly next: string
+  /** Empty: it may begin. */
+  readonly problems: readonly string[]
+}
+
+export function preflight(
+  { parts, readiness, busyWith, blocked }: UpgradeSeen,
+  wish: UpgradeWish,
+  table: VersionTable,
+): Preflight {
+  const from = parts.apiserver.wanted.version
+  const way = nextVersion(table, from, wish.version, wish.walksMinors)
+  if ('problem' in way) return { next: wish.version, problems: [way.problem] }
+  const next = way.version
+  const problems = [
+    ...(busyWith === undefined ? [] : [`${busyWith} is under way`]),
+    ...blocked.flatMap(({ version, why }) =>
+      version === next ? [`${next} failed here: ${why}; ask for another version, or make a Retry hold`] : [],
+    ),
+    ...stepProblems(from, next, parts.etcd.wanted.version, table),
+    ...unready(parts),
+    ...readinessProblems(readiness, from, next),
+  ]
+  return { next, problems }
+}
+
+function stepProblems(from: string, next: string, etcd: string, table: VersionTable): readonly string[] {
+  const [here, there] = [minorOf(from), minorOf(next)]
+  const row = rowOf(table, next)
+  if (here === undefined || there === undefined || row === undefined)
+    return [`version ${next} is not in the version table`]
+  if (there < here)
+    return [
+      `1.${here} to 1.${there} goes back over a one-way step: only a snapshot taken before it can be restored; make another cluster and restore it there`,
+    ]
+  if (there > here && row.emulatesFrom > here)
+    return [`${next} can stand in for 1.${row.emulatesFrom} and later, not for 1.${here}: there would be no way back`]
+  return etcdProblems(etcd, row.etcd)
+}
+
+/** etcd goes one minor at a time. */
+function etcdProblems(before: string, after: string): readonly string[] {
+  const [b, a] = [etcdMinor(before), etcdMinor(after)]
+  if (b === undefined || a === undefined) return [`the versions of etcd cannot be read: ${before}, ${after}`]
+  return a > b + 1 ? [`etcd ${before} to ${after} skips a minor of etcd`] : []
+}
+
+/** 306 of 3.6.5. */
+export function etcdMinor(version: string): number | undefined {
+  const [, major, minor] = /^(\d{1,3})\.(\d{1,3})\.\d+/.exec(version) ?? []
+  return major === undefined || minor === undefined ? undefined : Number(major) * 100 + Number(minor)
+}
+
+const unready = (parts: UpgradeSeen['parts']): readonly string[] =>
+  Object.entries(parts).flatMap(([name, part]) => (part.isReady ? [] : [`${name} is not ready as it is`]))
+
+function readinessProblems(r: Readiness, from: string, next: string): readonly string[] {
+  const isMinor = minorOf(from) !== minorOf(next)
+  return [
+    ...read(r.kubelets, 'the versions of the kubelets', (k) => (k === undefined ? [] : kubeletProblems(k, next))),
+    ...read(r.etcd, 'the state of etcd', ({ isHealthy, usedOfQuota }) => [
+      ...(isHealthy ? [] : ['etcd is not healthy']),
+      ...(usedOfQuota < MAX_QUOTA_USED
+        ? []
+        : [`etcd uses ${Math.round(usedOfQuota * 100)} % of its quota; less than ${MAX_QUOTA_USED * 100} % is needed`]),
+    ]),
+    ...read(r.hasRoomForSurge, 'the room on the hub', (has) =>
+      has ? [] : ['the hub has no room for one API server more'],
+    ),
+    ...read(r.deafWebhooks, 'the webhooks', (names) => named('webhooks that fail closed do not answer', names)),
+    ...(isMinor
+      ? [
+          ...read(r.removedApisInUse, 'the use of deprecated APIs', (names) =>
+            named(`clients use APIs that ${next} no longer serves`, names),
+          ),
+          ...read(r.unfitAddons, 'the addons', (names) => named(`addons are not tested with ${next}`, names)),
+        ]
+      : []),
+  ]
+}
+
+function kubeletProblems(
+  { oldest, newest }: { readonly oldest: string; readonly newest: string },
+  next: string,
+): readonly string[] {
+  const [o, n, minor] = [minorOf(oldest), minorOf(newest), minorOf(next)]
+  if (o === undefined || n === undefined || minor === undefined)
+    return [`the versions of the kubelets cannot be read: ${oldest}, ${newest}`]
+  return [
+    ...(minor - o > MAX_KUBELET_BEHIND
+      ? [`a kubelet ${oldest} would be ${minor - o} minors behind; at most ${MAX_KUBELET_BEHIND} are allowed`]
+      : []),
+    ...(n > minor ? [`a kubelet ${newest} is newer than ${next}`] : []),
+  ]
+}
+
+const read = <T>(reading: Reading<T>, what: string, judge: (value: T) => readonly string[]): readonly string[] =>
+  reading.known ? judge(reading.value) : [`${what} cannot be read: ${reading.why}`]
+
+const named = (problem: string, names: readonly string[]): readonly string[] =>
+  names.length === 0
+    ? []
+    : [
+        `${problem}: ${names.slice(0, MAX_NAMED).join(', ')}${names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : ''}`,
+      ]

@@ -1,0 +1,71 @@
+// The version table: which programs make up each version of a control plane, and what they can stand in for. Pure data that a fleet extends.
+import { compareVersions, parseVersion } from '#lib/semver.ts'
+
+export const PARTS = ['etcd', 'apiserver', 'controller-manager', 'scheduler'] as const
+export type Part = (typeof PARTS)[number]
+
+export interface ControlPlaneVersion {
+  /** Of Kubernetes, such as 1.36.2. */
+  readonly version: string
+  /** Of the etcd that belongs to it. */
+  readonly etcd: string
+  /** The oldest minor whose behaviour its programs can keep: 33 for 1.33. */
+  readonly emulatesFrom: number
+}
+
+export type VersionTable = readonly ControlPlaneVersion[]
+
+/** 36 of 1.36.2; undefined when the text is no version of Kubernetes 1. */
+export function minorOf(version: string): number | undefined {
+  const parsed = parseVersion(version)
+  return parsed === undefined || parsed.numbers[0] !== 1 ? undefined : parsed.numbers[1]
+}
+
+export const rowOf = (table: VersionTable, version: string): ControlPlaneVersion | undefined =>
+  table.find((row) => row.version === version)
+
+/** Negative when the first is older. Texts that are no versions are equal to nothing and older than all. */
+function orderOf(a: string, b: string): number {
+  const [x, y] = [parseVersion(a), parseVersion(b)]
+  if (x === undefined || y === undefined) return x === y ? 0 : x === undefined ? -1 : 1
+  return compareVersions(x, y)
+}
+
+/** The newest version of a minor that the table knows. */
+function newestOf(table: VersionTable, minor: number): ControlPlaneVersion | undefined {
+  return table.filter((row) => minorOf(row.version) === minor).toSorted((a, b) => orderOf(b.version, a.version))[0]
+}
+
+/**
+ * The next version on the way: the wanted one, or the newest of the next minor when minors would be skipped and may be walked.
+ * In words when there is no way.
+ */
+export function nextVersion(
+  table: VersionTable,
+  from: string,
+  wanted: string,
+  walksMinors: boolean,
+): { readonly version: string } | { readonly problem: string } {
+  const [here, there] = [minorOf(from), minorOf(wanted)]
+  if (here === undefined) return { problem: `the running version ${from} is not one of Kubernetes 1` }
+  if (there === undefined || rowOf(table, wanted) === undefined)
+    return { problem: `version ${wanted} is not in the version table; it has ${versionsIn(table)}` }
+  if (there <= here + 1) return { version: wanted }
+  if (!walksMinors)
+    return {
+      problem: `1.${here} to 1.${there} skips ${there - here - 1} ${there - here === 2 ? 'minor' : 'minors'}; set upgrade.chain to walk them one by one, or ask for 1.${here + 1} first`,
+    }
+  const next = newestOf(table, here + 1)
+  return next === undefined
+    ? { problem: `the way to ${wanted} leads through 1.${here + 1}, and the version table has none of it` }
+    : { version: next.version }
+}
+
+const MAX_NAMED = 8
+
+function versionsIn(table: VersionTable): string {
+  const known = table.map((row) => row.version).toSorted((a, b) => orderOf(b, a))
+  if (known.length === 0) return 'none'
+  const rest = known.length - MAX_NAMED
+  return rest > 0 ? `${known.slice(0, MAX_NAMED).join(', ')} and ${rest} more` : known.join(', ')
+}
