@@ -170,9 +170,9 @@ function containerListProblems(spec: Fields, field: string, volumes: ReadonlySet
   return out
 }
 
-export function podSpecProblems(spec: Fields, field: string): FieldProblem[] {
+export function podSpecProblems(spec: Fields, field: string, claims: readonly string[] = []): FieldProblem[] {
   const { problems, names } = volumeProblems(spec, field)
-  const out = [...problems, ...containerListProblems(spec, field, names)]
+  const out = [...problems, ...containerListProblems(spec, field, new Set([...names, ...claims]))]
   out.push(...oneOf(spec['restartPolicy'], RESTART, `${field}.restartPolicy`))
   out.push(...oneOf(spec['dnsPolicy'], DNS, `${field}.dnsPolicy`))
   const grace = spec['terminationGracePeriodSeconds']
@@ -194,9 +194,12 @@ export function podSpecProblems(spec: Fields, field: string): FieldProblem[] {
   return out
 }
 
-/** A workload's template must carry the labels that its selector asks for. */
+/** The pods of a workload. A stateful set gives each a volume for each of its claims, which its template does not list. */
 export function templateProblems(spec: Fields, field: string): FieldProblem[] {
   const template = isObject(spec['template']) ? spec['template'] : {}
   const podFields = isObject(template['spec']) ? template['spec'] : {}
-  return podSpecProblems(podFields, `${field}.template.spec`)
+  const claims = listAt(spec, 'volumeClaimTemplates').flatMap(({ metadata }) =>
+    isObject(metadata) ? [text(metadata['name'])] : [],
+  )
+  return podSpecProblems(podFields, `${field}.template.spec`, claims)
 }

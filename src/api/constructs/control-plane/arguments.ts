@@ -1,0 +1,29 @@
+// Arguments of the programs of a control plane.
+import { minorIn, type ControlPlaneSettings, type Part, type PartForm } from './settings.ts'
+
+export const argument = (flags: Readonly<Record<string, string>>): readonly string[] =>
+  Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`)
+
+/** A new program that keeps the behaviour of an older minor: the way back is open until it ends. */
+export const emulation = ({ version, emulates }: PartForm): readonly string[] =>
+  emulates === minorIn(version) ? [] : [`--emulated-version=1.${emulates}`]
+
+/** Last, so that a Cluster has the last word: of an argument that is given twice the programs take the later one. */
+export const extraArgs = ({ extraArgs: all }: ControlPlaneSettings, part: Part): readonly string[] =>
+  Object.entries(all).flatMap(([name, value]) =>
+    name.startsWith(`${part}.`) ? [`--${name.slice(part.length + 1)}=${value}`] : [],
+  )
+
+/** What certificates, keys, stores and rights hang on is decided in one place. */
+const OWNED =
+  /^(etcd-|tls-|client-ca|requestheader-|proxy-client-|service-account-|authentication-|authorization-|anonymous-|encryption-|emulated-version|kubeconfig|cluster-signing-|root-ca-|secure-port|bind-address|initial-|peer-|cert-file|key-file|trusted-ca|data-dir|name|listen-|advertise-)/
+
+/** Arguments of a Cluster that nobody may give; in words. */
+export const refusedArgs = (extra: Readonly<Record<string, string>>, parts: readonly string[]): readonly string[] =>
+  Object.keys(extra).flatMap((name) => {
+    const at = name.indexOf('.')
+    const [part, flag] = [name.slice(0, at), name.slice(at + 1)]
+    if (at < 0 || !parts.includes(part)) return [`${name}: begins with none of ${parts.join(', ')}`]
+    if (!/^[a-z][a-z0-9-]*$/.test(flag)) return [`${name}: is no argument`]
+    return OWNED.test(flag) ? [`${name}: KubeNode sets it itself`] : []
+  })

@@ -1,0 +1,57 @@
+// All objects of one control plane on the hub, in a namespace that holds nothing else. A pure function of its settings; Secrets are filled by who holds the keys.
+import { k8s } from 'cdk8s-plus-27'
+import type { KubeObject } from '#schema/object.ts'
+import { apiserverObjects } from './apiserver.ts'
+import { etcdObjects } from './etcd.ts'
+import { commonLabels } from './labels.ts'
+import { managerObjects } from './managers.ts'
+import { networkObjects } from './network.ts'
+import { PARTS, type ControlPlaneSettings } from './settings.ts'
+
+/** Pods while everything is replaced at once, and room for the Jobs that take and open snapshots. */
+const SPARE_PODS = 4
+
+export function controlPlaneObjects(settings: ControlPlaneSettings): readonly KubeObject[] {
+  return [
+    namespaceOf(settings),
+    quotaOf(settings),
+    ...networkObjects(settings),
+    ...etcdObjects(settings),
+    ...apiserverObjects(settings),
+    ...managerObjects(settings),
+  ].map(plain)
+}
+
+const namespaceOf = (settings: ControlPlaneSettings): object =>
+  k8s.KubeNamespace.manifest({
+    metadata: {
+      name: settings.namespace,
+      labels: {
+        ...commonLabels(settings),
+        ...Object.fromEntries(
+          ['enforce', 'audit', 'warn'].map((mode) => [`pod-security.kubernetes.io/${mode}`, 'restricted']),
+        ),
+      },
+    },
+  })
+
+/** What went wrong here takes nothing from the hub: no more pods, volumes or addresses than it can need. */
+function quotaOf(settings: ControlPlaneSettings): object {
+  const { replicas, etcd, endpoint, namespace } = settings
+  const pods = 2 * (etcd.members + (PARTS.length - 1) * (replicas + 1)) + SPARE_PODS
+  const hard = {
+    pods: pods,
+    persistentvolumeclaims: etcd.members + 1,
+    'services.loadbalancers': endpoint.type === 'LoadBalancer' ? 1 : 0,
+    'services.nodeports': endpoint.type === 'ClusterIP' ? 0 : 1,
+  }
+  return k8s.KubeResourceQuota.manifest({
+    metadata: { name: 'control-plane', namespace, labels: commonLabels(settings) },
+    spec: {
+      hard: Object.fromEntries(Object.entries(hard).map(([what, most]) => [what, k8s.Quantity.fromNumber(most)])),
+    },
+  })
+}
+
+/** As an API server reads it: no undefined, no classes. */
+const plain = (manifest: object): KubeObject => JSON.parse(JSON.stringify(manifest)) as KubeObject

@@ -1,0 +1,145 @@
+// The etcd of one control plane, its own: members with a volume each, found by name, reached with certificates only.
+import { k8s } from 'cdk8s-plus-27'
+import { extraArgs } from './arguments.ts'
+import { commonLabels, selectorOf } from './labels.ts'
+import { podTemplate, probe } from './pods.ts'
+import { ETCD, folderOf, type ControlPlaneSettings } from './settings.ts'
+
+const DATA = '/var/lib/etcd'
+/** Alarms come before the volume is full. */
+const QUOTA_OF_STORAGE = 0.75
+const GRACE_SECONDS = 60
+
+export const ETCD_SERVICE = 'etcd'
+export const memberName = (n: number): string => `etcd-${n}`
+/** Peers find each other before they are ready, so by the name that the headless Service gives each pod. */
+export const memberHost = (n: number, { namespace }: Pick<ControlPlaneSettings, 'namespace'>): string =>
+  `${memberName(n)}.${ETCD_SERVICE}.${namespace}.svc`
+
+const members = ({ etcd }: ControlPlaneSettings): readonly number[] => Array.from({ length: etcd.members }, (_, n) => n)
+
+export const clientUrls = (settings: ControlPlaneSettings): readonly string[] =>
+  members(settings).map((n) => `https://${memberHost(n, settings)}:${ETCD.client}`)
+
+export function etcdObjects(settings: ControlPlaneSettings): readonly object[] {
+  const { namespace, etcd } = settings
+  const labels = { ...commonLabels(settings), ...selectorOf(settings, 'etcd') }
+  const metadata = { name: 'etcd', namespace, labels }
+  const metrics = { port: ETCD.metrics, scheme: 'HTTP' } as const
+  return [
+    k8s.KubeService.manifest({
+      metadata: { ...metadata, name: ETCD_SERVICE },
+      spec: {
+        clusterIp: 'None',
+        publishNotReadyAddresses: true,
+        selector: selectorOf(settings, 'etcd'),
+        ports: [
+          { name: 'client', port: ETCD.client },
+          { name: 'peer', port: ETCD.peer },
+        ],
+      },
+    }),
+    k8s.KubePodDisruptionBudget.manifest({
+      metadata,
+      spec: {
+        maxUnavailable: k8s.IntOrString.fromNumber(1),
+        // A member that is broken anyway does not hold up the drain of its node.
+        unhealthyPodEvictionPolicy: 'AlwaysAllow',
+        selector: { matchLabels: selectorOf(settings, 'etcd') },
+      },
+    }),
+    k8s.KubeStatefulSet.manifest({
+      metadata,
+      spec: {
+        serviceName: ETCD_SERVICE,
+        replicas: etcd.members,
+        // A quorum needs several at once to begin; replacing goes one by one in any case.
+        podManagementPolicy: 'Parallel',
+        selector: { matchLabels: selectorOf(settings, 'etcd') },
+        persistentVolumeClaimRetentionPolicy: {
+          whenDeleted: etcd.keepsVolumes ? 'Retain' : 'Delete',
+          whenScaled: 'Retain',
+        },
+        template: podTemplate(settings, {
+          part: 'etcd',
+          command: command(settings),
+          ports: ETCD,
+          secrets: ['etcd-server', 'etcd-peer'],
+          env: [{ name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }],
+          mounts: [{ name: 'data', mountPath: DATA }],
+          probes: {
+            // A member without a leader serves nobody, and a restart would not find one.
+            ready: probe({ path: '/readyz', ...metrics }, { period: 5, failures: 3 }),
+            live: probe({ path: '/livez', ...metrics }, { period: 10, failures: 8 }),
+            start: probe({ path: '/readyz', ...metrics }, { period: 5, failures: 60 }),
+          },
+          graceSeconds: GRACE_SECONDS,
+        }),
+        volumeClaimTemplates: [
+          {
+            metadata: { name: 'data' },
+            spec: {
+              accessModes: ['ReadWriteOnce'],
+              ...(etcd.storageClass !== undefined && { storageClassName: etcd.storageClass }),
+              resources: { requests: { storage: k8s.Quantity.fromString(etcd.storage) } },
+            },
+          },
+        ],
+      },
+    }),
+  ]
+}
+
+function command(settings: ControlPlaneSettings): readonly string[] {
+  const { etcd, uid, namespace } = settings
+  const [server, peer] = [folderOf('etcd-server'), folderOf('etcd-peer')]
+  const host = `$(POD_NAME).${ETCD_SERVICE}.${namespace}.svc`
+  return [
+    'etcd',
+    '--name=$(POD_NAME)',
+    // Below the volume: its own folder may hold lost+found, and etcd wants none beside its data.
+    `--data-dir=${DATA}/data`,
+    `--listen-client-urls=https://0.0.0.0:${ETCD.client}`,
+    `--advertise-client-urls=https://${host}:${ETCD.client}`,
+    `--listen-peer-urls=https://0.0.0.0:${ETCD.peer}`,
+    `--initial-advertise-peer-urls=https://${host}:${ETCD.peer}`,
+    `--listen-metrics-urls=http://0.0.0.0:${ETCD.metrics}`,
+    `--initial-cluster=${members(settings)
+      .map((n) => `${memberName(n)}=https://${memberHost(n, settings)}:${ETCD.peer}`)
+      .join(',')}`,
+    `--initial-cluster-state=${etcd.isFounded ? 'existing' : 'new'}`,
+    // Members of two clusters that share a network never take each other for their own.
+    `--initial-cluster-token=${uid}`,
+    `--cert-file=${server}/tls.crt`,
+    `--key-file=${server}/tls.key`,
+    `--trusted-ca-file=${server}/ca.crt`,
+    '--client-cert-auth=true',
+    `--peer-cert-file=${peer}/tls.crt`,
+    `--peer-key-file=${peer}/tls.key`,
+    `--peer-trusted-ca-file=${peer}/ca.crt`,
+    '--peer-client-cert-auth=true',
+    '--tls-min-version=TLS1.2',
+    `--quota-backend-bytes=${quotaBytes(etcd.storage)}`,
+    '--snapshot-count=10000',
+    ...extraArgs(settings, 'etcd'),
+  ]
+}
+
+const UNITS: Readonly<Record<string, number>> = {
+  '': 1,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  Ki: 2 ** 10,
+  Mi: 2 ** 20,
+  Gi: 2 ** 30,
+  Ti: 2 ** 40,
+}
+/** etcd advises no more, whatever the volume. */
+const MAX_QUOTA_BYTES = 8 * 2 ** 30
+
+export function quotaBytes(storage: string): number {
+  const [, count = '0', unit = ''] = /^([0-9.]+)([a-zA-Z]*)$/.exec(storage) ?? []
+  return Math.min(Math.floor(Number(count) * (UNITS[unit] ?? 1) * QUOTA_OF_STORAGE), MAX_QUOTA_BYTES)
+}

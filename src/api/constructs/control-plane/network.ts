@@ -1,0 +1,55 @@
+// Who reaches what in the namespace of a control plane: the API servers from anywhere, etcd from API servers and its members, and nothing else.
+import { k8s } from 'cdk8s-plus-27'
+import { commonLabels, selectorOf } from './labels.ts'
+import { API_PORT, ETCD, MANAGER_PORTS, type ControlPlaneSettings, type Part } from './settings.ts'
+
+const DNS = 53
+
+export function networkObjects(settings: ControlPlaneSettings): readonly object[] {
+  const { namespace } = settings
+  const policy = (name: string, spec: k8s.NetworkPolicySpec) =>
+    k8s.KubeNetworkPolicy.manifest({ metadata: { name, namespace, labels: commonLabels(settings) }, spec })
+  const podsOf = (...parts: Part[]): k8s.NetworkPolicyPeer[] =>
+    parts.map((part) => ({ podSelector: { matchLabels: selectorOf(settings, part) } }))
+  const both = ['Ingress', 'Egress']
+  return [
+    policy('deny-all', { podSelector: {}, policyTypes: both }),
+    policy('dns', {
+      podSelector: {},
+      policyTypes: ['Egress'],
+      egress: [{ ports: ['UDP', 'TCP'].map((protocol) => ({ protocol, port: k8s.IntOrString.fromNumber(DNS) })) }],
+    }),
+    policy('etcd', {
+      podSelector: { matchLabels: selectorOf(settings, 'etcd') },
+      policyTypes: both,
+      ingress: [
+        { from: podsOf('apiserver'), ports: tcp(ETCD.client) },
+        { from: podsOf('etcd'), ports: tcp(ETCD.client, ETCD.peer) },
+      ],
+      egress: [{ to: podsOf('etcd'), ports: tcp(ETCD.client, ETCD.peer) }],
+    }),
+    policy('apiserver', {
+      podSelector: { matchLabels: selectorOf(settings, 'apiserver') },
+      policyTypes: both,
+      ingress: [{ ports: tcp(API_PORT) }],
+      // Kubelets and webhooks are wherever the nodes of the cluster are.
+      egress: [{}],
+    }),
+    policy('managers', {
+      podSelector: {
+        matchExpressions: [
+          {
+            key: 'app.kubernetes.io/component',
+            operator: 'In',
+            values: Object.keys(MANAGER_PORTS),
+          },
+        ],
+      },
+      policyTypes: both,
+      egress: [{ to: podsOf('apiserver'), ports: tcp(API_PORT) }],
+    }),
+  ]
+}
+
+const tcp = (...ports: number[]): k8s.NetworkPolicyPort[] =>
+  ports.map((port) => ({ protocol: 'TCP', port: k8s.IntOrString.fromNumber(port) }))

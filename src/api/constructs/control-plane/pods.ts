@@ -1,0 +1,131 @@
+// What all pods of a control plane have in common: no power over their node, no token of the hub, nothing writable but their volumes, spread over nodes and zones.
+import { k8s } from 'cdk8s-plus-27'
+import { commonLabels, selectorOf } from './labels.ts'
+import { folderOf, type ControlPlaneSettings, type Part, type SecretName } from './settings.ts'
+
+/** User and group of every part; the volumes belong to it. */
+const NONROOT = 65_532
+const READ_BY_GROUP = 0o440
+
+/** Requests when the Cluster says nothing. */
+const DEFAULTS: Readonly<Record<Part, { readonly cpu: string; readonly memory: string }>> = {
+  etcd: { cpu: '100m', memory: '256Mi' },
+  apiserver: { cpu: '200m', memory: '512Mi' },
+  'controller-manager': { cpu: '50m', memory: '96Mi' },
+  scheduler: { cpu: '50m', memory: '64Mi' },
+}
+
+export interface Program {
+  readonly part: Part
+  readonly command: readonly string[]
+  readonly ports: Readonly<Record<string, number>>
+  readonly secrets: readonly SecretName[]
+  /** Of configuration, mounted as a folder each. */
+  readonly configMaps?: Readonly<Record<string, string>>
+  readonly env?: readonly k8s.EnvVar[]
+  readonly mounts?: readonly k8s.VolumeMount[]
+  readonly volumes?: readonly k8s.Volume[]
+  readonly probes: { readonly ready: k8s.Probe; readonly live: k8s.Probe; readonly start: k8s.Probe }
+  readonly graceSeconds: number
+}
+
+export interface ProbeAt {
+  readonly path: string
+  readonly port: number
+  readonly scheme: 'HTTP' | 'HTTPS'
+}
+
+export const probe = (
+  { path, port, scheme }: ProbeAt,
+  { period, failures }: { readonly period: number; readonly failures: number },
+): k8s.Probe => ({
+  httpGet: { path, port: k8s.IntOrString.fromNumber(port), scheme },
+  periodSeconds: period,
+  timeoutSeconds: 5,
+  failureThreshold: failures,
+})
+
+export function podTemplate(settings: ControlPlaneSettings, program: Program): k8s.PodTemplateSpec {
+  const { part } = program
+  const { cpu, memory } = { ...DEFAULTS[part], ...settings.resources }
+  return {
+    metadata: {
+      labels: { ...commonLabels(settings), ...selectorOf(settings, part) },
+      // Pods are replaced when what they read changes.
+      annotations: { 'kubenode.io/credentials': settings.credentials[part] },
+    },
+    spec: {
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      terminationGracePeriodSeconds: program.graceSeconds,
+      securityContext: {
+        runAsNonRoot: true,
+        runAsUser: NONROOT,
+        runAsGroup: NONROOT,
+        fsGroup: NONROOT,
+        seccompProfile: { type: 'RuntimeDefault' },
+      },
+      ...(settings.imagePullSecrets.length > 0 && {
+        imagePullSecrets: settings.imagePullSecrets.map((name) => ({ name })),
+      }),
+      topologySpreadConstraints: spread(settings, part),
+      containers: [
+        {
+          name: part,
+          image: settings.parts[part].image,
+          imagePullPolicy: 'IfNotPresent',
+          command: [...program.command],
+          ports: Object.entries(program.ports).map(([name, containerPort]) => ({ name, containerPort })),
+          ...(program.env !== undefined && { env: [...program.env] }),
+          resources: {
+            requests: { cpu: k8s.Quantity.fromString(cpu), memory: k8s.Quantity.fromString(memory) },
+          },
+          securityContext: {
+            allowPrivilegeEscalation: false,
+            readOnlyRootFilesystem: true,
+            capabilities: { drop: ['ALL'] },
+          },
+          volumeMounts: [
+            ...program.secrets.map((secret) => ({ name: secret, mountPath: folderOf(secret), readOnly: true })),
+            ...Object.entries(program.configMaps ?? {}).map(([name, mountPath]) => ({
+              name,
+              mountPath,
+              readOnly: true,
+            })),
+            ...(program.mounts ?? []),
+          ],
+          startupProbe: program.probes.start,
+          livenessProbe: program.probes.live,
+          readinessProbe: program.probes.ready,
+        },
+      ],
+      volumes: [
+        ...program.secrets.map((secret) => ({
+          name: secret,
+          secret: { secretName: secret, defaultMode: READ_BY_GROUP },
+        })),
+        ...Object.keys(program.configMaps ?? {}).map((name) => ({
+          name,
+          configMap: { name, defaultMode: READ_BY_GROUP },
+        })),
+        ...(program.volumes ?? []),
+      ],
+    },
+  }
+}
+
+/** Members of a quorum never share a node: one that is lost must not take two. The others prefer not to. */
+function spread(settings: ControlPlaneSettings, part: Part): k8s.TopologySpreadConstraint[] {
+  const matchLabels = selectorOf(settings, part)
+  const over = (topologyKey: string, whenUnsatisfiable: string) => ({
+    maxSkew: 1,
+    topologyKey,
+    whenUnsatisfiable,
+    labelSelector: { matchLabels },
+  })
+  const isQuorum = part === 'etcd' && settings.etcd.members > 1
+  return [
+    over('kubernetes.io/hostname', isQuorum ? 'DoNotSchedule' : 'ScheduleAnyway'),
+    over('topology.kubernetes.io/zone', 'ScheduleAnyway'),
+  ]
+}
