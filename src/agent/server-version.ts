@@ -1,6 +1,6 @@
 // The version of the API server, read only when a component must be compatible with it.
 import https from 'node:https'
-import { isObject } from '#lib/json.ts'
+import { servedVersion } from '#api/served-version.ts'
 import { isTokenPair, type Credential } from './join/identity.ts'
 
 export interface ServerPlace {
@@ -38,8 +38,7 @@ export const readServerVersion = ({ server, ca, pair, proxy }: ServerPlace): Pro
 
 function versionIn(text: string): string | undefined {
   try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) && typeof value['gitVersion'] === 'string' ? value['gitVersion'] : undefined
+    return servedVersion(JSON.parse(text))
   } catch {
     return undefined
   }

@@ -1,5 +1,5 @@
 // Knows the version of the API server, polling it periodically; unknown until the first answer, and again after a long silence.
-import { isObject } from '#lib/json.ts'
+import { servedVersion } from '#api/served-version.ts'
 import type { KubeClient } from '#kube/client.ts'
 
 /** An upgrade of a control plane takes minutes. */
@@ -28,8 +28,7 @@ export class ServerVersion {
   async #ask(signal: AbortSignal | undefined): Promise<string | undefined> {
     try {
       const { status, text } = await this.#client.raw({ method: 'GET', path: '/version', ...(signal && { signal }) })
-      const answer: unknown = status === 200 ? JSON.parse(text) : undefined
-      return isObject(answer) && typeof answer['gitVersion'] === 'string' ? answer['gitVersion'] : undefined
+      return status === 200 ? servedVersion(JSON.parse(text)) : undefined
     } catch {
       // Not known: what needs to know it waits and says so.
       return undefined

@@ -4,6 +4,7 @@ import * as x509 from '@peculiar/x509'
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 const DAY_MS = 86_400_000
+const LOOPBACK = ['127.0.0.1', 'localhost']
 
 export interface Pair {
   readonly cert: string
@@ -13,6 +14,8 @@ export interface Pair {
 export interface CertificateAuthority extends Pair {
   server(names?: readonly string[]): Promise<Pair>
   client(user: string, groups?: readonly string[]): Promise<Pair>
+  /** Of a program that serves and asks with the same certificate. */
+  peer(names?: readonly string[]): Promise<Pair>
 }
 
 const pem = (label: string, der: ArrayBuffer): string =>
@@ -42,7 +45,7 @@ export async function newAuthority(name = 'test-ca'): Promise<CertificateAuthori
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
     ],
   })
-  const issue = async (subject: string, usage: string, names: readonly string[]): Promise<Pair> => {
+  const issue = async (subject: string, usages: readonly string[], names: readonly string[]): Promise<Pair> => {
     const own = await newKeys()
     const issued = await x509.X509CertificateGenerator.create({
       serialNumber: serial(),
@@ -53,7 +56,7 @@ export async function newAuthority(name = 'test-ca'): Promise<CertificateAuthori
       publicKey: own.publicKey,
       signingKey: keys.privateKey,
       extensions: [
-        new x509.ExtendedKeyUsageExtension([usage]),
+        new x509.ExtendedKeyUsageExtension([...usages]),
         ...(names.length === 0
           ? []
           : [
@@ -68,9 +71,11 @@ export async function newAuthority(name = 'test-ca'): Promise<CertificateAuthori
   return {
     cert: cert.toString('pem'),
     key: await keyPem(keys),
-    server: (names = ['127.0.0.1', 'localhost']) => issue('CN=server', x509.ExtendedKeyUsage.serverAuth, names),
+    server: (names = LOOPBACK) => issue('CN=server', [x509.ExtendedKeyUsage.serverAuth], names),
     client: (user, groups = []) =>
-      issue([...groups.map((g) => `O=${g}`), `CN=${user}`].join(', '), x509.ExtendedKeyUsage.clientAuth, []),
+      issue([...groups.map((g) => `O=${g}`), `CN=${user}`].join(', '), [x509.ExtendedKeyUsage.clientAuth], []),
+    peer: (names = LOOPBACK) =>
+      issue('CN=peer', [x509.ExtendedKeyUsage.serverAuth, x509.ExtendedKeyUsage.clientAuth], names),
   }
 }
 
