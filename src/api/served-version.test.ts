@@ -10,7 +10,7 @@ test.each<[string, unknown, string | undefined]>([
     'v1.36.2',
   ],
   [
-    'a new program with the behaviour of the minor before',
+    'a new program with the behavior of the minor before',
     { gitVersion: 'v1.36.2', emulationMajor: '1', emulationMinor: '35' },
     'v1.35.0+by.1.36.2',
   ],
@@ -27,7 +27,7 @@ test.each<[string, unknown, string | undefined]>([
   if (version !== undefined) expect(parseVersion(version, { suffix: 'vendor' })?.numbers[0]).toBe(1)
 })
 
-test('what compares versions reads the behaviour, not the program', () => {
+test('what compares versions reads the behavior, not the program', () => {
   const version = servedVersion({ gitVersion: 'v1.36.2', emulationMajor: '1', emulationMinor: '35' }) ?? ''
   expect(parseVersion(version, { suffix: 'vendor' })?.numbers).toEqual([1, 35, 0])
 })

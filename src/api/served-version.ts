@@ -1,9 +1,9 @@
-// Which version of Kubernetes an API server serves, from its /version. During an upgrade a new program keeps the behaviour of the minor before, and may
-// go back to the old program: what has to fit the server has to fit that behaviour. Pure.
+// Which version of Kubernetes an API server serves, from its /version. During an upgrade a new program keeps the behavior of the minor before, and may
+// go back to the old program: what has to fit the server has to fit that behavior. Pure.
 import { isObject } from '#lib/json.ts'
 import { parseVersion } from '#lib/semver.ts'
 
-/** `v1.36.2`; `v1.35.0+by.1.36.2` of a 1.36.2 that keeps the behaviour of 1.35. Undefined when the answer names none. */
+/** `v1.36.2`; `v1.35.0+by.1.36.2` of a 1.36.2 that keeps the behavior of 1.35. Undefined when the answer names none. */
 export function servedVersion(answer: unknown): string | undefined {
   if (!isObject(answer) || typeof answer['gitVersion'] !== 'string') return undefined
   const own = answer['gitVersion']

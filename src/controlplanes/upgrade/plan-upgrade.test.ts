@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import type { Part } from '#api/constructs/control-plane/settings.ts'
 import { planUpgrade, READY_WITHIN_MS, SNAPSHOT_FRESH_MS, wayBack } from './plan-upgrade.ts'
 import type { Form, Readiness, UpgradeRecord, UpgradeSeen, UpgradeWish } from './seen.ts'
-import type { Part, VersionTable } from './versions.ts'
+import type { VersionTable } from './versions.ts'
 
 const TABLE: VersionTable = [
   { version: '1.34.4', etcd: '3.6.4', emulatesFrom: 31 },
@@ -77,7 +78,7 @@ describe('the way forward, one step after the other', () => {
     ],
     ['etcd is first', seenWith({}, { record }), { do: 'roll', part: 'etcd', to: etcd('3.6.6') }],
     [
-      'then API servers that keep the old behaviour',
+      'then API servers that keep the old behavior',
       seenWith({ etcd: etcd('3.6.6') }, { record }),
       { do: 'roll', part: 'apiserver', to: emulating },
     ],
@@ -115,7 +116,7 @@ describe('the way forward, one step after the other', () => {
       { do: 'take-snapshot', version: '1.35.1' },
     ],
     [
-      'the new behaviour comes last',
+      'the new behavior comes last',
       seenWith(all(emulating), { record: { ...soaked, edge: { at: NOW, snapshot: 's1' } } }),
       { do: 'roll', part: 'apiserver', to: lifted },
     ],

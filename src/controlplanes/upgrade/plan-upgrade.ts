@@ -1,11 +1,12 @@
 // Decides the next step of an upgrade of a control plane. Pure. Until the edge the way back is the old programs, in seconds; after it, a restore that a person approves.
 //
-//   etcd → new programs keep the old behaviour → soak → snapshot, opened → edge → new behaviour → done
+//   etcd → new programs keep the old behavior → soak → snapshot, opened → edge → new behavior → done
 //   ◄──────────── the old programs return ───────────────────────────────┤├── a restore, with an Approval ──►
+import type { Part } from '#api/constructs/control-plane/settings.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { etcdMinor, preflight } from './preflight.ts'
 import type { BlockedVersion, Form, Snapshot, UpgradeRecord, UpgradeSeen, UpgradeWish } from './seen.ts'
-import { minorOf, rowOf, type Part, type VersionTable } from './versions.ts'
+import { minorOf, rowOf, type VersionTable } from './versions.ts'
 
 export type UpgradeStep =
   /** Writes the record; nothing else happens in this step. */
@@ -26,7 +27,7 @@ export type UpgradeDecision =
 
 /** An older snapshot would lose more than what the edge itself costs. */
 export const SNAPSHOT_FRESH_MS = 10 * 60_000
-/** New programs that are not ready by then are taken back. */
+/** New programs that are not ready by then are replaced by the old ones. */
 export const READY_WITHIN_MS = 10 * 60_000
 
 /** What serves others is upgraded before what asks it; on the way back it is the other way round. */
@@ -110,7 +111,7 @@ function planForward(
     return {
       is: 'step',
       step: { do: 'open-snapshot', name: snapshot.name },
-      because: 'a snapshot that nobody opened is no way back',
+      because: 'a snapshot must be opened before it counts as a way back',
     }
   return write({ ...record, edge: { at: now, snapshot: snapshot.name } }, `snapshot ${snapshot.name} was opened`)
 }
@@ -138,7 +139,7 @@ function turn(record: UpgradeRecord, wish: UpgradeWish, table: VersionTable): Up
   return write({ ...record, goingBack: { why, hasFailed: false } }, why)
 }
 
-/** All parts at once: the new programs kept the old behaviour, so old and new get on in any order, and what is broken may be what others wait for. */
+/** All parts at once: the new programs kept the old behavior, so old and new work together in any order, and others may wait for the broken one. */
 function planBack(
   seen: UpgradeSeen,
   { from, to }: UpgradeRecord,
@@ -204,7 +205,7 @@ function planRestoring(seen: UpgradeSeen, record: UpgradeRecord, snapshot: strin
   }
 }
 
-/** The first part that is not yet what it shall be: rolled, or waited for. One part at a time. */
+/** The first part that does not have its form yet: rolled, or waited for. One part at a time. */
 function roll(seen: UpgradeSeen, table: VersionTable, form: Form): UpgradeDecision | undefined {
   for (const part of FORWARD) {
     const step = rollOf(seen, part, form, table)

@@ -46,7 +46,7 @@ function stepProblems(from: string, next: string, etcd: string, table: VersionTa
       `1.${here} to 1.${there} goes back over a one-way step: only a snapshot taken before it can be restored; make another cluster and restore it there`,
     ]
   if (there > here && row.emulatesFrom > here)
-    return [`${next} can stand in for 1.${row.emulatesFrom} and later, not for 1.${here}: there would be no way back`]
+    return [`${next} can emulate 1.${row.emulatesFrom} and later, not 1.${here}: there would be no way back`]
   return etcdProblems(etcd, row.etcd)
 }
 

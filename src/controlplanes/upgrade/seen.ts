@@ -1,7 +1,7 @@
 // What an upgrade is decided from: what runs, what was asked for, and the record of the upgrade that is under way. Plain data.
-import type { Part } from './versions.ts'
+import type { Part } from '#api/constructs/control-plane/settings.ts'
 
-/** One way in which a program runs: its version, and the minor whose behaviour it keeps. etcd emulates nothing: its minor is its own. */
+/** One way in which a program runs: its version, and the minor whose behavior it keeps. etcd emulates nothing: its minor is its own. */
 export interface Form {
   readonly version: string
   readonly emulates: number
@@ -32,11 +32,11 @@ export interface UpgradeRecord {
   readonly from: string
   readonly to: string
   readonly begunAt: number
-  /** Since when everything runs the new programs with the old behaviour. */
+  /** Since when everything runs the new programs with the old behavior. */
   readonly soakSince?: number
   /** From here on, the way back is a restore of this snapshot. */
   readonly edge?: { readonly at: number; readonly snapshot: string }
-  /** Why the old programs return; a version that failed is not tried again until somebody asks. */
+  /** Why the old programs return; a version that failed is not tried again until a user asks for it. */
   readonly goingBack?: { readonly why: string; readonly hasFailed: boolean }
   /** A restore that was approved and begun. */
   readonly restoring?: { readonly snapshot: string; readonly at: number }

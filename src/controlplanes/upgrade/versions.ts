@@ -1,15 +1,12 @@
-// The version table: which programs make up each version of a control plane, and what they can stand in for. Pure data that a fleet extends.
+// The version table: which programs make up each version of a control plane, and which older minors they can emulate. Pure data that a fleet extends.
 import { compareVersions, parseVersion } from '#lib/semver.ts'
-
-export const PARTS = ['etcd', 'apiserver', 'controller-manager', 'scheduler'] as const
-export type Part = (typeof PARTS)[number]
 
 export interface ControlPlaneVersion {
   /** Of Kubernetes, such as 1.36.2. */
   readonly version: string
   /** Of the etcd that belongs to it. */
   readonly etcd: string
-  /** The oldest minor whose behaviour its programs can keep: 33 for 1.33. */
+  /** The oldest minor whose behavior its programs can keep: 33 for 1.33. */
   readonly emulatesFrom: number
 }
 

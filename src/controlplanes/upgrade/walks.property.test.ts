@@ -1,10 +1,11 @@
-// Upgrades in a world of their own: programs that roll one instance after the other, versions that do not come up, controllers that
-// are killed before or after each step, wishes that change at any time. The rules of Kubernetes are the oracle, written apart from the planner.
+// Upgrades in a world of their own: programs that roll one instance after the other, versions that do not start, controllers that
+// are killed before or after each step, declared versions that change at any time. The rules of Kubernetes are the oracle, written apart from the planner.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { PARTS, type Part } from '#api/constructs/control-plane/settings.ts'
 import { planUpgrade, type UpgradeStep } from './plan-upgrade.ts'
 import type { Form, Snapshot, UpgradeRecord, UpgradeSeen, UpgradeWish } from './seen.ts'
-import { PARTS, type Part, type VersionTable } from './versions.ts'
+import type { VersionTable } from './versions.ts'
 
 const TABLE: VersionTable = [
   { version: '1.33.9', etcd: '3.5.24', emulatesFrom: 30 },
@@ -37,7 +38,7 @@ class World {
   wanted: Record<Part, Form>
   instances: Record<Part, Form[]>
   unreadySince: Partial<Record<Part, number>> = {}
-  /** The newest behaviour that ever wrote to this store. */
+  /** The newest behavior that ever wrote to this store. */
   written: number
   problems: string[] = []
   finished = 0
@@ -152,9 +153,9 @@ class World {
     if (this.busy !== undefined && --this.busy.left <= 0) this.busy = undefined
     for (const part of PARTS) {
       const i = this.instances[part].findIndex((f) => !same(f, this.wanted[part]))
-      // One at a time: a broken new one holds up the rest.
-      const isHeldUp = this.instances[part].some((f) => same(f, this.wanted[part]) && this.broken.has(f.version))
-      if (i >= 0 && !isHeldUp && random() < 0.8) this.instances[part] = this.instances[part].with(i, this.wanted[part])
+      // One at a time: a broken new one blocks the rest.
+      const isBlocked = this.instances[part].some((f) => same(f, this.wanted[part]) && this.broken.has(f.version))
+      if (i >= 0 && !isBlocked && random() < 0.8) this.instances[part] = this.instances[part].with(i, this.wanted[part])
       if (this.isReady(part)) delete this.unreadySince[part]
       else this.unreadySince[part] ??= this.now
     }
@@ -164,21 +165,20 @@ class World {
   /** What must never be: the rules for versions of Kubernetes and etcd, and ours for the edge. */
   check(): void {
     const api = this.instances.apiserver
-    const behaviours = api.map((f) => f.emulates)
-    const [low, high] = [Math.min(...behaviours), Math.max(...behaviours)]
+    const behaviors = api.map((f) => f.emulates)
+    const [low, high] = [Math.min(...behaviors), Math.max(...behaviors)]
     const say = (problem: string) => this.problems.push(`${problem}: ${JSON.stringify(this.instances)}`)
     for (const f of [...api, ...this.instances['controller-manager'], ...this.instances.scheduler]) {
       const row = TABLE.find((r) => r.version === f.version)
       if (row === undefined) say('a version that is not in the table runs')
-      else if (f.emulates < row.emulatesFrom || f.emulates > minor(f.version))
-        say('a program stands in for what it cannot')
+      else if (f.emulates < row.emulatesFrom || f.emulates > minor(f.version)) say('a program emulates what it cannot')
     }
     if (high - low > 1) say('API servers that do not get on')
     for (const part of ['controller-manager', 'scheduler'] as const)
       for (const f of this.instances[part])
         if (f.emulates > low || f.emulates < high - 1) say(`a ${part} that does not fit its API servers`)
     if (low < this.written) {
-      if (this.written - low > 1 || !behaviours.includes(this.written)) say('an old behaviour over a newer store')
+      if (this.written - low > 1 || !behaviors.includes(this.written)) say('an old behavior over a newer store')
     }
     if (high > this.written) {
       const edge = this.record?.edge

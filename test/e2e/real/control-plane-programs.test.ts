@@ -1,4 +1,4 @@
-// The commands of a rendered control plane, run with real programs: they serve, keep the behaviour of the minor before, and step over the edge under a writer.
+// The commands of a rendered control plane, run with real programs: they serve, keep the behavior of the minor before, and step over the edge under a writer.
 import { request } from 'node:https'
 import { expect, test } from 'vitest'
 import { coreKind } from '#kube/core-kinds.ts'
@@ -95,7 +95,7 @@ test(
 
       const writer = new Writer(clients)
       const writing = writer.run()
-      // The edge: a server with the new behaviour beside one with the old, then it alone, then the first comes back with the new one.
+      // The edge: a server with the new behavior beside one with the old, then it alone, then the first comes back with the new one.
       plane.start(as(36), 'apiserver', { name: 'second', port: ports[1] })
       await untilUp(plane.programs, 'second', WITHIN_MS, () => isReady(second))
       writer.serves(1)

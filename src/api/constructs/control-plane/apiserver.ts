@@ -6,7 +6,7 @@ import { commonLabels, selectorOf } from './labels.ts'
 import { podTemplate, probe } from './pods.ts'
 import { API_PORT, folderOf, minorIn, type ControlPlaneSettings } from './settings.ts'
 
-export const API_SERVICE = 'kube-apiserver'
+const API_SERVICE = 'kube-apiserver'
 const CONFIG = 'apiserver-config'
 const CONFIG_FOLDER = '/etc/kubernetes/config'
 /** Endpoints and load balancers learn in this time that it ends; new requests are served meanwhile. */
@@ -93,7 +93,7 @@ function serviceOf(settings: ControlPlaneSettings): object {
 /** The first minor whose API servers read the file in its stable form. */
 const STABLE_CONFIG_MINOR = 34
 
-/** Nobody is anonymous but who asks whether it lives: kubelets and load balancers have no certificate. */
+/** Only health checks are anonymous: kubelets and load balancers have no certificate. */
 function authentication({ parts }: ControlPlaneSettings): string {
   const { version, emulates } = parts.apiserver
   const form = Math.min(minorIn(version), emulates) >= STABLE_CONFIG_MINOR ? 'v1' : 'v1beta1'
@@ -149,7 +149,7 @@ function command(settings: ControlPlaneSettings, host: string): readonly string[
       profiling: 'false',
       'shutdown-delay-duration': `${DRAIN_SECONDS}s`,
       'shutdown-send-retry-after': 'true',
-      // Clients that hold on to one API server move to a new one by and by.
+      // Clients with a long connection to one API server move to another from time to time.
       'goaway-chance': settings.replicas > 1 ? '0.001' : '0',
     }),
     // Tokens that an older key signed stay good until they end.

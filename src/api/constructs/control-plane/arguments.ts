@@ -4,7 +4,7 @@ import { minorIn, type ControlPlaneSettings, type Part, type PartForm } from './
 export const argument = (flags: Readonly<Record<string, string>>): readonly string[] =>
   Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`)
 
-/** A new program that keeps the behaviour of an older minor: the way back is open until it ends. */
+/** A new program that keeps the behavior of an older minor: the way back is open until it ends. */
 export const emulation = ({ version, emulates }: PartForm): readonly string[] =>
   emulates === minorIn(version) ? [] : [`--emulated-version=1.${emulates}`]
 
@@ -18,7 +18,7 @@ export const extraArgs = ({ extraArgs: all }: ControlPlaneSettings, part: Part):
 const OWNED =
   /^(etcd-|tls-|client-ca|requestheader-|proxy-client-|service-account-|authentication-|authorization-|anonymous-|encryption-|emulated-version|kubeconfig|cluster-signing-|root-ca-|secure-port|bind-address|initial-|peer-|cert-file|key-file|trusted-ca|data-dir|name|listen-|advertise-)/
 
-/** Arguments of a Cluster that nobody may give; in words. */
+/** Arguments that a Cluster must not set, each with the reason. */
 export const refusedArgs = (extra: Readonly<Record<string, string>>, parts: readonly string[]): readonly string[] =>
   Object.keys(extra).flatMap((name) => {
     const at = name.indexOf('.')

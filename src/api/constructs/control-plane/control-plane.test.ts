@@ -94,7 +94,7 @@ test('nothing of one cluster selects pods of another', () => {
     expect(labels.filter((l) => Object.entries(spec.selector.matchLabels).every(([k, v]) => l[k] === v))).toEqual([])
 })
 
-test('new programs keep the behaviour of the old minor when they are told to', () => {
+test('new programs keep the behavior of the old minor when they are told to', () => {
   const emulating = { ...LARGE.parts.apiserver, version: '1.36.2', emulates: 35 }
   const settings = planeSettings({
     parts: { ...LARGE.parts, apiserver: emulating, 'controller-manager': emulating, scheduler: emulating },

@@ -35,7 +35,7 @@ const namespaceOf = (settings: ControlPlaneSettings): object =>
     },
   })
 
-/** What went wrong here takes nothing from the hub: no more pods, volumes or addresses than it can need. */
+/** A fault here cannot exhaust the hub: the quota is what the control plane can need. */
 function quotaOf(settings: ControlPlaneSettings): object {
   const { replicas, etcd, endpoint, namespace } = settings
   const pods = 2 * (etcd.members + (PARTS.length - 1) * (replicas + 1)) + SPARE_PODS

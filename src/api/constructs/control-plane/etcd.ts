@@ -10,10 +10,10 @@ const DATA = '/var/lib/etcd'
 const QUOTA_OF_STORAGE = 0.75
 const GRACE_SECONDS = 60
 
-export const ETCD_SERVICE = 'etcd'
-export const memberName = (n: number): string => `etcd-${n}`
+const ETCD_SERVICE = 'etcd'
+const memberName = (n: number): string => `etcd-${n}`
 /** Peers find each other before they are ready, so by the name that the headless Service gives each pod. */
-export const memberHost = (n: number, { namespace }: Pick<ControlPlaneSettings, 'namespace'>): string =>
+const memberHost = (n: number, { namespace }: Pick<ControlPlaneSettings, 'namespace'>): string =>
   `${memberName(n)}.${ETCD_SERVICE}.${namespace}.svc`
 
 const members = ({ etcd }: ControlPlaneSettings): readonly number[] => Array.from({ length: etcd.members }, (_, n) => n)
@@ -43,7 +43,7 @@ export function etcdObjects(settings: ControlPlaneSettings): readonly object[] {
       metadata,
       spec: {
         maxUnavailable: k8s.IntOrString.fromNumber(1),
-        // A member that is broken anyway does not hold up the drain of its node.
+        // A broken member does not block the drain of its node.
         unhealthyPodEvictionPolicy: 'AlwaysAllow',
         selector: { matchLabels: selectorOf(settings, 'etcd') },
       },
@@ -68,7 +68,7 @@ export function etcdObjects(settings: ControlPlaneSettings): readonly object[] {
           env: [{ name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }],
           mounts: [{ name: 'data', mountPath: DATA }],
           probes: {
-            // A member without a leader serves nobody, and a restart would not find one.
+            // A member without a leader does not serve, and a restart would not find one.
             ready: probe({ path: '/readyz', ...metrics }, { period: 5, failures: 3 }),
             live: probe({ path: '/livez', ...metrics }, { period: 10, failures: 8 }),
             start: probe({ path: '/readyz', ...metrics }, { period: 5, failures: 60 }),
@@ -136,7 +136,7 @@ const UNITS: Readonly<Record<string, number>> = {
   Gi: 2 ** 30,
   Ti: 2 ** 40,
 }
-/** etcd advises no more, whatever the volume. */
+/** The largest that etcd recommends, whatever the volume. */
 const MAX_QUOTA_BYTES = 8 * 2 ** 30
 
 export function quotaBytes(storage: string): number {

@@ -5,13 +5,13 @@ export type Part = (typeof PARTS)[number]
 
 export interface PartForm {
   readonly version: string
-  /** The minor whose behaviour it keeps: 35 for 1.35. Of etcd it says nothing. */
+  /** The minor whose behavior it keeps: 35 for 1.35. Of etcd it says nothing. */
   readonly emulates: number
   /** By digest: what runs is what was tested, whatever a tag says tomorrow. */
   readonly image: string
 }
 
-export type EndpointType = 'ClusterIP' | 'NodePort' | 'LoadBalancer'
+type EndpointType = 'ClusterIP' | 'NodePort' | 'LoadBalancer'
 
 export interface ControlPlaneSettings {
   /** Of the Cluster, namespace.name: part of labels and of etcd's token. */
