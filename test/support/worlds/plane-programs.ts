@@ -75,7 +75,12 @@ export class PlanePrograms {
   }
 
   /** A second one of the same part has another name. */
-  start(settings: ControlPlaneSettings, part: Part, { name = part as string, port = 0 } = {}): void {
+  start(
+    settings: ControlPlaneSettings,
+    part: Part,
+    options: { readonly name?: string; readonly port?: number } = {},
+  ): void {
+    const { name = part, port = 0 } = options
     const objects = controlPlaneObjects(settings)
     for (const { kind, data, metadata } of objects as readonly {
       kind: string
