@@ -112,6 +112,15 @@ export async function runAgent(given: AgentOptions): Promise<AgentEnd> {
     else if (await isLeaveRequested({ files, dir }))
       // Beside the heartbeats: the disk may be full.
       void orderToLeave(tools, { format: 1, by: 'Person', phase: 'Components' }).catch(() => undefined)
+    void session.followAuthorities().then(
+      () => {
+        if (signal.aborted) return
+        end = 'Reload'
+        stop.abort(new Error('the authorities of the cluster changed'))
+      },
+      // Its sleep throws when the signal aborts; a full disk is tried again with the next start.
+      () => undefined,
+    )
     parts.machineWriter.touch()
     parts.nodeWriter.touch()
     log.info('agent started', { machine: session.identity.machine, version, bootId: facts.bootId })

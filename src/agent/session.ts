@@ -2,20 +2,25 @@
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
+import { machine as machineType } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
+import { authorityPrints } from '#identity/authority-prints.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import type { ConnectionConfig, Identity as ConnectionIdentity } from '#kube/http/connection.ts'
 import {
   isTokenPair,
   lifeOf,
+  readIdentity,
   uidOf,
   writeCredential,
+  writeIdentity,
   type Credential,
   type Identity,
   type IdentityDeps,
   type Life,
   type TokenPair,
 } from './join/identity.ts'
+import { followAuthorities, signerOf } from './join/authorities.ts'
 import { joinAgain, joinCluster } from './join/join.ts'
 import { renew } from './join/renew.ts'
 import { sealingKey } from './join/sealing-key.ts'
@@ -40,8 +45,12 @@ export interface Session {
   readonly identity: Identity
   readonly client: HttpKubeClient
   readonly sealing: SealingKey
-  /** Start and end of our certificate. */
-  readonly certificateLife: () => Life | undefined
+  /** Start and end of our certificate, and who signed it. */
+  readonly certificateLife: () => (Life & { readonly authority?: string }) | undefined
+  /** Prints of the authorities that the server is verified with. */
+  readonly authorities: readonly string[]
+  /** Resolves once the cluster has others, and they are kept for the next start. */
+  readonly followAuthorities: () => Promise<void>
   /** Set when our token is not replaced in time. */
   readonly tokenCondition: () => Condition | undefined
   /** Of the Machine that our certificate is for. */
@@ -77,8 +86,10 @@ export async function openSession(deps: SessionDeps): Promise<Session> {
   let pair: Credential = first
   const heldNow = ({ token }: TokenPair): HeldToken => ({ token, sinceMs: clock.monotonic(), receivedAt: clock.now() })
   let held: HeldToken | undefined
+  let authority: string | undefined
   const take = (next: Credential): void => {
     pair = next
+    authority = isTokenPair(next) ? undefined : signerOf(next.certificate, identity.ca)
     if (!isTokenPair(next)) held = undefined
     else if (held?.token !== next.token) held = heldNow(next)
   }
@@ -103,6 +114,20 @@ export async function openSession(deps: SessionDeps): Promise<Session> {
   const client = new HttpKubeClient({ ...place, identity: asUs }, options)
   const stranger = new HttpKubeClient(place, options)
   signal.addEventListener('abort', () => stranger.close(), { once: true })
+  const following = {
+    clock,
+    random,
+    log,
+    client,
+    trusted: identity.ca,
+    tryOut: async (data: string) => {
+      const other = new HttpKubeClient({ ...place, ca: { data }, identity: asUs }, options)
+      await other.get(machineType, { name: identity.machine }, { signal }).finally(() => other.close())
+    },
+    // The host may have joined again meanwhile.
+    keep: async (ca: string) =>
+      writeIdentity({ files, dir }, { ...((await readIdentity({ files, dir })) ?? identity), ca }),
+  }
   const byBundle = async () => (await joinAgain(join, identity))?.pair
   const renewing = { files, dir, clock, signal, identity, client, stranger, byBundle, pair: () => pair }
   return {
@@ -111,7 +136,12 @@ export async function openSession(deps: SessionDeps): Promise<Session> {
     machineUid: () => uidOf(pair),
     isMachineThere: () => isMachineThere(client, identity.machine, uidOf(pair)),
     sealing: await sealingKey({ files, dir }),
-    certificateLife: () => (isTokenPair(pair) ? undefined : lifeOf(pair.certificate)),
+    certificateLife: () => {
+      const life = isTokenPair(pair) ? undefined : lifeOf(pair.certificate)
+      return life && { ...life, ...(authority !== undefined && { authority }) }
+    },
+    authorities: authorityPrints(identity.ca),
+    followAuthorities: () => followAuthorities(following, signal),
     tokenCondition: () => held && tokenCondition(held, clock.monotonic()),
     serverVersion: () => readServerVersion({ server: identity.server, ca: identity.ca, pair: () => pair, proxy }),
     // Its sleep throws when the signal aborts.

@@ -54,6 +54,7 @@ function machineStatusNow(
     folder: resolve(dir.path),
     publicKey: session.sealing.publicKey,
     certificate: session.certificateLife(),
+    authorities: session.authorities,
     components: components.reports(),
     conditions: [
       frozenCondition(frozen.frozen, frozenFile(dir)),

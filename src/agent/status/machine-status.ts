@@ -31,7 +31,9 @@ export interface MachineLook {
   /** The agent's own version, as the host names it. */
   readonly folder?: string
   /** Validity of the certificate. */
-  readonly certificate?: { readonly from: number; readonly to: number } | undefined
+  readonly certificate?: { readonly from: number; readonly to: number; readonly authority?: string } | undefined
+  /** Prints of the authorities that the agent verifies its server with. */
+  readonly authorities?: readonly string[]
   readonly components: readonly ComponentReport[]
   /** Conditions that the agent reports. */
   readonly conditions?: readonly Condition[]
@@ -98,7 +100,17 @@ export const machineStatus = ({ components, ...look }: MachineLook): KubeObject 
   )
 
 export const machineStatusWith = (
-  { name, facts, version, phase, publicKey, folder, certificate, conditions = [] }: Omit<MachineLook, 'components'>,
+  {
+    name,
+    facts,
+    version,
+    phase,
+    publicKey,
+    folder,
+    certificate,
+    authorities = [],
+    conditions = [],
+  }: Omit<MachineLook, 'components'>,
   components: readonly ComponentStatus[],
   foreign: readonly string[] = [],
 ): KubeObject => ({
@@ -112,9 +124,14 @@ export const machineStatusWith = (
       ...(phase !== undefined && { phase }),
       ...(folder !== undefined && { folder }),
       ...(publicKey === undefined ? {} : { publicKey }),
-      ...(certificate === undefined
-        ? {}
-        : { certificate: { issued: timestamp(certificate.from), expires: timestamp(certificate.to) } }),
+      ...(authorities.length > 0 && { authorities }),
+      ...(certificate !== undefined && {
+        certificate: {
+          issued: timestamp(certificate.from),
+          expires: timestamp(certificate.to),
+          ...(certificate.authority !== undefined && { authority: certificate.authority }),
+        },
+      }),
     },
     platform: { os: facts.os, arch: facts.arch, kernel: facts.kernel },
     components: withShortOutputs(components).toSorted((a, b) => (a.name < b.name ? -1 : 1)),

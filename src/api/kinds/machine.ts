@@ -284,10 +284,18 @@ const status = f.status('The observed state of the machine.', {
       ),
       folder: s.optional(f.absolutePath('Data folder of the agent on its host.')),
       publicKey: s.optional(s.str('Public key that secret values are encrypted with, in base64.', { max: 512 })),
+      authorities: s.optional(
+        s.setOf(
+          'SHA-256 of the certificate of each authority that the agent verifies the API server with. An authority is not removed before all agents trust the next one.',
+          f.sha256('SHA-256 of a certificate.'),
+          { max: 8 },
+        ),
+      ),
       certificate: s.optional(
         s.obj('The certificate that the agent acts with.', {
           issued: s.time('Start of its validity.'),
           expires: s.time('End of its validity; renewed before two thirds are over.'),
+          authority: s.optional(f.sha256('SHA-256 of the certificate of the authority that signed it.')),
         }),
       ),
     }),

@@ -1,13 +1,14 @@
 // Digests of certificates and of what an item is made from. Pure.
 import { createHash, X509Certificate } from 'node:crypto'
+import { authorityPrints } from '#identity/authority-prints.ts'
 import { canonicalJson } from '#lib/json.ts'
 
-const sha256 = (text: string | Uint8Array): string => createHash('sha256').update(text).digest('hex')
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 export const madeOf = (parts: unknown): string => sha256(canonicalJson(parts))
 
 /** As agents report the authorities that they trust. */
-export const certificatePrint = (pem: string): string => sha256(new X509Certificate(pem).raw)
+export const certificatePrint = (pem: string): string => authorityPrints(pem)[0] ?? ''
 
 /** Due at this share of its life: the last third is left for a hub that is away. */
 const RENEWED_AT = 2 / 3

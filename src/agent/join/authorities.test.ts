@@ -1,0 +1,82 @@
+// The agent takes the published authorities of its cluster only where its server can be verified with them.
+import { expect, test } from 'vitest'
+import { authorityPrints } from '#identity/authority-prints.ts'
+import { silentLogger } from '#lib/log.ts'
+import { seededRandom } from '#lib/random.ts'
+import { issueCertificate, newAuthority } from '#lib/x509/certificates.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
+import { followAuthorities, signerOf } from './authorities.ts'
+
+const HOUR = 3_600_000
+const made = (name: string) => newAuthority(name, { now: Date.now(), days: 1 })
+const [first, second] = [made('ca-1'), made('ca-2')]
+const [old, next] = [first.certificate, second.certificate]
+
+interface World {
+  /** What the cluster publishes; null when it does not answer. */
+  readonly published: string | undefined | null
+  /** With which the server can be verified. */
+  readonly serves: string
+  readonly tried: string[]
+  readonly kept: string[]
+}
+
+async function after(hours: number, world: World): Promise<World> {
+  const clock = new VirtualClock()
+  const stop = new AbortController()
+  const deps = {
+    clock,
+    random: seededRandom(1),
+    log: silentLogger,
+    client: {
+      get: async () => {
+        if (world.published === null) throw new Error('no answer')
+        const data = world.published === undefined ? {} : { 'ca.crt': world.published }
+        return { apiVersion: 'v1', kind: 'ConfigMap', metadata: {}, data } as unknown as KubeObject
+      },
+    },
+    trusted: old,
+    tryOut: async (authorities: string) => {
+      world.tried.push(authorities)
+      if (!authorities.includes(world.serves)) throw new Error('unable to verify the certificate')
+    },
+    keep: async (authorities: string) => void world.kept.push(authorities),
+  } as unknown as Parameters<typeof followAuthorities>[0]
+  const done = followAuthorities(deps, stop.signal).catch(() => undefined)
+  await clock.advance(hours * HOUR)
+  stop.abort(new Error('the test ends'))
+  await done
+  return world
+}
+
+const world = (published: World['published'], serves = old): World => ({ published, serves, tried: [], kept: [] })
+
+test('both authorities are trusted once both are published, and then the new one alone', async () => {
+  expect((await after(2, world(`${old}${next}`))).kept).toEqual([`${old}${next}`])
+  expect((await after(2, world(next, next))).kept).toEqual([next])
+})
+
+test('authorities that the server cannot be verified with are tried, and never kept', async () => {
+  const { tried, kept } = await after(5, world(next))
+  expect([tried.length > 1, kept]).toEqual([true, []])
+})
+
+test.each([
+  ['the same authority', old],
+  ['the same authorities in another form', `\n${old.trim()}\n`],
+  ['no list', undefined],
+  ['a list without a certificate', 'nothing'],
+  ['more authorities than any cluster has', old.repeat(9)],
+  ['a server without an answer', null],
+] as const)('%s changes nothing', async (_what, published) => {
+  const { tried, kept } = await after(5, world(published))
+  expect([tried, kept]).toEqual([[], []])
+})
+
+test('the authority that signed the certificate of the agent is found among those that it trusts', () => {
+  const validity = { now: Date.now(), days: 1 }
+  const { certificate } = issueCertificate(second, { subject: { commonName: 'x' }, validity, usage: 'client' })
+  expect(signerOf(certificate, `${old}${next}`)).toBe(authorityPrints(next)[0])
+  expect([signerOf(certificate, old), signerOf('nothing', old)]).toEqual([undefined, undefined])
+})

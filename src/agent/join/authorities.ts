@@ -1,0 +1,82 @@
+// Which authorities the agent verifies its API server with. While a cluster replaces its authority, the agent takes the published list, but only after the
+// server could be verified with it, and reports what it trusts: the old authority is not removed before all agents follow.
+import { X509Certificate } from 'node:crypto'
+import type { Clock } from '#lib/clock.ts'
+import { messageOf } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import type { Logger } from '#lib/log.ts'
+import type { Random } from '#lib/random.ts'
+import { authorityPrints, MOST_AUTHORITIES } from '#identity/authority-prints.ts'
+import { certificatesIn } from '#lib/x509/pem-list.ts'
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+
+const configMaps = coreKind('ConfigMap')
+/** Every cluster publishes its authorities under this name in every namespace. */
+const PUBLISHED = { namespace: SYSTEM_NAMESPACE, name: 'kube-root-ca.crt' }
+const KEY = 'ca.crt'
+
+/** A rotation waits for the slowest agent; 10,000 agents cost an API server six small reads a second. */
+const EVERY_MS = 30 * 60_000
+const JITTER = 0.5
+
+export interface AuthoritiesDeps {
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  readonly client: Pick<KubeClient, 'get'>
+  /** PEM of what the agent trusts now. */
+  readonly trusted: string
+  /** Reads something from the server, verified with these alone. */
+  readonly tryOut: (authorities: string) => Promise<void>
+  /** They work: kept for the next start. */
+  readonly keep: (authorities: string) => Promise<void>
+}
+
+/** Ends once another list was kept: the agent restarts with it. */
+export async function followAuthorities(deps: AuthoritiesDeps, signal: AbortSignal): Promise<void> {
+  const { clock, random, log } = deps
+  let failed: string | undefined
+  while (!signal.aborted) {
+    await clock.sleep(random.jitter(EVERY_MS, JITTER), signal)
+    const published = await publishedAuthorities(deps, signal).catch(() => undefined)
+    if (published === undefined || isSame(published, deps.trusted)) continue
+    try {
+      await deps.tryOut(published)
+    } catch (error) {
+      // As behind an address with a certificate of another authority: the agent stays with what works.
+      if (failed !== published)
+        log.warn('cannot verify the API server with the published authorities', { error: messageOf(error) })
+      failed = published
+      continue
+    }
+    await deps.keep(published)
+    log.info('authorities of the cluster changed, restarting', { authorities: certificatesIn(published).length })
+    return
+  }
+}
+
+async function publishedAuthorities({ client }: AuthoritiesDeps, signal: AbortSignal): Promise<string | undefined> {
+  const data = (await client.get(configMaps, PUBLISHED, { signal }))?.['data']
+  const text = isObject(data) ? data[KEY] : undefined
+  if (typeof text !== 'string') return undefined
+  const all = certificatesIn(text)
+  return all.length === 0 || all.length > MOST_AUTHORITIES ? undefined : all.join('')
+}
+
+function isSame(a: string, b: string): boolean {
+  const [left, right] = [authorityPrints(a), authorityPrints(b)]
+  return left.length === right.length && left.every((print) => right.includes(print))
+}
+
+/** The authority that signed the certificate, of those that are trusted. */
+export function signerOf(certificate: string, trusted: string): string | undefined {
+  try {
+    const own = new X509Certificate(certificate)
+    const signer = certificatesIn(trusted).find((pem) => own.verify(new X509Certificate(pem).publicKey))
+    return signer === undefined ? undefined : authorityPrints(signer)[0]
+  } catch {
+    return undefined
+  }
+}
