@@ -230,6 +230,7 @@ const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
   'artifact keys trust': [],
   bootstrap: [],
   completion: ['bash'],
+  console: [],
   'put-back': ['set/a'],
   'allow-edit': ['set/a'],
   events: ['machine/a', 'node/b'],

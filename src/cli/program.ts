@@ -24,6 +24,7 @@ const MODULES: Readonly<Record<string, () => Promise<CommandModule>>> = {
   artifact: () => import('./commands/artifact.ts'),
   bootstrap: () => import('./commands/bootstrap.ts'),
   completion: () => import('./commands/completion.ts'),
+  console: () => import('./commands/console.ts'),
   diff: () => import('./commands/diff.ts'),
   edits: () => import('./commands/edits.ts'),
   explore: () => import('./explore/commands.ts'),

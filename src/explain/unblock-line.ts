@@ -14,3 +14,9 @@ export function unblockIn(line: string): { readonly text: string; readonly isCom
   const text = LINE.exec(line)?.[1]
   return text === undefined ? undefined : { text, isCommand: line.trimStart().startsWith('to unblock') }
 }
+
+/** The same for a page: what ends a wait, and whether it can be copied as a command. */
+export function unblockLift(unblock: string): { readonly text: string; readonly isCommand: boolean } {
+  const command = COMMAND.exec(unblock)?.[1]
+  return command === undefined ? { text: unblock, isCommand: false } : { text: command, isCommand: true }
+}

@@ -6,7 +6,7 @@ import { timestamp } from '#lib/clock.ts'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { KubeObject } from '#schema/object.ts'
-import type { Person } from '../who-am-i.ts'
+import type { Person } from '#kube/who-am-i.ts'
 import { approveErrors } from './approve-errors.ts'
 
 export interface ApproveWish {

@@ -32,7 +32,7 @@ export function register(program: Command, io: Io): void {
   withServer(command).action(async (what: string, options: Options) => {
     const [{ approvalOf, approvedFor }, { whoAmI }] = await Promise.all([
       import('../approve/approval.ts'),
-      import('../who-am-i.ts'),
+      import('#kube/who-am-i.ts'),
     ])
     approvedFor(options.for)
     const { client, object, requests } = await requested(what, options, io)

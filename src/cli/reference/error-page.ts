@@ -14,6 +14,7 @@ import { localErrors } from '#local/local-errors.ts'
 import { declaredErrors } from '#declared/declared-errors.ts'
 import { deliveryErrors } from '#delivery/delivery-errors.ts'
 import { secretsErrors } from '#secrets/secrets-errors.ts'
+import { consoleErrors } from '#console/server/console-errors.ts'
 import { artifactsErrors } from '#artifacts/artifacts-errors.ts'
 import { ociErrors } from '#oci/oci-errors.ts'
 import { policyErrors } from '#policy/policy-errors.ts'
@@ -96,6 +97,7 @@ export const ERROR_PARTS: readonly ErrorPart[] = [
   { thousands: 12, name: 'controllers', tables: [remedyjobErrors, approverErrors] },
   { thousands: 13, name: 'images', tables: [ociErrors] },
   { thousands: 14, name: 'artifacts', tables: [artifactsErrors] },
+  { thousands: 16, name: 'console', tables: [consoleErrors] },
 ]
 
 export const ERROR_PAGE = 'docs/reference/errors.md'

@@ -1,0 +1,86 @@
+// `kubenode console`: one page for every cluster of a kubeconfig, served on this machine to its user alone.
+import type { Command } from 'commander'
+import { systemClock } from '#lib/clock.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { shownLine } from '#lib/printable.ts'
+import { systemRandom } from '#lib/random.ts'
+import { EXIT_OK, Exit } from '../exit.ts'
+import type { Io } from '../io.ts'
+import { cliErrors } from '../cli-errors.ts'
+import { VERSION } from '../version.ts'
+
+interface ConsoleOptions {
+  readonly kubeconfig?: string
+  readonly context: readonly string[]
+  readonly port: string
+}
+
+const LOOPBACK = '127.0.0.1'
+
+export function register(program: Command, io: Io): void {
+  program
+    .command('console')
+    .description('serve a page for the clusters of a kubeconfig on this machine and print its link; Ctrl-C ends it')
+    .option(
+      '--kubeconfig <file>',
+      'kubeconfig of the clusters; when left out KUBECONFIG, then ~/.kube/config or the local fleet around this folder',
+    )
+    .option(
+      '--context <name>',
+      'context to show; several times for several, all contexts when left out',
+      (name: string, names: readonly string[]) => [...names, name],
+      [],
+    )
+    .option('--port <n>', 'port on the loopback address; 0 takes a free one', '0')
+    .action((options: ConsoleOptions) => serve(options, io))
+}
+
+function portOf(text: string): number {
+  const port = Number(text)
+  if (Number.isInteger(port) && port >= 0 && port <= 65_535 && text !== '') return port
+  throw new KubeNodeError(cliErrors.KN1031({ text: JSON.stringify(text) }))
+}
+
+async function serve({ kubeconfig, context, port: portText }: ConsoleOptions, io: Io): Promise<void> {
+  const port = portOf(portText)
+  const [{ allConnections }, { clientOf }, { startConsole }, { readPage }, { untilEnded }, { lineLogger }] =
+    await Promise.all([
+      import('../run/all-connections.ts'),
+      import('../run/connect.ts'),
+      import('#console/server/console.ts'),
+      import('#console/server/page-files.ts'),
+      import('../until-ended.ts'),
+      import('#lib/log.ts'),
+    ])
+  const connections = await allConnections({ file: kubeconfig, contexts: context, env: io.env, cwd: io.cwd })
+  for (const { warnings } of connections.values()) for (const warning of warnings) io.err(shownLine(warning))
+  const clients = new Map([...connections].map(([name, { config }]) => [name, clientOf(config, 'kubenode-console')]))
+  const shutdown = untilEnded()
+  const running = await startConsole({
+    clients,
+    page: readPage(),
+    version: VERSION,
+    host: LOOPBACK,
+    port,
+    names: [],
+    clock: systemClock,
+    random: systemRandom,
+    log: lineLogger({ write: (line) => io.err(`${line}\n`) }, 'warn'),
+    onLinkUsed: () => io.err(`for another browser: ${running.newLink()}\n`),
+  })
+  io.err(
+    `the console shows ${[...clients.keys()].map((name) => name || 'this cluster').join(', ')}; open this link within 10 minutes, once:\n`,
+  )
+  io.out(`${running.newLink()}\n`)
+  await ended(shutdown.signal)
+  await running.stop()
+  for (const client of clients.values()) client.close()
+  throw new Exit(shutdown.signal.aborted ? shutdown.exitCode() : EXIT_OK)
+}
+
+const ended = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) return resolve()
+    signal.addEventListener('abort', () => resolve(), { once: true })
+    return undefined
+  })

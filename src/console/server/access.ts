@@ -1,0 +1,120 @@
+// What a person may read and write in each cluster: asked of its API server as that person, kept for a minute.
+import { approval } from '#api/kinds/approval.ts'
+import { HOLD_TARGETS, operationalHold } from '#api/kinds/operational-hold.ts'
+import { API_GROUP } from '#api/kind.ts'
+import type { Clock } from '#lib/clock.ts'
+import { messageOf } from '#lib/errors.ts'
+import type { Logger } from '#lib/log.ts'
+import { isAllowed } from '#kube/access-review.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { ClusterAccess, TopicFamily } from '../protocol.ts'
+import type { ClusterCache } from './cluster-cache.ts'
+import type { Fleet } from './fleet.ts'
+import type { SignedIn } from './sessions.ts'
+import type { Readable } from './topics.ts'
+import { isHub } from './views/clusters.ts'
+import { TOPIC_NEEDS, WATCHED, WATCHED_KINDS, type WatchedKind } from './watched-kinds.ts'
+
+/** A right that was taken away lasts for so much longer. */
+const KEPT_MS = 60_000
+/** An API server that does not answer is asked again after this time. */
+const UNKNOWN_KEPT_MS = 5_000
+const MOST_KEPT = 1_000
+const REVIEW_MS = 5_000
+
+export interface Access {
+  readonly readable: Readable
+  readonly clusters: readonly ClusterAccess[]
+  /** Equal for equal rights. */
+  readonly digest: string
+}
+
+interface OfCluster {
+  readonly kinds: ReadonlySet<WatchedKind>
+  readonly canHold: boolean
+  readonly canApprove: boolean
+}
+
+export class AccessBook {
+  readonly #fleet: Fleet
+  readonly #clock: Clock
+  readonly #log: Logger
+  readonly #kept = new Map<string, { readonly until: number; readonly answer: Promise<OfCluster> }>()
+
+  constructor(fleet: Fleet, clock: Clock, log: Logger) {
+    this.#fleet = fleet
+    this.#clock = clock
+    this.#log = log
+  }
+
+  async of(person: SignedIn): Promise<Access> {
+    const pairs = await Promise.all(
+      this.#fleet.clusters.map(async (cluster) => [cluster, await this.#ofCluster(person, cluster)] as const),
+    )
+    const readable = new Map<string, ReadonlySet<TopicFamily>>()
+    const clusters = pairs.flatMap(([cluster, own]) => {
+      const topics = topicsOf(own.kinds)
+      // A cluster of which nothing may be read is not drawn, unless it does not answer: then its rights are unknown.
+      if (topics.size === 0 && cluster.state === 'Connected') return []
+      readable.set(cluster.name, topics)
+      return [accessOf(cluster, own, topics)]
+    })
+    return { readable, clusters, digest: JSON.stringify(clusters) }
+  }
+
+  #ofCluster(person: SignedIn, cluster: ClusterCache): Promise<OfCluster> {
+    const key = `${person.identity}\n${cluster.name}`
+    const now = this.#clock.monotonic()
+    const known = this.#kept.get(key)
+    if (known !== undefined && now < known.until) return known.answer
+    const client = person.clientOf(cluster.name)
+    const answer = client === undefined ? Promise.resolve(NOTHING) : this.#ask(client, key)
+    this.#kept.delete(key)
+    this.#kept.set(key, { until: now + KEPT_MS, answer })
+    const [oldest] = this.#kept.keys()
+    if (this.#kept.size > MOST_KEPT && oldest !== undefined) this.#kept.delete(oldest)
+    return answer
+  }
+
+  /** Without an answer nothing is allowed, and the question is asked again soon. */
+  async #ask(client: KubeClient, key: string): Promise<OfCluster> {
+    const may = async (verb: string, resource: string): Promise<boolean> =>
+      (await isAllowed(client, { verb, group: API_GROUP, resource }, AbortSignal.timeout(REVIEW_MS))) === true
+    try {
+      const [kinds, canHold, canApprove] = await Promise.all([
+        Promise.all(WATCHED_KINDS.map(async (k) => ((await may('list', WATCHED[k].type.plural)) ? [k] : []))),
+        may('create', operationalHold.plural),
+        may('create', approval.plural),
+      ])
+      return { kinds: new Set(kinds.flat()), canHold, canApprove }
+    } catch (e) {
+      this.#log.debug('cannot ask for rights', { error: messageOf(e) })
+      const kept = this.#kept.get(key)
+      if (kept !== undefined) this.#kept.set(key, { ...kept, until: this.#clock.monotonic() + UNKNOWN_KEPT_MS })
+      return NOTHING
+    }
+  }
+}
+
+const NOTHING: OfCluster = { kinds: new Set(), canHold: false, canApprove: false }
+
+export function topicsOf(kinds: ReadonlySet<WatchedKind>): ReadonlySet<TopicFamily> {
+  const own = Object.entries(TOPIC_NEEDS).flatMap(([family, needs]) =>
+    needs.every((k) => kinds.has(k)) ? [family as keyof typeof TOPIC_NEEDS] : [],
+  )
+  return new Set<TopicFamily>(own.length === 0 ? [] : ['home', ...own])
+}
+
+const accessOf = (
+  cluster: ClusterCache,
+  { canHold, canApprove }: OfCluster,
+  topics: ReadonlySet<TopicFamily>,
+): ClusterAccess => ({
+  name: cluster.name,
+  isHub: topics.size > 0 && isHub(cluster),
+  state: cluster.state,
+  ...(cluster.message !== undefined && { message: cluster.message }),
+  topics: [...topics].toSorted(),
+  holds: canHold ? HOLD_TARGETS : [],
+  canApprove,
+})

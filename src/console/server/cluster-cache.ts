@@ -1,0 +1,144 @@
+// The cached state of one cluster: one list-watch a kind, Machines as rows, and which topics have changed.
+import type { Machine } from '#api/kinds/machine.ts'
+import type { Clock } from '#lib/clock.ts'
+import { messageOf } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import type { Logger } from '#lib/log.ts'
+import type { Random } from '#lib/random.ts'
+import { ApiError } from '#kube/errors.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { createInformer, type Informer, type InformerNotice } from '#kube/informer.ts'
+import { withoutManagedFields } from '#kube/trim.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { TopicFamily } from '../protocol.ts'
+import { machineRow, SharedTexts } from './machine-row.ts'
+import { type Watched, type WatchedKind, WATCHED, WATCHED_KINDS } from './watched-kinds.ts'
+
+export type ConnectionState = 'Loading' | 'Connected' | 'Unreachable' | 'Refused'
+
+/** What the views read of a cluster. */
+export interface ClusterState {
+  readonly name: string
+  readonly state: ConnectionState
+  readonly message: string | undefined
+  /** Version of its API server. */
+  readonly version: string | undefined
+  list<K extends WatchedKind>(kind: K): readonly Watched[K][]
+  machine(name: string): Watched['machines'] | undefined
+}
+
+export interface ClusterCacheOptions {
+  readonly name: string
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  readonly onChange: (cluster: string, topics: readonly TopicFamily[]) => void
+  /** A Machine was created, changed or deleted. */
+  readonly onMachine: (cluster: string, name: string) => void
+}
+
+/** Every topic shows whether its cluster answers. */
+const ALL_FAMILIES: readonly TopicFamily[] = [
+  ...new Set<TopicFamily>(WATCHED_KINDS.flatMap((kind) => WATCHED[kind].topics)),
+]
+
+export class ClusterCache implements ClusterState {
+  readonly name: string
+  readonly client: KubeClient
+  version: string | undefined
+  readonly #options: ClusterCacheOptions
+  readonly #informers = new Map<WatchedKind, Informer>()
+  readonly #answering = new Map<WatchedKind, boolean>()
+  #trouble: { readonly state: ConnectionState; readonly message: string } | undefined
+  readonly #stop = new AbortController()
+  #running: Promise<unknown> = Promise.resolve()
+
+  constructor(options: ClusterCacheOptions) {
+    this.name = options.name
+    this.client = options.client
+    this.#options = options
+    const texts = new SharedTexts()
+    for (const kind of WATCHED_KINDS) {
+      const { type, topics } = WATCHED[kind]
+      const informer = createInformer<KubeObject>({
+        client: options.client,
+        type,
+        clock: options.clock,
+        random: options.random,
+        transform: (object) =>
+          kind === 'machines' ? machineRow(object as Machine, texts) : withoutManagedFields(object),
+        notice: (notice) => this.#note(kind, notice),
+      })
+      informer.addHandler((old, now) => {
+        if (kind === 'machines') options.onMachine(this.name, (now ?? old)?.metadata.name ?? '')
+        options.onChange(this.name, topics)
+      })
+      this.#informers.set(kind, informer)
+    }
+  }
+
+  get state(): ConnectionState {
+    if ([...this.#answering.values()].some(Boolean)) return 'Connected'
+    return this.#trouble?.state ?? 'Loading'
+  }
+
+  get message(): string | undefined {
+    return this.state === 'Connected' ? undefined : this.#trouble?.message
+  }
+
+  list<K extends WatchedKind>(kind: K): readonly Watched[K][] {
+    return (this.#informers.get(kind)?.store.list() ?? []) as unknown as readonly Watched[K][]
+  }
+
+  machine(name: string): Watched['machines'] | undefined {
+    return this.#informers.get('machines')?.store.get({ name }) as Watched['machines'] | undefined
+  }
+
+  /** Whether the first list of each kind that answers is complete. */
+  get isSynced(): boolean {
+    return [...this.#informers].every(([kind, i]) => i.isSynced || this.#answering.get(kind) === false)
+  }
+
+  start(): void {
+    this.#running = Promise.all([...this.#informers.values()].map((i) => i.run(this.#stop.signal)))
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort(new Error('the console ends'))
+    await this.#running
+  }
+
+  #note(kind: WatchedKind, notice: InformerNotice): void {
+    const before = this.state
+    if (notice.kind === 'Listed' || notice.kind === 'Watching') this.#answering.set(kind, true)
+    else if (notice.kind === 'Failed') {
+      this.#answering.set(kind, false)
+      this.#trouble = troubleOf(notice.error)
+      this.#options.log.debug('cannot read a kind', { cluster: this.name, kind, error: messageOf(notice.error) })
+    } else if (notice.kind === 'HandlerFailed')
+      this.#options.log.warn('cannot draw a change', { cluster: this.name, kind, error: messageOf(notice.error) })
+    if (this.state === before) return
+    if (this.state === 'Connected') void this.#readVersion()
+    this.#options.onChange(this.name, ALL_FAMILIES)
+  }
+
+  async #readVersion(): Promise<void> {
+    try {
+      const { status, text } = await this.client.raw({ method: 'GET', path: '/version', signal: this.#stop.signal })
+      const answer: unknown = status === 200 ? JSON.parse(text) : undefined
+      const version = isObject(answer) ? answer['gitVersion'] : undefined
+      if (typeof version !== 'string') return
+      this.version = version.replace(/^v/, '')
+      this.#options.onChange(this.name, ['clusters'])
+    } catch (e) {
+      this.#options.log.debug('cannot read the version', { cluster: this.name, error: messageOf(e) })
+    }
+  }
+}
+
+function troubleOf(error: unknown): { readonly state: ConnectionState; readonly message: string } {
+  const status = error instanceof ApiError ? error.status : undefined
+  const isRefused = status === 401 || status === 403
+  return { state: isRefused ? 'Refused' : 'Unreachable', message: messageOf(error) }
+}

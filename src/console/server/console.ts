@@ -1,0 +1,81 @@
+// The console of one process: a cache for each cluster, the topics that are computed from them, and the server that shows them.
+import { randomBytes } from 'node:crypto'
+import type { Clock } from '#lib/clock.ts'
+import type { Logger } from '#lib/log.ts'
+import type { Random } from '#lib/random.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { whoAmI } from '#kube/who-am-i.ts'
+import type { TopicFamily } from '../protocol.ts'
+import { topicsOf } from './access.ts'
+import { ClusterCache } from './cluster-cache.ts'
+import { Fleet } from './fleet.ts'
+import type { Page } from './page-files.ts'
+import { ConsoleServer } from './server.ts'
+import { Sessions, type SignedIn } from './sessions.ts'
+import { WATCHED_KINDS } from './watched-kinds.ts'
+
+export interface ConsoleOptions {
+  /** By name of the cluster. */
+  readonly clients: ReadonlyMap<string, KubeClient>
+  readonly page: Page
+  readonly version: string
+  readonly host: string
+  readonly port: number
+  readonly names: readonly string[]
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  readonly onLinkUsed?: () => void
+}
+
+export interface RunningConsole {
+  readonly port: number
+  /** A link that signs the user of the kubeconfig in, once and soon. */
+  newLink(): string
+  stop(): Promise<void>
+}
+
+export async function startConsole(options: ConsoleOptions): Promise<RunningConsole> {
+  const { clients, clock, random, log, ...serving } = options
+  const everything = new Set<TopicFamily>(topicsOf(new Set(WATCHED_KINDS)))
+  const fleet: Fleet = new Fleet({
+    clock,
+    log,
+    start: randomBytes(4).toString('hex'),
+    everything: () => new Map([...clients.keys()].map((name) => [name, everything])),
+  })
+  for (const [name, client] of clients)
+    fleet.add(
+      new ClusterCache({
+        name,
+        client,
+        clock,
+        random,
+        log,
+        onChange: (cluster, topics) => fleet.changed(cluster, topics),
+        onMachine: (cluster, machine) => fleet.machineChanged(cluster, machine),
+      }),
+    )
+  const sessions = new Sessions(clock)
+  const server = new ConsoleServer({ ...serving, fleet, sessions, clock, log })
+  await server.start()
+  for (const cluster of fleet.clusters) cluster.start()
+  fleet.remember()
+  const who = await ownIdentity(clients)
+  return {
+    port: server.port,
+    newLink: () => `http://${options.host}:${server.port}/link/${sessions.newLink(who)}`,
+    stop: async () => {
+      fleet.stop()
+      await server.stop()
+      await Promise.all(fleet.clusters.map((c) => c.stop()))
+    },
+  }
+}
+
+/** The user of the kubeconfig; the name comes from the first cluster that answers. */
+async function ownIdentity(clients: ReadonlyMap<string, KubeClient>): Promise<SignedIn> {
+  const people = await Promise.all([...clients.values()].map((client) => whoAmI(client)))
+  const person = people.find((p) => p !== undefined) ?? { name: 'the user of the kubeconfig', groups: [] }
+  return { person: { ...person, how: 'Link' }, identity: 'kubeconfig', clientOf: (cluster) => clients.get(cluster) }
+}

@@ -1,0 +1,47 @@
+// Whether a request comes from this page: the host it names, where the browser says it comes from, and what it carries. Pure.
+import { isOwnHost } from '#lib/host-header.ts'
+
+export interface Asked {
+  readonly method: string
+  readonly host: string | undefined
+  readonly localAddress: string | undefined
+  readonly origin: string | undefined
+  /** Sec-Fetch-Site. */
+  readonly site: string | undefined
+  readonly contentType: string | undefined
+  /** `http` or `https`, as the browser sees it. */
+  readonly scheme: string
+}
+
+export interface Denied {
+  readonly status: number
+  readonly code: 'WrongHost' | 'CrossSite' | 'NotJson' | 'MethodNotAllowed'
+  readonly message: string
+}
+
+const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD'])
+
+/** `names`: names besides loopback by which browsers reach this server. `isData`: what only the page itself asks for. */
+export function denied(asked: Asked, names: readonly string[], isData: boolean): Denied | undefined {
+  if (!isOwnHost(asked.host, asked.localAddress, names))
+    return {
+      status: 421,
+      code: 'WrongHost',
+      message: 'the Host header names another server; use localhost, or the name given by --host',
+    }
+  const isSafe = SAFE.has(asked.method)
+  if (!isSafe && asked.method !== 'POST')
+    return { status: 405, code: 'MethodNotAllowed', message: 'method not allowed; use GET or POST' }
+  // A link in a mail or another page may lead to this page; nothing else of another site may ask anything.
+  if ((isData || !isSafe) && isForeign(asked))
+    return { status: 403, code: 'CrossSite', message: 'requests from other sites are refused' }
+  if (!isSafe && !/^application\/json(;|$)/i.test(asked.contentType ?? ''))
+    return { status: 415, code: 'NotJson', message: 'send application/json' }
+  return undefined
+}
+
+/** Browsers say where a request comes from by one of these; programs that are no browsers send neither. */
+function isForeign({ site, origin, host, scheme }: Asked): boolean {
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') return true
+  return origin !== undefined && origin !== `${scheme}://${host}`
+}

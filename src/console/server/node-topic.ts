@@ -1,0 +1,128 @@
+// One node, read as the person who asks: its Machine, its Node, what runs on it and its repairs.
+import { CONDITIONS } from '#api/catalogue.ts'
+import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { thingsOfMachine } from '#holds/reach.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { listAll } from '#kube/list-all.ts'
+import { nodeType } from '#nodes/objects.ts'
+import { isObject } from '#lib/json.ts'
+import type { Condition, KubeObject } from '#schema/object.ts'
+import type { NodeTopic } from '../protocol.ts'
+import type { NodeRow } from '../topics.ts'
+import type { ClusterState } from './cluster-cache.ts'
+import { at, given, holdNotes, waitOf } from './views/parts.ts'
+import { repairRow } from './views/repairs.ts'
+
+/** What Kubernetes accepts as a name; anything else names nothing, and never becomes part of an address. */
+const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
+const MOST_REPAIRS = 20
+
+export interface NodeWish {
+  readonly client: KubeClient
+  readonly cluster: ClusterState
+  readonly name: string
+  readonly topic: string
+  readonly revision: string
+  readonly now: number
+}
+
+/** Undefined: neither a Machine nor a Node has this name. */
+export async function readNode({
+  client,
+  cluster,
+  name,
+  topic,
+  revision,
+  now,
+}: NodeWish): Promise<NodeTopic | undefined> {
+  if (!NAME.test(name)) return undefined
+  const known = cluster.list('machines').find((m) => m.row.node === name)?.metadata.name
+  const machine = await client.get<Machine>(machineType, { name: known ?? name })
+  const nodeName = machine?.status?.nodeRef?.name ?? name
+  const [node, jobs] = await Promise.all([
+    client.get(nodeType, { name: nodeName }),
+    listAll(client, remedyOperationJob, { fieldSelector: `spec.node.name=${nodeName}` }),
+  ])
+  if (machine === undefined && node === undefined) return undefined
+  const rows: readonly NodeRow[] = [
+    ...conditionRows('Machine', machine),
+    ...conditionRows('Node', node),
+    ...componentRows(machine),
+    ...jobs
+      .toSorted((a, b) => ((a.metadata.creationTimestamp ?? '') < (b.metadata.creationTimestamp ?? '') ? 1 : -1))
+      .slice(0, MOST_REPAIRS)
+      .map((job): NodeRow => {
+        const repair = repairRow(cluster.name, job, false)
+        return { id: `Repair/${repair.id}`, row: 'Repair', repair }
+      }),
+  ]
+  return { topic, revision, at: now, head: headOf(cluster, name, { machine, node, now }), rows }
+}
+
+function headOf(
+  cluster: ClusterState,
+  name: string,
+  {
+    machine,
+    node,
+    now,
+  }: { readonly machine: Machine | undefined; readonly node: KubeObject | undefined; readonly now: number },
+): NodeTopic['head'] {
+  const { spec, status } = machine ?? {}
+  return {
+    cluster: cluster.name,
+    name,
+    ...given('machine', machine?.metadata.name),
+    ...given('node', node?.metadata.name),
+    phase: status?.phase ?? (machine === undefined ? 'Unmanaged' : 'Pending'),
+    zone: spec?.zone ?? '',
+    rack: spec?.rack ?? '',
+    pool: spec?.pool ?? '',
+    class: spec?.class ?? '',
+    ...given('os', status?.platform?.os),
+    ...given('arch', status?.platform?.arch),
+    ...given('kernel', status?.platform?.kernel),
+    ...given('agent', status?.agent?.version),
+    ...given('commit', status?.commit),
+    ...at('certificateExpires', status?.agent?.certificate?.expires),
+    holds: machine === undefined ? [] : holdNotes(cluster.list('holds'), thingsOfMachine(machine, { node }), now),
+    ...waitOf(status?.waitingFor),
+  }
+}
+
+function conditionRows(of: 'Machine' | 'Node', object: KubeObject | undefined): readonly NodeRow[] {
+  const status = isObject(object?.['status']) ? object['status'] : {}
+  const conditions = Array.isArray(status['conditions']) ? (status['conditions'] as readonly Condition[]) : []
+  return conditions.map((c): NodeRow => {
+    const known = CONDITIONS[c.type as keyof typeof CONDITIONS]
+    // Other conditions of a Node than Ready are problems that a detector found.
+    const isGood =
+      of === 'Node' ? (c.type === 'Ready') === (c.status === 'True') : known === undefined || c.status === known.good
+    return {
+      id: `${of}/${c.type}`,
+      row: 'Condition',
+      of,
+      type: c.type,
+      status: c.status,
+      isGood: of === 'Node' && c.type !== 'Ready' ? c.status !== 'True' : isGood,
+      ...at('since', c.lastTransitionTime),
+      reason: c.reason,
+      message: c.message,
+    }
+  })
+}
+
+const componentRows = (machine: Machine | undefined): readonly NodeRow[] =>
+  (machine?.status?.components ?? []).map((c): NodeRow => ({
+    id: `Component/${c.name}`,
+    row: 'Component',
+    name: c.name,
+    ...given('version', c.version),
+    ...given('desired', c.desired),
+    state: c.state,
+    ...at('since', c.since),
+    ...given('set', machine?.spec.components?.find((d) => d.name === c.name)?.setRef),
+    ...given('message', c.message),
+    ...given('output', c.output),
+  }))

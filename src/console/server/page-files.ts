@@ -1,0 +1,103 @@
+// The files of the page: TypeScript without its types, named by the digest of all of them, so that browsers keep them and never mix two versions.
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { releaseRoot } from '#lib/release-root.ts'
+import { pagePolicy } from './headers.ts'
+
+export interface PageFile {
+  readonly type: string
+  readonly body: Buffer
+  readonly gzip: Buffer
+}
+
+export interface Page {
+  /** By path below `/a/<digest>/`. */
+  readonly files: ReadonlyMap<string, PageFile>
+  readonly digest: string
+  readonly html: PageFile
+  readonly policy: string
+}
+
+const JS = 'text/javascript; charset=utf-8'
+const CSS = 'text/css; charset=utf-8'
+const HTML = 'text/html; charset=utf-8'
+
+/** What the page imports by name. */
+const PACKAGES: Readonly<Record<string, string>> = {
+  preact: 'preact/dist/preact.mjs',
+  'preact/hooks': 'preact/hooks/dist/hooks.mjs',
+  uplot: 'uplot/dist/uPlot.esm.js',
+}
+const PACKAGE_STYLES: Readonly<Record<string, string>> = { 'uplot.css': 'uplot/dist/uPlot.min.css' }
+
+const PLACE = '<!-- head: the server puts the style sheet, the import map and the entry here -->'
+
+/** Files that tests and checkers read, and no browser. */
+const isServed = (name: string): boolean =>
+  /\.(ts|js|css)$/.test(name) && !/\.test\.(ts|js)$/.test(name) && !name.endsWith('.d.ts')
+
+/** `root`: the folder of the release. A packed one has JavaScript, whose imports name JavaScript. */
+export function readPage(root = releaseRoot()): Page {
+  const folder = join(root, 'src/console')
+  const sources = [
+    ...filesBelow(join(folder, 'page'), 'page'),
+    ...readdirSync(folder).filter((n) => /\.(ts|js)$/.test(n) && isServed(n)),
+  ]
+  const files = new Map<string, PageFile>()
+  for (const path of sources.toSorted()) files.set(path, served(path, readFileSync(join(folder, path), 'utf8')))
+  for (const file of Object.values(PACKAGES)) addPackage(files, root, `npm/${file}`, file)
+  for (const [name, file] of Object.entries(PACKAGE_STYLES)) addPackage(files, root, `npm/${name}`, file)
+  const digest = digestOf(files)
+  const at = (path: string): string => `/a/${digest}/${path}`
+  const map = JSON.stringify({
+    imports: Object.fromEntries(
+      Object.entries(PACKAGES).flatMap(([name, file]) => (files.has(`npm/${file}`) ? [[name, at(`npm/${file}`)]] : [])),
+    ),
+  })
+  const styles = ['npm/uplot.css', 'page/page.css'].filter((path) => files.has(path))
+  const entry = files.has('page/main.js') ? 'page/main.js' : 'page/main.ts'
+  const head = [
+    ...styles.map((path) => `<link rel="stylesheet" href="${at(path)}">`),
+    `<script type="importmap">${map}</script>`,
+    `<script type="module" src="${at(entry)}"></script>`,
+  ].join('\n    ')
+  const shell = join(folder, 'page/index.html')
+  const html = existsSync(shell) ? readFileSync(shell, 'utf8').replace(PLACE, () => head) : ''
+  const hash = `sha256-${createHash('sha256').update(map).digest('base64')}`
+  return { files, digest, html: packed(HTML, html), policy: pagePolicy(hash) }
+}
+
+function filesBelow(folder: string, prefix: string): readonly string[] {
+  if (!existsSync(folder)) return []
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = `${prefix}/${entry.name}`
+    return entry.isDirectory() ? filesBelow(join(folder, entry.name), path) : isServed(entry.name) ? [path] : []
+  })
+}
+
+function addPackage(files: Map<string, PageFile>, root: string, path: string, file: string): void {
+  const source = join(root, 'node_modules', file)
+  if (existsSync(source)) files.set(path, served(path, withoutMap(readFileSync(source, 'utf8'))))
+}
+
+/** The browser would ask for a file that is not served. */
+const withoutMap = (text: string): string => text.replace(/\n?\/\/# sourceMappingURL=.*\s*$/, '\n')
+
+function served(path: string, text: string): PageFile {
+  if (path.endsWith('.css')) return packed(CSS, text)
+  return packed(JS, path.endsWith('.ts') ? stripTypeScriptTypes(text) : text)
+}
+
+function packed(type: string, text: string): PageFile {
+  const body = Buffer.from(text)
+  return { type, body, gzip: gzipSync(body, { level: 9 }) }
+}
+
+function digestOf(files: ReadonlyMap<string, PageFile>): string {
+  const hash = createHash('sha256')
+  for (const [path, { body }] of files) hash.update(`${path}\n${body.length}\n`).update(body)
+  return hash.digest('hex').slice(0, 16)
+}

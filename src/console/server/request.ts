@@ -1,0 +1,61 @@
+// A request of the console in parts: path, query, cookie and a JSON body of bounded size.
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { gzip } from 'node:zlib'
+import { promisify } from 'node:util'
+import type { Refusal } from '../protocol.ts'
+import { DATA_POLICY } from './headers.ts'
+
+const packed = promisify(gzip)
+
+/** Smaller answers do not get smaller. */
+const LEAST_PACKED = 1_024
+
+export class Refused extends Error {
+  readonly status: number
+  readonly code: string
+
+  constructor(status: number, code: string, message: string) {
+    super(message)
+    this.status = status
+    this.code = code
+  }
+}
+
+export async function sendJson(
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  body: object,
+): Promise<void> {
+  const text = JSON.stringify(body)
+  const isPacked = text.length >= LEAST_PACKED && acceptsGzip(request)
+  const bytes = isPacked ? await packed(text, { level: 4 }) : Buffer.from(text)
+  response.writeHead(status, {
+    'content-type': 'application/json; charset=utf-8',
+    'cache-control': 'no-store',
+    'content-security-policy': DATA_POLICY,
+    'content-length': bytes.length,
+    vary: 'accept-encoding',
+    ...(isPacked && { 'content-encoding': 'gzip' }),
+  })
+  response.end(request.method === 'HEAD' ? undefined : bytes)
+}
+
+export const sendRefusal = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  body: Refusal,
+): Promise<void> => sendJson(request, response, status, body)
+
+export const acceptsGzip = ({ headers }: IncomingMessage): boolean =>
+  /(^|,)\s*gzip\s*(;\s*q=(?!0(\.0*)?\s*(,|$))|,|$)/i.test(headers['accept-encoding'] ?? '')
+
+/** The first cookie of this name. */
+export function cookieOf({ headers }: IncomingMessage, name: string): string | undefined {
+  for (const part of (headers.cookie ?? '').split(';')) {
+    const equals = part.indexOf('=')
+    if (equals > 0 && part.slice(0, equals).trim() === name) return part.slice(equals + 1).trim()
+  }
+  return undefined
+}

@@ -1,0 +1,296 @@
+// The HTTP server of the console: checks each request, knows who asks, and answers with the page, snapshots, the stream, explanations and writes.
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Clock } from '#lib/clock.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import type { Logger } from '#lib/log.ts'
+import { nodeHttp } from '#lib/node-http.ts'
+import { isApiError } from '#kube/errors.ts'
+import type { Session } from '../protocol.ts'
+import { type Access, AccessBook } from './access.ts'
+import { consoleErrors } from './console-errors.ts'
+import type { Fleet } from './fleet.ts'
+import { denied } from './guard.ts'
+import { securityHeaders } from './headers.ts'
+import { readNode } from './node-topic.ts'
+import type { Page, PageFile } from './page-files.ts'
+import { acceptsGzip, cookieOf, Refused, sendJson, sendRefusal } from './request.ts'
+import type { Sessions, SignedIn } from './sessions.ts'
+import { type Followed, Stream } from './stream.ts'
+import { numberOf } from './topic-log.ts'
+import { mayRead, parseTopic, type TopicName } from './topics.ts'
+
+const MOST_STREAMS = 500
+/** Browsers of 500 people, each with its stream and some questions. */
+const MOST_CONNECTIONS = 2_000
+const MOST_TOPICS_OF_STREAM = 32
+const REQUEST_TIMEOUT_MS = 30_000
+const SILENT_MS = 10_000
+
+export interface ConsoleServerOptions {
+  readonly fleet: Fleet
+  readonly clock: Clock
+  readonly log: Logger
+  readonly version: string
+  readonly page: Page
+  readonly host: string
+  /** 0 lets the system choose. */
+  readonly port: number
+  /** Names besides loopback by which browsers reach it. */
+  readonly names: readonly string[]
+  readonly sessions: Sessions
+  /** After a one-time link was used: the next one may be made. */
+  readonly onLinkUsed?: () => void
+}
+
+interface Asking {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly url: URL
+}
+
+interface AskingPerson extends Asking {
+  readonly who: SignedIn
+  readonly access: Access
+}
+
+export class ConsoleServer {
+  readonly #options: ConsoleServerOptions
+  readonly #server: Server
+  readonly #access: AccessBook
+  readonly #streams = new Set<Stream>()
+
+  constructor(options: ConsoleServerOptions) {
+    this.#options = options
+    const { fleet, clock, log } = options
+    this.#access = new AccessBook(fleet, clock, log)
+    this.#server = nodeHttp.createServer(
+      { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: SILENT_MS, maxHeaderSize: 32 * 1024 },
+      (request, response) => void this.#answer(request, response),
+    )
+    this.#server.maxConnections = MOST_CONNECTIONS
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  start(): Promise<void> {
+    const { host, port } = this.#options
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', (cause) =>
+        reject(new KubeNodeError(consoleErrors.KN16001({ host, port, why: cause.message }), { cause })),
+      )
+      this.#server.listen(port, host, () => resolve())
+    })
+  }
+
+  stop(): Promise<void> {
+    for (const stream of this.#streams) stream.bye('Stopping')
+    return new Promise((resolve) => {
+      this.#server.close(() => resolve())
+      this.#server.closeAllConnections()
+    })
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      for (const [name, value] of Object.entries(securityHeaders(false))) response.setHeader(name, value)
+      const url = URL.parse(request.url ?? '/', 'http://console') ?? new URL('http://console/')
+      const isData = url.pathname.startsWith('/api/') || url.pathname === '/events'
+      const { headers, method = '', socket } = request
+      const refusal = denied(
+        {
+          method,
+          host: headers.host,
+          localAddress: socket.localAddress,
+          origin: headers.origin,
+          site: one(headers['sec-fetch-site']),
+          contentType: headers['content-type'],
+          scheme: 'http',
+        },
+        this.#options.names,
+        isData,
+      )
+      if (refusal !== undefined) {
+        request.resume()
+        return await sendRefusal(request, response, refusal.status, refusal)
+      }
+      await (isData ? this.#data({ request, response, url }) : this.#file({ request, response, url }))
+    } catch (e) {
+      await this.#failed(request, response, e)
+    }
+    return undefined
+  }
+
+  async #failed(request: IncomingMessage, response: ServerResponse, error: unknown): Promise<void> {
+    request.resume()
+    if (response.headersSent || response.destroyed) return void response.destroy()
+    const { status, code, message } = refusalOf(error)
+    if (status >= 500) this.#options.log.warn('cannot answer a request of the console', { error: messageOf(error) })
+    await sendRefusal(request, response, status, { code, message }).catch(() => response.destroy())
+  }
+
+  // ---- files and links
+
+  async #file({ request, response, url }: Asking): Promise<void> {
+    const { page } = this.#options
+    if (request.method === 'POST') throw new Refused(405, 'MethodNotAllowed', 'method not allowed; use GET')
+    const link = /^\/link\/([A-Za-z0-9_-]{43})$/.exec(url.pathname)?.[1]
+    if (link !== undefined) return this.#openLink(response, link)
+    const [, digest, path = ''] = /^\/a\/([0-9a-f]{16})\/(.+)$/.exec(url.pathname) ?? []
+    if (digest !== undefined) {
+      const file = digest === page.digest ? page.files.get(path) : undefined
+      if (file === undefined) throw new Refused(404, 'NotFound', 'there is no such file; reload the page')
+      return sendFile(request, response, file, { 'cache-control': 'public, max-age=31536000, immutable' })
+    }
+    if (/\.[a-z]+$/.test(url.pathname)) throw new Refused(404, 'NotFound', 'there is no such file')
+    return sendFile(request, response, page.html, {
+      'cache-control': 'no-store',
+      'content-security-policy': page.policy,
+    })
+  }
+
+  #openLink(response: ServerResponse, secret: string): void {
+    const { sessions, onLinkUsed } = this.#options
+    const who = sessions.useLink(secret)
+    if (who === undefined)
+      throw new Refused(410, 'LinkUsed', 'this link was used or is too old; run kubenode console for a new one')
+    response.writeHead(303, {
+      location: '/',
+      'cache-control': 'no-store',
+      'set-cookie': `${this.#cookie}=${sessions.open(who)}; Path=/; HttpOnly; SameSite=Strict`,
+    })
+    response.end()
+    onLinkUsed?.()
+  }
+
+  /** Cookies know no ports: two consoles on one machine must not end each other's session. */
+  get #cookie(): string {
+    return `kubenode-console-${this.port}`
+  }
+
+  // ---- data
+
+  async #data(asking: Asking): Promise<void> {
+    const { request, response, url } = asking
+    const who = this.#options.sessions.of(cookieOf(request, this.#cookie))
+    if (who === undefined)
+      throw new Refused(401, 'SignedOut', 'not signed in; open the link that kubenode console prints')
+    const access = await this.#access.of(who)
+    const person: AskingPerson = { ...asking, who, access }
+    const path = url.pathname
+    if (request.method === 'POST') throw new Refused(404, 'NotFound', `there is no ${path}`)
+    if (path === '/events') return this.#stream(person)
+    if (path === '/api/session') return sendJson(request, response, 200, this.#session(person))
+    if (path.startsWith('/api/topic/')) return this.#topic(person, path.slice('/api/topic/'.length))
+    throw new Refused(404, 'NotFound', `there is no ${path}`)
+  }
+
+  #session({ who, access }: AskingPerson): Session {
+    return {
+      version: this.#options.version,
+      person: who.person,
+      clusters: access.clusters,
+      ...(who.expiresAt !== undefined && { expires: who.expiresAt }),
+    }
+  }
+
+  /** What may not be read and what does not exist get the same answer. */
+  #named(topic: string, { access }: AskingPerson): TopicName {
+    const name = parseTopic(topic)
+    if (name === undefined || !mayRead(name, access.readable))
+      throw new Refused(404, 'NotFound', `there is no topic ${topic}, or you may not read it`)
+    return name
+  }
+
+  async #topic(person: AskingPerson, topic: string): Promise<void> {
+    const { fleet, clock } = this.#options
+    const { request, response, access, who } = person
+    const name = this.#named(topic, person)
+    if (name.family === 'node') {
+      const [client, cluster] = [who.clientOf(name.cluster), fleet.cluster(name.cluster)]
+      const node =
+        client &&
+        cluster &&
+        (await readNode({ client, cluster, name: name.name, topic, revision: fleet.revision, now: clock.now() }))
+      if (node === undefined) throw new Refused(404, 'NotFound', `node "${name.name}" not found`)
+      return sendJson(request, response, 200, node)
+    }
+    const snapshot = fleet.snapshot(name, topic, access.readable)
+    if (snapshot === undefined) throw new Refused(404, 'NotFound', `there is no topic ${topic}, or you may not read it`)
+    return sendJson(request, response, 200, snapshot)
+  }
+
+  #stream(person: AskingPerson): void {
+    const { fleet, clock } = this.#options
+    const { request, response, url, access, who } = person
+    if (this.#streams.size >= MOST_STREAMS)
+      throw new Refused(503, 'TooManyStreams', `${MOST_STREAMS} streams are open; close other pages`)
+    const wanted = (url.searchParams.get('topics') ?? '').split(',').filter((t) => t !== '')
+    if (wanted.length === 0 || wanted.length > MOST_TOPICS_OF_STREAM)
+      throw new Refused(400, 'BadTopics', `name 1 to ${MOST_TOPICS_OF_STREAM} topics`)
+    const topics = wanted.map((topic): Followed => ({ topic, name: this.#named(topic, person) }))
+    const since = one(request.headers['last-event-id']) ?? url.searchParams.get('since') ?? ''
+    const isOfThisStart = since.startsWith(`${fleet.start}-`)
+    const secret = cookieOf(request, this.#cookie)
+    const stream: Stream = new Stream(
+      {
+        fleet,
+        clock,
+        response,
+        topics,
+        readable: access.readable,
+        onEnd: () => this.#streams.delete(stream),
+        onBeat: () => void this.#recheck(stream, secret, who, access),
+      },
+      isOfThisStart ? numberOf(since) : undefined,
+    )
+    this.#streams.add(stream)
+  }
+
+  /** A stream whose rights changed ends; the browser opens it again with the rights that are left. */
+  async #recheck(stream: Stream, secret: string | undefined, who: SignedIn, before: Access): Promise<void> {
+    if (this.#options.sessions.of(secret) === undefined) return stream.bye('SessionEnded')
+    const now = await this.#access.of(who)
+    if (now.digest === before.digest) return undefined
+    stream.sessionChanged()
+    return stream.bye('SessionEnded')
+  }
+}
+
+const one = (header: string | readonly string[] | undefined): string | undefined =>
+  typeof header === 'object' ? header[0] : header
+
+function sendFile(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { type, body, gzip }: PageFile,
+  headers: Readonly<Record<string, string>>,
+): void {
+  const isPacked = acceptsGzip(request)
+  const bytes = isPacked ? gzip : body
+  response.writeHead(200, {
+    ...headers,
+    'content-type': type,
+    'content-length': bytes.length,
+    vary: 'accept-encoding',
+    ...(isPacked && { 'content-encoding': 'gzip' }),
+  })
+  response.end(request.method === 'HEAD' ? undefined : bytes)
+}
+
+/** A refusal of an API server is shown in its words; a failure of the console itself is only logged. */
+function refusalOf(error: unknown): { readonly status: number; readonly code: string; readonly message: string } {
+  if (error instanceof Refused) return { status: error.status, code: error.code, message: error.message }
+  if (isApiError(error)) {
+    const isPerson =
+      error.status === 401 ||
+      error.status === 403 ||
+      error.status === 404 ||
+      error.status === 409 ||
+      error.status === 422
+    return { status: isPerson ? error.status : 502, code: 'Api', message: messageOf(error) }
+  }
+  return { status: 500, code: 'Failed', message: 'the console could not answer; see its log' }
+}

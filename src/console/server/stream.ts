@@ -1,0 +1,138 @@
+// One stream of server-sent events to one browser: what it follows, what it has already, and what it may have unsent before it is cut.
+import type { ServerResponse } from 'node:http'
+import type { Clock, Timer } from '#lib/clock.ts'
+import type { ByeEvent, ResyncEvent } from '../protocol.ts'
+import { type Changed, type Fleet, machineKey } from './fleet.ts'
+import { type Readable, audienceOf, type TopicName } from './topics.ts'
+
+const HEARTBEAT_MS = 15_000
+/** What a browser that does not read may leave unsent before it is cut. */
+const MOST_UNSENT = 64 * 1024
+/** A larger batch is cheaper as a snapshot, which is sent compressed. */
+const MOST_BATCH = 48 * 1024
+
+export interface Followed {
+  readonly name: TopicName
+  readonly topic: string
+}
+
+export interface StreamOptions {
+  readonly fleet: Fleet
+  readonly clock: Clock
+  readonly response: ServerResponse
+  readonly topics: readonly Followed[]
+  readonly readable: Readable
+  readonly onEnd: () => void
+  /** Called with each heartbeat: the rights may have changed. */
+  readonly onBeat: () => void
+}
+
+interface Sent {
+  readonly topic: string
+  readonly json: string
+}
+
+export class Stream {
+  readonly #options: StreamOptions
+  readonly #audiences: ReadonlyMap<string, string>
+  readonly #unfollow: () => void
+  #heartbeat: Timer
+  #isEnded = false
+
+  /** `since`: number of the last revision that the browser has; undefined: none that is of this start. */
+  constructor(options: StreamOptions, since: number | undefined) {
+    this.#options = options
+    const { response, topics, readable, fleet, clock } = options
+    this.#audiences = new Map(topics.map(({ name, topic }) => [topic, audienceOf(name, readable)]))
+    response.writeHead(200, {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store',
+      // Proxies of some ingresses hold a stream back until it is long.
+      'x-accel-buffering': 'no',
+    })
+    this.#resume(since)
+    this.#unfollow = fleet.follow((changes, machines) => this.#take(changes, machines))
+    this.#heartbeat = clock.after(HEARTBEAT_MS, () => this.#beat())
+    response.on('close', () => this.#end())
+  }
+
+  /** Rights or clusters changed. */
+  sessionChanged(): void {
+    this.#write('event: session\ndata: {}\n\n')
+  }
+
+  bye(reason: ByeEvent['reason']): void {
+    if (this.#isEnded) return
+    this.#options.response.end(`event: bye\ndata: ${JSON.stringify({ reason } satisfies ByeEvent)}\n\n`)
+    this.#end()
+  }
+
+  #resume(since: number | undefined): void {
+    const { fleet, topics, readable } = this.#options
+    const missed = topics.map(({ name, topic }) => ({
+      topic,
+      deltas: since === undefined || name.family === 'node' ? undefined : fleet.since(name, topic, readable, since),
+    }))
+    const lost = missed.filter((m) => m.deltas === undefined).map((m) => m.topic)
+    const deltas = missed.flatMap(({ topic, deltas: own = [] }) => own.map((json) => ({ topic, json })))
+    this.#write(': open\n\n')
+    this.#send(fleet.revision, this.#options.clock.now(), deltas, lost)
+  }
+
+  #take(changes: readonly Changed[], machines: ReadonlySet<string>): void {
+    const own = changes.filter((c) => this.#audiences.get(c.topic) === c.audience)
+    const nodes = this.#options.topics.filter(
+      ({ name }) => name.family === 'node' && machines.has(machineKey(name.cluster, name.name)),
+    )
+    const [first] = own
+    const { fleet, clock } = this.#options
+    const lost = [...own.filter((c) => c.json === undefined), ...nodes].map((c) => c.topic)
+    const deltas = own.flatMap(({ topic, json }) => (json === undefined ? [] : [{ topic, json }]))
+    this.#send(fleet.revision, first?.at ?? clock.now(), deltas, lost)
+  }
+
+  #send(revision: string, at: number, deltas: readonly Sent[], lost: readonly string[]): void {
+    const size = deltas.reduce((sum, { json }) => sum + json.length, 0)
+    if (size > MOST_BATCH) return this.#sendResync(revision, [...new Set([...lost, ...deltas.map((d) => d.topic)])])
+    if (deltas.length > 0)
+      this.#write(
+        `event: delta\nid: ${revision}\ndata: {"revision":"${revision}","at":${at},"deltas":[${deltas.map((d) => d.json).join(',')}]}\n\n`,
+      )
+    if (lost.length > 0) this.#sendResync(revision, lost)
+    return undefined
+  }
+
+  #sendResync(revision: string, topics: readonly string[]): void {
+    const data: ResyncEvent = { revision, topics }
+    this.#write(`event: resync\nid: ${revision}\ndata: ${JSON.stringify(data)}\n\n`)
+  }
+
+  #beat(): void {
+    this.#write(': beat\n\n')
+    // A Node changes without its Machine.
+    const nodes = this.#options.topics.filter(({ name }) => name.family === 'node').map((t) => t.topic)
+    if (nodes.length > 0) this.#sendResync(this.#options.fleet.revision, nodes)
+    this.#options.onBeat()
+    if (!this.#isEnded) this.#heartbeat = this.#options.clock.after(HEARTBEAT_MS, () => this.#beat())
+  }
+
+  #write(text: string): void {
+    if (this.#isEnded) return
+    const { response } = this.#options
+    if (response.writableLength <= MOST_UNSENT) {
+      response.write(text)
+      return
+    }
+    // Once it reads again, it resumes from where it was; until then nothing is kept for it.
+    this.#end()
+    response.destroy()
+  }
+
+  #end(): void {
+    if (this.#isEnded) return
+    this.#isEnded = true
+    this.#heartbeat.cancel()
+    this.#unfollow()
+    this.#options.onEnd()
+  }
+}

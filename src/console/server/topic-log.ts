@@ -1,0 +1,104 @@
+// The memory of one topic: its first snapshot, every change since, and its state now. From it a stream resumes and the past is shown. Bounded by bytes and age.
+import { applied, isMachines, rowsDelta } from '../delta.ts'
+import type { Delta, Snapshot, Topic } from '../protocol.ts'
+
+/** A post-mortem looks back over a day. */
+const PAST_MS = 24 * 3_600_000
+/** Characters of deltas kept for one topic; older ones become part of its first snapshot. */
+const MOST_CHARACTERS = 4_000_000
+
+interface Entry {
+  readonly revision: number
+  readonly at: number
+  /** As it is sent: made once, whatever the number of readers. */
+  readonly json: string
+}
+
+export class TopicLog {
+  readonly topic: Topic
+  readonly #start: string
+  readonly #most: number
+  #base: Snapshot
+  /** Undefined for topics whose owner holds the state, such as the table of machines. */
+  #now: Snapshot | undefined
+  #entries: Entry[] = []
+  #characters = 0
+
+  constructor(start: string, first: Snapshot, most = MOST_CHARACTERS) {
+    this.topic = first.topic
+    this.#start = start
+    this.#most = most
+    this.#base = first
+    this.#now = isMachines(first) ? undefined : first
+  }
+
+  /** Number of the revision that the log begins with. */
+  get begins(): { readonly revision: number; readonly at: number } {
+    return { revision: numberOf(this.#base.revision), at: this.#base.at }
+  }
+
+  get now(): Snapshot | undefined {
+    return this.#now
+  }
+
+  /** The change to a new snapshot of rows, kept and ready to send; undefined when nothing changed. */
+  putRows(after: Snapshot): string | undefined {
+    if (this.#now === undefined || isMachines(this.#now) || isMachines(after)) return undefined
+    const delta = rowsDelta(this.#now, after)
+    if (delta === undefined) return undefined
+    this.#now = after
+    return this.put(delta, numberOf(after.revision), after.at)
+  }
+
+  put(delta: Delta, revision: number, at: number): string {
+    const json = JSON.stringify(delta)
+    this.#entries.push({ revision, at, json })
+    this.#characters += json.length
+    this.#forget(at)
+    return json
+  }
+
+  /** Nothing before this snapshot can be resumed from. */
+  restart(first: Snapshot): void {
+    this.#base = first
+    this.#now = isMachines(first) ? undefined : first
+    this.#entries = []
+    this.#characters = 0
+  }
+
+  /** Undefined: the log does not reach back so far. */
+  since(revision: number): readonly string[] | undefined {
+    if (revision < numberOf(this.#base.revision)) return undefined
+    return this.#entries.filter((e) => e.revision > revision).map((e) => e.json)
+  }
+
+  /** The state at that moment, or the oldest one that is kept. */
+  at(moment: number): Snapshot {
+    return this.#entries
+      .filter((e) => e.at <= moment)
+      .reduce((state, e) => applied(state, JSON.parse(e.json) as Delta, this.#named(e.revision), e.at), this.#base)
+  }
+
+  #named(revision: number): string {
+    return `${this.#start}-${revision}`
+  }
+
+  /** Half at once: a delta for 10,000 machines is not applied for each one that follows. */
+  #forget(now: number): void {
+    const isOld = (this.#entries[0]?.at ?? now) < now - PAST_MS
+    if (this.#characters <= this.#most && !isOld) return
+    let dropped = 0
+    const target = this.#characters > this.#most ? this.#most / 2 : this.#most
+    while (dropped < this.#entries.length) {
+      const entry = this.#entries[dropped]
+      if (entry === undefined || (this.#characters <= target && entry.at >= now - PAST_MS)) break
+      this.#base = applied(this.#base, JSON.parse(entry.json) as Delta, this.#named(entry.revision), entry.at)
+      this.#characters -= entry.json.length
+      dropped++
+    }
+    this.#entries = this.#entries.slice(dropped)
+  }
+}
+
+/** The number of `<start>-<number>`. */
+export const numberOf = (revision: string): number => Number(revision.slice(revision.lastIndexOf('-') + 1))

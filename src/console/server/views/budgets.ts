@@ -1,0 +1,155 @@
+// What may still be disrupted in a cluster: limits with what is left, breakers, blames, who holds the slots, and who waits for one. Pure.
+import type { DefenderLedger } from '#api/kinds/defender-ledger.ts'
+import { requestsOf } from '#explain/approval-requests.ts'
+import { decidingPolicies, limitsOf } from '#explain/limits.ts'
+import { BUILTIN_POLICY_NAME } from '#defender/builtin-policy.ts'
+import type { Unit } from '#defender/unit.ts'
+import { openingOf } from '#windows/windows.ts'
+import { counted } from '#lib/counted.ts'
+import type {
+  BlameRow,
+  BreakerRow,
+  BudgetRow,
+  BudgetsHead,
+  GrantRow,
+  LimitRow,
+  WaitingPermitRow,
+  WindowRow,
+} from '../../topics.ts'
+import type { ClusterState } from '../cluster-cache.ts'
+import type { MachineRow } from '../machine-row.ts'
+import { at, given, stamp, stampOr0 } from './parts.ts'
+
+const ledgerOf = (cluster: ClusterState): DefenderLedger | undefined => cluster.list('ledgers')[0]
+
+export function budgetsHead(cluster: ClusterState): BudgetsHead {
+  const { spec } = ledgerOf(cluster) ?? {}
+  return {
+    ...at('asOf', spec?.asOf),
+    ...given('leader', spec?.leader),
+    isBuiltIn: decidingPolicies(cluster.list('policies')).some((p) => p.name === BUILTIN_POLICY_NAME),
+    counts: spec?.counts ?? { granted: 0, denied: 0, succeeded: 0, failed: 0 },
+  }
+}
+
+/** As the Defender counts a machine. What only the Node knows is not read: an unhealthy Node shows in the conditions of its Machine. */
+const unitOf = ({ metadata, row }: MachineRow): Unit => ({
+  id: metadata.uid ?? '',
+  space: 'machines',
+  name: metadata.name ?? '',
+  labels: row.labels,
+  zone: row.zone,
+  rack: row.rack,
+  pool: row.pool,
+  stage: '',
+  region: '',
+  health: row.service,
+  why: '',
+  isSilent: row.silent === 'Yes',
+  isCutOff: false,
+  badComponents: NO_COMPONENTS,
+  source: NO_SOURCE,
+})
+const NO_COMPONENTS: ReadonlySet<string> = new Set()
+const NO_SOURCE = { apiVersion: '', kind: 'Machine', metadata: {} }
+
+export function budgetRows(cluster: ClusterState, now: number): readonly BudgetRow[] {
+  const ledger = ledgerOf(cluster)
+  const policies = cluster.list('policies')
+  const limits = limitsOf({ policies, ledger, units: cluster.list('machines').map(unitOf), now })
+  return [
+    ...limits.map(({ what, freesInMs, ...limit }): LimitRow => ({
+      id: `${limit.policy}/${what}/${limit.of}/${limit.per}/${limit.domain}`,
+      row: what,
+      ...limit,
+      left: Math.max(0, limit.limit - limit.used),
+      // Rounded, so that a row does not change with each computation.
+      ...(freesInMs !== undefined && { nextAt: Math.ceil((now + freesInMs) / 1_000) * 1_000 }),
+    })),
+    ...(ledger?.spec.breakers ?? []).map(({ policy, state, since, failures, results }): BreakerRow => ({
+      id: `${policy}/breaker`,
+      row: 'Breaker',
+      policy,
+      state,
+      since: stampOr0(since),
+      failures,
+      results,
+    })),
+    ...blameRows(ledger),
+    ...grantRows(cluster.name, ledger),
+    ...waitingRows(cluster),
+    ...windowRows(cluster, now),
+  ]
+}
+
+export const blameText = ({ kind, component, value }: NonNullable<DefenderLedger['spec']['blames']>[number]): string =>
+  [kind, component, value].filter((part) => part !== '').join(' ')
+
+const blameRows = (ledger: DefenderLedger | undefined): readonly BlameRow[] =>
+  (ledger?.spec.blames ?? []).map((b) => ({
+    id: `blame/${blameText(b)}`,
+    row: 'Blame',
+    text: blameText(b),
+    since: stampOr0(b.since),
+    failing: b.failing,
+    members: b.members,
+    failingElsewhere: b.failingElsewhere,
+    elsewhere: b.elsewhere,
+  }))
+
+const grantRows = (cluster: string, ledger: DefenderLedger | undefined): readonly GrantRow[] =>
+  (ledger?.spec.grants ?? []).map((g) => ({
+    id: `grant/${g.permit}/${g.target}`,
+    row: 'Grant',
+    permit: g.permit,
+    target: { cluster, kind: g.kind, name: g.name, ...given('namespace', g.namespace) },
+    operations: g.operations,
+    state: g.state ?? 'Held',
+    since: stampOr0(g.grantedAt),
+    ...given('component', g.component),
+    ...given('zone', g.zone),
+    ...given('rack', g.rack),
+    ...given('pool', g.pool),
+  }))
+
+/** Permits beyond these wait too, for the same gates. */
+const MOST_WAITING = 100
+const MOST_GATES = 10
+
+function waitingRows(cluster: ClusterState): readonly WaitingPermitRow[] {
+  const waiting = cluster.list('permits').filter((p) => (p.status?.phase ?? 'Requested') === 'Requested')
+  return waiting.slice(0, MOST_WAITING).map((permit) => {
+    const { metadata, spec, status } = permit
+    const shut = [...(status?.gates ?? []), ...(status?.verdicts ?? [])].filter((v) => v.verdict !== 'Granted')
+    const gates = [...new Map(shut.map((v) => [`${v.gate} ${v.policy ?? ''}`, v])).values()].slice(0, MOST_GATES)
+    const name = metadata.name ?? ''
+    const text = `${spec.operations.join(', ')} of ${counted(spec.targets.length, 'target')}`
+    return {
+      id: `waiting/${name}`,
+      row: 'Waiting',
+      object: { cluster: cluster.name, kind: 'OperationPermit', name },
+      operations: spec.operations,
+      targets: spec.targets.length,
+      ...given('since', stamp(metadata.creationTimestamp)),
+      reason: spec.reason,
+      gates: gates.map((v) => ({
+        gate: v.gate,
+        verdict: v.verdict,
+        seen: v.seen ?? '',
+        ...given('limit', v.limit),
+        ...given('policy', v.policy),
+      })),
+      approvals: gates.some((v) => v.gate === 'Approval')
+        ? requestsOf({ ...permit, kind: 'OperationPermit' }).map(({ digest }) => ({ digest, text }))
+        : [],
+    }
+  })
+}
+
+const windowRows = (cluster: ClusterState, now: number): readonly WindowRow[] =>
+  cluster.list('policies').flatMap(({ metadata: { name = '' }, spec }) => {
+    if (spec.windows === undefined || spec.windows.length === 0) return []
+    const { isOpen, nextAt } = openingOf(spec.windows, now)
+    const text = spec.windows.map((w) => `${w.cron} for ${w.duration} (${w.timeZone})`).join(' or ')
+    return [{ id: `${name}/window`, row: 'Window', policy: name, isOpen, ...given('changesAt', nextAt), text }]
+  })

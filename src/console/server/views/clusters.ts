@@ -1,0 +1,86 @@
+// One row a cluster: what the console reads of it, and what its Cluster object on a hub says. Pure.
+import type { Cluster } from '#api/kinds/cluster.ts'
+import type { ClusterRow } from '../../topics.ts'
+import type { ClusterState } from '../cluster-cache.ts'
+import { at, given, stamp, stampOr0 } from './parts.ts'
+
+/** Releases are steered from a cluster that has sources of commits. */
+export const isHub = (cluster: ClusterState): boolean =>
+  cluster.list('sources').length > 0 || cluster.list('releases').length > 0
+
+interface Declared {
+  readonly hub: string
+  readonly object: Cluster
+}
+
+/** Connected clusters, and those that a hub declares although the console has no connection to them. */
+export function clusterRows(
+  clusters: readonly ClusterState[],
+  readable: readonly ClusterState[],
+): readonly ClusterRow[] {
+  const declared = new Map<string, Declared>()
+  for (const hub of readable)
+    for (const object of hub.list('clusters')) declared.set(object.metadata.name ?? '', { hub: hub.name, object })
+  const known = new Set(clusters.map((c) => c.name))
+  return [
+    ...clusters.map((c) => ({ ...rowOf(c, readable.includes(c)), ...ofObject(declared.get(c.name)) })),
+    ...[...declared].filter(([name]) => !known.has(name)).map(([name, d]) => ({ ...strange(name), ...ofObject(d) })),
+  ]
+}
+
+const NOTHING = { versions: [], history: [], certificates: [] } as const
+
+const strange = (name: string): ClusterRow => ({
+  id: name,
+  name,
+  state: 'Refused',
+  message: 'the console has no connection to this cluster: its kubeconfig has no context of this name',
+  isHub: false,
+  ...NOTHING,
+  machines: { total: 0, ready: 0, silent: 0, repairing: 0 },
+})
+
+function rowOf(cluster: ClusterState, isReadable: boolean): ClusterRow {
+  const machines = isReadable ? cluster.list('machines') : []
+  const repairing = new Set(
+    isReadable
+      ? cluster.list('jobs').flatMap((j) => (j.status?.phase === 'Done' || j.spec.dryRun ? [] : [j.spec.node.name]))
+      : [],
+  )
+  return {
+    id: cluster.name,
+    name: cluster.name,
+    state: cluster.state,
+    ...given('message', cluster.message),
+    isHub: isHub(cluster),
+    ...given('version', cluster.version),
+    ...NOTHING,
+    machines: {
+      total: machines.length,
+      ready: machines.filter((m) => m.row.isReady).length,
+      silent: machines.filter((m) => m.row.silent === 'Yes').length,
+      repairing: repairing.size,
+    },
+  }
+}
+
+function ofObject(declared: Declared | undefined): Partial<ClusterRow> {
+  if (declared === undefined) return {}
+  const { hub, object } = declared
+  const { spec, status = {}, metadata } = object
+  return {
+    object: { cluster: hub, kind: 'Cluster', name: metadata.name ?? '', ...given('namespace', metadata.namespace) },
+    ...given('stage', spec.stage),
+    ...given('phase', status.phase),
+    ...given('endpoint', status.endpoint),
+    versions: status.versions ?? [],
+    history: (status.history ?? []).map((h) => ({
+      version: h.version,
+      startedAt: stampOr0(h.startedAt),
+      ...at('completedAt', h.completedAt),
+      ...given('snapshot', h.snapshot),
+      ...given('message', h.message),
+    })),
+    ...given('lastSeen', stamp(status.lastSeen)),
+  }
+}

@@ -1,0 +1,255 @@
+// Whether anything in the fleet needs attention, in one sentence and a short list. Pure.
+import { newestReleases } from '#explain/newest-releases.ts'
+import { counted } from '#lib/counted.ts'
+import type { Lift, ObjectName } from '../../basics.ts'
+import type { TopicFamily } from '../../protocol.ts'
+import type { AttentionRow, HomeHead } from '../../topics.ts'
+import type { ClusterState } from '../cluster-cache.ts'
+import { at, given, waitOf } from './parts.ts'
+
+/** A cluster with the topics that the reader may read of it. */
+export interface ReadableCluster {
+  readonly state: ClusterState
+  readonly topics: ReadonlySet<TopicFamily>
+}
+
+/** Of each kind and cluster: the view of that kind lists all. */
+const MOST = 20
+
+const command = (text: string): Lift => ({ text, isCommand: true })
+
+export function attention(clusters: readonly ReadableCluster[]): readonly AttentionRow[] {
+  return clusters.flatMap(({ state, topics }) => [
+    ...ofConnection(state),
+    ...(topics.has('pipeline') ? ofReleases(state) : []),
+    ...(topics.has('commits') ? ofSources(state) : []),
+    ...(topics.has('sets') ? ofSets(state) : []),
+    ...(topics.has('budgets') ? [...ofBreakers(state), ...ofPermits(state)] : []),
+    ...(topics.has('repairs') ? ofRules(state) : []),
+    ...(topics.has('machines') ? ofMachines(state) : []),
+    ...(topics.has('maintenance') ? ofMaintenance(state) : []),
+  ])
+}
+
+interface Point {
+  readonly weight: AttentionRow['weight']
+  readonly text: string
+  readonly since?: string | undefined
+  readonly lift?: Lift | undefined
+  /** Distinguishes several points of one object. */
+  readonly part?: string
+}
+
+function row(object: ObjectName, { weight, text, since, lift, part }: Point): AttentionRow {
+  const { cluster, kind, namespace = '', name } = object
+  return {
+    id: [cluster, kind, namespace, name, ...(part === undefined ? [] : [part])].join('/'),
+    object,
+    weight,
+    text,
+    ...at('since', since),
+    ...given('lift', lift),
+  }
+}
+
+const named = (
+  cluster: ClusterState,
+  kind: string,
+  metadata: { readonly name?: string; readonly namespace?: string },
+) => ({
+  cluster: cluster.name,
+  kind,
+  name: metadata.name ?? '',
+  ...given('namespace', metadata.namespace),
+})
+
+const ofConnection = (cluster: ClusterState): readonly AttentionRow[] =>
+  cluster.state === 'Unreachable' || cluster.state === 'Refused'
+    ? [
+        row(named(cluster, 'Cluster', { name: cluster.name }), {
+          weight: 'Act',
+          text: `cluster/${cluster.name} does not answer: ${cluster.message ?? cluster.state}`,
+        }),
+      ]
+    : []
+
+const STOPPED: ReadonlySet<string> = new Set(['Paused', 'Failed'])
+
+function ofReleases(cluster: ClusterState): readonly AttentionRow[] {
+  return newestReleases(cluster.list('releases'))
+    .slice(0, MOST)
+    .flatMap(({ metadata, status = {} }) => {
+      const { phase = 'Pending', waitingFor, stages = [] } = status
+      if (phase === 'Succeeded' || phase === 'Superseded' || phase === 'Reverted') return []
+      const object = named(cluster, 'Release', metadata)
+      const waiting = stages.find((s) => s.waitingFor !== undefined && s.phase !== 'Waiting')?.waitingFor ?? waitingFor
+      const isAsked = stages.some((s) =>
+        (s.gates ?? []).some((g) => g.phase === 'Waiting' && /approval/.test(g.seen ?? '')),
+      )
+      const weight = STOPPED.has(phase) || isAsked ? 'Act' : 'Wait'
+      const seen = waiting?.seen ?? waiting?.predicate
+      return [
+        row(object, {
+          weight,
+          text: `release/${object.name} is ${phase}${seen === undefined ? '' : `: ${seen}`}`,
+          since: waiting?.since ?? status.startedAt,
+          lift: waitOf(waiting).wait?.lift ?? command(`kubenode why release/${object.name}`),
+        }),
+      ]
+    })
+}
+
+const ofSources = (cluster: ClusterState): readonly AttentionRow[] =>
+  cluster.list('sources').flatMap(({ metadata, status }) => {
+    const object = named(cluster, 'FleetSource', metadata)
+    const { refused, prunes = [] } = status ?? {}
+    return [
+      ...(refused === undefined
+        ? []
+        : [
+            row(object, { weight: 'Act', text: `source/${object.name} refuses the newest commit: ${refused.message}` }),
+          ]),
+      ...prunes.map(({ name, held }) =>
+        row(object, {
+          weight: 'Act',
+          part: `prune/${name}`,
+          text: `source/${object.name}: ${counted(held.count, 'deletion')} on the hub for approval`,
+          lift: command(`kubenode approve source/${object.name} --reason WHY`),
+        }),
+      ),
+    ]
+  })
+
+const ofSets = (cluster: ClusterState): readonly AttentionRow[] =>
+  cluster
+    .list('sets')
+    .flatMap(({ metadata, status = {} }) => {
+      const { phase = 'Pending', waitingFor, counts } = status
+      if (phase === 'Complete') return []
+      const object = named(cluster, 'MachineComponentSet', metadata)
+      const isStopped = phase === 'Blocked' || (phase === 'Paused' && (counts?.failed ?? 0) > 0)
+      const progress = `${counts?.updated ?? 0} of ${counted(counts?.total ?? 0, 'machine')} updated`
+      const seen = waitingFor?.seen ?? waitingFor?.predicate
+      return [
+        row(object, {
+          weight: isStopped ? 'Act' : 'Wait',
+          text: `set/${object.name} is ${phase}: ${progress}${seen === undefined ? '' : `; ${seen}`}`,
+          since: waitingFor?.since,
+          lift: waitOf(waitingFor).wait?.lift,
+        }),
+      ]
+    })
+    .slice(0, MOST)
+
+const ofBreakers = (cluster: ClusterState): readonly AttentionRow[] =>
+  (cluster.list('ledgers')[0]?.spec.breakers ?? []).flatMap(({ policy, state, since, failures }) =>
+    state !== 'Open'
+      ? []
+      : [
+          row(named(cluster, 'DefenderPolicy', { name: policy }), {
+            weight: 'Act',
+            text: `the breaker of policy ${policy} is open after ${counted(failures, 'failure')}: only recoveries are granted`,
+            since,
+          }),
+        ],
+  )
+
+const ofPermits = (cluster: ClusterState): readonly AttentionRow[] =>
+  cluster
+    .list('permits')
+    .flatMap(({ metadata, status }) => {
+      const shut = [...(status?.gates ?? []), ...(status?.verdicts ?? [])].find(
+        (v) => v.gate === 'Approval' && v.verdict === 'Waiting',
+      )
+      if (shut === undefined || status?.phase !== 'Requested') return []
+      const object = named(cluster, 'OperationPermit', metadata)
+      return [
+        row(object, {
+          weight: 'Act',
+          text: `operationpermit/${object.name} needs an approval${shut.seen === undefined ? '' : `: ${shut.seen}`}`,
+          since: metadata.creationTimestamp,
+          lift: command(`kubenode approve operationpermit/${object.name} --reason WHY`),
+        }),
+      ]
+    })
+    .slice(0, MOST)
+
+/** Reasons of a rule that no time lifts. */
+const STUCK: ReadonlySet<string> = new Set(['LadderExhausted', 'HoldAbort'])
+
+const ofRules = (cluster: ClusterState): readonly AttentionRow[] =>
+  cluster
+    .list('rules')
+    .flatMap(({ metadata, status }) =>
+      (status?.matching ?? []).flatMap(({ node, since, reason, waitingFor }) =>
+        reason === undefined || !STUCK.has(reason)
+          ? []
+          : [
+              row(named(cluster, 'Node', { name: node }), {
+                weight: 'Act',
+                part: metadata.name ?? '',
+                text: `node/${node}: ${reason === 'LadderExhausted' ? 'ladder exhausted' : 'repair aborted'} (rule ${metadata.name ?? ''})${waitingFor === undefined ? '' : `: ${waitingFor}`}`,
+                since,
+                lift: command(`kubenode repair node/${node} --reason WHY`),
+              }),
+            ],
+      ),
+    )
+    .slice(0, MOST)
+
+/** Phases of a Machine that end only when a person acts. */
+const ENDED: ReadonlySet<string> = new Set(['Failed', 'Lost'])
+
+const ofMachines = (cluster: ClusterState): readonly AttentionRow[] =>
+  cluster
+    .list('machines')
+    .filter((m) => ENDED.has(m.row.phase))
+    .slice(0, MOST)
+    .map((m) => {
+      const name = m.metadata.name ?? ''
+      return row(named(cluster, 'Machine', { name }), {
+        weight: 'Act',
+        text: `machine/${name} is ${m.row.phase}${m.row.reason === '' ? '' : `: ${m.row.reason}`}`,
+        since: m.row.since === 0 ? undefined : new Date(m.row.since * 1_000).toISOString(),
+        lift: command(`kubenode why machine/${name}`),
+      })
+    })
+
+const ofMaintenance = (cluster: ClusterState): readonly AttentionRow[] =>
+  cluster
+    .list('events')
+    .filter((e) => e.status?.phase === 'Failed' || e.status?.phase === 'Missed')
+    .slice(0, MOST)
+    .map(({ metadata, spec, status }) =>
+      row(named(cluster, 'MaintenanceEvent', metadata), {
+        weight: 'Act',
+        text: `work on the host of machine/${spec.machine}: ${status?.message ?? status?.phase ?? ''}`,
+        since: status?.phaseSince,
+      }),
+    )
+
+export function homeHead(clusters: readonly ReadableCluster[], rows: readonly AttentionRow[]): HomeHead {
+  const acting = rows.filter((r) => r.weight === 'Act')
+  const waits = rows.length - acting.length
+  const machines = clusters.filter((c) => c.topics.has('machines')).flatMap((c) => c.state.list('machines'))
+  const ready = machines.filter((m) => m.row.isReady).length
+  const connected = clusters.filter((c) => c.state.state === 'Connected').length
+  return {
+    sentence: sentenceOf(acting, waits, clusters),
+    needsAttention: acting.length,
+    waits,
+    clusters: { total: clusters.length, connected },
+    machines: { total: machines.length, ready },
+  }
+}
+
+function sentenceOf(acting: readonly AttentionRow[], waits: number, clusters: readonly ReadableCluster[]): string {
+  const [first] = acting
+  if (first !== undefined) {
+    const many = acting.length === 1 ? '1 thing needs attention' : `${acting.length} things need attention`
+    return `${many}${acting.length === 1 ? '' : ', the first'}: ${first.text} (${first.object.cluster})`
+  }
+  const loading = clusters.filter((c) => c.state.state === 'Loading').length
+  if (loading > 0) return `Nothing needs attention so far; ${counted(loading, 'cluster')} still loading.`
+  return waits === 0 ? 'Nothing needs attention.' : `Nothing needs attention; ${counted(waits, 'change')} in progress.`
+}

@@ -1,0 +1,61 @@
+// Small pieces that several views are made of: times, waits, holds. Pure.
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import { holdsOver, type Thing } from '#holds/reach.ts'
+import { unblockLift } from '#explain/unblock-line.ts'
+import type { Stamp } from '../../basics.ts'
+import type { HoldNote, Wait } from '../../topics.ts'
+
+/** Undefined for a time that cannot be read. */
+export function stamp(text: string | undefined): Stamp | undefined {
+  const ms = Date.parse(text ?? '')
+  return Number.isNaN(ms) ? undefined : ms
+}
+
+/** For a field that a valid object always has. */
+export const stampOr0 = (text: string | undefined): Stamp => stamp(text) ?? 0
+
+/** `{ since: … }`, or nothing when the time is not known. */
+export const at = <K extends string>(key: K, text: string | undefined): { readonly [P in K]?: Stamp } => {
+  const ms = stamp(text)
+  return (ms === undefined ? {} : { [key]: ms }) as { readonly [P in K]?: Stamp }
+}
+
+/** `{ key: value }`, or nothing when there is no value. */
+export const given = <K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } =>
+  (value === undefined ? {} : { [key]: value }) as { readonly [P in K]?: V }
+
+interface WaitingFor {
+  readonly predicate: string
+  readonly since?: string
+  readonly seen?: string
+  readonly unblock?: string
+}
+
+export function waitOf(waiting: WaitingFor | undefined): { readonly wait?: Wait } {
+  if (waiting === undefined) return {}
+  const { predicate, since, seen, unblock } = waiting
+  return {
+    wait: {
+      predicate,
+      ...at('since', since),
+      ...given('seen', seen),
+      ...(unblock !== undefined && unblock !== '' && { lift: unblockLift(unblock) }),
+    },
+  }
+}
+
+/** Effects that stop something; the others let something start. */
+const STOPPING = ['Pause', 'Freeze', 'Pin', 'Abort'] as const
+
+export const holdNotes = (
+  holds: readonly OperationalHold[],
+  things: readonly Thing[],
+  now: number,
+): readonly HoldNote[] =>
+  holdsOver(holds, { effects: STOPPING, things, cluster: { name: undefined }, now }).map(({ metadata, spec }) => ({
+    name: metadata.name ?? '',
+    effect: spec.effect,
+    author: spec.author,
+    reason: spec.reason,
+    until: stampOr0(spec.until),
+  }))

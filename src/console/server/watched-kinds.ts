@@ -1,0 +1,71 @@
+// The kinds that the console reads in every cluster, and which topics draw them. Secrets and pods are not among them.
+import { type Cluster, cluster } from '#api/kinds/cluster.ts'
+import { type DefenderLedger, defenderLedger } from '#api/kinds/defender-ledger.ts'
+import { type DefenderPolicy, defenderPolicy } from '#api/kinds/defender-policy.ts'
+import { type FleetSource, fleetSource } from '#api/kinds/fleet-source.ts'
+import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { machine } from '#api/kinds/machine.ts'
+import { type MaintenanceEvent, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
+import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
+import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
+import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
+import { type Release, release } from '#api/kinds/release.ts'
+import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import type { TopicFamily } from '../protocol.ts'
+import type { MachineRow } from './machine-row.ts'
+
+/** Objects of one cluster by kind, as they are cached. */
+export interface Watched {
+  readonly machines: MachineRow
+  readonly sets: MachineComponentSet
+  readonly permits: OperationPermit
+  readonly policies: DefenderPolicy
+  readonly ledgers: DefenderLedger
+  readonly holds: OperationalHold
+  readonly jobs: RemedyOperationJob
+  readonly rules: NodeRemedier
+  readonly events: MaintenanceEvent
+  readonly sources: FleetSource
+  readonly releases: Release
+  readonly clusters: Cluster
+}
+
+export type WatchedKind = keyof Watched
+
+interface WatchedType {
+  readonly type: ResourceType
+  /** Topics whose content changes with it. */
+  readonly topics: readonly TopicFamily[]
+}
+
+export const WATCHED: Readonly<Record<WatchedKind, WatchedType>> = {
+  machines: { type: machine, topics: ['machines', 'home', 'clusters', 'budgets', 'set'] },
+  sets: { type: machineComponentSet, topics: ['sets', 'set', 'home'] },
+  permits: { type: operationPermit, topics: ['budgets', 'home'] },
+  policies: { type: defenderPolicy, topics: ['budgets'] },
+  ledgers: { type: defenderLedger, topics: ['budgets', 'machines', 'home'] },
+  holds: { type: operationalHold, topics: ['pipeline', 'sets', 'set', 'home'] },
+  jobs: { type: remedyOperationJob, topics: ['repairs', 'machines', 'clusters', 'home'] },
+  rules: { type: nodeRemedier, topics: ['home'] },
+  events: { type: maintenanceEvent, topics: ['maintenance', 'home'] },
+  sources: { type: fleetSource, topics: ['commits', 'home'] },
+  releases: { type: release, topics: ['pipeline', 'commits', 'home'] },
+  clusters: { type: cluster, topics: ['clusters'] },
+}
+
+export const WATCHED_KINDS = Object.keys(WATCHED) as unknown as readonly WatchedKind[]
+
+/** A person reads a topic of a cluster when the API server lets them list these kinds there. */
+export const TOPIC_NEEDS: Readonly<Record<Exclude<TopicFamily, 'home'>, readonly WatchedKind[]>> = {
+  pipeline: ['releases'],
+  commits: ['releases', 'sources'],
+  clusters: ['machines'],
+  machines: ['machines'],
+  sets: ['sets'],
+  set: ['sets'],
+  budgets: ['policies', 'ledgers', 'permits'],
+  repairs: ['jobs'],
+  maintenance: ['events'],
+  node: ['machines'],
+}
