@@ -8,7 +8,7 @@ export const agentErrors = errorTable({
   },
   KN8002: {
     text: 'cannot lock {stateFolder}: {why}',
-    next: 'check the permissions of the folder',
+    next: 'check its permissions and the room on its disk',
   },
   KN8003: {
     text: 'cannot join with join.json: {what}',
@@ -180,7 +180,7 @@ export const agentErrors = errorTable({
   },
   KN8052: {
     text: 'cannot join as {machine} of {cluster}: this host already has {knownIdentity} in {state}',
-    next: 'to turn this host into another machine, stop its agent and remove that folder',
+    next: 'to turn this host into another machine, hand it back first with {leave}; never remove that folder, which holds the originals of adopted files',
   },
   KN8053: {
     text: 'cannot join or leave: the agent must run as root',
@@ -297,5 +297,9 @@ export const agentErrors = errorTable({
   KN8094: {
     text: 'cannot write {path} on this host: {why}',
     next: 'make it writable or make room there, or use another path in the component',
+  },
+  KN8095: {
+    text: 'cannot join: {folder} cannot be written: {why}',
+    next: 'make room there, or set TMPDIR',
   },
 })

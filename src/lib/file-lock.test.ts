@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -49,6 +49,13 @@ test('S31 one holder at a time, in this process and among processes, and a kill 
   const again = takeFileLock(file)
   expect(again).toBeDefined()
   again?.release()
+})
+
+test('F43 it writes nothing, so that it can be taken on a full disk', () => {
+  const held = takeFileLock(file)
+  expect([readdirSync(folder), statSync(file).size]).toEqual([['lock'], 0])
+  held?.release()
+  expect([readdirSync(folder), statSync(file).size]).toEqual([['lock'], 0])
 })
 
 test('S31 no other user may open it, also when it was open to all', () => {

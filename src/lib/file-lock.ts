@@ -20,7 +20,8 @@ export function takeFileLock(file: string, patienceMs = 0): FileLock | undefined
   let db: DatabaseSync | undefined
   try {
     db = new sqlite.DatabaseSync(file)
-    db.exec(`PRAGMA busy_timeout = ${patienceMs}; BEGIN EXCLUSIVE`)
+    // Without a journal file: on a full disk there would be no room for it.
+    db.exec(`PRAGMA busy_timeout = ${patienceMs}; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE`)
   } catch (e) {
     db?.close()
     if (isHeldByAnother(e)) return undefined

@@ -2,8 +2,9 @@
 import { chmodSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock, type Clock } from '#lib/clock.ts'
-import { KubeNodeError, isKubeNodeError, messageOf } from '#lib/errors.ts'
+import { KubeNodeError, isKubeNodeError } from '#lib/errors.ts'
 import { type FileLock, takeFileLock } from '#lib/file-lock.ts'
+import { systemTrouble } from '#lib/system-trouble.ts'
 import { agentErrors } from '../agent-errors.ts'
 
 export type NodeLock = FileLock
@@ -38,7 +39,7 @@ export function takeNodeLock(stateFolder: string): NodeLock {
     if ((mode & OTHERS_WRITE) !== 0) chmodSync(stateFolder, mode & 0o7777 & ~OTHERS_WRITE)
     lock = takeFileLock(join(stateFolder, 'agent.lock'))
   } catch (e) {
-    throw new KubeNodeError(agentErrors.KN8002({ stateFolder, why: messageOf(e) }), { cause: e })
+    throw new KubeNodeError(agentErrors.KN8002({ stateFolder, why: systemTrouble(e) }), { retry: 'later', cause: e })
   }
   if (lock === undefined) throw new KubeNodeError(agentErrors.KN8001({ stateFolder }))
   return lock

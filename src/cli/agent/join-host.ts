@@ -82,7 +82,7 @@ export function prepareHost({ bundle, root, prefix, from, units, node, own = {} 
   const text = JSON.stringify({ ...(given as object), ...own })
   parseJoinBundle(JSON.parse(text))
   for (const folder of [root, prefix]) requireTrustedWay(folder)
-  refuseAnother(dir, machine, cluster)
+  refuseAnother(dir, { machine, cluster, prefix })
   written(prefix, () => {
     if (resolve(from) !== resolve(prefix)) copyPrograms(from, prefix, node)
   })
@@ -114,15 +114,19 @@ function written(folder: string, write: () => void): void {
 }
 
 /** The same machine may join again: its token expired too early, its certificate expired while the cluster was unreachable, or the cluster has moved. */
-function refuseAnother(dir: NodeDir, machine: string, cluster: string): void {
+function refuseAnother(
+  dir: NodeDir,
+  { machine, cluster, prefix }: { readonly machine: string; readonly cluster: string; readonly prefix: string },
+): void {
   const path = identityFile(dir)
   if (!existsSync(path)) return
   const known = jsonOf(readFileSync(path, 'utf8'))
   if (isObject(known) && known['machine'] === machine && known['cluster'] === cluster) return
+  const leave = `${prefix}/bin/node ${prefix}/agent.mjs leave`
   const knownIdentity = isObject(known)
     ? `the identity of ${String(known['machine'])} of ${String(known['cluster'])}`
     : 'an identity'
-  throw new KubeNodeError(agentErrors.KN8052({ machine, cluster, knownIdentity, state: dir.state }))
+  throw new KubeNodeError(agentErrors.KN8052({ machine, cluster, knownIdentity, state: dir.state, leave }))
 }
 
 function copyPrograms(from: string, prefix: string, node: string): void {
