@@ -235,6 +235,27 @@ test('an expired line and a clock that is behind are distinguished before anythi
   expect([early.code, early.err]).toEqual([1, expect.stringMatching(/^KN8081: cannot join: .*timedatectl/)])
 })
 
+test.each([
+  [
+    'curl',
+    { curl: 'exit 23' },
+    /KN8095: cannot join: \/tmp cannot be written: no room; make room there, or set TMPDIR/,
+  ],
+  ['wget', { wget: 'exit 3' }, /KN8095: cannot join: \/tmp cannot be written: no room; make room there, or set TMPDIR/],
+  [
+    'mktemp',
+    { mktemp: 'echo "mktemp: No space left" >&2; exit 1' },
+    /^KN8095: .*\/tmp .*: mktemp: No space left; make/,
+  ],
+] as const)('a full disk is no fault of the server or of its certificate: %s', async (tool, fakes, says) => {
+  const bin = join(folder, `full-${tool}`)
+  mkdirSync(bin)
+  const given: Readonly<Record<string, string>> = fakes
+  for (const name of Object.keys(given)) writeFileSync(join(bin, name), `#!/bin/sh\n${given[name]}\n`, { mode: 0o755 })
+  const { code, out, err } = await run(line(), 'none', { PATH: `${bin}:${host('none')}` })
+  expect([code, out, err]).toEqual([1, '', expect.stringMatching(says)])
+})
+
 test('a host without curl and wget is refused with the cause', async () => {
   const { code, err } = await run(line(), 'none')
   expect([code, err]).toEqual([1, expect.stringContaining('KN8085: cannot join: this host has no curl and no wget')])
@@ -310,6 +331,35 @@ describe('join.sh of an archive', () => {
     if (!isRoot) context.skip('it installs below a folder of root')
     expect(await joinSh()).toEqual({ code: 0, out: '', err: '' })
     expect(existsSync(join(prefix))).toBe(true)
+    expect((await run(`find ${prefix} -mindepth 1`)).out).toBe('')
+  })
+
+  test('an archive that does not fit is no fault of the server, and a full disk is said in one line', async (context) => {
+    if (!isRoot) context.skip('it installs below a folder of root')
+    const bin = join(folder, 'full-archive')
+    mkdirSync(bin)
+    const fake = (name: string, text: string) => writeFileSync(join(bin, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
+    const full = (from: string) =>
+      run(`sh ${join(from, 'join.sh')} --from https://a.example --prefix ${prefix} < /dev/null`, 'none', {
+        PATH: `${bin}:${host('none')}`,
+      })
+    const alone = join(folder, 'alone')
+    mkdirSync(alone)
+    writeFileSync(join(alone, 'join.sh'), readFileSync(join(made, 'join.sh')))
+    fake('curl', 'exit 23')
+    const download = await full(alone)
+    expect([download.code, download.err]).toEqual([
+      1,
+      expect.stringMatching(
+        /^KN8087: cannot join: \S+opt cannot be written: agent-linux-\w+\.tar\.gz does not fit; make/,
+      ),
+    ])
+    fake('tar', 'echo "tar: a: No space left" >&2; echo "tar: b: No space left" >&2; exit 2')
+    const unpacked = await full(made)
+    expect([unpacked.code, unpacked.err]).toEqual([
+      1,
+      expect.stringMatching(/^KN8087: cannot join: \S+opt cannot be written: tar: a: No space left; make room.*\n$/),
+    ])
     expect((await run(`find ${prefix} -mindepth 1`)).out).toBe('')
   })
 

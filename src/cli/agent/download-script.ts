@@ -10,18 +10,20 @@ export interface Download {
   readonly to: string
   /** As it is shown in errors. */
   readonly shownUrl: string
+  /** What runs when the file cannot be written: most often the disk is full. */
+  readonly unwritten: string
 }
 
 /** The names of variables that curl, wget and Node.js have in common are the small ones. */
 export const PROXY_OF_HOST =
   'export https_proxy="${https_proxy:-${HTTPS_PROXY:-}}" no_proxy="${no_proxy:-${NO_PROXY:-}}"'
 
-/** Answers of the programs to a certificate that they do not trust: 35, 51, 58, 60 and 77 of curl, 5 of wget. */
-export const downloadScript = ({ url, ca, to, shownUrl }: Download): string =>
+/** A certificate that they do not trust: 51, 60 and 77 of curl, 5 of wget. A file that they cannot write: 23 of curl, 3 of wget. */
+export const downloadScript = ({ url, ca, to, shownUrl, unwritten }: Download): string =>
   [
     `c=${ca}`,
-    `if command -v curl >/dev/null; then curl -fsSL --connect-timeout 20 \${c:+--cacert "$c"} -o ${to} ${url}; r=$?; case $r in 51 | 60 | 77) r=tls ;; esac` +
-      `; elif command -v wget >/dev/null; then wget -nv --timeout=20 --tries=2 \${c:+"--ca-certificate=$c"} -O ${to} ${url}; r=$?; [ $r != 5 ] || r=tls` +
+    `if command -v curl >/dev/null; then curl -fsSL --connect-timeout 20 \${c:+--cacert "$c"} -o ${to} ${url}; r=$?; case $r in 51 | 60 | 77) r=tls ;; 23) r=disk ;; esac` +
+      `; elif command -v wget >/dev/null; then wget -nv --timeout=20 --tries=2 \${c:+"--ca-certificate=$c"} -O ${to} ${url}; r=$?; case $r in 5) r=tls ;; 3) r=disk ;; esac` +
       `; else ${shellError(agentErrors.KN8085({ program: 'curl and no wget' }))}; fi`,
-    `case $r in 0) ;; tls) ${shellError(agentErrors.KN8083({ url: shownUrl }))} ;; *) ${shellError(agentErrors.KN8082({ url: shownUrl }))} ;; esac`,
+    `case $r in 0) ;; tls) ${shellError(agentErrors.KN8083({ url: shownUrl }))} ;; disk) ${unwritten} ;; *) ${shellError(agentErrors.KN8082({ url: shownUrl }))} ;; esac`,
   ].join('; ')

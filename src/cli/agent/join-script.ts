@@ -24,6 +24,8 @@ export const joinScript = (archives: readonly Archive[] = []): string => `#!/bin
 # Makes this host a node of a cluster: join.sh [--from URL] [--ca FILE] [--prefix DIR] [options of agent.mjs join] < BUNDLE
 set -u
 umask 022
+newline='
+'
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P) || exit 1
 from='' ca='' prefix=/opt/kubenode
 n=$#
@@ -65,10 +67,11 @@ ${archives.map(({ arch, sha256 }) => `    ${MACHINES[arch]}) arch=${arch} sha=${
     url=$from/$name
     file=$dir/$name
     [ -n "$from" ] || ${shellError(agentErrors.KN8085({ program: '$here/$name' }))}
-    ${downloadScript({ url: '"$url"', ca: '"$ca"', to: '"$file"', shownUrl: '$url' })}
+    ${downloadScript({ url: '"$url"', ca: '"$ca"', to: '"$file"', shownUrl: '$url', unwritten: shellError(agentErrors.KN8087({ folder: '$prefix', why: '$name does not fit' })) })}
   fi
   echo "$sha  $file" | sha256sum -c >/dev/null 2>&1 || ${shellError(agentErrors.KN8084({ file: '$file' }))}
-  why=$(tar -xzf "$file" -C "$dir" --no-same-owner 2>&1) || ${shellError(agentErrors.KN8087({ folder: '$prefix', why: '$why' }))}
+  # A full disk is a line for each file of the archive: the first one says it.
+  why=$(tar -xzf "$file" -C "$dir" --no-same-owner 2>&1) || { why=\${why%%"$newline"*}; ${shellError(agentErrors.KN8087({ folder: '$prefix', why: '$why' }))}; }
   [ "$file" = "$here/$name" ] || rm -f "$file"
 fi
 if ! why=$(LD_LIBRARY_PATH=$dir/lib "$dir/bin/node" --version 2>&1); then

@@ -33,6 +33,8 @@ export interface JoinLineOptions extends HostOptions {
 export const MAX_LINE_CHARS = 4_095
 /** A clock that is behind by less than this disturbs neither certificates nor tokens. */
 const BEHIND_SECONDS = 300
+/** A function of the line: its folder for temporary files cannot be written. */
+const UNWRITTEN = 'f'
 const SHA256 = /^[0-9a-f]{64}$/
 
 /** Without times, for a host that starts at once and whose clock is set: equal bundles give equal lines. */
@@ -54,17 +56,21 @@ export function joinLine(ticket: LineTicket, options: JoinLineOptions): string {
     ca: ca === undefined ? "''" : 'ca.pem',
     to: 'join.sh',
     shownUrl: '$u',
+    unwritten: `${UNWRITTEN} 'no room'`,
   })
   const steps = [
     ...clockChecks(ticket),
     proxies,
     'umask 077',
-    'd=$(mktemp -d) && cd "$d" || exit 1',
+    `${UNWRITTEN}() ${shellError(agentErrors.KN8095({ folder: '${TMPDIR:-/tmp}', why: '$1' }))}`,
+    `d=$(mktemp -d 2>&1) && cd "$d" || ${UNWRITTEN} "$d"`,
     `trap 'rm -rf "$d"' EXIT`,
     `u=${quoted(`${base}join.sh`)}`,
-    ...(ca === undefined ? [] : [`printf '%s\\n' ${linesOf(ca).map(quoted).join(' ')} > ca.pem`]),
+    ...(ca === undefined
+      ? []
+      : [`printf '%s\\n' ${linesOf(ca).map(quoted).join(' ')} > ca.pem || ${UNWRITTEN} 'no room'`]),
     download,
-    `echo "${sha256}  join.sh" | sha256sum -c > sum 2>&1 || ${shellError(agentErrors.KN8084({ file: '$u' }))}`,
+    `echo "${sha256}  join.sh" | sha256sum -c > /dev/null 2>&1 || ${shellError(agentErrors.KN8084({ file: '$u' }))}`,
     run('join.sh', ['--from', quoted(base), ...(ca === undefined ? [] : ['--ca', '"$d/ca.pem"'])]),
   ]
   return ` (${steps.join('; ')})`
