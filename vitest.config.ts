@@ -59,6 +59,7 @@ export default defineConfig({
       project('fuzz', ['test/fuzz/**/*.test.ts'], 120_000, true),
       project('attacks', ['test/attacks/**/*.test.ts'], PATIENCE_MS, true),
       project('integration', ['test/integration/**/*.test.ts'], PATIENCE_MS, true),
+      project('browser', ['test/browser/**/*.test.ts'], PATIENCE_MS),
       project('e2e', ['test/e2e/**/*.test.ts'], PATIENCE_MS),
     ],
   },

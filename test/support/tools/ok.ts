@@ -8,6 +8,7 @@ const bin = 'node_modules/.bin'
 
 const checks: readonly (readonly [string, readonly string[]])[] = [
   ['types', [`${bin}/tsc`, '-p', '.']],
+  ['types of the page', [`${bin}/tsc`, '-p', 'src/console/page', '--noEmit']],
   ['lint', [`${bin}/oxlint`]],
   ['format', [`${bin}/oxfmt`, '--check']],
   ['unused', [`${bin}/knip`]],

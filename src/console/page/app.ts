@@ -1,0 +1,108 @@
+// What every view reaches: the store, the address, the clock and the voice for screen readers; and the hooks that follow them.
+import { createContext } from 'preact'
+import { useContext, useEffect, useReducer, useState } from 'preact/hooks'
+import type { ClusterAccess, Session, Snapshot, Topic, TopicFamily } from '../protocol.ts'
+import { ask, askPast } from './live/store.ts'
+import type { Loaded, Store } from './live/store.ts'
+import type { Route } from './router.ts'
+
+export interface App {
+  readonly store: Store
+  readonly session: Session
+  readonly route: Route
+  readonly go: (route: Route) => void
+  /** Reads a sentence aloud. */
+  readonly speak: (text: string) => void
+  readonly now: () => number
+}
+
+/** The frame gives the real one before any view is drawn. */
+export const AppContext = createContext<App | undefined>(undefined)
+
+export function useApp(): App {
+  const app = useContext(AppContext)
+  if (app === undefined) throw new Error('a view is drawn outside of the frame')
+  return app
+}
+
+const LOADING: Loaded<never> = { state: 'Loading' }
+
+/** A topic that is kept current; in the past, the topic of that moment. */
+export function useTopic<T extends Snapshot>(topic: Topic | undefined): Loaded<T> {
+  return useTopics<T>(topic === undefined ? [] : [topic])[0] ?? LOADING
+}
+
+/** Several topics; each has its own state. */
+export function useTopics<T extends Snapshot>(topics: readonly Topic[]): readonly Loaded<T>[] {
+  const { store, route } = useApp()
+  const at = Number(route.params['at'] ?? 0)
+  const [past, setPast] = useState<ReadonlyMap<string, Loaded<Snapshot>>>(new Map())
+  const [, redraw] = useReducer((n: number) => n + 1, 0)
+  const key = topics.join(' ')
+  useEffect(() => {
+    if (at !== 0) {
+      let isWanted = true
+      for (const topic of topics) {
+        void askPast(topic, at).then((answer) => {
+          const loaded: Loaded<Snapshot> =
+            answer.state === 'Ready' ? { state: 'Ready', value: answer.value.snapshot } : answer
+          if (isWanted) setPast((before) => new Map([...before, [`${topic}@${at}`, loaded]]))
+        })
+      }
+      return () => void (isWanted = false)
+    }
+    // Deltas of one batch are drawn once, and a hidden tab draws nothing until it is shown.
+    let frame = 0
+    const draw = () => {
+      frame ||= requestAnimationFrame(() => {
+        frame = 0
+        redraw(undefined)
+      })
+    }
+    const ends = topics.map((topic) => store.follow(topic, draw))
+    redraw(undefined)
+    return () => {
+      cancelAnimationFrame(frame)
+      for (const end of ends) end()
+    }
+  }, [key, at, store])
+  return topics.map((t) => (at === 0 ? store.topic(t) : (past.get(`${t}@${at}`) ?? LOADING)) as Loaded<T>)
+}
+
+/** The answer to a question, asked again when `again` changes. */
+export function useAnswer<T>(url: string | undefined, again: unknown = 0): Loaded<T> {
+  const [answer, setAnswer] = useState<{ readonly url: string | undefined; readonly loaded: Loaded<T> }>()
+  useEffect(() => {
+    if (url === undefined) return undefined
+    let isWanted = true
+    void ask<T>(url).then((loaded) => isWanted && setAnswer({ url, loaded }))
+    return () => void (isWanted = false)
+  }, [url, again])
+  return answer !== undefined && answer.url === url ? answer.loaded : LOADING
+}
+
+const TICK_MS = 1000
+
+/** The time, each second while the tab is shown. Only for the smallest pieces: what uses it is drawn each second. */
+export function useNow(): number {
+  const { now, route } = useApp()
+  const [time, setTime] = useState(now)
+  const at = Number(route.params['at'] ?? 0)
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || setTime(now()), TICK_MS)
+    return () => clearInterval(timer)
+  }, [now])
+  return at === 0 ? time : at
+}
+
+/** Clusters in which the person may read the topics of a family. */
+export const clustersWith = ({ clusters }: Session, family: TopicFamily): readonly ClusterAccess[] =>
+  clusters.filter(({ topics }) => topics.includes(family))
+
+/** The cluster of the address, or the first that can be shown. */
+export function useCluster(family: TopicFamily): string | undefined {
+  const { session, route } = useApp()
+  if (route.cluster !== undefined) return route.cluster
+  const allowed = clustersWith(session, family)
+  return (allowed.find(({ isHub, state }) => !isHub && state === 'Connected') ?? allowed[0])?.name
+}

@@ -1,0 +1,270 @@
+// The frame around every view: names of the views, strip that tells how current the page is, title, and the line for a terminal.
+import { h } from './h.ts'
+import type { ComponentChildren, VNode } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { clustersWith, useApp } from './app.ts'
+import type { TopicFamily } from '../protocol.ts'
+import { CHORDS } from './keyboard.ts'
+import { At, Since } from './parts/clock.ts'
+import type { Tone } from './parts/mark.ts'
+import { Terminal } from './parts/terminal.ts'
+import { hrefOf, to, withParams } from './router.ts'
+import type { View } from './router.ts'
+
+interface Place {
+  readonly view: View
+  readonly title: string
+  /** Drawn only when the person may read topics of this family somewhere. */
+  readonly family: TopicFamily
+}
+
+export const PLACES: readonly Place[] = [
+  { view: 'home', title: 'Home', family: 'home' },
+  { view: 'pipeline', title: 'Pipeline', family: 'pipeline' },
+  { view: 'machines', title: 'Machines', family: 'machines' },
+  { view: 'rollouts', title: 'Rollouts', family: 'sets' },
+  { view: 'budgets', title: 'Budgets', family: 'budgets' },
+  { view: 'repairs', title: 'Repairs', family: 'repairs' },
+  { view: 'clusters', title: 'Clusters', family: 'clusters' },
+  { view: 'maintenance', title: 'Maintenance', family: 'maintenance' },
+  { view: 'commits', title: 'Commits', family: 'commits' },
+  { view: 'past', title: 'The past', family: 'machines' },
+]
+
+const KEY_OF = Object.fromEntries(Object.entries(CHORDS).map(([key, view]) => [view, key]))
+
+export function Frame({ children, look }: { readonly children: ComponentChildren; readonly look: VNode }): VNode {
+  return h('div', { class: 'frame' }, h(Rail, { look }), h('div', {}, h(Strips, {}), children))
+}
+
+function Rail({ look }: { readonly look: VNode }): VNode {
+  const { session, route } = useApp()
+  const allowed = PLACES.filter(({ family }) => clustersWith(session, family).length > 0)
+  return h(
+    'header',
+    { class: 'rail' },
+    h('a', { class: 'skip', href: '#main', onClick: toMain }, 'Skip to the view'),
+    h('a', { class: 'brand', href: to(route, 'home') }, brand(), 'KubeNode'),
+    h(
+      'nav',
+      { 'aria-label': 'Views' },
+      h(
+        'ul',
+        {},
+        allowed.map(({ view, title }) =>
+          h(
+            'li',
+            { key: view },
+            h(
+              'a',
+              { href: to(route, view), ...(isWithin(route.view, view) && { 'aria-current': 'page' }) },
+              title,
+              h('kbd', { 'aria-hidden': 'true' }, `g ${KEY_OF[view] ?? ''}`),
+            ),
+          ),
+        ),
+        h(
+          'li',
+          {},
+          h(
+            'a',
+            { href: to(route, 'search'), ...(route.view === 'search' && { 'aria-current': 'page' }) },
+            'Search',
+            h('kbd', { 'aria-hidden': 'true' }, '/'),
+          ),
+        ),
+      ),
+    ),
+    h(
+      'div',
+      { class: 'rail-foot' },
+      h(
+        'span',
+        { class: 'long' },
+        h('a', { href: to(route, 'keys') }, 'Keys'),
+        ' ',
+        h('kbd', { 'aria-hidden': 'true' }, '?'),
+      ),
+      look,
+      h('span', { class: 'long' }, session.person.name),
+      h('span', { class: 'long' }, `KubeNode ${session.version}`),
+    ),
+  )
+}
+
+const isWithin = (view: View, place: View): boolean => view === place || (view === 'node' && place === 'machines')
+
+/** A link to `#main` would be taken for the address of a view. */
+const toMain = (event: Event): void => {
+  event.preventDefault()
+  document.querySelector<HTMLElement>('h1')?.focus()
+}
+
+const brand = (): VNode =>
+  h('svg', { viewBox: '0 0 20 20', 'aria-hidden': 'true' }, [
+    h('rect', { x: 1, y: 1, width: 8, height: 8, fill: 'var(--good)' }),
+    h('rect', { x: 11, y: 1, width: 8, height: 8, fill: 'var(--good)' }),
+    h('rect', { x: 1, y: 11, width: 8, height: 8, fill: 'var(--good)' }),
+    h('rect', { x: 12, y: 12, width: 6, height: 6, fill: 'none', stroke: 'var(--busy)', 'stroke-width': 2 }),
+  ])
+
+/** How current the page is; nothing while it is live. */
+function Strips(): VNode {
+  const { store, route, session } = useApp()
+  const { connection } = store
+  const past = Number(route.params['at'] ?? 0)
+  const away = session.clusters.filter(({ state }) => state === 'Unreachable' || state === 'Refused')
+  return h(
+    'div',
+    { role: 'status' },
+    past !== 0 &&
+      h(
+        'div',
+        { class: 'strip past' },
+        h('strong', {}, 'The past: ', h(At, { at: past })),
+        h('a', { href: hrefOf(withParams(route, { at: '' })) }, 'Back to now'),
+      ),
+    connection.state === 'Offline' &&
+      h(
+        'div',
+        { class: 'strip' },
+        h('strong', {}, 'Offline ', h(Since, { at: connection.since })),
+        h('span', {}, 'What you see is the last state received. The page connects again by itself.'),
+      ),
+    connection.state === 'SignedOut' &&
+      h(
+        'div',
+        { class: 'strip bad' },
+        h('strong', {}, 'Signed out'),
+        h(
+          'span',
+          {},
+          'Run ',
+          h('code', {}, 'kubenode console'),
+          ' again and open the link that it prints, or sign in as before.',
+        ),
+      ),
+    away.length > 0 &&
+      h(
+        'div',
+        { class: 'strip' },
+        h('strong', {}, `Not shown: ${away.map(({ name }) => name).join(', ')}`),
+        h('span', {}, away[0]?.message ?? 'does not answer'),
+      ),
+  )
+}
+
+interface Props {
+  readonly title: string
+  /** The line at the top, where it is not the title. */
+  readonly heading?: string
+  /** How bad it is, for the view that tells it at the top. */
+  readonly tone?: Tone
+  /** What the view tells, in one sentence. */
+  readonly sentence?: ComponentChildren
+  readonly tools?: ComponentChildren
+  /** The same in a terminal. */
+  readonly commands: readonly string[]
+  readonly children?: ComponentChildren
+}
+
+/** A view: title, sentence, tools, content, and the same in a terminal. */
+export function Page({ title, heading = title, tone, sentence, tools, commands, children }: Props): VNode {
+  const { route } = useApp()
+  const [first] = useState(isFirst)
+  useEffect(() => {
+    document.title = title === 'Home' ? 'KubeNode' : `${title} · KubeNode`
+  }, [title])
+  // A screen reader continues at the title of the new view; the first one is read from the top.
+  useEffect(() => {
+    if (!first) document.querySelector<HTMLElement>('h1')?.focus()
+    document.documentElement.dataset['shown'] = route.view
+  }, [route.view, route.name, route.cluster])
+  return h(
+    'main',
+    { id: 'main' },
+    h(
+      'div',
+      { class: tone === undefined ? 'title' : `title sheet verdict ${tone}` },
+      h('div', { class: 'words' }, h('h1', { tabIndex: -1 }, heading), sentence !== undefined && h('p', {}, sentence)),
+      tools !== undefined && h('div', { class: 'tools' }, tools),
+    ),
+    children,
+    commands.length > 0 &&
+      h(
+        'footer',
+        {},
+        h('h2', {}, 'The same in a terminal'),
+        commands.map((command) => h(Terminal, { key: command, command })),
+      ),
+  )
+}
+
+const isFirst = (): boolean => document.documentElement.dataset['shown'] === undefined
+
+/** Chooses the cluster that a view shows. */
+export function ClusterChoice({
+  family,
+  cluster,
+  all,
+}: {
+  readonly family: TopicFamily
+  readonly cluster: string | undefined
+  readonly all?: boolean
+}): VNode | null {
+  const { session, route, go } = useApp()
+  const names = clustersWith(session, family).map(({ name }) => name)
+  if (names.length < 2) return null
+  const choose = (name: string): void =>
+    go({ view: route.view, ...(name !== '' && { cluster: name }), params: route.params })
+  return h(
+    'label',
+    {},
+    'Cluster',
+    h(
+      'select',
+      { value: cluster ?? '', onChange: (e: Event) => choose((e.currentTarget as HTMLSelectElement).value) },
+      all === true && h('option', { value: '' }, 'All clusters'),
+      names.map((name) => h('option', { key: name, value: name }, name)),
+    ),
+  )
+}
+
+/** The picture of a view, or the same as a table. */
+export function AsTable(): VNode {
+  const { route } = useApp()
+  const isTable = route.params['as'] === 'table'
+  return h(
+    'a',
+    { href: hrefOf(withParams(route, { as: isTable ? '' : 'table' })), 'data-table': '' },
+    isTable ? 'As a picture' : 'As a table',
+  )
+}
+
+export const Choice = ({
+  label,
+  value,
+  options,
+  name,
+}: {
+  readonly label: string
+  readonly value: string
+  readonly options: Readonly<Record<string, string>>
+  readonly name: string
+}): VNode => {
+  const { route, go } = useApp()
+  return h(
+    'label',
+    {},
+    label,
+    h(
+      'select',
+      {
+        value,
+        onChange: (e: Event) =>
+          go(withParams(route, { [name]: (e.currentTarget as HTMLSelectElement).value, page: '' })),
+      },
+      Object.entries(options).map(([key, text]) => h('option', { key, value: key }, text)),
+    ),
+  )
+}

@@ -1,0 +1,133 @@
+// Which shade a machine has in the heat map: by what it is colored, and a pattern so that color is never needed. Pure.
+import type { MachinesTopic } from '../../protocol.ts'
+import type { MachineColumn } from '../../machine-columns.ts'
+import { toneOf } from '../parts/mark.ts'
+import type { Tone } from '../parts/mark.ts'
+
+export type Pattern = 'plain' | 'stripe' | 'cross' | 'dot' | 'ring' | 'bar' | 'back'
+
+export interface Shade {
+  readonly name: string
+  /** A custom property of the style sheet. */
+  readonly color: string
+  readonly pattern: Pattern
+  /** The calm majority is drawn pale, so that the rest is seen. */
+  readonly isPale: boolean
+}
+
+/** By what the cells can be colored. `version` is that of one component. */
+export const COLORINGS = {
+  phase: 'Phase',
+  health: 'Component health',
+  version: 'Version',
+  repair: 'Repair',
+  silent: 'Silence',
+  blame: 'Blame',
+  reason: 'Reason',
+} as const
+
+export type Coloring = keyof typeof COLORINGS
+
+export const GROUPINGS = {
+  zone: 'Zone',
+  rack: 'Rack',
+  pool: 'Pool',
+  class: 'Class',
+  cluster: 'Cluster',
+  none: 'Nothing',
+} as const
+
+export type Grouping = keyof typeof GROUPINGS
+
+const PATTERN_OF: Readonly<Record<Tone, Pattern>> = {
+  good: 'plain',
+  busy: 'stripe',
+  wait: 'bar',
+  bad: 'cross',
+  mend: 'dot',
+  still: 'ring',
+  rest: 'plain',
+}
+
+/** For values without a meaning of their own, by how many machines have them. */
+const BY_RANK: readonly (readonly [color: string, pattern: Pattern])[] = [
+  ['--good', 'plain'],
+  ['--busy', 'stripe'],
+  ['--wait', 'bar'],
+  ['--mend', 'dot'],
+  ['--bad', 'cross'],
+  ['--still', 'ring'],
+  ['--rest', 'back'],
+]
+
+/** What the empty word means in each coloring. */
+const EMPTY: Readonly<Record<Coloring, string>> = {
+  phase: 'Unknown',
+  health: 'No component',
+  version: 'Not installed',
+  repair: 'No repair',
+  silent: 'Unknown',
+  blame: 'Not blamed',
+  reason: 'Ready',
+}
+
+const MEANING: ReadonlySet<Coloring> = new Set(['phase', 'health', 'silent'])
+
+/** Words of silence are answers to a question; alone they mean nothing. */
+const SILENT_NAMES: Readonly<Record<string, string>> = { Yes: 'Silent', No: 'Heartbeats', Unknown: 'Unknown' }
+
+const columnOf = (coloring: Coloring): MachineColumn => (coloring === 'version' ? 'versions' : coloring)
+
+/** The version of one component in `containerd=2.1.4,kubelet=1.34.2`. */
+const versionIn = (versions: string, component: string): string =>
+  versions
+    .split(',')
+    .find((v) => v.startsWith(`${component}=`))
+    ?.slice(component.length + 1) ?? ''
+
+/** Names of the components that machines of the topic have. */
+export const componentsOf = (topics: readonly MachinesTopic[]): readonly string[] =>
+  [
+    ...new Set(
+      topics.flatMap(({ words, columns }) =>
+        [...new Set(columns.versions)].flatMap((w) => (words[w] ?? '').split(',').map((v) => v.split('=')[0] ?? '')),
+      ),
+    ),
+  ]
+    .filter((name) => name !== '')
+    .toSorted()
+
+/** The name of the value of each word of a topic; computed once a word, not once a machine. */
+export function valuesOf({ words }: MachinesTopic, coloring: Coloring, component: string): readonly string[] {
+  return words.map((word) => {
+    const value = coloring === 'version' ? versionIn(word, component) : word
+    if (value === '') return EMPTY[coloring]
+    return coloring === 'silent' ? (SILENT_NAMES[value] ?? value) : value
+  })
+}
+
+export const columnFor = (topic: MachinesTopic, coloring: Coloring): readonly number[] =>
+  topic.columns[columnOf(coloring)]
+
+/** The shades of the values, most frequent first, and the order is that of the legend. */
+export function shadesOf(coloring: Coloring, counts: ReadonlyMap<string, number>): readonly Shade[] {
+  const names = [...counts].toSorted(([a, n], [b, m]) => m - n || a.localeCompare(b)).map(([name]) => name)
+  if (MEANING.has(coloring)) return names.map((name) => meant(coloring, name))
+  const empty = EMPTY[coloring]
+  const ranked = names.filter((name) => name !== empty)
+  // An absent repair or blame is the calm case; an absent version is a gap.
+  const isCalm = coloring !== 'version'
+  return names.map((name) => {
+    if (name === empty)
+      return { name, color: isCalm ? '--good' : '--rest', pattern: isCalm ? 'plain' : 'back', isPale: isCalm }
+    const rank = ranked.indexOf(name) + (isCalm ? 1 : 0)
+    const [color, pattern] = BY_RANK[Math.min(rank, BY_RANK.length - 1)] ?? ['--rest', 'back']
+    return { name, color, pattern, isPale: rank === 0 }
+  })
+}
+
+function meant(coloring: Coloring, name: string): Shade {
+  const value = coloring === 'silent' ? (Object.entries(SILENT_NAMES).find(([, n]) => n === name)?.[0] ?? name) : name
+  const tone = coloring === 'silent' && value === 'Yes' ? 'still' : toneOf(value)
+  return { name, color: `--${tone}`, pattern: PATTERN_OF[tone], isPale: tone === 'good' }
+}

@@ -1,0 +1,57 @@
+// Which keys do what: a table, and the pure decision what a key means after the keys before it.
+import type { View } from './router.ts'
+
+/** `g` and one of these within the pause opens the view. */
+export const CHORDS: Readonly<Record<string, View>> = {
+  h: 'home',
+  p: 'pipeline',
+  f: 'machines',
+  r: 'rollouts',
+  b: 'budgets',
+  i: 'repairs',
+  c: 'clusters',
+  m: 'maintenance',
+  d: 'commits',
+  t: 'past',
+  w: 'why',
+}
+
+export type Action =
+  | { readonly do: 'go'; readonly view: View }
+  | { readonly do: 'search' | 'keys' | 'table' | 'copy' | 'next' | 'previous' | 'close' }
+
+export interface Pressed {
+  readonly key: string
+  /** With Control, Alt or Meta a key belongs to the browser. */
+  readonly isModified: boolean
+  /** In a field keys are text. */
+  readonly isTyping: boolean
+}
+
+/** What is left of a chord: whether `g` came before. */
+export type Pending = 'g' | undefined
+
+const SINGLE: Readonly<Record<string, Action>> = {
+  '/': { do: 'search' },
+  '?': { do: 'keys' },
+  t: { do: 'table' },
+  y: { do: 'copy' },
+  j: { do: 'next' },
+  k: { do: 'previous' },
+}
+
+export function decide(
+  pending: Pending,
+  { key, isModified, isTyping }: Pressed,
+): { readonly pending: Pending; readonly action?: Action } {
+  if (isModified) return { pending: undefined }
+  if (key === 'Escape') return { pending: undefined, action: { do: 'close' } }
+  if (isTyping) return { pending: undefined }
+  if (pending === 'g') {
+    const view = CHORDS[key]
+    return view === undefined ? { pending: undefined } : { pending: undefined, action: { do: 'go', view } }
+  }
+  if (key === 'g') return { pending: 'g' }
+  const action = SINGLE[key]
+  return { pending: undefined, ...(action !== undefined && { action }) }
+}

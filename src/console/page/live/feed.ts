@@ -1,0 +1,114 @@
+// The one stream of this browser: opens it, opens it again after a failure or a silence, and hands on what it sends.
+import type { DeltaEvent, ResyncEvent, Revision, Topic } from '../../protocol.ts'
+import { eventReader } from './sse.ts'
+import type { StreamEvent } from './sse.ts'
+
+export type FeedMessage =
+  | { readonly is: 'delta'; readonly event: DeltaEvent }
+  | { readonly is: 'resync'; readonly event: ResyncEvent }
+  | { readonly is: 'session' }
+  | { readonly is: 'connection'; readonly connection: Connection }
+
+/** Whether what the page shows is current. */
+export type Connection =
+  | { readonly state: 'Connecting' }
+  | { readonly state: 'Live' }
+  | { readonly state: 'Offline'; readonly since: number; readonly message: string }
+  | { readonly state: 'SignedOut' }
+
+/** The server sends a comment every 15 seconds; three missed ones mean that the connection is dead. */
+const SILENCE_MS = 45_000
+const FIRST_RETRY_MS = 500
+const LAST_RETRY_MS = 10_000
+/** A change of view changes the topics several times within one frame. */
+const GATHER_MS = 30
+
+export class Feed {
+  #topics: readonly Topic[] = []
+  #since: Revision | undefined
+  #abort: AbortController | undefined
+  #retryMs = FIRST_RETRY_MS
+  #offlineSince: number | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
+  readonly #send: (message: FeedMessage) => void
+
+  constructor(send: (message: FeedMessage) => void) {
+    this.#send = send
+  }
+
+  /** `since`: the lowest revision of the snapshots that are new, when they lie before what this stream has already read. */
+  follow(topics: readonly Topic[], since: Revision | undefined): void {
+    this.#topics = topics
+    this.#since = since
+    this.#openIn(GATHER_MS)
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+    this.#abort?.abort()
+  }
+
+  #openIn(ms: number): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => void this.#open(), ms)
+  }
+
+  async #open(): Promise<void> {
+    this.#abort?.abort()
+    if (this.#topics.length === 0) return
+    const abort = new AbortController()
+    this.#abort = abort
+    const query = new URLSearchParams({ topics: this.#topics.join(','), ...(this.#since && { since: this.#since }) })
+    try {
+      const response = await fetch(`/events?${query}`, {
+        headers: { accept: 'text/event-stream' },
+        signal: abort.signal,
+      })
+      if (response.status === 401) {
+        this.#send({ is: 'connection', connection: { state: 'SignedOut' } })
+        return
+      }
+      if (!response.ok || response.body === null) throw new Error(`the server answers ${response.status}`)
+      this.#retryMs = FIRST_RETRY_MS
+      this.#offlineSince = undefined
+      this.#send({ is: 'connection', connection: { state: 'Live' } })
+      await this.#read(response.body, abort)
+      if (!abort.signal.aborted) throw new Error('the server closed the stream')
+    } catch (e) {
+      if (abort.signal.aborted && abort.signal.reason !== SILENT) return
+      this.#offlineSince ??= Date.now()
+      const message = e instanceof Error ? e.message : String(e)
+      this.#send({ is: 'connection', connection: { state: 'Offline', since: this.#offlineSince, message } })
+      this.#openIn(this.#retryMs * (0.5 + Math.random()))
+      this.#retryMs = Math.min(LAST_RETRY_MS, this.#retryMs * 2)
+    }
+  }
+
+  async #read(body: ReadableStream<Uint8Array>, abort: AbortController): Promise<void> {
+    const read = eventReader()
+    const decoder = new TextDecoder()
+    let watch = setTimeout(() => abort.abort(SILENT), SILENCE_MS)
+    const reader = body.getReader()
+    try {
+      for (;;) {
+        const { done, value } = await reader.read()
+        if (done) return
+        clearTimeout(watch)
+        watch = setTimeout(() => abort.abort(SILENT), SILENCE_MS)
+        for (const event of read(decoder.decode(value, { stream: true }))) this.#take(event)
+      }
+    } finally {
+      clearTimeout(watch)
+    }
+  }
+
+  #take({ name, id, data }: StreamEvent): void {
+    if (id !== undefined) this.#since = id
+    if (name === 'delta') this.#send({ is: 'delta', event: JSON.parse(data) as DeltaEvent })
+    else if (name === 'resync') this.#send({ is: 'resync', event: JSON.parse(data) as ResyncEvent })
+    else if (name === 'session') this.#send({ is: 'session' })
+    // `bye` needs no answer: the end of the stream follows, and the next attempt learns why.
+  }
+}
+
+const SILENT = 'silent'

@@ -1,0 +1,38 @@
+// Reads a stream of server-sent events from chunks of text. Pure: bytes, connections and time are its caller's.
+
+export interface StreamEvent {
+  readonly name: string
+  readonly id?: string
+  readonly data: string
+}
+
+/** Many times what the server may have unsent: a longer event is an error. */
+const MOST_CHARACTERS = 8_000_000
+
+/** Returns a function that takes the next chunk and gives the events that it completes. */
+export function eventReader(): (chunk: string) => readonly StreamEvent[] {
+  let rest = ''
+  return (chunk) => {
+    rest += chunk
+    if (rest.length > MOST_CHARACTERS) throw new Error('an event of the stream is too large')
+    const blocks = rest.replaceAll('\r\n', '\n').split('\n\n')
+    rest = blocks.pop() ?? ''
+    return blocks.flatMap(eventOf)
+  }
+}
+
+function eventOf(block: string): readonly StreamEvent[] {
+  let name = 'message'
+  let id: string | undefined
+  const data: string[] = []
+  for (const line of block.split('\n')) {
+    const colon = line.indexOf(':')
+    if (colon === 0) continue
+    const field = colon === -1 ? line : line.slice(0, colon)
+    const value = colon === -1 ? '' : line.slice(colon + 1).replace(/^ /, '')
+    if (field === 'event') name = value
+    else if (field === 'id') id = value
+    else if (field === 'data') data.push(value)
+  }
+  return data.length === 0 ? [] : [{ name, data: data.join('\n'), ...(id !== undefined && { id }) }]
+}

@@ -1,0 +1,134 @@
+// What the page knows of the server: the session, the connection, and the topics that views show, kept current by the stream.
+import { applied } from '../../delta.ts'
+import type { ChangesAnswer, PastAnswer, Refusal, Session, Snapshot, Topic } from '../../protocol.ts'
+import type { Connection, FeedMessage } from './feed.ts'
+import { isKnown } from './revision.ts'
+import { Tabs } from './tabs.ts'
+
+/** What is there of something that was asked for. */
+export type Loaded<T> =
+  | { readonly state: 'Loading' }
+  | { readonly state: 'Ready'; readonly value: T }
+  | { readonly state: 'Refused'; readonly message: string }
+  | { readonly state: 'Missing'; readonly message: string }
+  | { readonly state: 'Failed'; readonly message: string }
+
+const LOADING: Loaded<never> = { state: 'Loading' }
+/** A view that could not be read is asked for again, while it is shown. */
+const AGAIN_MS = 3_000
+
+interface Kept {
+  loaded: Loaded<Snapshot>
+  readonly listeners: Set<() => void>
+  timer?: ReturnType<typeof setTimeout>
+}
+
+export async function ask<T>(url: string, init?: RequestInit): Promise<Loaded<T>> {
+  try {
+    const response = await fetch(url, { ...init, headers: { accept: 'application/json', ...init?.headers } })
+    const body: unknown = await response.json().catch(() => ({}))
+    if (response.ok) return { state: 'Ready', value: body as T }
+    const { message } = body as Partial<Refusal>
+    const why = message ?? `the server answers ${response.status}`
+    if (response.status === 401 || response.status === 403) return { state: 'Refused', message: why }
+    return { state: response.status === 404 ? 'Missing' : 'Failed', message: why }
+  } catch {
+    return { state: 'Failed', message: 'the server does not answer' }
+  }
+}
+
+export const post = <T>(url: string, body: unknown): Promise<Loaded<T>> =>
+  ask(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+
+export const askPast = (topic: Topic, at: number): Promise<Loaded<PastAnswer>> =>
+  ask(`/api/past?${new URLSearchParams({ topic, at: String(at) })}`)
+
+export const askChanges = (topic: Topic, from: number, to: number): Promise<Loaded<ChangesAnswer>> =>
+  ask(`/api/past?${new URLSearchParams({ topic, from: String(from), to: String(to) })}`)
+
+export class Store {
+  session: Loaded<Session> = LOADING
+  connection: Connection = { state: 'Connecting' }
+  readonly #topics = new Map<Topic, Kept>()
+  readonly #listeners = new Set<() => void>()
+  readonly #tabs = new Tabs((message) => this.#take(message))
+
+  async start(): Promise<void> {
+    const session = await ask<Session>('/api/session')
+    // A session that was shown stays while the server is away.
+    if (session.state !== 'Failed' || this.session.state !== 'Ready') this.session = session
+    if (session.state === 'Failed') setTimeout(() => void this.start(), AGAIN_MS)
+    this.#tell()
+  }
+
+  /** Of the session and the connection. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  topic(topic: Topic): Loaded<Snapshot> {
+    return this.#topics.get(topic)?.loaded ?? LOADING
+  }
+
+  /** Keeps the topic current until the returned function is called. */
+  follow(topic: Topic, listener: () => void): () => void {
+    let kept = this.#topics.get(topic)
+    if (kept === undefined) {
+      kept = { loaded: LOADING, listeners: new Set() }
+      this.#topics.set(topic, kept)
+      void this.#read(topic)
+    }
+    kept.listeners.add(listener)
+    return () => {
+      kept.listeners.delete(listener)
+      if (kept.listeners.size > 0 || this.#topics.get(topic) !== kept) return
+      clearTimeout(kept.timer)
+      this.#topics.delete(topic)
+      this.#want()
+    }
+  }
+
+  async #read(topic: Topic): Promise<void> {
+    const kept = this.#topics.get(topic)
+    if (kept === undefined) return
+    const loaded = await ask<Snapshot>(`/api/topic/${topic.split('/').map(encodeURIComponent).join('/')}`)
+    if (this.#topics.get(topic) !== kept) return
+    // A view that was shown stays when it cannot be read again: the strip tells how old it is.
+    if (loaded.state !== 'Failed' || kept.loaded.state !== 'Ready') kept.loaded = loaded
+    if (loaded.state === 'Failed') kept.timer = setTimeout(() => void this.#read(topic), AGAIN_MS)
+    if (loaded.state === 'Ready') this.#want()
+    for (const listener of kept.listeners) listener()
+  }
+
+  #want(): void {
+    const wanted: Record<Topic, string> = {}
+    for (const [topic, { loaded }] of this.#topics) {
+      if (loaded.state === 'Ready') wanted[topic] = loaded.value.revision
+    }
+    this.#tabs.want(wanted)
+  }
+
+  #take(message: FeedMessage): void {
+    if (message.is === 'connection') {
+      const before = this.connection
+      this.connection = message.connection
+      if (JSON.stringify(before) !== JSON.stringify(message.connection)) this.#tell()
+    } else if (message.is === 'session') void this.start()
+    else if (message.is === 'resync') {
+      for (const topic of message.event.topics) if (this.#topics.has(topic)) void this.#read(topic)
+    } else {
+      const { revision, at, deltas } = message.event
+      for (const delta of deltas) {
+        const kept = this.#topics.get(delta.topic)
+        if (kept?.loaded.state !== 'Ready' || isKnown(kept.loaded.value.revision, revision)) continue
+        kept.loaded = { state: 'Ready', value: applied(kept.loaded.value, delta, revision, at) }
+        for (const listener of kept.listeners) listener()
+      }
+    }
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener()
+  }
+}

@@ -1,0 +1,94 @@
+// One stream for all tabs of a browser: the tab that has the lock reads it and passes everything on to the others.
+// Browsers allow six connections to a host; without this, the seventh tab would wait forever.
+import type { Revision, Topic } from '../../protocol.ts'
+import { Feed } from './feed.ts'
+import type { Connection, FeedMessage } from './feed.ts'
+import { lowest } from './revision.ts'
+
+/** The topics of a tab, each with the revision of the snapshot that the tab has. */
+export type Wanted = Readonly<Record<Topic, Revision>>
+
+type Note =
+  | { readonly is: 'want'; readonly tab: string; readonly wanted: Wanted }
+  | { readonly is: 'leader' }
+  | { readonly is: 'feed'; readonly message: FeedMessage }
+
+const LEADER = 'kubenode-stream'
+const TAB = 'kubenode-tab-'
+
+export class Tabs {
+  readonly #id = crypto.randomUUID()
+  readonly #channel = new BroadcastChannel('kubenode')
+  readonly #take: (message: FeedMessage) => void
+  /** What each tab wants; only the leader keeps it. */
+  readonly #wanted = new Map<string, Wanted>()
+  #own: Wanted = {}
+  #feed: Feed | undefined
+  #connection: Connection = { state: 'Connecting' }
+
+  constructor(take: (message: FeedMessage) => void) {
+    this.#take = take
+    this.#channel.addEventListener('message', ({ data }: MessageEvent<Note>) => this.#note(data))
+    // Without a secure context there are no locks; then each tab has a stream of its own.
+    const locks = (navigator as { locks?: LockManager }).locks
+    if (locks === undefined) {
+      this.#lead()
+      return
+    }
+    // Both are kept until the tab is closed, also when it crashes.
+    void locks.request(TAB + this.#id, () => new Promise<never>(() => {}))
+    void locks.request(LEADER, () => {
+      this.#lead()
+      return new Promise<never>(() => {})
+    })
+  }
+
+  want(wanted: Wanted): void {
+    this.#own = wanted
+    if (this.#feed === undefined) this.#post({ is: 'want', tab: this.#id, wanted })
+    else this.#learn(this.#id, wanted)
+  }
+
+  #lead(): void {
+    this.#feed = new Feed((message) => this.#pass(message))
+    this.#post({ is: 'leader' })
+    this.#learn(this.#id, this.#own)
+  }
+
+  #pass(message: FeedMessage): void {
+    if (message.is === 'connection') this.#connection = message.connection
+    this.#post({ is: 'feed', message })
+    this.#take(message)
+  }
+
+  #note(note: Note): void {
+    if (note.is === 'feed') this.#take(note.message)
+    else if (note.is === 'leader') this.#post({ is: 'want', tab: this.#id, wanted: this.#own })
+    else if (this.#feed !== undefined) {
+      this.#learn(note.tab, note.wanted)
+      this.#post({ is: 'feed', message: { is: 'connection', connection: this.#connection } })
+    }
+  }
+
+  #learn(tab: string, wanted: Wanted): void {
+    this.#wanted.set(tab, wanted)
+    void this.#follow()
+  }
+
+  /** The union of the topics of all tabs that are still open. */
+  async #follow(): Promise<void> {
+    const held = (await (navigator as { locks?: LockManager }).locks?.query())?.held ?? []
+    const open = new Set(held.map(({ name }) => name))
+    for (const tab of this.#wanted.keys()) {
+      if (tab !== this.#id && !open.has(TAB + tab)) this.#wanted.delete(tab)
+    }
+    const all = [...this.#wanted.values()]
+    const topics = [...new Set(all.flatMap((w) => Object.keys(w)))].toSorted()
+    this.#feed?.follow(topics, lowest(all.flatMap((w) => Object.values(w))))
+  }
+
+  #post(note: Note): void {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a BroadcastChannel reaches its own origin only
+    this.#channel.postMessage(note)
+  }
+}

@@ -1,0 +1,40 @@
+// Dark or light: as the system says, or as the person chose; kept in this browser.
+import { h } from './h.ts'
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+
+const KEY = 'kubenode-look'
+
+const kept = (): string => {
+  try {
+    return localStorage.getItem(KEY) ?? ''
+  } catch {
+    return '' // a browser may forbid storage
+  }
+}
+
+export function applyLook(look = kept()): void {
+  if (look === 'dark' || look === 'light') document.documentElement.dataset['look'] = look
+  else delete document.documentElement.dataset['look']
+}
+
+export function Look(): VNode {
+  const [look, setLook] = useState(kept)
+  const choose = (e: Event): void => {
+    const next = (e.currentTarget as HTMLSelectElement).value
+    setLook(next)
+    applyLook(next)
+    try {
+      localStorage.setItem(KEY, next)
+    } catch {
+      // Without storage the choice lasts until the tab is closed.
+    }
+  }
+  return h(
+    'select',
+    { 'aria-label': 'Look', value: look, onChange: choose },
+    h('option', { value: '' }, 'Look: system'),
+    h('option', { value: 'light' }, 'Light'),
+    h('option', { value: 'dark' }, 'Dark'),
+  )
+}

@@ -1,0 +1,175 @@
+// The entry of the page: session first, then the view of the address, keys for all views, and a voice for screen readers.
+import { createElement, render } from 'preact'
+import type { VNode } from 'preact'
+import { useEffect, useMemo, useReducer, useState } from 'preact/hooks'
+import { h } from './h.ts'
+import { AppContext } from './app.ts'
+import type { App } from './app.ts'
+import { Frame } from './frame.ts'
+import { decide } from './keyboard.ts'
+import type { Action, Pending } from './keyboard.ts'
+import { Store } from './live/store.ts'
+import { Look, applyLook } from './look.ts'
+import { Loading, Notice } from './parts/states.ts'
+import { hrefOf, parseRoute, to } from './router.ts'
+import type { Route, View } from './router.ts'
+import { Budgets } from './views/budgets.ts'
+import { Clusters } from './views/clusters.ts'
+import { Commits } from './views/commits.ts'
+import { Home } from './views/home.ts'
+import { Keys } from './views/keys.ts'
+import { MachinesView } from './views/machines.ts'
+import { Maintenance } from './views/maintenance.ts'
+import { NodeView } from './views/node.ts'
+import { Past } from './views/past.ts'
+import { Pipeline } from './views/pipeline.ts'
+import { Repairs } from './views/repairs.ts'
+import { Rollouts } from './views/rollouts.ts'
+import { Search } from './views/search.ts'
+import { Why } from './views/why.ts'
+
+const VIEWS: Readonly<Record<View, () => VNode>> = {
+  home: Home,
+  pipeline: Pipeline,
+  machines: MachinesView,
+  rollouts: Rollouts,
+  why: Why,
+  budgets: Budgets,
+  repairs: Repairs,
+  node: NodeView,
+  clusters: Clusters,
+  maintenance: Maintenance,
+  commits: Commits,
+  past: Past,
+  search: Search,
+  keys: Keys,
+}
+
+/** A chord that is not finished within this time was not meant. */
+const CHORD_MS = 1500
+
+function Root({ store }: { readonly store: Store }): VNode {
+  const [route, setRoute] = useState(() => parseRoute(location.hash))
+  const [said, speak] = useState('')
+  const [, redraw] = useReducer((n: number) => n + 1, 0)
+  useEffect(() => {
+    const end = store.onChange(() => redraw(undefined))
+    // The session may have arrived between the first picture and this effect.
+    redraw(undefined)
+    return end
+  }, [store])
+  useEffect(() => {
+    const follow = (): void => setRoute(parseRoute(location.hash))
+    addEventListener('hashchange', follow)
+    return () => removeEventListener('hashchange', follow)
+  }, [])
+  const go = useMemo(() => goer(setRoute), [])
+  useEffect(() => listenToKeys(go), [go])
+  const { session } = store
+  if (session.state === 'Loading') return h('main', {}, h(Loading, {}))
+  if (session.state !== 'Ready')
+    return h(
+      'main',
+      {},
+      h('h1', {}, 'KubeNode'),
+      session.state === 'Refused'
+        ? h(
+            Notice,
+            { title: 'You are not signed in' },
+            'Run ',
+            h('code', {}, 'kubenode console'),
+            ' and open the link that it prints; a link works once. In a cluster, sign in as your administrator set it up.',
+          )
+        : h(Notice, { title: 'The console does not answer' }, `${session.message}. The page tries again by itself.`),
+    )
+  const app: App = { store, session: session.value, route, go, speak, now: Date.now }
+  const frame = h(Frame, { look: h(Look, {}), children: h(VIEWS[route.view], { key: route.view }) })
+  const voice = h('div', { class: 'off-screen', role: 'status', id: 'voice' }, said)
+  return createElement(AppContext.Provider, { value: app }, frame, voice) as VNode
+}
+
+/** A move within the heat map replaces the address: else `back` would go through every cell. */
+const isMove = (from: Route, next: Route): boolean =>
+  hrefOf({ ...from, params: { ...from.params, on: '' } }) === hrefOf({ ...next, params: { ...next.params, on: '' } })
+
+const goer =
+  (setRoute: (route: Route) => void) =>
+  (next: Route): void => {
+    if (isMove(parseRoute(location.hash), next)) history.replaceState(null, '', hrefOf(next))
+    else history.pushState(null, '', hrefOf(next))
+    setRoute(next)
+  }
+
+function listenToKeys(go: (route: Route) => void): () => void {
+  let pending: Pending
+  let timer: ReturnType<typeof setTimeout>
+  const press = (event: KeyboardEvent): void => {
+    const target = event.target as HTMLElement
+    const isTyping =
+      target.matches('input:not([type=range]), select, textarea') || document.querySelector('dialog[open]') !== null
+    const { pending: next, action } = decide(pending, {
+      key: event.key,
+      isModified: event.ctrlKey || event.altKey || event.metaKey,
+      isTyping,
+    })
+    pending = next
+    clearTimeout(timer)
+    if (next !== undefined) timer = setTimeout(() => (pending = undefined), CHORD_MS)
+    if (action !== undefined && act(action, go)) event.preventDefault()
+  }
+  addEventListener('keydown', press)
+  return () => removeEventListener('keydown', press)
+}
+
+/** Whether the key was used. */
+function act(action: Action, go: (route: Route) => void): boolean {
+  const route = parseRoute(location.hash)
+  const open = (view: View): true => {
+    go(parseRoute(to(route, view)))
+    return true
+  }
+  switch (action.do) {
+    case 'go':
+      return open(action.view)
+    case 'search':
+      return open('search')
+    case 'keys':
+      return open('keys')
+    case 'table':
+      return press('[data-table]')
+    case 'copy':
+      return press('footer [data-copy]')
+    case 'next':
+      return step(1)
+    case 'previous':
+      return step(-1)
+    case 'close':
+      if (document.activeElement instanceof HTMLElement && document.querySelector('dialog[open]') === null)
+        document.activeElement.blur()
+      return false
+    default:
+      return action satisfies never
+  }
+}
+
+const press = (selector: string): boolean => {
+  const element = document.querySelector<HTMLElement>(selector)
+  element?.click()
+  return element !== null
+}
+
+/** To the next or the previous row of the view. */
+function step(by: 1 | -1): boolean {
+  const rows = [...document.querySelectorAll<HTMLElement>('[data-row]')]
+  const at = rows.findIndex((row) => row === document.activeElement)
+  const next = rows[at === -1 ? (by === 1 ? 0 : rows.length - 1) : at + by]
+  next?.focus()
+  next?.scrollIntoView({ block: 'nearest' })
+  return next !== undefined
+}
+
+applyLook()
+const store = new Store()
+const page = document.getElementById('page')
+if (page !== null) render(h(Root, { store }), page)
+void store.start()

@@ -1,0 +1,75 @@
+// Times that move: how long ago, how long still. Each draws itself once a second, and nothing else with it.
+import { h } from '../h.ts'
+import type { VNode } from 'preact'
+import { useNow } from '../app.ts'
+import { moment, span } from './time.ts'
+
+const machineTime = (at: number): string => new Date(at).toISOString()
+
+/** `4m`, with the moment itself for those who point at it. */
+export function Ago({ at }: { readonly at: number | undefined }): VNode | null {
+  const now = useNow()
+  if (at === undefined || at === 0) return null
+  return h('time', { dateTime: machineTime(at), title: moment(at, now), class: 'nowrap' }, span(now - at))
+}
+
+/** `since 02:03:10 (4m)`. */
+export function Since({ at }: { readonly at: number | undefined }): VNode | null {
+  const now = useNow()
+  if (at === undefined || at === 0) return null
+  return h('time', { dateTime: machineTime(at), class: 'nowrap' }, `since ${moment(at, now)} (${span(now - at)})`)
+}
+
+export function At({ at }: { readonly at: number | undefined }): VNode | null {
+  const now = useNow()
+  if (at === undefined || at === 0) return null
+  return h('time', { dateTime: machineTime(at), class: 'nowrap' }, moment(at, now))
+}
+
+/** `in 9m`, or how long ago it was. */
+export function Until({ at }: { readonly at: number | undefined }): VNode | null {
+  const now = useNow()
+  if (at === undefined) return null
+  const text = at >= now ? `in ${span(at - now)}` : `${span(now - at)} ago`
+  return h('time', { dateTime: machineTime(at), title: moment(at, now), class: 'nowrap' }, text)
+}
+
+/** What is left of a span of time as a bar that shrinks, and in words. */
+export function Left({
+  from,
+  until,
+  label,
+}: {
+  readonly from: number
+  readonly until: number
+  readonly label: string
+}): VNode {
+  const now = useNow()
+  const left = Math.max(0, until - now)
+  return h(
+    'span',
+    { class: 'soak' },
+    h(Bar, { share: left / Math.max(1, until - from), tone: 'wait', label: `${label}: ${span(left)} left` }),
+    h('span', { class: 'small soft nowrap' }, left === 0 ? `${label} over` : `${label}: ${span(left)} left`),
+  )
+}
+
+/** A share between 0 and 1. The text that says it stands beside it or in the label. */
+export const Bar = ({
+  share,
+  tone,
+  label,
+}: {
+  readonly share: number
+  readonly tone: string
+  readonly label: string
+}): VNode =>
+  h(
+    'span',
+    { class: 'bar', role: 'img', 'aria-label': label },
+    h(
+      'svg',
+      { viewBox: '0 0 100 1', preserveAspectRatio: 'none', class: `tone-${tone}`, 'aria-hidden': 'true' },
+      h('rect', { width: Math.min(100, Math.max(0, share * 100)), height: 1, fill: 'currentColor' }),
+    ),
+  )

@@ -1,0 +1,33 @@
+// The same in a terminal: a command that can be copied.
+import { h } from '../h.ts'
+import type { VNode } from 'preact'
+import { useApp } from '../app.ts'
+
+/** A name from a cluster that ends up in a shell stays one word there, whatever it contains. */
+export const word = (text: string): string =>
+  /^[\w./@:=+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+
+export function Terminal({ command }: { readonly command: string }): VNode {
+  const { speak } = useApp()
+  const copy = async (event: Event): Promise<void> => {
+    const code = (event.currentTarget as HTMLElement).previousElementSibling
+    try {
+      await navigator.clipboard.writeText(command)
+      speak('Copied')
+    } catch {
+      // Without the right to the clipboard the text is selected; the usual keys copy it.
+      if (code !== null) getSelection()?.selectAllChildren(code)
+      speak('Selected; copy it with the keys of your browser')
+    }
+  }
+  return h(
+    'div',
+    { class: 'terminal' },
+    h('code', {}, command),
+    h(
+      'button',
+      { type: 'button', 'data-copy': '', 'aria-label': `Copy: ${command}`, onClick: (e: Event) => void copy(e) },
+      'Copy',
+    ),
+  )
+}

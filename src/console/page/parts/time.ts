@@ -1,0 +1,44 @@
+// How the page writes moments and durations, as the command line does. Pure.
+
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+/** Two units at most: the seconds of a day tell nothing. */
+export function span(ms: number): string {
+  const left = Math.max(0, Math.round(ms / SECOND)) * SECOND
+  if (left < MINUTE) return `${left / SECOND}s`
+  if (left < HOUR) return joined(left, MINUTE, 'm', SECOND, 's', 10 * MINUTE)
+  if (left < DAY) return joined(left, HOUR, 'h', MINUTE, 'm', 10 * HOUR)
+  return joined(left, DAY, 'd', HOUR, 'h', 10 * DAY)
+}
+
+/** The smaller unit is left out from `plain` on, where it no longer tells anything. */
+function joined(ms: number, big: number, b: string, small: number, s: string, plain: number): string {
+  const whole = Math.floor(ms / big)
+  const rest = Math.floor((ms % big) / small)
+  return rest === 0 || ms >= plain ? `${whole}${b}` : `${whole}${b}${rest}${s}`
+}
+
+const two = (n: number): string => String(n).padStart(2, '0')
+
+const clock = (d: Date): string => `${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}`
+
+/** The time of this day, with its date when it is another day. */
+export function moment(at: number, now: number): string {
+  const d = new Date(at)
+  const isSameDay = new Date(now).toDateString() === d.toDateString()
+  return isSameDay ? clock(d) : `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())} ${clock(d)}`
+}
+
+/** For a field of type datetime-local, which takes minutes. */
+export const fieldTime = (at: number): string => {
+  const d = new Date(at)
+  return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())}T${two(d.getHours())}:${two(d.getMinutes())}`
+}
+
+export const parseFieldTime = (text: string): number | undefined => {
+  const at = new Date(text).getTime()
+  return Number.isFinite(at) ? at : undefined
+}

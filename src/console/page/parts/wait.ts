@@ -1,0 +1,64 @@
+// What something waits for: the same four parts everywhere, with the command or the state that ends the wait. And links to objects.
+import { h } from '../h.ts'
+import type { VNode } from 'preact'
+import { useApp } from '../app.ts'
+import type { Lift, ObjectName } from '../../basics.ts'
+import type { HoldNote, Wait } from '../../topics.ts'
+import { to } from '../router.ts'
+import type { Route } from '../router.ts'
+import { Since, Until } from './clock.ts'
+import { spaced } from './mark.ts'
+import { Terminal } from './terminal.ts'
+
+export const LiftLine = ({ lift }: { readonly lift: Lift }): VNode =>
+  lift.isCommand ? h(Terminal, { command: lift.text }) : h('p', { class: 'small' }, lift.text)
+
+export function WaitLines({ wait }: { readonly wait: Wait | undefined }): VNode | null {
+  if (wait === undefined) return null
+  return h(
+    'div',
+    { class: 'stack' },
+    h(
+      'p',
+      {},
+      h('strong', {}, spaced(wait.predicate)),
+      ' ',
+      h('span', { class: 'soft' }, h(Since, { at: wait.since })),
+      wait.seen !== undefined && [h('br', {}), wait.seen],
+    ),
+    wait.lift !== undefined && h(LiftLine, { lift: wait.lift }),
+  )
+}
+
+export const Holds = ({ holds }: { readonly holds: readonly HoldNote[] }): VNode | null =>
+  holds.length === 0
+    ? null
+    : h(
+        'ul',
+        { class: 'stack', 'aria-label': 'Holds' },
+        holds.map((hold) =>
+          h(
+            'li',
+            { key: hold.name, class: 'fail' },
+            h('p', {}, h('strong', {}, `${hold.effect} by ${hold.author}`), `: ${hold.reason}`),
+            h('p', { class: 'small soft' }, hold.name, ', ends ', h(Until, { at: hold.until })),
+          ),
+        ),
+      )
+
+/** Where an object is shown best. */
+export function hrefOfObject(route: Route, { cluster, kind, name }: ObjectName): string {
+  if (kind === 'Machine' || kind === 'Node') return to(route, 'node', { cluster, name })
+  if (kind === 'MachineComponentSet') return to(route, 'rollouts', { cluster, name })
+  if (kind === 'RemedyOperationJob') return to(route, 'repairs', { cluster, name })
+  if (kind === 'Release') return to(route, 'pipeline', { params: { release: name } })
+  return to(route, 'why', { cluster, kind, name })
+}
+
+export function ObjectLink({ object }: { readonly object: ObjectName }): VNode {
+  const { route } = useApp()
+  return h('a', { href: hrefOfObject(route, object), class: 'name' }, `${object.kind} ${object.name}`)
+}
+
+/** The beginning of a commit, as git prints it. */
+export const shortCommit = (commit: string): string => commit.slice(0, 12)

@@ -1,0 +1,72 @@
+// The address of a view: everything that it shows is in the part after `#`, so that a link shows the same to another person. Pure.
+
+/** What follows the name of a view in its address. */
+const SEGMENTS = {
+  home: [],
+  pipeline: [],
+  machines: ['cluster'],
+  rollouts: ['cluster', 'name'],
+  why: ['cluster', 'kind', 'name'],
+  budgets: ['cluster'],
+  repairs: ['cluster', 'name'],
+  node: ['cluster', 'name'],
+  clusters: [],
+  maintenance: ['cluster'],
+  commits: ['name'],
+  past: [],
+  search: [],
+  keys: [],
+} as const satisfies Readonly<Record<string, readonly ('cluster' | 'kind' | 'name')[]>>
+
+export type View = keyof typeof SEGMENTS
+
+export interface Route {
+  readonly view: View
+  readonly cluster?: string
+  readonly kind?: string
+  readonly name?: string
+  readonly params: Readonly<Record<string, string>>
+}
+
+const isView = (name: string): name is View => Object.hasOwn(SEGMENTS, name)
+
+const decoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+export function parseRoute(hash: string): Route {
+  const [path = '', query = ''] = hash.replace(/^#?\/?/, '').split('?', 2)
+  const [first = '', ...rest] = path.split('/').map(decoded)
+  const view = isView(first) ? first : 'home'
+  const named = Object.fromEntries(
+    SEGMENTS[view].flatMap((segment, i) => (rest[i] === undefined || rest[i] === '' ? [] : [[segment, rest[i]]])),
+  ) as Pick<Route, 'cluster' | 'kind' | 'name'>
+  return { view, ...named, params: Object.fromEntries(new URLSearchParams(query)) }
+}
+
+export function hrefOf({ view, params, ...named }: Route): string {
+  const segments = SEGMENTS[view].map((segment) => named[segment])
+  // A gap ends the path: a name without its cluster would be read as the cluster.
+  const end = segments.indexOf(undefined)
+  const path = [view, ...(end === -1 ? segments : segments.slice(0, end))].map((s) => encodeURIComponent(s ?? ''))
+  const query = new URLSearchParams(Object.entries(params).filter(([, value]) => value !== '')).toString()
+  return `#/${path.join('/')}${query === '' ? '' : `?${query}`}`
+}
+
+/** The same view with other parameters; an empty one is left out. */
+export const withParams = (route: Route, params: Readonly<Record<string, string>>): Route => ({
+  ...route,
+  params: Object.fromEntries(Object.entries({ ...route.params, ...params }).filter(([, value]) => value !== '')),
+})
+
+/** A link to another view. It stays in the same moment of the past. */
+export const to = (from: Route, view: View, named: Partial<Omit<Route, 'view'>> = {}): string =>
+  hrefOf({
+    view,
+    ...named,
+    params: { ...(from.params['at'] !== undefined && { at: from.params['at'] }), ...named.params },
+  })

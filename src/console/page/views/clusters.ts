@@ -1,0 +1,151 @@
+// Clusters: control planes with their versions, certificates, snapshots, and how their machines are.
+import { h } from '../h.ts'
+import type { VNode } from 'preact'
+import { useApp, useTopic } from '../app.ts'
+import { Page } from '../frame.ts'
+import type { ClustersTopic } from '../../protocol.ts'
+import type { ClusterRow } from '../../topics.ts'
+import { At, Bar, Until } from '../parts/clock.ts'
+import { Mark } from '../parts/mark.ts'
+import { Notice, shown } from '../parts/states.ts'
+import { Table } from '../parts/table.ts'
+import { WaitLines } from '../parts/wait.ts'
+import { HoldButton } from '../parts/write-forms.ts'
+import { to } from '../router.ts'
+
+export function Clusters(): VNode {
+  const loaded = useTopic<ClustersTopic>('clusters')
+  return h(
+    Page,
+    {
+      title: 'Clusters',
+      sentence: loaded.state === 'Ready' ? summary(loaded.value.rows) : undefined,
+      commands: ['kubenode get clusters -A --context hub'],
+    },
+    shown(loaded, ({ rows }) =>
+      rows.length === 0
+        ? h(Notice, { title: 'No clusters' }, 'A commit that declares a Cluster creates one.')
+        : h(Board, { rows }),
+    ),
+  )
+}
+
+const summary = (rows: readonly ClusterRow[]): string => {
+  const away = rows.filter(({ state }) => state !== 'Connected')
+  return `${rows.length - away.length} of ${rows.length} connected${away.length === 0 ? '' : `; not connected: ${away.map(({ name }) => name).join(', ')}`}.`
+}
+
+function Board({ rows }: { readonly rows: readonly ClusterRow[] }): VNode {
+  const { route } = useApp()
+  const waiting = rows.filter(({ wait }) => wait !== undefined)
+  const old = rows.filter(({ history, certificates }) => history.length + certificates.length > 0)
+  return h(
+    'div',
+    { class: 'wide' },
+    waiting.map((c) =>
+      h(
+        'section',
+        { key: c.id, class: 'sheet pad stack', 'aria-label': `What ${c.name} waits for` },
+        h('h2', {}, c.name),
+        h(WaitLines, { wait: c.wait }),
+      ),
+    ),
+    h(Table<ClusterRow>, {
+      caption: 'Clusters',
+      rows,
+      idOf: ({ id }) => id,
+      href: ({ name }) => to(route, 'machines', { cluster: name }),
+      columns: [
+        { id: 'name', title: 'Cluster', of: (c) => `${c.name}${c.isHub ? ' (hub)' : ''}`, by: (c) => c.name },
+        {
+          id: 'state',
+          title: 'State',
+          of: (c) =>
+            h(
+              'span',
+              {},
+              h(Mark, { phase: c.state }),
+              c.message !== undefined && h('span', { class: 'soft' }, ` ${c.message}`),
+            ),
+          by: (c) => c.state,
+        },
+        {
+          id: 'phase',
+          title: 'Phase',
+          of: (c) => (c.phase === undefined ? '' : h(Mark, { phase: c.phase })),
+          by: (c) => c.phase ?? '',
+        },
+        { id: 'stage', title: 'Stage', of: (c) => c.stage ?? '', by: (c) => c.stage ?? '' },
+        { id: 'version', title: 'Version', of: (c) => c.version ?? '', by: (c) => c.version ?? '' },
+        { id: 'machines', title: 'Machines', of: (c) => machines(c), by: (c) => c.machines.total },
+        {
+          id: 'certificates',
+          title: 'First certificate expires',
+          of: (c) => h(Until, { at: firstExpiry(c) }),
+          by: (c) => firstExpiry(c) ?? Infinity,
+        },
+        {
+          id: 'hold',
+          title: 'Hold',
+          of: (c) =>
+            h(HoldButton, {
+              cluster: c.name,
+              target: { kind: 'Cluster', name: c.name },
+              effects: ['Freeze'],
+              label: 'Freeze…',
+            }),
+        },
+      ],
+    }),
+    old.map((c) => h(Details, { key: c.id, cluster: c })),
+  )
+}
+
+const firstExpiry = ({ certificates }: ClusterRow): number | undefined =>
+  certificates.length === 0 ? undefined : Math.min(...certificates.map(({ expires }) => expires))
+
+const machines = ({ machines: m }: ClusterRow): VNode | string => {
+  if (m.total === 0) return ''
+  const rest = [m.silent > 0 && `${m.silent} silent`, m.repairing > 0 && `${m.repairing} repairing`].filter(
+    (t) => t !== false,
+  )
+  const text = [`${m.ready} of ${m.total} ready`, ...rest].join(', ')
+  return h('div', {}, h('span', {}, text), h(Bar, { share: m.ready / m.total, tone: 'good', label: text }))
+}
+
+const Details = ({ cluster: c }: { readonly cluster: ClusterRow }): VNode =>
+  h(
+    'section',
+    { class: 'sheet pad stack', 'aria-label': `Control plane of ${c.name}` },
+    h('h2', {}, `Control plane of ${c.name}`),
+    h(
+      'p',
+      { class: 'soft name' },
+      [c.endpoint, ...c.versions.map((v) => `${v.part} ${v.version}`)].filter((t) => t !== undefined).join(' · '),
+    ),
+    c.certificates.length > 0 &&
+      h(
+        'ul',
+        { 'aria-label': 'Certificates' },
+        c.certificates.map((cert) =>
+          h('li', { key: cert.name }, `Certificate ${cert.name} expires `, h(Until, { at: cert.expires })),
+        ),
+      ),
+    c.history.length > 0 &&
+      h(
+        'ol',
+        { class: 'stack', 'aria-label': 'Versions and snapshots' },
+        c.history.map((v) =>
+          h(
+            'li',
+            { key: v.version + String(v.startedAt) },
+            h('strong', {}, v.version),
+            ' from ',
+            h(At, { at: v.startedAt }),
+            v.completedAt === undefined ? ', not completed' : [' to ', h(At, { at: v.completedAt })],
+            v.snapshot !== undefined && [', snapshot ', h('code', {}, v.snapshot)],
+            v.message !== undefined && `: ${v.message}`,
+          ),
+        ),
+      ),
+  )

@@ -1,0 +1,90 @@
+// Home: one line that tells whether anything needs manual intervention, then what, since when, and the command for it.
+import { h } from '../h.ts'
+import type { VNode } from 'preact'
+import { useApp, useTopic } from '../app.ts'
+import { Page } from '../frame.ts'
+import type { HomeTopic } from '../../protocol.ts'
+import type { AttentionRow, HomeHead } from '../../topics.ts'
+import { Since } from '../parts/clock.ts'
+import { Mark } from '../parts/mark.ts'
+import type { Tone } from '../parts/mark.ts'
+import { shown } from '../parts/states.ts'
+import { LiftLine, hrefOfObject } from '../parts/wait.ts'
+import { to } from '../router.ts'
+
+export function Home(): VNode {
+  const loaded = useTopic<HomeTopic>('home')
+  const head = loaded.state === 'Ready' ? loaded.value.head : undefined
+  return h(
+    Page,
+    {
+      title: 'Home',
+      ...(head !== undefined && { heading: head.sentence, tone: toneOf(head) }),
+      commands: ['kubenode why --context hub', 'kubenode get clusters,releases -A --context hub'],
+    },
+    shown(loaded, ({ head, rows }) => h(Board, { head, rows })),
+  )
+}
+
+const toneOf = (head: HomeHead): Tone => (head.needsAttention > 0 ? 'bad' : head.waits > 0 ? 'wait' : 'good')
+
+function Board({ head, rows }: Pick<HomeTopic, 'head' | 'rows'>): VNode {
+  const { route } = useApp()
+  const act = rows.filter(({ weight }) => weight === 'Act').toSorted(oldestFirst)
+  const wait = rows.filter(({ weight }) => weight === 'Wait').toSorted(oldestFirst)
+  return h(
+    'div',
+    { class: 'wide' },
+    h(
+      'div',
+      { class: 'figures' },
+      figure('Machines ready', `${head.machines.ready} of ${head.machines.total}`, to(route, 'machines')),
+      figure('Clusters connected', `${head.clusters.connected} of ${head.clusters.total}`, to(route, 'clusters')),
+      figure('Need attention', String(head.needsAttention)),
+      figure('Waiting', String(head.waits)),
+    ),
+    act.length > 0 && h(List, { title: 'Needs attention', rows: act }),
+    wait.length > 0 && h(List, { title: 'Waits, and continues by itself', rows: wait }),
+  )
+}
+
+const oldestFirst = (a: AttentionRow, b: AttentionRow): number => (a.since ?? 0) - (b.since ?? 0)
+
+const figure = (label: string, value: string, href?: string): VNode =>
+  h(
+    href === undefined ? 'div' : 'a',
+    { class: 'sheet figure', ...(href !== undefined && { href }) },
+    h('b', {}, value),
+    h('span', { class: 'soft' }, label),
+  )
+
+function List({ title, rows }: { readonly title: string; readonly rows: readonly AttentionRow[] }): VNode {
+  const { route } = useApp()
+  return h(
+    'section',
+    { class: 'stack', 'aria-label': title },
+    h('h2', {}, title),
+    h(
+      'ul',
+      { class: 'sheet items' },
+      rows.map((row) =>
+        h(
+          'li',
+          { key: row.id },
+          h(
+            'div',
+            { class: 'row apart' },
+            h('a', { href: hrefOfObject(route, row.object), 'data-row': '', class: 'name' }, row.text),
+            h(
+              'span',
+              { class: 'row small soft' },
+              h(Mark, { phase: row.object.cluster, tone: row.weight === 'Act' ? 'bad' : 'wait' }),
+              h(Since, { at: row.since }),
+            ),
+          ),
+          row.lift !== undefined && h(LiftLine, { lift: row.lift }),
+        ),
+      ),
+    ),
+  )
+}

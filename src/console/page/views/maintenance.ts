@@ -1,0 +1,67 @@
+// Maintenance: announced work on hosts, when its drain starts, and where each event is.
+import { h } from '../h.ts'
+import type { VNode } from 'preact'
+import { useApp, useCluster, useTopic } from '../app.ts'
+import { ClusterChoice, Page } from '../frame.ts'
+import type { MaintenanceTopic } from '../../protocol.ts'
+import type { MaintenanceRow } from '../../topics.ts'
+import { At, Until } from '../parts/clock.ts'
+import { Mark } from '../parts/mark.ts'
+import { Notice, shown } from '../parts/states.ts'
+import { Table } from '../parts/table.ts'
+import { word } from '../parts/terminal.ts'
+import { to } from '../router.ts'
+
+export function Maintenance(): VNode {
+  const cluster = useCluster('maintenance')
+  const loaded = useTopic<MaintenanceTopic>(cluster === undefined ? undefined : `maintenance/${cluster}`)
+  return h(
+    Page,
+    {
+      title: cluster === undefined ? 'Maintenance' : `Maintenance in ${cluster}`,
+      sentence: 'Work on hosts that their owners announced, and how far their nodes are prepared.',
+      tools: h(ClusterChoice, { family: 'maintenance', cluster }),
+      commands: cluster === undefined ? [] : [`kubenode get maintenanceevents --context ${word(cluster)}`],
+    },
+    shown(loaded, ({ rows }) =>
+      rows.length === 0
+        ? h(Notice, { title: 'No maintenance' }, 'No host of this cluster has announced work.')
+        : h(List, { rows }),
+    ),
+  )
+}
+
+function List({ rows }: { readonly rows: readonly MaintenanceRow[] }): VNode {
+  const { route } = useApp()
+  return h(Table<MaintenanceRow>, {
+    caption: 'Maintenance',
+    rows: rows.toSorted((a, b) => (a.startAt ?? a.notBefore ?? 0) - (b.startAt ?? b.notBefore ?? 0)),
+    idOf: ({ id }) => id,
+    href: ({ object, machine }) => to(route, 'node', { cluster: object.cluster, name: machine }),
+    columns: [
+      { id: 'machine', title: 'Machine', of: (m) => m.machine, by: (m) => m.machine },
+      {
+        id: 'kind',
+        title: 'Work',
+        of: (m) =>
+          h('span', {}, m.kind, m.description !== undefined && h('span', { class: 'soft' }, `: ${m.description}`)),
+        by: (m) => m.kind,
+      },
+      { id: 'phase', title: 'Phase', of: (m) => h(Mark, { phase: m.phase }), by: (m) => m.phase },
+      {
+        id: 'drain',
+        title: 'Drain starts',
+        of: (m) => (m.drainedAt === undefined ? h(Until, { at: m.startAt }) : ['drained ', h(At, { at: m.drainedAt })]),
+        by: (m) => m.startAt ?? 0,
+      },
+      {
+        id: 'window',
+        title: 'Window',
+        of: (m) => [h(At, { at: m.notBefore }), m.notAfter !== undefined && [' to ', h(At, { at: m.notAfter })]],
+        by: (m) => m.notBefore ?? 0,
+      },
+      { id: 'source', title: 'Source', of: (m) => m.source, by: (m) => m.source },
+      { id: 'wait', title: 'Waits for', of: (m) => m.wait?.seen ?? m.message ?? '' },
+    ],
+  })
+}

@@ -1,0 +1,190 @@
+// One node: phase, conditions, components with what they printed, repairs on a time axis, holds.
+import { h } from '../h.ts'
+import type { VNode } from 'preact'
+import { useApp, useTopic } from '../app.ts'
+import { AsTable, Page } from '../frame.ts'
+import type { NodeTopic } from '../../protocol.ts'
+import type { NodeComponentRow, NodeConditionRow, NodeHead, NodeRepairRow, NodeRow } from '../../topics.ts'
+import { Ago, Until } from '../parts/clock.ts'
+import { Mark } from '../parts/mark.ts'
+import { Notice, shown } from '../parts/states.ts'
+import { Table } from '../parts/table.ts'
+import { word } from '../parts/terminal.ts'
+import { Holds, WaitLines, shortCommit } from '../parts/wait.ts'
+import { HoldButton } from '../parts/write-forms.ts'
+import { to } from '../router.ts'
+import { Story } from './repairs.ts'
+
+export function NodeView(): VNode {
+  const { route } = useApp()
+  const { cluster, name } = route
+  const loaded = useTopic<NodeTopic>(
+    cluster === undefined || name === undefined ? undefined : `node/${cluster}/${name}`,
+  )
+  if (cluster === undefined || name === undefined)
+    return h(
+      Page,
+      { title: 'Node', commands: [] },
+      h(
+        Notice,
+        { title: 'No node is chosen' },
+        h('a', { href: to(route, 'machines') }, 'Choose one in the heat map'),
+        '.',
+      ),
+    )
+  const context = `--context ${word(cluster)}`
+  const head = loaded.state === 'Ready' ? loaded.value.head : undefined
+  return h(
+    Page,
+    {
+      title: name,
+      sentence: head && h(Sentence, { head }),
+      tools: [
+        h('a', { href: to(route, 'why', { cluster, kind: 'Node', name }) }, 'Why it waits'),
+        h('a', { href: to(route, 'machines', { cluster, params: { on: `${cluster}/${name}` } }) }, 'In the heat map'),
+        h(AsTable, {}),
+        h(HoldButton, { cluster, target: { kind: 'Machine', name }, effects: ['Pause', 'Freeze'] }),
+      ],
+      commands: [`kubenode why node/${word(name)} ${context}`, `kubenode describe machine/${word(name)} ${context}`],
+    },
+    shown(loaded, ({ head, rows }) => h(Body, { head, rows, isTable: route.params['as'] === 'table' })),
+  )
+}
+
+const Sentence = ({ head }: { readonly head: NodeHead }): VNode =>
+  h(
+    'span',
+    { class: 'row' },
+    h(Mark, { phase: head.phase }),
+    h('span', {}, [head.cluster, head.zone, head.rack, head.pool, head.class].filter((t) => t !== '').join(' · ')),
+    head.machine === undefined && h('strong', {}, 'not managed by KubeNode'),
+  )
+
+interface Props {
+  readonly head: NodeHead
+  readonly rows: readonly NodeRow[]
+  readonly isTable: boolean
+}
+
+function Body({ head, rows, isTable }: Props): VNode {
+  const conditions = rows.filter((r): r is NodeConditionRow => r.row === 'Condition')
+  const components = rows.filter((r): r is NodeComponentRow => r.row === 'Component')
+  const repairs = rows.filter((r): r is NodeRepairRow => r.row === 'Repair').map(({ repair }) => repair)
+  return h(
+    'div',
+    { class: 'wide' },
+    (head.wait !== undefined || head.holds.length > 0) &&
+      h('div', { class: 'sheet pad stack' }, h(Holds, { holds: head.holds }), h(WaitLines, { wait: head.wait })),
+    h(Conditions, { rows: conditions }),
+    h(Components, { rows: components, cluster: head.cluster }),
+    components.flatMap((c) =>
+      c.output === undefined || c.output === ''
+        ? []
+        : [
+            h(
+              'section',
+              { key: c.id, class: 'stack', 'aria-label': `Last output of ${c.name}` },
+              h('h2', {}, `Last output of ${c.name}`),
+              h('pre', { class: 'said' }, c.output),
+            ),
+          ],
+    ),
+    h(
+      'section',
+      { class: 'stack', 'aria-label': 'Repairs' },
+      h('h2', {}, 'Repairs'),
+      repairs.length === 0 ? h('p', { class: 'soft' }, 'No repair is known.') : h(Story, { rows: repairs, isTable }),
+    ),
+    h(Facts, { head }),
+  )
+}
+
+const Conditions = ({ rows }: { readonly rows: readonly NodeConditionRow[] }): VNode =>
+  h(Table<NodeConditionRow>, {
+    caption: 'Conditions',
+    rows: rows.toSorted((a, b) => Number(a.isGood) - Number(b.isGood)),
+    idOf: ({ id }) => id,
+    prefix: 'conditions-',
+    columns: [
+      { id: 'type', title: 'Condition', of: (c) => c.type, by: (c) => c.type },
+      {
+        id: 'status',
+        title: 'Status',
+        of: (c) => h(Mark, { phase: c.status, tone: c.isGood ? 'good' : c.status === 'Unknown' ? 'rest' : 'bad' }),
+        by: (c) => c.status,
+      },
+      { id: 'for', title: 'For', of: (c) => h(Ago, { at: c.since }), by: (c) => -(c.since ?? 0) },
+      { id: 'of', title: 'Of', of: (c) => c.of, by: (c) => c.of },
+      { id: 'reason', title: 'Reason', of: (c) => c.reason, by: (c) => c.reason },
+      { id: 'message', title: 'Message', of: (c) => c.message },
+    ],
+  })
+
+function Components({
+  rows,
+  cluster,
+}: {
+  readonly rows: readonly NodeComponentRow[]
+  readonly cluster: string
+}): VNode {
+  const { route } = useApp()
+  return h(Table<NodeComponentRow>, {
+    caption: 'Components',
+    rows,
+    idOf: ({ id }) => id,
+    prefix: 'components-',
+    columns: [
+      { id: 'name', title: 'Component', of: (c) => c.name, by: (c) => c.name },
+      { id: 'state', title: 'State', of: (c) => h(Mark, { phase: c.state }), by: (c) => c.state },
+      { id: 'for', title: 'For', of: (c) => h(Ago, { at: c.since }), by: (c) => -(c.since ?? 0) },
+      {
+        id: 'version',
+        title: 'Version',
+        of: (c) =>
+          c.desired === undefined || c.desired === c.version
+            ? (c.version ?? '')
+            : `${c.version ?? 'none'} → ${c.desired}`,
+        by: (c) => c.version ?? '',
+      },
+      {
+        id: 'set',
+        title: 'Set',
+        of: (c) =>
+          c.set === undefined ? '' : h('a', { href: to(route, 'rollouts', { cluster, name: c.set }) }, c.set),
+        by: (c) => c.set ?? '',
+      },
+      { id: 'message', title: 'Message', of: (c) => c.message ?? '' },
+    ],
+  })
+}
+
+function Facts({ head }: { readonly head: NodeHead }): VNode {
+  const { route } = useApp()
+  const facts: readonly (readonly [string, unknown])[] = [
+    ['System', [head.os, head.arch, head.kernel].filter((t) => t !== undefined).join(', ')],
+    ['Agent', head.agent],
+    [
+      'Commit',
+      head.commit !== undefined &&
+        h('a', { href: to(route, 'commits', { name: head.commit }), class: 'mono' }, shortCommit(head.commit)),
+    ],
+    [
+      'Certificate',
+      head.certificateExpires !== undefined && h('span', {}, 'expires ', h(Until, { at: head.certificateExpires })),
+    ],
+  ]
+  return h(
+    'section',
+    { class: 'stack', 'aria-label': 'Facts' },
+    h('h2', {}, 'Facts'),
+    h(
+      'dl',
+      { class: 'sheet pad keys' },
+      facts.flatMap(([term, value]) =>
+        value === undefined || value === '' || value === false
+          ? []
+          : [h('dt', { key: term, class: 'soft' }, term), h('dd', { key: `${term}=`, class: 'name' }, value as VNode)],
+      ),
+    ),
+  )
+}

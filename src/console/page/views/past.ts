@@ -1,0 +1,182 @@
+// The past: every view at an earlier moment, and what changed between two moments. The memory is bounded and tells where it begins.
+import { h } from '../h.ts'
+import type { VNode } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { clustersWith, useApp } from '../app.ts'
+import { Choice, Page } from '../frame.ts'
+import { machineAt } from '../heat/machines.ts'
+import { askChanges, askPast } from '../live/store.ts'
+import type { Loaded } from '../live/store.ts'
+import { applied, isMachines } from '../../delta.ts'
+import type { ChangesAnswer, PastAnswer, Snapshot } from '../../protocol.ts'
+import { Mark } from '../parts/mark.ts'
+import { Notice, shown } from '../parts/states.ts'
+import { Table } from '../parts/table.ts'
+import { moment, span } from '../parts/time.ts'
+import { hrefOf, to, withParams } from '../router.ts'
+
+interface Two {
+  readonly before: PastAnswer
+  readonly changes: ChangesAnswer
+}
+
+const STEP_MS = 1000
+
+export function Past(): VNode {
+  const { session, route, now } = useApp()
+  const topics = Object.fromEntries([
+    ...(clustersWith(session, 'pipeline').length > 0 ? [['pipeline', 'Pipeline']] : []),
+    ...clustersWith(session, 'machines').map(({ name }) => [`machines/${name}`, `Machines of ${name}`]),
+    ...clustersWith(session, 'sets').map(({ name }) => [`sets/${name}`, `Rollouts in ${name}`]),
+  ]) as Readonly<Record<string, string>>
+  const topic = route.params['topic'] ?? Object.keys(topics)[0] ?? 'home'
+  const from = Number(route.params['from'] ?? 0)
+  const until = Number(route.params['to'] ?? 0)
+  const [loaded, setLoaded] = useState<Loaded<Two>>({ state: 'Loading' })
+  useEffect(() => {
+    let isWanted = true
+    void read(topic, from, until === 0 ? now() : until).then((answer) => isWanted && setLoaded(answer))
+    return () => void (isWanted = false)
+  }, [topic, from, until])
+  return h(
+    Page,
+    {
+      title: 'The past',
+      sentence:
+        loaded.state === 'Ready'
+          ? `Kept since ${moment(loaded.value.before.begins, now())} (${span(now() - loaded.value.before.begins)}); older states are not kept here.`
+          : undefined,
+      tools: h(Choice, { label: 'Of', name: 'topic', value: topic, options: topics }),
+      commands: ['kubenode events -A'],
+    },
+    shown(loaded, (two) => h(Board, { two, topic, from, until })),
+  )
+}
+
+/** What changed between the two moments; 0 is where the memory begins. */
+async function read(topic: string, from: number, until: number): Promise<Loaded<Two>> {
+  const before = await askPast(topic, from)
+  if (before.state !== 'Ready') return before
+  const changes = await askChanges(topic, Math.max(from, before.value.begins), until)
+  return changes.state === 'Ready'
+    ? { state: 'Ready', value: { before: before.value, changes: changes.value } }
+    : changes
+}
+
+function Board({
+  two,
+  topic,
+  from,
+  until,
+}: {
+  readonly two: Two
+  readonly topic: string
+  readonly from: number
+  readonly until: number
+}): VNode {
+  const { route, now } = useApp()
+  const { begins } = two.before
+  const ends = Math.max(two.before.ends, begins + STEP_MS)
+  const a = Math.max(begins, from)
+  const b = until === 0 ? ends : until
+  const rows = changesIn(two)
+  return h(
+    'div',
+    { class: 'wide' },
+    h(
+      'div',
+      { class: 'sheet pad stack' },
+      h(Slider, { label: 'From', name: 'from', value: a, begins, ends }),
+      h(Slider, { label: 'To', name: 'to', value: b, begins, ends }),
+    ),
+    h(
+      'p',
+      { class: 'row' },
+      h('span', { class: 'soft' }, `Open at ${moment(a, now())}:`),
+      h('a', { href: hrefOf({ view: 'pipeline', params: { at: String(a) } }) }, 'Pipeline'),
+      clustersOf(topic).map((cluster) => [
+        h('a', { href: to(route, 'machines', { cluster, params: { at: String(a) } }) }, `Machines of ${cluster}`),
+        h('a', { href: to(route, 'rollouts', { cluster, params: { at: String(a) } }) }, `Rollouts in ${cluster}`),
+      ]),
+    ),
+    rows.length === 0
+      ? h(Notice, { title: 'Nothing changed' }, `Between ${moment(a, now())} and ${moment(b, now())}.`)
+      : h(Table<Change>, {
+          caption: `What changed in ${span(b - a)}`,
+          rows,
+          idOf: ({ id }) => id,
+          columns: [
+            { id: 'name', title: 'What', of: (c) => c.id, by: (c) => c.id },
+            {
+              id: 'before',
+              title: 'Before',
+              of: (c) => (c.before === '' ? '' : h(Mark, { phase: c.before })),
+              by: (c) => c.before,
+            },
+            {
+              id: 'after',
+              title: 'After',
+              of: (c) => (c.after === '' ? '' : h(Mark, { phase: c.after })),
+              by: (c) => c.after,
+            },
+          ],
+        }),
+  )
+}
+
+const clustersOf = (topic: string): readonly string[] =>
+  topic.includes('/') ? [topic.slice(topic.indexOf('/') + 1)] : []
+
+interface Change {
+  readonly id: string
+  readonly before: string
+  readonly after: string
+}
+
+const phasesOf = (snapshot: Snapshot): ReadonlyMap<string, string> =>
+  isMachines(snapshot)
+    ? new Map(snapshot.names.map((name, place) => [name, machineAt(snapshot, place).phase]))
+    : new Map(
+        (snapshot.rows as readonly { readonly id: string; readonly phase?: string }[]).map((row) => [
+          row.id,
+          row.phase ?? 'there',
+        ]),
+      )
+
+function changesIn({ before, changes }: Two): readonly Change[] {
+  const { delta, ends } = changes
+  const old = phasesOf(before.snapshot)
+  const next = phasesOf(applied(before.snapshot, delta, before.snapshot.revision, ends))
+  const ids =
+    'machines' in delta
+      ? [...delta.machines.map(([name]) => name), ...delta.gone]
+      : [...delta.set.map(({ id }) => id), ...delta.gone]
+  return ids.map((id) => ({ id, before: old.get(id) ?? 'absent', after: next.get(id) ?? 'absent' }))
+}
+
+interface SliderProps {
+  readonly label: string
+  readonly name: string
+  readonly value: number
+  readonly begins: number
+  readonly ends: number
+}
+
+function Slider({ label, name, value, begins, ends }: SliderProps): VNode {
+  const { route, go, now } = useApp()
+  const change = (e: Event): void => go(withParams(route, { [name]: (e.currentTarget as HTMLInputElement).value }))
+  return h(
+    'label',
+    { class: 'slider' },
+    h('span', { class: 'row apart' }, h('span', {}, label), h('time', {}, moment(value, now()))),
+    h('input', {
+      type: 'range',
+      min: begins,
+      max: ends,
+      step: STEP_MS,
+      value,
+      'aria-valuetext': moment(value, now()),
+      onChange: change,
+    }),
+  )
+}

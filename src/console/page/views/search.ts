@@ -1,0 +1,83 @@
+// Search over everything: nodes, machines, sets, repairs, permits, releases, commits.
+import { h } from '../h.ts'
+import type { VNode } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { useAnswer, useApp } from '../app.ts'
+import { Page } from '../frame.ts'
+import type { SearchAnswer, SearchHit } from '../../protocol.ts'
+import { Mark } from '../parts/mark.ts'
+import { Notice, shown } from '../parts/states.ts'
+import { Table } from '../parts/table.ts'
+import { word } from '../parts/terminal.ts'
+import { hrefOfObject } from '../parts/wait.ts'
+import { withParams } from '../router.ts'
+
+/** A pause in typing; each question costs the server a pass over its objects. */
+const PAUSE_MS = 200
+
+export function Search(): VNode {
+  const { route, go } = useApp()
+  const q = route.params['q'] ?? ''
+  const loaded = useAnswer<SearchAnswer>(q === '' ? undefined : `/api/search?${new URLSearchParams({ q })}`)
+  const field = useRef<HTMLInputElement>(null)
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
+  useEffect(() => field.current?.focus(), [])
+  const type = (e: Event): void => {
+    const text = (e.currentTarget as HTMLInputElement).value.trim()
+    clearTimeout(timer.current)
+    timer.current = setTimeout(() => go(withParams(route, { q: text })), PAUSE_MS)
+  }
+  return h(
+    Page,
+    { title: 'Search', commands: q === '' ? [] : [`kubenode get all -A | grep -F ${word(q)}`] },
+    h(
+      'form',
+      { role: 'search', onSubmit: (e: Event) => e.preventDefault() },
+      h(
+        'label',
+        { class: 'field' },
+        'Name, commit, or part of it',
+        h('input', {
+          ref: field,
+          type: 'search',
+          defaultValue: q,
+          onInput: type,
+          autoComplete: 'off',
+          spellcheck: false,
+        }),
+      ),
+    ),
+    q === ''
+      ? h(
+          Notice,
+          { title: 'Search everything' },
+          'Machines, nodes, sets, repairs, permits, releases, commits, in every cluster that you may read.',
+        )
+      : shown(loaded, ({ hits, isTruncated }) =>
+          hits.length === 0
+            ? h(Notice, { title: 'Nothing found' }, `No object has “${q}” in its name.`)
+            : h(Hits, { hits, isTruncated }),
+        ),
+  )
+}
+
+function Hits({ hits, isTruncated }: SearchAnswer): VNode {
+  const { route } = useApp()
+  return h(
+    'div',
+    { class: 'wide' },
+    h(Table<SearchHit>, {
+      caption: 'Found',
+      rows: hits,
+      idOf: (hit) => `${hit.cluster}/${hit.kind}/${hit.namespace ?? ''}/${hit.name}`,
+      href: (hit) => hrefOfObject({ ...route, params: {} }, hit),
+      columns: [
+        { id: 'name', title: 'Name', of: (hit) => hit.name, by: (hit) => hit.name },
+        { id: 'kind', title: 'Kind', of: (hit) => hit.kind, by: (hit) => hit.kind },
+        { id: 'cluster', title: 'Cluster', of: (hit) => hit.cluster, by: (hit) => hit.cluster },
+        { id: 'text', title: 'State', of: (hit) => h(Mark, { phase: hit.text }), by: (hit) => hit.text },
+      ],
+    }),
+    isTruncated && h('p', { class: 'soft' }, 'There are more; type more of the name.'),
+  )
+}

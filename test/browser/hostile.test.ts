@@ -1,0 +1,84 @@
+// Names and messages come from clusters: whatever they contain, they are text.
+import { expect, test } from 'vitest'
+import type { Snapshot } from '#console/protocol.ts'
+import { snapshots } from '#test/support/console/fixtures.ts'
+import { useBench } from './browser.ts'
+
+const bench = useBench()
+
+const HOSTILE = [
+  '<img src=x onerror="window.hit=1">',
+  '</script><script>window.hit=1</script>',
+  'javascript:window.hit=1',
+  '"><svg onload=window.hit=1>',
+  "'; window.hit=1; //",
+  '\u202egpj.exe\u2066',
+  '{{constructor.constructor("window.hit=1")()}}',
+  'a'.repeat(4_000),
+]
+
+const VIEWS = [
+  '#/home',
+  '#/pipeline',
+  '#/machines/prod?as=table',
+  '#/machines/prod',
+  '#/rollouts/prod',
+  '#/rollouts/prod/base',
+  '#/budgets/prod',
+  '#/repairs/prod',
+  '#/node/prod/n-3',
+  '#/clusters',
+  '#/maintenance/prod',
+  '#/commits',
+  '#/why/prod/Node/x',
+]
+
+/** Keys whose values the page compares; all other texts are free. */
+const KEPT = new Set([
+  'id',
+  'row',
+  'topic',
+  'revision',
+  'phase',
+  'state',
+  'release',
+  'stage',
+  'when',
+  'weight',
+  'kind',
+  'cluster',
+  'status',
+  'per',
+  'mode',
+  'of',
+])
+
+function poisoned(value: unknown, text: string, key = ''): unknown {
+  if (typeof value === 'string') return KEPT.has(key) ? value : text
+  if (Array.isArray(value)) return value.map((v) => poisoned(v, text, key))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, poisoned(v, text, k)]))
+}
+
+test.each(HOSTILE.map((text) => [text.slice(0, 40), text]))('%j is shown as it is, in every view', async (_, text) => {
+  for (const s of snapshots) bench.server.topics.set(s.topic, poisoned(s, text) as Snapshot)
+  bench.server.why = poisoned(bench.server.why, text) as typeof bench.server.why
+  const page = await bench.open('#/home')
+  const asked = new Set<string>()
+  page.on('request', (r) => asked.add(new URL(r.url()).origin))
+  page.on('dialog', (d) => void d.dismiss().then(() => bench.errors.push('a dialog was opened')))
+  for (const hash of VIEWS) {
+    await page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
+    await page.locator('main h1').waitFor()
+    await page.locator('.bones').waitFor({ state: 'detached' })
+    expect(await page.evaluate('window.hit')).toBeUndefined()
+    expect(
+      await page.evaluate<string[]>(
+        `[...document.querySelectorAll('a[href]')].map((a) => a.protocol).filter((p) => p !== 'http:')`,
+      ),
+    ).toEqual([])
+    expect(await page.evaluate(`document.querySelectorAll('img, iframe, object, embed, main script').length`)).toBe(0)
+  }
+  expect([...asked].filter((origin) => origin !== bench.server.url)).toEqual([])
+  expect(bench.errors).toEqual([])
+})

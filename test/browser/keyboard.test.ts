@@ -1,0 +1,145 @@
+// The story of the README on the page alone, by keyboard alone: a change rolls, a bad one stops, why, a hold with reason and end, a repair.
+import { expect, test } from 'vitest'
+import type { Page } from 'playwright-core'
+import type { HoldRequest, PipelineTopic, SetTopic } from '#console/protocol.ts'
+import type { PipelineRow } from '#console/topics.ts'
+import { NOW, useBench } from './browser.ts'
+
+const bench = useBench()
+
+const heading = (page: Page, name: string | RegExp) => page.getByRole('heading', { name, level: 1 }).waitFor()
+
+/** Presses Tab until the element with this name has the focus. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  await expect
+    .poll(async () => {
+      await page.keyboard.press('Tab')
+      return page.evaluate<string>('document.activeElement?.textContent ?? ""')
+    })
+    .toContain(name)
+}
+
+const focused = (page: Page): Promise<string> => page.evaluate<string>('document.activeElement?.textContent ?? ""')
+
+test('from the first line to a hold, without a pointer', async () => {
+  bench.server.session = {
+    ...bench.server.session,
+    clusters: bench.server.session.clusters.map((c) =>
+      c.name === 'prod' ? { ...c, holds: ['MachineComponentSet'], topics: [...c.topics, 'repairs', 'budgets'] } : c,
+    ),
+  }
+  const page = await bench.open('#/home')
+  await heading(page, '1 node needs attention: n-3 in prod (ladder exhausted).')
+
+  // Where is the commit, and why does it wait?
+  await page.keyboard.press('g')
+  await page.keyboard.press('p')
+  await heading(page, 'Pipeline')
+  await page.getByText('all clusters have been healthy for 9m of 15m').waitFor()
+  // The soak ends, and the next stage starts: the page follows.
+  bench.server.change<PipelineTopic>('pipeline', (t) => ({ ...t, rows: t.rows.map((row) => afterSoak(row)) }))
+  await page.getByText('1 of 2 healthy').waitFor()
+
+  // The rollout of the bad version: what failed, with the text of the probe.
+  await page.keyboard.press('g')
+  await page.keyboard.press('r')
+  await heading(page, /^Rollouts in/)
+  await page.evaluate(`location.hash = '#/rollouts/prod'`)
+  await heading(page, 'Rollouts in prod')
+  await page.getByRole('link', { name: 'base' }).waitFor()
+  await page.keyboard.press('j')
+  expect(await focused(page)).toBe('base')
+  await page.keyboard.press('Enter')
+  await heading(page, 'Rollout of base')
+  await page.getByText('probe http://127.0.0.1:8080/healthz answered 500').waitFor()
+  bench.server.change<SetTopic>('set/prod/base', (t) => ({ ...t, head: { ...t.head, phase: 'Paused', failed: 2 } }))
+  await page.getByText('2 failed').waitFor()
+
+  // A hold, with reason and end.
+  await tabTo(page, 'Hold…')
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog').waitFor()
+  await page.getByRole('textbox', { name: 'Reason' }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('alert').getByText('Give a reason').waitFor()
+  await page.keyboard.type('1.2.0 never becomes healthy')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Created' }).waitFor()
+  const hold: HoldRequest = {
+    cluster: 'prod',
+    effect: 'Pause',
+    target: { kind: 'MachineComponentSet', name: 'base' },
+    reason: '1.2.0 never becomes healthy',
+    until: NOW + 4 * 3_600_000,
+  }
+  expect(bench.server.written).toEqual([hold])
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+
+  // The repair of a node.
+  await page.keyboard.press('g')
+  await page.keyboard.press('i')
+  await page.evaluate(`location.hash = '#/repairs/prod'`)
+  await heading(page, 'Repairs in prod')
+  await page.getByRole('link', { name: 'n-3' }).waitFor()
+  await page.keyboard.press('j')
+  await page.keyboard.press('Enter')
+  await heading(page, 'Repair of n-3')
+  await page.getByRole('rowheader', { name: 'reboot' }).waitFor()
+  await page.goBack()
+  await heading(page, 'Repairs in prod')
+  expect(bench.errors).toEqual([])
+})
+
+const afterSoak = (row: PipelineRow): PipelineRow =>
+  row.row === 'Stage'
+    ? row.name === 'test'
+      ? { ...row, phase: 'Succeeded' }
+      : { ...row, phase: 'Progressing', healthy: 1 }
+    : row
+
+test('the heat map is walked with the arrow keys, read aloud, and opened with Enter', async () => {
+  const page = await bench.open('#/machines/prod')
+  await page.getByRole('grid').focus()
+  const cell = page.getByRole('gridcell')
+  await expect.poll(() => cell.textContent()).toBe('n-1, Ready, rack rack-1, zone zone-a')
+  await page.keyboard.press('ArrowRight')
+  await page.keyboard.press('ArrowRight')
+  await expect
+    .poll(() => cell.textContent())
+    .toBe('n-3, Repairing, NodeUnwell, repair Running, rack rack-2, zone zone-a')
+  expect(page.url()).toContain('on=prod%2Fn-3')
+  await page.keyboard.press('Enter')
+  await heading(page, 'n-3')
+  // The address holds the chosen machine: back shows it again.
+  await page.goBack()
+  await expect.poll(() => page.getByRole('gridcell').textContent()).toContain('n-3')
+})
+
+test('search is one key away, and keys are text while one types', async () => {
+  bench.server.hits = {
+    hits: [{ cluster: 'prod', kind: 'Machine', name: 'n-3', text: 'Repairing' }],
+    isTruncated: false,
+  }
+  const page = await bench.open('#/home')
+  await heading(page, /attention/)
+  await page.keyboard.press('/')
+  await heading(page, 'Search')
+  await page.keyboard.type('gp3')
+  await page.getByRole('link', { name: 'n-3' }).waitFor()
+  expect(page.url()).toContain('q=gp3')
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('j')
+  await page.keyboard.press('Enter')
+  await heading(page, 'n-3')
+})
+
+test('a table is one key away, and a head sorts it', async () => {
+  const page = await bench.open('#/machines/prod')
+  await page.getByRole('grid').waitFor()
+  await page.keyboard.press('t')
+  await page.getByRole('table').waitFor()
+  await page.getByRole('button', { name: 'Phase' }).press('Enter')
+  await expect.poll(() => page.getByRole('rowheader').first().textContent()).toBe('n-4')
+  expect(page.url()).toContain('sort=phase')
+})

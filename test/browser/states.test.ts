@@ -1,0 +1,87 @@
+// What a view shows while there is nothing to show, and what becomes of it: loading, empty, refused, missing, failed, offline, signed out.
+import { expect, test } from 'vitest'
+import type { PipelineTopic, RepairsTopic } from '#console/protocol.ts'
+import { NOW, useBench } from './browser.ts'
+
+const bench = useBench()
+
+test('a view that is being read says so', async () => {
+  bench.server.instead.set('/api/topic/pipeline', 'Hangs')
+  const page = await bench.open('#/pipeline')
+  await page.getByText('Loading').waitFor({ state: 'attached' })
+})
+
+test('a view without anything in it says what would fill it', async () => {
+  bench.server.change<RepairsTopic>('repairs/prod', (t) => ({ ...t, rows: [] }))
+  bench.server.change<PipelineTopic>('pipeline', (t) => ({ ...t, rows: [] }))
+  const page = await bench.open('#/repairs/prod')
+  await page.getByRole('heading', { name: 'No repairs' }).waitFor()
+  await page.goto(`${bench.server.url}/#/pipeline`)
+  await page.getByRole('heading', { name: 'No release yet' }).waitFor()
+})
+
+test.each([
+  [403, 'User "ada" cannot list repairs', 'You may not read this'],
+  [404, 'cluster "prod" is not known', 'This does not exist'],
+  [500, 'the cluster does not answer', 'This could not be read'],
+])('the answer %i is shown with its message and what to do', async (status, message, title) => {
+  bench.server.instead.set('/api/topic/repairs', { status, message })
+  const page = await bench.open('#/repairs/prod')
+  await page.getByRole('heading', { name: title }).waitFor()
+  await page.getByText(message, { exact: false }).waitFor()
+})
+
+test('a view that could not be read is shown as soon as it can be', async () => {
+  bench.server.instead.set('/api/topic/repairs', { status: 503, message: 'not yet' })
+  const page = await bench.open('#/repairs/prod', { isStill: false })
+  await page.getByRole('heading', { name: 'This could not be read' }).waitFor()
+  bench.server.instead.clear()
+  await page.getByRole('link', { name: 'n-3' }).waitFor()
+})
+
+test('without a session the page tells how to sign in and shows nothing else', async () => {
+  bench.server.instead.set('/api/session', { status: 401, message: 'no session' })
+  const page = await bench.open('#/pipeline')
+  await page.getByRole('heading', { name: 'You are not signed in' }).waitFor()
+  expect(await page.getByRole('navigation').count()).toBe(0)
+  expect(bench.server.asked.filter((a) => a.includes('/api/topic/'))).toEqual([])
+})
+
+test('a server that is away and comes back: the page tells so, keeps its picture, and misses no change', async () => {
+  const page = await bench.open('#/home', { isStill: false })
+  await page.getByRole('heading', { name: '1 node needs attention' }).waitFor()
+  await expect.poll(() => bench.server.streams).toBe(1)
+  await bench.server.stop()
+  await page.getByText('Offline since').waitFor()
+  await page.getByRole('heading', { name: '1 node needs attention' }).waitFor()
+  // A change that no browser receives.
+  bench.server.send(
+    {
+      topic: 'home',
+      head: { ...headOf(bench.server.topics.get('home')), sentence: 'Nothing needs attention.', needsAttention: 0 },
+      set: [],
+      gone: [],
+    },
+    NOW,
+  )
+  await bench.server.start()
+  await page.getByRole('heading', { name: 'Nothing needs attention.' }).waitFor()
+  await page.getByText('Offline since').waitFor({ state: 'detached' })
+})
+
+const headOf = (snapshot: unknown): object => (snapshot as { readonly head: object }).head
+
+test('what a person may not do is not drawn', async () => {
+  const page = await bench.open('#/rollouts/prod/base')
+  await page.getByRole('heading', { name: 'Rollout of base' }).waitFor()
+  expect(await page.getByRole('button', { name: 'Hold…' }).count()).toBe(0)
+  bench.server.session = {
+    ...bench.server.session,
+    clusters: bench.server.session.clusters.map((c) => ({ ...c, topics: ['home', 'machines'], holds: [] })),
+  }
+  await page.reload()
+  await page.getByRole('navigation', { name: 'Views' }).waitFor()
+  expect(await page.getByRole('navigation', { name: 'Views' }).getByRole('link').allInnerTexts()).toEqual(
+    expect.not.arrayContaining([expect.stringContaining('Pipeline')]),
+  )
+})

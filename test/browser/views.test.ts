@@ -1,0 +1,70 @@
+// Every view in the words that a screen reader gets, without findings of axe, without a report of the content policy.
+import axe from 'axe-core'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { useBench } from './browser.ts'
+
+const bench = useBench()
+
+const VIEWS: Readonly<Record<string, string>> = {
+  home: '#/home',
+  pipeline: '#/pipeline',
+  'pipeline-table': '#/pipeline?as=table',
+  machines: '#/machines/prod',
+  'machines-table': '#/machines/prod?as=table',
+  'machines-version': '#/machines/prod?color=version&component=beacon&group=rack&only=1.2.0',
+  sets: '#/rollouts/prod',
+  rollout: '#/rollouts/prod/base',
+  'rollout-table': '#/rollouts/prod/base?as=table',
+  why: '#/why/prod/MachineComponentSet/base',
+  'why-table': '#/why/prod/MachineComponentSet/base?as=table',
+  budgets: '#/budgets/prod',
+  repairs: '#/repairs/prod',
+  repair: '#/repairs/prod/kernel-deadlock-4be0643f1d98573b-0',
+  node: '#/node/prod/n-3',
+  clusters: '#/clusters',
+  maintenance: '#/maintenance/prod',
+  commits: '#/commits',
+  commit: '#/commits/3f1c9e0a7b5d4c2e8f6a1b3c5d7e9f0a2b4c6d8e',
+  past: '#/past?topic=pipeline',
+  'past-home': '#/pipeline?at=1769860000000',
+  search: '#/search',
+  keys: '#/keys',
+}
+
+interface Finding {
+  readonly id: string
+  readonly nodes: readonly string[]
+}
+
+const AUDIT = `axe.run(document, { resultTypes: ['violations'] }).then((r) => r.violations.map((v) => ({ id: v.id, nodes: v.nodes.map((n) => n.html + ' ' + n.failureSummary) })))`
+
+/** Axe is put into a page without the policy, which would refuse its script. */
+async function findings(page: Page): Promise<readonly Finding[]> {
+  await settled(page)
+  return page.evaluate<Finding[]>(AUDIT)
+}
+
+async function settled(page: Page): Promise<void> {
+  await page.locator('main h1').waitFor()
+  await page.locator('.bones').waitFor({ state: 'detached' })
+  // Fonts, canvas and the first delta.
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+}
+
+test.each(Object.entries(VIEWS))('the view %s is what its snapshot shows', async (name, hash) => {
+  const page = await bench.open(hash)
+  await settled(page)
+  await expect(`${await page.locator('main').ariaSnapshot()}\n`).toMatchFileSnapshot(`snapshots/${name}.yml`)
+  expect(bench.errors).toEqual([])
+})
+
+test.each(Object.entries(VIEWS))('axe finds nothing in the view %s, light, dark and on a phone', async (_, hash) => {
+  const page = await bench.open(hash, { bypassCSP: true })
+  await page.evaluate(axe.source)
+  expect(await findings(page)).toEqual([])
+  await page.emulateMedia({ colorScheme: 'dark' })
+  expect(await findings(page)).toEqual([])
+  await page.setViewportSize({ width: 390, height: 844 })
+  expect(await findings(page)).toEqual([])
+})

@@ -1,0 +1,137 @@
+// A server that speaks the protocol of the console with fixtures: for tests of the page alone. A test changes topics, refuses, hangs and stops it.
+import { once } from 'node:events'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { applied, rowsDelta } from '#console/delta.ts'
+import type { Delta, PastAnswer, SearchAnswer, Session, Snapshot, WhyAnswer } from '#console/protocol.ts'
+import { nodeHttp } from '#lib/node-http.ts'
+import { session, snapshots, why } from './fixtures.ts'
+import { pageFiles } from './page-files.ts'
+
+const ROOT = join(import.meta.dirname, '../../..')
+
+/** What a topic or a question answers instead of its fixture. */
+type Instead = { readonly status: number; readonly message: string } | 'Hangs'
+
+export class FixtureServer {
+  readonly topics = new Map<string, Snapshot>(snapshots.map((s) => [s.topic, s]))
+  /** By the beginning of a path, such as `/api/topic/home`. */
+  readonly instead = new Map<string, Instead>()
+  readonly written: unknown[] = []
+  readonly asked: string[] = []
+  session: Session = session
+  why: WhyAnswer = why
+  hits: SearchAnswer = { hits: [], isTruncated: false }
+  readonly #page = pageFiles(ROOT)
+  readonly #streams = new Map<ServerResponse, ReadonlySet<string>>()
+  readonly #log: { readonly number: number; readonly at: number; readonly delta: Delta }[] = []
+  #number = 42
+  #server: Server | undefined
+  #port = 0
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`
+  }
+
+  get streams(): number {
+    return this.#streams.size
+  }
+
+  /** At the port it had, when it was stopped before. */
+  async start(): Promise<void> {
+    this.#server = nodeHttp.createServer((request, response) => void this.#answer(request, response))
+    this.#server.listen(this.#port, '127.0.0.1')
+    await once(this.#server, 'listening')
+    this.#port = (this.#server.address() as AddressInfo).port
+  }
+
+  async stop(): Promise<void> {
+    this.#server?.closeAllConnections()
+    this.#streams.clear()
+    await new Promise<void>((done) => (this.#server === undefined ? done() : this.#server.close(() => done())))
+  }
+
+  send(delta: Delta, at = Date.now()): void {
+    const before = this.topics.get(delta.topic)
+    const number = ++this.#number
+    if (before !== undefined) this.topics.set(delta.topic, applied(before, delta, `1a2b-${number}`, at))
+    this.#log.push({ number, at, delta })
+    for (const [stream, topics] of this.#streams) if (topics.has(delta.topic)) this.#write(stream, number, at, delta)
+  }
+
+  /** Replaces a topic of rows by a changed one. */
+  change<T extends Snapshot>(topic: string, edit: (before: T) => T): void {
+    const before = this.topics.get(topic)
+    if (before === undefined || !('rows' in before)) throw new Error(`no rows in ${topic}`)
+    const delta = rowsDelta(before, edit(before as T) as typeof before)
+    if (delta !== undefined) this.send(delta)
+  }
+
+  #write(stream: ServerResponse, number: number, at: number, delta: Delta): void {
+    const revision = `1a2b-${number}`
+    stream.write(`id: ${revision}\nevent: delta\ndata: ${JSON.stringify({ revision, at, deltas: [delta] })}\n\n`)
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', this.url)
+    const path = decodeURIComponent(url.pathname)
+    this.asked.push(`${request.method ?? ''} ${request.url ?? ''}`)
+    response.setHeader('content-security-policy', this.#page.policy)
+    response.setHeader('x-content-type-options', 'nosniff')
+    const instead = [...this.instead].find(([begin]) => path.startsWith(begin))?.[1]
+    if (instead === 'Hangs') return
+    if (instead !== undefined) return json(response, { code: 'KN1000', message: instead.message }, instead.status)
+    const file = this.#page.files.get(path)
+    if (path === '/') return text(response, 'text/html; charset=utf-8', this.#page.html)
+    if (file !== undefined) return text(response, `${file.type}; charset=utf-8`, file.text)
+    if (path === '/events') return this.#stream(url, response)
+    if (request.method === 'POST') return this.#write1(request, response)
+    const topic = path.startsWith('/api/topic/') ? this.topics.get(path.slice('/api/topic/'.length)) : undefined
+    if (topic !== undefined) return json(response, topic)
+    if (path === '/api/session') return json(response, this.session)
+    if (path === '/api/why') return json(response, this.why)
+    if (path === '/api/search') return json(response, this.hits)
+    const past = this.topics.get(url.searchParams.get('topic') ?? '')
+    if (path === '/api/past' && past !== undefined) return json(response, this.#past(past, url.searchParams))
+    return json(response, { code: 'KN1000', message: `nothing is at ${path}` }, 404)
+  }
+
+  #past(snapshot: Snapshot, params: URLSearchParams): object {
+    const [begins, ends] = [snapshot.at - 7_200_000, snapshot.at]
+    if (!params.has('from')) return { begins, ends, snapshot } satisfies PastAnswer
+    const kept = this.#log.findLast(({ delta }) => delta.topic === snapshot.topic)
+    return { begins, ends, delta: kept?.delta ?? { topic: snapshot.topic, set: [], gone: [] } }
+  }
+
+  #stream(url: URL, response: ServerResponse): void {
+    const topics = new Set((url.searchParams.get('topics') ?? '').split(','))
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
+    response.write(': hello\n\n')
+    this.#streams.set(response, topics)
+    response.on('close', () => this.#streams.delete(response))
+    const since = /^1a2b-(\d+)$/.exec(url.searchParams.get('since') ?? '')
+    for (const { number, at, delta } of this.#log) {
+      if (since !== null && number > Number(since[1]) && topics.has(delta.topic))
+        this.#write(response, number, at, delta)
+    }
+  }
+
+  async #write1(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body: unknown = await new Response(Readable.toWeb(request)).json()
+    this.written.push(body)
+    const kind = request.url === '/api/hold' ? 'OperationalHold' : 'Approval'
+    json(response, { kind, name: 'console-4711', command: 'kubenode pause set/base --reason WHY' }, 201)
+  }
+}
+
+function text(response: ServerResponse, type: string, body: string): void {
+  response.writeHead(200, { 'content-type': type }).end(body)
+}
+
+function json(response: ServerResponse, body: object, status = 200): void {
+  response
+    .writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' })
+    .end(JSON.stringify(body))
+}
