@@ -31,7 +31,7 @@ test('slices that wait for the same are shown once, with their number and the lo
     },
   } as unknown as KubeObject
   expect(whyLines(object, [], NOW)).toEqual([
-    'machinecomponentset/base',
+    'set/base',
     'beacon 1.2.0, step 5 (Requested), 2 slices: waiting for 2m: PermitPending',
     '  observed: rate limit',
     '  unblocks when: the permit is granted',
@@ -45,10 +45,10 @@ test.each([
   [
     '2026-01-31T11:59:58Z',
     '2026-01-31T11:50:00Z',
-    ['fleetsource/fleet', 'sync was asked 2s ago to read it, and has not yet'],
+    ['source/fleet', 'sync was asked 2s ago to read it, and has not yet'],
   ],
-  ['2026-01-31T11:50:00Z', '2026-01-31T11:50:00Z', ['fleetsource/fleet', 'Up to date; nothing pending.']],
-  ['nonsense', undefined, ['fleetsource/fleet', 'Up to date; nothing pending.']],
+  ['2026-01-31T11:50:00Z', '2026-01-31T11:50:00Z', ['source/fleet', 'Up to date; nothing pending.']],
+  ['nonsense', undefined, ['source/fleet', 'Up to date; nothing pending.']],
 ])('a source that sync was asked to read at %s, and that it read for the request of %s', (asked, handled, want) => {
   const annotations = { [ANNOTATIONS.reconcile]: asked }
   const object = {
@@ -98,7 +98,7 @@ test('an object is not called up to date above another that blocks', () => {
     'node/n-1',
     'Nothing of its own is pending.',
     'Machine: machine/n-1 (Ready)',
-    'In a slice of machinecomponentset/base (Blocked)',
+    'In a slice of set/base (Blocked)',
     '  Blocked for 1m: RevisionFailed',
     '    observed: 1 machine failed',
   ])

@@ -7,6 +7,7 @@ import { formatDuration } from '#lib/duration.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { repairStory, repairSummary } from './repair-story.ts'
+import { shortWord } from './target.ts'
 import { unblockLine } from './unblock-line.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -165,6 +166,9 @@ function wayOn({ kind, metadata, status }: KubeObject): readonly string[] {
   return isBad ? [`  kubenode why-not node/${metadata.name ?? ''} shows what blocks its repair`] : []
 }
 
+/** As people type it. */
+const wordOf = ({ kind, metadata }: KubeObject): string => shortWord(`${kind.toLowerCase()}/${metadata.name ?? ''}`)
+
 /** Related objects that report nothing but their heads. */
 const isQuiet = (others: readonly string[]): boolean => !others.some((line) => line.startsWith('  '))
 
@@ -189,10 +193,10 @@ export function whyLines(
   const others = related.flatMap(({ label, object: o }) => {
     const summary = o.kind === 'RemedyOperationJob' ? [repairSummary(o as RemedyOperationJob, now)] : []
     const lines = [...summary, ...waitLines(fields(o['status'])['waitingFor'], now), ...partLines(o, now)]
-    const head = `${label} ${o.kind.toLowerCase()}/${o.metadata.name ?? ''}${text(fields(o['status'])['phase']) === '' ? '' : ` (${text(fields(o['status'])['phase'])})`}`
+    const head = `${label} ${wordOf(o)}${text(fields(o['status'])['phase']) === '' ? '' : ` (${text(fields(o['status'])['phase'])})`}`
     return [head, ...lines.map((l) => `  ${l}`)]
   })
-  const head = `${object.kind.toLowerCase()}/${object.metadata.name ?? ''}${phase === '' ? '' : ` is ${phase}`}`
+  const head = `${wordOf(object)}${phase === '' ? '' : ` is ${phase}`}`
   const rest =
     own.length > 0 ? own : [isQuiet(others) ? 'Up to date; nothing pending.' : 'Nothing of its own is pending.']
   return [head, ...rest, ...others]

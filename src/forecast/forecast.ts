@@ -2,6 +2,7 @@
 import type { Wait } from '#controllers/componentset/waiting.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { GateVerdict } from '#defender/gate.ts'
 import { riskOf, isAtLeast, type Risk } from '#defender/risk.ts'
 import { componentObjectName } from '#lib/names.ts'
@@ -42,6 +43,8 @@ export interface Forecast {
   /** The cluster once it has come to rest, and when. */
   readonly end: WorldObjects
   readonly endedAt: number
+  /** All that were asked for, and those that were open. */
+  readonly permits: readonly OperationPermit[]
 }
 
 /** Two weeks hold any window of people; what takes longer is not promised. */
@@ -183,6 +186,7 @@ class Log {
       ms: this.#last - this.#start,
       end: world.objects(),
       endedAt: world.now,
+      permits: [...world.permits.values()],
       mostUnavailable: this.#mostUnavailable,
       brakes: [...this.#brakes].map(([what, ms]) => ({ what, ms })).toSorted((a, b) => b.ms - a.ms),
       risk: this.#risk,

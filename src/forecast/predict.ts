@@ -1,21 +1,16 @@
 // What a commit does to the machines of one cluster: how many, in which steps, for how long, what is in the way, and how long the way back takes.
 import type { Risk } from '#defender/risk.ts'
-import { isAtLeast } from '#defender/risk.ts'
+import { machineUnit } from '#defender/unit.ts'
 import { hardwareClass } from '#placement/hardware-class.ts'
 import { matchesSelector } from '#kube/selector.ts'
 import { readSelector } from '#placement/selecting.ts'
 import type { KubeObject } from '#schema/object.ts'
+import { type NeededApproval, permitApprovals } from './approvals.ts'
 import { durationsOf } from './durations.ts'
 import { type Brake, type Forecast, type ForecastSlice, forecast } from './forecast.ts'
 import type { FullBudget, Inventory } from './inventory.ts'
 import { type Expected, expectedObjects } from './objects.ts'
 import type { WorldObjects } from './world.ts'
-
-export interface NeededApproval {
-  readonly policy: string
-  readonly from: readonly string[]
-  readonly count: number
-}
 
 export interface ClusterPrediction {
   readonly cluster: string
@@ -51,10 +46,13 @@ export interface PredictWish {
   readonly inventory: Inventory
   readonly before: readonly KubeObject[]
   readonly after: readonly KubeObject[]
+  /** The one that is planned: permits name it. */
+  readonly commit?: string
   readonly pause?: () => Promise<void>
 }
 
-export async function predict({ inventory, before, after, pause }: PredictWish): Promise<ClusterPrediction> {
+export async function predict(wish: PredictWish): Promise<ClusterPrediction> {
+  const { inventory, before, after, pause } = wish
   const expected = expectedObjects(inventory, before, after)
   const { objects, changedSets, assumed } = expected
   const takenAt = Date.parse(inventory.takenAt)
@@ -91,7 +89,7 @@ export async function predict({ inventory, before, after, pause }: PredictWish):
     mostUnavailable: likely.mostUnavailable,
     brakes: likely.brakes,
     risk: likely.risk,
-    approvals: approvalsFor(expected, likely.risk),
+    approvals: approvalsFor(expected, likely, wish),
     fullBudgets: likely.slices.some((s) => s.drains)
       ? inventory.fullBudgets.filter((b) => b.nodes.some((n) => nodesOf(objects, machines).has(n)))
       : [],
@@ -128,14 +126,27 @@ function goingBack(
   return { ...expectedObjects(from, after, before).objects, ledger: end.ledger }
 }
 
-const approvalsFor = ({ policies }: Expected, risk: Risk | undefined): readonly NeededApproval[] =>
-  policies.flatMap(({ metadata: { name = '' }, spec }) =>
-    spec.mode === 'Audit'
-      ? []
-      : (spec.approvals ?? [])
-          .filter((a) => risk !== undefined && isAtLeast(risk, a.risk))
-          .map(({ from, count }) => ({ policy: name, from, count })),
-  )
+function approvalsFor(
+  { policies, objects }: Expected,
+  { permits, end }: Forecast,
+  { inventory, commit }: PredictWish,
+): readonly NeededApproval[] {
+  const uids = new Set(objects.sets.map((s) => s.metadata.uid))
+  const nodes = new Map(objects.nodes.map((n) => [n.metadata.name ?? '', n]))
+  const machines = new Map(end.machines.map((m) => [m.metadata.uid ?? '', m]))
+  return permitApprovals({
+    permits: permits
+      .filter((p) => uids.has(p.spec.requester.uid))
+      .map((p) => (p.spec.commit === undefined && commit ? { ...p, spec: { ...p.spec, commit } } : p)),
+    policies,
+    approvals: inventory.approvals,
+    unitOf: (uid) => {
+      const machine = machines.get(uid)
+      return machine && machineUnit(machine, nodes.get(machine.status?.nodeRef?.name ?? ''))
+    },
+    now: Date.parse(inventory.takenAt),
+  })
+}
 
 const nodesOf = ({ machines }: WorldObjects, names: readonly string[]): ReadonlySet<string> => {
   const wanted = new Set(names)

@@ -14,6 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { BUNDLE_FOLDER, bundleIn } from '#sync/render/bundle.ts'
 import { shellBlocks } from '#test/support/tools/readme.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -53,6 +54,11 @@ test('the commands of the page work in order, without a registry', { timeout: MI
   expect(existsSync(join(scratch, '.config/kubenode/my-fleet/signing.pem'))).toBe(true)
   expect(sh('git status --porcelain', fleet())).toBe('')
   expect(sh('git ls-files', fleet())).not.toMatch(/\.pem|node_modules/)
+})
+
+test('the installed kubenode has built files for its cage, whole', () => {
+  const caged = bundleIn(join(fleet(), 'node_modules/kubenode/src/sync/render', BUNDLE_FOLDER))
+  expect(Object.keys(caged?.names ?? {})).toEqual(expect.arrayContaining(['kubenode/constructs', 'cdk8s']))
 })
 
 test('an editor knows the types of kubenode and of cdk8s', { timeout: MINUTES }, () => {

@@ -159,11 +159,14 @@ describe.each(apiServers)('$name', ({ start }) => {
           err: '',
         })
       for (const form of [[], ['-o', 'name'], ['-o', 'custom-columns=N:.metadata.name']]) {
-        const { code, err } = await kubenode('get', 'machine', 'nope', 'm-1', 'nix', ...form)
+        const { code, err, out: found } = await kubenode('get', 'machine', 'nope', 'm-1', 'nix', ...form)
         expect([code, err.match(/cannot find machine\/\w+/g)]).toEqual([
           2,
           ['cannot find machine/nope', 'cannot find machine/nix'],
         ])
+        // The machine that exists is printed as well.
+        expect(found).toContain('m-1')
+        expect(found).not.toContain('nope')
       }
       expect((await kubenode('get', 'machine', 'nope', 'm-1', '--ignore-not-found')).out).toMatch(/^NAME .*\nm-1 /)
     })

@@ -117,10 +117,11 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     { problemText },
     { versionNote },
     { signatureNote, signatureOf },
-    { loosenedText, outlookText, prunesText, textOf },
+    { loosenedText, oneWayText, outlookText, prunesText, textOf },
     { planDigest },
     { summaryText },
     { loosenedBy },
+    { oneWaySteps },
   ] = await Promise.all([
     import('node:path'),
     import('#sync/git/local-repository.ts'),
@@ -137,6 +138,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     import('#sync/plan-digest.ts'),
     import('../plan/spans.ts'),
     import('#forecast/loosened/loosened.ts'),
+    import('#forecast/one-way.ts'),
   ])
   const inventories = await inventoriesOf(options, io)
   const repository = openLocalRepository(resolve(io.cwd, options.repo ?? '.'), { above: true })
@@ -175,10 +177,11 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
       : await withProgress(
           io,
           'predicting what it does to machines',
-          predicted(inventories, before?.targets ?? new Map(), after.targets, shown),
+          predicted(inventories, { before: before?.targets ?? new Map(), after: after.targets, shown, commit }),
         )
   const names = new Set(shown.map((d) => d.cluster))
   const loosened = loosenedBy(before?.targets ?? new Map(), after.targets).filter((l) => names.has(l.cluster))
+  const oneWay = hasDifference(shown) ? oneWaySteps(shown, before?.targets ?? new Map(), after.targets) : undefined
   const prunes = await prunesIn(shown, {
     inventories: inventories ?? [],
     before: before?.targets ?? new Map(),
@@ -198,6 +201,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
         digest,
         summary: summaryText(shown, outlook, loosened),
         ...(loosened.length > 0 && { loosened }),
+        ...(oneWay !== undefined && { oneWay }),
         ...(prunes !== undefined && { prunes }),
         ...(outlook !== undefined && { predicted: outlookJson(outlook) }),
       }),
@@ -219,6 +223,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
           digest,
           version: VERSION,
           loosened,
+          ...(oneWay !== undefined && { oneWay }),
           ...(prunes !== undefined && { prunes }),
         },
         { maxChars, marker },
@@ -232,6 +237,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
       }) +
         (prunes === undefined ? '' : prunesText(prunes)) +
         loosenedText(loosened) +
+        oneWayText(oneWay) +
         (outlook === undefined ? '' : outlookText(outlook)),
     )
   if (after.writtenFor !== undefined && after.writtenFor !== VERSION)
@@ -299,16 +305,23 @@ async function inventoriesOf({ inventory }: PlanOptions, io: Io): Promise<readon
   return readInventories(inventory, io.cwd)
 }
 
+interface Planned {
+  readonly before: Targets
+  readonly after: Targets
+  readonly shown: readonly ClusterDifference[]
+  readonly commit: string
+}
+
 async function predicted(
   inventories: readonly Inventory[],
-  before: Targets,
-  after: Targets,
-  shown: readonly ClusterDifference[],
+  { before, after, shown, commit }: Planned,
 ): Promise<Outlook> {
-  const [{ predict }, { outlookOf }, { HUB_TARGET }] = await Promise.all([
+  const [{ predict }, { outlookOf }, { HUB_TARGET }, { releaseApprovals }, { systemClock }] = await Promise.all([
     import('#forecast/predict.ts'),
     import('../plan/outlook.ts'),
     import('#api/names.ts'),
+    import('#forecast/approvals.ts'),
+    import('#lib/clock.ts'),
   ])
   const objectsOf = (targets: Targets, cluster: string) => (targets.get(cluster)?.objects ?? []).map((o) => o.object)
   const wanted = new Set(shown.map((d) => d.cluster))
@@ -319,11 +332,13 @@ async function predicted(
         inventory,
         before: objectsOf(before, inventory.cluster),
         after: objectsOf(after, inventory.cluster),
+        commit,
         pause: () => new Promise((resolve) => setImmediate(resolve)),
       }),
     )
   const changed = shown.filter((d) => d.changes.length > 0).map((d) => d.cluster)
-  return outlookOf(predictions, objectsOf(after, HUB_TARGET), changed)
+  const ofRelease = releaseApprovals({ before, after, inventories, now: systemClock.now() })
+  return outlookOf(predictions, objectsOf(after, HUB_TARGET), changed, ofRelease)
 }
 
 /** Undefined where nothing is deleted. */

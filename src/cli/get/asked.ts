@@ -38,6 +38,8 @@ export interface Asked {
   readonly options: GetOptions
   readonly form: Form
   readonly io: Io
+  /** Why what was asked for by name was not found: said after what was found. */
+  readonly missed: unknown[]
 }
 
 /** The objects themselves, for the forms that no table has. */
@@ -69,12 +71,16 @@ export function listOptions({ namespace, options }: Asked, isNamespaced: boolean
 /** On a terminal nothing in an object steers it; in a pipe a program gets the value as it is. */
 export const forReader = (io: Io, text: string): string => (io.isTerminal ? printable(text) : text)
 
-/** All answers, or every error in the order of the names: of several missing names each is reported. */
-export async function eachOf<T>(answers: readonly Promise<T>[], io: Io): Promise<readonly T[]> {
+/** What was found, in the order of the names. */
+export async function eachOf<T>(answers: readonly Promise<T>[], { missed }: Asked): Promise<readonly T[]> {
   const settled = await Promise.allSettled(answers)
-  const errors = settled.flatMap((s) => (s.status === 'rejected' ? [s.reason as unknown] : []))
-  const last = errors.pop()
-  for (const error of errors) showProblem(io, shownLine(messageOf(error)))
-  if (last !== undefined) throw last
+  missed.push(...settled.flatMap((s) => (s.status === 'rejected' ? [s.reason as unknown] : [])))
   return settled.flatMap((s) => (s.status === 'fulfilled' ? [s.value] : []))
+}
+
+/** As kubectl: each name that is missing is reported, in order, and the command fails. */
+export function reportMissed({ missed, io }: Asked): void {
+  const last = missed.at(-1)
+  for (const error of missed.slice(0, -1)) showProblem(io, shownLine(messageOf(error)))
+  if (last !== undefined) throw last
 }

@@ -59,10 +59,12 @@ async function get(words: readonly string[], options: GetOptions, io: Io): Promi
     options,
     form: options.output ?? TABLE,
     io,
+    missed: [],
   }
-  const { showTables, showData } = await import('./show.ts')
+  const [{ showTables, showData }, { reportMissed }] = await Promise.all([import('./show.ts'), import('./asked.ts')])
   const isTabular = asked.form.kind === 'table' || asked.form.kind === 'columns'
   if (options.watchOnly !== true) await (isTabular ? showTables(wanted, asked) : showData(wanted, asked))
+  reportMissed(asked)
   if (!isWatched(options)) return
   const [only] = wanted
   const { watchObjects } = await import('./watch.ts')

@@ -53,7 +53,10 @@ export async function showTables(wanted: readonly Wanted[], asked: Asked): Promi
   const groups = [...Map.groupBy(wanted, ({ type }) => type.kind).values()]
   let isFirst = true
   for (const group of groups) {
+    const before = asked.missed.length
     const table = await tableOfKind(group, asked, groups.length === 1)
+    // Each has a reason of its own.
+    if (table.rows.length === 0 && asked.missed.length > before) continue
     const isIgnored = asked.options.ignoreNotFound === true && group.some((w) => w.name !== undefined)
     if (table.rows.length === 0) asked.io.err(isIgnored ? '' : await nothingText(group, asked))
     else {
@@ -69,7 +72,7 @@ async function tableOfKind(group: readonly Wanted[], asked: Asked, isOneKind: bo
   const [first] = group
   const tables = await eachOf(
     group.map((w) => serverTable(w, asked, shapeOf(w, asked, isOneKind))),
-    asked.io,
+    asked,
   )
   // One that was not found has no head.
   const { head = [], resourceVersion = '' } = tables.find((t) => t.head.length > 0) ?? {}
@@ -120,7 +123,7 @@ async function ownColumns(group: readonly Wanted[], asked: Asked): Promise<Table
   const objects = (
     await eachOf(
       group.map((w) => objectsOf(w, asked)),
-      asked.io,
+      asked,
     )
   ).flat()
   const rows = objects.map((o) => columnCells(columns, withoutManagers(o)).map(printableLine))
@@ -176,7 +179,7 @@ export async function showData(wanted: readonly Wanted[], asked: Asked): Promise
   const { form, io, options } = asked
   const found = await eachOf(
     wanted.map(async (w) => ({ w, objects: await objectsOf(w, asked) })),
-    asked.io,
+    asked,
   )
   if (form.kind === 'name') {
     for (const { w, objects } of found)
@@ -187,6 +190,6 @@ export async function showData(wanted: readonly Wanted[], asked: Asked): Promise
   const shown = options.showManagedFields === true ? objects : objects.map(withoutManagers)
   const isOne = wanted.length === 1 && wanted[0]?.name !== undefined
   // What is not found is nothing, and no empty list.
-  if (isOne && objects.length === 0) return
+  if ((isOne || asked.missed.length > 0) && objects.length === 0) return
   io.out(forReader(io, dataText(form, shown, isOne)))
 }

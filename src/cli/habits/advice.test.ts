@@ -89,6 +89,10 @@ test('a guess by spelling stays where no habit is known', async () => {
   expect(await told('gte machines')).toContain('(Did you mean get?)')
 })
 
+test.each(['galaxy', 'galaxy install x'])('kubenode %s gets no guess, since none is near', async (line) => {
+  expect(await told(line)).toMatch(/^KN1002: unknown command 'galaxy'\n\(run kubenode --help\)\n$/)
+})
+
 const TREE = await buildProgram(io)
 const below = (command: Command, word: string): Command | undefined =>
   command.commands.find((c) => c.name() === word || c.aliases().includes(word))

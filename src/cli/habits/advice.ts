@@ -1,5 +1,6 @@
 // What a complaint about a command line says to people who know another tool: what to type here instead. Pure.
 import type { Command } from 'commander'
+import { didYouMean } from '#lib/did-you-mean.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { kindCalled } from '../inspect/target.ts'
 import { COMMAND_HABITS, type Advice } from './commands.ts'
@@ -11,7 +12,19 @@ const MOST_WORDS = 2
 /** The complaint with our advice in place of a guess by spelling; unchanged when no habit is known. */
 export function withAdvice(command: Command, complaint: string): string {
   const advice = adviceFor(command, complaint)
-  return advice === undefined ? complaint : `${complaint.split('\n', 1)[0]}\n(${said(advice)})\n`
+  return advice === undefined ? withNearGuesses(complaint) : `${complaint.split('\n', 1)[0]}\n(${said(advice)})\n`
+}
+
+const GUESSES = /'([^'\n]+)'\n\(Did you mean (?:one of )?([^?\n]+)\?\)/
+
+/** A guess that half of its letters speak against helps no one. */
+function withNearGuesses(complaint: string): string {
+  const [, word = '', guesses = ''] = GUESSES.exec(complaint) ?? []
+  if (guesses === '') return complaint
+  const bare = (text: string) => text.replace(/^-+/, '')
+  const near = guesses.split(', ').filter((g) => didYouMean(bare(word), [bare(g)]) !== undefined)
+  const said = near.length === 0 ? '' : `\n(Did you mean ${near.length === 1 ? '' : 'one of '}${near.join(', ')}?)`
+  return complaint.replace(GUESSES, () => `'${word}'${said}`)
 }
 
 function adviceFor(command: Command, complaint: string): Advice | undefined {

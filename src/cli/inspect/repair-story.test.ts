@@ -83,9 +83,9 @@ test('one that is over says what came of it; those of the last day are shown wit
     'node/n',
     'KernelDeadlock is True for 1m: DockerHung: task hangs',
     '  kubenode why-not node/n shows what blocks its repair',
-    'It was repaired by remedyoperationjob/b (Done)',
+    'It was repaired by job/b (Done)',
     '  rule deadlock, rung 1, attempt 2: Escalated 30s ago: the fault is still present',
-    'It was repaired by remedyoperationjob/a (Done)',
+    'It was repaired by job/a (Done)',
     '  rule deadlock, rung 1, attempt 2: Escalated 5m ago: the fault is still present',
   ])
 })
@@ -109,7 +109,7 @@ test('a rollout that stopped says once why, and on which machines', () => {
     },
   } as unknown as KubeObject
   expect(whyLines(set, [], NOW)).toEqual([
-    'machinecomponentset/s is Blocked',
+    'set/s is Blocked',
     'Ready is False for 1m: RevisionFailed: m',
     '  The revision failed before and is blocked. See docs/runbooks/rollout.md.',
     'Stalled is True for 1m: RevisionFailed',
@@ -121,7 +121,7 @@ test('a permit whose results are in holds nothing up', () => {
   const conditions = [{ type: 'PermitGranted', status: 'False', reason: 'AsDeclared', message: 'all results are in' }]
   const permit = { kind: 'OperationPermit', metadata: { name: 'p' }, status: { phase: 'Released', conditions } }
   expect(whyLines(permit as unknown as KubeObject, [], NOW)).toEqual([
-    'operationpermit/p is Released',
+    'permit/p is Released',
     'Up to date; nothing pending.',
   ])
 })

@@ -6,6 +6,8 @@ import { dirname, join } from 'node:path'
 import { entriesBelow } from '#lib/entries-below.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
+import { bundleCage } from '#local/bundle-cage.ts'
+import { BUNDLE_FOLDER } from '#sync/render/bundle.ts'
 import { bundleAgent, READY_FOLDER } from '../agent/bundle.ts'
 import { cliErrors } from '../cli-errors.ts'
 import { imageErrors } from '../image/image-errors.ts'
@@ -16,6 +18,7 @@ import { bundledFolders, LOCK_FILE, lockEntries, packedManifest, withoutOptional
 const AGENT_PREFIX = '/opt/kubenode'
 const SOURCES = ['src', 'deploy'] as const
 const TEMPLATE = 'template'
+const RENDERER = 'src/sync/render'
 /** The types of kubenode name types of these. */
 const TYPED = /^node_modules\/(cdk8s|cdk8s-plus-27|constructs|ajv)$/
 /** What neither a program nor an editor reads. */
@@ -30,6 +33,8 @@ export async function stagePackage(root: string, folder: string): Promise<void> 
   for (const path of filesBelow(join(root, TEMPLATE))) copy(root, folder, `${TEMPLATE}/${path}`)
   declare(root, folder)
   copyPackages(root, folder, sources)
+  // Beside the module that looks for it.
+  await bundleCage(root, join(folder, RENDERER, BUNDLE_FOLDER))
   for (const program of ['kubenode', 'kubectl-kubenode', 'kubectl_complete-kubenode'])
     copy(root, folder, `bin/${program}`)
   await bundleAgent({ root, out: join(folder, READY_FOLDER), prefix: AGENT_PREFIX })

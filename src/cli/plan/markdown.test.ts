@@ -82,7 +82,10 @@ const prediction: fc.Arbitrary<ClusterPrediction> = fc.record({
   mostUnavailable: fc.nat(9),
   brakes: fc.array(fc.record({ what: nasty, ms: fc.nat(1_000_000) }), { maxLength: 3 }),
   risk: fc.constantFrom('Low' as const, 'Medium' as const, 'High' as const, undefined),
-  approvals: fc.array(fc.record({ policy: nasty, from: fc.array(nasty), count: fc.nat(5) }), { maxLength: 2 }),
+  approvals: fc.array(
+    fc.record({ asker: nasty, from: fc.array(nasty), count: fc.nat(5), batches: fc.nat(9), missing: fc.nat(50) }),
+    { maxLength: 2 },
+  ),
   fullBudgets: fc.array(fc.record({ namespace: nasty, name: nasty, nodes: fc.array(nasty) }), { maxLength: 2 }),
   classes: fc
     .array(nasty, { maxLength: 3 })
@@ -122,6 +125,7 @@ const document: fc.Arbitrary<PlanDocument> = fc
     problems: fc.array(nasty, { maxLength: 50 }),
     predictions: fc.option(fc.array(prediction, { maxLength: 4 }), { nil: undefined }),
     prunes,
+    oneWay: fc.array(fc.record({ cluster: nasty, what: nasty }), { maxLength: 40 }),
     loosened: fc.array(
       fc.record({ cluster: nasty, object: nasty, what: fc.array(nasty, { minLength: 1, maxLength: 3 }) }),
       {
@@ -129,9 +133,10 @@ const document: fc.Arbitrary<PlanDocument> = fc
       },
     ),
   })
-  .map(({ clusters, problems, predictions, prunes: held, loosened }) => ({
+  .map(({ clusters, problems, predictions, prunes: held, loosened, oneWay }) => ({
     prunes: held,
     loosened,
+    oneWay,
     commit: '3f2a91c0'.repeat(5),
     base: '8be1d070'.repeat(5),
     against: 'main',
@@ -183,6 +188,11 @@ describe('a plan in Markdown', () => {
           expect(warned).toBeGreaterThan(0)
           if (folded > 0) expect(warned).toBeLessThan(folded)
           if (red > 0) expect(red).toBeLessThan(warned)
+        }
+        if ((plan.oneWay ?? []).length > 0) {
+          const said = text.indexOf('🟠 **A revert does not take this back')
+          expect(said).toBeGreaterThan(0)
+          if (folded > 0) expect(said).toBeLessThan(folded)
         }
         expect(text).toContain(plan.digest)
       }),

@@ -5,10 +5,11 @@ import { shortened } from '#lib/shortened.ts'
 import type { ClusterDifference, ObjectChange } from '#sync/difference.ts'
 import type { ClusterPrediction } from '#forecast/predict.ts'
 import type { Loosened } from '#forecast/loosened/loosened.ts'
+import type { OneWay } from '#forecast/one-way.ts'
 import type { Prunes } from '#forecast/prunes.ts'
 import type { Outlook } from './outlook.ts'
 import { approveCommand, guardText, pruneDoubt, unknownTexts } from './prunes.ts'
-import { minutesText, spanText, stepsText } from './spans.ts'
+import { approvalTexts, minutesText, oneWayLines, spanText, stepsText } from './spans.ts'
 
 export interface PlanDocument {
   readonly commit: string
@@ -23,6 +24,8 @@ export interface PlanDocument {
   /** Deletions that wait for an approval. */
   readonly prunes?: Prunes
   readonly loosened?: readonly Loosened[]
+  /** What a revert leaves undone. */
+  readonly oneWay?: readonly OneWay[]
 }
 
 export interface MarkdownOptions {
@@ -58,6 +61,7 @@ function written(plan: PlanDocument, marker: string, rung: Rung): string {
     head(plan, marker),
     red(plan, MOST_NAMED),
     loosenedBlock(plan, MOST_NAMED),
+    oneWayBlock(plan, MOST_NAMED),
     summary(plan),
     rung === 'clusters' ? '' : table(plan),
     changes(plan),
@@ -72,7 +76,7 @@ function written(plan: PlanDocument, marker: string, rung: Rung): string {
 /** The first lines and the red block, cut by whole lines: a fleet of a thousand clusters has that many names to lose. */
 function shortest(plan: PlanDocument, marker: string, maxChars: number): string {
   const end = foot(plan, 'all but the most important is left out')
-  const lines = [head(plan, marker), red(plan, 1), loosenedBlock(plan, 1), summary(plan)]
+  const lines = [head(plan, marker), red(plan, 1), loosenedBlock(plan, 1), oneWayBlock(plan, 1), summary(plan)]
     .filter((p) => p !== '')
     .join('\n\n')
     .split('\n')
@@ -141,6 +145,15 @@ function loosenedBlock({ loosened = [] }: PlanDocument, most: number): string {
   return ['🟠 **This loosens what later commits must pass**', ...firstOf(lines, most)].join('\n')
 }
 
+function oneWayBlock({ oneWay = [] }: PlanDocument, most: number): string {
+  if (oneWay.length === 0) return ''
+  const lines = oneWayLines(oneWay, escaped).map((text) => `- ⚠ ${shortened(text, MOST_ONE_WAY_CHARS)}`)
+  return ['🟠 **A revert does not take this back**', ...firstOf(lines, most)].join('\n')
+}
+
+/** A fleet may have many clusters in which the same happens. */
+const MOST_ONE_WAY_CHARS = 500
+
 /** Names of approvers may be many. */
 const MOST_LOOSENED_CHARS = 200
 
@@ -205,10 +218,7 @@ const MARK = { Low: '🟢', Medium: '🟠', High: '🔴' } as const
 
 function riskLine({ risk, approvals }: Outlook): string {
   if (risk === undefined) return ''
-  const needed = approvals.map(
-    ({ count, from, policy }) =>
-      `${counted(count, 'approval')} of ${from.map(code).join(', ')} (policy ${code(policy)})`,
-  )
+  const needed = approvalTexts(approvals, code, escaped)
   return `${MARK[risk]} Risk **${risk.toLowerCase()}**${needed.length === 0 ? '' : ` → needs ${needed.join('; ')}`}`
 }
 
@@ -250,7 +260,7 @@ function changes({ clusters }: PlanDocument): string {
 
 const RULES: ReadonlySet<string> = new Set(['NodeRemedier', 'DefenderPolicy'])
 
-function lookAt({ outlook }: PlanDocument): string {
+function lookAt({ outlook, oneWay }: PlanDocument): string {
   if (outlook === undefined || outlook.machines + outlook.clusters.length === 0) return ''
   const all = outlook.clusters.map((c) => c.prediction)
   const lines = [
@@ -287,7 +297,7 @@ function lookAt({ outlook }: PlanDocument): string {
     ...(outlook.machines === 0
       ? []
       : [
-          `- ↩ Way back: \`git revert\`, ${outlook.wayBack === undefined ? 'for how long is unknown' : `about ${minutesText(outlook.wayBack)}`}`,
+          `- ↩ Way back: \`git revert\`, ${outlook.wayBack === undefined ? 'for how long is unknown' : `about ${minutesText(outlook.wayBack)}`}${oneWay?.length === 0 ? '; no one-way step in this change' : ''}`,
         ]),
   ]
   return lines.length === 0 ? '' : ['**Check this**', ...lines].join('\n')

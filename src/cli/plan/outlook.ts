@@ -2,10 +2,11 @@
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
 import { parseDuration } from '#lib/duration.ts'
-import { matchesLabels } from '#kube/selector.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { isAtLeast, type Risk } from '#defender/risk.ts'
-import type { ClusterPrediction, NeededApproval } from '#forecast/predict.ts'
+import type { NeededApproval } from '#forecast/approvals.ts'
+import type { ClusterPrediction } from '#forecast/predict.ts'
+import { isInStage } from '#forecast/stage-members.ts'
 
 interface StagedPrediction {
   readonly stage: string
@@ -51,10 +52,8 @@ function stagesIn(hub: readonly KubeObject[]): ReadonlyMap<string, StageOf> {
   const found = new Map<string, StageOf>()
   for (const pipeline of hub.filter((o): o is ReleasePipeline => o.kind === 'ReleasePipeline'))
     for (const [index, stage] of pipeline.spec.stages.entries()) {
-      const { names, selector } = stage.clusters
       const members =
-        names ??
-        clusters.filter((c) => matchesLabels(selector ?? {}, c.metadata.labels)).map((c) => c.metadata.name ?? '')
+        stage.clusters.names ?? clusters.filter((c) => isInStage(stage, c)).map((c) => c.metadata.name ?? '')
       const soakMs = parseDuration(stage.minSuccessTime ?? DEFAULT_SOAK)
       for (const name of members) if (!found.has(name)) found.set(name, { name: stage.name, index, soakMs })
     }
@@ -68,6 +67,7 @@ export function outlookOf(
   predictions: readonly ClusterPrediction[],
   hub: readonly KubeObject[],
   changed: readonly string[],
+  ofRelease: readonly NeededApproval[] = [],
 ): Outlook {
   const stages = stagesIn(hub)
   const stageOf = (cluster: string) => stages.get(cluster) ?? NO_STAGE
@@ -95,15 +95,22 @@ export function outlookOf(
     p90: sum((p) => p.p90) + soak,
     mostUnavailable: inOrder.reduce((most, p) => Math.max(most, p.mostUnavailable), 0),
     risk: risks.length === 0 ? undefined : risks.reduce((worst, r) => (isAtLeast(r, worst) ? r : worst)),
-    approvals: uniqueApprovals(inOrder.flatMap((p) => p.approvals)),
+    approvals: summedApprovals([...ofRelease, ...inOrder.flatMap((p) => p.approvals)]),
     uncovered: uncoveredIn(inOrder, stageOf),
     wayBack: backs.includes(undefined) ? undefined : backs.reduce<number>((n, ms) => n + (ms ?? 0), 0),
   }
 }
 
-const uniqueApprovals = (all: readonly NeededApproval[]): readonly NeededApproval[] => [
-  ...new Map(all.map((a) => [JSON.stringify(a), a])).values(),
-]
+/** One entry for each that asks, over all clusters. */
+const summedApprovals = (all: readonly NeededApproval[]): readonly NeededApproval[] =>
+  [...Map.groupBy(all, ({ asker, from, count }) => JSON.stringify([asker, from, count])).values()].flatMap((of) => {
+    const [first] = of
+    if (first === undefined) return []
+    const sum = (number: (a: NeededApproval) => number) => of.reduce((n, a) => n + number(a), 0)
+    return first.batches === undefined
+      ? [{ ...first, missing: Math.max(...of.map((a) => a.missing)) }]
+      : [{ ...first, batches: sum((a) => a.batches ?? 0), missing: sum((a) => a.missing) }]
+  })
 
 /** Hardware that a later stage meets first: what was tried before says nothing of it. */
 function uncoveredIn(

@@ -1,5 +1,7 @@
 // Times and steps of a prediction, in words. Never more exact than they are.
 import { counted } from '#lib/counted.ts'
+import type { NeededApproval } from '#forecast/approvals.ts'
+import type { OneWay } from '#forecast/one-way.ts'
 import type { ClusterPrediction } from '#forecast/predict.ts'
 import type { Loosened } from '#forecast/loosened/loosened.ts'
 import type { ClusterDifference } from '#sync/difference.ts'
@@ -33,6 +35,28 @@ export function stepsText({ slices }: ClusterPrediction): string {
   return [...new Set(parts)].slice(0, 3).join(', ')
 }
 
+/** `2 approvals of group:sre for each of 9 batches (policy careful), 4 given`: none are needed where all were given. */
+export function approvalTexts(
+  approvals: readonly NeededApproval[],
+  shown: (name: string) => string,
+  asker: (name: string) => string = shown,
+): readonly string[] {
+  return approvals.flatMap(({ count, batches, missing, from, asker: by }) => {
+    if (missing === 0) return []
+    const given = count * (batches ?? 1) - missing
+    const each = batches === undefined || batches === 1 ? '' : ` for each of ${counted(batches, 'batch', 'batches')}`
+    return [
+      `${counted(count, 'approval')} of ${from.map(shown).join(', ')}${each} (${asker(by)})${given === 0 ? '' : `, ${given} given`}`,
+    ]
+  })
+}
+
+/** Clusters with the same step share a line. */
+export const oneWayLines = (all: readonly OneWay[], shown: (name: string) => string = (name) => name) =>
+  [...Map.groupBy(all, (o) => o.what)].map(
+    ([what, of]) => `${of.map((o) => shown(o.cluster)).join(', ')}: ${shown(what)}`,
+  )
+
 /** One line, for the status of a commit. */
 export function summaryText(
   all: readonly ClusterDifference[],
@@ -48,14 +72,14 @@ export function summaryText(
   ]
   if (outlook === undefined) return [counted(changed.length, 'cluster'), ...loss, 'machines unknown'].join(' · ')
   const { machines, drains, p50, risk, approvals, unknown } = outlook
-  const missing = approvals.reduce((n, a) => n + a.count, 0)
+  const missing = approvals.reduce((n, a) => n + a.missing, 0)
   return [
     ...loss,
     machines === 0
       ? 'no machine is touched'
       : `${counted(machines, 'machine')} · ${counted(drains, 'drain')} · ~${minutesText(p50)}`,
     ...(risk === undefined ? [] : [risk.toLowerCase()]),
-    ...(missing === 0 ? [] : [`${counted(missing, 'approval')} needed`]),
+    ...(missing === 0 ? [] : [`${counted(missing, 'approval')} missing`]),
     ...(unknown.length === 0 ? [] : [`${counted(unknown.length, 'cluster')} unknown`]),
   ].join(' · ')
 }

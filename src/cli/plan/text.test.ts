@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ClusterDifference } from '#sync/difference.ts'
-import { loosenedText, textOf } from './text.ts'
+import { approvalTexts } from './spans.ts'
+import { loosenedText, oneWayText, textOf } from './text.ts'
 
 const PLAIN = { isColored: false, isCut: true }
 const COLORED = { isColored: true, isCut: true }
@@ -111,4 +112,43 @@ test('what a commit loosens is listed by object, and where it loosens nothing th
   expect(
     loosenedText([{ cluster: 'hub', object: 'ReleasePipeline.kubenode.io/a/standard', what: ['it is removed'] }]),
   ).toBe('\nloosens what later commits must pass:\n  ! hub: ReleasePipeline.kubenode.io/a/standard: it is removed\n')
+})
+
+test('what a revert leaves undone is a line for all clusters with it; that there is none is said as well', () => {
+  expect(oneWayText(undefined)).toBe('')
+  expect(oneWayText([])).toBe('\nno one-way step: git revert takes all of it back\n')
+  const what = 'deletes Namespace/shop with everything in it'
+  expect(
+    oneWayText([
+      { cluster: 'a', what },
+      { cluster: 'b', what },
+    ]),
+  ).toBe(`\ngit revert does not take this back:\n  ! a, b: ${what}\n`)
+})
+
+test('approvals are listed while any is missing, with those that were given', () => {
+  const sre = { asker: 'policy careful', from: ['group:sre'], count: 1, batches: 9 }
+  const board = { asker: 'gate board of stage prod', from: ['ada', 'bob'], count: 2 }
+  const same = (name: string) => name
+  expect(
+    approvalTexts(
+      [
+        { ...sre, missing: 9 },
+        { ...board, missing: 1 },
+      ],
+      same,
+    ),
+  ).toEqual([
+    '1 approval of group:sre for each of 9 batches (policy careful)',
+    '2 approvals of ada, bob (gate board of stage prod), 1 given',
+  ])
+  expect(
+    approvalTexts(
+      [
+        { ...sre, missing: 0 },
+        { ...board, missing: 0 },
+      ],
+      same,
+    ),
+  ).toEqual([])
 })

@@ -3,12 +3,13 @@ import { counted } from '#lib/counted.ts'
 import { printableLine, shownLine } from '#lib/printable.ts'
 import type { ClusterDifference, FieldChange, MachineChanges, ObjectChange } from '#sync/difference.ts'
 import type { Loosened } from '#forecast/loosened/loosened.ts'
+import type { OneWay } from '#forecast/one-way.ts'
 import type { Prunes } from '#forecast/prunes.ts'
 import { declaredErrors } from '#declared/declared-errors.ts'
 import { type Tone, paintOf } from '../paint.ts'
 import type { Outlook } from './outlook.ts'
 import { approveCommand, guardText, pruneDoubt, unknownTexts } from './prunes.ts'
-import { minutesText, spanText, stepsText } from './spans.ts'
+import { approvalTexts, minutesText, oneWayLines, spanText, stepsText } from './spans.ts'
 
 const MARKS = { added: '+', changed: '~', removed: '-' } as const
 /** Fields of one object in the text; the JSON has more. */
@@ -64,7 +65,7 @@ export function outlookText(outlook: Outlook): string {
       (u) =>
         `  ! hardware class ${u.class === '' ? '(none)' : u.class} is in no machine of an earlier stage: first tried on ${u.first} in ${u.cluster}`,
     ),
-    ...approvals.map((a) => `  ! needs ${counted(a.count, 'approval')} of ${a.from.join(', ')} (policy ${a.policy})`),
+    ...approvalTexts(approvals, (name) => name).map((text) => `  ! needs ${text}`),
     ...[...new Set(clusters.flatMap((c) => c.prediction.untimed))].map(
       (c) => `    no recorded duration of ${c}: five minutes a machine are assumed`,
     ),
@@ -102,6 +103,16 @@ export const loosenedText = (all: readonly Loosened[]): string =>
       ]
         .map((l) => shownLine(l))
         .join('')
+
+/** What a revert leaves undone; undefined where nothing changes. */
+export function oneWayText(all: readonly OneWay[] | undefined): string {
+  if (all === undefined) return ''
+  const lines =
+    all.length === 0
+      ? ['no one-way step: git revert takes all of it back']
+      : ['git revert does not take this back:', ...oneWayLines(all).map((text) => `  ! ${text}`)]
+  return ['', ...lines].map((l) => shownLine(l)).join('')
+}
 
 /** Clusters in which the same changes are one entry: a fleet of fifty is read once. */
 const groupsOf = (all: readonly ClusterDifference[]): readonly (readonly ClusterDifference[])[] => [

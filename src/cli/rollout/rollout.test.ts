@@ -376,6 +376,17 @@ describe('a retry of a set', () => {
   })
 })
 
+test('a blocked set does not count no failed machine beside the failure that blocks it', () => {
+  const blocked = [
+    { revision: 'base-2', component: 'beacon', reason: '1 machine failed', since: '2026-01-05T00:00:00Z' },
+  ]
+  const counts = { total: 4, updated: 0, healthy: 0, failed: 0, skipped: 0 }
+  const line = (failed: number) =>
+    setLines({ ...set, status: { phase: 'Blocked', revisions: { blocked }, counts: { ...counts, failed } } }, [])[0]
+  expect(line(0)).toBe('set/base is Blocked: 0 of 4 machines are updated, 0 skipped')
+  expect(line(1)).toBe('set/base is Blocked: 0 of 4 machines are updated, 1 failed, 0 skipped')
+})
+
 test('a set says how far it is, what holds it and which slices are open', () => {
   const slices = [
     { component: 'scribe', step: 1, number: 0, phase: 'Switching' as const, permit: 'p', machines: ['a', 'b'] },

@@ -28,8 +28,10 @@ export function setLines(set: MachineComponentSet, holds: readonly OperationalHo
   const { total = 0, updated = 0, healthy = 0, failed = 0 } = counts ?? {}
   // The machines that are not updated serve as before: a bare "0 healthy" would read as an outage.
   const ofThem = updated === 0 ? '' : ` (${healthy} of them healthy)`
+  // A machine that went back by itself serves, and is no failed one any more: the reason of the block names it.
+  const ofFailed = failed === 0 && (revisions?.blocked ?? []).length > 0 ? '' : `, ${failed} failed`
   return [
-    `set/${set.metadata.name} is ${phase}: ${updated} of ${counted(total, 'machine is', 'machines are')} updated${ofThem}, ${failed} failed, ${counts?.skipped ?? 0} skipped`,
+    `set/${set.metadata.name} is ${phase}: ${updated} of ${counted(total, 'machine is', 'machines are')} updated${ofThem}${ofFailed}, ${counts?.skipped ?? 0} skipped`,
     ...(waitingFor === undefined
       ? []
       : [

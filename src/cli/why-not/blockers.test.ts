@@ -541,3 +541,12 @@ test.each([
   fake.poke(nodeType, { name: 'n0' }, { status: { conditions } }, 'status')
   expect(blockerLines(await look(client, 'n0', NOW))).toContain(`rule deadlock: unknown (${because}), no action`)
 })
+
+test('rules that are unknown for the same cause share a line, and not all of them are named', async () => {
+  const { fake, client, rule } = world()
+  for (const name of ['a', 'b', 'c', 'd', 'e']) rule({}, name)
+  const conditions = [{ type: 'Ready', status: 'True', lastTransitionTime: ago(9_999) }]
+  fake.poke(nodeType, { name: 'n0' }, { status: { conditions } }, 'status')
+  const lines = blockerLines(await look(client, 'n0', NOW)).filter((l) => l.includes('unknown ('))
+  expect(lines).toEqual(['rules a, b, c and 2 more: unknown (condition KernelDeadlock not reported), no action'])
+})

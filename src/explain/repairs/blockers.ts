@@ -1,5 +1,6 @@
 // What blocks the repair of one node, and the command that unblocks it. Pure; every reason of the controllers and the Defender has a text.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { counted } from '#lib/counted.ts'
 import { type Blocker, type Cause, frozenByFile, heldBy } from './blocker.ts'
 import { OF_GATES, said } from './gate-blockers.ts'
 import type { RepairsSeen, RuleSeen } from './look.ts'
@@ -118,10 +119,28 @@ const oneLine = (text: string): string => text.replace(/[\n\u2028\u2029]+/g, ' '
 export const blockerLines = (seen: RepairsSeen): readonly string[] =>
   [...linesOf(seen), ...unknownLines(seen)].map(oneLine)
 
-const unknownLines = ({ rules }: RepairsSeen): readonly string[] =>
-  rules.flatMap(({ remedier, unknownBecause }) =>
-    unknownBecause === undefined ? [] : [`rule ${remedier.metadata.name}: unknown (${unknownBecause}), no action`],
+/** Rules with the same cause share a line: a node without a detector has as many as there are rules. */
+function unknownLines({ rules }: RepairsSeen): readonly string[] {
+  const unknown = rules.flatMap(({ remedier, unknownBecause: why }) =>
+    why === undefined ? [] : [{ name: remedier.metadata.name ?? '', why }],
   )
+  const groups = [...Map.groupBy(unknown, (u) => u.why)].toSorted(([, a], [, b]) => b.length - a.length)
+  return [
+    ...groups.slice(0, MOST_CAUSES).map(([why, of]) => {
+      const names = of.map((u) => u.name)
+      const more = names.length > MOST_RULES ? ` and ${names.length - MOST_RULES} more` : ''
+      const which = `${names.length === 1 ? 'rule' : 'rules'} ${names.slice(0, MOST_RULES).join(', ')}${more}`
+      return `${which}: unknown (${why}), no action`
+    }),
+    ...(groups.length > MOST_CAUSES
+      ? [`and ${counted(groups.slice(MOST_CAUSES).flatMap(([, of]) => of).length, 'rule')} with other causes`]
+      : []),
+  ]
+}
+
+/** Names of one cause, and causes: `rules simulate` shows every rule. */
+const MOST_RULES = 3
+const MOST_CAUSES = 3
 
 function linesOf(seen: RepairsSeen): readonly string[] {
   const found = blockers(seen)

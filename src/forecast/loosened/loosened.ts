@@ -6,13 +6,13 @@ import { type DefenderPolicy, defenderPolicy } from '#api/kinds/defender-policy.
 import { type FleetSource, fleetSource } from '#api/kinds/fleet-source.ts'
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { type ReleasePipeline, releasePipeline } from '#api/kinds/release-pipeline.ts'
-import { HUB_TARGET, LABELS } from '#api/names.ts'
+import { HUB_TARGET } from '#api/names.ts'
 import { applyDefaults } from '#schema/default.ts'
-import { matchesLabels } from '#kube/selector.ts'
 import type { RenderedTarget, Targets } from '#delivery/desired.ts'
 import { refText } from '#delivery/object-ref.ts'
+import { isInStage } from '../stage-members.ts'
 import type { Found } from './compare.ts'
-import { pipelineFound, type Stage, stageFound } from './pipeline.ts'
+import { pipelineFound, stageFound } from './pipeline.ts'
 import { policyFound, rolloutFound, sourceFound } from './policies.ts'
 
 export interface Loosened {
@@ -73,7 +73,7 @@ function movesIn(before: RenderedTarget | undefined, after: RenderedTarget | und
     const now = news.get(object)
     if (now === undefined) return []
     const what = pipelines.flatMap(({ metadata, spec }) => {
-      const [from, to] = [old, now].map((c) => spec.stages.find((s) => isIn(s, c)))
+      const [from, to] = [old, now].map((c) => spec.stages.find((s) => isInStage(s, c)))
       if (from === undefined || from.name === to?.name) return []
       if (to === undefined) return [`it leaves stage ${from.name} of pipeline ${metadata.name ?? ''} and has none`]
       const less = stageFound(from, to)
@@ -81,9 +81,4 @@ function movesIn(before: RenderedTarget | undefined, after: RenderedTarget | und
     })
     return what.length === 0 ? [] : [{ object, what }]
   })
-}
-
-function isIn({ clusters: { names, selector } }: Stage, { metadata, spec }: Cluster): boolean {
-  const labels = { ...(spec.stage === undefined ? {} : { [LABELS.stage]: spec.stage }), ...metadata.labels }
-  return names?.includes(metadata.name ?? '') ?? (selector !== undefined && matchesLabels(selector, labels))
 }

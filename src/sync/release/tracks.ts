@@ -81,7 +81,7 @@ export function targetDigest({ objects, rejected }: RenderedTarget): string {
 }
 
 /** The content that an Approval of a Release covers: everything it would apply. */
-export const targetsDigest = ({ spec }: Pick<Release, 'spec'>): string =>
+export const targetsDigest = ({ spec }: { readonly spec: Pick<Release['spec'], 'digests'> }): string =>
   targetDigest({
     objects: Object.entries(spec.digests).map(([name, digest]) => ({
       ref: { group: '', kind: 'Cluster', namespace: '', name },

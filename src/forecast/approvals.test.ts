@@ -1,0 +1,162 @@
+import { describe, expect, test } from 'vitest'
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import type { Approval } from '#api/kinds/approval.ts'
+import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { approvalDigest } from '#defender/approvals.ts'
+import { machineUnit } from '#defender/unit.ts'
+import { type DesiredObject, digestOf, type RenderedTarget, type Targets } from '#delivery/desired.ts'
+import { refOf } from '#delivery/object-ref.ts'
+import { targetDigest, targetsDigest } from '#sync/release/tracks.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { workingMachine } from '#test/support/fleets/rollout-fleet.ts'
+import { permitApprovals, releaseApprovals } from './approvals.ts'
+import { INVENTORY_FORM, type Inventory } from './inventory.ts'
+
+const NOW = Date.parse('2026-01-05T12:00:00Z')
+const COMMIT = 'c'.repeat(40)
+
+const approval = (digest: string, by: string, more: Partial<Approval['spec']> = {}): Approval => ({
+  apiVersion: API_GROUP_VERSION,
+  kind: 'Approval',
+  metadata: { name: `${by}-${digest.slice(0, 8)}` },
+  spec: { digest, by, ...more },
+})
+
+describe('approvals of the Defender', () => {
+  const permit = (machine: string, operations: OperationPermit['spec']['operations'] = ['SwitchComponent', 'Drain']) =>
+    ({
+      apiVersion: API_GROUP_VERSION,
+      kind: 'OperationPermit',
+      metadata: { name: `p-${machine}`, uid: `p-${machine}` },
+      spec: {
+        requester: { kind: 'MachineComponentSet', name: 'base', uid: 'set' },
+        operations,
+        targets: [{ kind: 'Machine', name: machine, uid: `uid-${machine}` }],
+        commit: COMMIT,
+      },
+    }) as unknown as OperationPermit
+  const policy = (spec: Partial<DefenderPolicy['spec']>): DefenderPolicy => ({
+    apiVersion: API_GROUP_VERSION,
+    kind: 'DefenderPolicy',
+    metadata: { name: 'careful' },
+    spec: { mode: 'Enforce', approvals: [{ risk: 'Medium', from: ['group:sre'], count: 1 }], ...spec },
+  })
+  const permits = ['a', 'b', 'c'].map((m) => permit(m))
+  const needed = (policies: readonly DefenderPolicy[], approvals: readonly Approval[] = []) =>
+    permitApprovals({
+      permits,
+      policies,
+      approvals,
+      unitOf: (uid) => machineUnit(workingMachine(uid.replace('uid-', '')), undefined),
+      now: NOW,
+    })
+  const [first] = permits
+  const digest = first === undefined ? '' : approvalDigest(first.spec)
+  const NONE_GIVEN = { asker: 'policy careful', from: ['group:sre'], count: 1, batches: 3, missing: 3 }
+
+  test('are needed for each batch', () => {
+    expect(needed([policy({})])).toEqual([NONE_GIVEN])
+  })
+
+  test.each<[string, Approval, number]>([
+    ['that was given for a batch is subtracted', approval(digest, 'ada', { groups: ['sre'] }), 2],
+    ['of another user is not', approval(digest, 'ada', { groups: ['dev'] }), 3],
+    ['that is over is not', approval(digest, 'ada', { groups: ['sre'], until: '2026-01-05T11:59:59Z' }), 3],
+    ['of another digest is not', approval('0'.repeat(64), 'ada', { groups: ['sre'] }), 3],
+  ])('one %s', (_, given, missing) => {
+    expect(needed([policy({})], [given])).toEqual([{ ...NONE_GIVEN, missing }])
+  })
+
+  test.each<[string, Partial<DefenderPolicy['spec']>]>([
+    ['that only reports', { mode: 'Audit' }],
+    ['of a higher risk', { approvals: [{ risk: 'High', from: ['ada'], count: 1 }] }],
+    ['of other machines', { selector: { matchLabels: { 'kubenode.io/pool': 'gpu' } } }],
+    ['of other operations', { operations: ['Reboot'] }],
+  ])('are not needed by a policy %s', (_, spec) => {
+    expect(needed([policy(spec)])).toEqual([])
+  })
+})
+
+describe('approvals of a release', () => {
+  const made = (kind: string, name: string, spec: object): KubeObject => ({
+    apiVersion: API_GROUP_VERSION,
+    kind,
+    metadata: { name, namespace: 'fleet' },
+    spec,
+  })
+  const target = (...objects: readonly KubeObject[]): RenderedTarget => ({
+    objects: objects.map((object): DesiredObject => ({ ref: refOf(object), object, digest: digestOf(object) })),
+    rejected: [],
+  })
+  const BOARD = { name: 'board', approval: { from: ['group:release', 'bob'], count: 2 } }
+  const pipeline = (gates: readonly object[]) =>
+    made('ReleasePipeline', 'standard', {
+      stages: [
+        { name: 'test', clusters: { names: ['test-1'] } },
+        { name: 'prod', clusters: { selector: { matchLabels: { 'kubenode.io/stage': 'prod' } } }, before: gates },
+      ],
+    })
+  const clusters = [made('Cluster', 'test-1', { stage: 'test' }), made('Cluster', 'prod-1', { stage: 'prod' })]
+  const config = (value: string) => ({ ...made('ConfigMap', 'a', {}), apiVersion: 'v1', data: { value } })
+  const fleet = (test1: string, prod1: string, gates: readonly object[] = [BOARD]): Targets =>
+    new Map([
+      ['hub', target(pipeline(gates), ...clusters)],
+      ['test-1', target(config(test1))],
+      ['prod-1', target(config(prod1))],
+    ])
+  const inventory = (approvals: readonly Approval[], hasSource = true): Inventory => ({
+    form: INVENTORY_FORM,
+    cluster: 'hub',
+    takenAt: '2026-01-05T11:50:00Z',
+    machines: [],
+    nodes: [],
+    machineSets: [],
+    sets: [],
+    components: [],
+    revisions: [],
+    permits: [],
+    holds: [],
+    approvals,
+    policies: [],
+    fullBudgets: [],
+    ...(hasSource && {
+      sources: [
+        {
+          source: 'fleet/fleet',
+          prune: { enabled: true, guard: 1 },
+          tracks: [{ name: 'all', match: {}, pipelineRef: { name: 'standard' } }],
+        },
+      ],
+    }),
+  })
+  const needed = (after: Targets, inventories: readonly Inventory[]) =>
+    releaseApprovals({ before: fleet('1', '1'), after, inventories, now: NOW })
+  const WANTED = { asker: 'gate board of stage prod', from: ['group:release', 'bob'], count: 2, missing: 2 }
+
+  test('are those of the stages whose clusters change', () => {
+    expect(needed(fleet('2', '2'), [inventory([])])).toEqual([WANTED])
+    expect(needed(fleet('2', '1'), [inventory([])])).toEqual([])
+  })
+
+  test('are known without the inventory of the hub', () => {
+    expect(needed(fleet('2', '2'), [])).toEqual([WANTED])
+  })
+
+  test('are those of the pipeline before the commit', () => {
+    expect(needed(fleet('2', '2', []), [inventory([])])).toEqual([WANTED])
+  })
+
+  test('that were given for the same content are subtracted, each person once', () => {
+    const after = fleet('2', '2')
+    const digests = Object.fromEntries(
+      ['test-1', 'prod-1'].map((name) => [name, targetDigest(after.get(name) ?? target())]),
+    )
+    const digest = targetsDigest({ spec: { digests } })
+    const given = (...all: readonly Approval[]) => needed(after, [inventory(all)]).map((a) => a.missing)
+    expect(given(approval(digest, 'bob'))).toEqual([1])
+    expect(given(approval(digest, 'bob'), approval(digest, 'bob', { groups: ['release'] }))).toEqual([1])
+    expect(given(approval(digest, 'bob'), approval(digest, 'ada', { groups: ['release'] }))).toEqual([0])
+    expect(given(approval('0'.repeat(64), 'bob'))).toEqual([2])
+  })
+})

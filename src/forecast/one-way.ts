@@ -1,0 +1,68 @@
+// What a commit does that `git revert` does not take back: what was deleted with its contents, and what programs of a component did. Pure.
+import { API_GROUP } from '#api/kind.ts'
+import { type MachineComponent, machineComponent } from '#api/kinds/machine-component.ts'
+import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { counted } from '#lib/counted.ts'
+import { componentObjectName } from '#lib/names.ts'
+import type { RenderedTarget, Targets } from '#delivery/desired.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ClusterDifference } from '#sync/difference.ts'
+
+export interface OneWay {
+  readonly cluster: string
+  readonly what: string
+}
+
+/** With these goes more than git declares. */
+const WITH_CONTENTS: Readonly<Record<string, string>> = {
+  Namespace: 'with everything in it',
+  CustomResourceDefinition: 'with all objects of its kind',
+  PersistentVolumeClaim: 'and its data may go with it',
+  PersistentVolume: 'and its data may go with it',
+}
+
+export const oneWaySteps = (shown: readonly ClusterDifference[], before: Targets, after: Targets): readonly OneWay[] =>
+  shown.flatMap((difference) => {
+    const { cluster, machines, changes } = difference
+    const lost =
+      machines.deleted === 0 ? [] : [`deletes ${counted(machines.deleted, 'machine')}; a revert creates new ones`]
+    const contents = changes.flatMap(({ change, ref, object }) => {
+      const more = change === 'removed' ? WITH_CONTENTS[ref.kind] : undefined
+      return more === undefined ? [] : [`deletes ${object} ${more}`]
+    })
+    const hooks = hooksRun(before.get(cluster), after.get(cluster))
+    return [...lost, ...contents, ...hooks].map((what) => ({ cluster, what }))
+  })
+
+/** Hooks change what no file of a component holds: databases, firmware, other programs. */
+function hooksRun(before: RenderedTarget | undefined, after: RenderedTarget | undefined): readonly string[] {
+  const definitions = new Map([...definitionsIn(before), ...definitionsIn(after)])
+  const [old, now] = [assignedIn(before), assignedIn(after)]
+  const found = new Set<string>()
+  for (const [key, { name, version }] of now) {
+    if (old.get(key)?.version === version) continue
+    const { uninstall: _, ...hooks } = definitions.get(componentObjectName(name, version))?.spec.hooks ?? {}
+    if (Object.keys(hooks).length > 0) found.add(ranText(name, version, Object.keys(hooks)))
+  }
+  for (const [key, { name, version }] of old)
+    if (!now.has(key) && definitions.get(componentObjectName(name, version))?.spec.hooks?.uninstall !== undefined)
+      found.add(ranText(name, version, ['uninstall']))
+  return [...found]
+}
+
+const ranText = (name: string, version: string, hooks: readonly string[]): string =>
+  `runs ${hooks.join(', ')} of ${name} ${version}; a revert does not undo what ${hooks.length === 1 ? 'it did' : 'they did'}`
+
+const ofKind = (kind: string, target: RenderedTarget | undefined): readonly KubeObject[] =>
+  (target?.objects ?? []).filter(({ ref }) => ref.group === API_GROUP && ref.kind === kind).map(({ object }) => object)
+
+const definitionsIn = (target: RenderedTarget | undefined): readonly [string, MachineComponent][] =>
+  ofKind(machineComponent.kind, target).map((c) => [c.metadata.name ?? '', c as MachineComponent])
+
+/** By set and component. */
+const assignedIn = (target: RenderedTarget | undefined) =>
+  new Map(
+    (ofKind(machineComponentSet.kind, target) as readonly MachineComponentSet[]).flatMap(({ metadata, spec }) =>
+      spec.components.map(({ name, version }) => [`${metadata.name}\n${name}`, { name, version }] as const),
+    ),
+  )
