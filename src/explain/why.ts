@@ -2,12 +2,12 @@
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { CONDITIONS, REASONS, runbookPath } from '#api/catalogue.ts'
 import { ANNOTATIONS } from '#api/names.ts'
+import { shortWord } from '#api/nouns.ts'
 import { counted } from '#lib/counted.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { repairStory, repairSummary } from './repair-story.ts'
-import { shortWord } from './target.ts'
 import { unblockLine } from './unblock-line.ts'
 
 type Fields = Readonly<Record<string, unknown>>

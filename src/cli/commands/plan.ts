@@ -181,7 +181,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
         )
   const names = new Set(shown.map((d) => d.cluster))
   const loosened = loosenedBy(before?.targets ?? new Map(), after.targets).filter((l) => names.has(l.cluster))
-  const oneWay = hasDifference(shown) ? oneWaySteps(shown, before?.targets ?? new Map(), after.targets) : undefined
+  const oneWay = oneWaySteps(shown, before?.targets ?? new Map(), after.targets)
   const prunes = await prunesIn(shown, {
     inventories: inventories ?? [],
     before: before?.targets ?? new Map(),
@@ -201,7 +201,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
         digest,
         summary: summaryText(shown, outlook, loosened),
         ...(loosened.length > 0 && { loosened }),
-        ...(oneWay !== undefined && { oneWay }),
+        oneWay,
         ...(prunes !== undefined && { prunes }),
         ...(outlook !== undefined && { predicted: outlookJson(outlook) }),
       }),
@@ -223,7 +223,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
           digest,
           version: VERSION,
           loosened,
-          ...(oneWay !== undefined && { oneWay }),
+          oneWay,
           ...(prunes !== undefined && { prunes }),
         },
         { maxChars, marker },
@@ -238,7 +238,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
         (prunes === undefined ? '' : prunesText(prunes)) +
         loosenedText(loosened) +
         oneWayText(oneWay) +
-        (outlook === undefined ? '' : outlookText(outlook)),
+        (outlook === undefined ? '' : outlookText(outlook, oneWay)),
     )
   if (after.writtenFor !== undefined && after.writtenFor !== VERSION)
     io.err(shownLine(`note: ${versionNote(after.writtenFor, VERSION)}`))

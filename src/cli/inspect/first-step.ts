@@ -1,6 +1,6 @@
 // Of everything that several objects wait for, the one line that says what to do first. Pure.
 import { FREEZE_OF_CLUSTER } from '../hold/freeze.ts'
-import { shortWord } from './target.ts'
+import { shortWord } from '#api/nouns.ts'
 import { unblockIn } from '#explain/unblock-line.ts'
 
 interface Step {

@@ -1,4 +1,5 @@
 // The object that a user names on the command line (`machine/web-1`, `km web-1`, `node/x`) and how it is found on a server.
+import { NOUNS } from '#api/nouns.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { pluralOf } from '#lib/plural.ts'
@@ -20,23 +21,6 @@ const namesOf = (k: OutlinedKind): readonly string[] => [
   qualifiedPlural(k),
   k.shortName,
 ]
-
-/** Users' names of our kinds, in the singular; the plural works too. A set without another word is a ComponentSet: the kind that rolls out. */
-const NOUNS: Readonly<Record<string, string>> = {
-  set: 'MachineComponentSet',
-  component: 'MachineComponent',
-  config: 'ComponentConfig',
-  canary: 'ComponentCanary',
-  rule: 'NodeRemedier',
-  remedier: 'NodeRemedier',
-  job: 'RemedyOperationJob',
-  permit: 'OperationPermit',
-  hold: 'OperationalHold',
-  policy: 'DefenderPolicy',
-  ledger: 'DefenderLedger',
-  pipeline: 'ReleasePipeline',
-  source: 'FleetSource',
-}
 
 const nounOf = (word: string): string | undefined =>
   Object.entries(NOUNS).find(([noun]) => word === noun || word === pluralOf(noun))?.[1]
@@ -62,13 +46,6 @@ export const nounsByKind = (): readonly string[] =>
   KINDS.filter((k) => k.kind !== 'Machine').map(
     (k) => Object.entries(NOUNS).find(([, kind]) => kind === k.kind)?.[0] ?? k.kind.toLowerCase(),
   )
-
-/** `machinecomponentset/base` as people write it: `set/base`. */
-export function shortWord(object: string): string {
-  const [kind = '', ...name] = object.split('/')
-  const noun = Object.entries(NOUNS).find(([, k]) => k.toLowerCase() === kind)?.[0]
-  return [noun ?? kind, ...name].join('/')
-}
 
 /** The words that `kubenode get` suggests: one for each kind. */
 export const kindWords = (): readonly string[] => ['nodes', ...KINDS.map((k) => k.plural)]

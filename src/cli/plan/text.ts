@@ -38,7 +38,7 @@ export function textOf(
 }
 
 /** What the commit does to machines, as far as it was predicted. */
-export function outlookText(outlook: Outlook): string {
+export function outlookText(outlook: Outlook, oneWay: readonly OneWay[] = []): string {
   const { clusters, unknown, machines, drains, reboots, p50, p90, mostUnavailable, uncovered, approvals, risk } =
     outlook
   const lines = [
@@ -72,7 +72,7 @@ export function outlookText(outlook: Outlook): string {
     ...(machines === 0
       ? []
       : [
-          `    way back: git revert, ${outlook.wayBack === undefined ? 'for how long is unknown' : `about ${minutesText(outlook.wayBack)}`}`,
+          `    way back: git revert, ${outlook.wayBack === undefined ? 'for how long is unknown' : `about ${minutesText(outlook.wayBack)}`}${oneWay.length === 0 ? '; no one-way step in this change' : ''}`,
         ]),
     ...unknown.map((c) => `  ! unknown: no inventory of ${c} was given`),
   ]
@@ -104,15 +104,13 @@ export const loosenedText = (all: readonly Loosened[]): string =>
         .map((l) => shownLine(l))
         .join('')
 
-/** What a revert leaves undone; undefined where nothing changes. */
-export function oneWayText(all: readonly OneWay[] | undefined): string {
-  if (all === undefined) return ''
-  const lines =
-    all.length === 0
-      ? ['no one-way step: git revert takes all of it back']
-      : ['git revert does not take this back:', ...oneWayLines(all).map((text) => `  ! ${text}`)]
-  return ['', ...lines].map((l) => shownLine(l)).join('')
-}
+/** What a revert leaves undone. */
+export const oneWayText = (all: readonly OneWay[]): string =>
+  all.length === 0
+    ? ''
+    : ['', 'git revert does not take this back:', ...oneWayLines(all).map((text) => `  ! ${text}`)]
+        .map((l) => shownLine(l))
+        .join('')
 
 /** Clusters in which the same changes are one entry: a fleet of fifty is read once. */
 const groupsOf = (all: readonly ClusterDifference[]): readonly (readonly ClusterDifference[])[] => [

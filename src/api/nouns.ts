@@ -1,0 +1,23 @@
+// What people call our kinds, in the singular: `set/base`. The plural works too. A set without another word is a ComponentSet: the kind that rolls out. Pure.
+export const NOUNS: Readonly<Record<string, string>> = {
+  set: 'MachineComponentSet',
+  component: 'MachineComponent',
+  config: 'ComponentConfig',
+  canary: 'ComponentCanary',
+  rule: 'NodeRemedier',
+  remedier: 'NodeRemedier',
+  job: 'RemedyOperationJob',
+  permit: 'OperationPermit',
+  hold: 'OperationalHold',
+  policy: 'DefenderPolicy',
+  ledger: 'DefenderLedger',
+  pipeline: 'ReleasePipeline',
+  source: 'FleetSource',
+}
+
+/** `machinecomponentset/base` as people write it: `set/base`. */
+export function shortWord(object: string): string {
+  const [kind = '', ...name] = object.split('/')
+  const noun = Object.entries(NOUNS).find(([, k]) => k.toLowerCase() === kind)?.[0]
+  return [noun ?? kind, ...name].join('/')
+}
