@@ -4,7 +4,7 @@ import { isObject } from '#lib/json.ts'
 import { findCondition } from '#kube/conditions.ts'
 import type { Condition } from '#schema/object.ts'
 
-const STOPS: ReadonlySet<HoldEffect> = new Set(['Pause', 'Freeze', 'Abort'])
+const STOPS: ReadonlySet<HoldEffect> = new Set(['Pause', 'Freeze', 'Abort', 'Extend'])
 
 /** An answer about a hold; `Unknown` where its text cannot be read. */
 export type Answer = 'Yes' | 'No' | 'Unknown'

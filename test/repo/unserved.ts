@@ -8,11 +8,13 @@ export const UNSERVED_SPEC = [
   'Cluster spec.addons',
   'Cluster spec.deletionPolicy Delete',
   'Cluster spec.ttl',
+  'DefenderPolicy spec.clusters',
   'Machine spec.channel SSH',
   'Machine spec.ssh',
   'MachineSet spec.template.spec.channel SSH',
   'MachineSet spec.template.spec.ssh',
   'MachineComponent spec.type OS',
+  'OperationalHold spec.effect Extend',
   'NodeRemedier spec.ladder[].verify.probe.name',
 ] as const
 

@@ -138,6 +138,17 @@ const spec = s.obj('The permitted disruption.', {
       { min: 1, max: RECOVERY_EXEMPTIONS.length },
     ),
   ),
+  clusters: s.optional(
+    s.unserved(
+      s.obj('Limits on Clusters with a time to live, on a hub; of several policies the lowest limit applies.', {
+        maxTtl: s.optional(f.duration('Longest time to live, and longest extension at once.')),
+        maxEphemeral: s.optional(
+          s.int('Clusters with a time to live that run at once; younger ones wait.', { min: 0, max: 10_000 }),
+        ),
+      }),
+      'clusters do not expire',
+    ),
+  ),
   maintenance: s.optional(
     s.obj('How events about the hosts of selected machines are answered; if several policies differ, they are not.', {
       answer: s.fallback(

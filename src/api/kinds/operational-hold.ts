@@ -4,7 +4,17 @@ import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
 
-export const HOLD_EFFECTS = ['Pause', 'Freeze', 'Pin', 'Retry', 'Abort', 'Unprotect', 'AllowEdit', 'Promote'] as const
+export const HOLD_EFFECTS = [
+  'Pause',
+  'Freeze',
+  'Pin',
+  'Retry',
+  'Abort',
+  'Unprotect',
+  'AllowEdit',
+  'Promote',
+  'Extend',
+] as const
 export type HoldEffect = (typeof HOLD_EFFECTS)[number]
 
 export const HOLD_TARGETS = [
@@ -40,12 +50,16 @@ const target = s.immutable(
 const spec = s.rule(
   s.obj('The objects on hold, the effect, the reason and the expiry.', {
     target,
-    effect: s.immutable(
-      s.choice(
-        'Pause: start nothing new. Freeze: no disruption at all. Pin: stay on the revision in to. Retry: permit another attempt at the blocked revision. Abort: end the running operation. Unprotect: lift the protection. AllowEdit: permit the content with the digest in to, which git does not declare. Promote: end the soak of the stage in to that is in progress; gates, windows and other holds still apply.',
-        HOLD_EFFECTS,
+    effect: s.unserved(
+      s.immutable(
+        s.choice(
+          'Pause: start nothing new. Freeze: no disruption at all. Pin: stay on the revision in to. Retry: permit another attempt at the blocked revision. Abort: end the running operation. Unprotect: lift the protection. AllowEdit: permit the content with the digest in to, which git does not declare. Promote: end the soak of the stage in to that is in progress; gates, windows and other holds still apply. Extend: a Cluster with a time to live does not expire before the hold does.',
+          HOLD_EFFECTS,
+        ),
+        'the effect of a hold is immutable; create another hold',
       ),
-      'the effect of a hold is immutable; create another hold',
+      'clusters do not expire',
+      ['Extend'],
     ),
     to: s.optional(
       s.str(
@@ -68,6 +82,13 @@ const spec = s.rule(
   },
 )
 
+const onClusters = s.rule(spec, {
+  cel: "self.effect == 'Extend' ? self.target.kind == 'Cluster' : true",
+  message: 'effect Extend is for a Cluster',
+  fieldPath: '.target.kind',
+  holds: ({ effect, target: { kind } }) => effect !== 'Extend' || kind === 'Cluster',
+})
+
 const status = f.status('The observed state of the hold.', {
   active: s.optional(s.choice('Whether the hold is in effect.', ['Yes', 'Ended'])),
   message: s.optional(f.sentence('Its current effect.')),
@@ -75,7 +96,7 @@ const status = f.status('The observed state of the hold.', {
 
 export const operationalHold = defineKind('OperationalHold', 'khold', {
   doc: 'An instruction with reason, author and expiry: pause, freeze, pin, retry, abort. It never changes what git declares.',
-  spec,
+  spec: onClusters,
   status,
   selectable: ['.spec.target.kind', '.spec.effect'],
   columns: [

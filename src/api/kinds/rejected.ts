@@ -141,6 +141,7 @@ export const REJECTED: readonly Rejected[] = [
   rejected(operationalHold, { '/spec/target': { kind: 'Node', selector: BAD_REQUIREMENT } }, REQUIREMENT),
   rejected(operationalHold, { '/spec/target/name': undefined }, 'exactly one of name, selector must be set'),
   rejected(operationalHold, { '/spec/effect': 'Pin' }, 'effects Pin, AllowEdit and Promote require to'),
+  rejected(operationalHold, { '/spec/effect': 'Extend' }, 'effect Extend is for a Cluster'),
   rejected(maintenanceEvent, { '/spec/notAfter': '2026-02-01T01:59:59Z' }, 'notBefore must not be after notAfter'),
   hosted(
     { '/spec/kubeconfigSecretRef': { name: 'x' } },

@@ -1,0 +1,117 @@
+// Decides when a Cluster with a time to live expires. Pure. What cannot be read keeps a cluster: an extension without a legible end counts, and a policy
+// that cannot be read limits nothing.
+import type { Cluster } from '#api/kinds/cluster.ts'
+import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import { ANNOTATIONS } from '#api/names.ts'
+import { durationMs, formatDuration } from '#lib/duration.ts'
+import { holdsOver, thing } from '#holds/reach.ts'
+import { matchesSelector, selectorOf } from '#kube/selector.ts'
+
+/** Announced when this share of the time is over. */
+const EXPIRING_AT = 0.8
+
+export interface ClusterCaps {
+  /** Longest time to live, and longest extension at once. */
+  readonly maxTtlMs?: number
+  /** Clusters with a time to live that run at once. */
+  readonly maxEphemeral?: number
+}
+
+export type Lifetime =
+  /** No time to live is declared. */
+  | { readonly state: 'Unlimited' }
+  | {
+      /** Held: an extension whose end cannot be read; it expires when a person deletes that hold. */
+      readonly state: 'Alive' | 'Expiring' | 'Expired' | 'Held'
+      /** Undefined while it is Held. */
+      readonly expiresAt?: number
+      /** The extension that decides. */
+      readonly extendedBy?: string
+      /** Milliseconds until the state changes by itself. */
+      readonly changesInMs?: number
+      /** The declared time was shortened by a policy. */
+      readonly cappedTo?: string
+    }
+
+/** The lowest of all policies that apply to the cluster. */
+export function capsOf(policies: readonly DefenderPolicy[], cluster: Cluster): ClusterCaps {
+  const caps = policies.filter((p) => appliesTo(p, cluster)).map((p) => p.spec.clusters ?? {})
+  const ttls = caps.flatMap(({ maxTtl }) => (maxTtl === undefined ? [] : (durationMs(maxTtl) ?? [])))
+  const counts = caps.flatMap(({ maxEphemeral }) => maxEphemeral ?? [])
+  return {
+    ...(ttls.length > 0 && { maxTtlMs: Math.min(...ttls) }),
+    ...(counts.length > 0 && { maxEphemeral: Math.min(...counts) }),
+  }
+}
+
+/** One in mode Audit limits nothing. */
+function appliesTo({ spec }: DefenderPolicy, { metadata }: Cluster): boolean {
+  if (spec.clusters === undefined || spec.mode === 'Audit') return false
+  try {
+    return spec.selector === undefined || matchesSelector(selectorOf(spec.selector), metadata.labels ?? {})
+  } catch {
+    return false
+  }
+}
+
+const within = (ms: number, most: number | undefined): number => (most === undefined ? ms : Math.min(ms, most))
+
+interface Span {
+  readonly from: number
+  readonly to: number
+  readonly hold?: string
+}
+
+export function lifetimeOf(
+  cluster: Cluster,
+  holds: readonly OperationalHold[],
+  { maxTtlMs }: ClusterCaps,
+  now: number,
+): Lifetime {
+  const ttl = cluster.spec.ttl === undefined ? undefined : durationMs(cluster.spec.ttl)
+  const from = Date.parse(cluster.metadata.creationTimestamp ?? '')
+  if (ttl === undefined || Number.isNaN(from)) return { state: 'Unlimited' }
+  const extensions = holdsOver(holds, { effects: ['Extend'], things: [thing('Cluster', cluster)], now })
+  const unreadable = extensions.find(({ spec }) => Number.isNaN(Date.parse(spec.until)))
+  if (unreadable !== undefined) return { state: 'Held', extendedBy: unreadable.metadata.name ?? '' }
+  const spans: readonly Span[] = [
+    { from, to: from + within(ttl, maxTtlMs) },
+    ...extensions.map((hold) => extensionOf(hold, maxTtlMs, now)),
+  ]
+  const last = spans.reduce((a, b) => (b.to > a.to ? b : a))
+  const capped = maxTtlMs !== undefined && ttl > maxTtlMs ? { cappedTo: formatDuration(maxTtlMs) } : {}
+  return { ...stateOf(last, now), ...(last.hold !== undefined && { extendedBy: last.hold }), ...capped }
+}
+
+/** An extension lasts from its creation; a chain of them is a chain of reasons, each within the cap. */
+function extensionOf({ metadata, spec }: OperationalHold, maxTtlMs: number | undefined, now: number): Span {
+  const made = Date.parse(metadata.creationTimestamp ?? '')
+  const from = Number.isNaN(made) ? now : made
+  return { from, to: from + within(Date.parse(spec.until) - from, maxTtlMs), hold: metadata.name ?? '' }
+}
+
+function stateOf(
+  { from, to }: Span,
+  now: number,
+): Extract<Lifetime, { readonly state: 'Alive' | 'Expiring' | 'Expired' | 'Held' }> {
+  const expiring = from + (to - from) * EXPIRING_AT
+  if (now >= to) return { state: 'Expired', expiresAt: to }
+  if (now >= expiring) return { state: 'Expiring', expiresAt: to, changesInMs: to - now }
+  return { state: 'Alive', expiresAt: to, changesInMs: expiring - now }
+}
+
+/** What becomes of an expired Cluster: a tombstone while git declares it, since sync would make it again at once; deleted otherwise. */
+export const isDeclared = ({ metadata }: Cluster): boolean => metadata.annotations?.[ANNOTATIONS.source] !== undefined
+
+function isEphemeral({ spec, status }: Cluster, now: number): boolean {
+  const isOver = status?.expiresAt !== undefined && Date.parse(status.expiresAt) <= now
+  return spec.ttl !== undefined && !isOver
+}
+
+/** How many short-lived clusters came before this one, and still run: with as many as the cap it waits. The oldest never wait for younger ones. */
+export function aheadOf(cluster: Cluster, all: readonly Cluster[], now: number): number {
+  const order = ({ metadata: { creationTimestamp = '', namespace = '', name = '' } }: Cluster): string =>
+    `${creationTimestamp} ${namespace}/${name}`
+  return all.filter((other) => isEphemeral(other, now) && order(other) < order(cluster)).length
+}
