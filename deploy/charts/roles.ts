@@ -20,6 +20,7 @@ import {
   PROBES_NAMESPACE,
   programUser,
   RENDER_NAMESPACE,
+  ORPHAN_HOSTS,
   REVOKED_AGENTS,
   SYSTEM_NAMESPACE,
   TOKEN_SIGNER,
@@ -125,7 +126,7 @@ const INSIDE: Readonly<Record<Program, readonly PolicyRule[]>> = {
     core(['secrets'], ['get', 'create']),
     // Secret values that are sealed for one machine each.
     core(['configmaps'], ['list', 'watch', 'create', 'patch', 'delete']),
-    core(['configmaps'], ['get'], [ABANDONED_HOSTS]),
+    core(['configmaps'], ['get'], [ABANDONED_HOSTS, ORPHAN_HOSTS]),
   ],
   // The list of revoked agents, which the installer made.
   approver: [core(['configmaps'], ['get', 'update'], [REVOKED_AGENTS])],

@@ -59,6 +59,9 @@ export const REVOKED_AGENTS = 'kubenode-revoked-agents'
 /** The ConfigMap of the system namespace that lists hosts whose agents did not answer when they were handed back. */
 export const ABANDONED_HOSTS = 'kubenode-abandoned'
 
+/** The ConfigMap of the system namespace that lists hosts of providers without a Machine, and whose deletion a person approved. */
+export const ORPHAN_HOSTS = 'kubenode-orphans'
+
 /** Namespaces of Kubernetes and of KubeNode: a commit writes there only what the installer listed. */
 export const SYSTEM_NAMESPACE_PREFIXES = ['kube-', 'kubenode-'] as const
 /** Not a system namespace, and still no commit declares it: objects without a namespace end up here, and the Service of the API server is here. */
@@ -166,6 +169,8 @@ export const ANNOTATIONS = {
   agentKey: 'kubenode.io/agent-key',
   /** On the ConfigMap with the sealed token of an agent: when the token was made. */
   tokenIssued: 'kubenode.io/token-issued',
+  /** On the list of hosts without a Machine: those that a person approved the deletion of, with the uid of the Machine each was made for. */
+  approvedOrphans: 'kubenode.io/approved-orphans',
   /** On a Machine: which keys of its agent a person revoked, when and why. While it is there, only a key that the approver recorded later is accepted. */
   revoked: 'kubenode.io/revoked',
   /** On a bootstrap-token Secret: the recorded key that a join with it replaces; empty for a first join. */

@@ -46,11 +46,6 @@ export const UNUSED: readonly UnusedRight[] = [
     test: 'src/controllers/log/plan.test.ts',
   },
   {
-    right: /^controllers: get configmaps named kubenode-abandoned in kubenode-system$/,
-    reason: 'a host is given up after a quarter of an hour, which the recorded tests do not wait for',
-    test: 'src/controllers/machines-import.test.ts',
-  },
-  {
     right: /^controllers: update (machines|machinesets|machinecomponentsets|noderemediers)\/finalizers\.kubenode\.io$/,
     reason:
       'an admission plugin of kube-apiserver asks for it when an owner blocks deletion; the embedded server has none',

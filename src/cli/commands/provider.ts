@@ -1,5 +1,6 @@
 // `kubenode provider …`: for people who write infra providers, and for those who run them.
 import { resolve } from 'node:path'
+import { shownLine } from '#lib/printable.ts'
 import { Argument, type Command, Option } from 'commander'
 import { systemClock } from '#lib/clock.ts'
 import { durationMs } from '#lib/duration.ts'
@@ -8,6 +9,7 @@ import { silentLogger } from '#lib/log.ts'
 import type { RemotePlace } from '#providers/remote/place.ts'
 import type { Io } from '../io.ts'
 import { outputOption } from '../output.ts'
+import { connect, type ServerOptions, withServer } from './inspect.ts'
 import { providerErrors } from '../provider/provider-errors.ts'
 import type { ServeOptions } from '../provider/serve.ts'
 
@@ -62,6 +64,13 @@ export function register(program: Command, io: Io): void {
         .default('info'),
     )
     .action((options: ServeOptions) => serving(options, io))
+  withServer(
+    provider
+      .command('orphans')
+      .description('list hosts that belong to no Machine')
+      .option('--delete <host>', 'approve that the controllers delete this host; can be repeated', collect)
+      .addOption(outputOption(['json'])),
+  ).action((options: OrphansOptions) => orphans(options, io))
   provider
     .command('policy')
     .description('print what a cloud account must be allowed for one cluster')
@@ -70,6 +79,23 @@ export function register(program: Command, io: Io): void {
     .requiredOption('--tag <value>', 'tag of the hosts: the option "cluster" in the providers file')
     .option('--host-role <name>', 'role that the hosts get, when the parameters of Machines name one')
     .action((name: keyof typeof POLICIES, options: PolicyOptions) => policy(name, options, io))
+}
+
+interface OrphansOptions extends ServerOptions {
+  readonly delete?: readonly string[]
+  readonly output?: 'json'
+}
+
+async function orphans(options: OrphansOptions, io: Io): Promise<void> {
+  const { approveDeletion, orphanLines, readOrphans } = await import('../provider/orphans.ts')
+  const client = await connect(options, io)
+  if (options.delete !== undefined)
+    for (const line of await approveDeletion(client, options.delete)) io.out(shownLine(line))
+  else {
+    const found = await readOrphans(client)
+    if (options.output === 'json') io.out(`${JSON.stringify(found, undefined, 2)}\n`)
+    else for (const line of orphanLines(found, systemClock.now())) io.out(shownLine(line))
+  }
 }
 
 interface PolicyOptions {

@@ -22,6 +22,10 @@ export const providerErrors = errorTable({
     text: 'cannot serve {name}: {file} has no provider of this name',
     next: 'use one of {names}, or add it to the file',
   },
+  KN1706: {
+    text: 'cannot approve the deletion of {host}: it is not listed as a host without a Machine{hint}',
+    next: 'kubenode provider orphans lists the hosts that belong to no Machine',
+  },
   KN1705: {
     text: 'cannot serve providers with {file}: {why}',
     next: 'name a certificate, its key and a file with a long random token',

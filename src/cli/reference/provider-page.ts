@@ -23,7 +23,7 @@ export const providerPage = (providers: readonly ProviderDefinition[] = PROVIDER
     'Who makes, finds, restarts and removes the hosts of Machines. `kubenode run --providers FILE` (role controllers) serves the providers that the file lists, in YAML or JSON; `Machine.spec.provider.name` chooses one of them.',
     `\`\`\`yaml\n${EXAMPLE}\`\`\``,
     'Relative paths start at the folder of the file. The file and what its options name must be safe from other users of the host.',
-    '`orphans` sets what is done with hosts that belong to no Machine. `Report`: they are counted (`kubenode_orphan_hosts`) and named in the log. `Delete`: they are deleted after 15 minutes, unless a Node or an agent of them was ever observed, or there are more than 3 and more than 1 % of the hosts at once. The default is `Delete` for process, nspawn and hollow, and `Report` for all others.',
+    '`orphans` sets what is done with hosts that belong to no Machine. `Report`: they are counted (`kubenode_orphan_hosts`) and listed (`kubenode provider orphans`, which also approves the deletion of one). `Delete`: they are deleted after 15 minutes, unless a Node or an agent of them was ever observed, or there are more than 3 and more than 1 % of the hosts at once. The default is `Delete` for process, nspawn and hollow, and `Report` for all others.',
     ...providers.map(section),
   ])
 

@@ -24,6 +24,7 @@ const input = (i: Partial<OrphanInput>): OrphanInput => ({
   now: ORPHAN_GRACE_MS,
   visibleWithinMs: 60_000,
   policy: 'Delete',
+  isApproved: () => false,
   ...i,
 })
 const ids = (hosts: readonly Host[]) => hosts.map((h) => h.providerID.slice('cloud://'.length))
@@ -38,8 +39,18 @@ describe('a host that no Machine has', () => {
     expect(planned({ policy: 'Report' })).toEqual({
       orphans: ['a'],
       remove: [],
-      kept: ['a: reported only (orphans: Report in the providers file)'],
+      kept: ['a: reported only; kubenode provider orphans --delete cloud://a approves its deletion'],
     })
+  })
+
+  test('is deleted after its grace period once a person approved that, however many there are, but never while something of it was observed', () => {
+    const isApproved = (h: Host) => h.providerID === 'cloud://a'
+    const many = ['a', 'c', 'd', 'e', 'f', 'g'].map((id) => host(id))
+    const since = new Map(many.map((h) => [h.providerID, 0]))
+    expect(planned({ policy: 'Report', isApproved }).remove).toEqual(['a'])
+    expect(planned({ policy: 'Report', isApproved, hosts: many, since }).remove).toEqual(['a'])
+    expect(planned({ policy: 'Report', isApproved, now: ORPHAN_GRACE_MS - 1 }).remove).toEqual([])
+    expect(planned({ isApproved, heardOf: () => 'agent a ran on it' }).remove).toEqual([])
   })
 
   test('is reported from the first list, and stays for its grace period', () => {

@@ -11,11 +11,12 @@ import type { Node } from '#nodes/objects.ts'
 import type { OrphanPolicy } from '#providers/definition.ts'
 import type { Host, Provider } from '#providers/port.ts'
 import type { Lease } from '#runtime/lease.ts'
+import type { OrphanReports } from './orphan-reports.ts'
 import { type OrphanPlan, planOrphans } from './plan-orphans.ts'
 
 export interface OrphanTools {
   readonly client: KubeClient
-  readonly clock: Pick<Clock, 'monotonic'>
+  readonly clock: Pick<Clock, 'monotonic' | 'now'>
   readonly log: Logger
   /** Throws while a cache is not fresh. */
   readonly machines: () => readonly Machine[]
@@ -23,6 +24,7 @@ export interface OrphanTools {
   readonly leaseNamed: (name: string) => Lease | undefined
   readonly policyOf: (provider: string) => OrphanPolicy
   readonly tell: (provider: string, orphans: number) => void
+  readonly reports: OrphanReports
 }
 
 interface Orphaned {
@@ -44,7 +46,7 @@ export class OrphanWatch {
   /** `hosts` were listed before the caches are read here: a Machine made meanwhile is not missed. */
   async look(provider: Provider, hosts: readonly Host[], signal: AbortSignal): Promise<void> {
     if (provider.capabilities.isHostKept) return
-    const { clock, machines, nodes, policyOf, tell } = this.#tools
+    const { clock, machines, nodes, policyOf, tell, reports } = this.#tools
     const now = clock.monotonic()
     const all = machines()
     const heardOf = this.#heard(nodes(), new Set(all.map((m) => m.metadata.name ?? '')))
@@ -56,10 +58,12 @@ export class OrphanWatch {
       now,
       visibleWithinMs: provider.capabilities.visibleWithinMs,
       policy: policyOf(provider.name),
+      isApproved: (host) => reports.isApproved(host),
     })
     this.#remember(provider, plan, now)
     for (const host of plan.orphans) heardOf(host)
     tell(provider.name, plan.orphans.length)
+    await reports.publish(provider.name, this.#entries(plan, heardOf, now), signal)
     for (const host of plan.remove) await this.#remove(provider, host, signal)
   }
 
@@ -85,6 +89,15 @@ export class OrphanWatch {
       if (heard !== undefined && known !== undefined) known.heard = heard
       return heard
     }
+  }
+
+  #entries({ orphans, kept }: OrphanPlan, heardOf: (host: Host) => string | undefined, now: number) {
+    const wallNow = this.#tools.clock.now()
+    return orphans.map((host) => ({
+      host,
+      sinceMs: wallNow - (now - (this.#known.get(host.providerID)?.since ?? now)),
+      why: kept.find((k) => k.host === host)?.why ?? heardOf(host),
+    }))
   }
 
   #remember(provider: Provider, { orphans, kept }: OrphanPlan, now: number): void {

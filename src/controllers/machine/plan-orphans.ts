@@ -22,6 +22,8 @@ export interface OrphanInput {
   readonly now: number
   readonly visibleWithinMs: number
   readonly policy: OrphanPolicy
+  /** Whether a person approved the deletion of exactly this host. */
+  readonly isApproved: (host: Host) => boolean
 }
 
 export interface OrphanPlan {
@@ -35,7 +37,7 @@ export interface OrphanPlan {
 export const mostOrphans = (hosts: number): number => Math.max(MOST_ORPHANS, Math.ceil(hosts * MOST_ORPHANS_SHARE))
 
 export function planOrphans(input: OrphanInput): OrphanPlan {
-  const { hosts, since, now, visibleWithinMs, policy, heardOf } = input
+  const { hosts, since, now, visibleWithinMs, policy, heardOf, isApproved } = input
   const orphans = orphansIn(input)
   // The host was in the list of that time and is in this one: two complete lists, this far apart.
   const graceMs = Math.max(ORPHAN_GRACE_MS, visibleWithinMs)
@@ -44,9 +46,12 @@ export function planOrphans(input: OrphanInput): OrphanPlan {
   const why = (h: Host): string | undefined => {
     const heard = heardOf(h)
     if (heard !== undefined) return `${heard}; adopt it or delete it at the provider`
+    if (isApproved(h)) return undefined
     if (orphans.length > most)
       return `${counted(orphans.length, 'host', 'hosts')} without a Machine at once (limit ${most}); check whether Machines were lost`
-    return policy === 'Delete' ? undefined : 'reported only (orphans: Report in the providers file)'
+    return policy === 'Delete'
+      ? undefined
+      : `reported only; kubenode provider orphans --delete ${h.providerID} approves its deletion`
   }
   return {
     orphans,

@@ -26,6 +26,7 @@ import { orphanGauge } from './metrics.ts'
 import { type MachineCaches, beatsOf, cachesOf, observe } from './observe.ts'
 import { ExhaustedOfferings } from './exhausted-offerings.ts'
 import { HostSightings } from './host-sightings.ts'
+import { OrphanReports } from './orphan-reports.ts'
 import { OrphanWatch } from './orphans.ts'
 import { ownStatusOf } from './own-status.ts'
 import { QuietLooks } from './quiet-looks.ts'
@@ -154,7 +155,7 @@ interface HostTools {
 }
 
 function hostParts(
-  { client, clock, random, log, metrics, config }: ControllerContext,
+  { client, clock, random, log, metrics, config, events }: ControllerContext,
   { caches, hostLists, providers }: HostTools,
   wake: (machine: string) => void,
 ): readonly Part[] {
@@ -170,6 +171,7 @@ function hostParts(
     leaseNamed: (name) => caches.agentLeases.get({ namespace: SYSTEM_NAMESPACE, name }),
     policyOf: (provider) => config.orphans?.[provider] ?? 'Report',
     tell: orphanGauge(metrics.registry),
+    reports: new OrphanReports({ client, log, events }),
   })
   return hostListParts(hostLists, {
     clock,

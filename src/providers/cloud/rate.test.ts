@@ -27,7 +27,7 @@ function world(): World {
 
 const rateOn = (clock: VirtualClock): Rate => new Rate({ clock, limitOf: () => LIMIT, period: 'Minute' })
 
-/** As a machine that wants a host: comes back when it is told to. Answers how often it came. */
+/** A machine that wants a host: it comes back at the time that the rate gives it. Answers how often it came. */
 async function wants({ clock, region, rate }: World, isAlive = () => true): Promise<number> {
   for (let tries = 1; ; tries++) {
     const turn = await rate.take('Run')

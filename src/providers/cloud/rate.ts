@@ -25,7 +25,7 @@ const OUR_SHARE = 0.85
 const LONGEST_LINE_MS = 10_000
 /** Those who come back are a little closer together than their turns, so that one who does not come leaves no gap. */
 const CLOSER = 0.9
-/** Nobody is sent away for longer: what the vendor takes may be more by then. */
+/** No caller is sent away for longer: the vendor may take more calls by then. */
 const LONGEST_AWAY_MS = 120_000
 /** Of the full rate each second after a throttled call: back to the full rate from half of it in a minute. */
 const RECOVERY_PER_SECOND = 1 / 120

@@ -1,4 +1,4 @@
-// When a host that a complete answer did not have is gone for certain.
+// When a host that a complete answer did not have certainly no longer exists.
 import { expect, test } from 'vitest'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { Sightings } from './sightings.ts'

@@ -1,0 +1,118 @@
+// The list of hosts without a Machine, for people: a ConfigMap with a key for each provider. A person approves the deletion of a host on the same object, by its id
+// and the uid of the Machine that it was made for.
+import { ANNOTATIONS, FIELD_MANAGERS, ORPHAN_HOSTS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { timestamp } from '#lib/clock.ts'
+import { isObject } from '#lib/json.ts'
+import type { Logger } from '#lib/log.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { Host } from '#providers/port.ts'
+import type { ControllerContext } from '../module.ts'
+import { configMapType, type ConfigMap } from './objects.ts'
+
+/** More are counted only: a list that long is a Machine list that was lost. */
+const MOST_LISTED = 200
+
+const fieldManager = FIELD_MANAGERS.machine
+const key = { namespace: SYSTEM_NAMESPACE, name: ORPHAN_HOSTS }
+const identity = { apiVersion: 'v1', kind: 'ConfigMap', metadata: key }
+
+export interface OrphanEntry {
+  readonly host: Host
+  /** When it was first listed without a Machine. */
+  readonly sinceMs: number
+  readonly why: string | undefined
+}
+
+export interface OrphanReportTools {
+  readonly client: KubeClient
+  readonly log: Logger
+  readonly events: Pick<ControllerContext['events'], 'record'>
+}
+
+export class OrphanReports {
+  readonly #tools: OrphanReportTools
+  /** What the object says of each provider, as far as we read or wrote it; undefined: not known yet. */
+  readonly #published = new Map<string, string>()
+  /** By provider, those of the list before. */
+  readonly #told = new Map<string, ReadonlySet<string>>()
+  #approved: ReadonlyMap<string, string> = new Map()
+
+  constructor(tools: OrphanReportTools) {
+    this.#tools = tools
+  }
+
+  /** As of the last time that the object was read. An id that was given to another host since is not approved. */
+  isApproved({ providerID, machineUid }: Host): boolean {
+    return this.#approved.get(providerID) === machineUid
+  }
+
+  /** Without orphans, nothing is read or written after the first time. */
+  async publish(provider: string, entries: readonly OrphanEntry[], signal: AbortSignal): Promise<void> {
+    const { log } = this.#tools
+    const text = textOf(entries)
+    if (entries.length === 0 && this.#published.get(provider) === '') return
+    try {
+      await this.#write(provider, text, signal)
+      this.#tell(provider, entries)
+    } catch (error) {
+      if (!signal.aborted) log.warn('cannot publish the list of hosts without a Machine', { provider, error })
+    }
+  }
+
+  async #write(provider: string, text: string, signal: AbortSignal): Promise<void> {
+    const { client } = this.#tools
+    const found = await client.get<ConfigMap>(configMapType, key, { signal })
+    this.#approved = approvedIn(found)
+    const before = found?.data?.[provider] ?? ''
+    this.#published.set(provider, before)
+    if (before === text) return
+    if (found === undefined)
+      await client.create(configMapType, { ...identity, data: { [provider]: text } }, { fieldManager, signal })
+    else {
+      const value = { data: { [provider]: text === '' ? null : text } }
+      await client.patch(configMapType, key, { type: 'merge', value }, { fieldManager, signal })
+    }
+    this.#published.set(provider, text)
+  }
+
+  #tell(provider: string, entries: readonly OrphanEntry[]): void {
+    const before = this.#told.get(provider)
+    for (const { host } of entries.slice(0, MOST_LISTED))
+      if (before?.has(host.providerID) !== true)
+        this.#tools.events.record(identity, {
+          type: 'Warning',
+          reason: 'HostWithoutMachine',
+          action: 'Reconcile',
+          note: `host ${host.providerID}, made for machine ${host.machine}, belongs to no Machine; see kubenode provider orphans`,
+        })
+    this.#told.set(provider, new Set(entries.map((e) => e.host.providerID)))
+  }
+}
+
+function textOf(entries: readonly OrphanEntry[]): string {
+  if (entries.length === 0) return ''
+  const hosts = entries
+    .toSorted((a, b) => (a.host.providerID < b.host.providerID ? -1 : 1))
+    .slice(0, MOST_LISTED)
+    .map(({ host, sinceMs, why }) => ({
+      host: host.providerID,
+      machine: host.machine,
+      machineUid: host.machineUid,
+      state: host.state,
+      // To the minute: a list a minute would otherwise write each time.
+      since: timestamp(Math.round(sinceMs / 60_000) * 60_000),
+      ...(why !== undefined && { why }),
+    }))
+  return JSON.stringify({ total: entries.length, hosts })
+}
+
+export function approvedIn(found: Pick<ConfigMap, 'metadata'> | undefined): ReadonlyMap<string, string> {
+  const text = found?.metadata.annotations?.[ANNOTATIONS.approvedOrphans]
+  try {
+    const value: unknown = JSON.parse(text ?? '{}')
+    const pairs = isObject(value) ? Object.entries(value) : []
+    return new Map(pairs.filter((pair): pair is [string, string] => typeof pair[1] === 'string'))
+  } catch {
+    return new Map()
+  }
+}
