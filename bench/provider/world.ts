@@ -9,7 +9,7 @@ import type { Transport } from '#providers/cloud/http.ts'
 import { createInformers } from '#runtime/informers.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import type { FakeLimit, FakeRegion } from '#test/doubles/clouds/region.ts'
-import { fakeRegion, type Vendor } from '#test/doubles/clouds/worlds.ts'
+import { fakeRegion, transportTo, type Vendor } from '#test/doubles/clouds/worlds.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import { joinHosts, machinesIn } from '#test/doubles/node/joining-hosts.ts'
 import { settled, VirtualClock } from '#test/support/clocks/virtual-clock.ts'
@@ -56,15 +56,13 @@ export class ProviderWorld {
     const kinds = KINDS.map((k) => ({ type: k, schema: k.schema, status: k.definition.status !== undefined }))
     this.fake = new FakeKube({ clock, random: seededRandom(1), kinds })
     this.region = fakeRegion(vendor, { clock, limitOf: LIMITS[vendor.name], pendingMs: PENDING_MS })
-    const handler = vendor.fake(this.region)
+    const direct = transportTo(vendor.fake(this.region))
     const latency = () => clock.sleep(LEAST_LATENCY_MS + this.#random.below(MORE_LATENCY_MS))
-    this.#transport = async ({ method, url, headers, body = '' }) => {
+    this.#transport = async (request, signal) => {
       await latency()
-      const { pathname, search, host } = new URL(url)
-      const answer = handler({ method, path: pathname + search, headers: { host, ...headers }, body })
+      const answer = await direct(request, signal)
       await latency()
-      if (typeof answer === 'string') throw new Error('connection reset before the reply')
-      return { status: answer.status, headers: { ...answer.headers }, text: answer.text }
+      return answer
     }
     joinHosts(this, () => new Set(this.region.alive().map((i) => i.tags.get('kubenode.io/machine-uid') ?? '')))
   }

@@ -19,7 +19,7 @@ interface ConfigMap extends KubeObject {
   readonly data?: Readonly<Record<string, string>>
 }
 
-export interface OrphanHost {
+interface OrphanHost {
   readonly host: string
   readonly machine: string
   readonly machineUid: string

@@ -1,25 +1,20 @@
 // Both cloud providers against servers that check signatures and keep hosts as the vendors do: the conformance kit, and what clouds do wrong.
-import { type Clock, systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/clock.ts'
 import { type FakeServer, serveFake } from '#test/doubles/clouds/answers.ts'
 import type { FakeRegion } from '#test/doubles/clouds/region.ts'
-import { CLUSTER, fakeRegion, hostRequest, KEY, VENDORS, type Vendor } from '#test/doubles/clouds/worlds.ts'
+import {
+  CLUSTER,
+  fakeRegion,
+  hostRequest,
+  KEY,
+  OPEN_LIMITS,
+  quickClock,
+  VENDORS,
+  type Vendor,
+} from '#test/doubles/clouds/worlds.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CONFORMANCE, type ConformanceTools } from '../conformance.ts'
 import type { CreateResult, Host, Provider } from '../port.ts'
-
-/** More than any test calls. */
-const OPEN = Object.fromEntries(
-  ['RunInstances', 'DescribeInstances', 'DeleteInstance', 'TerminateInstances', 'StartInstance', 'StopInstance'].map(
-    (a) => [a, 60_000],
-  ),
-)
-
-/** Pauses are short, so that a call that is repeated three times takes no seconds; deadlines are those of the provider. */
-const quick: Clock = {
-  ...systemClock,
-  sleep: (ms, signal) => systemClock.sleep(Math.min(ms, 2), signal),
-  after: (ms, fn) => systemClock.after(ms <= 100 ? 1 : ms, fn),
-}
 
 const until: ConformanceTools['until'] = async (holds) => {
   for (let i = 0; i < 1_000; i++) {
@@ -38,7 +33,7 @@ describe.each(VENDORS)('$name', (v: Vendor) => {
   let region: FakeRegion
   let server: FakeServer
   let handler: ReturnType<Vendor['fake']>
-  const start = (): Provider => v.provider({ clock: quick, endpoint: server.url, limits: OPEN })
+  const start = (): Provider => v.provider({ clock: quickClock, endpoint: server.url, limits: OPEN_LIMITS })
   beforeAll(async () => {
     // Looked up at each request: a test has a region of its own.
     server = await serveFake((request) => handler(request))
@@ -148,9 +143,9 @@ describe.each(VENDORS)('$name', (v: Vendor) => {
   test('a text to join with that the vendor would cut is refused', async () => {
     fresh()
     const provider = v.provider({
-      clock: quick,
+      clock: quickClock,
       endpoint: server.url,
-      limits: OPEN,
+      limits: OPEN_LIMITS,
       userData: () => 'x'.repeat(40_000),
     })
     expect(await provider.create(hostRequest(v, 'm'))).toMatchObject({ kind: 'Refused' })

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { MemoryProvider } from '#test/doubles/providers/memory-provider.ts'
+import { fakeRegion, OPEN_LIMITS, quickClock, transportTo, VENDORS, type Vendor } from '#test/doubles/clouds/worlds.ts'
 import { overSocket } from '#test/support/servers/over-socket.ts'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { CONFORMANCE, type ConformanceTools, conformanceFor } from '../conformance.ts'
@@ -38,6 +39,16 @@ interface Served {
   readonly params?: Readonly<Record<string, string>>
 }
 
+/** Against a region that checks signatures. */
+function ofCloud(v: Vendor): Served {
+  const transport = transportTo(v.fake(fakeRegion(v, { clock })))
+  const endpoint = 'https://cloud.example.org'
+  return {
+    start: async () => v.provider({ clock: quickClock, endpoint, transport, limits: OPEN_LIMITS }),
+    params: v.params,
+  }
+}
+
 const SERVED: Readonly<Record<string, Served>> = {
   memory: { start: async () => new MemoryProvider({ clock, hosts: memoryHosts }) },
   process: {
@@ -62,6 +73,7 @@ const SERVED: Readonly<Record<string, Served>> = {
         log,
       }),
   },
+  ...Object.fromEntries(VENDORS.map((v) => [v.name, ofCloud(v)])),
 }
 
 describe.each(Object.entries(SERVED))(

@@ -1,5 +1,5 @@
 // A fake region of each vendor with a provider in front of it, over HTTP or on a virtual clock.
-import type { Clock } from '#lib/clock.ts'
+import { type Clock, systemClock } from '#lib/clock.ts'
 import { seededRandom } from '#lib/random.ts'
 import type { JoinBundle } from '#api/join-bundle.ts'
 import type { Transport } from '#providers/cloud/http.ts'
@@ -25,6 +25,30 @@ export interface Vendor {
   fake(region: FakeRegion): Handler
   provider(tools: ProviderTools): Provider
 }
+
+/** More than any test calls. */
+export const OPEN_LIMITS = Object.fromEntries(
+  ['RunInstances', 'DescribeInstances', 'DeleteInstance', 'TerminateInstances', 'StartInstance', 'StopInstance'].map(
+    (a) => [a, 60_000],
+  ),
+)
+
+/** Pauses are short, so that a call that is repeated three times takes no seconds; deadlines are those of the provider. */
+export const quickClock: Clock = {
+  ...systemClock,
+  sleep: (ms, signal) => systemClock.sleep(Math.min(ms, 2), signal),
+  after: (ms, fn) => systemClock.after(ms <= 100 ? 1 : ms, fn),
+}
+
+/** Without a network between. */
+export const transportTo =
+  (handler: Handler): Transport =>
+  async ({ method, url, headers, body = '' }) => {
+    const { pathname, search, host } = new URL(url)
+    const answer = handler({ method, path: pathname + search, headers: { host, ...headers }, body })
+    if (typeof answer === 'string') throw new Error('connection reset before the reply')
+    return { status: answer.status, headers: { ...answer.headers }, text: answer.text }
+  }
 
 interface ProviderTools {
   readonly clock: Clock
