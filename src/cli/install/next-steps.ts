@@ -27,6 +27,7 @@ export function nextSteps(
     isReady ? 'to check it again: kubenode check' : 'to see whether it works: kubenode check',
     ...(base === undefined ? [] : artifactLines(base, artifactsCa)),
     ...(roles.includes('controllers') ? ['to observe the nodes that are there: kubenode import --all --dry-run'] : []),
+    ...(base === undefined ? [] : ['to make a host a node: docs/first-node.md']),
     ...(roles.includes('sync') && !isFollowing
       ? ['to follow a git repository: kubenode bootstrap --git URL (docs/own-fleet.md)']
       : []),
