@@ -1,7 +1,7 @@
 // All credentials of a cluster as one graph: which exist, which are current, what is to be made next. Every item carries the digest of what it was made
 // from, so whatever changes, nothing that was derived from it stays stale; called with its own result it orders nothing. Pure: no key is made here.
 import { SERVER_NAMES } from '#lib/x509/server-names.ts'
-import { leafIn, rootIn, signerOf, type Held, type HeldRoot } from './held.ts'
+import { leafIn, rootIn, sharedKeyIn, signerOf, type Held, type HeldRoot } from './held.ts'
 import { certificatePrint, madeOf, renewAt } from './prints.ts'
 import type { KubeconfigRecipe, LeafRecipe, Recipe } from './recipe.ts'
 import {
@@ -42,6 +42,7 @@ export type Order =
       readonly endpoint: string
       readonly madeOf: string
     }
+  | { readonly kind: 'SharedKey'; readonly name: string; readonly bytes: number }
   /** No part of the recipe any longer. */
   | { readonly kind: 'Drop'; readonly name: string }
 
@@ -58,7 +59,9 @@ export interface CredentialGraph {
 export function credentials(inputs: CredentialInputs, now: number, held: Held): CredentialGraph {
   const leaves = inputs.recipe.leaves.map((of) => leafOf(of, inputs, now, held))
   const configs = inputs.recipe.kubeconfigs.map((of) => kubeconfigOf(of, inputs, now, held))
-  const made = [...missingRoots(inputs, held), ...leaves, ...configs].flatMap(({ order }) => order ?? [])
+  const made = [...missingRoots(inputs, held), ...missingKeys(inputs, held), ...leaves, ...configs].flatMap(
+    ({ order }) => order ?? [],
+  )
   const drops = surplus(inputs.recipe, held)
   const serverDigest = digestForServers(inputs.recipe, held, made)
   const steps = rotationSteps(inputs, now, held, serverDigest)
@@ -87,11 +90,16 @@ function missingRoots(inputs: CredentialInputs, held: Held): readonly { readonly
   ]
 }
 
+const missingKeys = ({ recipe }: CredentialInputs, held: Held): readonly { readonly order?: Order }[] =>
+  (recipe.sharedKeys ?? [])
+    .filter(({ name }) => sharedKeyIn(held, name) === undefined)
+    .map(({ name, bytes }) => ({ order: { kind: 'SharedKey', name, bytes } }))
+
 function leafOf(of: LeafRecipe, inputs: CredentialInputs, now: number, held: Held): { readonly order?: Order } {
   const root = rootIn(held, of.authority)
   const signer = root && signerOf(root)
   if (signer === undefined) return {}
-  const hosts = of.isEndpoint === true ? hostsOf(inputs) : []
+  const hosts = of.isEndpoint === true ? hostsOf(inputs) : (of.hosts ?? [])
   const wanted = madeOf({
     of,
     hosts,
@@ -128,8 +136,8 @@ function kubeconfigOf(
 
 const printsOf = ({ generations }: HeldRoot): readonly string[] => generations.map(({ open }) => certificatePrint(open))
 
-function surplus({ authorities, keySets, leaves, kubeconfigs }: Recipe, held: Held): readonly Order[] {
-  const wanted = new Set([...authorities, ...keySets, ...leaves, ...kubeconfigs].map(({ name }) => name))
+function surplus({ authorities, keySets, sharedKeys = [], leaves, kubeconfigs }: Recipe, held: Held): readonly Order[] {
+  const wanted = new Set([...authorities, ...keySets, ...sharedKeys, ...leaves, ...kubeconfigs].map(({ name }) => name))
   return Object.keys(held)
     .filter((name) => !wanted.has(name))
     .toSorted()
@@ -138,7 +146,7 @@ function surplus({ authorities, keySets, leaves, kubeconfigs }: Recipe, held: He
 
 /** Servers take everything but kubeconfigs: all roots as they are trusted and sign, and all certificates. */
 function digestForServers(recipe: Recipe, held: Held, made: readonly Order[]): string | undefined {
-  if (made.some(({ kind }) => kind === 'NewGeneration' || kind === 'Leaf')) return undefined
+  if (made.some(({ kind }) => kind !== 'Kubeconfig')) return undefined
   const roots = [...recipe.authorities, ...recipe.keySets].map(({ name }) => {
     const root = rootIn(held, name)
     return root && { name, signs: root.signs, open: root.generations.map(({ open }) => open) }

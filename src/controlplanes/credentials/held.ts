@@ -37,7 +37,13 @@ interface HeldKubeconfig {
   readonly text: string
 }
 
-export type HeldItem = HeldRoot | HeldLeaf | HeldKubeconfig
+export interface HeldSharedKey {
+  readonly kind: 'SharedKey'
+  /** In base64. */
+  readonly key: string
+}
+
+export type HeldItem = HeldRoot | HeldLeaf | HeldKubeconfig | HeldSharedKey
 
 /** By the name of the item. */
 export type Held = Readonly<Record<string, HeldItem>>
@@ -57,3 +63,8 @@ export const signerOf = ({ generations, signs }: HeldRoot): Generation | undefin
 
 /** Everything that is trusted now, oldest first: the order of a bundle changes only with its content. */
 export const bundleOf = ({ generations }: HeldRoot): string => generations.map(({ open }) => open).join('')
+
+export const sharedKeyIn = (held: Held, name: string): HeldSharedKey | undefined => {
+  const item = held[name]
+  return item?.kind === 'SharedKey' ? item : undefined
+}

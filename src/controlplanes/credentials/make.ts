@@ -1,5 +1,5 @@
 // Carries out one order: makes keys and certificates. Each order changes one item, and repeating it after a lost reply does no harm.
-import { generateKeyPairSync } from 'node:crypto'
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { kubeconfigText } from '#lib/kubeconfig-text.ts'
 import { issueCertificate, newAuthority } from '#lib/x509/certificates.ts'
 import type { Order } from './graph.ts'
@@ -40,6 +40,8 @@ export function carryOut(order: Order, now: number, held: Held): HeldItem | unde
       const text = kubeconfigText({ url: order.endpoint, authority: bundleOf(root), client, user: order.of.leaf })
       return { kind: 'Kubeconfig', madeOf: order.madeOf, text }
     }
+    case 'SharedKey':
+      return { kind: 'SharedKey', key: randomBytes(order.bytes).toString('base64') }
     case 'Drop':
       return undefined
     default:

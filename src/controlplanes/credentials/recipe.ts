@@ -2,9 +2,9 @@
 import { programUser } from '#api/names.ts'
 
 /** Certificates that we renew ourselves. */
-const LEAF_DAYS = 90
+export const LEAF_DAYS = 90
 /** An authority is rotated by phases at two thirds of that, too. */
-const AUTHORITY_DAYS = 3_650
+export const AUTHORITY_DAYS = 3_650
 /** Hosts join with what they were given up to this long ago: a bundle with the old authority alone must not outlive its use. */
 const JOIN_MS = 15 * 60_000
 /** The longest life of a service account token that a server gives: kube-apiservers extend tokens of pods to one year. */
@@ -27,11 +27,13 @@ export interface KeySetRecipe {
 export interface LeafRecipe {
   readonly name: string
   readonly authority: string
-  readonly usage: 'client' | 'server'
+  readonly usage: 'client' | 'server' | 'peer'
   readonly commonName: string
   readonly organizations?: readonly string[]
   /** It serves the endpoint: the names and addresses of the cluster are in it. */
   readonly isEndpoint?: boolean
+  /** Other names that it serves under. */
+  readonly hosts?: readonly string[]
   readonly days: number
 }
 
@@ -42,9 +44,16 @@ export interface KubeconfigRecipe {
   readonly leaf: string
 }
 
+/** A key that is made once and known to the servers alone. */
+interface SharedKeyRecipe {
+  readonly name: string
+  readonly bytes: number
+}
+
 export interface Recipe {
   readonly authorities: readonly AuthorityRecipe[]
   readonly keySets: readonly KeySetRecipe[]
+  readonly sharedKeys?: readonly SharedKeyRecipe[]
   readonly leaves: readonly LeafRecipe[]
   readonly kubeconfigs: readonly KubeconfigRecipe[]
   /** How long a new authority of agents is only trusted, at least. */
@@ -62,7 +71,7 @@ export const HUB_LEAF = 'hub'
 /** With which sync applies what git declares for the cluster. */
 export const SYNC_LEAF = 'sync'
 
-const MASTERS = 'system:masters'
+export const MASTERS = 'system:masters'
 
 const client = (name: string, commonName: string, organizations: readonly string[] = []): LeafRecipe => ({
   name,

@@ -18,6 +18,8 @@ function filesOf(item: HeldItem): Readonly<Record<string, string>> {
       return { 'tls.crt': item.certificate, 'tls.key': item.key }
     case 'Kubeconfig':
       return { kubeconfig: item.text }
+    case 'SharedKey':
+      return { key: item.key }
     case 'Root': {
       const { key } = signerOf(item) ?? {}
       return { 'ca.crt': bundleOf(item), ...(key !== undefined && { 'ca.key': key }) }
@@ -71,6 +73,8 @@ function isItem(item: unknown): item is HeldItem {
       return [item['madeOf'], item['key'], item['certificate']].every(isText)
     case 'Kubeconfig':
       return [item['madeOf'], item['text']].every(isText)
+    case 'SharedKey':
+      return isText(item['key'])
     case 'Root':
       return (
         Array.isArray(item['generations']) &&

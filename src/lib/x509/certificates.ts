@@ -169,10 +169,18 @@ export function newAuthority(commonName: string, validity: Validity): KeyAndCert
   return { key, certificate: certificate(key, { issuer: name, subject: name, publicKey, validity, extensions }) }
 }
 
+type Usage = 'client' | 'server' | 'peer'
+const EXTENDED_OF: Readonly<Record<Usage, readonly Buffer[]>> = {
+  client: [CLIENT_AUTH],
+  server: [SERVER_AUTH],
+  peer: [SERVER_AUTH, CLIENT_AUTH],
+}
+
 export interface Issue {
   readonly subject: Subject
   readonly validity: Validity
-  readonly usage: 'client' | 'server'
+  /** A peer serves and asks with the same certificate, as members of etcd do. */
+  readonly usage: Usage
   readonly hosts?: readonly string[]
 }
 
@@ -186,7 +194,7 @@ export function issueCertificate(authority: KeyAndCertificate, issue: Issue): Ke
     validity,
     extensions: [
       keyUsage([KEY_USAGE.digitalSignature]),
-      extendedUsage([usage === 'client' ? CLIENT_AUTH : SERVER_AUTH]),
+      extendedUsage(EXTENDED_OF[usage]),
       ...(hosts.length === 0 ? [] : [alternativeNames(hosts)]),
     ],
   })

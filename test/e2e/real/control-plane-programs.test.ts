@@ -2,52 +2,18 @@
 import { request } from 'node:https'
 import { expect, test } from 'vitest'
 import { coreKind } from '#kube/core-kinds.ts'
-import { HttpKubeClient } from '#kube/http/client.ts'
 import type { KubeClient } from '#kube/client.ts'
-import type { ControlPlaneSettings, Part } from '#api/constructs/control-plane/settings.ts'
 import { freePort } from '#test/support/servers/free-port.ts'
 import { untilUp } from '#test/support/servers/real/place.ts'
 import { whyNoPrograms } from '#test/support/servers/real/programs.ts'
 import { until } from '#test/support/tools/processes.ts'
-import { planeSettings } from '#test/support/worlds/control-planes.ts'
+import { clientOf, formsOf, HOST, isReady } from '#test/support/worlds/plane-clients.ts'
 import { PlanePrograms } from '#test/support/worlds/plane-programs.ts'
 
 const WITHIN_MS = 300_000
 const CHAPTER_MS = 900_000
-const HOST = '127.0.0.1'
 const MANAGERS = ['controller-manager', 'scheduler'] as const
 const configMaps = coreKind('ConfigMap')
-
-const base = planeSettings({
-  replicas: 2,
-  etcd: { members: 1, storage: '1Gi', keepsVolumes: true, isFounded: false },
-  endpoint: { type: 'ClusterIP', host: HOST, port: 6443 },
-})
-/** The programs of the version that KUBEBUILDER_ASSETS has, as this minor. */
-const as = (minor: number, version = '1.36.2'): ControlPlaneSettings => ({
-  ...base,
-  parts: {
-    ...base.parts,
-    ...Object.fromEntries(
-      (['apiserver', 'controller-manager', 'scheduler'] satisfies Part[]).map((part) => [
-        part,
-        { ...base.parts[part], version, emulates: minor },
-      ]),
-    ),
-  },
-})
-
-const clientOf = (plane: PlanePrograms, port: number): KubeClient & { close(): void } =>
-  new HttpKubeClient({
-    server: `https://${HOST}:${port}`,
-    ca: { data: plane.ca },
-    clientCertificate: { cert: { data: plane.admin.cert }, key: { data: plane.admin.key } },
-  })
-
-const isReady = async (client: KubeClient): Promise<true | undefined> => {
-  const { status } = await client.raw({ method: 'GET', path: '/readyz', timeoutMs: 5_000 }).catch(() => ({ status: 0 }))
-  return status === 200 ? true : undefined
-}
 
 /** Without any credentials. */
 const anonymous = (plane: PlanePrograms, port: number, path: string): Promise<number> =>
@@ -67,10 +33,11 @@ test(
     if (why !== undefined) context.skip(`the programs of a control plane: ${why}`)
     const ports = [await freePort(), await freePort()] as const
     const plane = await PlanePrograms.create(ports[0])
+    const as = formsOf(plane)
     const clients = [clientOf(plane, ports[0]), clientOf(plane, ports[1])] as const
     const [first, second] = clients
     try {
-      plane.start(base, 'etcd')
+      plane.start(as(35), 'etcd')
       plane.start(as(35), 'apiserver', { name: 'first', port: ports[0] })
       await untilUp(plane.programs, 'first', WITHIN_MS, () => isReady(first))
       for (const part of MANAGERS) plane.start(as(35), part, { port: await freePort() })

@@ -14,8 +14,6 @@ export interface Pair {
 export interface CertificateAuthority extends Pair {
   server(names?: readonly string[]): Promise<Pair>
   client(user: string, groups?: readonly string[]): Promise<Pair>
-  /** Of a program that serves and asks with the same certificate. */
-  peer(names?: readonly string[]): Promise<Pair>
 }
 
 const pem = (label: string, der: ArrayBuffer): string =>
@@ -74,8 +72,6 @@ export async function newAuthority(name = 'test-ca'): Promise<CertificateAuthori
     server: (names = LOOPBACK) => issue('CN=server', [x509.ExtendedKeyUsage.serverAuth], names),
     client: (user, groups = []) =>
       issue([...groups.map((g) => `O=${g}`), `CN=${user}`].join(', '), [x509.ExtendedKeyUsage.clientAuth], []),
-    peer: (names = LOOPBACK) =>
-      issue('CN=peer', [x509.ExtendedKeyUsage.serverAuth, x509.ExtendedKeyUsage.clientAuth], names),
   }
 }
 

@@ -1,6 +1,5 @@
 // The programs of a rendered control plane on this host: the commands of its pods, with their Secrets as folders, their names as loopback and their ports as free ones.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { controlPlaneObjects } from '#api/constructs/control-plane/control-plane.ts'
@@ -12,10 +11,15 @@ import {
   type Part,
   type SecretName,
 } from '#api/constructs/control-plane/settings.ts'
+import { credentials, type CredentialInputs } from '#controlplanes/credentials/graph.ts'
+import { leafIn, type Held } from '#controlplanes/credentials/held.ts'
+import { carryOut } from '#controlplanes/credentials/make.ts'
+import { ADMIN_LEAF } from '#controlplanes/credentials/recipe.ts'
+import { credentialSettings, secretFiles, type SecretFiles } from '#controlplanes/kubernetes/mounted-secrets.ts'
+import { kubernetesRecipe } from '#controlplanes/kubernetes/recipe.ts'
 import { freePort } from '../servers/free-port.ts'
 import { Programs, thisHost } from '../servers/real/place.ts'
 import { programFile, type ProgramName } from '../servers/real/programs.ts'
-import { newAuthority, type Pair } from '../servers/tls.ts'
 
 const HOST = '127.0.0.1'
 /** Longer than an API server announces its end. */
@@ -37,41 +41,62 @@ interface Template {
 export class PlanePrograms {
   readonly folder = mkdtempSync(join(tmpdir(), 'kubenode-plane-'))
   readonly programs = new Programs(thisHost, this.folder)
-  readonly ca: string
-  readonly admin: Pair
+  held: Held = {}
+  inputs: CredentialInputs
+  #files: SecretFiles | undefined
   readonly #etcdPort: number
 
-  private constructor(ca: string, admin: Pair, etcdPort: number) {
-    this.ca = ca
-    this.admin = admin
+  private constructor(etcdPort: number, apiPort: number) {
     this.#etcdPort = etcdPort
+    this.inputs = {
+      recipe: kubernetesRecipe({ etcdHosts: [HOST, 'localhost'] }),
+      endpoint: `https://${HOST}:${apiPort}`,
+      hosts: [],
+      declared: {},
+      servers: { total: 0, running: [] },
+      agents: [],
+    }
+    this.renew()
   }
 
   /** Managers ask the API server at this port. */
   static async create(apiPort: number): Promise<PlanePrograms> {
-    const [ca, etcd, proxy] = await Promise.all([newAuthority('ca'), newAuthority('etcd-ca'), newAuthority('proxy-ca')])
-    const plane = new PlanePrograms(ca.cert, await ca.client('kubernetes-admin', ['system:masters']), await freePort())
-    const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
-    const kubeconfig = async (user: string) => plane.#kubeconfig(await ca.client(user), apiPort)
-    const pair = ({ cert, key }: Pair) => ({ 'tls.crt': cert, 'tls.key': key })
-    const secrets: Readonly<Record<SecretName, Readonly<Record<string, string>>>> = {
-      'etcd-server': { ...pair(await etcd.peer()), 'ca.crt': etcd.cert },
-      'etcd-peer': { ...pair(await etcd.peer()), 'ca.crt': etcd.cert },
-      'apiserver-etcd': { ...pair(await etcd.client('kube-apiserver')), 'ca.crt': etcd.cert },
-      apiserver: { ...pair(await ca.server([HOST, '10.96.0.1', 'localhost'])), 'client-ca.crt': ca.cert },
-      'apiserver-kubelet': pair(await ca.client('kube-apiserver-kubelet-client', ['system:masters'])),
-      'front-proxy': { ...pair(await proxy.client('front-proxy-client')), 'ca.crt': proxy.cert },
-      'service-accounts': {
-        'sa.key': privateKey.export({ type: 'pkcs8', format: 'pem' }),
-        'sa.pub': publicKey.export({ type: 'spki', format: 'pem' }),
-      },
-      encryption: { 'config.yaml': encryption(randomBytes(32).toString('base64')) },
-      'cluster-ca': pair(ca),
-      'controller-manager-kubeconfig': { kubeconfig: await kubeconfig('system:kube-controller-manager') },
-      'scheduler-kubeconfig': { kubeconfig: await kubeconfig('system:kube-scheduler') },
+    return new PlanePrograms(await freePort(), apiPort)
+  }
+
+  /** Makes what the inputs ask for, as the controller does, and answers which Secrets changed. */
+  renew(inputs: CredentialInputs = this.inputs): readonly SecretName[] {
+    this.inputs = inputs
+    for (;;) {
+      const [order] = credentials(inputs, Date.now(), this.held).orders
+      if (order === undefined) break
+      const item = carryOut(order, Date.now(), this.held)
+      const { [order.name]: _, ...others } = this.held
+      this.held = item === undefined ? others : { ...others, [order.name]: item }
     }
-    for (const [secret, files] of Object.entries(secrets)) plane.#write(secret, files)
-    return plane
+    const files = secretFiles(this.held)
+    if (files === undefined) throw new Error('a credential is missing')
+    const changed = (Object.keys(files) as SecretName[]).filter(
+      (name) => JSON.stringify(files[name]) !== JSON.stringify(this.#files?.[name]),
+    )
+    for (const name of changed) this.#write(name, files[name])
+    this.#files = files
+    return changed
+  }
+
+  get settings(): ReturnType<typeof credentialSettings> {
+    if (this.#files === undefined) throw new Error('no credentials yet')
+    return credentialSettings(this.#files)
+  }
+
+  get ca(): string {
+    return this.#files?.['client-ca']['ca.crt'] ?? ''
+  }
+
+  /** For people. */
+  get admin(): { readonly cert: string; readonly key: string } {
+    const leaf = leafIn(this.held, ADMIN_LEAF)
+    return { cert: leaf?.certificate ?? '', key: leaf?.key ?? '' }
   }
 
   /** A second one of the same part has another name. */
@@ -124,33 +149,7 @@ export class PlanePrograms {
     mkdirSync(path, { recursive: true, mode: 0o700 })
     for (const [file, text] of Object.entries(files)) writeFileSync(join(path, file), text, { mode: 0o600 })
   }
-
-  #kubeconfig({ cert, key }: Pair, port: number): string {
-    const base64 = (text: string) => Buffer.from(text).toString('base64')
-    return JSON.stringify({
-      apiVersion: 'v1',
-      kind: 'Config',
-      'current-context': 'here',
-      clusters: [
-        { name: 'here', cluster: { server: `https://${HOST}:${port}`, 'certificate-authority-data': base64(this.ca) } },
-      ],
-      users: [{ name: 'me', user: { 'client-certificate-data': base64(cert), 'client-key-data': base64(key) } }],
-      contexts: [{ name: 'here', context: { cluster: 'here', user: 'me' } }],
-    })
-  }
 }
 
 /** ConfigMaps are mounted under another name. */
 const FOLDERS: Readonly<Record<string, string>> = { 'apiserver-config': 'config' }
-
-const encryption = (key: string): string =>
-  JSON.stringify({
-    apiVersion: 'apiserver.config.k8s.io/v1',
-    kind: 'EncryptionConfiguration',
-    resources: [
-      {
-        resources: ['secrets'],
-        providers: [{ secretbox: { keys: [{ name: 'key-1', secret: key }] } }, { identity: {} }],
-      },
-    ],
-  })

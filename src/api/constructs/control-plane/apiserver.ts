@@ -50,6 +50,7 @@ export function apiserverObjects(settings: ControlPlaneSettings): readonly objec
           ports: { https: API_PORT },
           secrets: [
             'apiserver',
+            'client-ca',
             'apiserver-etcd',
             'apiserver-kubelet',
             'front-proxy',
@@ -127,7 +128,7 @@ function command(settings: ControlPlaneSettings, host: string): readonly string[
       'tls-cert-file': `${own}/tls.crt`,
       'tls-private-key-file': `${own}/tls.key`,
       'tls-min-version': 'VersionTLS12',
-      'client-ca-file': `${own}/client-ca.crt`,
+      'client-ca-file': `${folderOf('client-ca')}/ca.crt`,
       'kubelet-client-certificate': `${kubelet}/tls.crt`,
       'kubelet-client-key': `${kubelet}/tls.key`,
       'kubelet-preferred-address-types': 'InternalIP,ExternalIP,Hostname',

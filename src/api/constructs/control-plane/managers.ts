@@ -15,8 +15,7 @@ export const managerObjects = (settings: ControlPlaneSettings): readonly object[
     'controller-manager-kubeconfig',
     'service-accounts',
     'cluster-ca',
-    // The authorities that service accounts are given to trust.
-    'apiserver',
+    'client-ca',
   ]),
   ...objectsOf(settings, 'scheduler', {}, ['scheduler-kubeconfig']),
 ]
@@ -92,7 +91,7 @@ function controllerManagerFlags({ network, cluster }: ControlPlaneSettings): Rea
     'allocate-node-cidrs': 'true',
     'cluster-signing-cert-file': `${ca}/tls.crt`,
     'cluster-signing-key-file': `${ca}/tls.key`,
-    'root-ca-file': `${folderOf('apiserver')}/client-ca.crt`,
+    'root-ca-file': `${folderOf('client-ca')}/ca.crt`,
     'service-account-private-key-file': `${folderOf('service-accounts')}/sa.key`,
     'use-service-account-credentials': 'true',
   }

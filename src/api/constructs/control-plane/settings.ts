@@ -59,7 +59,9 @@ export const SECRETS = {
   'etcd-server': ['ca.crt', 'tls.crt', 'tls.key'],
   'etcd-peer': ['ca.crt', 'tls.crt', 'tls.key'],
   'apiserver-etcd': ['ca.crt', 'tls.crt', 'tls.key'],
-  apiserver: ['tls.crt', 'tls.key', 'client-ca.crt'],
+  apiserver: ['tls.crt', 'tls.key'],
+  // Apart from the key beside it: managers read it too.
+  'client-ca': ['ca.crt'],
   'apiserver-kubelet': ['tls.crt', 'tls.key'],
   'front-proxy': ['ca.crt', 'tls.crt', 'tls.key'],
   'service-accounts': ['sa.key', 'sa.pub'],

@@ -1,0 +1,63 @@
+// The credentials of a control plane of Kubernetes programs: three authorities that know nothing of each other, and a certificate for each way between two programs.
+import {
+  AUTHORITY_DAYS,
+  CLUSTER_AUTHORITY,
+  EMBEDDED_RECIPE,
+  LEAF_DAYS,
+  MASTERS,
+  kubeconfigName,
+  type LeafRecipe,
+  type Recipe,
+} from '../credentials/recipe.ts'
+
+export const ETCD_AUTHORITY = 'etcd-ca'
+export const PROXY_AUTHORITY = 'front-proxy-ca'
+export const ENCRYPTION_KEY = 'encryption'
+export const LEAVES = {
+  etcdServer: 'etcd-server',
+  etcdPeer: 'etcd-peer',
+  apiserverEtcd: 'apiserver-etcd',
+  apiserverKubelet: 'apiserver-kubelet',
+  frontProxy: 'front-proxy-client',
+  controllerManager: 'controller-manager',
+  scheduler: 'scheduler',
+} as const
+
+const ENCRYPTION_BYTES = 32
+
+export interface EtcdNames {
+  /** Names and addresses under which API servers and peers reach members, wildcards included. */
+  readonly etcdHosts: readonly string[]
+}
+
+/** What the embedded server needs, and what etcd and the managers add. */
+export function kubernetesRecipe({ etcdHosts }: EtcdNames): Recipe {
+  const leaf = (name: string, authority: string, usage: LeafRecipe['usage'], commonName: string): LeafRecipe => ({
+    name,
+    authority,
+    usage,
+    commonName,
+    days: LEAF_DAYS,
+  })
+  const kubeconfig = (name: string) => ({ name: kubeconfigName(name), authority: CLUSTER_AUTHORITY, leaf: name })
+  const authority = (name: string) => ({ name, commonName: name, days: AUTHORITY_DAYS, trustedBy: 'Servers' }) as const
+  return {
+    ...EMBEDDED_RECIPE,
+    authorities: [...EMBEDDED_RECIPE.authorities, authority(ETCD_AUTHORITY), authority(PROXY_AUTHORITY)],
+    sharedKeys: [{ name: ENCRYPTION_KEY, bytes: ENCRYPTION_BYTES }],
+    leaves: [
+      ...EMBEDDED_RECIPE.leaves,
+      { ...leaf(LEAVES.etcdServer, ETCD_AUTHORITY, 'peer', 'etcd'), hosts: etcdHosts },
+      { ...leaf(LEAVES.etcdPeer, ETCD_AUTHORITY, 'peer', 'etcd-peer'), hosts: etcdHosts },
+      leaf(LEAVES.apiserverEtcd, ETCD_AUTHORITY, 'client', 'kube-apiserver'),
+      {
+        ...leaf(LEAVES.apiserverKubelet, CLUSTER_AUTHORITY, 'client', 'kube-apiserver-kubelet-client'),
+        organizations: [MASTERS],
+      },
+      leaf(LEAVES.frontProxy, PROXY_AUTHORITY, 'client', LEAVES.frontProxy),
+      leaf(LEAVES.controllerManager, CLUSTER_AUTHORITY, 'client', 'system:kube-controller-manager'),
+      leaf(LEAVES.scheduler, CLUSTER_AUTHORITY, 'client', 'system:kube-scheduler'),
+    ],
+    kubeconfigs: [...EMBEDDED_RECIPE.kubeconfigs, kubeconfig(LEAVES.controllerManager), kubeconfig(LEAVES.scheduler)],
+  }
+}
