@@ -1,8 +1,10 @@
 // Decides what to apply to one cluster and what to delete: rendered objects against the inventory and the live state. Pure.
 // One bad object costs itself only; an unreadable object is neither deleted nor assumed to be deleted.
 import { isAgentConfigMap } from '#api/agent-config/agent-config-map.ts'
+import type { FleetSourceSpec } from '#api/kinds/fleet-source.ts'
 import { MAX_COMMITTED, MAX_PRUNED } from '#api/kinds/inventory.ts'
 import type { Machine } from '#api/kinds/machine.ts'
+import type { ReleaseStatus } from '#api/kinds/release.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { type CommittedContent, contentOf } from '#api/protocol/committed.ts'
 import { numbered } from '#lib/errors.ts'
@@ -76,8 +78,8 @@ export interface ClusterConfig {
   /** Deleted sources whose objects are this one's. */
   readonly replaces?: readonly string[]
   readonly writes?: Writes
-  readonly prune: { readonly enabled: boolean; readonly guard: number | `${number}%` }
-  readonly drift: 'Detect' | 'Correct' | 'Off'
+  readonly prune: Required<FleetSourceSpec['prune']>
+  readonly drift: FleetSourceSpec['drift']
   /** A hold: what others changed since is reported and stays as it is; in a cluster that is settled, nothing is deleted either. What controllers act on is the same. */
   readonly hold?: 'Drift' | 'DriftAndPrune'
 }
@@ -128,15 +130,9 @@ export interface Skip {
 }
 
 /** Deletions that the guard blocks until their digest is approved. */
-export interface HeldPrune {
-  readonly digest: string
-  readonly count: number
-  readonly allowed: number
-  /** The first of them, for messages. */
-  readonly first: string
-  /** Machines that would be deleted with them, and how many may be; absent when there are none. */
-  readonly machines?: number
-  readonly allowedMachines?: number
+type KeptPrune = NonNullable<NonNullable<ReleaseStatus['clusters']>[number]['prune']>
+
+export interface HeldPrune extends Omit<KeptPrune, 'permit'> {
   /** Approved; they wait for the Defender. */
   readonly isApproved?: true
 }

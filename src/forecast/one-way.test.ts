@@ -71,3 +71,16 @@ test.each<[string, readonly KubeObject[], readonly KubeObject[], readonly string
 ])('%s', (_, before, after, expected) => {
   expect(found(before, after)).toEqual(expected)
 })
+
+test('what is lost in the last cluster comes before the hooks of the first', () => {
+  const hooked = [set({ beacon: '1.1.0' }), beacon('1.1.0', { preSwitch: HOOK })]
+  const old = new Map([
+    ['a', target([set({ beacon: '1.0.0' })])],
+    ['z', target([made('v1', 'Namespace', 'shop')])],
+  ])
+  const now = new Map([
+    ['a', target(hooked)],
+    ['z', target([])],
+  ])
+  expect(oneWaySteps(differenceOf(old, now), old, now).map((o) => o.cluster)).toEqual(['z', 'a'])
+})

@@ -21,18 +21,22 @@ const WITH_CONTENTS: Readonly<Record<string, string>> = {
   PersistentVolume: 'and its data may go with it',
 }
 
-export const oneWaySteps = (shown: readonly ClusterDifference[], before: Targets, after: Targets): readonly OneWay[] =>
-  shown.flatMap((difference) => {
-    const { cluster, machines, changes } = difference
-    const lost =
-      machines.deleted === 0 ? [] : [`deletes ${counted(machines.deleted, 'machine')}; a revert creates new ones`]
-    const contents = changes.flatMap(({ change, ref, object }) => {
-      const more = change === 'removed' ? WITH_CONTENTS[ref.kind] : undefined
-      return more === undefined ? [] : [`deletes ${object} ${more}`]
-    })
-    const hooks = hooksRun(before.get(cluster), after.get(cluster))
-    return [...lost, ...contents, ...hooks].map((what) => ({ cluster, what }))
+/** What is lost comes before hooks, over all clusters: a list that is cut must not end in its harmless part. */
+export function oneWaySteps(shown: readonly ClusterDifference[], before: Targets, after: Targets): readonly OneWay[] {
+  const all = (of: (difference: ClusterDifference) => readonly string[]): readonly OneWay[] =>
+    shown.flatMap((difference) => of(difference).map((what) => ({ cluster: difference.cluster, what })))
+  return [...all(lost), ...all(({ cluster }) => hooksRun(before.get(cluster), after.get(cluster)))]
+}
+
+function lost({ machines, changes }: ClusterDifference): readonly string[] {
+  const contents = changes.flatMap(({ change, ref, object }) => {
+    const more = change === 'removed' ? WITH_CONTENTS[ref.kind] : undefined
+    return more === undefined ? [] : [`deletes ${object} ${more}`]
   })
+  return machines.deleted === 0
+    ? contents
+    : [`deletes ${counted(machines.deleted, 'machine')}; a revert creates new ones`, ...contents]
+}
 
 /** Hooks change what no file of a component holds: databases, firmware, other programs. */
 function hooksRun(before: RenderedTarget | undefined, after: RenderedTarget | undefined): readonly string[] {

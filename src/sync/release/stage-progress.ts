@@ -31,7 +31,7 @@ export function stageStatus(
 ): StageStatus {
   const { blocked } = entry
   const count = (...phases: readonly string[]) => clusters.filter((c) => phases.includes(c.phase)).length
-  const counts = {
+  const counts: Required<Pick<StageStatus, 'healthy' | 'failed' | 'offline' | 'total'>> = {
     healthy: count('Healthy', 'Unchanged'),
     failed: count('Failed'),
     offline: count('Offline'),

@@ -293,7 +293,14 @@ function overall(conditions: readonly Condition[], waits: HubWait | undefined): 
     : bad('Ready', paused.reason, paused.message)
 }
 
-function tracksOf({ source, declared }: Seen, releases: readonly Release[]) {
+type TrackStatus = NonNullable<NonNullable<FleetSource['status']>['tracks']>[number]
+
+const newestOf = ({ spec, metadata }: Release): Pick<TrackStatus, 'commit' | 'release'> => ({
+  commit: spec.commit,
+  release: metadata.name ?? '',
+})
+
+function tracksOf({ source, declared }: Seen, releases: readonly Release[]): readonly TrackStatus[] {
   const { name: sourceName = '' } = source.metadata
   return source.spec.tracks.map(({ name }) => {
     const chain = chainOf(releases, { source: sourceName, track: name })
@@ -304,7 +311,7 @@ function tracksOf({ source, declared }: Seen, releases: readonly Release[]) {
     const objects = targets === undefined ? before : [...targets.values()].reduce((n, t) => n + t.objects.length, 0)
     return {
       name,
-      ...(newest === undefined ? {} : { commit: newest.spec.commit, release: newest.metadata.name ?? '' }),
+      ...(newest === undefined ? {} : newestOf(newest)),
       ...(last === undefined ? {} : { appliedCommit: last.spec.commit }),
       ...(objects === undefined ? {} : { objects }),
     }
