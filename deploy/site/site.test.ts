@@ -17,10 +17,11 @@ test('every link between pages leads to a page and a heading that exist', () => 
 })
 
 test('every file that a page names exists beside it', () => {
+  const names = new Set([...site.files.keys(), ...site.copied])
   const missing = html.flatMap(([path, text]) =>
     [...text.matchAll(/(?:href|src)="([^"#]+)[^"]*"/g)]
       .map((m) => m[1] ?? '')
-      .filter((to) => !/^[a-z]+:/.test(to) && !site.files.has(posix.normalize(posix.join(posix.dirname(path), to))))
+      .filter((to) => !/^[a-z]+:/.test(to) && !names.has(posix.normalize(posix.join(posix.dirname(path), to))))
       .map((to) => `${path}: ${to}`),
   )
   expect(missing).toEqual([])

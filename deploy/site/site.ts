@@ -30,6 +30,8 @@ export const pagesOf = (root: string): readonly string[] => [
 
 export interface Site {
   readonly files: ReadonlyMap<string, string>
+  /** Pictures that are no text; they are copied. */
+  readonly copied: readonly string[]
   readonly pages: ReadonlyMap<string, RenderedPage>
   /** Links that lead nowhere: `docs/a.md: no page docs/b.md`. */
   readonly broken: readonly string[]
@@ -56,13 +58,22 @@ export function siteOf(root: string): Site {
       readFileSync(join(root, 'node_modules/minisearch/dist/umd/index.js'), 'utf8').replace(/^\/\/# source.*$/m, ''),
     ],
     ...[...pages].map(([path, p]) => [htmlPath(path), framed(path, p.title, p.html, groups)] as const),
-    ...picturesIn(root).map((file) => [file, readFileSync(join(root, file), 'utf8')] as const),
+    ...picturesIn(root, 'svg').map((file) => [file, readFileSync(join(root, file), 'utf8')] as const),
   ])
-  return { files, pages, broken: [...pages].flatMap(([path, page]) => brokenIn(root, path, page, pages)) }
+  return {
+    files,
+    copied: picturesIn(root, 'png'),
+    pages,
+    broken: [...pages].flatMap(([path, page]) => brokenIn(root, path, page, pages)),
+  }
 }
 
-const picturesIn = (root: string): readonly string[] =>
-  existsSync(join(root, PICTURES)) ? readdirSync(join(root, PICTURES)).map((f) => `${PICTURES}/${f}`) : []
+const picturesIn = (root: string, type: 'svg' | 'png'): readonly string[] =>
+  existsSync(join(root, PICTURES))
+    ? readdirSync(join(root, PICTURES), { recursive: true, encoding: 'utf8' })
+        .filter((f) => f.endsWith(`.${type}`))
+        .map((f) => posix.join(PICTURES, f.replaceAll('\\', '/')))
+    : []
 
 function groupsOf(pages: ReadonlyMap<string, RenderedPage>): readonly Group[] {
   const groupFor = (path: string) => GROUPS.findIndex(([, pattern]) => pattern.test(path))

@@ -1,38 +1,18 @@
 // The browser of these tests: found by variable or path. Where there is none, tests are skipped with the reason.
-import { accessSync, constants } from 'node:fs'
-import { delimiter, join } from 'node:path'
 import { chromium } from 'playwright-core'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import type { TestContext } from 'vitest'
 import { FixtureServer } from '#test/support/console/fixture-server.ts'
-
-const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome']
-
-function browserPath(): string | undefined {
-  const named = process.env['KUBENODE_CHROMIUM']
-  if (named !== undefined && named !== '') return named
-  const places = (process.env['PATH'] ?? '')
-    .split(delimiter)
-    .flatMap((folder) => NAMES.map((name) => join(folder, name)))
-  return places.find((place) => {
-    try {
-      accessSync(place, constants.X_OK)
-      return true
-    } catch {
-      return false
-    }
-  })
-}
+import { NOW, browserPath } from './browser-path.ts'
 
 const path = browserPath()
-
-/** The moment of the fixtures. */
-export const NOW = Date.parse('2026-01-31T12:00:00Z')
 
 interface Opening extends BrowserContextOptions {
   /** The clock of the browser stays at the moment of the fixtures. */
   readonly isStill?: boolean
+  /** Another server than that of the fixtures. */
+  readonly url?: string
 }
 
 export interface Bench {
@@ -67,7 +47,7 @@ export function useBench(): Bench {
     if (browser === undefined) throw new Error('the browser has not started')
     return browser
   }
-  const open = async (hash: string, { isStill = true, ...options }: Opening = {}): Promise<Page> => {
+  const open = async (hash: string, { isStill = true, url, ...options }: Opening = {}): Promise<Page> => {
     const context = await current().newContext({
       viewport: { width: 1280, height: 860 },
       timezoneId: 'UTC',
@@ -78,7 +58,7 @@ export function useBench(): Bench {
     context.on('console', (m) => /Content Security Policy|TrustedHTML/.test(m.text()) && errors.push(m.text()))
     const page = await context.newPage()
     if (isStill) await page.clock.setFixedTime(NOW)
-    await page.goto(`${bench.server.url}/${hash}`)
+    await page.goto(url ?? `${bench.server.url}/${hash}`)
     return page
   }
   return {

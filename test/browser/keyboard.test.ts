@@ -3,7 +3,8 @@ import { expect, test } from 'vitest'
 import type { Page } from 'playwright-core'
 import type { HoldRequest, PipelineTopic, SetTopic } from '#console/protocol.ts'
 import type { PipelineRow } from '#console/topics.ts'
-import { NOW, useBench } from './browser.ts'
+import { NOW } from './browser-path.ts'
+import { useBench } from './browser.ts'
 
 const bench = useBench()
 

@@ -1,7 +1,8 @@
 // What a view shows while there is nothing to show, and what becomes of it: loading, empty, refused, missing, failed, offline, signed out.
 import { expect, test } from 'vitest'
 import type { PipelineTopic, RepairsTopic } from '#console/protocol.ts'
-import { NOW, useBench } from './browser.ts'
+import { NOW } from './browser-path.ts'
+import { useBench } from './browser.ts'
 
 const bench = useBench()
 

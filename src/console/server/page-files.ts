@@ -29,15 +29,15 @@ const HTML = 'text/html; charset=utf-8'
 const PACKAGES: Readonly<Record<string, string>> = {
   preact: 'preact/dist/preact.mjs',
   'preact/hooks': 'preact/hooks/dist/hooks.mjs',
-  uplot: 'uplot/dist/uPlot.esm.js',
 }
-const PACKAGE_STYLES: Readonly<Record<string, string>> = { 'uplot.css': 'uplot/dist/uPlot.min.css' }
 
 const PLACE = '<!-- head: the server puts the style sheet, the import map and the entry here -->'
 
 /** Files that tests and checkers read, and no browser. */
 const isServed = (name: string): boolean =>
   /\.(ts|js|css)$/.test(name) && !/\.test\.(ts|js)$/.test(name) && !name.endsWith('.d.ts')
+
+const isScript = (path: string): boolean => !path.endsWith('.css')
 
 /** `root`: the folder of the release. A packed one has JavaScript, whose imports name JavaScript. */
 export function readPage(root = releaseRoot()): Page {
@@ -49,7 +49,6 @@ export function readPage(root = releaseRoot()): Page {
   const files = new Map<string, PageFile>()
   for (const path of sources.toSorted()) files.set(path, served(path, readFileSync(join(folder, path), 'utf8')))
   for (const file of Object.values(PACKAGES)) addPackage(files, root, `npm/${file}`, file)
-  for (const [name, file] of Object.entries(PACKAGE_STYLES)) addPackage(files, root, `npm/${name}`, file)
   const digest = digestOf(files)
   const at = (path: string): string => `/a/${digest}/${path}`
   const map = JSON.stringify({
@@ -57,11 +56,12 @@ export function readPage(root = releaseRoot()): Page {
       Object.entries(PACKAGES).flatMap(([name, file]) => (files.has(`npm/${file}`) ? [[name, at(`npm/${file}`)]] : [])),
     ),
   })
-  const styles = ['npm/uplot.css', 'page/page.css'].filter((path) => files.has(path))
   const entry = files.has('page/main.js') ? 'page/main.js' : 'page/main.ts'
   const head = [
-    ...styles.map((path) => `<link rel="stylesheet" href="${at(path)}">`),
+    `<link rel="stylesheet" href="${at('page/page.css')}">`,
     `<script type="importmap">${map}</script>`,
+    // All at once: else each file is asked for when the one before it has been read.
+    ...[...files.keys()].filter(isScript).map((path) => `<link rel="modulepreload" href="${at(path)}">`),
     `<script type="module" src="${at(entry)}"></script>`,
   ].join('\n    ')
   const shell = join(folder, 'page/index.html')

@@ -29,7 +29,7 @@ export interface ConsoleWorld {
   /** A client of the server as another user. */
   readonly clientAs: (user: string, groups?: readonly string[]) => HttpKubeClient
   /** A console for this user; ends with the world. */
-  readonly console: (clients: ReadonlyMap<string, KubeClient>, port?: number) => Promise<RunningConsole>
+  readonly console: (clients: ReadonlyMap<string, KubeClient>, port?: number, page?: Page) => Promise<RunningConsole>
   readonly stop: () => Promise<void>
 }
 
@@ -53,10 +53,10 @@ export async function consoleWorld(): Promise<ConsoleWorld> {
     server,
     admin,
     clientAs: (user, groups = []) => clientOf({ ...own, impersonate: { user, groups } }),
-    console: async (of, port = 0) => {
+    console: async (of, port = 0, page = NO_PAGE) => {
       const running = await startConsole({
         clients: of,
-        page: NO_PAGE,
+        page,
         version: '0.0.0',
         host: '127.0.0.1',
         port,

@@ -2,15 +2,15 @@
 import { once } from 'node:events'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { applied, rowsDelta } from '#console/delta.ts'
 import type { Delta, PastAnswer, SearchAnswer, Session, Snapshot, WhyAnswer } from '#console/protocol.ts'
+import { readPage } from '#console/server/page-files.ts'
+import type { PageFile } from '#console/server/page-files.ts'
 import { nodeHttp } from '#lib/node-http.ts'
 import { session, snapshots, why } from './fixtures.ts'
-import { pageFiles } from './page-files.ts'
 
-const ROOT = join(import.meta.dirname, '../../..')
+const PAGE = readPage()
 
 /** What a topic or a question answers instead of its fixture. */
 type Instead = { readonly status: number; readonly message: string } | 'Hangs'
@@ -24,7 +24,7 @@ export class FixtureServer {
   session: Session = session
   why: WhyAnswer = why
   hits: SearchAnswer = { hits: [], isTruncated: false }
-  readonly #page = pageFiles(ROOT)
+  readonly #page = PAGE
   readonly #streams = new Map<ServerResponse, ReadonlySet<string>>()
   readonly #log: { readonly number: number; readonly at: number; readonly delta: Delta }[] = []
   #number = 42
@@ -83,9 +83,8 @@ export class FixtureServer {
     const instead = [...this.instead].find(([begin]) => path.startsWith(begin))?.[1]
     if (instead === 'Hangs') return
     if (instead !== undefined) return json(response, { code: 'KN1000', message: instead.message }, instead.status)
-    const file = this.#page.files.get(path)
-    if (path === '/') return text(response, 'text/html; charset=utf-8', this.#page.html)
-    if (file !== undefined) return text(response, `${file.type}; charset=utf-8`, file.text)
+    const file = path === '/' ? this.#page.html : this.#page.files.get(path.replace(`/a/${this.#page.digest}/`, ''))
+    if (file !== undefined) return send(response, file)
     if (path === '/events') return this.#stream(url, response)
     if (request.method === 'POST') return this.#write1(request, response)
     const topic = path.startsWith('/api/topic/') ? this.topics.get(path.slice('/api/topic/'.length)) : undefined
@@ -126,7 +125,7 @@ export class FixtureServer {
   }
 }
 
-function text(response: ServerResponse, type: string, body: string): void {
+function send(response: ServerResponse, { type, body }: PageFile): void {
   response.writeHead(200, { 'content-type': type }).end(body)
 }
 

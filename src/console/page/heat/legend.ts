@@ -4,6 +4,7 @@ import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { useApp } from '../app.ts'
 import { spaced } from '../parts/mark.ts'
+import { count } from '../parts/time.ts'
 import { hrefOf, withParams } from '../router.ts'
 import type { Shade } from './colors.ts'
 import { drawSample } from './draw.ts'
@@ -32,7 +33,7 @@ export function Legend({ cells, wanted }: { readonly cells: Machines; readonly w
           },
           wanted.coloring === 'phase' ? spaced(shade.name) : shade.name,
         ),
-        h('span', { class: 'soft' }, String(cells.counts.get(shade.name) ?? 0)),
+        h('span', { class: 'soft' }, count(cells.counts.get(shade.name) ?? 0)),
       )
     }),
     cells.shades.length > MOST_SHADES && h('li', { class: 'soft' }, `and ${cells.shades.length - MOST_SHADES} rarer`),

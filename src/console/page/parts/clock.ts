@@ -66,7 +66,7 @@ export const Bar = ({
 }): VNode =>
   h(
     'span',
-    { class: 'bar', role: 'img', 'aria-label': label },
+    { class: share <= 0 ? 'bar none' : 'bar', role: 'img', 'aria-label': label },
     h(
       'svg',
       { viewBox: '0 0 100 1', preserveAspectRatio: 'none', class: `tone-${tone}`, 'aria-hidden': 'true' },

@@ -42,3 +42,6 @@ export const parseFieldTime = (text: string): number | undefined => {
   const at = new Date(text).getTime()
   return Number.isFinite(at) ? at : undefined
 }
+
+/** `10,000`: a number of machines is read at a glance. */
+export const count = (n: number): string => n.toLocaleString('en-US')

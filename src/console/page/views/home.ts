@@ -9,6 +9,7 @@ import { Since } from '../parts/clock.ts'
 import { Mark } from '../parts/mark.ts'
 import type { Tone } from '../parts/mark.ts'
 import { shown } from '../parts/states.ts'
+import { count } from '../parts/time.ts'
 import { LiftLine, hrefOfObject } from '../parts/wait.ts'
 import { to } from '../router.ts'
 
@@ -38,7 +39,7 @@ function Board({ head, rows }: Pick<HomeTopic, 'head' | 'rows'>): VNode {
     h(
       'div',
       { class: 'figures' },
-      figure('Machines ready', `${head.machines.ready} of ${head.machines.total}`, to(route, 'machines')),
+      figure('Machines ready', `${count(head.machines.ready)} of ${count(head.machines.total)}`, to(route, 'machines')),
       figure('Clusters connected', `${head.clusters.connected} of ${head.clusters.total}`, to(route, 'clusters')),
       figure('Need attention', String(head.needsAttention)),
       figure('Waiting', String(head.waits)),

@@ -17,6 +17,7 @@ import { Mark } from '../parts/mark.ts'
 import { Notice, shown } from '../parts/states.ts'
 import { Table } from '../parts/table.ts'
 import { word } from '../parts/terminal.ts'
+import { count } from '../parts/time.ts'
 import { hrefOf, to, withParams } from '../router.ts'
 
 const isColoring = (text: string): text is Coloring => Object.hasOwn(COLORINGS, text)
@@ -111,8 +112,8 @@ function Sentence({
     'span',
     { class: 'row' },
     filters.length === 0
-      ? `${cells.total} machines`
-      : `${cells.shown} of ${cells.total} machines: ${filters.join(', ')}`,
+      ? `${count(cells.total)} ${cells.total === 1 ? 'machine' : 'machines'}`
+      : `${count(cells.shown)} of ${count(cells.total)} machines: ${filters.join(', ')}`,
     filters.length > 0 && h('a', { href }, 'Show all'),
   )
 }

@@ -5,7 +5,7 @@ import { useApp, useCluster, useTopic } from '../app.ts'
 import { AsTable, ClusterChoice, Page } from '../frame.ts'
 import type { RepairsTopic } from '../../protocol.ts'
 import type { RepairRow } from '../../topics.ts'
-import { Ago, Since, Until } from '../parts/clock.ts'
+import { Ago, At, Since, Until } from '../parts/clock.ts'
 import { Mark, toneOf } from '../parts/mark.ts'
 import { Notice, shown } from '../parts/states.ts'
 import { Table } from '../parts/table.ts'
@@ -155,7 +155,7 @@ export function Story({ rows, isTable }: { readonly rows: readonly RepairRow[]; 
           of: (s) => h('span', {}, s.lane, ' ', h(Mark, { phase: s.text, tone: s.tone })),
           by: (s) => s.lane,
         },
-        { id: 'from', title: 'Began', of: (s) => h(Since, { at: s.from }), by: (s) => s.from },
+        { id: 'from', title: 'Began', of: (s) => h(At, { at: s.from }), by: (s) => s.from },
         {
           id: 'took',
           title: 'Took',
@@ -191,7 +191,7 @@ function spansOf(row: RepairRow): readonly Span[] {
             id: `${row.id}/wait`,
             lane: `${prefix}permit`,
             text: row.startedAt === undefined ? 'AwaitingPermit' : 'Granted',
-            tone: 'wait' as const,
+            tone: row.startedAt === undefined ? ('wait' as const) : ('rest' as const),
             from: row.createdAt,
             ...until(row.startedAt ?? row.finishedAt),
           },
