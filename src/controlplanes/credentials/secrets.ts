@@ -7,7 +7,7 @@ const PREFIX = 'credentials-'
 const ITEM = 'item.json'
 const TYPE = 'kubenode.io/credentials'
 
-const credentialSecretName = (item: string): string => `${PREFIX}${item}`
+export const credentialSecretName = (item: string): string => `${PREFIX}${item}`
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
 

@@ -1,0 +1,108 @@
+// Keeps the credentials of one cluster in Secrets of its own namespace: reads them, makes what the graph orders, one write at a time. A second leader, a lost
+// reply or a kill between two writes ends in the same credentials: what exists is only ever changed at the version that was read.
+import { coreKind } from '#kube/core-kinds.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { listAll } from '#kube/list-all.ts'
+import { outcomeOf, type WriteOutcome } from '#kube/outcome.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { credentials, type CredentialGraph, type CredentialInputs, type Order } from './graph.ts'
+import type { Held } from './held.ts'
+import { carryOut } from './make.ts'
+import type { Recipe } from './recipe.ts'
+import { credentialSecret, credentialSecretName, heldIn } from './secrets.ts'
+
+const secrets = coreKind('Secret')
+
+/** The longest chain of a recipe is some thirty items; more is a bug, and must not write for ever. */
+const MOST_WRITES = 200
+
+export interface KeepTools {
+  readonly client: Pick<KubeClient, 'list' | 'create' | 'update' | 'delete'>
+  /** Of the cluster, and of no other. */
+  readonly namespace: string
+  readonly fieldManager: string
+  readonly now: () => number
+  readonly signal?: AbortSignal
+}
+
+export type Kept =
+  | { readonly kind: 'Kept'; readonly held: Held; readonly graph: CredentialGraph }
+  /** Secrets that cannot be read, or are missing while others depend on them. Nothing is made: another authority would cut off every node. */
+  | { readonly kind: 'Damaged'; readonly secrets: readonly string[] }
+  /** Another client wrote in between, or it is not known whether a write happened: read again. */
+  | { readonly kind: 'Again'; readonly why: string }
+  /** The server refuses a write. */
+  | { readonly kind: 'Refused'; readonly why: string }
+
+export async function keepCredentials(tools: KeepTools, inputs: CredentialInputs): Promise<Kept> {
+  const { client, namespace, signal, now } = tools
+  const found = new Map<string, KubeObject>()
+  for (const secret of await listAll(client, secrets, { namespace, ...(signal && { signal }) }))
+    found.set(secret.metadata.name ?? '', secret)
+  for (let writes = 0; writes < MOST_WRITES; writes++) {
+    const { held, damaged } = heldIn([...found.values()])
+    const lost = lostRoots(inputs.recipe, held).map(credentialSecretName)
+    const bad = [...new Set([...damaged, ...lost])].toSorted()
+    if (bad.length > 0) return { kind: 'Damaged', secrets: bad }
+    const graph = credentials(inputs, now(), held)
+    const [order] = graph.orders
+    if (order === undefined) return { kind: 'Kept', held, graph }
+    const name = credentialSecretName(order.name)
+    const outcome = await written(tools, order, held, found.get(name))
+    switch (outcome.kind) {
+      case 'Applied':
+        if (outcome.object === undefined) found.delete(name)
+        else found.set(name, outcome.object)
+        break
+      case 'Denied':
+        return { kind: 'Refused', why: outcome.error.message }
+      case 'Conflict':
+      case 'Exists':
+      case 'Stale':
+      case 'Unknown':
+        return { kind: 'Again', why: outcome.error.message }
+      default:
+        return outcome satisfies never
+    }
+  }
+  throw new Error('the credentials never settle')
+}
+
+/** An authority or key set that is missing although something was made from it. The graph makes them first, so this is a loss, not a beginning. */
+function lostRoots({ authorities, keySets, leaves }: Recipe, held: Held): readonly string[] {
+  const made = leaves.filter(({ name }) => held[name] !== undefined)
+  return [
+    ...authorities.filter(({ name }) => made.some(({ authority }) => authority === name)),
+    ...(made.length > 0 ? keySets : []),
+  ]
+    .map(({ name }) => name)
+    .filter((name) => held[name] === undefined)
+}
+
+function written(
+  { client, namespace, fieldManager, now, signal }: KeepTools,
+  order: Order,
+  held: Held,
+  before: KubeObject | undefined,
+): Promise<WriteOutcome<KubeObject | undefined>> {
+  const item = carryOut(order, now(), held)
+  const options = { fieldManager, ...(signal && { signal }) }
+  if (item === undefined) return outcomeOf(() => removed(client, before, signal))
+  const secret = credentialSecret(namespace, order.name, item)
+  if (before === undefined) return outcomeOf(() => client.create(secrets, secret, options))
+  return outcomeOf(() => client.update(secrets, { ...before, data: secret['data'] }, options))
+}
+
+async function removed(
+  client: KeepTools['client'],
+  before: KubeObject | undefined,
+  signal: AbortSignal | undefined,
+): Promise<undefined> {
+  const { name = '', namespace = '', uid, resourceVersion } = before?.metadata ?? {}
+  if (name === '') return
+  const preconditions = {
+    ...(uid !== undefined && { uid }),
+    ...(resourceVersion !== undefined && { resourceVersion }),
+  }
+  await client.delete(secrets, { name, namespace }, { preconditions, ...(signal && { signal }) })
+}
