@@ -5,6 +5,7 @@ import { freshCopyAgainAt, isPastFreshCopies } from '#api/protocol/fresh-copy.ts
 import { letGoFrom } from '#api/protocol/let-go.ts'
 import { endsIn, isNodeFrozen } from '#holds/in-force.ts'
 import { isHandedOver, tokenExpiresAt } from '#identity/join-token.ts'
+import { untilLateJoin } from './late-join.ts'
 import { nodeNameOf } from '#nodes/machine-node.ts'
 import { SECRET_LOOK_MS } from '#secrets/secret-values.ts'
 import { jsonEqual } from '#lib/json.ts'
@@ -113,6 +114,8 @@ function planManaged(seen: Seen, now: number): MachinePlan {
     ...(sealing.wait === undefined ? [] : [SECRET_LOOK_MS]),
     seen.joinToken && Math.max(1_000, tokenExpiresAt(seen.joinToken) - now),
     ...(seen.host.kind === 'Unknown' ? [PROVISION_LOOK_MS] : []),
+    // What it says then is another thing.
+    untilLateJoin(seen, now) || undefined,
   ].filter((ms) => ms !== undefined)
   const looks = [...untilSilent(seen).filter((ms) => ms !== undefined), ...others]
   const [drain] = orders.draining

@@ -95,7 +95,7 @@ export function statusOf(
     ...waitingFor(
       seen,
       plan.waiting ??
-        waitIn(phase, seen, { refusal: refusal?.message, ready }) ??
+        waitIn(phase, seen, { refusal: refusal?.message, ready, now }) ??
         rateWait(seen, machine.metadata.uid ?? ''),
       now,
     ),

@@ -47,3 +47,22 @@ test('a machine whose components cannot be installed says why, and one that inst
   ])
   expect(installing({ ...common, reason: 'HostUnsuitable', message: 'x'.repeat(300) })?.seen.length).toBe(200)
 })
+
+const CREATED = Date.parse('2026-01-05T02:00:00Z')
+const joining = (minutes: number, more: object = {}) => {
+  const host = { kind: 'Host', host: { providerID: 'aws://r/i-1', createdAt: '2026-01-05T02:00:00Z' } }
+  const machine = { metadata: { name: 'm' }, spec: { channel: 'Agent', providerID: 'aws://r/i-1' }, status: {} }
+  const seen = { machine, host, isJoinFixed: true, agentBeat: { kind: 'None' }, ...more } as unknown as Seen
+  const now = CREATED + minutes * 60_000
+  return waitIn('Joining', seen, { refusal: undefined, now, ready: {} as Parameters<typeof waitIn>[2]['ready'] })
+}
+
+test('a host that never joins within the life of its token is named, with what to do', () => {
+  expect(joining(14)?.seen).toBe('the host exists; no heartbeat from its agent yet')
+  expect(joining(15)).toMatchObject({
+    seen: 'host aws://r/i-1 was created at 02:00:00 UTC, its agent never reported, and its join token has expired',
+    unblock: expect.stringContaining('kubectl delete machines.kubenode.io m') as string,
+  })
+  // It gets a new token from us.
+  expect(joining(60, { isJoinFixed: false })?.seen).toBe('the host exists; no heartbeat from its agent yet')
+})

@@ -6,6 +6,7 @@ import type { WantedCondition } from '#kube/conditions.ts'
 import { permitWait } from '#permits/permit-wait.ts'
 import { permitAnswer } from '#permits/permits.ts'
 import type { Waiting } from './actions.ts'
+import { lateJoinWait } from './late-join.ts'
 import { type Seen, hasJoined, isObserved, missingComponents, nameOf } from './seen.ts'
 
 /** No controller serves such a machine. */
@@ -28,9 +29,10 @@ export interface Known {
   /** What the provider said when it was asked last. */
   readonly refusal: string | undefined
   readonly ready: WantedCondition
+  readonly now: number
 }
 
-export function waitIn(phase: Phase<'Machine'>, seen: Seen, { refusal, ready }: Known): Waiting | undefined {
+export function waitIn(phase: Phase<'Machine'>, seen: Seen, { refusal, ready, now }: Known): Waiting | undefined {
   switch (phase) {
     case 'Pending':
     case 'Failed':
@@ -48,11 +50,11 @@ export function waitIn(phase: Phase<'Machine'>, seen: Seen, { refusal, ready }: 
             seen: `node ${nameOf(seen.machine)} not found`,
             unblock: 'its agent or kubelet creates the Node',
           }
-        : {
+        : (lateJoinWait(seen, now) ?? {
             predicate: 'AgentJoined',
             seen: 'the host exists; no heartbeat from its agent yet',
             unblock: 'its agent reports',
-          }
+          })
     case 'Importing':
       return {
         predicate: 'AgentReported',
