@@ -1,21 +1,16 @@
 // `kubenode console`: one page for every cluster of a kubeconfig, served on this machine to its user alone.
 import type { Command } from 'commander'
-import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'
-import { systemRandom } from '#lib/random.ts'
 import { EXIT_OK, Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
 import { cliErrors } from '../cli-errors.ts'
-import { VERSION } from '../version.ts'
 
 interface ConsoleOptions {
   readonly kubeconfig?: string
   readonly context: readonly string[]
   readonly port: string
 }
-
-const LOOPBACK = '127.0.0.1'
 
 export function register(program: Command, io: Io): void {
   program
@@ -43,31 +38,17 @@ function portOf(text: string): number {
 
 async function serve({ kubeconfig, context, port: portText }: ConsoleOptions, io: Io): Promise<void> {
   const port = portOf(portText)
-  const [{ allConnections }, { clientOf }, { startConsole }, { readPage }, { untilEnded }, { lineLogger }] =
-    await Promise.all([
-      import('../run/all-connections.ts'),
-      import('../run/connect.ts'),
-      import('#console/server/console.ts'),
-      import('#console/server/page-files.ts'),
-      import('../until-ended.ts'),
-      import('#lib/log.ts'),
-    ])
+  const [{ allConnections }, { clientOf }, { serveConsole }, { untilEnded }] = await Promise.all([
+    import('../run/all-connections.ts'),
+    import('../run/connect.ts'),
+    import('../run/serve-console.ts'),
+    import('../until-ended.ts'),
+  ])
   const connections = await allConnections({ file: kubeconfig, contexts: context, env: io.env, cwd: io.cwd })
   for (const { warnings } of connections.values()) for (const warning of warnings) io.err(shownLine(warning))
   const clients = new Map([...connections].map(([name, { config }]) => [name, clientOf(config, 'kubenode-console')]))
   const shutdown = untilEnded()
-  const running = await startConsole({
-    clients,
-    page: readPage(),
-    version: VERSION,
-    host: LOOPBACK,
-    port,
-    names: [],
-    clock: systemClock,
-    random: systemRandom,
-    log: lineLogger({ write: (line) => io.err(`${line}\n`) }, 'warn'),
-    onLinkUsed: () => io.err(`for another browser: ${running.newLink()}\n`),
-  })
+  const running = await serveConsole({ clients, port, say: (line) => io.err(shownLine(line)) })
   io.err(
     `the console shows ${[...clients.keys()].map((name) => name || 'this cluster').join(', ')}; open this link within 10 minutes, once:\n`,
   )

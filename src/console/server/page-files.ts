@@ -86,9 +86,20 @@ function addPackage(files: Map<string, PageFile>, root: string, path: string, fi
 /** The browser would ask for a file that is not served. */
 const withoutMap = (text: string): string => text.replace(/\n?\/\/# sourceMappingURL=.*\s*$/, '\n')
 
+/** Node says once for each process that this is experimental, which tells a user nothing: a later Node that lacks it fails the tests of the page. */
+function withoutTypes(text: string): string {
+  const emitWarning = process.emitWarning.bind(process)
+  process.emitWarning = () => undefined
+  try {
+    return stripTypeScriptTypes(text)
+  } finally {
+    process.emitWarning = emitWarning
+  }
+}
+
 function served(path: string, text: string): PageFile {
   if (path.endsWith('.css')) return packed(CSS, text)
-  return packed(JS, path.endsWith('.ts') ? stripTypeScriptTypes(text) : text)
+  return packed(JS, path.endsWith('.ts') ? withoutTypes(text) : text)
 }
 
 function packed(type: string, text: string): PageFile {

@@ -2,11 +2,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { gzip } from 'node:zlib'
 import { promisify } from 'node:util'
+import { isObject } from '#lib/json.ts'
 import type { Refusal } from '../protocol.ts'
 import { DATA_POLICY } from './headers.ts'
 
 const packed = promisify(gzip)
 
+/** A reason, a name and a digest. */
+const MOST_BODY = 16 * 1024
 /** Smaller answers do not get smaller. */
 const LEAST_PACKED = 1_024
 
@@ -50,6 +53,23 @@ export const sendRefusal = (
 
 export const acceptsGzip = ({ headers }: IncomingMessage): boolean =>
   /(^|,)\s*gzip\s*(;\s*q=(?!0(\.0*)?\s*(,|$))|,|$)/i.test(headers['accept-encoding'] ?? '')
+
+export async function readBody(request: IncomingMessage): Promise<Readonly<Record<string, unknown>>> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > MOST_BODY) throw new Refused(413, 'TooLarge', `the request is larger than ${MOST_BODY} bytes`)
+    chunks.push(chunk)
+  }
+  try {
+    const value: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'))
+    if (isObject(value)) return value
+  } catch {
+    // Said below.
+  }
+  throw new Refused(400, 'NotJson', 'the request is not a JSON object')
+}
 
 /** The first cookie of this name. */
 export function cookieOf({ headers }: IncomingMessage, name: string): string | undefined {

@@ -5,6 +5,7 @@ import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import { nodeHttp } from '#lib/node-http.ts'
+import type { KubeClient } from '#kube/client.ts'
 import { isApiError } from '#kube/errors.ts'
 import type { Session } from '../protocol.ts'
 import { type Access, AccessBook } from './access.ts'
@@ -14,11 +15,13 @@ import { denied } from './guard.ts'
 import { securityHeaders } from './headers.ts'
 import { readNode } from './node-topic.ts'
 import type { Page, PageFile } from './page-files.ts'
-import { acceptsGzip, cookieOf, Refused, sendJson, sendRefusal } from './request.ts'
+import { changesBetween, searched, whyAnswer } from './questions.ts'
+import { acceptsGzip, cookieOf, readBody, Refused, sendJson, sendRefusal } from './request.ts'
 import type { Sessions, SignedIn } from './sessions.ts'
 import { type Followed, Stream } from './stream.ts'
 import { numberOf } from './topic-log.ts'
 import { mayRead, parseTopic, type TopicName } from './topics.ts'
+import { writeApproval, writeHold } from './writes.ts'
 
 const MOST_STREAMS = 500
 /** Browsers of 500 people, each with its stream and some questions. */
@@ -180,9 +183,15 @@ export class ConsoleServer {
     const access = await this.#access.of(who)
     const person: AskingPerson = { ...asking, who, access }
     const path = url.pathname
-    if (request.method === 'POST') throw new Refused(404, 'NotFound', `there is no ${path}`)
+    if (request.method === 'POST') return this.#write(person, path)
     if (path === '/events') return this.#stream(person)
     if (path === '/api/session') return sendJson(request, response, 200, this.#session(person))
+    if (path === '/api/why') return this.#why(person)
+    if (path === '/api/past') return this.#past(person)
+    if (path === '/api/search') {
+      const query = url.searchParams.get('q') ?? ''
+      return sendJson(request, response, 200, searched(query, this.#options.fleet.clusters, access.readable))
+    }
     if (path.startsWith('/api/topic/')) return this.#topic(person, path.slice('/api/topic/'.length))
     throw new Refused(404, 'NotFound', `there is no ${path}`)
   }
@@ -220,6 +229,59 @@ export class ConsoleServer {
     const snapshot = fleet.snapshot(name, topic, access.readable)
     if (snapshot === undefined) throw new Refused(404, 'NotFound', `there is no topic ${topic}, or you may not read it`)
     return sendJson(request, response, 200, snapshot)
+  }
+
+  /** A cluster that the person may read something of, and their own way to it. */
+  #clientOf({ who, access }: AskingPerson, cluster: string): KubeClient {
+    const client = access.readable.has(cluster) ? who.clientOf(cluster) : undefined
+    if (client === undefined)
+      throw new Refused(404, 'NotFound', `there is no cluster ${cluster}, or you may not read it`)
+    return client
+  }
+
+  async #why(person: AskingPerson): Promise<void> {
+    const { request, response, url } = person
+    const given = (key: string): string => url.searchParams.get(key) ?? ''
+    const cluster = given('cluster')
+    const answer = await whyAnswer({
+      client: this.#clientOf(person, cluster),
+      cluster,
+      kind: given('kind'),
+      name: given('name'),
+      namespace: url.searchParams.get('namespace') ?? undefined,
+      now: this.#options.clock.now(),
+    })
+    return sendJson(request, response, 200, answer)
+  }
+
+  async #past(person: AskingPerson): Promise<void> {
+    const { fleet, clock } = this.#options
+    const { request, response, url, access } = person
+    const topic = url.searchParams.get('topic') ?? ''
+    const name = this.#named(topic, person)
+    const momentOf = (key: string): number => {
+      const at = Number(url.searchParams.get(key) ?? Number.NaN)
+      if (!Number.isFinite(at)) throw new Refused(400, 'BadTime', `${key} is not a time in milliseconds`)
+      return at
+    }
+    const isChange = url.searchParams.has('from')
+    const at = fleet.past(name, topic, access.readable, momentOf(isChange ? 'to' : 'at'))
+    if (at === undefined) throw new Refused(404, 'NotFound', `the past of ${topic} is not kept`)
+    const span = { begins: at.begins, ends: clock.now() }
+    if (!isChange) return sendJson(request, response, 200, { ...span, snapshot: at.snapshot })
+    const from = fleet.past(name, topic, access.readable, momentOf('from'))
+    if (from === undefined) throw new Refused(404, 'NotFound', `the past of ${topic} is not kept`)
+    return sendJson(request, response, 200, { ...span, delta: changesBetween(from.snapshot, at.snapshot) })
+  }
+
+  async #write(person: AskingPerson, path: string): Promise<void> {
+    const { request, response } = person
+    if (path !== '/api/hold' && path !== '/api/approval') throw new Refused(404, 'NotFound', `there is no ${path}`)
+    const body = await readBody(request)
+    const cluster = typeof body['cluster'] === 'string' ? body['cluster'] : ''
+    const wish = { client: this.#clientOf(person, cluster), body, now: this.#options.clock.now() }
+    const written = await (path === '/api/hold' ? writeHold(wish) : writeApproval(wish))
+    return sendJson(request, response, 200, written)
   }
 
   #stream(person: AskingPerson): void {

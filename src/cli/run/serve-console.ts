@@ -1,0 +1,35 @@
+// Serves the console on this machine to its user.
+import { type RunningConsole, startConsole } from '#console/server/console.ts'
+import { readPage } from '#console/server/page-files.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { systemClock } from '#lib/clock.ts'
+import { lineLogger } from '#lib/log.ts'
+import { systemRandom } from '#lib/random.ts'
+import { VERSION } from '../version.ts'
+
+const LOOPBACK = '127.0.0.1'
+
+export interface ServeWish {
+  /** By the name that the page shows. */
+  readonly clients: ReadonlyMap<string, KubeClient>
+  readonly port: number
+  /** For the user at the terminal. */
+  readonly say: (line: string) => void
+}
+
+/** Each use of a link prints the next one, for another browser. */
+export async function serveConsole({ clients, port, say }: ServeWish): Promise<RunningConsole> {
+  const running: RunningConsole = await startConsole({
+    clients,
+    page: readPage(),
+    version: VERSION,
+    host: LOOPBACK,
+    port,
+    names: [],
+    clock: systemClock,
+    random: systemRandom,
+    log: lineLogger({ write: say }, 'warn'),
+    onLinkUsed: () => say(`the console was opened; for another browser: ${running.newLink()}`),
+  })
+  return running
+}

@@ -1,0 +1,185 @@
+// Questions of a page beside its topics: why an object waits, where something is, and how a topic was before.
+import { KINDS } from '#api/kinds.ts'
+import { readWhy } from '#explain/read-why.ts'
+import { blockerLines } from '#explain/repairs/blockers.ts'
+import { look } from '#explain/repairs/look.ts'
+import { shellWord } from '#explain/repairs/blocker.ts'
+import { treeOfLines } from '#explain/why-tree.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { isApiError } from '#kube/errors.ts'
+import { nodeType } from '#nodes/objects.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import { cellsAt, isMachines, rowsDelta } from '../delta.ts'
+import { MACHINE_COLUMNS } from '../machine-columns.ts'
+import type { Delta, MachinesTopic, SearchAnswer, SearchHit, Snapshot, TopicFamily, WhyAnswer } from '../protocol.ts'
+import type { ClusterState } from './cluster-cache.ts'
+import { Refused } from './request.ts'
+import type { Readable } from './topics.ts'
+
+const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
+
+/** Our kinds and Nodes; nothing else, and no Secret. */
+const TYPES: ReadonlyMap<string, ResourceType> = new Map<string, ResourceType>([
+  ['Node', nodeType],
+  ...KINDS.map((k) => [k.kind, k] as const),
+])
+
+export interface WhyWish {
+  readonly client: KubeClient
+  readonly cluster: string
+  readonly kind: string
+  readonly name: string
+  readonly namespace: string | undefined
+  readonly now: number
+}
+
+export async function whyAnswer({ client, cluster, kind, name, namespace, now }: WhyWish): Promise<WhyAnswer> {
+  const type = TYPES.get(kind)
+  if (type === undefined) throw new Refused(404, 'NotFound', `there is no kind ${kind}`)
+  const isName = NAME.test(name) && (namespace === undefined || NAME.test(namespace))
+  const key = { name, ...(type.namespaced && namespace !== undefined && { namespace }) }
+  const object = isName && (!type.namespaced || namespace !== undefined) ? await client.get(type, key) : undefined
+  if (object === undefined) throw new Refused(404, 'NotFound', `${kind.toLowerCase()} "${name}" not found`)
+  const lines = await readWhy(client, { ...object, kind }, now)
+  const tree = treeOfLines(lines)
+  const blocked = kind === 'Node' ? await blockedBy(client, name, now) : []
+  const own = `kubenode why ${kind.toLowerCase()}/${name}`
+  const place = namespace === undefined || !type.namespaced ? '' : ` --namespace ${namespace}`
+  return {
+    cluster,
+    kind,
+    name,
+    tree: blocked.length === 0 ? tree : { ...tree, below: [...tree.below, treeOfLines(['its repair', ...blocked])] },
+    command: `${own}${place} --context ${shellWord(cluster)}`,
+  }
+}
+
+/** A person who may not read all that decides about repairs sees the rest. */
+async function blockedBy(client: KubeClient, name: string, now: number): Promise<readonly string[]> {
+  try {
+    const seen = await look(client, name, now)
+    return seen === undefined ? [] : blockerLines(seen)
+  } catch (e) {
+    if (isApiError(e) && e.status === 403) return []
+    throw e
+  }
+}
+
+const MOST_HITS = 50
+const MOST_QUERY = 100
+
+interface Candidate extends SearchHit {
+  /** What it may be found by. */
+  readonly words: readonly string[]
+}
+
+export function searched(query: string, clusters: readonly ClusterState[], readable: Readable): SearchAnswer {
+  const wanted = query.trim().toLowerCase().slice(0, MOST_QUERY)
+  if (wanted === '') return { hits: [], isTruncated: false }
+  const found: { readonly rank: number; readonly hit: SearchHit }[] = []
+  for (const cluster of clusters)
+    for (const { words, ...hit } of candidates(cluster, readable.get(cluster.name) ?? new Set())) {
+      const rank = rankOf(wanted, words)
+      if (rank !== undefined) found.push({ rank, hit })
+    }
+  const sorted = found.toSorted((a, b) => a.rank - b.rank || (a.hit.name < b.hit.name ? -1 : 1))
+  return { hits: sorted.slice(0, MOST_HITS).map(({ hit }) => hit), isTruncated: sorted.length > MOST_HITS }
+}
+
+/** The whole word, then its start, then any part of it. */
+function rankOf(wanted: string, words: readonly string[]): number | undefined {
+  const ranks = words.flatMap((word) => {
+    const at = word.toLowerCase().indexOf(wanted)
+    return at === -1 ? [] : [at > 0 ? 2 : word.length === wanted.length ? 0 : 1]
+  })
+  return ranks.length === 0 ? undefined : Math.min(...ranks)
+}
+
+function* candidates(cluster: ClusterState, topics: ReadonlySet<TopicFamily>): Generator<Candidate> {
+  const { name: own } = cluster
+  if (topics.size > 0) yield { cluster: own, kind: 'Cluster', name: own, text: cluster.state, words: [own] }
+  if (topics.has('machines'))
+    for (const {
+      metadata: { name = '' },
+      row,
+    } of cluster.list('machines'))
+      yield { cluster: own, kind: 'Machine', name, text: row.phase, words: [name, row.node] }
+  if (topics.has('sets'))
+    for (const {
+      metadata: { name = '' },
+      spec,
+      status,
+    } of cluster.list('sets'))
+      yield {
+        cluster: own,
+        kind: 'MachineComponentSet',
+        name,
+        text: status?.phase ?? 'Pending',
+        words: [name, ...spec.components.map((c) => `${c.name} ${c.version}`)],
+      }
+  if (topics.has('pipeline'))
+    for (const {
+      metadata: { name = '', namespace },
+      spec,
+      status,
+    } of cluster.list('releases'))
+      yield {
+        cluster: own,
+        kind: 'Release',
+        name,
+        ...(namespace !== undefined && { namespace }),
+        text: status?.phase ?? 'Pending',
+        words: [name, spec.commit, spec.track],
+      }
+  if (topics.has('repairs'))
+    for (const {
+      metadata: { name = '' },
+      spec,
+      status,
+    } of cluster.list('jobs'))
+      yield {
+        cluster: own,
+        kind: 'RemedyOperationJob',
+        name,
+        text: status?.outcome ?? status?.phase ?? 'Pending',
+        words: [name, spec.node.name, spec.remedierRef.name],
+      }
+  if (topics.has('budgets')) {
+    for (const {
+      metadata: { name = '' },
+      status,
+    } of cluster.list('permits'))
+      yield { cluster: own, kind: 'OperationPermit', name, text: status?.phase ?? 'Requested', words: [name] }
+    for (const {
+      metadata: { name = '' },
+      spec,
+    } of cluster.list('policies'))
+      yield { cluster: own, kind: 'DefenderPolicy', name, text: spec.mode, words: [name] }
+  }
+}
+
+/** What changed between two moments of one topic; nothing is an empty change. */
+export function changesBetween(before: Snapshot, after: Snapshot): Delta {
+  const { topic } = after
+  if (isMachines(before) && isMachines(after)) return machineChanges(before, after)
+  const none = { topic, set: [], gone: [] }
+  return isMachines(before) || isMachines(after) ? none : (rowsDelta(before, after) ?? none)
+}
+
+/** Words are only ever appended, so that equal numbers are equal words. */
+function machineChanges(before: MachinesTopic, after: MachinesTopic): Delta {
+  const places = new Map(before.names.map((name, place) => [name, place]))
+  const machines = after.names.flatMap((name, place) => {
+    const cells = cellsAt(after, place)
+    const old = places.get(name)
+    const isSame = old !== undefined && MACHINE_COLUMNS.every((c, n) => before.columns[c][old] === cells[n])
+    return isSame ? [] : [[name, cells] as const]
+  })
+  const now = new Set(after.names)
+  return {
+    topic: after.topic,
+    words: after.words.slice(before.words.length),
+    machines,
+    gone: before.names.filter((name) => !now.has(name)),
+  }
+}

@@ -1,0 +1,117 @@
+// Tests what a stream sends and when it is cut, with a response that does not send by itself.
+import { EventEmitter } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { expect, test } from 'vitest'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
+import type { Changed, Fleet } from './fleet.ts'
+import { Stream } from './stream.ts'
+import type { TopicName } from './topics.ts'
+
+class Response extends EventEmitter {
+  sent: string[] = []
+  isDestroyed = false
+  isEnded = false
+  /** Bytes that the browser has not taken. */
+  writableLength = 0
+  /** A browser that reads takes all at once. */
+  isRead = true
+  writeHead(): void {
+    // Headers are tested where a server is.
+  }
+  write(text: string): void {
+    this.sent.push(text)
+    if (!this.isRead) this.writableLength += text.length
+  }
+  end(text = ''): void {
+    this.sent.push(text)
+    this.isEnded = true
+  }
+  destroy(): void {
+    this.isDestroyed = true
+    this.emit('close')
+  }
+}
+
+const HOME: TopicName = { of: 'Fleet', family: 'home' }
+
+function opened(missed: readonly string[] | 'Lost' = []) {
+  const clock = new VirtualClock()
+  const response = new Response()
+  let follower: ((changes: readonly Changed[], machines: ReadonlySet<string>) => void) | undefined
+  const fleet = {
+    start: 's',
+    revision: 's-7',
+    since: () => (missed === 'Lost' ? undefined : missed),
+    follow: (f: typeof follower) => {
+      follower = f
+      return () => (follower = undefined)
+    },
+  } as unknown as Fleet
+  let ends = 0
+  const stream = new Stream(
+    {
+      fleet,
+      clock,
+      response: response as unknown as ServerResponse,
+      topics: [{ name: HOME, topic: 'home' }],
+      readable: new Map(),
+      onEnd: () => ends++,
+      onBeat: () => undefined,
+    },
+    3,
+  )
+  const change = (json: string | undefined, audience = '[]') =>
+    follower?.([{ revision: 8, at: 1, topic: 'home', audience, json }], new Set())
+  return { stream, response, clock, change, ends: () => ends, isFollowing: () => follower !== undefined }
+}
+
+test('what was missed comes first, under the revision of now', () => {
+  const { response } = opened(['{"topic":"home","set":[],"gone":["a"]}'])
+  expect(response.sent[1]).toBe(
+    'event: delta\nid: s-7\ndata: {"revision":"s-7","at":' +
+      `${new VirtualClock().now()},"deltas":[{"topic":"home","set":[],"gone":["a"]}]}\n\n`,
+  )
+})
+
+test('a log that does not reach back, and a batch that is larger than its snapshot, are a resync', () => {
+  for (const missed of ['Lost', ['x'.repeat(50_000)]] as const) {
+    const { response } = opened(missed)
+    expect(response.sent[1]).toBe('event: resync\nid: s-7\ndata: {"revision":"s-7","topics":["home"]}\n\n')
+  }
+})
+
+test('a change of what others may read is not sent', () => {
+  const { response, change } = opened()
+  change('{"topic":"home"}', '[["secret"]]')
+  expect(response.sent).toHaveLength(1)
+  change('{"topic":"home"}')
+  expect(response.sent).toHaveLength(2)
+})
+
+test('a browser that does not read is cut, and nothing is kept for it', () => {
+  const { response, change, ends, isFollowing } = opened()
+  response.isRead = false
+  for (let i = 0; i < 200 && isFollowing(); i++) change(`{"topic":"home","text":"${'x'.repeat(1_000)}"}`)
+  expect(response.isDestroyed).toBe(true)
+  expect(isFollowing()).toBe(false)
+  expect(ends()).toBe(1)
+  expect(response.writableLength).toBeLessThan(2 * 64 * 1024)
+})
+
+test('a browser that reads is never cut', () => {
+  const { response, change } = opened()
+  for (let i = 0; i < 500; i++) change(`{"topic":"home","text":"${'x'.repeat(1_000)}"}`)
+  expect(response.isDestroyed).toBe(false)
+  expect(response.sent).toHaveLength(501)
+})
+
+test('a quiet stream has a heartbeat, and none after its end', async () => {
+  const { stream, response, clock } = opened()
+  await clock.advance(15_000)
+  expect(response.sent.at(-1)).toBe(': beat\n\n')
+  stream.bye('Stopping')
+  const { length } = response.sent
+  await clock.advance(60_000)
+  expect(response.sent).toHaveLength(length)
+  expect(response.isEnded).toBe(true)
+})

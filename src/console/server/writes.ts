@@ -1,0 +1,167 @@
+// The two things that a page may write: a Hold and an Approval, each with a reason and an end, made as the person who asks. Building them is pure.
+import { createHash } from 'node:crypto'
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import { type Approval, approval } from '#api/kinds/approval.ts'
+import { fleetSource } from '#api/kinds/fleet-source.ts'
+import {
+  HOLD_EFFECTS,
+  HOLD_TARGETS,
+  type HoldEffect,
+  type OperationalHold,
+  operationalHold,
+} from '#api/kinds/operational-hold.ts'
+import { operationPermit } from '#api/kinds/operation-permit.ts'
+import { release } from '#api/kinds/release.ts'
+import { requestsOf } from '#explain/approval-requests.ts'
+import { shellWord } from '#explain/repairs/blocker.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { type Person, whoAmI } from '#kube/who-am-i.ts'
+import { timestamp } from '#lib/clock.ts'
+import { isObject } from '#lib/json.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import type { Written } from '../protocol.ts'
+import { Refused } from './request.ts'
+
+/** As on the command line: what is still needed after this time is declared in git. */
+const LONGEST_HOLD_MS = 30 * 86_400_000
+const LONGEST_APPROVAL_MS = 7 * 86_400_000
+const MOST_REASON = 512
+/** An object name has room for it and a digest. */
+const MOST_OF_A_NAME = 100
+/** As many as the kind takes. */
+const MOST_GROUPS = 64
+
+type Body = Readonly<Record<string, unknown>>
+
+const wrong = (what: string): Refused => new Refused(422, 'Invalid', what)
+
+const textIn = (body: Body, key: string): string => {
+  const value = body[key]
+  if (typeof value !== 'string' || value.trim() === '') throw wrong(`${key} is missing`)
+  return value
+}
+
+interface Target {
+  readonly kind: string
+  readonly name: string
+  readonly namespace?: string
+}
+
+function targetIn(value: unknown, kinds: readonly string[]): Target {
+  if (!isObject(value)) throw wrong('the object is missing')
+  const { kind, name, namespace } = value
+  if (typeof kind !== 'string' || !kinds.includes(kind)) throw wrong(`kind must be one of ${kinds.join(', ')}`)
+  if (typeof name !== 'string' || !NAME.test(name)) throw wrong('name is not the name of an object')
+  if (namespace !== undefined && (typeof namespace !== 'string' || !NAME.test(namespace)))
+    throw wrong('namespace is not a name')
+  return { kind, name, ...(namespace !== undefined && { namespace }) }
+}
+const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
+
+function reasonIn(body: Body): string {
+  const reason = textIn(body, 'reason').trim()
+  if (reason.length > MOST_REASON) throw wrong(`reason is longer than ${MOST_REASON} characters`)
+  return reason
+}
+
+function untilIn(body: Body, longestMs: number, now: number): number {
+  const { until } = body
+  if (typeof until !== 'number' || !Number.isFinite(until)) throw wrong('until is missing: every write has an end')
+  if (until <= now) throw wrong('until lies in the past')
+  if (until > now + longestMs) throw wrong(`until is more than ${longestMs / 86_400_000} days ahead`)
+  return until
+}
+
+const isEffect = (text: string): text is HoldEffect => HOLD_EFFECTS.some((e) => e === text)
+
+export function holdFrom(body: Body, author: string, now: number): OperationalHold {
+  const effect = textIn(body, 'effect')
+  if (!isEffect(effect)) throw wrong(`effect must be one of ${HOLD_EFFECTS.join(', ')}`)
+  const target = targetIn(body['target'], HOLD_TARGETS)
+  const to = body['to'] === undefined ? undefined : textIn(body, 'to')
+  const named = `console-${effect.toLowerCase()}-${target.kind.toLowerCase()}-${target.name.slice(0, MOST_OF_A_NAME)}`
+  return {
+    apiVersion: API_GROUP_VERSION,
+    kind: 'OperationalHold',
+    // A repeated request counts from its own time.
+    metadata: { name: `${named.replace(/[.-]+$/, '')}-${Math.floor(now).toString(36)}` },
+    spec: {
+      target: target as OperationalHold['spec']['target'],
+      effect,
+      ...(to !== undefined && { to }),
+      reason: reasonIn(body),
+      author,
+      until: timestamp(untilIn(body, LONGEST_HOLD_MS, now)),
+    },
+  }
+}
+
+/** The same in a terminal: any effect can be applied as the object that it is. */
+const holdCommand = (hold: OperationalHold): string =>
+  `printf '%s' ${shellWord(JSON.stringify(hold))} | kubectl apply -f -`
+
+const APPROVABLE = { OperationPermit: operationPermit, Release: release, FleetSource: fleetSource } as const
+type ApprovableKind = keyof typeof APPROVABLE
+
+export interface WriteWish {
+  readonly client: KubeClient
+  readonly body: Body
+  readonly now: number
+}
+
+const personOf = async (client: KubeClient): Promise<Person> => {
+  const person = await whoAmI(client)
+  if (person === undefined) throw new Refused(502, 'Api', 'the API server does not report who you are')
+  return person
+}
+
+export async function writeHold({ client, body, now }: WriteWish): Promise<Written> {
+  // A mistake is found before any request.
+  holdFrom(body, 'unknown', now)
+  const hold = holdFrom(body, (await personOf(client)).name, now)
+  const made = await client.create(operationalHold, hold)
+  return { kind: 'OperationalHold', name: made.metadata.name ?? '', command: holdCommand(hold) }
+}
+
+function approvalFrom(body: Body, of: Target, { name, groups }: Person, now: number): Approval {
+  const digest = textIn(body, 'digest')
+  const until = timestamp(untilIn(body, LONGEST_APPROVAL_MS, now))
+  const own = createHash('sha256').update([name, digest, until].join('\n')).digest('hex').slice(0, 10)
+  return {
+    apiVersion: API_GROUP_VERSION,
+    kind: 'Approval',
+    metadata: { name: `${of.name.slice(0, MOST_OF_A_NAME).replace(/[.-]+$/, '')}-${own}` },
+    spec: {
+      digest,
+      by: name,
+      ...(groups.length > 0 && { groups: groups.toSorted().slice(0, MOST_GROUPS) }),
+      of: of as Target & { readonly kind: ApprovableKind },
+      reason: reasonIn(body),
+      until,
+    },
+  }
+}
+
+/** Only what the object asks for now: what a page showed a while ago may be something else by now. */
+export async function writeApproval({ client, body, now }: WriteWish): Promise<Written> {
+  const of = targetIn(body['of'], Object.keys(APPROVABLE))
+  approvalFrom(body, of, { name: 'unknown', groups: [] }, now)
+  const type: ResourceType = APPROVABLE[of.kind as ApprovableKind]
+  const key = { name: of.name, ...(of.namespace !== undefined && { namespace: of.namespace }) }
+  const object = await client.get(type, key)
+  if (object === undefined) throw new Refused(404, 'NotFound', `${of.kind.toLowerCase()} "${of.name}" not found`)
+  const asked = requestsOf({ ...object, kind: of.kind } as Parameters<typeof requestsOf>[0])
+  if (!asked.some(({ digest }) => digest === body['digest']))
+    throw new Refused(
+      409,
+      'Stale',
+      `${of.kind.toLowerCase()}/${of.name} no longer asks for this approval; look at it again`,
+    )
+  const made = await client.create(approval, approvalFrom(body, of, await personOf(client), now))
+  const noun = of.kind === 'FleetSource' ? 'source' : of.kind.toLowerCase()
+  return {
+    kind: 'Approval',
+    name: made.metadata.name ?? '',
+    command: `kubenode approve ${noun}/${of.name} --reason ${shellWord(made.spec.reason ?? '')}`,
+  }
+}
