@@ -95,6 +95,9 @@ export function useNow(): number {
   return at === 0 ? time : at
 }
 
+/** The cluster that releases are steered from, as a context of the command line. */
+export const hubOf = ({ clusters }: Session): string => clusters.find(({ isHub }) => isHub)?.name ?? 'hub'
+
 /** Clusters in which the person may read the topics of a family. */
 export const clustersWith = ({ clusters }: Session, family: TopicFamily): readonly ClusterAccess[] =>
   clusters.filter(({ topics }) => topics.includes(family))

@@ -1,7 +1,7 @@
 // Clusters: control planes with their versions, certificates, snapshots, and how their machines are.
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
-import { useApp, useTopic } from '../app.ts'
+import { hubOf, useApp, useTopic } from '../app.ts'
 import { Page } from '../frame.ts'
 import type { ClustersTopic } from '../../protocol.ts'
 import type { ClusterRow } from '../../topics.ts'
@@ -9,18 +9,21 @@ import { At, Bar, Until } from '../parts/clock.ts'
 import { Mark } from '../parts/mark.ts'
 import { Notice, shown } from '../parts/states.ts'
 import { Table } from '../parts/table.ts'
+import { word } from '../parts/terminal.ts'
 import { WaitLines } from '../parts/wait.ts'
 import { HoldButton } from '../parts/write-forms.ts'
 import { to } from '../router.ts'
 
 export function Clusters(): VNode {
+  const { session } = useApp()
+  const hub = word(hubOf(session))
   const loaded = useTopic<ClustersTopic>('clusters')
   return h(
     Page,
     {
       title: 'Clusters',
       sentence: loaded.state === 'Ready' ? summary(loaded.value.rows) : undefined,
-      commands: ['kubenode get clusters -A --context hub'],
+      commands: [`kubenode get clusters -A --context ${hub}`],
     },
     shown(loaded, ({ rows }) =>
       rows.length === 0

@@ -1,7 +1,7 @@
 // Commits: where each one is; and of one: its releases, and the commands for plan, diff and trace.
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
-import { useApp, useTopic } from '../app.ts'
+import { hubOf, useApp, useTopic } from '../app.ts'
 import { Page } from '../frame.ts'
 import type { CommitsTopic } from '../../protocol.ts'
 import type { CommitRow } from '../../topics.ts'
@@ -16,7 +16,8 @@ import { to } from '../router.ts'
 type Placed = CommitRow['releases'][number]
 
 export function Commits(): VNode {
-  const { route } = useApp()
+  const { route, session } = useApp()
+  const hub = word(hubOf(session))
   const loaded = useTopic<CommitsTopic>('commits')
   const { name } = route
   if (name === undefined)
@@ -25,7 +26,7 @@ export function Commits(): VNode {
       {
         title: 'Commits',
         sentence: 'Each commit that sync read, the newest first.',
-        commands: ['kubenode release status --context hub'],
+        commands: [`kubenode release status --context ${hub}`],
       },
       shown(loaded, ({ rows }) =>
         rows.length === 0
@@ -43,7 +44,7 @@ export function Commits(): VNode {
       commands: [
         `kubenode plan --commit ${word(name)}`,
         `kubenode diff ${word(name)}~1..${word(name)}`,
-        `kubenode trace ${word(name)} --context hub`,
+        `kubenode trace ${word(name)} --context ${hub}`,
         `git revert --no-edit ${word(name)}`,
       ],
     },

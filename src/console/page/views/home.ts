@@ -1,7 +1,7 @@
 // Home: one line that tells whether anything needs manual intervention, then what, since when, and the command for it.
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
-import { useApp, useTopic } from '../app.ts'
+import { hubOf, useApp, useTopic } from '../app.ts'
 import { Page } from '../frame.ts'
 import type { HomeTopic } from '../../protocol.ts'
 import type { AttentionRow, HomeHead } from '../../topics.ts'
@@ -9,11 +9,13 @@ import { Since } from '../parts/clock.ts'
 import { Mark } from '../parts/mark.ts'
 import type { Tone } from '../parts/mark.ts'
 import { shown } from '../parts/states.ts'
+import { word } from '../parts/terminal.ts'
 import { count } from '../parts/time.ts'
 import { LiftLine, hrefOfObject } from '../parts/wait.ts'
 import { to } from '../router.ts'
 
 export function Home(): VNode {
+  const { session } = useApp()
   const loaded = useTopic<HomeTopic>('home')
   const head = loaded.state === 'Ready' ? loaded.value.head : undefined
   return h(
@@ -21,7 +23,7 @@ export function Home(): VNode {
     {
       title: 'Home',
       ...(head !== undefined && { heading: head.sentence, tone: toneOf(head) }),
-      commands: ['kubenode why --context hub', 'kubenode get clusters,releases -A --context hub'],
+      commands: [`kubenode get clusters,releases -A --context ${word(hubOf(session))}`],
     },
     shown(loaded, ({ head, rows }) => h(Board, { head, rows })),
   )

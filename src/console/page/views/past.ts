@@ -47,7 +47,7 @@ export function Past(): VNode {
           ? `Kept since ${moment(loaded.value.before.begins, now())} (${span(now() - loaded.value.before.begins)}); older states are not kept here.`
           : undefined,
       tools: h(Choice, { label: 'Of', name: 'topic', value: topic, options: topics }),
-      commands: ['kubenode events -A'],
+      commands: ['kubenode events'],
     },
     shown(loaded, (two) => h(Board, { two, topic, from, until })),
   )

@@ -1,7 +1,7 @@
 // Release pipeline: a release as a list of stages, each with its clusters, gates with observed value, and the soak that is left.
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
-import { useApp, useTopic } from '../app.ts'
+import { hubOf, useApp, useTopic } from '../app.ts'
 import { AsTable, Choice, Page } from '../frame.ts'
 import type { PipelineTopic } from '../../protocol.ts'
 import type { GateNote, PipelineRow, PlaceRow, ReleaseRow, StageRow } from '../../topics.ts'
@@ -19,7 +19,8 @@ const isStage = (row: PipelineRow): row is StageRow => row.row === 'Stage'
 const isPlace = (row: PipelineRow): row is PlaceRow => row.row === 'Place'
 
 export function Pipeline(): VNode {
-  const { route } = useApp()
+  const { route, session } = useApp()
+  const hub = word(hubOf(session))
   const loaded = useTopic<PipelineTopic>('pipeline')
   const rows = loaded.state === 'Ready' ? loaded.value.rows : []
   const releases = rows
@@ -59,8 +60,11 @@ export function Pipeline(): VNode {
       ],
       commands:
         name === undefined
-          ? ['kubenode release status --context hub']
-          : [`kubenode release status ${word(name)} --context hub`, `kubenode why release/${word(name)} --context hub`],
+          ? [`kubenode release status --context ${hub}`]
+          : [
+              `kubenode release status ${word(name)} --context ${hub}`,
+              `kubenode why release/${word(name)} --context ${hub}`,
+            ],
     },
     shown(loaded, () =>
       release === undefined

@@ -32,7 +32,7 @@ function Sets({ cluster }: { readonly cluster: string | undefined }): VNode {
       title: cluster === undefined ? 'Rollouts' : `Rollouts in ${cluster}`,
       sentence: 'Each set brings its components to its machines step by step.',
       tools: h(ClusterChoice, { family: 'sets', cluster }),
-      commands: cluster === undefined ? [] : [`kubenode rollout status --context ${word(cluster)}`],
+      commands: cluster === undefined ? [] : [`kubenode get machinecomponentsets --context ${word(cluster)}`],
     },
     shown(loaded, ({ rows }) =>
       rows.length === 0

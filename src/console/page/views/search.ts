@@ -29,7 +29,11 @@ export function Search(): VNode {
   }
   return h(
     Page,
-    { title: 'Search', commands: q === '' ? [] : [`kubenode get all -A | grep -F ${word(q)}`] },
+    {
+      title: 'Search',
+      commands:
+        q === '' ? [] : [`kubenode get machines,machinecomponentsets,remedyoperationjobs -A | grep -F ${word(q)}`],
+    },
     h(
       'form',
       { role: 'search', onSubmit: (e: Event) => e.preventDefault() },
