@@ -105,6 +105,20 @@ test.each([
   await stop()
 })
 
+test('work on a host that was stored before the permit is booked, even where its watch is dead', async () => {
+  const { kube, ask, stop } = await world(maintenanceEvent)
+  kube.plant(maintenanceEvent, {
+    apiVersion: API_GROUP_VERSION,
+    kind: maintenanceEvent.kind,
+    metadata: { name: 'reboot-1' },
+    spec: { machine: 'm-1', source: 'cloud', eventId: 'e-1', kind: 'Reboot', unplanned: true },
+  })
+  const status = await ask('p')
+  expect(status?.phase).not.toBe('Granted')
+  expect(JSON.stringify(status)).toContain('cache of maintenanceevents.kubenode.io')
+  await stop()
+})
+
 test('while the server does not tell its policies, nothing is granted', async () => {
   const { kube, ask, stop } = await world()
   kube.faults = {

@@ -1,8 +1,11 @@
-// Asks the API server itself, before anything is granted, whether the caches hold the policies, holds and approvals of this moment. Each kind has a watch of its
+// Asks the API server itself, before anything is granted, whether the caches hold the policies, holds, approvals and work on hosts of this moment. Each kind has a watch of its
 // own: one that is behind or dead says nothing of itself, and a permit must not be granted past a freeze or a stricter policy that was stored before it.
 import { approval } from '#api/kinds/approval.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
+import { type MaintenanceEvent, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
+import { maintenanceTable } from '#api/protocol/maintenance.ts'
+import { isOver, phaseOfEvent } from '#faults/maintenance.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -13,14 +16,15 @@ import { type Decision, isSaid } from './plan.ts'
 /** A list that fails throws: unknown grants nothing. Undefined, or which cache is behind. */
 export async function cacheBehind(
   client: Pick<KubeClient, 'list'>,
-  { policies, holds, approvals }: Pick<Caches, 'policies' | 'holds' | 'approvals'>,
+  { policies, holds, approvals, maintenance }: Pick<Caches, 'policies' | 'holds' | 'approvals' | 'maintenance'>,
 ): Promise<string | undefined> {
   const behind = await Promise.all([
     isBehind(policies.list(), listAll(client, defenderPolicy)),
     isBehind(holds.list(), listAll(client, operationalHold)),
     isBehind(approvals.list(), listAll(client, approval)),
+    isBehind(maintenance.list().filter(isOpen), openMaintenance(client), phaseKey),
   ])
-  const types = [defenderPolicy, operationalHold, approval].filter((_, i) => behind[i] === true)
+  const types = [defenderPolicy, operationalHold, approval, maintenanceEvent].filter((_, i) => behind[i] === true)
   if (types.length === 0) return undefined
   return `the cache of ${types.map(qualifiedPlural).join(' and ')} is behind the API server`
 }
@@ -28,11 +32,26 @@ export async function cacheBehind(
 export const hasNewGrants = ({ permits }: Decision): boolean =>
   permits.some((p) => !isSaid(p) && p.targets.some((t) => t.verdict.verdict === 'Granted'))
 
-async function isBehind(cached: readonly KubeObject[], listing: Promise<readonly KubeObject[]>): Promise<boolean> {
-  const known = new Set(cached.map(contentKey))
+async function isBehind<T extends KubeObject>(
+  cached: readonly T[],
+  listing: Promise<readonly T[]>,
+  keyOf: (object: T) => string = contentKey,
+): Promise<boolean> {
+  const known = new Set(cached.map(keyOf))
   const current = await listing
-  return current.length !== known.size || current.some((o) => !known.has(contentKey(o)))
+  return current.length !== known.size || current.some((o) => !known.has(keyOf(o)))
 }
+
+const isOpen = (event: MaintenanceEvent): boolean => !isOver(event)
+
+/** Ended events are kept for a month: the server leaves them out, and what it could not leave out is left out here. */
+const openMaintenance = async (client: Pick<KubeClient, 'list'>): Promise<readonly MaintenanceEvent[]> =>
+  (await listAll(client, maintenanceEvent, { fieldSelector: OPEN_ONLY })).filter(isOpen)
+
+const OPEN_ONLY = maintenanceTable.terminal.map((phase) => `status.phase!=${phase}`).join(',')
+
+/** The phase decides what is booked, and who stands off. */
+const phaseKey = (event: MaintenanceEvent): string => `${contentKey(event)}/${phaseOfEvent(event)}`
 
 /** Status changes decide nothing; a deletion that began counts as a generation. */
 const contentKey = ({ metadata: { uid, generation } }: KubeObject): string => `${uid}/${generation}`

@@ -247,7 +247,10 @@ export class WorkingLedger {
       blames: this.#blames,
       waysBack: this.#waysBack.toSorted(byWay),
       reserved: this.#reserved,
-      ...(this.#reservations.length > 0 && { reservations: listedOf(this.#reservations) }),
+      ...(this.#reservations.length > 0 && {
+        reservations: listedOf(this.#reservations),
+        reservationCount: this.#reservations.length,
+      }),
     }
     const { sequence = 0, asOf: _asOf, leader: _leader, ...before } = this.#before ?? {}
     const isSame =

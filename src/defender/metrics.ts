@@ -60,7 +60,7 @@ export function createDefenderMetrics(registry: Registry): DefenderMetrics {
     room.set(MAX_GRANTS - grants.length)
     const reservations = ledger?.reservations ?? []
     const levels = Levels.booked(snapshot.fleet, grants, reservations)
-    booked.set(reservations.length)
+    booked.set(ledger?.reservationCount ?? 0)
     budget.reset()
     over.reset()
     const enforced = snapshot.policies.filter((p) => p.spec.mode !== 'Audit')

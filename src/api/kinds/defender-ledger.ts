@@ -143,6 +143,12 @@ const spec = s.obj('The grants and the state of the Defender.', {
       max: MAX_RESERVATIONS,
     }),
   ),
+  reservationCount: s.optional(
+    s.int(`How many they are: all of them count, and the list names the first ${MAX_RESERVATIONS}.`, {
+      min: 1,
+      max: Number.MAX_SAFE_INTEGER,
+    }),
+  ),
   counts: s.optional(
     s.obj('Totals since the ledger was created.', {
       granted: s.int('Grants.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
@@ -161,6 +167,7 @@ export const defenderLedger = defineKind('DefenderLedger', 'kledger', {
     whole('Granted', '.spec.counts.granted'),
     whole('Denied', '.spec.counts.denied'),
     whole('Failed', '.spec.counts.failed'),
+    whole('Booked', '.spec.reservationCount'),
   ],
   rootRules: [
     {

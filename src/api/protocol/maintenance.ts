@@ -22,7 +22,7 @@ export const maintenanceTable = defineTable({
       'its source cancelled it, or it is missing in two complete polls and notBefore has not passed, or an earlier event of another source is the same; nothing happened',
     sourceFailed: 'its source reports that it failed',
     wellAgain:
-      'the machine is Ready, its Node is Ready and its components are Healthy for the stable time, and the source no longer lists it',
+      'the machine is Ready, its Node is Ready and its components are Healthy for the stable time, and the source no longer lists it or the time for verification is over',
     verifyOverdue: 'the machine is not well at the end of the time for verification',
     machineGone: 'the Machine was deleted',
   },

@@ -3,6 +3,7 @@ import { API_GROUP_VERSION } from '#api/kind.ts'
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { operationPermit, type OperationPermit } from '#api/kinds/operation-permit.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
+import { phaseOfEvent } from '#faults/maintenance.ts'
 import type { Clock } from '#lib/clock.ts'
 import { assertNever, messageOf } from '#lib/errors.ts'
 import type { Random } from '#lib/random.ts'
@@ -44,8 +45,11 @@ export async function act(
       return request(tools, action.permit, seen, signal)
     case 'RenewPermit':
       return renewPermit(permits, action.permit, tools.clock.now())
-    case 'ReportResult':
+    case 'ReportResult': {
+      const again = await recheck(client, maintenanceEvent, event, signal)
+      if (again.kind === 'Stale') return outdated(again.seen)
       return reportResults(permits, action.permit, { [action.target]: action.result })
+    }
     case 'Cordon': {
       const stale = await staleness(tools, action.permit, seen, signal)
       if (stale !== undefined) return outdated(stale)
@@ -61,9 +65,12 @@ export async function act(
         ? outdated(`cannot list the pods of the node: ${messageOf(pass.error)}`)
         : { kind: 'Applied', object: pass }
     }
-    case 'Uncordon':
+    case 'Uncordon': {
       if (node === undefined) return { kind: 'Applied', object: 'gone' }
+      const needed = await stillNeeded(tools, seen, signal)
+      if (needed !== undefined) return outdated(needed)
       return settled(await uncordon(nodeTools(tools, signal), refOf(node), cordonOwner(event)))
+    }
     case 'Respond': {
       const again = await recheck(client, maintenanceEvent, event, signal)
       if (again.kind === 'Stale') return outdated(again.seen)
@@ -119,6 +126,17 @@ async function staleness(
   if (again.kind === 'Stale') return again.seen
   const answer = permitAnswer(permit, machine?.metadata.uid ?? '')
   return answer.kind === 'Granted' ? undefined : `permit ${metadata.name} is ${answer.kind}`
+}
+
+/** Why the taint may not be taken off: a cache that is behind shows the event before its preparation, or a permit that is Granted as ended. */
+async function stillNeeded({ client }: DoctorTools, seen: Seen, signal: AbortSignal): Promise<string | undefined> {
+  const { event, machine } = seen
+  const again = await recheck(client, maintenanceEvent, event, signal)
+  if (again.kind === 'Stale') return again.seen
+  const permit = event.status?.permitRef
+  if (permit === undefined || phaseOfEvent(event) !== 'Preparing') return undefined
+  const read = await client.get(operationPermit, { name: permit }, { signal })
+  return permitAnswer(read, machine?.metadata.uid ?? '').kind === 'Granted' ? `permit ${permit} is Granted` : undefined
 }
 
 const refOf = ({ metadata }: { readonly metadata: { readonly name?: string; readonly uid?: string } }) => ({

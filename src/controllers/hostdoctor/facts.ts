@@ -6,6 +6,7 @@ import { findCondition } from '#kube/conditions.ts'
 import { isCordonedBy } from '#nodes/cordon.ts'
 import { isNodeReady } from '#nodes/objects.ts'
 import { permitAnswer } from '#permits/permits.ts'
+import { wantedAnswer } from './plan-answer.ts'
 import { leadOf, scheduleOf } from './schedule.ts'
 import { type Seen, cordonOwner } from './seen.ts'
 
@@ -13,10 +14,8 @@ import { type Seen, cordonOwner } from './seen.ts'
 const ABSENT_POLLS = 2
 /** How long the machine must be well before the node is uncordoned. */
 const STABLE_MS = 5 * 60_000
-/** Longer than a slow machine takes to come back. */
+/** Longer than a slow machine takes to come back, and than a vendor takes to see that the work is done. */
 const VERIFY_MS = 3_600_000
-/** A vendor may list an event for half a day after the reboot that answered it. */
-const LISTED_MS = 13 * 3_600_000
 
 export const timeOf = (text: string | undefined): number | undefined => {
   const ms = text === undefined ? NaN : Date.parse(text)
@@ -31,7 +30,7 @@ const OPEN_AT_SOURCE: ReadonlySet<string> = new Set(['Scheduled', 'Inquiring', '
 const isListed = (seen: Seen): boolean => OPEN_AT_SOURCE.has(seen.event.spec.state) && !isAbsent(seen)
 
 /** Ready and every component Healthy: what the node serves with, it has. */
-export const isWell = ({ machine, node }: Seen): boolean =>
+export const isWell = ({ machine, node }: Pick<Seen, 'machine' | 'node'>): boolean =>
   machine?.status?.phase === 'Ready' &&
   isNodeReady(node) &&
   findCondition(machine.status.conditions, 'Ready')?.status === 'True' &&
@@ -57,7 +56,7 @@ export function factsOf(seen: Seen, now: number): MaintenanceFacts {
   const isSilent = node !== undefined && !isNodeReady(node)
   const granted = machine !== undefined && permitAnswer(permit, machine.metadata.uid ?? '').kind === 'Granted'
   const healthySince = timeOf(status?.healthySince)
-  const since = now - (timeOf(status?.phaseSince) ?? now)
+  const isVerified = isVerifyOver(event, now)
   return {
     takesHostAway: !isNotice && machine !== undefined && machine.spec.channel !== 'Observe',
     startReached: startReached(seen, now),
@@ -85,24 +84,33 @@ export function factsOf(seen: Seen, now: number): MaintenanceFacts {
     sourceFailed: spec.state === 'Failed',
     wellAgain:
       isNotice ||
-      (isWell(seen) && healthySince !== undefined && now - healthySince >= STABLE_MS && !isListedAfter(seen)),
-    verifyOverdue: isWell(seen) ? since >= LISTED_MS : since >= VERIFY_MS,
+      (isWell(seen) &&
+        healthySince !== undefined &&
+        now - healthySince >= STABLE_MS &&
+        (isVerified || !isListed(seen))),
+    verifyOverdue: isVerified && !isWell(seen),
     machineGone: machine === undefined,
   }
 }
 
 const isAhead = (at: number | undefined, now: number): boolean => at !== undefined && now < at
 
-/** People say `done`; what a vendor lists as open is not over. */
-const isListedAfter = (seen: Seen): boolean => isListed(seen)
+/** A vendor may list an event for half a day after the work: a machine that is well does not stay drained for that long. */
+export const isVerifyOver = ({ status }: Seen['event'], now: number): boolean =>
+  now - (timeOf(status?.phaseSince) ?? now) >= VERIFY_MS
 
-function startReached({ event }: Seen, now: number): boolean | undefined {
-  const { spec, status } = event
+function startReached(seen: Seen, now: number): boolean | undefined {
+  const { spec, status } = seen.event
   const notBefore = timeOf(spec.notBefore)
   const startAt = timeOf(status?.startAt)
+  // A source that names no time waits for our answer: without one the node would be drained for an unknown time.
+  if (notBefore === undefined)
+    return (
+      startAt !== undefined && status?.plannedFor === undefined && wantedAnswer(seen) !== undefined && now >= startAt
+    )
   // Planned for another time: the start is computed before it is believed.
-  if (notBefore === undefined || startAt === undefined || status?.plannedFor !== spec.notBefore) return undefined
-  return now >= startAt || notBefore - now <= leadMs(event)
+  if (startAt === undefined || status?.plannedFor !== spec.notBefore) return undefined
+  return now >= startAt || notBefore - now <= leadMs(seen.event)
 }
 
 function isMovedAway({ event, wishes, drainP95Ms }: Seen, now: number): boolean {

@@ -11,12 +11,14 @@ import { isCordonedBy } from '#nodes/cordon.ts'
 import { drainPlan, podsOn } from '#nodes/drain.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { type Informers, requireFresh } from '#runtime/informers.ts'
-import { timeOf } from './facts.ts'
+import { isVerifyOver, isWell, timeOf } from './facts.ts'
 import { twinOf } from './plan-poll.ts'
 import { percentile95 } from './schedule.ts'
 import { type Seen, cordonOwner, nameOf } from './seen.ts'
 import { wishesOf } from './wishes.ts'
 
+/** The phases in which the node is being drained. */
+const DRAINED_IN: ReadonlySet<string> = new Set(['Preparing', 'InProgress'])
 /** Ended events that are kept, over all machines: some megabytes. */
 const MOST_ENDED = 2_000
 
@@ -51,22 +53,24 @@ export interface ObserveOptions {
   readonly client: KubeClient
   readonly caches: DoctorCaches
   readonly absentPolls: (event: string) => number
+  readonly now: number
 }
 
 export async function observe(
-  { client, caches, absentPolls }: ObserveOptions,
+  { client, caches, absentPolls, now }: ObserveOptions,
   name: string,
   signal: AbortSignal,
 ): Promise<Seen | undefined> {
   freshen(caches)
   const event = caches.events.get(name)
   if (event === undefined || event.metadata.deletionTimestamp !== undefined) return undefined
-  const machine = machineOf(caches, event)
+  const known = machineOf(caches, event)
   // The Node of a machine that was deleted still has our taint for a moment.
-  const node = caches.nodes.get(machine === undefined ? event.spec.machine : nodeNameOf(machine))
-  const mayHavePods = node !== undefined && !isOver(event) && isCordonedBy(node, cordonOwner(event))
+  const nodeName = known === undefined ? event.spec.machine : nodeNameOf(known)
+  const cached = { machine: known, node: caches.nodes.get(nodeName) }
+  const { machine, node } = isGivenUp(event, cached, now) ? await fromServer(client, event, nodeName, signal) : cached
   const hasPods =
-    mayHavePods && phaseOfEvent(event) !== 'Verifying'
+    node !== undefined && DRAINED_IN.has(phaseOfEvent(event)) && isCordonedBy(node, cordonOwner(event))
       ? await podsLeft(client, node.metadata.name ?? '', signal)
       : undefined
   const twin = twinOf(event, caches.events.byIndex(BY_MACHINE, event.spec.machine))
@@ -92,9 +96,30 @@ const NO_MACHINE = { metadata: {}, spec: {} } as Machine
 
 const policiesOf = ({ policies }: DoctorCaches): readonly DefenderPolicy[] => policies.list()
 
+type Patient = Pick<Seen, 'machine' | 'node'>
+
+/** A machine is given up only by what the server says: a watch that is dead shows it as it was before the work. */
+const isGivenUp = (event: MaintenanceEvent, patient: Patient, now: number): boolean =>
+  phaseOfEvent(event) === 'Verifying' && isVerifyOver(event, now) && !isWell(patient)
+
+async function fromServer(
+  client: KubeClient,
+  event: MaintenanceEvent,
+  node: string,
+  signal: AbortSignal,
+): Promise<Patient> {
+  const [machine, read] = await Promise.all([
+    client.get(machineType, { name: event.spec.machine }, { signal }),
+    client.get(nodeType, { name: node }, { signal }),
+  ])
+  return { machine: onItsHost(machine, event), node: read }
+}
+
+const machineOf = ({ machines }: DoctorCaches, event: MaintenanceEvent): Machine | undefined =>
+  onItsHost(machines.get(event.spec.machine), event)
+
 /** Another host under the name is another machine. */
-function machineOf({ machines }: DoctorCaches, { spec }: MaintenanceEvent): Machine | undefined {
-  const machine = machines.get(spec.machine)
+function onItsHost(machine: Machine | undefined, { spec }: MaintenanceEvent): Machine | undefined {
   const id = spec.host?.id
   return id === undefined || machine?.spec.providerID === undefined || machine.spec.providerID === id
     ? machine

@@ -39,7 +39,8 @@ export function planAnswer(seen: Seen, now: number, lookAgainMs: number): Doctor
   }
 }
 
-function wantedAnswer({ event: { spec }, wishes }: Seen): Exclude<Answered['kind'], 'Postpone'> | undefined {
+/** The answer that the policy gives; undefined: the source is waited for. */
+export function wantedAnswer({ event: { spec }, wishes }: Seen): Exclude<Answered['kind'], 'Postpone'> | undefined {
   const { answer } = wishes
   if (spec.source === PEOPLE || answer === 'Wait') return undefined
   if (answer === 'Reboot') return REBOOTED.has(spec.kind) && !spec.dataLoss ? answer : undefined

@@ -14,6 +14,8 @@ import { type Seen, cordonOwner, nameOf } from './seen.ts'
 const LOOK_AGAIN_MS = 30_000
 /** A pass of the drain evicts what it may; the next one looks what is left. */
 const DRAIN_LOOK_MS = 3_000
+/** A drain that a budget blocks for an hour is not tried each three seconds: the next try waits for a tenth of the time it has taken, half a minute at most. */
+const DRAIN_LOOK_SHARE = 1 / 10
 /** One that was refused or revoked is asked for again, and not in a circle. */
 const ASK_AGAIN_MS = 60_000
 
@@ -52,6 +54,9 @@ export function planPermit(seen: Seen, now: number): DoctorPlan {
   const { event, permit, node } = seen
   const isOurs = isCordonedBy(node, cordonOwner(event))
   const answer = permitAnswer(permit, targetOf(seen))
+  // Of a request whose trace was lost: the status names the permit before anything is disrupted under it.
+  if (permit?.metadata.name !== undefined && permit.metadata.name !== event.status?.permitRef)
+    return { actions: [], notices: [], change: { permitRef: permit.metadata.name }, requeueAfter: 0 }
   if (seen.runningJob !== undefined && answer.kind !== 'Granted')
     return waits('JobRunning', `job ${seen.runningJob} is running on this node`, 'the repair finishes')
   switch (answer.kind) {
@@ -117,8 +122,13 @@ function draining(seen: Seen, now: number): DoctorPlan {
       seen: isOurs ? 'pods that have to move are left' : 'the node is being cordoned',
       unblock: 'the pods end or move; a PodDisruptionBudget may keep them',
     },
-    requeueAfter: DRAIN_LOOK_MS,
+    requeueAfter: drainLookMs(event.status?.drainStartedAt, now),
   }
+}
+
+function drainLookMs(startedAt: string | undefined, now: number): number {
+  const taken = now - (timeOf(startedAt) ?? now)
+  return Math.min(LOOK_AGAIN_MS, Math.max(DRAIN_LOOK_MS, taken * DRAIN_LOOK_SHARE))
 }
 
 const waits = (

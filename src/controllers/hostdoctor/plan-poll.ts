@@ -58,8 +58,8 @@ export function planPoll({ source, listed, machineOf, known }: PollInput): PollP
     const same = (byMachine.get(name) ?? []).find((e) => isSame(e, source, heard))
     if (same !== undefined) {
       const isOfOther = same.spec.source !== source
-      present.add(same.metadata.name ?? '')
-      // What the first source says of it stands: the second one only keeps it from being made twice.
+      if (!isOfOther || !ENDED.has(heard.state)) present.add(same.metadata.name ?? '')
+      // What the first source says of it stands: the second one keeps it from being made twice, and from ending while it is still listed.
       if (isOfOther || isOver(same)) continue
       const spec = heardSpec(same.spec, heard)
       if (!jsonEqual(spec, same.spec)) update.set(same.metadata.name ?? '', { event: same, spec })

@@ -344,10 +344,63 @@ describe('the verification', () => {
     expect(phase(seen({ event: verifying({ phaseSince: at(-HOUR) }), ...ill }))).toBe('Failed')
   })
 
-  test('does not end while the source still lists the event', () => {
-    const s = seen({ event: verifying({ healthySince: at(-HOUR) }, { state: 'Scheduled' }) })
-    expect(phase(s)).toBeUndefined()
-    expect(phase({ ...s, absentPolls: 2 })).toBe('Done')
+  test('does not end while the source still lists the event, for an hour', () => {
+    const listed = (since: number) =>
+      seen({ event: verifying({ healthySince: at(since), phaseSince: at(since) }, { state: 'Scheduled' }) })
+    expect(phase(listed(-HOUR + 1_000))).toBeUndefined()
+    expect(phase({ ...listed(-HOUR + 1_000), absentPolls: 2 })).toBe('Done')
+    expect(phase(listed(-HOUR))).toBe('Done')
+  })
+})
+
+describe('an event whose source names no time', () => {
+  const untimed = (status: Partial<Status> = {}) => {
+    const { notBefore: _, ...spec } = event({ state: 'Inquiring', answers: ['Accept'] }).spec
+    return { ...event(), spec, status: { phase: 'Announced', phaseSince: at(0), ...status } } as MaintenanceEvent
+  }
+  const accepts = { answer: 'Accept', postpone: false, windows: [] } as const
+
+  test('is not prepared for while no policy answers it, and says what would help', () => {
+    const planned = plan(seen({ event: untimed() }), NOW)
+    expect(planned.change).toBeUndefined()
+    expect(planned.waiting?.unblock).toContain('spec.maintenance.answer')
+    expect(phase(seen({ event: untimed({ startAt: at(0) }) }))).toBeUndefined()
+  })
+
+  test('is prepared for at once where a policy answers it and no window says otherwise', () => {
+    expect(plan(seen({ event: untimed(), wishes: accepts }), NOW).change).toMatchObject({ startAt: at(0) })
+    expect(phase(seen({ event: untimed({ startAt: at(0) }), wishes: accepts }))).toBe('Preparing')
+  })
+
+  test('waits for the next window of the policies', () => {
+    const windows = [[{ cron: '0 2 * * *', duration: '2h', timezone: 'UTC' }]] as never
+    const s = seen({ event: untimed(), wishes: { ...accepts, windows } })
+    expect(plan(s, NOW).change).toMatchObject({ startAt: at(14 * HOUR) })
+    expect(phase({ ...s, event: untimed({ startAt: at(14 * HOUR) }) })).toBeUndefined()
+  })
+})
+
+describe('a permit whose request left no trace in the status', () => {
+  test('is named in the status before anything is disrupted under it', () => {
+    const s = seen({ event: planned(-HOUR, { phase: 'Preparing' }), permit: permit('Granted') })
+    expect(plan(s, NOW)).toMatchObject({ actions: [], change: { permitRef: EVENT } })
+  })
+})
+
+describe('a drain that takes long', () => {
+  const draining = (startedMs: number) =>
+    plan(
+      seen({
+        event: planned(-HOUR, { phase: 'Preparing', permitRef: EVENT, drainStartedAt: at(startedMs) }),
+        permit: permit('Granted'),
+        node: node(true),
+        hasPods: true,
+      }),
+      NOW,
+    ).requeueAfter
+
+  test('is tried less often: after a tenth of its time, half a minute at most', () => {
+    expect([0, -60_000, -HOUR].map(draining)).toEqual([3_000, 6_000, 30_000])
   })
 })
 

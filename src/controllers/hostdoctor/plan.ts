@@ -11,12 +11,13 @@ import { formatDuration } from '#lib/duration.ts'
 import { isOver, leadMs, phaseOfEvent, takesHostAway } from '#faults/maintenance.ts'
 import { assertNever } from '#lib/errors.ts'
 import { isCordonedBy } from '#nodes/cordon.ts'
+import { openingOf } from '#windows/windows.ts'
 import type { Notice } from '#runtime/reconcile-with.ts'
 import type { DoctorAction, DoctorPlan, StatusChange } from './actions.ts'
 import { factsOf, isWell, timeOf } from './facts.ts'
 import { isHeldPermit, planPermit, reportOf, renewalOf } from './plan-permit.ts'
-import { planAnswer, planPostponement } from './plan-answer.ts'
-import { leadOf, scheduleOf } from './schedule.ts'
+import { planAnswer, planPostponement, wantedAnswer } from './plan-answer.ts'
+import { leadOf, nextStart, scheduleOf } from './schedule.ts'
 import { type Seen, cordonOwner } from './seen.ts'
 
 /** The record of an event stays this long after its end. */
@@ -98,7 +99,7 @@ const SAID: Readonly<Record<MaintenanceMove, (seen: Seen) => string>> = {
   drained: () => 'the node is drained',
   prepare: () => 'the preparation starts',
   succeed: () => 'the machine is well again',
-  overdue: (seen) => (isWell(seen) ? 'its source still lists it' : 'the machine is not well again; repairs take over'),
+  overdue: () => 'the machine is not well again; repairs take over',
 }
 
 function noticesOf({ event }: Seen, to: MaintenancePhase, isMissed: boolean): readonly Notice[] {
@@ -143,8 +144,8 @@ function planAnnounced(seen: Seen, now: number): DoctorPlan {
   const back = takenBack(seen, 'Released', 'the event was moved')
   if (back.length > 0) return { actions: back, notices: [] }
   const notBefore = timeOf(event.spec.notBefore)
-  if (!takesHostAway(event) || notBefore === undefined)
-    return { actions: [], notices: [], requeueAfter: LONGEST_WAIT_MS }
+  if (!takesHostAway(event)) return { actions: [], notices: [], requeueAfter: LONGEST_WAIT_MS }
+  if (notBefore === undefined) return planUntimed(seen, now)
   const lead = leadOf(drainP95Ms)
   const { startAt, isOutsideWindows } = scheduleOf(notBefore, lead, wishes.windows, now)
   const postponement = isOutsideWindows ? planPostponement(seen, now, lead) : undefined
@@ -181,6 +182,42 @@ function planAnnounced(seen: Seen, now: number): DoctorPlan {
       unblock: isOutsideWindows ? 'a window, or another time at the source' : 'that time comes, or its source moves it',
     },
     requeueAfter: Math.min(LONGEST_WAIT_MS, Math.max(1_000, startAt - now)),
+  }
+}
+
+/** A source that names no time: it begins when we say so, or it never told when. */
+function planUntimed(seen: Seen, now: number): DoctorPlan {
+  const { event, wishes } = seen
+  const { spec, status } = event
+  if (wantedAnswer(seen) === undefined)
+    return {
+      actions: [],
+      notices: [],
+      waiting: {
+        predicate: 'WaitingForOther',
+        seen: `${spec.source} names no time, and no policy answers it`,
+        unblock: 'its source names a time, or a DefenderPolicy over the machine answers: spec.maintenance.answer',
+      },
+      requeueAfter: LONGEST_WAIT_MS,
+    }
+  const isOpen = wishes.windows.every((w) => openingOf(w, now).isOpen)
+  const startAt = isOpen ? now : nextStart(wishes.windows, now)
+  const known = timeOf(status?.startAt)
+  const isPlanned = known !== undefined && status?.plannedFor === undefined
+  return {
+    actions: [],
+    notices: [],
+    ...(!isPlanned &&
+      startAt !== undefined && { change: { phase: 'Announced', startAt: timestamp(startAt), plannedFor: undefined } }),
+    waiting: {
+      predicate: startAt === undefined ? 'WaitingForWindow' : 'MaintenancePlanned',
+      seen:
+        startAt === undefined
+          ? 'no window of the policies opens'
+          : `the preparation starts at ${timestamp(known ?? startAt)}`,
+      unblock: 'the window opens',
+    },
+    requeueAfter: Math.min(LONGEST_WAIT_MS, Math.max(1_000, (known ?? startAt ?? Infinity) - now)),
   }
 }
 
@@ -248,8 +285,10 @@ function planOver(seen: Seen, now: number): DoctorPlan {
     : { actions: [], notices: [], requeueAfter: Math.min(left, LONGEST_WAIT_MS) }
 }
 
+/** A cache may not have our taint yet: before a slot in use is released, the taint is removed by what the server says. */
 function takenBack(seen: Seen, result: 'Succeeded' | 'Failed' | 'Released', reason: string): readonly DoctorAction[] {
-  const isOurs = isCordonedBy(seen.node, cordonOwner(seen.event))
   const report = reportOf(seen, result, reason)
+  const mayBeOurs = report !== undefined && seen.permit?.status?.phase === 'Granted' && seen.node !== undefined
+  const isOurs = mayBeOurs || isCordonedBy(seen.node, cordonOwner(seen.event))
   return [...(isOurs ? [{ kind: 'Uncordon', reason } as const] : []), ...(report === undefined ? [] : [report])]
 }

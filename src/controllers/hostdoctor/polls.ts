@@ -40,13 +40,17 @@ export class Polls {
   /** By name of the event. */
   readonly #absent = new Map<string, number>()
   readonly #asOf = new Map<string, number>()
+  /** By provider: what its last complete list has, also of events that another source reported first. */
+  readonly #present = new Map<string, ReadonlySet<string>>()
 
   constructor(tools: PollTools) {
     this.#tools = tools
   }
 
+  /** An event that any source still lists is not absent: of two sources of one event the later one may know more. */
   absentPolls(event: string): number {
-    return this.#absent.get(event) ?? 0
+    const isListed = this.#present.values().some((names) => names.has(event))
+    return isListed ? 0 : (this.#absent.get(event) ?? 0)
   }
 
   /** Of one complete list. One that is not newer than the last says nothing. */
@@ -57,6 +61,7 @@ export class Polls {
     const known = events()
     const { create, update, present } = planPoll({ source: provider.name, listed, machineOf, known })
     this.#asOf.set(provider.name, at)
+    this.#present.set(provider.name, present)
     const open = known.filter((e) => e.spec.source === provider.name && !isOver(e))
     const names = new Set(open.map((e) => e.metadata.name ?? ''))
     for (const name of this.#absent.keys()) if (!known.some((e) => e.metadata.name === name)) this.#absent.delete(name)
@@ -65,7 +70,7 @@ export class Polls {
       // A list that began before the event was written down may rightly lack it.
       const isOlder = !(at > Date.parse(event?.metadata.creationTimestamp ?? ''))
       if (present.has(name)) this.#absent.delete(name)
-      else if (!isOlder) this.#absent.set(name, this.absentPolls(name) + 1)
+      else if (!isOlder) this.#absent.set(name, (this.#absent.get(name) ?? 0) + 1)
       if (!present.has(name)) wake(name)
     }
     for (const wanted of create) await this.#create(provider, wanted, signal)

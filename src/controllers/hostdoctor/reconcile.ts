@@ -52,7 +52,7 @@ function setup(context: ControllerContext, parts: DoctorParts): RunningModule {
     allKeys: () => caches.events.list().map(nameOf),
     reconcile: reconcileWith<Seen, DoctorAction, MaintenanceStatus>({
       clock,
-      observe: (name, { signal }) => observe({ client, caches, absentPolls }, name, signal),
+      observe: (name, { signal }) => observe({ client, caches, absentPolls, now: clock.now() }, name, signal),
       plan: parts.plan,
       act: (action, seen, { signal }) => parts.act({ client, clock, random, providers }, action, seen, signal),
       status: ({ event }, planned, results) => statusOf(event, planned, results, clock.now()),

@@ -18,10 +18,13 @@ export function statusOf(
   // Nothing is written to what was just deleted.
   if (results.some((r) => r.action.kind === 'DeleteEvent' && r.outcome.kind === 'Applied')) return undefined
   const { waitingFor: oldWaiting, ...kept } = event.status ?? {}
+  const failed = results.find((r) => r.outcome.kind !== 'Applied' && r.outcome.kind !== 'NotTried')
   // The name of a permit is kept also when it could not be asked for; everything else rests on what was done.
-  const change: StatusChange = { ...plan.change, ...answered(event, results) }
+  const change: StatusChange =
+    failed === undefined ? { ...plan.change, ...answered(event, results) } : permitOf(plan.change)
   const next = withoutUndefined({ ...kept, ...change, phase: change.phase ?? phaseOfEvent(event) })
-  const trouble = results.find((r) => r.outcome.kind !== 'Applied' && r.outcome.kind !== 'NotTried')
+  // What another write overtook is tried again at once, with what is known then: it is no trouble, and two leaders would write it for ever.
+  const trouble = failed !== undefined && !OVERTAKEN.has(failed.outcome.kind) ? failed : undefined
   const waiting: Waiting | undefined =
     trouble === undefined
       ? plan.waiting
@@ -34,6 +37,11 @@ export function statusOf(
     conditions: setConditions(event.status?.conditions, conditionsOf(next, waiting), now),
   }
 }
+
+const OVERTAKEN: ReadonlySet<string> = new Set(['Conflict', 'Stale', 'Outdated'])
+
+const permitOf = (change: StatusChange = {}): StatusChange =>
+  change.permitRef === undefined ? {} : { permitRef: change.permitRef }
 
 function answered(event: MaintenanceEvent, results: readonly ActionResult<DoctorAction>[]): StatusChange {
   const done = results.find((r) => r.action.kind === 'Respond' || r.action.kind === 'Reboot')

@@ -14,8 +14,15 @@ export interface FakeKind {
   /** What becomes of a status that comes with a create: Nodes keep theirs, pods begin as Pending, all others lose it. */
   readonly statusOnCreate?: 'kept' | { readonly [field: string]: unknown }
   readonly scale?: { readonly specPath: string; readonly statusPath?: string }
-  /** Paths beyond metadata.name and metadata.namespace that field selectors may use. */
+  /** Paths beyond metadata.name and metadata.namespace that field selectors may use; without them, those that the definition of the kind names. */
   readonly selectableFields?: readonly string[]
+}
+
+/** A KubeNode kind lists in its definition the fields that may be selected, as its CRD does for a server. */
+export function selectableFieldsOf({ type, selectableFields }: FakeKind): readonly string[] {
+  if (selectableFields !== undefined) return selectableFields
+  const { definition } = type as { readonly definition?: { readonly selectable?: readonly string[] } }
+  return (definition?.selectable ?? []).map((path) => path.replace(/^\./, ''))
 }
 
 export const kindKey = (t: Pick<ResourceType, 'group' | 'plural'>): string => `${t.group}/${t.plural}`

@@ -5,7 +5,7 @@ import type { ListOptions, ListPage, WatchOptions } from '#kube/client.ts'
 import { matchesFields, matchesSelector, parseFieldSelector, parseSelector } from '#kube/selector.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Core } from './core.ts'
-import { kindKey, objectKeyText, type FakeKind } from './kinds.ts'
+import { type FakeKind, kindKey, objectKeyText, selectableFieldsOf } from './kinds.ts'
 import { refuse } from './object-rules.ts'
 
 export function get(
@@ -30,11 +30,7 @@ export type Matcher = (object: KubeObject) => boolean
 export function matcherOf(kind: FakeKind, options: ListOptions | WatchOptions): Matcher {
   const labels = readable(() => parseSelector(options.labelSelector ?? ''))
   const fields = readable(() => parseFieldSelector(options.fieldSelector ?? ''))
-  const known = [
-    'metadata.name',
-    ...(kind.type.namespaced ? ['metadata.namespace'] : []),
-    ...(kind.selectableFields ?? []),
-  ]
+  const known = ['metadata.name', ...(kind.type.namespaced ? ['metadata.namespace'] : []), ...selectableFieldsOf(kind)]
   const unknown = fields.find((f) => !known.includes(f.path))
   if (unknown !== undefined) throw refuse(400, `field label not supported: ${unknown.path}`)
   const { namespace } = options

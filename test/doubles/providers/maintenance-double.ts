@@ -11,9 +11,17 @@ export interface Announcements {
   readonly reboots: string[]
   /** A list that fails, as often as this says. */
   failures: number
+  /** Ids of events that the next list lacks, and only that one. */
+  readonly hiddenOnce: Set<string>
 }
 
-export const noAnnouncements = (): Announcements => ({ events: [], answers: [], reboots: [], failures: 0 })
+export const noAnnouncements = (): Announcements => ({
+  events: [],
+  answers: [],
+  reboots: [],
+  failures: 0,
+  hiddenOnce: new Set(),
+})
 
 export const announced = (
   more: Partial<HostMaintenance> & Pick<HostMaintenance, 'eventId' | 'providerID'>,
@@ -27,11 +35,11 @@ export const announced = (
   ...more,
 })
 
-/** Puts an event in the place of the one with its id. */
-export function say(announcements: Announcements, event: HostMaintenance): void {
-  const at = announcements.events.findIndex((e) => e.eventId === event.eventId)
-  if (at < 0) announcements.events.push(event)
-  else announcements.events[at] = event
+/** Puts an event in the place of the one with its id, also of one that is listed twice. */
+export function say({ events }: Announcements, event: HostMaintenance): void {
+  const isListed = events.some((e) => e.eventId === event.eventId)
+  if (isListed) events.splice(0, events.length, ...events.map((e) => (e.eventId === event.eventId ? event : e)))
+  else events.push(event)
 }
 
 export function maintenanceProvider(
@@ -45,7 +53,9 @@ export function maintenanceProvider(
         announcements.failures--
         throw new Error('the list is not complete')
       }
-      return { events: [...announcements.events], asOf: timestamp(options.clock.now()) }
+      const events = announcements.events.filter((e) => !announcements.hiddenOnce.has(e.eventId))
+      announcements.hiddenOnce.clear()
+      return { events, asOf: timestamp(options.clock.now()) }
     },
     respond: async (eventId, answer) => {
       const event = announcements.events.find((e) => e.eventId === eventId)

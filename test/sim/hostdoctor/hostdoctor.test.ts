@@ -1,41 +1,60 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { seeds } from '#test/support/clocks/scheduler.ts'
-import { onlyInFull } from '#test/support/tools/full.ts'
-import { checkSeeds, referenceRun } from '../harness.ts'
+import { inFull, inFullAll } from '#test/support/tools/full.ts'
+import { checkSeeds, firstViolation, referenceRun } from '../harness.ts'
+import { mutants } from './mutants.ts'
 import { doctorSimulation } from './simulation.ts'
 
-const SEEDS = 1_000
+const SEEDS = inFull(1_000, 2)
+/** A chunk is a test of its own, with its own time: the first that fails does not keep the others from being tried. */
+const CHUNK = inFull(100, 2)
+const CHUNKS = Array.from({ length: SEEDS / CHUNK }, (_, n) => 1 + n * CHUNK)
 const FULL_MS = 7_200_000
 
-test(
-  'without faults each event ends as it should, and every node is given back',
-  async () => {
-    const { states } = await referenceRun(doctorSimulation())
-    expect(states.at(-1)).toMatchInlineSnapshot(`
-      {
-        "events": [
-          "cancelled m-4 Cancelled",
-          "doubled m-1 Done",
-          "moved m-3 Done",
-          "one m-0 Done",
-          "unplanned m-5 Done",
-          "vanished m-0 Cancelled",
-          "wave-0 m-0 Done",
-          "wave-1 m-1 Done",
-          "wave-2 m-2 Done",
-        ],
-        "taints": [],
-      }
-    `)
-  },
-  FULL_MS,
-)
+describe('a day of a vendor', () => {
+  test(
+    'without faults each event ends as it should, and every node is uncordoned',
+    async () => {
+      const { states } = await referenceRun(doctorSimulation({ withPaths: true }))
+      expect(states.at(-1)).toMatchInlineSnapshot(`
+        {
+          "events": [
+            "cancelled m-3 Cancelled drained",
+            "doubled m-1 Done drained",
+            "missed m-4 Done missed",
+            "moved m-3 Done drained",
+            "one m-0 Done drained",
+            "unplanned m-5 Done",
+            "vanished m-1 Cancelled",
+            "wave-0 m-0 Done drained",
+            "wave-1 m-1 Done missed",
+            "wave-2 m-2 Done missed",
+          ],
+          "taints": [],
+        }
+      `)
+    },
+    FULL_MS,
+  )
 
-test(
-  `${SEEDS} days of a vendor with crashes, pauses and lost replies break no budget, drain no node twice and end alike`,
-  async (context) => {
-    onlyInFull(context)
-    await checkSeeds(doctorSimulation(), seeds(SEEDS))
-  },
-  FULL_MS,
-)
+  test.each(CHUNKS)(
+    `crashes, pauses, stale caches and lost replies break no budget and drain no node twice: ${CHUNK} seeds from %i`,
+    async (from) => {
+      await checkSeeds(doctorSimulation(), seeds(CHUNK, from))
+    },
+    FULL_MS,
+  )
+})
+
+describe('a planted bug', () => {
+  test.each(inFullAll(mutants, 3))(
+    'is found: $name (within $within seeds)',
+    async ({ shows, faults, within, chapters, parts, defenderParts }) => {
+      const correct = doctorSimulation({ faults, chapters })
+      const planted = { faults, chapters, ...(parts && { parts }), ...(defenderParts && { defenderParts }) }
+      const found = await firstViolation(doctorSimulation(planted), correct, seeds(within))
+      expect(found?.violation.message).toMatch(shows)
+    },
+    FULL_MS,
+  )
+})

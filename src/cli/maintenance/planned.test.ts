@@ -1,0 +1,141 @@
+import { describe, expect, test } from 'vitest'
+import type { Machine } from '#api/kinds/machine.ts'
+import { type MaintenanceEvent, type MaintenanceEventInput, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
+import { validate } from '#schema/validate.ts'
+import { maintenanceTable } from '#api/protocol/maintenance.ts'
+import { machinesIn, placeOf, plannedEvent, saidOf, spanOf } from './planned.ts'
+
+const NOW = Date.parse('2026-03-02T12:00:00Z')
+
+const machine = (name: string, more: object = {}): Machine =>
+  ({ metadata: { name, uid: `uid-${name}` }, spec: { rack: 'r1', zone: 'z1', ...more } }) as unknown as Machine
+
+describe('what is planned for', () => {
+  test.each([
+    ['machine/m-1', { kind: 'machine', name: 'm-1' }],
+    ['rack/r12', { kind: 'rack', name: 'r12' }],
+    ['zone/eu-1a', { kind: 'zone', name: 'eu-1a' }],
+  ])('%s', (word, place) => {
+    expect(placeOf(word)).toEqual(place)
+  })
+
+  test.each(['m-1', 'machine/', 'pool/a', 'rack/a/b', '', '/'])('%j names no place', (word) => {
+    expect(() => placeOf(word)).toThrow(/KN1680/)
+  })
+
+  test('a machine that is named twice, or by its rack too, is planned for once', () => {
+    const all = [machine('a'), machine('b', { rack: 'r2' }), machine('c')]
+    const found = machinesIn([placeOf('rack/r1'), placeOf('machine/a'), placeOf('machine/b')], all)
+    expect(found.map((m) => m.metadata.name)).toEqual(['a', 'c', 'b'])
+  })
+
+  test('a place without machines is refused, and so are more than 500', () => {
+    expect(() => machinesIn([placeOf('rack/r9')], [machine('a')])).toThrow(/KN1683.*rack\/r9/)
+    const many = Array.from({ length: 501 }, (_, n) => machine(`m-${n}`))
+    expect(() => machinesIn([placeOf('zone/z1')], many)).toThrow(/KN1684.*501/)
+  })
+})
+
+describe('when', () => {
+  test.each([
+    ['now, for two hours', { until: '2h' }, '2026-03-02T12:00:00Z', '2026-03-02T14:00:00Z'],
+    [
+      'from a time, for a duration',
+      { from: '2026-03-08T02:00:00Z', until: '4h' },
+      '2026-03-08T02:00:00Z',
+      '2026-03-08T06:00:00Z',
+    ],
+    [
+      'from one time to another',
+      { from: '2026-03-08T02:00:00Z', until: '2026-03-08T03:30:00Z' },
+      '2026-03-08T02:00:00Z',
+      '2026-03-08T03:30:00Z',
+    ],
+    ['with an offset', { until: '2026-03-02T16:00:00+02:00' }, '2026-03-02T12:00:00Z', '2026-03-02T14:00:00Z'],
+  ])('%s', (_, asked, from, until) => {
+    expect(spanOf(asked, NOW)).toEqual({ from, until })
+  })
+
+  test.each([
+    ['a time that is none', { from: 'tomorrow', until: '2h' }, /KN1681.*--from/],
+    ['an end that is none', { until: 'Sunday' }, /KN1681.*--until/],
+    ['an end before the start', { from: '2026-03-08T02:00:00Z', until: '2026-03-08T01:00:00Z' }, /KN1682/],
+    ['an end in the past', { from: '2026-03-01T02:00:00Z', until: '1h' }, /KN1682/],
+  ])('%s is refused', (_, asked, message) => {
+    expect(() => spanOf(asked, NOW)).toThrow(message)
+  })
+})
+
+describe('the event', () => {
+  const span = spanOf({ until: '2h' }, NOW)
+
+  test('names host and place where the Machine has them, and is valid', () => {
+    const event = plannedEvent(machine('a', { providerID: 'metal://a' }), span, 'new disk')
+    expect(event.spec).toMatchObject({
+      machine: 'a',
+      host: { id: 'metal://a', rack: 'r1', zone: 'z1' },
+      source: 'People',
+      kind: 'Stop',
+      notBefore: span.from,
+      notAfter: span.until,
+      description: 'new disk',
+    })
+    expect(validate(maintenanceEvent.schema, event)).toEqual([])
+    expect(plannedEvent(machine('a'), span, 'x').spec.host).toBeUndefined()
+  })
+
+  test('has the same name for the same request, and another for another machine or time', () => {
+    const name = (of: MaintenanceEventInput) => of.metadata?.name
+    const first = plannedEvent(machine('a'), span, 'new disk')
+    expect(name(plannedEvent(machine('a'), span, 'other words'))).toBe(name(first))
+    expect(name(plannedEvent(machine('b'), span, 'new disk'))).not.toBe(name(first))
+    expect(name(plannedEvent(machine('a'), spanOf({ until: '3h' }, NOW), 'new disk'))).not.toBe(name(first))
+  })
+
+  test('keeps the first 1,024 characters of a reason', () => {
+    expect(plannedEvent(machine('a'), span, 'x'.repeat(2_000)).spec.description).toHaveLength(1_024)
+  })
+})
+
+describe('what people report', () => {
+  const event = (phase: string | undefined, spec: object = {}): MaintenanceEvent =>
+    ({
+      metadata: { name: 'people-1' },
+      spec: { source: 'People', state: 'Scheduled', ...spec },
+      ...(phase !== undefined && { status: { phase } }),
+    }) as unknown as MaintenanceEvent
+
+  test('done ends work at any time, cancel only before it began', () => {
+    const answers = Object.keys(maintenanceTable.states).map((phase) => {
+      const of = (verb: 'done' | 'cancel') => {
+        try {
+          return saidOf(event(phase), verb)?.spec.state ?? 'over'
+        } catch (e) {
+          return /KN\d+/.exec(String(e))?.[0]
+        }
+      }
+      return `${phase}: ${of('done')}, ${of('cancel')}`
+    })
+    expect(answers).toMatchInlineSnapshot(`
+      [
+        "Announced: Executed, Cancelled",
+        "Preparing: Executed, Cancelled",
+        "Prepared: Executed, Cancelled",
+        "Missed: Executed, KN1686",
+        "InProgress: Executed, KN1686",
+        "Verifying: Executed, KN1686",
+        "Done: over, over",
+        "Failed: over, over",
+        "Cancelled: over, over",
+      ]
+    `)
+  })
+
+  test('what a provider announced is not theirs to end', () => {
+    expect(() => saidOf(event('InProgress', { source: 'cloud' }), 'done')).toThrow(/KN1685.*cloud/)
+  })
+
+  test('what is reported already is not written again', () => {
+    expect(saidOf(event('InProgress', { state: 'Executed' }), 'done')).toBeUndefined()
+  })
+})

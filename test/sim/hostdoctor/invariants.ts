@@ -1,0 +1,178 @@
+// What must hold at every write of the simulated day, read from the objects on the server: no cache of the programs can mislead it.
+import { type DefenderLedger, defenderLedger } from '#api/kinds/defender-ledger.ts'
+import { type MaintenanceEvent, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
+import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
+import { bookedFrom } from '#faults/maintenance.ts'
+import { cordonOwners } from '#nodes/cordon.ts'
+import { type Node, type Pod, nodeType, podType } from '#nodes/objects.ts'
+import type { Invariant } from '../harness.ts'
+import type { World } from '../world.ts'
+import { MOST_OF_RACK, rackOf } from './story.ts'
+
+const isLedger = (kind: string): boolean => kind === `${defenderLedger.group}/${defenderLedger.plural}`
+const permitsIn = (world: World): readonly OperationPermit[] =>
+  world.fake.all(operationPermit) as readonly OperationPermit[]
+
+/** The Defender asks the server right before it grants; a request is under way for seconds at most. */
+const UNDER_WAY_MS = 60_000
+
+/** Machines that their vendor takes, by what the events on the server say: from when, and whether the host is away already. */
+class Booked {
+  readonly #events = new Map<
+    string,
+    { readonly event: MaintenanceEvent; readonly from: number; readonly writtenAt: number }
+  >()
+
+  written(event: MaintenanceEvent, now: number): void {
+    const from = bookedFrom(event) ?? Infinity
+    const known = this.#events.get(event.metadata.name ?? '')
+    this.#events.set(event.metadata.name ?? '', {
+      event,
+      from,
+      writtenAt: known?.from === from ? known.writtenAt : now,
+    })
+  }
+
+  at(now: number): readonly { readonly name: string; readonly isAhead: boolean }[] {
+    const before = now - UNDER_WAY_MS
+    return [...this.#events.values()]
+      .filter(({ from, writtenAt }) => from <= before && writtenAt <= before)
+      .map(({ event: { spec } }) => ({ name: spec.machine, isAhead: Date.parse(spec.notBefore ?? '') > before }))
+  }
+}
+
+/** Granted and booked machines of a rack never exceed its budget because of a grant. What the vendor takes by itself may: then nothing more is granted there. */
+function overBudget(): Invariant {
+  let before: ReadonlySet<string> = new Set()
+  const events = new Booked()
+  return ({ kind, object }, world) => {
+    const now = world.clock.now()
+    if (kind === `${maintenanceEvent.group}/${maintenanceEvent.plural}`) events.written(object as MaintenanceEvent, now)
+    if (!isLedger(kind)) return undefined
+    const { grants = [] } = (object as DefenderLedger).spec
+    const known = before
+    before = new Set(grants.map((g) => `${g.permitUid} ${g.target}`))
+    const booked = events.at(now)
+    for (const grant of grants.filter((g) => !known.has(`${g.permitUid} ${g.target}`))) {
+      // A machine that will be away anyway may be drained while others of its rack are only booked, and not away yet.
+      const isPrepared = grant.operations.includes('Drain')
+      const counted = booked.filter((b) => !isPrepared || !b.isAhead)
+      const away = new Set(
+        [...grants, ...counted].filter((x) => rackOf(x.name) === rackOf(grant.name)).map((x) => x.name),
+      )
+      if (away.size > MOST_OF_RACK)
+        return `${grant.permit} was granted ${grant.name} as number ${away.size} of its rack`
+    }
+    return undefined
+  }
+}
+
+/** A repair and the preparation for work never hold one machine at once. */
+const twoDoctors: Invariant = ({ kind, object }, world) => {
+  if (!isLedger(kind)) return undefined
+  const { grants = [] } = (object as DefenderLedger).spec
+  const requesterOf = new Map(permitsIn(world).map((p) => [p.metadata.uid, p.spec.requester.kind]))
+  const kindsOf = (target: string) =>
+    new Set(grants.filter((g) => g.target === target).map((g) => requesterOf.get(g.permitUid)))
+  const bad = grants.find(
+    (g) => kindsOf(g.target).has('RemedyOperationJob') && kindsOf(g.target).has('MaintenanceEvent'),
+  )
+  return bad && `${bad.name} is repaired and prepared at once`
+}
+
+const eventNamed = (world: World, name: string): MaintenanceEvent | undefined =>
+  world.fake.peek(maintenanceEvent, { name }) as MaintenanceEvent | undefined
+
+const isGranted = (world: World, event: MaintenanceEvent | undefined): boolean =>
+  permitsIn(world).some(
+    ({ metadata, spec, status }) =>
+      metadata.name === event?.status?.permitRef &&
+      spec.requester.uid === event?.metadata.uid &&
+      status?.phase === 'Granted',
+  )
+
+const ownersOf = (node: Node | undefined): ReadonlySet<string> => {
+  const read = node && cordonOwners(node)
+  return new Set(read?.kind === 'Owners' ? Object.keys(read.owners).filter((o) => o.startsWith('maintenance/')) : [])
+}
+
+/** A node is cordoned for an event once for each time that was announced for it and each permit, and only under a grant that the event names. */
+function cordonedTwice(): Invariant {
+  const seen = new Map<string, number>()
+  const had = new Map<string, ReadonlySet<string>>()
+  return ({ kind, object }, world) => {
+    if (kind !== `${nodeType.group}/${nodeType.plural}`) return undefined
+    const owners = ownersOf(object)
+    const name = object.metadata.name ?? ''
+    const before = had.get(name) ?? new Set()
+    had.set(name, owners)
+    for (const owner of owners) {
+      if (before.has(owner)) continue
+      const event = eventNamed(world, owner.slice('maintenance/'.length))
+      if (!isGranted(world, event)) return `${name} is cordoned for ${owner} without a grant`
+      const key = `${owner} ${event?.status?.plannedFor} ${event?.status?.permitRef}`
+      seen.set(key, (seen.get(key) ?? 0) + 1)
+      if ((seen.get(key) ?? 0) > 1) return `${name} is drained twice for ${key}`
+    }
+    return undefined
+  }
+}
+
+/** A pod is evicted only from a node that is cordoned for an event with a grant. */
+function evictedWithoutGrant(): Invariant {
+  const evicted = new Set<string>()
+  return ({ kind, object }, world) => {
+    const { name, uid = '', deletionTimestamp } = object.metadata
+    if (kind !== `${podType.group}/${podType.plural}` || deletionTimestamp === undefined || evicted.has(uid))
+      return undefined
+    evicted.add(uid)
+    const node = world.fake.peek(nodeType, { name: (object as Pod).spec?.nodeName ?? '' })
+    const isAllowed = [...ownersOf(node)].some((o) =>
+      isGranted(world, eventNamed(world, o.slice('maintenance/'.length))),
+    )
+    return isAllowed ? undefined : `pod ${name} is evicted without a grant`
+  }
+}
+
+/** No event counts as prepared while a pod that has to move is on its node. */
+const preparedWithPods: Invariant = ({ kind, object }, world) => {
+  if (kind !== `${maintenanceEvent.group}/${maintenanceEvent.plural}`) return undefined
+  const { spec, status, metadata } = object as MaintenanceEvent
+  if (status?.phase !== 'Prepared' || status.waitingFor !== undefined) return undefined
+  const pods = world.fake.all(podType).filter((p) => (p as Pod).spec?.nodeName === spec.machine)
+  return pods.length === 0 ? undefined : `${metadata.name} is prepared, and ${pods[0]?.metadata.name} still runs`
+}
+
+/** An ended event has left nothing on its node at the moment its slot is released. */
+const uncordonedFirst: Invariant = ({ kind, object }, world) => {
+  if (kind !== `${operationPermit.group}/${operationPermit.plural}`) return undefined
+  const { spec } = object as OperationPermit
+  if (spec.requester.kind !== maintenanceEvent.kind || Object.keys(spec.results ?? {}).length === 0) return undefined
+  const event = eventNamed(world, spec.requester.name ?? '')
+  const node = world.fake.peek(nodeType, { name: event?.spec.machine ?? '' })
+  return ownersOf(node).has(`maintenance/${spec.requester.name}`) && event?.status?.permitRef === object.metadata.name
+    ? `the slot of ${object.metadata.name} is given back while its node is cordoned`
+    : undefined
+}
+
+/** One event that two sources report, each under its own id. */
+export const isTwin = ({ spec }: MaintenanceEvent): boolean => ['doubled', 'its-other-name'].includes(spec.eventId)
+
+/** Two sources, one event: whatever was written down twice is prepared for once. */
+const oneEvent: Invariant = ({ kind }, world) => {
+  if (kind !== `${maintenanceEvent.group}/${maintenanceEvent.plural}`) return undefined
+  const acted = (world.fake.all(maintenanceEvent) as readonly MaintenanceEvent[]).filter(
+    (e) => isTwin(e) && e.status?.permitRef !== undefined,
+  )
+  return acted.length > 1 ? `one event is prepared for as ${acted.map((e) => e.spec.eventId).join(' and ')}` : undefined
+}
+
+export const doctorInvariants = (): Readonly<Record<string, Invariant>> => ({
+  budget: overBudget(),
+  'two doctors': twoDoctors,
+  cordon: cordonedTwice(),
+  eviction: evictedWithoutGrant(),
+  prepared: preparedWithPods,
+  'given back': uncordonedFirst,
+  'one event': oneEvent,
+})
