@@ -72,11 +72,18 @@ export interface UpOptions {
   readonly debian: DebianTools
   /** Builds what systemd machines are booted from, once on this machine. */
   readonly buildTree: () => Promise<void>
+  /** Serves the page for these clusters and returns how its link is made. */
+  readonly console: (clients: ReadonlyMap<string, KubeClient>, say: (line: string) => void) => Promise<LocalConsole>
   /** A client of the cluster that this kubeconfig file names. */
   readonly connect: (
     kubeconfig: string,
   ) => Promise<{ readonly client: KubeClient & Closable; readonly server: string; readonly ca: string }>
   readonly signal: AbortSignal
+}
+
+export interface LocalConsole {
+  newLink(): string
+  stop(): Promise<void>
 }
 
 const SERVER_WITHIN_MS = 20_000
@@ -231,6 +238,8 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
     await patiently(patience, `controllers and Defender of ${name}`, isLed(client, signal))
   }
   screen.say(`${since()}  sync, controllers and defenders are started`)
+  const page = options.check ? undefined : await options.console(clients, (line) => screen.say(line))
+  if (page !== undefined) screen.say(`console (opens once, within 10 minutes): ${page.newLink()}`)
   try {
     return await followFleet({
       hub,
@@ -245,6 +254,7 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
       signal,
     })
   } finally {
+    await page?.stop()
     await files.idle()
   }
 }

@@ -4,9 +4,11 @@ import { join, resolve } from 'node:path'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { releaseRoot } from '#lib/release-root.ts'
+import type { KubeClient } from '#kube/client.ts'
 import type { HttpKubeClient } from '#kube/http/client.ts'
 import { DRIVERS, type Driver } from '#local/driver.ts'
 import { DATA_FOLDER, findData } from '#local/find-data.ts'
+import type { LocalConsole } from '#local/up.ts'
 import { compileCache } from '../compile-cache.ts'
 import { shownLine, shownLines } from '#lib/printable.ts'
 import { EXIT_DIFFERENT, Exit } from '../exit.ts'
@@ -102,6 +104,7 @@ async function startFleet(options: UpOptions, io: Io): Promise<void> {
       pack: packFolder,
       debian: machines.debianTools,
       buildTree: machines.buildTree,
+      console: localConsole,
       connect: connector,
       signal: shutdown.signal,
     })
@@ -118,6 +121,14 @@ async function startFleet(options: UpOptions, io: Io): Promise<void> {
     for (const reason of result.isReady ? [] : result.unmet) io.err(`${reason}\n`)
     if (!result.isReady) throw new Exit(EXIT_DIFFERENT)
   }
+}
+
+async function localConsole(
+  clients: ReadonlyMap<string, KubeClient>,
+  say: (line: string) => void,
+): Promise<LocalConsole> {
+  const { serveConsole } = await import('../run/serve-console.ts')
+  return serveConsole({ clients, port: 0, say })
 }
 
 async function showStatus({ data, wait = false, timeout }: StatusOptions, io: Io): Promise<void> {

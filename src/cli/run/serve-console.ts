@@ -1,4 +1,4 @@
-// Serves the console on this machine to its user.
+// Serves the console on this machine, for `kubenode console` and for the local fleet.
 import { type RunningConsole, startConsole } from '#console/server/console.ts'
 import { readPage } from '#console/server/page-files.ts'
 import type { KubeClient } from '#kube/client.ts'
