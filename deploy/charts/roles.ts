@@ -106,7 +106,7 @@ const programs = (program: Program): readonly Subject[] => [
 /** Each program elects its leader on one Lease of its own. */
 const election = (program: Program): RoleEntry => ({
   name: program === 'sync' ? 'kubenode:sync-hub' : `kubenode:${program}`,
-  ...(program === 'sync' && { onHub: true }),
+  ...((program === 'sync' || program === 'cluster') && { onHub: true }),
   namespace: SYSTEM_NAMESPACE,
   subjects: programs(program),
   rules: [
@@ -130,6 +130,7 @@ const INSIDE: Readonly<Record<Program, readonly PolicyRule[]>> = {
   ],
   // The list of revoked agents, which the installer made.
   approver: [core(['configmaps'], ['get', 'update'], [REVOKED_AGENTS])],
+  cluster: [],
   defender: [
     leases(['leases'], ['get']),
     // Which versions were healthy on a set.
@@ -314,6 +315,28 @@ const kubeconfigs: RoleEntry = {
   rules: [core(['secrets'], ['get'])],
 }
 
+/** On the hub alone: what git declares of Clusters is not touched but for a finalizer, and every change of a control plane needs a permit. */
+const clusterRole: RoleEntry = {
+  name: 'kubenode:cluster-hub',
+  onHub: true,
+  subjects: programs('cluster'),
+  rules: [
+    ours(['clusters'], [...LOOK, 'update']),
+    ours(['clusters/status'], ['update']),
+    ours(['operationpermits'], ['list', 'watch', 'create', 'update']),
+    events,
+  ],
+}
+
+/** The kubeconfigs that sync has for the control planes. Never listed. */
+const clusterKubeconfigs: RoleEntry = {
+  name: 'kubenode:cluster-hub',
+  onHub: true,
+  namespace: CLUSTERS_NAMESPACE,
+  subjects: programs('cluster'),
+  rules: [core(['secrets'], ['get', 'create', 'patch', 'delete'])],
+}
+
 /** What hands a join token over, by the uid of its machine: made and deleted by one, given to the host and marked by the other. */
 const handOver = (program: Program, verbs: readonly string[]): RoleEntry => ({
   name: `kubenode:${program}`,
@@ -495,6 +518,8 @@ export const ROLES: readonly RoleEntry[] = [
   syncInside,
   syncOnHub,
   kubeconfigs,
+  clusterRole,
+  clusterKubeconfigs,
   renders,
   artifacts,
   controllers,

@@ -13,7 +13,7 @@ import {
 } from '#api/names.ts'
 import { commonLabels, PART_OF, RESTRICTED } from './labels.ts'
 
-export const PROGRAMS = ['sync', 'controllers', 'approver', 'defender'] as const
+export const PROGRAMS = ['sync', 'controllers', 'approver', 'defender', 'cluster'] as const
 export type Program = (typeof PROGRAMS)[number]
 
 /** The user in a program's client certificate, and its service account where it runs as a pod. */
@@ -21,8 +21,8 @@ export const userOf = (program: Program): string => programUser(program)
 export const accountOf = (program: Program): string => `kubenode-${program}`
 /** The one that serves files to hosts leads nothing and has no certificate of its own. */
 export const ARTIFACTS_ACCOUNT = 'kubenode-artifacts'
-/** Programs that serve metrics. */
-export const METERED = [...PROGRAMS, 'artifacts'] as const
+/** Programs that run as pods and serve metrics there. */
+export const METERED = ['sync', 'controllers', 'approver', 'defender', 'artifacts'] as const
 const ACCOUNTS: readonly string[] = [...PROGRAMS.map(accountOf), ARTIFACTS_ACCOUNT]
 export const accountUserOf = (program: Program): string => programAccount(program)
 

@@ -260,6 +260,18 @@ export const REASONS = {
     'The kubeconfig was rejected by the cluster, or requires something that KubeNode does not run.',
   ),
   ClusterOffline: because('clusters', 'The cluster did not answer for longer than the deadline.'),
+  ControlPlaneStarting: because('clusters', 'The control plane is being started; the message has what was seen.'),
+  HostUnreachable: because(
+    'clusters',
+    'The host of control planes does not answer; control planes continue without it.',
+  ),
+  HostFull: because('clusters', 'The host runs as many control planes as it can.'),
+  EndpointTaken: because('clusters', 'The port of the control plane belongs to another one.'),
+  VersionNotServed: because('clusters', 'The host does not serve the version; the message has those that it serves.'),
+  FlavorNotServed: because('clusters', 'No host on this hub runs control planes of this flavor.'),
+  SnapshotMissing: because('clusters', 'The snapshot to restore does not exist, or is damaged.'),
+  SecretTaken: because('clusters', 'The Secret for the kubeconfig exists and was made for something else.'),
+  MachinesRemain: because('clusters', 'The cluster is being deleted and still has machines.'),
   // sync
   FetchError: because('sync', 'The repository cannot be read.'),
   RefMissing: because('sync', 'The repository no longer has the branch or tag; the message names what it has instead.'),

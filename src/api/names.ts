@@ -44,6 +44,12 @@ export const syncSecretsNamespace = (of: string): string => (of === SYSTEM_NAMES
 /** The name of the Secret with the kubeconfig of a Cluster, where no annotation says for which Cluster it is. */
 export const kubeconfigSecretName = (cluster: string): string => `cluster-${cluster}`
 
+/** The Secret of kubenode-clusters with the kubeconfig that sync has for a control plane on the hub, wherever its Cluster is. */
+export const hostedKubeconfigName = (namespace: string, cluster: string): string =>
+  kubeconfigSecretName(namespace === SYSTEM_NAMESPACE ? cluster : `${namespace}.${cluster}`)
+/** What is in it. */
+export const KUBECONFIG_KEY = 'kubeconfig'
+
 /** The Secret of the system namespace with the certificate that a program serves its metrics with, and its authority as `ca.crt`. */
 export const metricsSecretName = (program: string): string => `kubenode-metrics-${program}`
 /** What scrapers verify, whichever program and pod they read. */
@@ -151,6 +157,8 @@ export const ANNOTATIONS = {
   declaredElsewhere: 'kubenode.io/declared-elsewhere',
   /** On a Secret with a kubeconfig: the Cluster that it is for, as namespace/name. */
   cluster: 'kubenode.io/cluster',
+  /** On a Secret with a kubeconfig that the program of clusters made: the uid of the Cluster. One without it belongs to a person. */
+  madeForUid: 'kubenode.io/made-for-uid',
   /** On namespace `kubenode-system`: what the cluster is called, for an uninstall that was ended after the settings were deleted. */
   clusterName: 'kubenode.io/cluster-name',
   /** The commit that last changed the rendered content of the object. */
@@ -220,6 +228,7 @@ export const FINALIZERS = {
   machine: 'kubenode.io/machine',
   machineSet: 'kubenode.io/machineset',
   job: 'kubenode.io/incident-record',
+  cluster: 'kubenode.io/control-plane',
 } as const
 
 /** The identity in an agent's client certificate. */
@@ -280,6 +289,7 @@ export const PROGRAM_REPORTERS = {
     'kubenode.io/agents',
   ],
   approver: ['kubenode.io/approver'],
+  cluster: ['kubenode.io/cluster'],
   defender: ['kubenode.io/defender'],
 } as const
 

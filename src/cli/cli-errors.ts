@@ -62,6 +62,10 @@ export const cliErrors = errorTable({
     text: 'cannot ask the host of control planes at {socket}: {why}',
     next: 'check that kubenode apiserver runs there with --control-planes and --control-socket',
   },
+  KN1094: {
+    text: 'cannot run control planes with one of --control-planes and --control-socket alone',
+    next: 'give both: a folder, and the socket at which role cluster asks',
+  },
   KN1214: {
     text: 'cannot create {text} nodes per cluster',
     next: 'give a number from 1 to {maxLocalNodes}',

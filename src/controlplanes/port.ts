@@ -56,7 +56,7 @@ export type PutResult =
   /** Nothing was changed, and nothing will be until the request or the host changes. */
   | { readonly kind: 'Refused'; readonly reason: RefusedReason; readonly message: string }
 
-type RefusedReason = 'EndpointTaken' | 'HostFull' | 'VersionNotServed' | 'DowngradeNeedsRestore'
+type RefusedReason = 'EndpointTaken' | 'HostFull' | 'VersionNotServed'
 
 /** `NoSnapshot`: there is none of the name, or it is damaged; nothing was changed. */
 export type RestoreResult = 'Restored' | 'NoSnapshot' | 'Gone'

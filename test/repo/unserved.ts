@@ -2,11 +2,13 @@
 
 /** Marked with `unserved` in the kind, so lint and admission refuse it. */
 export const UNSERVED_SPEC = [
-  'Cluster spec.version',
-  'Cluster spec.controlPlane',
+  'Cluster spec.controlPlane.flavor kubernetes',
+  'Cluster spec.controlPlane.replicas',
+  'Cluster spec.controlPlane.etcd',
+  'Cluster spec.controlPlane.resources',
+  'Cluster spec.controlPlane.extraArgs',
   'Cluster spec.network',
   'Cluster spec.addons',
-  'Cluster spec.deletionPolicy Delete',
   'Cluster spec.ttl',
   'DefenderPolicy spec.clusters',
   'Machine spec.channel SSH',
@@ -20,25 +22,19 @@ export const UNSERVED_SPEC = [
 
 /** No part writes them. The folder is the kind's file, and includes everything below it. */
 export const UNWRITTEN_STATUS: Readonly<Record<string, string>> = {
-  'cluster status.phase': 'registered clusters have none; sync reports the condition Ready',
-  'cluster status.endpoint': 'control planes are not created',
-  'cluster status.kubeconfigSecret': 'control planes are not created',
   'cluster status.uid': 'the kubeconfig names the cluster',
-  'cluster status.versions': 'control planes are not created',
-  'cluster status.history': 'control planes are not created',
-  'cluster status.addons': 'addons are not applied',
   'cluster status.machines': 'each cluster counts its own',
-  'cluster status.expiresAt': 'control planes are not created',
   'cluster status.lastSeen':
     'it would be a write a minute for each cluster; the condition changes only with the answer',
-  'cluster status.waitingFor': 'nothing is done to a registered cluster',
+  'cluster status.addons': 'addons are not applied',
+  'cluster status.expiresAt': 'clusters do not expire',
   'machine-component status': 'no part counts the machines of a version',
   'operational-hold status': 'whether a hold is in force follows from its spec and the time',
   'remedy-operation-job status.nextJob': 'the jobs of a fault are found by their labels',
 }
 
 /** Parts of a marked field that are in a constant of their own. */
-export const PARTS_OF_UNSERVED = ['cluster resources', 'cluster controlPlane', 'cluster addon', 'machine ssh'] as const
+export const PARTS_OF_UNSERVED = ['cluster resources', 'cluster addon', 'machine ssh'] as const
 
 /** Used by way of a type of its own with the same names: the file that names them. */
 export const USED_AS: Readonly<Record<string, string>> = {

@@ -1,5 +1,5 @@
 // Cluster: a control plane: workloads on the hub, or an existing one registered by its kubeconfig.
-import { statusOf, text, wide } from '../columns.ts'
+import { PHASE, statusOf, text, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf, type StatusOf } from '../kind.ts'
@@ -7,7 +7,8 @@ import { defineKind, type InputOf, type ObjectOf, type SpecOf, type StatusOf } f
 const MAX_ADDONS = 64
 const MAX_ADDON_BYTES = 64 * 1024
 
-const HOSTED = 'control planes are not created'
+/** Flavor embedded has none of them. */
+const OF_KUBERNETES = 'control planes of flavor kubernetes are not created'
 
 const kubernetesVersion = (doc: string) =>
   s.str(doc, {
@@ -25,36 +26,70 @@ const resources = s.obj('Resources of each component of the control plane.', {
   memory: s.optional(f.quantity('Memory.')),
 })
 
-const controlPlane = s.obj('The control plane as workloads on the hub.', {
+/** Snapshots of a control plane are files beside it. */
+const snapshotName = (doc: string) =>
+  s.str(doc, {
+    min: 1,
+    max: 63,
+    pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$',
+    says: 'lowercase letters, digits and dashes',
+  })
+
+const controlPlane = s.obj('The control plane, on the hub.', {
   flavor: s.fallback(
-    s.immutable(
-      s.choice('The Kubernetes binaries, or the embedded API server.', ['kubernetes', 'embedded']),
-      'the flavor of a control plane is immutable; create another cluster',
+    s.unserved(
+      s.immutable(
+        s.choice('The Kubernetes binaries, or the embedded API server.', ['kubernetes', 'embedded']),
+        'the flavor of a control plane is immutable; create another cluster',
+      ),
+      OF_KUBERNETES,
+      ['kubernetes'],
     ),
     'kubernetes',
   ),
-  replicas: s.fallback(s.int('Number of API servers.', { min: 1, max: 7 }), 1),
-  etcd: s.fallback(
-    s.obj('The etcd cluster.', {
-      // A rule of the number, not of the store: a server judges the store's default before the number is in it.
-      replicas: s.fallback(
-        s.rule(s.int('Number of members: 1, 3 or 5.', { min: 1, max: 5 }), {
-          cel: 'self % 2 == 1',
-          message: 'etcd must have 1, 3 or 5 members',
-          holds: (replicas) => replicas % 2 === 1,
-        }),
-        1,
-      ),
-      storage: s.fallback(f.quantity('Size of the volume of each member.'), '8Gi'),
+  endpoint: s.optional(
+    s.obj('Where the API server listens.', {
+      port: s.optional(s.int('Its port; a free one, which it keeps, when left out.', { min: 1, max: 65_535 })),
     }),
-    {},
   ),
-  resources: s.optional(resources),
+  snapshot: s.optional(
+    snapshotName(
+      'Name of a snapshot to take: it is taken once, and the last ten are kept. Another name takes another one.',
+    ),
+  ),
+  restore: s.optional(
+    s.obj('A snapshot to go back to, once; what was written since is lost. Needs a permit of the Defender.', {
+      snapshot: snapshotName('Name of the snapshot, as in status.snapshots.'),
+      attempt: s.fallback(s.int('Another number restores the same snapshot once more.', { min: 1, max: 1_000_000 }), 1),
+    }),
+  ),
+  replicas: s.optional(s.unserved(s.int('Number of API servers.', { min: 1, max: 7 }), OF_KUBERNETES)),
+  etcd: s.optional(
+    s.unserved(
+      s.obj('The etcd cluster.', {
+        // A rule of the number, not of the store: a server judges the store's default before the number is in it.
+        replicas: s.fallback(
+          s.rule(s.int('Number of members: 1, 3 or 5.', { min: 1, max: 5 }), {
+            cel: 'self % 2 == 1',
+            message: 'etcd must have 1, 3 or 5 members',
+            holds: (replicas) => replicas % 2 === 1,
+          }),
+          1,
+        ),
+        storage: s.fallback(f.quantity('Size of the volume of each member.'), '8Gi'),
+      }),
+      OF_KUBERNETES,
+    ),
+  ),
+  resources: s.optional(s.unserved(resources, OF_KUBERNETES)),
   extraArgs: s.optional(
-    s.map(
-      'Additional arguments of the components, as component.flag, such as apiserver.audit-policy-file.',
-      s.str('A value.', { max: 1_024 }),
-      { max: 64 },
+    s.unserved(
+      s.map(
+        'Additional arguments of the components, as component.flag, such as apiserver.audit-policy-file.',
+        s.str('A value.', { max: 1_024 }),
+        { max: 64 },
+      ),
+      OF_KUBERNETES,
     ),
   ),
 })
@@ -68,8 +103,12 @@ const addon = s.obj('One addon that is applied before machines join.', {
 const spec = s.rule(
   s.union(
     s.obj('The desired state of the cluster.', {
-      version: s.optional(s.unserved(kubernetesVersion('Version of the control plane.'), HOSTED)),
-      controlPlane: s.optional(s.unserved(controlPlane, HOSTED)),
+      version: s.optional(
+        kubernetesVersion(
+          'Version of the control plane. The embedded API server reports it, with the API of its own version.',
+        ),
+      ),
+      controlPlane: s.optional(controlPlane),
       kubeconfigSecretRef: s.optional(
         f.secretRef(
           'Secret with the kubeconfig of an existing cluster: in the same namespace, or in kubenode-clusters for a Cluster in kubenode-system. Its name is cluster- with the name of the Cluster, or its annotation kubenode.io/cluster is namespace/name of the Cluster.',
@@ -85,7 +124,7 @@ const spec = s.rule(
               'cluster.local',
             ),
           }),
-          HOSTED,
+          OF_KUBERNETES,
         ),
       ),
       addons: s.optional(
@@ -96,18 +135,17 @@ const spec = s.rule(
       ),
       stage: s.optional(f.labelValue('Stage of the cluster; pipelines select by it.')),
       deletionPolicy: s.fallback(
-        s.unserved(
-          s.choice('What happens to a control plane on the hub if this object is deleted: it is kept, or deleted.', [
-            'Orphan',
-            'Delete',
-          ]),
-          HOSTED,
-          ['Delete'],
+        s.choice(
+          'What happens to a control plane on the hub if this object is deleted: it is kept, or deleted after a final snapshot.',
+          ['Orphan', 'Delete'],
         ),
         'Orphan',
       ),
       ttl: s.optional(
-        s.unserved(f.duration('Time after which the cluster is deleted; requires deletionPolicy Delete.'), HOSTED),
+        s.unserved(
+          f.duration('Time after which the cluster is deleted; requires deletionPolicy Delete.'),
+          'clusters do not expire',
+        ),
       ),
     }),
     ['controlPlane', 'kubeconfigSecretRef'],
@@ -129,8 +167,11 @@ const specWithTtl = s.rule(spec, {
 
 const status = f.waitingStatus('The observed state of the cluster.', {
   phase: s.optional(f.phase('Cluster')),
+  highAvailability: s.optional(
+    s.choice('Whether more than one API server serves a control plane on the hub.', ['Yes', 'No']),
+  ),
   endpoint: s.optional(f.url('URL of its API server.')),
-  kubeconfigSecret: s.optional(f.secretRef('Secret with the generated kubeconfig.')),
+  kubeconfigSecret: s.optional(f.secretRef('Secret with the generated kubeconfig, in kubenode-clusters.')),
   uid: s.optional(s.str('UID of its kube-system namespace, to detect a different cluster.', { max: 64 })),
   versions: s.optional(
     s.mapList(
@@ -152,6 +193,23 @@ const status = f.waitingStatus('The observed state of the cluster.', {
       { keys: ['version', 'startedAt'], max: 10 },
     ),
   ),
+  snapshots: s.optional(
+    s.mapList(
+      'The snapshots of a control plane on the hub, oldest first. Each was opened and counted after it was taken.',
+      s.obj('One snapshot.', {
+        name: s.str('Its name.', { max: 63 }),
+        takenAt: s.time('When it was taken.'),
+        version: s.str('Version of the control plane then.', { max: 64 }),
+        bytes: s.int('Its size.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
+        sha256: s.str('Digest of the file, in hex.', { max: 64 }),
+        objects: s.int('Objects in it.', { min: 0, max: 1_000_000_000 }),
+      }),
+      { keys: ['name'], max: 10 },
+    ),
+  ),
+  restored: s.optional(s.str('The last restore that was done: snapshot/attempt.', { max: 100 })),
+  credentialsEnd: s.optional(s.time('When the client certificate that sync has for the cluster expires.')),
+  reachableSince: s.optional(s.time('Since when the cluster answers sync without a break.')),
   addons: s.optional(
     s.mapList(
       'The addons.',
@@ -180,7 +238,14 @@ export const cluster = defineKind('Cluster', 'kcl', {
   spec: specWithTtl,
   status,
   selectable: ['.spec.stage'],
-  columns: [text('Stage', '.spec.stage'), wide(text('Ready', statusOf('Ready')))],
+  columns: [
+    PHASE,
+    text('Version', '.status.versions[0].version'),
+    text('HA', '.status.highAvailability'),
+    text('Stage', '.spec.stage'),
+    wide(text('Ready', statusOf('Ready'))),
+    wide(text('Endpoint', '.status.endpoint')),
+  ],
   conditions: ['Ready'],
   example: {
     metadata: { name: 'prod-1', namespace: 'fleet' },

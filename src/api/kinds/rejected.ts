@@ -45,7 +45,7 @@ const GATES =
 
 const rejected = (kind: ApiKind, changes: Changes, message: string): Rejected => ({ kind, changes, message })
 
-/** A cluster with a control plane of its own, which is not served yet. */
+/** A cluster with a control plane of flavor kubernetes, which is not served yet. */
 export const HOSTED_CLUSTER: InputOf<typeof cluster> = {
   ...cluster.example,
   metadata: { name: 'hosted', namespace: 'fleet' },

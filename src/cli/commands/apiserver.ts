@@ -1,5 +1,6 @@
 // `kubenode apiserver`: the embedded Kubernetes API server as a process of its own.
 import { Option, type Command } from 'commander'
+import type { CompiledPolicies } from '#apiserver/admission/compiled-policies.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { keepFilesPrivate } from '#lib/private-folder.ts'
 import { registerDataCommands } from './apiserver-data.ts'
@@ -12,6 +13,8 @@ interface Options {
   readonly data: string
   readonly port: string
   readonly also?: readonly string[]
+  readonly controlPlanes?: string
+  readonly controlSocket?: string
   readonly host: string
   readonly loops: boolean
   readonly recordRights?: boolean
@@ -30,6 +33,11 @@ export function register(program: Command, io: Io): void {
       'one more server in this process, with a port and a data folder of its own; repeatable',
       (place: string, before?: readonly string[]) => [...(before ?? []), place],
     )
+    .option(
+      '--control-planes <dir>',
+      'run the control planes of Clusters too, each in a folder below this one; needs --control-socket',
+    )
+    .option('--control-socket <file>', 'socket at which role cluster asks for control planes')
     .addOption(new Option('--host <address>', 'address to listen on').default('127.0.0.1'))
     .addOption(
       new Option('--no-loops', 'leave garbage collection, namespaces, nodes and certificates to a controller manager'),
@@ -79,13 +87,46 @@ export function register(program: Command, io: Io): void {
       }
       try {
         const places = [{ data: options.data, port: portOf(options.port) }, ...(options.also ?? []).map(placeOf)]
-        await Promise.all(places.map(serve))
+        const host = await controlPlanes(options, { policies, signal })
+        await Promise.all([...places.map(serve), host.ended])
       } catch (e) {
         // Often a disk failure: open handles must not keep the process from exiting.
         process.exit(reportError(io, e))
       }
     })
   registerDataCommands(apiserver, io)
+}
+
+interface Shared {
+  readonly policies: CompiledPolicies
+  readonly signal: AbortSignal
+}
+
+/** Resolves once the host has ended; nothing to wait for without one. */
+async function controlPlanes(
+  { controlPlanes: root, controlSocket: socket, recordRights }: Options,
+  { policies, signal }: Shared,
+): Promise<{ readonly ended: Promise<void> }> {
+  if (root === undefined && socket === undefined) return { ended: Promise.resolve() }
+  if (root === undefined || socket === undefined) throw new KubeNodeError(cliErrors.KN1094())
+  const [{ EmbeddedHost }, { serveHost }, { embeddedRules }, { systemClock }] = await Promise.all([
+    import('../control-planes/embedded-host.ts'),
+    import('../control-planes/socket.ts'),
+    import('../run/embedded-rules.ts'),
+    import('#lib/clock.ts'),
+  ])
+  const host = new EmbeddedHost({
+    root,
+    clock: systemClock,
+    rules: embeddedRules(),
+    policies,
+    program: runningProgram(),
+    recordsRights: recordRights ?? false,
+  })
+  await host.open()
+  const served = await serveHost(host, socket)
+  const ended = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+  return { ended: ended.then(() => served.close()).then(() => host.close()) }
 }
 
 interface Place {

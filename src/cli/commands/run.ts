@@ -11,7 +11,7 @@ const collect = (value: string, before: readonly string[] = []): readonly string
 export function register(program: Command, io: Io): void {
   const command = program
     .command('run')
-    .description('run parts of KubeNode against a cluster: sync, controllers, approver, defender, artifacts')
+    .description('run parts of KubeNode against a cluster: sync, controllers, approver, defender, cluster, artifacts')
     .argument('[more...]', 'after --: the options of one more cluster, whose roles run in this process too')
   withOptions(command).action(async (more: readonly string[], options: RunOptions) => {
     const all = [options, ...groupsIn(more).map((args) => optionsIn(command, args))]
@@ -49,6 +49,10 @@ function withOptions(command: Command): Command {
   command
     .option('--trust <file>', 'trust document that agents start from')
     .option('--hub', 'Clusters are targets of this defender too')
+    .option(
+      '--control-planes <socket>',
+      'socket of kubenode apiserver --control-planes, which runs the control planes of Clusters (role cluster)',
+    )
   forWebhook(command)
   forCalls(command)
   forApprover(command)

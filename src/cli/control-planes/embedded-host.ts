@@ -23,13 +23,10 @@ import type {
 } from '#controlplanes/port.ts'
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
+import { EMBEDDED } from './embedded.ts'
 import { PlaneFolders, type PlaneRecord } from './plane-folders.ts'
 import { mendData, restoreInto, takeSnapshot } from './plane-snapshots.ts'
 
-/** The API is that of the newest; older ones are reported, so that what depends on a server's version is judged as at a server of that version. */
-const MINORS = ['1.34', '1.35', '1.36'] as const
-/** Each takes some 20 MB and a port; what one process can hold is a matter of its heap. */
-const MOST = 200
 const HOST = '127.0.0.1'
 const DAY_MS = 86_400_000
 
@@ -40,6 +37,8 @@ export interface EmbeddedHostOptions {
   readonly most?: number
   /** What KubeNode tells each server about its clients. */
   readonly rules?: RunOptions['rules']
+  /** Shared with other servers of the process. */
+  readonly policies?: CompiledPolicies
   readonly program?: string | undefined
   readonly log?: RunOptions['log']
   readonly recordsRights?: boolean
@@ -54,11 +53,11 @@ interface Serving {
 }
 
 export class EmbeddedHost implements ControlPlaneHost {
-  readonly name = 'embedded'
+  readonly name = EMBEDDED.name
   readonly capabilities: HostCapabilities
   readonly #options: EmbeddedHostOptions
   readonly #folders: PlaneFolders
-  readonly #policies: CompiledPolicies = compiledPolicies()
+  readonly #policies: CompiledPolicies
   readonly #serving = new Map<string, Serving>()
   /** What was seen when one could not be started. */
   readonly #failures = new Map<string, string>()
@@ -68,8 +67,9 @@ export class EmbeddedHost implements ControlPlaneHost {
 
   constructor(options: EmbeddedHostOptions) {
     this.#options = options
+    this.#policies = options.policies ?? compiledPolicies()
     this.#folders = new PlaneFolders(options.root)
-    this.capabilities = { isHighlyAvailable: false, minors: MINORS, most: options.most ?? MOST }
+    this.capabilities = { ...EMBEDDED.capabilities, most: options.most ?? EMBEDDED.capabilities.most }
   }
 
   /** Starts every control plane that is on disk and not stopped. One that cannot be started is Failed, and no other waits for it. */

@@ -31,6 +31,12 @@ export const NEEDS = {
     ours('update', 'defenderledgers'),
     ours('update', 'operationpermits/status'),
   ],
+  cluster: [
+    ours('update', 'clusters'),
+    ours('update', 'clusters/status'),
+    ours('create', 'operationpermits'),
+    { verb: 'create', group: '', resource: 'secrets', namespace: 'kubenode-clusters' },
+  ],
   // Serves without a leader; its certificate may be given as files.
   artifacts: [],
 } as const satisfies Readonly<Record<string, readonly Right[]>>

@@ -21,7 +21,7 @@ import type { Role } from './role.ts'
 import { runErrors } from './run-errors.ts'
 import { VERSION } from '../version.ts'
 
-export const ROLE_NAMES = ['sync', 'controllers', 'approver', 'defender', 'artifacts'] as const
+export const ROLE_NAMES = ['sync', 'controllers', 'approver', 'defender', 'cluster', 'artifacts'] as const
 export type RoleName = (typeof ROLE_NAMES)[number]
 
 export interface RolesConfig {
@@ -36,6 +36,8 @@ export interface RolesConfig {
   readonly artifactCaData?: string
   /** SHA-256 of the join.sh that hosts are given. */
   readonly joinScript?: string
+  /** Socket of the host of control planes, for role cluster. */
+  readonly controlPlanes?: string
   /** What role artifacts serves. */
   readonly artifacts?: ServedArtifacts
   /** The trust document that hosts start with; they get its keys and the document itself. */
@@ -254,6 +256,27 @@ const syncRole = (config: RolesConfig): Role => ({
   },
 })
 
+/** On a hub: control planes of Clusters. */
+const clusterRole = ({ controlPlanes }: RolesConfig): Role => ({
+  name: 'cluster',
+  needs: NEEDS.cluster,
+  async setup(context) {
+    const [{ clusterModule }, { SocketHost }, { EMBEDDED }] = await Promise.all([
+      import('#controllers/cluster/reconcile.ts'),
+      import('../control-planes/socket.ts'),
+      import('../control-planes/embedded.ts'),
+    ])
+    if (controlPlanes === undefined) throw new KubeNodeError(runErrors.KN1396())
+    const running = clusterModule.setup({
+      ...context,
+      events: context.events('cluster'),
+      host: new SocketHost(controlPlanes, EMBEDDED),
+      connect: (connection) => clientOf(connection, 'kubenode-cluster'),
+    })
+    return partsOf(await running, context.supervision)
+  },
+})
+
 /** From the registry, with the login that a mounted file has, into a folder of the cache. */
 async function pulled(
   { reference, digest }: NonNullable<ServedArtifacts['oci']>,
@@ -290,6 +313,8 @@ export async function roleNamed(name: RoleName, config: RolesConfig, identity: s
       return defenderRole(config, identity)
     case 'sync':
       return syncRole(config)
+    case 'cluster':
+      return clusterRole(config)
     case 'artifacts':
       return artifactsRole(config)
     default:

@@ -114,4 +114,8 @@ export const runErrors = errorTable({
     text: 'cannot use --max-repository {seen}: it is a number of MiB from 16 to {limit}',
     next: 'give a number, such as 1024',
   },
+  KN1396: {
+    text: 'cannot run role cluster without a host of control planes',
+    next: 'give --control-planes SOCKET, the --control-socket of kubenode apiserver',
+  },
 })

@@ -27,6 +27,7 @@ export interface RunOptions extends ArtifactsOptions, ListenOptions {
   readonly artifactCa?: string
   readonly trust?: string
   readonly hub?: boolean
+  readonly controlPlanes?: string
   readonly webhookHost?: string
   readonly webhookService?: string
   readonly webhookListen?: string
@@ -85,6 +86,7 @@ export function configOf(
     ...(artifactCa !== undefined && { artifactCaData: authorityIn(artifactCa) }),
     ...(artifacts !== undefined && { artifacts }),
     ...(trust !== undefined && { trust }),
+    ...(options.controlPlanes !== undefined && { controlPlanes: options.controlPlanes }),
     ...webhookOf(options),
     inspections: inspectionsOf(options),
     outbound,

@@ -16,6 +16,7 @@ const CLUSTERS = 500
 const WORKERS = 16
 /** The longest time between two requests to one cluster. */
 const ROUND_MS = 75_000
+const DAY_MS = 86_400_000
 
 test('F12 five hundred clusters that come back at once get one list each from the hub, spread over a minute, and few at the same time', async () => {
   const clock = new VirtualClock()
@@ -44,7 +45,15 @@ test('F12 five hundred clusters that come back at once get one list each from th
   const parts = {
     clusters: informers.of(cluster),
     context: { client, clock, random },
-    connections: { to: async ({ metadata }: Cluster) => ({ program: { list: () => list(metadata.name ?? '') } }) },
+    connections: {
+      to: async ({ metadata }: Cluster) => ({
+        program: {
+          list: () => list(metadata.name ?? ''),
+          raw: async () => ({ status: 200, headers: {}, text: '{"gitVersion": "v1.35.2+test"}' }),
+        },
+      }),
+      credentialsEnd: () => clock.now() + DAY_MS,
+    },
   } as unknown as HubParts
   const health = new Controller({
     name: 'cluster-health',

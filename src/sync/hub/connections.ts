@@ -1,10 +1,19 @@
 // Clients of the clusters, made from the kubeconfigs in the hub's Secrets; recreated when a Secret changes.
+import { X509Certificate } from 'node:crypto'
 import type { Cluster } from '#api/kinds/cluster.ts'
-import { ANNOTATIONS, kubeconfigSecretName, syncSecretsNamespace } from '#api/names.ts'
+import {
+  ANNOTATIONS,
+  CLUSTERS_NAMESPACE,
+  hostedKubeconfigName,
+  KUBECONFIG_KEY,
+  kubeconfigSecretName,
+  syncSecretsNamespace,
+} from '#api/names.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import type { KubeClient } from '#kube/client.ts'
+import type { ConnectionConfig } from '#kube/http/connection.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { connectTo, type ClusterConnection } from '#delivery/connection.ts'
@@ -21,6 +30,7 @@ interface Known {
   readonly connection: ClusterConnection
   readonly stamp: string
   readonly checkedAt: number
+  readonly config: ConnectionConfig
 }
 
 export class Connections {
@@ -39,9 +49,9 @@ export class Connections {
     const cached = user === undefined ? id : `${id} ${user}`
     const known = this.#known.get(cached)
     if (known !== undefined && clock.monotonic() - known.checkedAt < TRUST_MS) return known.connection
-    const ref = cluster.spec.kubeconfigSecretRef
+    const ref = kubeconfigRef(cluster)
     if (ref === undefined) throw new KubeNodeError(syncErrors.KN7301({ id }), { retry: 'later' })
-    const from = syncSecretsNamespace(namespace)
+    const from = ref.namespace
     const secret = await client.get(SECRET, { namespace: from, name: ref.name }, signal === undefined ? {} : { signal })
     const text = secret === undefined ? undefined : kubeconfigIn(secret, ref.key)
     if (secret === undefined || text === undefined)
@@ -74,8 +84,14 @@ export class Connections {
     if (known !== undefined) closeAll(known.connection)
     const asSource = user === undefined ? undefined : connect({ ...config, impersonate: { user } })
     const connection = connectTo(name, connect(config), () => clock.monotonic(), asSource)
-    this.#known.set(cached, { connection, stamp, checkedAt: clock.monotonic() })
+    this.#known.set(cached, { connection, stamp, checkedAt: clock.monotonic(), config })
     return connection
+  }
+
+  /** When the client certificate expires by which it was last connected; undefined for other credentials, such as a token. */
+  credentialsEnd({ metadata: { namespace = '', name = '' } }: Cluster): number | undefined {
+    const cert = this.#known.get(`${namespace}/${name}`)?.config.clientCertificate?.cert
+    return cert === undefined || !('data' in cert) ? undefined : new X509Certificate(cert.data).validToDate.getTime()
   }
 
   close(): void {
@@ -120,6 +136,22 @@ function closeAll({ client, program }: ClusterConnection): void {
 
 function close(client: KubeClient): void {
   if ('close' in client && typeof client.close === 'function') client.close()
+}
+
+interface KubeconfigRef {
+  readonly namespace: string
+  readonly name: string
+  readonly key?: string
+}
+
+/** Of a control plane on the hub, the one that the program of clusters makes: no field names it. */
+function kubeconfigRef({ spec, metadata: { namespace = '', name = '' } }: Cluster): KubeconfigRef | undefined {
+  if (spec.controlPlane !== undefined)
+    return { namespace: CLUSTERS_NAMESPACE, name: hostedKubeconfigName(namespace, name), key: KUBECONFIG_KEY }
+  const ref = spec.kubeconfigSecretRef
+  return ref === undefined
+    ? undefined
+    : { namespace: syncSecretsNamespace(namespace), name: ref.name, ...(ref.key !== undefined && { key: ref.key }) }
 }
 
 /** A Cluster that names another's Secret would replace that cluster's content with its own, bypassing the other's stages and gates. */

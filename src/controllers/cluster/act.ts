@@ -1,0 +1,153 @@
+// Carries out one action about a Cluster; decides nothing. What cannot be undone is done only when the object is still the one that was decided about.
+import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
+import { machineSet } from '#api/kinds/machine-set.ts'
+import { machine } from '#api/kinds/machine.ts'
+import { FIELD_MANAGERS, FINALIZERS, programUser } from '#api/names.ts'
+import type { ControlPlaneHost } from '#controlplanes/port.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { applyObject } from '#kube/apply.ts'
+import { outcomeOf, type WriteOutcome } from '#kube/outcome.ts'
+import { assertNever } from '#lib/errors.ts'
+import { renewPermit, reportResults, requestPermit } from '#permits/permits.ts'
+import { deleteExactly, recheck, updateExactly } from '#runtime/preconditions.ts'
+import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
+import type { ClusterAction } from './actions.ts'
+import { KUBECONFIG_LIFE_MS, kubeconfigSeen, SECRET, secretKey, secretOf } from './kubeconfig.ts'
+import type { PlaneClients } from './plane-clients.ts'
+import { idOf, type Seen } from './seen.ts'
+
+const fieldManager = FIELD_MANAGERS.cluster
+
+export interface ActTools {
+  readonly client: KubeClient
+  readonly host: ControlPlaneHost
+  readonly clients: PlaneClients
+  readonly now: () => number
+}
+
+const applied = (object: unknown = undefined): ActionOutcome => ({ kind: 'Applied', object })
+
+export async function act(
+  tools: ActTools,
+  action: ClusterAction,
+  seen: Seen,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  const { client, host } = tools
+  const { cluster } = seen
+  const permits = { client, fieldManager, signal }
+  const id = idOf(cluster)
+  switch (action.kind) {
+    case 'Ask':
+      return existsIsDone(await requestPermit(permits, action.permit, action.request))
+    case 'Renew':
+      return renewPermit(permits, action.permit, tools.now())
+    case 'Report':
+      return reportResults(permits, action.permit, { [cluster.metadata.uid ?? '']: action.result })
+    case 'AddFinalizer':
+    case 'RemoveFinalizer':
+      return goneIsDone(
+        await updateExactly(client, clusterKind, withFinalizer(cluster, action.kind), { fieldManager, signal }),
+      )
+    case 'WriteKubeconfig':
+      return writeKubeconfig(tools, cluster, signal)
+    case 'DeleteKubeconfig':
+      return deleteKubeconfig(client, cluster, signal)
+    case 'RemoveMachines':
+      return removeMachines(tools, id, signal)
+    case 'Put':
+      return unlessStale(tools, seen, signal, async () => applied(await host.put(action.request, signal)))
+    case 'Snapshot':
+      await host.snapshot(id, action.name, signal)
+      return applied()
+    case 'Stop':
+    case 'Restore':
+    case 'Delete':
+      return unlessStale(tools, seen, signal, () => harm(host, action, seen, signal))
+    default:
+      return assertNever(action)
+  }
+}
+
+async function harm(
+  host: ControlPlaneHost,
+  action: Extract<ClusterAction, { kind: 'Stop' | 'Restore' | 'Delete' }>,
+  { cluster }: Seen,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  const id = idOf(cluster)
+  const owner = cluster.metadata.uid ?? ''
+  switch (action.kind) {
+    case 'Stop':
+      await host.stop(id, signal)
+      return applied()
+    case 'Restore': {
+      const result = await host.restore(id, { snapshot: action.snapshot, token: action.token }, signal)
+      return result === 'Restored' ? applied() : outdated(`the restore of ${action.snapshot} answered ${result}`)
+    }
+    case 'Delete':
+      // Owned: another Cluster of the name has it by now, and keeps it.
+      await host.delete(id, { owner, ...(action.keep !== undefined && { keep: action.keep }) }, signal)
+      return applied()
+    default:
+      return assertNever(action)
+  }
+}
+
+/** Another leader, or a person, may have changed the Cluster since the decision. */
+async function unlessStale(
+  { client }: ActTools,
+  { cluster }: Seen,
+  signal: AbortSignal,
+  work: () => Promise<ActionOutcome>,
+): Promise<ActionOutcome> {
+  const fresh = await recheck(client, clusterKind, cluster, signal)
+  if (fresh.kind === 'Stale') return outdated(fresh.seen)
+  return work()
+}
+
+function withFinalizer(cluster: Cluster, how: 'AddFinalizer' | 'RemoveFinalizer'): Cluster {
+  const others = (cluster.metadata.finalizers ?? []).filter((f) => f !== FINALIZERS.cluster)
+  const finalizers = how === 'AddFinalizer' ? [...others, FINALIZERS.cluster] : others
+  return { ...cluster, metadata: { ...cluster.metadata, finalizers } }
+}
+
+async function writeKubeconfig(
+  { client, host }: ActTools,
+  cluster: Cluster,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  const found = await client.get(SECRET, secretKey(cluster), { signal })
+  if (found !== undefined && kubeconfigSeen(found).owner === undefined)
+    return outdated('the Secret belongs to a person')
+  const identity = { user: programUser('sync'), groups: [], lifeMs: KUBECONFIG_LIFE_MS }
+  const text = await host.kubeconfig(idOf(cluster), identity, signal)
+  if (text === undefined) return outdated('the control plane does not exist')
+  return applyObject(client, SECRET, secretOf(cluster, text), { fieldManager, force: true, signal })
+}
+
+/** The very one that was made for this Cluster. */
+async function deleteKubeconfig(client: KubeClient, cluster: Cluster, signal: AbortSignal): Promise<ActionOutcome> {
+  const found = await client.get(SECRET, secretKey(cluster), { signal })
+  if (found === undefined || kubeconfigSeen(found).owner !== cluster.metadata.uid) return applied()
+  return goneIsDone(await deleteExactly(client, SECRET, found, { signal }))
+}
+
+/** Of sets their machines are removed by their own controllers; machines without a set are deleted one by one. */
+async function removeMachines({ clients }: ActTools, id: string, signal: AbortSignal): Promise<ActionOutcome> {
+  await clients.using(id, async (client) => {
+    const sets = await client.list(machineSet, { signal })
+    const machines = await client.list(machine, { signal })
+    const owned = machines.items.filter((m) => (m.metadata.ownerReferences ?? []).length > 0)
+    for (const { metadata } of sets.items.filter((s) => s.metadata.deletionTimestamp === undefined))
+      await outcomeOf(() => client.delete(machineSet, { name: metadata.name ?? '' }, { signal }))
+    for (const m of machines.items)
+      if (!owned.includes(m) && m.metadata.deletionTimestamp === undefined)
+        await outcomeOf(() => client.delete(machine, { name: m.metadata.name ?? '' }, { signal }))
+  })
+  return applied()
+}
+
+const existsIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome =>
+  outcome.kind === 'Exists' ? applied() : outcome
+const goneIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome => (outcome.kind === 'Stale' ? applied() : outcome)

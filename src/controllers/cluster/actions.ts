@@ -1,0 +1,28 @@
+// What the controller of clusters may do.
+import type { Reason } from '#api/catalogue.ts'
+import type { Phase } from '#api/phases.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { ControlPlaneRequest } from '#controlplanes/port.ts'
+import type { PermitRequest, TargetResult } from '#permits/permits.ts'
+import type { Plan } from '#runtime/reconcile-with.ts'
+import type { Wait } from '#runtime/waiting.ts'
+
+export type ClusterAction = { readonly reason: string } & (
+  | { readonly kind: 'AddFinalizer' | 'RemoveFinalizer' }
+  | { readonly kind: 'WriteKubeconfig' | 'DeleteKubeconfig' }
+  | { readonly kind: 'Stop' }
+  | { readonly kind: 'Put'; readonly request: ControlPlaneRequest }
+  | { readonly kind: 'Snapshot'; readonly name: string }
+  | { readonly kind: 'Restore'; readonly snapshot: string; readonly token: string }
+  /** The sets first: their controllers remove the machines in order. */
+  | { readonly kind: 'RemoveMachines' }
+  | { readonly kind: 'Delete'; readonly keep?: string }
+  | { readonly kind: 'Ask'; readonly permit: string; readonly request: PermitRequest }
+  | { readonly kind: 'Renew'; readonly permit: OperationPermit }
+  | { readonly kind: 'Report'; readonly permit: OperationPermit; readonly result: TargetResult }
+)
+
+export interface ClusterPlan extends Plan<ClusterAction> {
+  readonly phase: Phase<'Cluster'>
+  readonly wait: Wait<Reason> | undefined
+}

@@ -1,0 +1,89 @@
+// Reads what a Cluster is decided from: the hub's objects, what the host of control planes runs, and, for a deletion, the machines that its own API server has.
+import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
+import { operationPermit } from '#api/kinds/operation-permit.ts'
+import { machine } from '#api/kinds/machine.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import type { ControlPlane, ControlPlaneHost } from '#controlplanes/port.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { messageOf } from '#lib/errors.ts'
+import { printableLine } from '#lib/printable.ts'
+import { type Informers, requireFresh } from '#runtime/informers.ts'
+import { kubeconfigSeen, SECRET, secretKey } from './kubeconfig.ts'
+import type { PlaneClients } from './plane-clients.ts'
+import { idOf, isLeaving, type Seen } from './seen.ts'
+
+const BY_REQUESTER = 'cluster-requester'
+
+export const cachesOf = (informers: Informers) => ({
+  clusters: informers.of(clusterKind),
+  permits: informers.of(operationPermit, {
+    indexes: {
+      [BY_REQUESTER]: ({ spec: { requester: r } }) => (r.manager === FIELD_MANAGERS.cluster ? [r.uid ?? ''] : []),
+    },
+  }),
+})
+
+type Caches = ReturnType<typeof cachesOf>
+
+export interface Observing {
+  readonly client: KubeClient
+  readonly caches: Caches
+  readonly host: ControlPlaneHost
+  readonly clients: PlaneClients
+}
+
+/** A Cluster whose machines cannot be read is deleted all the same: its API server may be what is broken. */
+const MACHINES_WITHIN_MS = 10_000
+
+export async function observe(tools: Observing, key: string, signal: AbortSignal): Promise<Seen | undefined> {
+  const { caches, host } = tools
+  requireFresh([caches.clusters, caches.permits])
+  const [namespace = '', name = ''] = key.split('/')
+  const cluster = caches.clusters.get({ namespace, name })
+  if (cluster?.spec.controlPlane === undefined) return undefined
+  const asked = await planeOf(host, cluster, signal)
+  const secret = await tools.client.get(SECRET, secretKey(cluster), { signal })
+  return {
+    cluster,
+    plane: asked.plane,
+    host,
+    unanswered: asked.unanswered,
+    kubeconfig: secret === undefined ? undefined : kubeconfigSeen(secret),
+    permits: caches.permits.byIndex(BY_REQUESTER, cluster.metadata.uid ?? ''),
+    machines: await machinesOf(tools, cluster, asked.plane, signal),
+  }
+}
+
+interface Asked {
+  readonly plane: ControlPlane | undefined
+  readonly unanswered: string | undefined
+}
+
+async function planeOf(host: ControlPlaneHost, cluster: Cluster, signal: AbortSignal): Promise<Asked> {
+  try {
+    return { plane: await host.get(idOf(cluster), signal), unanswered: undefined }
+  } catch (error) {
+    if (signal.aborted) throw error
+    return { plane: undefined, unanswered: printableLine(messageOf(error)) }
+  }
+}
+
+async function machinesOf(
+  { clients }: Observing,
+  cluster: Cluster,
+  plane: ControlPlane | undefined,
+  signal: AbortSignal,
+): Promise<Seen['machines']> {
+  if (!isLeaving(cluster) || plane?.state !== 'Running' || cluster.spec.deletionPolicy !== 'Delete') return undefined
+  try {
+    return await clients.using(idOf(cluster), async (client) => {
+      const page = await client.list(machine, {
+        signal: AbortSignal.any([signal, AbortSignal.timeout(MACHINES_WITHIN_MS)]),
+      })
+      return page.items.map((m) => m.metadata.name ?? '')
+    })
+  } catch (error) {
+    if (signal.aborted) throw error
+    return undefined
+  }
+}

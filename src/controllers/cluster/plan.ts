@@ -1,0 +1,186 @@
+// Decides what is done next about a Cluster with a control plane on the hub. Pure. Nothing is done while the host does not answer: what cannot be seen is
+// neither made again nor removed.
+import type { Reason } from '#api/catalogue.ts'
+import type { Phase } from '#api/phases.ts'
+import { CLUSTERS_NAMESPACE, FINALIZERS, hostedKubeconfigName } from '#api/names.ts'
+import type { ControlPlaneRequest } from '#controlplanes/port.ts'
+import type { Notice } from '#runtime/reconcile-with.ts'
+import type { Wait } from '#runtime/waiting.ts'
+import type { ClusterAction, ClusterPlan } from './actions.ts'
+import { permitFor } from './permit.ts'
+import { planDeletion } from './plan-delete.ts'
+import { type ControlPlaneSpec, type Seen, idOf, isLeaving } from './seen.ts'
+
+/** A control plane that ended by itself is noticed within this. */
+const LOOK_MS = 30_000
+/** One that is starting, or that waits for something. */
+const SOON_MS = 2_000
+/** Certificates are renewed when this share of their life is over. */
+const RENEW_AFTER = 2 / 3
+
+export function plan(seen: Seen, now: number): ClusterPlan {
+  const { cluster, unanswered } = seen
+  if (unanswered !== undefined) {
+    const wait = {
+      predicate: 'HostUnreachable' as const,
+      seen: unanswered,
+      unblock: 'the host of control planes answers',
+    }
+    return waiting(isLeaving(cluster) ? 'Deleting' : (cluster.status?.phase ?? 'Pending'), wait)
+  }
+  if (isLeaving(cluster)) return planDeletion(seen, now)
+  const { controlPlane, version } = cluster.spec
+  if (controlPlane === undefined || version === undefined) return { ...nothing, phase: 'Pending', wait: undefined }
+  const wrong = mistake(seen, controlPlane, version)
+  if (wrong !== undefined) return waiting(seen.plane === undefined ? 'Pending' : phaseNow(seen), wrong)
+  if (!(cluster.metadata.finalizers ?? []).includes(FINALIZERS.cluster))
+    return {
+      ...nothing,
+      actions: [{ kind: 'AddFinalizer', reason: 'a control plane is made for it' }],
+      phase: 'Pending',
+      wait: undefined,
+      requeueAfter: 0,
+    }
+  return planLife(seen, controlPlane, version, now)
+}
+
+function planLife(seen: Seen, controlPlane: ControlPlaneSpec, version: string, now: number): ClusterPlan {
+  const { cluster, plane } = seen
+  const request: ControlPlaneRequest = {
+    id: idOf(cluster),
+    owner: cluster.metadata.uid ?? '',
+    version,
+    ...(controlPlane.endpoint?.port !== undefined && { port: controlPlane.endpoint.port }),
+  }
+  if (plane === undefined) return put('Creating', 'it does not exist', request)
+  if (plane.version !== version) return planUpgrade(seen, request, now)
+  const isOther = plane.owner !== request.owner || (request.port !== undefined && plane.port !== request.port)
+  if (plane.state !== 'Running' || isOther)
+    return put(
+      cluster.status?.phase === 'Ready' ? 'Ready' : 'Creating',
+      isOther ? 'its endpoint or its Cluster changed' : `it is ${plane.state}`,
+      request,
+    )
+  const { restore, snapshot } = controlPlane
+  const token = restore === undefined ? undefined : `${restore.snapshot}/${restore.attempt}`
+  if (restore !== undefined && token !== undefined && plane.restored !== token)
+    return withPermit(
+      seen,
+      now,
+      'Restoring',
+      `restore-${token}`,
+      `restore ${restore.snapshot}; later writes are lost`,
+      [{ kind: 'Restore', reason: `${restore.snapshot} is to be restored`, snapshot: restore.snapshot, token }],
+    )
+  if (seen.kubeconfig !== undefined && seen.kubeconfig.owner === undefined)
+    return waiting('Creating', secretTaken(seen))
+  const actions: ClusterAction[] = []
+  if (snapshot !== undefined && plane.snapshots.every((s) => s.name !== snapshot))
+    actions.push({ kind: 'Snapshot', reason: 'it was asked for', name: snapshot })
+  const stale = staleKubeconfig(seen, now)
+  if (stale !== undefined) actions.push({ kind: 'WriteKubeconfig', reason: stale })
+  return { actions, notices: [], requeueAfter: LOOK_MS, phase: 'Ready', wait: undefined }
+}
+
+/** A snapshot first, whose name says what it is before of: the same for a second try. */
+function planUpgrade(seen: Seen, request: ControlPlaneRequest, now: number): ClusterPlan {
+  const from = seen.plane?.version ?? ''
+  const isBack = compareVersions(request.version, from) < 0
+  const change = `${isBack ? 'go back' : 'upgrade'} from ${from} to ${request.version}`
+  return withPermit(seen, now, isBack ? 'RollingBack' : 'Upgrading', `version-${from}-${request.version}`, change, [
+    {
+      kind: 'Snapshot',
+      reason: `before the change to ${request.version}`,
+      name: snapshotBefore(from, request.version),
+    },
+    { kind: 'Put', reason: change, request },
+  ])
+}
+
+export const snapshotBefore = (from: string, to: string): string =>
+  `from-${from}-to-${to}`.replaceAll(/[^a-z0-9-]/g, '-')
+
+function withPermit(
+  seen: Seen,
+  now: number,
+  phase: Phase<'Cluster'>,
+  what: string,
+  reason: string,
+  change: readonly ClusterAction[],
+): ClusterPlan {
+  const step = permitFor(seen, what, reason, now)
+  if (step.kind === 'Waiting')
+    return { actions: step.actions, notices: [], requeueAfter: step.afterMs ?? SOON_MS, phase, wait: step.wait }
+  const report: ClusterAction = { kind: 'Report', reason: 'it is done', permit: step.permit, result: 'Succeeded' }
+  return { actions: [...step.actions, ...change, report], notices: [], requeueAfter: 0, phase, wait: undefined }
+}
+
+const nothing = { actions: [] as readonly ClusterAction[], notices: [] as readonly Notice[] }
+
+const waiting = (phase: Phase<'Cluster'>, wait: Wait<Reason>): ClusterPlan => ({
+  ...nothing,
+  phase,
+  wait,
+  requeueAfter: LOOK_MS,
+})
+
+const put = (phase: Phase<'Cluster'>, reason: string, request: ControlPlaneRequest): ClusterPlan => ({
+  ...nothing,
+  actions: [{ kind: 'Put', reason, request }],
+  phase,
+  wait: undefined,
+  requeueAfter: 0,
+})
+
+const phaseNow = ({ plane }: Seen): Phase<'Cluster'> => (plane?.state === 'Running' ? 'Ready' : 'Failed')
+
+/** What no host could do anything about. */
+function mistake({ plane, host }: Seen, { flavor }: ControlPlaneSpec, version: string): Wait<Reason> | undefined {
+  if (flavor !== host.name)
+    return {
+      predicate: 'FlavorNotServed',
+      seen: `flavor ${flavor}; this hub has a host of flavor ${host.name}`,
+      unblock: `a commit sets controlPlane.flavor ${host.name}`,
+    }
+  if (!host.capabilities.minors.includes(minorOf(version)))
+    return {
+      predicate: 'VersionNotServed',
+      seen: `version ${version}; the host serves ${host.capabilities.minors.join(', ')}`,
+      unblock: 'a commit names a version of one of these',
+    }
+  const skipped = plane === undefined ? 0 : Math.abs(minorNumber(version) - minorNumber(plane.version)) - 1
+  if (skipped > 0)
+    return {
+      predicate: 'SkewRefused',
+      seen: `from ${plane?.version ?? ''} to ${version} skips ${skipped} minor${skipped === 1 ? '' : 's'}`,
+      unblock: 'a commit names the next minor, and a later one the one after it',
+    }
+  return undefined
+}
+
+const secretTaken = ({ cluster: { metadata } }: Seen): Wait<Reason> => {
+  const { namespace = '', name = '' } = metadata
+  const secret = `${CLUSTERS_NAMESPACE}/${hostedKubeconfigName(namespace, name)}`
+  return { predicate: 'SecretTaken', seen: `Secret ${secret} was made by a person`, unblock: 'that Secret is deleted' }
+}
+
+const minorOf = (version: string): string => version.split('.').slice(0, 2).join('.')
+const minorNumber = (version: string): number => Number(version.split('.')[1] ?? 0)
+
+const numbers = (version: string): readonly number[] => version.split(/[-+]/)[0]?.split('.').map(Number) ?? []
+function compareVersions(a: string, b: string): number {
+  const [left, right] = [numbers(a), numbers(b)]
+  const at = left.findIndex((n, i) => n !== right[i])
+  return at === -1 ? 0 : (left[at] ?? 0) - (right[at] ?? 0)
+}
+
+/** Why the kubeconfig of sync is written; undefined while it is good, or belongs to something else. */
+function staleKubeconfig({ cluster, plane, kubeconfig }: Seen, now: number): string | undefined {
+  if (kubeconfig === undefined) return 'there is none'
+  if (plane === undefined) return undefined
+  if (kubeconfig.owner !== cluster.metadata.uid) return 'it is of an earlier Cluster'
+  if (kubeconfig.endpoint !== plane.endpoint || kubeconfig.ca?.trim() !== plane.ca.trim())
+    return 'endpoint or authority changed'
+  const renewAt = kubeconfig.from + (kubeconfig.until - kubeconfig.from) * RENEW_AFTER
+  return now >= renewAt ? 'two thirds of its life are over' : undefined
+}

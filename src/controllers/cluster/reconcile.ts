@@ -1,0 +1,96 @@
+// The controller of clusters, on a hub: makes the control plane of each Cluster that declares one, keeps it as declared, and removes it.
+import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import type { ControlPlaneHost } from '#controlplanes/port.ts'
+import type { EventRecorder } from '#kube/events.ts'
+import type { ConnectionConfig } from '#kube/http/connection.ts'
+import { controllerIn, type Module, type ModuleContext, type RunningModule } from '#runtime/module.ts'
+import { reconcileWith } from '#runtime/reconcile-with.ts'
+import { writeStatus } from '#runtime/write-status.ts'
+import { act } from './act.ts'
+import type { ClusterAction, ClusterPlan } from './actions.ts'
+import { cachesOf, observe } from './observe.ts'
+import { type ClosableClient, PlaneClients } from './plane-clients.ts'
+import { plan } from './plan.ts'
+import type { Seen } from './seen.ts'
+import { statusOf } from './status.ts'
+
+export interface ClusterContext extends ModuleContext {
+  readonly events: EventRecorder
+  readonly host: ControlPlaneHost
+  readonly connect: (config: ConnectionConfig) => ClosableClient
+}
+
+/** A snapshot of a large control plane takes its time. */
+const TIMEOUT_MS = 180_000
+/** As many control planes are changed at once; others wait, so that a commit with a hundred Clusters does not starve those that serve. */
+const WORKERS = 4
+
+const keyOf = ({ metadata: { namespace = '', name = '' } }: Cluster): string => `${namespace}/${name}`
+
+export const clusterModule: Module<ClusterContext> = {
+  name: 'cluster',
+  setup(context): RunningModule {
+    const { client, clock, host, events, informers } = context
+    const caches = cachesOf(informers)
+    const clients = new PlaneClients(host, context.connect)
+    const controller = controllerIn(context, {
+      name: 'cluster',
+      workers: WORKERS,
+      timeoutMs: TIMEOUT_MS,
+      allKeys: () => caches.clusters.list().map(keyOf),
+      reconcile: reconcileWith<Seen, ClusterAction, ReturnType<typeof statusOf>>({
+        clock,
+        observe: (key, { signal }) => observe({ client, caches, host, clients }, key, signal),
+        plan,
+        act: async (action, seen, { signal }) => {
+          const outcome = await act({ client, host, clients, now: () => clock.now() }, action, seen, signal)
+          // The next pass must not add it once more.
+          if (action.kind === 'AddFinalizer' && outcome.kind === 'Applied')
+            caches.clusters.assume(outcome.object as Cluster)
+          return outcome
+        },
+        status: (seen, planned, results) => {
+          const isOver = results.some((r) => r.action.kind === 'RemoveFinalizer' && r.outcome.kind === 'Applied')
+          // Its own write made the object newer than what was seen; the next pass writes the status.
+          const isNewer = results.some((r) => r.action.kind === 'AddFinalizer')
+          return isOver || isNewer ? undefined : statusOf(seen, planned as ClusterPlan, results, clock.now())
+        },
+        writeStatus: (status, { cluster }, { signal }) =>
+          writeStatus({
+            client,
+            type: clusterKind,
+            cache: caches.clusters,
+            object: cluster,
+            status,
+            fieldManager: FIELD_MANAGERS.cluster,
+            signal,
+          }),
+        onPlan: ({ notices }, key) => {
+          const [namespace = '', name = ''] = key.split('/')
+          const cluster = caches.clusters.get({ namespace, name })
+          for (const { reason, message, severity = 'Normal' } of cluster === undefined ? [] : notices)
+            if (cluster !== undefined)
+              events.record(cluster, { type: severity, reason, action: 'ChangeControlPlane', note: message })
+        },
+      }),
+    })
+    caches.clusters.onChange((before, now) => {
+      const changed = now ?? before
+      if (changed !== undefined && (before === undefined || now === undefined || isNews(before, now)))
+        controller.enqueue(keyOf(changed))
+    })
+    caches.permits.onChange((before, now) => {
+      const { requester } = (now ?? before)?.spec ?? {}
+      if (requester?.manager === FIELD_MANAGERS.cluster && requester.name !== undefined)
+        controller.enqueue(`${requester.namespace ?? ''}/${requester.name}`)
+    })
+    return { controllers: [controller] }
+  },
+}
+
+/** Not of its own status. */
+const isNews = (before: Cluster, now: Cluster): boolean =>
+  before.metadata.generation !== now.metadata.generation ||
+  before.metadata.deletionTimestamp !== now.metadata.deletionTimestamp ||
+  (before.metadata.finalizers ?? []).length !== (now.metadata.finalizers ?? []).length

@@ -1,0 +1,35 @@
+// What is known of one Cluster with a control plane on the hub: what every decision about it is made from.
+import type { Cluster } from '#api/kinds/cluster.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { ControlPlane, HostCapabilities } from '#controlplanes/port.ts'
+
+/** The Secret with the kubeconfig of sync, as far as it tells whether it is still good. */
+export interface KubeconfigSeen {
+  /** The uid of the Cluster that it was made for; undefined for a Secret that a person made, which is left alone. */
+  readonly owner: string | undefined
+  readonly endpoint: string | undefined
+  readonly ca: string | undefined
+  /** When its certificate was made, and when it ends. */
+  readonly from: number
+  readonly until: number
+}
+
+export interface Seen {
+  readonly cluster: Cluster
+  /** As the host tells it; undefined when it has none. */
+  readonly plane: ControlPlane | undefined
+  readonly host: { readonly name: string; readonly capabilities: HostCapabilities }
+  /** What was seen when the host could not be asked. Nothing is done then. */
+  readonly unanswered: string | undefined
+  readonly kubeconfig: KubeconfigSeen | undefined
+  /** All that were requested for this Cluster. */
+  readonly permits: readonly OperationPermit[]
+  /** Machines that its own API server still has; undefined when it was not asked, or did not answer. */
+  readonly machines: readonly string[] | undefined
+}
+
+export type ControlPlaneSpec = NonNullable<Cluster['spec']['controlPlane']>
+
+export const idOf = ({ metadata: { namespace = '', name = '' } }: Cluster): string => `${namespace}.${name}`
+
+export const isLeaving = ({ metadata }: Cluster): boolean => metadata.deletionTimestamp !== undefined

@@ -1,0 +1,140 @@
+// The status of a Cluster with a control plane on the hub. Pure. What sync reports of the same Cluster is carried over unchanged: its condition, its versions.
+import type { Cluster, ClusterStatus } from '#api/kinds/cluster.ts'
+import type { Reason } from '#api/catalogue.ts'
+import type { Phase } from '#api/phases.ts'
+import { hostedKubeconfigName, KUBECONFIG_KEY, SYSTEM_NAMESPACE } from '#api/names.ts'
+import type { ControlPlane, PutResult } from '#controlplanes/port.ts'
+import { setConditions, type WantedCondition } from '#kube/conditions.ts'
+import { timestamp } from '#lib/clock.ts'
+import type { ActionResult } from '#runtime/reconcile-with.ts'
+import { type Wait, waitingSince } from '#runtime/waiting.ts'
+import type { ClusterAction, ClusterPlan } from './actions.ts'
+import { snapshotBefore } from './plan.ts'
+import type { Seen } from './seen.ts'
+
+type Status = NonNullable<ClusterStatus>
+type Results = readonly ActionResult<ClusterAction>[]
+
+const MOST_HISTORY = 10
+
+export function statusOf(seen: Seen, plan: ClusterPlan, results: Results, now: number): Status {
+  const { cluster } = seen
+  const put = putResult(results)
+  const plane = put?.kind === 'Plane' ? put.plane : seen.plane
+  const before = cluster.status ?? {}
+  const failed = waitOfPut(put) ?? waitOfRestore(results)
+  const wait = failed ?? plan.wait
+  const isDone = results.length > 0 && results.every((r) => r.outcome.kind === 'Applied') && failed === undefined
+  const { waitingFor: _, ...kept } = before
+  const { generation } = cluster.metadata
+  return {
+    ...kept,
+    ...(generation !== undefined && { observedGeneration: generation }),
+    phase: phaseAfter(plan, plane, failed, isDone),
+    highAvailability: seen.host.capabilities.isHighlyAvailable ? 'Yes' : 'No',
+    ...(plane !== undefined && ofPlane(plane)),
+    ...(cluster.metadata.namespace === SYSTEM_NAMESPACE && { kubeconfigSecret: secretOf(cluster) }),
+    history: historyOf(seen, before, plane, now),
+    ...(wait !== undefined && { waitingFor: waitingSince(before.waitingFor, wait, now) }),
+    conditions: setConditions(before.conditions, [readyOf(seen, plane, wait)], now),
+  }
+}
+
+/** The Defender decides from it. What the host does not tell is unknown, never unhealthy. */
+function readyOf(
+  { cluster, unanswered }: Seen,
+  plane: ControlPlane | undefined,
+  wait: Wait<Reason> | undefined,
+): WantedCondition {
+  const type = 'Ready'
+  const observedGeneration = cluster.metadata.generation ?? 0
+  const of = { type, observedGeneration } as const
+  if (unanswered !== undefined) return { ...of, status: 'Unknown', reason: 'HostUnreachable', message: unanswered }
+  if (plane?.state === 'Running')
+    return { ...of, status: 'True', reason: 'ClusterAnswers', message: 'the host serves the API server' }
+  const message = wait?.seen ?? plane?.message ?? 'the control plane does not run'
+  return { ...of, status: 'False', reason: 'ControlPlaneStarting', message }
+}
+
+const secretOf = ({ metadata: { namespace = '', name = '' } }: Cluster) => ({
+  name: hostedKubeconfigName(namespace, name),
+  key: KUBECONFIG_KEY,
+})
+
+const ofPlane = (plane: ControlPlane): Partial<Status> => ({
+  endpoint: plane.endpoint,
+  versions: [{ part: 'apiserver', version: plane.version }],
+  snapshots: plane.snapshots.slice(-10).map(({ name, takenAt, version, bytes, sha256, objects }) => ({
+    name,
+    takenAt,
+    version,
+    bytes,
+    sha256,
+    objects,
+  })),
+  ...(plane.restored !== undefined && { restored: plane.restored }),
+})
+
+function putResult(results: Results): PutResult | undefined {
+  const put = results.find((r) => r.action.kind === 'Put' && r.outcome.kind === 'Applied')
+  return put?.outcome.kind === 'Applied' ? (put.outcome.object as PutResult) : undefined
+}
+
+function waitOfPut(put: PutResult | undefined): Wait<Reason> | undefined {
+  if (put?.kind === 'Refused')
+    return {
+      predicate: put.reason,
+      seen: put.message,
+      unblock: 'a commit changes the Cluster, or another one is deleted',
+    }
+  if (put?.kind === 'Plane' && put.plane.state !== 'Running')
+    return {
+      predicate: 'ControlPlaneStarting',
+      seen: `${put.plane.state}: ${put.plane.message ?? 'no answer yet'}`,
+      unblock: 'the host starts it; it is tried again and again',
+    }
+  return undefined
+}
+
+function waitOfRestore(results: Results): Wait<Reason> | undefined {
+  const restore = results.find((r) => r.action.kind === 'Restore' && r.outcome.kind === 'Outdated')
+  return restore?.action.kind === 'Restore'
+    ? {
+        predicate: 'SnapshotMissing',
+        seen: `snapshot ${restore.action.snapshot}`,
+        unblock: 'a commit names one of status.snapshots, or takes restore away',
+      }
+    : undefined
+}
+
+function phaseAfter(
+  plan: ClusterPlan,
+  plane: ControlPlane | undefined,
+  failed: Wait<Reason> | undefined,
+  isDone: boolean,
+): Phase<'Cluster'> {
+  if (failed !== undefined) return plane?.state === 'Running' ? 'Ready' : 'Failed'
+  // The kubeconfig is next: it is Ready once sync can reach it.
+  if (plan.phase === 'Ready' && plan.actions.some((a) => a.kind === 'WriteKubeconfig') && !isDone) return 'Creating'
+  return plan.phase
+}
+
+type History = NonNullable<Status['history']>
+
+/** Newest last. An entry is complete once the control plane runs the version. */
+function historyOf({ plane: seenPlane }: Seen, before: Status, plane: ControlPlane | undefined, now: number): History {
+  const history = before.history ?? []
+  if (plane === undefined || plane.state !== 'Running') return history
+  const last = history.at(-1)
+  if (last?.version === plane.version) return history
+  const at = timestamp(now)
+  const snapshot = seenPlane === undefined ? undefined : snapshotBefore(seenPlane.version, plane.version)
+  const entry = {
+    version: plane.version,
+    startedAt: at,
+    completedAt: at,
+    ...(snapshot !== undefined && plane.snapshots.some((s) => s.name === snapshot) && { snapshot }),
+    message: last === undefined ? 'created' : `changed from ${last.version}`,
+  }
+  return [...history, entry].slice(-MOST_HISTORY)
+}
