@@ -164,7 +164,7 @@ describe('what cannot be done waits with a reason:', () => {
     const w = (world = await clusterWorld())
     const key = { namespace: CLUSTERS_NAMESPACE, name: 'cluster-one' }
     const data = { kubeconfig: Buffer.from('theirs').toString('base64') }
-    await w.admin.create(secrets, { apiVersion: 'v1', kind: 'Secret', metadata: key, data } as never)
+    await w.admin.create(secrets, { apiVersion: 'v1', kind: 'Secret', metadata: key, data })
     await w.declare('one')
     await w.until('it waits', async () => (await w.get('one'))?.status?.waitingFor?.predicate === 'SecretTaken')
     expect(await kubeconfigOf(w, 'one')).toBe('theirs')

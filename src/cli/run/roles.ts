@@ -273,7 +273,7 @@ const clusterRole = ({ controlPlanes }: RolesConfig): Role => ({
       host: new SocketHost(controlPlanes, EMBEDDED),
       connect: (connection) => clientOf(connection, 'kubenode-cluster'),
     })
-    return partsOf(await running, context.supervision)
+    return partsOf(running, context.supervision)
   },
 })
 

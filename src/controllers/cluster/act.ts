@@ -25,7 +25,7 @@ export interface ActTools {
   readonly now: () => number
 }
 
-const applied = (object: unknown = undefined): ActionOutcome => ({ kind: 'Applied', object })
+const applied = (object?: unknown): ActionOutcome => ({ kind: 'Applied', object })
 
 export async function act(
   tools: ActTools,

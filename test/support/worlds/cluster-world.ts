@@ -100,7 +100,7 @@ export async function clusterWorld(more: Partial<EmbeddedHostOptions> = {}): Pro
       needs: NEEDS.cluster,
       setup: (context) => [
         ...partsOf(
-          clusterModule.setup({ ...context, events: context.events('cluster'), host: of, connect }) as RunningModule,
+          clusterModule.setup({ ...context, events: context.events('cluster'), host: of, connect }),
           context.supervision,
         ),
         { name: 'begun', start: () => begun.resolve(), stop: () => undefined },
