@@ -28,6 +28,7 @@ const inputs = (declared: Readonly<Record<string, number>> = {}): CredentialInpu
     ...EMBEDDED_RECIPE,
     joinMs: 0,
     keySets: EMBEDDED_RECIPE.keySets.map((keys) => ({ ...keys, signedForMs: 0 })),
+    sharedKeys: [{ name: 'encryption', bytes: 32 }],
   },
   endpoint: 'https://10.0.0.1:6443',
   hosts: [],
@@ -108,13 +109,16 @@ test('two leaders at once make one authority', async () => {
   expect(await kept()).toEqual(held)
 })
 
-test.each([CLUSTER_AUTHORITY, TOKEN_KEYS])('a lost Secret of %s is named, and not made again', async (name) => {
-  await kept()
-  const client = fake.client({ actor: 'person' })
-  await client.delete(secrets, { name: `credentials-${name}`, namespace: NAMESPACE })
-  expect(await keep()).toEqual({ kind: 'Damaged', secrets: [`credentials-${name}`] })
-  expect(fake.all(secrets).map((s) => s.metadata.name)).not.toContain(`credentials-${name}`)
-})
+test.each([CLUSTER_AUTHORITY, TOKEN_KEYS, 'encryption'])(
+  'a lost Secret of %s is named, and not made again',
+  async (name) => {
+    await kept()
+    const client = fake.client({ actor: 'person' })
+    await client.delete(secrets, { name: `credentials-${name}`, namespace: NAMESPACE })
+    expect(await keep()).toEqual({ kind: 'Damaged', secrets: [`credentials-${name}`] })
+    expect(fake.all(secrets).map((s) => s.metadata.name)).not.toContain(`credentials-${name}`)
+  },
+)
 
 test('a lost certificate is made again', async () => {
   const before = await kept()
