@@ -18,11 +18,11 @@ export function register(program: Command, io: Io): void {
     .description('serve a page for the clusters of a kubeconfig on this machine and print its link; Ctrl-C ends it')
     .option(
       '--kubeconfig <file>',
-      'kubeconfig of the clusters; when left out KUBECONFIG, then ~/.kube/config or the local fleet around this folder',
+      'kubeconfig of the cluster; all its contexts are shown; when left out KUBECONFIG, then ~/.kube/config or the local fleet around this folder',
     )
     .option(
       '--context <name>',
-      'context to show; several times for several, all contexts when left out',
+      'context of the kubeconfig; several times for several, all when left out',
       (name: string, names: readonly string[]) => [...names, name],
       [],
     )
