@@ -9,6 +9,7 @@ import { permitAnswer } from '#permits/permits.ts'
 import { wantedAnswer } from './plan-answer.ts'
 import { leadOf, scheduleOf } from './schedule.ts'
 import { type Seen, cordonOwner } from './seen.ts'
+import { timeOf } from './time-of.ts'
 
 /** Lists without the event before it counts as gone: one list can be wrong. */
 const ABSENT_POLLS = 2
@@ -16,11 +17,6 @@ const ABSENT_POLLS = 2
 const STABLE_MS = 5 * 60_000
 /** Longer than a slow machine takes to come back, and than a vendor takes to see that the work is done. */
 const VERIFY_MS = 3_600_000
-
-export const timeOf = (text: string | undefined): number | undefined => {
-  const ms = text === undefined ? NaN : Date.parse(text)
-  return Number.isNaN(ms) ? undefined : ms
-}
 
 const isAbsent = ({ absentPolls }: Pick<Seen, 'absentPolls'>): boolean => absentPolls >= ABSENT_POLLS
 

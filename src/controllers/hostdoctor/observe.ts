@@ -11,11 +11,12 @@ import { isCordonedBy } from '#nodes/cordon.ts'
 import { drainPlan, podsOn } from '#nodes/drain.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { type Informers, requireFresh } from '#runtime/informers.ts'
-import { isVerifyOver, isWell, timeOf } from './facts.ts'
+import { isVerifyOver, isWell } from './facts.ts'
 import { twinOf } from './plan-poll.ts'
 import { percentile95 } from './schedule.ts'
 import { type Seen, cordonOwner, nameOf } from './seen.ts'
 import { wishesOf } from './wishes.ts'
+import { timeOf } from './time-of.ts'
 
 /** The phases in which the node is being drained. */
 const DRAINED_IN: ReadonlySet<string> = new Set(['Preparing', 'InProgress'])

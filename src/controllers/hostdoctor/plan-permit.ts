@@ -7,8 +7,8 @@ import { isCordonedBy } from '#nodes/cordon.ts'
 import { permitWait } from '#permits/permit-wait.ts'
 import { type TargetResult, isRenewalDue, permitAnswer } from '#permits/permits.ts'
 import type { DoctorAction, DoctorPlan } from './actions.ts'
-import { timeOf } from './facts.ts'
 import { type Seen, cordonOwner, nameOf } from './seen.ts'
+import { timeOf } from './time-of.ts'
 
 /** How often a permit that waits is checked; its watch tells sooner. */
 const LOOK_AGAIN_MS = 30_000

@@ -10,7 +10,7 @@ import {
 import { isOver } from '#faults/maintenance.ts'
 import { canonicalJson, jsonEqual } from '#lib/json.ts'
 import type { Host, HostMaintenance } from '#providers/port.ts'
-import { timeOf } from './facts.ts'
+import { timeOf } from './time-of.ts'
 
 /** Two sources seldom agree to the minute about one event, and two events of a kind seldom follow each other that soon. */
 const SAME_WITHIN_MS = 10 * 60_000

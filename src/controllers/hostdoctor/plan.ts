@@ -14,11 +14,12 @@ import { isCordonedBy } from '#nodes/cordon.ts'
 import { openingOf } from '#windows/windows.ts'
 import type { Notice } from '#runtime/reconcile-with.ts'
 import type { DoctorAction, DoctorPlan, StatusChange } from './actions.ts'
-import { factsOf, isWell, timeOf } from './facts.ts'
+import { factsOf, isWell } from './facts.ts'
 import { isHeldPermit, planPermit, reportOf, renewalOf } from './plan-permit.ts'
 import { planAnswer, planPostponement, wantedAnswer } from './plan-answer.ts'
 import { leadOf, nextStart, scheduleOf } from './schedule.ts'
 import { type Seen, cordonOwner } from './seen.ts'
+import { timeOf } from './time-of.ts'
 
 /** The record of an event stays this long after its end. */
 export const KEPT_MS = 30 * 86_400_000
