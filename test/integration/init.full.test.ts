@@ -1,6 +1,6 @@
 // docs/own-fleet.md as it is printed: init packs kubenode, npm installs it without a registry, the checks pass, the installed one packs itself again to equal
 // bytes, and loads no package of a repository.
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import {
   cpSync,
   existsSync,
@@ -15,6 +15,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { BUNDLE_FOLDER, bundleIn } from '#sync/render/bundle.ts'
+import { Browser } from '#test/support/console/console-world.ts'
+import { loadedBy } from '#test/support/console/page-imports.ts'
 import { shellBlocks } from '#test/support/tools/readme.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -60,6 +62,46 @@ test('the installed kubenode has built files for its cage, whole', () => {
   const caged = bundleIn(join(fleet(), 'node_modules/kubenode/src/sync/render', BUNDLE_FOLDER))
   expect(Object.keys(caged?.names ?? {})).toEqual(expect.arrayContaining(['kubenode/constructs', 'cdk8s']))
 })
+
+test(
+  'the console of the installed kubenode serves a page that finds all it imports',
+  { timeout: MINUTES },
+  async () => {
+    const kubeconfig = join(scratch, 'kubeconfig')
+    const [cluster, user] = [{ server: 'https://127.0.0.1:9' }, { token: 'none' }]
+    writeFileSync(
+      kubeconfig,
+      JSON.stringify({
+        'current-context': 'away',
+        clusters: [{ name: 'away', cluster }],
+        users: [{ name: 'away', user }],
+        contexts: [{ name: 'away', context: { cluster: 'away', user: 'away' } }],
+      }),
+    )
+    const program = spawn(join(fleet(), 'node_modules/.bin/kubenode'), ['console', '--kubeconfig', kubeconfig], {
+      env: env(),
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    try {
+      const link = await new Promise<string>((resolve, reject) => {
+        program.stdout.on('data', (said: Buffer) => resolve(said.toString().trim()))
+        program.once('exit', (code) => reject(new Error(`the console ended with ${code}`)))
+      })
+      const browser = new Browser(Number(new URL(link).port))
+      await browser.open(link)
+      const reads = async (path: string) => {
+        const { status, text } = await browser.ask(path)
+        return status === 200 ? text : undefined
+      }
+      const { modules, missing } = await loadedBy((await reads('/')) ?? '', reads)
+      expect(missing).toEqual([])
+      expect(modules.filter((path) => path.includes('/npm/preact/'))).toHaveLength(2)
+      expect(await reads('/api/session')).toMatch(/away/)
+    } finally {
+      program.kill()
+    }
+  },
+)
 
 test('an editor knows the types of kubenode and of cdk8s', { timeout: MINUTES }, () => {
   const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')

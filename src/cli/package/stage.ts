@@ -70,6 +70,7 @@ async function transform(root: string, folder: string): Promise<void> {
     external: (name) => !/^[.#/]/.test(name),
     treeshake: false,
     logLevel: 'silent',
+    plugins: [{ name: 'no-empty-imports', renderChunk: withoutRuntime }],
   })
   await bundle.write({
     dir: folder,
@@ -82,6 +83,10 @@ async function transform(root: string, folder: string): Promise<void> {
   })
   await bundle.close()
 }
+
+/** Each module would import the bundler's helpers, of which it uses none, from a folder that a browser is not served: the page of the console would stay blank. */
+const withoutRuntime = (code: string): string =>
+  code.replaceAll(/^import "[^"\n]*\/virtual\/_rolldown\/runtime\.js";\n/gm, '')
 
 /** Definitions, charts that were rendered, tables, scripts. */
 function copyData(root: string, folder: string): void {
