@@ -175,9 +175,9 @@ export function Page({ title, heading = title, tone, sentence, tools, commands, 
   useEffect(() => {
     document.title = title === 'Home' ? 'KubeNode' : `${title} · KubeNode`
   }, [title])
-  // A screen reader continues at the title of the new view; the first one is read from the top.
+  // A screen reader continues at the title of the new view; the first one is read from the top. Search has its field for that.
   useEffect(() => {
-    if (!first) document.querySelector<HTMLElement>('h1')?.focus()
+    if (!first && route.view !== 'search') document.querySelector<HTMLElement>('h1')?.focus()
     document.documentElement.dataset['shown'] = route.view
   }, [route.view, route.name, route.cluster])
   return h(

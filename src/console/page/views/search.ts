@@ -1,7 +1,7 @@
 // Search over everything: nodes, machines, sets, repairs, permits, releases, commits.
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { useAnswer, useApp } from '../app.ts'
 import { Page } from '../frame.ts'
 import type { SearchAnswer, SearchHit } from '../../protocol.ts'
@@ -21,7 +21,8 @@ export function Search(): VNode {
   const loaded = useAnswer<SearchAnswer>(q === '' ? undefined : `/api/search?${new URLSearchParams({ q })}`)
   const field = useRef<HTMLInputElement>(null)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
-  useEffect(() => field.current?.focus(), [])
+  // With the first picture: the next key a person types is text, not the first half of a chord.
+  useLayoutEffect(() => field.current?.focus(), [])
   const type = (e: Event): void => {
     const text = (e.currentTarget as HTMLInputElement).value.trim()
     clearTimeout(timer.current)
