@@ -1,4 +1,5 @@
 // Explains the state of an object: what it waits for, since when, what unblocks it, and which other objects are involved. Pure.
+import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { CONDITIONS, REASONS, runbookPath } from '#api/catalogue.ts'
 import { ANNOTATIONS } from '#api/names.ts'
@@ -7,6 +8,7 @@ import { counted } from '#lib/counted.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
+import { maintenanceStory } from './maintenance-story.ts'
 import { repairStory, repairSummary } from './repair-story.ts'
 import { unblockLine } from './unblock-line.ts'
 
@@ -172,6 +174,19 @@ const wordOf = ({ kind, metadata }: KubeObject): string => shortWord(`${kind.toL
 /** Related objects that report nothing but their heads. */
 const isQuiet = (others: readonly string[]): boolean => !others.some((line) => line.startsWith('  '))
 
+function storyLines(object: KubeObject, now: number): readonly string[] {
+  if (object.kind === 'RemedyOperationJob') return repairStory(object as RemedyOperationJob, now)
+  if (object.kind === 'MaintenanceEvent') return maintenanceStory(object as MaintenanceEvent)
+  return partLines(object, now)
+}
+
+/** What is said of a related object before its waits. */
+function summaryLines(object: KubeObject, now: number): readonly string[] {
+  if (object.kind === 'RemedyOperationJob') return [repairSummary(object as RemedyOperationJob, now)]
+  if (object.kind === 'MaintenanceEvent') return maintenanceStory(object as MaintenanceEvent)
+  return []
+}
+
 /** Lines for users. `related` are objects that block this one or change it, `more` what other objects report of it. */
 export function whyLines(
   object: KubeObject,
@@ -181,17 +196,16 @@ export function whyLines(
 ): readonly string[] {
   const status = fields(object['status'])
   const phase = text(status['phase'])
-  const isRepair = object.kind === 'RemedyOperationJob'
   const own = [
     ...askedToRead(object, now),
     ...waitLines(status['waitingFor'], now),
     ...conditionLines(object, now),
-    ...(isRepair ? repairStory(object as RemedyOperationJob, now) : partLines(object, now)),
+    ...storyLines(object, now),
     ...wayOn(object),
     ...more,
   ]
   const others = related.flatMap(({ label, object: o }) => {
-    const summary = o.kind === 'RemedyOperationJob' ? [repairSummary(o as RemedyOperationJob, now)] : []
+    const summary = summaryLines(o, now)
     const lines = [...summary, ...waitLines(fields(o['status'])['waitingFor'], now), ...partLines(o, now)]
     const head = `${label} ${wordOf(o)}${text(fields(o['status'])['phase']) === '' ? '' : ` (${text(fields(o['status'])['phase'])})`}`
     return [head, ...lines.map((l) => `  ${l}`)]

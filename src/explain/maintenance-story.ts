@@ -1,0 +1,55 @@
+// The story of the work on a host in lines: what, by whom, when, how far its node is prepared, and the command that ends it. Pure.
+import { type MaintenanceEvent, PEOPLE } from '#api/kinds/maintenance-event.ts'
+import { isOver, phaseOfEvent, standsOff, takesHostAway } from '#faults/maintenance.ts'
+
+const DAY_MS = 86_400_000
+
+/** Work that is not over, the next one first, and work of the last day after which the machine was not well. */
+export function shownMaintenance(
+  events: readonly MaintenanceEvent[],
+  machine: string,
+  now: number,
+): readonly MaintenanceEvent[] {
+  const hasFailedLately = (e: MaintenanceEvent): boolean =>
+    phaseOfEvent(e) === 'Failed' && now - Date.parse(e.status?.endedAt ?? '') < DAY_MS
+  return events
+    .filter((e) => e.spec.machine === machine && (!isOver(e) || hasFailedLately(e)))
+    .toSorted((a, b) => startOf(a) - startOf(b))
+}
+
+/** Without a time: it may begin at any moment. */
+const startOf = ({ spec }: MaintenanceEvent): number => Date.parse(spec.notBefore ?? '') || 0
+
+/** Beside what it waits for, which its status says. */
+export function maintenanceStory(event: MaintenanceEvent): readonly string[] {
+  const { spec, status = {} } = event
+  const reason = spec.description === undefined ? '' : `: ${spec.description}`
+  return [
+    `${spec.kind} by ${spec.source}, ${timesOf(event)}${reason}`,
+    ...(takesHostAway(event) ? [] : ['a notice for people: nothing is done']),
+    ...(spec.dataLoss ? ["it destroys the data on the host's own disks"] : []),
+    ...(status.missedAt === undefined ? [] : [`it began before the node was drained, at ${status.missedAt}`]),
+    ...(status.drainedAt === undefined ? [] : [`the node was drained at ${status.drainedAt}`]),
+    ...(standsOff(event) ? ['repairs of the node stand off until it is over'] : []),
+    ...(isOver(event) && status.message !== undefined ? [status.message] : []),
+    ...commandLines(event),
+  ]
+}
+
+function timesOf({ spec }: MaintenanceEvent): string {
+  if (spec.notBefore === undefined) return 'at a time that its source does not name'
+  // What people plan has an end; what a provider announces has a latest start.
+  if (spec.notAfter === undefined) return `not before ${spec.notBefore}`
+  return spec.source === PEOPLE
+    ? `from ${spec.notBefore} until ${spec.notAfter}`
+    : `to begin between ${spec.notBefore} and ${spec.notAfter}`
+}
+
+/** Only those who announced work can end it. Once it has begun, its wait names the command. */
+function commandLines(event: MaintenanceEvent): readonly string[] {
+  const { metadata, spec } = event
+  const isBegun = !['Announced', 'Preparing', 'Prepared'].includes(phaseOfEvent(event))
+  if (spec.source !== PEOPLE || spec.state !== 'Scheduled' || isBegun) return []
+  const name = metadata.name ?? ''
+  return [`to call it off: kubenode maintenance cancel ${name}`]
+}
