@@ -23,6 +23,8 @@ const MORE: Readonly<
   Partial<Record<RoleName, { readonly args: readonly string[]; readonly empty: readonly string[] }>>
 > = {
   sync: { args: ['--cache', `${CACHE}/git`, '--render-image', IMAGE], empty: [CACHE] },
+  // Nothing listens there: its Clusters wait for their host, and the role serves.
+  cluster: { args: ['--control-planes', '/tmp/control.sock'], empty: [] },
   artifacts: { args: ['--artifacts-folder', CACHE, '--artifacts-host', 'artifacts.test'], empty: [CACHE] },
 }
 /** All its replicas serve, so it has no leader. */
