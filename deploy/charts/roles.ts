@@ -315,14 +315,16 @@ const kubeconfigs: RoleEntry = {
   rules: [core(['secrets'], ['get'])],
 }
 
-/** On the hub alone: what git declares of Clusters is not touched but for a finalizer, and every change of a control plane needs a permit. */
+/** On the hub alone: what git declares of Clusters is not touched but for a finalizer, one that git does not declare is deleted when its time is over, and every change of a control plane needs a permit. */
 const clusterRole: RoleEntry = {
   name: 'kubenode:cluster-hub',
   onHub: true,
   subjects: programs('cluster'),
   rules: [
-    ours(['clusters'], [...LOOK, 'update']),
+    // Deleted at the end of its time, unless git declares it.
+    ours(['clusters'], [...LOOK, 'update', 'delete']),
     ours(['clusters/status'], ['update']),
+    ours(['operationalholds', 'defenderpolicies'], ['list', 'watch']),
     ours(['operationpermits'], ['list', 'watch', 'create', 'update']),
     events,
   ],

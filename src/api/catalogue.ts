@@ -89,6 +89,7 @@ export const CONDITIONS = {
   UncommittedChange: entry('The spec was edited and differs from git.', 'False', 'sync'),
   PruneBlocked: entry('The commit deletes more objects than the guard allows.', 'False', 'sync'),
   GatesPassed: entry('Every gate of the stage passes.', 'True', 'releases'),
+  Expiring: entry('Four fifths of the time to live are over, or all of it.', 'False', 'clusters'),
   Superseded: entry('A newer object replaced this one.', 'False', 'releases'),
 } as const satisfies Readonly<Record<string, ConditionEntry>>
 
@@ -272,6 +273,13 @@ export const REASONS = {
   SnapshotMissing: because('clusters', 'The snapshot to restore does not exist, or is damaged.'),
   SecretTaken: because('clusters', 'The Secret for the kubeconfig exists and was made for something else.'),
   MachinesRemain: because('clusters', 'The cluster is being deleted and still has machines.'),
+  LifetimeRunning: because('clusters', 'The time to live is not over soon.'),
+  LifetimeEnding: because('clusters', 'Four fifths of the time to live are over; the message has its end.'),
+  LifetimeOver: because(
+    'clusters',
+    'The time to live is over: the control plane is stopped, and deleted if git does not declare it.',
+  ),
+  EphemeralLimit: because('clusters', 'As many Clusters with a time to live exist as a policy allows at once.'),
   // sync
   FetchError: because('sync', 'The repository cannot be read.'),
   RefMissing: because('sync', 'The repository no longer has the branch or tag; the message names what it has instead.'),

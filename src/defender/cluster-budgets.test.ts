@@ -48,6 +48,15 @@ const granted = (budget: Budget, asked: readonly string[], clusters = CLUSTERS, 
 const ALL = ['t1', 't2', 'p1', 'p2', 'p3']
 
 describe('a budget over clusters', () => {
+  test.each([
+    ['Expired', ['t2']],
+    ['Failed', []],
+  ])('one in phase %s, not Ready: grants for another %j', (phase, names) => {
+    const [t1, t2] = [aCluster('t1', 'test', 'east', 'False'), aCluster('t2', 'test', 'east')]
+    const clusters = [{ ...t1, status: { ...t1.status, phase } } as Cluster, t2]
+    expect(granted({ max: 1, of: 'unavailable', per: 'hub' }, ['t2'], clusters).names).toEqual(names)
+  })
+
   test.each<[Budget['per'], readonly string[]]>([
     ['stage', ['p1', 't1']],
     // Clusters without a region count as one region.

@@ -188,7 +188,9 @@ export function clusterUnit(cluster: Cluster): Unit {
   const { uid = '', name = '', namespace, labels = {} } = cluster.metadata
   const { stage } = cluster.spec
   const ready = conditionStatus(cluster, 'Ready')
-  const health = ready === 'True' ? 'Healthy' : ready === 'False' ? 'Unavailable' : 'Unknown'
+  // Stopped on purpose at the end of its time: it takes no budget from those that serve.
+  const isExpired = cluster.status?.phase === 'Expired'
+  const health = isExpired || ready === 'True' ? 'Healthy' : ready === 'False' ? 'Unavailable' : 'Unknown'
   return {
     id: uid,
     space: 'clusters',
@@ -201,7 +203,7 @@ export function clusterUnit(cluster: Cluster): Unit {
     stage: stage ?? '',
     region: labels[LABELS.region] ?? '',
     health,
-    why: `Ready is ${ready ?? 'not reported'}`,
+    why: isExpired ? 'its time to live is over' : `Ready is ${ready ?? 'not reported'}`,
     isSilent: ready === undefined || ready === 'Unknown',
     isCutOff: false,
     badComponents: new Set(),

@@ -9,14 +9,11 @@ export const UNSERVED_SPEC = [
   'Cluster spec.controlPlane.extraArgs',
   'Cluster spec.network',
   'Cluster spec.addons',
-  'Cluster spec.ttl',
-  'DefenderPolicy spec.clusters',
   'Machine spec.channel SSH',
   'Machine spec.ssh',
   'MachineSet spec.template.spec.channel SSH',
   'MachineSet spec.template.spec.ssh',
   'MachineComponent spec.type OS',
-  'OperationalHold spec.effect Extend',
   'NodeRemedier spec.ladder[].verify.probe.name',
 ] as const
 
@@ -27,7 +24,6 @@ export const UNWRITTEN_STATUS: Readonly<Record<string, string>> = {
   'cluster status.lastSeen':
     'it would be a write a minute for each cluster; the condition changes only with the answer',
   'cluster status.addons': 'addons are not applied',
-  'cluster status.expiresAt': 'clusters do not expire',
   'machine-component status': 'no part counts the machines of a version',
   'operational-hold status': 'whether a hold is in force follows from its spec and the time',
   'remedy-operation-job status.nextJob': 'the jobs of a fault are found by their labels',

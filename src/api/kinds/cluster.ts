@@ -142,9 +142,8 @@ const spec = s.rule(
         'Orphan',
       ),
       ttl: s.optional(
-        s.unserved(
-          f.duration('Time after which the cluster is deleted; requires deletionPolicy Delete.'),
-          'clusters do not expire',
+        f.duration(
+          'Time after which a control plane on the hub expires, from the creation of this object; requires deletionPolicy Delete. While git declares the Cluster it is stopped and keeps its data, otherwise it is deleted. A longer time brings it back.',
         ),
       ),
     }),
@@ -163,6 +162,13 @@ const specWithTtl = s.rule(spec, {
   message: 'ttl requires deletionPolicy Delete',
   fieldPath: '.deletionPolicy',
   holds: (s) => s.ttl === undefined || s.deletionPolicy === 'Delete',
+})
+
+const specOfHosted = s.rule(specWithTtl, {
+  cel: 'has(self.ttl) ? has(self.controlPlane) : true',
+  message: 'ttl is for a control plane on the hub',
+  fieldPath: '.ttl',
+  holds: (s) => s.ttl === undefined || s.controlPlane !== undefined,
 })
 
 const status = f.waitingStatus('The observed state of the cluster.', {
@@ -228,14 +234,14 @@ const status = f.waitingStatus('The observed state of the cluster.', {
       ready: s.int('Machines that are Ready.', { min: 0, max: 1_000_000 }),
     }),
   ),
-  expiresAt: s.optional(s.time('When the time to live expires.')),
+  expiresAt: s.optional(s.time('When the time to live expires, extensions and limits included.')),
   lastSeen: s.optional(s.time('When the cluster last answered; updated at most once a minute.')),
 })
 
 export const cluster = defineKind('Cluster', 'kcl', {
   namespaced: true,
   doc: 'A control plane: workloads on the hub, or an existing cluster registered by its kubeconfig.',
-  spec: specWithTtl,
+  spec: specOfHosted,
   status,
   selectable: ['.spec.stage'],
   columns: [
@@ -243,10 +249,11 @@ export const cluster = defineKind('Cluster', 'kcl', {
     text('Version', '.status.versions[0].version'),
     text('HA', '.status.highAvailability'),
     text('Stage', '.spec.stage'),
+    text('Expires', '.status.expiresAt'),
     wide(text('Ready', statusOf('Ready'))),
     wide(text('Endpoint', '.status.endpoint')),
   ],
-  conditions: ['Ready'],
+  conditions: ['Ready', 'Expiring'],
   example: {
     metadata: { name: 'prod-1', namespace: 'fleet' },
     spec: { kubeconfigSecretRef: { name: 'cluster-prod-1' }, stage: 'prod' },

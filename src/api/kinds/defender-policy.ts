@@ -139,15 +139,12 @@ const spec = s.obj('The permitted disruption.', {
     ),
   ),
   clusters: s.optional(
-    s.unserved(
-      s.obj('Limits on Clusters with a time to live, on a hub; of several policies the lowest limit applies.', {
-        maxTtl: s.optional(f.duration('Longest time to live, and longest extension at once.')),
-        maxEphemeral: s.optional(
-          s.int('Clusters with a time to live that run at once; younger ones wait.', { min: 0, max: 10_000 }),
-        ),
-      }),
-      'clusters do not expire',
-    ),
+    s.obj('Limits on Clusters with a time to live, on a hub; of several policies the lowest limit applies.', {
+      maxTtl: s.optional(f.duration('Longest time to live, and longest extension at once.')),
+      maxEphemeral: s.optional(
+        s.int('Clusters with a time to live that run at once; younger ones wait.', { min: 0, max: 10_000 }),
+      ),
+    }),
   ),
   maintenance: s.optional(
     s.obj('How events about the hosts of selected machines are answered; if several policies differ, they are not.', {

@@ -50,16 +50,12 @@ const target = s.immutable(
 const spec = s.rule(
   s.obj('The objects on hold, the effect, the reason and the expiry.', {
     target,
-    effect: s.unserved(
-      s.immutable(
-        s.choice(
-          'Pause: start nothing new. Freeze: no disruption at all. Pin: stay on the revision in to. Retry: permit another attempt at the blocked revision. Abort: end the running operation. Unprotect: lift the protection. AllowEdit: permit the content with the digest in to, which git does not declare. Promote: end the soak of the stage in to that is in progress; gates, windows and other holds still apply. Extend: a Cluster with a time to live does not expire before the hold does.',
-          HOLD_EFFECTS,
-        ),
-        'the effect of a hold is immutable; create another hold',
+    effect: s.immutable(
+      s.choice(
+        'Pause: start nothing new. Freeze: no disruption at all. Pin: stay on the revision in to. Retry: permit another attempt at the blocked revision. Abort: end the running operation. Unprotect: lift the protection. AllowEdit: permit the content with the digest in to, which git does not declare. Promote: end the soak of the stage in to that is in progress; gates, windows and other holds still apply. Extend: a Cluster with a time to live does not expire before the hold does.',
+        HOLD_EFFECTS,
       ),
-      'clusters do not expire',
-      ['Extend'],
+      'the effect of a hold is immutable; create another hold',
     ),
     to: s.optional(
       s.str(

@@ -34,6 +34,7 @@ export const NEEDS = {
   cluster: [
     ours('update', 'clusters'),
     ours('update', 'clusters/status'),
+    ours('delete', 'clusters'),
     ours('create', 'operationpermits'),
     { verb: 'create', group: '', resource: 'secrets', namespace: 'kubenode-clusters' },
   ],

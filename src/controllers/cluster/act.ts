@@ -49,6 +49,9 @@ export async function act(
       return goneIsDone(
         await updateExactly(client, clusterKind, withFinalizer(cluster, action.kind), { fieldManager, signal }),
       )
+    case 'DeleteCluster':
+      // As it was seen: a longer time that was committed since is a conflict, and is decided about once more.
+      return goneIsDone(await deleteExactly(client, clusterKind, cluster, { signal }))
     case 'WriteKubeconfig':
       return writeKubeconfig(tools, cluster, signal)
     case 'DeleteKubeconfig':

@@ -9,6 +9,8 @@ import type { Wait } from '#runtime/waiting.ts'
 
 export type ClusterAction = { readonly reason: string } & (
   | { readonly kind: 'AddFinalizer' | 'RemoveFinalizer' }
+  /** The object itself, whose deletion then follows its own plan. */
+  | { readonly kind: 'DeleteCluster' }
   | { readonly kind: 'WriteKubeconfig' | 'DeleteKubeconfig' }
   | { readonly kind: 'Stop' }
   | { readonly kind: 'Put'; readonly request: ControlPlaneRequest }

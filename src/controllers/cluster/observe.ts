@@ -1,5 +1,7 @@
 // Reads what a Cluster is decided from: the hub's objects, what the host of control planes runs, and, for a deletion, the machines that its own API server has.
 import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
+import { defenderPolicy } from '#api/kinds/defender-policy.ts'
+import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
@@ -9,6 +11,7 @@ import { messageOf } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 import { type Informers, requireFresh } from '#runtime/informers.ts'
 import { kubeconfigSeen, SECRET, secretKey } from './kubeconfig.ts'
+import { capsOf } from './lifetime.ts'
 import type { PlaneClients } from './plane-clients.ts'
 import { idOf, isLeaving, type Seen } from './seen.ts'
 
@@ -21,6 +24,8 @@ export const cachesOf = (informers: Informers) => ({
       [BY_REQUESTER]: ({ spec: { requester: r } }) => (r.manager === FIELD_MANAGERS.cluster ? [r.uid ?? ''] : []),
     },
   }),
+  holds: informers.of(operationalHold),
+  policies: informers.of(defenderPolicy),
 })
 
 type Caches = ReturnType<typeof cachesOf>
@@ -37,7 +42,7 @@ const MACHINES_WITHIN_MS = 10_000
 
 export async function observe(tools: Observing, key: string, signal: AbortSignal): Promise<Seen | undefined> {
   const { caches, host } = tools
-  requireFresh([caches.clusters, caches.permits])
+  requireFresh([caches.clusters, caches.permits, caches.holds, caches.policies])
   const [namespace = '', name = ''] = key.split('/')
   const cluster = caches.clusters.get({ namespace, name })
   if (cluster?.spec.controlPlane === undefined) return undefined
@@ -51,6 +56,10 @@ export async function observe(tools: Observing, key: string, signal: AbortSignal
     kubeconfig: secret === undefined ? undefined : kubeconfigSeen(secret),
     permits: caches.permits.byIndex(BY_REQUESTER, cluster.metadata.uid ?? ''),
     machines: await machinesOf(tools, cluster, asked.plane, signal),
+    holds: caches.holds.list(),
+    caps: capsOf(caches.policies.list(), cluster),
+    hosted:
+      cluster.spec.ttl === undefined ? [] : caches.clusters.list().filter((c) => c.spec.controlPlane !== undefined),
   }
 }
 

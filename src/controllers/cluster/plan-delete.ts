@@ -2,6 +2,7 @@
 // last the finalizer. Pure.
 import type { Reason } from '#api/catalogue.ts'
 import { FINALIZERS } from '#api/names.ts'
+import type { ControlPlane } from '#controlplanes/port.ts'
 import { counted } from '#lib/counted.ts'
 import type { Wait } from '#runtime/waiting.ts'
 import type { ClusterAction, ClusterPlan } from './actions.ts'
@@ -30,6 +31,16 @@ export function planDeletion(seen: Seen, now: number): ClusterPlan {
   const step = permitFor(seen, 'delete', 'delete the control plane after a final snapshot', now)
   if (step.kind === 'Waiting')
     return { ...done, actions: step.actions, wait: step.wait, requeueAfter: step.afterMs ?? SOON_MS }
+  const final = `final-${uid.slice(0, 8)}`
+  if (isTombstone(seen, plane, final, now)) {
+    const { id, owner, version, port } = plane
+    const request = { id, owner, version, port }
+    return {
+      ...done,
+      actions: [...step.actions, { kind: 'Put', reason: 'it expired; its machines are removed through it', request }],
+      requeueAfter: 0,
+    }
+  }
   const remaining = machinesWait(seen, now)
   if (remaining !== undefined)
     return {
@@ -39,7 +50,6 @@ export function planDeletion(seen: Seen, now: number): ClusterPlan {
       requeueAfter: SOON_MS,
     }
   const left = seen.machines ?? []
-  const final = `final-${uid.slice(0, 8)}`
   return {
     ...done,
     actions: [
@@ -55,6 +65,17 @@ export function planDeletion(seen: Seen, now: number): ClusterPlan {
         ? []
         : [{ reason: 'MachinesLeft', message: `not removed with the cluster: ${named(left)}`, severity: 'Warning' }],
   }
+}
+
+/** One that its expiry stopped may have machines. It is started for them once more, within the time that they have. */
+function isTombstone({ cluster }: Seen, plane: ControlPlane, final: string, now: number): boolean {
+  const since = Date.parse(cluster.metadata.deletionTimestamp ?? '')
+  return (
+    plane.state === 'Stopped' &&
+    cluster.status?.expiresAt !== undefined &&
+    plane.snapshots.every((s) => s.name !== final) &&
+    now < since + MACHINES_WITHIN_MS
+  )
 }
 
 /** An API server that does not answer cannot tell, and is stopped already or never had any. */

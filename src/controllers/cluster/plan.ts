@@ -7,6 +7,8 @@ import type { ControlPlaneRequest } from '#controlplanes/port.ts'
 import type { Notice } from '#runtime/reconcile-with.ts'
 import type { Wait } from '#runtime/waiting.ts'
 import type { ClusterAction, ClusterPlan } from './actions.ts'
+import { announced, lifetimeSeen, planExpiry, tooMany } from './plan-expiry.ts'
+import type { Lifetime } from './lifetime.ts'
 import { permitFor } from './permit.ts'
 import { planDeletion } from './plan-delete.ts'
 import { type ControlPlaneSpec, type Seen, idOf, isLeaving } from './seen.ts'
@@ -19,6 +21,11 @@ const SOON_MS = 2_000
 const RENEW_AFTER = 2 / 3
 
 export function plan(seen: Seen, now: number): ClusterPlan {
+  const lifetime = lifetimeSeen(seen, now)
+  return announced(seen, lifetime, planWithin(seen, lifetime, now))
+}
+
+function planWithin(seen: Seen, lifetime: Lifetime, now: number): ClusterPlan {
   const { cluster, unanswered } = seen
   if (unanswered !== undefined) {
     const wait = {
@@ -31,7 +38,8 @@ export function plan(seen: Seen, now: number): ClusterPlan {
   if (isLeaving(cluster)) return planDeletion(seen, now)
   const { controlPlane, version } = cluster.spec
   if (controlPlane === undefined || version === undefined) return { ...nothing, phase: 'Pending', wait: undefined }
-  const wrong = mistake(seen, controlPlane, version)
+  if (lifetime.state === 'Expired') return planExpiry(seen, lifetime, now)
+  const wrong = mistake(seen, controlPlane, version) ?? tooMany(seen, now)
   if (wrong !== undefined) return waiting(seen.plane === undefined ? 'Pending' : phaseNow(seen), wrong)
   if (!(cluster.metadata.finalizers ?? []).includes(FINALIZERS.cluster))
     return {

@@ -53,7 +53,7 @@ export const clusterModule: Module<ClusterContext> = {
         status: (seen, planned, results) => {
           const isOver = results.some((r) => r.action.kind === 'RemoveFinalizer' && r.outcome.kind === 'Applied')
           // Its own write made the object newer than what was seen; the next pass writes the status.
-          const isNewer = results.some((r) => r.action.kind === 'AddFinalizer')
+          const isNewer = results.some((r) => r.action.kind === 'AddFinalizer' || r.action.kind === 'DeleteCluster')
           return isOver || isNewer ? undefined : statusOf(seen, planned as ClusterPlan, results, clock.now())
         },
         writeStatus: (status, { cluster }, { signal }) =>
@@ -84,6 +84,16 @@ export const clusterModule: Module<ClusterContext> = {
       const { requester } = (now ?? before)?.spec ?? {}
       if (requester?.manager === FIELD_MANAGERS.cluster && requester.name !== undefined)
         controller.enqueue(`${requester.namespace ?? ''}/${requester.name}`)
+    })
+    const onLimits = (): void => {
+      for (const cluster of caches.clusters.list())
+        if (cluster.spec.ttl !== undefined) controller.enqueue(keyOf(cluster))
+    }
+    caches.holds.onChange((before, now) => {
+      if ((now ?? before)?.spec.effect === 'Extend') onLimits()
+    })
+    caches.policies.onChange((before, now) => {
+      if (before?.spec.clusters !== undefined || now?.spec.clusters !== undefined) onLimits()
     })
     return { controllers: [controller] }
   },

@@ -1,7 +1,9 @@
 // What is known of one Cluster with a control plane on the hub: what every decision about it is made from.
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { ControlPlane, HostCapabilities } from '#controlplanes/port.ts'
+import type { ClusterCaps } from './lifetime.ts'
 
 /** The Secret with the kubeconfig of sync, as far as it tells whether it is still good. */
 export interface KubeconfigSeen {
@@ -26,6 +28,11 @@ export interface Seen {
   readonly permits: readonly OperationPermit[]
   /** Machines that its own API server still has; undefined when it was not asked, or did not answer. */
   readonly machines: readonly string[] | undefined
+  readonly holds: readonly OperationalHold[]
+  /** What policies allow a Cluster with a time to live. */
+  readonly caps: ClusterCaps
+  /** All Clusters with a control plane on the hub; empty for a Cluster without a time to live. */
+  readonly hosted: readonly Cluster[]
 }
 
 export type ControlPlaneSpec = NonNullable<Cluster['spec']['controlPlane']>

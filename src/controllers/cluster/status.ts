@@ -4,12 +4,14 @@ import type { Reason } from '#api/catalogue.ts'
 import type { Phase } from '#api/phases.ts'
 import { hostedKubeconfigName, KUBECONFIG_KEY, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { ControlPlane, PutResult } from '#controlplanes/port.ts'
-import { setConditions, type WantedCondition } from '#kube/conditions.ts'
+import { removeCondition, setConditions, type WantedCondition } from '#kube/conditions.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { ActionResult } from '#runtime/reconcile-with.ts'
 import { type Wait, waitingSince } from '#runtime/waiting.ts'
 import type { ClusterAction, ClusterPlan } from './actions.ts'
+import type { Lifetime } from './lifetime.ts'
 import { snapshotBefore } from './plan.ts'
+import { lifetimeSeen, sayLifetime } from './plan-expiry.ts'
 import type { Seen } from './seen.ts'
 
 type Status = NonNullable<ClusterStatus>
@@ -25,7 +27,8 @@ export function statusOf(seen: Seen, plan: ClusterPlan, results: Results, now: n
   const failed = waitOfPut(put) ?? waitOfRestore(results)
   const wait = failed ?? plan.wait
   const isDone = results.length > 0 && results.every((r) => r.outcome.kind === 'Applied') && failed === undefined
-  const { waitingFor: _, ...kept } = before
+  const { waitingFor: _, expiresAt: _end, ...kept } = before
+  const lifetime = lifetimeSeen(seen, now)
   const { generation } = cluster.metadata
   return {
     ...kept,
@@ -36,7 +39,15 @@ export function statusOf(seen: Seen, plan: ClusterPlan, results: Results, now: n
     ...(cluster.metadata.namespace === SYSTEM_NAMESPACE && { kubeconfigSecret: secretOf(cluster) }),
     history: historyOf(seen, before, plane, now),
     ...(wait !== undefined && { waitingFor: waitingSince(before.waitingFor, wait, now) }),
-    conditions: setConditions(before.conditions, [readyOf(seen, plane, wait)], now),
+    ...expiresAtOf(lifetime),
+    conditions: setConditions(
+      lifetime.state === 'Unlimited' ? removeCondition(before.conditions, 'Expiring') : before.conditions,
+      [
+        plan.phase === 'Expired' ? expiredOf(seen) : readyOf(seen, plane, wait),
+        ...(lifetime.state === 'Unlimited' ? [] : [expiringOf(lifetime, seen)]),
+      ],
+      now,
+    ),
   }
 }
 
@@ -55,6 +66,34 @@ function readyOf(
   const message = wait?.seen ?? plane?.message ?? 'the control plane does not run'
   return { ...of, status: 'False', reason: 'ControlPlaneStarting', message }
 }
+
+/** Stopped on purpose. */
+const expiredOf = ({ cluster }: Seen): WantedCondition => ({
+  type: 'Ready',
+  observedGeneration: cluster.metadata.generation ?? 0,
+  status: 'False',
+  reason: 'LifetimeOver',
+  message: 'the time to live is over; the control plane is stopped and keeps its data',
+})
+
+type Limited = Exclude<Lifetime, { readonly state: 'Unlimited' }>
+
+const EXPIRING = {
+  Alive: { status: 'False', reason: 'LifetimeRunning' },
+  Held: { status: 'False', reason: 'LifetimeRunning' },
+  Expiring: { status: 'True', reason: 'LifetimeEnding' },
+  Expired: { status: 'True', reason: 'LifetimeOver' },
+} as const satisfies Readonly<Record<Limited['state'], { status: string; reason: Reason }>>
+
+const expiringOf = (lifetime: Limited, { cluster }: Seen): WantedCondition => ({
+  type: 'Expiring',
+  observedGeneration: cluster.metadata.generation ?? 0,
+  ...EXPIRING[lifetime.state],
+  message: sayLifetime(lifetime),
+})
+
+const expiresAtOf = (lifetime: Lifetime): Pick<Status, 'expiresAt'> =>
+  lifetime.state === 'Unlimited' || lifetime.expiresAt === undefined ? {} : { expiresAt: timestamp(lifetime.expiresAt) }
 
 const secretOf = ({ metadata: { namespace = '', name = '' } }: Cluster) => ({
   name: hostedKubeconfigName(namespace, name),

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
-import { programUser, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { ANNOTATIONS, programUser, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { EmbeddedHost, type EmbeddedHostOptions } from '#cli/control-planes/embedded-host.ts'
 import { embeddedRules } from '#cli/run/embedded-rules.ts'
 import { NEEDS } from '#cli/run/needs.ts'
@@ -40,7 +40,8 @@ export interface ClusterWorld {
   /** With another host in between, such as one that loses replies. */
   startController(host?: ControlPlaneHost): Promise<void>
   restartHost(): Promise<void>
-  declare(name: string, spec?: Partial<Cluster['spec']>): Promise<void>
+  /** As sync applies it with `fromGit`. */
+  declare(name: string, spec?: Partial<Cluster['spec']>, fromGit?: boolean): Promise<void>
   get(name: string): Promise<Cluster | undefined>
   remove(name: string): Promise<void>
   until(what: string, holds: () => Promise<boolean>): Promise<void>
@@ -157,11 +158,11 @@ export async function clusterWorld(more: Partial<EmbeddedHostOptions> = {}): Pro
       host = newHost()
       await host.open()
     },
-    async declare(name, spec = {}) {
+    async declare(name, spec = {}, fromGit = false) {
       const object = {
         apiVersion: 'kubenode.io/v1alpha1',
         kind: 'Cluster',
-        metadata: key(name),
+        metadata: { ...key(name), ...(fromGit && { annotations: { [ANNOTATIONS.source]: 'kubenode-system/fleet' } }) },
         spec: { version: '1.36.0', controlPlane: { flavor: 'embedded' }, deletionPolicy: 'Delete', ...spec },
       }
       await admin.apply(clusterKind, object, { fieldManager: 'git', force: true })

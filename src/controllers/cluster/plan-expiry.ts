@@ -1,0 +1,95 @@
+// Decides what a time to live means for a control plane: announced before its end, stopped at its end while git declares the Cluster, deleted otherwise. Pure.
+import type { Reason } from '#api/catalogue.ts'
+import { timestamp } from '#lib/clock.ts'
+import { counted } from '#lib/counted.ts'
+import type { Notice } from '#runtime/reconcile-with.ts'
+import { findCondition } from '#kube/conditions.ts'
+import type { Wait } from '#runtime/waiting.ts'
+import type { ClusterPlan } from './actions.ts'
+import { aheadOf, isDeclared, type Lifetime, lifetimeOf } from './lifetime.ts'
+import { permitFor } from './permit.ts'
+import type { Seen } from './seen.ts'
+
+/** A longer time, or an extension, is a change, which is seen at once; this is for what is not. */
+const LOOK_MS = 30_000
+const SOON_MS = 2_000
+
+export const lifetimeSeen = ({ cluster, holds, caps }: Seen, now: number): Lifetime =>
+  lifetimeOf(cluster, holds, caps, now)
+
+type Limited = Exclude<Lifetime, { readonly state: 'Unlimited' }>
+
+/** A control plane of this Cluster is stopped with a permit, since its users lose it. One of an earlier Cluster is not touched. */
+export function planExpiry(seen: Seen, lifetime: Limited, now: number): ClusterPlan {
+  const { cluster, plane } = seen
+  const done = { notices: [], wait: undefined, requeueAfter: LOOK_MS }
+  if (!isDeclared(cluster))
+    return { ...done, actions: [{ kind: 'DeleteCluster', reason: sayLifetime(lifetime) }], phase: 'Expired' }
+  if (plane === undefined || plane.state === 'Stopped' || plane.owner !== cluster.metadata.uid)
+    return { ...done, actions: [], phase: 'Expired' }
+  const step = permitFor(seen, 'expire', 'stop the control plane: its time to live is over', now)
+  if (step.kind === 'Waiting')
+    return {
+      ...done,
+      actions: step.actions,
+      phase: plane.state === 'Running' ? 'Ready' : 'Failed',
+      wait: step.wait,
+      requeueAfter: step.afterMs ?? SOON_MS,
+    }
+  return {
+    ...done,
+    actions: [
+      ...step.actions,
+      { kind: 'Stop', reason: sayLifetime(lifetime) },
+      { kind: 'Report', reason: 'it is stopped', permit: step.permit, result: 'Succeeded' },
+    ],
+    phase: 'Expired',
+    requeueAfter: 0,
+  }
+}
+
+/** Only of one that does not run: what runs is never stopped because another came back. */
+export function tooMany({ cluster, plane, caps, hosted }: Seen, now: number): Wait<Reason> | undefined {
+  const { maxEphemeral } = caps
+  if (cluster.spec.ttl === undefined || maxEphemeral === undefined) return undefined
+  if (plane !== undefined && plane.state !== 'Stopped') return undefined
+  const ahead = aheadOf(cluster, hosted, now)
+  if (ahead < maxEphemeral) return undefined
+  return {
+    predicate: 'EphemeralLimit',
+    seen: `${counted(ahead, 'older Cluster')} with a time to live; a policy allows ${maxEphemeral}`,
+    unblock: 'an older one expires or is deleted, or the policy allows more',
+  }
+}
+
+/** Reconciled again when the state changes, and told once in an event. */
+export function announced({ cluster }: Seen, lifetime: Lifetime, plan: ClusterPlan): ClusterPlan {
+  if (lifetime.state === 'Unlimited') return plan
+  const { changesInMs } = lifetime
+  const before = findCondition(cluster.status?.conditions, 'Expiring')
+  const notices: readonly Notice[] =
+    lifetime.state === 'Expiring' && before?.reason !== 'LifetimeEnding'
+      ? [{ reason: 'LifetimeEnding', message: sayLifetime(lifetime), severity: 'Warning' }]
+      : lifetime.state === 'Expired' && before?.reason !== 'LifetimeOver'
+        ? [{ reason: 'LifetimeOver', message: sayLifetime(lifetime) }]
+        : []
+  return {
+    ...plan,
+    notices: [...plan.notices, ...notices],
+    ...(changesInMs !== undefined && { requeueAfter: Math.min(plan.requeueAfter ?? changesInMs, changesInMs) }),
+  }
+}
+
+export function sayLifetime({ state, expiresAt, extendedBy, cappedTo }: Limited): string {
+  const end = expiresAt === undefined ? 'does not expire' : `${VERB[state]} ${timestamp(expiresAt)}`
+  const by = extendedBy === undefined ? '' : `; extended by OperationalHold ${extendedBy}`
+  const cap = cappedTo === undefined ? '' : `; a policy limits the time to live to ${cappedTo}`
+  return `${end}${by}${cap}`
+}
+
+const VERB: Readonly<Record<Limited['state'], string>> = {
+  Alive: 'expires at',
+  Expiring: 'expires at',
+  Expired: 'expired at',
+  Held: 'expires at',
+}
