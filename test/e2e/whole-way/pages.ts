@@ -5,10 +5,11 @@ import type { TestFleet } from './fleet.ts'
 const INDEX = 'docs/how-to/README.md'
 const NIGHT = 'docs/three-in-the-morning.md'
 
-/** All of docs/how-to. Two that only read come first. */
+/** All of docs/how-to. Those that leave no change behind come first. */
 export const PAGES = [
   'freeze',
   'backup-and-restore',
+  'maintenance',
   'own-monitor',
   'own-rule',
   'own-provider',
