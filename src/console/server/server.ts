@@ -279,7 +279,7 @@ export class ConsoleServer {
     if (path !== '/api/hold' && path !== '/api/approval') throw new Refused(404, 'NotFound', `there is no ${path}`)
     const body = await readBody(request)
     const cluster = typeof body['cluster'] === 'string' ? body['cluster'] : ''
-    const wish = { client: this.#clientOf(person, cluster), body, now: this.#options.clock.now() }
+    const wish = { client: this.#clientOf(person, cluster), cluster, body, now: this.#options.clock.now() }
     const written = await (path === '/api/hold' ? writeHold(wish) : writeApproval(wish))
     return sendJson(request, response, 200, written)
   }

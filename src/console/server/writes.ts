@@ -97,14 +97,21 @@ export function holdFrom(body: Body, author: string, now: number): OperationalHo
 }
 
 /** The same in a terminal: any effect can be applied as the object that it is. */
-const holdCommand = (hold: OperationalHold): string =>
-  `printf '%s' ${shellWord(JSON.stringify(hold))} | kubectl apply -f -`
+const holdCommand = (hold: OperationalHold, cluster: string): string =>
+  `printf '%s' ${shellWord(JSON.stringify(hold))} | kubectl apply${contextOf(cluster)} -f -`
+
+/** The page shows several clusters, and a terminal has one of its own. */
+const contextOf = (cluster: string): string => (cluster === '' ? '' : ` --context ${shellWord(cluster)}`)
+
+export const approvalCommand = (noun: string, name: string, reason: string, cluster: string): string =>
+  `kubenode approve ${noun}/${name} --reason ${shellWord(reason)}${contextOf(cluster)}`
 
 const APPROVABLE = { OperationPermit: operationPermit, Release: release, FleetSource: fleetSource } as const
 type ApprovableKind = keyof typeof APPROVABLE
 
 export interface WriteWish {
   readonly client: KubeClient
+  readonly cluster: string
   readonly body: Body
   readonly now: number
 }
@@ -115,12 +122,12 @@ const personOf = async (client: KubeClient): Promise<Person> => {
   return person
 }
 
-export async function writeHold({ client, body, now }: WriteWish): Promise<Written> {
+export async function writeHold({ client, cluster, body, now }: WriteWish): Promise<Written> {
   // A mistake is found before any request.
   holdFrom(body, 'unknown', now)
   const hold = holdFrom(body, (await personOf(client)).name, now)
   const made = await client.create(operationalHold, hold)
-  return { kind: 'OperationalHold', name: made.metadata.name ?? '', command: holdCommand(hold) }
+  return { kind: 'OperationalHold', name: made.metadata.name ?? '', command: holdCommand(hold, cluster) }
 }
 
 function approvalFrom(body: Body, of: Target, { name, groups }: Person, now: number): Approval {
@@ -143,7 +150,7 @@ function approvalFrom(body: Body, of: Target, { name, groups }: Person, now: num
 }
 
 /** Only what the object asks for now: what a page showed a while ago may be something else by now. */
-export async function writeApproval({ client, body, now }: WriteWish): Promise<Written> {
+export async function writeApproval({ client, cluster, body, now }: WriteWish): Promise<Written> {
   const of = targetIn(body['of'], Object.keys(APPROVABLE))
   approvalFrom(body, of, { name: 'unknown', groups: [] }, now)
   const type: ResourceType = APPROVABLE[of.kind as ApprovableKind]
@@ -162,6 +169,6 @@ export async function writeApproval({ client, body, now }: WriteWish): Promise<W
   return {
     kind: 'Approval',
     name: made.metadata.name ?? '',
-    command: `kubenode approve ${noun}/${of.name} --reason ${shellWord(made.spec.reason ?? '')}`,
+    command: approvalCommand(noun, of.name, made.spec.reason ?? '', cluster),
   }
 }
