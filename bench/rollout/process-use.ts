@@ -10,8 +10,11 @@ export function cpuSecondsOf(pid: number): number | undefined {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
 }
 
-export function peakMb(pid: number): number | undefined {
-  const kb = /^VmHWM:\s+(\d+)/m.exec(read(`/proc/${pid}/status`) ?? '')?.[1]
+export const peakMb = (pid: number): number | undefined => memoryMb(pid, /^VmHWM:\s+(\d+)/m)
+export const residentMb = (pid: number): number | undefined => memoryMb(pid, /^VmRSS:\s+(\d+)/m)
+
+function memoryMb(pid: number, line: RegExp): number | undefined {
+  const kb = line.exec(read(`/proc/${pid}/status`) ?? '')?.[1]
   return kb === undefined ? undefined : Number(kb) / 1_024
 }
 

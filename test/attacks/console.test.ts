@@ -7,7 +7,8 @@ import { operationalHold } from '#api/kinds/operational-hold.ts'
 import type { MachinesTopic, SearchAnswer, WhyAnswer, Written } from '#console/protocol.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { Browser, type ConsoleWorld, consoleWorld } from '#test/support/console/console-world.ts'
+import { type ConsoleWorld, consoleWorld } from '#test/support/console/console-world.ts'
+import { Browser } from '#test/support/console/plain-browser.ts'
 
 let world: ConsoleWorld
 

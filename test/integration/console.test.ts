@@ -4,13 +4,8 @@ import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type Machine, machine } from '#api/kinds/machine.ts'
 import type { HomeTopic, MachinesTopic, Snapshot } from '#console/protocol.ts'
 import { applied } from '#console/delta.ts'
-import {
-  Browser,
-  type ConsoleWorld,
-  consoleWorld,
-  type EventStream,
-  freePort,
-} from '#test/support/console/console-world.ts'
+import { type ConsoleWorld, consoleWorld, freePort } from '#test/support/console/console-world.ts'
+import { Browser, type EventStream } from '#test/support/console/plain-browser.ts'
 
 let world: ConsoleWorld
 

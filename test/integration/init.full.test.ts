@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { BUNDLE_FOLDER, bundleIn } from '#sync/render/bundle.ts'
-import { Browser } from '#test/support/console/console-world.ts'
+import { Browser } from '#test/support/console/plain-browser.ts'
 import { loadedBy } from '#test/support/console/page-imports.ts'
 import { shellBlocks } from '#test/support/tools/readme.ts'
 
