@@ -37,6 +37,8 @@ export function maintenanceStory(event: MaintenanceEvent): readonly string[] {
 }
 
 function timesOf({ spec }: MaintenanceEvent): string {
+  if (spec.notBefore === undefined && spec.source === PEOPLE)
+    return `as soon as the node is drained${spec.notAfter === undefined ? '' : `, until ${spec.notAfter}`}`
   if (spec.notBefore === undefined) return 'at a time that its source does not name'
   // What people plan has an end; what a provider announces has a latest start.
   if (spec.notAfter === undefined) return `not before ${spec.notBefore}`

@@ -6,6 +6,9 @@ import { shownLine } from '#lib/printable.ts'
 import type { Io } from '../io.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
 
+/** Plans of the same machine and time that are over. */
+const MOST_AGAIN = 100
+
 interface PlanOptions extends ServerOptions {
   readonly from?: string
   readonly until: string
@@ -19,7 +22,7 @@ export function register(program: Command, io: Io): void {
       .command('plan')
       .description('drain machines in time for work on them, and let no repair disturb it')
       .argument('<what...>', 'machine/NAME, several; or rack/NAME, zone/NAME')
-      .option('--from <time>', 'when the work begins; now when left out')
+      .option('--from <time>', 'when the work begins; as soon as the node is drained when left out')
       .requiredOption('--until <time>', 'when it is over, as a time or a duration after --from')
       .requiredOption('--reason <why>', 'why, shown to everyone who meets the drained nodes'),
   ).action((words: string[], options: PlanOptions) => plan(words, options, io))
@@ -37,12 +40,13 @@ export function register(program: Command, io: Io): void {
 
 async function plan(words: readonly string[], options: PlanOptions, io: Io): Promise<void> {
   const [
-    { placeOf, spanOf, machinesIn, plannedEvent },
+    { placeOf, spanOf, machinesIn, plannedEvent, saidOf },
     { maintenanceEvent },
     { machine },
     { listAll },
     { outcomeOf },
     { findObject },
+    { isOver },
   ] = await Promise.all([
     import('../maintenance/planned.ts'),
     import('#api/kinds/maintenance-event.ts'),
@@ -50,6 +54,7 @@ async function plan(words: readonly string[], options: PlanOptions, io: Io): Pro
     import('#kube/list-all.ts'),
     import('#kube/outcome.ts'),
     import('../inspect/find-object.ts'),
+    import('#faults/maintenance.ts'),
   ])
   // Mistyped words are reported before any request.
   const places = words.map(placeOf)
@@ -58,15 +63,22 @@ async function plan(words: readonly string[], options: PlanOptions, io: Io): Pro
   for (const { kind, name } of places) if (kind === 'machine') await findObject(client, machine, name)
   const found = machinesIn(places, await listAll(client, machine))
   for (const target of found) {
-    const event = plannedEvent(target, span, options.reason)
-    const made = await outcomeOf(() =>
-      client.create(maintenanceEvent, event as never, { fieldManager: 'kubenode-cli' }),
-    )
-    if (made.kind !== 'Applied' && made.kind !== 'Exists') throw made.error
-    io.out(shownLine(`maintenanceevent/${event.metadata?.name ?? ''} for machine/${target.metadata.name ?? ''}`))
+    // What was called off or is done stays for a month, and plans nothing any longer.
+    for (let again = 0; again < MOST_AGAIN; again++) {
+      const event = plannedEvent(target, span, options.reason, again)
+      const name = event.metadata?.name ?? ''
+      const made = await outcomeOf(() =>
+        client.create(maintenanceEvent, event as never, { fieldManager: 'kubenode-cli' }),
+      )
+      if (made.kind !== 'Applied' && made.kind !== 'Exists') throw made.error
+      const known = made.kind === 'Exists' ? await client.get(maintenanceEvent, { name }) : undefined
+      if (known !== undefined && (isOver(known) || saidOf(known, 'done') === undefined)) continue
+      io.out(shownLine(`maintenanceevent/${name} for machine/${target.metadata.name ?? ''}`))
+      break
+    }
   }
   io.err(
-    `${counted(found.length, 'machine', 'machines')}: drained in time under permits; repairs stand off. When the work is over, run kubenode maintenance done NAME\n`,
+    `${counted(found.length, 'machine', 'machines')}: drained ${span.from === undefined ? 'now' : 'in time'} under permits; repairs stand off. Begin when kubenode maintenance list says InProgress; when the work is over, run kubenode maintenance done NAME\n`,
   )
 }
 

@@ -38,7 +38,7 @@ describe('what is planned for', () => {
 
 describe('when', () => {
   test.each([
-    ['now, for two hours', { until: '2h' }, '2026-03-02T12:00:00Z', '2026-03-02T14:00:00Z'],
+    ['as soon as the node is drained, for two hours from now', { until: '2h' }, undefined, '2026-03-02T14:00:00Z'],
     [
       'from a time, for a duration',
       { from: '2026-03-08T02:00:00Z', until: '4h' },
@@ -51,9 +51,9 @@ describe('when', () => {
       '2026-03-08T02:00:00Z',
       '2026-03-08T03:30:00Z',
     ],
-    ['with an offset', { until: '2026-03-02T16:00:00+02:00' }, '2026-03-02T12:00:00Z', '2026-03-02T14:00:00Z'],
+    ['with an offset', { until: '2026-03-02T16:00:00+02:00' }, undefined, '2026-03-02T14:00:00Z'],
   ])('%s', (_, asked, from, until) => {
-    expect(spanOf(asked, NOW)).toEqual({ from, until })
+    expect(spanOf(asked, NOW)).toEqual({ ...(from !== undefined && { from }), until })
   })
 
   test.each([
@@ -67,7 +67,18 @@ describe('when', () => {
 })
 
 describe('the event', () => {
-  const span = spanOf({ until: '2h' }, NOW)
+  const span = spanOf({ from: '2026-03-08T02:00:00Z', until: '2h' }, NOW)
+
+  test('names no time when it begins with the end of the drain', () => {
+    const event = plannedEvent(machine('a'), spanOf({ until: '2h' }, NOW), 'new disk')
+    expect(event.spec).not.toHaveProperty('notBefore')
+    expect(validate(maintenanceEvent.schema, event)).toEqual([])
+  })
+
+  test('has another name when the first of its name is over', () => {
+    const names = [0, 1, 2].map((again) => plannedEvent(machine('a'), span, 'x', again).metadata?.name)
+    expect(new Set(names).size).toBe(3)
+  })
 
   test('names host and place where the Machine has them, and is valid', () => {
     const event = plannedEvent(machine('a', { providerID: 'metal://a' }), span, 'new disk')

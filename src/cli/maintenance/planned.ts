@@ -30,11 +30,12 @@ export function placeOf(word: string): Place {
 }
 
 export interface Span {
-  readonly from: string
+  /** Absent: as soon as the node is drained. */
+  readonly from?: string
   readonly until: string
 }
 
-/** `from` absent: now. */
+/** A duration counts from `from`, or from now. */
 export function spanOf(
   { from, until }: { readonly from?: string | undefined; readonly until: string },
   now: number,
@@ -43,7 +44,7 @@ export function spanOf(
   const length = durationMs(until)
   const end = length === undefined ? timeOf(until, '--until') : start + length
   if (end <= start || end <= now) throw new KubeNodeError(maintenanceErrors.KN1682({ until: timestamp(end) }))
-  return { from: timestamp(start), until: timestamp(end) }
+  return { ...(from !== undefined && { from: timestamp(start) }), until: timestamp(end) }
 }
 
 function timeOf(text: string, option: string): number {
@@ -66,15 +67,16 @@ export function machinesIn(places: readonly Place[], machines: readonly Machine[
   return once
 }
 
-/** The same request twice has the same name: it is planned once. */
+/** The same request twice has the same name: it is planned once. `again`: how many of the name are over already. */
 export function plannedEvent(
   { metadata, spec }: Machine,
   { from, until }: Span,
   reason: string,
+  again = 0,
 ): MaintenanceEventInput {
   const machine = metadata.name ?? ''
   const eventId = createHash('sha256')
-    .update(canonicalJson([machine, metadata.uid ?? '', from, until]))
+    .update(canonicalJson([machine, metadata.uid ?? '', from ?? '', until, ...(again > 0 ? [again] : [])]))
     .digest('hex')
     .slice(0, 16)
   return {
@@ -94,9 +96,8 @@ export function plannedEvent(
       eventId,
       kind: 'Stop',
       state: 'Scheduled',
-      notBefore: from,
+      ...(from !== undefined && { notBefore: from, initialNotBefore: from }),
       notAfter: until,
-      initialNotBefore: from,
       description: reason.slice(0, 1_024),
     },
   }

@@ -39,6 +39,8 @@ export function factsOf(seen: Seen, now: number): MaintenanceFacts {
   const isOfPeople = spec.source === PEOPLE
   const isNotice = !takesHostAway(event)
   const notBefore = timeOf(spec.notBefore)
+  // People who name no time begin when the node is drained, and so are never too early.
+  const isUntimed = isOfPeople && notBefore === undefined
   const hasCome = notBefore !== undefined && now >= notBefore
   const isBegun = phase === 'InProgress'
   const isCancelled = spec.state === 'Cancelled'
@@ -65,7 +67,7 @@ export function factsOf(seen: Seen, now: number): MaintenanceFacts {
       isListed(seen) &&
       (spec.state === 'Executing' ||
         spec.unplanned ||
-        (isOfPeople && hasCome && phase === 'Prepared') ||
+        (isOfPeople && (hasCome || isUntimed) && phase === 'Prepared') ||
         (isAnswered && isSilent && phase === 'Prepared')),
     movedAway: isMovedAway(seen, now),
     sourceEnded:
@@ -99,10 +101,13 @@ function startReached(seen: Seen, now: number): boolean | undefined {
   const { spec, status } = seen.event
   const notBefore = timeOf(spec.notBefore)
   const startAt = timeOf(status?.startAt)
-  // A source that names no time waits for our answer: without one the node would be drained for an unknown time.
+  // A vendor that names no time waits for our answer: without one the node would be drained for an unknown time.
   if (notBefore === undefined)
     return (
-      startAt !== undefined && status?.plannedFor === undefined && wantedAnswer(seen) !== undefined && now >= startAt
+      startAt !== undefined &&
+      status?.plannedFor === undefined &&
+      (spec.source === PEOPLE || wantedAnswer(seen) !== undefined) &&
+      now >= startAt
     )
   // Planned for another time: the start is computed before it is believed.
   if (startAt === undefined || status?.plannedFor !== spec.notBefore) return undefined

@@ -201,6 +201,18 @@ describe('an end at its source', () => {
     expect(phase(seen({ event: planned(-HOUR, status, { ...spec, source: 'People' }) }))).toBeUndefined()
   })
 
+  test('people who name no time begin when the node is drained, and are never too early', () => {
+    const { notBefore: _, ...untimed } = event({ source: 'People', notAfter: at(2 * HOUR) }).spec
+    const asked = (status?: Partial<Status>) => ({ ...event({}, status), spec: untimed })
+    expect(plan(seen({ event: asked() }), NOW).change).toMatchObject({ phase: 'Announced', startAt: at(0) })
+    expect(phase(seen({ event: asked({ phase: 'Announced', startAt: at(0) }) }))).toBe('Preparing')
+    const drains = asked({ phase: 'Preparing', startAt: at(-HOUR), permitRef: EVENT })
+    const under = { event: drains, permit: permit('Granted'), node: node(true) }
+    expect(phase(seen({ ...under, hasPods: true }))).toBeUndefined()
+    expect(phase(seen({ ...under, hasPods: false }))).toBe('Prepared')
+    expect(phase(seen({ ...under, event: asked({ ...drains.status, phase: 'Prepared' }) }))).toBe('InProgress')
+  })
+
   test('a time that leaves more than the lead again gives the node back', () => {
     const moved = event(
       { notBefore: at(72 * HOUR) },

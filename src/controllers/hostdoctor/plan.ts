@@ -186,11 +186,11 @@ function planAnnounced(seen: Seen, now: number): DoctorPlan {
   }
 }
 
-/** A source that names no time: it begins when we say so, or it never told when. */
+/** A source that names no time: it begins when the node is drained (people), when we say so, or it never told when. */
 function planUntimed(seen: Seen, now: number): DoctorPlan {
   const { event, wishes } = seen
   const { spec, status } = event
-  if (wantedAnswer(seen) === undefined)
+  if (spec.source !== PEOPLE && wantedAnswer(seen) === undefined)
     return {
       actions: [],
       notices: [],
