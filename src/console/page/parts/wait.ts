@@ -1,17 +1,23 @@
 // What something waits for: the same four parts everywhere, with the command or the state that ends the wait. And links to objects.
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
-import { useApp } from '../app.ts'
+import { hubOf, useApp } from '../app.ts'
 import type { Lift, ObjectName } from '../../basics.ts'
 import type { HoldNote, Wait } from '../../topics.ts'
 import { to } from '../router.ts'
 import type { Route } from '../router.ts'
 import { Since, Until } from './clock.ts'
 import { spaced } from './mark.ts'
-import { Terminal } from './terminal.ts'
+import { Terminal, word } from './terminal.ts'
 
-export const LiftLine = ({ lift }: { readonly lift: Lift }): VNode =>
-  lift.isCommand ? h(Terminal, { command: lift.text }) : h('p', { class: 'small' }, lift.text)
+/** A command names its cluster: pasted into a terminal it must not reach the one that is chosen there. */
+export function LiftLine({ lift, cluster }: { readonly lift: Lift; readonly cluster?: string }): VNode {
+  const { route, session } = useApp()
+  if (!lift.isCommand) return h('p', { class: 'small' }, lift.text)
+  const isOpen = lift.text.startsWith('kubenode ') && !lift.text.includes(' --context ')
+  const place = cluster ?? route.cluster ?? hubOf(session)
+  return h(Terminal, { command: isOpen ? `${lift.text} --context ${word(place)}` : lift.text })
+}
 
 export function WaitLines({ wait }: { readonly wait: Wait | undefined }): VNode | null {
   if (wait === undefined) return null

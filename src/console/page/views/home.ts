@@ -85,7 +85,7 @@ function List({ title, rows }: { readonly title: string; readonly rows: readonly
               h(Since, { at: row.since }),
             ),
           ),
-          row.lift !== undefined && h(LiftLine, { lift: row.lift }),
+          row.lift !== undefined && h(LiftLine, { lift: row.lift, cluster: row.object.cluster }),
         ),
       ),
     ),
