@@ -3,7 +3,10 @@
 import type { Reason } from '#api/catalogue.ts'
 import type { Phase } from '#api/phases.ts'
 import { CLUSTERS_NAMESPACE, FINALIZERS, hostedKubeconfigName } from '#api/names.ts'
+import { minorOf } from '#api/constructs/control-plane/settings.ts'
+import { renewTime } from '#controlplanes/credentials/prints.ts'
 import type { ControlPlaneRequest } from '#controlplanes/port.ts'
+import { orderOf } from '#controlplanes/upgrade/versions.ts'
 import type { Notice } from '#runtime/reconcile-with.ts'
 import type { Wait } from '#runtime/waiting.ts'
 import type { ClusterAction, ClusterPlan } from './actions.ts'
@@ -17,8 +20,6 @@ import { type ControlPlaneSpec, type Seen, idOf, isLeaving } from './seen.ts'
 const LOOK_MS = 30_000
 /** One that is starting, or that waits for something. */
 const SOON_MS = 2_000
-/** Certificates are renewed when this share of their life is over. */
-const RENEW_AFTER = 2 / 3
 
 export function plan(seen: Seen, now: number): ClusterPlan {
   const lifetime = lifetimeSeen(seen, now)
@@ -93,7 +94,7 @@ function planLife(seen: Seen, controlPlane: ControlPlaneSpec, version: string, n
 /** A snapshot first, whose name says what it is before of: the same for a second try. */
 function planUpgrade(seen: Seen, request: ControlPlaneRequest, now: number): ClusterPlan {
   const from = seen.plane?.version ?? ''
-  const isBack = compareVersions(request.version, from) < 0
+  const isBack = orderOf(request.version, from) < 0
   const change = `${isBack ? 'go back' : 'upgrade'} from ${from} to ${request.version}`
   return withPermit(seen, now, isBack ? 'RollingBack' : 'Upgrading', `version-${from}-${request.version}`, change, [
     {
@@ -150,13 +151,13 @@ function mistake({ plane, host }: Seen, { flavor }: ControlPlaneSpec, version: s
       seen: `flavor ${flavor}; this hub has a host of flavor ${host.name}`,
       unblock: `a commit sets controlPlane.flavor ${host.name}`,
     }
-  if (!host.capabilities.minors.includes(minorOf(version)))
+  if (!host.capabilities.minors.includes(releaseOf(version)))
     return {
       predicate: 'VersionNotServed',
       seen: `version ${version}; the host serves ${host.capabilities.minors.join(', ')}`,
       unblock: 'a commit names a version of one of these',
     }
-  const skipped = plane === undefined ? 0 : Math.abs(minorNumber(version) - minorNumber(plane.version)) - 1
+  const skipped = plane === undefined ? 0 : Math.abs((minorOf(version) ?? 0) - (minorOf(plane.version) ?? 0)) - 1
   if (skipped > 0)
     return {
       predicate: 'SkewRefused',
@@ -172,15 +173,7 @@ const secretTaken = ({ cluster: { metadata } }: Seen): Wait<Reason> => {
   return { predicate: 'SecretTaken', seen: `Secret ${secret} was made by a person`, unblock: 'that Secret is deleted' }
 }
 
-const minorOf = (version: string): string => version.split('.').slice(0, 2).join('.')
-const minorNumber = (version: string): number => Number(version.split('.')[1] ?? 0)
-
-const numbers = (version: string): readonly number[] => version.split(/[-+]/)[0]?.split('.').map(Number) ?? []
-function compareVersions(a: string, b: string): number {
-  const [left, right] = [numbers(a), numbers(b)]
-  const at = left.findIndex((n, i) => n !== right[i])
-  return at === -1 ? 0 : (left[at] ?? 0) - (right[at] ?? 0)
-}
+const releaseOf = (version: string): string => version.split('.').slice(0, 2).join('.')
 
 /** Why the kubeconfig of sync is written; undefined while it is good, or belongs to something else. */
 function staleKubeconfig({ cluster, plane, kubeconfig }: Seen, now: number): string | undefined {
@@ -189,6 +182,5 @@ function staleKubeconfig({ cluster, plane, kubeconfig }: Seen, now: number): str
   if (kubeconfig.owner !== cluster.metadata.uid) return 'it is of an earlier Cluster'
   if (kubeconfig.endpoint !== plane.endpoint || kubeconfig.ca?.trim() !== plane.ca.trim())
     return 'endpoint or authority changed'
-  const renewAt = kubeconfig.from + (kubeconfig.until - kubeconfig.from) * RENEW_AFTER
-  return now >= renewAt ? 'two thirds of its life are over' : undefined
+  return now >= renewTime(kubeconfig.from, kubeconfig.until) ? 'two thirds of its life are over' : undefined
 }

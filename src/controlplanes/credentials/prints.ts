@@ -13,8 +13,9 @@ export const certificatePrint = (pem: string): string => authorityPrints(pem)[0]
 /** Due at this share of its life: the last third is left for a hub that is away. */
 const RENEWED_AT = 2 / 3
 
+export const renewTime = (from: number, until: number): number => from + (until - from) * RENEWED_AT
+
 export function renewAt(certificate: string): number {
   const { validFromDate, validToDate } = new X509Certificate(certificate)
-  const [from, to] = [validFromDate.getTime(), validToDate.getTime()]
-  return from + (to - from) * RENEWED_AT
+  return renewTime(validFromDate.getTime(), validToDate.getTime())
 }

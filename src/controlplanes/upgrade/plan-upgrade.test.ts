@@ -230,7 +230,7 @@ describe('what speaks against an upgrade is said at once, and nothing is begun',
   const unknown = { known: false, why: 'no answer' } as const
   test.each<[string, string, UpgradeSeen, readonly string[]]>([
     [
-      'a version that nobody knows',
+      'a version that the table does not have',
       '1.36.9',
       seenWith(),
       ['version 1.36.9 is not in the version table; it has 1.37.0, 1.36.3, 1.36.2, 1.35.2, 1.35.1, 1.34.4'],
@@ -314,7 +314,7 @@ describe('what speaks against an upgrade is said at once, and nothing is begun',
     })
   })
 
-  test('a version that nobody knows, asked for during an upgrade, stops it where it is', () => {
+  test('a version that the table does not have, asked for during an upgrade, stops it where it is', () => {
     expect(planned(seenWith(all(emulating), { record: soaked, snapshots: [snapshot] }), '1.3.62')).toEqual({
       is: 'waits',
       waitingFor: 'a version that the version table has; 1.3.62 is not in it',

@@ -2,11 +2,11 @@
 //
 //   etcd → new programs keep the old behavior → soak → snapshot, opened → edge → new behavior → done
 //   ◄──────────── the old programs return ───────────────────────────────┤├── a restore, with an Approval ──►
-import type { Part } from '#api/constructs/control-plane/settings.ts'
+import { minorOf, type Part } from '#api/constructs/control-plane/settings.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { etcdMinor, preflight } from './preflight.ts'
 import type { BlockedVersion, Form, Snapshot, UpgradeRecord, UpgradeSeen, UpgradeWish } from './seen.ts'
-import { minorOf, rowOf, type VersionTable } from './versions.ts'
+import { rowOf, type VersionTable } from './versions.ts'
 
 export type UpgradeStep =
   /** Writes the record; nothing else happens in this step. */

@@ -1,5 +1,6 @@
 // Everything that speaks against an upgrade, at once and before anything begins. Pure; what could not be read speaks against it too.
-import { minorOf, nextVersion, rowOf, type VersionTable } from './versions.ts'
+import { minorOf } from '#api/constructs/control-plane/settings.ts'
+import { nextVersion, rowOf, type VersionTable } from './versions.ts'
 import type { Readiness, Reading, UpgradeSeen, UpgradeWish } from './seen.ts'
 
 /** An etcd above it may be full before the upgrade ends. */

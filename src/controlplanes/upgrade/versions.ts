@@ -1,4 +1,5 @@
 // The version table: which programs make up each version of a control plane, and which older minors they can emulate. Pure data that a fleet extends.
+import { minorOf } from '#api/constructs/control-plane/settings.ts'
 import { compareVersions, parseVersion } from '#lib/semver.ts'
 
 export interface ControlPlaneVersion {
@@ -12,17 +13,11 @@ export interface ControlPlaneVersion {
 
 export type VersionTable = readonly ControlPlaneVersion[]
 
-/** 36 of 1.36.2; undefined when the text is no version of Kubernetes 1. */
-export function minorOf(version: string): number | undefined {
-  const parsed = parseVersion(version)
-  return parsed === undefined || parsed.numbers[0] !== 1 ? undefined : parsed.numbers[1]
-}
-
 export const rowOf = (table: VersionTable, version: string): ControlPlaneVersion | undefined =>
   table.find((row) => row.version === version)
 
 /** Negative when the first is older. Texts that are no versions are equal to nothing and older than all. */
-function orderOf(a: string, b: string): number {
+export function orderOf(a: string, b: string): number {
   const [x, y] = [parseVersion(a), parseVersion(b)]
   if (x === undefined || y === undefined) return x === y ? 0 : x === undefined ? -1 : 1
   return compareVersions(x, y)

@@ -135,7 +135,7 @@ class World {
       case 'restore': {
         if (this.approved !== step.snapshot) this.problems.push('a restore without its approval')
         if (!this.snapshots.some((s) => s.name === step.snapshot && s.isOpened && s.version === step.version))
-          this.problems.push('a restore of what nobody opened')
+          this.problems.push('a restore of a snapshot that was not opened')
         const form = { version: step.version, emulates: minor(step.version) }
         const etcd = etcdForm(TABLE.find((r) => r.version === step.version)?.etcd ?? '')
         this.wanted = { etcd, apiserver: form, 'controller-manager': form, scheduler: form }

@@ -4,7 +4,7 @@ import { argument, emulation, extraArgs } from './arguments.ts'
 import { clientUrls } from './etcd.ts'
 import { commonLabels, selectorOf } from './labels.ts'
 import { podTemplate, probe } from './pods.ts'
-import { API_PORT, folderOf, minorIn, type ControlPlaneSettings } from './settings.ts'
+import { API_PORT, folderOf, minorOf, type ControlPlaneSettings } from './settings.ts'
 
 const API_SERVICE = 'kube-apiserver'
 const CONFIG = 'apiserver-config'
@@ -97,7 +97,7 @@ const STABLE_CONFIG_MINOR = 34
 /** Only health checks are anonymous: kubelets and load balancers have no certificate. */
 function authentication({ parts }: ControlPlaneSettings): string {
   const { version, emulates } = parts.apiserver
-  const form = Math.min(minorIn(version), emulates) >= STABLE_CONFIG_MINOR ? 'v1' : 'v1beta1'
+  const form = Math.min(minorOf(version) ?? 0, emulates) >= STABLE_CONFIG_MINOR ? 'v1' : 'v1beta1'
   return [
     `apiVersion: apiserver.config.k8s.io/${form}`,
     'kind: AuthenticationConfiguration',

@@ -1,12 +1,12 @@
 // Arguments of the programs of a control plane.
-import { minorIn, type ControlPlaneSettings, type Part, type PartForm } from './settings.ts'
+import { minorOf, type ControlPlaneSettings, type Part, type PartForm } from './settings.ts'
 
 export const argument = (flags: Readonly<Record<string, string>>): readonly string[] =>
   Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`)
 
 /** A new program that keeps the behavior of an older minor: the way back is open until it ends. */
 export const emulation = ({ version, emulates }: PartForm): readonly string[] =>
-  emulates === minorIn(version) ? [] : [`--emulated-version=1.${emulates}`]
+  emulates === minorOf(version) ? [] : [`--emulated-version=1.${emulates}`]
 
 /** Last, so that a Cluster has the last word: of an argument that is given twice the programs take the later one. */
 export const extraArgs = ({ extraArgs: all }: ControlPlaneSettings, part: Part): readonly string[] =>

@@ -1,4 +1,5 @@
 // What the objects of a control plane are rendered from: one value, complete, decided elsewhere.
+import { parseVersion } from '#lib/semver.ts'
 
 export const PARTS = ['etcd', 'apiserver', 'controller-manager', 'scheduler'] as const
 export type Part = (typeof PARTS)[number]
@@ -75,5 +76,8 @@ export type SecretName = keyof typeof SECRETS
 /** Where a Secret is mounted. */
 export const folderOf = (secret: SecretName): string => `/etc/kubernetes/${secret}`
 
-/** 36 of 1.36.2. */
-export const minorIn = (version: string): number => Number(/^1\.(\d+)\./.exec(version)?.[1] ?? NaN)
+/** 36 of 1.36.2; undefined when the text is no version of Kubernetes 1. */
+export function minorOf(version: string): number | undefined {
+  const parsed = parseVersion(version)
+  return parsed === undefined || parsed.numbers[0] !== 1 ? undefined : parsed.numbers[1]
+}
