@@ -23,6 +23,7 @@ const MODULES: Readonly<Record<string, () => Promise<CommandModule>>> = {
   approve: () => import('./commands/approve.ts'),
   artifact: () => import('./commands/artifact.ts'),
   bootstrap: () => import('./commands/bootstrap.ts'),
+  cluster: () => import('./commands/cluster.ts'),
   completion: () => import('./commands/completion.ts'),
   console: () => import('./commands/console.ts'),
   diff: () => import('./commands/diff.ts'),

@@ -30,6 +30,7 @@ import { exploreErrors } from '../explore/explore-errors.ts'
 import { planErrors } from '../plan/plan-errors.ts'
 import { getErrors } from '../get/get-errors.ts'
 import { holdErrors } from '../hold/hold-errors.ts'
+import { clusterErrors } from '../clusters/cluster-errors.ts'
 import { maintenanceErrors } from '../maintenance/maintenance-errors.ts'
 import { imageErrors } from '../image/image-errors.ts'
 import { initErrors } from '../init/init-errors.ts'
@@ -62,6 +63,7 @@ const CLI_TABLES: readonly Entries[] = [
   planErrors,
   getErrors,
   holdErrors,
+  clusterErrors,
   maintenanceErrors,
   imageErrors,
   initErrors,

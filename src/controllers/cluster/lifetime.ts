@@ -36,13 +36,26 @@ export type Lifetime =
 
 /** The lowest of all policies that apply to the cluster. */
 export function capsOf(policies: readonly DefenderPolicy[], cluster: Cluster): ClusterCaps {
-  const caps = policies.filter((p) => appliesTo(p, cluster)).map((p) => p.spec.clusters ?? {})
-  const ttls = caps.flatMap(({ maxTtl }) => (maxTtl === undefined ? [] : (durationMs(maxTtl) ?? [])))
-  const counts = caps.flatMap(({ maxEphemeral }) => maxEphemeral ?? [])
+  const ttl = ttlCap(policies, cluster)
+  const counts = policies.filter((p) => appliesTo(p, cluster)).flatMap(({ spec }) => spec.clusters?.maxEphemeral ?? [])
   return {
-    ...(ttls.length > 0 && { maxTtlMs: Math.min(...ttls) }),
+    ...(ttl !== undefined && { maxTtlMs: ttl.ms }),
     ...(counts.length > 0 && { maxEphemeral: Math.min(...counts) }),
   }
+}
+
+/** The longest time to live, and the policy that sets it. */
+export function ttlCap(
+  policies: readonly DefenderPolicy[],
+  cluster: Cluster,
+): { readonly ms: number; readonly policy: string } | undefined {
+  const caps = policies
+    .filter((p) => appliesTo(p, cluster))
+    .flatMap(({ metadata, spec }) => {
+      const ms = durationMs(spec.clusters?.maxTtl ?? '')
+      return ms === undefined ? [] : [{ ms, policy: metadata.name ?? '' }]
+    })
+  return caps.toSorted((a, b) => a.ms - b.ms || (a.policy < b.policy ? -1 : 1))[0]
 }
 
 /** One in mode Audit limits nothing. */

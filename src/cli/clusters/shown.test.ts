@@ -1,0 +1,103 @@
+import { expect, test } from 'vitest'
+import type { Cluster } from '#api/kinds/cluster.ts'
+import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import { ANNOTATIONS } from '#api/names.ts'
+import { clusterHead, clusterLines, clusterRow, kubeconfigPlace } from './shown.ts'
+
+const NOW = Date.parse('2030-01-01T01:00:00Z')
+const preview = {
+  metadata: { name: 'pr-7', namespace: 'fleet', creationTimestamp: '2030-01-01T00:00:00Z' },
+  spec: {
+    version: '1.36.0',
+    controlPlane: { flavor: 'embedded' },
+    stage: 'preview',
+    deletionPolicy: 'Delete',
+    ttl: '4h',
+  },
+  status: {
+    phase: 'Ready',
+    endpoint: 'https://127.0.0.1:7001',
+    highAvailability: 'No',
+    versions: [{ part: 'apiserver', version: '1.35.2' }],
+    expiresAt: '2030-01-01T04:00:00.000Z',
+    machines: { total: 5, ready: 3 },
+    kubeconfigSecret: { name: 'cluster-fleet.pr-7', key: 'kubeconfig' },
+    waitingFor: { predicate: 'NoPermit', since: '2030-01-01T00:59:00Z', seen: 'limit 1', unblock: 'another one ends' },
+  },
+} as unknown as Cluster
+const registered = {
+  metadata: { name: 'prod-1', namespace: 'kubenode-system' },
+  spec: { kubeconfigSecretRef: { name: 'cluster-prod-1' } },
+} as unknown as Cluster
+
+test('a row says in how long a cluster expires, and unknown things as such', () => {
+  const narrow = { isWide: false, showsNamespace: false }
+  const wide = { isWide: true, showsNamespace: true }
+  expect(clusterRow(preview, narrow, NOW)).toEqual(['pr-7', 'Ready', '1.35.2', 'No', 'preview', 'in 3h', 'NoPermit'])
+  expect(clusterRow(preview, wide, Date.parse('2030-01-01T04:05:00Z'))).toEqual(
+    'fleet pr-7 Ready 1.35.2 No preview 5m=ago NoPermit embedded 3/5 <none> https://127.0.0.1:7001'
+      .split(' ')
+      .map((word) => word.replace('=', ' ')),
+  )
+  expect(clusterRow(registered, narrow, NOW)).toEqual(['prod-1', 'Unknown', ...Array(5).fill('<none>')])
+  for (const shape of [narrow, wide]) expect(clusterRow(preview, shape, NOW)).toHaveLength(clusterHead(shape).length)
+})
+
+test('a cluster is shown with its end, who extended it, and what limits it', () => {
+  const hold = {
+    metadata: { name: 'extend-pr-7-1', creationTimestamp: '2030-01-01T00:30:00Z' },
+    spec: {
+      target: { kind: 'Cluster', name: 'pr-7' },
+      effect: 'Extend',
+      reason: 'a demo',
+      author: 'ada',
+      until: '2030-01-01T05:00:00Z',
+    },
+  } as unknown as OperationalHold
+  const policy = { metadata: { name: 'short' }, spec: { clusters: { maxTtl: '6h' } } } as unknown as DefenderPolicy
+  expect(clusterLines({ cluster: preview, holds: [hold], policies: [policy] }, NOW)).toMatchInlineSnapshot(`
+    [
+      "cluster/pr-7 in namespace fleet: Ready",
+      "  version         1.35.2; declared 1.36.0",
+      "  control plane   embedded, on the hub, one API server",
+      "  endpoint        https://127.0.0.1:7001",
+      "  kubeconfig      Secret kubenode-clusters/cluster-fleet.pr-7, identity of sync",
+      "  stage           preview",
+      "  machines        3 of 5 ready",
+      "  expires         2030-01-01T05:00:00Z (in 4h)",
+      "                  then it is deleted",
+      "  extended        by ada: a demo (operationalhold/extend-pr-7-1)",
+      "  limit           6h at once, by defenderpolicy/short",
+      "  if deleted      the control plane is deleted",
+      "  waits for       NoPermit: limit 1",
+      "                  unblocks when another one ends",
+    ]
+  `)
+})
+
+test('a tombstone in git and a registered cluster are told as such', () => {
+  const declared = { ...preview, metadata: { ...preview.metadata, annotations: { [ANNOTATIONS.source]: 'fleet' } } }
+  const lines = clusterLines({ cluster: declared, holds: [], policies: [] }, NOW).join('\n')
+  expect(lines).toContain('stopped, and keeps its data while git declares it')
+  const other = clusterLines({ cluster: registered, holds: [], policies: [] }, NOW)
+  expect(other).toMatchInlineSnapshot(`
+    [
+      "cluster/prod-1 in namespace kubenode-system: Unknown",
+      "  version         unknown",
+      "  control plane   registered by its kubeconfig",
+      "  kubeconfig      Secret kubenode-clusters/cluster-prod-1, identity of sync",
+    ]
+  `)
+})
+
+test('the kubeconfig is where the controller wrote it, or where the Cluster names it', () => {
+  const made = { namespace: 'kubenode-clusters', secret: 'cluster-fleet.pr-7', key: 'kubeconfig' }
+  expect(kubeconfigPlace(preview)).toEqual(made)
+  expect(kubeconfigPlace(registered)).toEqual({
+    namespace: 'kubenode-clusters',
+    secret: 'cluster-prod-1',
+    key: undefined,
+  })
+  expect(kubeconfigPlace({ ...preview, status: {} })).toBeUndefined()
+})

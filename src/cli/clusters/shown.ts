@@ -1,0 +1,155 @@
+// How kubenode cluster shows Clusters: rows of the list, and the lines about one. Pure.
+import type { Cluster } from '#api/kinds/cluster.ts'
+import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import { CLUSTERS_NAMESPACE, hostedKubeconfigName, KUBECONFIG_KEY, syncSecretsNamespace } from '#api/names.ts'
+import { capsOf, isDeclared, lifetimeOf, ttlCap } from '#controllers/cluster/lifetime.ts'
+import { timestamp } from '#lib/clock.ts'
+import { formatAge, formatDuration } from '#lib/duration.ts'
+
+const HEAD = ['NAME', 'PHASE', 'VERSION', 'HA', 'STAGE', 'EXPIRES', 'WAITS FOR'] as const
+const WIDE_HEAD = ['CONTROL PLANE', 'MACHINES', 'CREDENTIALS END', 'ENDPOINT'] as const
+const NONE = '<none>'
+
+export interface ListShape {
+  readonly isWide: boolean
+  readonly showsNamespace: boolean
+}
+
+export const clusterHead = ({ isWide, showsNamespace }: ListShape): readonly string[] => [
+  ...(showsNamespace ? ['NAMESPACE'] : []),
+  ...HEAD,
+  ...(isWide ? WIDE_HEAD : []),
+]
+
+export function clusterRow(cluster: Cluster, { isWide, showsNamespace }: ListShape, now: number): readonly string[] {
+  const { metadata, spec, status = {} } = cluster
+  const { credentialsEnd, endpoint, expiresAt, highAvailability, machines, phase, versions, waitingFor } = status
+  const row = [
+    metadata.name ?? '',
+    phase ?? 'Unknown',
+    versions?.[0]?.version ?? NONE,
+    highAvailability ?? NONE,
+    spec.stage ?? NONE,
+    expiresAt === undefined ? NONE : inTime(expiresAt, now),
+    waitingFor?.predicate ?? NONE,
+  ]
+  return [
+    ...(showsNamespace ? [metadata.namespace ?? ''] : []),
+    ...row,
+    ...(isWide ? [flavorOf(cluster), ofMachines(machines), credentialsEnd ?? NONE, endpoint ?? NONE] : []),
+  ]
+}
+
+/** `in 3h`, or `5m ago`. */
+function inTime(stamp: string, now: number): string {
+  const ms = Date.parse(stamp) - now
+  if (Number.isNaN(ms)) return stamp
+  return ms > 0 ? `in ${formatAge(ms)}` : `${formatAge(-ms)} ago`
+}
+
+const flavorOf = ({ spec }: Cluster): string => spec.controlPlane?.flavor ?? 'registered'
+
+const ofMachines = (machines: NonNullable<Cluster['status']>['machines']): string =>
+  machines === undefined ? NONE : `${machines.ready}/${machines.total}`
+
+export interface KubeconfigPlace {
+  readonly namespace: string
+  readonly secret: string
+  readonly key: string | undefined
+}
+
+/** Where the kubeconfig is that sync has for the cluster; undefined while none was made. */
+export function kubeconfigPlace({ metadata, spec, status }: Cluster): KubeconfigPlace | undefined {
+  const { name: cluster = '', namespace = '' } = metadata
+  const of = spec.kubeconfigSecretRef
+  if (of !== undefined) return { namespace: syncSecretsNamespace(namespace), secret: of.name, key: of.key }
+  // It is written once the control plane has an endpoint.
+  if (status?.endpoint === undefined) return undefined
+  return { namespace: CLUSTERS_NAMESPACE, secret: hostedKubeconfigName(namespace, cluster), key: KUBECONFIG_KEY }
+}
+
+interface Known {
+  readonly cluster: Cluster
+  readonly holds: readonly OperationalHold[]
+  readonly policies: readonly DefenderPolicy[]
+}
+
+const LABEL_CHARS = 16
+const line = (label: string, text: string): string => `  ${label.padEnd(LABEL_CHARS)}${text}`
+
+export function clusterLines(known: Known, now: number): readonly string[] {
+  const { metadata, spec, status = {} } = known.cluster
+  const { addons = [], history = [], machines, snapshots = [], versions = [], waitingFor } = status
+  const place = kubeconfigPlace(known.cluster)
+  const version = versions[0]?.version
+  const wanted = spec.version !== undefined && spec.version !== version ? `; declared ${spec.version}` : ''
+  return [
+    `cluster/${metadata.name ?? ''} in namespace ${metadata.namespace ?? ''}: ${status.phase ?? 'Unknown'}`,
+    line('version', `${version ?? 'unknown'}${wanted}`),
+    line('control plane', ofControlPlane(known.cluster)),
+    ...(status.endpoint === undefined ? [] : [line('endpoint', status.endpoint)]),
+    line(
+      'kubeconfig',
+      place === undefined ? 'not made yet' : `Secret ${place.namespace}/${place.secret}, identity of sync`,
+    ),
+    ...(status.credentialsEnd === undefined ? [] : [line('', `expires ${ended(status.credentialsEnd, now)}`)]),
+    ...(status.reachableSince === undefined ? [] : [line('reachable', `since ${status.reachableSince}`)]),
+    ...(spec.stage === undefined ? [] : [line('stage', spec.stage)]),
+    ...(machines === undefined ? [] : [line('machines', `${machines.ready} of ${machines.total} ready`)]),
+    ...lifetimeLines(known, now),
+    ...(spec.controlPlane === undefined
+      ? []
+      : [
+          line(
+            'if deleted',
+            spec.deletionPolicy === 'Delete'
+              ? `the control plane is deleted${spec.ttl === undefined ? ', after a final snapshot' : ''}`
+              : 'the control plane stays',
+          ),
+        ]),
+    ...addons.map((a) =>
+      line('addon', `${a.name} ${a.version}, healthy: ${a.healthy}${a.message === undefined ? '' : `: ${a.message}`}`),
+    ),
+    ...history.map((h) =>
+      line('history', `${h.startedAt} ${h.version}${h.message === undefined ? '' : `, ${h.message}`}`),
+    ),
+    ...snapshots.map((s) => line('snapshot', `${s.name} of ${s.takenAt}, ${s.objects} objects, ${s.version}`)),
+    ...(waitingFor === undefined
+      ? []
+      : [
+          line('waits for', `${waitingFor.predicate}${waitingFor.seen === undefined ? '' : `: ${waitingFor.seen}`}`),
+          ...(waitingFor.unblock === undefined ? [] : [line('', `unblocks when ${waitingFor.unblock}`)]),
+        ]),
+  ]
+}
+
+const ofControlPlane = (cluster: Cluster): string =>
+  cluster.spec.controlPlane === undefined
+    ? 'registered by its kubeconfig'
+    : `${flavorOf(cluster)}, on the hub, ${cluster.status?.highAvailability === 'Yes' ? 'highly available' : 'one API server'}`
+
+const ended = (stamp: string, now: number): string => `${stamp} (${inTime(stamp, now)})`
+
+function lifetimeLines({ cluster, holds, policies }: Known, now: number): readonly string[] {
+  const lifetime = lifetimeOf(cluster, holds, capsOf(policies, cluster), now)
+  if (lifetime.state === 'Unlimited') return []
+  const { expiresAt, extendedBy } = lifetime
+  const hold = holds.find((h) => h.metadata.name === extendedBy)
+  const end = expiresAt === undefined ? 'not before the hold is deleted' : ended(timestamp(expiresAt), now)
+  const after = isDeclared(cluster) ? 'stopped, and keeps its data while git declares it' : 'deleted'
+  const cap = ttlCap(policies, cluster)
+  return [
+    line('expires', end),
+    line('', `then it is ${after}`),
+    ...(extendedBy === undefined
+      ? []
+      : [
+          line(
+            'extended',
+            `by ${hold?.spec.author ?? 'unknown'}: ${hold?.spec.reason ?? ''} (operationalhold/${extendedBy})`,
+          ),
+        ]),
+    ...(cap === undefined ? [] : [line('limit', `${formatDuration(cap.ms)} at once, by defenderpolicy/${cap.policy}`)]),
+  ]
+}
