@@ -31,6 +31,25 @@ export interface Session {
   readonly expires?: Stamp
 }
 
+/** GET /api/sign-in, without a session. POST /api/sign-out ends the session. */
+export interface SignInWays {
+  readonly ways: readonly ('Token' | 'Oidc')[]
+  /** Host of the issuer that the page leads to. */
+  readonly issuer?: string
+}
+
+/** POST /api/sign-in: without a cluster it opens a session, with one it adds a cluster to the session. */
+export interface TokenRequest {
+  readonly token: string
+  readonly cluster?: string
+}
+
+/** The answer to POST /api/sign-out. */
+export interface SignedOut {
+  /** Where the browser goes next, to be signed out there too. */
+  readonly next?: string
+}
+
 export interface Person {
   readonly name: string
   readonly groups: readonly string[]
@@ -43,8 +62,8 @@ export interface ClusterAccess {
   readonly name: string
   /** Whether releases are steered from here. */
   readonly isHub: boolean
-  readonly state: 'Loading' | 'Connected' | 'Unreachable' | 'Refused'
-  /** Why it is not Connected. */
+  readonly state: 'Loading' | 'Connected' | 'Unreachable' | 'Refused' | 'SignedOut'
+  /** Why it is not Connected. SignedOut: the person has no token for it yet. */
   readonly message?: string
   /** Topics of this cluster that the person may read. */
   readonly topics: readonly TopicFamily[]

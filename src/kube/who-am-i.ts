@@ -1,4 +1,5 @@
 // The user that an API server knows a client as.
+import { messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeClient } from './client.ts'
 
@@ -7,21 +8,35 @@ export interface Person {
   readonly groups: readonly string[]
 }
 
-/** Undefined when the server cannot tell. */
-export async function whoAmI(client: Pick<KubeClient, 'raw'>): Promise<Person | undefined> {
+export type Introduced =
+  | { readonly kind: 'Known'; readonly person: Person }
+  /** The server does not accept what the client identifies itself with. */
+  | { readonly kind: 'Refused' }
+  | { readonly kind: 'Unknown'; readonly why: string }
+
+const NOBODY = 'system:unauthenticated'
+
+/** Asks as the client itself, for which no rights are needed: whom the server takes it for, it takes it for in every request. */
+export async function introduced(client: Pick<KubeClient, 'raw'>): Promise<Introduced> {
   const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }
+  const path = '/apis/authentication.k8s.io/v1/selfsubjectreviews'
   try {
-    const { status, text } = await client.raw({
-      method: 'POST',
-      path: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
-      body,
-    })
+    const { status, text } = await client.raw({ method: 'POST', path, body })
+    if (status === 401) return { kind: 'Refused' }
     const answer: unknown = status < 300 ? JSON.parse(text) : undefined
     const user = isObject(answer) && isObject(answer['status']) ? answer['status']['userInfo'] : undefined
-    if (!isObject(user) || typeof user['username'] !== 'string') return undefined
-    const groups: readonly unknown[] = Array.isArray(user['groups']) ? user['groups'] : []
-    return { name: user['username'], groups: groups.filter((g) => typeof g === 'string') }
-  } catch {
-    return undefined
+    if (!isObject(user) || typeof user['username'] !== 'string')
+      return { kind: 'Unknown', why: `the API server answers ${status}` }
+    const all: readonly unknown[] = Array.isArray(user['groups']) ? user['groups'] : []
+    const groups = all.filter((g) => typeof g === 'string')
+    return groups.includes(NOBODY) ? { kind: 'Refused' } : { kind: 'Known', person: { name: user['username'], groups } }
+  } catch (e) {
+    return { kind: 'Unknown', why: messageOf(e) }
   }
+}
+
+/** Undefined when the server cannot tell, and for anonymous clients. */
+export async function whoAmI(client: Pick<KubeClient, 'raw'>): Promise<Person | undefined> {
+  const answer = await introduced(client)
+  return answer.kind === 'Known' ? answer.person : undefined
 }

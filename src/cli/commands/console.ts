@@ -53,6 +53,7 @@ async function serve({ kubeconfig, context, port: portText }: ConsoleOptions, io
     `the console shows ${[...clients.keys()].map((name) => name || 'this cluster').join(', ')}; open this link within 10 minutes, once:\n`,
   )
   io.out(`${running.newLink()}\n`)
+  io.err('(a browser that does not find this name opens it with 127.0.0.1 in its place)\n')
   await ended(shutdown.signal)
   await running.stop()
   for (const client of clients.values()) client.close()

@@ -86,7 +86,13 @@ function Rail({ look }: { readonly look: VNode }): VNode {
         h('kbd', { 'aria-hidden': 'true' }, '?'),
       ),
       look,
-      h('span', { class: 'long' }, session.person.name),
+      h(
+        'span',
+        { class: 'long' },
+        session.person.how === 'Link'
+          ? session.person.name
+          : h('a', { href: to(route, 'account') }, session.person.name),
+      ),
       h('span', { class: 'long' }, `KubeNode ${session.version}`),
     ),
   )
@@ -114,6 +120,7 @@ function Strips(): VNode {
   const { connection } = store
   const past = Number(route.params['at'] ?? 0)
   const away = session.clusters.filter(({ state }) => state === 'Unreachable' || state === 'Refused')
+  const without = session.clusters.filter(({ state }) => state === 'SignedOut')
   return h(
     'div',
     { role: 'status' },
@@ -139,10 +146,17 @@ function Strips(): VNode {
         h(
           'span',
           {},
-          'Run ',
-          h('code', {}, 'kubenode console'),
-          ' again and open the link that it prints, or sign in as before.',
+          ...(session.person.how === 'Link'
+            ? ['Run ', h('code', {}, 'kubenode console'), ' again and open the link that it prints.']
+            : [h('a', { href: location.hash, onClick: () => location.reload() }, 'Sign in again')]),
         ),
+      ),
+    without.length > 0 &&
+      h(
+        'div',
+        { class: 'strip' },
+        h('strong', {}, `Not signed in to ${without.map(({ name }) => name).join(', ')}`),
+        h('a', { href: to(route, 'account') }, 'Sign in'),
       ),
     away.length > 0 &&
       h(

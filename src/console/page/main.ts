@@ -8,11 +8,13 @@ import type { App } from './app.ts'
 import { Frame } from './frame.ts'
 import { decide } from './keyboard.ts'
 import type { Action, Pending } from './keyboard.ts'
+import { keepPageSecret } from './live/page-secret.ts'
 import { Store } from './live/store.ts'
 import { Look, applyLook } from './look.ts'
 import { Loading, Notice } from './parts/states.ts'
 import { hrefOf, parseRoute, to } from './router.ts'
 import type { Route, View } from './router.ts'
+import { Account } from './views/account.ts'
 import { Budgets } from './views/budgets.ts'
 import { Clusters } from './views/clusters.ts'
 import { Commits } from './views/commits.ts'
@@ -26,6 +28,7 @@ import { Pipeline } from './views/pipeline.ts'
 import { Repairs } from './views/repairs.ts'
 import { Rollouts } from './views/rollouts.ts'
 import { Search } from './views/search.ts'
+import { SignIn } from './views/sign-in.ts'
 import { Why } from './views/why.ts'
 
 const VIEWS: Readonly<Record<View, () => VNode>> = {
@@ -43,6 +46,7 @@ const VIEWS: Readonly<Record<View, () => VNode>> = {
   past: Past,
   search: Search,
   keys: Keys,
+  account: Account,
 }
 
 /** A chord that is not finished within this time was not meant. */
@@ -73,13 +77,7 @@ function Root({ store }: { readonly store: Store }): VNode {
       {},
       h('h1', {}, 'KubeNode'),
       session.state === 'Refused'
-        ? h(
-            Notice,
-            { title: 'You are not signed in' },
-            'Run ',
-            h('code', {}, 'kubenode console'),
-            ' and open the link that it prints; a link works once. In a cluster, sign in as your administrator set it up.',
-          )
+        ? h(SignIn, { onDone: () => void store.start() })
         : h(Notice, { title: 'The console does not answer' }, `${session.message}. The page tries again by itself.`),
     )
   const app: App = { store, session: session.value, route, go, speak, now: Date.now }
@@ -168,6 +166,7 @@ function step(by: 1 | -1): boolean {
   return next !== undefined
 }
 
+keepPageSecret()
 applyLook()
 const store = new Store()
 const page = document.getElementById('page')

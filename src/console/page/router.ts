@@ -16,6 +16,7 @@ const SEGMENTS = {
   past: [],
   search: [],
   keys: [],
+  account: [],
 } as const satisfies Readonly<Record<string, readonly ('cluster' | 'kind' | 'name')[]>>
 
 export type View = keyof typeof SEGMENTS

@@ -6,6 +6,7 @@ import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import { isAllowed } from '#kube/access-review.ts'
+import { isApiError } from '#kube/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { ClusterAccess, TopicFamily } from '../protocol.ts'
 import type { ClusterCache } from './cluster-cache.ts'
@@ -53,6 +54,7 @@ export class AccessBook {
     )
     const readable = new Map<string, ReadonlySet<TopicFamily>>()
     const clusters = pairs.flatMap(([cluster, own]) => {
+      if (own === 'SignedOut') return [signedOut(cluster)]
       const topics = topicsOf(own.kinds)
       // A cluster of which nothing may be read is not drawn, unless it does not answer: then its rights are unknown.
       if (topics.size === 0 && cluster.state === 'Connected') return []
@@ -62,13 +64,14 @@ export class AccessBook {
     return { readable, clusters, digest: JSON.stringify(clusters) }
   }
 
-  #ofCluster(person: SignedIn, cluster: ClusterCache): Promise<OfCluster> {
+  #ofCluster(person: SignedIn, cluster: ClusterCache): Promise<OfCluster | 'SignedOut'> {
+    const client = person.clientOf(cluster.name)
+    if (client === undefined) return Promise.resolve('SignedOut')
     const key = `${person.identity}\n${cluster.name}`
     const now = this.#clock.monotonic()
     const known = this.#kept.get(key)
     if (known !== undefined && now < known.until) return known.answer
-    const client = person.clientOf(cluster.name)
-    const answer = client === undefined ? Promise.resolve(NOTHING) : this.#ask(client, key)
+    const answer = this.#ask(client, key, () => person.refusedBy?.(cluster.name))
     this.#kept.delete(key)
     this.#kept.set(key, { until: now + KEPT_MS, answer })
     const [oldest] = this.#kept.keys()
@@ -77,7 +80,7 @@ export class AccessBook {
   }
 
   /** Without an answer nothing is allowed, and the question is asked again soon. */
-  async #ask(client: KubeClient, key: string): Promise<OfCluster> {
+  async #ask(client: KubeClient, key: string, refused: () => void): Promise<OfCluster> {
     const may = async (verb: string, resource: string): Promise<boolean> =>
       (await isAllowed(client, { verb, group: API_GROUP, resource }, AbortSignal.timeout(REVIEW_MS))) === true
     try {
@@ -89,12 +92,23 @@ export class AccessBook {
       return { kinds: new Set(kinds.flat()), canHold, canApprove }
     } catch (e) {
       this.#log.debug('cannot ask for rights', { error: messageOf(e) })
+      if (isApiError(e) && e.status === 401) refused()
       const kept = this.#kept.get(key)
       if (kept !== undefined) this.#kept.set(key, { ...kept, until: this.#clock.monotonic() + UNKNOWN_KEPT_MS })
       return NOTHING
     }
   }
 }
+
+const signedOut = ({ name }: ClusterCache): ClusterAccess => ({
+  name,
+  isHub: false,
+  state: 'SignedOut',
+  message: 'you have not signed in to this cluster',
+  topics: [],
+  holds: [],
+  canApprove: false,
+})
 
 const NOTHING: OfCluster = { kinds: new Set(), canHold: false, canApprove: false }
 

@@ -10,7 +10,8 @@ import { topicsOf } from './access.ts'
 import { ClusterCache } from './cluster-cache.ts'
 import { Fleet } from './fleet.ts'
 import type { Page } from './page-files.ts'
-import { ConsoleServer } from './server.ts'
+import type { Tls } from './listener.ts'
+import { ConsoleServer, type ConsoleServerOptions } from './server.ts'
 import { Sessions, type SignedIn } from './sessions.ts'
 import { WATCHED_KINDS } from './watched-kinds.ts'
 
@@ -22,6 +23,8 @@ export interface ConsoleOptions {
   readonly host: string
   readonly port: number
   readonly names: readonly string[]
+  /** How people sign in; by a link on loopback without it. */
+  readonly signIn?: Omit<ConsoleServerOptions['doors'], 'ownHost' | 'onLinkUsed'> & { readonly tls: Tls }
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
@@ -36,7 +39,7 @@ export interface RunningConsole {
 }
 
 export async function startConsole(options: ConsoleOptions): Promise<RunningConsole> {
-  const { clients, clock, random, log, ...serving } = options
+  const { clients, clock, random, log, signIn, onLinkUsed, ...serving } = options
   const everything = new Set<TopicFamily>(topicsOf(new Set(WATCHED_KINDS)))
   const fleet: Fleet = new Fleet({
     clock,
@@ -57,14 +60,28 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
       }),
     )
   const sessions = new Sessions(clock)
-  const server = new ConsoleServer({ ...serving, fleet, sessions, clock, log })
+  const { tls, ...doors } = signIn ?? { tls: undefined }
+  const ownHost = tls === undefined ? newOwnHost() : undefined
+  const server = new ConsoleServer({
+    ...serving,
+    names: [...options.names, ...(ownHost === undefined ? [] : [ownHost])],
+    fleet,
+    sessions,
+    clock,
+    log,
+    tls,
+    doors: { ...doors, ownHost, onLinkUsed },
+  })
   await server.start()
   for (const cluster of fleet.clusters) cluster.start()
   fleet.remember()
-  const who = await ownIdentity(clients)
+  const who = signIn === undefined ? await ownIdentity(clients) : undefined
   return {
     port: server.port,
-    newLink: () => `http://${options.host}:${server.port}/link/${sessions.newLink(who)}`,
+    newLink: () => {
+      if (who === undefined) throw new Error('people sign in here, and there are no links')
+      return `http://${ownHost}:${server.port}/link/${sessions.newLink(who)}`
+    },
     stop: async () => {
       fleet.stop()
       await server.stop()
@@ -72,6 +89,9 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     },
   }
 }
+
+/** A name of this machine that browsers know without asking, and that nothing else here has: its cookies go to no server at another port. */
+const newOwnHost = (): string => `kn-${randomBytes(8).toString('hex')}.localhost`
 
 /** The user of the kubeconfig; the name comes from the first cluster that answers. */
 async function ownIdentity(clients: ReadonlyMap<string, KubeClient>): Promise<SignedIn> {

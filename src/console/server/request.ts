@@ -10,6 +10,7 @@ const packed = promisify(gzip)
 
 /** A reason, a name and a digest. */
 const MOST_BODY = 16 * 1024
+const BODY_MS = 30_000
 /** Smaller answers do not get smaller. */
 const LEAST_PACKED = 1_024
 
@@ -55,6 +56,9 @@ export const acceptsGzip = ({ headers }: IncomingMessage): boolean =>
   /(^|,)\s*gzip\s*(;\s*q=(?!0(\.0*)?\s*(,|$))|,|$)/i.test(headers['accept-encoding'] ?? '')
 
 export async function readBody(request: IncomingMessage): Promise<Readonly<Record<string, unknown>>> {
+  // HTTP/2 has no time limit of its own for one request among others.
+  const late = setTimeout(() => request.destroy(new Error('the request takes too long')), BODY_MS).unref()
+  request.once('close', () => clearTimeout(late))
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of request as AsyncIterable<Buffer>) {
@@ -70,6 +74,9 @@ export async function readBody(request: IncomingMessage): Promise<Readonly<Recor
   }
   throw new Refused(400, 'NotJson', 'the request is not a JSON object')
 }
+
+export const one = (header: string | readonly string[] | undefined): string | undefined =>
+  typeof header === 'object' ? header[0] : header
 
 /** The first cookie of this name. */
 export function cookieOf({ headers }: IncomingMessage, name: string): string | undefined {

@@ -1,34 +1,29 @@
 // The HTTP server of the console: checks each request, knows who asks, and answers with the page, snapshots, the stream, explanations and writes.
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '#lib/clock.ts'
-import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
-import { nodeHttp } from '#lib/node-http.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isApiError } from '#kube/errors.ts'
 import type { Session } from '../protocol.ts'
 import { type Access, AccessBook } from './access.ts'
-import { consoleErrors } from './console-errors.ts'
 import type { Fleet } from './fleet.ts'
 import { denied } from './guard.ts'
 import { securityHeaders } from './headers.ts'
+import { Listener, type Tls } from './listener.ts'
 import { readNode } from './node-topic.ts'
 import type { Page, PageFile } from './page-files.ts'
 import { changesBetween, searched, whyAnswer } from './questions.ts'
-import { acceptsGzip, cookieOf, readBody, Refused, sendJson, sendRefusal } from './request.ts'
+import { acceptsGzip, one, readBody, Refused, sendJson, sendRefusal } from './request.ts'
 import type { Sessions, SignedIn } from './sessions.ts'
+import { Doors, type DoorsOptions } from './sign-in/doors.ts'
 import { type Followed, Stream } from './stream.ts'
 import { numberOf } from './topic-log.ts'
 import { mayRead, parseTopic, type TopicName } from './topics.ts'
 import { writeApproval, writeHold } from './writes.ts'
 
 const MOST_STREAMS = 500
-/** Browsers of 500 people, each with its stream and some questions. */
-const MOST_CONNECTIONS = 2_000
 const MOST_TOPICS_OF_STREAM = 32
-const REQUEST_TIMEOUT_MS = 30_000
-const SILENT_MS = 10_000
 
 export interface ConsoleServerOptions {
   readonly fleet: Fleet
@@ -42,8 +37,9 @@ export interface ConsoleServerOptions {
   /** Names besides loopback by which browsers reach it. */
   readonly names: readonly string[]
   readonly sessions: Sessions
-  /** After a one-time link was used: the next one may be made. */
-  readonly onLinkUsed?: () => void
+  readonly doors: Omit<DoorsOptions, 'sessions' | 'isTls' | 'port'>
+  /** Plain HTTP without it, which is for loopback alone. */
+  readonly tls?: Tls | undefined
 }
 
 interface Asking {
@@ -59,49 +55,47 @@ interface AskingPerson extends Asking {
 
 export class ConsoleServer {
   readonly #options: ConsoleServerOptions
-  readonly #server: Server
+  readonly #listener: Listener
+  readonly #doors: Doors
   readonly #access: AccessBook
   readonly #streams = new Set<Stream>()
 
   constructor(options: ConsoleServerOptions) {
     this.#options = options
-    const { fleet, clock, log } = options
+    const { fleet, clock, log, sessions, doors, tls } = options
     this.#access = new AccessBook(fleet, clock, log)
-    this.#server = nodeHttp.createServer(
-      { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: SILENT_MS, maxHeaderSize: 32 * 1024 },
-      (request, response) => void this.#answer(request, response),
-    )
-    this.#server.maxConnections = MOST_CONNECTIONS
+    this.#listener = new Listener({
+      ...options,
+      onRequest: (request, response) => void this.#answer(request, response),
+    })
+    this.#doors = new Doors({ ...doors, sessions, isTls: tls !== undefined, port: () => this.port })
   }
 
   get port(): number {
-    return (this.#server.address() as AddressInfo).port
+    return this.#listener.port
   }
 
   start(): Promise<void> {
-    const { host, port } = this.#options
-    return new Promise((resolve, reject) => {
-      this.#server.once('error', (cause) =>
-        reject(new KubeNodeError(consoleErrors.KN16001({ host, port, why: cause.message }), { cause })),
-      )
-      this.#server.listen(port, host, () => resolve())
-    })
+    return this.#listener.start()
   }
 
-  stop(): Promise<void> {
+  async stop(): Promise<void> {
     for (const stream of this.#streams) stream.bye('Stopping')
-    return new Promise((resolve) => {
-      this.#server.close(() => resolve())
-      this.#server.closeAllConnections()
-    })
+    await this.#listener.stop()
+    this.#options.doors.proxy?.close()
+    this.#options.sessions.closeAll()
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      for (const [name, value] of Object.entries(securityHeaders(false))) response.setHeader(name, value)
+      const { tls, names } = this.#options
+      const scheme = tls === undefined ? 'http' : 'https'
+      for (const [name, value] of Object.entries(securityHeaders(tls !== undefined))) response.setHeader(name, value)
       const url = URL.parse(request.url ?? '/', 'http://console') ?? new URL('http://console/')
       const isData = url.pathname.startsWith('/api/') || url.pathname === '/events'
       const { headers, method = '', socket } = request
+      // HTTP/2 names it so.
+      headers.host ??= one(headers[':authority'])
       const refusal = denied(
         {
           method,
@@ -110,9 +104,9 @@ export class ConsoleServer {
           origin: headers.origin,
           site: one(headers['sec-fetch-site']),
           contentType: headers['content-type'],
-          scheme: 'http',
+          scheme,
         },
-        this.#options.names,
+        names,
         isData,
       )
       if (refusal !== undefined) {
@@ -139,8 +133,7 @@ export class ConsoleServer {
   async #file({ request, response, url }: Asking): Promise<void> {
     const { page } = this.#options
     if (request.method === 'POST') throw new Refused(405, 'MethodNotAllowed', 'method not allowed; use GET')
-    const link = /^\/link\/([A-Za-z0-9_-]{43})$/.exec(url.pathname)?.[1]
-    if (link !== undefined) return this.#openLink(response, link)
+    if (await this.#doors.page({ request, response, url })) return undefined
     const [, digest, path = ''] = /^\/a\/([0-9a-f]{16})\/(.+)$/.exec(url.pathname) ?? []
     if (digest !== undefined) {
       const file = digest === page.digest ? page.files.get(path) : undefined
@@ -154,32 +147,12 @@ export class ConsoleServer {
     })
   }
 
-  #openLink(response: ServerResponse, secret: string): void {
-    const { sessions, onLinkUsed } = this.#options
-    const who = sessions.useLink(secret)
-    if (who === undefined)
-      throw new Refused(410, 'LinkUsed', 'this link was used or is too old; run kubenode console for a new one')
-    response.writeHead(303, {
-      location: '/',
-      'cache-control': 'no-store',
-      'set-cookie': `${this.#cookie}=${sessions.open(who)}; Path=/; HttpOnly; SameSite=Strict`,
-    })
-    response.end()
-    onLinkUsed?.()
-  }
-
-  /** Cookies know no ports: two consoles on one machine must not end each other's session. */
-  get #cookie(): string {
-    return `kubenode-console-${this.port}`
-  }
-
   // ---- data
 
   async #data(asking: Asking): Promise<void> {
     const { request, response, url } = asking
-    const who = this.#options.sessions.of(cookieOf(request, this.#cookie))
-    if (who === undefined)
-      throw new Refused(401, 'SignedOut', 'not signed in; open the link that kubenode console prints')
+    if (await this.#doors.data(asking)) return undefined
+    const who = this.#doors.of(request)
     const access = await this.#access.of(who)
     const person: AskingPerson = { ...asking, who, access }
     const path = url.pathname
@@ -286,7 +259,7 @@ export class ConsoleServer {
 
   #stream(person: AskingPerson): void {
     const { fleet, clock } = this.#options
-    const { request, response, url, access, who } = person
+    const { request, response, url, access } = person
     if (this.#streams.size >= MOST_STREAMS)
       throw new Refused(503, 'TooManyStreams', `${MOST_STREAMS} streams are open; close other pages`)
     const wanted = (url.searchParams.get('topics') ?? '').split(',').filter((t) => t !== '')
@@ -295,7 +268,6 @@ export class ConsoleServer {
     const topics = wanted.map((topic): Followed => ({ topic, name: this.#named(topic, person) }))
     const since = one(request.headers['last-event-id']) ?? url.searchParams.get('since') ?? ''
     const isOfThisStart = since.startsWith(`${fleet.start}-`)
-    const secret = cookieOf(request, this.#cookie)
     const stream: Stream = new Stream(
       {
         fleet,
@@ -304,7 +276,7 @@ export class ConsoleServer {
         topics,
         readable: access.readable,
         onEnd: () => this.#streams.delete(stream),
-        onBeat: () => void this.#recheck(stream, secret, who, access),
+        onBeat: () => void this.#recheck(stream, person),
       },
       isOfThisStart ? numberOf(since) : undefined,
     )
@@ -312,17 +284,14 @@ export class ConsoleServer {
   }
 
   /** A stream whose rights changed ends; the browser opens it again with the rights that are left. */
-  async #recheck(stream: Stream, secret: string | undefined, who: SignedIn, before: Access): Promise<void> {
-    if (this.#options.sessions.of(secret) === undefined) return stream.bye('SessionEnded')
+  async #recheck(stream: Stream, { request, who, access: before }: AskingPerson): Promise<void> {
+    if (!this.#doors.isStillIn(request)) return stream.bye('SessionEnded')
     const now = await this.#access.of(who)
     if (now.digest === before.digest) return undefined
     stream.sessionChanged()
     return stream.bye('SessionEnded')
   }
 }
-
-const one = (header: string | readonly string[] | undefined): string | undefined =>
-  typeof header === 'object' ? header[0] : header
 
 function sendFile(
   request: IncomingMessage,

@@ -1,5 +1,5 @@
 // Who is signed in: one-time links and the sessions that cookies name. A session is a random number in memory; it ends with the server.
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { Person } from '../protocol.ts'
@@ -13,27 +13,46 @@ const MOST_LINKS = 16
 
 export interface SignedIn {
   readonly person: Person
-  /** Equal for equal rights: a user with groups, or a token. */
+  /** Equal for equal rights: a user with groups, or a token. It changes when the person gets a way to another cluster. */
   readonly identity: string
   /** Makes requests as this person; undefined where they cannot be made. */
   readonly clientOf: (cluster: string) => KubeClient | undefined
   /** When what the person signed in with ends, in milliseconds since 1970. */
   readonly expiresAt?: number
+  /** The API server of this cluster no longer knows the person. */
+  readonly refusedBy?: (cluster: string) => void
+  /** What the person signed in with has ended. */
+  readonly isOver?: () => boolean
+  /** Forgets what the person signed in with. */
+  readonly close?: () => void
 }
 
-interface Session {
+interface Link {
   readonly who: SignedIn
   readonly until: number
 }
 
+interface Session extends Link {
+  /** Digest of the second secret, which the page keeps and other pages of the same host do not get. */
+  readonly page: string
+}
+
+export interface Opened {
+  /** For a cookie. */
+  readonly secret: string
+  /** For the page alone. */
+  readonly page: string
+}
+
 /** Only digests are kept: what is in memory opens no session. */
 const digest = (secret: string): string => createHash('sha256').update(secret).digest('base64')
-const newSecret = (): string => randomBytes(32).toString('base64url')
+export const newSecret = (): string => randomBytes(32).toString('base64url')
+const isSame = (a: string, b: string): boolean => timingSafeEqual(Buffer.from(a), Buffer.from(b))
 
 export class Sessions {
   readonly #clock: Clock
   readonly #sessions = new Map<string, Session>()
-  readonly #links = new Map<string, Session>()
+  readonly #links = new Map<string, Link>()
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -43,7 +62,8 @@ export class Sessions {
   newLink(who: SignedIn): string {
     const secret = newSecret()
     this.#links.set(digest(secret), { who, until: this.#clock.monotonic() + LINK_MS })
-    dropOldest(this.#links, MOST_LINKS)
+    const [oldest] = this.#links.keys()
+    if (this.#links.size > MOST_LINKS && oldest !== undefined) this.#links.delete(oldest)
     return secret
   }
 
@@ -55,31 +75,47 @@ export class Sessions {
     return link !== undefined && this.#clock.monotonic() < link.until ? link.who : undefined
   }
 
-  /** The secret for a cookie. */
-  open(who: SignedIn): string {
-    const secret = newSecret()
+  open(who: SignedIn): Opened {
+    for (const [key, session] of this.#sessions) if (!this.#isGood(session)) this.#end(key)
+    const opened = { secret: newSecret(), page: newSecret() }
     const left = who.expiresAt === undefined ? SESSION_MS : who.expiresAt - this.#clock.now()
-    this.#sessions.set(digest(secret), { who, until: this.#clock.monotonic() + Math.min(SESSION_MS, left) })
-    dropOldest(this.#sessions, MOST_SESSIONS)
-    return secret
+    const until = this.#clock.monotonic() + Math.min(SESSION_MS, left)
+    this.#sessions.set(digest(opened.secret), { who, until, page: digest(opened.page) })
+    const [oldest] = this.#sessions.keys()
+    if (this.#sessions.size > MOST_SESSIONS && oldest !== undefined) this.#end(oldest)
+    return opened
   }
 
   of(secret: string | undefined): SignedIn | undefined {
-    if (secret === undefined) return undefined
-    const key = digest(secret)
+    const key = digest(secret ?? '')
     const session = this.#sessions.get(key)
     if (session === undefined) return undefined
-    if (this.#clock.monotonic() < session.until) return session.who
-    this.#sessions.delete(key)
+    if (this.#isGood(session)) return session.who
+    this.#end(key)
     return undefined
   }
 
-  close(secret: string | undefined): void {
-    if (secret !== undefined) this.#sessions.delete(digest(secret))
+  /** Whether the page of this session asks, and not another one that got its cookie. */
+  isPageOf(secret: string | undefined, page: string | undefined): boolean {
+    const session = this.#sessions.get(digest(secret ?? ''))
+    return session !== undefined && isSame(session.page, digest(page ?? ''))
   }
-}
 
-function dropOldest(map: Map<string, unknown>, most: number): void {
-  const [oldest] = map.keys()
-  if (map.size > most && oldest !== undefined) map.delete(oldest)
+  close(secret: string | undefined): void {
+    this.#end(digest(secret ?? ''))
+  }
+
+  /** With the server. */
+  closeAll(): void {
+    for (const key of this.#sessions.keys()) this.#end(key)
+  }
+
+  #isGood({ who, until }: Session): boolean {
+    return this.#clock.monotonic() < until && who.isOver?.() !== true
+  }
+
+  #end(key: string): void {
+    this.#sessions.get(key)?.who.close?.()
+    this.#sessions.delete(key)
+  }
 }

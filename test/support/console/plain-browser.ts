@@ -18,6 +18,7 @@ export interface AskOptions {
 export class Browser {
   readonly #port: number
   #cookie: string | undefined
+  #page: string | undefined
 
   constructor(port: number) {
     this.#port = port
@@ -27,6 +28,7 @@ export class Browser {
   async open(link: string): Promise<Reply> {
     const reply = await this.ask(new URL(link).pathname)
     this.#cookie = reply.headers['set-cookie']?.[0]?.split(';')[0] ?? this.#cookie
+    this.#page = /#page=(.*)$/.exec(reply.headers.location ?? '')?.[1] ?? this.#page
     return reply
   }
 
@@ -70,6 +72,7 @@ export class Browser {
   #headers(own: Readonly<Record<string, string>>, hasBody: boolean): Readonly<Record<string, string>> {
     return {
       ...(this.#cookie !== undefined && { cookie: this.#cookie }),
+      ...(this.#page !== undefined && { 'x-kubenode-page': this.#page }),
       ...(hasBody && { 'content-type': 'application/json' }),
       ...own,
     }

@@ -1,5 +1,6 @@
 // The one stream of this browser: opens it, opens it again after a failure or a silence, and hands on what it sends.
 import type { DeltaEvent, ResyncEvent, Revision, Topic } from '../../protocol.ts'
+import { ownHeaders } from './page-secret.ts'
 import { eventReader } from './sse.ts'
 import type { StreamEvent } from './sse.ts'
 
@@ -61,7 +62,7 @@ export class Feed {
     const query = new URLSearchParams({ topics: this.#topics.join(','), ...(this.#since && { since: this.#since }) })
     try {
       const response = await fetch(`/events?${query}`, {
-        headers: { accept: 'text/event-stream' },
+        headers: { accept: 'text/event-stream', ...ownHeaders() },
         signal: abort.signal,
       })
       if (response.status === 401) {

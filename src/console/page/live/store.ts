@@ -2,6 +2,7 @@
 import { applied } from '../../delta.ts'
 import type { ChangesAnswer, PastAnswer, Refusal, Session, Snapshot, Topic } from '../../protocol.ts'
 import type { Connection, FeedMessage } from './feed.ts'
+import { ownHeaders } from './page-secret.ts'
 import { isKnown } from './revision.ts'
 import { Tabs } from './tabs.ts'
 
@@ -25,7 +26,10 @@ interface Kept {
 
 export async function ask<T>(url: string, init?: RequestInit): Promise<Loaded<T>> {
   try {
-    const response = await fetch(url, { ...init, headers: { accept: 'application/json', ...init?.headers } })
+    const response = await fetch(url, {
+      ...init,
+      headers: { accept: 'application/json', ...ownHeaders(), ...init?.headers },
+    })
     const body: unknown = await response.json().catch(() => ({}))
     if (response.ok) return { state: 'Ready', value: body as T }
     const { message } = body as Partial<Refusal>

@@ -1,0 +1,67 @@
+// How a person signs in where there are no links: at the issuer, or with a token for one cluster.
+import { h } from '../h.ts'
+import type { VNode } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import type { SignInWays } from '../../protocol.ts'
+import { ask, post } from '../live/store.ts'
+import { Loading, Notice } from '../parts/states.ts'
+
+/** Drawn instead of every view while the person is not signed in. */
+export function SignIn({ onDone }: { readonly onDone: () => void }): VNode {
+  const [ways, setWays] = useState<SignInWays>()
+  useEffect(() => {
+    void ask<SignInWays>('/api/sign-in').then((answer) =>
+      setWays(answer.state === 'Ready' ? answer.value : { ways: [] }),
+    )
+  }, [])
+  if (ways === undefined) return h(Loading, {})
+  if (ways.ways.length === 0)
+    return h(
+      Notice,
+      { title: 'You are not signed in' },
+      'Run ',
+      h('code', {}, 'kubenode console'),
+      ' and open the link that it prints; a link works once.',
+    )
+  return h(
+    'div',
+    { class: 'sheet state' },
+    h('h2', {}, 'You are not signed in'),
+    ways.ways.includes('Oidc') && h('p', {}, h('a', { href: toIssuer() }, `Sign in at ${ways.issuer ?? 'the issuer'}`)),
+    ways.ways.includes('Token') && h(TokenForm, { onDone }),
+  )
+}
+
+/** Back to this view. */
+const toIssuer = (): string => `/oidc/start?${new URLSearchParams({ to: location.hash })}`
+
+/** `cluster`: one more, for a person who is signed in. */
+export function TokenForm({ cluster, onDone }: { readonly cluster?: string; readonly onDone: () => void }): VNode {
+  const [trouble, setTrouble] = useState('')
+  const [isSending, setSending] = useState(false)
+  const send = async (event: Event): Promise<void> => {
+    event.preventDefault()
+    const form = event.currentTarget as HTMLFormElement
+    const field = form.elements.namedItem('token') as HTMLInputElement
+    setSending(true)
+    const answer = await post('/api/sign-in', { token: field.value, ...(cluster !== undefined && { cluster }) })
+    setSending(false)
+    // Nothing on the page remembers it.
+    field.value = ''
+    setTrouble(answer.state === 'Ready' || answer.state === 'Loading' ? '' : answer.message)
+    if (answer.state === 'Ready') onDone()
+  }
+  return h(
+    'form',
+    { class: 'token', onSubmit: (event: Event) => void send(event) },
+    h(
+      'label',
+      {},
+      cluster === undefined ? 'Token' : `Token for ${cluster}`,
+      h('input', { name: 'token', type: 'password', autocomplete: 'off', required: true, spellcheck: false }),
+    ),
+    h('button', { type: 'submit', disabled: isSending }, 'Sign in'),
+    h('p', {}, 'The token is sent to the API server that it is for, and kept in memory until you sign out.'),
+    h('p', { role: 'alert' }, trouble),
+  )
+}

@@ -1,0 +1,189 @@
+// How people get in and out: one-time links, tokens, OpenID Connect, and a proxy. Nothing is read before one of them has told who asks.
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { SignedOut, SignInWays } from '../../protocol.ts'
+import { cookieOf, one, readBody, Refused, sendJson } from '../request.ts'
+import type { Opened, Sessions, SignedIn } from '../sessions.ts'
+import type { OidcSignIn } from './oidc/code-flow.ts'
+import { OwnClients } from './own-clients.ts'
+import type { ProxyPeople } from './proxy.ts'
+import type { TokenSignIn } from './token.ts'
+
+export interface DoorsOptions {
+  readonly sessions: Sessions
+  readonly token?: TokenSignIn | undefined
+  readonly oidc?: OidcSignIn | undefined
+  readonly proxy?: ProxyPeople | undefined
+  readonly isTls: boolean
+  /** Only here a cookie is for this server alone: names such as `kn-….localhost`. */
+  readonly ownHost?: string | undefined
+  /** Of the server, once it listens. */
+  readonly port: () => number
+  /** After a one-time link was used: the next one may be made. */
+  readonly onLinkUsed?: (() => void) | undefined
+}
+
+interface Asking {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly url: URL
+}
+
+const PAGE_HEADER = 'x-kubenode-page'
+/** Names of views, clusters and objects, as far as a browser goes. */
+const MOST_PLACE = 2_048
+const FLOW_COOKIE = '__Host-kubenode-sign-in'
+const FLOW_SECONDS = 600
+
+export class Doors {
+  readonly #options: DoorsOptions
+
+  constructor(options: DoorsOptions) {
+    this.#options = options
+  }
+
+  /** Who asks. Throws for those who are not signed in. */
+  of(request: IncomingMessage): SignedIn {
+    const { sessions, proxy } = this.#options
+    if (proxy !== undefined) return proxy.of(request)
+    const secret = this.#secretOf(request)
+    const who = sessions.of(secret)
+    if (who === undefined) throw new Refused(401, 'SignedOut', this.#how())
+    if (this.#isShared(request) && !sessions.isPageOf(secret, one(request.headers[PAGE_HEADER])))
+      throw new Refused(401, 'NotPage', 'another page asks with the cookie of this one; open a new link')
+    return who
+  }
+
+  /** Asked again while a stream is open. */
+  isStillIn(request: IncomingMessage): boolean {
+    const { sessions, proxy } = this.#options
+    return proxy !== undefined || sessions.of(this.#secretOf(request)) !== undefined
+  }
+
+  /** What needs no session, and what ends one. False: it is something else. */
+  async data(asking: Asking): Promise<boolean> {
+    const { request, response, url } = asking
+    const isPost = request.method === 'POST'
+    if (url.pathname === '/api/sign-in' && !isPost) await sendJson(request, response, 200, this.#ways())
+    else if (url.pathname === '/api/sign-in') await this.#signIn(asking)
+    else if (url.pathname === '/api/sign-out' && isPost) await this.#signOut(asking)
+    else return false
+    return true
+  }
+
+  /** Pages that lead to the page. False: it is something else. */
+  async page({ request, response, url }: Asking): Promise<boolean> {
+    const link = /^\/link\/([A-Za-z0-9_-]{43})$/.exec(url.pathname)?.[1]
+    if (link !== undefined) this.#openLink(request, response, link)
+    else if (url.pathname === '/oidc/start') await this.#begin(request, response, url)
+    else if (url.pathname === '/oidc/back') await this.#back(request, response, url)
+    else return false
+    return true
+  }
+
+  #ways(): SignInWays {
+    const { token, oidc } = this.#options
+    return {
+      ways: [...(oidc === undefined ? [] : (['Oidc'] as const)), ...(token === undefined ? [] : (['Token'] as const))],
+      ...(oidc !== undefined && { issuer: oidc.issuerHost }),
+    }
+  }
+
+  #how(): string {
+    const { token, oidc } = this.#options
+    return token === undefined && oidc === undefined
+      ? 'not signed in; open the link that kubenode console prints'
+      : 'not signed in; open the page and sign in'
+  }
+
+  async #signIn({ request, response }: Asking): Promise<void> {
+    const { token: door, sessions } = this.#options
+    if (door === undefined) throw new Refused(404, 'NotFound', 'tokens are not accepted here')
+    const { token, cluster } = await readBody(request)
+    if (cluster === undefined) {
+      const opened = sessions.open(await door.signIn(token))
+      // A session of before is not left open without its cookie.
+      sessions.close(this.#secretOf(request))
+      response.setHeader('set-cookie', this.#cookie(opened))
+    } else {
+      const who = this.of(request)
+      if (typeof cluster !== 'string' || !(who instanceof OwnClients))
+        throw new Refused(404, 'NotFound', 'there is no such cluster to sign in to')
+      await door.add(who, cluster, token)
+    }
+    return sendJson(request, response, 200, {})
+  }
+
+  async #signOut({ request, response }: Asking): Promise<void> {
+    const { sessions, oidc } = this.#options
+    const secret = this.#secretOf(request)
+    const how = sessions.of(secret)?.person.how
+    sessions.close(secret)
+    response.setHeader('set-cookie', `${this.#cookieName}=; ${this.#cookieRules}; Max-Age=0`)
+    const next = how === 'Oidc' ? await oidc?.endPlace(originOf(request)) : undefined
+    return sendJson(request, response, 200, { ...(next !== undefined && { next }) } satisfies SignedOut)
+  }
+
+  #openLink(request: IncomingMessage, response: ServerResponse, secret: string): void {
+    const { sessions, onLinkUsed } = this.#options
+    const who = sessions.useLink(secret)
+    if (who === undefined)
+      throw new Refused(410, 'LinkUsed', 'this link was used or is too old; run kubenode console for a new one')
+    const opened = sessions.open(who)
+    // What follows # is not sent to any server.
+    this.#enter(response, opened, this.#isShared(request) ? `/#page=${opened.page}` : '/')
+    onLinkUsed?.()
+  }
+
+  async #begin(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
+    const { oidc } = this.#options
+    if (oidc === undefined) throw new Refused(404, 'NotFound', 'no issuer is set up here')
+    const { secret, location } = await oidc.begin(originOf(request), placeIn(url.searchParams.get('to')))
+    response.writeHead(303, {
+      location,
+      'cache-control': 'no-store',
+      // Lax: the browser comes back from another site.
+      'set-cookie': `${FLOW_COOKIE}=${secret}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=${FLOW_SECONDS}`,
+    })
+    response.end()
+  }
+
+  async #back(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
+    const { oidc, sessions } = this.#options
+    if (oidc === undefined) throw new Refused(404, 'NotFound', 'no issuer is set up here')
+    const { who, to } = await oidc.end(cookieOf(request, FLOW_COOKIE), url.searchParams)
+    const opened = sessions.open(who)
+    this.#enter(response, opened, `/${to}`)
+  }
+
+  #enter(response: ServerResponse, opened: Opened, location: string): void {
+    response.writeHead(303, { location, 'cache-control': 'no-store', 'set-cookie': this.#cookie(opened) })
+    response.end()
+  }
+
+  #secretOf = (request: IncomingMessage): string | undefined => cookieOf(request, this.#cookieName)
+
+  #cookie = ({ secret }: Opened): string => `${this.#cookieName}=${secret}; ${this.#cookieRules}`
+
+  get #cookieRules(): string {
+    return `Path=/; ${this.#options.isTls ? 'Secure; ' : ''}HttpOnly; SameSite=Strict`
+  }
+
+  /** Cookies know no ports: two consoles on one machine must not end each other's session. */
+  get #cookieName(): string {
+    const { isTls, port } = this.#options
+    return isTls ? '__Host-kubenode-console' : `kubenode-console-${port()}`
+  }
+
+  /** Whether browsers send the cookies of this host to servers of other users of this machine too, at other ports. */
+  #isShared({ headers }: IncomingMessage): boolean {
+    const { isTls, ownHost } = this.#options
+    return !isTls && headers.host?.toLowerCase() !== `${ownHost}:${this.#options.port()}`
+  }
+}
+
+/** As the browser reaches this server; every request is checked for a host that is its own. */
+const originOf = ({ headers }: IncomingMessage): string => `https://${headers.host ?? one(headers[':authority'])}`
+
+/** Only the part of the page after `#`: a link to another site would lead people astray who have just signed in. */
+const placeIn = (to: string | null): string =>
+  to !== null && to.length <= MOST_PLACE && /^#\/[!-~]*$/.test(to) ? to : ''

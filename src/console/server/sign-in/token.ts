@@ -1,0 +1,75 @@
+// Signs people in with a bearer token: the API server that it is for says whose it is. It is kept in the memory of the session, and nowhere else.
+import { introduced } from '#kube/who-am-i.ts'
+import { isObject } from '#lib/json.ts'
+import { Refused } from '../request.ts'
+import { type ConnectAs, type OwnClient, OwnClients } from './own-clients.ts'
+
+/** Tokens of OpenID Connect with many groups are some kilobytes long. */
+const MOST_TOKEN = 12_288
+const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/
+/** Each costs a request to an API server, and people who are not signed in may cause it. */
+const MOST_AT_ONCE = 16
+
+export class TokenSignIn {
+  readonly #connect: ConnectAs
+  readonly #home: string
+  #asking = 0
+
+  constructor(connect: ConnectAs, home: string) {
+    this.#connect = connect
+    this.#home = home
+  }
+
+  async signIn(token: unknown): Promise<OwnClients> {
+    const { client, name, groups, text } = await this.#reviewed(this.#home, token)
+    return new OwnClients({
+      person: { name, groups, how: 'Token' },
+      home: this.#home,
+      clients: new Map([[this.#home, client]]),
+      expiresAt: endOf(text),
+    })
+  }
+
+  /** A token of another cluster, for a person who is signed in: it is sent to that cluster alone. */
+  async add(who: OwnClients, cluster: string, token: unknown): Promise<void> {
+    const { client } = await this.#reviewed(cluster, token)
+    who.put(cluster, client)
+  }
+
+  async #reviewed(cluster: string, token: unknown) {
+    const text = typeof token === 'string' ? token.trim() : ''
+    if (text === '' || text.length > MOST_TOKEN || !TOKEN.test(text))
+      throw new Refused(422, 'NotToken', 'this is not a bearer token')
+    if (this.#asking >= MOST_AT_ONCE) throw new Refused(503, 'Busy', 'many people sign in now; try again')
+    const client = this.#connect(cluster, { kind: 'Token', token: text })
+    if (client === undefined) throw new Refused(404, 'NotFound', `there is no cluster ${cluster}`)
+    this.#asking++
+    try {
+      return { client, text, ...(await whose(client, cluster)) }
+    } catch (e) {
+      client.close()
+      throw e
+    } finally {
+      this.#asking--
+    }
+  }
+}
+
+export async function whose(client: OwnClient, cluster: string) {
+  const answer = await introduced(client)
+  if (answer.kind === 'Known') return answer.person
+  throw answer.kind === 'Refused'
+    ? new Refused(403, 'TokenRefused', `the API server of ${cluster} does not accept this token`)
+    : new Refused(502, 'Api', `the API server of ${cluster} does not report whose token this is; try again`)
+}
+
+/** When a token says that it ends. Only read, since the API server has checked it. */
+function endOf(token: string): number | undefined {
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+    const end = isObject(claims) ? claims['exp'] : undefined
+    return typeof end === 'number' && Number.isFinite(end) ? end * 1_000 : undefined
+  } catch {
+    return undefined
+  }
+}
