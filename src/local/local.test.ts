@@ -229,6 +229,20 @@ describe('the summary', () => {
     expect(unmet(fleet(), COMMIT)).toEqual([])
   })
 
+  test('a newest commit that needs no release is named beside the release before it', () => {
+    const sources = [
+      {
+        metadata: { name: 'fleet' },
+        status: { commit: 'b'.repeat(40), conditions: [{ type: 'Ready', status: 'True' }] },
+      },
+    ]
+    expect(summaryLines(fleet(cluster(), { sources }), 0)[1]).toBe(
+      'hub      newest   commit bbbbbbbb changes no object of a cluster',
+    )
+    const unread = sources.map((s) => ({ ...s, status: { ...s.status, conditions: [] } }))
+    expect(summaryLines(fleet(cluster(), { sources: unread }), 0).join('\n')).not.toContain('newest')
+  })
+
   test('a machine whose agent has not reported since the start is not shown as Ready', () => {
     const heard = new Map([
       ['a', 2_000],

@@ -167,10 +167,22 @@ function refusalLines({ sources }: HubSeen): readonly string[] {
   return refused === undefined ? [] : [`hub      refused  ${refused.split('\n')[0] ?? ''}`]
 }
 
+/** A commit without a release, such as the revert of a refused one: otherwise the release before it looks like the newest commit. */
+function unreleasedLines({ isReachable, sources, releases }: HubSeen): readonly string[] {
+  const [source] = sources
+  const commit = source?.status?.commit
+  const release = newest(releases)
+  const isFollowed = source !== undefined && refusal(source) === undefined && isTrue(source, 'Ready')
+  if (!isReachable || !isFollowed || commit === undefined || release === undefined) return []
+  if (releases.some((r) => r.spec.commit === commit) || release.status?.phase !== 'Succeeded') return []
+  return [`hub      newest   commit ${commit.slice(0, 8)} changes no object of a cluster`]
+}
+
 /** `since`: when the fleet was started; 0 when that is not known. */
 export const summaryLines = ({ hub, clusters }: FleetSeen, since: number): readonly string[] => [
   releaseLine(hub),
   ...refusalLines(hub),
+  ...unreleasedLines(hub),
   ...programLines('hub', hub.stopped),
   ...stoppedLines(hub),
   ...clusters.flatMap((c) => clusterLines(c, since)),
