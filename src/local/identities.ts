@@ -14,7 +14,7 @@ import type { KubeObject } from '#schema/object.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { localErrors } from './local-errors.ts'
 
-export type ProgramIdentity = 'sync' | 'controllers' | 'approver' | 'defender'
+export type ProgramIdentity = 'sync' | 'controllers' | 'approver' | 'defender' | 'cluster'
 
 const requests = coreKind('CertificateSigningRequest')
 const SIGNER = 'kubernetes.io/kube-apiserver-client'

@@ -18,6 +18,7 @@ const ROLE_HEAP_MB: Readonly<Record<ProgramIdentity, number>> = {
   controllers: 512,
   approver: 256,
   defender: 256,
+  cluster: 256,
 }
 
 /** All of it is on this machine; a free port, since several defenders are. */

@@ -1,0 +1,122 @@
+// Clusters with a control plane on the hub, from the object to phase Ready and from its deletion until nothing is left: one at a time, and a hundred at once, through
+// the role `cluster`, the Defender and the host as processes. Memory is what the host's process grows by, for each control plane.
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
+import { CLUSTERS_NAMESPACE, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import { systemClock } from '#lib/clock.ts'
+import { memoryMb } from './apiserver/servers.ts'
+import { type Hub, startHub } from './cluster/hub.ts'
+import { type BenchOptions, type BenchResult, type Figures, median, rounded } from './result.ts'
+
+const ROUNDS = 10
+const MANY = 100
+const WITHIN_MS = 300_000
+/** Between two reads of one Cluster; a share of what is measured. */
+const LOOK_MS = 5
+const LOOK_AT_ALL_MS = 200
+/** What a burst left is collected before memory is read. */
+const SETTLE_MS = 10_000
+
+const secretKind = coreKind('Secret')
+const keyOf = (name: string) => ({ namespace: SYSTEM_NAMESPACE, name })
+
+export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
+  const rounds = numbers['rounds'] ?? ROUNDS
+  const many = numbers['many'] ?? MANY
+  console.error('real_create_ms and real_delete_ms are left out: no host runs control planes of flavor kubernetes yet')
+  const hub = await startHub()
+  try {
+    const one = await oneByOne(hub, rounds)
+    const all = await atOnce(hub, many)
+    const leftovers = await left(hub)
+    const figures: Figures = { ...one, ...all, leftovers, rounds, many }
+    return { figures, peer: null, ratio: {} }
+  } finally {
+    await hub.stop()
+  }
+}
+
+async function oneByOne(hub: Hub, rounds: number): Promise<Figures> {
+  const [created, deleted]: [number[], number[]] = [[], []]
+  // The first one also loads and compiles what the others find.
+  for (let n = -1; n < rounds; n++) {
+    const name = `one-${n + 1}`
+    const began = performance.now()
+    await declare(hub, name)
+    await until(hub, `${name} is Ready`, LOOK_MS, async () => isReady(await hub.client.get(clusterKind, keyOf(name))))
+    const ready = performance.now()
+    await hub.client.delete(clusterKind, keyOf(name))
+    await until(
+      hub,
+      `${name} is deleted`,
+      LOOK_MS,
+      async () => (await hub.client.get(clusterKind, keyOf(name))) === undefined,
+    )
+    if (n < 0) continue
+    created.push(ready - began)
+    deleted.push(performance.now() - ready)
+  }
+  return {
+    create_ms: Math.round(median(created)),
+    delete_ms: Math.round(median(deleted)),
+    create_max_ms: Math.round(Math.max(...created)),
+    delete_max_ms: Math.round(Math.max(...deleted)),
+  }
+}
+
+async function atOnce(hub: Hub, many: number): Promise<Figures> {
+  const names = Array.from({ length: many }, (_, n) => `many-${n}`)
+  await systemClock.sleep(SETTLE_MS)
+  const before = memoryMb([hub.hostPid])
+  const began = performance.now()
+  await Promise.all(names.map((name) => declare(hub, name)))
+  const list = async () => (await hub.client.list(clusterKind)).items
+  await until(hub, `${many} Clusters are Ready`, LOOK_AT_ALL_MS, async () => {
+    const clusters = await list()
+    return clusters.length === many && clusters.every(isReady)
+  })
+  const readyS = (performance.now() - began) / 1_000
+  await systemClock.sleep(SETTLE_MS)
+  const grown = memoryMb([hub.hostPid]) - before
+  const deleting = performance.now()
+  await Promise.all(names.map((name) => hub.client.delete(clusterKind, keyOf(name))))
+  await until(hub, `${many} Clusters are deleted`, LOOK_AT_ALL_MS, async () => (await list()).length === 0)
+  return {
+    [`create_${many}_s`]: rounded(readyS),
+    rss_mb_each: rounded(grown / many),
+    [`delete_${many}_s`]: rounded((performance.now() - deleting) / 1_000),
+  }
+}
+
+/** Objects, folders and ports of control planes; final snapshots stay for a week, permits for a day. */
+async function left(hub: Hub): Promise<number> {
+  const { client } = hub
+  const secrets = (await client.list(secretKind, { namespace: CLUSTERS_NAMESPACE })).items
+  const clusters = (await client.list(clusterKind)).items
+  return secrets.length + clusters.length + hub.folders().length
+}
+
+async function declare({ client }: Hub, name: string): Promise<void> {
+  await client.create(clusterKind, {
+    apiVersion: API_GROUP_VERSION,
+    kind: 'Cluster',
+    metadata: keyOf(name),
+    spec: { version: '1.36.0', controlPlane: { flavor: 'embedded' }, deletionPolicy: 'Delete' },
+  })
+}
+
+const isReady = (cluster: Cluster | undefined): boolean => cluster?.status?.phase === 'Ready'
+
+async function until(hub: Hub, what: string, everyMs: number, holds: () => Promise<boolean>): Promise<void> {
+  const end = performance.now() + WITHIN_MS
+  while (!(await holds())) {
+    if (performance.now() > end) {
+      const seen = (await hub.client.list(clusterKind)).items.map(
+        (c) => `${c.metadata.name}: ${JSON.stringify(c.status)}`,
+      )
+      throw new Error(`not within ${WITHIN_MS / 1_000} s: ${what}; ${seen.slice(0, 3).join('; ')}; ${hub.said()}`)
+    }
+    await systemClock.sleep(everyMs)
+  }
+}
