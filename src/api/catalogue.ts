@@ -272,6 +272,10 @@ export const REASONS = {
   FlavorNotServed: because('clusters', 'No host on this hub runs control planes of this flavor.'),
   SnapshotMissing: because('clusters', 'The snapshot to restore does not exist, or is damaged.'),
   SecretTaken: because('clusters', 'The Secret for the kubeconfig exists and was made for something else.'),
+  AddonFailed: because(
+    'clusters',
+    'An object that every cluster gets from the hub was not applied; the message names it and has the answer of the API server.',
+  ),
   MachinesRemain: because('clusters', 'The cluster is being deleted and still has machines.'),
   LifetimeRunning: because('clusters', 'The time to live is not over soon.'),
   LifetimeEnding: because('clusters', 'Four fifths of the time to live are over; the message has its end.'),

@@ -6,11 +6,10 @@ import { FIELD_MANAGERS } from '#api/names.ts'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
-import { pluralOf } from '#lib/plural.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { coreKind } from '#kube/core-kinds.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import { typeOf } from '#kube/installed-type.ts'
 import { localErrors } from './local-errors.ts'
 
 export const definitions = coreKind('CustomResourceDefinition')
@@ -28,30 +27,6 @@ export function manifestsIn(folder: string): KubeObject[] {
     .sort()
     .flatMap((f) => parseAllDocuments(readFileSync(join(folder, f), 'utf8')).map((d): unknown => d.toJS()))
     .filter(isKubeObject)
-}
-
-/** Plurals of the built-in kinds that are installed; the rest follow the rule. */
-const CLUSTER_SCOPED = new Set([
-  'Namespace',
-  'ClusterRole',
-  'ClusterRoleBinding',
-  'ValidatingAdmissionPolicy',
-  'ValidatingAdmissionPolicyBinding',
-  'CustomResourceDefinition',
-  'PriorityClass',
-  'FlowSchema',
-  'PriorityLevelConfiguration',
-])
-
-export function typeOf(o: KubeObject): ResourceType {
-  const [group = '', version = group] = o.apiVersion.includes('/') ? o.apiVersion.split('/') : ['', o.apiVersion]
-  return {
-    group,
-    version,
-    kind: o.kind,
-    plural: pluralOf(o.kind.toLowerCase()),
-    namespaced: !CLUSTER_SCOPED.has(o.kind),
-  }
 }
 
 const apply = (client: KubeClient, o: KubeObject): Promise<KubeObject> =>

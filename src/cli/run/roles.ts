@@ -17,6 +17,7 @@ import { clientOf } from './connect.ts'
 import type { ServedArtifacts } from './artifacts-options.ts'
 import { NEEDS } from './needs.ts'
 import { PinnedAuthority } from './pinned-authority.ts'
+import type { Addons } from '#controlplanes/addons.ts'
 import type { Role } from './role.ts'
 import { runErrors } from './run-errors.ts'
 import { VERSION } from '../version.ts'
@@ -256,6 +257,17 @@ const syncRole = (config: RolesConfig): Role => ({
   },
 })
 
+/** What `kubenode install` brings too, but the programs. */
+async function releaseAddons(): Promise<Addons> {
+  const [{ addonsOf }, { definitionsIn }, { releaseRoot }] = await Promise.all([
+    import('#controlplanes/addons.ts'),
+    import('../install/release.ts'),
+    import('#lib/release-root.ts'),
+  ])
+  const read = (folder: string) => definitionsIn(join(releaseRoot(), 'deploy', folder))
+  return addonsOf(VERSION, read('crds'), read('install'))
+}
+
 /** On a hub: control planes of Clusters. */
 const clusterRole = ({ controlPlanes }: RolesConfig): Role => ({
   name: 'cluster',
@@ -267,11 +279,13 @@ const clusterRole = ({ controlPlanes }: RolesConfig): Role => ({
       import('../control-planes/embedded.ts'),
     ])
     if (controlPlanes === undefined) throw new KubeNodeError(runErrors.KN1396())
+    let known: Promise<Addons> | undefined
     const running = clusterModule.setup({
       ...context,
       events: context.events('cluster'),
       host: new SocketHost(controlPlanes, EMBEDDED),
       connect: (connection) => clientOf(connection, 'kubenode-cluster'),
+      addons: () => (known ??= releaseAddons()),
     })
     return partsOf(running, context.supervision)
   },

@@ -3,10 +3,12 @@ import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS, FINALIZERS, programUser } from '#api/names.ts'
+import { type Addons, applyAddons } from '#controlplanes/addons.ts'
 import type { ControlPlaneHost } from '#controlplanes/port.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { applyObject } from '#kube/apply.ts'
 import { outcomeOf, type WriteOutcome } from '#kube/outcome.ts'
+import type { Clock } from '#lib/clock.ts'
 import { assertNever } from '#lib/errors.ts'
 import { renewPermit, reportResults, requestPermit } from '#permits/permits.ts'
 import { deleteExactly, recheck, updateExactly } from '#runtime/preconditions.ts'
@@ -22,7 +24,8 @@ export interface ActTools {
   readonly client: KubeClient
   readonly host: ControlPlaneHost
   readonly clients: PlaneClients
-  readonly now: () => number
+  readonly clock: Clock
+  readonly addons: () => Promise<Addons>
 }
 
 const applied = (object?: unknown): ActionOutcome => ({ kind: 'Applied', object })
@@ -41,7 +44,7 @@ export async function act(
     case 'Ask':
       return existsIsDone(await requestPermit(permits, action.permit, action.request))
     case 'Renew':
-      return renewPermit(permits, action.permit, tools.now())
+      return renewPermit(permits, action.permit, tools.clock.now())
     case 'Report':
       return reportResults(permits, action.permit, { [cluster.metadata.uid ?? '']: action.result })
     case 'AddFinalizer':
@@ -56,6 +59,8 @@ export async function act(
       return writeKubeconfig(tools, cluster, signal)
     case 'DeleteKubeconfig':
       return deleteKubeconfig(client, cluster, signal)
+    case 'ApplyAddons':
+      return giveAddons(tools, id, signal)
     case 'RemoveMachines':
       return removeMachines(tools, id, signal)
     case 'Put':
@@ -134,6 +139,16 @@ async function deleteKubeconfig(client: KubeClient, cluster: Cluster, signal: Ab
   const found = await client.get(SECRET, secretKey(cluster), { signal })
   if (found === undefined || kubeconfigSeen(found).owner !== cluster.metadata.uid) return applied()
   return goneIsDone(await deleteExactly(client, SECRET, found, { signal }))
+}
+
+/** What failed is in the status; a server that does not answer is tried again as any lost call. */
+async function giveAddons(
+  { addons, clients, clock }: ActTools,
+  id: string,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  const wanted = await addons()
+  return applied(await clients.using(id, (client) => applyAddons({ client, clock, signal }, wanted)))
 }
 
 /** Of sets their machines are removed by their own controllers; machines without a set are deleted one by one. */

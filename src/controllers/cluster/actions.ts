@@ -13,6 +13,7 @@ export type ClusterAction = { readonly reason: string } & (
   | { readonly kind: 'DeleteCluster' }
   | { readonly kind: 'WriteKubeconfig' | 'DeleteKubeconfig' }
   | { readonly kind: 'Stop' }
+  | { readonly kind: 'ApplyAddons' }
   | { readonly kind: 'Put'; readonly request: ControlPlaneRequest }
   | { readonly kind: 'Snapshot'; readonly name: string }
   | { readonly kind: 'Restore'; readonly snapshot: string; readonly token: string }

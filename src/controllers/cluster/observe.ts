@@ -5,6 +5,7 @@ import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
+import type { Addons } from '#controlplanes/addons.ts'
 import type { ControlPlane, ControlPlaneHost } from '#controlplanes/port.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { messageOf } from '#lib/errors.ts'
@@ -35,6 +36,7 @@ export interface Observing {
   readonly caches: Caches
   readonly host: ControlPlaneHost
   readonly clients: PlaneClients
+  readonly addons: () => Promise<Addons>
 }
 
 /** A Cluster whose machines cannot be read is deleted all the same: its API server may be what is broken. */
@@ -56,6 +58,7 @@ export async function observe(tools: Observing, key: string, signal: AbortSignal
     kubeconfig: secret === undefined ? undefined : kubeconfigSeen(secret),
     permits: caches.permits.byIndex(BY_REQUESTER, cluster.metadata.uid ?? ''),
     machines: await machinesOf(tools, cluster, asked.plane, signal),
+    addons: (await tools.addons()).version,
     holds: caches.holds.list(),
     caps: capsOf(caches.policies.list(), cluster),
     hosted:

@@ -52,10 +52,11 @@ const clusterOf = ({ metadata, spec, status }: Wild): Cluster =>
       deletionPolicy: 'Delete',
       ...spec,
     },
-    ...(status !== undefined && { status }),
+    status: { addons: [{ name: 'kubenode', version: 'v', healthy: 'True' }], ...status },
   }) as unknown as Cluster
 
 const seenOf = (wild: Wild = {}): Seen => ({
+  addons: 'v',
   cluster: clusterOf(wild),
   plane,
   host: { name: 'embedded', capabilities: { isHighlyAvailable: false, minors: ['1.36'], most: 9 } },

@@ -12,6 +12,7 @@ import type { Wait } from '#runtime/waiting.ts'
 import type { ClusterAction, ClusterPlan } from './actions.ts'
 import { announced, lifetimeSeen, planExpiry, tooMany } from './plan-expiry.ts'
 import type { Lifetime } from './lifetime.ts'
+import { addonIn } from './addon-status.ts'
 import { permitFor } from './permit.ts'
 import { planDeletion } from './plan-delete.ts'
 import { type ControlPlaneSpec, type Seen, idOf, isLeaving } from './seen.ts'
@@ -70,6 +71,8 @@ function planLife(seen: Seen, controlPlane: ControlPlaneSpec, version: string, n
       isOther ? 'its endpoint or its Cluster changed' : `it is ${plane.state}`,
       request,
     )
+  const missing = planAddons(seen)
+  if (missing !== undefined) return missing
   const { restore, snapshot } = controlPlane
   const token = restore === undefined ? undefined : `${restore.snapshot}/${restore.attempt}`
   if (restore !== undefined && token !== undefined && plane.restored !== token)
@@ -89,6 +92,22 @@ function planLife(seen: Seen, controlPlane: ControlPlaneSpec, version: string, n
   const stale = staleKubeconfig(seen, now)
   if (stale !== undefined) actions.push({ kind: 'WriteKubeconfig', reason: stale })
   return { actions, notices: [], requeueAfter: LOOK_MS, phase: 'Ready', wait: undefined }
+}
+
+/** Before sync reaches it. A control plane that was Ready stays so while it gets those of another release. */
+function planAddons({ addons, cluster }: Seen): ClusterPlan | undefined {
+  const known = addonIn(cluster)
+  if (known?.version === addons && known.healthy === 'True') return undefined
+  const hasFailed = known?.version === addons
+  return {
+    ...nothing,
+    actions: [
+      { kind: 'ApplyAddons', reason: hasFailed ? 'they failed before' : `they are ${known?.version ?? 'missing'}` },
+    ],
+    phase: cluster.status?.phase === 'Ready' ? 'Ready' : 'Addons',
+    wait: undefined,
+    requeueAfter: hasFailed ? SOON_MS : 0,
+  }
 }
 
 /** A snapshot first, whose name says what it is before of: the same for a second try. */

@@ -1,6 +1,7 @@
 // The controller of clusters, on a hub: makes the control plane of each Cluster that declares one, keeps it as declared, and removes it.
 import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
+import type { Addons } from '#controlplanes/addons.ts'
 import type { ControlPlaneHost } from '#controlplanes/port.ts'
 import type { EventRecorder } from '#kube/events.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
@@ -19,6 +20,8 @@ export interface ClusterContext extends ModuleContext {
   readonly events: EventRecorder
   readonly host: ControlPlaneHost
   readonly connect: (config: ConnectionConfig) => ClosableClient
+  /** Read once, when the first control plane needs them. */
+  readonly addons: () => Promise<Addons>
 }
 
 /** A snapshot of a large control plane takes its time. */
@@ -31,7 +34,7 @@ const keyOf = ({ metadata: { namespace = '', name = '' } }: Cluster): string => 
 export const clusterModule: Module<ClusterContext> = {
   name: 'cluster',
   setup(context): RunningModule {
-    const { client, clock, host, events, informers } = context
+    const { addons, client, clock, host, events, informers } = context
     const caches = cachesOf(informers)
     const clients = new PlaneClients(host, context.connect)
     const controller = controllerIn(context, {
@@ -41,10 +44,10 @@ export const clusterModule: Module<ClusterContext> = {
       allKeys: () => caches.clusters.list().map(keyOf),
       reconcile: reconcileWith<Seen, ClusterAction, ReturnType<typeof statusOf>>({
         clock,
-        observe: (key, { signal }) => observe({ client, caches, host, clients }, key, signal),
+        observe: (key, { signal }) => observe({ addons, client, caches, host, clients }, key, signal),
         plan,
         act: async (action, seen, { signal }) => {
-          const outcome = await act({ client, host, clients, now: () => clock.now() }, action, seen, signal)
+          const outcome = await act({ addons, client, clock, host, clients }, action, seen, signal)
           // The next pass must not add it once more.
           if (action.kind === 'AddFinalizer' && outcome.kind === 'Applied')
             caches.clusters.assume(outcome.object as Cluster)

@@ -28,6 +28,8 @@ export interface Seen {
   readonly permits: readonly OperationPermit[]
   /** Machines that its own API server still has; undefined when it was not asked, or did not answer. */
   readonly machines: readonly string[] | undefined
+  /** Version of the addons that every control plane gets. */
+  readonly addons: string
   readonly holds: readonly OperationalHold[]
   /** What policies allow a Cluster with a time to live. */
   readonly caps: ClusterCaps

@@ -9,6 +9,7 @@ import { timestamp } from '#lib/clock.ts'
 import type { ActionResult } from '#runtime/reconcile-with.ts'
 import { type Wait, waitingSince } from '#runtime/waiting.ts'
 import type { ClusterAction, ClusterPlan } from './actions.ts'
+import { addonsAfter, waitOfAddons } from './addon-status.ts'
 import type { Lifetime } from './lifetime.ts'
 import { snapshotBefore } from './plan.ts'
 import { lifetimeSeen, sayLifetime } from './plan-expiry.ts'
@@ -24,10 +25,11 @@ export function statusOf(seen: Seen, plan: ClusterPlan, results: Results, now: n
   const put = putResult(results)
   const plane = put?.kind === 'Plane' ? put.plane : seen.plane
   const before = cluster.status ?? {}
-  const failed = waitOfPut(put) ?? waitOfRestore(results)
+  const failed = waitOfPut(put) ?? waitOfRestore(results) ?? waitOfAddons(results)
   const wait = failed ?? plan.wait
   const isDone = results.length > 0 && results.every((r) => r.outcome.kind === 'Applied') && failed === undefined
-  const { waitingFor: _, expiresAt: _end, ...kept } = before
+  const { waitingFor: _, expiresAt: _end, addons: _addons, ...kept } = before
+  const addons = addonsAfter(seen, results)
   const lifetime = lifetimeSeen(seen, now)
   const { generation } = cluster.metadata
   return {
@@ -36,6 +38,7 @@ export function statusOf(seen: Seen, plan: ClusterPlan, results: Results, now: n
     phase: phaseAfter(plan, plane, failed, isDone),
     highAvailability: seen.host.capabilities.isHighlyAvailable ? 'Yes' : 'No',
     ...(plane !== undefined && ofPlane(plane)),
+    ...(addons.length > 0 && { addons }),
     ...(cluster.metadata.namespace === SYSTEM_NAMESPACE && { kubeconfigSecret: secretOf(cluster) }),
     history: historyOf(seen, before, plane, now),
     ...(wait !== undefined && { waitingFor: waitingSince(before.waitingFor, wait, now) }),
@@ -152,6 +155,7 @@ function phaseAfter(
   failed: Wait<Reason> | undefined,
   isDone: boolean,
 ): Phase<'Cluster'> {
+  if (failed?.predicate === 'AddonFailed') return plan.phase
   if (failed !== undefined) return plane?.state === 'Running' ? 'Ready' : 'Failed'
   // The kubeconfig is next: it is Ready once sync can reach it.
   if (plan.phase === 'Ready' && plan.actions.some((a) => a.kind === 'WriteKubeconfig') && !isDone) return 'Creating'

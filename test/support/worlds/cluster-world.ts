@@ -10,6 +10,7 @@ import { embeddedRules } from '#cli/run/embedded-rules.ts'
 import { NEEDS } from '#cli/run/needs.ts'
 import { type Role, runRole } from '#cli/run/role.ts'
 import { clusterModule } from '#controllers/cluster/reconcile.ts'
+import { type Addons, addonsOf } from '#controlplanes/addons.ts'
 import type { ControlPlaneHost } from '#controlplanes/port.ts'
 import { defenderModule } from '#defender/role.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
@@ -50,7 +51,13 @@ export interface ClusterWorld {
   close(): Promise<void>
 }
 
-export async function clusterWorld(more: Partial<EmbeddedHostOptions> = {}): Promise<ClusterWorld> {
+/** Most stories are about other things: they get none. */
+const NO_ADDONS = addonsOf('none', [], [])
+
+export async function clusterWorld({
+  addons = async () => NO_ADDONS,
+  ...more
+}: Partial<EmbeddedHostOptions> & { readonly addons?: () => Promise<Addons> } = {}): Promise<ClusterWorld> {
   const hub = await startEmbedded()
   const connection = {
     server: hub.url,
@@ -101,7 +108,7 @@ export async function clusterWorld(more: Partial<EmbeddedHostOptions> = {}): Pro
       needs: NEEDS.cluster,
       setup: (context) => [
         ...partsOf(
-          clusterModule.setup({ ...context, events: context.events('cluster'), host: of, connect }),
+          clusterModule.setup({ ...context, events: context.events('cluster'), host: of, connect, addons }),
           context.supervision,
         ),
         { name: 'begun', start: () => begun.resolve(), stop: () => undefined },

@@ -1,0 +1,111 @@
+// What every control plane on the hub gets before sync reaches it: the kinds, namespaces, roles and policies of KubeNode. By server-side apply in the order in which
+// they need each other, so that a second time, also after a break, changes nothing.
+import { createHash } from 'node:crypto'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import { typeOf } from '#kube/installed-type.ts'
+import { outcomeOf } from '#kube/outcome.ts'
+import type { Clock } from '#lib/clock.ts'
+import { messageOf } from '#lib/errors.ts'
+import { canonicalJson, isObject } from '#lib/json.ts'
+import { inParallel } from '#lib/pool.ts'
+import { printableLine } from '#lib/printable.ts'
+import type { KubeObject } from '#schema/object.ts'
+
+export interface Addons {
+  /** Of KubeNode, with a digest of the objects: another one is applied again. */
+  readonly version: string
+  /** Definitions of kinds; the others wait until these are served. */
+  readonly kinds: readonly KubeObject[]
+  readonly objects: readonly KubeObject[]
+}
+
+export type AddonsResult =
+  | { readonly kind: 'Applied'; readonly version: string }
+  /** The others of its step were applied too; those of later steps were not. */
+  | { readonly kind: 'AddonFailed'; readonly version: string; readonly object: string; readonly message: string }
+
+const DIGEST_DIGITS = 8
+const AT_ONCE = 16
+const SERVED_WITHIN_MS = 20_000
+const LOOK_MS = 50
+
+const definition = coreKind('CustomResourceDefinition')
+
+export function addonsOf(version: string, kinds: readonly KubeObject[], objects: readonly KubeObject[]): Addons {
+  const digest = createHash('sha256')
+    .update(canonicalJson([kinds, objects]))
+    .digest('hex')
+    .slice(0, DIGEST_DIGITS)
+  return { version: `${version}+${digest}`, kinds, objects }
+}
+
+interface Tools {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly signal: AbortSignal
+}
+
+export async function applyAddons(tools: Tools, { version, kinds, objects }: Addons): Promise<AddonsResult> {
+  const isNamespace = ({ kind }: KubeObject): boolean => kind === 'Namespace'
+  const steps: readonly (() => Promise<Failure | undefined>)[] = [
+    () => applied(tools, kinds),
+    () => served(tools, kinds),
+    () => applied(tools, objects.filter(isNamespace)),
+    () =>
+      applied(
+        tools,
+        objects.filter((o) => !isNamespace(o)),
+      ),
+  ]
+  for (const step of steps) {
+    const failure = await step()
+    if (failure !== undefined) return { kind: 'AddonFailed', version, ...failure }
+  }
+  return { kind: 'Applied', version }
+}
+
+interface Failure {
+  readonly object: string
+  readonly message: string
+}
+
+const nameOf = ({ kind, metadata: { namespace, name = '' } }: KubeObject): string =>
+  `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`
+
+/** The first of the list that failed, whichever ended first. */
+async function applied({ client, signal }: Tools, all: readonly KubeObject[]): Promise<Failure | undefined> {
+  const failures = new Map<KubeObject, Failure>()
+  await inParallel(all, AT_ONCE, async (object) => {
+    const outcome = await outcomeOf(() =>
+      client.apply(typeOf(object), object, { fieldManager: FIELD_MANAGERS.cluster, force: true, signal }),
+    )
+    if (outcome.kind !== 'Applied')
+      failures.set(object, { object: nameOf(object), message: printableLine(messageOf(outcome.error)) })
+  })
+  const first = all.find((object) => failures.has(object))
+  return first === undefined ? undefined : failures.get(first)
+}
+
+async function served({ client, clock, signal }: Tools, kinds: readonly KubeObject[]): Promise<Failure | undefined> {
+  const end = clock.monotonic() + SERVED_WITHIN_MS
+  for (const kind of kinds) {
+    const name = kind.metadata.name ?? ''
+    while (!isServed(await client.get(definition, { name }, { signal }))) {
+      if (clock.monotonic() > end)
+        return { object: nameOf(kind), message: `not served within ${SERVED_WITHIN_MS / 1_000}s` }
+      await clock.sleep(LOOK_MS, signal)
+    }
+  }
+  return undefined
+}
+
+function isServed(found: KubeObject | undefined): boolean {
+  const status = found?.['status']
+  const conditions: unknown = isObject(status) ? status['conditions'] : undefined
+  return (
+    Array.isArray(conditions) &&
+    conditions.some((c: unknown) => isObject(c) && c['type'] === 'Established' && c['status'] === 'True')
+  )
+}
