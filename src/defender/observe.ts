@@ -50,7 +50,7 @@ export class Observer {
     this.#policies = new PolicyBook(options.caches, new CommittedContents(options.caches))
     this.leases = new LeaseWatch(options.clock)
     this.#gone = new GoneWatch(options.client)
-    this.#quiet = new QuietWatch(options.client)
+    this.#quiet = new QuietWatch(options.client, options.clock)
     this.#recoveries = new RecoveryWatch(options)
     this.#blames = new BlameWatch(options.clock)
     this.#fleet = new FleetWatch(options.caches)

@@ -3,6 +3,7 @@
 import type { Machine } from '#api/kinds/machine.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
+import type { Clock } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { leaseType } from '#runtime/lease.ts'
 import type { FleetView } from './fleet.ts'
@@ -13,26 +14,33 @@ const NODE_LEASES = 'kube-node-lease'
 
 /** Requests under way at the same time. */
 const AT_ONCE = 8
+/** An agent renews every ten seconds: who asks at each decision, and decisions follow each other within milliseconds, learns nothing more by it. */
+const LOOK_MS = 2_000
 
 export class QuietWatch {
-  readonly #client: KubeClient
+  readonly #client: Pick<KubeClient, 'get'>
+  readonly #clock: Pick<Clock, 'monotonic'>
   /** The first heartbeat seen since the target is at rest. */
   readonly #first = new Map<string, string>()
   readonly #quiet = new Set<string>()
+  /** When the heartbeat of an orphan was asked for last. */
+  readonly #askedAt = new Map<string, number>()
 
-  constructor(client: KubeClient) {
+  constructor(client: Pick<KubeClient, 'get'>, clock: Pick<Clock, 'monotonic'>) {
     this.#client = client
+    this.#clock = clock
   }
 
   isQuiet(grant: Grant): boolean {
     return this.#quiet.has(keyOf(grant))
   }
 
-  /** Checks every orphan once. A lease that cannot be read proves nothing. */
+  /** Looks at every orphan; its heartbeat is asked for every two seconds. A lease that cannot be read proves nothing. */
   async observe(orphans: readonly Grant[], fleet: FleetView): Promise<void> {
     const keys = new Set(orphans.map(keyOf))
     for (const key of this.#first.keys()) if (!keys.has(key)) this.#first.delete(key)
     for (const key of this.#quiet) if (!keys.has(key)) this.#quiet.delete(key)
+    for (const key of this.#askedAt.keys()) if (!keys.has(key)) this.#askedAt.delete(key)
     for (let i = 0; i < orphans.length; i += AT_ONCE)
       await Promise.all(orphans.slice(i, i + AT_ONCE).map((grant) => this.#look(grant, fleet)))
   }
@@ -50,6 +58,9 @@ export class QuietWatch {
       this.#quiet.add(key)
       return
     }
+    const now = this.#clock.monotonic()
+    if (now - (this.#askedAt.get(key) ?? -Infinity) < LOOK_MS) return
+    this.#askedAt.set(key, now)
     const read = await this.#client.get(leaseType, lease).catch(() => undefined)
     const renewed = read?.spec?.renewTime
     if (renewed === undefined) return

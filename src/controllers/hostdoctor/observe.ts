@@ -14,6 +14,7 @@ import { type Informers, requireFresh } from '#runtime/informers.ts'
 import { isVerifyOver, isWell } from './facts.ts'
 import { twinOf } from './plan-poll.ts'
 import { percentile95 } from './schedule.ts'
+import { isOpenPermit } from './plan-permit.ts'
 import { type Seen, cordonOwner, nameOf } from './seen.ts'
 import { wishesOf } from './wishes.ts'
 import { timeOf } from './time-of.ts'
@@ -24,6 +25,7 @@ const DRAINED_IN: ReadonlySet<string> = new Set(['Preparing', 'InProgress'])
 const MOST_ENDED = 2_000
 
 const BY_HOST = 'hostdoctor/host'
+const BY_REQUESTER = 'hostdoctor/requester'
 export const BY_MACHINE = 'hostdoctor/machine'
 const JOBS_OF_MACHINE = 'hostdoctor/jobs'
 
@@ -33,7 +35,9 @@ export const cachesOf = (informers: Informers) => ({
     indexes: { [BY_HOST]: ({ spec }) => (spec.providerID === undefined ? [] : [spec.providerID]) },
   }),
   nodes: informers.of(nodeType),
-  permits: informers.of(operationPermit),
+  permits: informers.of(operationPermit, {
+    indexes: { [BY_REQUESTER]: ({ spec: { requester } }) => (requester.uid === undefined ? [] : [requester.uid]) },
+  }),
   policies: informers.of(defenderPolicy),
   jobs: informers.of(remedyOperationJob, {
     indexes: { [JOBS_OF_MACHINE]: (j) => (j.spec.machine === undefined ? [] : [j.spec.machine]) },
@@ -75,12 +79,16 @@ export async function observe(
       ? await podsLeft(client, node.metadata.name ?? '', signal)
       : undefined
   const twin = twinOf(event, caches.events.byIndex(BY_MACHINE, event.spec.machine))
+  const permit = caches.permits.get(event.status?.permitRef ?? name)
   return {
     event,
     ...(twin !== undefined && { twin }),
     machine,
     node,
-    permit: caches.permits.get(event.status?.permitRef ?? name),
+    permit,
+    strays: caches.permits
+      .byIndex(BY_REQUESTER, event.metadata.uid ?? '')
+      .filter((p) => p !== permit && isOpenPermit(p)),
     hasPods,
     absentPolls: absentPolls(name),
     wishes: wishesOf(machine === undefined ? [] : policiesOf(caches), machine ?? NO_MACHINE, node),

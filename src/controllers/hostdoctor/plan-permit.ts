@@ -1,8 +1,9 @@
 // Decides about the permit of an event and the drain under it: one request for the drain and what follows. Pure.
-import type { Disruption } from '#api/kinds/operation-permit.ts'
+import type { Disruption, OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { MaintenanceSpec } from '#api/kinds/maintenance-event.ts'
 import { timestamp } from '#lib/clock.ts'
 import { assertNever } from '#lib/errors.ts'
+import { phaseOfEvent } from '#faults/maintenance.ts'
 import { isCordonedBy } from '#nodes/cordon.ts'
 import { permitWait } from '#permits/permit-wait.ts'
 import { type TargetResult, isRenewalDue, permitAnswer } from '#permits/permits.ts'
@@ -150,10 +151,24 @@ export const renewalOf = ({ permit }: Seen, now: number): readonly DoctorAction[
 
 const OPEN: ReadonlySet<string> = new Set(['Requested', 'Granted'])
 
+export const isOpenPermit = ({ status }: OperationPermit): boolean => OPEN.has(status?.phase ?? 'Requested')
+
+/** One that is asked for right now has the name that comes next; whatever else the event does not name is given back. */
+export function straysBack(seen: Seen): readonly DoctorAction[] {
+  const next = phaseOfEvent(seen.event) === 'Preparing' ? nextName(seen) : undefined
+  return seen.strays
+    .filter((p) => p.metadata.name !== next)
+    .flatMap((permit) => reportOf({ permit }, 'Released', 'its event has another permit, or is over') ?? [])
+}
+
 /** Undefined: there is no permit that is open for the machine. Of a deleted machine the target is the one of the request. */
-export function reportOf({ permit }: Seen, result: TargetResult, reason: string): DoctorAction | undefined {
+export function reportOf(
+  { permit }: Pick<Seen, 'permit'>,
+  result: TargetResult,
+  reason: string,
+): DoctorAction | undefined {
   const target = permit?.spec.targets[0]?.uid
-  if (permit === undefined || target === undefined || !OPEN.has(permit.status?.phase ?? 'Requested')) return undefined
+  if (permit === undefined || target === undefined || !isOpenPermit(permit)) return undefined
   if (permit.spec.results?.[target] !== undefined) return undefined
   return {
     kind: 'ReportResult',

@@ -82,6 +82,7 @@ const seen = (more: Partial<Seen> = {}): Seen => ({
   machine: machine(),
   node: node(),
   permit: undefined,
+  strays: [],
   hasPods: undefined,
   absentPolls: 0,
   wishes: { answer: 'Wait', postpone: false, windows: [] },
@@ -413,6 +414,32 @@ describe('a drain that takes long', () => {
 
   test('is tried less often: after a tenth of its time, half a minute at most', () => {
     expect([0, -60_000, -HOUR].map(draining)).toEqual([3_000, 6_000, 30_000])
+  })
+})
+
+describe('a permit that the event does not name', () => {
+  const stray = (phase: string): OperationPermit => ({ ...permit(phase), metadata: { name: `${EVENT}-p2`, uid: 'q' } })
+  const ended = planned(-HOUR, { phase: 'Cancelled', endedAt: at(0), permitRef: EVENT })
+  const preparing = (permitRef: string) => planned(-1, { phase: 'Preparing', permitRef })
+
+  test('is given back: a controller that slept asked for it when the event was over', () => {
+    const s = seen({ event: ended, strays: [stray('Granted')] })
+    const result = {
+      kind: 'ReportResult',
+      permit: { metadata: { name: `${EVENT}-p2` } },
+      target: 'uid-m',
+      result: 'Released',
+    }
+    expect(plan(s, NOW).actions).toMatchObject([result])
+    expect(kinds(seen({ event: ended, strays: [stray('Expired')] }))).toEqual([])
+  })
+
+  test('is left alone while it is the one that is asked for right now, and given back once another is named', () => {
+    expect(kinds(seen({ event: preparing(EVENT), permit: permit('Revoked'), strays: [stray('Requested')] }))).toEqual(
+      [],
+    )
+    const named = seen({ event: preparing(`${EVENT}-p3`), strays: [stray('Requested')] })
+    expect(kinds(named)).toEqual(['ReportResult'])
   })
 })
 

@@ -15,7 +15,7 @@ import { openingOf } from '#windows/windows.ts'
 import type { Notice } from '#runtime/reconcile-with.ts'
 import type { DoctorAction, DoctorPlan, StatusChange } from './actions.ts'
 import { factsOf, isWell } from './facts.ts'
-import { isHeldPermit, planPermit, reportOf, renewalOf } from './plan-permit.ts'
+import { isHeldPermit, planPermit, reportOf, renewalOf, straysBack } from './plan-permit.ts'
 import { planAnswer, planPostponement, wantedAnswer } from './plan-answer.ts'
 import { leadOf, nextStart, scheduleOf } from './schedule.ts'
 import { type Seen, cordonOwner } from './seen.ts'
@@ -46,6 +46,8 @@ const MOVES: readonly MaintenanceMove[] = [
 
 export function plan(seen: Seen, now: number): DoctorPlan {
   const phase = phaseOfEvent(seen.event)
+  const strays = straysBack(seen)
+  if (strays.length > 0) return { actions: strays, notices: [] }
   if (isOver(seen.event)) return planOver(seen, now)
   const facts = factsOf(seen, now)
   for (const move of MOVES) {

@@ -6,7 +6,7 @@ import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { microTimestamp, timestamp } from '#lib/clock.ts'
-import { type Node, nodeType, podType } from '#nodes/objects.ts'
+import { type Node, isNodeReady, nodeType, podType } from '#nodes/objects.ts'
 import { permitAnswer, renewPermit, reportResults, requestPermit } from '#permits/permits.ts'
 import type { HostMaintenance } from '#providers/port.ts'
 import { leaseType } from '#runtime/lease.ts'
@@ -110,6 +110,24 @@ export function plantFleet(world: World): void {
     spec: { budgets: [{ max: MOST_OF_RACK, of: 'concurrent', per: 'rack' }] },
   })
   runPods(world)
+  heartbeats(world)
+}
+
+/** Agents renew every ten seconds; in a day of half a minute's steps nobody sees the difference. */
+const HEARTBEAT_MS = MINUTE / 2
+
+/** The agent of a host that is there is heard: without it a slot that lost its holder would be taken for ever. */
+function heartbeats(world: World): void {
+  const beat = (): void => {
+    for (let n = 0; n < MACHINES; n++) {
+      const node = world.fake.peek(nodeType, { name: nameOf(n) })
+      const lease = { name: agentLeaseName(nameOf(n)), namespace: SYSTEM_NAMESPACE }
+      if (node !== undefined && isNodeReady(node))
+        world.fake.poke(leaseType, lease, { spec: { renewTime: microTimestamp(world.clock.now()) } })
+    }
+    world.clock.after(HEARTBEAT_MS, beat)
+  }
+  world.clock.after(HEARTBEAT_MS, beat)
 }
 
 const podOf = (node: string) => ({ name: `web-${node}`, namespace: 'default' })
