@@ -73,7 +73,11 @@ export interface UpOptions {
   /** Builds what systemd machines are booted from, once on this machine. */
   readonly buildTree: () => Promise<void>
   /** Serves the page for these clusters and returns how its link is made. */
-  readonly console: (clients: ReadonlyMap<string, KubeClient>, say: (line: string) => void) => Promise<LocalConsole>
+  readonly console: (
+    clients: ReadonlyMap<string, KubeClient>,
+    repository: string,
+    say: (line: string) => void,
+  ) => Promise<LocalConsole>
   /** A client of the cluster that this kubeconfig file names. */
   readonly connect: (
     kubeconfig: string,
@@ -238,7 +242,7 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
     await patiently(patience, `controllers and Defender of ${name}`, isLed(client, signal))
   }
   screen.say(`${since()}  sync, controllers and defenders are started`)
-  const page = options.check ? undefined : await options.console(clients, (line) => screen.say(line))
+  const page = options.check ? undefined : await options.console(clients, layout.repository, (line) => screen.say(line))
   if (page !== undefined) screen.say(`console (opens once, within 10 minutes): ${page.newLink()}`)
   try {
     return await followFleet({

@@ -26,6 +26,8 @@ const VIEWS: Readonly<Record<string, string>> = {
   maintenance: '#/maintenance/prod',
   commits: '#/commits',
   commit: '#/commits/3f1c9e0a7b5d4c2e8f6a1b3c5d7e9f0a2b4c6d8e',
+  plan: '#/plan/3f1c9e0a7b5d',
+  'plan-table': '#/plan/3f1c9e0a7b5d?as=table&predict=1',
   past: '#/past?topic=pipeline',
   'past-home': '#/pipeline?at=1769860000000',
   search: '#/search',

@@ -5,11 +5,15 @@ import { shownLine } from '#lib/printable.ts'
 import { EXIT_OK, Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
 import { cliErrors } from '../cli-errors.ts'
+import { weakCageOption } from '../weak-cage.ts'
 
 interface ConsoleOptions {
   readonly kubeconfig?: string
   readonly context: readonly string[]
   readonly port: string
+  readonly repo?: string
+  readonly path: string
+  readonly weakCage: 'allow' | 'refuse'
 }
 
 export function register(program: Command, io: Io): void {
@@ -27,6 +31,9 @@ export function register(program: Command, io: Io): void {
       [],
     )
     .option('--port <n>', 'port on the loopback address; 0 takes a free one', '0')
+    .option('--repo <dir>', 'repository of the fleet, for plans of its commits')
+    .option('--path <dir>', 'folder of the fleet in the repository', '.')
+    .addOption(weakCageOption())
     .action((options: ConsoleOptions) => serve(options, io))
 }
 
@@ -36,7 +43,7 @@ function portOf(text: string): number {
   throw new KubeNodeError(cliErrors.KN1031({ text: JSON.stringify(text) }))
 }
 
-async function serve({ kubeconfig, context, port: portText }: ConsoleOptions, io: Io): Promise<void> {
+async function serve({ kubeconfig, context, port: portText, ...place }: ConsoleOptions, io: Io): Promise<void> {
   const port = portOf(portText)
   const [{ allConnections }, { clientOf }, { serveConsole }, { untilEnded }] = await Promise.all([
     import('../run/all-connections.ts'),
@@ -44,11 +51,12 @@ async function serve({ kubeconfig, context, port: portText }: ConsoleOptions, io
     import('../run/serve-console.ts'),
     import('../until-ended.ts'),
   ])
+  const repository = await repositoryOf(place, io)
   const connections = await allConnections({ file: kubeconfig, contexts: context, env: io.env, cwd: io.cwd })
   for (const { warnings } of connections.values()) for (const warning of warnings) io.err(shownLine(warning))
   const clients = new Map([...connections].map(([name, { config }]) => [name, clientOf(config, 'kubenode-console')]))
   const shutdown = untilEnded()
-  const running = await serveConsole({ clients, port, say: (line) => io.err(shownLine(line)) })
+  const running = await serveConsole({ clients, port, repository, say: (line) => io.err(shownLine(line)) })
   io.err(
     `the console shows ${[...clients.keys()].map((name) => name || 'this cluster').join(', ')}; open this link within 10 minutes, once:\n`,
   )
@@ -58,6 +66,16 @@ async function serve({ kubeconfig, context, port: portText }: ConsoleOptions, io
   await running.stop()
   for (const client of clients.values()) client.close()
   throw new Exit(shutdown.signal.aborted ? shutdown.exitCode() : EXIT_OK)
+}
+
+/** Before any cluster is asked: a wrong folder is the quickest mistake to report. */
+async function repositoryOf({ repo, path, weakCage }: Pick<ConsoleOptions, 'repo' | 'path' | 'weakCage'>, io: Io) {
+  if (repo === undefined) return undefined
+  const [{ resolve }, { ConsoleRepository }] = await Promise.all([
+    import('node:path'),
+    import('../console/repository.ts'),
+  ])
+  return new ConsoleRepository({ folder: resolve(io.cwd, repo), path, weakCage })
 }
 
 const ended = (signal: AbortSignal): Promise<void> =>

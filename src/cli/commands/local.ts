@@ -125,10 +125,16 @@ async function startFleet(options: UpOptions, io: Io): Promise<void> {
 
 async function localConsole(
   clients: ReadonlyMap<string, KubeClient>,
+  repository: string,
   say: (line: string) => void,
 ): Promise<LocalConsole> {
-  const { serveConsole } = await import('../run/serve-console.ts')
-  return serveConsole({ clients, port: 0, say })
+  const [{ serveConsole }, { ConsoleRepository }] = await Promise.all([
+    import('../run/serve-console.ts'),
+    import('../console/repository.ts'),
+  ])
+  // As sync of this fleet renders it.
+  const own = new ConsoleRepository({ folder: repository, path: '.', weakCage: 'allow' })
+  return serveConsole({ clients, port: 0, repository: own, say })
 }
 
 async function showStatus({ data, wait = false, timeout }: StatusOptions, io: Io): Promise<void> {

@@ -1,10 +1,8 @@
 // `kubenode plan`: what a commit would change, cluster by cluster, without contacting any cluster: renders two commits in the cage and compares them.
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { KubeNodeError, assertNever } from '#lib/errors.ts'
-import type { Targets } from '#delivery/desired.ts'
 import type { Inventory } from '#forecast/inventory.ts'
 import type { Loosened } from '#forecast/loosened/loosened.ts'
-import type { Prunes, PrunesWish } from '#forecast/prunes.ts'
 import type { ClusterDifference } from '#sync/difference.ts'
 import type { GitRepository } from '#sync/git/repository.ts'
 import type { RenderedProblem } from '#sync/render/problems.ts'
@@ -111,17 +109,15 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     { findCage },
     { processRenderer },
     { renderCommit },
-    { differenceOf, hasDifference },
+    { hasDifference },
     { uncommitted },
     { withWorkTree },
     { problemText },
     { versionNote },
     { signatureNote, signatureOf },
     { loosenedText, oneWayText, outlookText, prunesText, textOf },
-    { planDigest },
     { summaryText },
-    { loosenedBy },
-    { oneWaySteps },
+    { makePlan, rendersFrom },
   ] = await Promise.all([
     import('node:path'),
     import('#sync/git/local-repository.ts'),
@@ -135,10 +131,8 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     import('#sync/render/written-for.ts'),
     import('./plan-signature.ts'),
     import('../plan/text.ts'),
-    import('#sync/plan-digest.ts'),
     import('../plan/spans.ts'),
-    import('#forecast/loosened/loosened.ts'),
-    import('#forecast/one-way.ts'),
+    import('../plan/make-plan.ts'),
   ])
   const inventories = await inventoriesOf(options, io)
   const repository = openLocalRepository(resolve(io.cwd, options.repo ?? '.'), { above: true })
@@ -153,41 +147,24 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
   const loose = options.commit === 'HEAD' && !isDirty ? await uncommitted(repository, commit, folders) : []
   if (loose.length > 0)
     io.err(`note: ${loose.length} changed files under fleet/ and rules/ are not committed and not part of the plan\n`)
-  const render = (id: string, from: GitRepository = repository) =>
+  const render = (id: string, from: GitRepository) =>
     withProgress(
       io,
       `rendering commit ${id.slice(0, 12)}`,
       renderCommit(id, { repository: from, renderer: processRenderer(cage), path: options.path }),
     )
-  const after = await render(commit, isDirty ? withWorkTree(repository) : repository)
-  const before =
-    base === undefined ? undefined : await render(base).catch((error: unknown) => nothingBefore(error, options, io))
-  const all = differenceOf(before?.targets ?? new Map(), after.targets)
-  const shown = options.cluster === undefined ? all : all.filter((d) => d.cluster === options.cluster)
-  if (options.cluster !== undefined && shown.length === 0)
-    throw new KubeNodeError(
-      syncErrors.KN7013({ cluster: JSON.stringify(options.cluster), all: all.map((d) => d.cluster).join(', ') }),
-    )
+  const made = await makePlan({
+    commit,
+    base,
+    cluster: options.cluster,
+    inventories,
+    render: rendersFrom(repository, isDirty ? withWorkTree(repository) : repository, render),
+    onNothingBefore: (error) => nothingBefore(error, options, io),
+    around: (what, work) => withProgress(io, what, work),
+  })
+  const { after, shown, digest, outlook, loosened, oneWay, prunes } = made
   const problems = after.problems.filter((p) => isShown(p, options.cluster))
   const signature = isDirty ? undefined : signatureOf(repository, commit)
-  const digest = planDigest(before?.targets ?? new Map(), after.targets)
-  const outlook =
-    inventories === undefined
-      ? undefined
-      : await withProgress(
-          io,
-          'predicting what it does to machines',
-          predicted(inventories, { before: before?.targets ?? new Map(), after: after.targets, shown, commit }),
-        )
-  const names = new Set(shown.map((d) => d.cluster))
-  const loosened = loosenedBy(before?.targets ?? new Map(), after.targets).filter((l) => names.has(l.cluster))
-  const oneWay = oneWaySteps(shown, before?.targets ?? new Map(), after.targets)
-  const prunes = await prunesIn(shown, {
-    inventories: inventories ?? [],
-    before: before?.targets ?? new Map(),
-    after: after.targets,
-    commit,
-  })
   if (options.output === 'json')
     io.out(
       shownJson({
@@ -243,7 +220,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
   if (after.writtenFor !== undefined && after.writtenFor !== VERSION)
     io.err(shownLine(`note: ${versionNote(after.writtenFor, VERSION)}`))
   if (signature !== undefined) {
-    const earlier = base === undefined || before === undefined ? undefined : signatureOf(repository, base)
+    const earlier = base === undefined || !made.isBaseRead ? undefined : signatureOf(repository, base)
     const note = signatureNote(commit, signature, earlier)
     if (note !== undefined) io.err(shownLine(note))
   }
@@ -305,60 +282,12 @@ async function inventoriesOf({ inventory }: PlanOptions, io: Io): Promise<readon
   return readInventories(inventory, io.cwd)
 }
 
-interface Planned {
-  readonly before: Targets
-  readonly after: Targets
-  readonly shown: readonly ClusterDifference[]
-  readonly commit: string
-}
-
-async function predicted(
-  inventories: readonly Inventory[],
-  { before, after, shown, commit }: Planned,
-): Promise<Outlook> {
-  const [{ predict }, { outlookOf }, { HUB_TARGET }, { releaseApprovals }, { systemClock }] = await Promise.all([
-    import('#forecast/predict.ts'),
-    import('../plan/outlook.ts'),
-    import('#api/names.ts'),
-    import('#forecast/approvals.ts'),
-    import('#lib/clock.ts'),
-  ])
-  const objectsOf = (targets: Targets, cluster: string) => (targets.get(cluster)?.objects ?? []).map((o) => o.object)
-  const wanted = new Set(shown.map((d) => d.cluster))
-  const predictions = []
-  for (const inventory of inventories.filter((i) => wanted.has(i.cluster)))
-    predictions.push(
-      await predict({
-        inventory,
-        before: objectsOf(before, inventory.cluster),
-        after: objectsOf(after, inventory.cluster),
-        commit,
-        pause: () => new Promise((resolve) => setImmediate(resolve)),
-      }),
-    )
-  const changed = shown.filter((d) => d.changes.length > 0).map((d) => d.cluster)
-  const ofRelease = releaseApprovals({ before, after, inventories, now: systemClock.now() })
-  return outlookOf(predictions, objectsOf(after, HUB_TARGET), changed, ofRelease)
-}
-
-/** Undefined where nothing is deleted. */
-async function prunesIn(
-  shown: readonly ClusterDifference[],
-  of: Pick<PrunesWish, 'inventories' | 'before' | 'after' | 'commit'>,
-): Promise<Prunes | undefined> {
-  const clusters = shown.filter((d) => d.removed > 0).map((d) => d.cluster)
-  if (clusters.length === 0) return undefined
-  const [{ prunesOf }, { systemClock }] = await Promise.all([import('#forecast/prunes.ts'), import('#lib/clock.ts')])
-  return prunesOf({ ...of, clusters, now: systemClock.now() })
-}
-
 const isShown = ({ clusters }: RenderedProblem, cluster: string | undefined): boolean =>
   cluster === undefined || clusters.includes(cluster)
 
 /** Before the first fleet, and beyond the history of a shallow clone, there is no commit to compare with. */
-function nothingBefore(error: unknown, { base }: PlanOptions, io: Io): undefined {
+function nothingBefore(error: unknown, { base }: PlanOptions, io: Io): void {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (base !== undefined || (code !== syncErrors.KN7011.code && code !== syncErrors.KN7007.code)) throw error
   io.err('note: the fleet of the base commit cannot be read, so everything counts as added\n')
-  return undefined
 }

@@ -37,46 +37,77 @@ export function textOf(
   )
 }
 
+/** `Head` is the sentence above all; each cluster that is touched has a line. */
+export interface OutlookLine {
+  readonly is: 'Head' | 'Cluster' | 'Warning' | 'Note'
+  readonly text: string
+}
+
+const OUTLOOK_MARKS: Readonly<Record<OutlookLine['is'], string>> = {
+  Head: 'predicted: ',
+  Cluster: '  ',
+  Warning: '  ! ',
+  Note: '    ',
+}
+
 /** What the commit does to machines, as far as it was predicted. */
-export function outlookText(outlook: Outlook, oneWay: readonly OneWay[] = []): string {
+export const outlookText = (outlook: Outlook, oneWay: readonly OneWay[] = []): string =>
+  ['', ...outlookLines(outlook, oneWay).map(({ is, text }) => `${OUTLOOK_MARKS[is]}${text}`)]
+    .map((l) => shownLine(l))
+    .join('')
+
+export function outlookLines(outlook: Outlook, oneWay: readonly OneWay[]): readonly OutlookLine[] {
   const { clusters, unknown, machines, drains, reboots, p50, p90, mostUnavailable, uncovered, approvals, risk } =
     outlook
-  const lines = [
-    '',
-    machines === 0
-      ? 'predicted: no machine is touched'
-      : `predicted: ${counted(machines, 'machine')}, ${counted(drains, 'drain')}, ${counted(reboots, 'reboot')}, ${spanText(p50, p90)}, at most ${mostUnavailable} unavailable at once${risk === undefined ? '' : `, risk ${risk.toLowerCase()}`}`,
+  const as =
+    (is: OutlookLine['is']) =>
+    (text: string): OutlookLine => ({ is, text })
+  const [warning, note] = [as('Warning'), as('Note')]
+  return [
+    as('Head')(
+      machines === 0
+        ? 'no machine is touched'
+        : `${counted(machines, 'machine')}, ${counted(drains, 'drain')}, ${counted(reboots, 'reboot')}, ${spanText(p50, p90)}, at most ${mostUnavailable} unavailable at once${risk === undefined ? '' : `, risk ${risk.toLowerCase()}`}`,
+    ),
     ...clusters.flatMap(({ stage, prediction: p }) => [
       ...(p.machines.length === 0
         ? []
         : [
-            `  ${p.cluster} (stage ${stage}): ${p.machines.length} of ${counted(p.of, 'machine')} in steps of ${stepsText(p)}, ${spanText(p.p50, p.p90)}${p.brakes[0] === undefined ? '' : `; slowed most by ${p.brakes[0].what} (${minutesText(p.brakes[0].ms)})`}`,
+            as('Cluster')(
+              `${p.cluster} (stage ${stage}): ${p.machines.length} of ${counted(p.of, 'machine')} in steps of ${stepsText(p)}, ${spanText(p.p50, p.p90)}${p.brakes[0] === undefined ? '' : `; slowed most by ${p.brakes[0].what} (${minutesText(p.brakes[0].ms)})`}`,
+            ),
           ]),
-      ...p.stuck.map((s) => `  ! ${p.cluster}: set ${s.set} does not finish: ${s.wait.seen}`),
-      ...p.fullBudgets.map((b) => `  ! ${p.cluster}: PodDisruptionBudget ${b.namespace}/${b.name} lets no pod go now`),
+      ...p.stuck.map((s) => warning(`${p.cluster}: set ${s.set} does not finish: ${s.wait.seen}`)),
+      ...p.fullBudgets.map((b) =>
+        warning(`${p.cluster}: PodDisruptionBudget ${b.namespace}/${b.name} lets no pod go now`),
+      ),
       ...(p.skipped.length === 0
         ? []
         : [
-            `  ! ${p.cluster}: ${counted(p.skipped.length, 'machine is', 'machines are')} skipped, such as ${p.skipped[0]?.machine}: ${p.skipped[0]?.reason}`,
+            warning(
+              `${p.cluster}: ${counted(p.skipped.length, 'machine is', 'machines are')} skipped, such as ${p.skipped[0]?.machine}: ${p.skipped[0]?.reason}`,
+            ),
           ]),
-      ...p.underWay.map((set) => `    ${p.cluster}: set ${set} is on its way already`),
+      ...p.underWay.map((set) => note(`${p.cluster}: set ${set} is on its way already`)),
     ]),
-    ...uncovered.map(
-      (u) =>
-        `  ! hardware class ${u.class === '' ? '(none)' : u.class} is in no machine of an earlier stage: first tried on ${u.first} in ${u.cluster}`,
+    ...uncovered.map((u) =>
+      warning(
+        `hardware class ${u.class === '' ? '(none)' : u.class} is in no machine of an earlier stage: first tried on ${u.first} in ${u.cluster}`,
+      ),
     ),
-    ...approvalTexts(approvals, (name) => name).map((text) => `  ! needs ${text}`),
-    ...[...new Set(clusters.flatMap((c) => c.prediction.untimed))].map(
-      (c) => `    no recorded duration of ${c}: five minutes a machine are assumed`,
+    ...approvalTexts(approvals, (name) => name).map((text) => warning(`needs ${text}`)),
+    ...[...new Set(clusters.flatMap((c) => c.prediction.untimed))].map((c) =>
+      note(`no recorded duration of ${c}: five minutes a machine are assumed`),
     ),
     ...(machines === 0
       ? []
       : [
-          `    way back: git revert, ${outlook.wayBack === undefined ? 'for how long is unknown' : `about ${minutesText(outlook.wayBack)}`}${oneWay.length === 0 ? '; no one-way step in this change' : ''}`,
+          note(
+            `way back: git revert, ${outlook.wayBack === undefined ? 'for how long is unknown' : `about ${minutesText(outlook.wayBack)}`}${oneWay.length === 0 ? '; no one-way step in this change' : ''}`,
+          ),
         ]),
-    ...unknown.map((c) => `  ! unknown: no inventory of ${c} was given`),
+    ...unknown.map((c) => warning(`unknown: no inventory of ${c} was given`)),
   ]
-  return lines.map((l) => shownLine(l)).join('')
 }
 
 /** Deletions that wait for an approval, each with its command; unknown ones share a line by cause. */
@@ -113,7 +144,7 @@ export const oneWayText = (all: readonly OneWay[]): string =>
         .join('')
 
 /** Clusters in which the same changes are one entry: a fleet of fifty is read once. */
-const groupsOf = (all: readonly ClusterDifference[]): readonly (readonly ClusterDifference[])[] => [
+export const groupsOf = (all: readonly ClusterDifference[]): readonly (readonly ClusterDifference[])[] => [
   ...Map.groupBy(all, (one) => JSON.stringify({ ...one, cluster: '' })).values(),
 ]
 
@@ -125,7 +156,7 @@ function clusterText(group: readonly ClusterDifference[], style: PlanStyle): str
   const each = group.length === 1 ? '' : ` in each of these ${group.length} clusters`
   const paint = paintOf(style.isColored)
   const painted = (line: string): string => paint(toneOfMark(line), printableLine(line))
-  const loss = lossText(machines).map((line) => paint('bad', printableLine(line)))
+  const loss = lossTexts(machines).map((line) => paint('bad', printableLine(`  ! ${line}`)))
   return [
     '',
     printableLine(`${group.map((d) => d.cluster).join(', ')}: ${counts}${each}`),
@@ -168,12 +199,12 @@ const andMore = (all: readonly unknown[], shown: number): readonly string[] =>
 const MAX_NAMES = 5
 
 /** The one line of a plan that must not be overlooked. */
-function lossText({ deleted, sets, single }: MachineChanges): readonly string[] {
+export function lossTexts({ deleted, sets, single }: MachineChanges): readonly string[] {
   if (deleted === 0) return []
   const ofSets = sets.filter((s) => s.deleted > 0).map((s) => `MachineSet ${s.set} (${s.deleted} of ${s.of})`)
   const more = single.length > MAX_NAMES ? ` and ${single.length - MAX_NAMES} more` : ''
   const alone = single.length === 0 ? [] : [`${single.slice(0, MAX_NAMES).join(', ')}${more}`]
-  return [`  ! deletes ${counted(deleted, 'machine')}: ${[...ofSets, ...alone].join('; ')}`]
+  return [`deletes ${counted(deleted, 'machine')}: ${[...ofSets, ...alone].join('; ')}`]
 }
 
 const keptText = ({ sets }: MachineChanges): readonly string[] =>
@@ -190,7 +221,7 @@ function objectText({ change, object, fields, more, isListedOnly }: ObjectChange
   return [`  ${mark} ${object}${unless}`, ...shown.map((f) => fieldText(f, isCut)), ...rest]
 }
 
-function fieldText({ path, before, after }: FieldChange, isCut: boolean): string {
+export function fieldText({ path, before, after }: FieldChange, isCut: boolean): string {
   const value = isCut ? shortValue : jsonText
   if (before === undefined && after === undefined) return `      ${path}: (not shown)`
   if (before === undefined) return `      ${path}: + ${value(after)}`

@@ -25,6 +25,7 @@ import { syncErrors } from '#sync/sync-errors.ts'
 import { approveErrors } from '../approve/approve-errors.ts'
 import { artifactErrors } from '../artifact/artifact-errors.ts'
 import { cliErrors } from '../cli-errors.ts'
+import { consoleRepositoryErrors } from '../console/repository-errors.ts'
 import { editsErrors } from '../edits/edits-errors.ts'
 import { exploreErrors } from '../explore/explore-errors.ts'
 import { planErrors } from '../plan/plan-errors.ts'
@@ -58,6 +59,7 @@ const CLI_TABLES: readonly Entries[] = [
   approveErrors,
   artifactErrors,
   cliErrors,
+  consoleRepositoryErrors,
   editsErrors,
   exploreErrors,
   planErrors,

@@ -1,5 +1,6 @@
 // Serves the console on this machine, for `kubenode console` and for the local fleet.
 import { type RunningConsole, startConsole } from '#console/server/console.ts'
+import type { FleetRepository } from '#console/server/fleet-repository.ts'
 import { readPage } from '#console/server/page-files.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { systemClock } from '#lib/clock.ts'
@@ -13,14 +14,16 @@ export interface ServeWish {
   /** By the name that the page shows. */
   readonly clients: ReadonlyMap<string, KubeClient>
   readonly port: number
+  readonly repository?: FleetRepository | undefined
   /** For the user at the terminal. */
   readonly say: (line: string) => void
 }
 
 /** Each use of a link prints the next one, for another browser. */
-export async function serveConsole({ clients, port, say }: ServeWish): Promise<RunningConsole> {
+export async function serveConsole({ clients, port, repository, say }: ServeWish): Promise<RunningConsole> {
   const running: RunningConsole = await startConsole({
     clients,
+    repository,
     page: readPage(),
     version: VERSION,
     host: LOOPBACK,

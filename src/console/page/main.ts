@@ -25,6 +25,7 @@ import { Maintenance } from './views/maintenance.ts'
 import { NodeView } from './views/node.ts'
 import { Past } from './views/past.ts'
 import { Pipeline } from './views/pipeline.ts'
+import { Plan } from './views/plan.ts'
 import { Repairs } from './views/repairs.ts'
 import { Rollouts } from './views/rollouts.ts'
 import { Search } from './views/search.ts'
@@ -43,6 +44,7 @@ const VIEWS: Readonly<Record<View, () => VNode>> = {
   clusters: Clusters,
   maintenance: Maintenance,
   commits: Commits,
+  plan: Plan,
   past: Past,
   search: Search,
   keys: Keys,

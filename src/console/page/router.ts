@@ -13,6 +13,7 @@ const SEGMENTS = {
   clusters: [],
   maintenance: ['cluster'],
   commits: ['name'],
+  plan: ['name'],
   past: [],
   search: [],
   keys: [],

@@ -9,6 +9,7 @@ import type { TopicFamily } from '../protocol.ts'
 import { topicsOf } from './access.ts'
 import { ClusterCache } from './cluster-cache.ts'
 import { Fleet } from './fleet.ts'
+import type { FleetRepository } from './fleet-repository.ts'
 import type { Page } from './page-files.ts'
 import type { Tls } from './listener.ts'
 import { ConsoleServer, type ConsoleServerOptions } from './server.ts'
@@ -28,6 +29,7 @@ export interface ConsoleOptions {
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
+  readonly repository?: FleetRepository | undefined
   readonly onLinkUsed?: () => void
 }
 

@@ -8,11 +8,13 @@ import { isApiError } from '#kube/errors.ts'
 import type { Session } from '../protocol.ts'
 import { type Access, AccessBook } from './access.ts'
 import type { Fleet } from './fleet.ts'
+import type { FleetRepository } from './fleet-repository.ts'
 import { denied } from './guard.ts'
 import { securityHeaders } from './headers.ts'
 import { Listener, type Tls } from './listener.ts'
 import { readNode } from './node-topic.ts'
 import type { Page, PageFile } from './page-files.ts'
+import { planAnswer } from './plan-answer.ts'
 import { changesBetween, searched, whyAnswer } from './questions.ts'
 import { acceptsGzip, one, readBody, Refused, sendJson, sendRefusal } from './request.ts'
 import type { Sessions, SignedIn } from './sessions.ts'
@@ -40,6 +42,8 @@ export interface ConsoleServerOptions {
   readonly doors: Omit<DoorsOptions, 'sessions' | 'isTls' | 'port'>
   /** Plain HTTP without it, which is for loopback alone. */
   readonly tls?: Tls | undefined
+  /** The repository of the fleet, where this machine has it and may run its code in the cage. */
+  readonly repository?: FleetRepository | undefined
 }
 
 interface Asking {
@@ -161,6 +165,7 @@ export class ConsoleServer {
     if (path === '/api/session') return sendJson(request, response, 200, this.#session(person))
     if (path === '/api/why') return this.#why(person)
     if (path === '/api/past') return this.#past(person)
+    if (path === '/api/plan') return this.#plan(person)
     if (path === '/api/search') {
       const query = url.searchParams.get('q') ?? ''
       return sendJson(request, response, 200, searched(query, this.#options.fleet.clusters, access.readable))
@@ -223,6 +228,23 @@ export class ConsoleServer {
       name: given('name'),
       namespace: url.searchParams.get('namespace') ?? undefined,
       now: this.#options.clock.now(),
+    })
+    return sendJson(request, response, 200, answer)
+  }
+
+  async #plan({ request, response, url, access, who }: AskingPerson): Promise<void> {
+    const { fleet, repository } = this.#options
+    const readable = fleet.clusters.filter(({ name }) => access.readable.has(name))
+    const answer = await planAnswer({
+      query: url.searchParams,
+      hubs: readable.filter(({ name }) => access.readable.get(name)?.has('pipeline') === true),
+      repository,
+      clients: new Map(
+        readable.flatMap(({ name }) => {
+          const client = who.clientOf(name)
+          return client === undefined ? [] : [[name, client] as const]
+        }),
+      ),
     })
     return sendJson(request, response, 200, answer)
   }

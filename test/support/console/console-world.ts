@@ -14,7 +14,7 @@ import { installAll } from '#test/support/servers/installed.ts'
 const FILE = { type: 'text/html; charset=utf-8', body: Buffer.from('<!doctype html>'), gzip: Buffer.from('') }
 
 /** The page has tests of its own. */
-const NO_PAGE: Page = {
+export const NO_PAGE: Page = {
   digest: '0123456789abcdef',
   html: FILE,
   files: new Map([['page/main.ts', { ...FILE, type: 'text/javascript' }]]),

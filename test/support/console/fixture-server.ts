@@ -8,7 +8,9 @@ import type { Delta, PastAnswer, SearchAnswer, Session, Snapshot, WhyAnswer } fr
 import { readPage } from '#console/server/page-files.ts'
 import type { PageFile } from '#console/server/page-files.ts'
 import { nodeHttp } from '#lib/node-http.ts'
+import type { PlanAnswer } from '#console/plan.ts'
 import { session, snapshots, why } from './fixtures.ts'
+import { plan } from './plan-fixtures.ts'
 
 const PAGE = readPage()
 
@@ -23,6 +25,7 @@ export class FixtureServer {
   readonly asked: string[] = []
   session: Session = session
   why: WhyAnswer = why
+  plan: PlanAnswer = plan
   hits: SearchAnswer = { hits: [], isTruncated: false }
   readonly #page = PAGE
   readonly #streams = new Map<ServerResponse, ReadonlySet<string>>()
@@ -91,6 +94,7 @@ export class FixtureServer {
     if (topic !== undefined) return json(response, topic)
     if (path === '/api/session') return json(response, this.session)
     if (path === '/api/why') return json(response, this.why)
+    if (path === '/api/plan') return json(response, this.plan)
     if (path === '/api/search') return json(response, this.hits)
     const past = this.topics.get(url.searchParams.get('topic') ?? '')
     if (path === '/api/past' && past !== undefined) return json(response, this.#past(past, url.searchParams))

@@ -18,7 +18,7 @@ import type {
 } from '#console/protocol.ts'
 import type { RepairRow, SetRow } from '#console/topics.ts'
 
-const NOW = Date.parse('2026-01-31T12:00:00Z')
+export const NOW = Date.parse('2026-01-31T12:00:00Z')
 const minutes = (n: number): number => NOW + n * 60_000
 const revision = '1a2b-42'
 const base = { revision, at: NOW }

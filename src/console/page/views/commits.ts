@@ -39,8 +39,10 @@ export function Commits(): VNode {
     Page,
     {
       title: `Commit ${shortCommit(name)}`,
-      tools: h('a', { href: to(route, 'commits') }, 'All commits'),
-      // A plan needs the repository, which the console does not have: it is made where the commit is.
+      tools: [
+        h('a', { href: to(route, 'commits') }, 'All commits'),
+        h('a', { href: to(route, 'plan', { name }) }, 'Plan and diff'),
+      ],
       commands: [
         `kubenode plan --commit ${word(name)}`,
         `kubenode diff ${word(name)}~1..${word(name)}`,

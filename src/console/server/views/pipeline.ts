@@ -11,7 +11,7 @@ import { at, given, holdNotes, stamp, stampOr0, waitOf } from './parts.ts'
 /** Releases that ended long ago are in the history of git; the page shows what is on its way and a little before. */
 const MOST_RELEASES = 40
 
-const objectOf = (cluster: string, { metadata }: Release): ObjectName => ({
+export const releaseName = (cluster: string, { metadata }: Release): ObjectName => ({
   cluster,
   kind: 'Release',
   name: metadata.name ?? '',
@@ -35,7 +35,7 @@ export function pipelineRows(clusters: readonly ClusterState[], now: number): re
 }
 
 function rowsOf(cluster: ClusterState, release: Release, isNewest: boolean, now: number): readonly PipelineRow[] {
-  const object = objectOf(cluster.name, release)
+  const object = releaseName(cluster.name, release)
   const id = idOf(object)
   const { spec, status = {} } = release
   const { stages = [], clusters: places = [] } = status
@@ -150,7 +150,7 @@ function commitRow(cluster: ClusterState, { spec }: Release, releases: readonly 
     ...given('signer', spec.signer),
     ...given('revertOf', spec.revertOf),
     releases: releases.map((r) => ({
-      object: objectOf(cluster.name, r),
+      object: releaseName(cluster.name, r),
       track: r.spec.track,
       phase: r.status?.phase ?? 'Pending',
       clusters: countedBy((r.status?.clusters ?? []).map((c) => c.phase)),

@@ -1,0 +1,106 @@
+// What the server and the page say to each other about plans and prepared commits. Types only.
+import type { ObjectName, Stamp } from './basics.ts'
+
+/** A part of an answer, or why it is not there. */
+export type Part<T> =
+  | { readonly state: 'Made'; readonly value: T }
+  | { readonly state: 'Absent'; readonly why: string }
+  /** It is made on request: it takes long, or reads clusters. */
+  | { readonly state: 'Unasked' }
+
+/** GET /api/plan?commit=[&base=][&predict=1]: what `kubenode plan` and `kubenode diff` say of a commit. */
+export interface PlanAnswer {
+  readonly commit: string
+  /** What hubs recorded of it. */
+  readonly record: readonly PlanRecord[]
+  /** Two commits rendered and compared: the same text at any time. */
+  readonly certain: Part<CertainPlan>
+  /** By the clusters as they are now. */
+  readonly predicted: Part<PredictedPlan>
+  /** The same in a terminal. */
+  readonly commands: readonly string[]
+}
+
+/** A Release of the commit: whose objects it changes, and which deletions wait. */
+export interface PlanRecord {
+  readonly object: ObjectName
+  readonly source: string
+  readonly track: string
+  readonly phase: string
+  /** The commit that was followed before. */
+  readonly after?: string
+  /** Clusters whose objects differ from those of the Release before; absent: that Release is no longer there. */
+  readonly changed?: readonly string[]
+  readonly clusters: number
+  readonly deletions: readonly RedLine[]
+}
+
+/** What must not be overlooked. */
+export interface RedLine {
+  readonly text: string
+  readonly command?: string
+}
+
+export interface CertainPlan {
+  readonly commit: string
+  readonly base?: string
+  readonly subject: string
+  readonly author: string
+  readonly at: Stamp
+  readonly summary: string
+  readonly digest: string
+  readonly signature?: string
+  /** Deletions and what makes sync refuse the commit. */
+  readonly red: readonly RedLine[]
+  /** What later commits no longer have to pass, and what a revert leaves undone. */
+  readonly orange: readonly string[]
+  /** Clusters with the same changes are one entry. */
+  readonly clusters: readonly PlannedClusters[]
+}
+
+export interface PlannedClusters {
+  readonly id: string
+  readonly clusters: readonly string[]
+  readonly added: number
+  readonly changed: number
+  readonly removed: number
+  readonly unchanged: number
+  readonly objects: readonly PlannedObject[]
+  readonly moreObjects: number
+  readonly lines: readonly DiffLine[]
+  readonly moreLines: number
+}
+
+export interface PlannedObject {
+  readonly change: 'added' | 'changed' | 'removed'
+  readonly object: string
+  readonly fields: readonly string[]
+  readonly more: number
+}
+
+export interface DiffLine {
+  readonly tone: 'head' | 'place' | 'added' | 'removed' | 'same'
+  readonly text: string
+}
+
+export interface PredictedPlan {
+  /** When the inventories were taken. */
+  readonly takenAt: Stamp
+  readonly sentence: string
+  readonly clusters: readonly PredictedCluster[]
+  readonly warnings: readonly string[]
+  readonly notes: readonly string[]
+}
+
+interface PredictedCluster {
+  readonly id: string
+  readonly stage: string
+  readonly cluster: string
+  readonly machines: number
+  readonly of: number
+  readonly steps: string
+  readonly drains: number
+  readonly reboots: number
+  readonly time: string
+  readonly slowedBy?: string
+}

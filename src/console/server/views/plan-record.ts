@@ -1,0 +1,59 @@
+// What hubs recorded of a commit: its Releases, whose objects each changes, and the deletions that wait for an approval. Pure.
+import type { Release } from '#api/kinds/release.ts'
+import { counted } from '#lib/counted.ts'
+import type { PlanRecord, RedLine } from '../../plan.ts'
+import type { ClusterState } from '../cluster-cache.ts'
+import { approvalCommand } from '../writes.ts'
+import { given } from './parts.ts'
+import { releaseName } from './pipeline.ts'
+
+/** A commit has one Release a track. */
+const MOST_RECORDS = 64
+
+/** `commit`: whole, or its beginning. */
+export function planRecords(hubs: readonly ClusterState[], commit: string): readonly PlanRecord[] {
+  return hubs.flatMap((hub) => {
+    const all = hub.list('releases')
+    const byName = new Map(all.map((r) => [`${r.metadata.namespace}/${r.metadata.name}`, r]))
+    return all
+      .filter((r) => r.spec.commit.startsWith(commit))
+      .slice(0, MOST_RECORDS)
+      .map((r) => recordOf(hub, r, byName.get(`${r.metadata.namespace}/${r.spec.previous ?? ''}`)))
+  })
+}
+
+function recordOf(hub: ClusterState, release: Release, previous: Release | undefined): PlanRecord {
+  const { spec, status } = release
+  const changed = changedClusters(release, previous)
+  return {
+    object: releaseName(hub.name, release),
+    source: spec.source,
+    track: spec.track,
+    phase: status?.phase ?? 'Pending',
+    ...given('after', spec.after),
+    ...given('changed', changed),
+    clusters: Object.keys(spec.digests).length,
+    deletions: (status?.clusters ?? []).flatMap(({ name, prune }) =>
+      prune === undefined ? [] : [deletion(hub, release, name, prune)],
+    ),
+  }
+}
+
+/** Undefined where nothing is left to compare with. The first Release of a track changes every cluster. */
+function changedClusters({ spec }: Release, previous: Release | undefined): readonly string[] | undefined {
+  const names = Object.keys(spec.digests).toSorted()
+  if (spec.previous === undefined) return names
+  if (previous === undefined) return undefined
+  const gone = Object.keys(previous.spec.digests).filter((name) => !(name in spec.digests))
+  return [...names.filter((name) => spec.digests[name] !== previous.spec.digests[name]), ...gone].toSorted()
+}
+
+type Prune = NonNullable<NonNullable<NonNullable<Release['status']>['clusters']>[number]['prune']>
+
+function deletion(hub: ClusterState, { metadata }: Release, cluster: string, prune: Prune): RedLine {
+  const { count, allowed, first, machines = 0, permit, digest } = prune
+  const lost = machines === 0 ? '' : `${counted(machines, 'machine')} and `
+  const text = `${cluster}: deletes ${lost}${counted(count, 'object')} (limit ${allowed}), the first is ${first}; digest sha256:${digest}`
+  if (permit !== undefined) return { text: `${text}; approved` }
+  return { text, command: approvalCommand('release', metadata.name ?? '', 'WHY', hub.name) }
+}

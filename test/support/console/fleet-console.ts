@@ -1,0 +1,45 @@
+// A console over the clusters of a sync bench, with the repository that its hub follows.
+import { systemClock } from '#lib/clock.ts'
+import { type Logger, silentLogger } from '#lib/log.ts'
+import { seededRandom } from '#lib/random.ts'
+import { ConsoleRepository } from '#cli/console/repository.ts'
+import { startConsole } from '#console/server/console.ts'
+import { eventually, type SyncBench } from '#test/support/benches/sync-bench.ts'
+import { NO_PAGE } from './console-world.ts'
+import { Browser } from './plain-browser.ts'
+
+export interface FleetConsole {
+  readonly browser: Browser
+  readonly stop: () => Promise<void>
+}
+
+export async function fleetConsole(
+  bench: SyncBench,
+  { hasRepository = true, log = silentLogger }: { readonly hasRepository?: boolean; readonly log?: Logger } = {},
+): Promise<FleetConsole> {
+  const running = await startConsole({
+    clients: new Map([
+      ['hub', bench.hub.client],
+      ...[...bench.clusters.keys()].map((name) => [name, bench.client(name)] as const),
+    ]),
+    repository: hasRepository
+      ? new ConsoleRepository({ folder: bench.repository.dir, path: '.', weakCage: 'allow' })
+      : undefined,
+    page: NO_PAGE,
+    version: '0.0.0',
+    host: '127.0.0.1',
+    port: 0,
+    names: [],
+    clock: systemClock,
+    random: seededRandom(1),
+    log,
+  })
+  const browser = new Browser(running.port)
+  await browser.open(running.newLink())
+  await eventually(
+    () => browser.session(),
+    ({ clusters }) =>
+      clusters.length === bench.clusters.size + 1 && clusters.every(({ state }) => state === 'Connected'),
+  )
+  return { browser, stop: () => running.stop() }
+}
