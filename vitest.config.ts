@@ -35,8 +35,8 @@ export default defineConfig({
   test: {
     allowOnly: false,
     passWithNoTests: false,
-    // Two for each core: files that wait for processes run beside files that compute, and each has folders and ports of its own.
-    maxWorkers: 2 * availableParallelism(),
+    // Three for each core: files that wait for processes run beside files that compute, and each has folders and ports of its own.
+    maxWorkers: 3 * availableParallelism(),
     sequence: { sequencer: LongestFirst },
     reporters: ['default', './test/support/tools/honest-reporter.ts'],
     projects: [

@@ -7,6 +7,7 @@ import { issueCertificate } from '#lib/x509/certificates.ts'
 import { loggerTo, type LogFields } from '#lib/log.ts'
 import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'
 import { Requests, type Reply } from '#test/support/servers/api-requests.ts'
+import { inFullAll } from '#test/support/tools/full.ts'
 
 const NAMESPACE = '/api/v1/namespaces/default'
 const MAPS = `${NAMESPACE}/configmaps`
@@ -271,12 +272,13 @@ describe('S24 a flood of an agent', () => {
     }
   }
 
-  test.each<readonly [string, string, string, unknown]>([
+  const FLOODS: readonly (readonly [string, string, string, unknown])[] = [
     ['lists', MAPS, 'GET', undefined],
-    ['what it may not', `${NAMESPACE}/secrets`, 'GET', undefined],
     ['wide objects', MAPS, 'POST', { ...map('wide'), ...fields(4_000) }],
     ['large bodies', MAPS, 'POST', map('large', 2 * KIB * KIB)],
-  ])('of %s waits in its own line', async (_, path, method, body) => {
+    ['what it may not', `${NAMESPACE}/secrets`, 'GET', undefined],
+  ]
+  test.each(inFullAll(FLOODS, 2))('of %s waits in its own line', async (_, path, method, body) => {
     for (let i = 0; i < 20; i++) await admin.made(MAPS, map(`there-${i}`, 20 * KIB))
     const thieves = flood(path, method, body)
     const count = (): number => thieves.count()

@@ -13,7 +13,7 @@ import { startedApiServer, type ServerProcess } from '#test/support/servers/apis
 import { LossyDisk } from '#test/support/faults/power-loss.ts'
 import { revisionAfter, stateAfter, stateOf, storedBatch } from '#test/support/faults/storage-batches.ts'
 import { injecting, noStrace, recording, run, type Injection } from '#test/support/faults/strace.ts'
-import { inFull, isFull } from '#test/support/tools/full.ts'
+import { inFull, isFull, onlyInFull } from '#test/support/tools/full.ts'
 import { testSeed } from '#test/support/tools/seed.ts'
 
 const CHILD = join(import.meta.dirname, '../support/faults/storage-child.ts')
@@ -140,6 +140,8 @@ describe(`a disk that fails at one write (seed ${seed})`, () => {
   })
 
   test('F23 a backup or a restore that is killed leaves nothing that looks like one, and works the next time', async (context) => {
+    // Many starts; a server that is killed at any moment is tested above.
+    onlyInFull(context)
     if (why !== undefined) context.skip(why)
     await withFirst()
     const good = join(root, 'good.db')

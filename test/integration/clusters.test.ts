@@ -10,6 +10,7 @@ import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import { inParallel } from '#lib/pool.ts'
 import { planeClient } from '#test/support/servers/plane-client.ts'
 import { clusterWorld, foldersIn, type ClusterWorld } from '#test/support/worlds/cluster-world.ts'
+import { inFull } from '#test/support/tools/full.ts'
 
 const secrets = coreKind('Secret')
 
@@ -207,15 +208,17 @@ test('a controller that loses the reply of each call once ends at the same state
   expect(foldersIn(w)).toEqual([])
 })
 
-test('twenty clusters that are made and deleted leave no object, port or folder', async () => {
+/** Some at once are enough to meet over ports and folders. */
+const MANY = inFull(20, 6)
+test(`${MANY} clusters that are made and deleted leave no object, port or folder`, async () => {
   const w = (world = await clusterWorld())
-  const names = Array.from({ length: 20 }, (_, n) => `c-${n}`)
-  await inParallel(names, 20, async (name) => w.declare(name))
-  await inParallel(names, 20, async (name) => void (await w.untilPhase(name, 'Ready')))
+  const names = Array.from({ length: MANY }, (_, n) => `c-${n}`)
+  await inParallel(names, MANY, async (name) => w.declare(name))
+  await inParallel(names, MANY, async (name) => void (await w.untilPhase(name, 'Ready')))
   const used = await ports(w)
-  expect(new Set(used).size).toBe(20)
-  await inParallel(names, 20, async (name) => w.remove(name))
-  await inParallel(names, 20, async (name) => w.untilGone(name))
+  expect(new Set(used).size).toBe(MANY)
+  await inParallel(names, MANY, async (name) => w.remove(name))
+  await inParallel(names, MANY, async (name) => w.untilGone(name))
   expect(foldersIn(w)).toEqual([])
   expect((await Promise.all(used.map(isOpen))).filter(Boolean)).toEqual([])
   const left = (await w.admin.list(secrets, { namespace: CLUSTERS_NAMESPACE })).items.map((s) => s.metadata.name)

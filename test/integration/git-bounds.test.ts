@@ -12,6 +12,7 @@ import { openLocalRepository } from '#sync/git/local-repository.ts'
 import { fetchMirror, removeUnusedCopies, type MirrorOptions } from '#sync/git/mirror.ts'
 import { GitFolder } from '#test/support/benches/sync-bench.ts'
 import { startEndlessGit } from '#test/support/faults/endless-git.ts'
+import { onlyInFull } from '#test/support/tools/full.ts'
 
 const MIB = 1024 * 1024
 const READER = 'the same copy'
@@ -133,7 +134,9 @@ test('a copy that was fetched often stays one that is read: its packs are joined
   }
 })
 
-test('a server that sends a byte now and then is given up long before the deadline', async () => {
+test('a server that sends a byte now and then is given up long before the deadline', async (context) => {
+  // Half a minute of real time, as long as the bound.
+  onlyInFull(context)
   const { pair, access } = certified()
   const server = createServer({ key: pair.key, cert: pair.certificate }, (_request, response) => {
     response.setHeader('content-type', 'application/x-git-upload-pack-advertisement')

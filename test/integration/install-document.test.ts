@@ -8,6 +8,7 @@ import { run } from '#cli/program.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { shellBlocks } from '#test/support/tools/readme.ts'
 import { startInstallWorld, type InstallWorld } from '#test/support/worlds/install-world.ts'
+import { onlyInFull } from '#test/support/tools/full.ts'
 
 const DOCUMENT = 'docs/install.md'
 let world: InstallWorld
@@ -126,7 +127,9 @@ test('a user without rights learns which right is missing first', async () => {
     )
 })
 
-test('an uninstall that was ended asks for the same name, also once the settings are deleted', async () => {
+test('an uninstall that was ended asks for the same name, also once the settings are deleted', async (context) => {
+  // The names that an uninstall takes have unit tests.
+  onlyInFull(context)
   expect((await kubenode('install', '--values', 'values.yaml', '--yes', '--no-wait')).code).toBe(0)
   const other = await kubenode('install', '--values', 'values.yaml', '--cluster', 'prod-1', '--diff')
   expect(other.err).toContain('this cluster is installed as hub; these settings call it prod-1\n')

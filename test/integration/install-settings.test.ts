@@ -157,7 +157,7 @@ describe.each(installServers)('other settings on $name', ({ start }) => {
     onTestFinished(async () => void (await world.admin.delete(webhookConfigurationType, { name: API_GROUP })))
   }
 
-  test.each(inFullAll(CHANGES, 2))('$name', async ({ values, gone = [], says = {} }) => {
+  test.each(inFullAll(CHANGES, 3))('$name', async ({ values, gone = [], says = {} }) => {
     if (gone.some((name) => name.startsWith('Validating'))) await register()
     const first = await state()
     expect(gone.filter((name) => !first.has(name))).toEqual([])

@@ -12,6 +12,7 @@ import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { approvalOf } from '#cli/approve/approval.ts'
 import { requestsOf } from '#explain/approval-requests.ts'
 import { listAll } from '#kube/list-all.ts'
+import { onlyInFull } from '#test/support/tools/full.ts'
 import { CONFIG_MAP, eventually, syncBench, type SyncBench, whileTimePasses } from '#test/support/benches/sync-bench.ts'
 
 let bench: SyncBench | undefined
@@ -120,7 +121,9 @@ test('an approved mass deletion waits for the Defender, and each cluster has a p
   expect(ledger?.spec.counts).toMatchObject({ granted: 3, succeeded: 3 })
 })
 
-test('a budget per region limits how many clusters lose objects at once, by the labels of the Clusters on the hub', async () => {
+test('a budget per region limits how many clusters lose objects at once, by the labels of the Clusters on the hub', async (context) => {
+  // Budgets by labels have unit tests; a permit for each cluster is tested above.
+  onlyInFull(context)
   const b = await started()
   await policy(b, { max: 0, of: 'concurrent', per: 'region' })
   const second = b.repository.commit(fleet(['a']))
@@ -134,7 +137,9 @@ test('a budget per region limits how many clusters lose objects at once, by the 
   for (const name of CLUSTERS) expect(await configsIn(b, name)).toEqual(['a', 'b', 'c'])
 })
 
-test('a freeze of a cluster holds its deletions, and those of other clusters continue', async () => {
+test('a freeze of a cluster holds its deletions, and those of other clusters continue', async (context) => {
+  // What a freeze holds has unit tests.
+  onlyInFull(context)
   const b = await started()
   await eventually(
     async () => (await b.hub.client.get(cluster, { name: 'west-1', namespace: SYSTEM_NAMESPACE }))?.status?.conditions,

@@ -7,7 +7,7 @@ import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { approvalOf } from '#cli/approve/approval.ts'
 import { requestsOf } from '#explain/approval-requests.ts'
 import { CONFIG_MAP, eventually, SECRET, syncBench, type SyncBench } from '#test/support/benches/sync-bench.ts'
-import { inFullAll } from '#test/support/tools/full.ts'
+import { inFullAll, onlyInFull } from '#test/support/tools/full.ts'
 
 let bench: SyncBench | undefined
 afterEach(async () => {
@@ -181,7 +181,9 @@ test('the objects of a track that the source no longer has are deleted, and thos
   )
 })
 
-test('the objects of a track that the source no longer has wait for a person when the guard allows fewer', async () => {
+test('the objects of a track that the source no longer has wait for a person when the guard allows fewer', async (context) => {
+  // The guard over the last objects of a cluster is the same; its test is above.
+  onlyInFull(context)
   const { b } = await twoTracks(1)
   await setTracks(b, [CONFIGS, HUB_ONLY])
   const asking = await deletion(b, 'secrets', (r) => r?.status?.clusters?.some((c) => c.prune !== undefined) === true)

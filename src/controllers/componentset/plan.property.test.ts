@@ -5,9 +5,10 @@ import { seededRandom } from '#lib/random.ts'
 import { plan } from './plan.ts'
 import { chaos } from '#test/support/fleets/rollout-chaos.ts'
 import { fleet } from '#test/support/fleets/rollout-story.ts'
+import { inFull } from '#test/support/tools/full.ts'
 
 /** Many more seeds run in the simulations; these are for each save. */
-const RUNS = 6
+const RUNS = inFull(6, 2)
 
 describe('every rollout', () => {
   test('stays within its budget, disturbs nothing unknown, always says why it waits, and ends at what is declared', () => {

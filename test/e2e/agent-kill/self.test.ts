@@ -14,7 +14,7 @@ import { silentLogger } from '#lib/log.ts'
 import { noStrace } from '#test/support/faults/strace.ts'
 import { MACHINE, beaconRelease, eventually } from '../../integration/agent-bench.ts'
 import { KillBench, killing, kills, seed, timeoutMs } from './killing.ts'
-import { isFull } from '#test/support/tools/full.ts'
+import { inFullAll, isFull } from '#test/support/tools/full.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const SAMPLES = 1
@@ -114,10 +114,11 @@ beforeEach((context) => {
   if (missing !== undefined) context.skip(missing)
 })
 
-test.each([
+const COPIES = [
   ['old', 1],
   ['new', 2],
-] as const)(
+] as const
+test.each(inFullAll(COPIES, 2))(
   `F29 killed at any change of the disk, the %s one of two copies of the agent is followed by the new one, and what runs is not touched (seed ${seed})`,
   async (which, at) => {
     let killed = 0

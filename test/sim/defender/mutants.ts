@@ -56,7 +56,7 @@ export const mutants: readonly Mutant[] = [
     // Two that decide at once, as they do here all the time, are enough.
     faults: [],
     within: 230,
-    shownBy: 57,
+    shownBy: 10,
     parts: () => ({
       swap: async (client, type, key, mutate, options) => {
         const current = await client.get(type, key)
@@ -113,7 +113,7 @@ export const mutants: readonly Mutant[] = [
     shows: /are down|grants within a minute/,
     faults: ['Stale'],
     within: 230,
-    shownBy: 217,
+    shownBy: 69,
     parts: () => ({
       decide: (snapshot, before, options) => {
         const isQuiet: typeof snapshot.isQuiet = (grant) => {
@@ -129,7 +129,7 @@ export const mutants: readonly Mutant[] = [
     shows: /no permit says more than the ledger|are down|at most so many/,
     faults: ['Missed'],
     within: 80,
-    shownBy: 19,
+    shownBy: 21,
     parts: () => ({
       decide: (snapshot, before, options) => {
         const known = new Set(snapshot.permits.map((p) => p.metadata.uid))

@@ -32,7 +32,8 @@ try {
 }
 
 function runTests(files: readonly string[]): number {
-  const env = { ...process.env, KUBENODE_RECORD_RIGHTS: folder }
+  // The long cases use rights too.
+  const env = { ...process.env, KUBENODE_RECORD_RIGHTS: folder, KUBENODE_TEST_FULL: '1' }
   const args = ['run', ...files, ...REPORTERS, '--reporter=json', `--outputFile.json=${report}`]
   return spawnSync('node_modules/.bin/vitest', args, { stdio: 'inherit', env }).status ?? 1
 }
