@@ -90,6 +90,12 @@ export const anySettings: fc.Arbitrary<InstallSettings> = fc
     networkPolicies: fc.record({ enabled: fc.boolean(), apiServers: reach, git: reach, more: reach }),
     webhook: fc.record({ enabled: fc.boolean() }),
     pods: providerPods,
+    controlPlanes: perhaps(
+      fc.constantFrom(
+        { claim: 'planes' },
+        { claim: 'planes', most: 7, address: 'planes.example.org', from: ['10.0.0.0/8'] },
+      ),
+    ),
     gitWebhooks: fc.constantFrom({}, { enabled: true }, { enabled: true, from: ['10.0.0.0/8'] }),
   })
   .map(({ pods, ...values }) => JSON.parse(JSON.stringify({ ...wholeValues, ...values, ...pods })) as InstallValues)

@@ -26,7 +26,7 @@ interface Deployment extends KubeObject {
     readonly template: {
       readonly metadata: { readonly labels: Readonly<Record<string, string>> }
       readonly spec: {
-        readonly containers: readonly [Container]
+        readonly containers: readonly [Container, ...Container[]]
         readonly volumes: readonly { readonly name: string; readonly [type: string]: unknown }[]
         readonly tolerations: readonly { readonly key: string }[]
         readonly [field: string]: unknown
@@ -35,7 +35,7 @@ interface Deployment extends KubeObject {
   }
 }
 const isDeployment = (o: KubeObject): o is Deployment => o.kind === 'Deployment'
-const whole = settingsOf(wholeValues)
+const whole = settingsOf({ ...wholeValues, controlPlanes: { claim: 'planes' } })
 const deployments = installObjects(whole).filter(isDeployment)
 const idOf = ({ apiVersion, kind, metadata: { namespace = '', name = '' } }: KubeObject) =>
   `${apiVersion} ${kind} ${namespace}/${name}`
@@ -140,6 +140,53 @@ test('every program knows the flags that it is started with', async () => {
   expect([...new Set(flags)].filter((flag) => !known.has(flag))).toEqual([])
 })
 
+describe('control planes of Clusters', () => {
+  const settings = settingsOf({
+    ...wholeValues,
+    roles: ['hub'],
+    controlPlanes: { claim: 'planes', most: 7, from: ['10.0.0.0/8'] },
+  })
+  const objects = installObjects(settings)
+  const pod = objects.filter(isDeployment).find((d) => d.metadata.name === 'kubenode-cluster')
+  const [role, planes] = pod?.spec.template.spec.containers ?? []
+  const volumesOf = (container: Container | undefined) => container?.volumeMounts.map((m) => m.name).toSorted()
+
+  test('run beside role cluster: keys and data without a token there, the token without the volume here', () => {
+    expect(volumesOf(role)).toEqual(['control', 'tmp', 'token'])
+    expect(volumesOf(planes)).toEqual(['control', 'control-planes', 'tmp'])
+    expect(planes?.securityContext).toEqual(role?.securityContext)
+  })
+
+  test('are in one pod at a time, since they have one volume', () => {
+    expect(pod?.spec).toMatchObject({ replicas: 1, strategy: { type: 'Recreate' } })
+    expect(pod?.spec.template.spec.volumes).toContainEqual({
+      name: 'control-planes',
+      persistentVolumeClaim: { claimName: 'planes' },
+    })
+  })
+
+  test('are reached on their own ports, by the addresses of the settings and by sync', () => {
+    const policy = (name: string) => objects.find((o) => o.kind === 'NetworkPolicy' && o.metadata.name === name)
+    const ports = [{ protocol: 'TCP', port: 20_000, endPort: 20_006 }]
+    expect(policy('kubenode-cluster')?.['spec']).toMatchObject({
+      ingress: [{ ports, from: [{ ipBlock: { cidr: '10.0.0.0/8' } }] }],
+      egress: [{ ports }],
+    })
+    expect(JSON.stringify(policy('kubenode-sync')?.['spec'])).toContain('"endPort":20006')
+    const service = objects.find((o) => o.kind === 'Service' && o.metadata.name === 'kubenode-control-planes')
+    expect(service?.['spec']).toMatchObject({ clusterIP: 'None', publishNotReadyAddresses: true })
+  })
+
+  test('have options that the program knows, and none without the setting', async () => {
+    const io: Io = { out: () => undefined, err: () => undefined, cwd: '/', env: {}, isTerminal: false }
+    const apiserver = (await buildProgram(io)).commands.find((c) => c.name() === 'apiserver')
+    const known = new Set(apiserver?.options.map((o) => o.long))
+    expect(planes?.args.filter((a) => a.startsWith('--') && !known.has(a))).toEqual([])
+    const without = installObjects(settingsOf({ ...wholeValues, roles: ['hub'] }))
+    expect(without.filter((o) => o.kind === 'Deployment').map((o) => o.metadata.name)).not.toContain('kubenode-cluster')
+  })
+})
+
 /** All that can be set is. */
 const anyOf = ({ hub = true }: { readonly hub?: boolean }): InstallSettings =>
   settingsOf({
@@ -185,7 +232,8 @@ function misfits(settings: InstallSettings, objects: readonly KubeObject[]): rea
     const { spec, metadata } = d.spec.template
     const [container] = spec.containers
     const volumes = new Set(spec.volumes.map((v) => v.name))
-    found.push(...container.volumeMounts.filter((m) => !volumes.has(m.name)).map((m) => `no volume ${m.name}`))
+    const mounts = spec.containers.flatMap((c) => c.volumeMounts)
+    found.push(...mounts.filter((m) => !volumes.has(m.name)).map((m) => `no volume ${m.name}`))
     if (volumes.size !== spec.volumes.length) found.push(`${idOf(d)}: two volumes of one name`)
     if (!ids.has(`v1 ServiceAccount kubenode-system/${String(spec['serviceAccountName'])}`)) found.push('no account')
     const files = spec.volumes.some((v) => isObject(v['secret']) && v['secret']['secretName'] === 'kubenode-config')
@@ -204,7 +252,7 @@ function misfits(settings: InstallSettings, objects: readonly KubeObject[]): rea
           ([k, v]) => d.spec.template.metadata.labels[k] === v,
         ),
       )
-      .flatMap((d) => d.spec.template.spec.containers[0].ports.map((p) => p.containerPort))
+      .flatMap((d) => d.spec.template.spec.containers.flatMap((c) => c.ports.map((p) => p.containerPort)))
   for (const o of objects) {
     const spec = isObject(o['spec']) ? o['spec'] : {}
     const targets =

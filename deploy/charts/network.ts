@@ -5,7 +5,7 @@ import { k8s } from 'cdk8s-plus-27'
 import type { Construct } from 'constructs'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { commonLabels, providerLabelsOf, providerSelectorOf, SCRAPE_LABEL, selectorOf } from './labels.ts'
-import { PORTS, providerPodName } from './programs.ts'
+import { FIRST_PLANE_PORT, PORTS, providerPodName } from './programs.ts'
 import type { ProviderPod } from './provider-settings.ts'
 import { workloadsOf, type InstallSettings, type Workload } from './settings.ts'
 
@@ -22,6 +22,12 @@ interface Reach {
 
 const tcp = (ports: readonly number[]): k8s.NetworkPolicyPort[] =>
   ports.map((port) => ({ protocol: 'TCP', port: k8s.IntOrString.fromNumber(port) }))
+
+const planePorts = (most: number): k8s.NetworkPolicyPort => ({
+  protocol: 'TCP',
+  port: k8s.IntOrString.fromNumber(FIRST_PLANE_PORT),
+  endPort: FIRST_PLANE_PORT + most - 1,
+})
 
 /** Listed places, or all addresses on the usual ports. */
 const egressTo = (places: readonly Reach[], usual: readonly number[]): k8s.NetworkPolicyEgressRule[] =>
@@ -49,7 +55,18 @@ const egressToCalls = ({ prometheus = '', inspectionAllow, callAllow }: InstallS
 
 /** What a program reaches beside DNS and the API server. */
 const EGRESS: Readonly<Record<Workload, (settings: InstallSettings) => k8s.NetworkPolicyEgressRule[]>> = {
-  sync: (settings) => [...egressTo(settings.networkPolicies.git, GIT), ...egressToCalls(settings)],
+  sync: (settings) => [
+    ...egressTo(settings.networkPolicies.git, GIT),
+    ...egressToCalls(settings),
+    ...(settings.controlPlanes === undefined
+      ? []
+      : [
+          {
+            ports: [planePorts(settings.controlPlanes.most)],
+            to: [{ podSelector: { matchLabels: selectorOf('cluster') } }],
+          },
+        ]),
+  ],
   controllers: (settings) => [
     ...egressTo(settings.networkPolicies.more, []),
     ...egressToCalls(settings),
@@ -61,6 +78,8 @@ const EGRESS: Readonly<Record<Workload, (settings: InstallSettings) => k8s.Netwo
   artifacts: ({ artifacts }) => egressTo([], portsOf(registriesOf(artifacts?.source.oci))),
   approver: () => [],
   defender: () => [],
+  // The container beside it is asked at the address of the pod itself.
+  cluster: ({ controlPlanes }) => (controlPlanes === undefined ? [] : [{ ports: [planePorts(controlPlanes.most)] }]),
 }
 
 const ingressAt = (port: number, cidrs: readonly string[]): k8s.NetworkPolicyIngressRule => {
@@ -71,10 +90,14 @@ const ingressAt = (port: number, cidrs: readonly string[]): k8s.NetworkPolicyIng
 /** What reaches a program beside the scraping of its metrics. The kubelet of its node always does. */
 function ingressOf(
   workload: Workload,
-  { webhook, artifacts, gitWebhooks }: InstallSettings,
+  { webhook, artifacts, gitWebhooks, controlPlanes }: InstallSettings,
 ): k8s.NetworkPolicyIngressRule[] {
   if (workload === 'defender' && webhook.enabled) return [{ ports: tcp([PORTS.webhook]) }]
   if (workload === 'sync' && gitWebhooks.enabled) return [ingressAt(PORTS.hooks, gitWebhooks.from)]
+  if (workload === 'cluster' && controlPlanes !== undefined) {
+    const from = controlPlanes.from.map((block) => ({ ipBlock: { cidr: block } }))
+    return [{ ports: [planePorts(controlPlanes.most)], ...(from.length > 0 && { from }) }]
+  }
   return workload === 'artifacts' ? [ingressAt(PORTS.artifacts, artifacts?.from ?? [])] : []
 }
 

@@ -145,9 +145,10 @@ export const memoryOf = ({ heapMiB, otherMiB }: { readonly heapMiB: number; read
 export const probe = (
   path: string,
   { period, failures }: { readonly period: number; readonly failures: number },
+  port: number = PORTS.health,
 ): Probe =>
   Probe.fromHttpGet(path, {
-    port: PORTS.health,
+    port,
     periodSeconds: Duration.seconds(period),
     timeoutSeconds: Duration.seconds(3),
     failureThreshold: failures,

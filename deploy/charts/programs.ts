@@ -9,12 +9,14 @@ export const PORTS = {
   artifacts: 8444,
   hooks: 8445,
   provider: 8446,
+  planesHealth: 8082,
 } as const
 export type PortName = keyof typeof PORTS
 
 export const WEBHOOK_SERVICE = 'kubenode-webhook'
 export const ARTIFACTS_SERVICE = 'kubenode-artifacts'
 export const HOOKS_SERVICE = 'kubenode-hooks'
+export const PLANES_SERVICE = 'kubenode-control-planes'
 
 /** One Secret with the files that settings hold, each mounted by itself: a folder of a volume is writable for all as far as its mode says. */
 export const CONFIG_SECRET = 'kubenode-config'
@@ -28,6 +30,13 @@ export const HOST_CA_FILE = 'api-server-ca.pem'
 export const CACHE_FOLDER = '/var/cache/kubenode'
 /** A volume with artifacts. */
 export const ARTIFACTS_FOLDER = '/var/lib/kubenode/artifacts'
+
+/** What role cluster and the process that runs control planes share, and what the latter keeps. */
+export const CONTROL_FOLDER = '/run/kubenode'
+const CONTROL_SOCKET = `${CONTROL_FOLDER}/control.sock`
+export const PLANES_VOLUME = '/var/lib/kubenode'
+/** Below the ports that systems take for connections of their own. */
+export const FIRST_PLANE_PORT = 20_000
 
 /** The kubelet puts the address of the pod in; in brackets it may be of either family. */
 const POD_ADDRESS = '$(POD_IP)'
@@ -124,6 +133,7 @@ const ofWorkload: Readonly<Record<Workload, (settings: InstallSettings) => reado
         ]
       : []),
   ],
+  cluster: () => ['--control-planes', CONTROL_SOCKET],
   artifacts: ({ artifacts }) => [
     '--artifacts-folder',
     artifacts?.source.oci === undefined ? ARTIFACTS_FOLDER : CACHE_FOLDER,
@@ -164,6 +174,26 @@ export const argsOf = (workload: Workload, settings: InstallSettings): readonly 
   '--log-level',
   settings.logLevel,
   ...ofWorkload[workload](settings),
+]
+
+/** Of the process beside role cluster. */
+export const planesArgs = ({ address, most }: NonNullable<InstallSettings['controlPlanes']>): readonly string[] => [
+  'apiserver',
+  '--no-server',
+  '--control-planes',
+  `${PLANES_VOLUME}/control-planes`,
+  '--control-socket',
+  CONTROL_SOCKET,
+  '--host',
+  POD_ADDRESS,
+  '--port',
+  String(FIRST_PLANE_PORT),
+  '--most',
+  String(most),
+  '--advertise',
+  address ?? `${PLANES_SERVICE}.${SYSTEM_NAMESPACE}.svc`,
+  '--health-listen',
+  listen(PORTS.planesHealth),
 ]
 
 export const portsOf = (workload: Workload, { webhook, gitWebhooks }: InstallSettings): readonly PortName[] => [

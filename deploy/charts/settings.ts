@@ -22,7 +22,7 @@ import { createFieldReader, type FieldValue } from '#api/field-problems.ts'
 import { providerKeys, providerPods, providerProblems } from './provider-settings.ts'
 import { cidr, egress, MAX_LIST, MAX_PEM, resources } from './setting-fields.ts'
 
-export const WORKLOADS = ['sync', 'controllers', 'approver', 'defender', 'artifacts'] as const
+export const WORKLOADS = ['sync', 'controllers', 'approver', 'defender', 'cluster', 'artifacts'] as const
 export type Workload = (typeof WORKLOADS)[number]
 
 export const ROLES_OF_CLUSTER = ['hub', 'business'] as const
@@ -30,7 +30,7 @@ export type ClusterRole = (typeof ROLES_OF_CLUSTER)[number]
 
 /** What runs where: a hub that is a member of its own fleet runs all of them. */
 export const WORKLOADS_OF: Readonly<Record<ClusterRole, readonly Workload[]>> = {
-  hub: ['sync', 'defender'],
+  hub: ['sync', 'defender', 'cluster'],
   business: ['controllers', 'approver', 'defender', 'artifacts'],
 }
 
@@ -133,6 +133,35 @@ const settingsFields = obj('Settings of an installation of KubeNode.', {
       ),
     }),
   ),
+  controlPlanes: optional(
+    obj(
+      'Control planes of Clusters of flavor embedded, in a pod of the hub. Without it Clusters with a control plane wait.',
+      {
+        claim: objectName('PersistentVolumeClaim (ReadWriteOnce) in kubenode-system with their data and keys.'),
+        most: fallback(
+          int('How many there are at most; each takes a port from 20000 on, and some 20 MiB.', { min: 1, max: 200 }),
+          50,
+        ),
+        address: optional(
+          str(
+            'Name by which clients reach their ports; that of the Service kubenode-control-planes, which pods of the hub reach, when left out.',
+            {
+              min: 1,
+              max: 253,
+              pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$',
+              says: 'a host name or an IPv4 address',
+            },
+          ),
+        ),
+        from: fallback(
+          setOf('Addresses that may reach them; everybody when empty.', cidr('A range of addresses.'), {
+            max: MAX_LIST,
+          }),
+          [],
+        ),
+      },
+    ),
+  ),
   providers: optional(
     freeform('The providers file of role controllers (docs/reference/providers.md); only static when left out.', {
       maxBytes: 262_144,
@@ -190,6 +219,8 @@ const settingsFields = obj('Settings of an installation of KubeNode.', {
       controllers: resources('Of controllers.', 200, 1_024),
       approver: resources('Of approver.', 20, 192),
       defender: resources('Of defender.', 100, 512),
+      cluster: resources('Of cluster.', 50, 256),
+      controlPlanes: resources('Of the process beside cluster that runs control planes.', 200, 1_536),
       artifacts: resources('Of artifacts.', 50, 128),
     }),
     {},
@@ -308,7 +339,12 @@ export function imageOf({ image, registry }: Pick<InstallSettings, 'image' | 're
 }
 
 /** What runs in the cluster, in the order of an upgrade: who guards is replaced first. */
-const ORDER: readonly Workload[] = ['defender', 'artifacts', 'approver', 'controllers', 'sync']
+const ORDER: readonly Workload[] = ['defender', 'artifacts', 'approver', 'controllers', 'cluster', 'sync']
 
-export const workloadsOf = ({ roles }: Pick<InstallSettings, 'roles'>): readonly Workload[] =>
-  ORDER.filter((w) => roles.some((r) => WORKLOADS_OF[r].includes(w)))
+export const workloadsOf = ({
+  roles,
+  controlPlanes,
+}: Pick<InstallSettings, 'roles' | 'controlPlanes'>): readonly Workload[] =>
+  ORDER.filter((w) => roles.some((r) => WORKLOADS_OF[r].includes(w))).filter(
+    (w) => w !== 'cluster' || controlPlanes !== undefined,
+  )

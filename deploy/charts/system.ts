@@ -22,7 +22,7 @@ export const accountOf = (program: Program): string => `kubenode-${program}`
 /** The one that serves files to hosts leads nothing and has no certificate of its own. */
 export const ARTIFACTS_ACCOUNT = 'kubenode-artifacts'
 /** Programs that run as pods and serve metrics there. */
-export const METERED = ['sync', 'controllers', 'approver', 'defender', 'artifacts'] as const
+export const METERED = ['sync', 'controllers', 'approver', 'defender', 'cluster', 'artifacts'] as const
 const ACCOUNTS: readonly string[] = [...PROGRAMS.map(accountOf), ARTIFACTS_ACCOUNT]
 export const accountUserOf = (program: Program): string => programAccount(program)
 

@@ -20,6 +20,7 @@ import {
 import type { Construct } from 'constructs'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { amend } from './amend.ts'
+import { addPlanes, planesService } from './control-planes.ts'
 import { commonLabels, labelsOf, selectorOf } from './labels.ts'
 import {
   amendPods,
@@ -130,6 +131,7 @@ export class WorkloadsChart extends Chart {
     }
     if (workload === 'defender' && webhook.enabled)
       service(WEBHOOK_SERVICE, ServiceType.CLUSTER_IP, HTTPS, PORTS.webhook)
+    if (workload === 'cluster') planesService(this, settings)
     if (workload === 'sync' && gitWebhooks.enabled) service(HOOKS_SERVICE, ServiceType.CLUSTER_IP, HTTP, PORTS.hooks)
     if (workload === 'artifacts' && artifacts !== undefined) {
       const { exposure, port, from } = artifacts
@@ -152,14 +154,18 @@ export class WorkloadsChart extends Chart {
     const labels = labelsOf(workload, version)
     const deployment = new Deployment(this, workload, {
       metadata: { name, namespace: NAMESPACE, labels },
-      replicas,
+      // Its volume is for one pod at a time.
+      replicas: workload === 'cluster' ? 1 : replicas,
       podMetadata: { labels },
       select: false,
       // Reviews are answered all the time; a new pod serves before an old one ends.
-      strategy: DeploymentStrategy.rollingUpdate({
-        maxSurge: PercentOrAbsolute.absolute(1),
-        maxUnavailable: PercentOrAbsolute.absolute(0),
-      }),
+      strategy:
+        workload === 'cluster'
+          ? DeploymentStrategy.recreate()
+          : DeploymentStrategy.rollingUpdate({
+              maxSurge: PercentOrAbsolute.absolute(1),
+              maxUnavailable: PercentOrAbsolute.absolute(0),
+            }),
       progressDeadline: PROGRESS,
       terminationGracePeriod: GRACE,
       serviceAccount: ServiceAccount.fromServiceAccountName(this, `${workload}-account`, name),
@@ -193,6 +199,7 @@ export class WorkloadsChart extends Chart {
       },
       securityContext: containerSecurity,
     })
+    if (workload === 'cluster') addPlanes(deployment, settings)
     const digest = files.size === 0 ? undefined : digestOf(files)
     const pods = { selector: selectorOf(workload), priority: priorityOf(workload, settings), hasToken: true, digest }
     amendPods(deployment, pods, settings)
@@ -252,4 +259,6 @@ const MOUNTS: Readonly<Record<Workload, (place: Place) => readonly VolumeMount[]
   },
   approver: () => [],
   defender: () => [],
+  // The socket that it shares with the process beside it.
+  cluster: () => [],
 }

@@ -66,6 +66,14 @@ export const cliErrors = errorTable({
     text: 'cannot run control planes with one of --control-planes and --control-socket alone',
     next: 'give both: a folder, and the socket at which role cluster asks',
   },
+  KN1096: {
+    text: 'cannot run at most {text} control planes',
+    next: 'write a number from 1 to 9999',
+  },
+  KN1095: {
+    text: 'cannot start without a server of its own: no control planes are to run either',
+    next: 'give --control-planes and --control-socket with --no-server',
+  },
   KN1214: {
     text: 'cannot create {text} nodes per cluster',
     next: 'give a number from 1 to {maxLocalNodes}',

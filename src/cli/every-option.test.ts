@@ -9,6 +9,7 @@ const io = { out: () => undefined, err: () => undefined, cwd: '/', env: {}, isTe
 const OPTIONS: Readonly<Record<string, string | true | readonly [string, string]>> = {
   '-A, --all-namespaces': true,
   '--address <ip>': '10.0.0.1',
+  '--advertise <name>': 'a.example.org',
   '--address <socket>': 'a',
   '--agent <dir>': 'a-folder',
   '--agent-identity <form>': 'certificate',
@@ -118,6 +119,7 @@ const OPTIONS: Readonly<Record<string, string | true | readonly [string, string]
   '--metrics-tls-cert <file>': 'a.file',
   '--metrics-tls-key <file>': 'a.file',
   '-n, --namespace <name>': 'a-name',
+  '--most <n>': '1',
   '--name <name>': 'a-name',
   '--name <ref>': 'a/b:1',
   '--namespace <name>': 'a-name',
@@ -125,6 +127,7 @@ const OPTIONS: Readonly<Record<string, string | true | readonly [string, string]
   '--no-headers': true,
   '--no-install': true,
   '--no-loops': true,
+  '--no-server': true,
   '--no-start': true,
   '--no-wait': true,
   '--node <file>': 'a.file',

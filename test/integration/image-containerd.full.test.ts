@@ -1,6 +1,6 @@
 // The image as the kubelet runs it: built from this checkout, imported into containerd, each role with its own service account and the security context of our pods.
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, type TestContext } from 'vitest'
@@ -179,9 +179,59 @@ describe('in containerd', () => {
     }
   }, 240_000)
 
+  test('role cluster and the process beside it bring a Cluster up, on a volume as the kubelet mounts one', async (context) => {
+    const engine = opened(context)
+    const { hostname, port } = new URL(server.url)
+    const [health, first] = [await freePort(), await freePort()]
+    const [control, data] = ['control', 'planes'].map((name) => {
+      const path = join(folder, name)
+      mkdirSync(path)
+      chownSync(path, 0, 65_532)
+      chmodSync(path, 0o2775)
+      return path
+    })
+    const shared = { '/run/kubenode': control ?? '' }
+    const socket = '/run/kubenode/control.sock'
+    const planes = engine.run('control-planes', {
+      image: reference,
+      args: `kubenode apiserver --no-server --control-planes /var/lib/kubenode/control-planes --control-socket ${socket} --host 127.0.0.1 --port ${first} --most 2 --health-listen 127.0.0.1:${health}`.split(
+        ' ',
+      ),
+      volumes: { ...shared, '/var/lib/kubenode': data ?? '' },
+    })
+    await untilOrEnded(planes, 'the process of control planes is healthy', async () =>
+      (await fetch(`http://127.0.0.1:${health}/healthz`)).status === 200 ? true : undefined,
+    )
+    const role = engine.run('role-cluster-beside', {
+      image: reference,
+      args: `kubenode run --roles cluster --cluster trial --control-planes ${socket}`.split(' '),
+      env: { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port },
+      folders: { [ACCOUNT]: await accountOf('cluster', 'beside') },
+      volumes: shared,
+    })
+    const cluster = join(folder, 'cluster.yaml')
+    writeFileSync(
+      cluster,
+      `apiVersion: kubenode.io/v1alpha1
+kind: Cluster
+metadata: { name: one, namespace: kubenode-system }
+spec: { version: 1.36.0, controlPlane: { flavor: embedded }, deletionPolicy: Delete }
+`,
+    )
+    await kubectl.ok('apply -f', [cluster])
+    const path = '-n kubenode-system -o jsonpath={.status.phase}{.status.addons[0].healthy}{.status.endpoint}'
+    await untilOrEnded(role, 'the Cluster is Ready', async () => {
+      const seen = await kubectl.ok(`get clusters.kubenode.io one ${path}`)
+      if (seen === `ReadyTruehttps://127.0.0.1:${first}`) return true
+      throw new Error(`${seen}\n${planes.output()}\n${role.output()}`)
+    })
+    await Promise.all([planes, role].map((c) => c.kill('SIGTERM')))
+    expect([await planes.ended, await role.ended], `${planes.output()}${role.output()}`).toEqual([0, 0])
+  }, 240_000)
+
   /** The files of a projected token, as a pod has them. */
-  async function accountOf(role: string): Promise<string> {
-    const account = join(folder, `account-${role}`)
+  async function accountOf(role: string, name = role): Promise<string> {
+    const account = join(folder, `account-${name}`)
     mkdirSync(account)
     const token = (await kubectl.ok(`create token kubenode-${role} -n kubenode-system`)).trim()
     const files = { token, 'ca.crt': server.ca, namespace: 'kubenode-system' }

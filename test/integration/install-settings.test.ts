@@ -78,6 +78,15 @@ const CHANGES: readonly Change[] = [
       [deployment('approver')]: /"tolerations":\[.*"NoSchedule"/s,
     },
   },
+  {
+    name: 'control planes of Clusters',
+    values: { controlPlanes: { claim: 'planes', most: 7 } },
+    says: {
+      [deployment('cluster')]: /(?=.*--no-server)(?=.*"claimName":"planes")(?=.*"Recreate")/s,
+      [inSystem('NetworkPolicy', 'kubenode-cluster')]: /"endPort":20006/,
+      [inSystem('Service', 'kubenode-control-planes')]: /"None"/,
+    },
+  },
   { name: 'five replicas', values: { replicas: 5 }, says: { [deployment('sync')]: /"replicas":5\b/ } },
   {
     name: 'no network policies',
@@ -135,7 +144,7 @@ describe.each(installServers)('other settings on $name', ({ start }) => {
       kind: 'Namespace',
       metadata: { name: SYSTEM_NAMESPACE },
     })
-    for (const name of ['artifacts', 'cache'])
+    for (const name of ['artifacts', 'cache', 'planes'])
       await admin.create(claims, {
         apiVersion: 'v1',
         kind: claims.kind,

@@ -15,6 +15,10 @@ interface Options {
   readonly also?: readonly string[]
   readonly controlPlanes?: string
   readonly controlSocket?: string
+  readonly server: boolean
+  readonly advertise?: string
+  readonly healthListen?: string
+  readonly most?: string
   readonly host: string
   readonly loops: boolean
   readonly recordRights?: boolean
@@ -38,6 +42,10 @@ export function register(program: Command, io: Io): void {
       'run the control planes of Clusters too, each in a folder below this one; needs --control-socket',
     )
     .option('--control-socket <file>', 'socket at which role cluster asks for control planes')
+    .option('--no-server', 'run control planes alone; each takes the first free port from --port on')
+    .option('--most <n>', 'how many control planes run here at most; 200 when left out')
+    .option('--advertise <name>', 'name or address by which clients reach control planes; --host when left out')
+    .option('--health-listen <address:port>', 'serve /healthz and /readyz there')
     .addOption(new Option('--host <address>', 'address to listen on').default('127.0.0.1'))
     .addOption(
       new Option('--no-loops', 'leave garbage collection, namespaces, nodes and certificates to a controller manager'),
@@ -86,9 +94,14 @@ export function register(program: Command, io: Io): void {
         await ended
       }
       try {
-        const places = [{ data: options.data, port: portOf(options.port) }, ...(options.also ?? []).map(placeOf)]
+        if (!options.server && options.controlPlanes === undefined) throw new KubeNodeError(cliErrors.KN1095())
+        const own = options.server ? [{ data: options.data, port: portOf(options.port) }] : []
+        const places = [...own, ...(options.also ?? []).map(placeOf)]
+        const health = await healthAt(options.healthListen)
         const host = await controlPlanes(options, { policies, signal })
+        await health?.start()
         await Promise.all([...places.map(serve), host.ended])
+        await health?.stop()
       } catch (e) {
         // Often a disk failure: open handles must not keep the process from exiting.
         process.exit(reportError(io, e))
@@ -104,7 +117,7 @@ interface Shared {
 
 /** Resolves once the host has ended; nothing to wait for without one. */
 async function controlPlanes(
-  { controlPlanes: root, controlSocket: socket, recordRights }: Options,
+  { controlPlanes: root, controlSocket: socket, recordRights, ...options }: Options,
   { policies, signal }: Shared,
 ): Promise<{ readonly ended: Promise<void> }> {
   if (root === undefined && socket === undefined) return { ended: Promise.resolve() }
@@ -122,11 +135,31 @@ async function controlPlanes(
     policies,
     program: runningProgram(),
     recordsRights: recordRights ?? false,
+    listen: options.host,
+    ...(options.advertise !== undefined && { address: options.advertise }),
+    ...(options.most !== undefined && { most: mostOf(options.most) }),
+    ...(!options.server && { firstPort: portOf(options.port) }),
   })
   await host.open()
   const served = await serveHost(host, socket)
   const ended = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
   return { ended: ended.then(() => served.close()).then(() => host.close()) }
+}
+
+/** A process that hangs is ended by the kubelet; that it serves is what its control planes answer. */
+async function healthAt(listen: string | undefined) {
+  if (listen === undefined) return undefined
+  const [{ addressIn }, { Health }, { StatusHttp }, { pinoLogger }] = await Promise.all([
+    import('../run/listeners.ts'),
+    import('#runtime/health.ts'),
+    import('#runtime/http.ts'),
+    import('#lib/log-pino.ts'),
+  ])
+  return new StatusHttp({
+    ...addressIn('--health-listen', listen),
+    health: new Health(),
+    log: pinoLogger({ level: 'warn' }),
+  })
 }
 
 interface Place {
@@ -139,6 +172,12 @@ function placeOf(text: string): Place {
   const at = text.indexOf('=')
   if (at === -1 || at === text.length - 1) throw new KubeNodeError(cliErrors.KN1032({ text: JSON.stringify(text) }))
   return { data: text.slice(at + 1), port: portOf(text.slice(0, at)) }
+}
+
+function mostOf(text: string): number {
+  const most = Number(text)
+  if (/^\d{1,4}$/.test(text) && most > 0) return most
+  throw new KubeNodeError(cliErrors.KN1096({ text: JSON.stringify(text) }))
 }
 
 function portOf(text: string): number {

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { CONFORMANCE } from '#controlplanes/conformance.ts'
 import type { ControlPlaneHost, ControlPlaneRequest } from '#controlplanes/port.ts'
 import { systemClock } from '#lib/clock.ts'
+import { freePort } from '#test/support/servers/free-port.ts'
 import { planeClient } from '#test/support/servers/plane-client.ts'
 import { EmbeddedHost, type EmbeddedHostOptions } from './embedded-host.ts'
 import { serveHost, SocketHost } from './socket.ts'
@@ -143,3 +144,34 @@ test('no more than ten snapshots are kept, the newest', async () => {
   const names = (await host.get('fleet.one'))?.snapshots.map((s) => s.name)
   expect(names).toEqual(Array.from({ length: 10 }, (_, n) => `s-${n + 12}`))
 })
+
+test('a host with an address and ports of its own gives each the first free one, and its name is in endpoint and certificate', async () => {
+  const firstPort = await twoFreePorts()
+  const host = await opened({ listen: '127.0.0.1', address: 'localhost', firstPort, most: 2 })
+  const answers = await Promise.all([host.put(request('one')), host.put(request('two'))])
+  const planes = answers.map((a) => (a.kind === 'Plane' ? a.plane : undefined))
+  expect(new Set(planes.map((p) => p?.port))).toEqual(new Set([firstPort, firstPort + 1]))
+  for (const plane of planes) {
+    expect(plane).toMatchObject({ state: 'Running', endpoint: `https://localhost:${plane?.port}` })
+    const identity = { user: 'test', groups: ['system:masters'], lifeMs: 3_600_000 }
+    const client = planeClient((await host.kubeconfig(plane?.id ?? '', identity)) ?? '')
+    await client.write('value', 'reached by its name')
+    client.close()
+  }
+  await host.delete('fleet.one', { owner: 'uid-one' })
+  const again = await host.put(request('three'))
+  expect(again).toMatchObject({ plane: { port: planes[0]?.port, state: 'Running' } })
+})
+
+/** The first of two that follow each other. */
+async function twoFreePorts(): Promise<number> {
+  for (;;) {
+    const first = await freePort()
+    const beside = createServer()
+    const isFree = await new Promise<boolean>((resolve) => {
+      beside.once('error', () => resolve(false))
+      beside.listen(first + 1, '127.0.0.1', () => beside.close(() => resolve(true)))
+    })
+    if (isFree) return first
+  }
+}

@@ -1,5 +1,6 @@
 // Runs many embedded API servers in this process, one for each Cluster. What it knows of them is what is on disk, so a host that was killed comes back by
 // reading its folder.
+import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import { issueCertificate } from '#lib/x509/certificates.ts'
 import { type CompiledPolicies, compiledPolicies } from '#apiserver/admission/compiled-policies.ts'
@@ -27,7 +28,7 @@ import { EMBEDDED } from './embedded.ts'
 import { PlaneFolders, type PlaneRecord } from './plane-folders.ts'
 import { mendData, restoreInto, takeSnapshot } from './plane-snapshots.ts'
 
-const HOST = '127.0.0.1'
+const LOOPBACK = '127.0.0.1'
 const DAY_MS = 86_400_000
 
 export interface EmbeddedHostOptions {
@@ -35,6 +36,12 @@ export interface EmbeddedHostOptions {
   readonly root: string
   readonly clock: Clock
   readonly most?: number
+  /** Where the servers listen; loopback when left out. */
+  readonly listen?: string
+  /** Name or address by which clients reach them, in endpoints and new certificates; that of `listen` when left out. */
+  readonly address?: string
+  /** Each takes the first free port from here on; any port of the system when left out. */
+  readonly firstPort?: number
   /** What KubeNode tells each server about its clients. */
   readonly rules?: RunOptions['rules']
   /** Shared with other servers of the process. */
@@ -93,7 +100,7 @@ export class EmbeddedHost implements ControlPlaneHost {
       const known = this.#folders.read(request.id)
       const refused = this.#refusal(request, known)
       if (refused !== undefined) return refused
-      const port = request.port ?? known?.port
+      const port = request.port ?? known?.port ?? this.#freePort()
       const wanted: PlaneRecord = {
         id: request.id,
         owner: request.owner,
@@ -131,7 +138,7 @@ export class EmbeddedHost implements ControlPlaneHost {
       validity: { now: this.#options.clock.now(), days: identity.lifeMs / DAY_MS },
       usage: 'client',
     })
-    return kubeconfigText({ url: urlOf(record), authority: trustedBy(credentials), client, user: identity.user })
+    return kubeconfigText({ url: this.#urlOf(record), authority: trustedBy(credentials), client, user: identity.user })
   }
 
   stop(id: string): Promise<'Stopped' | 'Gone'> {
@@ -223,10 +230,12 @@ export class EmbeddedHost implements ControlPlaneHost {
     const ending = new AbortController()
     try {
       mendData(this.#folders.of(record.id))
+      // With the names that clients use, before the server would make them without.
+      this.#credentials(record.id)
       const running = await runApiServer({
         data: this.#folders.of(record.id).data,
         port: record.port ?? 0,
-        host: HOST,
+        host: this.#listen,
         version: record.version,
         keepsCompiled: false,
         policies: this.#policies,
@@ -271,7 +280,7 @@ export class EmbeddedHost implements ControlPlaneHost {
       port,
       state: isServing ? 'Running' : isStopped ? 'Stopped' : message === undefined ? 'Starting' : 'Failed',
       ...(!isServing && message !== undefined && { message }),
-      endpoint: urlOf(record),
+      endpoint: this.#urlOf(record),
       ca: known?.trusted ?? '',
       ...(isServing && known?.digest !== undefined && { credentials: known.digest }),
       snapshots: this.#folders.snapshotsOf(id),
@@ -280,7 +289,28 @@ export class EmbeddedHost implements ControlPlaneHost {
   }
 
   #credentials(id: string) {
-    return credentialsIn(this.#keysOf(id), this.#options.clock.now(), [HOST])
+    return credentialsIn(this.#keysOf(id), this.#options.clock.now(), [this.#listen, this.#address])
+  }
+
+  get #listen(): string {
+    return this.#options.listen ?? LOOPBACK
+  }
+
+  get #address(): string {
+    return this.#options.address ?? this.#listen
+  }
+
+  #urlOf({ port = 0 }: PlaneRecord): string {
+    return `https://${isIPv6(this.#address) ? `[${this.#address}]` : this.#address}:${port}`
+  }
+
+  /** Of those that no other control plane has, also one that is stopped. */
+  #freePort(): number | undefined {
+    const { firstPort } = this.#options
+    if (firstPort === undefined) return undefined
+    const taken = new Set(this.#folders.all().map((r) => r.port))
+    const ports = Array.from({ length: this.capabilities.most }, (_, n) => firstPort + n)
+    return ports.find((port) => !taken.has(port))
   }
 
   #keysOf = (id: string): string => join(this.#folders.of(id).data, 'pki')
@@ -298,5 +328,3 @@ export class EmbeddedHost implements ControlPlaneHost {
     return mine
   }
 }
-
-const urlOf = ({ port = 0 }: PlaneRecord): string => `https://${HOST}:${port}`

@@ -28,6 +28,8 @@ export interface ContainerOptions {
   readonly env?: Readonly<Record<string, string>>
   /** Folders of this host, read-only, by their place inside. */
   readonly folders?: Readonly<Record<string, string>>
+  /** Folders of this host that it may write to, such as a volume or what two containers of a pod share. */
+  readonly volumes?: Readonly<Record<string, string>>
   /** Empty folders that it may write to, beside /tmp. */
   readonly empty?: readonly string[]
 }
@@ -88,7 +90,7 @@ address = ${JSON.stringify(`${this.address}.ttrpc`)}
   }
 
   /** With the security context of our pods: user of the image, read-only root, no new privileges, no capabilities, default seccomp, /tmp in memory. */
-  run(name: string, { image, args, env = {}, folders = {}, empty = [] }: ContainerOptions): Container {
+  run(name: string, { image, args, env = {}, folders = {}, volumes = {}, empty = [] }: ContainerOptions): Container {
     const flags = [
       '--rm',
       '--read-only',
@@ -99,6 +101,10 @@ address = ${JSON.stringify(`${this.address}.ttrpc`)}
       ...Object.entries(folders).flatMap(([to, from]) => [
         '--mount',
         `type=bind,src=${from},dst=${to},options=rbind:ro`,
+      ]),
+      ...Object.entries(volumes).flatMap(([to, from]) => [
+        '--mount',
+        `type=bind,src=${from},dst=${to},options=rbind:rw`,
       ]),
       ...Object.entries(env).flatMap(([key, value]) => ['--env', `${key}=${value}`]),
     ]
