@@ -164,8 +164,19 @@ const DERIVED: ReadonlySet<string> = new Set([
 const FURNITURE = /^(ConfigMap [^/]*\/kube-root-ca\.crt|ServiceAccount [^/]*\/default)$/
 
 /** What is in the cluster, but for what programs of Kubernetes keep writing there. */
-export const unchanging = async (admin: KubeClient): Promise<ReadonlyMap<string, unknown>> =>
-  new Map([...(await everything(admin, (kind) => DERIVED.has(kind)))].filter(([name]) => !FURNITURE.test(name)))
+export async function unchanging(admin: KubeClient): Promise<ReadonlyMap<string, unknown>> {
+  const found = [...(await everything(admin, (kind) => DERIVED.has(kind)))]
+  // A control plane publishes ConfigMaps of its own in each namespace, some time after its start; the namespace `default` has only those.
+  const published = new Set(
+    found.flatMap(([name]) => /^ConfigMap default\/(?<own>.+)$/.exec(name)?.groups?.['own'] ?? []),
+  )
+  return new Map(
+    found.filter(
+      ([name]) =>
+        !FURNITURE.test(name) && !published.has(/^ConfigMap [^/]*\/(?<own>.+)$/.exec(name)?.groups?.['own'] ?? ''),
+    ),
+  )
+}
 
 /** What two installations have in common: UIDs and times of the Inventory are of one of them. */
 export const comparable = (found: ReadonlyMap<string, unknown>): unknown =>
