@@ -39,6 +39,8 @@ const OPTIONS: Readonly<Record<string, string | true | readonly [string, string]
   '--check': true,
   '-c, --container <component>': 'beacon',
   '--cloud-init': true,
+  '--console-config <file>': 'a.file',
+  '--console-listen <address:port>': '127.0.0.1:1',
   '--control-planes <dir>': 'a-folder',
   '--control-planes <socket>': 'a',
   '--control-socket <file>': 'a',

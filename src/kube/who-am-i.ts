@@ -2,6 +2,7 @@
 import { messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeClient } from './client.ts'
+import { isApiError } from './errors.ts'
 
 export interface Person {
   readonly name: string
@@ -22,7 +23,6 @@ export async function introduced(client: Pick<KubeClient, 'raw'>): Promise<Intro
   const path = '/apis/authentication.k8s.io/v1/selfsubjectreviews'
   try {
     const { status, text } = await client.raw({ method: 'POST', path, body })
-    if (status === 401) return { kind: 'Refused' }
     const answer: unknown = status < 300 ? JSON.parse(text) : undefined
     const user = isObject(answer) && isObject(answer['status']) ? answer['status']['userInfo'] : undefined
     if (!isObject(user) || typeof user['username'] !== 'string')
@@ -31,7 +31,7 @@ export async function introduced(client: Pick<KubeClient, 'raw'>): Promise<Intro
     const groups = all.filter((g) => typeof g === 'string')
     return groups.includes(NOBODY) ? { kind: 'Refused' } : { kind: 'Known', person: { name: user['username'], groups } }
   } catch (e) {
-    return { kind: 'Unknown', why: messageOf(e) }
+    return isApiError(e) && e.status === 401 ? { kind: 'Refused' } : { kind: 'Unknown', why: messageOf(e) }
   }
 }
 

@@ -78,7 +78,7 @@ const hold = (name = 'base') => ({
   until: Date.now() + 3_600_000,
 })
 
-test('people see what they may read, and nothing else', async () => {
+test('people see what they may read, and nothing else (S35)', async () => {
   const [reader, stranger] = [await browserOf(world.clientAs('reader')), world.clientAs('stranger')]
   const [own] = (await reader.session()).clusters
   expect(own).toMatchObject({ topics: ['clusters', 'home', 'machines', 'node'], holds: [], canApprove: false })
@@ -111,7 +111,7 @@ test('a hold is written with the rights of the person, and refused without them'
   await expect.poll(async () => (await holder.ask('/api/topic/set/test/base')).text).toContain('"effect":"Pause"')
 })
 
-test('a rebound name, another site and a form reach nothing', async () => {
+test('a rebound name, another site and a form reach nothing (S35)', async () => {
   const browser = await browserOf(world.admin)
   const before = (await world.admin.list(operationalHold)).items.length
   const post = { method: 'POST', body: hold('other') }
@@ -167,7 +167,7 @@ test('names that are paths, queries or secrets name nothing', async () => {
   })
 })
 
-test('five hundred streams are served, and one more is told to wait', async () => {
+test('five hundred streams are served, and one more is told to wait (S35)', async () => {
   const running = await world.console(new Map([['test', world.admin]]))
   const browser = new Browser(running.port)
   await browser.open(running.newLink())

@@ -101,6 +101,6 @@ export const FAULTS: readonly Fault[] = [
   row('S32', 'values that break out of the format of a file'),
   row('S33', 'lines forged in plans, logs and CI output'),
   row('S34', 'commit trust: back-dated commits, replace refs, unsigned parents'),
-  untested('S35', 'console: stored scripts, forged requests, DNS rebinding', 'the console is not built yet'),
+  row('S35', 'console: stored scripts, forged requests, DNS rebinding, forged sign-ins'),
   untested('S36', 'SSH: changed host keys, floods, hostile output', 'the SSH channel is not built yet'),
 ]

@@ -11,7 +11,9 @@ const collect = (value: string, before: readonly string[] = []): readonly string
 export function register(program: Command, io: Io): void {
   const command = program
     .command('run')
-    .description('run parts of KubeNode against a cluster: sync, controllers, approver, defender, cluster, artifacts')
+    .description(
+      'run parts of KubeNode against a cluster: sync, controllers, approver, defender, cluster, artifacts, console',
+    )
     .argument('[more...]', 'after --: the options of one more cluster, whose roles run in this process too')
   withOptions(command).action(async (more: readonly string[], options: RunOptions) => {
     const all = [options, ...groupsIn(more).map((args) => optionsIn(command, args))]
@@ -53,6 +55,7 @@ function withOptions(command: Command): Command {
       '--control-planes <socket>',
       'socket of kubenode apiserver --control-planes, which runs the control planes of Clusters (role cluster)',
     )
+  forConsole(command)
   forWebhook(command)
   forCalls(command)
   forApprover(command)
@@ -106,6 +109,16 @@ function forArtifacts(command: Command): void {
     )
     .option('--artifacts-cert <file>', 'certificate of role artifacts, in PEM; one of an own authority when left out')
     .option('--artifacts-key <file>', 'key of that certificate, in PEM')
+}
+
+/** Role console. */
+function forConsole(command: Command): void {
+  command
+    .option(
+      '--console-config <file>',
+      'JSON file with the ways in which people sign in to role console (docs/console.md)',
+    )
+    .option('--console-listen <address:port>', 'where role console serves it; a free port of 127.0.0.1 when left out')
 }
 
 /** The webhook of role defender. */

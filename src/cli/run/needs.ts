@@ -40,4 +40,5 @@ export const NEEDS = {
   ],
   // Serves without a leader; its certificate may be given as files.
   artifacts: [],
+  console: [],
 } as const satisfies Readonly<Record<string, readonly Right[]>>

@@ -2,6 +2,7 @@
 import type { Placement } from '#sync/render/job/job-spec.ts'
 import { readFileSync } from 'node:fs'
 import { join, parse } from 'node:path'
+import type { ConnectionConfig } from '#kube/http/connection.ts'
 import type { AgentIdentity } from '#identity/token-life.ts'
 import type { JoinBundle } from '#api/join-bundle.ts'
 import { anchorOf, judgeTrust, parseSignedTrust } from '#api/trust/trust-document.ts'
@@ -14,6 +15,7 @@ import { partsOf } from '#runtime/module.ts'
 import type { OutboundPlaces } from '#runtime/outbound/places.ts'
 import { compileCache } from '../compile-cache.ts'
 import { clientOf } from './connect.ts'
+import type { ServedConsole } from './console-file.ts'
 import type { ServedArtifacts } from './artifacts-options.ts'
 import { NEEDS } from './needs.ts'
 import { PinnedAuthority } from './pinned-authority.ts'
@@ -22,7 +24,7 @@ import type { Role } from './role.ts'
 import { runErrors } from './run-errors.ts'
 import { VERSION } from '../version.ts'
 
-export const ROLE_NAMES = ['sync', 'controllers', 'approver', 'defender', 'cluster', 'artifacts'] as const
+export const ROLE_NAMES = ['sync', 'controllers', 'approver', 'defender', 'cluster', 'artifacts', 'console'] as const
 export type RoleName = (typeof ROLE_NAMES)[number]
 
 export interface RolesConfig {
@@ -41,6 +43,9 @@ export interface RolesConfig {
   readonly controlPlanes?: string
   /** What role artifacts serves. */
   readonly artifacts?: ServedArtifacts
+  /** What role console serves, and how this program reaches the cluster. */
+  readonly console?: ServedConsole
+  readonly connection: ConnectionConfig
   /** The trust document that hosts start with; they get its keys and the document itself. */
   readonly trust?: string
   /** Clusters are targets too. */
@@ -316,6 +321,17 @@ const artifactsRole = ({ artifacts, gitEnv }: RolesConfig): Role => ({
   },
 })
 
+/** Without a leader: each replica has people and sessions of its own. */
+const consoleRole = ({ cluster, connection, console: served }: RolesConfig): Role => ({
+  name: 'console',
+  isEverywhere: true,
+  async setup(context) {
+    const { ConsolePart } = await import('./console-role.ts')
+    if (served === undefined) throw new KubeNodeError(runErrors.KN1397())
+    return [new ConsolePart({ ...served, cluster, connection, context })]
+  },
+})
+
 /** `identity` is unique to this process; it is recorded where two of them must be distinguished. */
 export async function roleNamed(name: RoleName, config: RolesConfig, identity: string): Promise<Role> {
   switch (name) {
@@ -331,6 +347,8 @@ export async function roleNamed(name: RoleName, config: RolesConfig, identity: s
       return clusterRole(config)
     case 'artifacts':
       return artifactsRole(config)
+    case 'console':
+      return consoleRole(config)
     default:
       return assertNever(name)
   }

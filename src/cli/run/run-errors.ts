@@ -118,4 +118,8 @@ export const runErrors = errorTable({
     text: 'cannot run role cluster without a host of control planes',
     next: 'give --control-planes SOCKET, the --control-socket of kubenode apiserver',
   },
+  KN1397: {
+    text: 'cannot run role console without its file',
+    next: 'give --console-config FILE (docs/console.md)',
+  },
 })

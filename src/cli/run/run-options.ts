@@ -4,12 +4,14 @@ import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isLife } from '#identity/certificate-life.ts'
 import type { AgentIdentity } from '#identity/token-life.ts'
+import type { ConnectionConfig } from '#kube/http/connection.ts'
 import { type Environment, isInPod } from '#kube/in-cluster.ts'
 import { defaultProviders, readProvidersFile } from '#providers/providers-file.ts'
 import { parsePlaces } from '#runtime/outbound/places.ts'
 import { readText } from '../artifact/statement-file.ts'
 import { requireTrustedFolder } from '../trusted-folder.ts'
 import { type ArtifactsOptions, artifactsConfigOf, authorityIn } from './artifacts-options.ts'
+import { readConsoleFile } from './console-file.ts'
 import { addressIn, type ListenOptions } from './listeners.ts'
 import { type RENDER_PLACES, renderImageOf, renderPlacementOf } from './render-place.ts'
 import { ROLE_NAMES, type RoleName, type RolesConfig, entryBeside } from './roles.ts'
@@ -28,6 +30,8 @@ export interface RunOptions extends ArtifactsOptions, ListenOptions {
   readonly trust?: string
   readonly hub?: boolean
   readonly controlPlanes?: string
+  readonly consoleConfig?: string
+  readonly consoleListen?: string
   readonly webhookHost?: string
   readonly webhookService?: string
   readonly webhookListen?: string
@@ -85,6 +89,7 @@ export function configOf(
     ...joinScriptOf(options),
     ...(artifactCa !== undefined && { artifactCaData: authorityIn(artifactCa) }),
     ...(artifacts !== undefined && { artifacts }),
+    ...consoleOf(options, roles),
     ...(trust !== undefined && { trust }),
     ...(options.controlPlanes !== undefined && { controlPlanes: options.controlPlanes }),
     ...webhookOf(options),
@@ -107,13 +112,14 @@ export function configOf(
   }
 }
 
-type ClusterConfig = Pick<RolesConfig, 'cluster' | 'server' | 'ca'>
+type ClusterConfig = Pick<RolesConfig, 'cluster' | 'server' | 'ca' | 'connection'>
 
 interface OwnCluster {
   readonly server: string
   readonly ca: string
   /** Of the kubeconfig; empty in a pod. */
   readonly context: string
+  readonly connection: ConnectionConfig
 }
 
 /** In a pod the API server has an address that hosts reach only once they are nodes. */
@@ -123,7 +129,20 @@ export function clusterConfigOf({ cluster, hostServer, hostCa }: RunOptions, own
   const ca = hostCa === undefined ? own.ca : readText(hostCa, 'authority of the API server')
   const name = cluster ?? own.context
   if (name === '') throw new KubeNodeError(runErrors.KN1324())
-  return { server: hostServer ?? own.server, ca, cluster: name }
+  return { server: hostServer ?? own.server, ca, cluster: name, connection: own.connection }
+}
+
+const DEFAULT_CONSOLE = '127.0.0.1:0'
+
+/** The file decides who may sign in. */
+function consoleOf(
+  { consoleConfig: file, consoleListen: at = DEFAULT_CONSOLE }: RunOptions,
+  roles: readonly RoleName[],
+) {
+  if (!roles.includes('console')) return {}
+  if (file === undefined) throw new KubeNodeError(runErrors.KN1397())
+  requireTrustedFolder(file)
+  return { console: { at: addressIn('--console-listen', at), file: readConsoleFile(file) } }
 }
 
 function providersOf({ providers: file }: RunOptions) {

@@ -45,7 +45,14 @@ export async function runRoles(all: readonly RunOptions[], io: Io): Promise<void
     const { options, config, connections, listening } = group
     const connection = connectionFor(connections, name)
     const { context: ownContext } = connection
-    const own = { ...config, ...clusterConfigOf(options, { ...serverOf(connection), context: ownContext }) }
+    const own = {
+      ...config,
+      ...clusterConfigOf(options, {
+        ...serverOf(connection),
+        context: ownContext,
+        connection: connection.config,
+      }),
+    }
     return runRole(await roleNamed(name, own, identity), {
       client: clientOf(connection.config, `kubenode-${name}`),
       clientAs: (user) => clientOf({ ...connection.config, impersonate: { user } }, `kubenode-${name}`),

@@ -10,4 +10,12 @@ export const consoleErrors = errorTable({
     text: 'cannot show {found} clusters, {most} at most',
     next: 'name the contexts to show with --context',
   },
+  KN16003: {
+    text: 'cannot serve the console with the certificate {file}: {why}',
+    next: 'name a certificate and its key in PEM that belong together',
+  },
+  KN16004: {
+    text: 'cannot use {file} for the console: {why}',
+    next: 'correct it after docs/console.md',
+  },
 })

@@ -37,6 +37,8 @@ export interface RunningConsole {
   readonly port: number
   /** A link that signs the user of the kubeconfig in, once and soon. */
   newLink(): string
+  /** Follows the files of its certificate at once. */
+  look(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -84,6 +86,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
       if (who === undefined) throw new Error('people sign in here, and there are no links')
       return `http://${ownHost}:${server.port}/link/${sessions.newLink(who)}`
     },
+    look: () => server.look(),
     stop: async () => {
       fleet.stop()
       await server.stop()

@@ -62,7 +62,7 @@ export class ConsoleServer {
   readonly #listener: Listener
   readonly #doors: Doors
   readonly #access: AccessBook
-  readonly #streams = new Set<Stream>()
+  readonly #streams = new Map<Stream, IncomingMessage>()
 
   constructor(options: ConsoleServerOptions) {
     this.#options = options
@@ -83,8 +83,12 @@ export class ConsoleServer {
     return this.#listener.start()
   }
 
+  look(): Promise<void> {
+    return this.#listener.look()
+  }
+
   async stop(): Promise<void> {
-    for (const stream of this.#streams) stream.bye('Stopping')
+    for (const stream of this.#streams.keys()) stream.bye('Stopping')
     await this.#listener.stop()
     this.#options.doors.proxy?.close()
     this.#options.sessions.closeAll()
@@ -155,7 +159,11 @@ export class ConsoleServer {
 
   async #data(asking: Asking): Promise<void> {
     const { request, response, url } = asking
-    if (await this.#doors.data(asking)) return undefined
+    if (await this.#doors.data(asking)) {
+      // Tabs of a person who has signed out show nothing new.
+      for (const [stream, opened] of this.#streams) if (!this.#doors.isStillIn(opened)) stream.bye('SessionEnded')
+      return undefined
+    }
     const who = this.#doors.of(request)
     const access = await this.#access.of(who)
     const person: AskingPerson = { ...asking, who, access }
@@ -302,7 +310,7 @@ export class ConsoleServer {
       },
       isOfThisStart ? numberOf(since) : undefined,
     )
-    this.#streams.add(stream)
+    this.#streams.set(stream, request)
   }
 
   /** A stream whose rights changed ends; the browser opens it again with the rights that are left. */

@@ -1,5 +1,6 @@
 // Browsers of a kind, without a page: they keep a cookie, and read snapshots and the stream of a console.
 import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { request as httpsRequest, type RequestOptions } from 'node:https'
 import type { DeltaEvent, ResyncEvent, Session, Snapshot } from '#console/protocol.ts'
 
 export interface Reply {
@@ -14,29 +15,41 @@ export interface AskOptions {
   readonly body?: unknown
 }
 
+export interface BrowserTls extends Pick<RequestOptions, 'ca' | 'cert' | 'key'> {
+  /** The name of the server. */
+  readonly host: string
+}
+
 /** One browser profile: whatever cookie it was given is sent again. */
 export class Browser {
   readonly #port: number
-  #cookie: string | undefined
+  readonly #tls: BrowserTls | undefined
+  readonly #jar = new Map<string, string>()
   #page: string | undefined
 
-  constructor(port: number) {
+  constructor(port: number, tls?: BrowserTls) {
     this.#port = port
+    this.#tls = tls
+  }
+
+  get cookies(): string {
+    return [...this.#jar].map(([name, value]) => `${name}=${value}`).join('; ')
   }
 
   /** Opens a one-time link. */
   async open(link: string): Promise<Reply> {
     const reply = await this.ask(new URL(link).pathname)
-    this.#cookie = reply.headers['set-cookie']?.[0]?.split(';')[0] ?? this.#cookie
     this.#page = /#page=(.*)$/.exec(reply.headers.location ?? '')?.[1] ?? this.#page
     return reply
   }
 
   ask(path: string, { method = 'GET', headers = {}, body }: AskOptions = {}): Promise<Reply> {
     return new Promise((resolve, reject) => {
-      const sent = httpRequest(
-        { host: '127.0.0.1', port: this.#port, path, method, headers: this.#headers(headers, body !== undefined) },
+      const own = { host: '127.0.0.1', port: this.#port, path, method, ...this.#over() }
+      const sent = (this.#tls === undefined ? httpRequest : httpsRequest)(
+        { ...own, headers: this.#headers(headers, body !== undefined) },
         (response) => {
+          this.#keep(response.headers['set-cookie'] ?? [])
           const chunks: Buffer[] = []
           response.on('data', (chunk: Buffer) => chunks.push(chunk))
           response.on('end', () =>
@@ -66,12 +79,30 @@ export class Browser {
   /** Follows topics until `close`. */
   stream(topics: readonly string[], since?: string, onEvent?: (event: StreamEvent) => void): EventStream {
     const query = new URLSearchParams({ topics: topics.join(','), ...(since !== undefined && { since }) })
-    return new EventStream(this.#port, `/events?${query.toString()}`, this.#headers({}, false), onEvent)
+    return new EventStream(
+      { port: this.#port, path: `/events?${query.toString()}`, headers: this.#headers({}, false), ...this.#over() },
+      onEvent,
+    )
+  }
+
+  #over(): RequestOptions {
+    if (this.#tls === undefined) return {}
+    const { host, ...files } = this.#tls
+    return { ...files, servername: host, agent: false }
+  }
+
+  #keep(cookies: readonly string[]): void {
+    for (const cookie of cookies) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(cookie) ?? []
+      if (/; Max-Age=0/.test(cookie)) this.#jar.delete(name)
+      else this.#jar.set(name, value)
+    }
   }
 
   #headers(own: Readonly<Record<string, string>>, hasBody: boolean): Readonly<Record<string, string>> {
     return {
-      ...(this.#cookie !== undefined && { cookie: this.#cookie }),
+      ...(this.#tls !== undefined && { host: `${this.#tls.host}:${this.#port}` }),
+      ...(this.#jar.size > 0 && { cookie: this.cookies }),
       ...(this.#page !== undefined && { 'x-kubenode-page': this.#page }),
       ...(hasBody && { 'content-type': 'application/json' }),
       ...own,
@@ -94,14 +125,10 @@ export class EventStream {
   readonly #onEvent: (event: StreamEvent) => void
   #rest = ''
 
-  constructor(
-    port: number,
-    path: string,
-    headers: Readonly<Record<string, string>>,
-    onEvent: (event: StreamEvent) => void = () => undefined,
-  ) {
+  constructor(to: RequestOptions, onEvent: (event: StreamEvent) => void = () => undefined) {
     this.#onEvent = onEvent
-    this.#request = httpRequest({ host: '127.0.0.1', port, path, headers, agent: false }, (response) => {
+    const ask = to.servername === undefined ? httpRequest : httpsRequest
+    this.#request = ask({ host: '127.0.0.1', agent: false, ...to }, (response) => {
       this.status = response.statusCode
       this.#response = response
       response.setEncoding('utf8')

@@ -1,0 +1,25 @@
+// The file of role console, read before any request: what cannot be meant is reported first.
+import { readFileSync } from 'node:fs'
+import { createFieldReader } from '#api/field-problems.ts'
+import { consoleErrors } from '#console/server/console-errors.ts'
+import { type ConsoleFile, consoleFileSchema } from '#console/server/sign-in/sign-in-settings.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import type { Address } from './listeners.ts'
+
+export interface ServedConsole {
+  readonly at: Address
+  readonly file: ConsoleFile
+}
+
+export function readConsoleFile(path: string): ConsoleFile {
+  const wrong = (why: string): KubeNodeError => new KubeNodeError(consoleErrors.KN16004({ file: path, why }))
+  let value: unknown
+  try {
+    value = JSON.parse(readFileSync(path, 'utf8'))
+  } catch (e) {
+    throw wrong(messageOf(e))
+  }
+  const read = createFieldReader()(consoleFileSchema, value)
+  if (read.kind === 'Value') return read.value
+  throw wrong(read.problems.map((p) => `${p.pointer || '/'} ${p.message}`).join('; '))
+}
