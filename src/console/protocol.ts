@@ -1,9 +1,8 @@
 // What the server of the console and its page say to each other: session, topics, snapshots, deltas, the stream, questions and writes. Types only.
 import type { MachineColumn } from './machine-columns.ts'
 import type { Lift, ObjectName, Stamp } from './basics.ts'
+import type { BudgetsHead, BudgetRow } from './budget-topics.ts'
 import type {
-  BudgetsHead,
-  BudgetRow,
   ClusterRow,
   CommitRow,
   HomeHead,

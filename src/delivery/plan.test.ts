@@ -10,16 +10,8 @@ import { refOf, refText } from './object-ref.ts'
 import type { DesiredObject } from './desired.ts'
 import { digestOf } from './desired.ts'
 import { refsAfter, refsBefore } from './inventory.ts'
-import {
-  allowedPrunes,
-  planCluster,
-  pruneDigest,
-  shortDigest,
-  type ClusterConfig,
-  type ClusterSeen,
-  type InventoryRef,
-  type Live,
-} from './plan.ts'
+import { planCluster, shortDigest, type ClusterConfig, type ClusterSeen, type InventoryRef, type Live } from './plan.ts'
+import { allowedPrunes, pruneDigest } from './prune-guard.ts'
 
 const COMMIT = 'c'.repeat(40)
 const SOURCE = 'fleet/own'

@@ -8,7 +8,7 @@ import type { ReleaseStatus } from '#api/kinds/release.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { type CommittedContent, contentOf } from '#api/protocol/committed.ts'
 import { numbered } from '#lib/errors.ts'
-import { type Pruning, pruningDigest } from '#api/protocol/pruning.ts'
+import type { Pruning } from '#api/protocol/pruning.ts'
 import { jsonEqual } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { printableLine } from '#lib/printable.ts'
@@ -18,6 +18,7 @@ import { mayWrite, type Writes } from './writes.ts'
 import { deliveryErrors } from './delivery-errors.ts'
 import type { DesiredObject, Rejected } from './desired.ts'
 import { orderOf } from './order.ts'
+import { allowedPrunes, pruneDigest, pruneTargets } from './prune-guard.ts'
 import { successorOf } from './successor.ts'
 import { NO_OTHER_TARGET, type OtherTarget, type TargetKind } from './targets.ts'
 
@@ -391,15 +392,3 @@ const OF_OTHER_TARGET: Readonly<Record<TargetKind, string>> = {
   Hub: 'this cluster is also a member, whose part of the commit still has it',
   Member: 'this cluster is also the hub, whose part of the commit still has it',
 }
-
-/** A percentage rounds down, but one object is no mass deletion unless the guard is zero. */
-export function allowedPrunes(guard: number | `${number}%`, total: number): number {
-  if (typeof guard === 'number') return guard
-  const percent = Number(guard.slice(0, -1))
-  return percent === 0 ? 0 : Math.max(1, Math.floor((percent * total) / 100))
-}
-
-const pruneTargets = (actions: readonly PruneAction[]): readonly string[] =>
-  actions.map(({ ref, uid }) => `${refText(ref)} ${uid}`).toSorted()
-
-export const pruneDigest = (actions: readonly PruneAction[]): string => pruningDigest(pruneTargets(actions))

@@ -6,7 +6,7 @@ import { unitsOfHost } from './host-units.ts'
 import { readKept } from './kept.ts'
 import { OtherUnits } from './other-units.ts'
 import type { ComponentRecord } from './record.ts'
-import { foreignError } from './switch.ts'
+import { foreignError } from './foreign-error.ts'
 import type { WorkerDeps } from './worker-deps.ts'
 
 type Spec = MachineComponentSpec

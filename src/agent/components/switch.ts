@@ -8,7 +8,7 @@ import type { Logger } from '#lib/log.ts'
 import { type HealthyVersion, withHealthy } from '#api/protocol/healthy-before.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { makeFolderDurably, relink, removeDurably } from '../files/durable.ts'
-import { effectFor, inTheWay, standingsOf, type AdoptionMode, type Standing } from './adoption.ts'
+import { effectFor, inTheWay, standingsOf, type AdoptionMode } from './adoption.ts'
 import { digestsInUse, keep, lostOriginal, removeFolders, restore, restorePath, type InUse } from './hand-back.ts'
 import { dropKept, isAdopted, keepOriginals, readKept, type Kept, type KeptProcess } from './kept.ts'
 import type { Files } from '../files/port.ts'
@@ -17,6 +17,7 @@ import type { Processes, StartRequest } from '../supervise/port.ts'
 import { causeOf, type Cause } from './cause.ts'
 import type { Journal } from './journal.ts'
 import { switchEffect, type SlotOf } from './effect.ts'
+import { foreignError } from './foreign-error.ts'
 import { linksOn } from './host-units.ts'
 import { layoutOf } from './layout.ts'
 import { makeLinks } from './links.ts'
@@ -376,21 +377,6 @@ export class Switcher {
     const hook = spec.hooks?.[name]
     if (hook !== undefined) await this.#deps.runHook(hook.command, parseDuration(hook.timeout))
   }
-}
-
-/** Undefined when nothing is in the way. */
-export function foreignError(
-  component: string,
-  standings: readonly Standing[],
-  machine = 'NODE',
-): KubeNodeError | undefined {
-  const [first] = standings
-  if (first === undefined) return undefined
-  const data = { data: { foreign: standings.map((s) => s.link.path) } }
-  const { path } = first.link
-  return first.original === undefined
-    ? new KubeNodeError(agentErrors.KN8071({ component, path }), data)
-    : new KubeNodeError(agentErrors.KN8023({ component, first: path, machine }), data)
 }
 
 /** The simulated power cut of a test must not look like a failed step. */

@@ -4,7 +4,15 @@ import type { VNode } from 'preact'
 import { useApp, useCluster, useTopic } from '../app.ts'
 import { ClusterChoice, Page } from '../frame.ts'
 import type { BudgetsTopic } from '../../protocol.ts'
-import type { BlameRow, BreakerRow, BudgetRow, GrantRow, LimitRow, WaitingPermitRow, WindowRow } from '../../topics.ts'
+import type {
+  BlameRow,
+  BreakerRow,
+  BudgetRow,
+  GrantRow,
+  LimitRow,
+  WaitingPermitRow,
+  WindowRow,
+} from '../../budget-topics.ts'
 import { Ago, Bar, Since, Until } from '../parts/clock.ts'
 import { Mark } from '../parts/mark.ts'
 import { shown } from '../parts/states.ts'

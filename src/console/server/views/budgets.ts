@@ -15,7 +15,7 @@ import type {
   LimitRow,
   WaitingPermitRow,
   WindowRow,
-} from '../../topics.ts'
+} from '../../budget-topics.ts'
 import type { ClusterState } from '../cluster-cache.ts'
 import type { MachineRow } from '../machine-row.ts'
 import { at, given, stamp, stampOr0 } from './parts.ts'
