@@ -111,7 +111,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
   const store = new Store(options.storage ?? memoryStorage(), clock)
   const { policies = compiledPolicies() } = options
   const registry = new Registry([
-    ...builtinKinds.map((k) => withCompiledExpressions(builtinServed(k), policies)),
+    ...builtinKinds.map((k) => policies.definitions.checkedOnce(withCompiledExpressions(builtinServed(k), policies))),
     definitionServed(),
   ])
   const authorizer = new Authorizer(store, new NodeAuthorizer(store, nodeRules), options.onAllowed)

@@ -2,6 +2,7 @@
 // Compiling takes a millisecond or more: the policies of an installation, all of them after each write of one, took a second.
 import { hash } from 'node:crypto'
 import type { KubeObject } from '#schema/object.ts'
+import { KnownDefinitions } from '../crd/known-definitions.ts'
 import { compileMutations, type CompiledMutations } from './compiled-mutations.ts'
 import { compilePolicy, type CompiledPolicy } from './compiled-policy.ts'
 
@@ -38,9 +39,11 @@ export class CompiledOnce<P> {
 export interface CompiledPolicies {
   readonly validating: CompiledOnce<CompiledPolicy>
   readonly mutating: CompiledOnce<CompiledMutations>
+  readonly definitions: KnownDefinitions
 }
 
 export const compiledPolicies = (): CompiledPolicies => ({
   validating: new CompiledOnce(compilePolicy),
   mutating: new CompiledOnce(compileMutations),
+  definitions: new KnownDefinitions(),
 })
