@@ -5,7 +5,7 @@ import { LABELS, TAINTS } from '#api/names.ts'
 import { REMOVAL_OWNER, isCordonedBy } from '#nodes/cordon.ts'
 import type { Condition, KubeObject } from '#schema/object.ts'
 
-/** `NeverServed`: a machine that is still being made or installed. It is neither unavailable nor part of the total that percentages are of. */
+/** `NeverServed`: a machine or a control plane that is still being made or installed. It is neither unavailable nor part of the total that percentages are of. */
 export type Health = 'Healthy' | 'Unavailable' | 'Unknown' | 'NeverServed'
 
 /** Whether disrupting it takes nothing away. */
@@ -184,13 +184,24 @@ export function nodeUnit(node: KubeObject): Unit {
   }
 }
 
+/** What waits for room on a full hub must not use up the budget with which another one is deleted. */
+const isNewCluster = ({ spec, status }: Cluster): boolean =>
+  spec.controlPlane !== undefined && (status?.history ?? []).length === 0
+
 export function clusterUnit(cluster: Cluster): Unit {
   const { uid = '', name = '', namespace, labels = {} } = cluster.metadata
   const { stage } = cluster.spec
   const ready = conditionStatus(cluster, 'Ready')
   // Stopped on purpose at the end of its time: it takes no budget from those that serve.
   const isExpired = cluster.status?.phase === 'Expired'
-  const health = isExpired || ready === 'True' ? 'Healthy' : ready === 'False' ? 'Unavailable' : 'Unknown'
+  const health =
+    isExpired || ready === 'True'
+      ? 'Healthy'
+      : isNewCluster(cluster)
+        ? 'NeverServed'
+        : ready === 'False'
+          ? 'Unavailable'
+          : 'Unknown'
   return {
     id: uid,
     space: 'clusters',
@@ -203,7 +214,11 @@ export function clusterUnit(cluster: Cluster): Unit {
     stage: stage ?? '',
     region: labels[LABELS.region] ?? '',
     health,
-    why: isExpired ? 'its time to live is over' : `Ready is ${ready ?? 'not reported'}`,
+    why: isExpired
+      ? 'its time to live is over'
+      : health === 'NeverServed'
+        ? 'its control plane has never served'
+        : `Ready is ${ready ?? 'not reported'}`,
     isSilent: ready === undefined || ready === 'Unknown',
     isCutOff: false,
     badComponents: new Set(),
