@@ -127,6 +127,9 @@ export const LABELS = {
   pool: 'kubenode.io/pool',
   zone: 'topology.kubernetes.io/zone',
   rack: 'kubenode.io/rack',
+  /** On Machines or Nodes: the physical host of a virtual machine, and the switch that it hangs on. */
+  host: 'kubenode.io/host',
+  switch: 'kubenode.io/switch',
   /** On Clusters. */
   /** As a stage of a pipeline selects by it: `spec.stage` of a Cluster. */
   stage: 'kubenode.io/stage',

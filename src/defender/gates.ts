@@ -42,7 +42,7 @@ const GATES_IN_ORDER = [
   ownPodsGate,
   exempting('Window', windowGate),
   exempting('HealthFloor', healthFloorGate),
-  (question: Question, { ledger }: Ground) => blameGate(question, ledger.blames),
+  (question: Question, { ledger, snapshot }: Ground) => blameGate(question, ledger.blames, snapshot.retried),
   exempting('Budget', budgetGate),
   rateGate,
   breakerGate,

@@ -3,6 +3,7 @@ import { Gauge, type Registry } from 'prom-client'
 import { MAX_GRANTS, type LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import { figuresIn } from '#runtime/figures.ts'
 import { boundedLabel } from '#runtime/metrics.ts'
+import { isPlace } from './blame/cohorts.ts'
 import { builtinPolicy } from './compile-policy.ts'
 import { grantsOf } from './ledger.ts'
 import { Levels, budgetLimit } from './levels.ts'
@@ -50,8 +51,10 @@ export function createDefenderMetrics(registry: Registry): DefenderMetrics {
     'of',
   )
   const breaker = gauge('kubenode_breaker_open', '0 closed, 1 half open, 2 open.', 'policy')
-  const blamesHelp = 'Versions, configurations, kernels, racks and zones suspected of causing failures.'
+  const blamesHelp = 'Versions, configurations and kernels suspected of causing failures.'
   const blames = gauge('kubenode_blames', blamesHelp)
+  const illHelp = 'Failing machines of a place whose machines fail together.'
+  const ill = gauge('kubenode_place_failing', illHelp, 'kind', 'place')
   function show({ decision, ledger, snapshot }: Observed): void {
     for (const phase of ['Requested', 'Granted'])
       permits.set({ phase }, decision.permits.filter((p) => p.phase === phase).length)
@@ -72,7 +75,10 @@ export function createDefenderMetrics(registry: Registry): DefenderMetrics {
         budget.set({ policy: label(policy.name), of }, Math.max(0, left))
         over.set({ policy: label(policy.name), of }, Math.max(0, -left))
       }
-    blames.set(ledger?.blames?.length ?? 0)
+    const blamed = ledger?.blames ?? []
+    blames.set(blamed.filter((b) => !isPlace(b)).length)
+    ill.reset()
+    for (const { kind, value, failing } of blamed.filter(isPlace)) ill.set({ kind, place: label(value) }, failing)
     breaker.reset()
     for (const { policy, state } of ledger?.breakers ?? [])
       breaker.set({ policy: label(policy) }, BREAKER_STATES.indexOf(state))

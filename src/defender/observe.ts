@@ -8,6 +8,7 @@ import { CommittedContents } from '#declared/committed.ts'
 import { hostsOf } from '#nodes/own-pods.ts'
 import { evaluate } from '#policy/evaluate.ts'
 import type { Verdict } from '#policy/verdict.ts'
+import { cohortOf } from './blame/latch.ts'
 import { BlameWatch } from './blame/watch.ts'
 import { isBudgetExempt } from './budget-exempt.ts'
 import { BY_COMPONENT, type Caches, componentKey, staleness } from './caches.ts'
@@ -120,7 +121,16 @@ export class Observer {
       // A cache that misses machines would make any group look small.
       suspicions:
         unknown === undefined
-          ? this.#blames.observe({ permits: () => caches.permits.list(), grants, fleet, wall: clock.now() })
+          ? this.#blames.observe(
+              {
+                permits: () => caches.permits.list(),
+                grants,
+                fleet,
+                wall: clock.now(),
+                maintenance: caches.maintenance.list(),
+              },
+              (ledger?.blames ?? []).map(cohortOf),
+            )
           : [],
       retried: retriedComponents(caches, clock.now()),
       rules: await ruleVerdicts(policies, fleet, grants.length, clock.now()),

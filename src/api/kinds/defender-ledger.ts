@@ -76,7 +76,16 @@ const breaker = s.obj('The breaker of one policy.', {
 const blame = s.obj(
   'A group of machines that share a property and fail together; their repairs and the rollout wait.',
   {
-    kind: s.choice('The shared property.', ['Component', 'Config', 'Kernel', 'Rack', 'Zone']),
+    kind: s.choice('The shared property.', [
+      'Component',
+      'Config',
+      'Kernel',
+      'Host',
+      'Switch',
+      'Rack',
+      'Zone',
+      'Class',
+    ]),
     component: s.fallback(s.str('The component, if kind is Component or Config.', { max: 63 }), ''),
     value: s.str('The version, configuration or location.', { min: 1, max: 253 }),
     since: s.time('Since when it has been blamed.'),
@@ -85,6 +94,9 @@ const blame = s.obj(
     members: f.count('All machines of the group.', 100_000),
     failingElsewhere: f.count('Failing machines outside the group.', 100_000),
     elsewhere: f.count('All machines outside the group.', 100_000),
+    machines: s.optional(
+      s.list('The first failing machines of a place, by name.', f.objectName('A Machine or Node.'), { max: 20 }),
+    ),
   },
 )
 

@@ -2,9 +2,10 @@
 // are the doing of what is common, not of the nodes.
 import type { Machine } from '#api/kinds/machine.ts'
 import { machine } from '#api/kinds/machine.ts'
+import { LABELS } from '#api/names.ts'
 import type { Unit } from '../unit.ts'
 
-export const COHORT_KINDS = ['Component', 'Config', 'Kernel', 'Rack', 'Zone'] as const
+export const COHORT_KINDS = ['Component', 'Config', 'Kernel', 'Host', 'Switch', 'Rack', 'Zone', 'Class'] as const
 type CohortKind = (typeof COHORT_KINDS)[number]
 
 export interface Cohort {
@@ -13,6 +14,11 @@ export interface Cohort {
   readonly component?: string
   readonly value: string
 }
+
+const PLACE_KINDS: ReadonlySet<CohortKind> = new Set(['Host', 'Switch', 'Rack', 'Zone', 'Class'])
+
+/** Somewhere that one cause can reach all machines of; no commit reverts it. */
+export const isPlace = ({ kind }: Pick<Cohort, 'kind'>): boolean => PLACE_KINDS.has(kind)
 
 export const cohortKey = ({ kind, component = '', value }: Cohort): string => `${kind}\n${component}\n${value}`
 
@@ -25,10 +31,15 @@ export function cohortName({ kind, component = '', value }: Cohort): string {
 /** Every cohort that a unit belongs to, by what the machine reports and not by its orders: only what runs can break it. */
 export function cohortsOf(unit: Unit): readonly Cohort[] {
   const place: Cohort[] = []
+  const host = unit.labels[LABELS.host] ?? ''
+  const fabric = unit.labels[LABELS.switch] ?? ''
+  if (host !== '') place.push({ kind: 'Host', value: host })
+  if (fabric !== '') place.push({ kind: 'Switch', value: fabric })
   if (unit.rack !== '') place.push({ kind: 'Rack', value: unit.rack })
   if (unit.zone !== '') place.push({ kind: 'Zone', value: unit.zone })
   if (unit.source.kind !== machine.kind) return place
   const { spec, status } = unit.source as Machine
+  if (spec.class !== undefined && spec.class !== '') place.push({ kind: 'Class', value: spec.class })
   const kernel = status?.platform?.kernel
   if (kernel !== undefined) place.push({ kind: 'Kernel', value: kernel })
   const running = (status?.components ?? []).flatMap(({ name, version }): readonly Cohort[] => {

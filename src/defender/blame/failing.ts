@@ -1,5 +1,7 @@
 // Finds the machines that count as failing for blame: those with a recent repair request, and those that are unavailable although no permit allowed a
 // disruption.
+import { componentCanary } from '#api/kinds/component-canary.ts'
+import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
@@ -12,6 +14,9 @@ import type { Unit } from '../unit.ts'
 export const REMEMBERED_MS = 30 * 60_000
 
 export const REPAIRER = 'RemedyOperationJob'
+
+/** Whose permits are for a change of many machines. */
+export const ROLLOUTS: ReadonlySet<string> = new Set([machineComponentSet.kind, componentCanary.kind])
 
 /** Phases in which a machine is meant to serve. */
 const SERVING: ReadonlySet<string> = new Set(['Ready', 'NotReady', 'Updating'])
@@ -43,7 +48,7 @@ export function failingUnits({ permits, grants, fleet, wall }: FailingSeen): Rea
   return failing
 }
 
-function isDownByItself({ id, source, health }: Unit, granted: ReadonlySet<string>): boolean {
+export function isDownByItself({ id, source, health }: Unit, granted: ReadonlySet<string>): boolean {
   if (health !== 'Unavailable' || source.kind !== machine.kind || granted.has(id)) return false
   return SERVING.has((source as Machine).status?.phase ?? '')
 }

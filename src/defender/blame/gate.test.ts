@@ -65,3 +65,48 @@ test('what is blamed is in the ledger, so that a restart or another leader does 
   ])
   expect(verdict(roll('1.1.0'), { suspicions: [] }, ledger)).toMatchObject({ verdict: 'Waiting', gate: 'Blame' })
 })
+
+const ILL = [
+  {
+    cohort: { kind: 'Rack', value: 'r9' },
+    failing: 4,
+    members: 10,
+    failingElsewhere: 0,
+    elsewhere: 90,
+    machines: ['m-60', 'm-61', 'm-62', 'm-63'],
+  },
+] as const
+const inRack = Array.from({ length: 100 }, (_, i) =>
+  aMachine({ name: `m-${i}`, runs: { beacon: '1.0.0' }, rack: i >= 60 && i < 70 ? 'r9' : 'r1' }),
+)
+const rollTo = (target: string) => ({
+  ...roll('1.2.0'),
+  spec: { ...roll('1.2.0').spec, targets: repair(target).spec.targets },
+})
+const inIllPlace = (permit: ReturnType<typeof aPermit>, wish: Partial<Snapshot> = {}) => {
+  const snapshot = aSnapshot({ machines: inRack, permits: [permit], policies: open, suspicions: ILL, ...wish })
+  return decide(snapshot, undefined, { now: START_MS, leader: 'a' }).permits[0]?.targets[0]?.verdict
+}
+
+test.each([
+  ['a single repair', repair('m-60'), 'until failures in this rack stop'],
+  ['a rollout', rollTo('m-65'), 'until failures in this rack stop, or a hold permits a retry'],
+])('%s in a place that is ill waits, and names the place and its machines', (_, permit, limit) => {
+  expect(inIllPlace(permit)).toMatchObject({
+    verdict: 'Waiting',
+    gate: 'Blame',
+    seen: 'rack r9: 4 of 10 fail, 0 of 90 elsewhere (m-60, m-61, m-62, …)',
+    limit,
+  })
+})
+
+test('elsewhere work goes on, and in the place what goes back and what a user tries again', () => {
+  expect(inIllPlace(rollTo('m-10'))?.verdict).toBe('Granted')
+  expect(inIllPlace(repair('m-10'))?.verdict).toBe('Granted')
+  expect(
+    inIllPlace({ ...rollTo('m-65'), spec: { ...rollTo('m-65').spec, recovery: true } }, { isRecovery: () => true })
+      ?.verdict,
+  ).toBe('Granted')
+  expect(inIllPlace(rollTo('m-65'), { retried: new Set(['beacon']) })?.verdict).toBe('Granted')
+  expect(inIllPlace(repair('m-60'), { retried: new Set(['beacon']) })?.verdict).toBe('Waiting')
+})

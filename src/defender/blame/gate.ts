@@ -5,24 +5,28 @@ import { machine } from '#api/kinds/machine.ts'
 import type { GateVerdict } from '../gate.ts'
 import type { Question } from '../question.ts'
 import { pass, wait } from '../say.ts'
-import { type Cohort, cohortKey, cohortName, cohortsOf } from './cohorts.ts'
-import { REPAIRER } from './failing.ts'
+import { type Cohort, cohortKey, cohortName, cohortsOf, isPlace } from './cohorts.ts'
+import { REPAIRER, ROLLOUTS } from './failing.ts'
 import { type Blame, cohortOf } from './latch.ts'
 
 const LOOK_AGAIN_MS = 60_000
 
-export function blameGate(question: Question, blames: readonly Blame[]): readonly GateVerdict[] {
+export function blameGate(
+  question: Question,
+  blames: readonly Blame[],
+  retried: ReadonlySet<string>,
+): readonly GateVerdict[] {
   if (blames.length === 0) return []
-  const blame = blames.find((b) => isInWay(question, cohortOf(b)))
+  const blame = blames.find((b) => isInWay(question, cohortOf(b), retried))
   if (blame === undefined) return []
   const seen = evidence(blame)
   if (question.isRecovery) return [pass('Blame', { reason: 'RecoveryExempt', seen })]
-  const { component } = cohortOf(blame)
+  const { component = question.permit.spec.component?.name } = cohortOf(blame)
   return [
     wait('Blame', {
       reason: 'CohortBlamed',
       seen,
-      limit: wayOut(cohortOf(blame)),
+      limit: wayOut(cohortOf(blame), isRollout(question)),
       ...(component !== undefined && { component }),
       retryAfterMs: LOOK_AGAIN_MS,
     }),
@@ -30,15 +34,26 @@ export function blameGate(question: Question, blames: readonly Blame[]): readonl
 }
 
 const evidence = (blame: Blame): string =>
-  `${cohortName(cohortOf(blame))}: ${blame.failing} of ${blame.members} fail, ${blame.failingElsewhere} of ${blame.elsewhere} elsewhere`
+  `${cohortName(cohortOf(blame))}: ${blame.failing} of ${blame.members} fail, ${blame.failingElsewhere} of ${blame.elsewhere} elsewhere${namesOf(blame)}`
 
-const wayOut = ({ component, kind }: Cohort): string =>
+/** The whole list is in the ledger. */
+const NAMED = 3
+
+const namesOf = ({ machines = [] }: Blame): string =>
+  machines.length === 0 ? '' : ` (${machines.slice(0, NAMED).join(', ')}${machines.length > NAMED ? ', …' : ''})`
+
+const wayOut = ({ component, kind }: Cohort, isOfRollout: boolean): string =>
   component === undefined
-    ? `until failures in this ${kind.toLowerCase()} stop`
+    ? `until failures in this ${kind.toLowerCase()} stop${isOfRollout ? ', or a hold permits a retry' : ''}`
     : `until a commit reverts ${component}, or a hold permits a retry`
 
-function isInWay({ permit, unit }: Question, blamed: Cohort): boolean {
-  if (permit.spec.requester.kind === REPAIRER) {
+const isRollout = ({ permit }: Question): boolean => ROLLOUTS.has(permit.spec.requester.kind ?? '')
+
+function isInWay(question: Question, blamed: Cohort, retried: ReadonlySet<string>): boolean {
+  const { permit, unit } = question
+  // What goes out into a place that fails cannot be told from what fails there; people who know better say so for the set.
+  const isHeldUp = isPlace(blamed) && isRollout(question) && !retried.has(permit.spec.component?.name ?? '')
+  if (permit.spec.requester.kind === REPAIRER || isHeldUp) {
     const key = cohortKey(blamed)
     return cohortsOf(unit).some((c) => cohortKey(c) === key)
   }

@@ -54,7 +54,7 @@ export function latched(
 }
 
 const blameOf = (
-  { cohort, failing, members, failingElsewhere, elsewhere }: Suspicion,
+  { cohort, failing, members, failingElsewhere, elsewhere, machines }: Suspicion,
   since: string,
   now: number,
 ): Blame => ({
@@ -67,6 +67,7 @@ const blameOf = (
   members,
   failingElsewhere,
   elsewhere,
+  ...(machines !== undefined && machines.length > 0 && { machines: [...machines] }),
 })
 
 /** A machine runs it, or has it in its spec. */

@@ -10,6 +10,8 @@ export interface Suspicion {
   readonly members: number
   readonly failingElsewhere: number
   readonly elsewhere: number
+  /** Of a place: the first of those that fail, by name. */
+  readonly machines?: readonly string[]
 }
 
 /** Two similar failures can be an accident; from three on they are examined. */

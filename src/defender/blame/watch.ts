@@ -1,30 +1,46 @@
 // Keeps the last suspicions: they are asked again only when other machines fail, or the fleet is another, and not in each of many decisions a second.
 import type { Clock } from '#lib/clock.ts'
-import { type FailingSeen, failingUnits } from './failing.ts'
+import { type Cohort, cohortKey, cohortsOf, isPlace } from './cohorts.ts'
+import { failingUnits } from './failing.ts'
+import { illPlaces } from './places.ts'
 import { type Suspicion, suspicions } from './suspicion.ts'
+import { type TroublesSeen, troublesOf } from './troubles.ts'
 
 /** Ten thousand machines with a dozen components take tens of milliseconds. */
 const AT_MOST_EVERY_MS = 1_000
 
 export class BlameWatch {
   readonly #clock: Clock
-  #last: { readonly version: number; readonly failing: ReadonlySet<string>; readonly at: number } | undefined
+  #last: { readonly version: number; readonly seen: ReadonlySet<string>; readonly at: number } | undefined
   #suspicions: readonly Suspicion[] = []
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  observe(seen: FailingSeen): readonly Suspicion[] {
+  /** `open`: what is blamed already. */
+  observe(seen: TroublesSeen, open: readonly Cohort[]): readonly Suspicion[] {
     const at = this.#clock.monotonic()
     const last = this.#last
     // Checked before any loop: there are many decisions a second.
     if (last !== undefined && at - last.at < AT_MOST_EVERY_MS) return this.#suspicions
     const failing = failingUnits(seen)
-    if (last !== undefined && last.version === seen.fleet.version && sameSets(last.failing, failing))
-      return this.#suspicions
-    this.#last = { version: seen.fleet.version, failing, at }
-    this.#suspicions = suspicions(seen.fleet.units, (u) => failing.has(u.id))
+    const troubles = troublesOf(seen)
+    const all = new Set([
+      ...failing,
+      ...troubles.map((t) => `${t.family} ${t.unit.id} ${t.since}`),
+      ...open.map(cohortKey),
+    ])
+    if (last !== undefined && last.version === seen.fleet.version && sameSets(last.seen, all)) return this.#suspicions
+    this.#last = { version: seen.fleet.version, seen: all, at }
+    const { units } = seen.fleet
+    const changes = suspicions(units, (u) => failing.has(u.id))
+    // What a change explains says nothing about a place.
+    const explained = new Set(changes.filter((s) => !isPlace(s.cohort)).map((s) => cohortKey(s.cohort)))
+    const left = troubles.filter((t) => !cohortsOf(t.unit).some((c) => explained.has(cohortKey(c))))
+    const places = illPlaces(units, left, open)
+    const named = new Set(places.map((s) => cohortKey(s.cohort)))
+    this.#suspicions = [...places, ...changes.filter((s) => !named.has(cohortKey(s.cohort)))]
     return this.#suspicions
   }
 }

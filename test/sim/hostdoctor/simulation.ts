@@ -134,6 +134,8 @@ export interface Variant {
   readonly parts?: () => DoctorParts
   readonly defenderParts?: () => DefenderParts
   readonly faults?: readonly FaultKind[]
+  /** The Defender has faults too; its own simulation has more of them. */
+  readonly withFaultyDefender?: boolean
   /** Numbers of the chapters of the story; the default is all. */
   readonly chapters?: readonly number[]
   /** The path of each event is a part of the state: drained or missed. A fault may turn the one into the other. */
@@ -146,6 +148,7 @@ export function doctorSimulation({
   faults = FAULTS,
   chapters = CHAPTERS.keys().toArray(),
   withPaths = false,
+  withFaultyDefender = false,
 }: Variant = {}): Simulation {
   const story = newStory()
   let invariants: Readonly<Record<string, Invariant>> = {}
@@ -157,8 +160,7 @@ export function doctorSimulation({
       resetStory(story)
       invariants = doctorInvariants()
       return [
-        // Its own simulation has its faults; here the two doctors have them.
-        { ...defender('defender', defenderParts), isFaulty: false },
+        { ...defender('defender', defenderParts), isFaulty: withFaultyDefender },
         doctor('doctor-a', story, parts),
         doctor('doctor-b', story, parts),
         worker('MachineComponentSet', 15 * MINUTE, story),
