@@ -30,8 +30,10 @@ const ORPHAN_MS = 2_000
 /** Nothing waits: old permits are cleared away, and a ledger that was changed by hand is noticed. */
 const IDLE_MS = 600_000
 const AFTER_FAILURE_MS = 1_000
-/** A lease that is over already ends within a cycle, or waits for a write that failed. */
+/** A timer that fires a moment too early decides nothing. */
 const LEAST_LEASE_MS = 5
+/** A lease that a cycle leaves over waits for a write that failed, or for a cache that does not show what was written: at once would be a hundred times a second. */
+const AFTER_LEASE_MS = 1_000
 
 export interface LoopOptions {
   readonly client: KubeClient
@@ -225,7 +227,7 @@ export class DefenderLoop implements Part {
     return Math.min(
       isWaiting ? WAITING_MS : Infinity,
       hasOrphans ? ORPHAN_MS : Infinity,
-      lease === undefined ? Infinity : Math.max(lease, LEAST_LEASE_MS),
+      lease === undefined ? Infinity : lease === 0 ? AFTER_LEASE_MS : Math.max(lease, LEAST_LEASE_MS),
       spec === undefined || grants.length === 0 ? IDLE_MS : IDLE_MS / 10,
     )
   }

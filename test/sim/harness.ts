@@ -105,7 +105,14 @@ export async function simulate(simulation: Simulation, seed: number, trial?: Tri
     world.scheduler.note(`phase ${name}: ${JSON.stringify(faults)}`)
     const heal = inject(world, faults, random)
     act(world)
-    await world.scheduler.run({ forMs: faultyMs, mostSteps })
+    const ran = await world.scheduler.run({ forMs: faultyMs, mostSteps })
+    // Faults cost tries, and no storm of them: a loop without a pause shows here before anything else.
+    if (ran === 'Steps' && simulation.mostSteps !== undefined)
+      violations.push({
+        oracle: 'O5',
+        phase: name,
+        message: `${mostSteps} steps while faults last: it asks without a pause`,
+      })
     heal()
     world.scheduler.note('healed')
     violations.push(...(await restless(simulation, world, name)))

@@ -108,5 +108,7 @@ test('elsewhere work goes on, and in the place what goes back and what a user tr
       ?.verdict,
   ).toBe('Granted')
   expect(inIllPlace(rollTo('m-65'), { retried: new Set(['beacon']) })?.verdict).toBe('Granted')
+  const drain = { manager: 'kubenode-hostdoctor', kind: 'MaintenanceEvent', name: 'e' }
+  expect(inIllPlace(aPermit({ name: 'e', targets: ['m-65'], requester: drain }))?.verdict).toBe('Granted')
   expect(inIllPlace(repair('m-60'), { retried: new Set(['beacon']) })?.verdict).toBe('Waiting')
 })

@@ -66,6 +66,11 @@ describe('the place that is ill', () => {
     expect(ill(100, wide, upTo(4))).toEqual(['rack wide 4/20'])
   })
 
+  test('is the smallest that explains the same failures', () => {
+    const small = (i: number) => ({ rack: `r${Math.trunc(i / 5)}`, zone: `z${Math.trunc(i / 10)}` })
+    expect(ill(100, small, [0, 1, 2])).toEqual(['rack r0 3/5'])
+  })
+
   test('is not the whole fleet: there is nothing to compare it with', () => {
     expect(ill(10, () => ({ rack: 'only' }), upTo(8))).toEqual([])
   })
@@ -74,6 +79,9 @@ describe('the place that is ill', () => {
     const hosted = (i: number) => ({ labels: { [LABELS.host]: `h${Math.trunc(i / 2)}` } })
     expect(ill(20, hosted, [0, 1])).toEqual(['host h0 2/2'])
     expect(ill(20, hosted, [0, 2])).toEqual([])
+    const ofFour = (i: number) => ({ labels: { [LABELS.host]: `h${Math.trunc(i / 4)}` } })
+    expect(ill(20, ofFour, [0, 1, 2])).toEqual([])
+    expect(ill(20, ofFour, upTo(4))).toEqual(['host h0 4/4'])
   })
 
   test('is the switch that they share across racks', () => {

@@ -54,6 +54,10 @@ describe('what may be the doing of a place', () => {
 describe('what has a cause of its own and is left out', () => {
   test.each<[string, readonly string[]]>([
     ['work under a grant', found(DOWN, { grants: [{ target: uidOf('m-0'), permitUid: 'p' } as unknown as Grant] })],
+    [
+      'silence under a grant',
+      found(SILENT, { grants: [{ target: uidOf('m-0'), permitUid: 'p' } as unknown as Grant] }),
+    ],
     ['a version that was switched to ten minutes ago', found(DOWN, { permits: () => [rollout(600_000)] })],
     ['work on the host that was announced', found(SILENT, { maintenance: [event(false, 'InProgress')] })],
     ['a machine that is being deleted', found({ ...DOWN, deletionTimestamp: timestamp(START_MS) })],

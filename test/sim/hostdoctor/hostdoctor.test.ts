@@ -40,7 +40,15 @@ describe('a day of a vendor', () => {
   test.each(CHUNKS)(
     `crashes, pauses, stale caches and lost replies break no budget and drain no node twice: ${CHUNK} seeds from %i`,
     async (from) => {
-      await checkSeeds(doctorSimulation(), seeds(CHUNK, from))
+      await checkSeeds(doctorSimulation({ withFaultyDefender: true }), seeds(CHUNK, from))
+    },
+    FULL_MS,
+  )
+
+  test(
+    'a Defender whose caches stand still while leases run out asks the server no faster than before',
+    async () => {
+      await checkSeeds(doctorSimulation({ withFaultyDefender: true, chapters: [0] }), [8])
     },
     FULL_MS,
   )

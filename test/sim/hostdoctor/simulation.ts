@@ -136,6 +136,8 @@ export interface Variant {
   readonly faults?: readonly FaultKind[]
   /** The Defender has faults too; its own simulation has more of them. */
   readonly withFaultyDefender?: boolean
+  /** Of a phase: half of what a day takes, so that nothing asks the server without a pause. */
+  readonly mostSteps?: number
   /** Numbers of the chapters of the story; the default is all. */
   readonly chapters?: readonly number[]
   /** The path of each event is a part of the state: drained or missed. A fault may turn the one into the other. */
@@ -149,6 +151,7 @@ export function doctorSimulation({
   chapters = CHAPTERS.keys().toArray(),
   withPaths = false,
   withFaultyDefender = false,
+  mostSteps = 60_000,
 }: Variant = {}): Simulation {
   const story = newStory()
   let invariants: Readonly<Record<string, Invariant>> = {}
@@ -195,7 +198,7 @@ export function doctorSimulation({
     settleMs: 6 * HOUR,
     quietMs: 20 * MINUTE,
     isPending: () => story.pending > 0,
-    mostSteps: 300_000,
+    mostSteps,
     heartbeats: [
       `${leaseType.group}/${leaseType.plural}`,
       `${operationPermit.group}/${operationPermit.plural}`,
