@@ -161,6 +161,34 @@ describe('whatever there is', () => {
     )
   })
 
+  test('a node of which the host is being worked on gets no job, its faults say so, and the others are not affected', () => {
+    fc.assert(
+      fc.property(world, fc.nat(8), (seen, n) => {
+        const text = 'maintenanceevent/e (Reboot by cloud) is InProgress'
+        const maintained = new Map([[`n${n}`, text]])
+        const before = created(seen).filter((j) => j.node.machine !== `n${n}`)
+        const after = plan({ ...seen, maintained }, NOW)
+        const jobs = after.actions.flatMap((a) => (a.kind === 'CreateJob' ? [a.job] : []))
+        expect(jobs.filter((j) => j.node.machine === `n${n}`)).toEqual([])
+        // Its turn may go to another; nobody loses one.
+        for (const { name } of before) expect(jobs.map((j) => j.name)).toContain(name)
+        const faults = after.verdicts.flatMap((v) => v.faults).filter((f) => f.reason === 'MaintenanceUnderWay')
+        for (const fault of faults)
+          expect(fault).toMatchObject({ node: `n${n}`, waitingFor: `the cause is known: ${text}` })
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('the worlds have faults that work on a host explains', () => {
+    const worlds = fc.sample(world, { numRuns: 300, seed: 7 })
+    const maintained = new Map([['n0', 'x']])
+    const explained = worlds.filter((seen) =>
+      plan({ ...seen, maintained }, NOW).verdicts.some((v) => v.faults.some((f) => f.reason === 'MaintenanceUnderWay')),
+    )
+    expect(explained.length).toBeGreaterThan(10)
+  })
+
   test('that some machines are only observed takes nothing from the others', () => {
     const seeds = fc.sample(world, { numRuns: 300, seed: 7 })
     const some = seeds.map((seen) => ({

@@ -94,6 +94,7 @@ const hold = (effect: string, kind = 'Node') => ({
   metadata: { name: 'h' },
   spec: { target: { kind, name: 'n' }, effect, reason: 'x', until: ago(-60) },
 })
+const KNOWN = 'maintenanceevent/reboot-1 (Reboot by cloud) is InProgress'
 const AWAITING = { phase: 'AwaitingPermit', permitRef: 'j' }
 const RUNNING = { phase: 'Running', permitRef: 'j', startedAt: ago(20) }
 const cordoned = {
@@ -249,6 +250,26 @@ const rows: readonly (readonly [string, Seen, string])[] = [
     'a denied permit ends it, to be tried again',
     seen({ status: AWAITING, permit: permit('Denied', 'Denied') }),
     'Done, Transient',
+  ],
+  [
+    'it does not ask while work on the host explains the fault',
+    seen({ maintained: KNOWN }),
+    'waits: MaintenanceUnderWay',
+  ],
+  [
+    'nor begin, with a permit: the slot is given back when it would be renewed',
+    seen({ status: AWAITING, permit: short, maintained: KNOWN }),
+    'ReportResult, waits: MaintenanceUnderWay',
+  ],
+  [
+    'and a fresh grant is kept for the moment',
+    seen({ status: AWAITING, permit: granted, maintained: KNOWN }),
+    'waits: MaintenanceUnderWay',
+  ],
+  [
+    'what began goes on: half a repair is worse than none',
+    seen({ status: RUNNING, permit: granted, maintained: KNOWN }),
+    'step 0 begun',
   ],
   ['a lost permit is asked for again', seen({ status: AWAITING }), 'RequestPermit'],
   ['with a permit it starts', seen({ status: AWAITING, permit: granted }), 'Running'],
