@@ -35,7 +35,7 @@ export class QuietWatch {
     return this.#quiet.has(keyOf(grant))
   }
 
-  /** Looks at every orphan; its heartbeat is asked for every two seconds. A lease that cannot be read proves nothing. */
+  /** Checks every orphan; its heartbeat is read every two seconds at most. A lease that cannot be read proves nothing. */
   async observe(orphans: readonly Grant[], fleet: FleetView): Promise<void> {
     const keys = new Set(orphans.map(keyOf))
     for (const key of this.#first.keys()) if (!keys.has(key)) this.#first.delete(key)

@@ -96,7 +96,7 @@ export async function act(
 async function request(tools: DoctorTools, name: string, seen: Seen, signal: AbortSignal): Promise<ActionOutcome> {
   const { event, machine } = seen
   if (machine === undefined) return outdated('the machine was deleted')
-  // After a pause the cache shows the event as it was: a permit for what is over belongs to nobody, and holds a slot until its lease ends and longer.
+  // After a pause the cache shows the event as it was: a permit for what is over would hold a slot until its lease ends and longer.
   const again = await recheck(tools.client, maintenanceEvent, event, signal)
   if (again.kind === 'Stale') return outdated(again.seen)
   const { metadata, spec } = event

@@ -153,7 +153,7 @@ const OPEN: ReadonlySet<string> = new Set(['Requested', 'Granted'])
 
 export const isOpenPermit = ({ status }: OperationPermit): boolean => OPEN.has(status?.phase ?? 'Requested')
 
-/** One that is asked for right now has the name that comes next; whatever else the event does not name is given back. */
+/** One that is asked for right now has the name that comes next; every other one that the event does not name is released. */
 export function straysBack(seen: Seen): readonly DoctorAction[] {
   const next = phaseOfEvent(seen.event) === 'Preparing' ? nextName(seen) : undefined
   return seen.strays

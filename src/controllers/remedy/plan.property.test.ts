@@ -170,7 +170,7 @@ describe('whatever there is', () => {
         const after = plan({ ...seen, maintained }, NOW)
         const jobs = after.actions.flatMap((a) => (a.kind === 'CreateJob' ? [a.job] : []))
         expect(jobs.filter((j) => j.node.machine === `n${n}`)).toEqual([])
-        // Its turn may go to another; nobody loses one.
+        // Its turn may go to another node, and no node loses one.
         for (const { name } of before) expect(jobs.map((j) => j.name)).toContain(name)
         const faults = after.verdicts.flatMap((v) => v.faults).filter((f) => f.reason === 'MaintenanceUnderWay')
         for (const fault of faults)

@@ -121,7 +121,7 @@ export const mutants: readonly Mutant[] = [
     name: 'the Defender books nothing for work on hosts',
     shows: /as number \d of its rack/,
     faults: [],
-    within: 1,
+    within: 4,
     chapters: [1],
     defenderParts: () => ({
       decide: (snapshot, before, options) => decide({ ...snapshot, maintenance: [] }, before, options),

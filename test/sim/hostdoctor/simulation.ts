@@ -136,7 +136,7 @@ export interface Variant {
   readonly faults?: readonly FaultKind[]
   /** The Defender has faults too; its own simulation has more of them. */
   readonly withFaultyDefender?: boolean
-  /** Of a phase: half of what a day takes, so that nothing asks the server without a pause. */
+  /** Of a phase, timers too: three times what it takes, so that nothing asks the server without a pause. */
   readonly mostSteps?: number
   /** Numbers of the chapters of the story; the default is all. */
   readonly chapters?: readonly number[]
@@ -151,7 +151,7 @@ export function doctorSimulation({
   chapters = CHAPTERS.keys().toArray(),
   withPaths = false,
   withFaultyDefender = false,
-  mostSteps = 60_000,
+  mostSteps = 150_000,
 }: Variant = {}): Simulation {
   const story = newStory()
   let invariants: Readonly<Record<string, Invariant>> = {}

@@ -113,7 +113,7 @@ export function plantFleet(world: World): void {
   heartbeats(world)
 }
 
-/** Agents renew every ten seconds; in a day of half a minute's steps nobody sees the difference. */
+/** Agents renew every ten seconds; in a day half a minute makes no difference. */
 const HEARTBEAT_MS = MINUTE / 2
 
 /** The agent of a host that is there is heard: without it a slot that lost its holder would be taken for ever. */
