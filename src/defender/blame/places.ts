@@ -26,7 +26,7 @@ const TOGETHER_MS = 10 * 60_000
 /** Where as many fail everywhere the cause is in no place: limits for the whole cluster see to that. */
 const TIMES_WORSE = 3
 /** Names for people; the count says how many there are. */
-export const MOST_NAMED = 20
+const MOST_NAMED = 20
 const MOST_PLACES = 8
 
 /** `open`: places that are ill already, and stay so until fewer than one in twenty fails. */
