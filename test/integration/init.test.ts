@@ -11,7 +11,7 @@ import { initFleet } from '#cli/init/init.ts'
 import { run } from '#cli/program.ts'
 import { issueCertificate, newAuthority } from '#lib/x509/certificates.ts'
 import { SECRET, syncBench, type SyncBench, GitFolder } from '#test/support/benches/sync-bench.ts'
-import { inFullAll } from '#test/support/tools/full.ts'
+import { inFullAll, onlyInFull } from '#test/support/tools/full.ts'
 import { startGitServer } from '#test/support/servers/git-server.ts'
 import { missingSshServer, startSshServer } from '#test/support/servers/ssh-server.ts'
 
@@ -247,7 +247,9 @@ describe('bootstrap', () => {
     }
   })
 
-  test('credentials of https become the Secret of the source, and stay for a later run', async () => {
+  test('credentials of https become the Secret of the source, and stay for a later run', async (context) => {
+    // As those of ssh above.
+    onlyInFull(context)
     const world = await start()
     const { follow, hub } = world
     world.repository.commit({})
