@@ -96,6 +96,23 @@ export const anySettings: fc.Arbitrary<InstallSettings> = fc
         { claim: 'planes', most: 7, address: 'planes.example.org', from: ['10.0.0.0/8'] },
       ),
     ),
+    console: fc.constantFrom(
+      undefined,
+      { names: ['console.example.org'], tlsSecret: 'console-tls' },
+      {
+        names: ['console.example.org'],
+        tlsSecret: 'console-tls',
+        clientSecret: 'console-client',
+        clusters: 'console-clusters',
+        oidc: { issuer: 'https://login.example.org', clientId: 'kubenode' },
+        from: ['10.0.0.0/8'],
+      },
+      {
+        names: ['console.example.org'],
+        tlsSecret: 'console-tls',
+        proxy: { clientCa: pem, names: ['front'], users: ['ada'], groups: [] },
+      },
+    ),
     gitWebhooks: fc.constantFrom({}, { enabled: true }, { enabled: true, from: ['10.0.0.0/8'] }),
   })
   .map(({ pods, ...values }) => JSON.parse(JSON.stringify({ ...wholeValues, ...values, ...pods })) as InstallValues)

@@ -35,7 +35,8 @@ interface Deployment extends KubeObject {
   }
 }
 const isDeployment = (o: KubeObject): o is Deployment => o.kind === 'Deployment'
-const whole = settingsOf({ ...wholeValues, controlPlanes: { claim: 'planes' } })
+const page = { names: ['console.example.org'], tlsSecret: 'console-tls' }
+const whole = settingsOf({ ...wholeValues, controlPlanes: { claim: 'planes' }, console: page })
 const deployments = installObjects(whole).filter(isDeployment)
 const idOf = ({ apiVersion, kind, metadata: { namespace = '', name = '' } }: KubeObject) =>
   `${apiVersion} ${kind} ${namespace}/${name}`
@@ -319,4 +320,44 @@ test('a change of the providers replaces the pods that read them', () => {
       .map((d) => JSON.stringify(d.spec.template.metadata))
   const [before, after] = [digest({ providers: [] }), digest({ providers: [{ name: 'nspawn' }] })]
   expect(before.filter((text) => !after.includes(text))).toHaveLength(1)
+})
+
+describe('the console', () => {
+  const of = (values: object) => installObjects(settingsOf({ ...wholeValues, ...values }))
+  const named = (objects: readonly KubeObject[], kind: string, name: string) =>
+    objects.find((o) => o.kind === kind && o.metadata.name === name)
+  const proxied = {
+    ...page,
+    proxy: { clientCa: '-----BEGIN CERTIFICATE-----\nMIIB\n', names: ['front'], users: ['ada'], groups: ['readers'] },
+    from: ['10.0.0.0/8'],
+  }
+
+  test('is served only where the settings have it, by one pod, at an address for browsers', () => {
+    expect(named(of({}), 'Deployment', 'kubenode-console')).toBeUndefined()
+    const objects = of({ console: page })
+    expect(named(objects, 'Deployment', 'kubenode-console')).toMatchObject({ spec: { replicas: 1 } })
+    for (const kind of ['Service', 'PodDisruptionBudget', 'NetworkPolicy'])
+      expect(named(objects, kind, 'kubenode-console'), kind).toBeDefined()
+    expect(JSON.stringify(objects)).not.toContain('impersonates')
+  })
+
+  test('impersonates the listed people and groups behind a proxy, and no others', () => {
+    const objects = of({ console: proxied })
+    expect(named(objects, 'ClusterRole', 'kubenode:console-impersonates')).toMatchObject({
+      rules: [
+        { apiGroups: [''], resources: ['users'], verbs: ['impersonate'], resourceNames: ['ada'] },
+        { apiGroups: [''], resources: ['groups'], verbs: ['impersonate'], resourceNames: ['readers'] },
+      ],
+    })
+    expect(named(objects, 'NetworkPolicy', 'kubenode-console')).toMatchObject({
+      spec: { ingress: [{ from: [{ ipBlock: { cidr: '10.0.0.0/8' } }] }] },
+    })
+    const alone = of({ console: { ...proxied, proxy: { ...proxied.proxy, groups: [] } } })
+    // A rule without names would be for all groups.
+    expect(named(alone, 'ClusterRole', 'kubenode:console-impersonates')).toMatchObject({
+      rules: [{ resources: ['users'] }],
+    })
+    for (const user of ['system:masters', 'system:kube-scheduler', ''])
+      expect(() => of({ console: { ...proxied, proxy: { ...proxied.proxy, users: [user] } } })).toThrow(/users/)
+  })
 })

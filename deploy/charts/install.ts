@@ -2,6 +2,7 @@
 import { App, type Chart } from 'cdk8s'
 import { stringify } from 'yaml'
 import type { KubeObject } from '#schema/object.ts'
+import { ConsoleChart } from './console.ts'
 import { FlowChart } from './flow.ts'
 import { NetworkChart } from './network.ts'
 import { PoliciesChart } from './policies.ts'
@@ -36,6 +37,7 @@ export function installObjects(settings: InstallSettings): readonly KubeObject[]
     new PoliciesChart(app),
     new RbacChart(app, false),
     ...(isHub ? [new RbacChart(app, true)] : []),
+    new ConsoleChart(app, settings),
     new FlowChart(app),
     new ProviderPodsChart(app, settings),
     new WorkloadsChart(app, settings),

@@ -76,6 +76,11 @@ const EGRESS: Readonly<Record<Workload, (settings: InstallSettings) => k8s.Netwo
     })),
   ],
   artifacts: ({ artifacts }) => egressTo([], portsOf(registriesOf(artifacts?.source.oci))),
+  // The issuer may keep its keys elsewhere, at the usual port; API servers of further clusters are where those of members are.
+  console: ({ console: page, networkPolicies }) => [
+    ...egressTo([], page?.oidc === undefined ? [] : [...new Set([HTTPS, ...portsOf([page.oidc.issuer])])]),
+    ...(page?.clusters === undefined ? [] : egressTo(networkPolicies.git, API_SERVERS)),
+  ],
   approver: () => [],
   defender: () => [],
   // The container beside it is asked at the address of the pod itself.
@@ -90,7 +95,7 @@ const ingressAt = (port: number, cidrs: readonly string[]): k8s.NetworkPolicyIng
 /** What reaches a program beside the scraping of its metrics. The kubelet of its node always does. */
 function ingressOf(
   workload: Workload,
-  { webhook, artifacts, gitWebhooks, controlPlanes }: InstallSettings,
+  { webhook, artifacts, gitWebhooks, controlPlanes, console: page }: InstallSettings,
 ): k8s.NetworkPolicyIngressRule[] {
   if (workload === 'defender' && webhook.enabled) return [{ ports: tcp([PORTS.webhook]) }]
   if (workload === 'sync' && gitWebhooks.enabled) return [ingressAt(PORTS.hooks, gitWebhooks.from)]
@@ -98,6 +103,7 @@ function ingressOf(
     const from = controlPlanes.from.map((block) => ({ ipBlock: { cidr: block } }))
     return [{ ports: [planePorts(controlPlanes.most)], ...(from.length > 0 && { from }) }]
   }
+  if (workload === 'console') return [ingressAt(PORTS.console, page?.from ?? [])]
   return workload === 'artifacts' ? [ingressAt(PORTS.artifacts, artifacts?.from ?? [])] : []
 }
 

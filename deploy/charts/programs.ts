@@ -10,6 +10,7 @@ export const PORTS = {
   hooks: 8445,
   provider: 8446,
   planesHealth: 8082,
+  console: 8447,
 } as const
 export type PortName = keyof typeof PORTS
 
@@ -17,6 +18,7 @@ export const WEBHOOK_SERVICE = 'kubenode-webhook'
 export const ARTIFACTS_SERVICE = 'kubenode-artifacts'
 export const HOOKS_SERVICE = 'kubenode-hooks'
 export const PLANES_SERVICE = 'kubenode-control-planes'
+export const CONSOLE_SERVICE = 'kubenode-console'
 
 /** One Secret with the files that settings hold, each mounted by itself: a folder of a volume is writable for all as far as its mode says. */
 export const CONFIG_SECRET = 'kubenode-config'
@@ -25,6 +27,13 @@ export const SECRETS_FOLDER = '/etc/kubenode/secrets'
 export const PROVIDERS_FILE = 'providers.json'
 export const TRUST_FILE = 'trust.json'
 export const HOST_CA_FILE = 'api-server-ca.pem'
+const CONSOLE_FILE = 'console.json'
+/** Whole Secrets, so that they follow a change. */
+export const CONSOLE_FOLDERS = {
+  tls: `${CONFIG_FOLDER}/console/tls`,
+  client: `${CONFIG_FOLDER}/console/client`,
+  clusters: `${CONFIG_FOLDER}/console/clusters`,
+} as const
 
 /** Copies of repositories, for sync; what an artifacts program downloaded. */
 export const CACHE_FOLDER = '/var/cache/kubenode'
@@ -57,10 +66,27 @@ export function configFilesOf(workload: Workload, settings: InstallSettings): Re
       [HOST_CA_FILE]: apiServer?.ca,
     },
     artifacts: { [TRUST_FILE]: json(trust), [HOST_CA_FILE]: apiServer?.ca },
+    console: { [CONSOLE_FILE]: json(consoleFileOf(settings)) },
   }
   return new Map(
     Object.entries(files[workload] ?? {}).flatMap(([file, text]) => (text === undefined ? [] : [[file, text]])),
   )
+}
+
+function consoleFileOf({ console: page }: InstallSettings): object | undefined {
+  if (page === undefined) return undefined
+  const { names, tokens, oidc, proxy, clientSecret, clusters } = page
+  const { tls, client, clusters: kubeconfigs } = CONSOLE_FOLDERS
+  return {
+    names,
+    tokens,
+    ...(oidc !== undefined && { oidc }),
+    ...(proxy !== undefined && { proxy }),
+    cert: `${tls}/tls.crt`,
+    key: `${tls}/tls.key`,
+    ...(clientSecret !== undefined && { clientSecret: `${client}/client-secret` }),
+    ...(clusters !== undefined && { clusters: `${kubeconfigs}/kubeconfig` }),
+  }
 }
 
 /** The providers file of the controllers: those in pods of their own are remote. */
@@ -142,6 +168,7 @@ const ofWorkload: Readonly<Record<Workload, (settings: InstallSettings) => reado
     listen(PORTS.artifacts),
     ...joined('--artifacts-host', artifacts === undefined ? [] : [artifacts.address]),
   ],
+  console: () => ['--console-config', inConfig(CONSOLE_FILE), '--console-listen', listen(PORTS.console)],
 }
 
 /** Of inspections, repairs and gates. */
@@ -202,4 +229,5 @@ export const portsOf = (workload: Workload, { webhook, gitWebhooks }: InstallSet
   ...(workload === 'defender' && webhook.enabled ? (['webhook'] as const) : []),
   ...(workload === 'artifacts' ? (['artifacts'] as const) : []),
   ...(workload === 'sync' && gitWebhooks.enabled ? (['hooks'] as const) : []),
+  ...(workload === 'console' ? (['console'] as const) : []),
 ]

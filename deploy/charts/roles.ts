@@ -28,7 +28,7 @@ import {
 } from '#api/names.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { KINDS } from '#api/kinds.ts'
-import { ARTIFACTS_ACCOUNT, METERED, PROGRAMS, type Program, accountOf, userOf } from './system.ts'
+import { ARTIFACTS_ACCOUNT, CONSOLE_ACCOUNT, METERED, PROGRAMS, type Program, accountOf, userOf } from './system.ts'
 
 export interface PolicyRule {
   readonly apiGroups: readonly string[]
@@ -204,6 +204,34 @@ const artifacts: RoleEntry = {
     { kind: 'ServiceAccount', name: ARTIFACTS_ACCOUNT },
   ],
   rules: [core(['secrets'], ['create']), core(['secrets'], ['get', 'update'], [ARTIFACTS_SECRET])],
+}
+
+/** What the page draws. It writes nothing: Holds and Approvals are made with the rights of people. */
+const page: RoleEntry = {
+  name: 'kubenode:console',
+  subjects: [
+    { kind: 'User', name: programUser('console') },
+    { kind: 'ServiceAccount', name: CONSOLE_ACCOUNT },
+  ],
+  rules: [
+    ours(
+      [
+        'machines',
+        'machinecomponentsets',
+        'operationpermits',
+        'defenderpolicies',
+        'defenderledgers',
+        'operationalholds',
+        'remedyoperationjobs',
+        'noderemediers',
+        'maintenanceevents',
+        'fleetsources',
+        'releases',
+        'clusters',
+      ],
+      ['list', 'watch'],
+    ),
+  ],
 }
 
 const controllers: RoleEntry = {
@@ -488,6 +516,7 @@ const logsReader: RoleEntry = {
 const METERED_SUBJECTS: readonly Subject[] = [
   ...PROGRAMS.flatMap(programs),
   { kind: 'ServiceAccount', name: ARTIFACTS_ACCOUNT },
+  { kind: 'ServiceAccount', name: CONSOLE_ACCOUNT },
 ]
 
 /** Asks who reads its metrics, and whether that user may. */
@@ -524,6 +553,7 @@ export const ROLES: readonly RoleEntry[] = [
   clusterKubeconfigs,
   renders,
   artifacts,
+  page,
   controllers,
   approver,
   joinTokens,

@@ -17,12 +17,13 @@ import {
 } from '#api/build.ts'
 import type { Finding } from '#api/extras.ts'
 import { dnsLabel, duration, objectName, url } from '#api/fields.ts'
+import { signInFields } from '#console/server/sign-in/sign-in-settings.ts'
 import { AGENT_IDENTITIES } from '#identity/token-life.ts'
 import { createFieldReader, type FieldValue } from '#api/field-problems.ts'
 import { providerKeys, providerPods, providerProblems } from './provider-settings.ts'
 import { cidr, egress, MAX_LIST, MAX_PEM, resources } from './setting-fields.ts'
 
-export const WORKLOADS = ['sync', 'controllers', 'approver', 'defender', 'cluster', 'artifacts'] as const
+export const WORKLOADS = ['sync', 'controllers', 'approver', 'defender', 'cluster', 'artifacts', 'console'] as const
 export type Workload = (typeof WORKLOADS)[number]
 
 export const ROLES_OF_CLUSTER = ['hub', 'business'] as const
@@ -222,6 +223,7 @@ const settingsFields = obj('Settings of an installation of KubeNode.', {
       cluster: resources('Of cluster.', 50, 256),
       controlPlanes: resources('Of the process beside cluster that runs control planes.', 200, 1_536),
       artifacts: resources('Of artifacts.', 50, 128),
+      console: resources('Of console.', 50, 256),
     }),
     {},
   ),
@@ -286,6 +288,24 @@ const settingsFields = obj('Settings of an installation of KubeNode.', {
     }),
     {},
   ),
+  console: optional(
+    obj('The page for people, with Service kubenode-console; not served when left out.', {
+      ...signInFields,
+      tlsSecret: objectName('Secret of type kubernetes.io/tls in kubenode-system: the certificate of the page.'),
+      clientSecret: optional(
+        objectName('Secret in kubenode-system whose key client-secret is that of the client at the issuer.'),
+      ),
+      clusters: optional(
+        objectName('Secret in kubenode-system whose key kubeconfig has a context for each further cluster.'),
+      ),
+      from: fallback(
+        setOf('Addresses of browsers, the ingress or the proxy; everybody when empty.', cidr('A range of addresses.'), {
+          max: MAX_LIST,
+        }),
+        [],
+      ),
+    }),
+  ),
   logLevel: fallback(choice('Lowest level that is logged.', ['debug', 'info', 'warn', 'error']), 'info'),
 })
 
@@ -339,12 +359,14 @@ export function imageOf({ image, registry }: Pick<InstallSettings, 'image' | 're
 }
 
 /** What runs in the cluster, in the order of an upgrade: who guards is replaced first. */
-const ORDER: readonly Workload[] = ['defender', 'artifacts', 'approver', 'controllers', 'cluster', 'sync']
+const ORDER: readonly Workload[] = ['defender', 'artifacts', 'approver', 'controllers', 'cluster', 'sync', 'console']
 
 export const workloadsOf = ({
   roles,
   controlPlanes,
-}: Pick<InstallSettings, 'roles' | 'controlPlanes'>): readonly Workload[] =>
-  ORDER.filter((w) => roles.some((r) => WORKLOADS_OF[r].includes(w))).filter(
-    (w) => w !== 'cluster' || controlPlanes !== undefined,
-  )
+  console: page,
+}: Pick<InstallSettings, 'roles' | 'controlPlanes' | 'console'>): readonly Workload[] =>
+  ORDER.filter((w) => {
+    if (w === 'console') return page !== undefined
+    return roles.some((r) => WORKLOADS_OF[r].includes(w)) && (w !== 'cluster' || controlPlanes !== undefined)
+  })

@@ -21,9 +21,11 @@ export const userOf = (program: Program): string => programUser(program)
 export const accountOf = (program: Program): string => `kubenode-${program}`
 /** The one that serves files to hosts leads nothing and has no certificate of its own. */
 export const ARTIFACTS_ACCOUNT = 'kubenode-artifacts'
+/** The page leads nothing, too. */
+export const CONSOLE_ACCOUNT = 'kubenode-console'
 /** Programs that run as pods and serve metrics there. */
-export const METERED = ['sync', 'controllers', 'approver', 'defender', 'cluster', 'artifacts'] as const
-const ACCOUNTS: readonly string[] = [...PROGRAMS.map(accountOf), ARTIFACTS_ACCOUNT]
+export const METERED = ['sync', 'controllers', 'approver', 'defender', 'cluster', 'artifacts', 'console'] as const
+const ACCOUNTS: readonly string[] = [...PROGRAMS.map(accountOf), ARTIFACTS_ACCOUNT, CONSOLE_ACCOUNT]
 export const accountUserOf = (program: Program): string => programAccount(program)
 
 export class SystemChart extends Chart {

@@ -43,6 +43,8 @@ import {
   HOOKS_SERVICE,
   CACHE_FOLDER,
   CONFIG_FOLDER,
+  CONSOLE_FOLDERS,
+  CONSOLE_SERVICE,
   CONFIG_SECRET,
   configFilesOf,
   PORTS,
@@ -133,6 +135,7 @@ export class WorkloadsChart extends Chart {
       service(WEBHOOK_SERVICE, ServiceType.CLUSTER_IP, HTTPS, PORTS.webhook)
     if (workload === 'cluster') planesService(this, settings)
     if (workload === 'sync' && gitWebhooks.enabled) service(HOOKS_SERVICE, ServiceType.CLUSTER_IP, HTTP, PORTS.hooks)
+    if (workload === 'console') service(CONSOLE_SERVICE, ServiceType.CLUSTER_IP, HTTPS, PORTS.console)
     if (workload === 'artifacts' && artifacts !== undefined) {
       const { exposure, port, from } = artifacts
       const isBalanced = exposure === 'LoadBalancer'
@@ -154,8 +157,8 @@ export class WorkloadsChart extends Chart {
     const labels = labelsOf(workload, version)
     const deployment = new Deployment(this, workload, {
       metadata: { name, namespace: NAMESPACE, labels },
-      // Its volume is for one pod at a time.
-      replicas: workload === 'cluster' ? 1 : replicas,
+      // Its volume is for one pod at a time; sessions of people are in the memory of one.
+      replicas: workload === 'cluster' || workload === 'console' ? 1 : replicas,
       podMetadata: { labels },
       select: false,
       // Reviews are answered all the time; a new pod serves before an old one ends.
@@ -256,6 +259,21 @@ const MOUNTS: Readonly<Record<Workload, (place: Place) => readonly VolumeMount[]
     return claim === undefined
       ? [{ path: CACHE_FOLDER, volume: cache(place, 'artifacts') }]
       : [{ path: ARTIFACTS_FOLDER, readOnly: true, volume: claimed(place, 'artifacts', claim) }]
+  },
+  console: ({ scope, settings }) => {
+    const { tlsSecret, clientSecret, clusters } = settings.console ?? {}
+    const { tls, client, clusters: kubeconfigs } = CONSOLE_FOLDERS
+    return [
+      ...(tlsSecret === undefined
+        ? []
+        : [{ path: tls, secret: tlsSecret, id: 'console-tls', only: ['tls.crt', 'tls.key'] }]),
+      ...(clientSecret === undefined
+        ? []
+        : [{ path: client, secret: clientSecret, id: 'console-client', only: ['client-secret'] }]),
+      ...(clusters === undefined
+        ? []
+        : [{ path: kubeconfigs, secret: clusters, id: 'console-clusters', only: ['kubeconfig'] }]),
+    ].map(({ path, secret, id, only }) => ({ path, readOnly: true, volume: secretVolume(scope, id, secret, only) }))
   },
   approver: () => [],
   defender: () => [],

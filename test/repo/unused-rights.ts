@@ -57,11 +57,6 @@ export const UNUSED: readonly UnusedRight[] = [
     test: 'test/attacks/program-events.test.ts',
   },
   {
-    right: /^cluster: create (subjectaccessreviews\.authorization|tokenreviews\.authentication)\.k8s\.io$/,
-    reason: 'it serves metrics as the other programs do, which are the ones that a recorded test reads',
-    test: 'test/integration/metrics-server.test.ts',
-  },
-  {
     right: /^artifacts: update secrets named kubenode-artifacts-tls in kubenode-system$/,
     reason: 'its certificate is renewed after months',
     test: 'test/integration/artifacts-role.test.ts',

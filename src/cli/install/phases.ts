@@ -24,7 +24,7 @@ const PHASE_OF: Readonly<Record<string, PhaseName>> = {
 const phaseOf = ({ kind }: KubeObject): PhaseName => PHASE_OF[kind] ?? 'Settings'
 
 /** The Defender, which grants disruptions, is replaced before the programs that request them; sync, which brings new declarations, after both. */
-const ROLE_ORDER = ['defender', 'controllers', 'approver', 'cluster', 'sync', 'artifacts']
+const ROLE_ORDER = ['defender', 'controllers', 'approver', 'cluster', 'sync', 'artifacts', 'console']
 
 export const roleOf = (o: KubeObject): string =>
   o.metadata.labels?.[COMPONENT] ?? (o.metadata.name ?? '').replace(/^kubenode-/, '')

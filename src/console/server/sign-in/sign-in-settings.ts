@@ -30,7 +30,7 @@ const ISSUER = {
       : [{ pointer: '', message: 'must start with https:// and have no query' }],
 }
 
-const signInFields = {
+export const signInFields = {
   names: setOf(
     'Host names by which browsers reach the page; requests for others are refused.',
     str('A host name.', {
