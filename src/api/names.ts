@@ -216,6 +216,8 @@ export const ANNOTATIONS = {
   uninstalling: 'kubenode.io/uninstalling',
   /** On a MachineSet that is being deleted, with the value `true`: its machines stay, without an owner, for the next set that selects them. */
   keepMachines: 'kubenode.io/keep-machines',
+  /** On a MachineSet that is being deleted, with the value `true`: its cluster goes with it, so its machines leave, whatever git declares and other sets select. */
+  clusterLeaves: 'kubenode.io/cluster-leaves',
 } as const
 
 export const TAINTS = {

@@ -2,17 +2,19 @@
 import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
 import { machine } from '#api/kinds/machine.ts'
-import { FIELD_MANAGERS, FINALIZERS, programUser } from '#api/names.ts'
+import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
+import { ANNOTATIONS, FIELD_MANAGERS, FINALIZERS, programUser } from '#api/names.ts'
 import { type Addons, applyAddons } from '#controlplanes/addons.ts'
 import type { ControlPlaneHost } from '#controlplanes/port.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { applyObject } from '#kube/apply.ts'
 import { outcomeOf, type WriteOutcome } from '#kube/outcome.ts'
-import type { Clock } from '#lib/clock.ts'
+import { type Clock, timestamp } from '#lib/clock.ts'
 import { assertNever } from '#lib/errors.ts'
 import { renewPermit, reportResults, requestPermit } from '#permits/permits.ts'
 import { deleteExactly, recheck, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
+import type { KubeObject } from '#schema/object.ts'
 import type { ClusterAction } from './actions.ts'
 import { KUBECONFIG_LIFE_MS, kubeconfigSeen, SECRET, secretKey, secretOf } from './kubeconfig.ts'
 import type { PlaneClients } from './plane-clients.ts'
@@ -151,20 +153,48 @@ async function giveAddons(
   return applied(await clients.using(id, (client) => applyAddons({ client, clock, signal }, wanted)))
 }
 
-/** Of sets their machines are removed by their own controllers; machines without a set are deleted one by one. */
-async function removeMachines({ clients }: ActTools, id: string, signal: AbortSignal): Promise<ActionOutcome> {
+/**
+ * The permit of the hub's Defender is for the whole cluster, so a hold lifts the limit of deletions there for as long as the deletion waits for machines. Their
+ * drains still have permits of the cluster's own Defender. Sets read in an annotation that their machines leave, and make no others.
+ */
+async function removeMachines({ clients, clock }: ActTools, id: string, signal: AbortSignal): Promise<ActionOutcome> {
+  const outcomes: WriteOutcome<unknown>[] = []
+  const attempt = async (work: () => Promise<unknown>): Promise<void> => void outcomes.push(await outcomeOf(work))
+  const isHere = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp === undefined
   await clients.using(id, async (client) => {
-    const sets = await client.list(machineSet, { signal })
-    const machines = await client.list(machine, { signal })
-    const owned = machines.items.filter((m) => (m.metadata.ownerReferences ?? []).length > 0)
-    for (const { metadata } of sets.items.filter((s) => s.metadata.deletionTimestamp === undefined))
-      await outcomeOf(() => client.delete(machineSet, { name: metadata.name ?? '' }, { signal }))
-    for (const m of machines.items)
-      if (!owned.includes(m) && m.metadata.deletionTimestamp === undefined)
-        await outcomeOf(() => client.delete(machine, { name: m.metadata.name ?? '' }, { signal }))
+    await attempt(() => client.apply(operationalHold, leaving(clock.now()), { fieldManager, force: true, signal }))
+    const sets = (await client.list(machineSet, { signal })).items
+    for (const set of sets.filter((s) => isHere(s) || s.metadata.annotations?.[LEAVES] !== 'true')) {
+      const key = { name: set.metadata.name ?? '' }
+      const value = { metadata: { annotations: { [LEAVES]: 'true' } } }
+      await attempt(() => client.patch(machineSet, key, { type: 'merge', value }, { signal }))
+      if (isHere(set)) await attempt(() => client.delete(machineSet, key, { signal }))
+    }
+    const machines = (await client.list(machine, { signal })).items.filter((m) => m.spec.channel !== 'Observe')
+    for (const { metadata } of machines.filter(isHere))
+      await attempt(() => client.delete(machine, { name: metadata.name ?? '' }, { signal }))
   })
-  return applied()
+  // Stale: it was deleted already.
+  const refused = outcomes.find((o) => o.kind !== 'Applied' && o.kind !== 'Stale')
+  return refused === undefined ? applied() : outdated(refused.error.message)
 }
+
+const LEAVES = ANNOTATIONS.clusterLeaves
+/** Renewed as long as machines are waited for. */
+const LIFTED_MS = 10 * 60_000
+
+const leaving = (now: number): OperationalHold => ({
+  apiVersion: 'kubenode.io/v1alpha1',
+  kind: 'OperationalHold',
+  metadata: { name: 'cluster-leaves' },
+  spec: {
+    target: { kind: 'Cluster', selector: {} },
+    effect: 'Unprotect',
+    reason: 'the cluster is being deleted, with a permit of the hub',
+    author: programUser('cluster'),
+    until: timestamp(now + LIFTED_MS),
+  },
+})
 
 const existsIsDone = (outcome: WriteOutcome<unknown>): ActionOutcome =>
   outcome.kind === 'Exists' ? applied() : outcome

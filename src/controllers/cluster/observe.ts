@@ -92,7 +92,8 @@ async function machinesOf(
       const page = await client.list(machine, {
         signal: AbortSignal.any([signal, AbortSignal.timeout(MACHINES_WITHIN_MS)]),
       })
-      return page.items.map((m) => m.metadata.name ?? '')
+      // A machine that is only observed is not the cluster's to remove.
+      return page.items.filter((m) => m.spec.channel !== 'Observe').map((m) => m.metadata.name ?? '')
     })
   } catch (error) {
     if (signal.aborted) throw error

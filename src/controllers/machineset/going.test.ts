@@ -121,6 +121,8 @@ const other = (wish: SetWish, machines: readonly Machine[] = []): OtherSet => ({
   machines,
 })
 
+const LEAVES = { [ANNOTATIONS.clusterLeaves]: 'true' }
+
 function say(a: MachineSetAction): string {
   if (a.kind === 'HandOver') return `HandOver ${a.machine.metadata.name} to ${a.to.metadata.name}`
   if (a.kind === 'ReportPermit') return `ReportPermit ${a.target} ${a.result}`
@@ -188,6 +190,18 @@ describe('a set that is being deleted', () => {
         ),
         ['Release b'],
       ],
+    'asks for all at once where its cluster leaves, whatever git declares and other sets select': [
+      { ...seen(set({ isGoing: true, annotations: LEAVES }), three, [other({})]), isDeclared: true },
+      ['RequestPermit a', 'RequestPermit b', 'RequestPermit c'],
+    ],
+    'removes under a grant where its cluster leaves': [
+      seen(set({ isGoing: true, annotations: LEAVES }), [machine('a')], [], [permit('a', 'Granted')]),
+      ['Delete a'],
+    ],
+    'lets go what is only observed where its cluster leaves': [
+      seen(set({ isGoing: true, annotations: LEAVES }), [machine('a', 'old', { channel: 'Observe' }), machine('b')]),
+      ['Release a'],
+    ],
     'lets go what is only observed': [seen(going, [machine('a', 'old', { channel: 'Observe' })]), ['Release a']],
     'where other hosts replace it, lets one leave at first': [
       seen(going, three, [other({ zone: 'b' })]),

@@ -28,6 +28,10 @@ export const isOrphaning = ({ metadata }: MachineSet): boolean => metadata.final
 export const keepsMachines = ({ metadata }: MachineSet): boolean =>
   metadata.annotations?.[ANNOTATIONS.keepMachines] === 'true'
 
+/** Its whole cluster is being removed: no other set takes its machines over. */
+const leavesWithCluster = ({ metadata }: MachineSet): boolean =>
+  metadata.annotations?.[ANNOTATIONS.clusterLeaves] === 'true'
+
 export function planGoing(seen: Seen, now: number): MachineSetPlan {
   const { set, hold } = seen
   if (!hasFinalizer(set)) return withPermits(seen, [], {}, now)
@@ -37,6 +41,11 @@ export function planGoing(seen: Seen, now: number): MachineSetPlan {
   if (keepsMachines(set)) return keeping(seen, owned, now)
   if (owned.length === 0) return withPermits(seen, [finish], {}, now)
   if (hold !== undefined) return withPermits(seen, [], held(hold), now)
+  if (leavesWithCluster(set)) {
+    const observed = alive.filter(isObserved).slice(0, MOST_MOVES)
+    const left = observed.map((m) => release(m, 'the machine is observed only'))
+    return left.length > 0 ? withPermits(seen, left, {}, now, uidsOf(observed)) : removing(seen, alive, now)
+  }
   const moves = movesOf(seen, alive)
   if (moves.length > 0) {
     // Begun here, and kept in the status: a set that turns out to be deleted too takes nothing, and the wait for another one is not over by that.
@@ -101,14 +110,19 @@ function leaving(seen: Seen, alive: readonly Machine[], now: number): MachineSet
     const waiting = { ...WAITS_FOR_SUCCESSOR, lookMs: left }
     return withPermits(seen, [], { waiting }, now)
   }
+  return removing(seen, alive, now)
+}
+
+function removing(seen: Seen, alive: readonly Machine[], now: number): MachineSetPlan {
+  const { set } = seen
   // A host that its provider does not know is no sign of a network that is down.
   const frozen = silenceFreeze(alive.filter((m) => !isZombie(m)))
-  const removing = {
-    spare: spareOf(seen, alive),
+  const how = {
+    spare: leavesWithCluster(set) ? Infinity : spareOf(seen, alive),
     reason: `set ${nameOf(set)} is being deleted`,
     unblock: 'machines of the replacing sets are Ready',
   }
-  const [actions, extra] = frozen === undefined ? removals(seen, deleteOrder(seen, alive), removing) : [[], frozen]
+  const [actions, extra] = frozen === undefined ? removals(seen, deleteOrder(seen, alive), how) : [[], frozen]
   const { waiting } = extra
   const looking = { ...extra, waiting: { ...(waiting ?? gone(alive.length)), lookMs: OTHERS_LOOK_MS } }
   return withPermits(seen, actions, looking, now)
