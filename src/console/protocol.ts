@@ -26,6 +26,8 @@ export interface Session {
   readonly version: string
   readonly person: Person
   readonly clusters: readonly ClusterAccess[]
+  /** The console has the repository of the fleet: commits can be prepared. */
+  readonly canPrepare: boolean
   /** When the person has to sign in again. */
   readonly expires?: Stamp
 }

@@ -29,6 +29,8 @@ const VIEWS: Readonly<Record<string, string>> = {
   commit: '#/commits/3f1c9e0a7b5d4c2e8f6a1b3c5d7e9f0a2b4c6d8e',
   plan: '#/plan/3f1c9e0a7b5d',
   'plan-table': '#/plan/3f1c9e0a7b5d?as=table&predict=1',
+  prepare: '#/prepare?change=version&cluster=prod&set=base&component=beacon&from=1.1.0&to=1.2.0',
+  'prepare-import': '#/prepare?change=import&cluster=prod&nodes=n-1',
   past: '#/past?topic=pipeline',
   'past-home': '#/pipeline?at=1769860000000',
   search: '#/search',

@@ -6,4 +6,32 @@ export const consoleRepositoryErrors = errorTable({
     text: '{most} plans are waiting already',
     next: 'wait until one is done, or run kubenode plan in a terminal',
   },
+  KN1721: {
+    text: 'no line of the fleet in {commit} that could be edited sets {component} of {set} to {from}',
+    next: 'edit the file by hand, and read the effect with kubenode plan --dirty',
+  },
+  KN1722: {
+    text: 'cannot declare the Nodes in {file}: {why}',
+    next: 'print the Machines with kubenode import -o yaml and declare them by hand',
+  },
+  KN1723: {
+    text: '{count} of the Nodes cannot be imported, the first is {name}: {why}',
+    next: 'leave them out',
+  },
+  KN1724: {
+    text: 'the repository {repository} has no branch {branch}, which FleetSource {source} follows',
+    next: 'fetch it, or start the console with the repository of this source',
+  },
+  KN1725: {
+    text: 'the prepared commit {commit} is no longer known',
+    next: 'prepare it again',
+  },
+  KN1726: {
+    text: 'the commit is not pushed to {branch}: {why}',
+    next: 'push it to another branch, or apply the patch with git am and sign it with git commit --amend -S',
+  },
+  KN1727: {
+    text: 'cannot push with these credentials: {why}',
+    next: 'enter an access token that may write to the repository',
+  },
 })

@@ -1,13 +1,22 @@
 // The repository of a fleet behind the console: plans of its commits, rendered in the cage and one at a time.
-import type { FleetRepository, RepositoryPlan, RepositoryPlanWish } from '#console/server/fleet-repository.ts'
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import type { PreparedCommit, PushedCommit, PushRequest } from '#console/prepared.ts'
+import type {
+  FleetRepository,
+  PrepareWish,
+  RepositoryPlan,
+  RepositoryPlanWish,
+} from '#console/server/fleet-repository.ts'
 import type { Part, PredictedPlan } from '#console/plan.ts'
 import type { Inventory } from '#forecast/inventory.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { systemClock, timestamp } from '#lib/clock.ts'
-import { messageOf } from '#lib/errors.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { GitRepository } from '#sync/git/repository.ts'
+import { isLocal } from '#sync/git/locate.ts'
 import { openLocalRepository, type LocalRepository } from '#sync/git/local-repository.ts'
 import { findCage, type WeakCage } from '#sync/render/cage.ts'
+import { planTrailer } from '#sync/plan-digest.ts'
 import { renderCommit, type Rendered } from '#sync/render/render.ts'
 import { processRenderer, type Renderer } from '#sync/render/renderer.ts'
 import { signatureOf } from '../commands/plan-signature.ts'
@@ -16,7 +25,13 @@ import { commitCalled } from '../plan/range.ts'
 import { recordedName } from '../plan/recorded-name.ts'
 import { certainPlan, predictedPlan } from '../plan/shown-plan.ts'
 import { takeInventory } from '../plan/take-inventory.ts'
+import type { Edit } from './edits.ts'
+import { type NewCommit, newCommit } from './new-commit.ts'
 import { OneAtATime } from './one-at-a-time.ts'
+import { diffLines, patchText, subjectOf } from './patch.ts'
+import { prepared } from './prepare.ts'
+import { pushPrepared } from './push-prepared.ts'
+import { consoleRepositoryErrors } from './repository-errors.ts'
 
 export interface RepositoryPlace {
   readonly folder: string
@@ -27,6 +42,14 @@ export interface RepositoryPlace {
 
 /** A commit and its base, for the person who goes back and forth between two. */
 const KEPT_RENDERS = 4
+/** Prepared commits that may still be pushed. */
+const KEPT_COMMITS = 16
+
+interface Kept {
+  readonly commit: NewCommit
+  readonly answer: PreparedCommit
+  readonly source: FleetSource
+}
 
 export class ConsoleRepository implements FleetRepository {
   readonly name: string
@@ -34,6 +57,7 @@ export class ConsoleRepository implements FleetRepository {
   readonly #place: RepositoryPlace
   readonly #turns = new OneAtATime()
   readonly #rendered = new Map<string, Rendered>()
+  readonly #prepared = new Map<string, Kept>()
   #renderer: Promise<Renderer> | undefined
 
   /** Throws where there is no repository. */
@@ -56,6 +80,67 @@ export class ConsoleRepository implements FleetRepository {
         predicted: predictedOf(made, taken),
       }
     })
+  }
+
+  prepare({ source, change, client, ...by }: PrepareWish): Promise<PreparedCommit> {
+    return this.#turns.run(async () => {
+      const follows = source.spec.ref?.branch ?? ''
+      const base = await this.#branch(source, follows)
+      const { edits, made, subject, branch } = await prepared(change, {
+        base,
+        files: await this.#files(base),
+        planOf: (tried) => this.#made(base, base, withEdits(this.#repository, tried)),
+        client,
+      })
+      const needsPlan = source.spec.requirePlan === true
+      const trailers = needsPlan ? [planTrailer(made.digest)] : []
+      const words = { ...by, subject: subjectOf(subject), trailers, at: systemClock.now() }
+      const commit = await newCommit(this.#repository, base, edits, words)
+      const refused = refusedFor(source, base)
+      const answer: PreparedCommit = {
+        id: commit.id,
+        base,
+        follows,
+        branch,
+        message: subject,
+        patch: patchText(commit.id, words, edits),
+        lines: diffLines(edits),
+        plan: certainPlan(
+          { ...made, commit: commit.id },
+          { author: by.author, time: words.at / 1_000, message: subject },
+        ),
+        warnings: refused === undefined ? [] : [refused],
+        ...(refused !== undefined && { refused }),
+        needsToken: source.spec.url.startsWith('https:'),
+      }
+      this.#prepared.set(commit.id, { commit, answer, source })
+      for (const old of [...this.#prepared.keys()].slice(0, -KEPT_COMMITS)) this.#prepared.delete(old)
+      return answer
+    })
+  }
+
+  async push(wish: PushRequest): Promise<PushedCommit> {
+    const kept = this.#prepared.get(wish.id)
+    if (kept === undefined) throw new KubeNodeError(consoleRepositoryErrors.KN1725({ commit: wish.id.slice(0, 12) }))
+    return pushPrepared({ ...kept, wish, repository: this.#repository })
+  }
+
+  /** Where the followed branch is: as it was fetched, or in this very repository. */
+  async #branch(source: FleetSource, branch: string): Promise<string> {
+    const names = isLocal(source.spec.url)
+      ? [`refs/heads/${branch}`]
+      : [`refs/remotes/origin/${branch}`, `refs/heads/${branch}`]
+    for (const name of branch === '' ? [] : names) {
+      const found = await this.#repository.resolve(name).catch(() => undefined)
+      if (found !== undefined) return found
+    }
+    const values = { repository: this.name, branch, source: source.metadata.name ?? '' }
+    throw new KubeNodeError(consoleRepositoryErrors.KN1724(values))
+  }
+
+  async #files(commit: string): Promise<ReadonlyMap<string, string>> {
+    const found = await this.#repository.readTree(commit, ['fleet'])
+    return new Map([...found].map(([path, bytes]) => [path, Buffer.from(bytes).toString('utf8')]))
   }
 
   #made(
@@ -104,6 +189,32 @@ export class ConsoleRepository implements FleetRepository {
         return own satisfies never
     }
   }
+}
+
+/** A repository as if these edits were committed. */
+const withEdits = (repository: LocalRepository, edits: readonly Edit[]): GitRepository => ({
+  name: repository.name,
+  resolve: (revision) => repository.resolve(revision),
+  commit: (id) => repository.commit(id),
+  log: (id, limit) => repository.log(id, limit),
+  idAt: (commit, path) => repository.idAt(commit, path),
+  async readTree(commit, folders, limits) {
+    const files = new Map(await repository.readTree(commit, folders, limits))
+    for (const { path, after } of edits)
+      if (folders.some((f) => path.startsWith(`${f}/`))) files.set(path, Buffer.from(after))
+    return files
+  },
+})
+
+/** What makes sync refuse the commit on the followed branch. */
+function refusedFor({ spec, status, metadata }: FleetSource, base: string): string | undefined {
+  const mode = spec.verify?.mode ?? 'Off'
+  if (spec.verify !== undefined && mode !== 'Off' && mode !== 'None')
+    return `FleetSource ${metadata.name} follows signed commits only (${mode}), and the console has no key of yours: this commit is not signed`
+  const followed = status?.commit
+  if (followed !== undefined && followed !== base)
+    return `the repository has ${base.slice(0, 12)}, and FleetSource ${metadata.name} follows ${followed.slice(0, 12)}`
+  return undefined
 }
 
 interface Taken {

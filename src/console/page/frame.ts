@@ -99,7 +99,9 @@ function Rail({ look }: { readonly look: VNode }): VNode {
 }
 
 const isWithin = (view: View, place: View): boolean =>
-  view === place || (view === 'node' && place === 'machines') || (view === 'plan' && place === 'commits')
+  view === place ||
+  (view === 'node' && place === 'machines') ||
+  ((view === 'plan' || view === 'prepare') && place === 'commits')
 
 /** A link to `#main` would be taken for the address of a view. */
 const toMain = (event: Event): void => {

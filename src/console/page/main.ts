@@ -26,6 +26,7 @@ import { NodeView } from './views/node.ts'
 import { Past } from './views/past.ts'
 import { Pipeline } from './views/pipeline.ts'
 import { Plan } from './views/plan.ts'
+import { Prepare } from './views/prepare.ts'
 import { Repairs } from './views/repairs.ts'
 import { Rollouts } from './views/rollouts.ts'
 import { Search } from './views/search.ts'
@@ -45,6 +46,7 @@ const VIEWS: Readonly<Record<View, () => VNode>> = {
   maintenance: Maintenance,
   commits: Commits,
   plan: Plan,
+  prepare: Prepare,
   past: Past,
   search: Search,
   keys: Keys,

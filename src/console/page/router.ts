@@ -14,6 +14,7 @@ const SEGMENTS = {
   maintenance: ['cluster'],
   commits: ['name'],
   plan: ['name'],
+  prepare: [],
   past: [],
   search: [],
   keys: [],

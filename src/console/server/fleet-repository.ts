@@ -1,6 +1,8 @@
 // The port through which the console reaches a repository of the fleet. Who starts the console gives it: code of a fleet runs in the cage, never in the console.
 import type { KubeClient } from '#kube/client.ts'
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { CertainPlan, Part, PredictedPlan } from '../plan.ts'
+import type { ChangeWish, PreparedCommit, PushedCommit, PushRequest } from '../prepared.ts'
 
 export interface RepositoryPlanWish {
   /** As a person types it: a branch, or the beginning of an id. */
@@ -15,9 +17,23 @@ export interface RepositoryPlan {
   readonly predicted: Part<PredictedPlan>
 }
 
+export interface PrepareWish {
+  readonly source: FleetSource
+  readonly change: ChangeWish
+  readonly author: string
+  readonly email: string
+  readonly reason: string
+  /** Of the cluster of the change, with the rights of the person. */
+  readonly client: KubeClient
+}
+
 export interface FleetRepository {
   /** For people: where it is. */
   readonly name: string
   /** Throws a KubeNodeError that says why there is no plan. */
   plan(wish: RepositoryPlanWish): Promise<RepositoryPlan>
+  /** Makes a commit and writes it nowhere. */
+  prepare(wish: PrepareWish): Promise<PreparedCommit>
+  /** Writes a prepared commit to a branch. The token is used for this one push and kept nowhere. */
+  push(wish: PushRequest): Promise<PushedCommit>
 }

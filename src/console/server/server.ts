@@ -15,6 +15,7 @@ import { Listener, type Tls } from './listener.ts'
 import { readNode } from './node-topic.ts'
 import type { Page, PageFile } from './page-files.ts'
 import { planAnswer } from './plan-answer.ts'
+import { preparedAnswer, pushAnswer } from './prepare-answer.ts'
 import { changesBetween, searched, whyAnswer } from './questions.ts'
 import { acceptsGzip, one, readBody, Refused, sendJson, sendRefusal } from './request.ts'
 import type { Sessions, SignedIn } from './sessions.ts'
@@ -187,6 +188,7 @@ export class ConsoleServer {
       version: this.#options.version,
       person: who.person,
       clusters: access.clusters,
+      canPrepare: this.#options.repository !== undefined,
       ...(who.expiresAt !== undefined && { expires: who.expiresAt }),
     }
   }
@@ -278,7 +280,16 @@ export class ConsoleServer {
   }
 
   async #write(person: AskingPerson, path: string): Promise<void> {
-    const { request, response } = person
+    const { request, response, access } = person
+    const { fleet, repository } = this.#options
+    if (path === '/api/prepare') {
+      const body = await readBody(request)
+      const hubs = fleet.clusters.filter(({ name }) => access.readable.get(name)?.has('commits') === true)
+      const clientOf = (cluster: string): KubeClient => this.#clientOf(person, cluster)
+      return sendJson(request, response, 200, await preparedAnswer({ body, repository, hubs, clientOf }))
+    }
+    if (path === '/api/push')
+      return sendJson(request, response, 200, await pushAnswer(await readBody(request), repository))
     if (path !== '/api/hold' && path !== '/api/approval') throw new Refused(404, 'NotFound', `there is no ${path}`)
     const body = await readBody(request)
     const cluster = typeof body['cluster'] === 'string' ? body['cluster'] : ''

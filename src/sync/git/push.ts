@@ -24,6 +24,8 @@ export interface Push {
   readonly objects: ReadonlyMap<string, { readonly type: string; readonly content: Buffer }>
   readonly repository: LocalRepository
   readonly access: GitAccess
+  /** A branch that is checked out there moves with its files, if no file was edited; else git refuses it. */
+  readonly movesWorkTree?: boolean
 }
 
 export interface PushPlace {
@@ -41,7 +43,7 @@ const MAX_BYTES = 64 * 1024 * 1024
 /** Throws KN7051 when the branch has moved, or the server refuses. */
 export async function push(what: Push, place: PushPlace) {
   const { cacheDir, env = {}, deadlineMs = DEFAULT_DEADLINE_MS, reach = {} } = place
-  const { url, branch, commit, expected, objects, repository, access } = what
+  const { url, branch, commit, expected, objects, repository, access, movesWorkTree = false } = what
   const folders = { parent: cacheDir, prefix: 'push-', maxAgeMs: 2 * deadlineMs }
   mkdirSync(cacheDir, { recursive: true, mode: 0o700 })
   sweepOwnedFolders(folders)
@@ -62,7 +64,7 @@ export async function push(what: Push, place: PushPlace) {
       'push',
       '--quiet',
       '--no-verify',
-      ...localProgram(url, 'receive-pack'),
+      ...localProgram(url, 'receive-pack', movesWorkTree ? ['receive.denyCurrentBranch=updateInstead'] : []),
       lease,
       '--',
       url,
@@ -86,9 +88,15 @@ const RECEIVE_SETTINGS = [
 ]
 
 /** The other side of a repository of this machine, without its hooks and programs. */
-export const localProgram = (url: string, program: 'upload-pack' | 'receive-pack'): readonly string[] =>
+export const localProgram = (
+  url: string,
+  program: 'upload-pack' | 'receive-pack',
+  more: readonly string[] = [],
+): readonly string[] =>
   isLocal(url)
-    ? [`--${program}=${['git', ...SAFE_SETTINGS, ...RECEIVE_SETTINGS.flatMap((s) => ['-c', s]), program].join(' ')}`]
+    ? [
+        `--${program}=${['git', ...SAFE_SETTINGS, ...[...RECEIVE_SETTINGS, ...more].flatMap((s) => ['-c', s]), program].join(' ')}`,
+      ]
     : []
 
 function writeLoose(dir: string, id: string, type: string, content: Buffer): void {

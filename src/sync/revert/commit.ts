@@ -4,7 +4,7 @@ import type { TreeEntry } from '../git/tree-entries.ts'
 import { sshSignature, type SigningKey } from '../trust/ssh-sign.ts'
 
 export interface NewObject {
-  readonly type: 'tree' | 'commit'
+  readonly type: 'blob' | 'tree' | 'commit'
   readonly content: Buffer
 }
 

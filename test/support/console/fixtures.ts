@@ -43,6 +43,7 @@ const ALL = [
 export const session: Session = {
   version: '0.1.0',
   person: { name: 'ada@example.org', groups: ['sre'], how: 'Link' },
+  canPrepare: true,
   clusters: [
     { name: 'hub', isHub: true, state: 'Connected', topics: ALL, holds: ['Release', 'FleetSource'], canApprove: true },
     {

@@ -15,7 +15,7 @@ import { HoldButton } from '../parts/write-forms.ts'
 import { to } from '../router.ts'
 
 export function Clusters(): VNode {
-  const { session } = useApp()
+  const { session, route } = useApp()
   const hub = word(hubOf(session))
   const loaded = useTopic<ClustersTopic>('clusters')
   return h(
@@ -23,6 +23,9 @@ export function Clusters(): VNode {
     {
       title: 'Clusters',
       sentence: loaded.state === 'Ready' ? summary(loaded.value.rows) : undefined,
+      tools:
+        session.canPrepare &&
+        h('a', { href: to(route, 'prepare', { params: { change: 'import' } }) }, 'Import nodes by a commit'),
       commands: [`kubenode get clusters -A --context ${hub}`],
     },
     shown(loaded, ({ rows }) =>

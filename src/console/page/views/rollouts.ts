@@ -14,6 +14,7 @@ import { span } from '../parts/time.ts'
 import { Holds, WaitLines } from '../parts/wait.ts'
 import { HoldButton } from '../parts/write-forms.ts'
 import { to } from '../router.ts'
+import type { Route } from '../router.ts'
 
 export function Rollouts(): VNode {
   const { route } = useApp()
@@ -88,7 +89,7 @@ const Progress = ({ set }: { readonly set: SetRow }): VNode =>
   )
 
 function OneSet({ cluster, name }: { readonly cluster: string; readonly name: string }): VNode {
-  const { route } = useApp()
+  const { route, session } = useApp()
   const loaded = useTopic<SetTopic>(`set/${cluster}/${name}`)
   const head = loaded.state === 'Ready' ? loaded.value.head : undefined
   const context = `--context ${word(cluster)}`
@@ -100,6 +101,9 @@ function OneSet({ cluster, name }: { readonly cluster: string; readonly name: st
       tools: [
         h('a', { href: to(route, 'rollouts', { cluster }) }, 'All sets'),
         h('a', { href: to(route, 'why', { cluster, kind: 'MachineComponentSet', name }) }, 'Why it waits'),
+        session.canPrepare &&
+          head?.components[0] !== undefined &&
+          h('a', { href: bump(route, cluster, name, head.components[0]) }, 'Change a version'),
         h(AsTable, {}),
         h(HoldButton, {
           cluster,
@@ -115,6 +119,9 @@ function OneSet({ cluster, name }: { readonly cluster: string; readonly name: st
     shown(loaded, ({ head, rows }) => h(LadderView, { head, rows, cluster, isTable: route.params['as'] === 'table' })),
   )
 }
+
+const bump = (route: Route, cluster: string, set: string, { name, version }: SetRow['components'][number]): string =>
+  to(route, 'prepare', { params: { change: 'version', cluster, set, component: name, from: version } })
 
 /** Whether one may go to lunch. */
 function Sentence({ head }: { readonly head: SetHead; readonly cluster: string }): VNode {

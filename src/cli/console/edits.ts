@@ -1,0 +1,108 @@
+// Edits of files of a fleet that a person asked for in words: where a version is written, and the file that declares imported Machines. Pure; a render decides whether an edit does what it should.
+import type { Machine } from '#api/kinds/machine.ts'
+
+/** Path and new content. */
+export interface Edit {
+  readonly path: string
+  readonly before: string | undefined
+  readonly after: string
+}
+
+/** Each is rendered. */
+const MOST_TRIES = 6
+/** Lines between the name of a component and its version, in either order. */
+const MOST_APART = 6
+
+interface Place {
+  readonly edit: Edit
+  readonly apart: number
+}
+
+const CODE = /\.(ts|json|ya?ml)$/
+const TEST = /\.(test|cases)\.ts$/
+
+/** Mail keeps no other line ends. */
+const isPlain = (text: string): boolean => text.endsWith('\n') && !text.includes('\r')
+
+/** The most likely places first: a quoted version beside the name of the component. */
+export function versionEdits(
+  files: ReadonlyMap<string, string>,
+  { component, from, to }: { readonly component: string; readonly from: string; readonly to: string },
+): readonly Edit[] {
+  return [...files]
+    .filter(([path, text]) => CODE.test(path) && !TEST.test(path) && isPlain(text))
+    .flatMap(([path, text]) => placesIn(path, text, component, from, to))
+    .toSorted((a, b) => a.apart - b.apart || (a.edit.path < b.edit.path ? -1 : 1))
+    .slice(0, MOST_TRIES)
+    .map(({ edit }) => edit)
+}
+
+function placesIn(path: string, text: string, component: string, from: string, to: string): readonly Place[] {
+  const lines = text.split('\n')
+  const named = lines.flatMap((line, n) => (hasWord(line, component) ? [n] : []))
+  return lines.flatMap((line, n) => {
+    const at = quotedAt(line, from)
+    const apart = Math.min(...named.map((m) => Math.abs(m - n)))
+    if (at === -1 || apart > MOST_APART) return []
+    const edited = `${line.slice(0, at)}${to}${line.slice(at + from.length)}`
+    return [{ edit: { path, before: text, after: lines.with(n, edited).join('\n') }, apart }]
+  })
+}
+
+const isPart = (c: string | undefined): boolean => c !== undefined && /[\w.+-]/.test(c)
+
+function hasWord(line: string, word: string): boolean {
+  for (let at = line.indexOf(word); at !== -1; at = line.indexOf(word, at + 1))
+    if (!isPart(line[at - 1]) && !isPart(line[at + word.length])) return true
+  return false
+}
+
+/** As a value of its own, in quotes or bare as in YAML. */
+function quotedAt(line: string, value: string): number {
+  for (let at = line.indexOf(value); at !== -1; at = line.indexOf(value, at + 1))
+    if (!isPart(line[at - 1]) && !isPart(line[at + value.length])) return at
+  return -1
+}
+
+const MAIN = 'fleet/main.ts'
+const SYNTH = /^app\.synth\(\)/m
+
+/** Undefined where `fleet/main.ts` does not end as the one of `kubenode init` does. */
+export function importEdits(
+  files: ReadonlyMap<string, string>,
+  target: string,
+  machines: readonly Machine[],
+): readonly Edit[] | undefined {
+  const main = files.get(MAIN)
+  if (main === undefined || !SYNTH.test(main) || !isPlain(main)) return undefined
+  const path = `fleet/imported/${target}.ts`
+  const before = files.get(path)
+  if (before !== undefined) return undefined
+  const name = `declareImported${target.replace(/(^|-)([a-z0-9])/g, (_, __, c: string) => c.toUpperCase())}`
+  const imports = `import { ${name} } from './imported/${target}.ts'\n`
+  const lastImport = [...main.matchAll(/^import .*\n/gm)].at(-1)
+  const at = lastImport === undefined ? 0 : lastImport.index + lastImport[0].length
+  const wired = `${main.slice(0, at)}${imports}${main.slice(at)}`.replace(SYNTH, `${name}(app)\napp.synth()`)
+  return [
+    { path: MAIN, before: main, after: wired },
+    { path, before: undefined, after: importedFile(target, name, machines) },
+  ]
+}
+
+/** Every text from a cluster is a JSON string here, which TypeScript reads as the same text. */
+function importedFile(target: string, name: string, machines: readonly Machine[]): string {
+  const chart = target === 'hub' ? 'hub' : `cluster-${target}`
+  const made = machines.map(
+    ({ metadata, spec }) =>
+      `  new Machine(chart, ${JSON.stringify(metadata.name)}, ${JSON.stringify({ metadata, spec }, null, 2).replaceAll('\n', '\n  ')})`,
+  )
+  return `// Machines for Nodes of ${target} that existed before: they are only observed until their channel is changed.
+import type { App, Chart } from 'cdk8s'
+import { Machine } from 'kubenode/constructs'
+
+export function ${name}(app: App): void {
+  const chart = app.node.findChild('${chart}') as Chart
+${made.join('\n')}
+}
+`
+}
