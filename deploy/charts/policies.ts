@@ -22,6 +22,7 @@ import {
 import { API_GROUP } from '#api/kind.ts'
 import { accountPolicies } from './account-policies.ts'
 import { approverPolicies } from './approver-policies.ts'
+import { controlPlaneNamespaces } from './control-plane-policies.ts'
 import { leavingPolicies } from './leaving-policies.ts'
 import { logPolicies } from './log-policies.ts'
 import { maintenancePolicies } from './maintenance-policies.ts'
@@ -504,6 +505,7 @@ export const POLICIES: readonly AdmissionPolicy[] = [
   ...approverPolicies,
   defenderOwns,
   approvals,
+  controlPlaneNamespaces,
   allowedEdits,
   certificates,
   keptNamespaces,

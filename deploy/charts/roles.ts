@@ -10,6 +10,7 @@ import {
   ARTIFACTS_SECRET,
   BOOTSTRAP_GROUP,
   CLUSTERS_NAMESPACE,
+  CONTROL_PLANE_ROLE,
   DECLARE_VERB,
   DOOR_USER,
   JOIN_ACCOUNTS_GROUP,
@@ -354,7 +355,32 @@ const clusterRole: RoleEntry = {
     ours(['clusters/status'], ['update']),
     ours(['operationalholds', 'defenderpolicies'], ['list', 'watch']),
     ours(['operationpermits'], ['list', 'watch', 'create', 'update']),
+    // A restore that loses writes is approved by a person.
+    ours(['approvals'], ['list', 'watch']),
+    // A policy holds it to namespaces of control planes, and to this one role there.
+    core(['namespaces'], ['get', 'list', 'create', 'update', 'delete']),
+    rbac(['rolebindings'], ['create']),
+    rbac(['clusterroles'], ['bind'], [CONTROL_PLANE_ROLE]),
+    // Whether the hub has room for one API server more.
+    core(['nodes', 'pods'], ['list']),
     events,
+  ],
+}
+
+/** In namespaces of control planes alone: the program of clusters binds it to itself in each that it makes. */
+const controlPlanes: RoleEntry = {
+  name: CONTROL_PLANE_ROLE,
+  onHub: true,
+  subjects: [],
+  rules: [
+    core(['secrets'], ['get', 'list', 'create', 'update', 'patch', 'delete']),
+    core(['configmaps', 'services', 'persistentvolumeclaims'], ['get', 'list', 'create', 'patch', 'delete']),
+    core(['resourcequotas'], ['create', 'patch']),
+    core(['pods/log'], ['get']),
+    apps(['deployments', 'statefulsets'], ['get', 'list', 'create', 'patch', 'delete']),
+    on('batch')(['jobs'], ['get', 'list', 'create', 'patch', 'delete']),
+    on('policy')(['poddisruptionbudgets'], ['list', 'create', 'patch', 'delete']),
+    on('networking.k8s.io')(['networkpolicies'], ['list', 'create', 'patch', 'delete']),
   ],
 }
 
@@ -551,6 +577,7 @@ export const ROLES: readonly RoleEntry[] = [
   kubeconfigs,
   clusterRole,
   clusterKubeconfigs,
+  controlPlanes,
   renders,
   artifacts,
   page,

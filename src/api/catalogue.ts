@@ -268,6 +268,14 @@ export const REASONS = {
   ),
   HostFull: because('clusters', 'The host runs as many control planes as it can.'),
   EndpointTaken: because('clusters', 'The port of the control plane belongs to another one.'),
+  NamespaceTaken: because(
+    'clusters',
+    'The namespace of the control plane belongs to another Cluster, or was made by a person.',
+  ),
+  UpgradeRefused: because(
+    'clusters',
+    'Nothing of the upgrade was begun; the message lists everything that speaks against it.',
+  ),
   VersionNotServed: because('clusters', 'The host does not serve the version; the message has those that it serves.'),
   FlavorNotServed: because('clusters', 'No host on this hub runs control planes of this flavor.'),
   SnapshotMissing: because('clusters', 'The snapshot to restore does not exist, or is damaged.'),

@@ -92,6 +92,9 @@ export const DECLARE_VERB = 'declare'
 export const DECLARE_HOST_VERB = 'declare-host'
 
 /** The user in a program's client certificate, and its service account where it runs as a pod. */
+/** What the program of clusters may do in the namespace of a control plane; it binds it to itself there. */
+export const CONTROL_PLANE_ROLE = 'kubenode:control-planes'
+
 export const programUser = (program: string): string => `kubenode:${program}`
 export const programAccount = (program: string): string =>
   `system:serviceaccount:${SYSTEM_NAMESPACE}:kubenode-${program}`
@@ -162,6 +165,8 @@ export const ANNOTATIONS = {
   cluster: 'kubenode.io/cluster',
   /** On a Secret with a kubeconfig that the program of clusters made: the uid of the Cluster. One without it belongs to a person. */
   madeForUid: 'kubenode.io/made-for-uid',
+  /** On the namespace of a control plane that runs as workloads of the hub: what is kept of it beside its objects, as JSON. As a label it marks these namespaces. */
+  controlPlane: 'kubenode.io/control-plane',
   /** On namespace `kubenode-system`: what the cluster is called, for an uninstall that was ended after the settings were deleted. */
   clusterName: 'kubenode.io/cluster-name',
   /** The commit that last changed the rendered content of the object. */

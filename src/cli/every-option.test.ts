@@ -43,6 +43,7 @@ const OPTIONS: Readonly<Record<string, string | true | readonly [string, string]
   '--console-listen <address:port>': '127.0.0.1:1',
   '--control-planes <dir>': 'a-folder',
   '--control-planes <socket>': 'a',
+  '--control-plane-versions <file>': 'a',
   '--control-socket <file>': 'a',
   '--cluster <name>': 'a-name',
   '--commit <rev>': 'HEAD',

@@ -12,8 +12,43 @@ export interface ControlPlaneRequest {
   readonly version: string
   /** Where it listens; the host takes a free port, and keeps it, where none is given. */
   readonly port?: number
+  /** How it is built, for a host that builds it of parts. What is left out stays as the host has it. */
+  readonly shape?: Partial<ControlPlaneShape>
+  readonly upgrade?: UpgradeTerms
   /** For its servers, which take the next ones without a restart. Left out: those that were given before, or else those that the host makes. */
   readonly credentials?: ServerCredentials
+}
+
+export interface ControlPlaneShape {
+  /** API servers, and what stands beside them. */
+  readonly replicas: number
+  /** Fixed once it exists, like the network. */
+  readonly etcd: { readonly members: number; readonly storage: string; readonly storageClass?: string }
+  /** Where clients reach it. `host` is for NodePort: an address at which nodes of the hub answer. Fixed once it is settled. */
+  readonly endpoint: { readonly type: 'ClusterIP' | 'NodePort' | 'LoadBalancer'; readonly host?: string }
+  readonly network: { readonly pods: string; readonly services: string; readonly domain: string }
+  readonly resources: { readonly cpu?: string; readonly memory?: string }
+  /** By part.flag. */
+  readonly extraArgs: Readonly<Record<string, string>>
+}
+
+/** For a host that upgrades in steps. */
+export interface UpgradeTerms {
+  readonly soakMs: number
+  /** Minors in between are walked one by one. */
+  readonly walksMinors: boolean
+  /** Name of the snapshot whose restore a person approved. */
+  readonly approvedRestore?: string
+}
+
+/** A change that takes several calls of `put`. */
+interface PlaneChange {
+  readonly from: string
+  readonly to: string
+  /** The step, and what it waits for. */
+  readonly message: string
+  /** What a return to the version before means now: the programs alone, or a restore of this snapshot. */
+  readonly wayBack: 'Programs' | { readonly snapshot: string; readonly since: string }
 }
 
 /** `Stopped`: nothing runs, everything is kept. `Failed`: it should run and does not; the host tries again. */
@@ -23,8 +58,10 @@ export interface Snapshot {
   readonly name: string
   readonly takenAt: string
   readonly bytes: number
-  /** SHA-256 of the file, in hex. */
-  readonly sha256: string
+  /** SHA-256 of the file, in hex, where the host can read the file itself. */
+  readonly sha256?: string
+  /** Of the store, when it was taken. */
+  readonly revision?: number
   /** How many objects a reader found in it: it was opened after it was written. */
   readonly objects: number
   /** Of Kubernetes, when it was taken. */
@@ -35,7 +72,7 @@ export interface ControlPlane {
   readonly id: string
   readonly owner: string
   readonly state: ControlPlaneState
-  /** Of Failed: what was seen. */
+  /** Of Failed and Starting: what was seen. */
   readonly message?: string
   readonly version: string
   readonly port: number
@@ -49,6 +86,8 @@ export interface ControlPlane {
   readonly snapshots: readonly Snapshot[]
   /** The token of the last restore that was done. */
   readonly restored?: string
+  /** Until it is over, `put` is called again and again. */
+  readonly change?: PlaneChange
 }
 
 export type PutResult =
@@ -56,7 +95,7 @@ export type PutResult =
   /** Nothing was changed, and nothing will be until the request or the host changes. */
   | { readonly kind: 'Refused'; readonly reason: RefusedReason; readonly message: string }
 
-type RefusedReason = 'EndpointTaken' | 'HostFull' | 'VersionNotServed'
+type RefusedReason = 'EndpointTaken' | 'HostFull' | 'NamespaceTaken' | 'UpgradeRefused' | 'VersionNotServed'
 
 /** `NoSnapshot`: there is none of the name, or it is damaged; nothing was changed. */
 export type RestoreResult = 'Restored' | 'NoSnapshot' | 'Gone'
@@ -68,6 +107,8 @@ interface Identity {
 }
 
 export interface HostCapabilities {
+  /** Whether it makes and renews all credentials itself, and takes none; `put` keeps them and everything else as declared, so it is called again and again. */
+  readonly keepsCredentials?: boolean
   /** More than one API server can serve a cluster, so that one can be lost. */
   readonly isHighlyAvailable: boolean
   /** Minors of Kubernetes that it serves, oldest first: 1.36. */
@@ -79,7 +120,7 @@ export interface HostCapabilities {
 export interface ControlPlaneHost {
   readonly name: string
   readonly capabilities: HostCapabilities
-  /** Makes it, starts it, or upgrades it, whatever is missing. Answers once it serves, or could not be made to. */
+  /** Makes it, starts it, or upgrades it, whatever is missing. Answers soon; while the answer is Starting, or has a change, it is called again. */
   put(request: ControlPlaneRequest, signal?: AbortSignal): Promise<PutResult>
   /** Undefined only when the host is sure that it does not exist; otherwise it throws. */
   get(id: string, signal?: AbortSignal): Promise<ControlPlane | undefined>

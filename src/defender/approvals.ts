@@ -1,19 +1,9 @@
 // What users approve, and which approvals exist. An approval counts for one digest: these operations on these targets for this commit, and nothing else.
-import { createHash } from 'node:crypto'
 import type { Approval } from '#api/kinds/approval.ts'
 import type { DefenderPolicySpec } from '#api/kinds/defender-policy.ts'
 import type { PermitSpec } from '#api/kinds/operation-permit.ts'
-import { canonicalJson } from '#lib/json.ts'
+import { approvalDigest } from '#permits/approval-digest.ts'
 import { isAtLeast, riskOf } from './risk.ts'
-
-export function approvalDigest({
-  operations,
-  targets,
-  commit,
-}: Pick<PermitSpec, 'operations' | 'targets' | 'commit'>): string {
-  const asked = { operations: operations.toSorted(), targets: targets.map((t) => t.uid).toSorted(), commit }
-  return createHash('sha256').update(canonicalJson(asked)).digest('hex')
-}
 
 export interface ApprovalNeed {
   readonly needed: number

@@ -15,7 +15,7 @@ import {
   machines,
   uidOf,
 } from '#test/support/fleets/defender-objects.ts'
-import { approvalDigest } from './approvals.ts'
+import { approvalDigest } from '#permits/approval-digest.ts'
 import { builtinPolicy } from './compile-policy.ts'
 import { seriesName } from './rates.ts'
 import { type Decision, decide } from './plan.ts'

@@ -3,7 +3,7 @@ import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { assertNever } from '#lib/errors.ts'
-import { approvalDigest } from '#defender/approvals.ts'
+import { approvalDigest } from '#permits/approval-digest.ts'
 import { targetsDigest } from '#sync/release/tracks.ts'
 import { pruneText } from '#sync/release/cluster-phase.ts'
 

@@ -24,19 +24,8 @@ const STORED: Machine = {
   spec: { channel: 'SSH', ssh: { ...ssh, port: 22, user: 'root' } },
 }
 
-const hosted = (controlPlane: object) => ({
-  version: '1.34.2',
-  controlPlane: { flavor: 'embedded', ...controlPlane },
-})
-
 /** A spec for each field, whole enough for the rules of its definition. */
 const USES: Readonly<Record<string, object>> = {
-  'Cluster spec.controlPlane.flavor': hosted({ flavor: 'kubernetes' }),
-  'Cluster spec.controlPlane.replicas': hosted({ replicas: 3 }),
-  'Cluster spec.controlPlane.etcd': hosted({ etcd: { replicas: 3 } }),
-  'Cluster spec.controlPlane.resources': hosted({ resources: { cpu: '2' } }),
-  'Cluster spec.controlPlane.extraArgs': hosted({ extraArgs: { 'apiserver.v': '2' } }),
-  'Cluster spec.network': { kubeconfigSecretRef: secret, network: { podCIDR: '10.0.0.0/16' } },
   'Cluster spec.addons': { kubeconfigSecretRef: secret, addons: [{ name: 'dns', version: '1' }] },
   'Machine spec.channel': { channel: 'SSH', ssh },
   'Machine spec.ssh': { ssh },

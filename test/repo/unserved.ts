@@ -2,12 +2,6 @@
 
 /** Marked with `unserved` in the kind, so lint and admission refuse it. */
 export const UNSERVED_SPEC = [
-  'Cluster spec.controlPlane.flavor kubernetes',
-  'Cluster spec.controlPlane.replicas',
-  'Cluster spec.controlPlane.etcd',
-  'Cluster spec.controlPlane.resources',
-  'Cluster spec.controlPlane.extraArgs',
-  'Cluster spec.network',
   'Cluster spec.addons',
   'Machine spec.channel SSH',
   'Machine spec.ssh',
@@ -30,7 +24,7 @@ export const UNWRITTEN_STATUS: Readonly<Record<string, string>> = {
 }
 
 /** Parts of a marked field that are in a constant of their own. */
-export const PARTS_OF_UNSERVED = ['cluster resources', 'cluster addon', 'machine ssh'] as const
+export const PARTS_OF_UNSERVED = ['cluster addon', 'machine ssh'] as const
 
 /** Used by way of a type of its own with the same names: the file that names them. */
 export const USED_AS: Readonly<Record<string, string>> = {

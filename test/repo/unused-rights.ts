@@ -97,4 +97,10 @@ export const UNUSED: readonly UnusedRight[] = [
       'old permits are deleted after days; an object is read again when its cache lost it, or its heartbeat stopped',
     test: 'test/integration/defender-webhook.test.ts',
   },
+  {
+    right:
+      /^cluster: (bind clusterroles\.rbac\.authorization\.k8s\.io named kubenode:control-planes|create rolebindings\.rbac\.authorization\.k8s\.io|(get|list|create|update|delete) namespaces|list (nodes|pods)|(list|watch) approvals\.kubenode\.io)$/,
+    reason: 'control planes as workloads of the hub: they run only where real programs of Kubernetes are',
+    test: 'test/e2e/real/kubernetes-host.full.test.ts',
+  },
 ]

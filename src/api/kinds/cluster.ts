@@ -7,9 +7,6 @@ import { defineKind, type InputOf, type ObjectOf, type SpecOf, type StatusOf } f
 const MAX_ADDONS = 64
 const MAX_ADDON_BYTES = 64 * 1024
 
-/** Flavor embedded has none of them. */
-const OF_KUBERNETES = 'control planes of flavor kubernetes are not created'
-
 const kubernetesVersion = (doc: string) =>
   s.str(doc, {
     min: 5,
@@ -35,21 +32,45 @@ const snapshotName = (doc: string) =>
     says: 'lowercase letters, digits and dashes',
   })
 
-const controlPlane = s.obj('The control plane, on the hub.', {
+/** Flavor embedded has none of them. */
+const OF_KUBERNETES: readonly ('replicas' | 'etcd' | 'resources' | 'extraArgs' | 'upgrade')[] = [
+  'replicas',
+  'etcd',
+  'resources',
+  'extraArgs',
+  'upgrade',
+]
+
+const controlPlaneFields = s.obj('The control plane, on the hub.', {
   flavor: s.fallback(
-    s.unserved(
-      s.immutable(
-        s.choice('The Kubernetes binaries, or the embedded API server.', ['kubernetes', 'embedded']),
-        'the flavor of a control plane is immutable; create another cluster',
-      ),
-      OF_KUBERNETES,
-      ['kubernetes'],
+    s.immutable(
+      s.choice('The Kubernetes binaries, or the embedded API server.', ['kubernetes', 'embedded']),
+      'the flavor of a control plane is immutable; create another cluster',
     ),
     'kubernetes',
   ),
   endpoint: s.optional(
     s.obj('Where the API server listens.', {
       port: s.optional(s.int('Its port; a free one, which it keeps, when left out.', { min: 1, max: 65_535 })),
+      type: s.optional(
+        s.immutable(
+          s.choice('Of the Service of the API servers of flavor kubernetes; ClusterIP when left out. Immutable.', [
+            'ClusterIP',
+            'NodePort',
+            'LoadBalancer',
+          ]),
+          'the type of an endpoint is immutable; create another cluster',
+        ),
+      ),
+      host: s.optional(
+        s.immutable(
+          s.str(
+            'Name or address under which clients reach it: required for NodePort, for LoadBalancer the one that it is given when left out. Certificates are made for it. Immutable.',
+            { min: 1, max: 253, pattern: '^[0-9A-Za-z.:-]+$', says: 'a name or an address' },
+          ),
+          'the host of an endpoint is immutable; create another cluster',
+        ),
+      ),
     }),
   ),
   snapshot: s.optional(
@@ -63,10 +84,12 @@ const controlPlane = s.obj('The control plane, on the hub.', {
       attempt: s.fallback(s.int('Another number restores the same snapshot once more.', { min: 1, max: 1_000_000 }), 1),
     }),
   ),
-  replicas: s.optional(s.unserved(s.int('Number of API servers.', { min: 1, max: 7 }), OF_KUBERNETES)),
+  replicas: s.optional(
+    s.int('Number of API servers, controller managers and schedulers; one when left out.', { min: 1, max: 7 }),
+  ),
   etcd: s.optional(
-    s.unserved(
-      s.obj('The etcd cluster.', {
+    s.immutable(
+      s.obj('The etcd cluster. Immutable.', {
         // A rule of the number, not of the store: a server judges the store's default before the number is in it.
         replicas: s.fallback(
           s.rule(s.int('Number of members: 1, 3 or 5.', { min: 1, max: 5 }), {
@@ -77,21 +100,37 @@ const controlPlane = s.obj('The control plane, on the hub.', {
           1,
         ),
         storage: s.fallback(f.quantity('Size of the volume of each member.'), '8Gi'),
+        storageClass: s.optional(f.objectName('Storage class of the volumes.')),
       }),
-      OF_KUBERNETES,
+      'etcd is immutable; create another cluster',
     ),
   ),
-  resources: s.optional(s.unserved(resources, OF_KUBERNETES)),
+  resources: s.optional(resources),
   extraArgs: s.optional(
-    s.unserved(
-      s.map(
-        'Additional arguments of the components, as component.flag, such as apiserver.audit-policy-file.',
-        s.str('A value.', { max: 1_024 }),
-        { max: 64 },
-      ),
-      OF_KUBERNETES,
+    s.map(
+      'Additional arguments of the components, as component.flag, such as apiserver.goaway-chance.',
+      s.str('A value.', { max: 1_024 }),
+      { max: 64 },
     ),
   ),
+  upgrade: s.optional(
+    s.obj('How another version is reached, of flavor kubernetes.', {
+      soak: s.fallback(
+        f.duration(
+          'How long the new programs keep the behavior of the old version, which they can go back to in seconds.',
+        ),
+        '1h',
+      ),
+      chain: s.fallback(s.bool('Walk the minors in between one by one, instead of refusing to skip them.'), false),
+    }),
+  ),
+})
+
+const controlPlane = s.rule(controlPlaneFields, {
+  cel: `self.flavor == 'kubernetes' || (${OF_KUBERNETES.map((name) => `!has(self.${name})`).join(' && ')})`,
+  message: `${OF_KUBERNETES.join(', ')} are for flavor kubernetes`,
+  fieldPath: '.flavor',
+  holds: (c) => c.flavor === 'kubernetes' || OF_KUBERNETES.every((name) => c[name] === undefined),
 })
 
 const addon = s.obj('One addon that is applied before machines join.', {
@@ -115,17 +154,14 @@ const spec = s.rule(
         ),
       ),
       network: s.optional(
-        s.unserved(
-          s.obj('Address ranges.', {
-            podCIDR: s.optional(s.immutable(cidr('Pod IP range.'), 'podCIDR is immutable')),
-            serviceCIDR: s.optional(s.immutable(cidr('Service IP range.'), 'serviceCIDR is immutable')),
-            dnsDomain: s.fallback(
-              s.immutable(f.objectName('DNS domain of the cluster.'), 'dnsDomain is immutable'),
-              'cluster.local',
-            ),
-          }),
-          OF_KUBERNETES,
-        ),
+        s.obj('Address ranges, of flavor kubernetes.', {
+          podCIDR: s.optional(s.immutable(cidr('Pod IP range.'), 'podCIDR is immutable')),
+          serviceCIDR: s.optional(s.immutable(cidr('Service IP range.'), 'serviceCIDR is immutable')),
+          dnsDomain: s.fallback(
+            s.immutable(f.objectName('DNS domain of the cluster.'), 'dnsDomain is immutable'),
+            'cluster.local',
+          ),
+        }),
       ),
       addons: s.optional(
         s.unserved(
@@ -207,11 +243,27 @@ const status = f.waitingStatus('The observed state of the cluster.', {
         takenAt: s.time('When it was taken.'),
         version: s.str('Version of the control plane then.', { max: 64 }),
         bytes: s.int('Its size.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
-        sha256: s.str('Digest of the file, in hex.', { max: 64 }),
+        sha256: s.optional(s.str('Digest of the file, in hex; of flavor embedded.', { max: 64 })),
+        revision: s.optional(
+          s.int('Revision of the store; of flavor kubernetes.', { min: 0, max: Number.MAX_SAFE_INTEGER }),
+        ),
         objects: s.int('Objects in it.', { min: 0, max: 1_000_000_000 }),
       }),
       { keys: ['name'], max: 10 },
     ),
+  ),
+  change: s.optional(
+    s.obj('The upgrade that is under way.', {
+      from: s.str('Version before.', { max: 64 }),
+      to: s.str('Version after.', { max: 64 }),
+      message: f.sentence('The step, and what it waits for.'),
+      wayBack: s.choice(
+        'What a return to the version before means now: the old programs, in seconds, or the restore of a snapshot.',
+        ['Programs', 'Restore'],
+      ),
+      snapshot: s.optional(s.str('The snapshot that a return restores.', { max: 63 })),
+      since: s.optional(s.time('What was written since is lost by it.')),
+    }),
   ),
   restored: s.optional(s.str('The last restore that was done: snapshot/attempt.', { max: 100 })),
   credentialsEnd: s.optional(s.time('When the client certificate that sync has for the cluster expires.')),

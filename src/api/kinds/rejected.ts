@@ -45,13 +45,18 @@ const GATES =
 
 const rejected = (kind: ApiKind, changes: Changes, message: string): Rejected => ({ kind, changes, message })
 
-/** A cluster with a control plane of flavor kubernetes, which is not served yet. */
+/** A cluster with a control plane of flavor kubernetes. */
 export const HOSTED_CLUSTER: InputOf<typeof cluster> = {
   ...cluster.example,
   metadata: { name: 'hosted', namespace: 'fleet' },
   spec: {
     version: '1.34.2',
-    controlPlane: { replicas: 3, etcd: { replicas: 3, storage: '20Gi' }, resources: { cpu: '2', memory: '4Gi' } },
+    controlPlane: {
+      replicas: 3,
+      etcd: { replicas: 3, storage: '20Gi' },
+      endpoint: { type: 'LoadBalancer', host: 'hosted.example.org' },
+      resources: { cpu: '2', memory: '4Gi' },
+    },
     network: { podCIDR: '10.244.0.0/16', serviceCIDR: '10.96.0.0/12' },
   },
 }
@@ -72,6 +77,10 @@ const inStatus = (kind: ApiKind, changes: Changes, message: string): Rejected =>
 
 /** Refused when they are created. */
 export const REJECTED: readonly Rejected[] = [
+  hosted(
+    { '/spec/controlPlane/flavor': 'embedded' },
+    'replicas, etcd, resources, extraArgs, upgrade are for flavor kubernetes',
+  ),
   rejected(machine, { '/spec/channel': 'SSH' }, 'channel SSH needs ssh'),
   rejected(machine, { '/spec/provider/offerings': [{}] }, 'an offering must name a zone, a type or a market'),
   rejected(
@@ -170,6 +179,15 @@ export const REJECTED: readonly Rejected[] = [
 
 /** Refused as an update of the example. */
 export const REJECTED_UPDATES: readonly Rejected[] = [
+  hosted({ '/spec/controlPlane/etcd/storage': '40Gi' }, 'etcd is immutable; create another cluster'),
+  hosted(
+    { '/spec/controlPlane/endpoint/type': 'ClusterIP' },
+    'the type of an endpoint is immutable; create another cluster',
+  ),
+  hosted(
+    { '/spec/controlPlane/endpoint/host': 'other.example.org' },
+    'the host of an endpoint is immutable; create another cluster',
+  ),
   rejected(machineSet, { '/spec/selector': { matchLabels: {} } }, 'the selector of a MachineSet is immutable'),
   rejected(machineComponent, { '/spec/disruption': 'None' }, 'a MachineComponent is immutable; create another version'),
   rejected(

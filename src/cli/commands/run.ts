@@ -55,6 +55,10 @@ function withOptions(command: Command): Command {
       '--control-planes <socket>',
       'socket of kubenode apiserver --control-planes, which runs the control planes of Clusters (role cluster)',
     )
+    .option(
+      '--control-plane-versions <file>',
+      'versions of Kubernetes, each with its images by digest, of which control planes are run as workloads of this hub (role cluster)',
+    )
   forConsole(command)
   forWebhook(command)
   forCalls(command)

@@ -41,6 +41,8 @@ export interface RolesConfig {
   readonly joinScript?: string
   /** Socket of the host of control planes, for role cluster. */
   readonly controlPlanes?: string
+  /** File with the versions of Kubernetes that this hub runs control planes of. */
+  readonly controlPlaneVersions?: string
   /** What role artifacts serves. */
   readonly artifacts?: ServedArtifacts
   /** What role console serves, and how this program reaches the cluster. */
@@ -274,22 +276,21 @@ async function releaseAddons(): Promise<Addons> {
 }
 
 /** On a hub: control planes of Clusters. */
-const clusterRole = ({ controlPlanes }: RolesConfig): Role => ({
+const clusterRole = (config: RolesConfig): Role => ({
   name: 'cluster',
   needs: NEEDS.cluster,
   async setup(context) {
-    const [{ clusterModule }, { SocketHost }, { EMBEDDED }] = await Promise.all([
-      import('#controllers/cluster/reconcile.ts'),
-      import('../control-planes/socket.ts'),
-      import('../control-planes/embedded.ts'),
-    ])
-    if (controlPlanes === undefined) throw new KubeNodeError(runErrors.KN1396())
+    const { clusterModule } = await import('#controllers/cluster/reconcile.ts')
+    const { hostsOf } = await import('../control-planes/hosts.ts')
+    const connect = (connection: ConnectionConfig) => clientOf(connection, 'kubenode-cluster')
+    const [first, ...others] = await hostsOf(config, { ...context, connect })
+    if (first === undefined) throw new KubeNodeError(runErrors.KN1396())
     let known: Promise<Addons> | undefined
     const running = clusterModule.setup({
       ...context,
       events: context.events('cluster'),
-      host: new SocketHost(controlPlanes, EMBEDDED),
-      connect: (connection) => clientOf(connection, 'kubenode-cluster'),
+      hosts: [first, ...others],
+      connect,
       addons: () => (known ??= releaseAddons()),
     })
     return partsOf(running, context.supervision)

@@ -116,7 +116,11 @@ export const runErrors = errorTable({
   },
   KN1396: {
     text: 'cannot run role cluster without a host of control planes',
-    next: 'give --control-planes SOCKET, the --control-socket of kubenode apiserver',
+    next: 'give --control-planes SOCKET, the --control-socket of kubenode apiserver, or --control-plane-versions FILE',
+  },
+  KN1462: {
+    text: 'cannot use the version file {file}: {problems}',
+    next: 'docs/control-planes.md has an example of a row',
   },
   KN1397: {
     text: 'cannot run role console without its file',

@@ -32,6 +32,7 @@ export interface RunOptions extends ArtifactsOptions, ListenOptions {
   readonly controlPlanes?: string
   readonly consoleConfig?: string
   readonly consoleListen?: string
+  readonly controlPlaneVersions?: string
   readonly webhookHost?: string
   readonly webhookService?: string
   readonly webhookListen?: string
@@ -92,6 +93,7 @@ export function configOf(
     ...consoleOf(options, roles),
     ...(trust !== undefined && { trust }),
     ...(options.controlPlanes !== undefined && { controlPlanes: options.controlPlanes }),
+    ...(options.controlPlaneVersions !== undefined && { controlPlaneVersions: options.controlPlaneVersions }),
     ...webhookOf(options),
     inspections: inspectionsOf(options),
     outbound,

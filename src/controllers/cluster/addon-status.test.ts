@@ -33,6 +33,7 @@ const seenOf = (status: object | undefined, more: Partial<Seen> = {}): Seen => (
   unanswered: undefined,
   kubeconfig: undefined,
   permits: [],
+  approved: new Set(),
   machines: undefined,
   holds: [],
   caps: {},

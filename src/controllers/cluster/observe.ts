@@ -1,6 +1,7 @@
 // Reads what a Cluster is decided from: the hub's objects, what the host of control planes runs, and, for a deletion, the machines that its own API server has.
 import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
+import { type Approval, approval } from '#api/kinds/approval.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { machine } from '#api/kinds/machine.ts'
@@ -11,6 +12,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { messageOf } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 import { type Informers, requireFresh } from '#runtime/informers.ts'
+import type { Hosts } from './hosts.ts'
 import { kubeconfigSeen, SECRET, secretKey } from './kubeconfig.ts'
 import { capsOf } from './lifetime.ts'
 import type { PlaneClients } from './plane-clients.ts'
@@ -25,6 +27,7 @@ export const cachesOf = (informers: Informers) => ({
       [BY_REQUESTER]: ({ spec: { requester: r } }) => (r.manager === FIELD_MANAGERS.cluster ? [r.uid ?? ''] : []),
     },
   }),
+  approvals: informers.of(approval),
   holds: informers.of(operationalHold),
   policies: informers.of(defenderPolicy),
 })
@@ -34,20 +37,21 @@ type Caches = ReturnType<typeof cachesOf>
 export interface Observing {
   readonly client: KubeClient
   readonly caches: Caches
-  readonly host: ControlPlaneHost
-  readonly clients: PlaneClients
+  readonly hosts: Hosts
   readonly addons: () => Promise<Addons>
+  readonly now: () => number
 }
 
 /** A Cluster whose machines cannot be read is deleted all the same: its API server may be what is broken. */
 const MACHINES_WITHIN_MS = 10_000
 
 export async function observe(tools: Observing, key: string, signal: AbortSignal): Promise<Seen | undefined> {
-  const { caches, host } = tools
-  requireFresh([caches.clusters, caches.permits, caches.holds, caches.policies])
+  const { caches } = tools
+  requireFresh([caches.clusters, caches.permits, caches.approvals, caches.holds, caches.policies])
   const [namespace = '', name = ''] = key.split('/')
   const cluster = caches.clusters.get({ namespace, name })
   if (cluster?.spec.controlPlane === undefined) return undefined
+  const { host, clients } = tools.hosts.of(cluster)
   const asked = await planeOf(host, cluster, signal)
   const secret = await tools.client.get(SECRET, secretKey(cluster), { signal })
   return {
@@ -57,7 +61,8 @@ export async function observe(tools: Observing, key: string, signal: AbortSignal
     unanswered: asked.unanswered,
     kubeconfig: secret === undefined ? undefined : kubeconfigSeen(secret),
     permits: caches.permits.byIndex(BY_REQUESTER, cluster.metadata.uid ?? ''),
-    machines: await machinesOf(tools, cluster, asked.plane, signal),
+    approved: approvedAt(caches.approvals.list(), tools.now()),
+    machines: await machinesOf(clients, cluster, asked.plane, signal),
     addons: (await tools.addons()).version,
     holds: caches.holds.list(),
     caps: capsOf(caches.policies.list(), cluster),
@@ -81,7 +86,7 @@ async function planeOf(host: ControlPlaneHost, cluster: Cluster, signal: AbortSi
 }
 
 async function machinesOf(
-  { clients }: Observing,
+  clients: PlaneClients,
   cluster: Cluster,
   plane: ControlPlane | undefined,
   signal: AbortSignal,
@@ -100,3 +105,8 @@ async function machinesOf(
     return undefined
   }
 }
+
+const approvedAt = (approvals: readonly Approval[], now: number): ReadonlySet<string> =>
+  new Set(
+    approvals.flatMap(({ spec }) => (spec.until === undefined || Date.parse(spec.until) > now ? [spec.digest] : [])),
+  )

@@ -63,6 +63,7 @@ const seenOf = (wild: Wild = {}): Seen => ({
   unanswered: undefined,
   kubeconfig: { owner: 'u-1', endpoint: plane.endpoint, ca: 'ca', from: START, until: START + 2_160 * HOUR },
   permits: [],
+  approved: new Set(),
   machines: undefined,
   holds: [],
   caps: {},

@@ -14,6 +14,8 @@ import { announced, lifetimeSeen, planExpiry, tooMany } from './plan-expiry.ts'
 import type { Lifetime } from './lifetime.ts'
 import { addonIn } from './addon-status.ts'
 import { permitFor } from './permit.ts'
+import { finishedPermits, isStepwise, planSteps } from './plan-steps.ts'
+import { shapeMistake, shapeOf, upgradeTerms } from './shape.ts'
 import { planDeletion } from './plan-delete.ts'
 import { type ControlPlaneSpec, type Seen, idOf, isLeaving } from './seen.ts'
 
@@ -61,12 +63,19 @@ function planLife(seen: Seen, controlPlane: ControlPlaneSpec, version: string, n
     owner: cluster.metadata.uid ?? '',
     version,
     ...(controlPlane.endpoint?.port !== undefined && { port: controlPlane.endpoint.port }),
+    ...(isStepwise(seen) && {
+      shape: shapeOf(cluster, controlPlane),
+      upgrade: upgradeTerms(controlPlane),
+    }),
   }
-  if (plane === undefined) return put('Creating', 'it does not exist', request)
+  if (plane === undefined) return put(seen, 'Creating', 'it does not exist', request)
+  if (isStepwise(seen) && (plane.version !== version || plane.change !== undefined) && plane.state !== 'Stopped')
+    return planSteps(seen, request, now)
   if (plane.version !== version) return planUpgrade(seen, request, now)
   const isOther = plane.owner !== request.owner || (request.port !== undefined && plane.port !== request.port)
   if (plane.state !== 'Running' || isOther)
     return put(
+      seen,
       cluster.status?.phase === 'Ready' ? 'Ready' : 'Creating',
       isOther ? 'its endpoint or its Cluster changed' : `it is ${plane.state}`,
       request,
@@ -86,7 +95,9 @@ function planLife(seen: Seen, controlPlane: ControlPlaneSpec, version: string, n
     )
   if (seen.kubeconfig !== undefined && seen.kubeconfig.owner === undefined)
     return waiting('Creating', secretTaken(seen))
-  const actions: ClusterAction[] = []
+  const actions: ClusterAction[] = isStepwise(seen)
+    ? [...finishedPermits(seen), { kind: 'Put', reason: 'it is kept as declared', request }]
+    : []
   if (snapshot !== undefined && plane.snapshots.every((s) => s.name !== snapshot))
     actions.push({ kind: 'Snapshot', reason: 'it was asked for', name: snapshot })
   const stale = staleKubeconfig(seen, now)
@@ -152,31 +163,38 @@ const waiting = (phase: Phase<'Cluster'>, wait: Wait<Reason>): ClusterPlan => ({
   requeueAfter: LOOK_MS,
 })
 
-const put = (phase: Phase<'Cluster'>, reason: string, request: ControlPlaneRequest): ClusterPlan => ({
+/** A host that answers at once, and not when it is done, is asked again in a while. */
+const put = (seen: Seen, phase: Phase<'Cluster'>, reason: string, request: ControlPlaneRequest): ClusterPlan => ({
   ...nothing,
   actions: [{ kind: 'Put', reason, request }],
   phase,
   wait: undefined,
-  requeueAfter: 0,
+  requeueAfter: isStepwise(seen) ? SOON_MS : 0,
 })
 
 const phaseNow = ({ plane }: Seen): Phase<'Cluster'> => (plane?.state === 'Running' ? 'Ready' : 'Failed')
 
 /** What no host could do anything about. */
-function mistake({ plane, host }: Seen, { flavor }: ControlPlaneSpec, version: string): Wait<Reason> | undefined {
+function mistake(seen: Seen, controlPlane: ControlPlaneSpec, version: string): Wait<Reason> | undefined {
+  const { plane, host } = seen
+  const { flavor } = controlPlane
   if (flavor !== host.name)
     return {
       predicate: 'FlavorNotServed',
       seen: `flavor ${flavor}; this hub has a host of flavor ${host.name}`,
       unblock: `a commit sets controlPlane.flavor ${host.name}`,
     }
+  const wrong = isStepwise(seen) ? shapeMistake(controlPlane) : undefined
+  if (wrong !== undefined) return { predicate: 'InvalidSpec', seen: wrong, unblock: 'a commit changes the Cluster' }
   if (!host.capabilities.minors.includes(releaseOf(version)))
     return {
       predicate: 'VersionNotServed',
       seen: `version ${version}; the host serves ${host.capabilities.minors.join(', ')}`,
       unblock: 'a commit names a version of one of these',
     }
-  const skipped = plane === undefined ? 0 : Math.abs((minorOf(version) ?? 0) - (minorOf(plane.version) ?? 0)) - 1
+  // A host that goes step by step says so itself, with everything else that speaks against it.
+  const skipped =
+    plane === undefined || isStepwise(seen) ? 0 : Math.abs((minorOf(version) ?? 0) - (minorOf(plane.version) ?? 0)) - 1
   if (skipped > 0)
     return {
       predicate: 'SkewRefused',

@@ -10,15 +10,17 @@ import { reconcileWith } from '#runtime/reconcile-with.ts'
 import { writeStatus } from '#runtime/write-status.ts'
 import { act } from './act.ts'
 import type { ClusterAction, ClusterPlan } from './actions.ts'
+import { Hosts } from './hosts.ts'
 import { cachesOf, observe } from './observe.ts'
-import { type ClosableClient, PlaneClients } from './plane-clients.ts'
+import type { ClosableClient } from './plane-clients.ts'
 import { plan } from './plan.ts'
 import type { Seen } from './seen.ts'
 import { statusOf } from './status.ts'
 
 export interface ClusterContext extends ModuleContext {
   readonly events: EventRecorder
-  readonly host: ControlPlaneHost
+  /** One for each flavor. */
+  readonly hosts: readonly [ControlPlaneHost, ...ControlPlaneHost[]]
   readonly connect: (config: ConnectionConfig) => ClosableClient
   /** Read once, when the first control plane needs them. */
   readonly addons: () => Promise<Addons>
@@ -34,9 +36,9 @@ const keyOf = ({ metadata: { namespace = '', name = '' } }: Cluster): string => 
 export const clusterModule: Module<ClusterContext> = {
   name: 'cluster',
   setup(context): RunningModule {
-    const { addons, client, clock, host, events, informers } = context
+    const { addons, client, clock, events, informers } = context
     const caches = cachesOf(informers)
-    const clients = new PlaneClients(host, context.connect)
+    const hosts = new Hosts(context.hosts, context.connect)
     const controller = controllerIn(context, {
       name: 'cluster',
       workers: WORKERS,
@@ -44,10 +46,10 @@ export const clusterModule: Module<ClusterContext> = {
       allKeys: () => caches.clusters.list().map(keyOf),
       reconcile: reconcileWith<Seen, ClusterAction, ReturnType<typeof statusOf>>({
         clock,
-        observe: (key, { signal }) => observe({ addons, client, caches, host, clients }, key, signal),
+        observe: (key, { signal }) => observe({ addons, client, caches, hosts, now: () => clock.now() }, key, signal),
         plan,
         act: async (action, seen, { signal }) => {
-          const outcome = await act({ addons, client, clock, host, clients }, action, seen, signal)
+          const outcome = await act({ addons, client, clock, ...hosts.of(seen.cluster) }, action, seen, signal)
           // The next pass must not add it once more.
           if (action.kind === 'AddFinalizer' && outcome.kind === 'Applied')
             caches.clusters.assume(outcome.object as Cluster)
@@ -87,6 +89,11 @@ export const clusterModule: Module<ClusterContext> = {
       const { requester } = (now ?? before)?.spec ?? {}
       if (requester?.manager === FIELD_MANAGERS.cluster && requester.name !== undefined)
         controller.enqueue(`${requester.namespace ?? ''}/${requester.name}`)
+    })
+    caches.approvals.onChange((_, now) => {
+      if (now?.spec.of?.kind !== 'OperationPermit') return
+      for (const cluster of caches.clusters.list())
+        if (cluster.status?.waitingFor?.predicate === 'ApprovalMissing') controller.enqueue(keyOf(cluster))
     })
     const onLimits = (): void => {
       for (const cluster of caches.clusters.list())

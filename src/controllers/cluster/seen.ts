@@ -26,6 +26,8 @@ export interface Seen {
   readonly kubeconfig: KubeconfigSeen | undefined
   /** All that were requested for this Cluster. */
   readonly permits: readonly OperationPermit[]
+  /** Digests of what persons approved, as far as it counts now. */
+  readonly approved: ReadonlySet<string>
   /** Machines that its own API server still has; undefined when it was not asked, or did not answer. */
   readonly machines: readonly string[] | undefined
   /** Version of the addons that every control plane gets. */

@@ -28,7 +28,7 @@ export function statusOf(seen: Seen, plan: ClusterPlan, results: Results, now: n
   const failed = waitOfPut(put) ?? waitOfRestore(results) ?? waitOfAddons(results)
   const wait = failed ?? plan.wait
   const isDone = results.length > 0 && results.every((r) => r.outcome.kind === 'Applied') && failed === undefined
-  const { waitingFor: _, expiresAt: _end, addons: _addons, ...kept } = before
+  const { change: _change, waitingFor: _, expiresAt: _end, addons: _addons, ...kept } = before
   const addons = addonsAfter(seen, results)
   const lifetime = lifetimeSeen(seen, now)
   const { generation } = cluster.metadata
@@ -106,16 +106,26 @@ const secretOf = ({ metadata: { namespace = '', name = '' } }: Cluster) => ({
 const ofPlane = (plane: ControlPlane): Partial<Status> => ({
   endpoint: plane.endpoint,
   versions: [{ part: 'apiserver', version: plane.version }],
-  snapshots: plane.snapshots.slice(-10).map(({ name, takenAt, version, bytes, sha256, objects }) => ({
+  snapshots: plane.snapshots.slice(-10).map(({ name, takenAt, version, bytes, sha256, revision, objects }) => ({
     name,
     takenAt,
     version,
     bytes,
-    sha256,
+    ...(sha256 !== undefined && { sha256 }),
+    ...(revision !== undefined && { revision }),
     objects,
   })),
   ...(plane.restored !== undefined && { restored: plane.restored }),
+  ...changeOf(plane),
 })
+
+const changeOf = ({ change }: ControlPlane): Pick<Status, 'change'> => {
+  if (change === undefined) return {}
+  const { wayBack, ...rest } = change
+  return {
+    change: { ...rest, ...(wayBack === 'Programs' ? { wayBack } : { wayBack: 'Restore' as const, ...wayBack }) },
+  }
+}
 
 function putResult(results: Results): PutResult | undefined {
   const put = results.find((r) => r.action.kind === 'Put' && r.outcome.kind === 'Applied')

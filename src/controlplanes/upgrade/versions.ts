@@ -55,7 +55,7 @@ export function nextVersion(
 
 const MAX_NAMED = 8
 
-function versionsIn(table: VersionTable): string {
+export function versionsIn(table: VersionTable): string {
   const known = table.map((row) => row.version).toSorted((a, b) => orderOf(b, a))
   if (known.length === 0) return 'none'
   const rest = known.length - MAX_NAMED

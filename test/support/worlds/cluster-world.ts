@@ -108,7 +108,7 @@ export async function clusterWorld({
       needs: NEEDS.cluster,
       setup: (context) => [
         ...partsOf(
-          clusterModule.setup({ ...context, events: context.events('cluster'), host: of, connect, addons }),
+          clusterModule.setup({ ...context, events: context.events('cluster'), hosts: [of], connect, addons }),
           context.supervision,
         ),
         { name: 'begun', start: () => begun.resolve(), stop: () => undefined },

@@ -12,7 +12,6 @@ export function planeSettings(more: Partial<ControlPlaneSettings> = {}): Control
   return {
     cluster: 'fleet.prod-1',
     namespace: 'kc-fleet-prod-1',
-    uid: '0b1c',
     parts: {
       etcd: form('3.6.6', 306, 'etcd'),
       apiserver: form('1.36.2', 36, 'kube-apiserver'),
@@ -20,7 +19,8 @@ export function planeSettings(more: Partial<ControlPlaneSettings> = {}): Control
       scheduler: form('1.36.2', 36, 'kube-scheduler'),
     },
     replicas: 3,
-    etcd: { members: 3, storage: '8Gi', keepsVolumes: true, isFounded: false },
+    running: 'All',
+    etcd: { members: 3, storage: '8Gi', keepsVolumes: true, isFounded: false, token: '0b1c', snapshotStorage: '16Gi' },
     endpoint: { type: 'LoadBalancer', host: 'prod-1.example.org', port: 443 },
     network: { pods: '10.244.0.0/16', services: '10.96.0.0/16', domain: 'cluster.local' },
     extraArgs: {},

@@ -37,7 +37,7 @@ export function apiserverObjects(settings: ControlPlaneSettings): readonly objec
     k8s.KubeDeployment.manifest({
       metadata,
       spec: {
-        replicas,
+        replicas: settings.running === 'All' ? replicas : 0,
         selector: { matchLabels: selectorOf(settings, 'apiserver') },
         strategy: {
           type: 'RollingUpdate',

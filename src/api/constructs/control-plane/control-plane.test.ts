@@ -40,7 +40,7 @@ const commandOf = (settings: ControlPlaneSettings, part: Part) =>
 
 const SMALL = planeSettings({
   replicas: 1,
-  etcd: { members: 1, storage: '1Gi', keepsVolumes: false, isFounded: false },
+  etcd: { members: 1, storage: '1Gi', keepsVolumes: false, isFounded: false, token: '0b1c', snapshotStorage: '2Gi' },
   endpoint: { type: 'ClusterIP', host: '10.96.7.7', port: 6443 },
 })
 const LARGE = planeSettings()

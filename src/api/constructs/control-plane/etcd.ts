@@ -5,13 +5,15 @@ import { commonLabels, selectorOf } from './labels.ts'
 import { podTemplate, probe } from './pods.ts'
 import { ETCD, folderOf, type ControlPlaneSettings } from './settings.ts'
 
-const DATA = '/var/lib/etcd'
+export const DATA = '/var/lib/etcd'
+/** Below the volume: its own folder may hold lost+found, and etcd wants none beside its data. */
+export const DATA_FOLDER = `${DATA}/data`
 /** Alarms come before the volume is full. */
 const QUOTA_OF_STORAGE = 0.75
 const GRACE_SECONDS = 60
 
 const ETCD_SERVICE = 'etcd'
-const memberName = (n: number): string => `etcd-${n}`
+export const memberName = (n: number): string => `etcd-${n}`
 /** Peers find each other before they are ready, so by the name that the headless Service gives each pod. */
 const memberHost = (n: number, { namespace }: Pick<ControlPlaneSettings, 'namespace'>): string =>
   `${memberName(n)}.${ETCD_SERVICE}.${namespace}.svc`
@@ -20,6 +22,27 @@ const members = ({ etcd }: ControlPlaneSettings): readonly number[] => Array.fro
 
 export const clientUrls = (settings: ControlPlaneSettings): readonly string[] =>
   members(settings).map((n) => `https://${memberHost(n, settings)}:${ETCD.client}`)
+
+export const peerUrl = (n: number, settings: ControlPlaneSettings): string =>
+  `https://${memberHost(n, settings)}:${ETCD.peer}`
+
+export const initialCluster = (settings: ControlPlaneSettings): string =>
+  members(settings)
+    .map((n) => `${memberName(n)}=${peerUrl(n, settings)}`)
+    .join(',')
+
+export const dataClaim = (n: number): string => `data-${memberName(n)}`
+
+const dataClaimSpec = ({ etcd }: ControlPlaneSettings): k8s.PersistentVolumeClaimSpec => claimSpec(etcd, etcd.storage)
+
+export const claimSpec = (
+  { storageClass }: Pick<ControlPlaneSettings['etcd'], 'storageClass'>,
+  storage: string,
+): k8s.PersistentVolumeClaimSpec => ({
+  accessModes: ['ReadWriteOnce'],
+  ...(storageClass !== undefined && { storageClassName: storageClass }),
+  resources: { requests: { storage: k8s.Quantity.fromString(storage) } },
+})
 
 export function etcdObjects(settings: ControlPlaneSettings): readonly object[] {
   const { namespace, etcd } = settings
@@ -52,7 +75,7 @@ export function etcdObjects(settings: ControlPlaneSettings): readonly object[] {
       metadata,
       spec: {
         serviceName: ETCD_SERVICE,
-        replicas: etcd.members,
+        replicas: settings.running === 'Nothing' ? 0 : etcd.members,
         // A quorum needs several at once to begin; replacing goes one by one in any case.
         podManagementPolicy: 'Parallel',
         selector: { matchLabels: selectorOf(settings, 'etcd') },
@@ -78,11 +101,7 @@ export function etcdObjects(settings: ControlPlaneSettings): readonly object[] {
         volumeClaimTemplates: [
           {
             metadata: { name: 'data' },
-            spec: {
-              accessModes: ['ReadWriteOnce'],
-              ...(etcd.storageClass !== undefined && { storageClassName: etcd.storageClass }),
-              resources: { requests: { storage: k8s.Quantity.fromString(etcd.storage) } },
-            },
+            spec: dataClaimSpec(settings),
           },
         ],
       },
@@ -91,25 +110,21 @@ export function etcdObjects(settings: ControlPlaneSettings): readonly object[] {
 }
 
 function command(settings: ControlPlaneSettings): readonly string[] {
-  const { etcd, uid, namespace } = settings
+  const { etcd, namespace } = settings
   const [server, peer] = [folderOf('etcd-server'), folderOf('etcd-peer')]
   const host = `$(POD_NAME).${ETCD_SERVICE}.${namespace}.svc`
   return [
     'etcd',
     '--name=$(POD_NAME)',
-    // Below the volume: its own folder may hold lost+found, and etcd wants none beside its data.
-    `--data-dir=${DATA}/data`,
+    `--data-dir=${DATA_FOLDER}`,
     `--listen-client-urls=https://0.0.0.0:${ETCD.client}`,
     `--advertise-client-urls=https://${host}:${ETCD.client}`,
     `--listen-peer-urls=https://0.0.0.0:${ETCD.peer}`,
     `--initial-advertise-peer-urls=https://${host}:${ETCD.peer}`,
     `--listen-metrics-urls=http://0.0.0.0:${ETCD.metrics}`,
-    `--initial-cluster=${members(settings)
-      .map((n) => `${memberName(n)}=https://${memberHost(n, settings)}:${ETCD.peer}`)
-      .join(',')}`,
+    `--initial-cluster=${initialCluster(settings)}`,
     `--initial-cluster-state=${etcd.isFounded ? 'existing' : 'new'}`,
-    // Members of two clusters that share a network never take each other for their own.
-    `--initial-cluster-token=${uid}`,
+    `--initial-cluster-token=${etcd.token}`,
     `--cert-file=${server}/tls.crt`,
     `--key-file=${server}/tls.key`,
     `--trusted-ca-file=${server}/ca.crt`,

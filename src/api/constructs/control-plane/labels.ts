@@ -19,3 +19,9 @@ export const commonLabels = ({ cluster }: Named): Readonly<Record<string, string
   [INSTANCE]: cluster,
   'app.kubernetes.io/part-of': 'kubenode',
 })
+
+/** Of Jobs that take and restore snapshots: no Service selects them. */
+export const careLabels = (settings: Named): Readonly<Record<string, string>> => ({
+  ...commonLabels(settings),
+  [COMPONENT]: 'etcd-care',
+})

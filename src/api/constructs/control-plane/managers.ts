@@ -44,7 +44,7 @@ function objectsOf(
     k8s.KubeDeployment.manifest({
       metadata,
       spec: {
-        replicas,
+        replicas: settings.running === 'All' ? replicas : 0,
         selector: { matchLabels: selectorOf(settings, part) },
         strategy: {
           type: 'RollingUpdate',

@@ -1,6 +1,6 @@
 // Who reaches what in the namespace of a control plane: the API servers from anywhere, etcd from API servers and its members, and nothing else.
 import { k8s } from 'cdk8s-plus-27'
-import { commonLabels, selectorOf } from './labels.ts'
+import { careLabels, commonLabels, selectorOf } from './labels.ts'
 import { API_PORT, ETCD, MANAGER_PORTS, type ControlPlaneSettings, type Part } from './settings.ts'
 
 const DNS = 53
@@ -23,10 +23,18 @@ export function networkObjects(settings: ControlPlaneSettings): readonly object[
       podSelector: { matchLabels: selectorOf(settings, 'etcd') },
       policyTypes: both,
       ingress: [
-        { from: podsOf('apiserver'), ports: tcp(ETCD.client) },
+        {
+          from: [...podsOf('apiserver'), { podSelector: { matchLabels: careLabels(settings) } }],
+          ports: tcp(ETCD.client),
+        },
         { from: podsOf('etcd'), ports: tcp(ETCD.client, ETCD.peer) },
       ],
       egress: [{ to: podsOf('etcd'), ports: tcp(ETCD.client, ETCD.peer) }],
+    }),
+    policy('etcd-care', {
+      podSelector: { matchLabels: careLabels(settings) },
+      policyTypes: both,
+      egress: [{ to: podsOf('etcd'), ports: tcp(ETCD.client) }],
     }),
     policy('apiserver', {
       podSelector: { matchLabels: selectorOf(settings, 'apiserver') },

@@ -45,9 +45,59 @@ export const probe = (
   failureThreshold: failures,
 })
 
+/** No power over its node, no token of the hub. */
+export const podOf = (
+  settings: ControlPlaneSettings,
+): Pick<
+  k8s.PodSpec,
+  'automountServiceAccountToken' | 'enableServiceLinks' | 'securityContext' | 'imagePullSecrets'
+> => ({
+  automountServiceAccountToken: false,
+  enableServiceLinks: false,
+  securityContext: {
+    runAsNonRoot: true,
+    runAsUser: NONROOT,
+    runAsGroup: NONROOT,
+    fsGroup: NONROOT,
+    seccompProfile: { type: 'RuntimeDefault' },
+  },
+  ...(settings.imagePullSecrets.length > 0 && {
+    imagePullSecrets: settings.imagePullSecrets.map((name) => ({ name })),
+  }),
+})
+
+interface ContainerOf {
+  readonly name: string
+  readonly command: readonly string[]
+  readonly env?: readonly k8s.EnvVar[]
+  readonly mounts: readonly k8s.VolumeMount[]
+}
+
+/** With the image and the requests of a part. */
+export function container(
+  settings: ControlPlaneSettings,
+  part: Part,
+  { name, command, env, mounts }: ContainerOf,
+): k8s.Container {
+  const { cpu, memory } = { ...DEFAULTS[part], ...settings.resources }
+  return {
+    name,
+    image: settings.parts[part].image,
+    imagePullPolicy: 'IfNotPresent',
+    command: [...command],
+    ...(env !== undefined && { env: [...env] }),
+    resources: { requests: { cpu: k8s.Quantity.fromString(cpu), memory: k8s.Quantity.fromString(memory) } },
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    },
+    volumeMounts: [...mounts],
+  }
+}
+
 export function podTemplate(settings: ControlPlaneSettings, program: Program): k8s.PodTemplateSpec {
   const { part } = program
-  const { cpu, memory } = { ...DEFAULTS[part], ...settings.resources }
   return {
     metadata: {
       labels: { ...commonLabels(settings), ...selectorOf(settings, part) },
@@ -55,45 +105,26 @@ export function podTemplate(settings: ControlPlaneSettings, program: Program): k
       annotations: { 'kubenode.io/credentials': settings.credentials[part] },
     },
     spec: {
-      automountServiceAccountToken: false,
-      enableServiceLinks: false,
+      ...podOf(settings),
       terminationGracePeriodSeconds: program.graceSeconds,
-      securityContext: {
-        runAsNonRoot: true,
-        runAsUser: NONROOT,
-        runAsGroup: NONROOT,
-        fsGroup: NONROOT,
-        seccompProfile: { type: 'RuntimeDefault' },
-      },
-      ...(settings.imagePullSecrets.length > 0 && {
-        imagePullSecrets: settings.imagePullSecrets.map((name) => ({ name })),
-      }),
       topologySpreadConstraints: spread(settings, part),
       containers: [
         {
-          name: part,
-          image: settings.parts[part].image,
-          imagePullPolicy: 'IfNotPresent',
-          command: [...program.command],
+          ...container(settings, part, {
+            name: part,
+            command: program.command,
+            ...(program.env !== undefined && { env: program.env }),
+            mounts: [
+              ...program.secrets.map((secret) => ({ name: secret, mountPath: folderOf(secret), readOnly: true })),
+              ...Object.entries(program.configMaps ?? {}).map(([name, mountPath]) => ({
+                name,
+                mountPath,
+                readOnly: true,
+              })),
+              ...(program.mounts ?? []),
+            ],
+          }),
           ports: Object.entries(program.ports).map(([name, containerPort]) => ({ name, containerPort })),
-          ...(program.env !== undefined && { env: [...program.env] }),
-          resources: {
-            requests: { cpu: k8s.Quantity.fromString(cpu), memory: k8s.Quantity.fromString(memory) },
-          },
-          securityContext: {
-            allowPrivilegeEscalation: false,
-            readOnlyRootFilesystem: true,
-            capabilities: { drop: ['ALL'] },
-          },
-          volumeMounts: [
-            ...program.secrets.map((secret) => ({ name: secret, mountPath: folderOf(secret), readOnly: true })),
-            ...Object.entries(program.configMaps ?? {}).map(([name, mountPath]) => ({
-              name,
-              mountPath,
-              readOnly: true,
-            })),
-            ...(program.mounts ?? []),
-          ],
           startupProbe: program.probes.start,
           livenessProbe: program.probes.live,
           readinessProbe: program.probes.ready,

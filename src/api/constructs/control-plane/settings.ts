@@ -19,10 +19,11 @@ export interface ControlPlaneSettings {
   readonly cluster: string
   /** Where all of it lives, and nothing else does. */
   readonly namespace: string
-  readonly uid: string
   readonly parts: Readonly<Record<Part, PartForm>>
   /** API servers, controller managers and schedulers. */
   readonly replicas: number
+  /** `Etcd`: only the store, for a snapshot of a control plane that is stopped. */
+  readonly running: 'All' | 'Etcd' | 'Nothing'
   readonly etcd: {
     readonly members: number
     readonly storage: string
@@ -31,6 +32,10 @@ export interface ControlPlaneSettings {
     readonly keepsVolumes: boolean
     /** Members that found the cluster start it; one that is replaced joins it. */
     readonly isFounded: boolean
+    /** Of the members: those of two clusters that share a network, or of a store before a restore and after it, never take each other for their own. */
+    readonly token: string
+    /** Size of the volume with the snapshots. */
+    readonly snapshotStorage: string
   }
   readonly endpoint: {
     readonly type: EndpointType

@@ -1,0 +1,50 @@
+// Where control planes of Clusters may be run as workloads: only in namespaces that the program of clusters made for them, and with no right elsewhere. Roles alone
+// cannot say so: the names of these namespaces are not known beforehand.
+import { ANNOTATIONS, CONTROL_PLANE_ROLE } from '#api/names.ts'
+import { all, any, isProgram, part, quoted, valueOf, type AdmissionPolicy } from './policy.ts'
+import { accountOf, userOf } from './system.ts'
+
+const LABEL = ANNOTATIONS.controlPlane
+const isOurs = (object: 'object' | 'oldObject'): string => `${valueOf(object, 'labels', LABEL)} == 'true'`
+const OWN_SUBJECTS = [userOf('cluster'), accountOf('cluster')].map(quoted).join(', ')
+
+export const controlPlaneNamespaces: AdmissionPolicy = {
+  name: 'kubenode-control-planes',
+  rules: [
+    { apiGroups: [''], apiVersions: ['*'], operations: ['CREATE', 'UPDATE', 'DELETE'], resources: ['namespaces'] },
+    {
+      apiGroups: ['rbac.authorization.k8s.io'],
+      apiVersions: ['*'],
+      operations: ['CREATE', 'UPDATE', 'DELETE'],
+      resources: ['rolebindings'],
+    },
+  ],
+  matchConditions: [{ name: 'by-the-program', expression: isProgram('cluster') }],
+  variables: [{ name: 'isNamespace', expression: `request.resource.resource == 'namespaces'` }],
+  validations: [
+    {
+      expression: any(
+        '!variables.isNamespace',
+        all(
+          `${part('name')}.startsWith('kc-')`,
+          any('object == null', isOurs('object')),
+          any('oldObject == null', isOurs('oldObject')),
+        ),
+      ),
+      message: 'the program of clusters writes only namespaces that it made for control planes',
+    },
+    {
+      expression: any(
+        'variables.isNamespace',
+        all(
+          `${part('namespace')}.startsWith('kc-')`,
+          `namespaceObject != null && namespaceObject.metadata.?labels.orValue({})[?${quoted(LABEL)}].orValue('') == 'true'`,
+          'object != null && oldObject == null',
+          `object.roleRef.kind == 'ClusterRole' && object.roleRef.name == ${quoted(CONTROL_PLANE_ROLE)}`,
+          `object.?subjects.orValue([]).all(s, s.name in [${OWN_SUBJECTS}])`,
+        ),
+      ),
+      message: `the program of clusters binds ${CONTROL_PLANE_ROLE} to itself, in namespaces that it made for control planes, and nothing else`,
+    },
+  ],
+}

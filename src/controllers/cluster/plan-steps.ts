@@ -1,0 +1,80 @@
+// Decides about a version that is reached step by step: one permit covers all steps, and a return over the one-way step needs an approval beside it. Pure.
+import { minorOf } from '#api/constructs/control-plane/settings.ts'
+import type { ControlPlaneRequest } from '#controlplanes/port.ts'
+import { orderOf } from '#controlplanes/upgrade/versions.ts'
+import { approvalDigest } from '#permits/approval-digest.ts'
+import { permitAnswer } from '#permits/permits.ts'
+import type { ClusterAction, ClusterPlan } from './actions.ts'
+import { permitFor } from './permit.ts'
+import type { Seen } from './seen.ts'
+
+const SOON_MS = 2_000
+const VERSION_PERMIT = 'version'
+const RETURN_PERMIT = 'return'
+
+/** The host answers each call soon, with the step that it takes. */
+export const isStepwise = ({ host }: Pick<Seen, 'host'>): boolean => host.capabilities.keepsCredentials === true
+
+/** A change that was begun waits where it is while the permit is missing: every state between two steps serves. */
+export function planSteps(seen: Seen, request: ControlPlaneRequest, now: number): ClusterPlan {
+  const { plane } = seen
+  const { from, to } = plane?.change ?? { from: plane?.version ?? '', to: request.version }
+  const restore = restoreNeeded(seen, request)
+  const isBack =
+    restore !== undefined || orderOf(to, from) < 0 || (plane?.change !== undefined && request.version === from)
+  const phase = isBack ? 'RollingBack' : 'Upgrading'
+  const change =
+    restore === undefined
+      ? `${isBack ? 'go back' : 'upgrade'} from ${from} to ${to}`
+      : `restore ${restore.snapshot} to go back to ${request.version}; writes since ${restore.since} are lost`
+  const what = restore === undefined ? `${VERSION_PERMIT}-${from}-${to}` : `${RETURN_PERMIT}-${restore.snapshot}`
+  const step = permitFor(seen, what, change, now)
+  if (step.kind === 'Waiting')
+    return { actions: step.actions, notices: [], requeueAfter: step.afterMs ?? SOON_MS, phase, wait: step.wait }
+  const { permit } = step
+  if (restore !== undefined && !seen.approved.has(approvalDigest(permit.spec)))
+    return {
+      actions: step.actions,
+      notices: [],
+      requeueAfter: SOON_MS,
+      phase,
+      wait: {
+        predicate: 'ApprovalMissing',
+        seen: change,
+        unblock: `a person approves it: kubenode approve permit/${permit.metadata.name ?? ''}`,
+      },
+    }
+  const terms = request.upgrade ?? { soakMs: 0, walksMinors: false }
+  const approving = restore === undefined ? {} : { upgrade: { ...terms, approvedRestore: restore.snapshot } }
+  return {
+    actions: [...step.actions, { kind: 'Put', reason: change, request: { ...request, ...approving } }],
+    notices: [],
+    requeueAfter: SOON_MS,
+    phase,
+    wait: undefined,
+  }
+}
+
+/** The snapshot over which alone the version can be reached, and since when writes are lost with it. */
+function restoreNeeded(
+  { plane }: Seen,
+  { version }: ControlPlaneRequest,
+): { readonly snapshot: string; readonly since: string } | undefined {
+  const [running, wanted] = [minorOf(plane?.version ?? ''), minorOf(version)]
+  if (plane === undefined || running === undefined || wanted === undefined || wanted >= running) return undefined
+  if (plane.change !== undefined) return plane.change.wayBack === 'Programs' ? undefined : plane.change.wayBack
+  const kept = plane.snapshots.findLast((s) => s.version === version)
+  return kept && { snapshot: kept.name, since: kept.takenAt }
+}
+
+/** Of versions that were reached. */
+export const finishedPermits = ({ cluster, permits }: Seen): readonly ClusterAction[] => {
+  const uid = cluster.metadata.uid ?? ''
+  return permits
+    .filter((permit) => {
+      const { name = '' } = permit.metadata
+      const isOfVersion = [VERSION_PERMIT, RETURN_PERMIT].some((what) => name.includes(`-${what}-`))
+      return isOfVersion && permitAnswer(permit, uid).kind === 'Granted'
+    })
+    .map((permit) => ({ kind: 'Report', reason: 'all steps are done', permit, result: 'Succeeded' }))
+}

@@ -1,0 +1,47 @@
+// What a Cluster declares of how its control plane is built and upgraded, as a host of control planes is asked for it. Pure.
+import { refusedArgs } from '#api/constructs/control-plane/arguments.ts'
+import { PARTS } from '#api/constructs/control-plane/settings.ts'
+import type { Cluster } from '#api/kinds/cluster.ts'
+import type { ControlPlaneShape, UpgradeTerms } from '#controlplanes/port.ts'
+import { durationMs } from '#lib/duration.ts'
+import type { ControlPlaneSpec } from './seen.ts'
+
+const DEFAULT_SOAK_MS = 3_600_000
+
+export function shapeOf({ spec }: Cluster, controlPlane: ControlPlaneSpec): Partial<ControlPlaneShape> {
+  const { replicas, etcd, endpoint, resources, extraArgs } = controlPlane
+  const { network } = spec
+  return {
+    ...(replicas !== undefined && { replicas }),
+    ...(etcd !== undefined && {
+      etcd: {
+        members: etcd.replicas,
+        storage: etcd.storage,
+        ...(etcd.storageClass !== undefined && { storageClass: etcd.storageClass }),
+      },
+    }),
+    endpoint: { type: endpoint?.type ?? 'ClusterIP', ...(endpoint?.host !== undefined && { host: endpoint.host }) },
+    ...(network !== undefined && {
+      network: {
+        pods: network.podCIDR ?? '10.244.0.0/16',
+        services: network.serviceCIDR ?? '10.96.0.0/16',
+        domain: network.dnsDomain,
+      },
+    }),
+    resources: resources ?? {},
+    extraArgs: extraArgs ?? {},
+  }
+}
+
+export const upgradeTerms = ({ upgrade }: ControlPlaneSpec): UpgradeTerms => ({
+  soakMs: durationMs(upgrade?.soak ?? '') ?? DEFAULT_SOAK_MS,
+  walksMinors: upgrade?.chain ?? false,
+})
+
+/** What no host would take. */
+export function shapeMistake({ endpoint, extraArgs = {} }: ControlPlaneSpec): string | undefined {
+  if (endpoint?.type === 'NodePort' && endpoint.host === undefined)
+    return 'endpoint.type NodePort without endpoint.host'
+  const [first] = refusedArgs(extraArgs, PARTS)
+  return first === undefined ? undefined : `extraArgs ${first}`
+}

@@ -1,0 +1,406 @@
+// The host of control planes of Kubernetes programs: workloads on the hub, in a namespace for each. Every call starts from what the hub has, so a host that is killed
+// between two writes, or loses a reply, continues where it was.
+import { SNAPSHOT_CLAIM } from '#api/constructs/control-plane/etcd-jobs.ts'
+import { commonLabels } from '#api/constructs/control-plane/labels.ts'
+import { PARTS, type Part } from '#api/constructs/control-plane/settings.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import { kubeconfigText } from '#lib/kubeconfig-text.ts'
+import { issueCertificate } from '#lib/x509/certificates.ts'
+import { bundleOf, rootIn, signerOf, type HeldRoot } from '../credentials/held.ts'
+import { CLUSTER_AUTHORITY } from '../credentials/recipe.ts'
+import { credentialSecretName, heldIn } from '../credentials/secrets.ts'
+import type {
+  ControlPlane,
+  ControlPlaneHost,
+  ControlPlaneRequest,
+  HostCapabilities,
+  PutResult,
+  RestoreResult,
+  Snapshot,
+} from '../port.ts'
+import { rowOf, versionsIn } from '../upgrade/versions.ts'
+import { settleAddress } from './address.ts'
+import { objectsIn } from './etcd-care.ts'
+import { applyAll, partStates, removeObjects, type PartState } from './plane-objects.ts'
+import { planeOf, urlOf } from './plane-of.ts'
+import { emptied, planeNamespace, PlaneRecords, type Kept, type PlaneRecord } from './plane-record.ts'
+import { formsOf, nextShape, NO_CREDENTIALS, settingsOf } from './plane-settings.ts'
+import { NotYet, PlaneWork, type WorkOptions } from './plane-work.ts'
+import { stepUpgrade, type Readings } from './step-upgrade.ts'
+
+const DAY_MS = 86_400_000
+const KEPT_MS = 7 * DAY_MS
+/** Each is some ten pods; beyond it a hub is one thing too many to lose. */
+const MOST_PLANES = 100
+const MOST_NAMED = 5
+const namespaces = coreKind('Namespace')
+const secrets = coreKind('Secret')
+export interface KubernetesHostOptions extends WorkOptions {
+  readonly readings: Readings
+  readonly most?: number
+}
+
+export class KubernetesHost implements ControlPlaneHost {
+  readonly name = 'kubernetes'
+  readonly #options: KubernetesHostOptions
+  readonly #records: PlaneRecords
+  readonly #work: PlaneWork
+  /** One thing at a time for each id. */
+  readonly #last = new Map<string, Promise<unknown>>()
+
+  constructor(options: KubernetesHostOptions) {
+    this.#options = options
+    this.#records = new PlaneRecords(options.client, options.fieldManager)
+    this.#work = new PlaneWork(options, this.#records)
+  }
+
+  get capabilities(): HostCapabilities {
+    const minors = this.#options.versions().map(({ version }) => version.split('.').slice(0, 2).join('.'))
+    return {
+      isHighlyAvailable: true,
+      keepsCredentials: true,
+      minors: [...new Set(minors)],
+      most: this.#options.most ?? MOST_PLANES,
+    }
+  }
+
+  put(request: ControlPlaneRequest, signal?: AbortSignal): Promise<PutResult> {
+    return this.#inTurn(request.id, async () => {
+      const found = await this.#records.read(request.id, signal)
+      if (found === 'Taken') return taken(request.id)
+      const refused = await this.#refusal(request, found, signal)
+      if (refused !== undefined) return refused
+      if (found !== undefined && isEnding(found)) return { kind: 'Plane', plane: planeOf(found.record, undefined) }
+      const kept = await this.#wanted(request, found, signal)
+      return this.#look(kept, request, signal)
+    })
+  }
+
+  async get(id: string, signal?: AbortSignal): Promise<ControlPlane | undefined> {
+    const kept = await this.#living(id, signal)
+    return kept === undefined ? undefined : this.#seen(kept, signal)
+  }
+
+  async list(signal?: AbortSignal): Promise<readonly ControlPlane[]> {
+    const all = (await this.#records.all(signal)).filter(({ record }) => record.keptUntil === undefined)
+    return Promise.all(all.map((kept) => this.#seen(kept, signal)))
+  }
+
+  async kubeconfig(
+    id: string,
+    identity: Parameters<ControlPlaneHost['kubeconfig']>[1],
+    signal?: AbortSignal,
+  ): Promise<string | undefined> {
+    const kept = await this.#living(id, signal)
+    const root = kept && (await this.#authority(kept, signal))
+    const signer = root && signerOf(root)
+    const address = kept?.record.address
+    if (root === undefined || signer?.key === undefined || address === undefined) return undefined
+    const client = issueCertificate(
+      { certificate: signer.open, key: signer.key },
+      {
+        subject: { commonName: identity.user, organizations: identity.groups },
+        validity: { now: this.#options.clock.now(), days: identity.lifeMs / DAY_MS },
+        usage: 'client',
+      },
+    )
+    return kubeconfigText({ url: urlOf(address), authority: bundleOf(root), client, user: identity.user })
+  }
+
+  stop(id: string, signal?: AbortSignal): Promise<'Stopped' | 'Gone'> {
+    return this.#inTurn(id, async () => {
+      let kept = await this.#living(id, signal)
+      if (kept === undefined) return 'Gone'
+      const { isAwake: _, ...record } = kept.record
+      kept = await this.#records.write(kept, { ...record, isStopped: true }, signal)
+      const settings = this.#work.settings(kept)
+      await this.#work.until('its pods end', signal, () => this.#work.isDown(this.#work.place(kept, signal), settings))
+      return 'Stopped'
+    })
+  }
+
+  snapshot(id: string, name: string, signal?: AbortSignal): Promise<Snapshot | 'Gone'> {
+    return this.#inTurn(id, async () => {
+      const found = await this.#living(id, signal)
+      if (found === undefined) return 'Gone'
+      let looked = await this.#work.takeSnapshot(found, name, signal)
+      await this.#work.until(
+        () => `snapshot ${name}: ${looked.why}`,
+        signal,
+        async () => {
+          if (looked.taken === undefined) looked = await this.#work.takeSnapshot(looked.kept, name, signal)
+          return looked.taken !== undefined
+        },
+      )
+      return looked.taken as Snapshot
+    })
+  }
+
+  restore(
+    id: string,
+    { snapshot, token }: { readonly snapshot: string; readonly token: string },
+    signal?: AbortSignal,
+  ): Promise<RestoreResult> {
+    return this.#inTurn(id, async () => {
+      let kept = await this.#living(id, signal)
+      if (kept === undefined) return 'Gone'
+      const { record } = kept
+      if (record.restored === token) return 'Restored'
+      if (record.restoring?.token !== token) {
+        const from = record.snapshots.find((s) => s.name === snapshot)
+        if (from === undefined) return 'NoSnapshot'
+        if (record.upgrade !== undefined) throw new NotYet(`${id} is being upgraded: no snapshot is restored meanwhile`)
+        if (record.restoring !== undefined) throw new NotYet(`${record.restoring.snapshot} is being restored`)
+        if (from.version !== record.forms.apiserver.version)
+          throw new NotYet(`${snapshot} is of ${from.version}: a commit goes back to that version first`)
+        kept = await this.#records.write(kept, { ...record, restoring: { snapshot, slot: from.slot, token } }, signal)
+      }
+      let plane: ControlPlane | undefined
+      await this.#work.until(
+        () => plane?.message ?? plane?.state ?? '',
+        signal,
+        async () => {
+          const current = await this.#living(id, signal)
+          if (current === undefined) return true
+          const result = await this.#look(current, undefined, signal)
+          plane = result.kind === 'Plane' ? result.plane : undefined
+          return plane?.restored === token && plane.state !== 'Starting'
+        },
+      )
+      return 'Restored'
+    })
+  }
+
+  delete(
+    id: string,
+    { owner, keep }: { readonly owner: string; readonly keep?: string },
+    signal?: AbortSignal,
+  ): Promise<'Deleted' | 'Gone' | 'Owned'> {
+    return this.#inTurn(id, async () => {
+      const kept = await this.#living(id, signal)
+      if (kept === undefined) return 'Gone'
+      if (kept.record.owner !== owner) return 'Owned'
+      const place = this.#work.place(kept, signal)
+      const settings = settingsOf(kept.record, this.#options.versions(), NO_CREDENTIALS)
+      // API servers first: no client may write any more.
+      if (settings !== undefined)
+        await this.#work.until('its pods end', signal, () => this.#work.isDown(place, settings))
+      const isKept = (claim: string): boolean => keep !== undefined && claim === SNAPSHOT_CLAIM
+      let left: readonly string[] = []
+      await this.#work.until(
+        () => `to be removed: ${left.slice(0, MOST_NAMED).join(', ')}`,
+        signal,
+        async () => {
+          left = await removeObjects(place, isKept)
+          return left.length === 0
+        },
+      )
+      const snapshot = kept.record.snapshots.find((s) => s.name === keep)
+      if (snapshot === undefined) await this.#removeNamespace(kept, signal)
+      else {
+        const keptUntil = this.#options.clock.now() + KEPT_MS
+        await this.#records.write(kept, emptied(kept.record, snapshot.name, keptUntil), signal)
+      }
+      await this.#tidy(signal)
+      return 'Deleted'
+    })
+  }
+
+  async #refusal(
+    { id, version, port, shape }: ControlPlaneRequest,
+    found: Kept | undefined,
+    signal?: AbortSignal,
+  ): Promise<PutResult | undefined> {
+    const rows = this.#options.versions()
+    if (rowOf(rows, version) === undefined)
+      return {
+        kind: 'Refused',
+        reason: 'VersionNotServed',
+        message: `version ${version} is not in the version file; it has ${versionsIn(rows)}`,
+      }
+    if (found !== undefined && found.record.keptUntil === undefined) return undefined
+    const others = (await this.#records.all(signal)).filter(
+      ({ record }) => record.id !== id && record.keptUntil === undefined,
+    )
+    const isNodePort = shape?.endpoint?.type === 'NodePort'
+    const holder = isNodePort
+      ? others.find((o) => port !== undefined && o.record.address?.nodePort === port)
+      : undefined
+    if (holder !== undefined)
+      return { kind: 'Refused', reason: 'EndpointTaken', message: `port ${port} belongs to ${holder.record.id}` }
+    const { most } = this.capabilities
+    return others.length < most
+      ? undefined
+      : {
+          kind: 'Refused',
+          reason: 'HostFull',
+          message: `${others.length} of ${most} control planes are on this hub; delete one first`,
+        }
+  }
+
+  /** The record with everything that a request declares; the version is reached step by step. */
+  async #wanted(request: ControlPlaneRequest, found: Kept | undefined, signal?: AbortSignal): Promise<Kept> {
+    const { id, owner, version, port } = request
+    if (found !== undefined && found.record.keptUntil === undefined) {
+      const { isAwake: _, ...record } = found.record
+      const next = { ...record, owner, isStopped: false, shape: nextShape(record.shape, request.shape) }
+      return this.#records.write(found, next, signal)
+    }
+    const row = this.#options.versions().find((r) => r.version === version)
+    if (row === undefined) throw new NotYet(`version ${version} is no longer in the version file`)
+    const record: PlaneRecord = {
+      id,
+      owner,
+      etcdToken: `${owner}-${this.#options.clock.now().toString(36)}`,
+      shape: nextShape(undefined, request.shape),
+      forms: formsOf(row),
+      ...(port !== undefined && { port }),
+      isStopped: false,
+      snapshots: found?.record.snapshots ?? [],
+      blocked: [],
+      unready: {},
+    }
+    return found === undefined
+      ? this.#records.create(record, labelsOf(id), signal)
+      : this.#records.write(found, record, signal)
+  }
+
+  /** Reads everything once, and takes the next step. */
+  async #look(first: Kept, request: ControlPlaneRequest | undefined, signal?: AbortSignal): Promise<PutResult> {
+    let kept = first
+    const place = this.#work.place(kept, signal)
+    const bare = settingsOf(kept.record, this.#options.versions(), NO_CREDENTIALS)
+    const starting = (why: string): PutResult => ({ kind: 'Plane', plane: planeOf(kept.record, undefined, { why }) })
+    if (bare === undefined) return starting('the version file lacks a version that runs: put its row back')
+    if (kept.record.address === undefined) {
+      await this.#work.giveAccess(place)
+      const settled = await settleAddress(place, bare, kept.record)
+      if (settled.is === 'Waits') return starting(settled.why)
+      kept = await this.#records.write(kept, { ...kept.record, address: settled.address }, signal)
+    }
+    const credentials = await this.#work.credentials(kept, signal)
+    if ('why' in credentials) return starting(credentials.why)
+    if (kept.record.restoring !== undefined) {
+      const restored = await this.#work.restoreStep(kept, credentials, signal)
+      if ('why' in restored) return starting(restored.why)
+      kept = restored.kept
+    }
+    const settings = this.#work.settings(kept, credentials)
+    await applyAll(place, objectsIn(settings))
+    if (kept.record.isStopped) return { kind: 'Plane', plane: await this.#seen(kept, signal) }
+    const states = await partStates(place, settings)
+    kept = await this.#noteUnready(kept, states, signal)
+    const ca = await this.#authority(kept, signal)
+    const plane = (message?: string, next = kept): PutResult => ({
+      kind: 'Plane',
+      plane: planeOf(next.record, states, {
+        ...(ca && { ca: bundleOf(ca) }),
+        ...(message !== undefined && { change: message }),
+      }),
+    })
+    if (request === undefined) return plane()
+    const stepped = await stepUpgrade(
+      {
+        clock: this.#options.clock,
+        rows: this.#options.versions(),
+        readings: this.#options.readings,
+        write: (k, record) => this.#records.write(k, record, signal),
+        takeSnapshot: (k, name) => this.#work.takeSnapshot(k, name, signal),
+        kubeconfig: (k, identity) => this.kubeconfig(k.record.id, identity, signal),
+      },
+      kept,
+      states,
+      request,
+    )
+    return stepped.refused === undefined
+      ? plane(stepped.message, stepped.kept)
+      : { kind: 'Refused', reason: 'UpgradeRefused', message: stepped.refused }
+  }
+
+  async #noteUnready(kept: Kept, states: Readonly<Record<Part, PartState>>, signal?: AbortSignal): Promise<Kept> {
+    const { unready } = kept.record
+    const now = this.#options.clock.now()
+    const next: Partial<Record<Part, number>> = {}
+    for (const part of PARTS) if (!states[part].isReady) next[part] = unready[part] ?? now
+    return this.#records.write(kept, { ...kept.record, unready: next }, signal)
+  }
+
+  async #seen(kept: Kept, signal?: AbortSignal): Promise<ControlPlane> {
+    const { record } = kept
+    const settings = settingsOf(record, this.#options.versions(), NO_CREDENTIALS)
+    if (settings === undefined)
+      return planeOf(record, undefined, { why: 'the version file lacks a version that runs: put its row back' })
+    const ca = await this.#authority(kept, signal)
+    return planeOf(record, await partStates(this.#work.place(kept, signal), settings), ca && { ca: bundleOf(ca) })
+  }
+
+  async #living(id: string, signal?: AbortSignal): Promise<Kept | undefined> {
+    const found = await this.#records.read(id, signal)
+    return found === undefined || found === 'Taken' || found.record.keptUntil !== undefined ? undefined : found
+  }
+
+  async #authority({ record }: Kept, signal?: AbortSignal): Promise<HeldRoot | undefined> {
+    const key = { namespace: planeNamespace(record.id), name: credentialSecretName(CLUSTER_AUTHORITY) }
+    const secret = await this.#options.client.get(secrets, key, { ...(signal && { signal }) })
+    return secret && rootIn(heldIn([secret]).held, CLUSTER_AUTHORITY)
+  }
+
+  async #removeNamespace({ namespace, record }: Kept, signal?: AbortSignal): Promise<void> {
+    const name = planeNamespace(record.id)
+    const { uid } = namespace.metadata
+    await this.#options.client.delete(namespaces, { name }, { ...(uid !== undefined && { preconditions: { uid } }) })
+    let seen = ''
+    await this.#work.until(
+      () => `namespace ${name} to end: ${seen}`,
+      signal,
+      async () => {
+        const left = await this.#options.client.get(namespaces, { name })
+        seen = JSON.stringify(left?.['status'] ?? null)
+        return left === undefined || left.metadata.uid !== uid
+      },
+    )
+  }
+
+  /** Volumes of control planes that were deleted a week ago. */
+  async #tidy(signal?: AbortSignal): Promise<void> {
+    const now = this.#options.clock.now()
+    for (const kept of await this.#records.all(signal))
+      if ((kept.record.keptUntil ?? now) < now && !isEnding(kept)) {
+        const { uid } = kept.namespace.metadata
+        const name = planeNamespace(kept.record.id)
+        await this.#options.client.delete(
+          namespaces,
+          { name },
+          { ...(uid !== undefined && { preconditions: { uid } }) },
+        )
+      }
+  }
+
+  #inTurn<T>(id: string, work: () => Promise<T>): Promise<T> {
+    const mine = (this.#last.get(id) ?? Promise.resolve()).then(work, work)
+    const settled = mine.then(
+      () => undefined,
+      () => undefined,
+    )
+    this.#last.set(id, settled)
+    void settled.then(() => {
+      if (this.#last.get(id) === settled) this.#last.delete(id)
+    })
+    return mine
+  }
+}
+
+const taken = (id: string): PutResult => ({
+  kind: 'Refused',
+  reason: 'NamespaceTaken',
+  message: `namespace ${planeNamespace(id)} belongs to another Cluster, or was made by a person`,
+})
+
+const isEnding = ({ namespace }: Kept): boolean => namespace.metadata.deletionTimestamp !== undefined
+
+const labelsOf = (id: string): Readonly<Record<string, string>> => ({
+  ...commonLabels({ cluster: id }),
+  ...Object.fromEntries(
+    ['enforce', 'audit', 'warn'].map((mode) => [`pod-security.kubernetes.io/${mode}`, 'restricted']),
+  ),
+})

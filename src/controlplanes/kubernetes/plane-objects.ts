@@ -1,0 +1,179 @@
+// Applies the objects of a control plane in its namespace, reads how its workloads are, and removes them. The namespace holds nothing else, so it is its own inventory.
+import { selectorOf } from '#api/constructs/control-plane/labels.ts'
+import { PARTS, type ControlPlaneSettings, type Part } from '#api/constructs/control-plane/settings.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { listAll } from '#kube/list-all.ts'
+import { isObject } from '#lib/json.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+
+const PLURALS: Readonly<Record<string, string>> = { NetworkPolicy: 'networkpolicies' }
+
+export const typeOf = ({
+  apiVersion,
+  kind,
+  isNamespaced = kind !== 'Namespace',
+}: Pick<KubeObject, 'apiVersion' | 'kind'> & { readonly isNamespaced?: boolean }): ResourceType => {
+  const [first = '', second] = apiVersion.split('/')
+  return {
+    group: second === undefined ? '' : first,
+    version: second ?? first,
+    kind,
+    plural: PLURALS[kind] ?? `${kind.toLowerCase()}s`,
+    namespaced: isNamespaced,
+  }
+}
+
+const of = (apiVersion: string, kind: string): ResourceType => typeOf({ apiVersion, kind })
+
+export const JOBS = coreKind('Job')
+export const PODS = coreKind('Pod')
+export const CLAIMS = coreKind('PersistentVolumeClaim')
+export const SERVICES = of('v1', 'Service')
+
+const WORKLOADS: Readonly<Record<Part, { readonly type: ResourceType; readonly name: string }>> = {
+  etcd: { type: of('apps/v1', 'StatefulSet'), name: 'etcd' },
+  apiserver: { type: of('apps/v1', 'Deployment'), name: 'kube-apiserver' },
+  'controller-manager': { type: of('apps/v1', 'Deployment'), name: 'kube-controller-manager' },
+  scheduler: { type: of('apps/v1', 'Deployment'), name: 'kube-scheduler' },
+}
+
+/** Of everything that a control plane can have, workloads first: nothing is started again meanwhile. */
+const REMOVABLE: readonly ResourceType[] = [
+  of('apps/v1', 'Deployment'),
+  of('apps/v1', 'StatefulSet'),
+  JOBS,
+  SERVICES,
+  of('policy/v1', 'PodDisruptionBudget'),
+  of('networking.k8s.io/v1', 'NetworkPolicy'),
+  of('v1', 'ConfigMap'),
+  of('v1', 'Secret'),
+]
+
+/** Made by every cluster in every namespace. */
+const OF_THE_CLUSTER = new Set(['kube-root-ca.crt'])
+
+export interface Place {
+  readonly client: KubeClient
+  readonly namespace: string
+  readonly fieldManager: string
+  readonly signal?: AbortSignal
+}
+
+const optionsOf = ({ signal }: Place) => ({ ...(signal && { signal }) })
+
+export async function applyAll(place: Place, objects: readonly KubeObject[]): Promise<void> {
+  const { client, fieldManager } = place
+  for (const object of objects)
+    await client.apply(typeOf(object), object, { ...optionsOf(place), fieldManager, force: true })
+}
+
+export interface PartState {
+  readonly isReady: boolean
+  /** How many of it serve. */
+  readonly serving: number
+  /** Of a pod or a workload that is not ready. */
+  readonly trouble?: string
+}
+
+/** What the workloads report of exactly what was applied. */
+export async function partStates(
+  place: Place,
+  settings: ControlPlaneSettings,
+): Promise<Readonly<Record<Part, PartState>>> {
+  const { client, namespace } = place
+  const pods = await listAll(client, PODS, { ...optionsOf(place), namespace })
+  const states: Partial<Record<Part, PartState>> = {}
+  for (const part of PARTS) {
+    const { type, name } = WORKLOADS[part]
+    const workload = await client.get(type, { namespace, name }, optionsOf(place))
+    const own = pods.filter((pod) => matches(pod, selectorOf(settings, part)))
+    states[part] = stateOf(workload, own)
+  }
+  return states as Record<Part, PartState>
+}
+
+function stateOf(workload: KubeObject | undefined, pods: readonly KubeObject[]): PartState {
+  if (workload === undefined) return { isReady: false, serving: 0, trouble: 'it does not exist' }
+  const [spec, status] = [recordAt(workload, 'spec'), recordAt(workload, 'status')]
+  const wanted = numberAt(spec, 'replicas')
+  const serving = numberAt(status, 'readyReplicas')
+  const isCurrent = numberAt(status, 'observedGeneration') >= (workload.metadata.generation ?? 0)
+  const isReady =
+    isCurrent &&
+    serving === wanted &&
+    numberAt(status, 'replicas') === wanted &&
+    (wanted === 0 || numberAt(status, 'updatedReplicas') === wanted)
+  const trouble = isReady ? undefined : (troubleOfPods(pods) ?? troubleOfWorkload(status))
+  return { isReady, serving, ...(trouble !== undefined && { trouble }) }
+}
+
+/** The first reason that a person can act on: no place, no storage, no image, a program that ends. */
+function troubleOfPods(pods: readonly KubeObject[]): string | undefined {
+  for (const pod of pods) {
+    const status = recordAt(pod, 'status')
+    const name = pod.metadata.name ?? ''
+    for (const condition of listAt(status, 'conditions'))
+      if (condition['type'] === 'PodScheduled' && condition['status'] === 'False')
+        return `pod ${name} has no node: ${String(condition['message'] ?? condition['reason'])}`
+    for (const container of [...listAt(status, 'initContainerStatuses'), ...listAt(status, 'containerStatuses')]) {
+      const waiting = recordAt(recordAt(container, 'state'), 'waiting')
+      const reason = waiting['reason']
+      if (typeof reason === 'string' && reason !== 'ContainerCreating' && reason !== 'PodInitializing')
+        return `pod ${name}: ${reason}: ${String(waiting['message'] ?? '')}`
+    }
+  }
+  return undefined
+}
+
+function troubleOfWorkload(status: Readonly<Record<string, unknown>>): string | undefined {
+  const failed = listAt(status, 'conditions').find((c) => c['type'] === 'ReplicaFailure' && c['status'] === 'True')
+  return failed === undefined ? undefined : String(failed['message'])
+}
+
+/** Pods of the parts that are still there, also those that are ending. */
+export async function podsOf(
+  place: Place,
+  settings: ControlPlaneSettings,
+  parts: readonly Part[],
+): Promise<readonly string[]> {
+  const pods = await listAll(place.client, PODS, { ...optionsOf(place), namespace: place.namespace })
+  return pods
+    .filter((pod) => parts.some((part) => matches(pod, selectorOf(settings, part))))
+    .map((pod) => pod.metadata.name ?? '')
+}
+
+const matches = ({ metadata }: KubeObject, labels: Readonly<Record<string, string>>): boolean =>
+  Object.entries(labels).every(([key, value]) => metadata.labels?.[key] === value)
+
+/** Everything but the claims that stay, and the namespace. Answers what is still there. */
+export async function removeObjects(place: Place, isKept: (claim: string) => boolean): Promise<readonly string[]> {
+  const { client, namespace } = place
+  const left: string[] = []
+  for (const type of [...REMOVABLE, CLAIMS])
+    for (const object of await listAll(client, type, { ...optionsOf(place), namespace })) {
+      const { name = '', deletionTimestamp } = object.metadata
+      if (OF_THE_CLUSTER.has(name) || (type === CLAIMS && isKept(name))) continue
+      left.push(`${type.kind} ${name}`)
+      if (deletionTimestamp === undefined)
+        await client.delete(type, { namespace, name }, { ...optionsOf(place), propagationPolicy: 'Background' })
+    }
+  const pods = await listAll(client, PODS, { ...optionsOf(place), namespace })
+  return [...left, ...pods.map((pod) => `Pod ${pod.metadata.name ?? ''}`)]
+}
+
+export const recordAt = (value: unknown, key: string): Readonly<Record<string, unknown>> => {
+  const found = isObject(value) ? value[key] : undefined
+  return isObject(found) ? found : {}
+}
+
+export const listAt = (value: unknown, key: string): readonly Readonly<Record<string, unknown>>[] => {
+  const found = isObject(value) ? value[key] : undefined
+  return Array.isArray(found) ? found.filter(isObject) : []
+}
+
+export const numberAt = (value: unknown, key: string): number => {
+  const found = isObject(value) ? value[key] : undefined
+  return typeof found === 'number' ? found : 0
+}

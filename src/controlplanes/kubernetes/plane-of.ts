@@ -1,0 +1,69 @@
+// What a control plane is reported as, from its record and what its workloads report. Pure.
+import { PARTS, type Part } from '#api/constructs/control-plane/settings.ts'
+import { timestamp } from '#lib/clock.ts'
+import type { ControlPlane, Snapshot } from '../port.ts'
+import type { PartState } from './plane-objects.ts'
+import type { KeptSnapshot, PlaneRecord } from './plane-record.ts'
+
+interface More {
+  readonly ca?: string
+  /** Why it cannot continue. */
+  readonly why?: string
+  /** The step of a change, and what it waits for. */
+  readonly change?: string
+}
+
+export const urlOf = ({ host, port }: NonNullable<PlaneRecord['address']>): string =>
+  `https://${host.includes(':') ? `[${host}]` : host}:${port}`
+
+export const portSnapshot = (kept: KeptSnapshot): Snapshot => {
+  const { slot: _, ...snapshot } = kept
+  return snapshot
+}
+
+/** Without states its workloads were not asked. One API server that answers, and a member of etcd, are enough to be Running; what is not ready is in the message. */
+export function planeOf(
+  record: PlaneRecord,
+  states: Readonly<Record<Part, PartState>> | undefined,
+  { ca = '', why, change }: More = {},
+): ControlPlane {
+  const { id, owner, address, isStopped, restoring, restored, upgrade, snapshots } = record
+  const trouble = why ?? (states === undefined ? undefined : troubleOf(states))
+  const doesServe = states !== undefined && states.apiserver.serving > 0 && states.etcd.serving > 0
+  const isRunning = doesServe && !isStopped && restoring === undefined
+  const message = restoring === undefined ? trouble : `${restoring.snapshot} is being restored; ${trouble ?? ''}`
+  return {
+    id,
+    owner,
+    version: versionOf(record),
+    state: isRunning ? 'Running' : isStopped && restoring === undefined ? 'Stopped' : 'Starting',
+    ...(message !== undefined && !isStopped && { message }),
+    port: address?.port ?? 0,
+    endpoint: address === undefined ? '' : urlOf(address),
+    ca,
+    snapshots: snapshots.map(portSnapshot),
+    ...(restored !== undefined && { restored }),
+    ...(upgrade !== undefined && {
+      change: {
+        from: upgrade.from,
+        to: upgrade.to,
+        message: change ?? upgrade.goingBack?.why ?? `to ${upgrade.to}`,
+        wayBack:
+          upgrade.edge === undefined
+            ? 'Programs'
+            : { snapshot: upgrade.edge.snapshot, since: timestamp(upgrade.edge.at) },
+      },
+    }),
+  }
+}
+
+/** Until the edge it behaves as the version before. */
+export const versionOf = ({ upgrade, forms }: PlaneRecord): string => {
+  if (upgrade === undefined) return forms.apiserver.version
+  return upgrade.edge === undefined || upgrade.restoring !== undefined ? upgrade.from : upgrade.to
+}
+
+function troubleOf(states: Readonly<Record<Part, PartState>>): string | undefined {
+  const part = PARTS.find((name) => !states[name].isReady)
+  return part === undefined ? undefined : `${part} is not ready: ${states[part].trouble ?? 'its pods start'}`
+}

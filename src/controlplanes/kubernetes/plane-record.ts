@@ -1,0 +1,138 @@
+// What the hub keeps of one control plane beside its objects: an annotation of its namespace, written only over the version that was read. A host that was
+// killed, or another leader, continues from it.
+import { createHash } from 'node:crypto'
+import type { Part } from '#api/constructs/control-plane/settings.ts'
+import { ANNOTATIONS } from '#api/names.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { listAll } from '#kube/list-all.ts'
+import { isObject } from '#lib/json.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ControlPlaneShape, Snapshot } from '../port.ts'
+import type { BlockedVersion, Form, UpgradeRecord } from '../upgrade/seen.ts'
+
+const ANNOTATION = ANNOTATIONS.controlPlane
+const LABEL = ANNOTATIONS.controlPlane
+const MOST_NAME_CHARS = 63
+const namespaces = coreKind('Namespace')
+
+/** The file of a snapshot is one of a few that are written again and again: no program that could remove files is in the image of etcd. */
+export interface KeptSnapshot extends Snapshot {
+  readonly slot: number
+}
+
+export interface PlaneRecord {
+  readonly id: string
+  readonly owner: string
+  /** Of the members of its etcd. */
+  readonly etcdToken: string
+  readonly shape: ControlPlaneShape
+  readonly forms: Readonly<Record<Part, Form>>
+  /** Settled before certificates are made, and never moved. */
+  readonly address?: { readonly host: string; readonly port: number; readonly nodePort?: number }
+  /** The port that was asked for. */
+  readonly port?: number
+  readonly isStopped: boolean
+  /** Its etcd runs for a snapshot although it is stopped. */
+  readonly isAwake?: boolean
+  readonly snapshots: readonly KeptSnapshot[]
+  /** A file that is being written: what it had before counts no longer. */
+  readonly taking?: { readonly name: string; readonly slot: number; readonly version: string }
+  readonly restored?: string
+  readonly restoring?: { readonly snapshot: string; readonly slot: number; readonly token: string }
+  readonly upgrade?: UpgradeRecord
+  readonly blocked: readonly BlockedVersion[]
+  /** Since when parts have not been ready, in milliseconds. */
+  readonly unready: Readonly<Partial<Record<Part, number>>>
+  /** It was deleted; only the volume with its snapshots is left, until this time. */
+  readonly keptUntil?: number
+}
+
+/** The record with the namespace that it was read from. */
+export interface Kept {
+  readonly record: PlaneRecord
+  readonly namespace: KubeObject
+}
+
+/** Shortened names carry a digest, so that two of them are never one. */
+export function planeNamespace(id: string): string {
+  const name = `kc-${id.replaceAll('.', '-')}`
+  if (name.length <= MOST_NAME_CHARS) return name
+  const digest = createHash('sha256').update(id).digest('hex').slice(0, 10)
+  return `${name.slice(0, MOST_NAME_CHARS - digest.length - 1)}-${digest}`
+}
+
+function recordIn({ metadata }: KubeObject): PlaneRecord | undefined {
+  const text = metadata.annotations?.[ANNOTATION]
+  try {
+    const record: unknown = JSON.parse(text ?? '')
+    return isObject(record) && typeof record['id'] === 'string' ? (record as unknown as PlaneRecord) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export class PlaneRecords {
+  readonly #client: KubeClient
+  readonly #fieldManager: string
+
+  constructor(client: KubeClient, fieldManager: string) {
+    this.#client = client
+    this.#fieldManager = fieldManager
+  }
+
+  /** `Taken`: the namespace is of another control plane, or was made by a person. */
+  async read(id: string, signal?: AbortSignal): Promise<Kept | 'Taken' | undefined> {
+    const key = { name: planeNamespace(id) }
+    const namespace = await this.#client.get(namespaces, key, { ...(signal && { signal }) })
+    if (namespace === undefined) return undefined
+    const record = recordIn(namespace)
+    return record?.id === id ? { record, namespace } : 'Taken'
+  }
+
+  async all(signal?: AbortSignal): Promise<readonly Kept[]> {
+    const found = await listAll(this.#client, namespaces, { labelSelector: LABEL, ...(signal && { signal }) })
+    return found.flatMap((namespace) => {
+      const record = recordIn(namespace)
+      return record === undefined ? [] : [{ record, namespace }]
+    })
+  }
+
+  async create(record: PlaneRecord, labels: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<Kept> {
+    const metadata = {
+      name: planeNamespace(record.id),
+      labels: { ...labels, [LABEL]: 'true' },
+      annotations: { [ANNOTATION]: JSON.stringify(record) },
+    }
+    const object: KubeObject = { apiVersion: 'v1', kind: 'Namespace', metadata }
+    const options = { fieldManager: this.#fieldManager, ...(signal && { signal }) }
+    return { record, namespace: await this.#client.create(namespaces, object, options) }
+  }
+
+  /** Throws a Conflict when another client wrote in between: nothing was decided about what it wrote. */
+  async write({ namespace }: Kept, record: PlaneRecord, signal?: AbortSignal): Promise<Kept> {
+    const annotations = { ...namespace.metadata.annotations, [ANNOTATION]: JSON.stringify(record) }
+    if (annotations[ANNOTATION] === namespace.metadata.annotations?.[ANNOTATION]) return { record, namespace }
+    const next = { ...namespace, metadata: { ...namespace.metadata, annotations } }
+    const options = { fieldManager: this.#fieldManager, ...(signal && { signal }) }
+    return { record, namespace: await this.#client.update(namespaces, next, options) }
+  }
+}
+
+/** Of a control plane of which only one snapshot is left. */
+export const emptied = (
+  { id, owner, etcdToken, shape, forms, snapshots }: PlaneRecord,
+  snapshot: string,
+  keptUntil: number,
+): PlaneRecord => ({
+  id,
+  owner,
+  etcdToken,
+  shape,
+  forms,
+  isStopped: true,
+  snapshots: snapshots.filter((s) => s.name === snapshot),
+  blocked: [],
+  unready: {},
+  keptUntil,
+})

@@ -1,0 +1,212 @@
+// The pieces of work on one control plane, in steps: credentials, stopping, snapshots, restores.
+import { CONTROL_PLANE_ROLE, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { PARTS, type ControlPlaneSettings } from '#api/constructs/control-plane/settings.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import { outcomeOf } from '#kube/outcome.ts'
+import { timestamp, type Clock } from '#lib/clock.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { keepCredentials } from '../credentials/keep.ts'
+import type { Snapshot } from '../port.ts'
+import { lookAtRestore, lookAtSnapshot, objectsIn, type ReadLog } from './etcd-care.ts'
+import { credentialSettings, mountedSecrets, secretFiles } from './mounted-secrets.ts'
+import { applyAll, partStates, podsOf, type Place } from './plane-objects.ts'
+import { portSnapshot, urlOf, versionOf } from './plane-of.ts'
+import { planeNamespace, type Kept, type PlaneRecords } from './plane-record.ts'
+import { NO_CREDENTIALS, settingsOf, type CredentialSettings } from './plane-settings.ts'
+import { kubernetesRecipe } from './recipe.ts'
+import { freeSlot, withSnapshot } from './snapshot-slots.ts'
+import { OF_UPGRADE } from './step-upgrade.ts'
+import type { ServedVersion } from './version-file.ts'
+
+const POLL_MS = 1_000
+/** Within the time that a controller gives one pass; what takes longer is called again. */
+const WITHIN_MS = 150_000
+const PROGRAMS = PARTS.filter((part) => part !== 'etcd')
+const BINDINGS = coreKind('RoleBinding')
+
+export interface WorkOptions {
+  /** Of the hub. */
+  readonly client: KubeClient
+  readonly fieldManager: string
+  readonly clock: Clock
+  readonly versions: () => readonly ServedVersion[]
+  readonly readLog: ReadLog
+  /** Who may do in the namespaces of control planes what the host does there. Left out: it may so already. */
+  readonly access?: readonly { readonly kind: 'User' | 'ServiceAccount'; readonly name: string }[]
+  /** How long a call that waits for the hub waits at most. */
+  readonly withinMs?: number
+}
+
+/** Not done within the time of one call, and why. The next call tries again. */
+export class NotYet extends Error {}
+
+export class PlaneWork {
+  readonly #options: WorkOptions
+  readonly #records: PlaneRecords
+
+  constructor(options: WorkOptions, records: PlaneRecords) {
+    this.#options = options
+    this.#records = records
+  }
+
+  /** A role of this namespace alone: what the host does there, it may not do elsewhere in the hub. */
+  async giveAccess({ client, namespace, fieldManager }: Place): Promise<void> {
+    const { access } = this.#options
+    if (access === undefined) return
+    const apiGroup = 'rbac.authorization.k8s.io'
+    const binding: KubeObject = {
+      apiVersion: `${apiGroup}/v1`,
+      kind: 'RoleBinding',
+      metadata: { name: CONTROL_PLANE_ROLE, namespace },
+      roleRef: { apiGroup, kind: 'ClusterRole', name: CONTROL_PLANE_ROLE },
+      subjects: access.map((of) => ({
+        ...of,
+        ...(of.kind === 'User' ? { apiGroup } : { namespace: SYSTEM_NAMESPACE }),
+      })),
+    }
+    const outcome = await outcomeOf(() => client.create(BINDINGS, binding, { fieldManager }))
+    if (outcome.kind !== 'Applied' && outcome.kind !== 'Exists') throw outcome.error
+  }
+
+  async credentials({ record }: Kept, signal?: AbortSignal): Promise<CredentialSettings | { readonly why: string }> {
+    const { address, shape } = record
+    if (address === undefined) return { why: 'its address is not settled' }
+    const namespace = planeNamespace(record.id)
+    const place = this.place({ record }, signal)
+    const kept = await keepCredentials(
+      { ...place, now: () => this.#options.clock.now() },
+      {
+        recipe: kubernetesRecipe({ etcdHosts: [`*.etcd.${namespace}.svc`, 'localhost', '127.0.0.1'] }),
+        endpoint: urlOf(address),
+        hosts: [`kube-apiserver.${namespace}.svc`, firstOf(shape.network.services)],
+        declared: {},
+        servers: { total: 0, running: [] },
+        agents: [],
+      },
+    )
+    if (kept.kind === 'Damaged')
+      return { why: `Secrets cannot be read, or are missing: ${kept.secrets.join(', ')}; restore them from a backup` }
+    if (kept.kind !== 'Kept') return { why: kept.why }
+    const files = secretFiles(kept.held)
+    if (files === undefined) return { why: 'credentials are being made' }
+    await applyAll(place, mountedSecrets(files, namespace))
+    return credentialSettings(files)
+  }
+
+  async restoreStep(
+    kept: Kept,
+    credentials: CredentialSettings,
+    signal?: AbortSignal,
+  ): Promise<{ readonly why: string } | { readonly kept: Kept }> {
+    const { restoring, ...record } = kept.record
+    if (restoring === undefined) return { kept }
+    const place = this.place(kept, signal)
+    const settings = this.settings(kept, credentials)
+    if (!(await this.isDown(place, settings))) return { why: `all of it ends before ${restoring.snapshot} is restored` }
+    const looked = await lookAtRestore(place, settings, restoring)
+    if (looked.is !== 'Done') return { why: `restore of ${restoring.snapshot}: ${looked.why}` }
+    const isAsked = !restoring.token.startsWith(OF_UPGRADE)
+    const next = { ...record, isStopped: false, ...(isAsked && { restored: restoring.token }) }
+    return { kept: await this.#records.write(kept, next, signal) }
+  }
+
+  /** Programs end before their store does. */
+  async isDown(place: Place, settings: ControlPlaneSettings): Promise<boolean> {
+    const objects = objectsIn({ ...settings, running: 'Nothing' })
+    await applyAll(
+      place,
+      objects.filter((o) => o.kind === 'Deployment'),
+    )
+    if ((await podsOf(place, settings, PROGRAMS)).length > 0) return false
+    await applyAll(
+      place,
+      objects.filter((o) => o.kind === 'StatefulSet'),
+    )
+    return (await podsOf(place, settings, ['etcd'])).length === 0
+  }
+
+  /** Takes the next step of a snapshot: it counts once it was opened. */
+  async takeSnapshot(
+    first: Kept,
+    name: string,
+    signal?: AbortSignal,
+  ): Promise<{ readonly kept: Kept; readonly taken: Snapshot | undefined; readonly why: string }> {
+    let kept = first
+    const known = kept.record.snapshots.find((s) => s.name === name)
+    if (known !== undefined) {
+      if (kept.record.isStopped && kept.record.isAwake === true) kept = await this.sleepAgain(kept, signal)
+      return { kept, taken: portSnapshot(known), why: '' }
+    }
+    if (kept.record.restoring !== undefined) return { kept, taken: undefined, why: 'a snapshot is being restored' }
+    const place = this.place(kept, signal)
+    const settings = this.settings(kept)
+    if (kept.record.taking?.name !== name) {
+      const { slot, others } = freeSlot(kept.record)
+      const taking = { name, slot, version: versionOf(kept.record) }
+      const isAwake = kept.record.isStopped
+      kept = await this.#records.write(kept, { ...kept.record, snapshots: others, taking, isAwake }, signal)
+    }
+    if (kept.record.isStopped) {
+      const credentials = await this.credentials(kept, signal)
+      if ('why' in credentials) return { kept, taken: undefined, why: credentials.why }
+      const awake = { ...this.settings(kept, credentials), running: 'Etcd' as const }
+      await applyAll(
+        place,
+        objectsIn(awake).filter((o) => o.kind === 'StatefulSet'),
+      )
+      const states = await partStates(place, awake)
+      if (!states.etcd.isReady) return { kept, taken: undefined, why: states.etcd.trouble ?? 'etcd starts for it' }
+    }
+    const { taking } = kept.record
+    if (taking === undefined) return { kept, taken: undefined, why: 'it begins' }
+    const looked = await lookAtSnapshot(place, settings, taking, this.#options.readLog)
+    if (looked.is === 'Waits') return { kept, taken: undefined, why: looked.why }
+    if (looked.is === 'Failed') throw new NotYet(`snapshot ${name}: ${looked.why}`)
+    const now = timestamp(this.#options.clock.now())
+    kept = await this.#records.write(kept, withSnapshot(kept.record, looked.value, now), signal)
+    if (kept.record.isStopped) kept = await this.sleepAgain(kept, signal)
+    const made = kept.record.snapshots.find((s) => s.name === name)
+    return { kept, taken: made && portSnapshot(made), why: '' }
+  }
+
+  /** A control plane that is stopped had its etcd started for a snapshot. */
+  async sleepAgain(kept: Kept, signal?: AbortSignal): Promise<Kept> {
+    const settings = this.settings(kept)
+    await this.until('etcd ends again', signal, () => this.isDown(this.place(kept, signal), settings))
+    const { isAwake: _, ...record } = kept.record
+    return this.#records.write(kept, record, signal)
+  }
+
+  settings(kept: Kept, credentials: CredentialSettings = NO_CREDENTIALS): ControlPlaneSettings {
+    const settings = settingsOf(kept.record, this.#options.versions(), credentials)
+    if (settings === undefined) throw new NotYet('the version file lacks a version that runs: put its row back')
+    return settings
+  }
+
+  place({ record }: Pick<Kept, 'record'>, signal?: AbortSignal): Place {
+    const { client, fieldManager } = this.#options
+    return { client, fieldManager, namespace: planeNamespace(record.id), ...(signal && { signal }) }
+  }
+
+  async until(
+    what: string | (() => string),
+    signal: AbortSignal | undefined,
+    holds: () => Promise<boolean>,
+  ): Promise<void> {
+    const { clock, withinMs = WITHIN_MS } = this.#options
+    const end = clock.now() + withinMs
+    while (!(await holds())) {
+      if (clock.now() > end) throw new NotYet(`still waiting for ${typeof what === 'string' ? what : what()}`)
+      await clock.sleep(POLL_MS, signal)
+    }
+  }
+}
+
+/** The address of `kubernetes.default` in the cluster: the first one of the range. */
+const firstOf = (range: string): string => {
+  const [network = ''] = range.split('/')
+  return network.includes(':')
+    ? `${network.replace(/::$/, '')}::1`
+    : network.replace(/\.(\d+)$/, (_, last) => `.${Number(last) + 1}`)
+}

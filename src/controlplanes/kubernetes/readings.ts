@@ -1,0 +1,157 @@
+// Reads what speaks for or against an upgrade: from the control plane itself, through its own API server, and from the nodes of the hub. What cannot be read is
+// unknown, and speaks against it.
+import { quotaBytes } from '#api/constructs/control-plane/etcd.ts'
+import { minorOf } from '#api/constructs/control-plane/settings.ts'
+import { programUser } from '#api/names.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { ConnectionConfig } from '#kube/http/connection.ts'
+import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
+import { listAll } from '#kube/list-all.ts'
+import { messageOf } from '#lib/errors.ts'
+import { quantityValue } from '#lib/quantity.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { Reading, Readiness } from '../upgrade/seen.ts'
+import { orderOf } from '../upgrade/versions.ts'
+import { listAt, recordAt, typeOf } from './plane-objects.ts'
+import type { PlaneRecord } from './plane-record.ts'
+import type { Readings } from './step-upgrade.ts'
+
+const LIFE_MS = 10 * 60_000
+const [NODES, PODS] = [coreKind('Node'), coreKind('Pod')]
+const WEBHOOKS = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration'].map((kind) =>
+  typeOf({ apiVersion: 'admissionregistration.k8s.io/v1', kind, isNamespaced: false }),
+)
+const SLICES = typeOf({ apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice' })
+
+type Closable = KubeClient & { close?(): void }
+
+export interface ReadingTools {
+  /** Of the hub. */
+  readonly hub: KubeClient
+  readonly connect: (config: ConnectionConfig) => Closable
+}
+
+export const readingsOf =
+  ({ hub, connect }: ReadingTools): Readings =>
+  async ({ record, wanted, kubeconfig }): Promise<Readiness> => {
+    const identity = { user: programUser('cluster'), groups: ['system:masters'], lifeMs: LIFE_MS }
+    const text = await kubeconfig(identity)
+    const client = text === undefined ? undefined : connect(parseSafeKubeconfig(text, record.id).config)
+    const asked = <T>(read: (of: Closable) => Promise<T>): Promise<Reading<T>> =>
+      reading(() => (client === undefined ? Promise.reject(new Error('it has no kubeconfig')) : read(client)))
+    try {
+      const metrics = await asked((c) => textOf(c, '/metrics'))
+      return {
+        kubelets: await asked(kubeletsOf),
+        removedApisInUse: mapped(metrics, (m) => removedApis(m, minorOf(wanted) ?? 0)),
+        deafWebhooks: await asked(deafWebhooksOf),
+        // Those of the Cluster are KubeNode's own, which are held against both versions before they are released.
+        unfitAddons: { known: true, value: [] },
+        etcd: await asked(async (c) => ({
+          isHealthy: (await c.raw({ method: 'GET', path: '/readyz/etcd' })).status === 200,
+          usedOfQuota: usedOfQuota(await textOf(c, '/metrics'), record),
+        })),
+        hasRoomForSurge: await reading(() => hasRoom(hub)),
+      }
+    } finally {
+      client?.close?.()
+    }
+  }
+
+async function reading<T>(read: () => Promise<T>): Promise<Reading<T>> {
+  try {
+    return { known: true, value: await read() }
+  } catch (error) {
+    return { known: false, why: messageOf(error) }
+  }
+}
+
+const mapped = <T, U>(of: Reading<T>, map: (value: T) => U): Reading<U> =>
+  of.known ? { known: true, value: map(of.value) } : of
+
+const textOf = async (client: KubeClient, path: string): Promise<string> =>
+  (await client.raw({ method: 'GET', path })).text
+
+async function kubeletsOf(
+  client: KubeClient,
+): Promise<{ readonly oldest: string; readonly newest: string } | undefined> {
+  const nodes = await listAll(client, NODES)
+  const versions = nodes
+    .map((node) => String(recordAt(recordAt(node, 'status'), 'nodeInfo')['kubeletVersion'] ?? '').replace(/^v/, ''))
+    .toSorted(orderOf)
+  const [oldest, newest] = [versions[0], versions.at(-1)]
+  return oldest === undefined || newest === undefined ? undefined : { oldest, newest }
+}
+
+/** Of metrics in text: the labels of each sample of one family, and its value. */
+function* samples(
+  text: string,
+  family: string,
+): Generator<{ readonly labels: Readonly<Record<string, string>>; readonly value: number }> {
+  for (const line of text.split('\n')) {
+    if (!line.startsWith(family)) continue
+    const [, name, labels = '', value = ''] = /^([a-z_]+)(?:\{(.*)\})? (\S+)/.exec(line) ?? []
+    if (name !== family) continue
+    const pairs = [...labels.matchAll(/([a-z_]+)="([^"]*)"/g)].map(([, key = '', of = '']) => [key, of] as const)
+    yield { labels: Object.fromEntries(pairs), value: Number(value) }
+  }
+}
+
+/** What clients asked for since the API server started, and the wanted minor no longer serves. */
+export function removedApis(metrics: string, minor: number): readonly string[] {
+  const found = new Set<string>()
+  for (const { labels, value } of samples(metrics, 'apiserver_requested_deprecated_apis')) {
+    const { group = '', version = '', resource = '', removed_release: removed = '' } = labels
+    const last = minorOf(`${removed}.0`)
+    if (value > 0 && last !== undefined && last <= minor)
+      found.add([resource, version, group].filter(Boolean).join('.'))
+  }
+  return [...found].toSorted()
+}
+
+/** The fullest member counts. An API server that does not tell the size is not believed to have an empty store. */
+export function usedOfQuota(metrics: string, { shape }: Pick<PlaneRecord, 'shape'>): number {
+  const sizes = [...samples(metrics, 'apiserver_storage_size_bytes')].map(({ value }) => value)
+  if (sizes.length === 0) throw new Error('its API server does not tell the size of the store')
+  return Math.max(...sizes) / quotaBytes(shape.etcd.storage)
+}
+
+/** Those that fail closed and are served by a Service without a ready endpoint. */
+async function deafWebhooksOf(client: KubeClient): Promise<readonly string[]> {
+  const configurations = (await Promise.all(WEBHOOKS.map((type) => listAll(client, type)))).flat()
+  const deaf: string[] = []
+  for (const configuration of configurations)
+    for (const webhook of listAt(configuration, 'webhooks')) {
+      const { namespace, name } = recordAt(recordAt(webhook, 'clientConfig'), 'service')
+      if (webhook['failurePolicy'] === 'Ignore' || typeof namespace !== 'string' || typeof name !== 'string') continue
+      const slices = await listAll(client, SLICES, { namespace, labelSelector: `kubernetes.io/service-name=${name}` })
+      const endpoints = slices.flatMap((slice) => listAt(slice, 'endpoints'))
+      if (!endpoints.some((e) => recordAt(e, 'conditions')['ready'] !== false)) deaf.push(String(webhook['name']))
+    }
+  return deaf
+}
+
+/** Of an API server, as its pods request it when the Cluster says nothing. */
+const SURGE = { cpu: 0.2, memory: 512 * 2 ** 20 } as const
+const amount = (of: Readonly<Record<string, unknown>>, what: 'cpu' | 'memory'): number => quantityValue(of[what]) ?? 0
+
+/** One node of the hub has what the pods on it leave free. */
+async function hasRoom(hub: KubeClient): Promise<boolean> {
+  const [nodes, pods] = await Promise.all([listAll(hub, NODES), listAll(hub, PODS)])
+  return nodes.some((node) => {
+    if (recordAt(node, 'spec')['unschedulable'] === true) return false
+    const allocatable = recordAt(recordAt(node, 'status'), 'allocatable')
+    const own = pods.filter((pod) => recordAt(pod, 'spec')['nodeName'] === node.metadata.name && !hasEnded(pod))
+    const requests = own.flatMap((pod) =>
+      listAt(recordAt(pod, 'spec'), 'containers').map((c) => recordAt(recordAt(c, 'resources'), 'requests')),
+    )
+    return (['cpu', 'memory'] as const).every((what) => {
+      const used = requests.reduce((sum, of) => sum + amount(of, what), 0)
+      return amount(allocatable, what) - used >= SURGE[what]
+    })
+  })
+}
+
+const hasEnded = (pod: KubeObject): boolean =>
+  ['Succeeded', 'Failed'].includes(String(recordAt(pod, 'status')['phase']))

@@ -1,0 +1,174 @@
+// Carries out the next step of an upgrade: the planner of src/controlplanes/upgrade decides it, from the record and from what runs.
+import { PARTS, type Part } from '#api/constructs/control-plane/settings.ts'
+import type { Clock } from '#lib/clock.ts'
+import type { ControlPlaneRequest, Snapshot } from '../port.ts'
+import { planUpgrade, type UpgradeStep } from '../upgrade/plan-upgrade.ts'
+import type { Readiness, UpgradeSeen } from '../upgrade/seen.ts'
+import type { PartState } from './plane-objects.ts'
+import type { Kept, PlaneRecord } from './plane-record.ts'
+import { formsOf } from './plane-settings.ts'
+import type { ServedVersion } from './version-file.ts'
+
+interface ReadingsOf {
+  readonly record: PlaneRecord
+  readonly wanted: string
+  readonly kubeconfig: (identity: {
+    readonly user: string
+    readonly groups: readonly string[]
+    readonly lifeMs: number
+  }) => Promise<string | undefined>
+}
+
+/** What is asked before anything begins. What cannot be read is unknown, and speaks against it. */
+export type Readings = (of: ReadingsOf) => Promise<Readiness>
+
+export interface UpgradeTools {
+  readonly clock: Clock
+  readonly rows: readonly ServedVersion[]
+  readonly readings: Readings
+  readonly write: (kept: Kept, record: PlaneRecord) => Promise<Kept>
+  readonly takeSnapshot: (
+    kept: Kept,
+    name: string,
+  ) => Promise<{ readonly kept: Kept; readonly taken: Snapshot | undefined; readonly why: string }>
+  readonly kubeconfig: (kept: Kept, identity: Parameters<ReadingsOf['kubeconfig']>[0]) => Promise<string | undefined>
+}
+
+export interface Stepped {
+  readonly kept: Kept
+  readonly message?: string
+  /** Nothing was begun. */
+  readonly refused?: string
+}
+
+/** Tokens of restores that an upgrade asked for. */
+export const OF_UPGRADE = 'upgrade/'
+const DEFAULT_SOAK_MS = 3_600_000
+
+export async function stepUpgrade(
+  tools: UpgradeTools,
+  kept: Kept,
+  states: Readonly<Record<Part, PartState>>,
+  request: ControlPlaneRequest,
+): Promise<Stepped> {
+  const { record } = kept
+  const { version, upgrade } = request
+  if (record.upgrade === undefined && record.forms.apiserver.version === version) return { kept }
+  const now = tools.clock.now()
+  const seen = await seenOf(tools, kept, states, request)
+  const wish = {
+    version,
+    walksMinors: upgrade?.walksMinors ?? false,
+    soakMs: upgrade?.soakMs ?? DEFAULT_SOAK_MS,
+  }
+  const decided = planUpgrade(seen, wish, tools.rows, now)
+  switch (decided.is) {
+    case 'current':
+      return { kept }
+    case 'refused':
+      return { kept, refused: decided.problems.join('; ') }
+    case 'waits':
+      // Before anything was begun there is no change to show it in.
+      return record.upgrade === undefined
+        ? { kept, refused: decided.waitingFor }
+        : { kept, message: `waiting for ${decided.waitingFor}` }
+    case 'step':
+      return { ...(await carryOut(tools, kept, decided.step)), message: decided.because }
+    default:
+      return decided satisfies never
+  }
+}
+
+async function seenOf(
+  { readings, kubeconfig }: UpgradeTools,
+  kept: Kept,
+  states: Readonly<Record<Part, PartState>>,
+  { version, upgrade }: ControlPlaneRequest,
+): Promise<UpgradeSeen> {
+  const { record } = kept
+  const parts = PARTS.map((part) => {
+    const since = record.unready[part]
+    const wanted = record.forms[part]
+    const { isReady } = states[part]
+    return [part, { wanted, running: [wanted], isReady, ...(since !== undefined && { unreadySince: since }) }] as const
+  })
+  return {
+    parts: Object.fromEntries(parts) as unknown as UpgradeSeen['parts'],
+    record: record.upgrade,
+    readiness:
+      record.upgrade === undefined
+        ? await readings({ record, wanted: version, kubeconfig: (identity) => kubeconfig(kept, identity) })
+        : NOT_ASKED,
+    snapshots: record.snapshots.map(({ name, takenAt, version: of }) => ({
+      name,
+      takenAt: Date.parse(takenAt),
+      version: of,
+      // One that was not opened is not in the record.
+      isOpened: true,
+    })),
+    approvedRestore: upgrade?.approvedRestore,
+    busyWith: isComingBack(record, states) ? 'the restored programs' : undefined,
+    blocked: record.blocked,
+  }
+}
+
+/** The restore of an upgrade is done, and not done once more while what it brought back starts. */
+const isComingBack = ({ upgrade, forms, restoring }: PlaneRecord, states: Readonly<Record<Part, PartState>>): boolean =>
+  restoring !== undefined ||
+  (upgrade?.restoring !== undefined &&
+    forms.apiserver.version === upgrade.from &&
+    PARTS.some((part) => !states[part].isReady))
+
+const unread = { known: false, why: 'it was not asked' } as const
+const NOT_ASKED: Readiness = {
+  kubelets: unread,
+  removedApisInUse: unread,
+  deafWebhooks: unread,
+  unfitAddons: unread,
+  etcd: unread,
+  hasRoomForSurge: unread,
+}
+
+async function carryOut(tools: UpgradeTools, kept: Kept, step: UpgradeStep): Promise<{ readonly kept: Kept }> {
+  const { record } = kept
+  const write = async (next: PlaneRecord) => ({ kept: await tools.write(kept, next) })
+  switch (step.do) {
+    case 'record':
+      return write({ ...record, upgrade: step.record })
+    case 'roll':
+      // The clock of the new form begins now: that the old one was not ready is another matter.
+      return write({
+        ...record,
+        forms: { ...record.forms, [step.part]: step.to },
+        unready: { ...record.unready, [step.part]: tools.clock.now() },
+      })
+    case 'take-snapshot': {
+      const name = record.taking?.name ?? `edge-${step.version.replaceAll('.', '-')}-${tools.clock.now().toString(36)}`
+      const { kept: after } = await tools.takeSnapshot(kept, name)
+      return { kept: after }
+    }
+    case 'open-snapshot':
+      throw new Error(`snapshot ${step.name} is in the record and was not opened`)
+    case 'restore': {
+      const from = record.snapshots.find((s) => s.name === step.snapshot)
+      const row = tools.rows.find((r) => r.version === step.version)
+      if (from === undefined || row === undefined) throw new Error(`${step.snapshot} or ${step.version} is gone`)
+      // etcd never goes back by itself.
+      const forms = { ...formsOf(row), etcd: record.forms.etcd }
+      const token = `${OF_UPGRADE}${step.snapshot}/${tools.clock.now()}`
+      return write({ ...record, forms, restoring: { snapshot: step.snapshot, slot: from.slot, token } })
+    }
+    case 'finish': {
+      const { upgrade: _, ...rest } = record
+      const blocked = record.blocked.filter(({ version }) => version !== step.version)
+      return write({
+        ...rest,
+        blocked: step.blocked === undefined ? blocked : [...blocked, step.blocked].slice(-MOST_BLOCKED),
+      })
+    }
+    default:
+      return step satisfies never
+  }
+}
+
+const MOST_BLOCKED = 20

@@ -1,0 +1,53 @@
+// The versions of Kubernetes that a hub can run control planes of: a file that its people keep, with each image by digest. Nothing is fetched to read it.
+import { minorOf, PARTS, type Part } from '#api/constructs/control-plane/settings.ts'
+import { isObject } from '#lib/json.ts'
+import { parseVersion } from '#lib/semver.ts'
+import type { ControlPlaneVersion } from '../upgrade/versions.ts'
+
+export interface ServedVersion extends ControlPlaneVersion {
+  /** By digest: what runs is what was tested, whatever a tag says tomorrow. */
+  readonly images: Readonly<Record<Part, string>>
+}
+
+const IMAGE = /^[a-z0-9][a-z0-9.-]*(:\d+)?(\/[a-z0-9][a-z0-9._-]*)+(:[\w][\w.-]*)?@sha256:[0-9a-f]{64}$/
+/** A file that a person keeps. */
+const MOST_ROWS = 200
+
+export type VersionFile =
+  | { readonly rows: readonly ServedVersion[] }
+  /** Everything that is wrong with it, each with the row. */
+  | { readonly problems: readonly string[] }
+
+export function parseVersionFile(text: string): VersionFile {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (e) {
+    return { problems: [`it is no JSON: ${e instanceof Error ? e.message : String(e)}`] }
+  }
+  const list = isObject(value) ? value['versions'] : undefined
+  if (!Array.isArray(list)) return { problems: ['it has no list "versions"'] }
+  if (list.length > MOST_ROWS) return { problems: [`it has ${list.length} versions; at most ${MOST_ROWS} are read`] }
+  const problems = list.flatMap((row: unknown, n) => rowProblems(row).map((p) => `versions[${n}]: ${p}`))
+  const names = list.map((row: unknown) => (isObject(row) ? String(row['version']) : ''))
+  for (const name of new Set(names.filter((v, n) => names.indexOf(v) !== n)))
+    problems.push(`version ${name} is there twice`)
+  return problems.length > 0 ? { problems } : { rows: list as readonly ServedVersion[] }
+}
+
+function rowProblems(row: unknown): readonly string[] {
+  if (!isObject(row)) return ['it is no object']
+  const { version, etcd, emulatesFrom, images } = row
+  const minor = typeof version === 'string' ? minorOf(version) : undefined
+  const problems: string[] = []
+  if (minor === undefined) problems.push('version is none of Kubernetes 1, such as 1.36.2')
+  if (typeof etcd !== 'string' || parseVersion(etcd) === undefined) problems.push('etcd is no version, such as 3.6.6')
+  if (!Number.isSafeInteger(emulatesFrom) || Number(emulatesFrom) > (minor ?? 0) || Number(emulatesFrom) < 0)
+    problems.push('emulatesFrom is no minor up to its own, such as 33')
+  for (const part of PARTS) {
+    const image = isObject(images) ? images[part] : undefined
+    if (typeof image !== 'string' || !IMAGE.test(image))
+      problems.push(`images.${part} is no image with its digest, such as registry.example.org/${part}@sha256:…`)
+  }
+  return problems
+}

@@ -1,0 +1,72 @@
+// An attacker with the key of the program of clusters has its rights in namespaces of control planes, and can give itself none elsewhere.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ANNOTATIONS, CONTROL_PLANE_ROLE, programUser } from '#api/names.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import { outcomeOf } from '#kube/outcome.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { shippedHub } from '#test/support/worlds/shipped-hub.ts'
+
+const [NAMESPACES, BINDINGS, SECRETS] = [coreKind('Namespace'), coreKind('RoleBinding'), coreKind('Secret')]
+const LABELS = { [ANNOTATIONS.controlPlane]: 'true' }
+const apiGroup = 'rbac.authorization.k8s.io'
+
+let hub: Awaited<ReturnType<typeof shippedHub>>
+beforeAll(async () => {
+  hub = await shippedHub()
+  for (const [name, labels] of [
+    ['kc-of-a-person', {}],
+    ['payroll', LABELS],
+  ] as const)
+    await hub.admin.create(NAMESPACES, namespace(name, labels))
+})
+afterAll(() => hub.close())
+
+const namespace = (name: string, labels: Readonly<Record<string, string>> = LABELS): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Namespace',
+  metadata: { name, labels },
+})
+const binding = (place: string, role = CONTROL_PLANE_ROLE, user = programUser('cluster')): KubeObject => ({
+  apiVersion: `${apiGroup}/v1`,
+  kind: 'RoleBinding',
+  metadata: { name: 'mine', namespace: place },
+  roleRef: { apiGroup, kind: 'ClusterRole', name: role },
+  subjects: [{ kind: 'User', name: user, apiGroup }],
+})
+const tries = async (work: () => Promise<unknown>): Promise<string> => (await outcomeOf(work)).kind
+
+test('it makes a namespace of a control plane, and has its rights there alone', async () => {
+  const { program } = hub
+  expect(await tries(() => program.create(NAMESPACES, namespace('kc-one')))).toBe('Applied')
+  expect(await tries(() => program.list(SECRETS, { namespace: 'kc-one' }))).toBe('Denied')
+  expect(await tries(() => program.create(BINDINGS, binding('kc-one')))).toBe('Applied')
+  expect(await tries(() => program.list(SECRETS, { namespace: 'kc-one' }))).toBe('Applied')
+  expect(await tries(() => program.list(SECRETS, { namespace: 'kubenode-system' }))).toBe('Denied')
+  expect(await tries(() => program.delete(NAMESPACES, { name: 'kc-one' }))).toBe('Applied')
+})
+
+test.each<[string, () => Promise<unknown>]>([
+  ['a namespace of another name', () => hub.program.create(NAMESPACES, namespace('payroll-2'))],
+  ['a namespace without the label', () => hub.program.create(NAMESPACES, namespace('kc-two', {}))],
+  ['a deletion of what a person made', () => hub.program.delete(NAMESPACES, { name: 'kc-of-a-person' })],
+  ['a deletion of another namespace', () => hub.program.delete(NAMESPACES, { name: 'kubenode-system' })],
+  ['its rights in the system', () => hub.program.create(BINDINGS, binding('kube-system'))],
+  ['its rights where a person only has the name', () => hub.program.create(BINDINGS, binding('kc-of-a-person'))],
+  ['its rights where a person only has the label', () => hub.program.create(BINDINGS, binding('payroll'))],
+])('%s is refused', async (_, work) => {
+  expect(await tries(work)).toBe('Denied')
+})
+
+test('a label that it puts on a namespace of a person is refused', async () => {
+  const live = await hub.admin.get(NAMESPACES, { name: 'kc-of-a-person' })
+  const labels = { ...live?.metadata.labels, ...LABELS }
+  const labelled = { ...(live as KubeObject), metadata: { ...live?.metadata, labels } }
+  expect(await tries(() => hub.program.update(NAMESPACES, labelled))).toBe('Denied')
+})
+
+test('another role, or another user, is refused in its own namespace too', async () => {
+  const { program } = hub
+  expect(await tries(() => program.create(NAMESPACES, namespace('kc-three')))).toBe('Applied')
+  expect(await tries(() => program.create(BINDINGS, binding('kc-three', 'cluster-admin')))).toBe('Denied')
+  expect(await tries(() => program.create(BINDINGS, binding('kc-three', CONTROL_PLANE_ROLE, 'mallory')))).toBe('Denied')
+})

@@ -1,0 +1,237 @@
+// The host of Kubernetes control planes on a hub with the shipped rights and policies: what it writes is accepted, repeated and interrupted calls end the same, and
+// upgrades go step by step. Pods are played by their status; test/e2e/real/kubernetes-host.full.test.ts runs them.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { FIELD_MANAGERS, programUser } from '#api/names.ts'
+import { KubernetesHost, type KubernetesHostOptions } from '#controlplanes/kubernetes/host.ts'
+import { planeNamespace } from '#controlplanes/kubernetes/plane-record.ts'
+import { typeOf } from '#controlplanes/kubernetes/plane-objects.ts'
+import type { ControlPlane, ControlPlaneRequest } from '#controlplanes/port.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { systemClock } from '#lib/clock.ts'
+import { ALL_WELL, REAL_VERSIONS } from '#test/support/worlds/kubernetes-host-world.ts'
+import { shippedHub } from '#test/support/worlds/shipped-hub.ts'
+
+const SLOW_MS = 300_000
+const kinds = ['Deployment', 'StatefulSet'].map((kind) => typeOf({ apiVersion: 'apps/v1', kind }))
+const [JOBS, PODS, SECRETS, NAMESPACES] = [coreKind('Job'), coreKind('Pod'), coreKind('Secret'), coreKind('Namespace')]
+
+let hub: Awaited<ReturnType<typeof shippedHub>>
+beforeAll(async () => {
+  hub = await shippedHub()
+})
+afterAll(() => hub.close())
+
+const hostOn = (client: KubeClient, more: Partial<KubernetesHostOptions> = {}) =>
+  new KubernetesHost({
+    client,
+    fieldManager: FIELD_MANAGERS.cluster,
+    clock: systemClock,
+    versions: () => REAL_VERSIONS,
+    access: [{ kind: 'User', name: programUser('cluster') }],
+    readLog: async () => '{"hash":1,"revision":42,"totalKey":7,"totalSize":4096}',
+    readings: async () => ALL_WELL,
+    withinMs: 20_000,
+    ...more,
+  })
+
+const request = (name: string, version = '1.35.9', more: Partial<ControlPlaneRequest> = {}): ControlPlaneRequest => ({
+  id: `fleet.${name}`,
+  owner: `uid-${name}`,
+  version,
+  upgrade: { soakMs: 0, walksMinors: false },
+  ...more,
+})
+
+/** Every workload is as it was asked for, and every Job is done. */
+async function play(namespace: string): Promise<void> {
+  const { admin } = hub
+  for (const type of kinds)
+    for (const w of (await admin.list(type, { namespace })).items) {
+      const { replicas = 0 } = w['spec'] as { readonly replicas?: number }
+      const ready = { replicas, updatedReplicas: replicas, readyReplicas: replicas, availableReplicas: replicas }
+      const status = { observedGeneration: w.metadata.generation ?? 0, ...ready }
+      await admin.update(type, { ...w, status }, { subresource: 'status' })
+    }
+  for (const job of (await admin.list(JOBS, { namespace })).items) {
+    const name = job.metadata.name ?? ''
+    const spec = (job['spec'] as { readonly template: { readonly spec: object } }).template.spec
+    if ((job['status'] as { readonly succeeded?: number } | undefined)?.succeeded === 1) continue
+    const metadata = { name: `${name}-x`, namespace, labels: { 'job-name': name } }
+    const pod = await admin.create(PODS, { apiVersion: 'v1', kind: 'Pod', metadata, spec })
+    await admin.update(PODS, { ...pod, status: { phase: 'Succeeded' } }, { subresource: 'status' })
+    const at = '2030-01-01T00:00:00Z'
+    const conditions = ['SuccessCriteriaMet', 'Complete'].map((type) => ({
+      type,
+      status: 'True',
+      lastTransitionTime: at,
+    }))
+    const status = { startTime: at, completionTime: at, succeeded: 1, conditions }
+    await admin.update(JOBS, { ...job, status }, { subresource: 'status' })
+  }
+  for (const pod of (await admin.list(PODS, { namespace })).items) {
+    const job = pod.metadata.labels?.['job-name'] ?? ''
+    if ((await admin.get(JOBS, { namespace, name: job })) === undefined)
+      await admin.delete(PODS, { namespace, name: pod.metadata.name ?? '' }, { gracePeriodSeconds: 0 })
+  }
+}
+
+async function settled(hosts: KubernetesHost | HostsOfCalls, of: ControlPlaneRequest): Promise<ControlPlane> {
+  for (let calls = 0; calls < 200; calls++) {
+    const host = typeof hosts === 'function' ? hosts(calls) : hosts
+    const result = await host.put(of).catch((error: unknown) => ({ kind: 'Lost', error }) as const)
+    await play(planeNamespace(of.id))
+    if (result.kind === 'Refused') throw new Error(result.message)
+    if (result.kind !== 'Plane') continue
+    const { plane } = result
+    if (plane.state === 'Running' && plane.change === undefined && plane.version === of.version) return plane
+  }
+  throw new Error(`${of.id} is never done: ${JSON.stringify(await hostOn(hub.program).get(of.id))}`)
+}
+
+/** A controller that is killed at the nth write of its nth call: before it reaches the server, or after. Another one continues. */
+type HostsOfCalls = (call: number) => KubernetesHost
+const killed =
+  (isAfter: (call: number) => boolean): HostsOfCalls =>
+  (call) => {
+    let writes = 0
+    const client = new Proxy<KubeClient>(hub.program, {
+      get: (target, name: keyof KubeClient) => {
+        const method = (target[name] as (...args: readonly unknown[]) => Promise<unknown>).bind(target)
+        if (!['create', 'update', 'apply', 'delete'].includes(name)) return method
+        return async (...args: readonly unknown[]) => {
+          // Every second call lives, as far as it comes.
+          const isLast = call % 2 === 0 && ++writes === 1 + call / 2
+          if (isLast && !isAfter(call)) throw new Error('killed before the write')
+          const done = await method(...args)
+          if (isLast) throw new Error('killed after the write')
+          return done
+        }
+      },
+    })
+    return hostOn(client)
+  }
+
+const contentOf = async (namespace: string): Promise<readonly string[]> => {
+  const types = [...kinds, SECRETS, typeOf({ apiVersion: 'v1', kind: 'Service' })]
+  const lists = await Promise.all(types.map((type) => hub.admin.list(type, { namespace })))
+  return lists
+    .flatMap(({ items }, n) => items.map((o) => `${types[n]?.kind ?? ''} ${o.metadata.name ?? ''}`))
+    .toSorted()
+}
+
+test(
+  'a control plane is made with the shipped rights, and a repeated put writes nothing new',
+  async () => {
+    const host = hostOn(hub.program)
+    const of = request('made')
+    const plane = await settled(host, of)
+    expect(plane).toMatchObject({ state: 'Running', version: '1.35.9', port: 6443 })
+    const namespace = planeNamespace(of.id)
+    const versions = async () => {
+      const all = await Promise.all([...kinds, SECRETS].map((type) => hub.admin.list(type, { namespace })))
+      return all.flatMap(({ items }) => items.map((o) => o.metadata.generation ?? o.metadata.resourceVersion))
+    }
+    const before = await versions()
+    expect(await host.put(of)).toMatchObject({ plane: { endpoint: plane.endpoint, ca: plane.ca } })
+    expect(await versions()).toEqual(before)
+    expect(await host.delete(of.id, { owner: 'uid-of-another' })).toBe('Owned')
+    expect(await host.delete(of.id, { owner: of.owner })).toBe('Deleted')
+    expect(await hub.admin.get(NAMESPACES, { name: namespace })).toBeUndefined()
+  },
+  SLOW_MS,
+)
+
+test.each([
+  ['before', () => false],
+  ['after', () => true],
+])(
+  'a controller that is killed %s each write makes the same objects, with one authority',
+  async (when, isAfter) => {
+    const [whole, cut] = [request(`whole-${when}`), request(`cut-${when}`)]
+    await settled(hostOn(hub.program), whole)
+    // Before it is whole no call lives.
+    const hosts: HostsOfCalls = (call) => killed(isAfter)(2 * call)
+    const plane = await settled(hosts, cut)
+    expect(await contentOf(planeNamespace(cut.id))).toEqual(await contentOf(planeNamespace(whole.id)))
+    expect((await hostOn(hub.program).get(cut.id))?.ca).toBe(plane.ca)
+  },
+  SLOW_MS,
+)
+
+test(
+  'an upgrade that is cut off again and again passes its edge with an opened snapshot, and goes back over it only with the approval',
+  async () => {
+    const of = request('up')
+    await settled(hostOn(hub.program), of)
+    const up = request('up', '1.36.2')
+    const plane = await settled(
+      killed((call) => call % 4 === 0),
+      up,
+    )
+    const [snapshot] = plane.snapshots
+    expect(snapshot).toMatchObject({ version: '1.35.9', objects: 7, revision: 42 })
+    const host = hostOn(hub.program)
+    expect(await host.put(of)).toMatchObject({ kind: 'Refused', reason: 'UpgradeRefused' })
+    expect((await host.get(of.id))?.version).toBe('1.36.2')
+    const approved = { ...of, upgrade: { soakMs: 0, walksMinors: false, approvedRestore: snapshot?.name ?? '' } }
+    expect(await settled(host, approved)).toMatchObject({ version: '1.35.9', state: 'Running' })
+  },
+  SLOW_MS,
+)
+
+test(
+  'before the edge the old programs return with the old version, and no snapshot is restored',
+  async () => {
+    const of = request('back')
+    const host = hostOn(hub.program)
+    await settled(host, of)
+    const slow = { ...request('back', '1.36.2'), upgrade: { soakMs: 3_600_000, walksMinors: false } }
+    let plane: ControlPlane | undefined
+    for (let calls = 0; calls < 60 && !/soak/.test(plane?.change?.message ?? ''); calls++) {
+      const result = await host.put(slow)
+      plane = result.kind === 'Plane' ? result.plane : undefined
+      await play(planeNamespace(of.id))
+    }
+    expect(plane).toMatchObject({ version: '1.35.9', change: { from: '1.35.9', to: '1.36.2', wayBack: 'Programs' } })
+    expect(await settled(host, of)).toMatchObject({ version: '1.35.9', snapshots: [] })
+  },
+  SLOW_MS,
+)
+
+describe('bad input', () => {
+  test('a version that is not in the file is refused with those that are', async () => {
+    expect(await hostOn(hub.program).put(request('unknown', '1.30.0'))).toMatchObject({
+      reason: 'VersionNotServed',
+      message: 'version 1.30.0 is not in the version file; it has 1.36.2, 1.35.9',
+    })
+    expect(await hub.admin.get(NAMESPACES, { name: planeNamespace('fleet.unknown') })).toBeUndefined()
+  })
+
+  test('a namespace that a person made is left alone', async () => {
+    const metadata = { name: planeNamespace('fleet.taken') }
+    await hub.admin.create(NAMESPACES, { apiVersion: 'v1', kind: 'Namespace', metadata })
+    expect(await hostOn(hub.program).put(request('taken'))).toMatchObject({ reason: 'NamespaceTaken' })
+    expect(await hostOn(hub.program).get('fleet.taken')).toBeUndefined()
+  })
+
+  test(
+    'what speaks against an upgrade is listed, and nothing begins',
+    async () => {
+      const host = hostOn(hub.program, {
+        readings: async () => ({
+          ...ALL_WELL,
+          etcd: { known: true, value: { isHealthy: true, usedOfQuota: 0.9 } },
+          deafWebhooks: { known: false, why: 'connection refused' },
+        }),
+      })
+      await settled(host, request('listed'))
+      expect(await host.put(request('listed', '1.36.2'))).toMatchObject({
+        reason: 'UpgradeRefused',
+        message: expect.stringMatching(/90 % of its quota.*webhooks cannot be read: connection refused/),
+      })
+      expect((await host.get('fleet.listed'))?.change).toBeUndefined()
+    },
+    SLOW_MS,
+  )
+})

@@ -1,0 +1,26 @@
+// A hub with the shipped definitions, roles and policies, and clients of it as an administrator and as the program of clusters.
+import { programUser } from '#api/names.ts'
+import { HttpKubeClient } from '#kube/http/client.ts'
+import { startEmbedded } from '../servers/api-servers.ts'
+import { installAll } from '../servers/installed.ts'
+
+export async function shippedHub() {
+  const hub = await startEmbedded()
+  const connection = {
+    server: hub.url,
+    ca: { data: hub.ca },
+    clientCertificate: { cert: { data: hub.cert }, key: { data: hub.key } },
+  }
+  const admin = new HttpKubeClient(connection)
+  await installAll(admin)
+  const program = new HttpKubeClient({ ...connection, impersonate: { user: programUser('cluster') } })
+  return {
+    admin,
+    program,
+    close: async () => {
+      admin.close()
+      program.close()
+      await hub.stop()
+    },
+  }
+}
