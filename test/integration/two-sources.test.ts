@@ -145,9 +145,7 @@ async function twoSources(writes: typeof WRITES_A | null = WRITES_A) {
   return { b, second, client, versionOf, has, sourceStatus, releaseSays, says }
 }
 
-test('S27 without spec.writes the later source is refused, the first goes on, and both are followed once each has a list', async (context) => {
-  // Which of two sources is refused has unit tests; here both have a list, as below.
-  onlyInFull(context)
+test('S27 without spec.writes the later source is refused, the first goes on, and both are followed once each has a list', async () => {
   const { b, second, has, versionOf, sourceStatus, says } = await twoSources(null)
   b.repository.commit(fleet(`config('shared/a', '1')`, HUB))
   second.commit(fleet(`config('shared/a', 'stolen'); config('shop/b', '1')`))

@@ -6,6 +6,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 export const LONG_FILES: Readonly<Record<string, number>> = {
   'test/e2e/whole-way/whole-way.test.ts': 180,
   'test/integration/sync.test.ts': 90,
+  'test/integration/image-containerd.test.ts': 65,
   'test/integration/install-verbs.test.ts': 65,
   'test/integration/two-sources.test.ts': 65,
   'test/e2e/agent-host/agent-host.test.ts': 55,
