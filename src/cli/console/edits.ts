@@ -96,13 +96,15 @@ function importedFile(target: string, name: string, machines: readonly Machine[]
     ({ metadata, spec }) =>
       `  new Machine(chart, ${JSON.stringify(metadata.name)}, ${JSON.stringify({ metadata, spec }, null, 2).replaceAll('\n', '\n  ')})`,
   )
-  return `// Machines for Nodes of ${target} that existed before: they are only observed until their channel is changed.
-import type { App, Chart } from 'cdk8s'
-import { Machine } from 'kubenode/constructs'
-
-export function ${name}(app: App): void {
-  const chart = app.node.findChild('${chart}') as Chart
-${made.join('\n')}
-}
-`
+  return [
+    `// Machines for Nodes of ${target} that existed before: they are only observed until their channel is changed.`,
+    "import type { App, Chart } from 'cdk8s'",
+    "import { Machine } from 'kubenode/constructs'",
+    '',
+    `export function ${name}(app: App): void {`,
+    `  const chart = app.node.findChild('${chart}') as Chart`,
+    ...made,
+    '}',
+    '',
+  ].join('\n')
 }

@@ -328,7 +328,7 @@ const consoleRole = ({ cluster, connection, console: served }: RolesConfig): Rol
   isEverywhere: true,
   async setup(context) {
     const { ConsolePart } = await import('./console-role.ts')
-    if (served === undefined) throw new KubeNodeError(runErrors.KN1397())
+    if (served === undefined) throw new KubeNodeError(runErrors.KN1357())
     return [new ConsolePart({ ...served, cluster, connection, context })]
   },
 })

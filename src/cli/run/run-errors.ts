@@ -122,7 +122,7 @@ export const runErrors = errorTable({
     text: 'cannot use the version file {file}: {problems}',
     next: 'docs/control-planes.md has an example of a row',
   },
-  KN1397: {
+  KN1357: {
     text: 'cannot run role console without its file',
     next: 'give --console-config FILE (docs/console.md)',
   },

@@ -142,7 +142,7 @@ function consoleOf(
   roles: readonly RoleName[],
 ) {
   if (!roles.includes('console')) return {}
-  if (file === undefined) throw new KubeNodeError(runErrors.KN1397())
+  if (file === undefined) throw new KubeNodeError(runErrors.KN1357())
   requireTrustedFolder(file)
   return { console: { at: addressIn('--console-listen', at), file: readConsoleFile(file) } }
 }
