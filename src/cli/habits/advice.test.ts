@@ -44,7 +44,6 @@ test.each([
   ['app sync fleet --prune', '(type kubenode reconcile source/NAME; '],
   ['app unheard fleet', '(type kubenode get releases; '],
   ['app rollback fleet 1', '(type git revert COMMIT; '],
-  ['cluster list', '(type kubenode get clusters; '],
   // Terraform
   ['plan -out=tf.plan', '(type git push; '],
   ['plan -detailed-exitcode', '(write --detailed-exitcode, with two dashes)'],

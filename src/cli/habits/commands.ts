@@ -108,7 +108,6 @@ export const COMMAND_HABITS: Readonly<Record<string, Advice>> = {
   'app sync': READ_NOW,
   'app terminate-op': ['kubenode release abort NAME --reason WHY', 'on the hub'],
   'app wait': WAIT,
-  cluster: CLUSTERS,
   'cluster add': ['kubenode install --dry-run', 'then register it: docs/how-to/new-cluster.md'],
   login: WHO,
   proj: ['kubenode get pipelines', 'on the hub'],

@@ -9,7 +9,6 @@ import { bundleAgent } from '#cli/agent/bundle.ts'
 import { AgentBench, MACHINE, eventually } from '../../integration/agent-bench.ts'
 import { programOf, unpackedDeb } from './debs.ts'
 import { HostMachine, noMachines } from './machine.ts'
-import { onlyInFull } from '#test/support/tools/full.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const ARTIFACTS = '/mnt/artifacts'
@@ -270,9 +269,7 @@ describe('an agent on a host with systemd', () => {
     )
   })
 
-  test('upgrades an etcd that keeps what was written to it', async (context) => {
-    // Another recipe on the same way as the runtime above.
-    onlyInFull(context)
+  test('upgrades an etcd that keeps what was written to it', async () => {
     const call = async (path: string, body: unknown): Promise<string> => {
       const response = await fetch(`http://127.0.0.1:${ETCD_PORT}${path}`, {
         method: 'POST',

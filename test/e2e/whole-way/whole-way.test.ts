@@ -24,7 +24,6 @@ import { openTo, pathsIn } from './open-paths.ts'
 import { typeSituation } from './pages.ts'
 import { observe } from './watching.ts'
 import type { Observer } from './watching.ts'
-import { onlyInFull } from '#test/support/tools/full.ts'
 
 const NODES = 3
 /** Commands that only read are typed again until they show what the page prints. */
@@ -249,9 +248,7 @@ describe('the whole way', () => {
     },
   )
 
-  test('every kind of process may be killed during a rollout', { timeout: PATIENCE_MS }, async (context) => {
-    // Minutes: the layers below kill one program at a time, and the simulations every one at any write.
-    onlyInFull(context)
+  test('every kind of process may be killed during a rollout', { timeout: PATIENCE_MS }, async () => {
     const random = seededRandom(seed)
     const kinds: readonly (readonly [string, readonly string[]])[] = [
       ['sync, controllers and Defenders', ['run --roles sync,defender', '--cluster test']],
