@@ -27,6 +27,8 @@ export interface PreparedCommit {
   /** Of the commit; it is known to this console for a while. */
   readonly id: string
   readonly base: string
+  /** Of the repository that a push writes to, and that is sent the token. */
+  readonly url: string
   /** The branch that the source follows. */
   readonly follows: string
   /** The name of a branch for a review. */

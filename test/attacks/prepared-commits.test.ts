@@ -1,19 +1,22 @@
 // Prepared commits: exactly the wanted change, applied by git; hostile names, paths and reasons stay texts, and a token is in no answer and no log.
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { PreparedCommit, PushedCommit } from '#console/prepared.ts'
 import { lineLogger } from '#lib/log.ts'
+import { issueCertificate, newAuthority } from '#lib/x509/certificates.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { eventually, syncBench, type SyncBench } from '#test/support/benches/sync-bench.ts'
 import { type FleetConsole, fleetConsole } from '#test/support/console/fleet-console.ts'
+import { type GitServer, startGitServer } from '#test/support/servers/git-server.ts'
 
 let bench: SyncBench
 let page: FleetConsole
+let git: GitServer
 let base: string
 let work: string
 const logged: string[] = []
@@ -49,10 +52,19 @@ beforeAll(async () => {
       kind: 'Node',
       metadata: { name, labels: { 'topology.kubernetes.io/zone': 'zone-a', 'example.org/rack': 'r-1' } },
     })
-  page = await fleetConsole(bench, { log: lineLogger({ write: (line) => logged.push(line) }, 'debug') })
+  const now = Date.now()
+  const authority = newAuthority('git', { now, days: 2 })
+  const given = { subject: { commonName: 'git' }, validity: { now, days: 1 }, usage: 'server' } as const
+  git = await startGitServer(bench.repository.dir, issueCertificate(authority, { ...given, hosts: ['localhost'] }))
+  writeFileSync(join(work, 'ca.crt'), authority.certificate)
+  page = await fleetConsole(bench, {
+    log: lineLogger({ write: (line) => logged.push(line) }, 'debug'),
+    git: { env: { GIT_SSL_CAINFO: join(work, 'ca.crt') }, reach: { trusted: 'Any' } },
+  })
 })
 afterAll(async () => {
   await page?.stop()
+  await git?.close()
   await bench.close()
   rmSync(work, { recursive: true, force: true })
 })
@@ -195,6 +207,42 @@ test('a token is in no answer and in no log, whatever becomes of the push', asyn
   expect(logged.join('\n')).not.toContain(TOKEN)
 })
 
+/** Everything that is left in the repository, its copies and its settings. */
+const leftIn = (folder: string): string =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((e) => e.isFile())
+    .map((e) => readFileSync(join(e.parentPath, e.name), 'latin1'))
+    .join('\n')
+
+test('a push over https shows the token to this server for this one push, and nothing keeps it', async () => {
+  const encoded = Buffer.from(`ada:${TOKEN}`).toString('base64')
+  bench.repository.git('config', 'http.receivepack', 'true')
+  const url = `https://localhost:${git.port}/${basename(bench.repository.dir)}/.git`
+  await withSource({ url }, async () => {
+    const { text } = await whenRead({ source: { ...SOURCE, name: 'other' }, change: BUMP, ...ADA })
+    const { id, ...commit } = JSON.parse(text) as PreparedCommit
+    expect(commit.url).toBe(url)
+    const push = (branch: string, token?: string) =>
+      ask('/api/push', { id, branch, username: 'ada', ...(token !== undefined && { token }) })
+    // A server that repeats what it was told does not bring it into an answer.
+    git.answer = (authorization) => ({ kind: 'Refused', status: 403, text: `no: ${authorization} ${TOKEN}` })
+    const refused = await push('kubenode/https', TOKEN)
+    expect([refused.status, refused.text]).toEqual([422, expect.stringContaining('KN7051') as string])
+    git.answer = (authorization) =>
+      authorization === `Basic ${encoded}` ? { kind: 'Repository' } : { kind: 'Refused', status: 401 }
+    const done = await push('kubenode/https', TOKEN)
+    expect([done.status, done.text]).toEqual([200, JSON.stringify({ commit: id, branch: 'kubenode/https' })])
+    expect(bench.repository.git('rev-parse', 'kubenode/https')).toBe(id)
+    const shown = git.authorizations.filter((a) => a !== undefined)
+    expect(new Set(shown)).toEqual(new Set([`Basic ${encoded}`]))
+    // It is not remembered for the next push.
+    expect((await push('kubenode/again')).text).toContain('KN1727')
+    expect(git.authorizations.filter((a) => a !== undefined)).toEqual(shown)
+    const kept = [refused.text, done.text, logged.join('\n'), leftIn(bench.repository.dir), leftIn(work)].join('\n')
+    for (const secret of [TOKEN, encoded]) expect(kept.includes(secret)).toBe(false)
+  })
+})
+
 test('where signatures are demanded it says so, and does not push to the followed branch', async () => {
   const signers = [
     {
@@ -210,6 +258,12 @@ test('where signatures are demanded it says so, and does not push to the followe
     expect((await ask('/api/push', { id, branch: 'kubenode/review' })).status).toBe(200)
     expect(bench.repository.git('rev-parse', 'kubenode/review')).toBe(id)
   })
+})
+
+test('what one person prepared is not known to another', async () => {
+  const { id } = await prepare(BUMP)
+  await expect(page.repository?.push({ id, branch: 'kubenode/eve' }, 'eve@example.org')).rejects.toThrow(/KN1725/)
+  expect((await ask('/api/push', { id, branch: 'kubenode/ada' })).status).toBe(200)
 })
 
 test('a push to the followed branch moves it once, with its files, and never over the work of another', async () => {

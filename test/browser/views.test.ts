@@ -1,9 +1,7 @@
 // Every view in the words that a screen reader gets, without findings of axe, without a report of the content policy.
-import axe from 'axe-core'
-import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
+import { audited, settled } from './audit.ts'
 import { useBench } from './browser.ts'
-import { isFull } from '#test/support/tools/full.ts'
 
 const bench = useBench()
 
@@ -37,26 +35,6 @@ const VIEWS: Readonly<Record<string, string>> = {
   keys: '#/keys',
 }
 
-interface Finding {
-  readonly id: string
-  readonly nodes: readonly string[]
-}
-
-const AUDIT = `axe.run(document, { resultTypes: ['violations'] }).then((r) => r.violations.map((v) => ({ id: v.id, nodes: v.nodes.map((n) => n.html + ' ' + n.failureSummary) })))`
-
-/** Axe is put into a page without the policy, which would refuse its script. */
-async function findings(page: Page): Promise<readonly Finding[]> {
-  await settled(page)
-  return page.evaluate<Finding[]>(AUDIT)
-}
-
-async function settled(page: Page): Promise<void> {
-  await page.locator('main h1').waitFor()
-  await page.locator('.bones').waitFor({ state: 'detached' })
-  // Fonts, canvas and the first delta.
-  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
-}
-
 test.each(Object.entries(VIEWS))('the view %s is what its snapshot shows', async (name, hash) => {
   const page = await bench.open(hash)
   await settled(page)
@@ -66,13 +44,11 @@ test.each(Object.entries(VIEWS))('the view %s is what its snapshot shows', async
 
 test.each(Object.entries(VIEWS))('axe finds nothing in the view %s, light, dark and on a phone', async (_, hash) => {
   const page = await bench.open(hash, { bypassCSP: true })
-  await page.evaluate(axe.source)
-  expect(await findings(page)).toEqual([])
-  await page.emulateMedia({ colorScheme: 'dark' })
-  // What is large and dark has the colors of what is small and dark.
-  if (isFull) expect(await findings(page)).toEqual([])
-  await page.setViewportSize({ width: 390, height: 844 })
-  expect(await findings(page)).toEqual([])
-  // On a phone only tables and timelines scroll sideways, never the page.
-  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
+  await audited(page)
+})
+
+test('on a phone the name of the current view is in sight', async () => {
+  const page = await bench.open('#/commits', { viewport: { width: 390, height: 844 } })
+  const name = page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Commits' })
+  await expect.poll(async () => (await name.boundingBox())?.x).toBeLessThan(390)
 })

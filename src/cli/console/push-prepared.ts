@@ -10,9 +10,11 @@ import type { GitAccess } from '#sync/git/access.ts'
 import { httpsAccess } from '#sync/git/https-access.ts'
 import { isLocal, locateGit } from '#sync/git/locate.ts'
 import type { LocalRepository } from '#sync/git/local-repository.ts'
-import { push } from '#sync/git/push.ts'
+import { push, type PushPlace } from '#sync/git/push.ts'
 import type { NewCommit } from './new-commit.ts'
 import { consoleRepositoryErrors } from './repository-errors.ts'
+
+export type PushGit = Pick<PushPlace, 'env' | 'reach'>
 
 interface Pushing {
   readonly commit: NewCommit
@@ -20,13 +22,14 @@ interface Pushing {
   readonly source: FleetSource
   readonly wish: PushRequest
   readonly repository: LocalRepository
+  readonly git: PushGit | undefined
 }
 
 /** As git allows them, and nothing that could be an option or lead out of refs/heads. */
 const BRANCH = /^[A-Za-z0-9][A-Za-z0-9._-]*(\/[A-Za-z0-9][A-Za-z0-9._-]*)*$/
 const MOST_BRANCH = 200
 
-export async function pushPrepared({ commit, answer, source, wish, repository }: Pushing): Promise<PushedCommit> {
+export async function pushPrepared({ commit, answer, source, wish, repository, git }: Pushing): Promise<PushedCommit> {
   const { branch } = wish
   const { url } = source.spec
   const refuse = (why: string) =>
@@ -49,7 +52,7 @@ export async function pushPrepared({ commit, answer, source, wish, repository }:
         access,
         movesWorkTree: isLocal(url) && isCheckedOut(url, branch),
       },
-      { cacheDir },
+      { ...git, cacheDir },
     )
   } finally {
     rmSync(cacheDir, { recursive: true, force: true })

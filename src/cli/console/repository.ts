@@ -30,7 +30,7 @@ import { type NewCommit, newCommit } from './new-commit.ts'
 import { OneAtATime } from './one-at-a-time.ts'
 import { diffLines, patchText, subjectOf } from './patch.ts'
 import { prepared } from './prepare.ts'
-import { pushPrepared } from './push-prepared.ts'
+import { type PushGit, pushPrepared } from './push-prepared.ts'
 import { consoleRepositoryErrors } from './repository-errors.ts'
 
 export interface RepositoryPlace {
@@ -38,6 +38,8 @@ export interface RepositoryPlace {
   /** Folder of the fleet in it. */
   readonly path: string
   readonly weakCage: WeakCage
+  /** How git is called for a push; by default no server of this machine, and the authorities of the system. */
+  readonly git?: PushGit
 }
 
 /** A commit and its base, for the person who goes back and forth between two. */
@@ -82,7 +84,7 @@ export class ConsoleRepository implements FleetRepository {
     })
   }
 
-  prepare({ source, change, client, ...by }: PrepareWish): Promise<PreparedCommit> {
+  prepare({ person, source, change, client, ...by }: PrepareWish): Promise<PreparedCommit> {
     return this.#turns.run(async () => {
       const follows = source.spec.ref?.branch ?? ''
       const base = await this.#branch(source, follows)
@@ -100,6 +102,7 @@ export class ConsoleRepository implements FleetRepository {
       const answer: PreparedCommit = {
         id: commit.id,
         base,
+        url: source.spec.url,
         follows,
         branch,
         message: subject,
@@ -113,16 +116,16 @@ export class ConsoleRepository implements FleetRepository {
         ...(refused !== undefined && { refused }),
         needsToken: source.spec.url.startsWith('https:'),
       }
-      this.#prepared.set(commit.id, { commit, answer, source })
+      this.#prepared.set(keyOf(person, commit.id), { commit, answer, source })
       for (const old of [...this.#prepared.keys()].slice(0, -KEPT_COMMITS)) this.#prepared.delete(old)
       return answer
     })
   }
 
-  async push(wish: PushRequest): Promise<PushedCommit> {
-    const kept = this.#prepared.get(wish.id)
+  async push(wish: PushRequest, person: string): Promise<PushedCommit> {
+    const kept = this.#prepared.get(keyOf(person, wish.id))
     if (kept === undefined) throw new KubeNodeError(consoleRepositoryErrors.KN1725({ commit: wish.id.slice(0, 12) }))
-    return pushPrepared({ ...kept, wish, repository: this.#repository })
+    return pushPrepared({ ...kept, wish, repository: this.#repository, git: this.#place.git })
   }
 
   /** Where the followed branch is: as it was fetched, or in this very repository. */
@@ -190,6 +193,9 @@ export class ConsoleRepository implements FleetRepository {
     }
   }
 }
+
+/** The commit of another person is not known: what was shown to one is not pushed in the name of another. */
+const keyOf = (person: string, commit: string): string => `${commit} ${person}`
 
 /** A repository as if these edits were committed. */
 const withEdits = (repository: LocalRepository, edits: readonly Edit[]): GitRepository => ({

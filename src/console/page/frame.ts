@@ -1,7 +1,7 @@
 // The frame around every view: names of the views, strip that tells how current the page is, title, and the line for a terminal.
 import { h } from './h.ts'
 import type { ComponentChildren, VNode } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { clustersWith, useApp } from './app.ts'
 import type { TopicFamily } from '../protocol.ts'
 import { CHORDS } from './keyboard.ts'
@@ -39,6 +39,12 @@ export function Frame({ children, look }: { readonly children: ComponentChildren
 
 function Rail({ look }: { readonly look: VNode }): VNode {
   const { session, route } = useApp()
+  const list = useRef<HTMLUListElement>(null)
+  // On a phone the names are one line that scrolls.
+  useEffect(
+    () => list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }),
+    [route.view],
+  )
   const allowed = PLACES.filter(({ family }) => clustersWith(session, family).length > 0)
   return h(
     'header',
@@ -50,7 +56,7 @@ function Rail({ look }: { readonly look: VNode }): VNode {
       { 'aria-label': 'Views' },
       h(
         'ul',
-        {},
+        { ref: list },
         allowed.map(({ view, title }) =>
           h(
             'li',
@@ -86,13 +92,9 @@ function Rail({ look }: { readonly look: VNode }): VNode {
         h('kbd', { 'aria-hidden': 'true' }, '?'),
       ),
       look,
-      h(
-        'span',
-        { class: 'long' },
-        session.person.how === 'Link'
-          ? session.person.name
-          : h('a', { href: to(route, 'account') }, session.person.name),
-      ),
+      session.person.how === 'Link'
+        ? h('span', { class: 'long' }, session.person.name)
+        : h('a', { class: 'who', href: to(route, 'account') }, session.person.name),
       h('span', { class: 'long' }, `KubeNode ${session.version}`),
     ),
   )

@@ -18,6 +18,8 @@ export interface RepositoryPlan {
 }
 
 export interface PrepareWish {
+  /** Name of the person who asks. Other people cannot push the commit. */
+  readonly person: string
   readonly source: FleetSource
   readonly change: ChangeWish
   readonly author: string
@@ -34,6 +36,6 @@ export interface FleetRepository {
   plan(wish: RepositoryPlanWish): Promise<RepositoryPlan>
   /** Makes a commit and writes it nowhere. */
   prepare(wish: PrepareWish): Promise<PreparedCommit>
-  /** Writes a prepared commit to a branch. The token is used for this one push and kept nowhere. */
-  push(wish: PushRequest): Promise<PushedCommit>
+  /** Writes a commit that this person prepared to a branch. The token is used for this one push and kept nowhere. */
+  push(wish: PushRequest, person: string): Promise<PushedCommit>
 }

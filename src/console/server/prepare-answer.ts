@@ -54,18 +54,20 @@ function changeIn(value: unknown): ChangeWish {
 
 export interface Preparing {
   readonly body: Body
+  readonly person: string
   readonly repository: FleetRepository | undefined
   /** Those whose FleetSources the person may read. */
   readonly hubs: readonly ClusterState[]
   readonly clientOf: (cluster: string) => KubeClient
 }
 
-export async function preparedAnswer({ body, repository, hubs, clientOf }: Preparing): Promise<PreparedCommit> {
+export async function preparedAnswer({ body, person, repository, hubs, clientOf }: Preparing): Promise<PreparedCommit> {
   const there = needed(repository)
   const change = changeIn(body['change'])
   const reason = textIn(body, 'reason', /^[^]*$/)
   if (reason.length > MOST_REASON) throw wrong(`reason is longer than ${MOST_REASON} characters`)
   const wish = {
+    person,
     source: sourceIn(body['source'], hubs),
     change,
     author: textIn(body, 'author', PERSON),
@@ -87,17 +89,24 @@ function sourceIn(value: unknown, hubs: readonly ClusterState[]): FleetSource {
   return found
 }
 
-export async function pushAnswer(body: Body, repository: FleetRepository | undefined): Promise<PushedCommit> {
+export async function pushAnswer({
+  body,
+  person,
+  repository,
+}: Pick<Preparing, 'body' | 'person' | 'repository'>): Promise<PushedCommit> {
   const there = needed(repository)
   const text = (key: string): string | undefined => (typeof body[key] === 'string' ? body[key] : undefined)
   const [username, token] = [text('username'), text('token')]
   return spoken(
-    there.push({
-      id: textIn(body, 'id', /^[0-9a-f]{40}$/),
-      branch: textIn(body, 'branch', /^[^]*$/),
-      ...(username !== undefined && username !== '' && { username }),
-      ...(token !== undefined && { token }),
-    }),
+    there.push(
+      {
+        id: textIn(body, 'id', /^[0-9a-f]{40}$/),
+        branch: textIn(body, 'branch', /^[^]*$/),
+        ...(username !== undefined && username !== '' && { username }),
+        ...(token !== undefined && { token }),
+      },
+      person,
+    ),
   )
 }
 

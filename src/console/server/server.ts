@@ -280,16 +280,19 @@ export class ConsoleServer {
   }
 
   async #write(person: AskingPerson, path: string): Promise<void> {
-    const { request, response, access } = person
+    const { request, response, access, who } = person
     const { fleet, repository } = this.#options
+    const { name } = who.person
     if (path === '/api/prepare') {
       const body = await readBody(request)
       const hubs = fleet.clusters.filter(({ name }) => access.readable.get(name)?.has('commits') === true)
       const clientOf = (cluster: string): KubeClient => this.#clientOf(person, cluster)
-      return sendJson(request, response, 200, await preparedAnswer({ body, repository, hubs, clientOf }))
+      return sendJson(request, response, 200, await preparedAnswer({ body, person: name, repository, hubs, clientOf }))
     }
-    if (path === '/api/push')
-      return sendJson(request, response, 200, await pushAnswer(await readBody(request), repository))
+    if (path === '/api/push') {
+      const body = await readBody(request)
+      return sendJson(request, response, 200, await pushAnswer({ body, person: name, repository }))
+    }
     if (path !== '/api/hold' && path !== '/api/approval') throw new Refused(404, 'NotFound', `there is no ${path}`)
     const body = await readBody(request)
     const cluster = typeof body['cluster'] === 'string' ? body['cluster'] : ''

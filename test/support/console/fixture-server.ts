@@ -4,18 +4,31 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { applied, rowsDelta } from '#console/delta.ts'
-import type { Delta, PastAnswer, SearchAnswer, Session, Snapshot, WhyAnswer } from '#console/protocol.ts'
+import type {
+  Delta,
+  PastAnswer,
+  SearchAnswer,
+  Session,
+  SignInWays,
+  Snapshot,
+  TokenRequest,
+  WhyAnswer,
+} from '#console/protocol.ts'
 import { readPage } from '#console/server/page-files.ts'
 import type { PageFile } from '#console/server/page-files.ts'
 import { nodeHttp } from '#lib/node-http.ts'
 import type { PlanAnswer } from '#console/plan.ts'
+import type { PushedCommit, PushRequest } from '#console/prepared.ts'
 import { session, snapshots, why } from './fixtures.ts'
-import { plan } from './plan-fixtures.ts'
+import { plan, prepared } from './plan-fixtures.ts'
 
 const PAGE = readPage()
 
 /** What a topic or a question answers instead of its fixture. */
 type Instead = { readonly status: number; readonly message: string } | 'Hangs'
+
+/** Opens a session, and each cluster that needs a token. */
+export const GOOD_TOKEN = 'a-token-of-ada'
 
 export class FixtureServer {
   readonly topics = new Map<string, Snapshot>(snapshots.map((s) => [s.topic, s]))
@@ -24,6 +37,9 @@ export class FixtureServer {
   readonly written: unknown[] = []
   readonly asked: string[] = []
   session: Session = session
+  /** Signed out, these are the ways in. */
+  isSignedOut = false
+  ways: SignInWays = { ways: [] }
   why: WhyAnswer = why
   plan: PlanAnswer = plan
   hits: SearchAnswer = { hits: [], isTruncated: false }
@@ -92,7 +108,10 @@ export class FixtureServer {
     if (request.method === 'POST') return this.#write1(request, response)
     const topic = path.startsWith('/api/topic/') ? this.topics.get(path.slice('/api/topic/'.length)) : undefined
     if (topic !== undefined) return json(response, topic)
+    if (path === '/api/session' && this.isSignedOut)
+      return json(response, { code: 'SignedOut', message: 'not signed in' }, 401)
     if (path === '/api/session') return json(response, this.session)
+    if (path === '/api/sign-in') return json(response, this.ways)
     if (path === '/api/why') return json(response, this.why)
     if (path === '/api/plan') return json(response, this.plan)
     if (path === '/api/search') return json(response, this.hits)
@@ -124,8 +143,28 @@ export class FixtureServer {
   async #write1(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body: unknown = await new Response(Readable.toWeb(request)).json()
     this.written.push(body)
+    if (request.url === '/api/prepare') return json(response, prepared)
+    if (request.url === '/api/push')
+      return json(response, { commit: prepared.id, branch: (body as PushRequest).branch } satisfies PushedCommit)
+    if (request.url === '/api/sign-in') return this.#signIn(body as TokenRequest, response)
+    if (request.url === '/api/sign-out') {
+      this.isSignedOut = true
+      return json(response, {})
+    }
     const kind = request.url === '/api/hold' ? 'OperationalHold' : 'Approval'
     json(response, { kind, name: 'console-4711', command: 'kubenode pause set/base --reason WHY' }, 201)
+  }
+
+  #signIn({ token, cluster }: TokenRequest, response: ServerResponse): void {
+    const where = cluster ?? 'hub'
+    const message = `the API server of ${where} does not accept this token`
+    if (token !== GOOD_TOKEN) return json(response, { code: 'TokenRefused', message }, 403)
+    if (cluster === undefined) this.isSignedOut = false
+    const clusters = this.session.clusters.map((c) =>
+      c.name === cluster ? ({ ...c, state: 'Connected', topics: ['home', 'machines'] } as const) : c,
+    )
+    this.session = { ...this.session, clusters }
+    return json(response, {})
   }
 }
 

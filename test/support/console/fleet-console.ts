@@ -2,7 +2,7 @@
 import { systemClock } from '#lib/clock.ts'
 import { type Logger, silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
-import { ConsoleRepository } from '#cli/console/repository.ts'
+import { ConsoleRepository, type RepositoryPlace } from '#cli/console/repository.ts'
 import { startConsole } from '#console/server/console.ts'
 import { eventually, type SyncBench } from '#test/support/benches/sync-bench.ts'
 import { NO_PAGE } from './console-world.ts'
@@ -10,21 +10,33 @@ import { Browser } from './plain-browser.ts'
 
 export interface FleetConsole {
   readonly browser: Browser
+  readonly repository: ConsoleRepository | undefined
   readonly stop: () => Promise<void>
+}
+
+interface Options {
+  readonly hasRepository?: boolean
+  readonly log?: Logger
+  readonly git?: RepositoryPlace['git']
 }
 
 export async function fleetConsole(
   bench: SyncBench,
-  { hasRepository = true, log = silentLogger }: { readonly hasRepository?: boolean; readonly log?: Logger } = {},
+  { hasRepository = true, log = silentLogger, git }: Options = {},
 ): Promise<FleetConsole> {
+  const place = {
+    folder: bench.repository.dir,
+    path: '.',
+    weakCage: 'allow',
+    ...(git !== undefined && { git }),
+  } as const
+  const repository = hasRepository ? new ConsoleRepository(place) : undefined
   const running = await startConsole({
     clients: new Map([
       ['hub', bench.hub.client],
       ...[...bench.clusters.keys()].map((name) => [name, bench.client(name)] as const),
     ]),
-    repository: hasRepository
-      ? new ConsoleRepository({ folder: bench.repository.dir, path: '.', weakCage: 'allow' })
-      : undefined,
+    repository,
     page: NO_PAGE,
     version: '0.0.0',
     host: '127.0.0.1',
@@ -41,5 +53,5 @@ export async function fleetConsole(
     ({ clusters }) =>
       clusters.length === bench.clusters.size + 1 && clusters.every(({ state }) => state === 'Connected'),
   )
-  return { browser, stop: () => running.stop() }
+  return { browser, repository, stop: () => running.stop() }
 }

@@ -1,5 +1,6 @@
-// The plan of a commit that bumps one version, deletes a machine and loosens a budget.
+// The plan of a commit that bumps one version, deletes a machine and loosens a budget; and such a bump as a prepared commit.
 import type { PlanAnswer } from '#console/plan.ts'
+import type { PreparedCommit } from '#console/prepared.ts'
 import { NOW } from './fixtures.ts'
 
 const COMMIT = '3f1c9e0a7b5d4c2e8f6a1b3c5d7e9f0a2b4c6d8e'
@@ -92,4 +93,75 @@ export const plan: PlanAnswer = {
     },
   },
   commands: ['kubenode plan 8be1d07..3f1c9e0a7b5d', 'kubenode diff 8be1d07..3f1c9e0a7b5d'],
+}
+
+/** The bump alone, for a repository that is pushed to with a token. */
+export const prepared: PreparedCommit = {
+  id: COMMIT,
+  base: BASE,
+  url: 'https://git.example.org/platform/fleet.git',
+  follows: 'main',
+  branch: 'kubenode/beacon-1.2.0',
+  message: 'beacon 1.2.0',
+  patch: `From ${COMMIT} Mon Sep 17 00:00:00 2001
+From: Ada <ada@example.org>
+Date: Sat, 31 Jan 2026 12:00:00 +0000
+Subject: [PATCH] beacon 1.2.0
+
+Reason: a fix
+---
+diff --git a/fleet/versions.json b/fleet/versions.json
+--- a/fleet/versions.json
++++ b/fleet/versions.json
+@@ -1,4 +1,4 @@
+ {
+-  "beacon": "1.1.0",
++  "beacon": "1.2.0",
+   "scribe": "1.0.0"
+ }
+`,
+  lines: [
+    { tone: 'head', text: '--- a/fleet/versions.json' },
+    { tone: 'head', text: '+++ b/fleet/versions.json' },
+    { tone: 'place', text: '@@ -1,4 +1,4 @@' },
+    { tone: 'same', text: ' {' },
+    { tone: 'removed', text: '-  "beacon": "1.1.0",' },
+    { tone: 'added', text: '+  "beacon": "1.2.0",' },
+    { tone: 'same', text: '   "scribe": "1.0.0"' },
+    { tone: 'same', text: ' }' },
+  ],
+  plan: {
+    commit: COMMIT,
+    base: BASE,
+    subject: 'beacon 1.2.0',
+    author: 'Ada',
+    at: NOW,
+    summary: '1 object changes in 2 clusters · machines unknown',
+    digest: 'sha256:1d0e4fd5a5c4e5a1be8f0c77f6ab1d0e4fd5a5c4e5a1be8f0c77f6ab1d0e4fd5',
+    red: [],
+    orange: [],
+    clusters: [
+      {
+        id: 'prod',
+        clusters: ['prod', 'test'],
+        added: 0,
+        changed: 1,
+        removed: 0,
+        unchanged: 41,
+        objects: [
+          {
+            change: 'changed',
+            object: 'MachineComponentSet.kubenode.io/base',
+            fields: ['spec.components[beacon].version: "1.1.0" → "1.2.0"'],
+            more: 0,
+          },
+        ],
+        moreObjects: 0,
+        lines: [],
+        moreLines: 0,
+      },
+    ],
+  },
+  warnings: [],
+  needsToken: true,
 }

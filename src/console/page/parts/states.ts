@@ -16,7 +16,7 @@ export const Loading = (): VNode =>
     h('i', {}),
   )
 
-const sentence = (text: string): string =>
+export const sentence = (text: string): string =>
   text === '' ? '' : `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}`
 
 /** Draws what is there, or why it is not. */

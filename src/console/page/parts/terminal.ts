@@ -7,7 +7,13 @@ import { useApp } from '../app.ts'
 export const word = (text: string): string =>
   /^[\w./@:=+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 
-export function Terminal({ command }: { readonly command: string }): VNode {
+interface Props {
+  readonly command: string
+  /** What a screen reader calls the button, where the command is too long to be heard. */
+  readonly label?: string
+}
+
+export function Terminal({ command, label = command }: Props): VNode {
   const { speak } = useApp()
   const copy = async (event: Event): Promise<void> => {
     const code = (event.currentTarget as HTMLElement).previousElementSibling
@@ -26,7 +32,7 @@ export function Terminal({ command }: { readonly command: string }): VNode {
     h('code', {}, command),
     h(
       'button',
-      { type: 'button', 'data-copy': '', 'aria-label': `Copy: ${command}`, onClick: (e: Event) => void copy(e) },
+      { type: 'button', 'data-copy': '', 'aria-label': `Copy: ${label}`, onClick: (e: Event) => void copy(e) },
       'Copy',
     ),
   )

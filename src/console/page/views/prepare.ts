@@ -8,7 +8,7 @@ import { post, type Loaded } from '../live/store.ts'
 import type { CommitsTopic } from '../../protocol.ts'
 import type { ChangeWish, PreparedCommit, PushedCommit, SourceName } from '../../prepared.ts'
 import { DiffLines } from '../parts/diff.ts'
-import { Notice, shown } from '../parts/states.ts'
+import { Notice, sentence, shown } from '../parts/states.ts'
 import { Terminal } from '../parts/terminal.ts'
 import { shortCommit } from '../parts/wait.ts'
 import { to, withParams } from '../router.ts'
@@ -132,7 +132,7 @@ function Draft({ sources, isImport }: DraftProps): VNode {
     ),
     answer !== undefined &&
       (answer.state === 'Failed' || answer.state === 'Missing'
-        ? h('p', { class: 'error', role: 'alert' }, answer.message)
+        ? h('p', { class: 'error', role: 'alert' }, sentence(answer.message))
         : shown(answer, (commit) => h(Ready, { key: commit.id, commit }))),
   )
 }
@@ -164,13 +164,13 @@ function Ready({ commit }: { readonly commit: PreparedCommit }): VNode {
     ),
     h(Push, { commit }),
     h('p', { class: 'small soft' }, 'Or apply the patch in a clone: copy it and run git am.'),
-    h(Terminal, { command: `git am <<'END_OF_PATCH'\n${patch}END_OF_PATCH` }),
+    h(Terminal, { command: `git am <<'END_OF_PATCH'\n${patch}END_OF_PATCH`, label: 'git am with the patch' }),
   )
 }
 
 function Push({ commit }: { readonly commit: PreparedCommit }): VNode {
   const { route, speak } = useApp()
-  const { id, follows, branch, refused, needsToken } = commit
+  const { id, url, follows, branch, refused, needsToken } = commit
   const [pushed, setPushed] = useState<Loaded<PushedCommit>>()
   const send = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault()
@@ -181,6 +181,7 @@ function Push({ commit }: { readonly commit: PreparedCommit }): VNode {
     const field = element.elements.namedItem('token')
     if (field instanceof HTMLInputElement) field.value = ''
     const body = { id, branch: text('branch'), username: text('username'), ...(needsToken && { token: text('token') }) }
+    setPushed({ state: 'Loading' })
     const answer = await post<PushedCommit>('/api/push', body)
     setPushed(answer)
     speak(answer.state === 'Ready' ? `Pushed to ${answer.value.branch}` : 'Not pushed')
@@ -188,7 +189,7 @@ function Push({ commit }: { readonly commit: PreparedCommit }): VNode {
   if (pushed?.state === 'Ready')
     return h(
       'p',
-      { role: 'status' },
+      {},
       `Pushed to ${pushed.value.branch}. `,
       h('a', { href: to(route, 'plan', { name: pushed.value.commit }) }, 'Plan of the commit'),
       ' · ',
@@ -197,10 +198,11 @@ function Push({ commit }: { readonly commit: PreparedCommit }): VNode {
   return h(
     'form',
     { class: 'stack draft', onSubmit: (e: SubmitEvent) => void send(e) },
+    h('h3', { class: 'name' }, `Push to ${url}`),
     h(
       'label',
       {},
-      'Push to',
+      'Branch',
       h(
         'select',
         { name: 'branch' },
@@ -217,7 +219,9 @@ function Push({ commit }: { readonly commit: PreparedCommit }): VNode {
         h('input', { name: 'token', type: 'password', autoComplete: 'off', required: true }),
       ),
     ],
-    pushed !== undefined && pushed.state !== 'Loading' && h('p', { class: 'error', role: 'alert' }, pushed.message),
-    h('div', { class: 'tools' }, h('button', { type: 'submit' }, 'Push')),
+    pushed !== undefined &&
+      pushed.state !== 'Loading' &&
+      h('p', { class: 'error', role: 'alert' }, sentence(pushed.message)),
+    h('div', { class: 'tools' }, h('button', { type: 'submit', disabled: pushed?.state === 'Loading' }, 'Push')),
   )
 }

@@ -4,7 +4,7 @@ import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { SignInWays } from '../../protocol.ts'
 import { ask, post } from '../live/store.ts'
-import { Loading, Notice } from '../parts/states.ts'
+import { Loading, Notice, sentence } from '../parts/states.ts'
 
 /** Drawn instead of every view while the person is not signed in. */
 export function SignIn({ onDone }: { readonly onDone: () => void }): VNode {
@@ -53,15 +53,19 @@ export function TokenForm({ cluster, onDone }: { readonly cluster?: string; read
   }
   return h(
     'form',
-    { class: 'token', onSubmit: (event: Event) => void send(event) },
+    { class: 'stack draft', onSubmit: (event: Event) => void send(event) },
     h(
       'label',
       {},
       cluster === undefined ? 'Token' : `Token for ${cluster}`,
       h('input', { name: 'token', type: 'password', autocomplete: 'off', required: true, spellcheck: false }),
     ),
-    h('button', { type: 'submit', disabled: isSending }, 'Sign in'),
-    h('p', {}, 'The token is sent to the API server that it is for, and kept in memory until you sign out.'),
-    h('p', { role: 'alert' }, trouble),
+    h(
+      'p',
+      { class: 'small' },
+      'The token is sent to the API server that it is for, and kept in memory until you sign out.',
+    ),
+    trouble !== '' && h('p', { class: 'error', role: 'alert' }, sentence(trouble)),
+    h('div', { class: 'tools' }, h('button', { type: 'submit', class: 'main', disabled: isSending }, 'Sign in')),
   )
 }
