@@ -375,7 +375,7 @@ const controlPlanes: RoleEntry = {
   rules: [
     core(['secrets'], ['get', 'list', 'create', 'update', 'patch', 'delete']),
     core(['configmaps', 'services', 'persistentvolumeclaims'], ['get', 'list', 'create', 'patch', 'delete']),
-    core(['resourcequotas'], ['create', 'patch']),
+    core(['resourcequotas'], ['list', 'create', 'patch']),
     core(['pods/log'], ['get']),
     apps(['deployments', 'statefulsets'], ['get', 'list', 'create', 'patch', 'delete']),
     on('batch')(['jobs'], ['get', 'list', 'create', 'patch', 'delete']),

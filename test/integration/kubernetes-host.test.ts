@@ -142,6 +142,45 @@ test(
   SLOW_MS,
 )
 
+test(
+  'an idle control plane costs no writes, and what a person changed is set right with one',
+  async () => {
+    const written: string[] = []
+    const host = hostOn(
+      new Proxy<KubeClient>(hub.program, {
+        get: (target, name: keyof KubeClient) => {
+          const method = (target[name] as (...args: readonly unknown[]) => Promise<unknown>).bind(target)
+          if (!['create', 'update', 'apply', 'patch', 'delete'].includes(name)) return method
+          return (...args: readonly unknown[]) => {
+            written.push(`${name} ${(args[0] as { readonly kind: string }).kind}`)
+            return method(...args)
+          }
+        },
+      }),
+    )
+    const of = request('idle')
+    await settled(host, of)
+    // What its pods reported since the last apply is one more version of a workload.
+    await host.put(of)
+    written.length = 0
+    await host.put(of)
+    expect(written).toEqual([])
+    const [type, key] = [
+      kinds[0] as (typeof kinds)[number],
+      { namespace: planeNamespace(of.id), name: 'kube-scheduler' },
+    ]
+    await hub.admin.patch(type, key, { type: 'merge', value: { spec: { replicas: 0 } } })
+    await host.put(of)
+    expect(written).toContain('apply Deployment')
+    expect(await hub.admin.get(type, key)).toMatchObject({ spec: { replicas: 1 } })
+    await hub.admin.delete(type, key)
+    await host.put(of)
+    expect(await hub.admin.get(type, key)).toMatchObject({ spec: { replicas: 1 } })
+    expect(written.filter((w) => w.startsWith('apply'))).toEqual(['apply Deployment', 'apply Deployment'])
+  },
+  SLOW_MS,
+)
+
 test.each([
   ['before', () => false],
   ['after', () => true],

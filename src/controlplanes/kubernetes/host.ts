@@ -201,6 +201,7 @@ export class KubernetesHost implements ControlPlaneHost {
         const keptUntil = this.#options.clock.now() + KEPT_MS
         await this.#records.write(kept, emptied(kept.record, snapshot.name, keptUntil), signal)
       }
+      this.#work.forget(id)
       await this.#tidy(signal)
       return 'Deleted'
     })

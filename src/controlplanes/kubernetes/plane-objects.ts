@@ -7,6 +7,7 @@ import { listAll } from '#kube/list-all.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
+import { madeOf } from '../credentials/prints.ts'
 
 const PLURALS: Readonly<Record<string, string>> = { NetworkPolicy: 'networkpolicies' }
 
@@ -59,15 +60,31 @@ export interface Place {
   readonly namespace: string
   readonly fieldManager: string
   readonly signal?: AbortSignal
+  /** By object: what this process applied, and the version that the hub gave it. */
+  readonly applied: Map<string, string>
 }
 
 const optionsOf = ({ signal }: Place) => ({ ...(signal && { signal }) })
 
+/** An object that is still at the version of its last apply is not written again: an idle control plane costs no writes. */
 export async function applyAll(place: Place, objects: readonly KubeObject[]): Promise<void> {
-  const { client, fieldManager } = place
-  for (const object of objects)
-    await client.apply(typeOf(object), object, { ...optionsOf(place), fieldManager, force: true })
+  const { client, fieldManager, namespace, applied } = place
+  const live = new Map<string, string | undefined>()
+  for (const [first] of Map.groupBy(objects, ({ apiVersion, kind }) => `${apiVersion}/${kind}`).values())
+    if (first !== undefined && objects.some((o) => o.kind === first.kind && applied.has(keyOf(o))))
+      for (const { metadata } of await listAll(client, typeOf(first), { ...optionsOf(place), namespace }))
+        live.set(keyOf({ ...first, metadata }), metadata.resourceVersion)
+  for (const object of objects) {
+    const key = keyOf(object)
+    const digest = madeOf(object)
+    const version = live.get(key)
+    if (version !== undefined && applied.get(key) === `${digest} ${version}`) continue
+    const { metadata } = await client.apply(typeOf(object), object, { ...optionsOf(place), fieldManager, force: true })
+    applied.set(key, `${digest} ${metadata.resourceVersion ?? ''}`)
+  }
 }
+
+const keyOf = ({ kind, metadata }: KubeObject): string => `${kind}/${metadata.name ?? ''}`
 
 export interface PartState {
   readonly isReady: boolean

@@ -44,6 +44,8 @@ export class NotYet extends Error {}
 export class PlaneWork {
   readonly #options: WorkOptions
   readonly #records: PlaneRecords
+  /** By namespace. */
+  readonly #applied = new Map<string, Map<string, string>>()
 
   constructor(options: WorkOptions, records: PlaneRecords) {
     this.#options = options
@@ -186,7 +188,15 @@ export class PlaneWork {
 
   place({ record }: Pick<Kept, 'record'>, signal?: AbortSignal): Place {
     const { client, fieldManager } = this.#options
-    return { client, fieldManager, namespace: planeNamespace(record.id), ...(signal && { signal }) }
+    const namespace = planeNamespace(record.id)
+    const applied = this.#applied.get(namespace) ?? new Map<string, string>()
+    this.#applied.set(namespace, applied)
+    return { client, fieldManager, namespace, applied, ...(signal && { signal }) }
+  }
+
+  /** Of a control plane that is deleted. */
+  forget(id: string): void {
+    this.#applied.delete(planeNamespace(id))
   }
 
   async until(
