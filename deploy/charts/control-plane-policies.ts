@@ -19,7 +19,11 @@ export const controlPlaneNamespaces: AdmissionPolicy = {
       resources: ['rolebindings'],
     },
   ],
-  matchConditions: [{ name: 'by-the-program', expression: isProgram('cluster') }],
+  matchConditions: [
+    { name: 'by-the-program', expression: isProgram('cluster') },
+    // In the control planes that it made it is an administrator, and brings these policies there itself; on the hub it is none.
+    { name: 'not-in-its-own', expression: `!('system:masters' in request.userInfo.?groups.orValue([]))` },
+  ],
   variables: [{ name: 'isNamespace', expression: `request.resource.resource == 'namespaces'` }],
   validations: [
     {
