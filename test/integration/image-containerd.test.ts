@@ -12,6 +12,7 @@ import { PrivateContainerd, whyNoContainers, type Container } from '#test/suppor
 import { Kubectl } from '#test/support/tools/kubectl.ts'
 import { until } from '#test/support/tools/processes.ts'
 import { freePort } from '#test/support/servers/free-port.ts'
+import { newAuthority } from '#test/support/servers/tls.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const KUBENODE = join(ROOT, 'bin/kubenode')
@@ -19,16 +20,32 @@ const NAME = 'kubenode.test/kubenode:trial'
 /** sync renders in Jobs of it. */
 const IMAGE = `kubenode.test/kubenode@sha256:${'0'.repeat(64)}`
 const CACHE = '/var/cache/kubenode'
+const CONSOLE = '/etc/kubenode-console'
 const MORE: Readonly<
-  Partial<Record<RoleName, { readonly args: readonly string[]; readonly empty: readonly string[] }>>
+  Partial<
+    Record<
+      RoleName,
+      {
+        readonly args: readonly string[]
+        readonly empty: readonly string[]
+        /** Mounted folders. */
+        readonly files?: Readonly<Record<string, () => Promise<string>>>
+      }
+    >
+  >
 > = {
   sync: { args: ['--cache', `${CACHE}/git`, '--render-image', IMAGE], empty: [CACHE] },
   // Nothing listens there: its Clusters wait for their host, and the role serves.
   cluster: { args: ['--control-planes', '/tmp/control.sock'], empty: [] },
   artifacts: { args: ['--artifacts-folder', CACHE, '--artifacts-host', 'artifacts.test'], empty: [CACHE] },
+  console: {
+    args: ['--console-config', `${CONSOLE}/console.json`, '--console-listen', '127.0.0.1:0'],
+    empty: [],
+    files: { [CONSOLE]: consoleFiles },
+  },
 }
-/** All its replicas serve, so it has no leader. */
-const LEADERLESS: readonly RoleName[] = ['artifacts']
+/** All their replicas serve, so they have no leader. */
+const LEADERLESS: readonly RoleName[] = ['artifacts', 'console']
 const ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 /** Under load a program takes some seconds to start. */
 const PATIENCE_MS = 200_000
@@ -158,7 +175,7 @@ describe('in containerd', () => {
           image: reference,
           args: [...args, ...(MORE[role]?.args ?? [])],
           env: { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port },
-          folders: { [ACCOUNT]: account },
+          folders: { [ACCOUNT]: account, ...(await mounted(MORE[role]?.files)) },
           empty: MORE[role]?.empty ?? [],
         })
         return { role, health, container }
@@ -246,6 +263,25 @@ spec: { version: 1.36.0, controlPlane: { flavor: embedded }, deletionPolicy: Del
     return (await kubectl.ok(`get lease kubenode-${role} ${path}`)).trim()
   }
 })
+
+/** What the role console reads: its names, and a certificate for them. */
+async function consoleFiles(): Promise<string> {
+  const path = join(folder, 'console')
+  mkdirSync(path)
+  const authority = await newAuthority()
+  const { cert, key } = await authority.server(['console.test'])
+  const config = { names: ['console.test'], cert: `${CONSOLE}/tls.crt`, key: `${CONSOLE}/tls.key` }
+  const files = { 'tls.crt': cert, 'tls.key': key, 'console.json': JSON.stringify(config) }
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(path, name), text, { mode: 0o644 })
+  for (const open of [folder, path]) chmodSync(open, 0o755)
+  return path
+}
+
+async function mounted(
+  files: Readonly<Record<string, () => Promise<string>>> = {},
+): Promise<Readonly<Record<string, string>>> {
+  return Object.fromEntries(await Promise.all(Object.entries(files).map(async ([at, make]) => [at, await make()])))
+}
 
 async function untilOrEnded(container: Container, what: string, look: () => Promise<true | undefined>): Promise<void> {
   let code: number | null | undefined
