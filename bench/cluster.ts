@@ -24,7 +24,9 @@ const keyOf = (name: string) => ({ namespace: SYSTEM_NAMESPACE, name })
 export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
   const rounds = numbers['rounds'] ?? ROUNDS
   const many = numbers['many'] ?? MANY
-  console.error('real_create_ms and real_delete_ms are left out: no host runs control planes of flavor kubernetes yet')
+  console.error(
+    'real_create_ms and real_delete_ms are left out: this bench has no hub that runs control planes of flavor kubernetes',
+  )
   const hub = await startHub()
   try {
     const one = await oneByOne(hub, rounds)

@@ -14,7 +14,7 @@ test.each([
   ['one that served and does not any longer', HOSTED, { ...ready('False'), history: SERVED }, 'Unavailable'],
   ['one that served and is not known about', HOSTED, { ...ready('Unknown'), history: SERVED }, 'Unknown'],
   ['one that waits for room on a full hub', HOSTED, ready('False'), 'NeverServed'],
-  ['one that nobody reported about yet', HOSTED, {}, 'NeverServed'],
+  ['one without a report yet', HOSTED, {}, 'NeverServed'],
   ['one at the end of its time', HOSTED, { phase: 'Expired', ...ready('False'), history: SERVED }, 'Healthy'],
   ['a registered cluster that does not answer', REGISTERED, ready('False'), 'Unavailable'],
   ['a registered cluster that was not asked yet', REGISTERED, {}, 'Unknown'],

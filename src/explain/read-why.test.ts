@@ -43,7 +43,7 @@ function server() {
 test.each([
   ['its Machine', machine, 'm-1'],
   ['its Node, which has another name', nodeType, 'node-1'],
-])('work on a host is told of %s, and not the work on other hosts', async (_, type, name) => {
+])('why %s names work on its host, and not the work on other hosts', async (_, type, name) => {
   const client = server().client({ actor: 'test' })
   const object = await client.get(type, { name })
   if (object === undefined) throw new Error('not planted')

@@ -3,24 +3,15 @@ import { describe, expect, test } from 'vitest'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { FINALIZERS } from '#api/names.ts'
 import type { AddonsResult } from '#controlplanes/addons.ts'
-import type { ControlPlane } from '#controlplanes/port.ts'
 import type { ActionResult } from '#runtime/reconcile-with.ts'
+import { runningPlane } from '#test/doubles/running-plane.ts'
 import type { ClusterAction } from './actions.ts'
 import { plan } from './plan.ts'
 import type { Seen } from './seen.ts'
 import { statusOf } from './status.ts'
 
 const NOW = Date.UTC(2030, 0, 1)
-const plane: ControlPlane = {
-  id: 'fleet.one',
-  owner: 'u-1',
-  state: 'Running',
-  version: '1.36.0',
-  port: 7_000,
-  endpoint: 'https://127.0.0.1:7000',
-  ca: 'ca',
-  snapshots: [],
-}
+const plane = runningPlane('fleet.one')
 const seenOf = (status: object | undefined, more: Partial<Seen> = {}): Seen => ({
   addons: '2.0.0+b',
   cluster: {

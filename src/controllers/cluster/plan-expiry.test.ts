@@ -4,6 +4,7 @@ import type { Cluster } from '#api/kinds/cluster.ts'
 import { ANNOTATIONS, FINALIZERS } from '#api/names.ts'
 import type { ControlPlane } from '#controlplanes/port.ts'
 import { timestamp } from '#lib/clock.ts'
+import { runningPlane } from '#test/doubles/running-plane.ts'
 import type { ClusterPlan } from './actions.ts'
 import { plan } from './plan.ts'
 import type { Seen } from './seen.ts'
@@ -14,16 +15,7 @@ const HOUR = 3_600_000
 const OVER = START + HOUR
 const FROM_GIT = { [ANNOTATIONS.source]: 'fleet/fleet' }
 
-const plane: ControlPlane = {
-  id: 'fleet.pr-7',
-  owner: 'u-1',
-  state: 'Running',
-  version: '1.36.0',
-  port: 7_000,
-  endpoint: 'https://127.0.0.1:7000',
-  ca: 'ca',
-  snapshots: [],
-}
+const plane = runningPlane('fleet.pr-7')
 
 interface Wild {
   readonly metadata?: object
