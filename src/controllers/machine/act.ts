@@ -253,7 +253,7 @@ async function drain(
 }
 
 async function deleteHost(
-  { providers }: MachineTools,
+  { providers, sightings }: MachineTools,
   machine: Machine,
   providerID: string,
   signal: AbortSignal,
@@ -261,7 +261,9 @@ async function deleteHost(
   const provider = providers[machine.spec.provider?.name ?? '']
   if (provider === undefined) return outdated('its provider is not configured in these controllers')
   const ended = await provider.delete(providerID, signal).catch((e: unknown) => outdated(messageOf(e).slice(0, 200)))
-  return typeof ended === 'string' ? applied : ended
+  if (typeof ended !== 'string') return ended
+  sightings.ended(uidOf(machine), providerID)
+  return applied
 }
 
 async function deleteNode(client: KubeClient, node: Node | undefined, signal: AbortSignal): Promise<ActionOutcome> {

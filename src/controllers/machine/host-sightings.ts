@@ -1,6 +1,14 @@
-// Whether a host that the provider does not show was deleted, or is only not shown yet: which hosts were requested lately, and which were observed while being deleted, by our clock.
+// Whether a host that the provider does not show was deleted, or is only not shown: which hosts were requested lately, which were observed while being deleted,
+// and since when each is missing, by our clock. One answer is never enough.
 import type { Clock } from '#lib/clock.ts'
 import type { Host, Provider } from '#providers/port.ts'
+
+/** A single answer may be a mistake of the provider: an absence counts when it is still seen after this time. */
+const CONFIRMED_AFTER_MS = 10_000
+
+/** The id of a host, or whatever host an attempt in doubt may have made. */
+export const ANY_HOST = 'any'
+type Missing = string
 
 export class HostSightings {
   readonly #clock: Pick<Clock, 'monotonic'>
@@ -8,6 +16,7 @@ export class HostSightings {
   readonly #begun: number
   readonly #asked = new Map<string, number>()
   readonly #deleting = new Map<string, string>()
+  readonly #missing = new Map<string, { readonly missing: Missing; readonly since: number }>()
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock
@@ -21,20 +30,37 @@ export class HostSightings {
     return () => void (before === undefined ? this.#asked.delete(machineUid) : this.#asked.set(machineUid, before))
   }
 
-  seen({ state, machineUid, providerID }: Host): void {
+  seen({ state, machineUid, providerID }: Pick<Host, 'state' | 'machineUid' | 'providerID'>): void {
     if (state === 'Deleting') this.#deleting.set(machineUid, providerID)
+    else this.#missing.delete(machineUid)
   }
 
-  /** Milliseconds until an absent host is known not to exist; 0 when it is known now. Without an id, any host of the machine is meant. */
-  untilSureMs(provider: Pick<Provider, 'capabilities'>, machineUid: string, providerID: string | undefined): number {
-    if (providerID !== undefined && this.#deleting.get(machineUid) === providerID) return 0
+  /** The provider has accepted to end it. */
+  ended(machineUid: string, providerID: string): void {
+    this.#deleting.set(machineUid, providerID)
+  }
+
+  /** Milliseconds until an absent host is known not to exist; 0 when it is known now. Without what is missing, there need not be one. */
+  untilSureMs(provider: Pick<Provider, 'capabilities'>, machineUid: string, missing: Missing | undefined): number {
+    if (missing !== undefined && this.#deleting.get(machineUid) === missing) return 0
+    const now = this.#clock.monotonic()
     const since = this.#asked.get(machineUid) ?? this.#begun
-    return Math.max(0, since + provider.capabilities.visibleWithinMs - this.#clock.monotonic())
+    const confirmedAt = missing === undefined ? now : this.#missingSince(machineUid, missing) + CONFIRMED_AFTER_MS
+    return Math.max(0, since + provider.capabilities.visibleWithinMs - now, confirmedAt - now)
+  }
+
+  #missingSince(machineUid: string, missing: Missing): number {
+    const known = this.#missing.get(machineUid)
+    if (known?.missing === missing) return known.since
+    const since = this.#clock.monotonic()
+    this.#missing.set(machineUid, { missing, since })
+    return since
   }
 
   /** The Machine was deleted. */
   forget(machineUid: string): void {
     this.#asked.delete(machineUid)
     this.#deleting.delete(machineUid)
+    this.#missing.delete(machineUid)
   }
 }

@@ -3,7 +3,7 @@ import type { Provider } from '#providers/port.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { ExhaustedOfferings } from './exhausted-offerings.ts'
 import type { HostLists } from './host-lists.ts'
-import type { HostSightings } from './host-sightings.ts'
+import { ANY_HOST, type HostSightings } from './host-sightings.ts'
 import { isInDoubt, offeringsOf } from './provisioning.ts'
 import { type HostSeen, type Seen, hasJoined, isDeleting, isLost, isProvided, uidOf } from './seen.ts'
 
@@ -43,11 +43,12 @@ async function hostOf(tools: Tools, provider: Provider, about: About, signal: Ab
     const made = hostLists.ofMachine(provider.name, uid, machine.status?.provisioning?.token)
     if (made !== undefined) return { kind: 'Host', host: made }
     // The call that creates it tells, and may be repeated.
-    if (!hasJoined(about)) return { kind: 'NotAsked' }
+    if (!hasJoined(about) && !isForgotten(machine, tools.now())) return { kind: 'NotAsked' }
   }
   if (!isDeleting(machine) && hasJoined(about) && providerID !== undefined) {
     const listed = hostLists.read(provider.name, providerID, uid)
     // A list may be stale: ask for a missing host by name before drawing conclusions.
+    if (listed.kind === 'Host') sightings.seen(listed.host)
     if (listed.kind === 'Host' || (listed.kind === 'NotAsked' && !isLost(about))) return listed
   }
   try {
@@ -58,17 +59,29 @@ async function hostOf(tools: Tools, provider: Provider, about: About, signal: Ab
       : await provider.get(providerID, signal)
     if (host !== undefined) sightings.seen(host)
     // Another machine of this name may have the host now; it is not ours to judge or to end.
-    if (host !== undefined) return host.machineUid === uid ? { kind: 'Host', host } : { kind: 'Gone' }
-    const unsureMs = sightings.untilSureMs(provider, uid, isUnnamed ? undefined : providerID)
-    if (unsureMs === 0) return { kind: 'Gone' }
+    if (host?.machineUid === uid) return { kind: 'Host', host }
+    const anyHost = isInDoubt(machine) || isForgotten(machine, tools.now()) ? ANY_HOST : undefined
+    const unsureMs = sightings.untilSureMs(provider, uid, isUnnamed ? anyHost : providerID)
+    // Where no host was ever written down there is none to be gone.
+    if (unsureMs === 0) return isUnnamed && !isDeleting(machine) ? { kind: 'NotAsked' } : { kind: 'Gone' }
     const seconds = Math.ceil(unsureMs / 1_000)
-    return { kind: 'Unknown', why: `the provider does not show the host, which may be new; certain in ${seconds} s` }
+    return {
+      kind: 'Unknown',
+      why: `the provider does not show the host, which may be new or shown wrongly; certain in ${seconds} s`,
+    }
   } catch (e) {
     return { kind: 'Unknown', why: messageOf(e).slice(0, 200) }
   }
 }
 
 type Machine = Seen['machine']
+
+/** Far longer than it takes to write the first attempt down. */
+const RECORDED_WITHIN_MS = 300_000
+
+/** No attempt is written down although it is old: perhaps it comes from a backup, and its host, of whatever attempt, is there. */
+const isForgotten = ({ metadata, status }: Machine, now: number): boolean =>
+  status?.provisioning === undefined && now - Date.parse(metadata.creationTimestamp ?? '') > RECORDED_WITHIN_MS
 
 /** Of several hosts of one machine the one that is written down, then the one of the latest attempt. */
 function preferred<

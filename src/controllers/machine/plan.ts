@@ -257,6 +257,8 @@ function provisionReason(seen: Seen, now: number): string | undefined {
   const { machine, host, joinToken, isJoinFixed = false } = seen
   if (host.kind === 'NoProvider') return undefined
   const isFound = host.kind === 'Host'
+  // It may have one that is not written down: one more would be one too many.
+  if (machine.spec.providerID === undefined && host.kind === 'Unknown') return undefined
   if (hadJoined(seen) && isFound && !isJoinFixed && joinToken !== undefined && !isHandedOver(joinToken))
     return 'a person lets its host join again'
   if (hasJoined(seen)) return undefined

@@ -72,6 +72,8 @@ export class FaultyCloud {
   readonly #clock: Pick<Clock, 'now' | 'monotonic'>
   readonly #random: Random
   readonly #tokens = new Map<string, { readonly request: string; readonly id: string | undefined }>()
+  /** About which hosts it lied, and in what: once each, until the next storm. */
+  readonly #lied = new Set<string>()
   #minute = { at: -1, calls: 0 }
   #level: { at: number; left: number } | undefined
   #next = 0
@@ -94,12 +96,17 @@ export class FaultyCloud {
       name,
       capabilities,
       create: (request) => call(() => this.#create(name, request)),
-      get: (id) => call(() => this.#shown(id)?.host),
+      get: (id) => call(() => this.#get(id)),
       list: () => call(() => this.#list()),
       delete: (id) => call(() => this.#delete(id)),
       reboot: (id): Promise<Ordered> => call(() => (this.hosts.has(id) ? 'Ordered' : 'Gone')),
       events: async () => undefined,
     }
+  }
+
+  /** It may lie about each host once more. */
+  liesAgain(): void {
+    this.#lied.clear()
   }
 
   /** The cloud takes a spot host back, or loses a host. */
@@ -193,11 +200,26 @@ export class FaultyCloud {
     return left < 1 ? { kind: 'Throttled', retryAfterMs: 1_000 } : undefined
   }
 
+  /** A host that is there is absent for once, or another one is shown in its place. */
+  #get(id: string): Host | undefined {
+    const host = this.#shown(id)?.host
+    if (host === undefined || !this.#liesAbout(`get ${id}`)) return host
+    return this.#random.next() < 0.5 ? undefined : this.living().find((h) => h.providerID !== id)
+  }
+
+  #liesAbout(what: string): boolean {
+    if (this.#random.next() >= this.trouble.lies || this.#lied.has(what)) return false
+    this.#lied.add(what)
+    return true
+  }
+
   /** A page that does not come, or comes twice: then pages have moved, and hosts are missing. */
   #list(): HostList {
     const { brokenLists, doubledLists } = this.trouble
     if (this.#random.next() < brokenLists) throw new Error('the list broke off on page 2')
-    const hosts = [...this.hosts.keys()].flatMap((id) => this.#shown(id)?.host ?? [])
+    const hosts = [...this.hosts.keys()].flatMap((id) =>
+      this.#liesAbout(`list ${id}`) ? [] : (this.#shown(id)?.host ?? []),
+    )
     const [first] = hosts
     const isDoubled = first !== undefined && this.#random.next() < doubledLists
     const shown = isDoubled ? [first, ...hosts.slice(0, Math.ceil(hosts.length / 2))] : hosts

@@ -17,7 +17,7 @@ describe('machines and the hosts of a cloud', () => {
       violations: [],
       orphans: 0,
     })
-    expect(states).toEqual([all(4), all(7), all(7), all(3), all(3), all(0)])
+    expect(states).toEqual([all(4), all(7), all(7), all(3), all(3), all(3), all(0)])
   }, 600_000)
 
   test(`F50: whatever goes wrong with cloud and controllers, ${SEEDS} seeds have one host for each Machine`, async () => {

@@ -121,11 +121,21 @@ function loseOne(cloud: FaultyCloud): void {
   if (first !== undefined) cloud.lose(first.providerID)
 }
 
+/** From before its host was made: the Machine knows of no attempt and of no host, and an offering that was exhausted then has hosts again. */
+function restoreBackup(world: World): void {
+  const [first] = machinesOf(world).toSorted((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1))
+  if (first === undefined) return
+  const { providerID: _, ...spec } = first.spec
+  const { provisioning: __, ...status } = first.status ?? {}
+  world.fake.restore(machineType, { ...first, spec, status } as never)
+}
+
 const phases = (cloud: () => FaultyCloud): readonly Phase[] => [
   { name: 'create', act: create },
   { name: 'grow', act: scale(7) },
   { name: 'a host is lost before it joined', act: () => loseOne(cloud()) },
   { name: 'shrink', act: scale(3) },
+  { name: 'a backup is restored', act: restoreBackup },
   { name: 'a change of mind while hosts are being made', act: changeMind },
   { name: 'to nothing', act: scale(0) },
 ]
@@ -138,7 +148,9 @@ function state(world: World, cloud: FaultyCloud): unknown {
     replicas: set?.status?.replicas,
     machines: machines.map((m) => {
       const own = hosts.filter((h) => h.machineUid === m.metadata.uid)
-      const isNamed = own[0]?.providerID === m.spec.providerID && own[0]?.clientToken === m.status?.provisioning?.token
+      // The attempt of a Machine from a backup is not known any more.
+      const { token = own[0]?.clientToken } = m.status?.provisioning ?? {}
+      const isNamed = own[0]?.providerID === m.spec.providerID && own[0]?.clientToken === token
       return `${m.status?.phase} with ${own.length} hosts${isNamed ? '' : ', another one is written down'}`
     }),
     violations: cloud.violations,
@@ -158,6 +170,7 @@ export function storm(
   { callsPerMinute, bucket }: CloudLimits = { callsPerMinute: 12, bucket: 5 },
 ): void {
   cloud.trouble = STORM
+  cloud.liesAgain()
   cloud.callsPerMinute = callsPerMinute
   cloud.bucket = bucket
   clock.after(STORM_MS, () => {
