@@ -76,6 +76,12 @@ export interface HostList {
   readonly asOf: string
 }
 
+/** A host of the account, also one that KubeNode did not create. */
+export interface TaggedHost {
+  readonly providerID: string
+  readonly address?: string
+}
+
 /** What will happen, happens or happened to a host; the words of the vendor are translated to these. */
 export type MaintenanceKind =
   | 'Reboot'
@@ -135,6 +141,8 @@ export interface Provider {
   get(providerID: string, signal?: AbortSignal): Promise<Host | undefined>
   /** All hosts that this provider made for the cluster. Complete, or it throws: a host that is missing in it is missing. */
   list(signal?: AbortSignal): Promise<HostList>
+  /** Hosts with this tag, also those that KubeNode did not create; nothing is done with them. Complete, or it throws. */
+  tagged?(name: string, value: string, signal?: AbortSignal): Promise<readonly TaggedHost[]>
   /** Ends everything on the host and gives it back. */
   delete(providerID: string, signal?: AbortSignal): Promise<DeleteResult>
   /** Answers once the restart was ordered; a new bootID tells that it happened. `hard` does not wait for the system on the host. */

@@ -20,6 +20,9 @@ interface ImportOptions extends ServerOptions {
   readonly dryRun?: boolean
   readonly undo?: boolean
   readonly output?: string
+  readonly provider?: string
+  readonly tag?: string
+  readonly providers?: string
 }
 
 interface AdoptOptions extends ServerOptions {
@@ -62,7 +65,13 @@ export function register(program: Command, io: Io): void {
     .option('--all', 'every Node outside of the control plane')
     .option('--dry-run', 'show what would be done')
     .option('--undo', 'undo an import of machines that are still observed only')
-    .option('-o, --output <yaml>', 'print the Machines for git instead of creating them')
+    .option(
+      '--provider <name>',
+      'Nodes on hosts of this cloud that have the tag; the cloud is only read, with your keys',
+    )
+    .option('--tag <key=value>', 'with --provider: the tag')
+    .option('--providers <file>', 'with --provider: YAML or JSON file with the options of the cloud')
+    .option('-o, --output <format>', 'print the Machines for git instead of creating them: yaml or ts')
   withServer(importing).action((names: string[], options: ImportOptions) => importNodes(names, options, io))
 
   withServer(program.command('adopt'))
@@ -102,13 +111,20 @@ function reportFailed({ failed }: { readonly failed: number }): void {
 }
 
 async function importNodes(names: readonly string[], options: ImportOptions, io: Io): Promise<void> {
-  if (names.length === 0 && options.selector === undefined && options.all !== true)
-    throw new KubeNodeError(machinesErrors.KN1361())
-  if (options.output !== undefined && options.output !== 'yaml')
+  const { provider, tag, providers, ...others } = options
+  const isTagged = [provider, tag, providers].some((o) => o !== undefined)
+  const isNamed = names.length > 0 || options.selector !== undefined || options.all === true
+  if (isTagged && isNamed) throw new KubeNodeError(machinesErrors.KN1367({ why: 'other Nodes are chosen as well' }))
+  if (!isTagged && !isNamed) throw new KubeNodeError(machinesErrors.KN1361())
+  if (options.output !== undefined && !['yaml', 'ts'].includes(options.output))
     throw new KubeNodeError(machinesErrors.KN1362({ output: options.output }))
   const { runImport } = await import('../machines/run-import.ts')
+  const at = providers === undefined ? {} : { providers: resolve(io.cwd, providers) }
+  const hosts = isTagged
+    ? await (await import('../machines/tagged-hosts.ts')).taggedHosts({ ...options, ...at })
+    : undefined
   const client = await connect(options, io)
-  reportFailed(await runImport({ client, names, ...options }, io))
+  reportFailed(await runImport({ client, names, ...others, ...(hosts && { hosts }) }, io))
 }
 
 async function adoptNode(name: string, options: AdoptOptions, io: Io): Promise<void> {

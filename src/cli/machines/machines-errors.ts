@@ -8,11 +8,11 @@ export const machinesErrors = errorTable({
   },
   KN1361: {
     text: 'cannot import: no Nodes are named',
-    next: 'name them, or give --selector, or --all',
+    next: 'name them, or give --selector, --all, or --provider with --tag',
   },
   KN1362: {
     text: 'cannot print {output}',
-    next: 'use yaml only',
+    next: 'use yaml or ts',
   },
   KN1363: {
     text: 'cannot readmit machines: {why}',
@@ -33,6 +33,10 @@ export const machinesErrors = errorTable({
   KN1368: {
     text: 'cannot read the join script {file}: {why}',
     next: 'give --join-script the join.sh that kubenode agent bundle made',
+  },
+  KN1367: {
+    text: 'cannot choose Nodes by the tag of their hosts: {why}',
+    next: 'give --provider NAME, --tag KEY=VALUE and --providers FILE, together and without other Nodes',
   },
   KN1377: {
     text: 'cannot adopt {name}: {why}',

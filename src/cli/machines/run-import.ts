@@ -8,7 +8,10 @@ import { isAlreadyExists } from '#kube/errors.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { deleteExactly } from '#runtime/preconditions.ts'
 import { shownLine } from '#lib/printable.ts'
+import type { TaggedHost } from '#providers/port.ts'
 import type { Io } from '../io.ts'
+import { machineCode } from './machine-code.ts'
+import { taggedNodes } from './tagged-nodes.ts'
 import { type ImportStep, type UndoStep, planImport, planUndo } from './import.ts'
 
 export interface ImportRun {
@@ -16,6 +19,8 @@ export interface ImportRun {
   readonly names: readonly string[]
   readonly selector?: string
   readonly all?: boolean
+  /** Hosts of a cloud with a tag; their Nodes are chosen. */
+  readonly hosts?: readonly TaggedHost[]
   readonly dryRun?: boolean
   readonly undo?: boolean
   readonly output?: string
@@ -31,14 +36,20 @@ export async function runImport(wish: ImportRun, io: Io): Promise<{ readonly fai
       : await listAll(client, nodeType, { labelSelector: selector })
   if (selector !== undefined && chosen.length === 0)
     io.err(shownLine(`no Node has the labels ${selector}; see them with kubectl get nodes --show-labels`))
-  const picked = chosen.map((n) => n.metadata.name ?? '')
+  const tagged = taggedNodes(wish.hosts ?? [], nodes)
+  for (const { providerID, address } of tagged.strangers)
+    io.err(shownLine(`${providerID}${address === undefined ? '' : ` (${address})`}: not a Node here; left out`))
+  if (wish.hosts?.length === 0) io.err(shownLine('no host has this tag'))
+  const picked = [...chosen.map((n) => n.metadata.name ?? ''), ...tagged.names]
   const given = { names: wish.names, picked, nodes, machines }
   if (undo) return carryOut(wish, planUndo(given), io)
   const steps = planImport(given)
   if (wish.output === undefined) return carryOut(wish, steps, io)
   const { stringify } = await import('yaml')
+  const made = steps.flatMap((s) => (s.kind === 'Create' ? [s.machine] : []))
+  if (wish.output === 'ts') io.out(machineCode(made))
+  else for (const machine of made) io.out(`---\n${stringify(machine)}`)
   for (const step of steps) {
-    if (step.kind === 'Create') io.out(`---\n${stringify(step.machine)}`)
     if (step.kind === 'Left') io.err(shownLine(`${step.name}: ${step.says}`))
   }
   return { failed: steps.filter((s) => s.kind === 'Missing').length }

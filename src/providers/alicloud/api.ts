@@ -2,7 +2,7 @@
 import type { Out } from '#api/build.ts'
 import { allPages } from '../cloud/pages.ts'
 import { bodyOf, type Call } from '../cloud/call.ts'
-import type { CloudApi, CloudHost, HostOrder, MakeResult } from '../cloud/cloud-provider.ts'
+import type { CloudApi, CloudHost, HostOrder, MakeResult, TaggedInstance } from '../cloud/cloud-provider.ts'
 import { listIn, textIn } from '../cloud/json.ts'
 import { notMade } from '../cloud/make-result.ts'
 import { diskOf, listOf, pairsOf, placeIn, paramsReader } from '../cloud/params.ts'
@@ -50,7 +50,11 @@ export function createEcsApi({ region, cluster, call }: EcsOptions): CloudApi {
     bodyOf(result, asked, place)
     return 'Ordered'
   }
-  const instances = (params: Readonly<Record<string, string>>, signal?: AbortSignal) =>
+  const instancesAs = <T>(
+    read: (instance: unknown) => T | undefined,
+    params: Readonly<Record<string, string>>,
+    signal?: AbortSignal,
+  ) =>
     allPages(`the instances in ${place}`, async (next) => {
       const body = await ask(
         'DescribeInstances',
@@ -59,8 +63,10 @@ export function createEcsApi({ region, cluster, call }: EcsOptions): CloudApi {
       )
       const items = listIn(body, 'Instances', 'Instance')
       if (items === undefined) throw unreadable('DescribeInstances', place, 'it has no list of instances')
-      return { items: items.flatMap((i) => hostOf(i, cluster) ?? []), next: textIn(body, 'NextToken') }
+      return { items: items.flatMap((i) => read(i) ?? []), next: textIn(body, 'NextToken') }
     })
+  const instances = (params: Readonly<Record<string, string>>, signal?: AbortSignal) =>
+    instancesAs((i) => hostOf(i, cluster), params, signal)
   const tagged = (name: string, value: string) => ({ 'Tag.1.Key': name, 'Tag.1.Value': value })
   return {
     name: 'alicloud',
@@ -82,6 +88,7 @@ export function createEcsApi({ region, cluster, call }: EcsOptions): CloudApi {
       (await instances(tagged(TAGS.token, token), signal)).filter((h) => h.token === token),
     read: (ids) => instances({ InstanceIds: JSON.stringify(ids) }),
     all: (signal) => instances(tagged(TAGS.cluster, cluster), signal),
+    tagged: (name, value, signal) => instancesAs(taggedOf, tagged(name, value), signal),
     remove: (id, signal) => order('DeleteInstance', { InstanceId: id, Force: 'true' }, { signal }),
     power: (id, to, hard, signal) =>
       to === 'On'
@@ -178,6 +185,17 @@ const STATES: Readonly<Record<string, Host['state']>> = {
   Stopped: 'Stopped',
 }
 
+function taggedOf(instance: unknown): TaggedInstance {
+  const id = textIn(instance, 'InstanceId')
+  if (id === undefined) throw unreadable('DescribeInstances', 'Alibaba Cloud', 'an instance has no id')
+  return { id, ...addressOf(instance) }
+}
+
+function addressOf(instance: unknown): { readonly address?: string } {
+  const [address] = listIn(instance, 'VpcAttributes', 'PrivateIpAddress', 'IpAddress') ?? []
+  return typeof address === 'string' && address !== '' ? { address } : {}
+}
+
 /** Undefined for instances that are not of this cluster. */
 function hostOf(instance: unknown, cluster: string): CloudHost | undefined {
   const tags = new Map(
@@ -194,7 +212,6 @@ function hostOf(instance: unknown, cluster: string): CloudHost | undefined {
   if (id === undefined || state === undefined)
     throw unreadable('DescribeInstances', 'Alibaba Cloud', `an instance has the status ${JSON.stringify(status)}`)
   const [zone, type] = [textIn(instance, 'ZoneId'), textIn(instance, 'InstanceType')]
-  const [address] = listIn(instance, 'VpcAttributes', 'PrivateIpAddress', 'IpAddress') ?? []
   const isSpot = (textIn(instance, 'SpotStrategy') ?? 'NoSpot') !== 'NoSpot'
   const isReclaimed = (listIn(instance, 'OperationLocks', 'LockReason') ?? []).some(
     (l) => textIn(l, 'LockReason') === 'Recycling',
@@ -209,7 +226,7 @@ function hostOf(instance: unknown, cluster: string): CloudHost | undefined {
       ...(type !== undefined && { type }),
       market: isSpot ? 'Spot' : 'OnDemand',
     },
-    ...(typeof address === 'string' && address !== '' && { address }),
+    ...addressOf(instance),
     ...(isReclaimed && { isReclaimed }),
   }
 }

@@ -1,7 +1,7 @@
 // Hosts at AWS: makes, finds, switches and removes EC2 instances of one region that carry the tag of the cluster.
 import type { Out } from '#api/build.ts'
 import { bodyOf, type Call } from '../cloud/call.ts'
-import type { CloudApi, CloudHost, HostOrder, MakeResult } from '../cloud/cloud-provider.ts'
+import type { CloudApi, CloudHost, HostOrder, MakeResult, TaggedInstance } from '../cloud/cloud-provider.ts'
 import { notMade } from '../cloud/make-result.ts'
 import { allPages } from '../cloud/pages.ts'
 import { diskOf, listOf, pairsOf, placeIn, paramsReader } from '../cloud/params.ts'
@@ -46,15 +46,16 @@ export function createEc2Api({ region, cluster, call }: Ec2Options): CloudApi {
     bodyOf(result, { action, params }, place)
     return 'Ordered'
   }
-  const instances = (filter: Params, signal?: AbortSignal) =>
+  const instancesAs = <T>(read: (instance: Xml) => T | undefined, filter: Params, signal?: AbortSignal) =>
     allPages(`the instances in ${place}`, async (next) => {
       const asked = { MaxResults: PAGE, ...filter, ...(next !== undefined && { NextToken: next }) }
       const body = await ask('DescribeInstances', asked, { signal })
       const reservations = xmlItems(body, 'reservationSet')
       if (reservations === undefined) throw unreadable('DescribeInstances', 'it has no list of reservations')
       const items = reservations.flatMap((r) => xmlItems(r, 'instancesSet') ?? [])
-      return { items: items.flatMap((i) => hostOf(i, cluster) ?? []), next: xmlText(body, 'nextToken') }
+      return { items: items.flatMap((i) => read(i) ?? []), next: xmlText(body, 'nextToken') }
     })
+  const instances = (filter: Params, signal?: AbortSignal) => instancesAs((i) => hostOf(i, cluster), filter, signal)
   return {
     name: 'aws',
     region,
@@ -77,6 +78,7 @@ export function createEc2Api({ region, cluster, call }: Ec2Options): CloudApi {
     // By filter: asked for by id, one missing instance would fail the answer about all others.
     read: (ids) => instances(filters([['instance-id', ids]])),
     all: (signal) => instances(filters([[`tag:${TAGS.cluster}`, [cluster]]]), signal),
+    tagged: (name, value, signal) => instancesAs(taggedOf, filters([[`tag:${name}`, [value]]]), signal),
     remove: (id, signal) => order('TerminateInstances', { 'InstanceId.1': id }, { signal }),
     power: (id, to, hard, signal) =>
       to === 'On'
@@ -178,6 +180,14 @@ const STATES: Readonly<Record<string, CloudHost['state']>> = {
   terminated: 'Ended',
   stopping: 'Running',
   stopped: 'Stopped',
+}
+
+/** Undefined for what was terminated and is only shown for a while. */
+function taggedOf(instance: Xml): TaggedInstance | undefined {
+  const [id, address] = [xmlText(instance, 'instanceId'), xmlText(instance, 'privateIpAddress')]
+  if (id === undefined) throw unreadable('DescribeInstances', 'an instance has no id')
+  if (STATES[xmlText(instance, 'instanceState', 'name') ?? ''] === 'Ended') return undefined
+  return { id, ...(address !== undefined && { address }) }
 }
 
 /** Undefined for instances that are not of this cluster. */

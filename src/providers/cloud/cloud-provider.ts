@@ -19,6 +19,7 @@ import type {
   Offering,
   Ordered,
   Provider,
+  TaggedHost,
 } from '../port.ts'
 import { Batch } from './batch.ts'
 import { Sightings } from './sightings.ts'
@@ -34,6 +35,12 @@ export interface CloudHost extends HostTags {
   readonly address?: string
   /** The vendor is taking a spot host back. */
   readonly isReclaimed?: boolean
+}
+
+/** As far as it is of interest of a host that others made. */
+export interface TaggedInstance {
+  readonly id: string
+  readonly address?: string
 }
 
 export interface HostOrder extends HostRequest {
@@ -56,6 +63,8 @@ export interface CloudApi {
   withToken(token: string, signal?: AbortSignal): Promise<readonly CloudHost[]>
   read(ids: readonly string[]): Promise<readonly CloudHost[]>
   all(signal?: AbortSignal): Promise<readonly CloudHost[]>
+  /** Also hosts that are not of this cluster. */
+  tagged(name: string, value: string, signal?: AbortSignal): Promise<readonly TaggedInstance[]>
   remove(id: string, signal?: AbortSignal): Promise<'Ordered' | 'Missing'>
   power(id: string, to: 'On' | 'Off', hard: boolean, signal?: AbortSignal): Promise<'Ordered' | 'Missing'>
   reboot(id: string, hard: boolean, signal?: AbortSignal): Promise<'Ordered' | 'Missing'>
@@ -125,6 +134,15 @@ export class CloudProvider implements Provider {
   async list(signal?: AbortSignal): Promise<HostList> {
     const asOf = timestamp(this.#tools.clock.now())
     return { hosts: (await this.#ours(signal)).map((h) => this.#shown(h)), asOf }
+  }
+
+  /** A page may repeat a host of the one before. */
+  async tagged(name: string, value: string, signal?: AbortSignal): Promise<readonly TaggedHost[]> {
+    const found = new Map((await this.#api.tagged(name, value, signal)).map((h) => [h.id, h]))
+    return [...found.values()].map(({ id, address }) => ({
+      providerID: this.#providerID(id),
+      ...(address !== undefined && { address }),
+    }))
   }
 
   async delete(providerID: string, signal?: AbortSignal): Promise<DeleteResult> {

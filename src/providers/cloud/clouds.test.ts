@@ -78,6 +78,50 @@ describe.each(VENDORS)('$name', (v: Vendor) => {
     expect(instance?.userData).toContain('abcdef.0123456789abcdef')
   })
 
+  describe('hosts with a tag', () => {
+    const others = (count: number, tag: readonly [string, string] = ['team', 'db']): readonly string[] =>
+      Array.from({ length: count }, (_, i) => {
+        const made = region.run({
+          token: `other-${tag.join()}-${i}`,
+          asked: '',
+          zone: v.zones[0],
+          type: v.type,
+          isSpot: false,
+          tags: new Map([tag]),
+          userData: '',
+          needsMetadataSession: true,
+        })
+        return typeof made === 'string' ? made : made.id
+      })
+    const idsOf = (hosts: readonly { readonly providerID: string }[] = []) =>
+      hosts.map((h) => h.providerID.split('/').at(-1)).sort()
+
+    test('are found whoever made them, over all pages, and no other ones', async () => {
+      fresh({ pageSize: 2 })
+      const ids = others(5)
+      others(2, ['team', 'web'])
+      await start().create(hostRequest(v, 'm'))
+      const found = await start().tagged?.('team', 'db')
+      expect(idsOf(found)).toEqual([...ids].sort())
+      expect(found?.every((h) => h.address !== undefined)).toBe(true)
+      expect((await start().list()).hosts.map((h) => h.machine)).toEqual(['m'])
+    })
+
+    test('are all found or none: a list that breaks off is an error', async () => {
+      const { faults } = fresh({ pageSize: 2 })
+      others(5)
+      faults.breaksOnPage = 2
+      await expect(start().tagged?.('team', 'db')).rejects.toThrow()
+    })
+
+    test('are listed once when a page repeats a host of the one before', async () => {
+      const { faults } = fresh({ pageSize: 2 })
+      const ids = others(5)
+      faults.repeatsHosts = true
+      expect(idsOf(await start().tagged?.('team', 'db'))).toEqual([...ids].sort())
+    })
+  })
+
   test('a host is created once although the reply was lost', async () => {
     const { faults } = fresh()
     faults.lostReplies = 1

@@ -127,7 +127,7 @@ function restoreBackup(world: World): void {
   if (first === undefined) return
   const { providerID: _, ...spec } = first.spec
   const { provisioning: __, ...status } = first.status ?? {}
-  world.fake.restore(machineType, { ...first, spec, status } as never)
+  world.fake.restore(machineType, { ...first, spec, status })
 }
 
 const phases = (cloud: () => FaultyCloud): readonly Phase[] => [
