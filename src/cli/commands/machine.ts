@@ -114,7 +114,7 @@ async function importNodes(names: readonly string[], options: ImportOptions, io:
   const { provider, tag, providers, ...others } = options
   const isTagged = [provider, tag, providers].some((o) => o !== undefined)
   const isNamed = names.length > 0 || options.selector !== undefined || options.all === true
-  if (isTagged && isNamed) throw new KubeNodeError(machinesErrors.KN1367({ why: 'other Nodes are chosen as well' }))
+  if (isTagged && isNamed) throw new KubeNodeError(machinesErrors.KN1369({ why: 'other Nodes are chosen as well' }))
   if (!isTagged && !isNamed) throw new KubeNodeError(machinesErrors.KN1361())
   if (options.output !== undefined && !['yaml', 'ts'].includes(options.output))
     throw new KubeNodeError(machinesErrors.KN1362({ output: options.output }))

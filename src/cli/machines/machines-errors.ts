@@ -34,7 +34,7 @@ export const machinesErrors = errorTable({
     text: 'cannot read the join script {file}: {why}',
     next: 'give --join-script the join.sh that kubenode agent bundle made',
   },
-  KN1367: {
+  KN1369: {
     text: 'cannot choose Nodes by the tag of their hosts: {why}',
     next: 'give --provider NAME, --tag KEY=VALUE and --providers FILE, together and without other Nodes',
   },

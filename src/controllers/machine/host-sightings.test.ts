@@ -53,6 +53,13 @@ test('a host that was seen while it was deleted, or was ended by us, is gone at 
   expect(other.unsureMs(ID)).toBe(0)
 })
 
+test('a host that runs after it was shown as deleted needs two looks again', () => {
+  const { sightings, unsureMs } = world()
+  sightings.seen(host('Deleting'))
+  sightings.seen(host('Running'))
+  expect(unsureMs(ID)).toBe(10_000)
+})
+
 test('a new host may be missing for as long as its provider says, however often it was looked for', () => {
   const { clock, sightings, unsureMs } = world(120_000)
   sightings.asked('u')

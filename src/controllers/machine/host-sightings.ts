@@ -31,8 +31,9 @@ export class HostSightings {
   }
 
   seen({ state, machineUid, providerID }: Pick<Host, 'state' | 'machineUid' | 'providerID'>): void {
-    if (state === 'Deleting') this.#deleting.set(machineUid, providerID)
-    else this.#missing.delete(machineUid)
+    if (state === 'Deleting') return void this.#deleting.set(machineUid, providerID)
+    this.#deleting.delete(machineUid)
+    this.#missing.delete(machineUid)
   }
 
   /** The provider has accepted to end it. */

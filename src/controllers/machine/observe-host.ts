@@ -4,7 +4,7 @@ import { messageOf } from '#lib/errors.ts'
 import type { ExhaustedOfferings } from './exhausted-offerings.ts'
 import type { HostLists } from './host-lists.ts'
 import { ANY_HOST, type HostSightings } from './host-sightings.ts'
-import { isInDoubt, offeringsOf } from './provisioning.ts'
+import { isForgotten, isInDoubt, offeringsOf } from './provisioning.ts'
 import { type HostSeen, type Seen, hasJoined, isDeleting, isLost, isProvided, uidOf } from './seen.ts'
 
 interface Tools {
@@ -57,9 +57,11 @@ async function hostOf(tools: Tools, provider: Provider, about: About, signal: Ab
     const host = isUnnamed
       ? preferred((await provider.list(signal)).hosts, about.machine)
       : await provider.get(providerID, signal)
-    if (host !== undefined) sightings.seen(host)
     // Another machine of this name may have the host now; it is not ours to judge or to end.
-    if (host?.machineUid === uid) return { kind: 'Host', host }
+    if (host?.machineUid === uid) {
+      sightings.seen(host)
+      return { kind: 'Host', host }
+    }
     const anyHost = isInDoubt(machine) || isForgotten(machine, tools.now()) ? ANY_HOST : undefined
     const unsureMs = sightings.untilSureMs(provider, uid, isUnnamed ? anyHost : providerID)
     // Where no host was ever written down there is none to be gone.
@@ -75,13 +77,6 @@ async function hostOf(tools: Tools, provider: Provider, about: About, signal: Ab
 }
 
 type Machine = Seen['machine']
-
-/** Far longer than it takes to write the first attempt down. */
-const RECORDED_WITHIN_MS = 300_000
-
-/** No attempt is written down although it is old: perhaps it comes from a backup, and its host, of whatever attempt, is there. */
-const isForgotten = ({ metadata, status }: Machine, now: number): boolean =>
-  status?.provisioning === undefined && now - Date.parse(metadata.creationTimestamp ?? '') > RECORDED_WITHIN_MS
 
 /** Of several hosts of one machine the one that is written down, then the one of the latest attempt. */
 function preferred<

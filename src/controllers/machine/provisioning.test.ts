@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ExhaustedOfferings } from './exhausted-offerings.ts'
 import { provisionPlan, provisionStep } from './plan-provision.ts'
-import { answered, isInDoubt, isOver, tokenOf, untilRetry } from './provisioning.ts'
+import { answered, isForgotten, isInDoubt, isOver, tokenOf, untilRetry } from './provisioning.ts'
 import type { HostSeen, Seen } from './seen.ts'
 
 const NOW = Date.UTC(2026, 0, 5)
@@ -53,6 +53,35 @@ const asks = (seen: Seen, now = NOW) => {
   const step = provisionStep(seen, now)
   return step.kind === 'Ask' ? [step.attempt.attempt, step.attempt.offering, step.attempt.token] : step.waiting
 }
+
+describe('a machine without an attempt', () => {
+  const created = (creationTimestamp: string | undefined, provisioning?: Provisioning) => {
+    const { metadata, ...rest } = machineWith(provisioning)
+    return { ...rest, metadata: { ...metadata, ...(creationTimestamp !== undefined && { creationTimestamp }) } }
+  }
+  const MINUTE_MS = 60_000
+
+  test('is new for five minutes, also by a clock that is a little slow', () => {
+    for (const ageMs of [-5 * MINUTE_MS, -1_000, 0, 5 * MINUTE_MS])
+      expect(isForgotten(created(timestamp(NOW - ageMs)), NOW), `${ageMs} ms`).toBe(false)
+  })
+
+  test('comes from a backup when it is older', () => {
+    for (const ageMs of [6 * MINUTE_MS, 400 * 86_400_000, -6 * MINUTE_MS])
+      expect(isForgotten(created(timestamp(NOW - ageMs)), NOW), `${ageMs} ms`).toBe(true)
+  })
+
+  test.each([undefined, '', 'yesterday', '2026-13-45T00:00:00Z'])(
+    'is not taken for new when it was made at %j',
+    (at) => {
+      expect(isForgotten(created(at), NOW)).toBe(true)
+    },
+  )
+
+  test('is not looked for when it has an attempt, however old', () => {
+    expect(isForgotten(created(undefined, attempt()), NOW)).toBe(false)
+  })
+})
 
 describe('which attempt is made', () => {
   test('the first is for the first offering that is not exhausted', () => {

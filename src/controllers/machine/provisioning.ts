@@ -51,6 +51,17 @@ export const isInDoubt = ({ status }: Pick<Machine, 'status'>): boolean => {
   return attempt !== undefined && attempt.providerID === undefined && !isOver(attempt)
 }
 
+/** Far longer than it takes to write the first attempt down. */
+const RECORDED_WITHIN_MS = 300_000
+
+/** No attempt is written down, and the Machine is not known to be new: perhaps it comes from a backup, and its host, of whatever attempt, is there. */
+export function isForgotten({ metadata, status }: Pick<Machine, 'metadata' | 'status'>, now: number): boolean {
+  const ageMs = Math.abs(now - Date.parse(metadata.creationTimestamp ?? ''))
+  // An age that cannot be read is no proof of being new, and neither is a creation far in the future.
+  const isNew = ageMs <= RECORDED_WITHIN_MS
+  return status?.provisioning === undefined && !isNew
+}
+
 /** The first repeat comes soon: most troubles of a provider are over in seconds. */
 const FIRST_RETRY_MS = 1_000
 /** Of an answer that never came. */
