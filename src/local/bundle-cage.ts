@@ -16,6 +16,29 @@ const [FOLDER_MODE, FILE_MODE] = [0o755, 0o644]
 const OURS_DO_NOTHING = { test: /\.ts$/, sideEffects: false }
 const TREESHAKE = { moduleSideEffects: [{ test: /\/node_modules\//, sideEffects: true }, OURS_DO_NOTHING] }
 
+/** An `import` of a module of Node reads everything that it exports, and so loads streams, workers and a prompt. This reads only what the program uses; a further name fails the build. */
+const OF_NODE: Readonly<Record<string, string>> = {
+  'node:crypto': 'createHash',
+  'node:events': 'EventEmitter',
+  'node:fs': 'readFileSync, writeSync',
+  // The bundler's own code names the first.
+  'node:module': 'createRequire, builtinModules, registerHooks, stripTypeScriptTypes',
+  'node:path': 'posix',
+  'node:querystring': '',
+  'node:url': '',
+  'node:util': 'inspect, isDeepStrictEqual',
+}
+const NODE = '\0of-node:'
+const FEW_OF_NODE = {
+  name: 'few-of-node',
+  resolveId: (id: string) => (Object.hasOwn(OF_NODE, id) ? `${NODE}${id}` : null),
+  load: (id: string) => {
+    if (!id.startsWith(NODE)) return null
+    const name = id.slice(NODE.length)
+    return `const all = process.getBuiltinModule('${name}')\nexport const { ${OF_NODE[name]} } = all\nexport default all\n`
+  },
+}
+
 /** Equal sources make equal files. */
 export async function bundleCage(root: string, folder: string): Promise<void> {
   mkdirSync(folder, { recursive: true })
@@ -32,6 +55,7 @@ async function bundleMain(root: string, dir: string): Promise<void> {
     input: join(root, 'src/sync/render/inside/main.ts'),
     platform: 'node',
     external: [SYNTHESIS],
+    plugins: [FEW_OF_NODE],
     treeshake: TREESHAKE,
     logLevel: 'silent',
   })

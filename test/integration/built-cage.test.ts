@@ -125,3 +125,9 @@ test('equal sources make equal files', async () => {
     rmSync(again, { recursive: true, force: true })
   }
 })
+
+test('the built program imports no whole module of Node, which would load a hundred others', () => {
+  const text = readFileSync(join(folder, BUNDLE_MAIN), 'utf8')
+  expect(text).toContain('process.getBuiltinModule("node:fs")')
+  expect(text).not.toMatch(/from "node:|import\("node:|import "node:/)
+})

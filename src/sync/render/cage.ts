@@ -79,14 +79,13 @@ const MISSING_PARTS = ['sqlite', 'ffi', 'webstorage', 'websocket', 'global-navig
   .filter((part) => process.allowedNodeEnvironmentFlags.has(`--experimental-${part}`))
   .map((part) => `--no-experimental-${part}`)
 
+/** None for V8 but the size of the heap: with any other, Node compiles its own modules at each start instead of loading them compiled. */
 const NODE_FLAGS: readonly string[] = [
   '--permission',
   '--no-addons',
   '--no-warnings',
   // Memory is cleared, so that no earlier content is readable.
   '--zero-fill-buffers',
-  // Only Node's own WebAssembly runs inside, once: better code for it costs more than it saves.
-  '--liftoff-only',
   ...['--disable-sigusr1'].filter((flag) => process.allowedNodeEnvironmentFlags.has(flag)),
   ...MISSING_PARTS,
 ]
