@@ -1,6 +1,7 @@
 // From a commit to every cluster: sync over a hub of its own and many light API servers, which speak TLS and keep objects in memory. Then a pass over
 // clusters in which nothing changed. The figures are those of the process that runs sync; the hub and the clusters are processes of their own.
-import { mkdtempSync, rmSync } from 'node:fs'
+// `alone=500` measures one thing only: the memory of sync as a program, without this benchmark in its process, over so many clusters and two commits.
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { API_GROUP_VERSION } from '#api/kind.ts'
@@ -18,6 +19,8 @@ import { createMetrics } from '#runtime/metrics.ts'
 import { syncModule } from '#sync/role.ts'
 import { shiftedClock } from '#test/support/clocks/shifted-clock.ts'
 import { manifests } from '#test/support/servers/installed.ts'
+import { syncProgramAt } from '#test/support/benches/sync-program.ts'
+import type { Target } from './apiserver/load.ts'
 import { startEmbedded } from './apiserver/servers.ts'
 import { rounded } from './result.ts'
 import type { BenchOptions, BenchResult, Figures } from './result.ts'
@@ -59,6 +62,11 @@ app.synth()
 
 export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
   const objects = numbers['objects'] ?? OBJECTS
+  const alone = numbers['alone'] ?? 0
+  if (alone > 0) {
+    const figures = { rss_mb: await memoryAlone(alone, objects), clusters: alone, objects }
+    return { figures, peer: null, ratio: {} }
+  }
   const few = numbers['few'] ?? FEW
   const many = numbers['many'] ?? MANY
   const small = await measured(few, objects, 'few')
@@ -90,13 +98,7 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
 async function measured(clusters: number, objects: number, name: string): Promise<Figures> {
   const dir = mkdtempSync(join(tmpdir(), `kubenode-bench-sync-${name}-`))
   const [hub, lights] = await Promise.all([startEmbedded(), LightServers.start()])
-  const { host, port, ca, cert, key } = hub.target
-  const config = {
-    server: `https://${host}:${port}`,
-    ca: { data: ca },
-    clientCertificate: { cert: { data: cert }, key: { data: key } },
-  }
-  const client = new HttpKubeClient(config)
+  const client = new HttpKubeClient(configOf(hub.target))
   const written = { hub: 0 }
   const abort = new AbortController()
   const stops: (() => Promise<unknown>)[] = []
@@ -168,12 +170,41 @@ async function measured(clusters: number, objects: number, name: string): Promis
   }
 }
 
+/** At its highest, in MB, after two commits that each changed every object. */
+async function memoryAlone(clusters: number, objects: number): Promise<number> {
+  const dir = mkdtempSync(join(tmpdir(), 'kubenode-bench-sync-alone-'))
+  const [hub, lights] = await Promise.all([startEmbedded(), LightServers.start()])
+  const client = new HttpKubeClient(configOf(hub.target))
+  const { host, port, ...keys } = hub.target
+  const sync = syncProgramAt({ kubeconfig: kubeconfigOf(`https://${host}:${port}`, keys), repository: dir })
+  try {
+    initFleet(dir)
+    await prepareHub(client, dir, clusters, lights)
+    sync.start()
+    for (const version of [1, 2]) await succeeded(client, commitFleet(dir, fleet(clusters, objects, version)))
+    const [, kib = ''] = /^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${sync.pid()}/status`, 'utf8')) ?? []
+    return Math.round(Number(kib) / 1024)
+  } finally {
+    await sync.close()
+    client.close()
+    lights.stop()
+    await hub.stop()
+    rmSync(dir, { recursive: true, force: true })
+  }
+}
+
+const configOf = ({ host, port, ca, cert, key }: Target) => ({
+  server: `https://${host}:${port}`,
+  ca: { data: ca },
+  clientCertificate: { cert: { data: cert }, key: { data: key } },
+})
+
 async function prepareHub(client: KubeClient, dir: string, clusters: number, lights: LightServers): Promise<void> {
   for (const name of [SYSTEM_NAMESPACE, CLUSTERS_NAMESPACE])
     await client.apply(NAMESPACE, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } }, by)
   for (const crd of manifests().kinds) await client.apply(CRD, crd, by)
   for (let c = 0; c < clusters; c++) {
-    const data = { kubeconfig: Buffer.from(kubeconfigOf(lights.address(c), lights.ca)).toString('base64') }
+    const data = { kubeconfig: Buffer.from(kubeconfigOf(lights.address(c), { ca: lights.ca })).toString('base64') }
     const metadata = { name: `cluster-c${c}`, namespace: CLUSTERS_NAMESPACE }
     await client.apply(SECRET, { apiVersion: 'v1', kind: 'Secret', metadata, data }, by)
   }
@@ -188,15 +219,21 @@ async function prepareHub(client: KubeClient, dir: string, clusters: number, lig
   await client.apply(fleetSource, { apiVersion: API_GROUP_VERSION, kind: fleetSource.kind, metadata, spec }, by)
 }
 
-const kubeconfigOf = (server: string, ca: string): string =>
-  JSON.stringify({
+const kubeconfigOf = (server: string, { ca, cert, key }: { ca: string; cert?: string; key?: string }): string => {
+  const base64 = (text: string) => Buffer.from(text).toString('base64')
+  const user =
+    cert === undefined || key === undefined
+      ? { token: 'bench' }
+      : { 'client-certificate-data': base64(cert), 'client-key-data': base64(key) }
+  return JSON.stringify({
     apiVersion: 'v1',
     kind: 'Config',
     'current-context': 'c',
-    clusters: [{ name: 'c', cluster: { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') } }],
-    users: [{ name: 'u', user: { token: 'bench' } }],
+    clusters: [{ name: 'c', cluster: { server, 'certificate-authority-data': base64(ca) } }],
+    users: [{ name: 'u', user }],
     contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
   })
+}
 
 const WRITES: ReadonlySet<PropertyKey> = new Set(['create', 'update', 'patch', 'apply', 'delete'])
 

@@ -1,4 +1,4 @@
-// Sync as a program of its own over the hub of a bench: what a kill leaves behind is what a kill of the real program leaves behind, and all it prints is kept.
+// Sync as a program of its own over a hub: what a kill leaves behind is what a kill of the real program leaves behind, and all it prints is kept.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -22,14 +22,24 @@ export interface SyncProgram {
   readonly close: () => Promise<void>
 }
 
+interface Hub {
+  /** Its administrator's. */
+  readonly kubeconfig: string
+  /** The folder of the repository that sync may read on this machine. */
+  readonly repository: string
+}
+
 /** `more`: further options of `kubenode run`. */
-export function syncProgram(bench: SyncBench, more: readonly string[] = []): SyncProgram {
+export const syncProgram = ({ hub, repository }: SyncBench, more: readonly string[] = []): SyncProgram =>
+  syncProgramAt({ kubeconfig: hub.server.adminKubeconfig(), repository: repository.dir }, more)
+
+export function syncProgramAt(hub: Hub, more: readonly string[] = []): SyncProgram {
   const folder = mkdtempSync(join(tmpdir(), 'kubenode-sync-'))
   const [kubeconfig, temporary] = [join(folder, 'hub.kubeconfig'), join(folder, 'tmp')]
-  writeFileSync(kubeconfig, bench.hub.server.adminKubeconfig(), { mode: 0o600 })
+  writeFileSync(kubeconfig, hub.kubeconfig, { mode: 0o600 })
   mkdirSync(temporary, { mode: 0o700 })
   const sync = ['run', '--roles', 'sync', '--kubeconfig', kubeconfig, '--cluster', 'hub', '--weak-cage', 'allow']
-  const kept = ['--cache', join(folder, 'git'), '--local-repository', bench.repository.dir, '--log-level', 'debug']
+  const kept = ['--cache', join(folder, 'git'), '--local-repository', hub.repository, '--log-level', 'debug']
   let child: ChildProcess | undefined
   let printed = ''
   const end = async (signal: 'SIGKILL' | 'SIGTERM') => {
