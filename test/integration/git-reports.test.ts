@@ -54,6 +54,18 @@ test('F17 a shallow repository is reported, instead of a branch that stays as it
   expect(await told('main', `file://${shallow}`)).toBe(repository.git('rev-parse', 'HEAD'))
 })
 
+test('S8 a commit with an entry that git itself refuses is reported with the object, and not as a wrong address', async () => {
+  repository.commit({ 'fleet/main.ts': '1' })
+  const blob = Buffer.from(repository.git('rev-parse', 'HEAD:fleet/main.ts'), 'hex')
+  const input = Buffer.concat([Buffer.from('100644 ..\0'), blob])
+  const make = ['hash-object', '-t', 'tree', '-w', '--literally', '--stdin']
+  const tree = execFileSync('git', make, { cwd: repository.dir, input, encoding: 'utf8' }).trim()
+  repository.git('branch', 'hostile', repository.git('commit-tree', tree, '-m', 'x'))
+  const said = await told('hostile')
+  expect(said).toMatch(/^KN7058: .*contains '\.\.'; remove that object .*stays in force/)
+  expect(said).toContain(`object ${tree.slice(0, 12)}:`)
+})
+
 test('F17 while the server is away, also over a restart, the commit fetched before is rendered', async () => {
   const commit = repository.commit({
     'fleet/main.ts': `import { App, ApiObject, Chart } from 'cdk8s'

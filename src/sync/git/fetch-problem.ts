@@ -17,6 +17,10 @@ export interface FailedFetch {
 export async function fetchProblem({ url, access, reach, said }: FailedFetch): Promise<KubeNodeError> {
   const cause = causeIn(said)
   const why = withoutSecrets(cause, access)
+  // What sends it is not at fault: address and credentials are right.
+  const [, object, fault] = /^error: object ([0-9a-f]{40,64}): (.+)$/m.exec(said) ?? []
+  if (object !== undefined && fault !== undefined)
+    return later(syncErrors.KN7058({ url, object: object.slice(0, 12), why: withoutSecrets(fault, access) }))
   const [, ref] = /couldn't find remote ref (\S+)/.exec(cause) ?? []
   if (ref !== undefined) return missingRef({ url, ref: nameOf(ref), hint: '' })
   if (access.kind === 'SshKey') return sshProblem(url, access, said) ?? unknownProblem(url, why)

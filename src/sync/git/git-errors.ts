@@ -150,4 +150,8 @@ export const gitErrors = errorTable({
     text: 'cannot fetch {url}: the copies of all repositories would have more than {limit} MiB, three times what one may have; {copies} copies have {used} MiB',
     next: 'delete sources that are not needed, or raise --max-repository of sync and the disk below --cache; the commit fetched before stays in force',
   },
+  KN7058: {
+    text: 'cannot fetch {url}: git refuses its object {object}: {why}',
+    next: 'remove that object from the history of the branch and push it again; the commit fetched before stays in force',
+  },
 })
