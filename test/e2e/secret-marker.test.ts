@@ -1,20 +1,15 @@
 // S16 over a whole run: every secret that sync is given has a marker of its own, and none of them is in anything that is printed, stored, listed or left behind.
 import { randomBytes } from 'node:crypto'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { readdirSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
-import { KINDS } from '#api/kinds.ts'
-import { CLUSTERS_NAMESPACE, FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
-import { run } from '#cli/program.ts'
-import { coreKind } from '#kube/core-kinds.ts'
-import { listAll } from '#kube/list-all.ts'
-import type { KubeClient } from '#kube/client.ts'
+import { FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { isObject } from '#lib/json.ts'
-import { issueCertificate, newAuthority } from '#lib/x509/certificates.ts'
-import { CONFIG_MAP, eventually, SECRET, syncBench, type SyncBench } from '#test/support/benches/sync-bench.ts'
+import { eventually, SECRET, syncBench, type SyncBench } from '#test/support/benches/sync-bench.ts'
 import { syncProgram, type SyncProgram } from '#test/support/benches/sync-program.ts'
-import { startGitServer, type GitServer } from '#test/support/servers/git-server.ts'
+import { filesBelow, readable, shown, stored } from '#test/support/benches/sync-traces.ts'
+import { followOverHttps, gitSecret } from '#test/support/benches/sync-over-https.ts'
+import type { GitServer } from '#test/support/servers/git-server.ts'
 import { AGE_KEY, sopsObject, sopsText } from '#test/support/tools/sops-writer.ts'
 
 const WITHIN_MS = 240_000
@@ -78,13 +73,6 @@ function tampered(password: string): string {
   return JSON.stringify(object)
 }
 
-const secretOf = (name: string, data: Readonly<Record<string, string>>) => ({
-  apiVersion: 'v1',
-  kind: 'Secret',
-  metadata: { name, namespace: CLUSTERS_NAMESPACE },
-  data: Object.fromEntries(Object.entries(data).map(([k, v]) => [k, Buffer.from(v).toString('base64')])),
-})
-
 interface World {
   readonly bench: SyncBench
   readonly sync: SyncProgram
@@ -95,45 +83,12 @@ interface World {
 async function world(): Promise<World> {
   const bench = await syncBench(['test'], { decryption: { provider: 'sops', secretRef: { name: 'age' } } })
   closes.push(bench.close)
-  const authority = newAuthority('git', { now: Date.now(), days: 30 })
-  const validity = { now: Date.now(), days: 2 }
-  const hosts = ['localhost']
-  const pair = issueCertificate(authority, { subject: { commonName: 'git' }, validity, usage: 'server', hosts })
-  const git = await startGitServer(bench.repository.dir, pair)
+  const git = await followOverHttps(bench, TOKEN)
   closes.push(() => git.close())
-  const basic = `Basic ${Buffer.from(`fleet:${TOKEN}`).toString('base64')}`
-  git.answer = (authorization) => (authorization === basic ? { kind: 'Repository' } : { kind: 'Refused', status: 401 })
-  await bench.hub.client.apply(
-    SECRET,
-    secretOf('git', { username: 'fleet', password: TOKEN, 'ca.crt': authority.certificate }),
-    by,
-  )
-  await bench.hub.client.apply(SECRET, secretOf('age', { 'age.agekey': `${AGE_KEY}\n` }), by)
-  await bench.hub.client.patch(
-    fleetSource,
-    { namespace: SYSTEM_NAMESPACE, name: 'fleet' },
-    {
-      type: 'merge',
-      value: {
-        spec: {
-          url: `https://localhost:${git.port}/${basename(bench.repository.dir)}/.git`,
-          secretRef: { name: 'git' },
-        },
-      },
-    },
-  )
+  await bench.hub.client.apply(SECRET, gitSecret('age', { 'age.agekey': `${AGE_KEY}\n` }), by)
   const sync = syncProgram(bench, ['--git-allow', `localhost:${git.port}`])
   closes.push(sync.close)
   return { bench, sync, git }
-}
-
-const readable = (path: string): string => {
-  try {
-    return readFileSync(path, 'latin1')
-  } catch {
-    // It ended, was deleted, or belongs to another user.
-    return ''
-  }
 }
 
 /** Reads the arguments and the environment of every process again and again until it is ended. */
@@ -152,49 +107,6 @@ function watchProcesses(): { readonly end: () => { readonly looks: number; reado
       return { looks, found }
     },
   }
-}
-
-const filesBelow = (dir: string): readonly string[] =>
-  readdirSync(dir, { recursive: true, encoding: 'utf8' })
-    .map((name) => join(dir, name))
-    .filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true)
-
-const NO_SECRETS = [CONFIG_MAP, coreKind('Event'), coreKind('Namespace'), ...KINDS]
-
-/** Everything that is stored on a server. Of the Secrets all but their content, which is where it belongs. */
-async function stored(client: KubeClient): Promise<string> {
-  const objects = await Promise.all(NO_SECRETS.map((kind) => listAll(client, kind).catch(() => [])))
-  const secrets = (await listAll(client, SECRET)).map((secret) => ({
-    ...secret,
-    data: Object.keys(secret['data'] ?? {}),
-  }))
-  return JSON.stringify([objects, secrets])
-}
-
-/** What the command line shows of everything, and of a plan between two commits. */
-async function shown(bench: SyncBench, sync: SyncProgram): Promise<string> {
-  const kubeconfig = join(sync.folder, 'hub.kubeconfig')
-  let text = ''
-  const io = {
-    out: (t: string) => (text += t),
-    err: (t: string) => (text += t),
-    cwd: bench.repository.dir,
-    env: { KUBECONFIG: kubeconfig },
-    isTerminal: false,
-  }
-  for (const argv of [
-    ['plan', '--weak-cage', 'allow', '--base', 'HEAD~1'],
-    ['diff', '--weak-cage', 'allow', 'HEAD~1', 'HEAD'],
-    ['get', 'sources', '-A', '-o', 'yaml'],
-    ['get', 'releases', '-A', '-o', 'yaml'],
-    ['describe', 'source/fleet', '-n', SYSTEM_NAMESPACE],
-    ['why', 'source/fleet', '-n', SYSTEM_NAMESPACE],
-    ['events', '-A'],
-  ]) {
-    text += `\n$ ${argv.join(' ')}\n`
-    await run(argv, io)
-  }
-  return text
 }
 
 const passwordOf = async ({ bench }: World): Promise<string> => {
@@ -258,7 +170,7 @@ test('S16 the secrets of a run with a good commit, a tampered one, a refused tok
     (p) => p === last,
     WITHIN_MS,
   )
-  const text = await shown(bench, sync)
+  const text = await shown(bench, sync, 'HEAD~1')
   // Keys are in a folder while git runs; the folder of the killed program was removed by the next one.
   await sync.stop()
   const { looks, found } = processes.end()
