@@ -138,7 +138,7 @@ export const REASONS = {
   BreakerHalfOpen: because('permits', 'A few operations are tried after the breaker was open.'),
   BreakerClosed: because('permits', 'Recent operations succeeded.'),
   HealthFloor: because('permits', 'The operation would leave fewer healthy targets than the floor requires.'),
-  ApprovalMissing: because('permits', 'The digest needs an approval first.'),
+  ApprovalMissing: because('permits', 'An approval is missing.'),
   PolicyRuleDenied: because('permits', 'A rule of the policy forbids it.'),
   LedgerFull: because('permits', 'The ledger has reached its maximum number of grants.'),
   UnknownTarget: because('permits', 'The Defender cannot find the target or its domains.'),

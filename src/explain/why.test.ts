@@ -88,6 +88,22 @@ test('a cluster in which a release failed is not up to date', () => {
   expect(why('prod')).toEqual(['cluster/prod', 'Up to date; nothing pending.'])
 })
 
+test('a permit that waits for people names the command, and one that ended does not', () => {
+  const verdicts = [{ gate: 'Approval', verdict: 'Waiting', seen: '0 approvals', limit: '1 of group:ops' }]
+  const why = (phase: string) =>
+    whyLines(
+      { kind: 'OperationPermit', metadata: { name: 'base-0' }, status: { phase, verdicts } } as unknown as KubeObject,
+      [],
+      NOW,
+    )
+  expect(why('Requested')).toEqual([
+    'permit/base-0 is Requested',
+    'Gate Approval: Waiting: 0 approvals, limit 1 of group:ops',
+    '  to unblock: kubenode approve permit/base-0 --reason WHY',
+  ])
+  expect(why('Expired').join()).not.toContain('approve permit')
+})
+
 test('an object is not called up to date above another that blocks', () => {
   const node = { kind: 'Node', metadata: { name: 'n-1' }, status: { conditions: [] } } as unknown as KubeObject
   const waitingFor = { predicate: 'RevisionFailed', seen: '1 machine failed', since: '2026-01-31T11:59:00Z' }

@@ -114,7 +114,10 @@ function partLines(object: KubeObject, now: number): string[] {
   const commits = text(refused['message']) === '' ? [] : [text(refused['message']), ...approveLines(object, refused)]
   const verdicts = list(status['verdicts'])
     .filter((v) => text(v['verdict']) !== 'Granted')
-    .map((v) => `Gate ${text(v['gate'])}: ${text(v['verdict'])}: ${text(v['seen'])}${limitOf(text(v['limit']))}`)
+    .flatMap((v) => [
+      `Gate ${text(v['gate'])}: ${text(v['verdict'])}: ${text(v['seen'])}${limitOf(text(v['limit']))}`,
+      ...(isAsked(object, v) ? [`  ${unblockLine(`kubenode approve ${wordOf(object)} --reason WHY`)}`] : []),
+    ])
   const components = list(status['components'])
     .filter((c) => !['Healthy', ''].includes(text(c['state'])))
     .flatMap((c) => [
@@ -138,6 +141,13 @@ function partLines(object: KubeObject, now: number): string[] {
     )
   return [...slices, ...stages, ...clusters, ...commits, ...prunes, ...verdicts, ...components, ...steps]
 }
+
+/** A permit that waits for people. A verdict of before stays in a permit that ended. */
+const isAsked = ({ kind, status }: KubeObject, verdict: Fields): boolean =>
+  kind === 'OperationPermit' &&
+  text(fields(status)['phase']) === 'Requested' &&
+  text(verdict['gate']) === 'Approval' &&
+  text(verdict['verdict']) === 'Waiting'
 
 /** Deletions that the guard blocks: what an Approval has to name, and the command that creates it. */
 function approveLines({ kind, metadata }: KubeObject, prune: unknown): string[] {

@@ -32,6 +32,10 @@ export function objectPath(t: ResourceType, key: ObjectKey, subresource?: string
   return `${collectionPath(t, key.namespace)}/${encodeURIComponent(key.name)}${tail}`
 }
 
+/** `machine.kubenode.io`: before a name, as kubectl prints it. */
+export const qualifiedKind = ({ group, kind }: Pick<ResourceType, 'group' | 'kind'>): string =>
+  group === '' ? kind.toLowerCase() : `${kind.toLowerCase()}.${group}`
+
 /** `machines.kubenode.io`: how we print a kind, since plain plurals collide with those of others. */
 export const qualifiedPlural = (t: Pick<ResourceType, 'group' | 'plural'>): string =>
   t.group === '' ? t.plural : `${t.plural}.${t.group}`

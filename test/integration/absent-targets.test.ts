@@ -90,7 +90,7 @@ const TARGETS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'canary status': [[ABSENT]],
   'canary promote': [[ABSENT]],
   'canary abort': [[`canary/${ABSENT}`, '--reason', 'x']],
-  approve: [[`operationpermit/${ABSENT}`], [`release/${ABSENT}`], [`source/${ABSENT}`]],
+  approve: [[`operationpermit/${ABSENT}`], [`permit/${ABSENT}`], [`release/${ABSENT}`], [`source/${ABSENT}`]],
   'release status': [[ABSENT]],
   'release retry': [[`release/${ABSENT}`, '--reason', 'x']],
   'release abort': [[`release/${ABSENT}`, '--reason', 'x']],

@@ -28,7 +28,7 @@ afterAll(() => server?.stop())
 const withPlugin = { env: { PATH: `${BIN}:${process.env['PATH'] ?? ''}` } }
 
 test('kubectl runs the plugin with the same kubeconfig, and passes on its exit code and its errors', async () => {
-  expect(await kubectl.ok('kubenode get machines -o name', [], withPlugin)).toBe('machines.kubenode.io/worker-1\n')
+  expect(await kubectl.ok('kubenode get machines -o name', [], withPlugin)).toBe('machine.kubenode.io/worker-1\n')
   const { code, err } = await kubectl.run('kubenode get machine wroker-1', [], withPlugin)
   expect([code, err]).toEqual([2, expect.stringContaining('did you mean machine/worker-1?')])
 })

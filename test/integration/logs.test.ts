@@ -73,7 +73,7 @@ test('the log of a component, with its secrets masked; nothing is left of the re
 test('the last lines, and lines since a time where they carry one', async () => {
   expect((await ask({ tail: 1 })).out).toBe('ready\n')
   const untimed = await ask({ sinceSeconds: 60 })
-  expect(untimed).toMatchObject({ out: 'token=[secret]\nready\n', err: expect.stringContaining('carry no time') })
+  expect(untimed).toMatchObject({ out: 'token=[secret]\nready\n', err: expect.stringContaining('have no times') })
 })
 
 test('a long log arrives whole, page by page, up to the bound', async () => {

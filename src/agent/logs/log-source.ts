@@ -56,7 +56,7 @@ function fileSource(path: string, { sinceMs }: LogQuery, clock: Clock): LogSourc
       tail.close()
       if (sinceMs === undefined) return { lines: found }
       const { lines, areTimed } = linesSince(found, sinceMs, clock.now())
-      return areTimed ? { lines } : { lines, note: 'its lines carry no time, so that --since left none out' }
+      return areTimed ? { lines } : { lines, note: 'its lines have no times, so --since left none out' }
     },
     follow: (onLines) => {
       listener = onLines

@@ -2,7 +2,7 @@
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
-import { type ResourceType, collectionPath, objectPath, qualifiedPlural } from '#schema/resource.ts'
+import { type ResourceType, collectionPath, objectPath, qualifiedKind, qualifiedPlural } from '#schema/resource.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
 import type { Io } from '../io.ts'
@@ -30,13 +30,9 @@ export function shapeOf({ type }: Pick<Wanted, 'type'>, asked: Asked, isOneKind 
     showsNamespace: type.namespaced && namespace === undefined,
     showsLabels: options.showLabels === true,
     labelColumns: options.labelColumns ?? [],
-    prefix: isOneKind && options.showKind !== true ? '' : `${prefixOf(type)}/`,
+    prefix: isOneKind && options.showKind !== true ? '' : `${qualifiedKind(type)}/`,
   }
 }
-
-/** As kubectl: the kind in the singular, with its group. */
-const prefixOf = ({ kind, group }: ResourceType): string =>
-  group === '' ? kind.toLowerCase() : `${kind.toLowerCase()}.${group}`
 
 export function listPath(type: ResourceType, asked: Asked): string {
   const { namespace, labelSelector, fieldSelector } = listOptions(asked, type.namespaced)
@@ -183,7 +179,7 @@ export async function showData(wanted: readonly Wanted[], asked: Asked): Promise
   )
   if (form.kind === 'name') {
     for (const { w, objects } of found)
-      for (const o of objects) io.out(`${qualifiedPlural(w.type)}/${printableLine(o.metadata.name ?? '')}\n`)
+      for (const o of objects) io.out(`${qualifiedKind(w.type)}/${printableLine(o.metadata.name ?? '')}\n`)
     return
   }
   const objects = found.flatMap((f) => f.objects)

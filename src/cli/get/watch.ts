@@ -1,7 +1,7 @@
 // `kubenode get -w`: after the list, one row or object for each change. A watch that the server ends continues from a new list; nothing is printed twice.
 import { isGone } from '#kube/errors.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { objectPath, qualifiedPlural } from '#schema/resource.ts'
+import { objectPath, qualifiedKind } from '#schema/resource.ts'
 import { printableLine } from '#lib/printable.ts'
 import { type Asked, forReader, listOptions, objectsOf } from './asked.ts'
 import { columnCells, dataText } from './data-text.ts'
@@ -73,7 +73,7 @@ async function printerOf(wanted: Wanted, asked: Asked): Promise<Print> {
     return (o) =>
       io.out(`${alignedRow(columnCells(form.columns, withoutManagers(o)).map(printableLine), widths, style)}\n`)
   }
-  if (form.kind === 'name') return (o) => io.out(`${qualifiedPlural(type)}/${printableLine(o.metadata.name ?? '')}\n`)
+  if (form.kind === 'name') return (o) => io.out(`${qualifiedKind(type)}/${printableLine(o.metadata.name ?? '')}\n`)
   return (o) => {
     const text = dataText(form, [options.showManagedFields === true ? o : withoutManagers(o)], true)
     io.out(`${form.kind === 'yaml' ? '---\n' : ''}${forReader(io, text)}`)

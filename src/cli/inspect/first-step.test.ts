@@ -49,6 +49,22 @@ const edited = [
   '  observed: edited: content f230 differs from git (492f); the edit has no effect',
   '  to unblock: kubenode put-back set/base; or to allow the edit: kubenode allow-edit set/base --digest f230',
 ]
+const halfApproved = [
+  'set/base is Progressing',
+  'Waiting for 1m5s: StepOpen',
+  '  observed: beacon step 2 of 2: waiting for the other slices of this step',
+  '  unblocks when: all slices of the step finish',
+  'beacon 1.1.0, step 2 (AwaitingPermit): waiting for 1m5s: ApprovalMissing',
+  '  observed: gate Approval: 0 approvals (1 of group:system:masters)',
+  '  to unblock: kubenode approve operationpermit/base-s1-1 --reason WHY',
+]
+const unapproved = [
+  'permit/base-s1-1 is Requested',
+  'PermitGranted is False for 17s: ApprovalMissing: gate Approval: 1 of group:system:masters',
+  '  An approval is missing. See docs/runbooks/permits.md.',
+  'Gate Approval: Waiting: 0 approvals, limit 1 of group:system:masters',
+  '  to unblock: kubenode approve permit/base-s1-1 --reason WHY',
+]
 const fine = ['node/n-1', 'Up to date; nothing pending.']
 
 test.each([
@@ -73,6 +89,16 @@ test.each([
     'where nothing but a finding is known, its runbook is read',
     [fine, unwell],
     'what to do first: read docs/runbooks/components.md: Ready is False for 4m: ComponentUnhealthy (machine/m-1)',
+  ],
+  [
+    'a set waits for the rest of a step, and one slice of that for a person',
+    [halfApproved],
+    'what to do first: kubenode approve operationpermit/base-s1-1 --reason WHY (set/base)',
+  ],
+  [
+    'a permit waits for a person',
+    [unapproved],
+    'what to do first: kubenode approve permit/base-s1-1 --reason WHY (permit/base-s1-1)',
   ],
   [
     'a command is what a person can do',

@@ -10,6 +10,8 @@ interface Step {
   readonly text: string
   /** A person or time can end it; a finding alone says no more than that something is wrong. */
   readonly isAction: boolean
+  /** What a person can type now, where others only wait. */
+  readonly isCommand: boolean
 }
 
 const RANKS: readonly (readonly [RegExp, number])[] = [
@@ -38,12 +40,11 @@ function stepsOf([head = '', ...lines]: readonly string[]): readonly Step[] {
     const command =
       own.map((l) => COMMAND.exec(l)?.[1]).find((c) => c !== undefined) ?? holdCommand([line, ...own], lines, object)
     const unblocks = own.map(unblockIn).find((c) => c !== undefined)
-    const action =
-      command ??
-      (unblocks === undefined ? undefined : unblocks.isCommand ? unblocks.text : `wait until ${unblocks.text}`)
+    const typed = command ?? (unblocks?.isCommand === true ? unblocks.text : undefined)
+    const action = typed ?? (unblocks === undefined ? undefined : `wait until ${unblocks.text}`)
     const runbook = own.map((l) => RUNBOOK.exec(l)?.[1]).find((p) => p !== undefined)
     const finding = runbook === undefined ? line.trim() : `read ${runbook}: ${line.trim()}`
-    return [{ object, rank, text: action ?? finding, isAction: action !== undefined }]
+    return [{ object, rank, text: action ?? finding, isAction: action !== undefined, isCommand: typed !== undefined }]
   })
 }
 
@@ -68,7 +69,10 @@ const indentOf = (line: string): number => line.length - line.trimStart().length
 
 export function firstStep(stories: readonly (readonly string[])[]): string {
   const steps = stories.flatMap(stepsOf)
-  const [first] = steps.toSorted((a, b) => Number(b.isAction) - Number(a.isAction) || a.rank - b.rank)
+  // Of what waits alike, a wait may itself wait for the command: the other slices of a step, one of which needs an approval.
+  const [first] = steps.toSorted(
+    (a, b) => Number(b.isAction) - Number(a.isAction) || a.rank - b.rank || Number(b.isCommand) - Number(a.isCommand),
+  )
   if (first === undefined) return 'what to do first: nothing, no object is blocked'
   return `what to do first: ${first.text} (${first.object})`
 }

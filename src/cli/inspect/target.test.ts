@@ -20,6 +20,8 @@ test.each([
   ['sources', 'FleetSource'],
   ['km', 'Machine'],
   ['machines.kubenode.io', 'Machine'],
+  // As kubectl prints it with -o name.
+  ['machine.kubenode.io', 'Machine'],
   ['nodes', 'Node'],
 ])('%s are of kind %s', (word, kind) => expect(kindCalled(word).kind).toBe(kind))
 

@@ -5,7 +5,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { pluralOf } from '#lib/plural.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { ResourceType } from '#schema/resource.ts'
-import { qualifiedPlural } from '#schema/resource.ts'
+import { qualifiedKind, qualifiedPlural } from '#schema/resource.ts'
 import { KIND_HABITS } from '../habits/commands.ts'
 import { type OutlinedKind, OUTLINE } from '../outline/outline.ts'
 import { inspectErrors } from './inspect-errors.ts'
@@ -19,6 +19,7 @@ const namesOf = (k: OutlinedKind): readonly string[] => [
   k.kind.toLowerCase(),
   k.plural,
   qualifiedPlural(k),
+  qualifiedKind(k),
   k.shortName,
 ]
 

@@ -6,6 +6,8 @@ test.each([
   ['PATCH', '/apis/kubenode.io/v1alpha1/operationalholds/a?fieldManager=kubenode', true],
   ['DELETE', '/apis/kubenode.io/v1alpha1/operationalholds/a', true],
   ['POST', '/apis/kubenode.io/v1alpha1/operationalholds', true],
+  ['POST', '/apis/kubenode.io/v1alpha1/logrequests', false],
+  ['DELETE', '/apis/kubenode.io/v1alpha1/logrequests/a', false],
   ['POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', false],
   ['POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', false],
   ['PATCH', '/api/v1/namespaces/a?fieldManager=kubenode&dryRun=All', false],

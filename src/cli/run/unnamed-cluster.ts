@@ -58,8 +58,9 @@ export async function unnamedCluster(place: Place, context: string | undefined):
 /** Undefined when the file cannot be read: its error is shown when it is used, and no other cluster is taken in its place. */
 const readable = (file: string): Promise<readonly string[] | undefined> => contextsOf(file).catch(() => undefined)
 
-/** Questions that the API has as POST, and what is only tried. */
-const NO_CHANGE = /^\/apis\/(authorization|authentication)\.k8s\.io\/|[?&]dryRun=All(&|$)/
+/** Questions that the API has as POST, requests for a log, which a person means as reading, and what is only tried. */
+const NO_CHANGE =
+  /^\/apis\/((authorization|authentication)\.k8s\.io\/|kubenode\.io\/[^/]+\/logrequests\b)|[?&]dryRun=All(&|$)/
 
 /** Whether a request changes the cluster. */
 export const isChange = (method: string, path: string): boolean => method !== 'GET' && !NO_CHANGE.test(path)

@@ -266,12 +266,23 @@ export function reasonOf(request: WireRequest, state: Progress, error: unknown):
 function brokenBy(request: WireRequest, error: unknown, connected: boolean): ConnectionError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const isTls = !connected && TLS_REFUSALS.test(code)
-  const said = { action: request.what, why: code === '' ? messageOf(error) : code }
+  const said = { action: request.what, why: code === '' ? messageOf(error) : `${code}${placeIn(error)}` }
   return new ConnectionError(
     isTls ? kubeErrors.KN2004(said) : kubeErrors.KN2001(said),
     connected ? appliedBy(request) : 'no',
     error,
   )
+}
+
+/** The address that was tried, where the error has it: with several contexts people have to see which server is away. */
+function placeIn(error: unknown): string {
+  // A name with several addresses fails with one error for each.
+  const [one] = error instanceof AggregateError ? error.errors : [error]
+  if (!(one instanceof Error)) return ''
+  const { address, port, hostname } = one as { address?: unknown; port?: unknown; hostname?: unknown }
+  if (typeof address === 'string' && typeof port === 'number')
+    return ` ${address.includes(':') ? `[${address}]` : address}:${port}`
+  return typeof hostname === 'string' ? ` ${hostname}` : ''
 }
 
 /** The connection was refused by our own check of the server's certificate: nothing was sent. */
