@@ -249,13 +249,20 @@ export async function firstViolation(
   simulation: Simulation,
   correct: Simulation,
   seeds: Iterable<number>,
+  /** Puts a bug into the program itself, after the reference run; what it returns takes it out again. */
+  plant: () => () => void = () => () => undefined,
 ): Promise<{ readonly seed: number; readonly violation: Violation } | undefined> {
   const reference = await sharedReference(correct)
-  for (const seed of seeds) {
-    const [violation] = (await simulate(simulation, seed, { reference })).violations
-    if (violation !== undefined) return { seed, violation }
+  const takeOut = plant()
+  try {
+    for (const seed of seeds) {
+      const [violation] = (await simulate(simulation, seed, { reference })).violations
+      if (violation !== undefined) return { seed, violation }
+    }
+    return undefined
+  } finally {
+    takeOut()
   }
-  return undefined
 }
 
 const TRACE_SHOWN = 60

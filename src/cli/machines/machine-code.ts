@@ -3,9 +3,11 @@ import type { Machine } from '#api/kinds/machine.ts'
 
 export const machineCode = (machines: readonly Machine[]): string =>
   [
-    `import { type ClusterChart, Machine } from 'kubenode/constructs'`,
+    `import { Machine } from 'kubenode/constructs'`,
+    `import type { Chart } from 'cdk8s'`,
     '',
-    'export function declareImported(chart: ClusterChart): void {',
+    '// Of the hub or of a cluster: call it with the chart of the cluster that has these Nodes.',
+    'export function declareImported(chart: Chart): void {',
     ...machines.flatMap(({ metadata: { name = '', annotations, labels }, spec }) => [
       `  new Machine(chart, ${JSON.stringify(name)}, ${indented({ metadata: { name, annotations, labels }, spec })})`,
     ]),

@@ -4,7 +4,15 @@ import { timeOfDay } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import type { Offering } from '#providers/port.ts'
 import type { MachinePlan, Waiting } from './actions.ts'
-import { attemptAt, offeringText, offeringsOf, requestOf, troubleIn, untilRetry } from './provisioning.ts'
+import {
+  attemptAt,
+  attemptThatMade,
+  offeringText,
+  offeringsOf,
+  requestOf,
+  troubleIn,
+  untilRetry,
+} from './provisioning.ts'
 import type { Seen } from './seen.ts'
 
 export type ProvisionStep =
@@ -15,8 +23,9 @@ export type ProvisionStep =
 const SHORTEST_WAIT_MS = 500
 
 export function provisionStep(seen: Seen, now: number): ProvisionStep {
-  const { machine } = seen
-  const before = machine.status?.provisioning
+  const { machine, host } = seen
+  const made = host.kind === 'Host' ? attemptThatMade(host.host, now) : undefined
+  const before = machine.status?.provisioning ?? made
   if (before === undefined) return nextAttempt(seen, 1, now)
   if (isOfLostHost(seen, before)) return nextAttempt(seen, before.attempt + 1, now)
   if (before.answer === 'Exhausted') return nextAttempt(seen, before.attempt + 1, now, before)

@@ -83,6 +83,30 @@ describe('a machine without an attempt', () => {
   })
 })
 
+describe('a host that is there while no attempt is written down', () => {
+  const found = (clientToken: string): HostSeen => ({
+    kind: 'Host',
+    host: {
+      providerID: 'p://1',
+      clientToken,
+      offering: B,
+      machine: 'm',
+      machineUid: 'uid',
+      state: 'Running',
+      createdAt: timestamp(NOW),
+    },
+  })
+
+  test('is asked for under the token that made it', () => {
+    const token = tokenOf('uid', 2, B)
+    expect(asks(seenOf(machineWith(), [], found(token)))).toEqual([1, B, token])
+  })
+
+  test('is asked for like any other when its token is none of ours', () => {
+    expect(asks(seenOf(machineWith(), [], found('uid')))).toEqual([1, A, tokenOf('uid', 1, A)])
+  })
+})
+
 describe('which attempt is made', () => {
   test('the first is for the first offering that is not exhausted', () => {
     expect(asks(seenOf(machineWith()))).toEqual([1, A, tokenOf('uid', 1, A)])

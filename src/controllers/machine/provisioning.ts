@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import type { Machine, Provisioning } from '#api/kinds/machine.ts'
 import { timestamp } from '#lib/clock.ts'
 import { canonicalJson } from '#lib/json.ts'
-import type { CreateResult, Offering } from '#providers/port.ts'
+import type { CreateResult, Host, Offering } from '#providers/port.ts'
 import { fit } from '#runtime/waiting.ts'
 
 /** The limit of both large clouds is 64 characters. */
@@ -41,6 +41,17 @@ export function attemptAt(
     since: timestamp(now),
   }
 }
+
+const TOKEN = new RegExp(`^[0-9a-f]{${TOKEN_CHARS}}$`)
+
+/** The attempt that made this host, where none is written down; undefined when its token is none of ours. Another token would make a second host. */
+export const attemptThatMade = (
+  { clientToken, offering }: Pick<Host, 'clientToken' | 'offering'>,
+  now: number,
+): Provisioning | undefined =>
+  TOKEN.test(clientToken)
+    ? { attempt: 1, ...(offering !== undefined && { offering }), token: clientToken, since: timestamp(now) }
+    : undefined
 
 /** The provider said that this attempt made nothing and will make nothing. */
 export const isOver = ({ answer }: Provisioning): boolean => answer === 'Refused' || answer === 'Exhausted'

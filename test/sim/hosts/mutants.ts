@@ -1,5 +1,6 @@
 // Planted bugs on the way to a host: each leaves out one precaution, and must be found within its seeds.
 import type { Machine } from '#api/kinds/machine.ts'
+import { ANY_HOST, HostSightings } from '#controllers/machine/host-sightings.ts'
 import { machineModule } from '#controllers/machine/reconcile.ts'
 import { machineSetModule } from '#controllers/machineset/reconcile.ts'
 import type { ControllerModule } from '#controllers/module.ts'
@@ -12,6 +13,17 @@ export interface Mutant {
   readonly name: string
   readonly within: number
   readonly scenario: HostScenario
+  /** Puts the bug into the program itself; what it returns takes it out again. */
+  readonly plant?: () => () => void
+}
+
+type Sightings = HostSightings
+const { seen, untilSureMs } = HostSightings.prototype
+
+/** Host sightings with one method replaced. */
+const planted = (change: Partial<Pick<Sightings, 'seen' | 'untilSureMs'>>) => () => {
+  Object.assign(HostSightings.prototype, change)
+  return () => void Object.assign(HostSightings.prototype, { seen, untilSureMs })
 }
 
 /** The attempt is kept in memory only: a crash forgets it, and whatever is decided next has another token. */
@@ -78,6 +90,55 @@ export const mutants: readonly Mutant[] = [
         overridden(p, {
           list: async (signal) => p.list(signal).catch(() => ({ hosts: [], asOf: '2026-01-05T00:00:00Z' })),
         }),
+    },
+  },
+  {
+    name: 'takes a host for deleted that one answer does not show',
+    within: 20,
+    scenario: { only: ['create', 'labels of the machines change'], trouble: { lies: 0.5 } },
+    plant: planted({
+      untilSureMs(this: Sightings, provider, uid) {
+        return untilSureMs.call(this, provider, uid, undefined)
+      },
+    }),
+  },
+  {
+    name: 'counts absences of long ago although the host was shown since',
+    within: 20,
+    scenario: { only: ['create', 'labels of the machines change'], trouble: { lies: 0.5 } },
+    plant: planted({
+      seen(this: Sightings, host) {
+        if (host.state === 'Deleting') seen.call(this, host)
+      },
+    }),
+  },
+  {
+    name: 'never counts the second absence',
+    within: 5,
+    scenario: { only: ['create', 'a host is lost before it joined'] },
+    plant: planted({
+      untilSureMs(this: Sightings, provider, uid, missing) {
+        seen.call(this, { state: 'Running', machineUid: uid, providerID: missing ?? '' })
+        return untilSureMs.call(this, provider, uid, missing)
+      },
+    }),
+  },
+  {
+    name: 'believes the first list after a backup was restored',
+    within: 60,
+    scenario: { only: ['create', 'a backup is restored'], trouble: { lies: 0.5 } },
+    plant: planted({
+      untilSureMs(this: Sightings, provider, uid, missing) {
+        return untilSureMs.call(this, provider, uid, missing === ANY_HOST ? undefined : missing)
+      },
+    }),
+  },
+  {
+    name: 'looks for no host after a backup was restored',
+    within: 60,
+    scenario: {
+      only: ['create', 'a backup is restored'],
+      provider: (p) => overridden(p, { list: async (signal) => ({ ...(await p.list(signal)), hosts: [] }) }),
     },
   },
 ]

@@ -12,7 +12,7 @@ import type { Provider } from '#providers/port.ts'
 import { createInformers } from '#runtime/informers.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import type { FakeKind } from '#test/doubles/kube/kinds.ts'
-import { FaultyCloud, NO_TROUBLE, STORM, keyOf } from '#test/doubles/providers/faulty-cloud.ts'
+import { type CloudTrouble, FaultyCloud, NO_TROUBLE, STORM, keyOf } from '#test/doubles/providers/faulty-cloud.ts'
 import type { Phase, Simulation } from '../harness.ts'
 import type { Actor } from '../process.ts'
 import type { FaultKind } from '../sim-faults.ts'
@@ -32,6 +32,8 @@ const LARGE = { zone: 'a', type: 'large' }
 const SMALL = { zone: 'b', type: 'small' }
 
 const STORM_MS = 20_000
+const RELABELS = 5
+const RELABEL_MS = 4_000
 /** No list comes whole for longer: until it is decided whether a host that is not shown exists. */
 const LISTS_MS = 90_000
 /** Two times the longest backoff of an unknown answer, and the time until an absent host is known to be absent. */
@@ -42,6 +44,8 @@ export interface HostScenario {
   readonly provider?: (provider: Provider) => Provider
   readonly faults?: readonly FaultKind[]
   readonly only?: readonly string[]
+  /** Worse than the usual storm. */
+  readonly trouble?: Partial<CloudTrouble>
 }
 
 /** The cloud outlives every process of a run. */
@@ -122,7 +126,8 @@ function loseOne(cloud: FaultyCloud): void {
 }
 
 /** From before its host was made: the Machine knows of no attempt and of no host, and an offering that was exhausted then has hosts again. */
-function restoreBackup(world: World): void {
+function restoreBackup(world: World, cloud: FaultyCloud): void {
+  cloud.stock.set(keyOf(SPOT), 5)
   const [first] = machinesOf(world).toSorted((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1))
   if (first === undefined) return
   const { providerID: _, ...spec } = first.spec
@@ -130,12 +135,22 @@ function restoreBackup(world: World): void {
   world.fake.restore(machineType, { ...first, spec, status })
 }
 
+/** Each time every machine is looked at, and its host asked about, while the cloud lies. */
+function relabel(world: World): void {
+  for (let i = 0; i < RELABELS; i++)
+    world.clock.after(i * RELABEL_MS, () => {
+      for (const { metadata } of machinesOf(world))
+        world.fake.poke(machineType, { name: metadata.name ?? '' }, { metadata: { labels: { look: `${i}` } } })
+    })
+}
+
 const phases = (cloud: () => FaultyCloud): readonly Phase[] => [
   { name: 'create', act: create },
   { name: 'grow', act: scale(7) },
+  { name: 'labels of the machines change', act: relabel },
   { name: 'a host is lost before it joined', act: () => loseOne(cloud()) },
   { name: 'shrink', act: scale(3) },
-  { name: 'a backup is restored', act: restoreBackup },
+  { name: 'a backup is restored', act: (world) => restoreBackup(world, cloud()) },
   { name: 'a change of mind while hosts are being made', act: changeMind },
   { name: 'to nothing', act: scale(0) },
 ]
@@ -163,13 +178,16 @@ export interface CloudLimits {
   readonly bucket: number
 }
 
+const LIMITS: CloudLimits = { callsPerMinute: 12, bucket: 5 }
+
 /** The cloud fails for as long as other faults happen in a phase, and is short of everything but the last offering. */
 export function storm(
   { clock }: World,
   cloud: FaultyCloud,
-  { callsPerMinute, bucket }: CloudLimits = { callsPerMinute: 12, bucket: 5 },
+  { callsPerMinute, bucket }: CloudLimits = LIMITS,
+  trouble: Partial<CloudTrouble> = {},
 ): void {
-  cloud.trouble = STORM
+  cloud.trouble = { ...STORM, ...trouble }
   cloud.liesAgain()
   cloud.callsPerMinute = callsPerMinute
   cloud.bucket = bucket
@@ -214,6 +232,7 @@ export function hostSimulation({
   provider = (p) => p,
   faults = FAULTS,
   only,
+  trouble,
 }: HostScenario = {}): Simulation {
   const { actor, cloud: current, begin } = cloudControllers(modules, provider)
   return {
@@ -228,7 +247,7 @@ export function hostSimulation({
       .map(({ name, act }) => ({
         name,
         act: (world) => {
-          storm(world, current())
+          storm(world, current(), LIMITS, trouble)
           act(world)
         },
       })),

@@ -1,0 +1,137 @@
+// What becomes of hosts when their provider lies once, or shows only a part of them.
+import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { nodeType } from '#nodes/objects.ts'
+import type { CreateResult, Host, Provider } from '#providers/port.ts'
+import { type MemoryHost, MemoryProvider, overridden } from '#test/doubles/providers/memory-provider.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
+import { beat, endWorlds, machineWorld, register } from '#test/support/worlds/machine-world.ts'
+import { afterEach, describe, expect, test } from 'vitest'
+
+afterEach(endWorlds)
+
+const MINUTE_MS = 60_000
+
+/** A provider `cloud` that keeps its hosts, hides those that a test names, and counts what it is asked to do. */
+async function cloudWorld() {
+  const hosts = new Map<string, MemoryHost>()
+  const memory = new MemoryProvider({ clock: new VirtualClock(), name: 'cloud', hosts })
+  const stocked = new Set(['b'])
+  const hidden = { gets: 0, lists: 0 }
+  const asked: string[] = []
+  const cloud: Provider = overridden(memory, {
+    create: async (request) => {
+      const { machine, clientToken, offering } = request
+      asked.push(`create ${machine}`)
+      const out: CreateResult = { kind: 'Exhausted', reason: 'none left', retryAfterMs: MINUTE_MS }
+      if (offering?.zone !== undefined && !stocked.has(offering.zone)) return out
+      // Another token asks for another host, whatever the machine.
+      const twin = [...hosts.values()].find((h) => h.machine === machine && h.clientToken !== clientToken)
+      if (twin !== undefined) asked.push(`second host of ${machine}`)
+      return memory.create(request)
+    },
+    delete: async (id) => {
+      asked.push(`delete ${id}`)
+      return memory.delete(id)
+    },
+    get: async (id) => (hidden.gets > 0 && (hidden.gets -= 1) >= 0 ? undefined : memory.get(id)),
+    list: async () => {
+      const { hosts: all, asOf } = await memory.list()
+      const isWhole = hidden.lists === 0 || (hidden.lists -= 1) < 0
+      return { hosts: isWhole ? all : ([] as readonly Host[]), asOf }
+    },
+  })
+  const w = await machineWorld({ providers: { cloud }, withParts: true })
+  const machine = () => w.fake.all(machineType)[0] as Machine | undefined
+  return { w, hosts, hidden, asked, machine, stocked }
+}
+
+const plain = { ...machineType.example, metadata: { name: 'm' }, spec: { provider: { name: 'cloud' } } }
+const offered = { ...plain, spec: { provider: { name: 'cloud', offerings: [{ zone: 'a' }, { zone: 'b' }] } } }
+
+/** A Machine of the cloud whose agent and Node were heard, and are silent now. */
+async function silentMachine() {
+  const world = await cloudWorld()
+  const { w } = world
+  w.fake.plant(machineType, plain)
+  await w.clock.advance(1_000)
+  beat(w, 'm')
+  register(w, 'm')
+  await w.clock.advance(1_000)
+  const uid = world.machine()?.metadata.uid
+  w.fake.poke(nodeType, { name: 'm' }, { status: { conditions: [] } }, 'status')
+  return { ...world, uid }
+}
+
+describe('a provider that lies once', () => {
+  test.each([
+    ['when it is asked for the host', { gets: 1, lists: 1 }],
+    ['in its list', { gets: 0, lists: 1 }],
+    ['in three lists one after the other', { gets: 0, lists: 3 }],
+  ])('%s loses no machine, and its host stays', async (_, lies) => {
+    const { w, hosts, hidden, asked, machine, uid } = await silentMachine()
+    Object.assign(hidden, lies)
+    await w.clock.advance(10 * MINUTE_MS)
+    expect(hidden).toEqual({ gets: 0, lists: 0 })
+    expect(machine()?.metadata).toMatchObject({ uid })
+    expect(machine()?.metadata.deletionTimestamp).toBeUndefined()
+    expect(machine()?.status?.conditions?.find((c) => c.type === 'InfrastructureReady')?.reason).not.toBe('MachineGone')
+    expect([...hosts.keys()]).toEqual(['cloud://m'])
+    expect(asked).toEqual(['create m'])
+  })
+
+  test('is believed when it says the same for longer than ten seconds', async () => {
+    const { w, hosts, machine } = await silentMachine()
+    hosts.clear()
+    await w.clock.advance(5 * MINUTE_MS)
+    expect(machine()?.status?.conditions?.find((c) => c.type === 'InfrastructureReady')).toMatchObject({
+      status: 'False',
+      reason: 'MachineGone',
+    })
+  })
+})
+
+/** As from a backup that was made before the host was: the Machine is old, and knows of no attempt and of no host. Meanwhile the first offering has hosts again. */
+async function restored() {
+  const world = await cloudWorld()
+  const { w } = world
+  w.fake.plant(machineType, offered)
+  await w.clock.advance(5_000)
+  const before = world.machine()
+  if (before === undefined) throw new Error('no machine')
+  expect(before.status?.provisioning).toMatchObject({ attempt: 2, offering: { zone: 'b' }, providerID: 'cloud://m' })
+  await w.clock.advance(10 * MINUTE_MS)
+  world.asked.splice(0)
+  world.stocked.add('a')
+  const { providerID: _, ...spec } = before.spec
+  const { provisioning: __, ...status } = before.status ?? {}
+  const token = before.status?.provisioning?.token
+  return { ...world, token, restore: () => w.fake.restore(machineType, { ...before, spec, status }) }
+}
+
+describe('a Machine from a backup that knows of no attempt', () => {
+  test.each([
+    ['', 0],
+    [' although the first list after the restore does not show it', 1],
+  ])('gets the host that it had, under its token%s', async (_, lists) => {
+    const { w, restore, hidden, asked, machine, token } = await restored()
+    restore()
+    hidden.lists = lists
+    await w.clock.advance(MINUTE_MS)
+    expect(hidden.lists).toBe(0)
+    expect(machine()?.spec.providerID).toBe('cloud://m')
+    expect(machine()?.status?.provisioning).toMatchObject({ token, offering: { zone: 'b' } })
+    // Once, so that the host gets a join token that is valid.
+    expect(asked).toEqual(['create m'])
+  })
+
+  test('gets a new one when two lists ten seconds apart show none', async () => {
+    const { w, restore, hosts, asked, machine } = await restored()
+    hosts.clear()
+    restore()
+    await w.clock.advance(5_000)
+    expect(asked).toEqual([])
+    await w.clock.advance(MINUTE_MS)
+    expect(asked).toEqual(['create m'])
+    expect(machine()?.status?.provisioning).toMatchObject({ attempt: 1, offering: { zone: 'a' } })
+  })
+})
