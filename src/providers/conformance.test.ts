@@ -107,8 +107,36 @@ const once: ConformanceTools['until'] = async (holds) => {
   if (!(await holds())) throw new Error('it never happened')
 }
 
+const STEADY = 'every read shows every host, however often it is repeated'
+
 /** A provider with one planted fault each; the kit must fail it, in the case that is about it. */
 const faulty: Readonly<Record<string, { readonly fails: string; readonly make: () => ConformanceTools }>> = {
+  'says once that a host is absent': {
+    fails: STEADY,
+    make: () => {
+      let n = 0
+      return changed((p) => ({ get: async (id) => ((n += 1) === 3 ? undefined : p.get(id)) }))
+    },
+  },
+  'shows once another host than was asked for': {
+    fails: STEADY,
+    make: () => {
+      let n = 0
+      return changed((p) => ({ get: async (id) => ((n += 1) === 4 ? (await p.list()).hosts[0] : p.get(id)) }))
+    },
+  },
+  'lists a part of its hosts once, and all of them before and after': {
+    fails: STEADY,
+    make: () => {
+      let n = 0
+      return changed((p) => ({
+        list: async () => {
+          const { hosts, asOf } = await p.list()
+          return { hosts: (n += 1) === 2 ? hosts.slice(1) : hosts, asOf }
+        },
+      }))
+    },
+  },
   'makes a new host for a repeated create': {
     fails: 'a create repeated after a lost reply returns the same host',
     make: () => {

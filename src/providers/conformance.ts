@@ -61,6 +61,9 @@ async function gone({ provider, until }: ConformanceTools, providerID: string): 
 const hostsOf = async (provider: Provider, machine: string): Promise<readonly Host[]> =>
   (await provider.list()).hosts.filter((h) => h.machine === machine)
 
+/** A list that is incomplete now and then, or a host that is absent once, is found within so many reads. */
+const READS = 5
+
 /** Enough at once that a provider with a limit shows it, and few enough for real machines. */
 const BURST = 5
 
@@ -77,6 +80,23 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
       )
       must((await hostsOf(tools.provider, 'found')).length === 1, 'list does not contain the host exactly once')
       await gone(tools, host.providerID)
+    },
+  },
+  {
+    name: 'every read shows every host, however often it is repeated',
+    run: async (tools) => {
+      const { provider } = tools
+      const hosts = [await made(tools, 'steady-0'), await made(tools, 'steady-1')]
+      for (let i = 0; i < READS; i++) {
+        const listed = new Set((await provider.list()).hosts.map((h) => h.providerID))
+        for (const { providerID } of hosts) {
+          must(listed.has(providerID), `a list does not contain ${providerID}, which another one contains`)
+          const got = await provider.get(providerID)
+          must(got !== undefined, `get does not find ${providerID}, which exists`)
+          must(got.providerID === providerID, `get of ${providerID} returns ${got.providerID}`)
+        }
+      }
+      for (const { providerID } of hosts) await gone(tools, providerID)
     },
   },
   {

@@ -102,7 +102,7 @@ describe('a host that is there while no attempt is written down', () => {
     expect(asks(seenOf(machineWith(), [], found(token)))).toEqual([1, B, token])
   })
 
-  test('is asked for like any other when its token is none of ours', () => {
+  test('is asked for like any other when KubeNode never makes such a token', () => {
     expect(asks(seenOf(machineWith(), [], found('uid')))).toEqual([1, A, tokenOf('uid', 1, A)])
   })
 })

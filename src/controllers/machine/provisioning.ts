@@ -44,7 +44,7 @@ export function attemptAt(
 
 const TOKEN = new RegExp(`^[0-9a-f]{${TOKEN_CHARS}}$`)
 
-/** The attempt that made this host, where none is written down; undefined when its token is none of ours. Another token would make a second host. */
+/** The attempt that made this host, where none is written down; undefined when KubeNode never makes such a token. Another token would make a second host. */
 export const attemptThatMade = (
   { clientToken, offering }: Pick<Host, 'clientToken' | 'offering'>,
   now: number,

@@ -1,4 +1,4 @@
-// Every provider conforms through a socket as it does in process. A new provider is one more entry here; nspawn needs root and has its own test.
+// Every provider conforms through a socket as it does in process. A new provider is one more entry here.
 import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,9 +7,12 @@ import { silentLogger } from '#lib/log.ts'
 import { MemoryProvider } from '#test/doubles/providers/memory-provider.ts'
 import { fakeRegion, OPEN_LIMITS, quickClock, transportTo, VENDORS, type Vendor } from '#test/doubles/clouds/worlds.ts'
 import { overSocket } from '#test/support/servers/over-socket.ts'
+import { isFull } from '#test/support/tools/full.ts'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { CONFORMANCE, type ConformanceTools, conformanceFor } from '../conformance.ts'
 import { createHollowProvider } from '../hollow/provider.ts'
+import { createNspawnProvider } from '../nspawn/provider.ts'
+import { ensureTree, hasTree, treePath } from '../nspawn/tree.ts'
 import type { Provider } from '../port.ts'
 import { createProcessProvider } from '../process/provider.ts'
 import { notesIn, StaticProvider } from '../static/provider.ts'
@@ -23,11 +26,16 @@ const until: ConformanceTools['until'] = async (holds) => {
 }
 
 let base: string
+/** An overlay cannot lie on another one, and /tmp may be in memory. */
+let machines: string
 beforeAll(async () => {
   base = await realpath(await mkdtemp(join(tmpdir(), 'served-')))
+  machines = await mkdtemp('/var/tmp/served-')
   await writeFile(join(base, 'agent.sh'), 'while :; do sleep 60; done\n')
 })
-afterAll(() => rm(base, { recursive: true, force: true, maxRetries: 5 }))
+afterAll(async () => {
+  for (const dir of [base, machines]) await rm(dir, { recursive: true, force: true, maxRetries: 5 })
+})
 
 const clock = systemClock
 const log = silentLogger
@@ -37,6 +45,17 @@ interface Served {
   readonly start: () => Promise<Provider>
   readonly cases?: typeof CONFORMANCE
   readonly params?: Readonly<Record<string, string>>
+  /** Why it cannot run on this machine. */
+  readonly lacks?: () => Promise<string | undefined>
+}
+
+/** Trees are dear to build and outlive test runs. */
+const tree = { cache: process.env['KUBENODE_TREES'] ?? '/var/lib/kubenode/trees', log }
+
+async function machinesLack(): Promise<string | undefined> {
+  if (process.getuid?.() !== 0) return 'systemd machines need root'
+  if (isFull) await ensureTree(tree)
+  return (await hasTree(tree)) ? undefined : `there is no tree in ${tree.cache}; a full run builds one`
 }
 
 /** Against a region that checks signatures. */
@@ -73,13 +92,20 @@ const SERVED: Readonly<Record<string, Served>> = {
         log,
       }),
   },
+  nspawn: {
+    start: () => createNspawnProvider({ dir: machines, tree: treePath(tree), clock, log }),
+    cases: conformanceFor({ isHostKept: false }),
+    lacks: machinesLack,
+  },
   ...Object.fromEntries(VENDORS.map((v) => [v.name, ofCloud(v)])),
 }
 
 describe.each(Object.entries(SERVED))(
   'the provider %s through a socket',
-  (_, { start, cases = CONFORMANCE, params }) => {
-    test.each(cases)('$name', async (c) => {
+  (_, { start, cases = CONFORMANCE, params, lacks }) => {
+    test.for(cases)('$name', async (c, context) => {
+      const lack = await lacks?.()
+      if (lack !== undefined) context.skip(lack)
       const first = await start()
       const ending = new AbortController()
       const running = first.run?.(ending.signal)

@@ -135,7 +135,7 @@ function restoreBackup(world: World, cloud: FaultyCloud): void {
   world.fake.restore(machineType, { ...first, spec, status })
 }
 
-/** Each time every machine is looked at, and its host asked about, while the cloud lies. */
+/** Each time every machine is reconciled, and its host read, while the cloud lies. */
 function relabel(world: World): void {
   for (let i = 0; i < RELABELS; i++)
     world.clock.after(i * RELABEL_MS, () => {
