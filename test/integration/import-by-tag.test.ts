@@ -115,7 +115,7 @@ test(
     const { status, err } = await importing()
     expect([status, err]).toEqual([0, expect.stringContaining(`${stranger} (`)])
     expect(err).toContain('not a Node here; left out')
-    expect((await machineNames()).toSorted()).toEqual(['db-1', 'db-2', 'db-3'])
+    expect(new Set(await machineNames())).toEqual(new Set(['db-1', 'db-2', 'db-3']))
     expect([...region.calls.keys()]).toEqual(['DescribeInstances'])
     expect(JSON.stringify([...region.instances])).toBe(before)
   },

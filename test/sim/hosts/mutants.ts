@@ -18,6 +18,7 @@ export interface Mutant {
 }
 
 type Sightings = HostSightings
+// eslint-disable-next-line typescript/unbound-method -- each is called with an object
 const { seen, untilSureMs } = HostSightings.prototype
 
 /** Host sightings with one method replaced. */
