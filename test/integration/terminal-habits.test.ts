@@ -220,6 +220,31 @@ describe.each(apiServers)('$name', ({ start }) => {
       expect([code, err, out]).toEqual([2, expect.stringMatching(want), ''])
     })
 
+    test('-w shows what is made right after the list was shown', async () => {
+      const end = new AbortController()
+      let out = ''
+      const made = { ...machine.example, metadata: { name: 'm-5', labels: { late: 'yes' } } }
+      let making: Promise<unknown> | undefined
+      const onShown = (text: string): void => {
+        out += text
+        making ??= admin.create<KubeObject>(machine, made)
+      }
+      const io = {
+        out: onShown,
+        err: onShown,
+        cwd: '/',
+        env: { KUBECONFIG: server.kubeconfig },
+        isTerminal: false,
+        signal: end.signal,
+      }
+      const watching = run(['get', 'km', '-w', '-l', 'late=yes'], io)
+      await expect.poll(() => /^m-5 /m.test(out) || out, { timeout: 60_000, interval: 20 }).toBe(true)
+      await making
+      await admin.delete(machine, { name: 'm-5' })
+      end.abort(new Error('the test ends'))
+      expect(await watching).toBe(0)
+    })
+
     test('-w shows each change as a row, and the row of what was deleted', async () => {
       const end = new AbortController()
       let out = ''

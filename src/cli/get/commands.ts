@@ -63,12 +63,11 @@ async function get(words: readonly string[], options: GetOptions, io: Io): Promi
   }
   const [{ showTables, showData }, { reportMissed }] = await Promise.all([import('./show.ts'), import('./asked.ts')])
   const isTabular = asked.form.kind === 'table' || asked.form.kind === 'columns'
+  const [only] = isWatched(options) ? wanted : []
+  const start = only && (await (await import('./watch.ts')).watchStart(only, asked))
   if (options.watchOnly !== true) await (isTabular ? showTables(wanted, asked) : showData(wanted, asked))
   reportMissed(asked)
-  if (!isWatched(options)) return
-  const [only] = wanted
-  const { watchObjects } = await import('./watch.ts')
-  if (only !== undefined) await watchObjects(only, asked)
+  if (only !== undefined) await (await import('./watch.ts')).watchObjects(only, asked, start)
 }
 
 const isWatched = ({ watch, watchOnly }: GetOptions): boolean => watch === true || watchOnly === true

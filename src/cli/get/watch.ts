@@ -1,4 +1,4 @@
-// `kubenode get -w`: after the list, one row or object for each change. A watch that the server ends continues from a new list; nothing is printed twice.
+// `kubenode get -w`: after the list, one row or object for each change. A watch that the server ends continues from a new list; no change is lost, and after the first list none is printed twice.
 import { isGone } from '#kube/errors.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { objectPath, qualifiedKind } from '#schema/resource.ts'
@@ -13,22 +13,34 @@ import { withoutManagers } from './without-managers.ts'
 
 const keyOf = ({ metadata }: KubeObject): string => `${metadata.namespace ?? ''}/${metadata.name ?? ''}`
 
-export async function watchObjects(wanted: Wanted, asked: Asked): Promise<void> {
-  const { client, options, io } = asked
-  const { type, name } = wanted
+type Page = Awaited<ReturnType<Asked['client']['list']>>
+
+function selectorsOf({ type, name }: Wanted, asked: Asked) {
   const { namespace, labelSelector } = listOptions(asked, type.namespaced)
-  const fieldSelector = name === undefined ? options.fieldSelector : `metadata.name=${name}`
-  const selectors = {
+  const fieldSelector = name === undefined ? asked.options.fieldSelector : `metadata.name=${name}`
+  return {
     ...(namespace !== undefined && { namespace }),
     ...(labelSelector !== undefined && { labelSelector }),
     ...(fieldSelector !== undefined && { fieldSelector }),
   }
+}
+
+/** Where a watch begins; read before the list is shown, so that an object that is made in between is a change. Undefined: what is shown reports the error. */
+export const watchStart = (wanted: Wanted, asked: Asked): Promise<Page | undefined> =>
+  asked.client.list(wanted.type, selectorsOf(wanted, asked)).catch(() => undefined)
+
+export async function watchObjects(wanted: Wanted, asked: Asked, start: Page | undefined): Promise<void> {
+  const { client, io } = asked
+  const { type } = wanted
+  const selectors = selectorsOf(wanted, asked)
   const print = await printerOf(wanted, asked)
   /** The version of each object that was printed last. */
   const known = new Map<string, KubeObject>()
   let isFirst = true
+  let first = start
   while (!isOver(io)) {
-    const page = await client.list(type, selectors)
+    const page: Page = first ?? (await client.list(type, selectors))
+    first = undefined
     const listed = new Set(page.items.map(keyOf))
     for (const [key, gone] of known) {
       if (listed.has(key)) continue
