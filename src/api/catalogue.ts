@@ -268,6 +268,8 @@ export const REASONS = {
   ),
   HostFull: because('clusters', 'The host runs as many control planes as it can.'),
   EndpointTaken: because('clusters', 'The port of the control plane belongs to another one.'),
+  StorageMissing: because('clusters', 'A volume of the control plane is not given; the message names its claim.'),
+  QuotaFull: because('clusters', 'A ResourceQuota on the hub has no room for the control plane; the message names it.'),
   NamespaceTaken: because(
     'clusters',
     'The namespace of the control plane belongs to another Cluster, or was made by a person.',

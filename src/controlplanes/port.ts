@@ -68,12 +68,17 @@ export interface Snapshot {
   readonly version: string
 }
 
+/** No volume, or no room in a quota. */
+export type TroubleCause = 'QuotaFull' | 'StorageMissing'
+
 export interface ControlPlane {
   readonly id: string
   readonly owner: string
   readonly state: ControlPlaneState
   /** Of Failed and Starting: what was seen. */
   readonly message?: string
+  /** Of the message, where the hub must be given something first. */
+  readonly cause?: TroubleCause
   readonly version: string
   readonly port: number
   /** https://host:port */

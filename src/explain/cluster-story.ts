@@ -1,4 +1,5 @@
-// What the newest releases wait for in one cluster: a Cluster has no status of its own that says it. Pure.
+// What happens to one cluster: the upgrade of its control plane and its way back, and what the newest releases wait for in it. Pure.
+import type { ClusterStatus } from '#api/kinds/cluster.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { newestReleases } from './newest-releases.ts'
@@ -23,3 +24,15 @@ export function clusterStory(name: string, releases: readonly Release[], now: nu
       }),
   )
 }
+
+type Change = NonNullable<NonNullable<ClusterStatus>['change']>
+
+export const changeStory = (change: Change | undefined): readonly string[] =>
+  change === undefined
+    ? []
+    : [`From ${change.from} to ${change.to}: ${change.message}`, `  way back: ${wayBackOf(change)}`]
+
+export const wayBackOf = ({ wayBack, snapshot = '', since = '' }: Change): string =>
+  wayBack === 'Programs'
+    ? 'the old programs, in seconds; nothing is lost'
+    : `a restore of ${snapshot}, with an approval; writes since ${since} are lost`

@@ -1,4 +1,5 @@
 // Reads what is related to an object, and explains the object with it: the lines of `kubenode why`, and the same as a tree.
+import type { Cluster } from '#api/kinds/cluster.ts'
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -7,7 +8,7 @@ import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { clusterStory } from './cluster-story.ts'
+import { changeStory, clusterStory } from './cluster-story.ts'
 import { shownMaintenance } from './maintenance-story.ts'
 import { recentRepairs } from './repair-story.ts'
 import { type Related, whyLines } from './why.ts'
@@ -46,9 +47,10 @@ async function relatedTo(client: KubeClient, object: KubeObject, now: number): P
 }
 
 /** A member has no Releases, and some users may not list them. */
-async function reportedOf(client: KubeClient, { kind, metadata }: KubeObject, now: number): Promise<readonly string[]> {
+async function reportedOf(client: KubeClient, object: KubeObject, now: number): Promise<readonly string[]> {
+  const { kind, metadata } = object
   if (kind !== 'Cluster') return []
   const { name = '', namespace } = metadata
   const releases = await listAll(client, release, namespace === undefined ? {} : { namespace }).catch(() => [])
-  return clusterStory(name, releases, now)
+  return [...changeStory((object as Cluster).status?.change), ...clusterStory(name, releases, now)]
 }

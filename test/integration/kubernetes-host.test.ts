@@ -9,12 +9,13 @@ import type { ControlPlane, ControlPlaneRequest } from '#controlplanes/port.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { systemClock } from '#lib/clock.ts'
+import { OPENED_LOG, PLAYED_WORKLOADS, playPods } from '#test/support/worlds/played-pods.ts'
 import { ALL_WELL, REAL_VERSIONS } from '#test/support/worlds/kubernetes-host-world.ts'
 import { shippedHub } from '#test/support/worlds/shipped-hub.ts'
 
 const SLOW_MS = 300_000
-const kinds = ['Deployment', 'StatefulSet'].map((kind) => typeOf({ apiVersion: 'apps/v1', kind }))
-const [JOBS, PODS, SECRETS, NAMESPACES] = [coreKind('Job'), coreKind('Pod'), coreKind('Secret'), coreKind('Namespace')]
+const kinds = PLAYED_WORKLOADS
+const [SECRETS, NAMESPACES] = [coreKind('Secret'), coreKind('Namespace')]
 
 let hub: Awaited<ReturnType<typeof shippedHub>>
 beforeAll(async () => {
@@ -29,7 +30,7 @@ const hostOn = (client: KubeClient, more: Partial<KubernetesHostOptions> = {}) =
     clock: systemClock,
     versions: () => REAL_VERSIONS,
     access: [{ kind: 'User', name: programUser('cluster') }],
-    readLog: async () => '{"hash":1,"revision":42,"totalKey":7,"totalSize":4096}',
+    readLog: async () => OPENED_LOG,
     readings: async () => ALL_WELL,
     withinMs: 20_000,
     ...more,
@@ -43,44 +44,11 @@ const request = (name: string, version = '1.35.9', more: Partial<ControlPlaneReq
   ...more,
 })
 
-/** Every workload is as it was asked for, and every Job is done. */
-async function play(namespace: string): Promise<void> {
-  const { admin } = hub
-  for (const type of kinds)
-    for (const w of (await admin.list(type, { namespace })).items) {
-      const { replicas = 0 } = w['spec'] as { readonly replicas?: number }
-      const ready = { replicas, updatedReplicas: replicas, readyReplicas: replicas, availableReplicas: replicas }
-      const status = { observedGeneration: w.metadata.generation ?? 0, ...ready }
-      await admin.update(type, { ...w, status }, { subresource: 'status' })
-    }
-  for (const job of (await admin.list(JOBS, { namespace })).items) {
-    const name = job.metadata.name ?? ''
-    const spec = (job['spec'] as { readonly template: { readonly spec: object } }).template.spec
-    if ((job['status'] as { readonly succeeded?: number } | undefined)?.succeeded === 1) continue
-    const metadata = { name: `${name}-x`, namespace, labels: { 'job-name': name } }
-    const pod = await admin.create(PODS, { apiVersion: 'v1', kind: 'Pod', metadata, spec })
-    await admin.update(PODS, { ...pod, status: { phase: 'Succeeded' } }, { subresource: 'status' })
-    const at = '2030-01-01T00:00:00Z'
-    const conditions = ['SuccessCriteriaMet', 'Complete'].map((type) => ({
-      type,
-      status: 'True',
-      lastTransitionTime: at,
-    }))
-    const status = { startTime: at, completionTime: at, succeeded: 1, conditions }
-    await admin.update(JOBS, { ...job, status }, { subresource: 'status' })
-  }
-  for (const pod of (await admin.list(PODS, { namespace })).items) {
-    const job = pod.metadata.labels?.['job-name'] ?? ''
-    if ((await admin.get(JOBS, { namespace, name: job })) === undefined)
-      await admin.delete(PODS, { namespace, name: pod.metadata.name ?? '' }, { gracePeriodSeconds: 0 })
-  }
-}
-
 async function settled(hosts: KubernetesHost | HostsOfCalls, of: ControlPlaneRequest): Promise<ControlPlane> {
   for (let calls = 0; calls < 200; calls++) {
     const host = typeof hosts === 'function' ? hosts(calls) : hosts
     const result = await host.put(of).catch((error: unknown) => ({ kind: 'Lost', error }) as const)
-    await play(planeNamespace(of.id))
+    await playPods(hub.admin, planeNamespace(of.id))
     if (result.kind === 'Refused') throw new Error(result.message)
     if (result.kind !== 'Plane') continue
     const { plane } = result
@@ -230,7 +198,7 @@ test(
     for (let calls = 0; calls < 60 && !/soak/.test(plane?.change?.message ?? ''); calls++) {
       const result = await host.put(slow)
       plane = result.kind === 'Plane' ? result.plane : undefined
-      await play(planeNamespace(of.id))
+      await playPods(hub.admin, planeNamespace(of.id))
     }
     expect(plane).toMatchObject({ version: '1.35.9', change: { from: '1.35.9', to: '1.36.2', wayBack: 'Programs' } })
     expect(await settled(host, of)).toMatchObject({ version: '1.35.9', snapshots: [] })

@@ -4,6 +4,7 @@ import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { CLUSTERS_NAMESPACE, hostedKubeconfigName, KUBECONFIG_KEY, syncSecretsNamespace } from '#api/names.ts'
 import { capsOf, isDeclared, lifetimeOf, ttlCap } from '#controllers/cluster/lifetime.ts'
+import { wayBackOf } from '#explain/cluster-story.ts'
 import { timestamp } from '#lib/clock.ts'
 import { formatAge, formatDuration } from '#lib/duration.ts'
 
@@ -114,6 +115,12 @@ export function clusterLines(known: Known, now: number): readonly string[] {
     ...history.map((h) =>
       line('history', `${h.startedAt} ${h.version}${h.message === undefined ? '' : `, ${h.message}`}`),
     ),
+    ...(status.change === undefined
+      ? []
+      : [
+          line('change', `from ${status.change.from} to ${status.change.to}: ${status.change.message}`),
+          line('way back', wayBackOf(status.change)),
+        ]),
     ...snapshots.map((s) => line('snapshot', `${s.name} of ${s.takenAt}, ${s.objects} objects, ${s.version}`)),
     ...(waitingFor === undefined
       ? []

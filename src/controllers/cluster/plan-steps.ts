@@ -32,7 +32,7 @@ export function planSteps(seen: Seen, request: ControlPlaneRequest, now: number)
   if (step.kind === 'Waiting')
     return { actions: step.actions, notices: [], requeueAfter: step.afterMs ?? SOON_MS, phase, wait: step.wait }
   const { permit } = step
-  if (restore !== undefined && !seen.approved.has(approvalDigest(permit.spec)))
+  if (restore?.hasBegun === false && !seen.approved.has(approvalDigest(permit.spec)))
     return {
       actions: step.actions,
       notices: [],
@@ -55,16 +55,25 @@ export function planSteps(seen: Seen, request: ControlPlaneRequest, now: number)
   }
 }
 
+interface NeededRestore {
+  readonly snapshot: string
+  readonly since: string
+  /** An approval that ends meanwhile must not leave the control plane half restored. */
+  readonly hasBegun: boolean
+}
+
 /** The snapshot over which alone the version can be reached, and since when writes are lost with it. */
-function restoreNeeded(
-  { plane }: Seen,
-  { version }: ControlPlaneRequest,
-): { readonly snapshot: string; readonly since: string } | undefined {
-  const [running, wanted] = [minorOf(plane?.version ?? ''), minorOf(version)]
-  if (plane === undefined || running === undefined || wanted === undefined || wanted >= running) return undefined
-  if (plane.change !== undefined) return plane.change.wayBack === 'Programs' ? undefined : plane.change.wayBack
-  const kept = plane.snapshots.findLast((s) => s.version === version)
-  return kept && { snapshot: kept.name, since: kept.takenAt }
+function restoreNeeded({ plane }: Seen, { version }: ControlPlaneRequest): NeededRestore | undefined {
+  if (plane === undefined) return undefined
+  const { change, snapshots } = plane
+  const [newest, wanted] = [minorOf(change?.to ?? plane.version), minorOf(version)]
+  if (newest === undefined || wanted === undefined || wanted >= newest) return undefined
+  if (change !== undefined)
+    return change.wayBack === 'Programs'
+      ? undefined
+      : { ...change.wayBack, hasBegun: plane.version === change.from }
+  const kept = snapshots.findLast((s) => s.version === version)
+  return kept && { snapshot: kept.name, since: kept.takenAt, hasBegun: false }
 }
 
 /** Of versions that were reached. */

@@ -1,6 +1,7 @@
 // Decides what is done next about a Cluster with a control plane on the hub. Pure. Nothing is done while the host does not answer: what cannot be seen is
 // neither made again nor removed.
 import type { Reason } from '#api/catalogue.ts'
+import type { Cluster } from '#api/kinds/cluster.ts'
 import type { Phase } from '#api/phases.ts'
 import { CLUSTERS_NAMESPACE, FINALIZERS, hostedKubeconfigName } from '#api/names.ts'
 import { minorOf } from '#api/constructs/control-plane/settings.ts'
@@ -76,7 +77,7 @@ function planLife(seen: Seen, controlPlane: ControlPlaneSpec, version: string, n
   if (plane.state !== 'Running' || isOther)
     return put(
       seen,
-      cluster.status?.phase === 'Ready' ? 'Ready' : 'Creating',
+      phaseMeanwhile(cluster),
       isOther ? 'its endpoint or its Cluster changed' : `it is ${plane.state}`,
       request,
     )
@@ -171,6 +172,12 @@ const put = (seen: Seen, phase: Phase<'Cluster'>, reason: string, request: Contr
   wait: undefined,
   requeueAfter: isStepwise(seen) ? SOON_MS : 0,
 })
+
+/** One that served before and does not is no longer being created. */
+const phaseMeanwhile = ({ status }: Cluster): Phase<'Cluster'> => {
+  if (status?.phase === 'Ready') return 'Ready'
+  return (status?.history ?? []).length === 0 ? 'Creating' : 'Failed'
+}
 
 const phaseNow = ({ plane }: Seen): Phase<'Cluster'> => (plane?.state === 'Running' ? 'Ready' : 'Failed')
 

@@ -3,11 +3,11 @@ import type { Cluster, ClusterStatus } from '#api/kinds/cluster.ts'
 import type { Reason } from '#api/catalogue.ts'
 import type { Phase } from '#api/phases.ts'
 import { hostedKubeconfigName, KUBECONFIG_KEY, SYSTEM_NAMESPACE } from '#api/names.ts'
-import type { ControlPlane, PutResult } from '#controlplanes/port.ts'
+import type { ControlPlane, PutResult, TroubleCause } from '#controlplanes/port.ts'
 import { removeCondition, setConditions, type WantedCondition } from '#kube/conditions.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { ActionResult } from '#runtime/reconcile-with.ts'
-import { type Wait, waitingSince } from '#runtime/waiting.ts'
+import { fit, type Wait, waitingSince } from '#runtime/waiting.ts'
 import type { ClusterAction, ClusterPlan } from './actions.ts'
 import { addonsAfter, waitOfAddons } from './addon-status.ts'
 import type { Lifetime } from './lifetime.ts'
@@ -121,9 +121,9 @@ const ofPlane = (plane: ControlPlane): Partial<Status> => ({
 
 const changeOf = ({ change }: ControlPlane): Pick<Status, 'change'> => {
   if (change === undefined) return {}
-  const { wayBack, ...rest } = change
+  const { wayBack, message, ...rest } = change
   return {
-    change: { ...rest, ...(wayBack === 'Programs' ? { wayBack } : { wayBack: 'Restore' as const, ...wayBack }) },
+    change: { ...rest, message: fit(message), ...(wayBack === 'Programs' ? { wayBack } : { wayBack: 'Restore' as const, ...wayBack }) },
   }
 }
 
@@ -137,15 +137,25 @@ function waitOfPut(put: PutResult | undefined): Wait<Reason> | undefined {
     return {
       predicate: put.reason,
       seen: put.message,
-      unblock: 'a commit changes the Cluster, or another one is deleted',
+      unblock:
+        put.reason === 'UpgradeRefused'
+          ? 'what it names is mended, or a commit names another version'
+          : 'a commit changes the Cluster, or another one is deleted',
     }
-  if (put?.kind === 'Plane' && put.plane.state !== 'Running')
+  if (put?.kind === 'Plane' && put.plane.state !== 'Running') {
+    const { state, message = 'no answer yet', cause } = put.plane
     return {
-      predicate: 'ControlPlaneStarting',
-      seen: `${put.plane.state}: ${put.plane.message ?? 'no answer yet'}`,
-      unblock: 'the host starts it; it is tried again and again',
+      predicate: cause ?? 'ControlPlaneStarting',
+      seen: `${state}: ${message}`,
+      unblock: cause === undefined ? 'the host starts it; it is tried again and again' : UNBLOCKS[cause],
     }
+  }
   return undefined
+}
+
+const UNBLOCKS: Readonly<Record<TroubleCause, string>> = {
+  StorageMissing: 'the hub gives the claim a volume; it is tried again and again',
+  QuotaFull: 'the ResourceQuota is raised, or what fills it is removed; it is tried again and again',
 }
 
 function waitOfRestore(results: Results): Wait<Reason> | undefined {
@@ -159,6 +169,9 @@ function waitOfRestore(results: Results): Wait<Reason> | undefined {
     : undefined
 }
 
+/** A control plane that starts meanwhile does what was asked for. */
+const IS_UNDER_WAY: ReadonlySet<Phase<'Cluster'>> = new Set(['Creating', 'RollingBack', 'Upgrading', 'Restoring'])
+
 function phaseAfter(
   plan: ClusterPlan,
   plane: ControlPlane | undefined,
@@ -166,7 +179,9 @@ function phaseAfter(
   isDone: boolean,
 ): Phase<'Cluster'> {
   if (failed?.predicate === 'AddonFailed') return plan.phase
-  if (failed !== undefined) return plane?.state === 'Running' ? 'Ready' : 'Failed'
+  if (failed !== undefined && !(plane?.state === 'Starting' && IS_UNDER_WAY.has(plan.phase)))
+    return plane?.state === 'Running' ? 'Ready' : 'Failed'
+  if (failed !== undefined) return plan.phase
   // The kubeconfig is next: it is Ready once sync can reach it.
   if (plan.phase === 'Ready' && plan.actions.some((a) => a.kind === 'WriteKubeconfig') && !isDone) return 'Creating'
   return plan.phase

@@ -1,7 +1,8 @@
 // Settles where clients reach a control plane, before any certificate names it.
 import { controlPlaneObjects } from '#api/constructs/control-plane/control-plane.ts'
 import { API_PORT, type ControlPlaneSettings } from '#api/constructs/control-plane/settings.ts'
-import { applyAll, listAt, numberAt, recordAt, SERVICES, type Place } from './plane-objects.ts'
+import { listAt, numberAt, recordAt } from './fields-of.ts'
+import { applyAll, SERVICES, type Place } from './plane-objects.ts'
 import type { PlaneRecord } from './plane-record.ts'
 
 const API_SERVICE = 'kube-apiserver'

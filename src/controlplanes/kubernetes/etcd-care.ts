@@ -13,7 +13,9 @@ import { isObject } from '#lib/json.ts'
 import { madeOf } from '../credentials/prints.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { etcdMinor } from '../upgrade/preflight.ts'
-import { applyAll, CLAIMS, JOBS, listAt, numberAt, PODS, recordAt, type Place } from './plane-objects.ts'
+import { listAt, numberAt, recordAt } from './fields-of.ts'
+import { troubleOfPod } from './part-trouble.ts'
+import { applyAll, CLAIMS, JOBS, limitsOf, PODS, type Place } from './plane-objects.ts'
 
 /** Of the restore that a volume was made for. */
 const RESTORE = 'kubenode.io/restore'
@@ -68,7 +70,7 @@ export async function lookAtSnapshot(
     await applyAll(place, [plain(snapshotClaim(settings)), plain(snapshotJob(settings, job, slot))])
     return { is: 'Waits', why: `Job ${job} takes the snapshot` }
   }
-  if (state.is === 'Running') return { is: 'Waits', why: `Job ${job} takes the snapshot` }
+  if (state.is === 'Running') return { is: 'Waits', why: `Job ${job} takes the snapshot${await troubleOfJob(place, job)}` }
   if (state.is === 'Failed') {
     await removeJob(place, job)
     return { is: 'Failed', why: `Job ${job} failed: ${state.why}` }
@@ -78,6 +80,14 @@ export async function lookAtSnapshot(
   return opened === undefined
     ? { is: 'Failed', why: `Job ${job} did not report what is in the snapshot` }
     : { is: 'Done', value: opened }
+}
+
+/** Its pod may wait for a volume or a node for ever. */
+async function troubleOfJob(place: Place, job: string): Promise<string> {
+  const { items } = await place.client.list(PODS, { namespace: place.namespace, labelSelector: `job-name=${job}` })
+  const [pod] = items
+  const trouble = pod && troubleOfPod(pod, (await limitsOf(place)).claims)
+  return trouble === undefined ? '' : `: ${trouble.text}`
 }
 
 async function logOf({ client, namespace }: Place, job: string, readLog: ReadLog): Promise<string> {
@@ -115,7 +125,8 @@ export async function lookAtRestore(
     jobs.push(job)
     const state = await jobState(place, job)
     if (state?.is === 'Done') continue
-    if (state?.is === 'Running') return { is: 'Waits', why: `Job ${job} restores member ${member}` }
+    if (state?.is === 'Running')
+      return { is: 'Waits', why: `Job ${job} restores member ${member}${await troubleOfJob(place, job)}` }
     if (state?.is === 'Failed') {
       // What it left in the volume is in the way of the next one.
       await removeClaim(place, dataClaim(member))

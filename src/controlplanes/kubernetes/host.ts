@@ -1,6 +1,5 @@
 // The host of control planes of Kubernetes programs: workloads on the hub, in a namespace for each. Every call starts from what the hub has, so a host that is killed
 // between two writes, or loses a reply, continues where it was.
-import { SNAPSHOT_CLAIM } from '#api/constructs/control-plane/etcd-jobs.ts'
 import { commonLabels } from '#api/constructs/control-plane/labels.ts'
 import { PARTS, type Part } from '#api/constructs/control-plane/settings.ts'
 import { coreKind } from '#kube/core-kinds.ts'
@@ -18,22 +17,21 @@ import type {
   RestoreResult,
   Snapshot,
 } from '../port.ts'
-import { rowOf, versionsIn } from '../upgrade/versions.ts'
 import { settleAddress } from './address.ts'
 import { objectsIn } from './etcd-care.ts'
-import { applyAll, partStates, removeObjects, type PartState } from './plane-objects.ts'
+import { quotaTrouble, type Trouble } from './part-trouble.ts'
+import { applyAll, partStates, type PartState } from './plane-objects.ts'
 import { planeOf, urlOf } from './plane-of.ts'
-import { emptied, planeNamespace, PlaneRecords, type Kept, type PlaneRecord } from './plane-record.ts'
+import { planeNamespace, PlaneRecords, type Kept, type PlaneRecord } from './plane-record.ts'
 import { formsOf, nextShape, NO_CREDENTIALS, settingsOf } from './plane-settings.ts'
 import { NotYet, PlaneWork, type WorkOptions } from './plane-work.ts'
+import { noPlace, takenNamespace, unservedVersion } from './refusals.ts'
+import { isEnding, removePlane } from './removal.ts'
 import { stepUpgrade, type Readings } from './step-upgrade.ts'
 
 const DAY_MS = 86_400_000
-const KEPT_MS = 7 * DAY_MS
 /** Each is some ten pods; beyond it a hub is one thing too many to lose. */
 const MOST_PLANES = 100
-const MOST_NAMED = 5
-const namespaces = coreKind('Namespace')
 const secrets = coreKind('Secret')
 export interface KubernetesHostOptions extends WorkOptions {
   readonly readings: Readings
@@ -67,7 +65,7 @@ export class KubernetesHost implements ControlPlaneHost {
   put(request: ControlPlaneRequest, signal?: AbortSignal): Promise<PutResult> {
     return this.#inTurn(request.id, async () => {
       const found = await this.#records.read(request.id, signal)
-      if (found === 'Taken') return taken(request.id)
+      if (found === 'Taken') return takenNamespace(request.id)
       const refused = await this.#refusal(request, found, signal)
       if (refused !== undefined) return refused
       if (found !== undefined && isEnding(found)) return { kind: 'Plane', plane: planeOf(found.record, undefined) }
@@ -180,63 +178,21 @@ export class KubernetesHost implements ControlPlaneHost {
       const kept = await this.#living(id, signal)
       if (kept === undefined) return 'Gone'
       if (kept.record.owner !== owner) return 'Owned'
-      const place = this.#work.place(kept, signal)
-      const settings = settingsOf(kept.record, this.#options.versions(), NO_CREDENTIALS)
-      // API servers first: no client may write any more.
-      if (settings !== undefined)
-        await this.#work.until('its pods end', signal, () => this.#work.isDown(place, settings))
-      const isKept = (claim: string): boolean => keep !== undefined && claim === SNAPSHOT_CLAIM
-      let left: readonly string[] = []
-      await this.#work.until(
-        () => `to be removed: ${left.slice(0, MOST_NAMED).join(', ')}`,
-        signal,
-        async () => {
-          left = await removeObjects(place, isKept)
-          return left.length === 0
-        },
-      )
-      const snapshot = kept.record.snapshots.find((s) => s.name === keep)
-      if (snapshot === undefined) await this.#removeNamespace(kept, signal)
-      else {
-        const keptUntil = this.#options.clock.now() + KEPT_MS
-        await this.#records.write(kept, emptied(kept.record, snapshot.name, keptUntil), signal)
-      }
-      this.#work.forget(id)
-      await this.#tidy(signal)
+      await removePlane({ ...this.#options, records: this.#records, work: this.#work }, kept, keep, signal)
       return 'Deleted'
     })
   }
 
   async #refusal(
-    { id, version, port, shape }: ControlPlaneRequest,
+    request: ControlPlaneRequest,
     found: Kept | undefined,
     signal?: AbortSignal,
   ): Promise<PutResult | undefined> {
-    const rows = this.#options.versions()
-    if (rowOf(rows, version) === undefined)
-      return {
-        kind: 'Refused',
-        reason: 'VersionNotServed',
-        message: `version ${version} is not in the version file; it has ${versionsIn(rows)}`,
-      }
-    if (found !== undefined && found.record.keptUntil === undefined) return undefined
-    const others = (await this.#records.all(signal)).filter(
-      ({ record }) => record.id !== id && record.keptUntil === undefined,
-    )
-    const isNodePort = shape?.endpoint?.type === 'NodePort'
-    const holder = isNodePort
-      ? others.find((o) => port !== undefined && o.record.address?.nodePort === port)
-      : undefined
-    if (holder !== undefined)
-      return { kind: 'Refused', reason: 'EndpointTaken', message: `port ${port} belongs to ${holder.record.id}` }
-    const { most } = this.capabilities
-    return others.length < most
-      ? undefined
-      : {
-          kind: 'Refused',
-          reason: 'HostFull',
-          message: `${others.length} of ${most} control planes are on this hub; delete one first`,
-        }
+    const unserved = unservedVersion(request, this.#options.versions())
+    if (unserved !== undefined || (found !== undefined && found.record.keptUntil === undefined)) return unserved
+    const all = (await this.#records.all(signal)).map(({ record }) => record)
+    const others = all.filter(({ id, keptUntil }) => id !== request.id && keptUntil === undefined)
+    return noPlace(request, others, this.capabilities.most)
   }
 
   /** The record with everything that a request declares; the version is reached step by step. */
@@ -271,7 +227,7 @@ export class KubernetesHost implements ControlPlaneHost {
     let kept = first
     const place = this.#work.place(kept, signal)
     const bare = settingsOf(kept.record, this.#options.versions(), NO_CREDENTIALS)
-    const starting = (why: string): PutResult => ({ kind: 'Plane', plane: planeOf(kept.record, undefined, { why }) })
+    const starting = (why: Trouble | string): PutResult => ({ kind: 'Plane', plane: planeOf(kept.record, undefined, { why }) })
     if (bare === undefined) return starting('the version file lacks a version that runs: put its row back')
     if (kept.record.address === undefined) {
       await this.#work.giveAccess(place)
@@ -287,7 +243,12 @@ export class KubernetesHost implements ControlPlaneHost {
       kept = restored.kept
     }
     const settings = this.#work.settings(kept, credentials)
-    await applyAll(place, objectsIn(settings))
+    const refused = await applyAll(place, objectsIn(settings)).catch((error: unknown) => {
+      const trouble = quotaTrouble(error)
+      if (trouble === undefined) throw error
+      return trouble
+    })
+    if (refused !== undefined) return starting(refused)
     if (kept.record.isStopped) return { kind: 'Plane', plane: await this.#seen(kept, signal) }
     const states = await partStates(place, settings)
     kept = await this.#noteUnready(kept, states, signal)
@@ -346,37 +307,6 @@ export class KubernetesHost implements ControlPlaneHost {
     return secret && rootIn(heldIn([secret]).held, CLUSTER_AUTHORITY)
   }
 
-  async #removeNamespace({ namespace, record }: Kept, signal?: AbortSignal): Promise<void> {
-    const name = planeNamespace(record.id)
-    const { uid } = namespace.metadata
-    await this.#options.client.delete(namespaces, { name }, { ...(uid !== undefined && { preconditions: { uid } }) })
-    let seen = ''
-    await this.#work.until(
-      () => `namespace ${name} to end: ${seen}`,
-      signal,
-      async () => {
-        const left = await this.#options.client.get(namespaces, { name })
-        seen = JSON.stringify(left?.['status'] ?? null)
-        return left === undefined || left.metadata.uid !== uid
-      },
-    )
-  }
-
-  /** Volumes of control planes that were deleted a week ago. */
-  async #tidy(signal?: AbortSignal): Promise<void> {
-    const now = this.#options.clock.now()
-    for (const kept of await this.#records.all(signal))
-      if ((kept.record.keptUntil ?? now) < now && !isEnding(kept)) {
-        const { uid } = kept.namespace.metadata
-        const name = planeNamespace(kept.record.id)
-        await this.#options.client.delete(
-          namespaces,
-          { name },
-          { ...(uid !== undefined && { preconditions: { uid } }) },
-        )
-      }
-  }
-
   #inTurn<T>(id: string, work: () => Promise<T>): Promise<T> {
     const mine = (this.#last.get(id) ?? Promise.resolve()).then(work, work)
     const settled = mine.then(
@@ -390,14 +320,6 @@ export class KubernetesHost implements ControlPlaneHost {
     return mine
   }
 }
-
-const taken = (id: string): PutResult => ({
-  kind: 'Refused',
-  reason: 'NamespaceTaken',
-  message: `namespace ${planeNamespace(id)} belongs to another Cluster, or was made by a person`,
-})
-
-const isEnding = ({ namespace }: Kept): boolean => namespace.metadata.deletionTimestamp !== undefined
 
 const labelsOf = (id: string): Readonly<Record<string, string>> => ({
   ...commonLabels({ cluster: id }),

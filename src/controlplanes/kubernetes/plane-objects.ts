@@ -4,10 +4,11 @@ import { PARTS, type ControlPlaneSettings, type Part } from '#api/constructs/con
 import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
-import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { madeOf } from '../credentials/prints.ts'
+import { numberAt, recordAt } from './fields-of.ts'
+import { troubleOf, type NamespaceLimits, type Trouble } from './part-trouble.ts'
 
 const PLURALS: Readonly<Record<string, string>> = { NetworkPolicy: 'networkpolicies' }
 
@@ -32,6 +33,7 @@ export const JOBS = coreKind('Job')
 export const PODS = coreKind('Pod')
 export const CLAIMS = coreKind('PersistentVolumeClaim')
 export const SERVICES = of('v1', 'Service')
+const QUOTAS = of('v1', 'ResourceQuota')
 
 const WORKLOADS: Readonly<Record<Part, { readonly type: ResourceType; readonly name: string }>> = {
   etcd: { type: of('apps/v1', 'StatefulSet'), name: 'etcd' },
@@ -91,7 +93,7 @@ export interface PartState {
   /** How many of it serve. */
   readonly serving: number
   /** Of a pod or a workload that is not ready. */
-  readonly trouble?: string
+  readonly trouble?: Trouble
 }
 
 /** What the workloads report of exactly what was applied. */
@@ -102,17 +104,31 @@ export async function partStates(
   const { client, namespace } = place
   const pods = await listAll(client, PODS, { ...optionsOf(place), namespace })
   const states: Partial<Record<Part, PartState>> = {}
+  let limits: NamespaceLimits | undefined
   for (const part of PARTS) {
     const { type, name } = WORKLOADS[part]
     const workload = await client.get(type, { namespace, name }, optionsOf(place))
     const own = pods.filter((pod) => matches(pod, selectorOf(settings, part)))
-    states[part] = stateOf(workload, own)
+    const state = stateOf(workload)
+    if (state.isReady || workload === undefined) states[part] = state
+    else {
+      const trouble = troubleOf(workload, own, (limits ??= await limitsOf(place)))
+      states[part] = { ...state, ...(trouble !== undefined && { trouble }) }
+    }
   }
   return states as Record<Part, PartState>
 }
 
-function stateOf(workload: KubeObject | undefined, pods: readonly KubeObject[]): PartState {
-  if (workload === undefined) return { isReady: false, serving: 0, trouble: 'it does not exist' }
+export async function limitsOf(place: Place): Promise<NamespaceLimits> {
+  const { client, namespace } = place
+  const [claims, quotas] = await Promise.all(
+    [CLAIMS, QUOTAS].map((type) => listAll(client, type, { ...optionsOf(place), namespace })),
+  )
+  return { claims: claims ?? [], quotas: quotas ?? [] }
+}
+
+function stateOf(workload: KubeObject | undefined): PartState {
+  if (workload === undefined) return { isReady: false, serving: 0, trouble: { text: 'it does not exist' } }
   const [spec, status] = [recordAt(workload, 'spec'), recordAt(workload, 'status')]
   const wanted = numberAt(spec, 'replicas')
   const serving = numberAt(status, 'readyReplicas')
@@ -122,31 +138,7 @@ function stateOf(workload: KubeObject | undefined, pods: readonly KubeObject[]):
     serving === wanted &&
     numberAt(status, 'replicas') === wanted &&
     (wanted === 0 || numberAt(status, 'updatedReplicas') === wanted)
-  const trouble = isReady ? undefined : (troubleOfPods(pods) ?? troubleOfWorkload(status))
-  return { isReady, serving, ...(trouble !== undefined && { trouble }) }
-}
-
-/** The first reason that a person can act on: no place, no storage, no image, a program that ends. */
-function troubleOfPods(pods: readonly KubeObject[]): string | undefined {
-  for (const pod of pods) {
-    const status = recordAt(pod, 'status')
-    const name = pod.metadata.name ?? ''
-    for (const condition of listAt(status, 'conditions'))
-      if (condition['type'] === 'PodScheduled' && condition['status'] === 'False')
-        return `pod ${name} has no node: ${String(condition['message'] ?? condition['reason'])}`
-    for (const container of [...listAt(status, 'initContainerStatuses'), ...listAt(status, 'containerStatuses')]) {
-      const waiting = recordAt(recordAt(container, 'state'), 'waiting')
-      const reason = waiting['reason']
-      if (typeof reason === 'string' && reason !== 'ContainerCreating' && reason !== 'PodInitializing')
-        return `pod ${name}: ${reason}: ${String(waiting['message'] ?? '')}`
-    }
-  }
-  return undefined
-}
-
-function troubleOfWorkload(status: Readonly<Record<string, unknown>>): string | undefined {
-  const failed = listAt(status, 'conditions').find((c) => c['type'] === 'ReplicaFailure' && c['status'] === 'True')
-  return failed === undefined ? undefined : String(failed['message'])
+  return { isReady, serving }
 }
 
 /** Pods of the parts that are still there, also those that are ending. */
@@ -178,19 +170,4 @@ export async function removeObjects(place: Place, isKept: (claim: string) => boo
     }
   const pods = await listAll(client, PODS, { ...optionsOf(place), namespace })
   return [...left, ...pods.map((pod) => `Pod ${pod.metadata.name ?? ''}`)]
-}
-
-export const recordAt = (value: unknown, key: string): Readonly<Record<string, unknown>> => {
-  const found = isObject(value) ? value[key] : undefined
-  return isObject(found) ? found : {}
-}
-
-export const listAt = (value: unknown, key: string): readonly Readonly<Record<string, unknown>>[] => {
-  const found = isObject(value) ? value[key] : undefined
-  return Array.isArray(found) ? found.filter(isObject) : []
-}
-
-export const numberAt = (value: unknown, key: string): number => {
-  const found = isObject(value) ? value[key] : undefined
-  return typeof found === 'number' ? found : 0
 }

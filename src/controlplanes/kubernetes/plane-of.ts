@@ -2,13 +2,14 @@
 import { PARTS, type Part } from '#api/constructs/control-plane/settings.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { ControlPlane, Snapshot } from '../port.ts'
+import type { Trouble } from './part-trouble.ts'
 import type { PartState } from './plane-objects.ts'
 import type { KeptSnapshot, PlaneRecord } from './plane-record.ts'
 
 interface More {
   readonly ca?: string
   /** Why it cannot continue. */
-  readonly why?: string
+  readonly why?: Trouble | string
   /** The step of a change, and what it waits for. */
   readonly change?: string
 }
@@ -28,16 +29,17 @@ export function planeOf(
   { ca = '', why, change }: More = {},
 ): ControlPlane {
   const { id, owner, address, isStopped, restoring, restored, upgrade, snapshots } = record
-  const trouble = why ?? (states === undefined ? undefined : troubleOf(states))
+  const trouble = typeof why === 'string' ? { text: why } : (why ?? (states && troubleOf(states)))
   const doesServe = states !== undefined && states.apiserver.serving > 0 && states.etcd.serving > 0
   const isRunning = doesServe && !isStopped && restoring === undefined
-  const message = restoring === undefined ? trouble : `${restoring.snapshot} is being restored; ${trouble ?? ''}`
+  const message = restoring === undefined ? trouble?.text : `${restoring.snapshot} is being restored; ${trouble?.text ?? ''}`
   return {
     id,
     owner,
     version: versionOf(record),
     state: isRunning ? 'Running' : isStopped && restoring === undefined ? 'Stopped' : 'Starting',
     ...(message !== undefined && !isStopped && { message }),
+    ...(trouble?.cause !== undefined && !isStopped && { cause: trouble.cause }),
     port: address?.port ?? 0,
     endpoint: address === undefined ? '' : urlOf(address),
     ca,
@@ -58,12 +60,14 @@ export function planeOf(
 }
 
 /** Until the edge it behaves as the version before. */
-export const versionOf = ({ upgrade, forms }: PlaneRecord): string => {
-  if (upgrade === undefined) return forms.apiserver.version
-  return upgrade.edge === undefined || upgrade.restoring !== undefined ? upgrade.from : upgrade.to
-}
+export const versionOf = ({ upgrade, forms }: PlaneRecord): string =>
+  upgrade !== undefined && upgrade.edge === undefined ? upgrade.from : forms.apiserver.version
 
-function troubleOf(states: Readonly<Record<Part, PartState>>): string | undefined {
-  const part = PARTS.find((name) => !states[name].isReady)
-  return part === undefined ? undefined : `${part} is not ready: ${states[part].trouble ?? 'its pods start'}`
+/** What needs a person comes first: the parts after it wait for it. */
+function troubleOf(states: Readonly<Record<Part, PartState>>): Trouble | undefined {
+  const unready = PARTS.filter((name) => !states[name].isReady)
+  const part = unready.find((name) => states[name].trouble?.cause !== undefined) ?? unready[0]
+  if (part === undefined) return undefined
+  const { text, cause } = states[part].trouble ?? { text: 'its pods start' }
+  return { text: `${part} is not ready: ${text}`, ...(cause !== undefined && { cause }) }
 }

@@ -158,7 +158,7 @@ export class PlaneWork {
         objectsIn(awake).filter((o) => o.kind === 'StatefulSet'),
       )
       const states = await partStates(place, awake)
-      if (!states.etcd.isReady) return { kept, taken: undefined, why: states.etcd.trouble ?? 'etcd starts for it' }
+      if (!states.etcd.isReady) return { kept, taken: undefined, why: states.etcd.trouble?.text ?? 'etcd starts for it' }
     }
     const { taking } = kept.record
     if (taking === undefined) return { kept, taken: undefined, why: 'it begins' }

@@ -1,0 +1,82 @@
+// A hub on which Clusters of flavor kubernetes run, with the real controller and the real host; pods are played by their status.
+import { FIELD_MANAGERS, programUser } from '#api/names.ts'
+import type { Cluster } from '#api/kinds/cluster.ts'
+import { KubernetesHost, type KubernetesHostOptions } from '#controlplanes/kubernetes/host.ts'
+import { PlaneRecords } from '#controlplanes/kubernetes/plane-record.ts'
+import { HttpKubeClient } from '#kube/http/client.ts'
+import { systemClock } from '#lib/clock.ts'
+import { isNotFound } from '#kube/errors.ts'
+import { ALL_WELL, REAL_VERSIONS } from './kubernetes-host-world.ts'
+import { clusterWorld, type ClusterWorld } from './cluster-world.ts'
+import { OPENED_LOG, playPods, type PlayedHub } from './played-pods.ts'
+
+const EVERY_MS = 100
+
+export interface PlayedClusters extends ClusterWorld {
+  /** Another one each time, as another leader has. */
+  newHost(more?: Partial<KubernetesHostOptions>): KubernetesHost
+  /** Of flavor kubernetes, at a port of this host. */
+  declareKubernetes(
+    name: string,
+    version: string,
+    controlPlane?: Partial<NonNullable<Cluster['spec']['controlPlane']>>,
+  ): Promise<void>
+}
+
+export async function playedClusters(hub: PlayedHub = {}): Promise<PlayedClusters> {
+  const world = await clusterWorld()
+  await world.stopController()
+  const { url, ca, cert, key } = world.hub
+  const client = new HttpKubeClient({
+    server: url,
+    ca: { data: ca },
+    clientCertificate: { cert: { data: cert }, key: { data: key } },
+    impersonate: { user: programUser('cluster') },
+  })
+  const newHost = (more: Partial<KubernetesHostOptions> = {}) =>
+    new KubernetesHost({
+      client,
+      fieldManager: FIELD_MANAGERS.cluster,
+      clock: systemClock,
+      versions: () => REAL_VERSIONS,
+      access: [{ kind: 'User', name: programUser('cluster') }],
+      readLog: async () => OPENED_LOG,
+      readings: async () => ALL_WELL,
+      ...more,
+    })
+  const end = new AbortController()
+  const playing = play(world, hub, end.signal)
+  return {
+    ...world,
+    newHost,
+    declareKubernetes: (name, version, controlPlane = {}) =>
+      world.declare(name, {
+        version,
+        controlPlane: {
+          flavor: 'kubernetes',
+          endpoint: { type: 'NodePort', host: '127.0.0.1' },
+          upgrade: { soak: '0s', chain: false },
+          ...controlPlane,
+        },
+      }),
+    close: async () => {
+      await world.stopController()
+      end.abort()
+      await playing
+      client.close()
+      await world.close()
+    },
+  }
+}
+
+async function play({ admin }: ClusterWorld, hub: PlayedHub, signal: AbortSignal): Promise<void> {
+  const records = new PlaneRecords(admin, 'test')
+  while (!signal.aborted) {
+    for (const { namespace } of await records.all())
+      // Its objects come and go meanwhile.
+      await playPods(admin, namespace.metadata.name ?? '', hub).catch((error: unknown) => {
+        if (!isNotFound(error) && !/conflict|already|modified/i.test(String(error))) throw error
+      })
+    await systemClock.sleep(EVERY_MS)
+  }
+}

@@ -1,0 +1,56 @@
+// Plays the controllers and the kubelet of a hub without running a program: every workload is as it was asked for, and every Job is done.
+import { typeOf } from '#controlplanes/kubernetes/plane-objects.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+
+const [JOBS, PODS] = [coreKind('Job'), coreKind('Pod')]
+export const PLAYED_WORKLOADS = ['Deployment', 'StatefulSet'].map((kind) => typeOf({ apiVersion: 'apps/v1', kind }))
+/** What the program of etcd says about a snapshot that it opened. */
+export const OPENED_LOG = '{"hash":1,"revision":42,"totalKey":7,"totalSize":4096}'
+
+export interface PlayedHub {
+  /** What a workload reports instead of being ready. */
+  readonly statusOf?: (workload: KubeObject) => Readonly<Record<string, unknown>> | undefined
+  /** Jobs wait meanwhile. */
+  readonly holdsJobs?: () => boolean
+}
+
+export async function playPods(admin: KubeClient, namespace: string, hub: PlayedHub = {}): Promise<void> {
+  for (const type of PLAYED_WORKLOADS)
+    for (const w of (await admin.list(type, { namespace })).items) await playWorkload(admin, type, w, hub)
+  if (hub.holdsJobs?.() !== true)
+    for (const job of (await admin.list(JOBS, { namespace })).items) await playJob(admin, namespace, job)
+  for (const pod of (await admin.list(PODS, { namespace })).items) {
+    const job = pod.metadata.labels?.['job-name']
+    if (job !== undefined && (await admin.get(JOBS, { namespace, name: job })) === undefined)
+      await admin.delete(PODS, { namespace, name: pod.metadata.name ?? '' }, { gracePeriodSeconds: 0 })
+  }
+}
+
+async function playWorkload(
+  admin: KubeClient,
+  type: ResourceType,
+  workload: KubeObject,
+  { statusOf }: PlayedHub,
+): Promise<void> {
+  const { replicas = 0 } = workload['spec'] as { readonly replicas?: number }
+  const ready = { replicas, updatedReplicas: replicas, readyReplicas: replicas, availableReplicas: replicas }
+  const observedGeneration = workload.metadata.generation ?? 0
+  const status = { observedGeneration, ...(statusOf?.(workload) ?? ready) }
+  await admin.update(type, { ...workload, status }, { subresource: 'status' })
+}
+
+async function playJob(admin: KubeClient, namespace: string, job: KubeObject): Promise<void> {
+  const name = job.metadata.name ?? ''
+  const spec = (job['spec'] as { readonly template: { readonly spec: object } }).template.spec
+  if ((job['status'] as { readonly succeeded?: number } | undefined)?.succeeded === 1) return
+  const metadata = { name: `${name}-x`, namespace, labels: { 'job-name': name } }
+  const pod = await admin.create(PODS, { apiVersion: 'v1', kind: 'Pod', metadata, spec })
+  await admin.update(PODS, { ...pod, status: { phase: 'Succeeded' } }, { subresource: 'status' })
+  const at = '2030-01-01T00:00:00Z'
+  const conditions = ['SuccessCriteriaMet', 'Complete'].map((type) => ({ type, status: 'True', lastTransitionTime: at }))
+  const status = { startTime: at, completionTime: at, succeeded: 1, conditions }
+  await admin.update(JOBS, { ...job, status }, { subresource: 'status' })
+}
