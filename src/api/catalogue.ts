@@ -280,6 +280,7 @@ export const REASONS = {
   ),
   VersionNotServed: because('clusters', 'The host does not serve the version; the message has those that it serves.'),
   FlavorNotServed: because('clusters', 'No host on this hub runs control planes of this flavor.'),
+  RestoreUnderWay: because('clusters', 'A snapshot is being restored; what was committed since begins after it.'),
   SnapshotMissing: because('clusters', 'The snapshot to restore does not exist, or is damaged.'),
   SecretTaken: because('clusters', 'The Secret for the kubeconfig exists and was made for something else.'),
   AddonFailed: because(

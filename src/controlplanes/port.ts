@@ -91,6 +91,8 @@ export interface ControlPlane {
   readonly snapshots: readonly Snapshot[]
   /** The token of the last restore that was done. */
   readonly restored?: string
+  /** The snapshot that is being restored; `put` continues it. */
+  readonly restoring?: string
   /** Until it is over, `put` is called again and again. */
   readonly change?: PlaneChange
 }
@@ -121,6 +123,9 @@ export interface HostCapabilities {
   /** How many control planes it runs at most. */
   readonly most: number
 }
+
+/** Not done within the time of one call, and why. The next call continues. */
+export class NotYet extends Error {}
 
 export interface ControlPlaneHost {
   readonly name: string

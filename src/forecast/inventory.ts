@@ -16,6 +16,7 @@ import { isObject } from '#lib/json.ts'
 import type { ControllerRevision } from '#controllers/componentset/revisions/revisions.ts'
 import type { Node } from '#nodes/objects.ts'
 import type { KubeObject } from '#schema/object.ts'
+import type { PlaneNow } from './plane-changes.ts'
 
 export const INVENTORY_FORM = 'kubenode.io/inventory/1'
 
@@ -64,6 +65,8 @@ export interface Inventory {
   readonly applied?: readonly AppliedObjects[]
   readonly canaries?: readonly ComponentCanary[]
   readonly sources?: readonly SourceRules[]
+  /** Of the hub, as far as who took it may list them. */
+  readonly planes?: readonly PlaneNow[]
 }
 
 const LISTS = [
@@ -79,7 +82,7 @@ const LISTS = [
   'policies',
   'fullBudgets',
 ] as const
-const NEW_LISTS = ['applied', 'canaries', 'sources'] as const
+const NEW_LISTS = ['applied', 'canaries', 'sources', 'planes'] as const
 
 /** The inventory, or what is wrong with it. */
 export function readInventory(value: unknown): Inventory | { readonly problem: string } {

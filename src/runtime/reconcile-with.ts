@@ -34,8 +34,13 @@ export type ActionOutcome =
   | WriteOutcome<unknown>
   /** Checked again right before the action: the reason for the decision no longer held, and nothing was done. */
   | { readonly kind: 'Outdated'; readonly reason: string }
+  /** It takes longer than one pass; the next one continues it. */
+  | { readonly kind: 'Unfinished'; readonly reason: string }
   /** An action before it did not succeed. */
   | { readonly kind: 'NotTried' }
+
+/** What is waited for in several passes changes within seconds. */
+const CONTINUE_MS = 2_000
 
 export const outdated = (reason: string): ActionOutcome => ({ kind: 'Outdated', reason })
 
@@ -108,6 +113,8 @@ function turnAfter<A extends Action>(plan: Plan<A>, outcomes: readonly ActionOut
       return retry(failed.error)
     case 'Outdated':
       return retry(new KubeNodeError(runtimeErrors.KN3004({ why: failed.reason }), { retry: 'now' }))
+    case 'Unfinished':
+      return doneOrAfter(CONTINUE_MS)
     case 'NotTried':
       return retry(new KubeNodeError(runtimeErrors.KN3003(), { retry: 'later' }))
     default:

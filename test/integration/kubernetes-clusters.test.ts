@@ -1,17 +1,15 @@
-// A Cluster of flavor kubernetes through the real controller, Defender, roles and policies: made, upgraded, taken back before and after the one-way step, deleted,
+// A Cluster of flavor kubernetes through the real controller, Defender, roles and policies: made, upgraded, brought back before and after the one-way step, deleted,
 // with another leader in between. What its status, its conditions and the commands say is true at each step. Pods are played.
 import { afterEach, expect, test } from 'vitest'
 import { approval } from '#api/kinds/approval.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { run } from '#cli/program.ts'
-import { planeNamespace } from '#controlplanes/kubernetes/plane-record.ts'
 import { coreKind } from '#kube/core-kinds.ts'
-import { playedClusters, type PlayedClusters } from '#test/support/worlds/played-clusters.ts'
+import { PLAYED_NAMESPACE, playedClusters, type PlayedClusters } from '#test/support/worlds/played-clusters.ts'
 
 const NAMESPACES = coreKind('Namespace')
 const KEPT_PVC = coreKind('PersistentVolumeClaim')
-const namespace = planeNamespace('kubenode-system.one')
 
 let world: PlayedClusters | undefined
 afterEach(async () => {
@@ -37,27 +35,14 @@ const versionOf = ({ status }: Cluster) => status?.versions?.[0]?.version
 const openPermits = async (w: PlayedClusters) =>
   (await w.admin.list(operationPermit)).items.filter((p) => p.status?.phase === 'Granted').map((p) => p.metadata.name)
 
-async function untilSeen(w: PlayedClusters, what: string, holds: (cluster: Cluster) => boolean): Promise<Cluster> {
-  let seen: Cluster | undefined
-  try {
-    await w.until(what, async () => {
-      seen = await w.get('one')
-      return seen !== undefined && holds(seen)
-    })
-  } catch (error) {
-    throw new Error(`${String(error)}: ${JSON.stringify(seen?.status)}`, { cause: error })
-  }
-  return seen as Cluster
-}
-
 const SOAKS = { upgrade: { soak: '1h', chain: false } }
 
-test('a Cluster is made, upgraded, taken back before the one-way step, upgraded, restored with an approval, and deleted', async () => {
+test('a Cluster is made, upgraded, brought back before the one-way step, upgraded, restored with an approval, and deleted', async () => {
   const w = (world = await playedClusters())
   const phases = new Set<string>()
   await w.startController(w.newHost())
-  await w.declareKubernetes('one', '1.35.9')
-  const made = await untilSeen(w, 'it is Ready', ({ status }) => {
+  await w.declareKubernetes('1.35.9')
+  const made = await w.untilSeen('it is Ready', ({ status }) => {
     phases.add(status?.phase ?? 'none')
     return status?.phase === 'Ready'
   })
@@ -72,8 +57,8 @@ test('a Cluster is made, upgraded, taken back before the one-way step, upgraded,
   expect(readyOf(made)).toMatchObject({ status: 'True', observedGeneration: made.metadata.generation })
 
   // Before the one-way step: the programs are new and the behavior is old.
-  await w.declareKubernetes('one', '1.36.2', SOAKS)
-  const soaking = await untilSeen(w, 'it soaks', ({ status }) => /soak/.test(status?.change?.message ?? ''))
+  await w.declareKubernetes('1.36.2', SOAKS)
+  const soaking = await w.untilSeen('it soaks', ({ status }) => /soak/.test(status?.change?.message ?? ''))
   expect(soaking.status).toMatchObject({
     phase: 'Upgrading',
     change: { from: '1.35.9', to: '1.36.2', wayBack: 'Programs' },
@@ -84,9 +69,8 @@ test('a Cluster is made, upgraded, taken back before the one-way step, upgraded,
     /change +from 1\.35\.9 to 1\.36\.2: .*soak.*\n +way back +the old programs, in seconds/,
   )
   expect(await kubenode(w, 'why', 'cluster/one')).toMatch(/From 1\.35\.9 to 1\.36\.2: .*soak/)
-  await w.declareKubernetes('one', '1.35.9', SOAKS)
-  const back = await untilSeen(
-    w,
+  await w.declareKubernetes('1.35.9', SOAKS)
+  const back = await w.untilSeen(
     'the old programs are back',
     ({ status }) => status?.phase === 'Ready' && status.change === undefined,
   )
@@ -94,19 +78,22 @@ test('a Cluster is made, upgraded, taken back before the one-way step, upgraded,
   await w.until('no permit is open', async () => (await openPermits(w)).length === 0)
 
   // Over the one-way step, with another leader in the middle.
-  await w.declareKubernetes('one', '1.36.2')
-  await untilSeen(w, 'the upgrade has begun', ({ status }) => status?.change !== undefined)
+  await w.declareKubernetes('1.36.2')
+  await w.untilSeen('the upgrade has begun', ({ status }) => status?.change !== undefined)
   await w.stopController()
   await w.startController(w.newHost())
-  const up = await untilSeen(w, 'it runs the new version', (c) => versionOf(c) === '1.36.2' && c.status?.phase === 'Ready')
+  const up = await w.untilSeen(
+    'it runs the new version',
+    (c) => versionOf(c) === '1.36.2' && c.status?.phase === 'Ready',
+  )
   expect(up.status?.change).toBeUndefined()
   expect(up.status?.history?.map((h) => h.version)).toEqual(['1.35.9', '1.36.2'])
   const [edge] = up.status?.snapshots ?? []
   expect(edge).toMatchObject({ version: '1.35.9', objects: 7, revision: 42 })
 
   // What is written since would be lost: only with an approval, by the command that the Cluster names.
-  await w.declareKubernetes('one', '1.35.9')
-  const asks = await untilSeen(w, 'it asks', ({ status }) => status?.waitingFor?.predicate === 'ApprovalMissing')
+  await w.declareKubernetes('1.35.9')
+  const asks = await w.untilSeen('it asks', ({ status }) => status?.waitingFor?.predicate === 'ApprovalMissing')
   expect(asks.status).toMatchObject({ phase: 'RollingBack', versions: [{ version: '1.36.2' }] })
   expect(asks.status?.waitingFor?.seen).toBe(
     `restore ${edge?.name ?? ''} to go back to 1.35.9; writes since ${edge?.takenAt ?? ''} are lost`,
@@ -116,8 +103,7 @@ test('a Cluster is made, upgraded, taken back before the one-way step, upgraded,
   expect(await kubenode(w, 'why', 'cluster/one')).toContain(command[0])
   expect(await kubenode(w, ...(command[0] ?? '').split(' '), '--reason', 'the new one is broken')).toContain('approved')
   expect((await w.admin.list(approval)).items).toHaveLength(1)
-  const restored = await untilSeen(
-    w,
+  const restored = await w.untilSeen(
     'it is restored',
     (c) => versionOf(c) === '1.35.9' && c.status?.phase === 'Ready' && c.status.change === undefined,
   )
@@ -127,7 +113,9 @@ test('a Cluster is made, upgraded, taken back before the one-way step, upgraded,
 
   await w.remove('one')
   await w.untilGone('one')
-  expect((await w.admin.list(KEPT_PVC, { namespace })).items.map((c) => c.metadata.name)).toEqual(['snapshots'])
-  expect(await w.admin.get(NAMESPACES, { name: namespace })).toBeDefined()
+  expect((await w.admin.list(KEPT_PVC, { namespace: PLAYED_NAMESPACE })).items.map((c) => c.metadata.name)).toEqual([
+    'snapshots',
+  ])
+  expect(await w.admin.get(NAMESPACES, { name: PLAYED_NAMESPACE })).toBeDefined()
   expect(await w.newHost().list()).toEqual([])
 })

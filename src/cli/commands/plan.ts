@@ -115,7 +115,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     { problemText },
     { versionNote },
     { signatureNote, signatureOf },
-    { loosenedText, oneWayText, outlookText, prunesText, textOf },
+    { loosenedText, oneWayText, outlookText, prunesText, returnsText, textOf },
     { summaryText },
     { makePlan, rendersFrom },
   ] = await Promise.all([
@@ -162,7 +162,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     onNothingBefore: (error) => nothingBefore(error, options, io),
     around: (what, work) => withProgress(io, what, work),
   })
-  const { after, shown, digest, outlook, loosened, oneWay, prunes } = made
+  const { after, shown, digest, outlook, loosened, oneWay, easyReturns, prunes } = made
   const problems = after.problems.filter((p) => isShown(p, options.cluster))
   const signature = isDirty ? undefined : signatureOf(repository, commit)
   if (options.output === 'json')
@@ -179,6 +179,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
         summary: summaryText(shown, outlook, loosened),
         ...(loosened.length > 0 && { loosened }),
         oneWay,
+        ...(easyReturns.length > 0 && { easyReturns }),
         ...(prunes !== undefined && { prunes }),
         ...(outlook !== undefined && { predicted: outlookJson(outlook) }),
       }),
@@ -201,6 +202,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
           version: VERSION,
           loosened,
           oneWay,
+          easyReturns,
           ...(prunes !== undefined && { prunes }),
         },
         { maxChars, marker },
@@ -215,6 +217,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
         (prunes === undefined ? '' : prunesText(prunes)) +
         loosenedText(loosened) +
         oneWayText(oneWay) +
+        returnsText(easyReturns) +
         (outlook === undefined ? '' : outlookText(outlook, oneWay)),
     )
   if (after.writtenFor !== undefined && after.writtenFor !== VERSION)

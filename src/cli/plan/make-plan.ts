@@ -5,6 +5,7 @@ import { releaseApprovals } from '#forecast/approvals.ts'
 import type { Inventory } from '#forecast/inventory.ts'
 import { type Loosened, loosenedBy } from '#forecast/loosened/loosened.ts'
 import { type OneWay, oneWaySteps } from '#forecast/one-way.ts'
+import { type PlaneChange, planeChanges } from '#forecast/plane-changes.ts'
 import { predict } from '#forecast/predict.ts'
 import { type Prunes, type PrunesWish, prunesOf } from '#forecast/prunes.ts'
 import { systemClock } from '#lib/clock.ts'
@@ -41,9 +42,13 @@ export interface MadePlan {
   readonly outlook: Outlook | undefined
   readonly loosened: readonly Loosened[]
   readonly oneWay: readonly OneWay[]
+  /** Control planes that go back to an older version and lose nothing. */
+  readonly easyReturns: readonly OneWay[]
   /** Undefined where nothing is deleted. */
   readonly prunes: Prunes | undefined
 }
+
+const oneWayOf = ({ cluster, what }: PlaneChange): OneWay => ({ cluster, what })
 
 const asItIs = <T>(_: string, work: Promise<T>): Promise<T> => work
 
@@ -64,6 +69,8 @@ export async function makePlan(wish: PlanWish): Promise<MadePlan> {
       ? undefined
       : await around('predicting what it does to machines', predicted(inventories, planned))
   const names = new Set(shown.map((d) => d.cluster))
+  const hub = inventories?.find((i) => i.planes !== undefined)
+  const planes = planeChanges(before, after.targets, hub?.planes).filter((p) => names.has(p.cluster))
   return {
     commit,
     base,
@@ -74,7 +81,8 @@ export async function makePlan(wish: PlanWish): Promise<MadePlan> {
     digest: planDigest(before, after.targets),
     outlook,
     loosened: loosenedBy(before, after.targets).filter((l) => names.has(l.cluster)),
-    oneWay: oneWaySteps(shown, before, after.targets),
+    oneWay: [...oneWaySteps(shown, before, after.targets), ...planes.filter((p) => p.isOneWay).map(oneWayOf)],
+    easyReturns: planes.filter((p) => !p.isOneWay).map(oneWayOf),
     prunes: prunesIn(shown, { inventories: inventories ?? [], before, after: after.targets, commit }),
   }
 }

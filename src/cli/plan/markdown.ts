@@ -26,6 +26,7 @@ export interface PlanDocument {
   readonly loosened?: readonly Loosened[]
   /** What a revert leaves undone. */
   readonly oneWay?: readonly OneWay[]
+  readonly easyReturns?: readonly OneWay[]
 }
 
 export interface MarkdownOptions {
@@ -62,6 +63,7 @@ function written(plan: PlanDocument, marker: string, rung: Rung): string {
     red(plan, MOST_NAMED),
     loosenedBlock(plan, MOST_NAMED),
     oneWayBlock(plan, MOST_NAMED),
+    returnsBlock(plan, MOST_NAMED),
     summary(plan),
     rung === 'clusters' ? '' : table(plan),
     changes(plan),
@@ -149,6 +151,12 @@ function oneWayBlock({ oneWay = [] }: PlanDocument, most: number): string {
   if (oneWay.length === 0) return ''
   const lines = oneWayLines(oneWay, escaped).map((text) => `- ⚠ ${shortened(text, MOST_ONE_WAY_CHARS)}`)
   return ['🟠 **A revert does not take this back**', ...firstOf(lines, most)].join('\n')
+}
+
+function returnsBlock({ easyReturns = [] }: PlanDocument, most: number): string {
+  if (easyReturns.length === 0) return ''
+  const lines = oneWayLines(easyReturns, escaped).map((text) => `- ${shortened(text, MOST_ONE_WAY_CHARS)}`)
+  return ['🟢 **This goes back without a loss**', ...firstOf(lines, most)].join('\n')
 }
 
 /** A fleet may have many clusters in which the same happens. */

@@ -22,7 +22,7 @@ export interface AboutCommit extends Pick<Commit, 'author' | 'time' | 'message'>
 }
 
 export function certainPlan(made: MadePlan, about: AboutCommit): CertainPlan {
-  const { commit, base, shown, digest, outlook, loosened, oneWay } = made
+  const { commit, base, shown, digest, outlook, loosened, oneWay, easyReturns } = made
   const [subject = ''] = about.message.split('\n', 1)
   return {
     commit,
@@ -39,6 +39,7 @@ export function certainPlan(made: MadePlan, about: AboutCommit): CertainPlan {
         what.map((text) => `Loosens ${object} in ${cluster}: ${text}`),
       ),
       ...oneWayLines(oneWay).map((text) => `git revert does not take this back: ${text}`),
+      ...oneWayLines(easyReturns).map((text) => `goes back without a loss: ${text}`),
     ].map(printableLine),
     clusters: groupsOf(shown).flatMap((group) => clustersOf(group, made)),
   }

@@ -1,5 +1,6 @@
 // Reads a cluster for an inventory: kinds page by page, without what a forecast does not need.
 import { approval } from '#api/kinds/approval.ts'
+import { cluster as clusterKind } from '#api/kinds/cluster.ts'
 import { componentCanary } from '#api/kinds/component-canary.ts'
 import { LEDGER_NAME, defenderLedger } from '#api/kinds/defender-ledger.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
@@ -14,6 +15,7 @@ import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
+import { isForbidden, isNotFound } from '#kube/errors.ts'
 import { listAll } from '#kube/list-all.ts'
 import { matchesLabels } from '#kube/selector.ts'
 import { controllerRevisionType } from '#controllers/componentset/revisions/revisions.ts'
@@ -27,6 +29,7 @@ import {
   trimmed,
   trimmedNode,
 } from '#forecast/inventory.ts'
+import { planeNow, type PlaneNow } from '#forecast/plane-changes.ts'
 import { type Pod, nodeType, podType } from '#nodes/objects.ts'
 import { ServerVersion } from '#placement/server-version.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -69,6 +72,7 @@ export async function takeInventory(
     all(componentCanary),
     listAll(client, fleetSource),
   ])
+  const planes = await planesOn(client)
   const owners = new Set(sets.map((s) => s.metadata.uid))
   return {
     form: INVENTORY_FORM,
@@ -91,6 +95,18 @@ export async function takeInventory(
     canaries,
     // A member has none.
     ...(sources.length > 0 && { sources: sources.map(rulesOf) }),
+    ...(planes !== undefined && planes.length > 0 && { planes }),
+  }
+}
+
+/** Users of a member may not list Clusters, which it has none of. */
+async function planesOn(client: KubeClient): Promise<readonly PlaneNow[] | undefined> {
+  try {
+    const all = await listAll(client, clusterKind)
+    return all.filter(({ spec }) => spec.controlPlane !== undefined).map(planeNow)
+  } catch (error) {
+    if (isForbidden(error) || isNotFound(error)) return undefined
+    throw error
   }
 }
 

@@ -143,6 +143,14 @@ export const oneWayText = (all: readonly OneWay[]): string =>
         .map((l) => shownLine(l))
         .join('')
 
+/** What goes back to an older version and loses nothing. */
+export const returnsText = (all: readonly OneWay[]): string =>
+  all.length === 0
+    ? ''
+    : ['', 'goes back without a loss:', ...oneWayLines(all).map((text) => `  ${text}`)]
+        .map((l) => shownLine(l))
+        .join('')
+
 /** Clusters in which the same changes are one entry: a fleet of fifty is read once. */
 export const groupsOf = (all: readonly ClusterDifference[]): readonly (readonly ClusterDifference[])[] => [
   ...Map.groupBy(all, (one) => JSON.stringify({ ...one, cluster: '' })).values(),

@@ -5,7 +5,7 @@ import { machine } from '#api/kinds/machine.ts'
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { ANNOTATIONS, FIELD_MANAGERS, FINALIZERS, programUser } from '#api/names.ts'
 import { type Addons, applyAddons } from '#controlplanes/addons.ts'
-import type { ControlPlaneHost } from '#controlplanes/port.ts'
+import { type ControlPlaneHost, NotYet } from '#controlplanes/port.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { applyObject } from '#kube/apply.ts'
 import { outcomeOf, type WriteOutcome } from '#kube/outcome.ts'
@@ -33,6 +33,20 @@ export interface ActTools {
 const applied = (object?: unknown): ActionOutcome => ({ kind: 'Applied', object })
 
 export async function act(
+  tools: ActTools,
+  action: ClusterAction,
+  seen: Seen,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
+  try {
+    return await carryOut(tools, action, seen, signal)
+  } catch (error) {
+    if (error instanceof NotYet) return { kind: 'Unfinished', reason: error.message }
+    throw error
+  }
+}
+
+async function carryOut(
   tools: ActTools,
   action: ClusterAction,
   seen: Seen,

@@ -69,20 +69,18 @@ function restoreNeeded({ plane }: Seen, { version }: ControlPlaneRequest): Neede
   const [newest, wanted] = [minorOf(change?.to ?? plane.version), minorOf(version)]
   if (newest === undefined || wanted === undefined || wanted >= newest) return undefined
   if (change !== undefined)
-    return change.wayBack === 'Programs'
-      ? undefined
-      : { ...change.wayBack, hasBegun: plane.version === change.from }
+    return change.wayBack === 'Programs' ? undefined : { ...change.wayBack, hasBegun: plane.version === change.from }
   const kept = snapshots.findLast((s) => s.version === version)
   return kept && { snapshot: kept.name, since: kept.takenAt, hasBegun: false }
 }
 
-/** Of versions that were reached. */
+/** Of versions that were reached, and of a restore that another pass finished. */
 export const finishedPermits = ({ cluster, permits }: Seen): readonly ClusterAction[] => {
   const uid = cluster.metadata.uid ?? ''
   return permits
     .filter((permit) => {
       const { name = '' } = permit.metadata
-      const isOfVersion = [VERSION_PERMIT, RETURN_PERMIT].some((what) => name.includes(`-${what}-`))
+      const isOfVersion = [VERSION_PERMIT, RETURN_PERMIT, 'restore'].some((what) => name.includes(`-${what}-`))
       return isOfVersion && permitAnswer(permit, uid).kind === 'Granted'
     })
     .map((permit) => ({ kind: 'Report', reason: 'all steps are done', permit, result: 'Succeeded' }))

@@ -70,6 +70,8 @@ function planLife(seen: Seen, controlPlane: ControlPlaneSpec, version: string, n
     }),
   }
   if (plane === undefined) return put(seen, 'Creating', 'it does not exist', request)
+  if (plane.restoring !== undefined && plane.version !== version)
+    return afterRestore(seen, { ...request, version: plane.version }, plane.restoring)
   if (isStepwise(seen) && (plane.version !== version || plane.change !== undefined) && plane.state !== 'Stopped')
     return planSteps(seen, request, now)
   if (plane.version !== version) return planUpgrade(seen, request, now)
@@ -105,6 +107,16 @@ function planLife(seen: Seen, controlPlane: ControlPlaneSpec, version: string, n
   if (stale !== undefined) actions.push({ kind: 'WriteKubeconfig', reason: stale })
   return { actions, notices: [], requeueAfter: LOOK_MS, phase: 'Ready', wait: undefined }
 }
+
+/** A restore is finished first: a version that begins in its middle has nothing to go back to. */
+const afterRestore = (seen: Seen, request: ControlPlaneRequest, snapshot: string): ClusterPlan => ({
+  ...put(seen, 'Restoring', `${snapshot} is being restored`, request),
+  wait: {
+    predicate: 'RestoreUnderWay',
+    seen: `${snapshot} is being restored; version ${seen.cluster.spec.version ?? ''} comes after it`,
+    unblock: 'the restore ends; then the change of the version begins by itself',
+  },
+})
 
 /** Before sync reaches it. A control plane that was Ready stays so while it gets those of another release. */
 function planAddons({ addons, cluster }: Seen): ClusterPlan | undefined {

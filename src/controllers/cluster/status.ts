@@ -25,8 +25,8 @@ export function statusOf(seen: Seen, plan: ClusterPlan, results: Results, now: n
   const put = putResult(results)
   const plane = put?.kind === 'Plane' ? put.plane : seen.plane
   const before = cluster.status ?? {}
-  const failed = waitOfPut(put) ?? waitOfRestore(results) ?? waitOfAddons(results)
-  const wait = failed ?? plan.wait
+  const failed = waitOfPut(put, plan) ?? waitOfRestore(results) ?? waitOfAddons(results)
+  const wait = failed ?? waitOfUnfinished(results) ?? plan.wait
   const isDone = results.length > 0 && results.every((r) => r.outcome.kind === 'Applied') && failed === undefined
   const { change: _change, waitingFor: _, expiresAt: _end, addons: _addons, ...kept } = before
   const addons = addonsAfter(seen, results)
@@ -123,7 +123,11 @@ const changeOf = ({ change }: ControlPlane): Pick<Status, 'change'> => {
   if (change === undefined) return {}
   const { wayBack, message, ...rest } = change
   return {
-    change: { ...rest, message: fit(message), ...(wayBack === 'Programs' ? { wayBack } : { wayBack: 'Restore' as const, ...wayBack }) },
+    change: {
+      ...rest,
+      message: fit(message),
+      ...(wayBack === 'Programs' ? { wayBack } : { wayBack: 'Restore' as const, ...wayBack }),
+    },
   }
 }
 
@@ -132,7 +136,7 @@ function putResult(results: Results): PutResult | undefined {
   return put?.outcome.kind === 'Applied' ? (put.outcome.object as PutResult) : undefined
 }
 
-function waitOfPut(put: PutResult | undefined): Wait<Reason> | undefined {
+function waitOfPut(put: PutResult | undefined, { wait }: ClusterPlan): Wait<Reason> | undefined {
   if (put?.kind === 'Refused')
     return {
       predicate: put.reason,
@@ -144,6 +148,8 @@ function waitOfPut(put: PutResult | undefined): Wait<Reason> | undefined {
     }
   if (put?.kind === 'Plane' && put.plane.state !== 'Running') {
     const { state, message = 'no answer yet', cause } = put.plane
+    // The plan knows what it is started for.
+    if (cause === undefined && wait !== undefined) return undefined
     return {
       predicate: cause ?? 'ControlPlaneStarting',
       seen: `${state}: ${message}`,
@@ -156,6 +162,18 @@ function waitOfPut(put: PutResult | undefined): Wait<Reason> | undefined {
 const UNBLOCKS: Readonly<Record<TroubleCause, string>> = {
   StorageMissing: 'the hub gives the claim a volume; it is tried again and again',
   QuotaFull: 'the ResourceQuota is raised, or what fills it is removed; it is tried again and again',
+}
+
+/** A restore, a last snapshot or a removal waits for the hub. */
+function waitOfUnfinished(results: Results): Wait<Reason> | undefined {
+  const found = results.find(({ outcome }) => outcome.kind === 'Unfinished')
+  return found?.outcome.kind === 'Unfinished'
+    ? {
+        predicate: 'Progressing',
+        seen: `${found.action.kind}: ${found.outcome.reason}`,
+        unblock: 'the hub does its part; it is continued every few seconds',
+      }
+    : undefined
 }
 
 function waitOfRestore(results: Results): Wait<Reason> | undefined {

@@ -70,7 +70,8 @@ export async function lookAtSnapshot(
     await applyAll(place, [plain(snapshotClaim(settings)), plain(snapshotJob(settings, job, slot))])
     return { is: 'Waits', why: `Job ${job} takes the snapshot` }
   }
-  if (state.is === 'Running') return { is: 'Waits', why: `Job ${job} takes the snapshot${await troubleOfJob(place, job)}` }
+  if (state.is === 'Running')
+    return { is: 'Waits', why: `Job ${job} takes the snapshot${await troubleOfJob(place, job)}` }
   if (state.is === 'Failed') {
     await removeJob(place, job)
     return { is: 'Failed', why: `Job ${job} failed: ${state.why}` }

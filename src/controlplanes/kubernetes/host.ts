@@ -8,14 +8,15 @@ import { issueCertificate } from '#lib/x509/certificates.ts'
 import { bundleOf, rootIn, signerOf, type HeldRoot } from '../credentials/held.ts'
 import { CLUSTER_AUTHORITY } from '../credentials/recipe.ts'
 import { credentialSecretName, heldIn } from '../credentials/secrets.ts'
-import type {
-  ControlPlane,
-  ControlPlaneHost,
-  ControlPlaneRequest,
-  HostCapabilities,
-  PutResult,
-  RestoreResult,
-  Snapshot,
+import {
+  type ControlPlane,
+  type ControlPlaneHost,
+  type ControlPlaneRequest,
+  type HostCapabilities,
+  NotYet,
+  type PutResult,
+  type RestoreResult,
+  type Snapshot,
 } from '../port.ts'
 import { settleAddress } from './address.ts'
 import { objectsIn } from './etcd-care.ts'
@@ -24,7 +25,7 @@ import { applyAll, partStates, type PartState } from './plane-objects.ts'
 import { planeOf, urlOf } from './plane-of.ts'
 import { planeNamespace, PlaneRecords, type Kept, type PlaneRecord } from './plane-record.ts'
 import { formsOf, nextShape, NO_CREDENTIALS, settingsOf } from './plane-settings.ts'
-import { NotYet, PlaneWork, type WorkOptions } from './plane-work.ts'
+import { PlaneWork, type WorkOptions } from './plane-work.ts'
 import { noPlace, takenNamespace, unservedVersion } from './refusals.ts'
 import { isEnding, removePlane } from './removal.ts'
 import { stepUpgrade, type Readings } from './step-upgrade.ts'
@@ -151,7 +152,8 @@ export class KubernetesHost implements ControlPlaneHost {
         if (record.restoring !== undefined) throw new NotYet(`${record.restoring.snapshot} is being restored`)
         if (from.version !== record.forms.apiserver.version)
           throw new NotYet(`${snapshot} is of ${from.version}: a commit goes back to that version first`)
-        kept = await this.#records.write(kept, { ...record, restoring: { snapshot, slot: from.slot, token } }, signal)
+        const restoring = { snapshot, slot: from.slot, token }
+        kept = await this.#records.write(kept, { ...record, isStopped: false, restoring }, signal)
       }
       let plane: ControlPlane | undefined
       await this.#work.until(
@@ -227,7 +229,10 @@ export class KubernetesHost implements ControlPlaneHost {
     let kept = first
     const place = this.#work.place(kept, signal)
     const bare = settingsOf(kept.record, this.#options.versions(), NO_CREDENTIALS)
-    const starting = (why: Trouble | string): PutResult => ({ kind: 'Plane', plane: planeOf(kept.record, undefined, { why }) })
+    const starting = (why: Trouble | string): PutResult => ({
+      kind: 'Plane',
+      plane: planeOf(kept.record, undefined, { why }),
+    })
     if (bare === undefined) return starting('the version file lacks a version that runs: put its row back')
     if (kept.record.address === undefined) {
       await this.#work.giveAccess(place)

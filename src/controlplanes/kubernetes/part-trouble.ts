@@ -52,9 +52,7 @@ export function troubleOfPod(pod: KubeObject, claims: readonly KubeObject[]): Tr
 /** A pod waits for its volumes before it gets a node: which, and what gives it none. */
 function unboundClaim(pod: KubeObject, claims: readonly KubeObject[]): Trouble | undefined {
   const names = listAt(recordAt(pod, 'spec'), 'volumes').map((v) => recordAt(v, 'persistentVolumeClaim')['claimName'])
-  const claim = claims.find(
-    (c) => names.includes(c.metadata.name) && recordAt(c, 'status')['phase'] !== 'Bound',
-  )
+  const claim = claims.find((c) => names.includes(c.metadata.name) && recordAt(c, 'status')['phase'] !== 'Bound')
   if (claim === undefined) return undefined
   const storageClass = recordAt(claim, 'spec')['storageClassName']
   const why =
@@ -78,7 +76,9 @@ function refusedPods(workload: KubeObject): Trouble | undefined {
 function fullQuota(quotas: readonly KubeObject[]): Trouble | undefined {
   for (const quota of quotas) {
     const { hard, used } = { hard: recordAt(quota['status'], 'hard'), used: recordAt(quota['status'], 'used') }
-    const full = Object.keys(hard).filter((what) => (quantityValue(used[what]) ?? 0) >= (quantityValue(hard[what]) ?? Infinity))
+    const full = Object.keys(hard).filter(
+      (what) => (quantityValue(used[what]) ?? 0) >= (quantityValue(hard[what]) ?? Infinity),
+    )
     const named = full.slice(0, MOST_NAMED).map((what) => `${what} ${String(used[what])} of ${String(hard[what])}`)
     if (named.length > 0)
       return {

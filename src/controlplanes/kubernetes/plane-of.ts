@@ -32,7 +32,8 @@ export function planeOf(
   const trouble = typeof why === 'string' ? { text: why } : (why ?? (states && troubleOf(states)))
   const doesServe = states !== undefined && states.apiserver.serving > 0 && states.etcd.serving > 0
   const isRunning = doesServe && !isStopped && restoring === undefined
-  const message = restoring === undefined ? trouble?.text : `${restoring.snapshot} is being restored; ${trouble?.text ?? ''}`
+  const message =
+    restoring === undefined ? trouble?.text : `${restoring.snapshot} is being restored; ${trouble?.text ?? ''}`
   return {
     id,
     owner,
@@ -45,6 +46,7 @@ export function planeOf(
     ca,
     snapshots: snapshots.map(portSnapshot),
     ...(restored !== undefined && { restored }),
+    ...(restoring !== undefined && upgrade === undefined && { restoring: restoring.snapshot }),
     ...(upgrade !== undefined && {
       change: {
         from: upgrade.from,
@@ -63,7 +65,7 @@ export function planeOf(
 export const versionOf = ({ upgrade, forms }: PlaneRecord): string =>
   upgrade !== undefined && upgrade.edge === undefined ? upgrade.from : forms.apiserver.version
 
-/** What needs a person comes first: the parts after it wait for it. */
+/** What the hub lacks comes first: the parts after it wait for it. */
 function troubleOf(states: Readonly<Record<Part, PartState>>): Trouble | undefined {
   const unready = PARTS.filter((name) => !states[name].isReady)
   const part = unready.find((name) => states[name].trouble?.cause !== undefined) ?? unready[0]

@@ -7,7 +7,7 @@ import { outcomeOf } from '#kube/outcome.ts'
 import { timestamp, type Clock } from '#lib/clock.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { keepCredentials } from '../credentials/keep.ts'
-import type { Snapshot } from '../port.ts'
+import { NotYet, type Snapshot } from '../port.ts'
 import { lookAtRestore, lookAtSnapshot, objectsIn, type ReadLog } from './etcd-care.ts'
 import { credentialSettings, mountedSecrets, secretFiles } from './mounted-secrets.ts'
 import { applyAll, partStates, podsOf, type Place } from './plane-objects.ts'
@@ -37,9 +37,6 @@ export interface WorkOptions {
   /** How long a call that waits for the hub waits at most. */
   readonly withinMs?: number
 }
-
-/** Not done within the time of one call, and why. The next call tries again. */
-export class NotYet extends Error {}
 
 export class PlaneWork {
   readonly #options: WorkOptions
@@ -109,7 +106,7 @@ export class PlaneWork {
     const looked = await lookAtRestore(place, settings, restoring)
     if (looked.is !== 'Done') return { why: `restore of ${restoring.snapshot}: ${looked.why}` }
     const isAsked = !restoring.token.startsWith(OF_UPGRADE)
-    const next = { ...record, isStopped: false, ...(isAsked && { restored: restoring.token }) }
+    const next = { ...record, ...(isAsked && { restored: restoring.token }) }
     return { kept: await this.#records.write(kept, next, signal) }
   }
 
@@ -140,7 +137,14 @@ export class PlaneWork {
       if (kept.record.isStopped && kept.record.isAwake === true) kept = await this.sleepAgain(kept, signal)
       return { kept, taken: portSnapshot(known), why: '' }
     }
-    if (kept.record.restoring !== undefined) return { kept, taken: undefined, why: 'a snapshot is being restored' }
+    if (kept.record.restoring !== undefined) {
+      if (!kept.record.isStopped) return { kept, taken: undefined, why: 'a snapshot is being restored' }
+      // Of one that is stopped nothing else continues it.
+      const credentials = await this.credentials(kept, signal)
+      const restored = 'why' in credentials ? credentials : await this.restoreStep(kept, credentials, signal)
+      if ('why' in restored) return { kept, taken: undefined, why: restored.why }
+      kept = restored.kept
+    }
     const place = this.place(kept, signal)
     const settings = this.settings(kept)
     if (kept.record.taking?.name !== name) {
@@ -158,7 +162,8 @@ export class PlaneWork {
         objectsIn(awake).filter((o) => o.kind === 'StatefulSet'),
       )
       const states = await partStates(place, awake)
-      if (!states.etcd.isReady) return { kept, taken: undefined, why: states.etcd.trouble?.text ?? 'etcd starts for it' }
+      if (!states.etcd.isReady)
+        return { kept, taken: undefined, why: states.etcd.trouble?.text ?? 'etcd starts for it' }
     }
     const { taking } = kept.record
     if (taking === undefined) return { kept, taken: undefined, why: 'it begins' }

@@ -1,8 +1,8 @@
 // A hub on which Clusters of flavor kubernetes run, with the real controller and the real host; pods are played by their status.
-import { FIELD_MANAGERS, programUser } from '#api/names.ts'
+import { FIELD_MANAGERS, programUser, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { KubernetesHost, type KubernetesHostOptions } from '#controlplanes/kubernetes/host.ts'
-import { PlaneRecords } from '#controlplanes/kubernetes/plane-record.ts'
+import { planeNamespace, PlaneRecords } from '#controlplanes/kubernetes/plane-record.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { systemClock } from '#lib/clock.ts'
 import { isNotFound } from '#kube/errors.ts'
@@ -11,13 +11,15 @@ import { clusterWorld, type ClusterWorld } from './cluster-world.ts'
 import { OPENED_LOG, playPods, type PlayedHub } from './played-pods.ts'
 
 const EVERY_MS = 100
+const NAME = 'one'
+export const PLAYED_NAMESPACE = planeNamespace(`${SYSTEM_NAMESPACE}.${NAME}`)
 
 export interface PlayedClusters extends ClusterWorld {
   /** Another one each time, as another leader has. */
   newHost(more?: Partial<KubernetesHostOptions>): KubernetesHost
+  untilSeen(what: string, holds: (cluster: Cluster) => boolean): Promise<Cluster>
   /** Of flavor kubernetes, at a port of this host. */
   declareKubernetes(
-    name: string,
     version: string,
     controlPlane?: Partial<NonNullable<Cluster['spec']['controlPlane']>>,
   ): Promise<void>
@@ -49,8 +51,17 @@ export async function playedClusters(hub: PlayedHub = {}): Promise<PlayedCluster
   return {
     ...world,
     newHost,
-    declareKubernetes: (name, version, controlPlane = {}) =>
-      world.declare(name, {
+    async untilSeen(what, holds) {
+      let seen: Cluster | undefined
+      try {
+        await world.until(what, async () => (seen = await world.get(NAME)) !== undefined && holds(seen))
+      } catch (error) {
+        throw new Error(`${String(error)}: ${JSON.stringify(seen?.status)}`, { cause: error })
+      }
+      return seen as Cluster
+    },
+    declareKubernetes: (version, controlPlane = {}) =>
+      world.declare(NAME, {
         version,
         controlPlane: {
           flavor: 'kubernetes',

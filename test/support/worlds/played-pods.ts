@@ -50,7 +50,11 @@ async function playJob(admin: KubeClient, namespace: string, job: KubeObject): P
   const pod = await admin.create(PODS, { apiVersion: 'v1', kind: 'Pod', metadata, spec })
   await admin.update(PODS, { ...pod, status: { phase: 'Succeeded' } }, { subresource: 'status' })
   const at = '2030-01-01T00:00:00Z'
-  const conditions = ['SuccessCriteriaMet', 'Complete'].map((type) => ({ type, status: 'True', lastTransitionTime: at }))
+  const conditions = ['SuccessCriteriaMet', 'Complete'].map((type) => ({
+    type,
+    status: 'True',
+    lastTransitionTime: at,
+  }))
   const status = { startTime: at, completionTime: at, succeeded: 1, conditions }
   await admin.update(JOBS, { ...job, status }, { subresource: 'status' })
 }

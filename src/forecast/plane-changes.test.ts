@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest'
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import type { Cluster } from '#api/kinds/cluster.ts'
+import { digestOf } from '#delivery/desired.ts'
+import { refOf } from '#delivery/object-ref.ts'
+import { planeChanges, planeNow, type PlaneNow } from './plane-changes.ts'
+
+const cluster = (version: string, flavor = 'kubernetes', status: object = {}) =>
+  ({
+    apiVersion: API_GROUP_VERSION,
+    kind: 'Cluster',
+    metadata: { namespace: 'fleet', name: 'one' },
+    spec: { version, controlPlane: { flavor, ...(flavor === 'kubernetes' && { upgrade: { soak: '2h' } }) } },
+    status,
+  }) as unknown as Cluster
+const target = (object: Cluster) =>
+  new Map([['hub', { objects: [{ ref: refOf(object), object, digest: digestOf(object) }], rejected: [] }]])
+const changes = (from: Cluster, to: Cluster, now?: readonly PlaneNow[]) =>
+  planeChanges(target(from), target(to), now).map((c) => [c.isOneWay, c.what] as const)
+
+const [old, next] = [cluster('1.35.9'), cluster('1.36.2')]
+const snapshots = [{ name: 'edge-1', version: '1.35.9', takenAt: '2026-11-23T14:02:00Z', objects: 7, bytes: 1 }]
+const runs = (version: string, more: object = {}) =>
+  planeNow(cluster('1.36.2', 'kubernetes', { versions: [{ part: 'apiserver', version }], ...more }))
+const change = { from: '1.35.9', to: '1.36.2', message: 'it soaks', wayBack: 'Programs' }
+
+test('an upgrade says until when a revert brings the old programs back, and what it costs later', () => {
+  expect(changes(old, next)).toEqual([
+    [
+      true,
+      'upgrades cluster/one from 1.35.9 to 1.36.2: for 2h after the new programs serve a revert brings the old ones back in seconds and loses nothing; after the one-way step a revert needs an approval, restores a snapshot and loses what was written since',
+    ],
+  ])
+})
+
+test.each<[string, readonly PlaneNow[] | undefined, boolean, RegExp]>([
+  ['soaks', [runs('1.35.9', { change })], false, /: the old programs return in seconds, and nothing is lost$/],
+  ['has not begun', [runs('1.35.9')], false, /: the old programs return in seconds, and nothing is lost$/],
+  [
+    'is over its one-way step',
+    [runs('1.36.2', { change: { ...change, wayBack: 'Restore', snapshot: 'edge-1', since: '2026-11-23T14:02:00Z' } })],
+    true,
+    /needs an approval, restores snapshot edge-1 and loses what was written since 2026-11-23T14:02:00Z$/,
+  ],
+  [
+    'is done',
+    [runs('1.36.2', { snapshots })],
+    true,
+    /needs an approval, restores snapshot edge-1 and loses what was written since 2026-11-23T14:02:00Z$/,
+  ],
+  ['is done, and its snapshot is gone', [runs('1.36.2')], true, /it is refused: .* no snapshot of 1\.35\.9 is left$/],
+  ['is not in the inventory', [], true, /The inventory has no version of it$/],
+  ['is not known', undefined, true, /run kubenode cluster show one$/],
+])('a revert of an upgrade that %s says which way back it takes', (_, now, isOneWay, what) => {
+  expect(changes(next, old, now)).toEqual([[isOneWay, expect.stringMatching(what)]])
+  expect(changes(next, old, now)[0]?.[1]).toMatch(/^takes cluster\/one from 1\.36\.2 back to 1\.35\.9: /)
+})
+
+test('a patch, the same version, and an embedded API server have no one-way step', () => {
+  expect(changes(old, old)).toEqual([])
+  expect(changes(old, cluster('1.35.11'))).toEqual([])
+  expect(changes(cluster('1.35.9', 'embedded'), cluster('1.36.2', 'embedded'))).toEqual([])
+})

@@ -1,0 +1,108 @@
+// What a commit does to the version of a control plane, and which way back there is: the old programs until the one-way step, and after it only a restore that
+// loses writes. Pure. What runs now is known only from an inventory of the hub.
+import { minorOf } from '#api/constructs/control-plane/settings.ts'
+import { API_GROUP } from '#api/kind.ts'
+import { type Cluster, cluster as clusterKind } from '#api/kinds/cluster.ts'
+import { HUB_TARGET } from '#api/names.ts'
+import type { RenderedTarget, Targets } from '#delivery/desired.ts'
+
+/** Of one Cluster on the hub, when the inventory was taken. */
+export interface PlaneNow {
+  readonly namespace: string
+  readonly name: string
+  readonly version?: string
+  readonly change?: NonNullable<NonNullable<Cluster['status']>['change']>
+  readonly snapshots: readonly { readonly name: string; readonly version: string; readonly takenAt: string }[]
+}
+
+export interface PlaneChange {
+  readonly cluster: string
+  readonly what: string
+  /** Writes are lost by it, or by the revert of it. */
+  readonly isOneWay: boolean
+}
+
+export function planeNow({ metadata: { namespace = '', name = '' }, status = {} }: Cluster): PlaneNow {
+  const { change, snapshots = [], versions } = status
+  const [running] = versions ?? []
+  return {
+    namespace,
+    name,
+    ...(running !== undefined && { version: running.version }),
+    ...(change !== undefined && { change }),
+    snapshots: snapshots.map((s) => ({ name: s.name, version: s.version, takenAt: s.takenAt })),
+  }
+}
+
+/** `now` is undefined without an inventory of the hub. */
+export function planeChanges(
+  before: Targets,
+  after: Targets,
+  now: readonly PlaneNow[] | undefined,
+): readonly PlaneChange[] {
+  const olds = planesIn(before.get(HUB_TARGET))
+  return [...planesIn(after.get(HUB_TARGET))].flatMap(([key, wanted]) => {
+    const [from, to] = [olds.get(key)?.spec.version, wanted.spec.version]
+    const [oldMinor, newMinor] = [minorOf(from ?? ''), minorOf(to ?? '')]
+    if (from === undefined || to === undefined || oldMinor === undefined || newMinor === undefined) return []
+    // Within a minor the old programs read what the new ones wrote.
+    if (oldMinor === newMinor) return []
+    const { name = '', namespace = '' } = wanted.metadata
+    const live = now?.find((p) => p.name === name && p.namespace === namespace)
+    const said = newMinor > oldMinor ? forward(wanted, from, to) : back(name, live, { from, to }, now !== undefined)
+    return [{ cluster: HUB_TARGET, ...said }]
+  })
+}
+
+type Said = Omit<PlaneChange, 'cluster'>
+
+function forward({ metadata, spec }: Cluster, from: string, to: string): Said {
+  const soak = spec.controlPlane?.upgrade?.soak ?? '1h'
+  return {
+    what: `upgrades cluster/${metadata.name ?? ''} from ${from} to ${to}: for ${soak} after the new programs serve a revert brings the old ones back in seconds and loses nothing; after the one-way step a revert needs an approval, restores a snapshot and loses what was written since`,
+    isOneWay: true,
+  }
+}
+
+function back(
+  name: string,
+  live: PlaneNow | undefined,
+  { from, to }: { readonly from: string; readonly to: string },
+  isKnown: boolean,
+): Said {
+  const head = `takes cluster/${name} from ${from} back to ${to}`
+  const [running, wanted] = [minorOf(live?.version ?? ''), minorOf(to)]
+  if (live === undefined || running === undefined)
+    return {
+      what: `${head}: before the one-way step the old programs return in seconds; after it this needs an approval, restores a snapshot and loses what was written since. ${
+        isKnown ? `The inventory has no version of it` : `for which one it is, run kubenode cluster show ${name}`
+      }`,
+      isOneWay: true,
+    }
+  const { change, snapshots } = live
+  if (change?.wayBack === 'Programs' || (change === undefined && running === wanted))
+    return { what: `${head}: the old programs return in seconds, and nothing is lost`, isOneWay: false }
+  const snapshot =
+    change?.snapshot === undefined
+      ? snapshots.findLast((s) => s.version === to)
+      : { name: change.snapshot, takenAt: change.since ?? 'then' }
+  return {
+    what:
+      snapshot === undefined
+        ? `${head}: it is refused: the one-way step is done, and no snapshot of ${to} is left`
+        : `${head}: this needs an approval, restores snapshot ${snapshot.name} and loses what was written since ${snapshot.takenAt}`,
+    isOneWay: true,
+  }
+}
+
+const planesIn = (target: RenderedTarget | undefined): ReadonlyMap<string, Cluster> =>
+  new Map(
+    (target?.objects ?? []).flatMap(({ ref, object }) => {
+      const cluster = object as Cluster
+      const isOurs = ref.group === API_GROUP && ref.kind === clusterKind.kind
+      // The embedded API server keeps its data over every change of the version that it reports.
+      return isOurs && cluster.spec.controlPlane !== undefined && cluster.spec.controlPlane.flavor !== 'embedded'
+        ? [[`${ref.namespace}/${ref.name}`, cluster] as const]
+        : []
+    }),
+  )
