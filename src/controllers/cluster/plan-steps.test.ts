@@ -1,0 +1,98 @@
+// Versions that are reached in steps: which of them require an approval, and that a restore continues although its approval ended.
+import { expect, test } from 'vitest'
+import type { Cluster } from '#api/kinds/cluster.ts'
+import { FINALIZERS } from '#api/names.ts'
+import type { ControlPlane } from '#controlplanes/port.ts'
+import { approvalDigest } from '#permits/approval-digest.ts'
+import { timestamp } from '#lib/clock.ts'
+import { runningPlane } from '#test/doubles/running-plane.ts'
+import { plan } from './plan.ts'
+import type { Seen } from './seen.ts'
+
+const NOW = Date.UTC(2030, 0, 1)
+const SINCE = '2029-12-31T23:00:00Z'
+const OVER = { from: '1.35.9', to: '1.36.2', message: 'done', wayBack: { snapshot: 'edge-1', since: SINCE } } as const
+
+const seenOf = (plane: Partial<ControlPlane>, version: string): Seen => ({
+  addons: 'v',
+  cluster: {
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'Cluster',
+    metadata: { namespace: 'fleet', name: 'one', uid: 'u-1', finalizers: [FINALIZERS.cluster] },
+    spec: { version, controlPlane: { flavor: 'kubernetes' }, deletionPolicy: 'Delete' },
+    status: { phase: 'Ready', addons: [{ name: 'kubenode', version: 'v', healthy: 'True' }] },
+  } as unknown as Cluster,
+  plane: { ...runningPlane('fleet.one'), ...plane },
+  host: {
+    name: 'kubernetes',
+    capabilities: { isHighlyAvailable: true, keepsCredentials: true, minors: ['1.35', '1.36'], most: 9 },
+  },
+  unanswered: undefined,
+  kubeconfig: undefined,
+  permits: [],
+  approved: new Set(),
+  machines: undefined,
+  holds: [],
+  caps: {},
+  hosted: [],
+})
+
+/** The Defender grants what is requested, and a person approves it if `isApproved`. */
+function next(seen: Seen, isApproved: boolean) {
+  const ask = plan(seen, NOW).actions.find((a) => a.kind === 'Ask')
+  if (ask?.kind !== 'Ask') throw new Error('no permit is requested')
+  const permit = {
+    metadata: { name: ask.permit, uid: 'p-1', creationTimestamp: timestamp(NOW) },
+    spec: ask.request,
+    status: {
+      phase: 'Granted',
+      verdicts: [{ target: 'u-1', verdict: 'Granted' }],
+      expiresAt: timestamp(NOW + 3_600_000),
+    },
+  } as unknown as Seen['permits'][number]
+  const approved = new Set(isApproved ? [approvalDigest(permit.spec)] : [])
+  return { reason: ask.reason, ...plan({ ...seen, permits: [permit], approved }, NOW) }
+}
+
+const approvedIn = ({ actions }: ReturnType<typeof next>) =>
+  actions.flatMap((a) => (a.kind === 'Put' ? [a.request.upgrade?.approvedRestore ?? 'none'] : []))
+
+test.each<[string, Partial<ControlPlane>]>([
+  ['in the middle of the last steps', { version: '1.36.2', change: OVER }],
+  [
+    'when all is done',
+    {
+      version: '1.36.2',
+      snapshots: [{ name: 'edge-1', takenAt: SINCE, version: '1.35.9', bytes: 1, objects: 1 }],
+    },
+  ],
+])('a return over the one-way step waits for an approval that names the loss, %s', (_, plane) => {
+  const seen = seenOf(plane, '1.35.9')
+  const waits = next(seen, false)
+  expect(waits.reason).toBe(`restore edge-1 to go back to 1.35.9; writes since ${SINCE} are lost`)
+  expect([waits.wait?.predicate, approvedIn(waits)]).toEqual(['ApprovalMissing', []])
+  expect(approvedIn(next(seen, true))).toEqual(['edge-1'])
+})
+
+test.each([true, false])(
+  'a restore that has begun is continued, with an approval that still counts: %s',
+  (isApproved) => {
+    const begun = { version: '1.35.9', state: 'Starting', change: OVER } as const
+    expect(approvedIn(next(seenOf(begun, '1.35.9'), isApproved))).toEqual(['edge-1'])
+  },
+)
+
+test('before the one-way step nothing is restored, and no approval is requested', () => {
+  const soaks = { version: '1.35.9', change: { ...OVER, wayBack: 'Programs' } } as const
+  const back = next(seenOf(soaks, '1.35.9'), false)
+  expect([back.phase, approvedIn(back)]).toEqual(['RollingBack', ['none']])
+})
+
+test('a version that is asked for during a restore waits until the restore ends', () => {
+  const { actions, phase, wait } = plan(
+    seenOf({ version: '1.35.9', state: 'Starting', restoring: 'mine' }, '1.36.2'),
+    NOW,
+  )
+  expect([phase, wait?.predicate]).toEqual(['Restoring', 'RestoreUnderWay'])
+  expect(actions).toMatchObject([{ kind: 'Put', request: { version: '1.35.9' } }])
+})
