@@ -31,7 +31,7 @@ const secondsSince = (at: number): number => (performance.now() - at) / 1_000
 /** Assigns CPU time to a part by its command line; the first match counts. */
 const PARTS: readonly (readonly [name: string, isOf: (command: string) => boolean])[] = [
   ['apiservers', (c) => c.includes(' apiserver ')],
-  ['roles', (c) => c.includes(' run --roles ')],
+  ['roles', (c) => / run --(roles|follow) /.test(c)],
   ['agents', (c) => c.includes('agent-main.')],
   ['local', (c) => c.includes(' local up ')],
 ]
@@ -44,7 +44,7 @@ function cpuFigures(tree: readonly ProcessSeen[]): Figures {
 
 /** Of the goal of 700 MB the approvers are no part: each keeps a process of its own, whatever it takes. */
 function memoryFigures(tree: readonly ProcessSeen[]): Figures {
-  const isApprover = ({ command }: ProcessSeen) => command.includes(' run --roles approver ')
+  const isApprover = ({ command }: ProcessSeen) => command.includes('/approvers.json')
   return {
     pss_mb: memoryMbOf(tree.filter((p) => !isApprover(p))),
     pss_approvers_mb: memoryMbOf(tree.filter(isApprover)),

@@ -109,7 +109,7 @@ test('faults of a whole machine are repaired where it is tried, and only shown i
 test('a cluster without demo machines has neither their set nor its components, which would be Stalled there', () => {
   const charts = [0, 1].map((workers) => {
     const chart = new ClusterChart(new App({ outdir: out }), `of-${workers}`)
-    declareMachines(chart, { name: 'pre', stage: 'pre', workers, hasHosts: false, madeHosts: 0 })
+    declareMachines(chart, { name: 'pre', stage: 'pre', isRegistered: false, workers, hasHosts: false, madeHosts: 0 })
     return (chart.toJson() as readonly KubeObject[]).map((o) => o.kind)
   })
   expect(charts).toEqual([[], ['MachineSet', 'MachineComponentSet']])

@@ -1,8 +1,8 @@
-// The clusters of the fleet and their differences: one for each stage that size.json names.
-// Stage pre has none yet. One command registers it on the hub, and one commit that adds "pre": 0 to size.json lets changes pass through it:
-//   kubectl -n kubenode-clusters create secret generic cluster-pre --from-file=kubeconfig=FILE
-// Its nodes are hosts that join (machines/hosts.ts); the number in size.json is that of its demo machines.
+// The clusters of the fleet and their differences. The hub makes one for each stage that size.json names, with so many demo machines: a commit that adds
+// "pre": 2 brings up a third one, and a commit that takes it out removes it. A cluster that exists already is named in registered.json instead, once the hub
+// has its kubeconfig; its nodes are hosts that join (machines/hosts.ts).
 import hosts from './hosts.json' with { type: 'json' }
+import registered from './registered.json' with { type: 'json' }
 import size from './size.json' with { type: 'json' }
 
 /** In the order in which changes reach them. */
@@ -12,6 +12,8 @@ export type Stage = (typeof STAGES)[number]
 export interface FleetCluster {
   readonly name: string
   readonly stage: Stage
+  /** It exists already; the hub has a Secret with its kubeconfig. */
+  readonly isRegistered: boolean
   readonly workers: number
   /** Hosts have joined it, or are made for it. A set that selects no machine is Stalled, so theirs is declared with the first of them. */
   readonly hasHosts: boolean
@@ -23,9 +25,12 @@ const sizes: Readonly<Partial<Record<Stage, number>>> = size
 
 /** A commit adds the cluster whose first host joined. */
 const withHosts: readonly string[] = hosts.clusters
+const elsewhere: readonly string[] = registered.clusters
 
 export const clusters: readonly FleetCluster[] = STAGES.flatMap((stage) => {
-  const workers = sizes[stage]
-  const hasHosts = withHosts.includes(stage) || hosts.made > 0
-  return workers === undefined ? [] : [{ name: stage, stage, workers, hasHosts, madeHosts: hosts.made }]
+  const isRegistered = elsewhere.includes(stage)
+  const workers = isRegistered ? 0 : sizes[stage]
+  const madeHosts = isRegistered ? 0 : hosts.made
+  const hasHosts = withHosts.includes(stage) || madeHosts > 0
+  return workers === undefined ? [] : [{ name: stage, stage, isRegistered, workers, hasHosts, madeHosts }]
 })

@@ -34,10 +34,6 @@ export const cliErrors = errorTable({
     text: 'cannot listen on port {text}: not a number from 0 to 65535',
     next: 'give one with --port',
   },
-  KN1032: {
-    text: 'cannot serve {text} too: not a port and a data folder',
-    next: 'give both, such as --also 6444=.kubenode/second',
-  },
   KN1050: {
     text: 'cannot bundle the agent in {root}: the bundler is not installed',
     next: 'run npm ci without --omit=dev',

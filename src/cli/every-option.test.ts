@@ -15,7 +15,6 @@ const OPTIONS: Readonly<Record<string, string | true | readonly [string, string]
   '--agent-identity <form>': 'certificate',
   '--all': true,
   '--all-waiting <count>': '1',
-  '--also <port=dir>': '1=a',
   '--arch <arch>': 'amd64',
   '--arch <list>': 'amd64,arm64',
   '--artifact <file>': 'a.file',
@@ -73,6 +72,7 @@ const OPTIONS: Readonly<Record<string, string | true | readonly [string, string]
   '--file <file=target>': 'a=/b',
   '--file <file>': 'a.file',
   '--for <duration>': '1h',
+  '--follow <file>': 'a.file',
   '--force': true,
   '--from <file>': 'a.file',
   '--from <time>': '2026-02-01T02:00:00Z',
@@ -471,6 +471,7 @@ describe('an option', () => {
 const BESIDE: Readonly<Record<string, readonly string[]>> = {
   rollback: ['--now', '--reason', 'x'],
   watch: ['--until-done'],
+  run: ['--roles', 'approver'],
 }
 const beside = (path: string): readonly string[] => BESIDE[path] ?? []
 

@@ -24,7 +24,8 @@ export const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`
 
 interface Followed {
   readonly hub: KubeClient
-  readonly business: ReadonlyMap<string, KubeClient>
+  /** Those on this machine, now. */
+  readonly business: () => ReadonlyMap<string, KubeClient>
   readonly layout: Layout
   readonly files: DeclaredFiles
   readonly screen: Screen
@@ -38,7 +39,7 @@ interface Followed {
 }
 
 export async function followFleet(followed: Followed): Promise<UpResult> {
-  const view = watchFleet(followed.hub, followed.business)
+  const view = watchFleet(followed.hub)
   try {
     return await follow(view, followed)
   } finally {
@@ -52,20 +53,20 @@ async function follow(view: FleetView, followed: Followed): Promise<UpResult> {
   let missing: readonly string[] = ['no status read yet']
   const missingIn = (seen: FleetSeen, commit: string) => [...unmet(seen, commit), ...unheard(seen, beganAt)]
   while (!signal.aborted) {
-    let seen = await view.seen()
+    let seen = await view.seen(business())
     const commit = await newestCommit(layout.repository)
     files.follow(commit)
     missing = missingIn(seen, commit)
     if (missing.length === 0 && readyMs === undefined) {
       // Each kind has a watch of its own, and one of them may be behind: Ready is said of what the servers hold.
-      seen = await observeFleet(hub, business)
+      seen = await observeFleet(hub, business())
       missing = missingIn(seen, commit)
     }
     if (missing.length === 0 && readyMs === undefined) {
       readyMs = systemClock.monotonic() - began
       screen.show(summaryLines(seen, beganAt))
       screen.say(`ready after ${seconds(readyMs)}`)
-      if (!check) for (const line of thingsToTry(layout, [...business.keys()], driver)) screen.say(line)
+      if (!check) for (const line of thingsToTry(layout, [...business().keys()], driver)) screen.say(line)
     }
     if (check && (missing.length === 0 || systemClock.monotonic() - began > CHECK_WITHIN_MS[driver])) break
     screen.show(summaryLines(seen, beganAt))

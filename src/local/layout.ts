@@ -1,5 +1,5 @@
 // Where the local fleet keeps everything: one data folder, whose format and ports are remembered in fleet.json.
-import { existsSync, readFileSync, readdirSync, realpathSync } from 'node:fs'
+import { existsSync, lstatSync, readFileSync, readdirSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { KubeNodeError, isKubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
@@ -10,12 +10,13 @@ import { localErrors } from './local-errors.ts'
 
 export const HUB = 'hub'
 const GIT_CACHE = 'git-cache'
+const CONTROL_PLANES = 'control-planes'
 /** What else lies beside the folders of clusters, and so names none. */
-const OTHER_FOLDERS: readonly string[] = ['logs', 'artifacts', 'debian', 'fleet', GIT_CACHE]
+const OTHER_FOLDERS: readonly string[] = ['logs', 'artifacts', 'debian', 'fleet', GIT_CACHE, CONTROL_PLANES]
 
-/** Why no cluster of this machine can have the name. */
+/** Why no cluster of this machine can have the name; the one dot is behind the namespace of a Cluster that is not in ours. */
 export function badClusterName(name: string): string | undefined {
-  if (name.length > MAX_NAME || !/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(name))
+  if (name.length > MAX_NAME || !/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)?$/.test(name))
     return `use at most ${MAX_NAME} lowercase letters, digits and dashes`
   return name === HUB || OTHER_FOLDERS.includes(name) ? 'the name is taken' : undefined
 }
@@ -23,11 +24,11 @@ export function badClusterName(name: string): string | undefined {
 const MAX_NAME = 40
 
 /** Changes when a data folder of an older program can no longer be used. */
-export const DATA_FORMAT = 1
+export const DATA_FORMAT = 2
 
 export interface FleetState {
   readonly format: typeof DATA_FORMAT
-  /** Port of each API server that runs here; kept, so that kubeconfigs stay good. Later clusters of the fleet run elsewhere and are registered. */
+  /** Port of the hub; kept, so that kubeconfigs stay good. Those of Clusters are kept with their control planes. */
   readonly ports: Readonly<Record<string, number>>
   /** What its machines are; processes when nothing is said. */
   readonly driver?: Driver
@@ -49,12 +50,19 @@ export interface Layout {
   readonly repository: string
   /** Copies of the repositories that sync follows. */
   readonly gitCache: string
-  /** Every cluster as a context. No cluster has a dot in its name. */
+  /** Of Clusters, each in a folder that the host of control planes makes and removes. */
+  readonly controlPlanes: string
+  /** Where the host of control planes is asked. */
+  readonly controlSocket: string
+  /** Names the clusters that a process of programs runs for, with their options. */
+  readonly clustersOf: (process: string) => string
+  /** Every cluster as a context. */
   readonly adminKubeconfig: string
   readonly cluster: (name: string) => ClusterLayout
 }
 
 interface ClusterLayout {
+  /** Data of the API server; of a Cluster a link to where its host keeps it. */
   readonly apiserver: string
   readonly adminKubeconfig: string
   readonly nodes: string
@@ -73,6 +81,9 @@ export const layoutOf = (root: string): Layout => ({
   debian: join(root, 'debian'),
   repository: join(root, 'fleet'),
   gitCache: join(root, GIT_CACHE),
+  controlPlanes: join(root, CONTROL_PLANES),
+  controlSocket: join(root, 'control.sock'),
+  clustersOf: (process) => join(root, `${process}.json`),
   adminKubeconfig: join(root, 'admin.kubeconfig'),
   cluster: (name) => ({
     apiserver: join(root, name, 'apiserver'),
@@ -83,9 +94,9 @@ export const layoutOf = (root: string): Layout => ({
   }),
 })
 
-/** In the order of the stages of the fleet. */
-export const businessClusters = ({ ports }: Pick<FleetState, 'ports'>): readonly string[] =>
-  Object.keys(ports).filter((name) => name !== HUB)
+/** Control planes of Clusters: `namespace.name`, as the hub names them to their host. */
+export const planeFolder = ({ controlPlanes }: Pick<Layout, 'controlPlanes'>, id: string): string =>
+  join(controlPlanes, id)
 
 /** Folders of clusters, the hub's among them, whatever is remembered of them. */
 export function clusterFolders({ root }: Pick<Layout, 'root'>): readonly string[] {
@@ -93,14 +104,21 @@ export function clusterFolders({ root }: Pick<Layout, 'root'>): readonly string[
   return readdirSync(root, { withFileTypes: true })
     .filter((e) => e.isDirectory() && !OTHER_FOLDERS.includes(e.name))
     .map((e) => e.name)
-    .filter((name) => existsSync(join(root, name, 'apiserver')) || existsSync(join(root, name, 'nodes')))
+    .filter((name) => isThere(join(root, name, 'apiserver')) || isThere(join(root, name, 'nodes')))
 }
+
+/** Also a link that leads nowhere. */
+const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
+
+export const businessFolders = (layout: Pick<Layout, 'root'>): readonly string[] =>
+  clusterFolders(layout).filter((name) => name !== HUB)
 
 /** What a start made, without what says that the folder is ours. */
 export const madeBy = (layout: Layout): readonly string[] => [
   ...clusterFolders(layout).map((name) => join(layout.root, name)),
   ...OTHER_FOLDERS.map((name) => join(layout.root, name)),
   layout.adminKubeconfig,
+  layout.controlSocket,
 ]
 
 const isState = (v: unknown): v is FleetState =>
@@ -154,10 +172,9 @@ export function closeFolder(layout: Layout): number {
   }
 }
 
-export function prepareFolders(layout: Layout, clusters: readonly string[]): void {
+export function prepareFolders(layout: Layout): void {
   try {
-    for (const folder of [layout.root, layout.logs, layout.artifacts]) makeFolders(folder)
-    for (const c of clusters) makeFolders(layout.cluster(c).nodes)
+    for (const folder of [layout.root, layout.logs, layout.artifacts, layout.controlPlanes]) makeFolders(folder)
   } catch (cause) {
     throw new KubeNodeError(localErrors.KN1205({ folder: layout.root, why: messageOf(cause) }), { cause })
   }

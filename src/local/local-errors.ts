@@ -74,10 +74,6 @@ export const localErrors = errorTable({
     text: 'cannot fetch {name} for version {version} from Debian: {why}',
     next: 'run apt-get update on Debian 12, and check with apt-cache madison that it knows the package',
   },
-  KN1223: {
-    text: 'cannot read the clusters of the fleet from {file}: {why}',
-    next: 'correct the file and commit it',
-  },
   KN1222: {
     text: 'cannot read {folder}: it does not exist; it was moved or deleted while the fleet was running',
     next: 'move it back and start the fleet again, or start a new fleet with another --data',

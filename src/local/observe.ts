@@ -1,4 +1,5 @@
 // Reads what the summary shows, once or as it changes. A cluster that does not answer is a finding, not an error.
+import { cluster } from '#api/kinds/cluster.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
@@ -8,7 +9,7 @@ import { release } from '#api/kinds/release.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { agentLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { createInformer } from '#kube/informer.ts'
+import { createInformer, type Informer } from '#kube/informer.ts'
 import type { Selection } from '#kube/reflector.ts'
 import { systemClock } from '#lib/clock.ts'
 import { systemRandom } from '#lib/random.ts'
@@ -22,7 +23,7 @@ const READ_TIMEOUT_MS = 3_000
 const ANSWER_COUNTS_MS = 2_000
 
 /** Those with a leader. */
-const LED_ROLES = ['sync', 'controllers', 'approver', 'defender'] as const
+const LED_ROLES = ['sync', 'controllers', 'approver', 'defender', 'cluster'] as const
 
 const all = async <T extends KubeObject>(client: KubeClient, type: ResourceType<T>): Promise<readonly T[]> =>
   (await client.list(type, { timeoutMs: READ_TIMEOUT_MS })).items
@@ -70,12 +71,13 @@ async function seenOf(name: string, client: KubeClient): Promise<ClusterSeen> {
 
 async function hubSeen(client: KubeClient): Promise<HubSeen> {
   try {
-    const [sources, releases, leases] = await Promise.all([
+    const [sources, releases, clusters, leases] = await Promise.all([
       all(client, fleetSource),
       all(client, release),
+      all(client, cluster),
       client.list(leaseType, { namespace: SYSTEM_NAMESPACE, timeoutMs: READ_TIMEOUT_MS }),
     ])
-    return { isReachable: true, sources, releases, stopped: stoppedIn(leases.items) }
+    return { isReachable: true, sources, releases, clusters, stopped: stoppedIn(leases.items) }
   } catch {
     return { isReachable: false, sources: [], releases: [] }
   }
@@ -91,70 +93,120 @@ export async function observeFleet(hub: KubeClient, clusters: ReadonlyMap<string
 
 /** What the summary shows, kept up to date by watches: lists of everything twice a second cost more than the fleet itself. */
 export interface FleetView {
-  seen(): Promise<FleetSeen>
+  /** Of these clusters, from now on. */
+  seen(clusters: ReadonlyMap<string, KubeClient>): Promise<FleetSeen>
   stop(): Promise<void>
 }
 
-export function watchFleet(hub: KubeClient, clusters: ReadonlyMap<string, KubeClient>): FleetView {
-  const stop = new AbortController()
-  const running: Promise<void>[] = []
-  const cacheOf = <T extends KubeObject>(client: KubeClient, type: ResourceType<T>, selection: Selection = {}) => {
-    const options = { client, type, selection, clock: systemClock, random: systemRandom, startSpreadMs: 0 }
-    const informer = createInformer<T>(options)
-    running.push(informer.run(stop.signal))
-    return informer
-  }
-  const answered = new Map<KubeClient, { readonly at: number; readonly isUp: boolean }>()
-  /** A cache outlives its server, and is empty before its first list. */
-  async function answers(client: KubeClient, caches: readonly { readonly isSynced: boolean }[]): Promise<boolean> {
-    const known = answered.get(client)
-    const now = systemClock.monotonic()
-    const isKnown = known?.isUp === true && now - known.at < ANSWER_COUNTS_MS
-    const isUp = isKnown || (await isServing(client))
-    if (!isKnown) answered.set(client, { at: now, isUp })
-    return isUp && caches.every((c) => c.isSynced)
-  }
-  const ofHub = {
-    sources: cacheOf(hub, fleetSource),
-    releases: cacheOf(hub, release),
-    leases: cacheOf(hub, leaseType, { namespace: SYSTEM_NAMESPACE }),
-  }
-  const business = [...clusters].map(([name, client]) => ({
-    name,
-    client,
-    machines: cacheOf(client, machine),
-    machineSets: cacheOf(client, machineSet),
-    sets: cacheOf(client, machineComponentSet),
-    jobs: cacheOf(client, remedyOperationJob),
-    remediers: cacheOf(client, nodeRemedier),
-    leases: cacheOf(client, leaseType, { namespace: SYSTEM_NAMESPACE }),
+export function watchFleet(hub: KubeClient): FleetView {
+  const ofHub = new Watched(hub, (cacheOf) => ({
+    sources: cacheOf(fleetSource),
+    releases: cacheOf(release),
+    clusters: cacheOf(cluster),
+    leases: cacheOf(leaseType, { namespace: SYSTEM_NAMESPACE }),
   }))
+  const business = new Map<KubeClient, ReturnType<typeof watchBusiness>>()
+  const stopping = new Set<Promise<void>>()
+  function follow(clusters: ReadonlyMap<string, KubeClient>): void {
+    const wanted = new Set(clusters.values())
+    for (const [client, watched] of business)
+      if (!wanted.has(client)) {
+        business.delete(client)
+        const stopped: Promise<void> = watched.stop().finally(() => stopping.delete(stopped))
+        stopping.add(stopped)
+      }
+    for (const client of wanted) if (!business.has(client)) business.set(client, watchBusiness(client))
+  }
   return {
-    seen: async () => ({
-      hub: {
-        isReachable: await answers(hub, Object.values(ofHub)),
-        sources: ofHub.sources.store.list(),
-        releases: ofHub.releases.store.list(),
-        stopped: stoppedIn(ofHub.leases.store.list()),
-      },
-      clusters: await Promise.all(
-        business.map(async ({ name, client, ...caches }) => ({
-          name,
-          isReachable: await answers(client, Object.values(caches)),
-          machines: caches.machines.store.list(),
-          machineSets: caches.machineSets.store.list(),
-          sets: caches.sets.store.list(),
-          jobs: caches.jobs.store.list(),
-          remediers: caches.remediers.store.list(),
-          heard: heardOf(caches.machines.store.list(), caches.leases.store.list()),
-          stopped: stoppedIn(caches.leases.store.list()),
-        })),
-      ),
-    }),
-    stop: async () => {
-      stop.abort()
-      await Promise.all(running)
+    seen: async (clusters) => {
+      follow(clusters)
+      const { sources, releases, clusters: declared, leases } = ofHub.caches
+      return {
+        hub: {
+          isReachable: await ofHub.answers(),
+          sources: sources.store.list(),
+          releases: releases.store.list(),
+          clusters: declared.store.list(),
+          stopped: stoppedIn(leases.store.list()),
+        },
+        clusters: await Promise.all(
+          [...clusters].flatMap(([name, client]) => {
+            const watched = business.get(client)
+            return watched === undefined ? [] : [businessSeen(name, watched)]
+          }),
+        ),
+      }
     },
+    stop: async () => {
+      await Promise.all([ofHub, ...business.values()].map((w) => w.stop()))
+      await Promise.all(stopping)
+    },
+  }
+}
+
+const watchBusiness = (client: KubeClient) =>
+  new Watched(client, (cacheOf) => ({
+    machines: cacheOf(machine),
+    machineSets: cacheOf(machineSet),
+    sets: cacheOf(machineComponentSet),
+    jobs: cacheOf(remedyOperationJob),
+    remediers: cacheOf(nodeRemedier),
+    leases: cacheOf(leaseType, { namespace: SYSTEM_NAMESPACE }),
+  }))
+
+async function businessSeen(name: string, watched: ReturnType<typeof watchBusiness>): Promise<ClusterSeen> {
+  const { machines, machineSets, sets, jobs, remediers, leases } = watched.caches
+  return {
+    name,
+    isReachable: await watched.answers(),
+    machines: machines.store.list(),
+    machineSets: machineSets.store.list(),
+    sets: sets.store.list(),
+    jobs: jobs.store.list(),
+    remediers: remediers.store.list(),
+    heard: heardOf(machines.store.list(), leases.store.list()),
+    stopped: stoppedIn(leases.store.list()),
+  }
+}
+
+type CacheOf = <T extends KubeObject>(type: ResourceType<T>, selection?: Selection) => Informer<T>
+
+/** The caches of one cluster, and whether it answers: a cache outlives its server, and is empty before its first list. */
+class Watched<C extends Readonly<Record<string, { readonly isSynced: boolean }>>> {
+  readonly caches: C
+  readonly #client: KubeClient
+  readonly #stop = new AbortController()
+  readonly #running: Promise<void>[] = []
+  #answered: { readonly at: number; readonly isUp: boolean } | undefined
+
+  constructor(client: KubeClient, make: (cacheOf: CacheOf) => C) {
+    this.#client = client
+    this.caches = make((type, selection = {}) => {
+      const informer = createInformer({
+        client,
+        type,
+        selection,
+        clock: systemClock,
+        random: systemRandom,
+        startSpreadMs: 0,
+      })
+      this.#running.push(informer.run(this.#stop.signal))
+      return informer
+    })
+  }
+
+  async answers(): Promise<boolean> {
+    const now = systemClock.monotonic()
+    const known = this.#answered
+    const isKnown = known?.isUp === true && now - known.at < ANSWER_COUNTS_MS
+    const isUp = isKnown || (await isServing(this.#client))
+    if (!isKnown) this.#answered = { at: now, isUp }
+    return isUp && Object.values(this.caches).every((c) => c.isSynced)
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort()
+    await Promise.all(this.#running)
   }
 }
 

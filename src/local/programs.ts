@@ -1,10 +1,6 @@
-// Which programs each cluster of the local fleet runs, with which arguments, and when they lead there.
+// Which programs each cluster of the local fleet runs, in which process and with which options.
 import { join } from 'node:path'
-import { SYSTEM_NAMESPACE } from '#api/names.ts'
-import { systemClock } from '#lib/clock.ts'
 import { writeWholeFile } from '#lib/whole-file.ts'
-import type { KubeClient } from '#kube/client.ts'
-import { leaseType } from '#runtime/lease.ts'
 import { TRUST_FILE } from './artifacts.ts'
 import type { ProgramIdentity } from './identities.ts'
 import type { Driver } from './driver.ts'
@@ -20,6 +16,8 @@ const ROLE_HEAP_MB: Readonly<Record<ProgramIdentity, number>> = {
   defender: 256,
   cluster: 256,
 }
+/** Heaps are given out when processes start, before anyone knows how many clusters there will be. */
+const CLUSTERS_FORESEEN = 4
 
 /** All of it is on this machine; a free port, since several defenders are. */
 const WEBHOOK = ['--webhook-host', '127.0.0.1', '--webhook-port', '0'] as const
@@ -30,7 +28,7 @@ const WEBHOOK = ['--webhook-host', '127.0.0.1', '--webhook-port', '0'] as const
  * whose identity is worth that of every host, shares its process with no other role here either.
  */
 const PROCESSES: readonly Process[] = [
-  { name: 'programs', ofHub: ['sync', 'defender'], ofBusiness: ['controllers', 'defender'] },
+  { name: 'programs', ofHub: ['sync', 'defender', 'cluster'], ofBusiness: ['controllers', 'defender'] },
   { name: 'approvers', ofHub: [], ofBusiness: ['approver'] },
 ]
 interface Process {
@@ -39,23 +37,26 @@ interface Process {
   readonly ofBusiness: readonly ProgramIdentity[]
 }
 
-const rolesOf = (cluster: string, { ofHub, ofBusiness }: Process): readonly ProgramIdentity[] =>
-  cluster === HUB ? ofHub : ofBusiness
+/** Sync acts in every Cluster, with a kubeconfig that role cluster makes for it. */
+export const identitiesIn = (cluster: string): readonly ProgramIdentity[] =>
+  PROCESSES.flatMap(({ ofHub, ofBusiness }) => (cluster === HUB ? ofHub : ofBusiness))
 
-/** Sync acts in every cluster. */
-export const identitiesIn = (cluster: string): readonly ProgramIdentity[] => [
-  ...new Set<ProgramIdentity>(['sync', ...PROCESSES.flatMap((p) => rolesOf(cluster, p))]),
-]
-
-/** The processes of all clusters. */
-export function programsOf(layout: Layout, clusters: readonly string[]): readonly Program[] {
-  return PROCESSES.map((process) => {
-    const groups = clusters.map((cluster) => ({ cluster, roles: rolesOf(cluster, process) }))
-    const parts = groups.filter(({ roles }) => roles.length > 0)
-    const heapMb = parts.flatMap(({ roles }) => roles).reduce((sum, role) => sum + ROLE_HEAP_MB[role], 0)
-    const options = parts.map(({ cluster, roles }) => optionsOf(layout, cluster, roles))
-    return { name: process.name, heapMb, args: ['run', ...options.flatMap((o, n) => (n === 0 ? o : ['--', ...o]))] }
+/** The processes, each of which runs for the clusters that its file names. */
+export function programsOf(layout: Layout): readonly Program[] {
+  return PROCESSES.map(({ name, ofHub, ofBusiness }) => {
+    const heapOf = (roles: readonly ProgramIdentity[]) => roles.reduce((sum, role) => sum + ROLE_HEAP_MB[role], 0)
+    const own = ofHub.length === 0 ? [] : optionsOf(layout, HUB, ofHub)
+    const heapMb = heapOf(ofHub) + CLUSTERS_FORESEEN * heapOf(ofBusiness)
+    return { name, heapMb, args: ['run', ...own, '--follow', layout.clustersOf(name)] }
   })
+}
+
+/** What each process reads: the programs of a cluster that left the list end. */
+export function writeClusters(layout: Layout, clusters: readonly string[]): void {
+  for (const { name: process, ofBusiness } of PROCESSES) {
+    const entries = clusters.map((name) => optionsOf(layout, name, ofBusiness))
+    writeWholeFile(layout.clustersOf(process), `${JSON.stringify(entries, null, 2)}\n`)
+  }
 }
 
 function optionsOf(layout: Layout, cluster: string, roles: readonly ProgramIdentity[]): readonly string[] {
@@ -67,6 +68,7 @@ function optionsOf(layout: Layout, cluster: string, roles: readonly ProgramIdent
     '--cluster',
     cluster,
     ...(roles.includes('sync') ? syncOptions(layout) : []),
+    ...(roles.includes('cluster') ? ['--control-planes', layout.controlSocket] : []),
     ...(roles.includes('controllers') ? hostOptions(layout, cluster) : []),
     ...(roles.includes('defender') ? WEBHOOK : []),
   ]
@@ -97,22 +99,4 @@ export function writeProviders({ artifacts, cluster }: Layout, name: string, dri
   const options = driver === 'nspawn' ? { dir: nodes, network: 'Own', share: artifacts } : { dir: nodes }
   const served = { providers: [{ name: driver, options }] }
   writeWholeFile(providers, `${JSON.stringify(served, null, 2)}\n`)
-}
-
-const LED_BY: readonly ProgramIdentity[] = ['controllers', 'approver', 'defender']
-/** A guess at when a slow machine has loaded them; nothing depends on it. */
-const LED_WITHIN_MS = 4_000
-const LOOK_EVERY_MS = 100
-
-const leaseNames = async (client: KubeClient): Promise<readonly (string | undefined)[]> =>
-  (await client.list(leaseType, { namespace: SYSTEM_NAMESPACE })).items.map((lease) => lease.metadata.name)
-
-/** Answers once all programs of a cluster lead there. */
-export async function isLed(client: KubeClient, signal: AbortSignal): Promise<void> {
-  const until = systemClock.monotonic() + LED_WITHIN_MS
-  while (systemClock.monotonic() < until && !signal.aborted) {
-    const held = await leaseNames(client).catch((): readonly string[] => [])
-    if (LED_BY.every((role) => held.includes(`kubenode-${role}`))) return
-    await systemClock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined)
-  }
 }

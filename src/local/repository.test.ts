@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { badClusterName } from './layout.ts'
-import { commitSize, declaredClusters, provideRepository } from './repository.ts'
+import { commitSize, provideRepository } from './repository.ts'
 
 let dir = ''
 const folders: string[] = []
@@ -73,31 +73,20 @@ const commitSizes = (text: string): void => {
   git('commit', '--quiet', '-m', 'sizes')
 }
 
-test('the clusters of this machine are those with nodes in the newest commit, in its order', async () => {
-  commitSizes('{ "staging": 2, "elsewhere": 0, "live": 1 }')
-  writeFileSync(join(dir, 'fleet/clusters/size.json'), '{ "uncommitted": 1 }')
-  expect(await declaredClusters(dir)).toEqual(['staging', 'live'])
+test('--nodes changes every cluster that the fleet declares', async () => {
+  commitSizes('{ "staging": 2, "live": 1 }')
+  await commitSize(dir, 4)
+  expect(JSON.parse(git('show', 'HEAD:fleet/clusters/size.json'))).toEqual({ staging: 4, live: 4 })
 })
 
-test('--nodes changes the clusters of this machine and no other', async () => {
-  commitSizes('{ "staging": 2, "elsewhere": 0, "live": 1 }')
-  await commitSize(dir, ['staging', 'live'], 4)
-  expect(JSON.parse(git('show', 'HEAD:fleet/clusters/size.json'))).toEqual({ staging: 4, elsewhere: 0, live: 4 })
-})
-
-test.each<[string, string | undefined, RegExp]>([
-  ['no such file', undefined, /commit [0-9a-f]{8} does not have it/],
-  ['no JSON', '{', /KN1223: cannot read the clusters of the fleet from .*size\.json: .*JSON/],
-  ['another form', '{ "a": "many" }', /it must be an object of numbers of nodes by cluster/],
-  ['a way out of the folder', '{ "../x": 1 }', /cluster "..\/x": use at most 40 lowercase letters/],
-  ['the name of the hub', '{ "hub": 1 }', /cluster "hub": the name is taken/],
-  ['the name of another folder', '{ "logs": 1 }', /cluster "logs": the name is taken/],
-  ['no nodes at all', '{ "a": 0 }', /no cluster has nodes/],
-  ['too many', JSON.stringify(Object.fromEntries(Array.from({ length: 11 }, (_, i) => [`c${i}`, 1]))), /at most 10/],
-])('clusters with %s are refused', async (_, text, message) => {
-  if (text !== undefined) commitSizes(text)
-  await expect(declaredClusters(dir)).rejects.toThrow(message)
-})
+test.each([
+  ['../x', /use at most 40 lowercase letters/],
+  ['x'.repeat(41), /use at most 40/],
+  ['a.b.c', /lowercase letters, digits and dashes/],
+  ['hub', /the name is taken/],
+  ['logs', /the name is taken/],
+  ['control-planes', /the name is taken/],
+])('no cluster of this machine is named %s', (name, why) => expect(badClusterName(name)).toMatch(why))
 
 test('the clusters of the shipped fleet come from the fleet alone: no source here names one', () => {
   const shipped = JSON.parse(

@@ -3,18 +3,17 @@ import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { openLocalRepository } from '#sync/git/local-repository.ts'
 import { MACHINES_MADE } from './driver.ts'
 import { lastLine } from './last-line.ts'
-import { badClusterName } from './layout.ts'
 import { localErrors } from './local-errors.ts'
 
 const run = promisify(execFile)
 
 export const BRANCH = 'main'
-/** How many nodes each cluster of the shipped fleet has, in the order of its stages; `--nodes` commits a change of it. */
+/** How many nodes each cluster of the shipped fleet has; `--nodes` commits a change of it. */
 const SIZE_FILE = 'fleet/clusters/size.json'
 
 const GIT_TIMEOUT_MS = 60_000
@@ -143,65 +142,31 @@ async function nameForCommits(target: string): Promise<void> {
   }
 }
 
-/** More API servers than this are no fleet on one machine. */
-const MAX_CLUSTERS = 10
-
-/** The clusters with nodes in the newest commit of a checkout: those that run on this machine. One without nodes is elsewhere. */
-export async function declaredClusters(source: string): Promise<readonly string[]> {
-  const commit = await head(source)
-  const refused = (why: string, cause?: unknown) =>
-    new KubeNodeError(localErrors.KN1223({ file: join(source, SIZE_FILE), why }), { cause })
-  const text = await git(source, ['show', `${commit}:${SIZE_FILE}`]).catch((cause: unknown) => {
-    if (cause instanceof KubeNodeError) throw cause
-    throw refused(`commit ${commit.slice(0, 8)} does not have it`, cause)
-  })
-  const names = Object.entries(sizesIn(text, refused)).flatMap(([name, nodes]) => (nodes > 0 ? [name] : []))
-  const [bad] = names.flatMap((name) => {
-    const why = badClusterName(name)
-    return why === undefined ? [] : [`cluster ${JSON.stringify(name)}: ${why}`]
-  })
-  if (bad !== undefined) throw refused(bad)
-  if (names.length === 0) throw refused('no cluster has nodes')
-  if (names.length > MAX_CLUSTERS)
-    throw refused(`${names.length} clusters have nodes, at most ${MAX_CLUSTERS} run here`)
-  return names
-}
-
-function sizesIn(text: string, refused: (why: string, cause?: unknown) => KubeNodeError): Record<string, number> {
-  let sizes: unknown
-  try {
-    sizes = JSON.parse(text)
-  } catch (cause) {
-    throw refused(messageOf(cause), cause)
-  }
-  const isNumber = (v: unknown): v is number => Number.isInteger(v)
-  if (isObject(sizes) && Object.values(sizes).every(isNumber)) return sizes as Record<string, number>
-  throw refused('it must be an object of numbers of nodes by cluster')
-}
-
 const HOSTS_FILE = 'fleet/clusters/hosts.json'
 
 /** Systemd machines in place of demo workers, by a commit. `nodes` undefined: as many as were asked for before, or a few. */
-export async function commitMachines(target: string, clusters: readonly string[], nodes?: number): Promise<void> {
+export async function commitMachines(target: string, nodes?: number): Promise<void> {
   const path = join(target, HOSTS_FILE)
   const before = JSON.parse(readFileSync(path, 'utf8')) as { readonly made?: number }
   const made = nodes ?? (before.made === undefined || before.made === 0 ? MACHINES_MADE : before.made)
   if (before.made === made) return
-  const sizes = JSON.parse(readFileSync(join(target, SIZE_FILE), 'utf8')) as Record<string, number>
-  const none = Object.fromEntries(clusters.map((cluster) => [cluster, 0]))
   writeFileSync(path, `${JSON.stringify({ ...before, made }, null, 2)}\n`)
-  writeFileSync(join(target, SIZE_FILE), `${JSON.stringify({ ...sizes, ...none }, null, 2)}\n`)
+  writeFileSync(join(target, SIZE_FILE), `${JSON.stringify(sizesWith(target, 0), null, 2)}\n`)
   const subject = `fleet: ${made} systemd machines a cluster`
   await git(target, ['commit', '--quiet', '-m', subject, '--', HOSTS_FILE, SIZE_FILE])
 }
 
-/** Changes how many nodes each of these clusters has, the way everything is changed: by a commit. */
-export async function commitSize(target: string, clusters: readonly string[], nodes: number): Promise<void> {
+/** Changes how many nodes each cluster has, the way everything is changed: by a commit. */
+export async function commitSize(target: string, nodes: number): Promise<void> {
   const path = join(target, SIZE_FILE)
-  const before = JSON.parse(readFileSync(path, 'utf8')) as Record<string, number>
-  const after = { ...before, ...Object.fromEntries(clusters.map((cluster) => [cluster, nodes])) }
-  const text = `${JSON.stringify(after, null, 2)}\n`
+  const text = `${JSON.stringify(sizesWith(target, nodes), null, 2)}\n`
   if (readFileSync(path, 'utf8') === text) return
   writeFileSync(path, text)
   await git(target, ['commit', '--quiet', '-m', `fleet: ${nodes} nodes a cluster`, '--', SIZE_FILE])
+}
+
+/** Every cluster with the same number. */
+function sizesWith(target: string, nodes: number): Readonly<Record<string, number>> {
+  const before: unknown = JSON.parse(readFileSync(join(target, SIZE_FILE), 'utf8'))
+  return Object.fromEntries(Object.keys(isObject(before) ? before : {}).map((cluster) => [cluster, nodes]))
 }

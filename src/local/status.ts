@@ -1,10 +1,10 @@
 // Reads a local fleet from outside: the same summary that its display shows, and whether it matches the newest commit.
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { businessClusters, HUB, layoutOf, readState } from './layout.ts'
+import { businessFolders, HUB, layoutOf, readState } from './layout.ts'
 import type { Layout } from './layout.ts'
 import { observeFleet } from './observe.ts'
 import { newestCommit } from './repository.ts'
@@ -28,12 +28,11 @@ export interface FleetStatus {
 
 const LOOK_EVERY_MS = 300
 
-/** Its business clusters, once its servers were started, now or before, and it follows a repository. */
-function clustersOf(layout: Layout): readonly string[] | undefined {
+/** Its hub was started, now or before, and it follows a repository. */
+function isStarted(layout: Layout): boolean {
   const state = existsSync(layout.state) ? readState(layout) : undefined
-  if (state === undefined || !existsSync(join(layout.repository, '.git'))) return undefined
-  const all = Object.keys(state.ports)
-  return all.every((name) => existsSync(layout.cluster(name).adminKubeconfig)) ? businessClusters(state) : undefined
+  if (state === undefined || !existsSync(join(layout.repository, '.git'))) return false
+  return existsSync(layout.cluster(HUB).adminKubeconfig)
 }
 
 export async function fleetStatus({ data, waitMs, connect, onWait }: StatusOptions): Promise<FleetStatus> {
@@ -48,18 +47,15 @@ export async function fleetStatus({ data, waitMs, connect, onWait }: StatusOptio
   // The process must not end while it only waits.
   const awake = setInterval(() => undefined, 2 ** 30)
   try {
-    let names = clustersOf(layout)
-    while (names === undefined) {
+    while (!isStarted(layout)) {
       // Wait only when another process is starting the fleet.
       if (!isLocked(layout) || systemClock.monotonic() >= until) throw new KubeNodeError(localErrors.KN1215({ data }))
       await waitFor(`the local fleet in ${data} to start its servers`)
-      names = clustersOf(layout)
     }
-    const clientOf = async (name: string) => (await connect(layout.cluster(name).adminKubeconfig)).client
-    const hub = await clientOf(HUB)
-    const clusters = new Map<string, KubeClient>()
-    for (const name of names) clusters.set(name, await clientOf(name))
+    const hub = (await connect(layout.cluster(HUB).adminKubeconfig)).client
+    const known = new Map<string, Known>()
     for (;;) {
+      const clusters = await clientsOf(layout, connect, known)
       const seen = await observeFleet(hub, clusters)
       const missing = [...unmet(seen, await newestCommit(layout.repository)), ...unheard(seen, lockedAt(layout))]
       if (missing.length === 0 || systemClock.monotonic() >= until) {
@@ -74,4 +70,31 @@ export async function fleetStatus({ data, waitMs, connect, onWait }: StatusOptio
   } finally {
     clearInterval(awake)
   }
+}
+
+interface Known {
+  readonly text: string
+  readonly client: KubeClient
+}
+
+/** Of the clusters that have a folder here. Another control plane may have the name by now, with a kubeconfig of its own. */
+async function clientsOf(
+  layout: Layout,
+  connect: StatusOptions['connect'],
+  known: Map<string, Known>,
+): Promise<ReadonlyMap<string, KubeClient>> {
+  const clients = new Map<string, KubeClient>()
+  for (const name of businessFolders(layout)) {
+    const file = layout.cluster(name).adminKubeconfig
+    try {
+      const text = readFileSync(file, 'utf8')
+      const before = known.get(name)
+      const client = before?.text === text ? before.client : (await connect(file)).client
+      known.set(name, { text, client })
+      clients.set(name, client)
+    } catch {
+      // Its control plane is being made or removed, which the hub tells.
+    }
+  }
+  return clients
 }

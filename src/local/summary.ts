@@ -1,5 +1,6 @@
 // The current state of the local fleet, in a few lines that a person can watch. Pure: objects in, lines out.
 import { isReason, REASONS } from '#api/catalogue.ts'
+import type { Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -8,6 +9,7 @@ import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import type { Release } from '#api/kinds/release.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { formatDuration } from '#lib/duration.ts'
+import { hostedOf } from './plan-clusters.ts'
 
 /** What was read of a business cluster; undefined parts could not be read. */
 export interface ClusterSeen {
@@ -33,6 +35,8 @@ export interface HubSeen {
   readonly isReachable: boolean
   readonly sources: readonly FleetSource[]
   readonly releases: readonly Release[]
+  /** All Clusters; undefined where they could not be read. */
+  readonly clusters?: readonly Cluster[]
   readonly stopped?: readonly StoppedProgram[]
 }
 
@@ -178,14 +182,42 @@ function unreleasedLines({ isReachable, sources, releases }: HubSeen): readonly 
   return [`hub      newest   commit ${commit.slice(0, 8)} changes no object of a cluster`]
 }
 
+interface OnTheWay {
+  readonly name: string
+  readonly how: string
+}
+
+/** Clusters on this machine that are being made or removed. */
+function onTheWay({ hub, clusters }: FleetSeen): readonly OnTheWay[] {
+  if (hub.clusters === undefined || !hub.isReachable) return []
+  const here = new Set(clusters.map((c) => c.name))
+  const declared = hub.clusters.flatMap((cluster) => {
+    const name = hostedOf(cluster)?.name
+    return name === undefined ? [] : [{ name, cluster }]
+  })
+  const names = new Set(declared.map(({ name }) => name))
+  return [
+    ...declared.flatMap(({ name, cluster: { metadata, status } }) => {
+      const { phase = 'Pending', waitingFor } = status ?? {}
+      const waits = waitingFor === undefined ? '' : `: ${waitText(waitingFor)}`
+      if (metadata.deletionTimestamp !== undefined) return [{ name, how: `is being deleted${waits}` }]
+      return here.has(name) || phase === 'Expired' ? [] : [{ name, how: `is ${phase}${waits}` }]
+    }),
+    ...[...here].filter((name) => !names.has(name)).map((name) => ({ name, how: 'is being removed' })),
+  ]
+}
+
 /** `since`: when the fleet was started; 0 when that is not known. */
-export const summaryLines = ({ hub, clusters }: FleetSeen, since: number): readonly string[] => [
+export const summaryLines = (seen: FleetSeen, since: number): readonly string[] => summaryOf(seen, onTheWay(seen), since)
+
+const summaryOf = ({ hub, clusters }: FleetSeen, way: readonly OnTheWay[], since: number): readonly string[] => [
   releaseLine(hub),
   ...refusalLines(hub),
   ...unreleasedLines(hub),
   ...programLines('hub', hub.stopped),
   ...stoppedLines(hub),
   ...clusters.flatMap((c) => clusterLines(c, since)),
+  ...way.map(({ name, how }) => `${name.padEnd(6)} ${how}`),
 ]
 
 /** Why the newest commit is not followed; the status keeps more of the first error than its condition can. */
@@ -235,8 +267,10 @@ const editOf = (o: MachineComponentSet | MachineSet): string =>
   o.status?.conditions?.find((c) => c.type === 'UncommittedChange')?.message ?? 'edited'
 
 /** Why the fleet is not yet as git says; empty when it is. */
-export function unmet({ hub, clusters }: FleetSeen, commit: string): readonly string[] {
-  const out: string[] = [...unmetByHub(hub, commit), ...notRunning('hub', hub.stopped)]
+export function unmet(seen: FleetSeen, commit: string): readonly string[] {
+  const { hub, clusters } = seen
+  const way = onTheWay(seen).map(({ name, how }) => `${name} ${how}`)
+  const out: string[] = [...unmetByHub(hub, commit), ...notRunning('hub', hub.stopped), ...way]
   for (const c of clusters) {
     if (!c.isReachable) {
       out.push(`${c.name} does not answer`)

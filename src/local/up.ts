@@ -2,7 +2,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '#lib/clock.ts'
-import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { keepFilesPrivate } from '#lib/private-folder.ts'
 import { type Doubt, requireTrustedWay } from '#lib/trusted-way.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -14,13 +13,13 @@ import { DeclaredFiles } from './declared.ts'
 import type { DebianTools } from './debian.ts'
 import { type Driver, driverOf } from './driver.ts'
 import { writeAllContexts } from './all-contexts.ts'
+import { LocalClusters } from './clusters.ts'
 import { followFleet, seconds, type UpResult } from './follow.ts'
 import { declareHub } from './hub.ts'
 import { provideIdentity } from './identities.ts'
 import { installManifests } from './install.ts'
 import { Keeper } from './keeper.ts'
 import {
-  businessClusters,
   closeFolder,
   clusterFolders,
   DATA_FORMAT,
@@ -34,11 +33,10 @@ import type { Layout } from './layout.ts'
 import { takeLock } from './lock.ts'
 import { portsFor } from './ports.ts'
 import { reset } from './reset.ts'
-import { identitiesIn, isLed, programsOf, writeProviders } from './programs.ts'
+import { identitiesIn, programsOf } from './programs.ts'
 import {
   commitMachines,
   commitSize,
-  declaredClusters,
   newestCommit,
   provideRepository,
   requireGit,
@@ -46,7 +44,7 @@ import {
 import { patiently } from './patience.ts'
 import type { Screen } from './screen.ts'
 import { stopNodes } from './stop-nodes.ts'
-import { localErrors } from './local-errors.ts'
+import { type Connect, serverUp } from './server-up.ts'
 
 export interface UpOptions {
   /** The checkout whose program this is. */
@@ -78,19 +76,16 @@ export interface UpOptions {
     repository: string,
     say: (line: string) => void,
   ) => Promise<LocalConsole>
-  /** A client of the cluster that this kubeconfig file names. */
-  readonly connect: (
-    kubeconfig: string,
-  ) => Promise<{ readonly client: KubeClient & Closable; readonly server: string; readonly ca: string }>
+  readonly connect: Connect
   readonly signal: AbortSignal
 }
 
 export interface LocalConsole {
   newLink(): string
+  /** From now on these clusters, by name. */
+  show(clients: ReadonlyMap<string, KubeClient>): void
   stop(): Promise<void>
 }
-
-const SERVER_WITHIN_MS = 20_000
 
 const API_SERVERS = 'apiservers'
 /** They hold all objects of their clusters: 10,000 nodes of 15 KB are some 600 MB, a fleet on one machine takes a fiftieth. */
@@ -176,111 +171,95 @@ interface Start {
 }
 
 async function run({ layout, keeper, entries, options, opened, began, beganAt }: Start): Promise<UpResult> {
-  const { screen, signal } = options
-  const patience = { clock: systemClock, say: (line: string) => screen.say(line), signal }
+  const { screen, signal, connect } = options
+  const say = (line: string): void => screen.say(line)
+  const patience = { clock: systemClock, say, signal }
   const since = () => seconds(systemClock.monotonic() - began)
   await requireGit()
   const state = options.reset ? await reset(layout) : readState(layout)
   const driver = driverOf(options.driver, state, options.path)
-  const names = state === undefined ? await declaredClusters(options.root) : businessClusters(state)
-  const all = [HUB, ...names]
-  const ports = await portsFor(all, state?.ports)
+  const ports = await portsFor([HUB], state?.ports)
   // First of all: a folder without it is not ours.
   writeState(layout, { format: DATA_FORMAT, ports, ...(driver === 'nspawn' && { driver }) })
-  prepareFolders(layout, all)
+  prepareFolders(layout)
 
   if (driver === 'nspawn') {
-    screen.say('looking for the Debian tree of the machines; the first one takes minutes to build')
+    say('looking for the Debian tree of the machines; the first one takes minutes to build')
     await options.buildTree()
   }
-  keeper.start({ name: API_SERVERS, heapMb: API_SERVERS_HEAP_MB, args: serverArgs(layout, ports, names, options) })
+  keeper.start({ name: API_SERVERS, heapMb: API_SERVERS_HEAP_MB, args: serverArgs(layout, ports, options) })
   // Prepare the declared files while the servers start.
   const debian = driver === 'nspawn' ? { cache: layout.debian, tools: options.debian } : undefined
-  const files = new DeclaredFiles({
-    layout,
-    pack: options.pack,
-    say: (line) => screen.say(line),
-    ...(debian !== undefined && { debian }),
-  })
-  const declared = provideFleet(layout, files, names, { ...options, driver })
-  declared.catch(() => undefined)
+  const files = new DeclaredFiles({ layout, pack: options.pack, say, ...(debian !== undefined && { debian }) })
+  const cloned = provideFleet(layout, { ...options, driver })
+  const packed = cloned.then((commit) => files.serve(commit, signal))
+  packed.catch(() => undefined)
 
   const manifests = manifestsBy(entries, options.root)
-  const clients = new Map<string, KubeClient>()
-  await Promise.all(
-    all.map(async (name) => {
-      const cluster = layout.cluster(name)
-      const wait = <T>(what: string, work: Promise<T>) => patiently(patience, `${what} of ${name}`, work)
-      const { client, server, ca } = await wait('the API server', serverUp(cluster.adminKubeconfig, options))
-      clients.set(name, client)
-      opened.push(client)
-      await wait('the kinds, roles and policies', installManifests(client, manifests, systemClock, name === HUB))
-      const identities = identitiesIn(name).map((identity) =>
-        provideIdentity(client, { name, server, ca }, identity, cluster.kubeconfig(identity), systemClock),
-      )
-      await wait('the certificates of the programs', Promise.all(identities))
-    }),
+  const { adminKubeconfig, kubeconfig } = layout.cluster(HUB)
+  const wait = <T>(what: string, work: Promise<T>) => patiently(patience, `${what} of ${HUB}`, work)
+  const { client: hub, server, ca } = await wait('the API server', serverUp(adminKubeconfig, connect, signal))
+  opened.push(hub)
+  await wait('the kinds, roles and policies', installManifests(hub, manifests, systemClock, true))
+  const identities = identitiesIn(HUB).map((identity) =>
+    provideIdentity(hub, { name: HUB, server, ca }, identity, kubeconfig(identity), systemClock),
   )
-  writeAllContexts(layout, all)
-  screen.say(
-    `${since()}  ${all.slice(0, -1).join(', ')} and ${all.at(-1) ?? ''} answer; kinds, roles and policies are installed`,
-  )
-  const { commit, components } = await patiently(patience, 'the repository and its signed components', declared)
-  screen.say(`${since()}  fleet at commit ${commit.slice(0, 8)}, ${components} component versions signed and packed`)
-
-  const hub = clients.get(HUB)
-  if (hub === undefined) throw new Error('unreachable')
-  signal.throwIfAborted()
-  for (const name of names) writeProviders(layout, name, driver)
-  for (const program of programsOf(layout, all)) keeper.start(program)
-  await declareHub(hub, layout, names, (name) => layout.cluster(name).kubeconfig('sync'))
-  const business = new Map(
-    names.flatMap((name) => (clients.has(name) ? [[name, clients.get(name) as KubeClient] as const] : [])),
-  )
-  for (const [name, client] of business) {
-    signal.throwIfAborted()
-    await patiently(patience, `controllers and Defender of ${name}`, isLed(client, signal))
-  }
-  screen.say(`${since()}  sync, controllers and defenders are started`)
-  const page = options.check ? undefined : await options.console(clients, layout.repository, (line) => screen.say(line))
-  if (page !== undefined) screen.say(`console (opens once, within 10 minutes): ${page.newLink()}`)
+  await wait('the certificates of the programs', Promise.all(identities))
+  say(`${since()}  the hub answers; kinds, roles and policies are installed`)
+  let page: LocalConsole | undefined
+  const working = new AbortController()
+  const clusters = new LocalClusters({
+    hub,
+    layout,
+    driver,
+    connect,
+    say: (line) => say(`${since()}  ${line}`),
+    onChange: (clients) => {
+      writeAllContexts(layout, [HUB, ...clients.keys()])
+      page?.show(new Map([[HUB, hub], ...clients]))
+    },
+    signal: AbortSignal.any([signal, working.signal]),
+  })
+  writeAllContexts(layout, [HUB])
+  const hosting = clusters.run()
   try {
-    return await followFleet({
-      hub,
-      business,
-      layout,
-      files,
-      screen,
-      check: options.check,
-      driver,
-      began,
-      beganAt,
-      signal,
-    })
+    for (const program of programsOf(layout)) keeper.start(program)
+    const commit = await patiently(patience, 'the repository', cloned)
+    await declareHub(hub, layout)
+    say(`${since()}  programs are started`)
+    const components = await patiently(patience, 'the signed components of the repository', packed)
+    say(`${since()}  fleet at commit ${commit.slice(0, 8)}, ${components} component versions signed and packed`)
+    const clients = new Map([[HUB, hub], ...clusters.clients])
+    page = options.check ? undefined : await options.console(clients, layout.repository, say)
+    if (page !== undefined) say(`console (opens once, within 10 minutes): ${page.newLink()}`)
+    const business = () => clusters.clients
+    const check = options.check
+    return await followFleet({ hub, business, layout, files, screen, check, driver, began, beganAt, signal })
   } finally {
+    working.abort()
+    await hosting
     await page?.stop()
     await files.idle()
   }
 }
 
-/** One process serves all clusters: each of its own would load and compile the same thing, and keep it in memory, again. */
-function serverArgs(
+/** One process serves the hub and all Clusters: each of its own would load and compile the same thing, and keep it in memory, again. */
+const serverArgs = (
   layout: Layout,
   ports: Readonly<Record<string, number>>,
-  names: readonly string[],
   { recordsRights }: UpOptions,
-): readonly string[] {
-  const also = names.flatMap((name) => ['--also', `${ports[name]}=${layout.cluster(name).apiserver}`])
-  return [
-    'apiserver',
-    '--data',
-    layout.cluster(HUB).apiserver,
-    '--port',
-    String(ports[HUB]),
-    ...also,
-    ...(recordsRights ? ['--record-rights'] : []),
-  ]
-}
+): readonly string[] => [
+  'apiserver',
+  '--data',
+  layout.cluster(HUB).apiserver,
+  '--port',
+  String(ports[HUB]),
+  '--control-planes',
+  layout.controlPlanes,
+  '--control-socket',
+  layout.controlSocket,
+  ...(recordsRights ? ['--record-rights'] : []),
+]
 
 /** Built on the first start of a checkout and after each edit. */
 async function builtEntries({ root, node, compileCache, screen, signal }: UpOptions): Promise<Entries> {
@@ -292,40 +271,16 @@ async function builtEntries({ root, node, compileCache, screen, signal }: UpOpti
   return await buildApart({ ...where, node, env: programEnv(compileCache), signal })
 }
 
-interface Declared {
-  readonly commit: string
-  readonly components: number
-}
-
-/** The repository that the fleet follows, and the components it names. */
+/** The repository that the fleet follows, at the commit that this start is to reach. */
 async function provideFleet(
   { repository }: Layout,
-  files: DeclaredFiles,
-  names: readonly string[],
   { root, nodes, driver, screen, signal }: UpOptions,
-): Promise<Declared> {
+): Promise<string> {
   // An interrupted start waits for the step that is in progress, not for all of them.
   const { notice } = await provideRepository(root, repository, signal)
   if (notice !== undefined) screen.say(`note: ${notice}`)
-  if (driver === 'nspawn') await commitMachines(repository, names, nodes)
-  else if (nodes !== undefined) await commitSize(repository, names, nodes)
+  if (driver === 'nspawn') await commitMachines(repository, nodes)
+  else if (nodes !== undefined) await commitSize(repository, nodes)
   signal.throwIfAborted()
-  const commit = await newestCommit(repository)
-  return { commit, components: await files.serve(commit, signal) }
-}
-
-async function serverUp(kubeconfig: string, { connect, signal }: UpOptions) {
-  const until = systemClock.monotonic() + SERVER_WITHIN_MS
-  for (;;) {
-    try {
-      const connection = await connect(kubeconfig)
-      const { status } = await connection.client.raw({ method: 'GET', path: '/readyz', timeoutMs: 2_000 })
-      if (status === 200) return connection
-    } catch (cause) {
-      if (systemClock.monotonic() > until) {
-        throw new KubeNodeError(localErrors.KN1213({ kubeconfig, why: messageOf(cause) }), { cause })
-      }
-    }
-    await systemClock.sleep(50, signal)
-  }
+  return newestCommit(repository)
 }

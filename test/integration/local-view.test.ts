@@ -21,7 +21,7 @@ beforeAll(async () => {
   server = await startEmbedded()
   client = clientOf((await connectionOf(server.kubeconfig)).config, 'test')
   await installAll(client)
-  view = watchFleet(client, new Map([['test', client]]))
+  view = watchFleet(client)
 })
 afterAll(async () => {
   await view.stop()
@@ -33,7 +33,8 @@ afterAll(async () => {
 const withoutManagers = (read: FleetSeen): FleetSeen =>
   JSON.parse(JSON.stringify(read), (key, value: unknown) => (key === 'managedFields' ? undefined : value)) as FleetSeen
 
-const both = async () => [await view.seen(), await observeFleet(client, new Map([['test', client]]))] as const
+const clients = () => new Map([['test', client]])
+const both = async () => [await view.seen(clients()), await observeFleet(client, clients())] as const
 
 test('a machine and the time its agent was heard of appear as they are read', async () => {
   await client.create(machine, {
@@ -52,7 +53,7 @@ test('a machine and the time its agent was heard of appear as they are read', as
   await until(
     'the watches deliver both',
     async () => {
-      const { clusters } = await view.seen()
+      const { clusters } = await view.seen(clients())
       return clusters[0]?.heard.get('m-1') === Date.parse(renewTime) || undefined
     },
     30_000,
@@ -62,6 +63,15 @@ test('a machine and the time its agent was heard of appear as they are read', as
   expect(machines(seen)).toEqual(machines(withoutManagers(read)))
   expect(seen.clusters[0]?.heard).toEqual(read.clusters[0]?.heard)
   expect(read.clusters[0]?.machines.map((m) => m.metadata.name)).toEqual(['m-1'])
+})
+
+test('a cluster that is taken out is not shown any more, and comes back whole', async () => {
+  expect((await view.seen(new Map())).clusters).toEqual([])
+  await until(
+    'its caches are complete again',
+    async () => (await view.seen(clients())).clusters[0]?.machines.length === 1 || undefined,
+    30_000,
+  )
 })
 
 test('a server that ended is not reachable once its last answer is two seconds old, whatever the caches still hold', async () => {

@@ -12,7 +12,6 @@ import { cliErrors } from '../cli-errors.ts'
 interface Options {
   readonly data: string
   readonly port: string
-  readonly also?: readonly string[]
   readonly controlPlanes?: string
   readonly controlSocket?: string
   readonly server: boolean
@@ -32,11 +31,6 @@ export function register(program: Command, io: Io): void {
     .description('run the embedded Kubernetes API server and print where its kubeconfig is')
     .addOption(new Option('--data <dir>', 'folder for objects, keys and certificates').default('.kubenode/apiserver'))
     .addOption(new Option('--port <n>', 'port to listen on; 0 takes any free one').default(DEFAULT_PORT))
-    .option(
-      '--also <port=dir>',
-      'one more server in this process, with a port and a data folder of its own; repeatable',
-      (place: string, before?: readonly string[]) => [...(before ?? []), place],
-    )
     .option(
       '--control-planes <dir>',
       'run the control planes of Clusters too, each in a folder below this one; needs --control-socket',
@@ -75,7 +69,7 @@ export function register(program: Command, io: Io): void {
       const engine = thisEngine()
       if (engine !== undefined) collectAtRest(systemClock, engine)
       const policies = compiledPolicies()
-      const serve = async ({ data, port }: Place): Promise<void> => {
+      const serve = async (data: string, port: number): Promise<void> => {
         const { url, kubeconfig, ended } = await runApiServer({
           data,
           port,
@@ -95,12 +89,13 @@ export function register(program: Command, io: Io): void {
       }
       try {
         if (!options.server && options.controlPlanes === undefined) throw new KubeNodeError(cliErrors.KN1095())
-        const own = options.server ? [{ data: options.data, port: portOf(options.port) }] : []
-        const places = [...own, ...(options.also ?? []).map(placeOf)]
+        const port = portOf(options.port)
         const health = await healthAt(options.healthListen)
-        const host = await controlPlanes(options, { policies, signal })
-        await health?.start()
-        await Promise.all([...places.map(serve), host.ended])
+        const planes = controlPlanes(options, { policies, signal }).then(async (host) => {
+          await health?.start()
+          await host.ended
+        })
+        await Promise.all([...(options.server ? [serve(options.data, port)] : []), planes])
         await health?.stop()
       } catch (e) {
         // Often a disk failure: open handles must not keep the process from exiting.
@@ -160,18 +155,6 @@ async function healthAt(listen: string | undefined) {
     health: new Health(),
     log: pinoLogger({ level: 'warn' }),
   })
-}
-
-interface Place {
-  readonly data: string
-  readonly port: number
-}
-
-/** `PORT=DIR`; the folder may contain an equals sign. */
-function placeOf(text: string): Place {
-  const at = text.indexOf('=')
-  if (at === -1 || at === text.length - 1) throw new KubeNodeError(cliErrors.KN1032({ text: JSON.stringify(text) }))
-  return { data: text.slice(at + 1), port: portOf(text.slice(0, at)) }
 }
 
 function mostOf(text: string): number {

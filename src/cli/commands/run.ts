@@ -3,6 +3,8 @@ import { Command, Option } from 'commander'
 import type { Io } from '../io.ts'
 import { AGENT_IDENTITIES } from '#identity/token-life.ts'
 import { RENDER_PLACES } from '../run/render-place.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { runErrors } from '../run/run-errors.ts'
 import type { RunOptions } from '../run/run-options.ts'
 import { weakCageOption } from '../weak-cage.ts'
 
@@ -15,10 +17,31 @@ export function register(program: Command, io: Io): void {
       'run parts of KubeNode against a cluster: sync, controllers, approver, defender, cluster, artifacts, console',
     )
     .argument('[more...]', 'after --: the options of one more cluster, whose roles run in this process too')
-  withOptions(command).action(async (more: readonly string[], options: RunOptions) => {
-    const all = [options, ...groupsIn(more).map((args) => optionsIn(command, args))]
-    await (await import('../run/run-roles.ts')).runRoles(all, io)
-  })
+  withOptions(command)
+    .option(
+      '--follow <file>',
+      'JSON file with the options of further clusters, a list of lists as after --, which is read again as it changes: new ones start, missing ones end',
+    )
+    .action(async (more: readonly string[], options: FollowingOptions) => {
+      const { follow, ...first } = options
+      const others = groupsIn(more).map((args) => optionsIn(command, args))
+      const isAlone = follow !== undefined && first.roles === undefined && others.length === 0
+      const all = isAlone ? [] : [first, ...others].map(withRoles)
+      const { runRoles } = await import('../run/run-roles.ts')
+      await runRoles(all, io, {
+        logLevel: options.logLevel,
+        ...(follow !== undefined && { follow: { file: follow, read: (args) => withRoles(optionsIn(command, args)) } }),
+      })
+    })
+}
+
+/** Only a process that follows a file may begin with no cluster at all. */
+type FollowingOptions = Omit<RunOptions, 'roles'> & { readonly roles?: string; readonly follow?: string }
+
+function withRoles(options: Omit<RunOptions, 'roles'> & { readonly roles?: string }): RunOptions {
+  const { roles } = options
+  if (roles === undefined) throw new KubeNodeError(runErrors.KN1355())
+  return { ...options, roles }
 }
 
 /** One for each `--`. */
@@ -30,14 +53,14 @@ function groupsIn(more: readonly string[]): readonly (readonly string[])[] {
 const SEPARATOR = '--'
 
 /** As the options of the command itself, which has the same ones. */
-function optionsIn(command: Command, args: readonly string[]): RunOptions {
+function optionsIn(command: Command, args: readonly string[]): Omit<RunOptions, 'roles'> & { readonly roles?: string } {
   const other = withOptions(new Command(command.name()).copyInheritedSettings(command)).allowExcessArguments(false)
   return other.parse([...args], { from: 'user' }).opts<RunOptions>()
 }
 
 function withOptions(command: Command): Command {
   command
-    .requiredOption('--roles <list>', 'roles, joined by commas')
+    .option('--roles <list>', 'roles, joined by commas')
     .option(
       '--kubeconfig <file>',
       'kubeconfig of the cluster; ROLE=FILE, once for each role, when there are several; in a pod its own account when left out',

@@ -114,6 +114,14 @@ export const runErrors = errorTable({
     text: 'cannot use --max-repository {seen}: it is a number of MiB from 16 to {limit}',
     next: 'give a number, such as 1024',
   },
+  KN1355: {
+    text: 'cannot run without roles: --roles is not given',
+    next: 'give --roles LIST, such as --roles controllers; or --follow FILE, whose clusters name theirs',
+  },
+  KN1356: {
+    text: 'cannot read the clusters to run from {file}: {why}',
+    next: 'write a list of lists of options, each as after -- of kubenode run: [["--roles","defender","--kubeconfig","FILE"]]',
+  },
   KN1396: {
     text: 'cannot run role cluster without a host of control planes',
     next: 'give --control-planes SOCKET, the --control-socket of kubenode apiserver, or --control-plane-versions FILE',

@@ -39,11 +39,14 @@ export interface RunningConsole {
   newLink(): string
   /** Follows the files of its certificate at once. */
   look(): Promise<void>
+  /** From now on these clusters: others are added, and those that are missing are taken out. */
+  show(clients: ReadonlyMap<string, KubeClient>): void
   stop(): Promise<void>
 }
 
 export async function startConsole(options: ConsoleOptions): Promise<RunningConsole> {
-  const { clients, clock, random, log, signIn, onLinkUsed, ...serving } = options
+  const { clock, random, log, clients: first, signIn, onLinkUsed, ...serving } = options
+  let clients: ReadonlyMap<string, KubeClient> = new Map()
   const everything = new Set<TopicFamily>(topicsOf(new Set(WATCHED_KINDS)))
   const fleet: Fleet = new Fleet({
     clock,
@@ -51,9 +54,18 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     start: randomBytes(4).toString('hex'),
     everything: () => new Map([...clients.keys()].map((name) => [name, everything])),
   })
-  for (const [name, client] of clients)
-    fleet.add(
-      new ClusterCache({
+  const stopped: Promise<void>[] = []
+  function show(next: ReadonlyMap<string, KubeClient>): void {
+    const before = clients
+    clients = next
+    for (const cache of fleet.clusters)
+      if (next.get(cache.name) !== before.get(cache.name)) {
+        fleet.remove(cache.name)
+        stopped.push(cache.stop())
+      }
+    for (const [name, client] of next) {
+      if (fleet.cluster(name) !== undefined) continue
+      const cache = new ClusterCache({
         name,
         client,
         clock,
@@ -61,8 +73,12 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
         log,
         onChange: (cluster, topics) => fleet.changed(cluster, topics),
         onMachine: (cluster, machine) => fleet.machineChanged(cluster, machine),
-      }),
-    )
+      })
+      fleet.add(cache)
+      cache.start()
+    }
+    fleet.remember()
+  }
   const sessions = new Sessions(clock)
   const { tls, ...doors } = signIn ?? { tls: undefined }
   const ownHost = tls === undefined ? newOwnHost() : undefined
@@ -77,9 +93,8 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     doors: { ...doors, ownHost, onLinkUsed },
   })
   await server.start()
-  for (const cluster of fleet.clusters) cluster.start()
-  fleet.remember()
-  const who = signIn === undefined ? await ownIdentity(clients) : undefined
+  show(first)
+  const who = signIn === undefined ? await ownIdentity(() => clients) : undefined
   return {
     port: server.port,
     newLink: () => {
@@ -87,10 +102,11 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
       return `http://${ownHost}:${server.port}/link/${sessions.newLink(who)}`
     },
     look: () => server.look(),
+    show,
     stop: async () => {
       fleet.stop()
       await server.stop()
-      await Promise.all(fleet.clusters.map((c) => c.stop()))
+      await Promise.all([...stopped, ...fleet.clusters.map((c) => c.stop())])
     },
   }
 }
@@ -99,8 +115,8 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
 const newOwnHost = (): string => `kn-${randomBytes(8).toString('hex')}.localhost`
 
 /** The user of the kubeconfig; the name comes from the first cluster that answers. */
-async function ownIdentity(clients: ReadonlyMap<string, KubeClient>): Promise<SignedIn> {
-  const people = await Promise.all([...clients.values()].map((client) => whoAmI(client)))
+async function ownIdentity(clients: () => ReadonlyMap<string, KubeClient>): Promise<SignedIn> {
+  const people = await Promise.all([...clients().values()].map((client) => whoAmI(client)))
   const person = people.find((p) => p !== undefined) ?? { name: 'the user of the kubeconfig', groups: [] }
-  return { person: { ...person, how: 'Link' }, identity: 'kubeconfig', clientOf: (cluster) => clients.get(cluster) }
+  return { person: { ...person, how: 'Link' }, identity: 'kubeconfig', clientOf: (cluster) => clients().get(cluster) }
 }

@@ -75,6 +75,14 @@ export class Fleet {
     this.#machines.set(cluster.name, new ClusterMachines(cluster, this.start))
   }
 
+  /** Its topics end with the next pass. */
+  remove(name: string): void {
+    this.#clusters.delete(name)
+    this.#machines.delete(name)
+    for (const kept of this.#kept.values()) kept.isDirty = true
+    this.#passSoon(BATCH_MS)
+  }
+
   get clusters(): readonly ClusterCache[] {
     return [...this.#clusters.values()]
   }

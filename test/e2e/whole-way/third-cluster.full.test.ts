@@ -1,14 +1,16 @@
-// The page "Add a cluster", run as printed: a stage between two others that is registered by its kubeconfig and declared by one commit.
+// The page "Add a cluster", run as printed: a stage between two others that the hub makes and removes, and one that exists already.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { until } from '#test/support/tools/processes.ts'
+import { processesWith, until } from '#test/support/tools/processes.ts'
 import { shellBlocks } from '#test/support/tools/readme.ts'
 import { PATIENCE_MS, TestFleet } from './fleet.ts'
 
-const [install = '', register = '', declare = '', change = '', takeOut = ''] = shellBlocks('docs/how-to/new-cluster.md')
+const [declare = '', change = '', takeOut = '', install = '', register = '', name = '', leave = ''] = shellBlocks(
+  'docs/how-to/new-cluster.md',
+)
 let fleet: TestFleet
 const page = readFileSync(join(import.meta.dirname, '../../../docs/how-to/new-cluster.md'), 'utf8')
 /** Run until they are ended. */
@@ -48,26 +50,59 @@ const stages = async (): Promise<string> => {
   ).out
 }
 
+/** Everything that a cluster has on this machine. */
+const leftOf = (name: string): readonly string[] => [
+  ...processesWith(join(fleet.data, name)).map((p) => p.command),
+  ...[name, `control-planes/kubenode-system.${name}`].filter((folder) => existsSync(join(fleet.data, folder))),
+  ...['programs.json', 'approvers.json', 'admin.kubeconfig'].filter((file) =>
+    readFileSync(join(fleet.data, file), 'utf8').includes(`/${name}/`),
+  ),
+]
+
 test(
-  'a third cluster is registered with one command and declared by one commit, and changes pass through it',
+  'a third cluster comes up with its nodes by one commit, changes pass through it, and another commit leaves nothing of it',
   async () => {
     expect(await stages()).toBe('test Succeeded, pre Skipped, prod Succeeded, ')
+    const declared = await runs(declare)
+    expect(declared).toMatch(/pre +2\/2 machines Ready/)
+    expect(declared.match(/^workers-\S+ +Ready/gm)).toHaveLength(2)
+    expect(await stages()).toBe('test Succeeded, pre Succeeded, prod Succeeded, ')
+    const own = fleet.kubeconfig('pre')
+    const nodes = `kubectl --kubeconfig ${own} get nodes --no-headers`
+    expect((await runs(nodes)).match(/ Ready /g)).toHaveLength(2)
+    const [, port = ''] = /server: https:\/\/127\.0\.0\.1:(\d+)/.exec(readFileSync(own, 'utf8')) ?? []
+    expect(await runs(change)).toContain('Succeeded')
+    expect(await stages()).toBe('test Succeeded, pre Succeeded, prod Succeeded, ')
+    const versions = await runs(`kubectl --kubeconfig ${own} get machinecomponents -o name`)
+    expect(versions).toContain('machinecomponent.kubenode.io/beacon.1.1.0')
+    // Beside the agents of its nodes nothing runs for it alone.
+    expect(leftOf('pre').length).toBeGreaterThanOrEqual(4)
+    await runs(takeOut)
+    expect(leftOf('pre')).toEqual([])
+    expect((await fleet.run(`! (exec 3<>/dev/tcp/127.0.0.1/${port}) 2> /dev/null`)).code).toBe(0)
+    const objects = `kubectl --kubeconfig ${fleet.kubeconfig('hub')} get secrets,clusters -A -o name`
+    expect(await runs(objects)).not.toContain('pre')
+    expect(await stages()).toBe('test Succeeded, pre Skipped, prod Succeeded, ')
+  },
+  2 * PATIENCE_MS,
+)
+
+test(
+  'a cluster that exists already is registered with one command and declared by one commit',
+  async () => {
     terminal(printed[0])
     const own = join(fleet.checkout, '.pre/admin.kubeconfig')
     await until('the third cluster', () => existsSync(own) || undefined, PATIENCE_MS)
     await runs(install)
     terminal(printed[1])
     await runs(register)
-    await runs(declare)
-    expect(await stages()).toBe('test Succeeded, pre Succeeded, prod Succeeded, ')
-    expect(await runs(change)).toContain('Succeeded')
+    await runs(name)
     expect(await stages()).toBe('test Succeeded, pre Succeeded, prod Succeeded, ')
     const versions = await runs(`kubectl --kubeconfig ${own} get machinecomponents -o name`)
-    expect(versions).toContain('machinecomponent.kubenode.io/beacon.1.1.0')
     // The Defender there may do its work: only it writes the ledger.
     const ledger = `kubectl --kubeconfig ${own} get defenderledgers.kubenode.io cluster -o name`
     expect(await runs(ledger)).toContain('defenderledger')
-    await runs(takeOut)
+    await runs(leave)
     expect(await stages()).toBe('test Succeeded, pre Skipped, prod Succeeded, ')
     const left = await runs(`kubectl --kubeconfig ${own} get machinecomponents -o name`)
     expect(left).toBe(versions)

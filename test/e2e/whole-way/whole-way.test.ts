@@ -251,8 +251,8 @@ describe('the whole way', () => {
   test('every kind of process may be killed during a rollout', { timeout: PATIENCE_MS }, async () => {
     const random = seededRandom(seed)
     const kinds: readonly (readonly [string, readonly string[]])[] = [
-      ['sync, controllers and Defenders', ['run --roles sync,defender', '--cluster test']],
-      ['approvers', ['run --roles approver', '--cluster test']],
+      ['sync, controllers and Defenders', ['run --roles sync,defender', '/programs.json']],
+      ['approvers', ['run --follow', '/approvers.json']],
       ['API servers', ['apiserver --data', '/hub/apiserver']],
       ['agent', ['agent-main.', '/test/nodes/']],
       ['component', ['/test/nodes/', '/root/opt/']],

@@ -1,0 +1,81 @@
+// A process follows a file of clusters: a new entry starts, a missing one ends, and a file that cannot be read changes nothing.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { silentLogger } from '#lib/log.ts'
+import { until } from '#test/support/tools/processes.ts'
+import { entriesIn, runFollowed } from './followed-clusters.ts'
+import type { RunOptions } from './run-options.ts'
+
+const WITHIN_MS = 60_000
+
+let dir = ''
+let file = ''
+const running = new Set<string>()
+const begun: string[] = []
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'kubenode-followed-'))
+  file = join(dir, 'clusters.json')
+  running.clear()
+  begun.length = 0
+})
+afterEach(() => rmSync(dir, { recursive: true, force: true }))
+
+const write = (...clusters: readonly string[]): void =>
+  writeFileSync(file, JSON.stringify(clusters.map((name) => ['--cluster', name])))
+
+function follow(signal: AbortSignal, fails?: string) {
+  return runFollowed({
+    file,
+    log: silentLogger,
+    signal,
+    read: ([, cluster = '']) => ({ cluster }) as RunOptions,
+    run: async ({ cluster = '' }, until) => {
+      if (cluster === fails) throw new Error(`${cluster} failed`)
+      begun.push(cluster)
+      running.add(cluster)
+      await new Promise<void>((done) => until.addEventListener('abort', () => done()))
+      running.delete(cluster)
+      return [{ reason: 'Stopped', left: [] }]
+    },
+  })
+}
+const seen = (...names: readonly string[]) =>
+  until(`${names.join()} run`, () => [...running].toSorted().join() === names.join() || undefined, WITHIN_MS)
+
+test('clusters come and go with the file, the others run on, and all end with the process', async () => {
+  const stop = new AbortController()
+  write('a')
+  const ended = follow(stop.signal)
+  await seen('a')
+  write('a', 'b')
+  await seen('a', 'b')
+  write('b')
+  await seen('b')
+  writeFileSync(file, '[')
+  write('a', 'b')
+  await seen('a', 'b')
+  expect(begun).toEqual(['a', 'b', 'a'])
+  stop.abort()
+  expect(await ended).toEqual([])
+  expect([...running]).toEqual([])
+})
+
+test('one that fails ends them all, so that the supervisor starts the process again', async () => {
+  write('a', 'bad')
+  await expect(follow(new AbortController().signal, 'bad')).rejects.toThrow('bad failed')
+  expect([...running]).toEqual([])
+})
+
+test('a file that cannot be read at the start is refused', async () => {
+  await expect(follow(new AbortController().signal)).rejects.toThrow(/ENOENT/)
+})
+
+test.each([
+  ['no JSON', '{', /^KN1356: cannot read the clusters to run from clusters.json: .*JSON/],
+  ['no list', '{}', /it is no list of lists of words/],
+  ['another list', '["--roles"]', /it is no list of lists of words/],
+  ['an empty entry', '[[]]', /it is no list of lists of words/],
+  ['too many', JSON.stringify(Array.from({ length: 101 }, (_, n) => [String(n)])), /it has 101 clusters, at most 100/],
+])('a file with %s is refused', (_, text, message) => expect(() => entriesIn(text, 'clusters.json')).toThrow(message))

@@ -1,0 +1,170 @@
+// The Clusters of the hub on this machine: one whose control plane runs gets programs and hosts here, and of a deleted one nothing is left. Clusters are
+// read from the hub and folders from the disk at every look, so an interrupted start or removal is finished by the next one.
+import { existsSync, lstatSync, readlinkSync, rmSync, symlinkSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { createInformer } from '#kube/informer.ts'
+import { systemClock } from '#lib/clock.ts'
+import { messageOf } from '#lib/errors.ts'
+import { makeFolders } from '#lib/private-folder.ts'
+import { systemRandom } from '#lib/random.ts'
+import type { Driver } from './driver.ts'
+import { provideIdentity } from './identities.ts'
+import { businessFolders, type Layout, planeFolder } from './layout.ts'
+import { type Hosted, idOfFolder, planLook } from './plan-clusters.ts'
+import { identitiesIn, writeClusters, writeProviders } from './programs.ts'
+import { serverUp, type Connect } from './server-up.ts'
+import { stopNodes } from './stop-nodes.ts'
+
+const LOOK_EVERY_MS = 500
+/** After one that failed; what it needs may be on its way. */
+const AGAIN_MS = 2_000
+
+export interface ClustersOptions {
+  readonly hub: KubeClient
+  readonly layout: Layout
+  readonly driver: Driver
+  readonly connect: Connect
+  readonly say: (line: string) => void
+  /** One was added or taken out. */
+  readonly onChange: (clients: ReadonlyMap<string, KubeClient>) => void
+  readonly signal: AbortSignal
+}
+
+interface Closable {
+  close(): void
+}
+
+interface Here extends Hosted {
+  readonly stop: AbortController
+  work: Promise<void>
+  client?: KubeClient & Closable
+}
+
+export class LocalClusters {
+  readonly #o: ClustersOptions
+  readonly #here = new Map<string, Here>()
+  /** Said once. */
+  readonly #refused = new Set<string>()
+  #news = Promise.withResolvers<void>()
+
+  constructor(options: ClustersOptions) {
+    this.#o = options
+    writeClusters(options.layout, [])
+  }
+
+  /** Those with programs here, in the order in which the hub has them. */
+  get clients(): ReadonlyMap<string, KubeClient> {
+    return new Map([...this.#here].flatMap(([name, { client }]) => (client === undefined ? [] : [[name, client]])))
+  }
+
+  /** Until the signal aborts; never rejects. */
+  async run(): Promise<void> {
+    const { hub, signal } = this.#o
+    const own = { client: hub, clock: systemClock, random: systemRandom, startSpreadMs: 0 }
+    const informer = createInformer<Cluster>({ ...own, type: clusterKind })
+    informer.addHandler(() => this.#news.resolve())
+    const ended = informer.run(signal)
+    await informer.synced(signal).catch(() => undefined)
+    while (!signal.aborted) {
+      await this.#look(informer.store.list())
+      await Promise.race([this.#news.promise, systemClock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined)])
+      this.#news = Promise.withResolvers()
+    }
+    await Promise.all([...this.#here.values()].map((h) => h.work))
+    await ended
+    for (const { client } of this.#here.values()) client?.close()
+  }
+
+  async #look(clusters: readonly Cluster[]): Promise<void> {
+    const { layout, say } = this.#o
+    const plan = planLook(clusters, [...this.#here.values()], businessFolders(layout))
+    for (const { name, why } of plan.refused)
+      if (!this.#refused.has(name)) {
+        this.#refused.add(name)
+        say(`cluster ${name} gets no programs on this machine: ${why}`)
+      }
+    for (const name of plan.ending) await this.#takeOut(name)
+    for (const name of plan.gone) await this.#remove(name).catch((e: unknown) => say(`${name} stays: ${messageOf(e)}`))
+    for (const hosted of plan.starting) this.#start(hosted)
+  }
+
+  #start(hosted: Hosted): void {
+    const stop = new AbortController()
+    const here: Here = { ...hosted, stop, work: Promise.resolve() }
+    this.#here.set(hosted.name, here)
+    const signal = AbortSignal.any([stop.signal, this.#o.signal])
+    here.work = this.#bringUp(here, signal).catch(async (e: unknown) => {
+      if (signal.aborted) return
+      this.#o.say(`${hosted.name} is tried again: ${messageOf(e)}`)
+      await systemClock.sleep(AGAIN_MS, signal).catch(() => undefined)
+      this.#here.delete(hosted.name)
+    })
+  }
+
+  async #bringUp(here: Here, signal: AbortSignal): Promise<void> {
+    const { layout, driver, connect } = this.#o
+    const { name, id } = here
+    const cluster = layout.cluster(name)
+    makeFolders(cluster.nodes)
+    writeProviders(layout, name, driver)
+    linkTo(join(planeFolder(layout, id), 'data'), cluster.apiserver)
+    const { client, server, ca } = await serverUp(cluster.adminKubeconfig, connect, signal)
+    try {
+      const identities = identitiesIn(name).map((identity) =>
+        provideIdentity(client, { name, server, ca }, identity, cluster.kubeconfig(identity), systemClock),
+      )
+      await Promise.all(identities)
+      signal.throwIfAborted()
+    } catch (e) {
+      client.close()
+      throw e
+    }
+    here.client = client
+    this.#changed()
+  }
+
+  /** Its programs end, and its hosts sleep; everything of it stays. */
+  async #takeOut(name: string): Promise<void> {
+    const here = this.#here.get(name)
+    here?.stop.abort(new Error(`${name} was taken out`))
+    await here?.work
+    this.#here.delete(name)
+    if (here?.client === undefined) return
+    this.#changed()
+    here.client.close()
+    await stopNodes([this.#o.layout.cluster(name).nodes], this.#o.driver)
+  }
+
+  /** Its Cluster was deleted. A control plane that its host keeps, as a Cluster with deletionPolicy Orphan wants it, keeps its folder here too. */
+  async #remove(name: string): Promise<void> {
+    const { layout, driver, say } = this.#o
+    const cluster = layout.cluster(name)
+    if (existsSync(planeFolder(layout, idOfFolder(name)))) {
+      if (lstatSync(cluster.apiserver, { throwIfNoEntry: false }) === undefined) return
+      rmSync(cluster.apiserver)
+      say(`${name} was taken out of the fleet; its control plane and its hosts are kept`)
+      return
+    }
+    await stopNodes([cluster.nodes], driver)
+    rmSync(dirname(cluster.nodes), { recursive: true, force: true })
+    say(`${name} is gone`)
+  }
+
+  #changed(): void {
+    const { layout, onChange } = this.#o
+    const { clients } = this
+    writeClusters(layout, [...clients.keys()])
+    onChange(clients)
+  }
+}
+
+/** Relative: the path of a data folder may change between two looks of a person. */
+function linkTo(target: string, path: string): void {
+  const wanted = relative(dirname(path), target)
+  const found = lstatSync(path, { throwIfNoEntry: false })
+  if (found?.isSymbolicLink() === true && readlinkSync(path) === wanted) return
+  rmSync(path, { recursive: true, force: true })
+  symlinkSync(wanted, path)
+}

@@ -1,0 +1,67 @@
+// Decides which Clusters of the hub get programs on this machine, which lose them, and which leave nothing. Pure.
+import type { Cluster } from '#api/kinds/cluster.ts'
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { findCondition } from '#kube/conditions.ts'
+import { badClusterName } from './layout.ts'
+
+export interface Hosted {
+  /** Of its folder. */
+  readonly name: string
+  /** Of its control plane, for the host. */
+  readonly id: string
+  readonly uid: string
+}
+
+export interface ClustersLook {
+  readonly starting: readonly Hosted[]
+  /** Names whose programs end. */
+  readonly ending: readonly string[]
+  /** Folders of Clusters that do not exist any more. */
+  readonly gone: readonly string[]
+  readonly refused: readonly { readonly name: string; readonly why: string }[]
+}
+
+/** The Cluster on this machine; undefined for one that is registered, and runs elsewhere. */
+export function hostedOf({ spec, metadata: { namespace = '', name = '', uid = '' } }: Cluster): Hosted | undefined {
+  if (spec.controlPlane === undefined) return undefined
+  return { name: namespace === SYSTEM_NAMESPACE ? name : `${namespace}.${name}`, id: `${namespace}.${name}`, uid }
+}
+
+/** The control plane that a folder belongs to. */
+export const idOfFolder = (name: string): string => (name.includes('.') ? name : `${SYSTEM_NAMESPACE}.${name}`)
+
+export function planLook(
+  clusters: readonly Cluster[],
+  here: readonly Hosted[],
+  folders: readonly string[],
+): ClustersLook {
+  const declared = clusters.flatMap((cluster) => {
+    const hosted = hostedOf(cluster)
+    return hosted === undefined ? [] : [{ hosted, cluster, why: badClusterName(hosted.name) }]
+  })
+  const served = declared.filter(({ why }) => why === undefined)
+  const known = new Map(here.map((h) => [h.name, h]))
+  const ending = here.filter(({ name, uid }) => {
+    const found = served.find(({ hosted }) => hosted.name === name)
+    return found === undefined || found.hosted.uid !== uid || isExpired(found.cluster)
+  })
+  const names = new Set(served.map(({ hosted }) => hosted.name))
+  return {
+    starting: served.flatMap(({ hosted, cluster }) => {
+      const before = known.get(hosted.name)
+      const isNew = before === undefined || before.uid !== hosted.uid
+      return isNew && answers(cluster) && !isExpired(cluster) ? [hosted] : []
+    }),
+    ending: ending.map(({ name }) => name),
+    gone: folders.filter((name) => !names.has(name)),
+    refused: declared.flatMap(({ hosted, why }) => (why === undefined ? [] : [{ name: hosted.name, why }])),
+  }
+}
+
+/** Not ready for programs, although the API server may answer: the kinds and roles are missing. */
+const UNFINISHED: readonly (string | undefined)[] = [undefined, 'Pending', 'Creating', 'Addons']
+
+const answers = ({ status }: Cluster): boolean =>
+  findCondition(status?.conditions, 'Ready')?.status === 'True' && !UNFINISHED.includes(status?.phase)
+
+const isExpired = ({ status }: Cluster): boolean => status?.phase === 'Expired'

@@ -1,0 +1,36 @@
+// Waits until the API server answers that a kubeconfig of the local fleet names.
+import { systemClock } from '#lib/clock.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { localErrors } from './local-errors.ts'
+
+const SERVER_WITHIN_MS = 20_000
+const LOOK_EVERY_MS = 50
+const ANSWER_WITHIN_MS = 2_000
+
+export interface Connected {
+  readonly client: KubeClient & { close(): void }
+  readonly server: string
+  /** PEM. */
+  readonly ca: string
+}
+
+/** A client of the cluster that this kubeconfig file names. */
+export type Connect = (kubeconfig: string) => Promise<Connected>
+
+export async function serverUp(kubeconfig: string, connect: Connect, signal: AbortSignal): Promise<Connected> {
+  const until = systemClock.monotonic() + SERVER_WITHIN_MS
+  for (;;) {
+    try {
+      const connection = await connect(kubeconfig)
+      const { status } = await connection.client.raw({ method: 'GET', path: '/readyz', timeoutMs: ANSWER_WITHIN_MS })
+      if (status === 200) return connection
+      connection.client.close()
+    } catch (cause) {
+      if (systemClock.monotonic() > until) {
+        throw new KubeNodeError(localErrors.KN1213({ kubeconfig, why: messageOf(cause) }), { cause })
+      }
+    }
+    await systemClock.sleep(LOOK_EVERY_MS, signal)
+  }
+}
