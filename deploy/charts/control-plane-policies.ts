@@ -1,6 +1,7 @@
 // Where control planes of Clusters may be run as workloads: only in namespaces that the program of clusters made for them, and with no right elsewhere. Roles alone
 // cannot say so: the names of these namespaces are not known beforehand.
-import { ANNOTATIONS, CONTROL_PLANE_ROLE } from '#api/names.ts'
+import { API_GROUP } from '#api/kind.ts'
+import { ANNOTATIONS, CLUSTER_LEAVES, CONTROL_PLANE_ROLE } from '#api/names.ts'
 import { all, any, isProgram, part, quoted, valueOf, type AdmissionPolicy } from './policy.ts'
 import { accountOf, userOf } from './system.ts'
 
@@ -49,6 +50,24 @@ export const controlPlaneNamespaces: AdmissionPolicy = {
         ),
       ),
       message: `the program of clusters binds ${CONTROL_PLANE_ROLE} to itself, in namespaces that it made for control planes, and nothing else`,
+    },
+  ],
+}
+
+/** It lets the last machines of a cluster go. Who may lift a protection for a while may not do that. */
+export const leavingClusters: AdmissionPolicy = {
+  name: 'kubenode-leaving-clusters',
+  rules: [
+    { apiGroups: [API_GROUP], apiVersions: ['*'], operations: ['CREATE', 'UPDATE'], resources: ['operationalholds'] },
+  ],
+  matchConditions: [
+    { name: 'of-a-leaving-cluster', expression: `object.metadata.?name.orValue('') == ${quoted(CLUSTER_LEAVES)}` },
+  ],
+  variables: [],
+  validations: [
+    {
+      expression: isProgram('cluster'),
+      message: `the hold ${CLUSTER_LEAVES} is written by the program of clusters, in a cluster that it deletes`,
     },
   ],
 }

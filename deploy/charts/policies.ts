@@ -22,7 +22,7 @@ import {
 import { API_GROUP } from '#api/kind.ts'
 import { accountPolicies } from './account-policies.ts'
 import { approverPolicies } from './approver-policies.ts'
-import { controlPlaneNamespaces } from './control-plane-policies.ts'
+import { controlPlaneNamespaces, leavingClusters } from './control-plane-policies.ts'
 import { leavingPolicies } from './leaving-policies.ts'
 import { logPolicies } from './log-policies.ts'
 import { maintenancePolicies } from './maintenance-policies.ts'
@@ -506,6 +506,7 @@ export const POLICIES: readonly AdmissionPolicy[] = [
   defenderOwns,
   approvals,
   controlPlaneNamespaces,
+  leavingClusters,
   allowedEdits,
   certificates,
   keptNamespaces,

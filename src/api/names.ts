@@ -225,6 +225,9 @@ export const ANNOTATIONS = {
   clusterLeaves: 'kubenode.io/cluster-leaves',
 } as const
 
+/** The hold that the program of clusters keeps in a cluster that it deletes: no limit of deletions and no health floor keeps its machines. */
+export const CLUSTER_LEAVES = 'cluster-leaves'
+
 export const TAINTS = {
   /** Our cordon; `spec.unschedulable` belongs to people. */
   cordon: 'kubenode.io/cordon',

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
+import { CLUSTER_LEAVES } from '#api/names.ts'
 import {
   START_MS,
   type SnapshotWish,
@@ -43,6 +44,19 @@ const told = ({ permits }: Decision, now = START_MS): readonly OperationPermit[]
   permits.map((p) => ({ ...p.permit, status: permitStatus(p, [], { now, expiresAt: undefined }) }))
 
 const policy = (spec: Parameters<typeof aPolicy>[0]) => ({ policies: [aPolicy(spec)] })
+
+/** The hold that the program of clusters keeps in a cluster that it deletes. */
+function leaves({ name = CLUSTER_LEAVES, until }: { readonly name?: string; readonly until?: string } = {}) {
+  const hold = aHold('Unprotect', { kind: 'Cluster', selector: {} }, until)
+  return { ...hold, metadata: { ...hold.metadata, name } }
+}
+
+/** The last machine above the floor is to be drained. */
+const undercut = (isDeleted: boolean) => ({
+  permits: [one({ operations: ['Drain'] })],
+  machines: [aMachine({ name: 'm-0', ...(isDeleted && { deletionTimestamp: '2026-01-04T23:59:00Z' }) })],
+  ...policy({ healthFloor: 1 }),
+})
 
 /** A permit request of a set for a way back. */
 const backTo = (version: string) => ({
@@ -257,6 +271,31 @@ const CASES: readonly Case[] = [
   {
     name: 'a floor that would be undercut holds',
     wish: { permits: [one()], ...policy({ healthFloor: 10 }) },
+    says: 'Waiting HealthFloor HealthFloor',
+  },
+  {
+    name: 'no floor keeps a machine that leaves with its whole cluster',
+    wish: { ...undercut(true), holds: [leaves()] },
+    says: 'Granted',
+  },
+  {
+    name: 'the floor keeps a machine that is not being deleted, also while the cluster leaves',
+    wish: { ...undercut(false), holds: [leaves()] },
+    says: 'Waiting HealthFloor HealthFloor',
+  },
+  {
+    name: 'the floor keeps a machine that is being deleted from a cluster that stays',
+    wish: undercut(true),
+    says: 'Waiting HealthFloor HealthFloor',
+  },
+  {
+    name: 'a hold of people that lifts protections lifts no floor',
+    wish: { ...undercut(true), holds: [leaves({ name: 'night-work' })] },
+    says: 'Waiting HealthFloor HealthFloor',
+  },
+  {
+    name: 'a hold of a leaving cluster that ended lifts no floor',
+    wish: { ...undercut(true), holds: [leaves({ until: '2026-01-04T00:00:00Z' })] },
     says: 'Waiting HealthFloor HealthFloor',
   },
   {

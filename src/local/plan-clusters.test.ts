@@ -55,5 +55,8 @@ test('a Cluster of another namespace has a folder of its own; a registered one r
 })
 
 test('a name that no folder can have is refused with the reason', () => {
-  expect(planLook([cluster('hub')], [], [])).toEqual({ ...nothing, refused: [{ name: 'hub', why: 'the name is taken' }] })
+  expect(planLook([cluster('hub')], [], [])).toEqual({
+    ...nothing,
+    refused: [{ name: 'hub', why: 'the name is taken' }],
+  })
 })

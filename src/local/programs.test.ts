@@ -13,7 +13,10 @@ afterEach(() => rmSync(layout.root, { recursive: true, force: true }))
 function groups(process: string, clusters: readonly string[]): readonly string[] {
   writeClusters(layout, clusters)
   const args = programsOf(layout).find((p) => p.name === process)?.args ?? []
-  const [own = '', file = ''] = args.join(' ').replace(/^run /, '').split(/ ?--follow /)
+  const [own = '', file = ''] = args
+    .join(' ')
+    .replace(/^run /, '')
+    .split(/ ?--follow /)
   const followed = JSON.parse(readFileSync(file, 'utf8')) as readonly (readonly string[])[]
   return [...(own === '' ? [] : [own]), ...followed.map((entry) => entry.join(' '))]
 }

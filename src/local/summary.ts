@@ -208,7 +208,8 @@ function onTheWay({ hub, clusters }: FleetSeen): readonly OnTheWay[] {
 }
 
 /** `since`: when the fleet was started; 0 when that is not known. */
-export const summaryLines = (seen: FleetSeen, since: number): readonly string[] => summaryOf(seen, onTheWay(seen), since)
+export const summaryLines = (seen: FleetSeen, since: number): readonly string[] =>
+  summaryOf(seen, onTheWay(seen), since)
 
 const summaryOf = ({ hub, clusters }: FleetSeen, way: readonly OnTheWay[], since: number): readonly string[] => [
   releaseLine(hub),

@@ -34,13 +34,7 @@ import { takeLock } from './lock.ts'
 import { portsFor } from './ports.ts'
 import { reset } from './reset.ts'
 import { identitiesIn, programsOf } from './programs.ts'
-import {
-  commitMachines,
-  commitSize,
-  newestCommit,
-  provideRepository,
-  requireGit,
-} from './repository.ts'
+import { commitMachines, commitSize, newestCommit, provideRepository, requireGit } from './repository.ts'
 import { patiently } from './patience.ts'
 import type { Screen } from './screen.ts'
 import { stopNodes } from './stop-nodes.ts'

@@ -1,6 +1,7 @@
 // An attacker with the key of the program of clusters has its rights in namespaces of control planes, and can give itself none elsewhere.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ANNOTATIONS, CONTROL_PLANE_ROLE, programUser } from '#api/names.ts'
+import { ANNOTATIONS, CLUSTER_LEAVES, CONTROL_PLANE_ROLE, programUser } from '#api/names.ts'
+import { operationalHold, type OperationalHold } from '#api/kinds/operational-hold.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -69,4 +70,26 @@ test('another role, or another user, is refused in its own namespace too', async
   expect(await tries(() => program.create(NAMESPACES, namespace('kc-three')))).toBe('Applied')
   expect(await tries(() => program.create(BINDINGS, binding('kc-three', 'cluster-admin')))).toBe('Denied')
   expect(await tries(() => program.create(BINDINGS, binding('kc-three', CONTROL_PLANE_ROLE, 'mallory')))).toBe('Denied')
+})
+
+const lifting = (name: string): OperationalHold => ({
+  apiVersion: 'kubenode.io/v1alpha1',
+  kind: 'OperationalHold',
+  metadata: { name },
+  spec: {
+    target: { kind: 'Cluster', selector: {} },
+    effect: 'Unprotect',
+    reason: 'a test',
+    author: 'ada',
+    until: soon(),
+  },
+})
+const soon = (): string => new Date(Date.now() + 3_600_000).toISOString().replace(/\.\d+/, '')
+
+test('a hold that lets the last machines of a cluster go is refused to an administrator, who may lift protections', async () => {
+  const { admin } = hub
+  expect(await tries(() => admin.create(operationalHold, lifting('night-work')))).toBe('Applied')
+  expect(await tries(() => admin.create(operationalHold, lifting(CLUSTER_LEAVES)))).toBe('Denied')
+  const generated = { ...lifting(''), metadata: { generateName: 'cluster-leaves' } }
+  expect(await tries(() => admin.create(operationalHold, generated as OperationalHold))).toBe('Applied')
 })

@@ -99,7 +99,8 @@ export function entriesIn(text: string, file: string): readonly string[] {
     throw refused(messageOf(cause))
   }
   if (!Array.isArray(found) || !found.every(isOptions)) throw refused('it is no list of lists of words')
-  if (found.length > MOST_CLUSTERS) throw refused(`it has ${found.length} clusters, at most ${MOST_CLUSTERS} run in a process`)
+  if (found.length > MOST_CLUSTERS)
+    throw refused(`it has ${found.length} clusters, at most ${MOST_CLUSTERS} run in a process`)
   return [...new Set(found.map((entry) => JSON.stringify(entry)))]
 }
 

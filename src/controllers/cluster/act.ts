@@ -3,7 +3,7 @@ import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
-import { ANNOTATIONS, FIELD_MANAGERS, FINALIZERS, programUser } from '#api/names.ts'
+import { ANNOTATIONS, CLUSTER_LEAVES, FIELD_MANAGERS, FINALIZERS, programUser } from '#api/names.ts'
 import { type Addons, applyAddons } from '#controlplanes/addons.ts'
 import { type ControlPlaneHost, NotYet } from '#controlplanes/port.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -200,7 +200,7 @@ const LIFTED_MS = 10 * 60_000
 const leaving = (now: number): OperationalHold => ({
   apiVersion: 'kubenode.io/v1alpha1',
   kind: 'OperationalHold',
-  metadata: { name: 'cluster-leaves' },
+  metadata: { name: CLUSTER_LEAVES },
   spec: {
     target: { kind: 'Cluster', selector: {} },
     effect: 'Unprotect',

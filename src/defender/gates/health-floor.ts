@@ -1,8 +1,12 @@
 // Keeps this many healthy; and when many fall silent at once, assumes a fault of the network.
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import { CLUSTER_LEAVES } from '#api/names.ts'
+import { isInForce } from '#holds/in-force.ts'
 import type { GateVerdict } from '../gate.ts'
 import { floorLimit } from '../levels.ts'
 import type { Ground, Question } from '../question.ts'
 import { pass, wait } from '../say.ts'
+import type { Snapshot } from '../snapshot.ts'
 import { isOutOfService } from '../unit.ts'
 
 /** So many silent at once are a network that is down, until proven otherwise: a share, and a number that chance does not reach in a small fleet. */
@@ -23,6 +27,17 @@ function silenceGate({ unit }: Question, { levels }: Ground): readonly GateVerdi
   ]
 }
 
+/**
+ * No machine of a cluster that is being deleted has to stay for its service. The hold alone does not say so for a machine that another operation disrupts, nor does
+ * a deletion without it.
+ */
+const leavesWithCluster = ({ unit }: Question, { holds, wall }: Snapshot): boolean =>
+  unit.source.metadata.deletionTimestamp !== undefined &&
+  holds.some((hold) => hold.metadata.name === CLUSTER_LEAVES && isLifting(hold) && isInForce(hold, wall))
+
+const isLifting = ({ spec: { effect, target } }: OperationalHold): boolean =>
+  effect === 'Unprotect' && target.kind === 'Cluster'
+
 export function healthFloorGate(question: Question, ground: Ground): readonly GateVerdict[] {
   const { permit, unit, policies } = question
   // As in budgets: a machine that is booked itself is measured by what is away now.
@@ -33,6 +48,8 @@ export function healthFloorGate(question: Question, ground: Ground): readonly Ga
     if (floor === undefined) return []
     const total = levels.members(policy, unit.space)
     const down = levels.set(policy, 'unavailable', 'cluster', unit.space, '')
+    if (leavesWithCluster(question, ground.snapshot))
+      return [pass('HealthFloor', { reason: 'PermitGranted', policy, seen: 'its whole cluster is being deleted' })]
     if (isOutOfService(unit))
       return [pass('HealthFloor', { reason: 'RecoveryExempt', policy, seen: `${unit.name} ${unit.why}` })]
     const left = total - down.size - (down.has(unit.id) ? 0 : 1)

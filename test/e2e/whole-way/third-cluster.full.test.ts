@@ -8,9 +8,8 @@ import { processesWith, until } from '#test/support/tools/processes.ts'
 import { shellBlocks } from '#test/support/tools/readme.ts'
 import { PATIENCE_MS, TestFleet } from './fleet.ts'
 
-const [declare = '', change = '', takeOut = '', install = '', register = '', name = '', leave = ''] = shellBlocks(
-  'docs/how-to/new-cluster.md',
-)
+const [declare = '', change = '', takeOut = '', install = '', register = '', name = '', leave = ''] =
+  shellBlocks('docs/how-to/new-cluster.md')
 let fleet: TestFleet
 const page = readFileSync(join(import.meta.dirname, '../../../docs/how-to/new-cluster.md'), 'utf8')
 /** Run until they are ended. */
