@@ -29,6 +29,10 @@ const deliveryErrors = errorTable({
     text: 'cannot connect to cluster {id}: the Secret {namespace}/{ref} is not for this cluster',
     next: 'name the Secret {expected}, or annotate it with {annotation}: {id}',
   },
+  KN7305: {
+    text: 'cannot connect to cluster {id}: its control plane is not ready yet',
+    next: 'retried automatically once it is; kubenode cluster show says what it waits for',
+  },
   KN7307: {
     text: 'cannot read ReleasePipeline {pipeline} as it was before the commit, at {commit}: {why}',
     next: 'a commit does not choose its own gates, so the release waits; push another commit on top, or restore the history of the branch',

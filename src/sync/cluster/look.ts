@@ -1,7 +1,6 @@
 // One pass over a cluster for one track: applies the rendered objects, and reports the cluster's state. The first pass is like any other.
 import type { Baseline } from '#api/kinds/inventory.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
-import { messageOf } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 import { refText, type ObjectRef } from '#delivery/object-ref.ts'
 import { nextBaseline, type Content } from '../release/baseline.ts'
@@ -26,7 +25,7 @@ import {
 import { type DeclaredIn, type InventoryOwner, isOwn, isUndivided } from '#delivery/targets.ts'
 import { failingMachines, readingsOf } from './readings.ts'
 import { switchesOf } from './switches.ts'
-import { unreachableReason } from './unreachable.ts'
+import { unreachable } from './unreachable.ts'
 
 export interface LookOrder {
   readonly target: RenderedTarget
@@ -71,9 +70,9 @@ export async function lookAtCluster(connection: ClusterConnection, order: LookOr
   try {
     return await look(connection, order)
   } catch (error) {
-    const because = unreachableReason(error)
-    if (because === 'ReconcileFailed') throw error
-    return { look: { kind: 'Unreachable', because, message: printableLine(messageOf(error)) } }
+    const why = unreachable(error)
+    if (why.because === 'ReconcileFailed') throw error
+    return { look: { kind: 'Unreachable', ...why } }
   }
 }
 

@@ -3,7 +3,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { ApiError, ConnectionError, failure } from '#kube/errors.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import { syncErrors } from '../sync-errors.ts'
-import { unreachableReason } from './unreachable.ts'
+import { unreachable, unreachableReason } from './unreachable.ts'
 
 const answered = (code: number) => new ApiError(failure(code, 'no'), { action: 'list', target: 'machines' })
 const thrown = (work: () => unknown): unknown => {
@@ -25,6 +25,7 @@ test.each([
   ['a server that says 503', answered(503), 'ApiServerDown'],
   ['a server with too much to do', answered(429), 'ApiServerDown'],
   ['a cluster without a kubeconfig', new KubeNodeError(syncErrors.KN7301({ id: 'x' })), 'ReferenceMissing'],
+  ['a cluster whose control plane is being made', new KubeNodeError(syncErrors.KN7305({ id: 'x' })), 'WaitingForOther'],
   ['a request that the server finds malformed', answered(400), 'ReconcileFailed'],
   ['an error of ours', new TypeError('x is undefined'), 'ReconcileFailed'],
 ] as const)('%s', (_, error, reason) => {
@@ -34,4 +35,10 @@ test.each([
 test('a lost connection', () => {
   const message = syncErrors.KN7301({ id: 'x' })
   expect(unreachableReason(new ConnectionError(message, 'no'))).toBe('ApiServerDown')
+})
+
+test('a control plane that is being made is a wait without a number, what went wrong has one', () => {
+  const message = (error: unknown) => unreachable(error).message
+  expect(message(new KubeNodeError(syncErrors.KN7305({ id: 'x' })))).not.toMatch(/KN\d/)
+  expect(message(new KubeNodeError(syncErrors.KN7301({ id: 'x' })))).toMatch(/KN7301/)
 })

@@ -1,16 +1,18 @@
 // Why a cluster could not be read: it does not answer, or it answers and refuses our identity. Different people fix the two.
 import type { Reason } from '#api/catalogue.ts'
-import { isKubeNodeError } from '#lib/errors.ts'
+import { isKubeNodeError, messageOf } from '#lib/errors.ts'
+import { printableLine } from '#lib/printable.ts'
 import { ApiError, ConnectionError } from '#kube/errors.ts'
 
 export type UnreachableReason = Extract<
   Reason,
-  'ApiServerDown' | 'CredentialsInvalid' | 'ReferenceMissing' | 'ReconcileFailed'
+  'ApiServerDown' | 'CredentialsInvalid' | 'ReferenceMissing' | 'WaitingForOther' | 'ReconcileFailed'
 >
 
 /** Codes of kubeconfigs that we do not use: malformed, or running programs, reading files, skipping TLS checks. */
 const KUBECONFIG_REFUSED = /^KN21\d\d$/
 const NO_KUBECONFIG: ReadonlySet<string> = new Set(['KN7301', 'KN7302'])
+const AWAITED = 'KN7305'
 const TOO_MANY_REQUESTS = 429
 
 export function unreachableReason(error: unknown): UnreachableReason {
@@ -21,7 +23,15 @@ export function unreachableReason(error: unknown): UnreachableReason {
   }
   if (!isKubeNodeError(error)) return 'ReconcileFailed'
   if (KUBECONFIG_REFUSED.test(error.code)) return 'CredentialsInvalid'
+  if (error.code === AWAITED) return 'WaitingForOther'
   return NO_KUBECONFIG.has(error.code) ? 'ReferenceMissing' : 'ReconcileFailed'
+}
+
+/** A control plane that is being made is no error: its wait has no number. */
+export function unreachable(error: unknown): { readonly because: UnreachableReason; readonly message: string } {
+  const because = unreachableReason(error)
+  const isAwaited = because === 'WaitingForOther'
+  return { because, message: isAwaited ? 'its control plane is not ready yet' : printableLine(messageOf(error)) }
 }
 
 /** What has to change on the cluster, or in its kubeconfig. */
@@ -29,5 +39,6 @@ export const UNBLOCKS: Readonly<Record<UnreachableReason, string>> = {
   ApiServerDown: 'the API server responds',
   CredentialsInvalid: 'its kubeconfig is renewed and has the required permissions',
   ReferenceMissing: 'its kubeconfig is in the Secret',
+  WaitingForOther: 'its control plane is ready; kubenode cluster show names what it waits for',
   ReconcileFailed: 'the error is resolved',
 }

@@ -3,15 +3,13 @@ import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
 import { inventory } from '#api/kinds/inventory.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
-import { messageOf } from '#lib/errors.ts'
-import { printableLine } from '#lib/printable.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { setConditions, type WantedCondition } from '#kube/conditions.ts'
 import { isNotFound } from '#kube/errors.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
 import { done, requeueAfter, type Outcome } from '#runtime/outcome.ts'
 import { writeStatus, writtenOrThrow } from '#runtime/write-status.ts'
-import { unreachableReason } from '../cluster/unreachable.ts'
+import { unreachable } from '../cluster/unreachable.ts'
 import { keyParts, type HubParts } from './parts.ts'
 
 /** A cluster that stops answering is noticed within this; 500 of them cost eight small requests a second. */
@@ -70,8 +68,9 @@ async function look({ connections }: HubParts, object: Cluster, signal: AbortSig
     if (signal.aborted) throw error
     // It answers; our kinds are not installed there yet.
     if (!isNotFound(error)) {
-      const reason = limited.aborted ? 'ApiServerDown' : unreachableReason(error)
-      return { condition: { type: 'Ready', status: 'Unknown', reason, message: printableLine(messageOf(error)) } }
+      const { because, message } = unreachable(error)
+      const reason = limited.aborted ? 'ApiServerDown' : because
+      return { condition: { type: 'Ready', status: 'Unknown', reason, message } }
     }
   }
   const condition = {

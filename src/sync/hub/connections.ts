@@ -53,6 +53,9 @@ export class Connections {
     if (ref === undefined) throw new KubeNodeError(syncErrors.KN7301({ id }), { retry: 'later' })
     const from = ref.namespace
     const secret = await client.get(SECRET, { namespace: from, name: ref.name }, signal === undefined ? {} : { signal })
+    // The program of clusters puts it there.
+    if (secret === undefined && cluster.spec.controlPlane !== undefined)
+      throw new KubeNodeError(syncErrors.KN7305({ id }), { retry: 'later' })
     const text = secret === undefined ? undefined : kubeconfigIn(secret, ref.key)
     if (secret === undefined || text === undefined)
       throw new KubeNodeError(

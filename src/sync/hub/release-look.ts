@@ -2,11 +2,9 @@
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
-import { messageOf } from '#lib/errors.ts'
 import { matchesLabels } from '#kube/selector.ts'
-import { printableLine } from '#lib/printable.ts'
 import { lookAtCluster, type LookOrder, type LookReport } from '../cluster/look.ts'
-import { unreachableReason } from '../cluster/unreachable.ts'
+import { unreachable } from '../cluster/unreachable.ts'
 import { previousOf } from '../release/chain.ts'
 import type { SeenCluster } from '../release/cluster-phase.ts'
 import { readingNeeds } from '../release/gates.ts'
@@ -109,9 +107,7 @@ async function lookAt(
     return report
   } catch (error) {
     if (signal.aborted) throw error
-    return {
-      look: { kind: 'Unreachable', because: unreachableReason(error), message: printableLine(messageOf(error)) },
-    }
+    return { look: { kind: 'Unreachable', ...unreachable(error) } }
   }
 }
 

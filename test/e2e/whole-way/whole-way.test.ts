@@ -352,11 +352,20 @@ describe('the whole way', () => {
   )
 
   test('every program has the account of its role, and none has the key of the administrator', () => {
-    const programs = fleet.processes('run --roles')
+    const programs = fleet.processes('run ', '--follow')
     expect(programs.length).toBe(2)
     expect(fleet.processes('run ', 'admin.kubeconfig')).toEqual([])
-    const clusters = programs.flatMap(({ command }) => command.split(' -- '))
-    expect(clusters.length).toBe(5)
+    // Those of the hub are in the command, those of other clusters in the file that it follows.
+    const followed = programs.flatMap(({ command }) => {
+      const [, file = ''] = /--follow (\S+)/.exec(command) ?? []
+      return (JSON.parse(readFileSync(file, 'utf8')) as readonly (readonly string[])[]).map((options) =>
+        options.join(' '),
+      )
+    })
+    expect(followed.length).toBe(4)
+    const ofHub = programs.map(({ command }) => command).filter((command) => command.includes('--roles'))
+    expect(ofHub.length).toBe(1)
+    const clusters = [...ofHub, ...followed]
     const accounts = clusters.flatMap((command) => {
       const roles = /--roles (\S+)/.exec(command)?.[1]?.split(',') ?? []
       const files = [...command.matchAll(/--kubeconfig (\w+)=(\S+)/g)].map(([, role = '', path = '']) => {
