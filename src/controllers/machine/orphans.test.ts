@@ -73,8 +73,17 @@ describe('a host that no Machine has', () => {
   })
 
   test('and whose name was given to a new Machine has no owner either', () => {
-    const again = { ...machine('a'), metadata: { name: 'a', uid: 'another' } }
+    const again = { ...machine('a', 'cloud://a2'), metadata: { name: 'a', uid: 'another' } }
     expect(planned({ machines: [again, machine('b')] }).remove).toEqual(['a'])
+  })
+
+  test('but that a Machine names is never deleted: the provider may be mistaken about its owner', () => {
+    const isApproved = () => true
+    expect(planned({ hosts: [host('b', { machineUid: 'another' })], now: 1e12, isApproved })).toEqual({
+      orphans: ['b'],
+      remove: [],
+      kept: ['b: machine b names it; delete that Machine or delete the host at the provider'],
+    })
   })
 
   test('is left alone while it is being deleted', () => {

@@ -37,13 +37,18 @@ export interface OrphanPlan {
 export const mostOrphans = (hosts: number): number => Math.max(MOST_ORPHANS, Math.ceil(hosts * MOST_ORPHANS_SHARE))
 
 export function planOrphans(input: OrphanInput): OrphanPlan {
-  const { hosts, since, now, visibleWithinMs, policy, heardOf, isApproved } = input
+  const { hosts, machines, since, now, visibleWithinMs, policy, heardOf, isApproved } = input
   const orphans = orphansIn(input)
   // The host was in the list of that time and is in this one: two complete lists, this far apart.
   const graceMs = Math.max(ORPHAN_GRACE_MS, visibleWithinMs)
   const due = orphans.filter((h) => now - (since.get(h.providerID) ?? now) >= graceMs)
   const most = mostOrphans(hosts.length)
+  const named = new Map(machines.map((m) => [m.spec.providerID, m.metadata.name ?? '']))
   const why = (h: Host): string | undefined => {
+    // The provider says that it is the host of another Machine; it may be mistaken about that.
+    const namedBy = named.get(h.providerID)
+    if (namedBy !== undefined)
+      return `machine ${namedBy} names it; delete that Machine or delete the host at the provider`
     const heard = heardOf(h)
     if (heard !== undefined) return `${heard}; adopt it or delete it at the provider`
     if (isApproved(h)) return undefined
