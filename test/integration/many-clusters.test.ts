@@ -1,6 +1,6 @@
 // F17: a commit that reached half of the clusters when the program sync was killed (SIGKILL), a newer commit, and its revert: every cluster ends at the same content, no object is
 // lost and none is written twice. Ten clusters, a hundred in the full run.
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, onTestFailed, test } from 'vitest'
 import { inventory } from '#api/kinds/inventory.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { systemClock } from '#lib/clock.ts'
@@ -19,6 +19,8 @@ const OBJECTS = ['a', 'b', 'c']
 /** Renders and hundreds of passes on a busy machine. */
 const WITHIN_MS = isFull ? 1_200_000 : 240_000
 const AT_ONCE = 16
+/** Of what sync said, where a test failed. */
+const MOST_PRINTED = 8_000
 
 let bench: SyncBench | undefined
 const stops: (() => Promise<unknown>)[] = []
@@ -88,6 +90,7 @@ test(
     const first = b.repository.commit(fleet('1'))
     const sync = syncProgram(b)
     stops.push(sync.close)
+    onTestFailed(() => void process.stderr.write(sync.printed().slice(-MOST_PRINTED)))
     sync.start()
     await succeeded(b, first)
 
