@@ -31,7 +31,7 @@ const deliveryErrors = errorTable({
   },
   KN7305: {
     text: 'cannot connect to cluster {id}: its control plane is not ready yet',
-    next: 'retried automatically once it is; kubenode cluster show says what it waits for',
+    next: 'retried automatically once it is; kubenode cluster show names what it waits for',
   },
   KN7307: {
     text: 'cannot read ReleasePipeline {pipeline} as it was before the commit, at {commit}: {why}',
