@@ -67,12 +67,12 @@ export async function takeInventory(
     fullBudgetsIn(client),
     new ServerVersion(client, () => Date.parse(takenAt)).read(),
   ])
-  const [shards, canaries, sources] = await Promise.all([
+  const [shards, canaries, sources, planes] = await Promise.all([
     listAll(client, appliedShard),
     all(componentCanary),
     listAll(client, fleetSource),
+    planesOn(client),
   ])
-  const planes = await planesOn(client)
   const owners = new Set(sets.map((s) => s.metadata.uid))
   return {
     form: INVENTORY_FORM,
