@@ -35,10 +35,11 @@ export function register(program: Command, io: Io): void {
     })
 }
 
-/** Only a process that follows a file may begin with no cluster at all. */
-type FollowingOptions = Omit<RunOptions, 'roles'> & { readonly roles?: string; readonly follow?: string }
+/** Only a process that follows a file may begin with no cluster at all, and so with no roles. */
+type UncheckedOptions = Omit<RunOptions, 'roles'> & { readonly roles?: string }
+type FollowingOptions = UncheckedOptions & { readonly follow?: string }
 
-function withRoles(options: Omit<RunOptions, 'roles'> & { readonly roles?: string }): RunOptions {
+function withRoles(options: UncheckedOptions): RunOptions {
   const { roles } = options
   if (roles === undefined) throw new KubeNodeError(runErrors.KN1355())
   return { ...options, roles }
@@ -53,9 +54,9 @@ function groupsIn(more: readonly string[]): readonly (readonly string[])[] {
 const SEPARATOR = '--'
 
 /** As the options of the command itself, which has the same ones. */
-function optionsIn(command: Command, args: readonly string[]): Omit<RunOptions, 'roles'> & { readonly roles?: string } {
+function optionsIn(command: Command, args: readonly string[]): UncheckedOptions {
   const other = withOptions(new Command(command.name()).copyInheritedSettings(command)).allowExcessArguments(false)
-  return other.parse([...args], { from: 'user' }).opts<RunOptions>()
+  return other.parse([...args], { from: 'user' }).opts<UncheckedOptions>()
 }
 
 function withOptions(command: Command): Command {

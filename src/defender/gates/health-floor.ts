@@ -43,12 +43,13 @@ export function healthFloorGate(question: Question, ground: Ground): readonly Ga
   // As in budgets: a machine that is booked itself is measured by what is away now.
   const isBooked = ground.ledger.reservationOf(unit.id) !== undefined && permit.spec.operations.includes('Drain')
   const levels = isBooked ? ground.levels.now : ground.levels
+  const isLeaving = leavesWithCluster(question, ground.snapshot)
   const floors = policies.flatMap((policy) => {
     const floor = policy.spec.healthFloor
     if (floor === undefined) return []
     const total = levels.members(policy, unit.space)
     const down = levels.set(policy, 'unavailable', 'cluster', unit.space, '')
-    if (leavesWithCluster(question, ground.snapshot))
+    if (isLeaving)
       return [pass('HealthFloor', { reason: 'PermitGranted', policy, seen: 'its whole cluster is being deleted' })]
     if (isOutOfService(unit))
       return [pass('HealthFloor', { reason: 'RecoveryExempt', policy, seen: `${unit.name} ${unit.why}` })]

@@ -96,7 +96,7 @@ describe.each(VENDORS)('$name', (v: Vendor) => {
     const idsOf = (hosts: readonly { readonly providerID: string }[] = []) =>
       hosts.map((h) => h.providerID.split('/').at(-1) ?? '').sort((a, b) => (a < b ? -1 : 1))
 
-    test('are found whoever made them, over all pages, and no other ones', async () => {
+    test('are found on all pages, also those that people made, and no others', async () => {
       fresh({ pageSize: 2 })
       const ids = others(5)
       others(2, ['team', 'web'])
