@@ -54,7 +54,7 @@ export interface Opened {
 
 const nothing = (wait: Wait | undefined): Opened => ({ slices: [], actions: [], costs: 0, machines: [], wait })
 
-/** A step is there for what it shows: it is not opened again for the last few machines that were let go. */
+/** A step is there for what it shows: it is not opened again for the last few machines that were let go. One of all machines is: a further step would cost them a soak of its own. */
 const ENOUGH_OF_STEP = 0.9
 
 export interface StepPlace {
@@ -84,7 +84,9 @@ export function placeOf(
   if (inLast.some((w) => w.phase === 'Soaking' || w.phase === 'Passed' || w.phase === 'Failed')) return undefined
   const taken = inLast.reduce((n, w) => n + w.machines.length, 0)
   const number = 1 + inLast.reduce((most, w) => Math.max(most, w.number), -1)
-  const left = number >= MOST_SLICES_OF_STEP || taken >= sizeOf(last) * ENOUGH_OF_STEP ? 0 : sizeOf(last) - taken
+  const size = sizeOf(last)
+  const isEnough = taken >= (size < counting ? size * ENOUGH_OF_STEP : size)
+  const left = number >= MOST_SLICES_OF_STEP || isEnough ? 0 : size - taken
   return left === 0 ? undefined : { step: last, number, left }
 }
 
