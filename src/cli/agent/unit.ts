@@ -17,6 +17,8 @@ Description=KubeNode agent
 Documentation=https://kubenode.io
 After=network-online.target local-fs.target
 Wants=network-online.target
+# Disks that come late, such as one of \`nofail\`: without them there is no identity, and a host that has joined would look like one that never did.
+RequiresMountsFor=${folder} ${root}
 StartLimitIntervalSec=0
 
 [Service]

@@ -314,6 +314,13 @@ describe('an agent on a host with systemd', () => {
     expect(systemctl('show', '-p', 'ProtectClock', '--value', 'kubenode-agent')).toBe('yes')
   })
 
+  test('the agent starts only when the disks with its programs and its state are mounted', () => {
+    const places = systemctl('show', '-p', 'RequiresMountsFor', '--value', 'kubenode-agent').split(' ')
+    const run = systemctl('show', '-p', 'ExecStart', '--value', 'kubenode-agent')
+    expect(places).toHaveLength(2)
+    for (const place of places) expect(run).toContain(place)
+  })
+
   test('takes a runtime over as it runs, and its container outlives the upgrade', async () => {
     const { root } = machine()
     for (const path of ['bin/sleep', 'lib64/ld-linux-x86-64.so.2', 'lib/x86_64-linux-gnu/libc.so.6']) {
