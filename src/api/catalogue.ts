@@ -90,6 +90,7 @@ export const CONDITIONS = {
   PruneBlocked: entry('The commit deletes more objects than the guard allows.', 'False', 'sync'),
   GatesPassed: entry('Every gate of the stage passes.', 'True', 'releases'),
   Expiring: entry('Four fifths of the time to live are over, or all of it.', 'False', 'clusters'),
+  SnapshotsCurrent: entry('A snapshot of the schedule was taken and opened in time.', 'True', 'clusters'),
   Superseded: entry('A newer object replaced this one.', 'False', 'releases'),
 } as const satisfies Readonly<Record<string, ConditionEntry>>
 
@@ -281,6 +282,11 @@ export const REASONS = {
   VersionNotServed: because('clusters', 'The host does not serve the version; the message has those that it serves.'),
   FlavorNotServed: because('clusters', 'No host on this hub runs control planes of this flavor.'),
   RestoreUnderWay: because('clusters', 'A snapshot is being restored; what was committed since begins after it.'),
+  SnapshotVerified: because('clusters', 'A snapshot was taken and opened in time, or the first one is not due yet.'),
+  SnapshotOverdue: because(
+    'clusters',
+    'For longer than twice the interval of the schedule no snapshot was taken and opened; the message has the reason.',
+  ),
   SnapshotMissing: because('clusters', 'The snapshot to restore does not exist, or is damaged.'),
   SecretTaken: because('clusters', 'The Secret for the kubeconfig exists and was made for something else.'),
   AddonFailed: because(

@@ -261,6 +261,23 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
     },
   },
   {
+    name: 'a snapshot that is dropped cannot be restored, and the others can',
+    run: async (tools) => {
+      const { host } = tools
+      const request = requestFor('dropped', tools)
+      await put(host, request)
+      for (const name of ['one', 'two'])
+        must((await host.snapshot(request.id, name)) !== 'Gone', 'no snapshot is taken')
+      for (const names of [['one'], ['one'], ['none'], []])
+        must((await host.drop(request.id, names)) === 'Dropped', 'a snapshot is not dropped')
+      const left = (await host.get(request.id))?.snapshots.map((s) => s.name).join(' ')
+      must(left === 'two', `these are left: ${left}`)
+      must((await host.restore(request.id, { snapshot: 'one', token: 't-1' })) === 'NoSnapshot', 'it is restored')
+      must((await host.restore(request.id, { snapshot: 'two', token: 't-2' })) === 'Restored', 'the other one is not')
+      await gone(tools, request)
+    },
+  },
+  {
     name: 'a restore of a snapshot that does not exist changes nothing',
     run: async (tools) => {
       const request = requestFor('nosnapshot', tools)
@@ -336,6 +353,7 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
       must((await host.get(id)) === undefined, 'get finds it')
       must((await host.stop(id)) === 'Gone', 'stop does not return Gone')
       must((await host.snapshot(id, 'one')) === 'Gone', 'snapshot does not return Gone')
+      must((await host.drop(id, ['one'])) === 'Gone', 'drop does not return Gone')
       must((await host.restore(id, { snapshot: 'one', token: 't' })) === 'Gone', 'restore does not return Gone')
       must((await host.delete(id, { owner: 'x' })) === 'Gone', 'delete does not return Gone')
       must((await host.kubeconfig(id, ADMIN)) === undefined, 'there is a kubeconfig of it')

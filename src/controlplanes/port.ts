@@ -54,6 +54,10 @@ interface PlaneChange {
 /** `Stopped`: nothing runs, everything is kept. `Failed`: it should run and does not; the host tries again. */
 type ControlPlaneState = 'Starting' | 'Running' | 'Stopped' | 'Failed'
 
+/** Names of snapshots that a schedule takes begin so. */
+export const SCHEDULED = 'scheduled-'
+export const isScheduled = (name: string): boolean => name.startsWith(SCHEDULED)
+
 export interface Snapshot {
   readonly name: string
   readonly takenAt: string
@@ -89,6 +93,8 @@ export interface ControlPlane {
   readonly credentials?: string
   /** Oldest first. */
   readonly snapshots: readonly Snapshot[]
+  /** Name of the snapshot that is being taken: a call of `snapshot` with another name gives it up. */
+  readonly taking?: string
   /** The token of the last restore that was done. */
   readonly restored?: string
   /** The snapshot that is being restored; `put` continues it. */
@@ -140,8 +146,10 @@ export interface ControlPlaneHost {
   kubeconfig(id: string, identity: Identity, signal?: AbortSignal): Promise<string | undefined>
   /** Ends the API server, so that no client writes any more, and keeps everything. */
   stop(id: string, signal?: AbortSignal): Promise<'Stopped' | 'Gone'>
-  /** The same name is the same snapshot: a second call answers with the first one's. */
-  snapshot(id: string, name: string, signal?: AbortSignal): Promise<Snapshot | 'Gone'>
+  /** The same name is the same snapshot: a second call answers with the first one's. `withinMs`: how long one call waits at most, where that is left to the host when left out. */
+  snapshot(id: string, name: string, signal?: AbortSignal, withinMs?: number): Promise<Snapshot | 'Gone'>
+  /** Those of the names count no longer; what a change or a restore under way needs stays. */
+  drop(id: string, names: readonly string[], signal?: AbortSignal): Promise<'Dropped' | 'Gone'>
   /** A second call with the same token changes nothing. What was written since the snapshot is lost. */
   restore(
     id: string,

@@ -1,5 +1,5 @@
 // Cluster: a control plane: workloads on the hub, or an existing one registered by its kubeconfig.
-import { PHASE, statusOf, text, wide } from '../columns.ts'
+import { date, PHASE, statusOf, text, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf, type StatusOf } from '../kind.ts'
@@ -75,7 +75,16 @@ const controlPlaneFields = s.obj('The control plane, on the hub.', {
   ),
   snapshot: s.optional(
     snapshotName(
-      'Name of a snapshot to take: it is taken once, and the last ten are kept. Another name takes another one.',
+      'Name of a snapshot to take: it is taken once, and the last ten are kept, those of a schedule included. Another name takes another one.',
+    ),
+  ),
+  snapshots: s.optional(
+    s.obj(
+      'Snapshots on a schedule. Each is opened before an older one is dropped; those that a user asked for are kept beside them.',
+      {
+        every: s.fallback(f.duration('Time from one to the next, at least 5m.'), '6h'),
+        keep: s.fallback(s.int('How many of the schedule are kept.', { min: 1, max: 7 }), 4),
+      },
     ),
   ),
   restore: s.optional(
@@ -252,6 +261,15 @@ const status = f.waitingStatus('The observed state of the cluster.', {
       { keys: ['name'], max: 10 },
     ),
   ),
+  snapshotSchedule: s.optional(
+    s.obj('What became of the schedule of snapshots.', {
+      since: s.time('Since when the schedule is kept.'),
+      last: s.optional(s.str('The newest snapshot that was opened, of the schedule or not.', { max: 63 })),
+      lastAt: s.optional(s.time('When it was taken.')),
+      nextAt: s.time('When the next one is due.'),
+      message: s.optional(f.sentence('What the next one waits for, once it is due.')),
+    }),
+  ),
   change: s.optional(
     s.obj('The upgrade that is under way.', {
       from: s.str('Version before.', { max: 64 }),
@@ -303,9 +321,10 @@ export const cluster = defineKind('Cluster', 'kcl', {
     text('Stage', '.spec.stage'),
     text('Expires', '.status.expiresAt'),
     wide(text('Ready', statusOf('Ready'))),
+    wide(date('Snapshot', '.status.snapshotSchedule.lastAt')),
     wide(text('Endpoint', '.status.endpoint')),
   ],
-  conditions: ['Ready', 'Expiring'],
+  conditions: ['Ready', 'Expiring', 'SnapshotsCurrent'],
   example: {
     metadata: { name: 'prod-1', namespace: 'fleet' },
     spec: { kubeconfigSecretRef: { name: 'cluster-prod-1' }, stage: 'prod' },

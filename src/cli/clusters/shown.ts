@@ -121,6 +121,7 @@ export function clusterLines(known: Known, now: number): readonly string[] {
           line('change', `from ${status.change.from} to ${status.change.to}: ${status.change.message}`),
           line('way back', wayBackOf(status.change)),
         ]),
+    ...scheduleLines(status.snapshotSchedule, now),
     ...snapshots.map((s) => line('snapshot', `${s.name} of ${s.takenAt}, ${s.objects} objects, ${s.version}`)),
     ...(waitingFor === undefined
       ? []
@@ -128,6 +129,15 @@ export function clusterLines(known: Known, now: number): readonly string[] {
           line('waits for', `${waitingFor.predicate}${waitingFor.seen === undefined ? '' : `: ${waitingFor.seen}`}`),
           ...(waitingFor.unblock === undefined ? [] : [line('', `unblocks when ${waitingFor.unblock}`)]),
         ]),
+  ]
+}
+
+function scheduleLines(schedule: NonNullable<Cluster['status']>['snapshotSchedule'], now: number): readonly string[] {
+  if (schedule === undefined) return []
+  const { last, lastAt, nextAt, message } = schedule
+  return [
+    line('last snapshot', lastAt === undefined ? 'none yet' : `${last ?? ''}, ${inTime(lastAt, now)}, opened`),
+    line('', `the next one ${inTime(nextAt, now)}${message === undefined ? '' : `: ${message}`}`),
   ]
 }
 

@@ -157,8 +157,16 @@ export class EmbeddedHost implements ControlPlaneHost {
       if (record === undefined) return 'Gone'
       const now = this.#options.clock.now()
       const taken = takeSnapshot(this.#folders.of(id), { name, version: record.version, now })
-      this.#folders.keepNewest(id)
+      this.#folders.keepNewest(id, name)
       return taken
+    })
+  }
+
+  drop(id: string, names: readonly string[]): Promise<'Dropped' | 'Gone'> {
+    return this.#inTurn(id, async () => {
+      if (this.#folders.read(id) === undefined) return 'Gone'
+      this.#folders.drop(id, names)
+      return 'Dropped'
     })
   }
 

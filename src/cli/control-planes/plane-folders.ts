@@ -81,10 +81,19 @@ export class PlaneFolders {
       .toSorted((a, b) => compare(a.takenAt, b.takenAt) || compare(a.name, b.name))
   }
 
+  /** `taken` is the newest, also when the clock was set back before it was taken. */
+  keepNewest(id: string, taken: string): void {
+    const others = this.snapshotsOf(id).filter(({ name }) => name !== taken)
+    this.drop(
+      id,
+      others.slice(0, Math.max(0, others.length + 1 - MOST_SNAPSHOTS)).map(({ name }) => name),
+    )
+  }
+
   /** A description goes first: a snapshot without one is not whole, and counts as none. */
-  keepNewest(id: string): void {
+  drop(id: string, names: readonly string[]): void {
     const { snapshots } = this.of(id)
-    for (const { name } of this.snapshotsOf(id).slice(0, -MOST_SNAPSHOTS))
+    for (const { name } of this.snapshotsOf(id).filter((s) => names.includes(s.name)))
       for (const ending of ['json', 'db']) rmSync(join(snapshots, `${name}.${ending}`), { force: true })
   }
 

@@ -13,7 +13,7 @@ const MOST_BYTES = 4 * 1024 * 1024
 /** A start of a large one, a snapshot or a restore takes seconds. */
 const ANSWER_WITHIN_MS = 120_000
 
-const CALLS = ['put', 'get', 'list', 'kubeconfig', 'stop', 'snapshot', 'restore', 'delete'] as const
+const CALLS = ['put', 'get', 'list', 'kubeconfig', 'stop', 'snapshot', 'drop', 'restore', 'delete'] as const
 type Call = (typeof CALLS)[number]
 type Answer<K extends Call> = Awaited<ReturnType<ControlPlaneHost[K]>>
 
@@ -82,6 +82,7 @@ export class SocketHost implements ControlPlaneHost {
   kubeconfig = (...args: Parameters<ControlPlaneHost['kubeconfig']>) => this.#ask('kubeconfig', args)
   stop = (...args: Parameters<ControlPlaneHost['stop']>) => this.#ask('stop', args)
   snapshot = (...args: Parameters<ControlPlaneHost['snapshot']>) => this.#ask('snapshot', args)
+  drop = (...args: Parameters<ControlPlaneHost['drop']>) => this.#ask('drop', args)
   restore = (...args: Parameters<ControlPlaneHost['restore']>) => this.#ask('restore', args)
   delete = (...args: Parameters<ControlPlaneHost['delete']>) => this.#ask('delete', args)
 

@@ -10,7 +10,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { applyObject } from '#kube/apply.ts'
 import { outcomeOf, type WriteOutcome } from '#kube/outcome.ts'
 import { type Clock, timestamp } from '#lib/clock.ts'
-import { assertNever } from '#lib/errors.ts'
+import { assertNever, messageOf } from '#lib/errors.ts'
 import { renewPermit, reportResults, requestPermit } from '#permits/permits.ts'
 import { deleteExactly, recheck, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
@@ -29,6 +29,9 @@ export interface ActTools {
   readonly clock: Clock
   readonly addons: () => Promise<Addons>
 }
+
+/** A pod that finds no node must not hold what other control planes wait for: the next pass continues it. */
+const SCHEDULED_WITHIN_MS = 1_000
 
 const applied = (object?: unknown): ActionOutcome => ({ kind: 'Applied', object })
 
@@ -84,12 +87,28 @@ async function carryOut(
     case 'Snapshot':
       await host.snapshot(id, action.name, signal)
       return applied()
+    case 'ScheduledSnapshot':
+      return applied({ problem: await problemOf(host.snapshot(id, action.name, signal, SCHEDULED_WITHIN_MS), signal) })
+    case 'DropSnapshots':
+      await host.drop(id, action.names, signal)
+      return applied()
     case 'Stop':
     case 'Restore':
     case 'Delete':
       return unlessStale(tools, seen, signal, () => harm(host, action, seen, signal))
     default:
       return assertNever(action)
+  }
+}
+
+/** It is in the status of the schedule, and is no reason to stop at anything else. */
+const problemOf = async (work: Promise<unknown>, signal: AbortSignal): Promise<string | undefined> => {
+  try {
+    await work
+    return undefined
+  } catch (error) {
+    if (signal.aborted) throw error
+    return messageOf(error)
   }
 }
 

@@ -16,6 +16,9 @@ export type ClusterAction = { readonly reason: string } & (
   | { readonly kind: 'ApplyAddons' }
   | { readonly kind: 'Put'; readonly request: ControlPlaneRequest }
   | { readonly kind: 'Snapshot'; readonly name: string }
+  /** Of the schedule: nothing else waits for it. */
+  | { readonly kind: 'ScheduledSnapshot'; readonly name: string }
+  | { readonly kind: 'DropSnapshots'; readonly names: readonly string[] }
   | { readonly kind: 'Restore'; readonly snapshot: string; readonly token: string }
   /** The sets first: their controllers remove the machines in order. */
   | { readonly kind: 'RemoveMachines' }

@@ -15,7 +15,9 @@ import { announced, lifetimeSeen, planExpiry, tooMany } from './plan-expiry.ts'
 import type { Lifetime } from './lifetime.ts'
 import { addonIn } from './addon-status.ts'
 import { permitFor } from './permit.ts'
+import { announcedOverdue } from './schedule-status.ts'
 import { finishedPermits, isStepwise, planSteps } from './plan-steps.ts'
+import { scheduleMistake, scheduleOf } from './schedule.ts'
 import { shapeMistake, shapeOf, upgradeTerms } from './shape.ts'
 import { planDeletion } from './plan-delete.ts'
 import { type ControlPlaneSpec, type Seen, idOf, isLeaving } from './seen.ts'
@@ -27,7 +29,7 @@ const SOON_MS = 2_000
 
 export function plan(seen: Seen, now: number): ClusterPlan {
   const lifetime = lifetimeSeen(seen, now)
-  return announced(seen, lifetime, planWithin(seen, lifetime, now))
+  return announcedOverdue(seen, announced(seen, lifetime, planWithin(seen, lifetime, now)), now)
 }
 
 function planWithin(seen: Seen, lifetime: Lifetime, now: number): ClusterPlan {
@@ -104,8 +106,26 @@ function planLife(seen: Seen, controlPlane: ControlPlaneSpec, version: string, n
   if (snapshot !== undefined && plane.snapshots.every((s) => s.name !== snapshot))
     actions.push({ kind: 'Snapshot', reason: 'it was asked for', name: snapshot })
   const stale = staleKubeconfig(seen, now)
-  if (stale !== undefined) actions.push({ kind: 'WriteKubeconfig', reason: stale })
-  return { actions, notices: [], requeueAfter: LOOK_MS, phase: 'Ready', wait: undefined }
+  const care = scheduled(seen, now)
+  if (stale === undefined) actions.push(...care)
+  else actions.push({ kind: 'WriteKubeconfig', reason: stale })
+  const isSoon = care.length > 0 && !hasStuck(seen)
+  return { actions, notices: [], requeueAfter: isSoon ? SOON_MS : LOOK_MS, phase: 'Ready', wait: undefined }
+}
+
+/** It failed before anything was begun: the same is not tried every two seconds. */
+const hasStuck = ({ cluster, plane }: Seen): boolean =>
+  plane?.taking === undefined &&
+  cluster.status?.phase === 'Ready' &&
+  cluster.status.snapshotSchedule?.message !== undefined
+
+/** Last: what waits for a pod must not hold what comes after it. */
+function scheduled(seen: Seen, now: number): readonly ClusterAction[] {
+  const { due, drop = [] } = scheduleOf(seen, now) ?? {}
+  return [
+    ...(drop.length > 0 ? [{ kind: 'DropSnapshots' as const, reason: 'newer ones were opened', names: drop }] : []),
+    ...(due !== undefined ? [{ kind: 'ScheduledSnapshot' as const, reason: 'it is due', name: due }] : []),
+  ]
 }
 
 /** A restore is finished first: a version that begins in its middle has nothing to go back to. */
@@ -203,7 +223,10 @@ function mistake(seen: Seen, controlPlane: ControlPlaneSpec, version: string): W
       seen: `flavor ${flavor}; this hub has a host of flavor ${host.name}`,
       unblock: `a commit sets controlPlane.flavor ${host.name}`,
     }
-  const wrong = isStepwise(seen) ? shapeMistake(controlPlane) : undefined
+  const { snapshots } = controlPlane
+  const wrong =
+    (isStepwise(seen) ? shapeMistake(controlPlane) : undefined) ??
+    (snapshots === undefined ? undefined : scheduleMistake(snapshots))
   if (wrong !== undefined) return { predicate: 'InvalidSpec', seen: wrong, unblock: 'a commit changes the Cluster' }
   if (!host.capabilities.minors.includes(releaseOf(version)))
     return {

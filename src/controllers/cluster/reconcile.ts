@@ -10,6 +10,7 @@ import { reconcileWith } from '#runtime/reconcile-with.ts'
 import { writeStatus } from '#runtime/write-status.ts'
 import { act } from './act.ts'
 import type { ClusterAction, ClusterPlan } from './actions.ts'
+import { clusterFigures } from './metrics.ts'
 import { Hosts } from './hosts.ts'
 import { cachesOf, observe } from './observe.ts'
 import type { ClosableClient } from './plane-clients.ts'
@@ -105,7 +106,8 @@ export const clusterModule: Module<ClusterContext> = {
     caches.policies.onChange((before, now) => {
       if (before?.spec.clusters !== undefined || now?.spec.clusters !== undefined) onLimits()
     })
-    return { controllers: [controller] }
+    const figures = clusterFigures(context.metrics.registry, () => caches.clusters.list())
+    return { controllers: [controller], parts: [figures] }
   },
 }
 

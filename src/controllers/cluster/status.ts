@@ -1,6 +1,6 @@
 // The status of a Cluster with a control plane on the hub. Pure. What sync reports of the same Cluster is carried over unchanged: its condition, its versions.
 import type { Cluster, ClusterStatus } from '#api/kinds/cluster.ts'
-import type { Reason } from '#api/catalogue.ts'
+import type { ConditionType, Reason } from '#api/catalogue.ts'
 import type { Phase } from '#api/phases.ts'
 import { hostedKubeconfigName, KUBECONFIG_KEY, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { ControlPlane, PutResult, TroubleCause } from '#controlplanes/port.ts'
@@ -13,6 +13,7 @@ import { addonsAfter, waitOfAddons } from './addon-status.ts'
 import type { Lifetime } from './lifetime.ts'
 import { snapshotBefore } from './plan.ts'
 import { lifetimeSeen, sayLifetime } from './plan-expiry.ts'
+import { scheduleTold } from './schedule-status.ts'
 import type { Seen } from './seen.ts'
 
 type Status = NonNullable<ClusterStatus>
@@ -28,10 +29,15 @@ export function statusOf(seen: Seen, plan: ClusterPlan, results: Results, now: n
   const failed = waitOfPut(put, plan) ?? waitOfRestore(results) ?? waitOfAddons(results)
   const wait = failed ?? waitOfUnfinished(results) ?? plan.wait
   const isDone = results.length > 0 && results.every((r) => r.outcome.kind === 'Applied') && failed === undefined
-  const { change: _change, waitingFor: _, expiresAt: _end, addons: _addons, ...kept } = before
+  const { change: _change, waitingFor: _, expiresAt: _end, addons: _addons, snapshotSchedule: _s, ...kept } = before
   const addons = addonsAfter(seen, results)
   const lifetime = lifetimeSeen(seen, now)
   const { generation } = cluster.metadata
+  const schedule = scheduleTold(seen, plan, results, now)
+  const without: readonly ConditionType[] = [
+    ...(lifetime.state === 'Unlimited' ? (['Expiring'] as const) : []),
+    ...(schedule === undefined ? (['SnapshotsCurrent'] as const) : []),
+  ]
   return {
     ...kept,
     ...(generation !== undefined && { observedGeneration: generation }),
@@ -43,11 +49,13 @@ export function statusOf(seen: Seen, plan: ClusterPlan, results: Results, now: n
     history: historyOf(seen, before, plane, now),
     ...(wait !== undefined && { waitingFor: waitingSince(before.waitingFor, wait, now) }),
     ...expiresAtOf(lifetime),
+    ...(schedule !== undefined && { snapshotSchedule: schedule.told }),
     conditions: setConditions(
-      lifetime.state === 'Unlimited' ? removeCondition(before.conditions, 'Expiring') : before.conditions,
+      without.reduce<Status['conditions']>(removeCondition, before.conditions),
       [
         plan.phase === 'Expired' ? expiredOf(seen) : readyOf(seen, plane, wait),
         ...(lifetime.state === 'Unlimited' ? [] : [expiringOf(lifetime, seen)]),
+        ...(schedule === undefined ? [] : [schedule.condition]),
       ],
       now,
     ),

@@ -83,6 +83,19 @@ export async function lookAtSnapshot(
     : { is: 'Done', value: opened }
 }
 
+/** Of a snapshot that is given up: nothing writes its file any more once this answers with nothing. */
+export async function endSnapshot(
+  place: Place,
+  taking: { readonly name: string; readonly slot: number } | undefined,
+): Promise<string | undefined> {
+  if (taking === undefined) return undefined
+  const job = nameFor('snapshot', [taking.name, taking.slot])
+  await removeJob(place, job)
+  const { items } = await place.client.list(PODS, { namespace: place.namespace, labelSelector: `job-name=${job}` })
+  const isRunning = items.some((pod) => !['Succeeded', 'Failed'].includes(String(recordAt(pod, 'status')['phase'])))
+  return isRunning ? `Job ${job} of ${taking.name} ends first` : undefined
+}
+
 /** Its pod may wait for a volume or a node for ever. */
 async function troubleOfJob(place: Place, job: string): Promise<string> {
   const { items } = await place.client.list(PODS, { namespace: place.namespace, labelSelector: `job-name=${job}` })

@@ -28,6 +28,7 @@ import { formsOf, nextShape, NO_CREDENTIALS, settingsOf } from './plane-settings
 import { PlaneWork, type WorkOptions } from './plane-work.ts'
 import { noPlace, takenNamespace, unservedVersion } from './refusals.ts'
 import { isEnding, removePlane } from './removal.ts'
+import { withoutSnapshots } from './snapshot-slots.ts'
 import { stepUpgrade, type Readings } from './step-upgrade.ts'
 
 const DAY_MS = 86_400_000
@@ -118,7 +119,7 @@ export class KubernetesHost implements ControlPlaneHost {
     })
   }
 
-  snapshot(id: string, name: string, signal?: AbortSignal): Promise<Snapshot | 'Gone'> {
+  snapshot(id: string, name: string, signal?: AbortSignal, withinMs?: number): Promise<Snapshot | 'Gone'> {
     return this.#inTurn(id, async () => {
       const found = await this.#living(id, signal)
       if (found === undefined) return 'Gone'
@@ -130,8 +131,18 @@ export class KubernetesHost implements ControlPlaneHost {
           if (looked.taken === undefined) looked = await this.#work.takeSnapshot(looked.kept, name, signal)
           return looked.taken !== undefined
         },
+        withinMs,
       )
       return looked.taken as Snapshot
+    })
+  }
+
+  drop(id: string, names: readonly string[], signal?: AbortSignal): Promise<'Dropped' | 'Gone'> {
+    return this.#inTurn(id, async () => {
+      const kept = await this.#living(id, signal)
+      if (kept === undefined) return 'Gone'
+      await this.#records.write(kept, withoutSnapshots(kept.record, names), signal)
+      return 'Dropped'
     })
   }
 

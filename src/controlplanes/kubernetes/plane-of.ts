@@ -28,7 +28,7 @@ export function planeOf(
   states: Readonly<Record<Part, PartState>> | undefined,
   { ca = '', why, change }: More = {},
 ): ControlPlane {
-  const { id, owner, address, isStopped, restoring, restored, upgrade, snapshots } = record
+  const { id, owner, address, isStopped, restoring, restored, upgrade, snapshots, taking } = record
   const trouble = typeof why === 'string' ? { text: why } : (why ?? (states && troubleOf(states)))
   const doesServe = states !== undefined && states.apiserver.serving > 0 && states.etcd.serving > 0
   const isRunning = doesServe && !isStopped && restoring === undefined
@@ -45,6 +45,7 @@ export function planeOf(
     endpoint: address === undefined ? '' : urlOf(address),
     ca,
     snapshots: snapshots.map(portSnapshot),
+    ...(taking !== undefined && { taking: taking.name }),
     ...(restored !== undefined && { restored }),
     ...(restoring !== undefined && upgrade === undefined && { restoring: restoring.snapshot }),
     ...(upgrade !== undefined && {

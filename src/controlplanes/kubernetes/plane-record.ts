@@ -37,7 +37,13 @@ export interface PlaneRecord {
   readonly isAwake?: boolean
   readonly snapshots: readonly KeptSnapshot[]
   /** A file that is being written: what it had before counts no longer. */
-  readonly taking?: { readonly name: string; readonly slot: number; readonly version: string }
+  readonly taking?: {
+    readonly name: string
+    readonly slot: number
+    readonly version: string
+    /** The last attempt. */
+    readonly failed?: { readonly at: number; readonly why: string }
+  }
   readonly restored?: string
   readonly restoring?: { readonly snapshot: string; readonly slot: number; readonly token: string }
   readonly upgrade?: UpgradeRecord

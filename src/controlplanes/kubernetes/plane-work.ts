@@ -8,7 +8,7 @@ import { timestamp, type Clock } from '#lib/clock.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { keepCredentials } from '../credentials/keep.ts'
 import { NotYet, type Snapshot } from '../port.ts'
-import { lookAtRestore, lookAtSnapshot, objectsIn, type ReadLog } from './etcd-care.ts'
+import { endSnapshot, lookAtRestore, lookAtSnapshot, objectsIn, type ReadLog } from './etcd-care.ts'
 import { credentialSettings, mountedSecrets, secretFiles } from './mounted-secrets.ts'
 import { applyAll, partStates, podsOf, type Place } from './plane-objects.ts'
 import { portSnapshot, urlOf, versionOf } from './plane-of.ts'
@@ -22,6 +22,8 @@ import type { ServedVersion } from './version-file.ts'
 const POLL_MS = 1_000
 /** Within the time that a controller gives one pass; what takes longer is called again. */
 const WITHIN_MS = 150_000
+/** A snapshot that failed is tried again after this; what a person mends meanwhile is not known here. */
+const AGAIN_MS = 120_000
 const PROGRAMS = PARTS.filter((part) => part !== 'etcd')
 const BINDINGS = coreKind('RoleBinding')
 
@@ -148,11 +150,17 @@ export class PlaneWork {
     const place = this.place(kept, signal)
     const settings = this.settings(kept)
     if (kept.record.taking?.name !== name) {
-      const { slot, others } = freeSlot(kept.record)
-      const taking = { name, slot, version: versionOf(kept.record) }
+      // It would write the same file.
+      const earlier = await endSnapshot(place, kept.record.taking)
+      if (earlier !== undefined) return { kept, taken: undefined, why: earlier }
+      const taking = { name, slot: freeSlot(kept.record), version: versionOf(kept.record) }
       const isAwake = kept.record.isStopped
-      kept = await this.#records.write(kept, { ...kept.record, snapshots: others, taking, isAwake }, signal)
+      kept = await this.#records.write(kept, { ...kept.record, taking, isAwake }, signal)
     }
+    const failed = kept.record.taking?.failed
+    const now = this.#options.clock.now()
+    if (failed !== undefined && failed.at <= now && now < failed.at + AGAIN_MS)
+      throw new NotYet(`snapshot ${name}: ${failed.why}; tried again at ${timestamp(failed.at + AGAIN_MS)}`)
     if (kept.record.isStopped) {
       const credentials = await this.credentials(kept, signal)
       if ('why' in credentials) return { kept, taken: undefined, why: credentials.why }
@@ -169,9 +177,12 @@ export class PlaneWork {
     if (taking === undefined) return { kept, taken: undefined, why: 'it begins' }
     const looked = await lookAtSnapshot(place, settings, taking, this.#options.readLog)
     if (looked.is === 'Waits') return { kept, taken: undefined, why: looked.why }
-    if (looked.is === 'Failed') throw new NotYet(`snapshot ${name}: ${looked.why}`)
-    const now = timestamp(this.#options.clock.now())
-    kept = await this.#records.write(kept, withSnapshot(kept.record, looked.value, now), signal)
+    if (looked.is === 'Failed') {
+      const after = { ...taking, failed: { at: now, why: looked.why } }
+      await this.#records.write(kept, { ...kept.record, taking: after }, signal)
+      throw new NotYet(`snapshot ${name}: ${looked.why}`)
+    }
+    kept = await this.#records.write(kept, withSnapshot(kept.record, looked.value, timestamp(now)), signal)
     if (kept.record.isStopped) kept = await this.sleepAgain(kept, signal)
     const made = kept.record.snapshots.find((s) => s.name === name)
     return { kept, taken: made && portSnapshot(made), why: '' }
@@ -208,8 +219,9 @@ export class PlaneWork {
     what: string | (() => string),
     signal: AbortSignal | undefined,
     holds: () => Promise<boolean>,
+    withinMs = this.#options.withinMs ?? WITHIN_MS,
   ): Promise<void> {
-    const { clock, withinMs = WITHIN_MS } = this.#options
+    const { clock } = this.#options
     const end = clock.now() + withinMs
     while (!(await holds())) {
       if (clock.now() > end) throw new NotYet(`still waiting for ${typeof what === 'string' ? what : what()}`)

@@ -15,13 +15,15 @@ export interface PlayedHub {
   readonly statusOf?: (workload: KubeObject) => Readonly<Record<string, unknown>> | undefined
   /** Jobs wait meanwhile. */
   readonly holdsJobs?: () => boolean
+  /** They fail instead. */
+  readonly failsJobs?: () => boolean
 }
 
 export async function playPods(admin: KubeClient, namespace: string, hub: PlayedHub = {}): Promise<void> {
   for (const type of PLAYED_WORKLOADS)
     for (const w of (await admin.list(type, { namespace })).items) await playWorkload(admin, type, w, hub)
   if (hub.holdsJobs?.() !== true)
-    for (const job of (await admin.list(JOBS, { namespace })).items) await playJob(admin, namespace, job)
+    for (const job of (await admin.list(JOBS, { namespace })).items) await playJob(admin, namespace, job, hub)
   for (const pod of (await admin.list(PODS, { namespace })).items) {
     const job = pod.metadata.labels?.['job-name']
     if (job !== undefined && (await admin.get(JOBS, { namespace, name: job })) === undefined)
@@ -42,14 +44,26 @@ async function playWorkload(
   await admin.update(type, { ...workload, status }, { subresource: 'status' })
 }
 
-async function playJob(admin: KubeClient, namespace: string, job: KubeObject): Promise<void> {
+async function playJob(admin: KubeClient, namespace: string, job: KubeObject, { failsJobs }: PlayedHub): Promise<void> {
   const name = job.metadata.name ?? ''
   const spec = (job['spec'] as { readonly template: { readonly spec: object } }).template.spec
-  if ((job['status'] as { readonly succeeded?: number } | undefined)?.succeeded === 1) return
+  const at = '2030-01-01T00:00:00Z'
+  const before = job['status'] as { readonly succeeded?: number; readonly failed?: number } | undefined
+  if (before?.succeeded === 1 || before?.failed === 1) return
+  if (failsJobs?.() === true) {
+    const failed = ['FailureTarget', 'Failed'].map((type) => ({
+      type,
+      status: 'True',
+      message: 'the volume is full',
+      lastTransitionTime: at,
+    }))
+    const status = { startTime: at, failed: 1, conditions: failed }
+    await admin.update(JOBS, { ...job, status }, { subresource: 'status' })
+    return
+  }
   const metadata = { name: `${name}-x`, namespace, labels: { 'job-name': name } }
   const pod = await admin.create(PODS, { apiVersion: 'v1', kind: 'Pod', metadata, spec })
   await admin.update(PODS, { ...pod, status: { phase: 'Succeeded' } }, { subresource: 'status' })
-  const at = '2030-01-01T00:00:00Z'
   const conditions = ['SuccessCriteriaMet', 'Complete'].map((type) => ({
     type,
     status: 'True',
