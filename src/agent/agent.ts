@@ -21,6 +21,7 @@ import { isNodeDeleted, KUBELET } from './node/deleted-node.ts'
 import { readHostFacts } from './node/facts.ts'
 import { keepLeases } from './node/leases.ts'
 import { buildParts, type Parts } from './parts.ts'
+import type { NoticeWatchDeps } from './notices/notice-watch.ts'
 import { openSession, type Session } from './session.ts'
 import { EACH_TICK_MS, withSharedTick } from './shared-tick.ts'
 import { systemctlOf } from './supervise/choose.ts'
@@ -43,6 +44,8 @@ export interface AgentOptions {
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
+  /** Where metadata services of clouds are; only tests name other places. */
+  readonly metadataOrigins?: NoticeWatchDeps['origins']
   /** Ends the agent. Components keep running. */
   readonly signal: AbortSignal
 }
@@ -248,6 +251,7 @@ function obey(parts: Parts, order: MachineOrder): void {
   parts.target.machineUid = order.uid
   parts.components.obey(order)
   parts.jobs.watch(order.jobs)
+  parts.notices.obey(order.notices)
   parts.machineWriter.touch()
 }
 
@@ -274,6 +278,7 @@ async function closeParts(parts: Parts, end: AgentEnd): Promise<void> {
   parts.frozen.close()
   await jobs.close()
   await logs.close()
+  await parts.notices.close()
   await drift.close()
   machineWriter.close()
   nodeWriter.close()

@@ -1,6 +1,7 @@
 // The orders from the Machine to its agent, kept on disk so that an agent that starts without the API server knows what to keep running.
 import { isObject } from '#lib/json.ts'
 import type { Machine } from '#api/kinds/machine.ts'
+import type { NoticeCloud } from '#providers/cloud/metadata.ts'
 import type { AdoptionMode } from './components/adoption.ts'
 import type { OrderedAttempt } from './components/order.ts'
 import { writeDurably } from './files/durable.ts'
@@ -13,6 +14,8 @@ export interface MachineOrder {
   readonly generation: number
   readonly components: readonly NamedOrder[]
   readonly jobs: readonly string[]
+  /** The cloud whose metadata service is asked. */
+  readonly notices?: NoticeCloud
   /** What to do with files of others; Refuse when left out. */
   readonly adoption?: AdoptionMode
   /** The agent is to hand the host back and to leave it. */
@@ -45,6 +48,7 @@ export function orderOf({ metadata, spec }: Machine): MachineOrder {
       })),
     jobs: spec.jobs ?? [],
     ...(spec.adoption === undefined ? {} : { adoption: spec.adoption }),
+    ...(spec.notices === undefined ? {} : { notices: spec.notices }),
     ...(spec.leaving === true && { leaving: true }),
     ...(spec.channel === 'Observe' && { isObserved: true }),
   }

@@ -7,6 +7,7 @@ import { FrozenWatch } from './frozen.ts'
 import type { MetricsServer } from './metrics/server.ts'
 import { NodeObject } from './node/node-object.ts'
 import type { StatusWriter } from './node/writer.ts'
+import { NoticeWatch } from './notices/notice-watch.ts'
 import { buildComponents } from './parts/components.ts'
 import { buildDetection, type DetectionParts } from './parts/detection.ts'
 import { buildDrift } from './parts/drift.ts'
@@ -32,6 +33,7 @@ export interface Parts extends Pick<PartsOptions, 'files' | 'dir' | 'config' | '
   readonly drift: DriftWatch
   readonly jobs: RunningByName
   readonly logs: RunningByName
+  readonly notices: NoticeWatch
   readonly frozen: FrozenWatch
   readonly machineWriter: StatusWriter<KubeObject>
   readonly nodeWriter: StatusWriter<KubeObject>
@@ -63,7 +65,9 @@ export function buildParts(o: PartsOptions): Parts {
     onStatus()
   }
   const frozen = new FrozenWatch({ ...base, watchFolder, onChange: onFrozen })
-  const reporting = { supervisor, components, frozen, trust }
+  const { metadataOrigins: origins } = o
+  const notices = new NoticeWatch({ ...base, onChange: onStatus, ...(origins !== undefined && { origins }) })
+  const reporting = { supervisor, components, frozen, trust, notices }
   const machineWriter = buildMachineWriter(ground, reporting)
   const nodeWriter = buildNodeWriter(ground, { nodeObject, board })
   const { repairs, jobs } = buildRepairs(ground, { components, trust, detection, nodeObject, targets })
@@ -84,6 +88,7 @@ export function buildParts(o: PartsOptions): Parts {
     metrics,
     jobs,
     logs,
+    notices,
     frozen,
     machineWriter,
     nodeWriter,

@@ -121,6 +121,10 @@ export const REASONS = {
   // maintenance
   MaintenancePlanned: because('maintenance', 'The host is to be worked on; the preparation starts in time.'),
   MaintenanceUnderWay: because('maintenance', 'The host is being worked on; repairs of the node stand off.'),
+  MassReclaim: because(
+    'maintenance',
+    'So many machines report at once that their hosts are being reclaimed that the reports are not believed; no node is drained for them.',
+  ),
   MaintenanceMissed: because('maintenance', 'The work on the host began before the node was drained.'),
   MaintenanceOverrun: because('maintenance', 'Work that people planned is not over at its planned end.'),
   MaintenanceFailed: because('maintenance', 'The machine is not well again after the work on its host.'),

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
+import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { CLUSTER_LEAVES } from '#api/names.ts'
@@ -64,6 +65,31 @@ const backTo = (version: string) => ({
   requester: { manager: 'kubenode-componentset', kind: 'MachineComponentSet', name: 'base' },
   component: { name: 'beacon', version },
   recovery: true,
+})
+
+/** The host doctor asks for the drain of a machine with such an event. */
+const reclaimed = (kind: 'Reclaim' | 'Reboot'): SnapshotWish => ({
+  permits: [
+    one({
+      operations: ['Drain'],
+      requester: { manager: 'kubenode-hostdoctor', kind: 'MaintenanceEvent', name: 'e-1' },
+    }),
+  ],
+  maintenance: [
+    {
+      metadata: { name: 'e-1' },
+      spec: {
+        machine: 'm-0',
+        source: 'Metadata',
+        eventId: 'e',
+        kind,
+        state: 'Scheduled',
+        unplanned: false,
+        dataLoss: false,
+      },
+      status: { phase: 'Preparing' },
+    } as unknown as MaintenanceEvent,
+  ],
 })
 
 const NARROW = { budgets: [{ max: 1, of: 'concurrent', per: 'cluster' }] } as const
@@ -245,6 +271,25 @@ const CASES: readonly Case[] = [
   {
     name: 'outside of every window nothing passes',
     wish: { permits: [one()], ...policy({ windows: [{ cron: '0 3 * * *', duration: '1h', timeZone: 'UTC' }] }) },
+    says: 'Waiting Window OutsideWindow',
+  },
+  {
+    name: 'outside of every window a host that is taken back is drained',
+    wish: { ...reclaimed('Reclaim'), ...policy({ windows: [{ cron: '0 3 * * *', duration: '1h', timeZone: 'UTC' }] }) },
+    says: 'Granted',
+  },
+  {
+    name: 'outside of every window other work on a host waits',
+    wish: { ...reclaimed('Reboot'), ...policy({ windows: [{ cron: '0 3 * * *', duration: '1h', timeZone: 'UTC' }] }) },
+    says: 'Waiting Window OutsideWindow',
+  },
+  {
+    name: 'outside of every window a permit that only says so waits',
+    wish: {
+      ...reclaimed('Reclaim'),
+      maintenance: [],
+      ...policy({ windows: [{ cron: '0 3 * * *', duration: '1h', timeZone: 'UTC' }] }),
+    },
     says: 'Waiting Window OutsideWindow',
   },
   {

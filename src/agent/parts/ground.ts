@@ -12,6 +12,7 @@ import { KnownFields } from '../known-fields.ts'
 import { loopbackAddress } from '../node/address.ts'
 import type { DeletedNode } from '../node/deleted-node.ts'
 import type { Leaving } from '../leave/leaving.ts'
+import type { NoticeWatchDeps } from '../notices/notice-watch.ts'
 import type { HostFacts } from '../node/facts.ts'
 import type { NodeDir } from '../node-dir.ts'
 import type { Session } from '../session.ts'
@@ -34,6 +35,7 @@ export interface PartsOptions {
   readonly facts: HostFacts
   readonly session: Session
   readonly onReboot: () => void
+  readonly metadataOrigins?: NoticeWatchDeps['origins']
 }
 
 /** What the Machine last said of this node. */

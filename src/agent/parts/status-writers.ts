@@ -12,6 +12,7 @@ import type { NodeObject } from '../node/node-object.ts'
 import { isSameStatus, nodeStatus } from '../node/node-status.ts'
 import { addressTowards, ownAddress } from '../node/own-address.ts'
 import { StatusWriter } from '../node/writer.ts'
+import type { NoticeWatch } from '../notices/notice-watch.ts'
 import type { WithSelf } from '../self/self-process.ts'
 import { machineStatus } from '../status/machine-status.ts'
 import type { Ground } from './ground.ts'
@@ -24,6 +25,7 @@ export interface MachineWriterNeeds {
   readonly components: AllComponents
   readonly frozen: FrozenWatch
   readonly trust: TrustStore
+  readonly notices: Pick<NoticeWatch, 'report'>
 }
 
 export function buildMachineWriter(ground: Ground, needs: MachineWriterNeeds): StatusWriter<KubeObject> {
@@ -43,7 +45,7 @@ export function buildMachineWriter(ground: Ground, needs: MachineWriterNeeds): S
 
 function machineStatusNow(
   { machine, facts, version, dir, session }: Ground,
-  { components, frozen, trust }: MachineWriterNeeds,
+  { components, frozen, trust, notices }: MachineWriterNeeds,
   phase: 'Leaving' | 'Left' | undefined,
 ): KubeObject {
   return machineStatus({
@@ -56,6 +58,7 @@ function machineStatusNow(
     certificate: session.certificateLife(),
     authorities: session.authorities,
     components: components.reports(),
+    notices: notices.report,
     conditions: [
       frozenCondition(frozen.frozen, frozenFile(dir)),
       trustCondition(trust.refusal),

@@ -2,7 +2,7 @@
 import { timestamp } from '#lib/clock.ts'
 import type { Reason } from '#api/catalogue.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
-import type { ComponentStatus } from '#api/kinds/machine.ts'
+import type { ComponentStatus, MachineNotices } from '#api/kinds/machine.ts'
 import type { Condition, KubeObject } from '#schema/object.ts'
 import type { OrderedAttempt } from '../components/order.ts'
 import type { ComponentRecord } from '../components/record.ts'
@@ -35,6 +35,7 @@ export interface MachineLook {
   /** Prints of the authorities that the agent verifies its server with. */
   readonly authorities?: readonly string[]
   readonly components: readonly ComponentReport[]
+  readonly notices?: MachineNotices | undefined
   /** Conditions that the agent reports. */
   readonly conditions?: readonly Condition[]
 }
@@ -109,6 +110,7 @@ export const machineStatusWith = (
     folder,
     certificate,
     authorities = [],
+    notices,
     conditions = [],
   }: Omit<MachineLook, 'components'>,
   components: readonly ComponentStatus[],
@@ -136,6 +138,7 @@ export const machineStatusWith = (
     platform: { os: facts.os, arch: facts.arch, kernel: facts.kernel },
     components: withShortOutputs(components).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     ...(conditions.length === 0 ? {} : { conditions }),
+    ...(notices !== undefined && { notices }),
     ...(foreign.length === 0 ? {} : { foreignFiles: foreign.toSorted().slice(0, MAX_FOREIGN) }),
   },
 })

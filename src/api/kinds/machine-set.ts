@@ -3,7 +3,7 @@ import { PHASE, text, whole, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf } from '../kind.ts'
-import { machineTemplateProps } from './machine.ts'
+import { machineTemplateProps, noticesRule } from './machine.ts'
 
 /** The scale of one cluster. */
 export const MAX_REPLICAS = 20_000
@@ -14,7 +14,10 @@ const template = s.obj('The template of the machines in the set.', {
       labels: s.optional(f.labels('Labels; they must match the selector.')),
     }),
   ),
-  spec: s.fallback(s.obj('The part of the Machine spec that the set determines.', machineTemplateProps), {}),
+  spec: s.fallback(
+    s.rule(s.obj('The part of the Machine spec that the set determines.', machineTemplateProps), noticesRule),
+    {},
+  ),
 })
 
 const spec = s.obj('The desired state of the set.', {

@@ -5,6 +5,7 @@ import * as s from '../build.ts'
 import { check } from '../extras.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type StatusOf } from '../kind.ts'
+import { MAINTENANCE_KINDS, MAINTENANCE_STATES } from './maintenance-event.ts'
 import { LOG_REQUESTS_OF_MACHINE } from '../protocol/log-bounds.ts'
 import { MOST_TICKET } from './log-request.ts'
 
@@ -70,6 +71,28 @@ const ssh = s.obj('How to reach the host over SSH.', {
   hostKey: s.str('The public host key that the server must present, as in known_hosts.', { min: 16, max: 1024 }),
 })
 
+/** Clouds whose metadata service agents can ask. */
+export const NOTICE_CLOUDS = ['Alicloud', 'AWS'] as const
+
+/** A host has one notice of each kind, seldom two. */
+export const MAX_NOTICES = 8
+
+/** Their hosts are made on another host, and what its metadata service says is about that one. */
+const HOSTS_OF_HOSTS: ReadonlySet<string> = new Set(['process', 'nspawn', 'hollow'])
+
+/** Of Machines and of templates: a field that nothing would act on is refused. */
+export const noticesRule = {
+  cel: "!has(self.notices) || (self.channel == 'Agent' && !(has(self.provider) && self.provider.name in ['process', 'nspawn', 'hollow']))",
+  message: 'notices needs channel Agent and a host of a cloud',
+  fieldPath: '.notices',
+  holds: (s: {
+    readonly notices?: string
+    readonly channel?: string
+    readonly provider?: { readonly name: string }
+  }): boolean =>
+    s.notices === undefined || ((s.channel ?? 'Agent') === 'Agent' && !HOSTS_OF_HOSTS.has(s.provider?.name ?? '')),
+}
+
 /** What a MachineSet's template may say; the rest of a Machine belongs to controllers. */
 export const machineTemplateProps = {
   provider: s.optional(provider),
@@ -85,6 +108,12 @@ export const machineTemplateProps = {
   pool: s.optional(f.labelValue('Pool of the machine; a domain for budgets.')),
   zone: s.optional(f.labelValue('Zone of the machine; a domain for budgets and spreading.')),
   rack: s.optional(f.labelValue('Rack of the machine; a domain for budgets and spreading.')),
+  notices: s.optional(
+    s.choice(
+      'The cloud whose metadata service the agent asks for notices about its host: reclaimed spot hosts, planned maintenance, rebalance recommendations. If absent, it asks none.',
+      NOTICE_CLOUDS,
+    ),
+  ),
   class: s.optional(
     f.labelValue('Hardware class; a new version is tried on each class before it reaches most machines.'),
   ),
@@ -190,7 +219,7 @@ const componentStatus = s.obj('One component as reported by the agent.', {
   ),
 })
 
-const spec = s.rule(
+const desired = s.rule(
   s.obj('The desired state of the machine.', {
     providerID: s.optional(s.str('The name of the machine at its provider.', { min: 1, max: 253 })),
     address: s.optional(s.str('Address of the machine.', { min: 1, max: 253 })),
@@ -234,6 +263,19 @@ const spec = s.rule(
     holds: (s) => s.channel !== 'SSH' || s.ssh !== undefined,
   },
 )
+
+const spec = s.rule(desired, noticesRule)
+
+const notice = s.obj('One notice of the metadata service.', {
+  id: s.str('Identifies it; the same notice always has the same ID.', { min: 1, max: 128 }),
+  kind: s.choice('The effect on the host. A Notice is for people: nothing is done.', MAINTENANCE_KINDS),
+  state: s.choice('The state that the cloud reports.', MAINTENANCE_STATES),
+  unplanned: s.optional(s.bool('Whether it happened without an announcement.')),
+  dataLoss: s.optional(s.bool("Whether data on the host's own disks is lost.")),
+  notBefore: s.optional(s.time('Earliest start.')),
+  notAfter: s.optional(s.time('Latest start.')),
+  description: s.optional(f.sentence('The words of the cloud.', 200)),
+})
 
 const provisioning = s.obj(
   'The latest attempt to get a host. It is written before the provider is called, so that a crash or a lost reply never leads to a second host.',
@@ -313,6 +355,13 @@ const status = f.status('The observed state of the machine.', {
   commit: s.optional(f.commitId('The commit of the current spec.')),
   provisioning: s.optional(provisioning),
   waitingFor: s.optional(f.waitingFor()),
+  notices: s.optional(
+    s.obj('The notices of the metadata service of the cloud about the host. Absent until the agent has read it once.', {
+      from: s.choice('The cloud.', NOTICE_CLOUDS),
+      items: s.list('Its notices; empty when it has none.', notice, { max: MAX_NOTICES }),
+      problem: s.optional(f.sentence('Why the list may be out of date.')),
+    }),
+  ),
   foreignFiles: s.optional(
     s.list('Files of other owners where a component needs to write its own; truncated.', f.absolutePath('A path.'), {
       max: 20,
@@ -385,5 +434,6 @@ export type MachineStatus = StatusOf<typeof machine>
 
 /** What the Machine says of one component, and what its agent reports of it. */
 export type ComponentEntry = NonNullable<Machine['spec']['components']>[number]
+export type MachineNotices = NonNullable<MachineStatus['notices']>
 export type Provisioning = NonNullable<MachineStatus['provisioning']>
 export type ComponentStatus = NonNullable<MachineStatus['components']>[number]

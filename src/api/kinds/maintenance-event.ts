@@ -29,6 +29,9 @@ export const MAINTENANCE_ANSWERS = ['Accept', 'Start', 'Postpone'] as const
 /** The source of what people plan. Providers are named in lower case. */
 export const PEOPLE = 'People'
 
+/** The source of what agents read from the metadata service of their cloud. */
+export const METADATA = 'Metadata'
+
 const spec = s.rule(
   s.obj('What its source reports.', {
     machine: f.objectName('The Machine on the affected host.'),
@@ -40,7 +43,10 @@ const spec = s.rule(
         zone: s.optional(f.labelValue('The zone.')),
       }),
     ),
-    source: s.str('Name of the provider, or People.', { min: 1, max: 63 }),
+    source: s.str('Name of the provider; Metadata for what the agent read on the host; or People.', {
+      min: 1,
+      max: 63,
+    }),
     eventId: s.str('The ID of the event at its source.', { min: 1, max: 128 }),
     kind: s.choice('The effect on the host. A Notice is for people: nothing is done.', MAINTENANCE_KINDS),
     state: s.fallback(s.choice('The state that the source reports.', MAINTENANCE_STATES), 'Scheduled'),

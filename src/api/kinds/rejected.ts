@@ -82,6 +82,16 @@ export const REJECTED: readonly Rejected[] = [
     'replicas, etcd, resources, extraArgs, upgrade are for flavor kubernetes',
   ),
   rejected(machine, { '/spec/channel': 'SSH' }, 'channel SSH needs ssh'),
+  rejected(
+    machine,
+    { '/spec/provider/name': 'nspawn', '/spec/notices': 'AWS' },
+    'notices needs channel Agent and a host of a cloud',
+  ),
+  rejected(
+    machineSet,
+    { '/spec/template/spec/channel': 'Observe', '/spec/template/spec/notices': 'Alicloud' },
+    'notices needs channel Agent and a host of a cloud',
+  ),
   rejected(machine, { '/spec/provider/offerings': [{}] }, 'an offering must name a zone, a type or a market'),
   rejected(
     machineSet,

@@ -12,7 +12,7 @@ import { type Seen, cordonOwner } from './seen.ts'
 import { timeOf } from './time-of.ts'
 
 /** Lists without the event before it counts as gone: one list can be wrong. */
-const ABSENT_POLLS = 2
+export const ABSENT_POLLS = 2
 /** How long the machine must be well before the node is uncordoned. */
 const STABLE_MS = 5 * 60_000
 /** Longer than a slow machine takes to come back, and than a vendor takes to see that the work is done. */
@@ -66,7 +66,8 @@ export function factsOf(seen: Seen, now: number): MaintenanceFacts {
       !isNotice &&
       isListed(seen) &&
       (spec.state === 'Executing' ||
-        spec.unplanned ||
+        // A reclaimed host serves until its end: its node can be drained.
+        (spec.unplanned && spec.kind !== 'Reclaim') ||
         (isOfPeople && (hasCome || isUntimed) && phase === 'Prepared') ||
         (isAnswered && isSilent && phase === 'Prepared')),
     movedAway: isMovedAway(seen, now),
@@ -101,6 +102,8 @@ function startReached(seen: Seen, now: number): boolean | undefined {
   const { spec, status } = seen.event
   const notBefore = timeOf(spec.notBefore)
   const startAt = timeOf(status?.startAt)
+  // Minutes are left: no window, no lead and no answer is waited for.
+  if (spec.kind === 'Reclaim') return true
   // A vendor that names no time waits for our answer: without one the node would be drained for an unknown time.
   if (notBefore === undefined)
     return (

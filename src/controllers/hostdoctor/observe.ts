@@ -1,7 +1,7 @@
 // Reads one event and what it rests on from the caches; pods are asked for from the server, and only while their node is drained for the event.
 import { type DefenderPolicy, defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
-import { type MaintenanceEvent, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
+import { type MaintenanceEvent, METADATA, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { isOver, phaseOfEvent } from '#faults/maintenance.ts'
@@ -11,7 +11,8 @@ import { isCordonedBy } from '#nodes/cordon.ts'
 import { drainPlan, podsOn } from '#nodes/drain.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { type Informers, requireFresh } from '#runtime/informers.ts'
-import { isVerifyOver, isWell } from './facts.ts'
+import { ABSENT_POLLS, isVerifyOver, isWell } from './facts.ts'
+import { isHeard } from './heard.ts'
 import { twinOf } from './plan-poll.ts'
 import { percentile95 } from './schedule.ts'
 import { isOpenPermit } from './plan-permit.ts'
@@ -58,14 +59,13 @@ export interface ObserveOptions {
   readonly client: KubeClient
   readonly caches: DoctorCaches
   readonly absentPolls: (event: string) => number
+  /** A provider lists it. */
+  readonly isListed: (event: string) => boolean
   readonly now: number
 }
 
-export async function observe(
-  { client, caches, absentPolls, now }: ObserveOptions,
-  name: string,
-  signal: AbortSignal,
-): Promise<Seen | undefined> {
+export async function observe(options: ObserveOptions, name: string, signal: AbortSignal): Promise<Seen | undefined> {
+  const { client, caches, now } = options
   freshen(caches)
   const event = caches.events.get(name)
   if (event === undefined || event.metadata.deletionTimestamp !== undefined) return undefined
@@ -90,7 +90,7 @@ export async function observe(
       .byIndex(BY_REQUESTER, event.metadata.uid ?? '')
       .filter((p) => p !== permit && isOpenPermit(p)),
     hasPods,
-    absentPolls: absentPolls(name),
+    absentPolls: absence(options, event, known),
     wishes: wishesOf(machine === undefined ? [] : policiesOf(caches), machine ?? NO_MACHINE, node),
     drainP95Ms: drainP95(caches, machine),
     runningJob: caches.jobs
@@ -99,6 +99,14 @@ export async function observe(
       ?.metadata.name,
     isSurplus: isOver(event) && isAmongOldest(caches.events.list(), event),
   }
+}
+
+/** What an agent dropped it had read twice without; what it still lists is not absent, whatever the list of the provider lacks. */
+function absence({ absentPolls, isListed }: ObserveOptions, event: MaintenanceEvent, machine: Machine | undefined) {
+  const isReported = isHeard(event, machine)
+  if (isReported === true || isListed(nameOf(event))) return 0
+  if (event.spec.source !== METADATA) return absentPolls(nameOf(event))
+  return isReported === false ? ABSENT_POLLS : 0
 }
 
 const NO_MACHINE = { metadata: {}, spec: {} } as Machine

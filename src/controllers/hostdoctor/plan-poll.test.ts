@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
-import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
+import { type MaintenanceEvent, METADATA } from '#api/kinds/maintenance-event.ts'
 import type { HostMaintenance } from '#providers/port.ts'
 import { planPoll, twinOf, withPlace } from './plan-poll.ts'
 
@@ -98,4 +98,27 @@ test('the provider knows the place of a host better than its machine', () => {
   const [wanted] = poll([heard()]).create
   if (wanted === undefined) throw new Error('nothing was wanted')
   expect(withPlace(wanted, { hostId: 'h9', rack: 'r7' }).spec.host).toMatchObject({ hostId: 'h9', rack: 'r7' })
+})
+
+describe('a host that is taken back', () => {
+  const reclaim = (more: Partial<HostMaintenance> = {}) =>
+    heard({ kind: 'Reclaim', eventId: 'reclaim-1', notBefore: undefined as never, ...more })
+
+  test.each(['cloud', METADATA, 'other'])('is one event, whatever %s calls it and whenever it ends', (source) => {
+    const known = made(reclaim())
+    const again = poll([reclaim({ eventId: 'spot-x', notBefore: '2026-03-03T12:02:00Z' })], [known], source)
+    expect(again.create).toEqual([])
+    expect(again.present).toEqual(new Set([known.metadata.name]))
+  })
+
+  test('is another event after the first one is over', () => {
+    const known = { ...made(reclaim()), status: { phase: 'Done' } } as MaintenanceEvent
+    expect(poll([reclaim({ eventId: 'spot-y' })], [known], METADATA).create).toHaveLength(1)
+  })
+
+  test('has one object that is acted upon, of two that were made at the same time', () => {
+    const first = made(reclaim())
+    const second = made(reclaim({ eventId: 'spot-x' }), METADATA, '2026-03-01T00:00:01Z')
+    expect([twinOf(first, [first, second]), twinOf(second, [first, second])]).toEqual([undefined, first.metadata.name])
+  })
 })

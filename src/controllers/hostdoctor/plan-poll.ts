@@ -55,7 +55,7 @@ export function planPoll({ source, listed, machineOf, known }: PollInput): PollP
     const machine = machineOf(heard.providerID)
     const name = machine?.metadata.name
     if (machine === undefined || name === undefined) continue
-    const same = (byMachine.get(name) ?? []).find((e) => isSame(e, source, heard))
+    const same = (byMachine.get(name) ?? []).find((e) => isSameEvent(e, source, heard))
     if (same !== undefined) {
       const isOfOther = same.spec.source !== source
       if (!isOfOther || !ENDED.has(heard.state)) present.add(same.metadata.name ?? '')
@@ -73,16 +73,20 @@ export function planPoll({ source, listed, machineOf, known }: PollInput): PollP
   return { create: [...create.values()], update: [...update.values()], present }
 }
 
+type Heard = Pick<HostMaintenance, 'eventId' | 'providerID' | 'kind' | 'notBefore'>
+
 /** Equal ids; between two sources the same kind of thing to the same host at about the same time. */
-function isSame(event: MaintenanceEvent, source: string, heard: HostMaintenance): boolean {
+export function isSameEvent(event: MaintenanceEvent, source: string, heard: Heard): boolean {
   const { spec } = event
   if (spec.source === PEOPLE) return false
   if (spec.host !== undefined && spec.host.id !== heard.providerID) return false
+  // A host is reclaimed once, whatever the sources call it and whether or not they name a time.
+  if (spec.kind === 'Reclaim' && heard.kind === 'Reclaim' && !isOver(event)) return true
   if (spec.source === source) return spec.eventId === heard.eventId
   return spec.eventId === heard.eventId || (!isOver(event) && isAlike(spec, heard))
 }
 
-type Alike = Pick<MaintenanceSpec, 'kind'> & { readonly notBefore?: string }
+type Alike = Pick<MaintenanceSpec, 'kind' | 'notBefore'>
 
 function isAlike(a: Alike, b: Alike): boolean {
   const [from, to] = [timeOf(a.notBefore), timeOf(b.notBefore)]
@@ -100,7 +104,9 @@ export function twinOf(event: MaintenanceEvent, ofMachine: readonly MaintenanceE
       e.spec.source !== PEOPLE &&
       !isOver(e) &&
       rank(e) < rank(event) &&
-      (e.spec.eventId === spec.eventId || isAlike(e.spec, spec)),
+      (e.spec.eventId === spec.eventId ||
+        (e.spec.kind === 'Reclaim' && spec.kind === 'Reclaim') ||
+        isAlike(e.spec, spec)),
   )?.metadata.name
 }
 

@@ -6,6 +6,7 @@ import { ANNOTATIONS, TAINTS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { Node } from '#nodes/objects.ts'
 import { KEPT_MS, plan } from './plan.ts'
+import { operationsOf } from './plan-permit.ts'
 import type { Seen } from './seen.ts'
 
 const NOW = Date.parse('2026-03-02T12:00:00Z')
@@ -108,6 +109,32 @@ const planned = (startMs: number, more: Partial<Status> = {}, spec: Partial<Spec
     } as Status,
   }
 }
+
+describe('a host that is taken back', () => {
+  const windows = [[{ cron: '0 2 * * *', duration: '3h', timeZone: 'UTC' }]]
+  const wishes = { answer: 'Wait', postpone: false, windows } as const
+  test.each([
+    ['in two minutes, outside every window', { notBefore: at(2 * 60_000) }],
+    ['at a time that its provider does not name', { notBefore: undefined as never, unplanned: true }],
+  ])('%s is drained at once, under a permit for the drain alone', (_, spec) => {
+    const reclaim = { kind: 'Reclaim', dataLoss: true, ...spec } as const
+    expect(phase(seen({ event: event(reclaim), wishes }))).toBe('Preparing')
+    const preparing = event(reclaim, { phase: 'Preparing' })
+    expect(kinds(seen({ event: preparing, wishes }))).toEqual(['RequestPermit'])
+    expect(operationsOf(preparing.spec)).toEqual(['Drain'])
+    const granted = { ...event(reclaim, { phase: 'Preparing', permitRef: EVENT }) }
+    expect(kinds(seen({ event: granted, permit: permit('Granted'), wishes }))).toEqual(['Cordon'])
+    const done = { permit: permit('Granted'), node: node(true), hasPods: false, wishes }
+    expect(phase(seen({ event: granted, ...done }))).toBe('Prepared')
+  })
+
+  test('ends as cancelled when its source drops it in time, and is verified when it does so later', () => {
+    const reclaim = { kind: 'Reclaim', notBefore: at(60_000) } as const
+    const prepared = event(reclaim, { phase: 'Prepared' })
+    expect(phase(seen({ event: prepared, absentPolls: 2 }))).toBe('Cancelled')
+    expect(phase(seen({ event: prepared, absentPolls: 2 }), NOW + 120_000)).toBe('Verifying')
+  })
+})
 
 describe('an event that is announced', () => {
   test('starts two hours before it happens when nothing is known of drains', () => {

@@ -49,8 +49,12 @@ export class Polls {
 
   /** An event that any source still lists is not absent: of two sources of one event the later one may know more. */
   absentPolls(event: string): number {
-    const isListed = this.#present.values().some((names) => names.has(event))
-    return isListed ? 0 : (this.#absent.get(event) ?? 0)
+    return this.isListed(event) ? 0 : (this.#absent.get(event) ?? 0)
+  }
+
+  /** In the last complete list of any provider. */
+  isListed(event: string): boolean {
+    return this.#present.values().some((names) => names.has(event))
   }
 
   /** Of one complete list. One that is not newer than the last says nothing. */

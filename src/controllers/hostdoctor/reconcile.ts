@@ -11,6 +11,7 @@ import type { ControllerContext, ControllerModule } from '../module.ts'
 import { act } from './act.ts'
 import type { DoctorAction, DoctorPlan } from './actions.ts'
 import { BY_MACHINE, type DoctorCaches, cachesOf, freshen, machineOnHost, observe } from './observe.ts'
+import { noticesController } from './notices.ts'
 import { plan } from './plan.ts'
 import { Polls } from './polls.ts'
 import { type Seen, nameOf } from './seen.ts'
@@ -46,13 +47,16 @@ function setup(context: ControllerContext, parts: DoctorParts): RunningModule {
     machineOf: (providerID) => machineOnHost(caches, providerID),
     wake: (name) => controller.enqueue(name),
   })
-  const absentPolls = (name: string) => polls.absentPolls(name)
+  const sources = {
+    absentPolls: (name: string) => polls.absentPolls(name),
+    isListed: (name: string) => polls.isListed(name),
+  }
   const controller = controllerIn(context, {
     name: 'hostdoctor',
     allKeys: () => caches.events.list().map(nameOf),
     reconcile: reconcileWith<Seen, DoctorAction, MaintenanceStatus>({
       clock,
-      observe: (name, { signal }) => observe({ client, caches, absentPolls, now: clock.now() }, name, signal),
+      observe: (name, { signal }) => observe({ client, caches, ...sources, now: clock.now() }, name, signal),
       plan: parts.plan,
       act: (action, seen, { signal }) => parts.act({ client, clock, random, providers }, action, seen, signal),
       status: ({ event }, planned, results) => statusOf(event, planned, results, clock.now()),
@@ -73,7 +77,7 @@ function setup(context: ControllerContext, parts: DoctorParts): RunningModule {
     }),
   })
   wakeUp(caches, (name) => controller.enqueue(name))
-  return { controllers: [controller], parts: polls.parts(Object.values(providers)) }
+  return { controllers: [controller, noticesController(context, caches)], parts: polls.parts(Object.values(providers)) }
 }
 
 /** What an event rests on: its own spec and status, its permit, its machine and Node. */
@@ -88,7 +92,8 @@ function wakeUp({ events, permits, machines, nodes, policies }: DoctorCaches, wa
   })
   machines.onChange((before, now) => {
     const name = (now ?? before)?.metadata.name ?? ''
-    const looked = (m: typeof now) => `${m?.status?.phase} ${m?.status?.bootID} ${m?.spec.providerID}`
+    const looked = (m: typeof now) =>
+      `${m?.status?.phase} ${m?.status?.bootID} ${m?.spec.providerID} ${m?.spec.notices} ${JSON.stringify(m?.status?.notices)}`
     if (looked(before) !== looked(now)) ofMachine(name)
   })
   nodes.onChange((before, now) => {

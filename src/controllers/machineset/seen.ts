@@ -80,8 +80,32 @@ export const isObserved = ({ spec }: Machine): boolean => spec.channel === 'Obse
 export function isOutdated({ spec: { template } }: MachineSet, { metadata, spec }: Machine): boolean {
   const labels = Object.entries(template.metadata?.labels ?? {})
   if (labels.some(([k, v]) => metadata.labels?.[k] !== v)) return true
-  const { provider, channel, ssh, pool, zone, rack, class: hardware, labels: own, annotations, taints } = template.spec
-  const wanted = { provider, channel, ssh, pool, zone, rack, class: hardware, labels: own, annotations, taints }
+  const {
+    provider,
+    channel,
+    ssh,
+    pool,
+    zone,
+    rack,
+    class: hardware,
+    labels: own,
+    annotations,
+    taints,
+    notices,
+  } = template.spec
+  const wanted = {
+    provider,
+    channel,
+    ssh,
+    pool,
+    zone,
+    rack,
+    class: hardware,
+    labels: own,
+    annotations,
+    taints,
+    notices,
+  }
   return Object.entries(wanted).some(([field, value]) => !jsonEqual(spec[field as keyof typeof wanted], value))
 }
 

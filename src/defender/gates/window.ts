@@ -1,12 +1,18 @@
 // Times in which a policy allows disruption, and times in which it never does.
+import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
+import { isOver } from '#faults/maintenance.ts'
 import type { GateVerdict } from '../gate.ts'
 import type { Ground, Question } from '../question.ts'
 import { pass, wait } from '../say.ts'
 
-export function windowGate({ policies }: Question, { snapshot: { wall } }: Ground): readonly GateVerdict[] {
-  return policies.flatMap((policy) => {
+export function windowGate(question: Question, { snapshot }: Ground): readonly GateVerdict[] {
+  const { wall } = snapshot
+  const isReclaimed = isDrainOfReclaimed(question, snapshot)
+  return question.policies.flatMap((policy) => {
     const { windows, blackouts } = policy
     if (windows.length === 0 && blackouts.length === 0) return []
+    if (isReclaimed)
+      return [pass('Window', { reason: 'MaintenanceUnderWay', policy, seen: 'the host is reclaimed within minutes' })]
     const dark = blackouts.map((b) => b(wall)).find((until) => until !== undefined)
     if (dark !== undefined) {
       const limit = `until ${new Date(dark).toISOString()}`
@@ -27,3 +33,9 @@ export function windowGate({ policies }: Question, { snapshot: { wall } }: Groun
     return [pass('Window', { reason: 'PermitGranted', policy })]
   })
 }
+
+/** The host goes, whatever the policies say: its drain is the one disruption that waits for no window. Looked up here, never believed from the permit. */
+const isDrainOfReclaimed = ({ permit, unit }: Question, { maintenance = [] }: Ground['snapshot']): boolean =>
+  permit.spec.requester.kind === maintenanceEvent.kind &&
+  permit.spec.operations.every((o) => o === 'Drain') &&
+  maintenance.some((e) => e.spec.machine === unit.name && e.spec.kind === 'Reclaim' && !isOver(e))

@@ -18,7 +18,7 @@ interface Tools {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-const METADATA = 'http://100.100.100.200'
+export const METADATA = 'http://100.100.100.200'
 const SESSION_SECONDS = '3600'
 /** Of a metadata session: long enough for the three questions of one renewal. */
 const METADATA_SECONDS = '60'

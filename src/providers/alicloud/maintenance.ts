@@ -4,6 +4,7 @@ import { allPages } from '../cloud/pages.ts'
 import type { CloudApi, CloudHost, CloudMaintenance } from '../cloud/cloud-provider.ts'
 import { listIn, textIn } from '../cloud/json.ts'
 import type { FaultCategory, MaintenanceAnswer, MaintenanceKind, MaintenanceState } from '../port.ts'
+import { ECS_STATES, ecsEvent } from './event-words.ts'
 import { type Ask, type Order, unreadable } from './query.ts'
 
 interface Tools {
@@ -12,31 +13,8 @@ interface Tools {
   readonly place: string
 }
 
-const STATES: Readonly<Record<string, MaintenanceState>> = {
-  Scheduled: 'Scheduled',
-  Inquiring: 'Inquiring',
-  Executing: 'Executing',
-  Executed: 'Executed',
-  Avoided: 'Avoided',
-  Canceled: 'Cancelled',
-  Failed: 'Failed',
-}
 /** Without being named, only ended ones are listed. */
-const EVERY_STATE = Object.fromEntries(Object.keys(STATES).map((s, i) => [`InstanceEventCycleStatus.${i + 1}`, s]))
-
-const KINDS: readonly (readonly [RegExp, MaintenanceKind])[] = [
-  [/\.Reboot$/, 'Reboot'],
-  [/\.Stop$/, 'Stop'],
-  [/\.Redeploy$/, 'Redeploy'],
-  [/\.Migrate$/, 'Migrate'],
-  [/\.Delete$/, 'Delete'],
-  [/Disk/, 'DiskRepair'],
-]
-
-/** Bills are for people: a host is not emptied for one, unless it ends today. */
-const BILLING = /^(InstanceExpiration|AccountUnbalanced)\./
-const kindOf = (type: string): MaintenanceKind =>
-  BILLING.test(type) ? 'Notice' : (KINDS.find(([pattern]) => pattern.test(type))?.[1] ?? 'Notice')
+const EVERY_STATE = Object.fromEntries(Object.keys(ECS_STATES).map((s, i) => [`InstanceEventCycleStatus.${i + 1}`, s]))
 
 const PAGE = '100'
 
@@ -93,19 +71,16 @@ export function ecsMaintenance({
 function eventOf(event: unknown): CloudMaintenance | undefined {
   const [eventId, id] = [textIn(event, 'EventId'), textIn(event, 'InstanceId')]
   const type = textIn(event, 'EventType', 'Name') ?? ''
-  const known = STATES[textIn(event, 'EventCycleStatus', 'Name') ?? '']
   if (eventId === undefined || id === undefined) return undefined
-  // An unknown state is for people to read.
-  const [kind, state] = known === undefined ? (['Notice', 'Scheduled'] as const) : [kindOf(type), known]
+  const { kind, state, isUnplanned, losesData } = ecsEvent(type, textIn(event, 'EventCycleStatus', 'Name'))
   const notBefore = textIn(event, 'NotBefore')
   return {
     id,
     eventId,
     kind,
     state,
-    isUnplanned: type.startsWith('SystemFailure.') || type.startsWith('InstanceFailure.'),
-    // Local disks do not move with the host.
-    losesData: kind === 'Redeploy' || kind === 'Delete',
+    isUnplanned,
+    losesData,
     ...(notBefore !== undefined && { notBefore }),
     answers: answersTo(kind, state),
     description: `${type}: ${textIn(event, 'Reason') ?? 'no reason given'}`.slice(0, DESCRIPTION_CHARS),
@@ -123,7 +98,8 @@ const reclaimOf = ({ id }: CloudHost): CloudMaintenance => ({
   id,
   eventId: `reclaim-${id}`,
   kind: 'Reclaim',
-  state: 'Executing',
+  // Announced, and not begun: what runs there can still be moved.
+  state: 'Scheduled',
   isUnplanned: true,
   losesData: true,
   answers: [],

@@ -20,7 +20,7 @@ interface Tools {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-const METADATA = 'http://169.254.169.254'
+export const METADATA = 'http://169.254.169.254'
 const STS_VERSION = '2011-06-15'
 const SESSION_SECONDS = '3600'
 /** Of a metadata session: long enough for the three questions of one renewal. */

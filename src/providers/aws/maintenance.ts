@@ -2,24 +2,12 @@
 import { timestamp } from '#lib/clock.ts'
 import type { CloudApi, CloudMaintenance } from '../cloud/cloud-provider.ts'
 import { allPages } from '../cloud/pages.ts'
-import type { FaultCategory, MaintenanceKind, MaintenanceState } from '../port.ts'
+import type { FaultCategory } from '../port.ts'
+import { EC2_CODES, ec2Event } from './event-words.ts'
 import { type Ask, filters, type Order, unreadable } from './query.ts'
 import { type Xml, xmlItems, xmlText } from './xml.ts'
 
-const KINDS: Readonly<Record<string, MaintenanceKind>> = {
-  'instance-reboot': 'Reboot',
-  'system-reboot': 'Reboot',
-  'system-maintenance': 'Notice',
-  'instance-stop': 'Stop',
-  'instance-retirement': 'Delete',
-}
-
 const PAGE = '1000'
-/** What a vendor's description begins with once it is over. */
-const ENDED: readonly (readonly [string, MaintenanceState])[] = [
-  ['[Completed]', 'Executed'],
-  ['[Canceled]', 'Cancelled'],
-]
 
 export function ec2Maintenance({
   ask,
@@ -35,7 +23,7 @@ export function ec2Maintenance({
         {
           IncludeAllInstances: 'true',
           MaxResults: PAGE,
-          ...filters([['event.code', Object.keys(KINDS)]]),
+          ...filters([['event.code', EC2_CODES]]),
           ...(next !== undefined && { NextToken: next }),
         },
         { signal },
@@ -88,8 +76,7 @@ function eventOf(status: Xml, event: Xml): CloudMaintenance | undefined {
   ]
   if (id === undefined || eventId === undefined) return undefined
   const description = xmlText(event, 'description') ?? ''
-  const kind = KINDS[code] ?? 'Notice'
-  const state = ENDED.find(([begin]) => description.startsWith(begin))?.[1] ?? 'Scheduled'
+  const { kind, state, losesData } = ec2Event(code, description)
   const [notBefore, notAfter] = [xmlText(event, 'notBefore'), xmlText(event, 'notAfter')]
   return {
     id,
@@ -97,7 +84,7 @@ function eventOf(status: Xml, event: Xml): CloudMaintenance | undefined {
     kind,
     state,
     isUnplanned: false,
-    losesData: kind === 'Delete',
+    losesData,
     ...(notBefore !== undefined && { notBefore }),
     ...(notAfter !== undefined && { notAfter }),
     answers: state === 'Scheduled' ? (ANSWERS[code] ?? []) : [],

@@ -14,6 +14,10 @@ export interface HttpLimits {
   readonly signal?: AbortSignal
   /** Sent as a bearer token; redirects stay at the origin that it was meant for. */
   readonly token?: string
+  /** GET when absent. */
+  readonly method?: 'PUT'
+  /** Sent too, in lower case; redirects stay at the origin that they were meant for. */
+  readonly headers?: Readonly<Record<string, string>>
   /** PEM: the only authority that is trusted for this request. */
   readonly ca?: string
   /** How names become addresses; the system's way when absent. */
@@ -66,7 +70,7 @@ type Once = HttpAnswer | { readonly kind: 'Moved'; readonly to: string }
 function once(url: URL, limits: HttpLimits, signal: AbortSignal): Promise<Once> {
   return new Promise((done) => {
     const options: https.RequestOptions = {
-      method: 'GET',
+      method: limits.method ?? 'GET',
       signal,
       // Connections are not shared: a kept-alive one would skip the check of the address.
       agent: false,
@@ -75,6 +79,7 @@ function once(url: URL, limits: HttpLimits, signal: AbortSignal): Promise<Once> 
         accept: 'application/json, */*',
         'accept-encoding': 'identity',
         'user-agent': 'kubenode',
+        ...limits.headers,
         ...(limits.token !== undefined && { authorization: `Bearer ${limits.token}` }),
       },
       ...(limits.ca !== undefined && { ca: limits.ca }),

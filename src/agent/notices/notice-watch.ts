@@ -1,0 +1,165 @@
+// Asks the metadata service of the cloud, while the Machine says so, what will happen to this host. What cannot be read leaves what was read before as it was.
+import type { MachineNotices } from '#api/kinds/machine.ts'
+import type { Clock } from '#lib/clock.ts'
+import type { Logger } from '#lib/log.ts'
+import type { Random } from '#lib/random.ts'
+import { ALICLOUD_METADATA } from '#providers/alicloud/notices.ts'
+import { AWS_METADATA } from '#providers/aws/notices.ts'
+import { type MetadataService, type NoticeCloud, SPOT_EVERY_MS } from '#providers/cloud/metadata.ts'
+import { ask } from '#runtime/outbound/get.ts'
+import { type KeptNotices, noticesOf, withRead } from './kept-notices.ts'
+
+const SERVICES: Readonly<Record<NoticeCloud, MetadataService>> = { Alicloud: ALICLOUD_METADATA, AWS: AWS_METADATA }
+
+/** The service is on the host's own link: what takes longer does not come. */
+const DEADLINE_MS = 2_000
+/** Some events with their texts are a few kilobytes. */
+const MOST_BYTES = 64 * 1024
+const SESSION_SECONDS = 300
+/** Renewed well before its end. */
+const SESSION_MS = (SESSION_SECONDS / 2) * 1_000
+/** A lost answer is no problem worth a sentence in the Machine. */
+const FAILURES_TO_REPORT = 3
+/** A service that does not answer is asked less and less often. */
+const LONGEST_WAIT_MS = 60_000
+/** A text that a header can carry. */
+const SESSION = /^[\x21-\x7e]{1,1024}$/
+
+export interface NoticeWatchDeps {
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Logger
+  readonly onChange: () => void
+  /** Where the services are, and how long an answer is awaited; only tests name others. */
+  readonly origins?: Partial<Readonly<Record<NoticeCloud, string>>>
+  readonly deadlineMs?: number
+}
+
+interface Following {
+  readonly service: MetadataService
+  readonly stop: AbortController
+  readonly done: Promise<void>
+}
+
+export class NoticeWatch {
+  readonly #deps: NoticeWatchDeps
+  #following: Following | undefined
+  #kept: KeptNotices = new Map()
+  #problem: string | undefined
+  #session: { readonly token: string; readonly until: number } | undefined
+
+  constructor(deps: NoticeWatchDeps) {
+    this.#deps = deps
+  }
+
+  /** As the Machine says. */
+  obey(cloud: NoticeCloud | undefined): void {
+    if (this.#following?.service.cloud === cloud) return
+    this.#following?.stop.abort()
+    this.#kept = new Map()
+    this.#problem = undefined
+    this.#session = undefined
+    if (cloud === undefined) {
+      this.#following = undefined
+      return
+    }
+    const origin = new URL(this.#deps.origins?.[cloud] ?? SERVICES[cloud].origin).origin
+    const service = { ...SERVICES[cloud], origin }
+    const stop = new AbortController()
+    this.#following = { service, stop, done: this.#follow(service, stop.signal) }
+  }
+
+  /** For the Machine; undefined before everything was read once. */
+  get report(): MachineNotices | undefined {
+    if (this.#following === undefined) return undefined
+    const { cloud, pages } = this.#following.service
+    const items = noticesOf(
+      this.#kept,
+      pages.map((p) => p.path),
+    )
+    if (items === undefined) return undefined
+    return { from: cloud, items, ...(this.#problem !== undefined && { problem: this.#problem }) }
+  }
+
+  async close(): Promise<void> {
+    const following = this.#following
+    following?.stop.abort()
+    await following?.done
+  }
+
+  async #follow(service: MetadataService, signal: AbortSignal): Promise<void> {
+    const { clock, random, log, onChange } = this.#deps
+    const due = new Map<string, number>()
+    let failures = 0
+    while (!signal.aborted) {
+      const before = JSON.stringify(this.report)
+      const { problem, isSilent } = await this.#readDue(service, due, signal)
+      if (signal.aborted) return
+      failures = problem === undefined ? 0 : failures + 1
+      if (failures === FAILURES_TO_REPORT)
+        log.warn('cannot read the notices of the cloud', { cloud: service.cloud, problem })
+      // The first sentence stays: one that changes with each try would be a write with each try.
+      if (problem === undefined) this.#problem = undefined
+      else if (failures >= FAILURES_TO_REPORT) this.#problem ??= problem
+      if (JSON.stringify(this.report) !== before) onChange()
+      // One page that fails does not make the notice of a spot host late.
+      const wait = isSilent ? Math.min(LONGEST_WAIT_MS, SPOT_EVERY_MS * 2 ** Math.min(failures, 10)) : SPOT_EVERY_MS
+      await clock.sleep(random.jitter(wait), signal).catch(() => undefined)
+    }
+  }
+
+  /** What is wrong, in one sentence, and whether nothing at all was read. */
+  async #readDue(
+    service: MetadataService,
+    due: Map<string, number>,
+    signal: AbortSignal,
+  ): Promise<{ readonly problem: string | undefined; readonly isSilent: boolean }> {
+    const { clock } = this.#deps
+    let problem: string | undefined
+    let isSilent = true
+    for (const { path, everyMs, notices } of service.pages) {
+      // A jittered wait may end a little before its page is due.
+      if ((due.get(path) ?? -Infinity) > clock.monotonic() + SPOT_EVERY_MS / 2) continue
+      const answer = await this.#get(service, path, signal)
+      if (signal.aborted) break
+      if (typeof answer === 'string') {
+        problem ??= answer
+        continue
+      }
+      // Both vendors answer so when there are no notices.
+      const read = answer.status === 404 ? [] : answer.status === 200 ? notices(answer.text) : undefined
+      if (read === undefined) {
+        problem ??= `${path} answered status ${answer.status} with a text that cannot be read`
+        continue
+      }
+      isSilent = false
+      this.#kept = withRead(this.#kept, path, read)
+      due.set(path, clock.monotonic() + everyMs)
+    }
+    return { problem, isSilent }
+  }
+
+  async #get(
+    { origin, secondsHeader, sessionHeader }: MetadataService,
+    path: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly status: number; readonly text: string } | string> {
+    const { clock, deadlineMs = DEADLINE_MS } = this.#deps
+    // The one place that the guard of outbound calls lets through, whatever its answers lead to.
+    const limits = { allow: new Set([origin]), deadlineMs, maxBytes: MOST_BYTES, signal }
+    if (this.#session === undefined || this.#session.until <= clock.monotonic()) {
+      const headers = { [secondsHeader]: String(SESSION_SECONDS) }
+      const given = await ask(`${origin}/latest/api/token`, { ...limits, method: 'PUT', headers })
+      if (given.kind !== 'Answered') return `the metadata service gives no session: ${given.message}`
+      const token = given.text.trim()
+      if (given.status !== 200 || !SESSION.test(token))
+        return `the metadata service gives no session: status ${given.status}`
+      this.#session = { token, until: clock.monotonic() + SESSION_MS }
+    }
+    const answer = await ask(`${origin}${path}`, { ...limits, headers: { [sessionHeader]: this.#session.token } })
+    if (answer.kind !== 'Answered') return `${path}: ${answer.message}`
+    // The next read begins a new session.
+    if (answer.status === 401 || answer.status === 403) this.#session = undefined
+    return answer
+  }
+}

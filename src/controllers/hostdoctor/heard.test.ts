@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest'
+import type { Machine } from '#api/kinds/machine.ts'
+import { type MaintenanceEvent, METADATA } from '#api/kinds/maintenance-event.ts'
+import { heardOf, isHeard, isMassReclaim } from './heard.ts'
+
+const SPOT = { id: 'spot-1', kind: 'Reclaim', state: 'Scheduled', dataLoss: true, notBefore: '2026-03-03T08:22:00Z' }
+
+const machine = (items: readonly object[] | null = [SPOT], notices: 'AWS' | 'Alicloud' | null = 'AWS') =>
+  ({
+    metadata: { name: 'm-1', uid: 'u-1' },
+    spec: { providerID: 'cloud://m-1', ...(notices && { notices }) },
+    status: { ...(items && { notices: { from: 'AWS', items } }) },
+  }) as unknown as Machine
+
+const event = (spec: object = {}) =>
+  ({
+    metadata: { name: 'reclaim-1' },
+    spec: { source: METADATA, eventId: 'spot-1', kind: 'Reclaim', host: { id: 'cloud://m-1' }, ...spec },
+  }) as unknown as MaintenanceEvent
+
+test('the notices of the agent become what a provider would list', () => {
+  expect(heardOf(machine())).toEqual([
+    {
+      eventId: 'spot-1',
+      providerID: 'cloud://m-1',
+      kind: 'Reclaim',
+      state: 'Scheduled',
+      isUnplanned: false,
+      losesData: true,
+      notBefore: '2026-03-03T08:22:00Z',
+      answers: [],
+      description: '',
+    },
+  ])
+})
+
+describe('nothing is concluded', () => {
+  const unknown = {
+    'before the agent has read everything once': machine(null),
+    'from the report of another cloud': machine([SPOT], 'Alicloud'),
+  }
+  test.each(Object.entries(unknown))('%s', (_, seen) => {
+    expect([heardOf(seen), isHeard(event(), seen)]).toEqual([undefined, undefined])
+  })
+})
+
+test.each([
+  ['the agent lists it', event(), machine(), true],
+  ['the provider reported it first', event({ source: 'cloud', eventId: 'reclaim-i-1' }), machine(), true],
+  ['the agent no longer lists it', event(), machine([]), false],
+  ['a person ended the questions', event(), machine([SPOT], null), false],
+  ['it is of another host', event({ host: { id: 'cloud://m-0' } }), machine(), false],
+])('an event is on the report or not: %s', (_, of, seen, expected) => {
+  expect(isHeard(of, seen)).toBe(expected)
+})
+
+test.each([
+  ['all of a small fleet', 9, 9, false],
+  ['half of a fleet', 10, 20, true],
+  ['less than half of it', 10, 21, false],
+])('reports of %s count as a mass, or not', (_, reclaimed, asked, expected) => {
+  const fleet = Array.from({ length: asked }, (_unused, n) => machine(n < reclaimed ? [SPOT] : []))
+  expect(isMassReclaim([...fleet, machine([SPOT], null)])).toBe(expected)
+})

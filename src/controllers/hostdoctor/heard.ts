@@ -1,0 +1,41 @@
+// What the agent of a machine reports of the notices of its cloud, in the words of providers, and when it is not believed. Pure.
+import type { Machine } from '#api/kinds/machine.ts'
+import { type MaintenanceEvent, METADATA } from '#api/kinds/maintenance-event.ts'
+import type { HostMaintenance } from '#providers/port.ts'
+import { isSameEvent } from './plan-poll.ts'
+
+/** So many hosts, and this share of those that are asked, are never reclaimed at once: then agents are wrong, or what answers them. */
+const FEWEST_OF_MASS = 10
+const SHARE_OF_MASS = 1 / 2
+
+/** Undefined while nothing may be concluded: the agent was not asked to, or has not read everything once. */
+export function heardOf({ metadata, spec, status }: Machine): readonly HostMaintenance[] | undefined {
+  const { notices } = status ?? {}
+  if (spec.notices === undefined || notices?.from !== spec.notices) return undefined
+  const providerID = spec.providerID ?? `machine://${metadata.uid ?? ''}`
+  return notices.items.map(({ id, kind, state, unplanned, dataLoss, notBefore, notAfter, description }) => ({
+    eventId: id,
+    providerID,
+    kind,
+    state,
+    isUnplanned: unplanned === true,
+    losesData: dataLoss === true,
+    ...(notBefore !== undefined && { notBefore }),
+    ...(notAfter !== undefined && { notAfter }),
+    answers: [],
+    description: description ?? '',
+  }))
+}
+
+/** Whether the agent lists the event now; undefined when that is not known. */
+export function isHeard(event: MaintenanceEvent, machine: Machine | undefined): boolean | undefined {
+  // A person who no longer has the agent asked ends what only the agent reported.
+  if (machine === undefined || machine.spec.notices === undefined) return false
+  return heardOf(machine)?.some((heard) => isSameEvent(event, METADATA, heard))
+}
+
+export const isMassReclaim = (machines: readonly Machine[]): boolean => {
+  const asked = machines.filter((m) => m.spec.notices !== undefined && m.metadata.deletionTimestamp === undefined)
+  const reclaimed = asked.filter((m) => heardOf(m)?.some((h) => h.kind === 'Reclaim'))
+  return reclaimed.length >= FEWEST_OF_MASS && reclaimed.length >= asked.length * SHARE_OF_MASS
+}

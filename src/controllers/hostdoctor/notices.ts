@@ -1,0 +1,76 @@
+// What agents read from the metadata service of their cloud becomes MaintenanceEvents, as the list of a provider does: one event, whichever source
+// reports it. An agent reports about its own host only.
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import { type MaintenanceEvent, METADATA, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import { outcomeOf } from '#kube/outcome.ts'
+import type { Controller } from '#runtime/controller.ts'
+import { controllerIn } from '#runtime/module.ts'
+import { done, retry, type Outcome } from '#runtime/outcome.ts'
+import { updateExactly } from '#runtime/preconditions.ts'
+import type { ControllerContext } from '../module.ts'
+import { heardOf, isMassReclaim } from './heard.ts'
+import { BY_MACHINE, type DoctorCaches, freshen } from './observe.ts'
+import { planPoll } from './plan-poll.ts'
+import { nameOf } from './seen.ts'
+
+const fieldManager = FIELD_MANAGERS.hostDoctor
+/** Events of one machine that its agent may have reported within their month: an agent that reports new ones all the time is bounded. */
+const MOST_OF_MACHINE = 32
+/** Keyed by machine. */
+export function noticesController(context: ControllerContext, caches: DoctorCaches): Controller {
+  const controller = controllerIn(context, {
+    name: 'hostdoctor-notices',
+    allKeys: () => caches.machines.list().flatMap((m) => (m.status?.notices === undefined ? [] : [nameIn(m)])),
+    reconcile: (name, { signal }) => reconcile(context, caches, name, signal),
+  })
+  caches.machines.onChange((before, now) => {
+    const looked = (m: Machine | undefined) => JSON.stringify([m?.status?.notices, m?.spec.notices, m?.spec.providerID])
+    if (now !== undefined && looked(before) !== looked(now)) controller.enqueue(nameIn(now))
+  })
+  return controller
+}
+
+const nameIn = ({ metadata }: Machine): string => metadata.name ?? ''
+
+async function reconcile(
+  { client, log, events }: ControllerContext,
+  caches: DoctorCaches,
+  name: string,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  freshen(caches)
+  const machine = caches.machines.get(name)
+  if (machine === undefined || machine.metadata.deletionTimestamp !== undefined) return done
+  const listed = heardOf(machine)
+  if (listed === undefined) return done
+  const known = caches.events.byIndex(BY_MACHINE, name)
+  const { create, update } = planPoll({ source: METADATA, listed, machineOf: () => machine, known })
+  const isMass = create.some((w) => w.spec.kind === 'Reclaim') && isMassReclaim(caches.machines.list())
+  if (isMass) {
+    const note = 'half of the machines and more report that their hosts are being reclaimed; no node is drained for it'
+    events.record(machine, { type: 'Warning', reason: 'MassReclaim', action: 'Reconcile', note })
+  }
+  const room = MOST_OF_MACHINE - known.filter((e) => e.spec.source === METADATA).length
+  const wanted = create.filter((w) => !isMass || w.spec.kind !== 'Reclaim')
+  if (wanted.length > room) log.warn('the agent reports more notices than are kept', { machine: name })
+  for (const { name: event, spec } of wanted.slice(0, Math.max(0, room))) {
+    const object = { apiVersion: API_GROUP_VERSION, kind: maintenanceEvent.kind, metadata: { name: event }, spec }
+    const made = await outcomeOf(() =>
+      client.create(maintenanceEvent, object as unknown as MaintenanceEvent, { fieldManager, signal }),
+    )
+    if (made.kind !== 'Applied' && made.kind !== 'Exists') return retry(made.error)
+  }
+  for (const { event, spec } of update) {
+    const written = await updateExactly(client, maintenanceEvent, { ...event, spec }, { fieldManager, signal })
+    if (written.kind !== 'Applied') {
+      log.warn('cannot update a maintenance event', { event: nameOf(event), reason: written.kind })
+      return retry(new Error(`maintenanceevent ${nameOf(event)}: ${written.kind}`))
+    }
+  }
+  return isMass ? { kind: 'Requeue', afterMs: ASK_AGAIN_MS } : done
+}
+
+/** A mass of reports passes as agents correct themselves: no change of this machine may tell. */
+const ASK_AGAIN_MS = 60_000

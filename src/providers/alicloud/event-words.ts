@@ -1,0 +1,42 @@
+// What the words of Alibaba Cloud about an event of a host mean, whether its API says them or the metadata service of the host. Pure.
+import type { HostMaintenance, MaintenanceKind, MaintenanceState } from '../port.ts'
+
+export const ECS_STATES: Readonly<Record<string, MaintenanceState>> = {
+  Scheduled: 'Scheduled',
+  Inquiring: 'Inquiring',
+  Executing: 'Executing',
+  Executed: 'Executed',
+  Avoided: 'Avoided',
+  Canceled: 'Cancelled',
+  Failed: 'Failed',
+}
+
+const KINDS: readonly (readonly [RegExp, MaintenanceKind])[] = [
+  [/\.Reboot$/, 'Reboot'],
+  [/\.Stop$/, 'Stop'],
+  [/\.Redeploy$/, 'Redeploy'],
+  [/\.Migrate$/, 'Migrate'],
+  [/\.Delete$/, 'Delete'],
+  [/Disk/, 'DiskRepair'],
+]
+
+/** Bills are for people: a host is not emptied for one, unless it ends today. */
+const BILLING = /^(InstanceExpiration|AccountUnbalanced)\./
+
+const kindOf = (type: string): MaintenanceKind =>
+  BILLING.test(type) ? 'Notice' : (KINDS.find(([pattern]) => pattern.test(type))?.[1] ?? 'Notice')
+
+type EventMeaning = Pick<HostMaintenance, 'kind' | 'state' | 'isUnplanned' | 'losesData'>
+
+export function ecsEvent(type: string, stateWord = ''): EventMeaning {
+  const known = ECS_STATES[stateWord]
+  // An unknown state is for people to read.
+  const [kind, state] = known === undefined ? (['Notice', 'Scheduled'] as const) : [kindOf(type), known]
+  return {
+    kind,
+    state,
+    isUnplanned: type.startsWith('SystemFailure.') || type.startsWith('InstanceFailure.'),
+    // Local disks do not move with the host.
+    losesData: kind === 'Redeploy' || kind === 'Delete',
+  }
+}

@@ -1,0 +1,24 @@
+// What the words of AWS about an event of a host mean, whether its API says them or the metadata service of the host. Pure.
+import type { HostMaintenance, MaintenanceKind, MaintenanceState } from '../port.ts'
+
+const KINDS: Readonly<Record<string, MaintenanceKind>> = {
+  'instance-reboot': 'Reboot',
+  'system-reboot': 'Reboot',
+  'system-maintenance': 'Notice',
+  'instance-stop': 'Stop',
+  'instance-retirement': 'Delete',
+}
+
+export const EC2_CODES: readonly string[] = Object.keys(KINDS)
+
+/** What a vendor's description begins with once it is over. */
+const ENDED: readonly (readonly [string, MaintenanceState])[] = [
+  ['[Completed]', 'Executed'],
+  ['[Canceled]', 'Cancelled'],
+]
+
+export function ec2Event(code: string, description: string): Pick<HostMaintenance, 'kind' | 'state' | 'losesData'> {
+  const kind = KINDS[code] ?? 'Notice'
+  const state = ENDED.find(([begin]) => description.startsWith(begin))?.[1] ?? 'Scheduled'
+  return { kind, state, losesData: kind === 'Delete' }
+}

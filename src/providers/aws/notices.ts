@@ -1,0 +1,76 @@
+// What the metadata service of AWS tells a host about its own end: the interruption of a spot host, planned maintenance, the recommendation to rebalance.
+import { isObject } from '#lib/json.ts'
+import { parsed } from '../cloud/credentials.ts'
+import { textIn } from '../cloud/json.ts'
+import {
+  idOf,
+  MAINTENANCE_EVERY_MS,
+  type MetadataService,
+  type Notice,
+  sentence,
+  SPOT_EVERY_MS,
+  timeIn,
+} from '../cloud/metadata.ts'
+import { METADATA } from './credentials.ts'
+import { ec2Event } from './event-words.ts'
+
+function interruption(text: string): readonly Notice[] | undefined {
+  const said = parsed(text)
+  const notBefore = timeIn(textIn(said, 'time'))
+  const action = textIn(said, 'action')
+  if (notBefore === undefined || action === undefined) return undefined
+  return [
+    {
+      id: `spot-${notBefore}`,
+      kind: 'Reclaim',
+      state: 'Scheduled',
+      dataLoss: action === 'terminate',
+      notBefore,
+      description: sentence(`the spot host is interrupted: ${action}`),
+    },
+  ]
+}
+
+/** A higher risk, and no end: it is for people and their autoscalers, and empties no node. */
+function rebalance(text: string): readonly Notice[] | undefined {
+  const at = timeIn(textIn(parsed(text), 'noticeTime'))
+  if (at === undefined) return undefined
+  const description = 'the spot host is at a higher risk of interruption'
+  return [{ id: `rebalance-${at}`, kind: 'Notice', state: 'Scheduled', description }]
+}
+
+function maintenance(text: string): readonly Notice[] | undefined {
+  const list = parsed(text)
+  if (!Array.isArray(list) || !list.every(isObject)) return undefined
+  return list.flatMap((event): readonly Notice[] => {
+    const id = idOf(textIn(event, 'EventId'))
+    if (id === undefined) return []
+    const code = textIn(event, 'Code') ?? ''
+    const words = textIn(event, 'Description') ?? ''
+    const { kind, state, losesData } = ec2Event(code, words)
+    const [notBefore, notAfter] = [timeIn(textIn(event, 'NotBefore')), timeIn(textIn(event, 'NotAfter'))]
+    return [
+      {
+        id,
+        kind,
+        state,
+        ...(losesData && { dataLoss: true }),
+        ...(notBefore !== undefined && { notBefore }),
+        ...(notAfter !== undefined && { notAfter }),
+        description: sentence(`${code}: ${words}`),
+      },
+    ]
+  })
+}
+
+export const AWS_METADATA: MetadataService = {
+  cloud: 'AWS',
+  origin: METADATA,
+  secondsHeader: 'x-aws-ec2-metadata-token-ttl-seconds',
+  sessionHeader: 'x-aws-ec2-metadata-token',
+  pages: [
+    { path: '/latest/meta-data/spot/instance-action', everyMs: SPOT_EVERY_MS, notices: interruption },
+    { path: '/latest/meta-data/events/recommendations/rebalance', everyMs: MAINTENANCE_EVERY_MS, notices: rebalance },
+    { path: '/latest/meta-data/events/maintenance/scheduled', everyMs: MAINTENANCE_EVERY_MS, notices: maintenance },
+  ],
+}

@@ -1,0 +1,44 @@
+// The metadata service that a cloud has on each of its hosts: where it is, how a session with it begins, and which of its pages tell of the host's end. Pure.
+import type { MachineNotices, NOTICE_CLOUDS } from '#api/kinds/machine.ts'
+import { timestamp } from '#lib/clock.ts'
+import { printableLine } from '#lib/printable.ts'
+
+export type NoticeCloud = (typeof NOTICE_CLOUDS)[number]
+export type Notice = MachineNotices['items'][number]
+
+interface NoticePage {
+  readonly path: string
+  readonly everyMs: number
+  /** Undefined: it cannot be read, and nothing is concluded from it. */
+  readonly notices: (text: string) => readonly Notice[] | undefined
+}
+
+export interface MetadataService {
+  readonly cloud: NoticeCloud
+  readonly origin: string
+  /** Both vendors give a session at `/latest/api/token`, under names of their own. */
+  readonly secondsHeader: string
+  readonly sessionHeader: string
+  readonly pages: readonly NoticePage[]
+}
+
+/** A spot host has two minutes: AWS asks for this period. */
+export const SPOT_EVERY_MS = 5_000
+/** Maintenance is announced hours before. */
+export const MAINTENANCE_EVERY_MS = 60_000
+
+const LONGEST_TEXT = 200
+const LONGEST_ID = 128
+
+/** In the form of our kinds; undefined for a text that is no time. */
+export const timeIn = (text: string | undefined): string | undefined => {
+  const ms = Date.parse(text ?? '')
+  return Number.isNaN(ms) ? undefined : timestamp(ms)
+}
+
+export const sentence = (text: string): string => printableLine(text).slice(0, LONGEST_TEXT)
+
+export const idOf = (text: string | undefined): string | undefined => {
+  const id = printableLine(text ?? '').slice(0, LONGEST_ID)
+  return id === '' ? undefined : id
+}
