@@ -1,4 +1,5 @@
 // One node as rules see it: its facts, and whether what is reported about it can be believed right now. Unknown blocks.
+import type { Reason } from '#api/catalogue.ts'
 import { type Machine } from '#api/kinds/machine.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { nodeFacts } from '#policy/node-vocabulary.ts'
@@ -10,8 +11,8 @@ import type { Node } from '#nodes/objects.ts'
 
 export type Standing =
   | { readonly kind: 'Readable' }
-  /** No recent heartbeat: its reports may be outdated. */
-  | { readonly kind: 'Silent'; readonly why: string }
+  /** No recent heartbeat: its reports may be outdated. One that joins has never sent any, and did not fall silent. */
+  | { readonly kind: 'Silent'; readonly why: string; readonly isJoining?: true }
   /** It is being taken out of service: no repair is needed. */
   | { readonly kind: 'Leaving'; readonly why: string }
 
@@ -27,16 +28,23 @@ export interface NodeView {
 
 const READABLE: Standing = { kind: 'Readable' }
 
+/** Of the condition AgentReachable, before the first heartbeat. */
+const NEVER_HEARD: Reason = 'NotYetObserved'
+
 const agentReachable = (machine: Machine) => findCondition(machine.status?.conditions, 'AgentReachable')
 
 function standingOf(node: Node, machine: Machine | undefined): Standing {
   if (node.metadata.deletionTimestamp !== undefined) return { kind: 'Leaving', why: 'the Node is being deleted' }
   if (machine?.metadata.deletionTimestamp !== undefined) return { kind: 'Leaving', why: 'the Machine is being deleted' }
   const ready = findCondition(node.status?.conditions, 'Ready')?.status
-  if (ready !== 'True' && ready !== 'False') return { kind: 'Silent', why: `Ready is ${ready ?? 'not reported'}` }
+  if (ready === undefined) return { kind: 'Silent', why: 'Ready is not reported', isJoining: true }
+  if (ready !== 'True' && ready !== 'False') return { kind: 'Silent', why: `Ready is ${ready}` }
   if (machine === undefined || machine.spec.channel === 'Observe') return READABLE
-  const reachable = agentReachable(machine)?.status
-  return reachable === 'True' ? READABLE : { kind: 'Silent', why: `AgentReachable is ${reachable ?? 'not reported'}` }
+  const reachable = agentReachable(machine)
+  if (reachable?.status === 'True') return READABLE
+  const isJoining = reachable === undefined || reachable.reason === NEVER_HEARD
+  const why = `AgentReachable is ${reachable?.status ?? 'not reported'}`
+  return { kind: 'Silent', why, ...(isJoining && { isJoining }) }
 }
 
 export function nodeView(node: Node, machine: Machine | undefined): NodeView {

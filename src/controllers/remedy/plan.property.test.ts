@@ -58,6 +58,7 @@ const standing = fc.constantFrom(
   { kind: 'Readable' as const },
   { kind: 'Readable' as const },
   { kind: 'Silent' as const, why: 'x' },
+  { kind: 'Silent' as const, why: 'x', isJoining: true as const },
 )
 
 const nodes = fc.array(fc.record({ standing, a: match, b: match }), { minLength: 1, maxLength: 9 }).map((list) =>
@@ -119,6 +120,7 @@ const countsOf = (seen: readonly NodeSeen[]): Seen['counts'] =>
       {
         selected: seen.length,
         silent: seen.filter((n) => n.standing.kind === 'Silent').length,
+        joining: seen.filter((n) => n.standing.kind === 'Silent' && n.standing.isJoining).length,
         bad: seen.filter((n) => n.matches.has(rule)).length,
       },
     ]),
@@ -148,6 +150,19 @@ test('the worlds speak of something: many of them lead to jobs', () => {
 })
 
 describe('whatever there is', () => {
+  test('nodes that were never heard raise no warning of an outage, and no repair starts all the same', () => {
+    fc.assert(
+      fc.property(world, (seen) => {
+        const never = { kind: 'Silent', why: 'x', isJoining: true } as const
+        const joining = seen.nodes.map((n) => (n.standing.kind === 'Silent' ? { ...n, standing: never } : n))
+        const { notices, verdicts } = plan({ ...seen, nodes: joining, counts: countsOf(joining) }, NOW)
+        expect(notices.filter((n) => n.reason === 'ZoneOutage')).toEqual([])
+        const before = plan(seen, NOW).verdicts
+        expect(verdicts.map((v) => v.inhibited !== undefined)).toEqual(before.map((v) => v.inhibited !== undefined))
+      }),
+    )
+  })
+
   test('a machine that is only observed gets no job, gives no other job up, and its faults say why', () => {
     fc.assert(
       fc.property(world, (seen) => {

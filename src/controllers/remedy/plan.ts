@@ -132,7 +132,7 @@ interface RuleScene {
   readonly paused: { readonly hold: string; readonly text: string } | undefined
 }
 
-const NO_NODES: RuleCounts = { selected: 0, silent: 0, bad: 0 }
+const NO_NODES: RuleCounts = { selected: 0, silent: 0, joining: 0, bad: 0 }
 
 function ruleScene({ seen, now }: Scene, reading: RuleReading): RuleScene {
   const { active, remedier } = reading
@@ -148,7 +148,10 @@ function ruleScene({ seen, now }: Scene, reading: RuleReading): RuleScene {
 
 const holdText = ({ metadata, spec }: OperationalHold): string => `hold ${metadata.name}: ${spec.reason}`
 
-function inhibition({ silent, bad, selected: total }: RuleCounts): RuleVerdict['inhibited'] {
+/** Nodes that were never heard did not fall silent; but just as little is known about them, so nothing is repaired then either. */
+function inhibition({ silent, joining, bad, selected: total }: RuleCounts): RuleVerdict['inhibited'] {
+  if (isMass(silent, total) && !isMass(silent - joining, total))
+    return { reason: 'NotYetObserved', message: `${joining} of ${total} nodes are joining and have not reported yet` }
   if (isMass(silent, total))
     return { reason: 'ZoneOutage', message: `${silent} of ${total} nodes are silent: taken for a network problem` }
   if (isMass(bad, total))
@@ -379,6 +382,7 @@ function revisionActions(
 function noticesOf({ reading, inhibited }: RuleVerdict): readonly Notice[] {
   const { remedier, problem } = reading
   const has = (type: string, status: string) => findCondition(remedier.status?.conditions, type)?.status === status
+  const known = findCondition(remedier.status?.conditions, 'Inhibited')
   const say = (reason: Reason, message: string): Notice => ({
     reason,
     message: `${nameOf(reading)}: ${message}`,
@@ -387,6 +391,10 @@ function noticesOf({ reading, inhibited }: RuleVerdict): readonly Notice[] {
   })
   return [
     ...(problem === undefined || has('RuleActive', 'False') ? [] : [say('RuleInvalid', problem)]),
-    ...(inhibited === undefined || has('Inhibited', 'True') ? [] : [say(inhibited.reason, inhibited.message)]),
+    ...(inhibited === undefined ||
+    inhibited.reason === 'NotYetObserved' ||
+    (known?.status === 'True' && known.reason !== 'NotYetObserved')
+      ? []
+      : [say(inhibited.reason, inhibited.message)]),
   ]
 }

@@ -21,10 +21,12 @@ export interface NodeSeen {
   readonly silence?: Silence
 }
 
-/** Of the nodes that a rule is asked about: all, those that are silent, those for which it is true. */
+/** Of the nodes that a rule is asked about: all, those that are silent or join, those for which it is true. */
 export interface RuleCounts {
   readonly selected: number
   readonly silent: number
+  /** Of the silent ones, those that were never heard: they join. */
+  readonly joining: number
   readonly bad: number
 }
 

@@ -43,8 +43,12 @@ interface Entry {
 interface Counted {
   selected: number
   silent: number
+  joining: number
   bad: number
 }
+
+const noneCounted = (): Counted => ({ selected: 0, silent: 0, joining: 0, bad: 0 })
+const isJoining = ({ standing }: NodeView): boolean => standing.kind === 'Silent' && standing.isJoining === true
 
 export class VerdictBook {
   readonly #clock: Pick<Clock, 'sleep'>
@@ -56,6 +60,7 @@ export class VerdictBook {
   readonly #bad = new Set<string>()
   readonly #timed = new Set<string>()
   readonly #askOthers = new Set<string>()
+  readonly #joining = new Set<string>()
   readonly #peers = new Peers()
   readonly #stamps = new FutureStamps()
   readonly #recorded = new WeakMap<NodeRemedier, ReadonlyMap<string, number>>()
@@ -98,8 +103,8 @@ export class VerdictBook {
     const all = this.#all()
     return new Map(
       this.#active.map(({ name, spec }, position) => {
-        const { selected, silent, bad } = this.#counts[position] ?? { selected: 0, silent: 0, bad: 0 }
-        return [name, spec.nodeSelector === undefined ? { ...all, bad } : { selected, silent, bad }]
+        const { bad, ...own } = this.#counts[position] ?? noneCounted()
+        return [name, { ...(spec.nodeSelector === undefined ? all : own), bad }]
       }),
     )
   }
@@ -109,8 +114,8 @@ export class VerdictBook {
     return this.#timed.size > 0
   }
 
-  #all(): { readonly selected: number; readonly silent: number } {
-    return { selected: this.#views.size, silent: this.#peers.silent }
+  #all(): Omit<RuleCounts, 'bad'> {
+    return { selected: this.#views.size, silent: this.#peers.silent, joining: this.#joining.size }
   }
 
   /** Answers whether the rules are others than before. Since when one was true is remembered by its name. */
@@ -120,7 +125,7 @@ export class VerdictBook {
     this.#ruleset = createRuleset(active.map((a) => a.rule))
     const needs = active.map((a) => needsOf(a.rule))
     this.#speaksOf = { repairs: needs.some((n) => n.repairs), cluster: needs.some((n) => n.cluster) }
-    this.#counts = active.map(() => ({ selected: 0, silent: 0, bad: 0 }))
+    this.#counts = active.map(noneCounted)
     for (const [name, entry] of this.#entries) this.#entries.set(name, { ...entry, isCounted: false })
     return true
   }
@@ -128,6 +133,7 @@ export class VerdictBook {
   #place(name: string, view: NodeView | undefined): void {
     const before = this.#views.get(name)
     if (before !== undefined && before.uid !== view?.uid) this.#peers.remove(before.uid)
+    this.#joining.delete(name)
     if (view === undefined) {
       this.#views.delete(name)
       this.#leave(name)
@@ -135,6 +141,7 @@ export class VerdictBook {
     }
     this.#views.set(name, view)
     this.#peers.put(view)
+    if (isJoining(view)) this.#joining.add(name)
     this.#due.add(name)
   }
 
@@ -233,6 +240,7 @@ export class VerdictBook {
       if (counted === undefined) continue
       counted.selected += by
       if (isSilent) counted.silent += by
+      if (isJoining(view)) counted.joining += by
     }
     for (const rule of matches.keys()) {
       const counted = this.#counts[this.#ruleset.positions.get(rule) ?? -1]

@@ -67,6 +67,7 @@ export const OF_RULES: Partial<Readonly<Record<Reason, Row>>> = {
           isDeclared: true,
         },
   CohortBlamed: ({ text }) => ({ id: 'MassFault', text: `${text}; look for the change that they share` }),
+  NotYetObserved: ({ text }) => ({ id: 'MassSilence', text: `${text}; it goes on when they report` }),
   ZoneOutage: ({ text }) => ({ id: 'MassSilence', text: `${text}; it goes on when they are heard of again` }),
   MaintenanceUnderWay: ({ text }) => ({ id: 'Maintenance', text: `${text}; repairs go on when it ends` }),
   JobRunning: ({ text }) => ({ id: 'OtherJob', text: `${text}; it is this rule's turn after it` }),

@@ -31,7 +31,9 @@ export const mutants: readonly Mutant[] = [
         freshJobs,
         // One node at a time: no share of the fleet is ever bad.
         plan: (seen, now) => {
-          const none = new Map([...seen.counts].map(([rule, { selected }]) => [rule, { selected, silent: 0, bad: 0 }]))
+          const none = new Map(
+            [...seen.counts].map(([rule, { selected }]) => [rule, { selected, silent: 0, joining: 0, bad: 0 }]),
+          )
           const plans = seen.nodes.map((node) => plan({ ...seen, nodes: [node], counts: none }, now))
           const [first] = plans
           return first === undefined
