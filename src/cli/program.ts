@@ -2,7 +2,7 @@
 // known from the outline.
 import { Command, CommanderError, Help, Option } from 'commander'
 import { readEnvironment } from './environment.ts'
-import { wrapped } from './explore/wrap.ts'
+import { wrapped } from './wrap.ts'
 import { EXIT_ERROR, EXIT_OK, reportError } from './exit.ts'
 import { withAdvice } from './habits/advice.ts'
 import { afterOptions, hoisted } from './hoist.ts'

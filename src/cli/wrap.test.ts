@@ -4,7 +4,7 @@ import { wrapped } from './wrap.ts'
 
 test('a line that fits stays; a longer one continues below, indented', () => {
   expect(wrapped('set/base is Complete', 24)).toEqual(['set/base is Complete'])
-  expect(wrapped('  to continue: kubenode thaw set/base', 24)).toEqual(['  to continue: kubenode', '    thaw set/base'])
+  expect(wrapped('  3 of 12 machines unavailable', 24)).toEqual(['  3 of 12 machines', '    unavailable'])
 })
 
 test('no word is lost, and only a word that is too long makes a line too long', () => {
@@ -19,4 +19,18 @@ test('no word is lost, and only a word that is too long makes a line too long', 
       },
     ),
   )
+})
+
+test.each([
+  ['to continue: kubenode thaw set/base', ['to continue:', '  kubenode thaw set/base']],
+  [
+    'held; run kubenode approve operationpermit/p-1 --reason WHY, and wait',
+    ['held; run', '  kubenode approve operationpermit/p-1 --reason WHY,', '  and wait'],
+  ],
+  ["run kubenode freeze --reason 'power work' now", ['run', "  kubenode freeze --reason 'power work'", '  now']],
+  ['kubenode why-not node/n-17 shows what blocks it', ['kubenode why-not node/n-17', '  shows what blocks it']],
+  ['see kubenode rollout history base; then wait', ['see', '  kubenode rollout history base;', '  then wait']],
+  ['git revert --no-edit 1a2b3c4d5e6f7a8b takes it back', ['git revert --no-edit 1a2b3c4d5e6f7a8b', '  takes it back']],
+])('a command is in one line, however narrow the window: %s', (line, lines) => {
+  expect(wrapped(line, 26)).toEqual(lines)
 })

@@ -11,6 +11,8 @@ export interface Screen {
 
 export interface ScreenOptions {
   readonly isTerminal: boolean
+  /** A line longer than the window is left to the terminal to fold, as one that people copy; otherwise it is cut. */
+  readonly foldsLongLines?: boolean
   /** Asked at each picture: windows change. */
   readonly size?: () => { readonly columns: number; readonly rows: number }
 }
@@ -22,9 +24,18 @@ const CLEAR_WINDOW = '\u001b[2J\u001b[H'
 /** Without a terminal, lines of so many last pictures are not printed again: what goes to and fro is said once. */
 const PICTURES_REMEMBERED = 8
 
+/** How many of the lines fit, with room for the cursor, and where not all do, for the line that says so. */
+function endOfRows(lines: readonly string[], columns: number, rows: number): number {
+  const rowsOf = (line: string): number => Math.max(1, Math.ceil(line.length / columns))
+  const ends: number[] = []
+  for (const line of lines) ends.push((ends.at(-1) ?? 0) + rowsOf(line))
+  if ((ends.at(-1) ?? 0) < rows) return lines.length
+  return Math.max(1, ends.filter((end) => end <= rows - 2).length)
+}
+
 export function createScreen(
   write: (text: string) => void,
-  { isTerminal, size = () => ({ columns: 100, rows: 50 }) }: ScreenOptions,
+  { isTerminal, foldsLongLines = false, size = () => ({ columns: 100, rows: 50 }) }: ScreenOptions,
 ): Screen {
   let drawn = 0
   let last: readonly string[] = []
@@ -33,7 +44,9 @@ export function createScreen(
   /** A line that wraps, or a display that scrolls, would break the count of lines to move up. */
   const fit = (lines: readonly string[]): readonly string[] => {
     const { columns, rows } = size()
-    const short = lines.length < rows ? lines : [...lines.slice(0, Math.max(1, rows - 2)), '…']
+    const end = endOfRows(lines, foldsLongLines ? columns : Number.POSITIVE_INFINITY, rows)
+    const short = end === lines.length ? lines : [...lines.slice(0, end), '…']
+    if (foldsLongLines) return short
     return short.map((l) => (l.length < columns ? l : `${l.slice(0, Math.max(0, columns - 2))}…`))
   }
 
@@ -42,9 +55,10 @@ export function createScreen(
 
   /** Each line is written over the one before and never blanked first: nothing flickers. */
   const redraw = (lines: readonly string[]): void => {
-    write(
-      `${isTorn() ? CLEAR_WINDOW : `${up(drawn)}\r`}${lines.map((l) => `${l}${CLEAR_REST_OF_LINE}\n`).join('')}${CLEAR_BELOW}`,
-    )
+    const start = isTorn() ? CLEAR_WINDOW : `${up(drawn)}\r`
+    // Behind a line that fills the window exactly, this would clear its last character.
+    const rest = (line: string) => (line.length < size().columns ? CLEAR_REST_OF_LINE : '')
+    write(`${start}${lines.map((l) => `${l}${rest(l)}\n`).join('')}${CLEAR_BELOW}`)
   }
 
   const print = (lines: readonly string[]): void => {

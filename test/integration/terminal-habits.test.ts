@@ -314,6 +314,16 @@ describe.each(apiServers)('$name', ({ start }) => {
       expect(found?.metadata.annotations?.[ANNOTATIONS.reconcile]).toMatch(/^20\d\d-/)
     })
 
+    test('reconcile now takes the only source, and names them when there are several', async () => {
+      const asked = 'source/fleet: sync was asked to read it now\n'
+      expect(await kubenode('reconcile', 'now', '--no-wait')).toEqual({ code: 0, out: asked, err: '' })
+      const { spec } = fleetSource.example
+      await admin.create<KubeObject>(fleetSource, { spec, ...named('FleetSource', 'other', SYSTEM_NAMESPACE) })
+      const { code, out, err } = await kubenode('reconcile', 'now', '--no-wait')
+      expect([code, out, err]).toEqual([2, '', expect.stringMatching(/^KN1697: .* source\/fleet, source\/other/)])
+      await admin.delete(fleetSource, { name: 'other', namespace: SYSTEM_NAMESPACE })
+    })
+
     test('reconcile waits for the answer of sync and fails with what it refused', async () => {
       const key = { name: 'fleet', namespace: SYSTEM_NAMESPACE }
       const sync = new AbortController()

@@ -92,17 +92,36 @@ describe('a rollout that is held, in a window of 24 columns', () => {
   })
   afterAll(() => server?.stop())
 
-  test('is shown whole, with the command that lifts the hold; no word is cut', async () => {
+  test('is shown whole; the command that lifts the hold is longer than the window, and alone in its line', async () => {
     const { shown, code } = await onTerminal({
       argv: [KUBENODE, 'watch', 'set/base-of-the-north', '--kubeconfig', server.kubeconfig],
-      steps: [{ wait: 'base-of-the-north\\S*\\r\\n(.|\\s)*to continue(.|\\s)*thaw(.|\\s)*north', send: '\u0003' }],
+      steps: [{ wait: 'base-of-the-north\\S*\\r\\n(.|\\s)*to continue(.|\\s)*thaw \\S*north', send: '\u0003' }],
       cols: 24,
       cwd: dir,
     })
     expect(code).toBe(130)
     const lines = plainText(shown).replaceAll('\r', '').split('\n')
-    expect(lines.filter((l) => l.length > 24)).toEqual([])
+    const long = lines.filter((l) => l.length > 24).map((l) => l.trim())
+    expect(long.filter((l) => l.includes(' '))).toEqual(['kubenode thaw set/base-of-the-north'])
     expect(lines.slice(0, 2)).toEqual(['base-of-the-north', '[=========        ] 2/4'])
     expect(lines.join(' ').replaceAll(/ +/g, ' ')).toContain('to continue: kubenode thaw set/base-of-the-north')
+  })
+
+  test.each([
+    ['why', ['why', 'set/base-of-the-north']],
+    ['rollout status', ['rollout', 'status', 'base-of-the-north']],
+    ['tree', ['tree', 'set/base-of-the-north']],
+  ])('%s breaks lines between words, and no command', async (_, argv) => {
+    const { shown } = await onTerminal({
+      argv: [KUBENODE, ...argv, '--kubeconfig', server.kubeconfig],
+      steps: [],
+      cols: 40,
+      cwd: dir,
+    })
+    const lines = plainText(shown).replaceAll('\r', '').split('\n')
+    expect(lines.filter((l) => l.length > 40 && !/^ *(\S+|kubenode .*)$/.test(l))).toEqual([])
+    for (const command of lines.filter((l) => l.includes('kubenode ')))
+      expect(command).toMatch(/kubenode (check|.*north)/)
+    expect(lines.join(' ')).toContain('base-of-the-north')
   })
 })

@@ -2,11 +2,12 @@
 import type { Command } from 'commander'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { printable, printableLine, shownLine, shownLines } from '#lib/printable.ts'
+import { printable, shownLine, shownLines } from '#lib/printable.ts'
 import type { Connection } from '../run/connect.ts'
 import type { Named } from '../inspect/target.ts'
 import type { Io } from '../io.ts'
 import { hasColors, lineTone, paintOf } from '../paint.ts'
+import { shownInWindow, windowLines } from '../wrap.ts'
 
 export interface ServerOptions {
   readonly kubeconfig?: string
@@ -148,7 +149,10 @@ async function describe(words: readonly string[], options: ShowOptions, io: Io):
   io.out(printable(stringify({ ...object, metadata })))
   const events = await eventLines(client, object)
   io.out(
-    `\nwhy:\n${shownLines(lines.map((l) => `  ${l}`))}\nevents:\n${shownLines(events.length === 0 ? ['  none'] : events)}`,
+    `\nwhy:\n${shownInWindow(
+      io,
+      lines.map((l) => `  ${l}`),
+    )}\nevents:\n${shownLines(events.length === 0 ? ['  none'] : events)}`,
   )
 }
 
@@ -161,9 +165,12 @@ async function why(words: readonly string[], options: ShowOptions, io: Io): Prom
   const [own, programs] = await Promise.all([Promise.all(found.map(linesWhy)), linesOfPrograms(found)])
   const stories = [...own, ...programs]
   const paint = paintOf(hasColors(io))
-  const shown = (line: string): string => `${paint(lineTone(line), printableLine(line))}\n`
-  io.out(stories.map((lines) => lines.map(shown).join('')).join('\n'))
-  io.out(`\n${paint('strong', printableLine(firstStep(stories)))}\n`)
+  const shown = (line: string, tone = lineTone(line)): string =>
+    windowLines(io, [line])
+      .map((part) => `${paint(tone, part)}\n`)
+      .join('')
+  io.out(stories.map((lines) => lines.map((line) => shown(line)).join('')).join('\n'))
+  io.out(`\n${shown(firstStep(stories), 'strong')}`)
 }
 
 async function trace(words: readonly string[], options: ShowOptions, io: Io): Promise<void> {
@@ -184,9 +191,9 @@ async function trace(words: readonly string[], options: ShowOptions, io: Io): Pr
       io.out(`${await withHubHint(client, `commit ${commit} has no release`)}\n`)
       return
     }
-    io.out(shownLines(commitLines({ commit, releases, approvals, digestOf: targetsDigest })))
+    io.out(shownInWindow(io, commitLines({ commit, releases, approvals, digestOf: targetsDigest })))
     return
   }
   const { object } = await find(words, options, io)
-  io.out(shownLines(traceLines(object)))
+  io.out(shownInWindow(io, traceLines(object)))
 }

@@ -3,13 +3,14 @@ import type { Command } from 'commander'
 import { systemClock } from '#lib/clock.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import { shownJson, shownLine, shownLines } from '#lib/printable.ts'
+import { shownJson, shownLine } from '#lib/printable.ts'
 import { type EvenIfAbsent, withEvenIfAbsent } from '../inspect/even-if-absent.ts'
 import type { Io } from '../io.ts'
 import { outputOption } from '../output.ts'
 import type { Asked } from '../why-not/ask.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
 import { repairErrors } from '../why-not/repair-errors.ts'
+import { shownInWindow } from '../wrap.ts'
 
 interface WhyNotOptions extends ServerOptions {
   readonly output: 'text' | 'json'
@@ -54,7 +55,7 @@ async function whyNot(what: string, options: WhyNotOptions, io: Io): Promise<voi
     throw absent('node', name, await namesOf(client, nodeType), nodeType.plural)
   }
   if (options.output === 'json') io.out(shownJson(blockers(seen)))
-  else io.out(shownLines(blockerLines(seen)))
+  else io.out(shownInWindow(io, blockerLines(seen)))
 }
 
 async function repair(what: string, options: RepairOptions, io: Io): Promise<void> {

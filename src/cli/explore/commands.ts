@@ -53,7 +53,7 @@ export function register(program: Command, io: Io): void {
 
   withServer(program.command('reconcile'))
     .description('let sync read the repository of a source now, and report what it found: 0, or 1 when it refused it')
-    .argument('[what]', 'source/NAME on the hub; every source when left out')
+    .argument('[what]', 'source/NAME on the hub; every source when left out; now, for the only one')
     .option('--no-wait', 'ask only')
     .option('--timeout <duration>', 'how long to wait for sync', '2m')
     .action(async (what: string | undefined, options: ReconcileOptions) =>
@@ -104,7 +104,8 @@ async function tree(words: readonly string[], options: Options, io: Io): Promise
     throw new KubeNodeError(exploreErrors.KN1620({ what: `${noun}/${name}` }))
   const { client, namespace } = await placeOf(options, io)
   const object = await findObject(client, type, { name, namespace }, noun)
-  io.out(shownLines(treeLines(await branchesOf(client, { ...object, kind: type.kind }, systemClock.now()))))
+  const branches = await branchesOf(client, { ...object, kind: type.kind }, systemClock.now())
+  io.out(shownLines(treeLines(branches, io.width?.())))
 }
 
 async function watch(words: readonly string[], options: WatchOptions, io: Io): Promise<void> {

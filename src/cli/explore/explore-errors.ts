@@ -14,6 +14,10 @@ export const exploreErrors = errorTable({
     text: 'cannot reconcile {what}: sync reads sources',
     next: 'name source/NAME, or leave it out for every source',
   },
+  KN1697: {
+    text: 'cannot reconcile now without a name: there are {names}',
+    next: 'name one of them, or run kubenode reconcile for all of them',
+  },
   KN1623: {
     text: 'cannot end after --timeout what is followed until Ctrl-C',
     next: 'add --until-done, or leave --timeout out',

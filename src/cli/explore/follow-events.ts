@@ -6,7 +6,7 @@ import type { KubeObject } from '#schema/object.ts'
 import { GAP, alignedRow, widthsOf } from '../get/rows.ts'
 import type { Io } from '../io.ts'
 import { type About, eventRows, eventType, eventsOf, isAbout } from './events.ts'
-import { wrapped } from './wrap.ts'
+import { wrapped } from '../wrap.ts'
 
 const HEAD = ['LAST SEEN', 'TYPE', 'OBJECT', 'REASON', 'MESSAGE'] as const
 

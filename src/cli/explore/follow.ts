@@ -18,7 +18,7 @@ import { type Io, showProblem } from '../io.ts'
 import { newestReleases } from '#explain/newest-releases.ts'
 import { releaseLines } from '../release/status.ts'
 import { setLines } from '../rollout/status.ts'
-import { wrapped } from './wrap.ts'
+import { wrapped } from '../wrap.ts'
 
 const EVERY_MS = 2_000
 
@@ -35,6 +35,7 @@ export async function followRollouts(client: KubeClient, followed: Followed, io:
   const columns = () => io.width?.() ?? 100
   const screen = createScreen((text) => io.out(text), {
     isTerminal: io.isTerminal,
+    foldsLongLines: true,
     size: () => ({ columns: columns(), rows: process.stdout.rows || 50 }),
   })
   const start = systemClock.monotonic()

@@ -23,15 +23,21 @@ export interface ReconcileOptions extends ServerOptions {
 }
 
 const LOOK_EVERY_MS = 300
+/** `kubenode reconcile now`, as one says it: the only source there is. */
+const NOW = 'now'
 
 export async function reconcile(what: string | undefined, options: ReconcileOptions, io: Io): Promise<void> {
   const timeoutMs = parseDuration(options.timeout)
-  const name = nameOf(what)
+  const name = what === NOW ? undefined : nameOf(what)
   const client = await connect(options, io)
   const sources =
     name === undefined
       ? await listAll(client, fleetSource, { namespace: SYSTEM_NAMESPACE })
       : [await findObject(client, fleetSource, name, 'source')]
+  if (what === NOW && sources.length > 1) {
+    const names = sources.map(({ metadata }) => `source/${metadata.name ?? ''}`)
+    throw new KubeNodeError(exploreErrors.KN1697({ names: names.join(', ') }))
+  }
   if (sources.length === 0) {
     showProblem(io, shownLine(await withHubHint(client, 'no sources to reconcile')))
     throw new Exit(EXIT_ERROR)

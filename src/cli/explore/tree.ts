@@ -1,15 +1,18 @@
-// A tree in lines. Pure.
+// A tree in lines; a text that is longer than the window continues below itself. Pure.
+import { wrapped } from '../wrap.ts'
 
 export interface Branch {
   readonly text: string
   readonly below?: readonly Branch[]
 }
 
-export const treeLines = ({ text, below = [] }: Branch): readonly string[] => [
-  text,
+const CONNECTOR = 3
+
+export const treeLines = ({ text, below = [] }: Branch, columns = Number.POSITIVE_INFINITY): readonly string[] => [
+  ...wrapped(text, columns),
   ...below.flatMap((branch, i) => {
     const isLast = i === below.length - 1
-    const [first = '', ...rest] = treeLines(branch)
+    const [first = '', ...rest] = treeLines(branch, columns - CONNECTOR)
     return [`${isLast ? '└─' : '├─'} ${first}`, ...rest.map((line) => `${isLast ? '   ' : '│  '}${line}`)]
   }),
 ]

@@ -39,6 +39,9 @@ test.each([
   ['reconcile source git fleet', '(type kubenode reconcile source/fleet)'],
   ['suspend source fleet --reason a', '(type kubenode pause source/fleet)'],
   ['reconcile source/fleet --with-source', '(type kubenode reconcile source/NAME; '],
+  ['resume kustomization apps', '(type kubenode resume source/NAME; '],
+  ['suspend ks apps --reason a', '(type kubenode pause source/NAME; '],
+  ['reconcile kustomization apps', '(type kubenode reconcile source/NAME; '],
   ['get kustomizations', 'type kubenode get releases;'],
   // Argo CD
   ['app sync fleet --prune', '(type kubenode reconcile source/NAME; '],

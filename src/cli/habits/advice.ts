@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { kindCalled } from '../inspect/target.ts'
-import { COMMAND_HABITS, type Advice } from './commands.ts'
+import { COMMAND_HABITS, FLUX_KINDS, type Advice } from './commands.ts'
 import { ANY_OPTION, OPTION_HABITS, SAME_OPTION } from './options.ts'
 
 /** Rows have at most two words. */
@@ -63,11 +63,16 @@ function commandAdvice(path: readonly string[], args: readonly string[]): Advice
   return whole ?? (path.length === 0 ? rowOf(COMMAND_HABITS, words[0] ?? '') : undefined)
 }
 
+/** Commands of Flux that KubeNode has too. */
+const ON_SOURCES: ReadonlySet<string> = new Set(['pause', 'reconcile', 'resume'])
+
 /** Kinds and names are two words elsewhere, and Flux puts the form of a source between. */
 function oneWord(path: readonly string[], args: readonly string[]): Advice | undefined {
   const [kind, ...rest] = args
   const name = rest.at(-1)
   if (kind === undefined || name === undefined || rest.length > MOST_WORDS) return undefined
+  if (FLUX_KINDS.has(kind) && ON_SOURCES.has(path.join(' ')))
+    return [`kubenode ${path.join(' ')} source/NAME`, 'kubenode get sources lists them']
   if (kindOf(kind) === undefined || !/^[a-z0-9][-a-z0-9.]*$/.test(name)) return undefined
   return [`kubenode ${[...path, `${kind}/${name}`].join(' ')}`, '']
 }

@@ -175,6 +175,16 @@ export const COMMAND_HABITS: Readonly<Record<string, Advice>> = {
   vault: ['kubectl create secret generic NAME', 'values of labeled Secrets are sealed for each machine'],
 }
 
+/** Objects of Flux that its hands suspend, resume and reconcile; here all of these are done to a source. */
+export const FLUX_KINDS: ReadonlySet<string> = new Set([
+  'gitrepository',
+  'git',
+  'helmrelease',
+  'hr',
+  'kustomization',
+  'ks',
+])
+
 /** By a word that is no kind of KubeNode. */
 export const KIND_HABITS: Readonly<Record<string, string>> = {
   all: 'kubenode get machines,sets',

@@ -5,7 +5,7 @@ import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import { printableLine, shownLine, shownLines } from '#lib/printable.ts'
+import { printableLine, shownLine } from '#lib/printable.ts'
 import { type ServerOptions, connect, withServer } from '../commands/inspect.ts'
 import { type WaitOptions, waitOf, withWait } from '../explore/waiting.ts'
 import { WHOLE_FORMS, type WholeForm, listOf, printWhole } from '../get/whole.ts'
@@ -13,6 +13,7 @@ import { withoutManagers } from '../get/without-managers.ts'
 import type { Io } from '../io.ts'
 import { outputOption } from '../output.ts'
 import { rolloutErrors } from '../rollout/rollout-errors.ts'
+import { shownInWindow } from '../wrap.ts'
 import type { RequestOptions } from './requests.ts'
 
 const withRelease = (command: Command): Command => withServer(command).argument('<name>', 'name of the release')
@@ -100,7 +101,7 @@ async function showStatus(name: string | undefined, options: StatusOptions, io: 
   }
   if (found.length === 0) await sayNone(client, io)
   else if (wait !== undefined) await follow(found, client, wait, io)
-  else io.out(found.map((r) => shownLines(releaseLines(r, systemClock.now()))).join('\n'))
+  else io.out(found.map((r) => shownInWindow(io, releaseLines(r, systemClock.now()))).join('\n'))
 }
 
 async function follow(found: readonly Release[], client: KubeClient, wait: { timeoutMs?: number }, io: Io) {
@@ -185,5 +186,5 @@ async function showDiff(name: string, other: string | undefined, options: Server
     io.err(shownLine(`release/${name} is the first of its track; give another one to compare with`))
     return
   }
-  io.out(shownLines(differenceLines(await releaseCalled(client, from), to)))
+  io.out(shownInWindow(io, differenceLines(await releaseCalled(client, from), to)))
 }

@@ -18,6 +18,7 @@ import { outputOption } from '../output.ts'
 import { place } from './place.ts'
 import { canaryNamed, holdsOver, setAndRevisions, setsOfMachines } from './read.ts'
 import { rollback, type RollbackOptions } from './rollback.ts'
+import { shownInWindow } from '../wrap.ts'
 
 interface HoldOptions extends ServerOptions, EvenIfAbsent {
   readonly reason: string
@@ -171,8 +172,7 @@ async function rolloutStatus(name: string, options: StatusOptions, io: Io): Prom
     await printWhole(io, options.output, withoutManagers(set))
     return
   }
-  const lines = setLines(set, await holdsOver(client, 'MachineComponentSet', name))
-  io.out(`${lines.map(printableLine).join('\n')}\n`)
+  io.out(shownInWindow(io, setLines(set, await holdsOver(client, 'MachineComponentSet', name))))
 }
 
 export async function rolloutHistory(name: string, options: HistoryOptions, io: Io): Promise<void> {
@@ -198,7 +198,7 @@ async function retry(name: string, options: HoldOptions, io: Io): Promise<void> 
 async function canaryStatus(name: string, options: ServerOptions, io: Io): Promise<void> {
   const { canaryLines, canaryRows } = await import('./status.ts')
   const found = await canaryNamed(await connect(options, io), name)
-  io.out(`${canaryLines(found).map(printableLine).join('\n')}\n`)
+  io.out(shownInWindow(io, canaryLines(found)))
   const rows = canaryRows(found)
   if (rows.length > 0) printRows(io, ['MACHINE', 'COMPONENT', 'STATE', 'HEALTHY SINCE', 'MESSAGE'], rows)
 }

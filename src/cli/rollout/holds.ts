@@ -3,6 +3,8 @@ import { listAll } from '#kube/list-all.ts'
 import { type HoldEffect, type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { FLUX_KINDS } from '../habits/commands.ts'
 import { namedTarget, type HoldTargets } from '../hold/hold-target.ts'
 import { newHold, type HoldTarget, type HoldWords } from '../hold/new-hold.ts'
 import { removeHolds } from '../hold/placing.ts'
@@ -19,6 +21,8 @@ const HOLDABLE: HoldTargets = {
 const NAMESPACED: ReadonlySet<string> = new Set(['FleetSource', 'Release'])
 
 export function heldTarget(what: string): HoldTarget {
+  if (FLUX_KINDS.has(what.split('/', 1)[0] ?? ''))
+    throw new KubeNodeError(rolloutErrors.KN1698({ what: JSON.stringify(what) }))
   const { kind, name } = namedTarget(what, HOLDABLE)
   return { kind, ...(NAMESPACED.has(kind) && { namespace: SYSTEM_NAMESPACE }), name }
 }

@@ -3,8 +3,12 @@ import { errorTable } from '#lib/error-table.ts'
 
 export const rolloutErrors = errorTable({
   KN1370: {
-    text: 'cannot hold {what}: name it as {Object}',
+    text: 'cannot pause or resume {what}: name it as {Object}',
     next: 'kubenode freeze holds whole clusters',
+  },
+  KN1698: {
+    text: 'cannot pause or resume {what}: that is a kind of Flux; here sync reads sources',
+    next: 'run kubenode pause source/NAME --reason WHY, or kubenode resume source/NAME; kubenode get sources lists them',
   },
   KN1371: {
     text: 'cannot hold for {length}',

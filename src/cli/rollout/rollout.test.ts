@@ -40,6 +40,11 @@ describe('a hold', () => {
     expect(() => heldTarget(what)).toThrow(/^KN1370/)
   })
 
+  test.each(['kustomization/apps', 'ks/apps', 'helmrelease/a', 'gitrepository/fleet'])(
+    'of the Flux object %s is refused with the command for a source',
+    (what) => expect(() => heldTarget(what)).toThrow(/^KN1698.*kubenode resume source\/NAME/),
+  )
+
   test.each(['', '0s', 'soon', '31d'])('for %j is refused by number', (length) => {
     expect(() => holdFor({ ...wish, for: length, target: heldTarget('set/a'), effect: 'Pause' }, NOW)).toThrow(
       /^KN1371/,
