@@ -4,9 +4,12 @@ import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { LEAN_MALLOC } from '#lib/lean-malloc.ts'
 import type { SyncBench } from './sync-bench.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
+/** As a kubelet does: on a busy machine a leader may lose its Lease, and ends then. */
+const AGAIN_MS = 1_000
 
 export interface SyncProgram {
   /** Where it keeps copies of repositories, and its temporary files. */
@@ -41,8 +44,24 @@ export function syncProgramAt(hub: Hub, more: readonly string[] = []): SyncProgr
   const sync = ['run', '--roles', 'sync', '--kubeconfig', kubeconfig, '--cluster', 'hub', '--weak-cage', 'allow']
   const kept = ['--cache', join(folder, 'git'), '--local-repository', hub.repository, '--log-level', 'debug']
   let child: ChildProcess | undefined
+  let again: NodeJS.Timeout | undefined
   let printed = ''
+  const start = () => {
+    const started = spawn(process.execPath, [join(ROOT, 'src/cli/main.ts'), ...sync, ...kept, ...more], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { PATH: process.env['PATH'] ?? '', HOME: temporary, TMPDIR: temporary, ...LEAN_MALLOC },
+    })
+    child = started
+    for (const stream of [started.stdout, started.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => (printed += text))
+    started.once('exit', (code, signal) => {
+      if (child !== started) return
+      printed += `sync ended by itself (${signal ?? code}) and is started again\n`
+      again = setTimeout(start, AGAIN_MS)
+    })
+  }
   const end = async (signal: 'SIGKILL' | 'SIGTERM') => {
+    clearTimeout(again)
     const running = child
     child = undefined
     if (running === undefined || running.exitCode !== null || running.signalCode !== null) return
@@ -54,14 +73,7 @@ export function syncProgramAt(hub: Hub, more: readonly string[] = []): SyncProgr
     folder,
     pid: () => child?.pid ?? 0,
     printed: () => printed,
-    start: () => {
-      child = spawn(process.execPath, [join(ROOT, 'src/cli/main.ts'), ...sync, ...kept, ...more], {
-        stdio: ['ignore', 'pipe', 'pipe'],
-        env: { PATH: process.env['PATH'] ?? '', HOME: temporary, TMPDIR: temporary },
-      })
-      for (const stream of [child.stdout, child.stderr])
-        stream?.setEncoding('utf8').on('data', (text: string) => (printed += text))
-    },
+    start,
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),
     close: async () => {
