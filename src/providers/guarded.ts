@@ -49,6 +49,11 @@ export function guarded(provider: Provider, clock: Pick<Clock, 'after'>): Provid
     const answer = await call('switch a host', CALL_WITHIN_MS, signal, run)
     return oneOf('switch a host', ['Ordered', 'Gone'], answer as Ordered)
   }
+  const reportFault: NonNullable<Provider['reportFault']> = async (id, category, said, signal) => {
+    const run = async (s: AbortSignal) => provider.reportFault?.(id, category, said, s)
+    const answer = await call('report a fault', CALL_WITHIN_MS, signal, run)
+    return oneOf('report a fault', ['Ordered', 'Gone'], answer as Ordered)
+  }
   const made: Provider = {
     name,
     capabilities: provider.capabilities,
@@ -87,7 +92,7 @@ export function guarded(provider: Provider, clock: Pick<Clock, 'after'>): Provid
     power: now(() => provider.power && power),
     maintenance: now(() => provider.maintenance?.bind(provider)),
     respond: now(() => provider.respond?.bind(provider)),
-    reportFault: now(() => provider.reportFault?.bind(provider)),
+    reportFault: now(() => provider.reportFault && reportFault),
   })
 }
 

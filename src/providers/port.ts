@@ -1,6 +1,7 @@
 // The infrastructure provider: who makes, finds, switches and removes the hosts of Machines, and what it knows of their maintenance. All calls may be repeated;
 // a lost reply does no harm. What a provider cannot do, it has no method for.
 import type { JoinBundle } from '#api/join-bundle.ts'
+import type { FAULT_CATEGORIES } from '#api/kinds/operations.ts'
 
 /** How a host is paid for: a spot host can be reclaimed with minutes of notice. */
 type Market = 'OnDemand' | 'Spot'
@@ -121,7 +122,7 @@ export interface MaintenanceList {
 }
 
 /** What our detectors found, in words that vendors have forms for. */
-export type FaultCategory = 'Cpu' | 'Memory' | 'Disk' | 'Network' | 'Power' | 'Accelerator' | 'Hang' | 'Other'
+export type FaultCategory = (typeof FAULT_CATEGORIES)[number]
 
 export interface Capabilities {
   /** Hosts are there before their machines and stay when those go: nothing is made, and nothing that runs there is ended. */

@@ -19,13 +19,14 @@ import { RepairBench } from '#test/support/benches/repair-bench.ts'
 const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service'
 const secretType = coreKind('Secret')
 const budgetType = coreKind('PodDisruptionBudget')
-const NODES = Array.from({ length: 9 }, (_, n) => `n-${n}`)
+const NODES = Array.from({ length: 10 }, (_, n) => `n-${n}`)
 
 let bench: RepairBench
 let hooks: Server
 let hook = ''
 const heard: { readonly headers: IncomingHttpHeaders; readonly body: string }[] = []
 const hosts = new Map<string, MemoryHost>()
+const reports: string[][] = []
 
 const hostOf = (name: string): MemoryHost => {
   const host = hosts.get(`memory://${name}`)
@@ -63,7 +64,11 @@ beforeAll(async () => {
     data: { token: Buffer.from('s3cret\n').toString('base64') },
   })
   const powered = new MemoryProvider({ clock: systemClock, hosts, name: 'powered' })
-  const made = Object.entries(overridden(new MemoryProvider({ clock: systemClock, hosts }), {}))
+  const reportFault: Provider['reportFault'] = async (...said) => {
+    reports.push(said.slice(0, 3).map(String))
+    return 'Ordered'
+  }
+  const made = Object.entries(overridden(new MemoryProvider({ clock: systemClock, hosts }), { reportFault }))
   const provider = Object.fromEntries(made.filter(([method]) => method !== 'power')) as unknown as Provider
   for (const name of NODES) {
     const isPowered = name === 'n-8'
@@ -153,6 +158,24 @@ test('S13 a webhook of a rule reaches neither a metadata service, nor another po
     output: expect.stringContaining('is not labeled kubenode.io/for-webhooks=true') as string,
   })
   expect(heard.slice(before).length).toBe(1)
+})
+
+test('the vendor is told of a fault once, before its host is repaired, and its answer is in the status of the repair', async () => {
+  await bench.setCondition('n-9', 'KernelDeadlock', 'False')
+  await bench.rule('told', {
+    when: { all: [conditionIs('KernelDeadlock', 'True')] },
+    ladder: [{ operations: [{ reportFault: { category: 'Hang' } }, { cordon: {} }, { uncordon: {} }], verify }],
+    ...limits,
+  })
+  await bench.setCondition('n-9', 'KernelDeadlock', 'True')
+  const step = await bench.until(
+    () => stepOf('n-9', 'reportFault'),
+    (s) => s?.outcome !== undefined,
+  )
+  expect(step).toMatchObject({ outcome: 'Succeeded', output: 'memory accepted the report (Hang)' })
+  await bench.setCondition('n-9', 'KernelDeadlock', 'False')
+  expect((await doneOf('n-9'))?.status?.outcome).toBe('Succeeded')
+  expect(reports).toEqual([['memory://n-9', 'Hang', expect.stringContaining('KernelDeadlock=True') as string]])
 })
 
 test('a machine that alone is silent is rebooted by its provider, and its permit says that the silence is the fault', async () => {

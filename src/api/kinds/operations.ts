@@ -6,6 +6,9 @@ export const EVIDENCE = ['KernelLog', 'Journal', 'Processes', 'Disks', 'Network'
 
 const component = () => f.componentName('The component.')
 
+/** What detectors found, in words that vendors have forms for. */
+export const FAULT_CATEGORIES = ['Cpu', 'Memory', 'Disk', 'Network', 'Power', 'Accelerator', 'Hang', 'Other'] as const
+
 /** In the usual order of a ladder. `protocol/operations.ts` holds the properties of each. */
 const operations = {
   collectEvidence: s.optional(
@@ -87,6 +90,15 @@ const operations = {
       headers: s.optional(s.map('Additional headers, without secrets.', s.str('A value.', { max: 256 }), { max: 8 })),
       timeout: s.fallback(f.duration('Timeout of the call.'), '30s'),
     }),
+  ),
+  reportFault: s.optional(
+    s.obj(
+      'Reports the fault to the provider of the host, at most once per incident. Skipped where the provider takes no reports, and while a change or work on the host explains the fault.',
+      {
+        category: s.choice('The part of the host that is faulty.', FAULT_CATEGORIES),
+        text: s.optional(f.sentence('The description for the provider. If absent: the conditions of the node.')),
+      },
+    ),
   ),
 }
 

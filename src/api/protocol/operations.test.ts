@@ -17,6 +17,7 @@ const BEFORE: Readonly<Record<string, readonly unknown[]>> = {
   replace: ['Controller', ['Replace', 'ScaleIn'], true, 'Destroys', true],
   uncordon: ['Controller', [], true, 'Leaves', false],
   webhook: ['Controller', [], false, 'Leaves', false],
+  reportFault: ['Controller', [], false, 'Leaves', true],
 }
 
 test('each operation is done as it was when five tables said it', () => {

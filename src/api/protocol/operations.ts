@@ -107,6 +107,14 @@ export const OPERATION_FACTS = {
     givesBack: true,
   },
   webhook: { ...LEAVES_NODE, executor: 'Controller', disruptions: [], isSafeToRepeat: false, evidence: 'Leaves' },
+  reportFault: {
+    ...LEAVES_NODE,
+    executor: 'Controller',
+    disruptions: [],
+    isSafeToRepeat: false,
+    evidence: 'Leaves',
+    needsHost: true,
+  },
 } as const satisfies Readonly<Record<OperationName, OperationFacts>>
 
 type OfExecutor<E extends OperationFacts['executor']> = {

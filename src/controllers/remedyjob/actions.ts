@@ -61,9 +61,9 @@ export interface JobPlan {
   readonly needsFresh?: boolean
 }
 
-/** The result of a central step; without an outcome it continues. */
+/** The result of a central step; without an outcome it continues. Skipped: it was not done, and the repair continues without it. */
 export interface StepResult {
-  readonly outcome?: 'Succeeded' | 'Failed'
+  readonly outcome?: 'Succeeded' | 'Failed' | 'Skipped'
   readonly output: string
   /** Sooner than the plan says. */
   readonly againMs?: number

@@ -744,3 +744,38 @@ test('whatever is seen, a job moves along its table, closes on fresh sight only,
     { numRuns: 1_000 },
   )
 })
+
+describe('a report to the vendor', () => {
+  const operations = [{ reportFault: { category: 'Memory' } }, { cordon: {} }]
+  const told = { index: 0, operation: 'reportFault', executor: 'Controller', attempts: 1, startedAt: ago(30) }
+  const earlier = (incident: string, step: Wild) => ({
+    metadata: { name: 'j-0' },
+    spec: { incident },
+    status: { phase: 'Done', steps: [step] },
+  })
+  const wanted = (others: readonly Wild[]) =>
+    plan(seen({ spec: { operations }, status: RUNNING, permit: granted, others }), NOW).change?.step
+
+  test('is begun once for an incident', () => {
+    expect(wanted([])).toMatchObject({ operation: 'reportFault', startedAt: ago(0) })
+    expect(wanted([earlier('fedcbafedcbafedc', { ...told, outcome: 'Succeeded' })])?.outcome).toBeUndefined()
+  })
+
+  test.each(['Succeeded', 'Failed', 'Skipped'])(
+    'is not repeated by a later rung or attempt once it was begun (%s)',
+    (outcome) => {
+      expect(wanted([earlier('abcdefabcdefabcd', { ...told, outcome })])).toMatchObject({
+        outcome: 'Skipped',
+        output: 'already done',
+      })
+    },
+  )
+
+  test('that another process began is not sent again', () => {
+    const began = seen({ spec: { operations }, status: { ...RUNNING, steps: [told] }, permit: granted })
+    expect(plan(began, NOW).change?.step).toMatchObject({
+      outcome: 'Failed',
+      output: 'unknown whether the request was sent',
+    })
+  })
+})

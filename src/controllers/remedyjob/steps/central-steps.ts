@@ -159,7 +159,14 @@ const isUnneeded = (seen: Seen, operation: Operation): boolean =>
   (operation.cordon !== undefined && isCordonedBy(seen.node, cordonOwner(seen.job))) ||
   (operation.uncordon !== undefined && seen.node !== undefined && !isCordonedBy(seen.node, cordonOwner(seen.job))) ||
   (operation.fence !== undefined && isFencedBy(seen.node, cordonOwner(seen.job))) ||
-  (operation.drain !== undefined && seen.hasPods === false)
+  (operation.drain !== undefined && seen.hasPods === false) ||
+  (operation.reportFault !== undefined && isReported(seen))
+
+/** A report that was begun may have been sent: the vendor gets one for an incident, whatever rungs and retries follow. */
+const isReported = ({ job, others }: Seen): boolean =>
+  [job, ...others.filter((o) => o.spec.incident === job.spec.incident)].some((o) =>
+    o.status?.steps?.some((s) => s.operation === 'reportFault' && s.startedAt !== undefined),
+  )
 
 /** Checked against the table; a refused move is a bug here. */
 function check(

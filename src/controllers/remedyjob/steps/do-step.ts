@@ -10,6 +10,7 @@ import { deleteExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import { callWebhook } from './call-webhook.ts'
 import { fenceOff } from './fence-off.ts'
+import { reportFault } from './report-fault.ts'
 import { type JobTools, applied, failed, hostOf, nodeTools, settled } from './step-tools.ts'
 import { type Operation, argumentsOf, isCentral, operationName } from '#api/protocol/operations.ts'
 import { type JobStep, type Seen, cordonOwner, nameOf } from '../seen.ts'
@@ -43,6 +44,8 @@ export async function doStep(tools: JobTools, step: JobStep, seen: Seen, signal:
       return replace(tools, seen, signal)
     case 'webhook':
       return applied(await callWebhook(tools, argumentsOf(operation, name), step, seen, signal))
+    case 'reportFault':
+      return applied(await reportFault(tools, argumentsOf(operation, name), seen, signal))
     default:
       return assertNever(name)
   }
