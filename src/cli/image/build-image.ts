@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
+import { LEAN_MALLOC } from '#lib/lean-malloc.ts'
 import { bundlePrograms } from '#local/build.ts'
 import type { Descriptor } from '#oci/descriptor.ts'
 import { descriptorOf } from '#oci/descriptor.ts'
@@ -51,6 +52,7 @@ export async function buildImage(store: LayoutStore, options: BuildImageOptions)
         created: commit.time,
         user: `${IMAGE_USER}:${IMAGE_USER}`,
         env: {
+          ...LEAN_MALLOC,
           PATH: '/usr/local/bin:/usr/bin',
           HOME: '/tmp',
           TMPDIR: '/tmp',
