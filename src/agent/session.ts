@@ -4,7 +4,7 @@ import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
-import { authorityPrints } from '#identity/authority-prints.ts'
+import { authorityPrints, signerPrint } from '#identity/authority-prints.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import type { ConnectionConfig, Identity as ConnectionIdentity } from '#kube/http/connection.ts'
 import {
@@ -20,7 +20,7 @@ import {
   type Life,
   type TokenPair,
 } from './join/identity.ts'
-import { followAuthorities, signerOf } from './join/authorities.ts'
+import { followAuthorities } from './join/authorities.ts'
 import { joinAgain, joinCluster } from './join/join.ts'
 import { renew } from './join/renew.ts'
 import { sealingKey } from './join/sealing-key.ts'
@@ -89,7 +89,7 @@ export async function openSession(deps: SessionDeps): Promise<Session> {
   let authority: string | undefined
   const take = (next: Credential): void => {
     pair = next
-    authority = isTokenPair(next) ? undefined : signerOf(next.certificate, identity.ca)
+    authority = isTokenPair(next) ? undefined : signerPrint(next.certificate, identity.ca)
     if (!isTokenPair(next)) held = undefined
     else if (held?.token !== next.token) held = heldNow(next)
   }

@@ -291,6 +291,10 @@ export const REASONS = {
     'clusters',
     'For longer than twice the interval of the schedule no snapshot was taken and opened; the message has the reason.',
   ),
+  RotationUnderWay: because(
+    'clusters',
+    'An authority or key set is being replaced, and the cluster keeps working; the message has the phase and who must follow.',
+  ),
   SnapshotMissing: because('clusters', 'The snapshot to restore does not exist, or is damaged.'),
   SecretTaken: because('clusters', 'The Secret for the kubeconfig exists and was made for something else.'),
   AddonFailed: because(

@@ -1,6 +1,7 @@
 // The host of control planes: who runs the API servers of Clusters. All calls may be repeated, and a lost reply does no harm: each names the state that is
 // wanted, never a step. The port knows no flavor.
 
+import type { AgentTrust, Rotation } from './credentials/rotation.ts'
 import type { ServerCredentials } from './credentials/server-credentials.ts'
 
 export interface ControlPlaneRequest {
@@ -17,6 +18,26 @@ export interface ControlPlaneRequest {
   readonly upgrade?: UpgradeTerms
   /** For its servers, which take the next ones without a restart. Left out: those that were given before, or else those that the host makes. */
   readonly credentials?: ServerCredentials
+  /** For a host that makes the credentials. Left out: no rotation begins, and one of an authority waits. */
+  readonly rotation?: RotationRequest
+}
+
+export interface RotationRequest {
+  /** By authority or key set: a higher number than that of the newest one replaces it. */
+  readonly declared: Readonly<Record<string, number>>
+  /** What clients of the control plane report; left out when they could not be asked. */
+  readonly agents?: readonly AgentTrust[]
+}
+
+/** Of credentials that the host makes itself. */
+export interface OwnCredentials {
+  /** By authority or key set: what was declared when the newest one was made. */
+  readonly declared: Readonly<Record<string, number>>
+  readonly rotations: readonly Rotation[]
+  /** When the next certificate is due, or the next phase. */
+  readonly renewAt?: number
+  /** Print of the authority that signs for clients now. */
+  readonly signer: string
 }
 
 export interface ControlPlaneShape {
@@ -91,6 +112,7 @@ export interface ControlPlane {
   readonly ca: string
   /** Digest of the credentials that it was given and runs with. */
   readonly credentials?: string
+  readonly own?: OwnCredentials
   /** Oldest first. */
   readonly snapshots: readonly Snapshot[]
   /** Name of the snapshot that is being taken: a call of `snapshot` with another name gives it up. */

@@ -11,6 +11,17 @@ export const authorityPrints = (bundle: string): readonly string[] =>
     .slice(0, MOST_AUTHORITIES)
     .flatMap((pem) => printOf(pem) ?? [])
 
+/** Print of the authority that signed the certificate, of those in the bundle. */
+export function signerPrint(certificate: string, bundle: string): string | undefined {
+  try {
+    const own = new X509Certificate(certificate)
+    const signer = certificatesIn(bundle).find((pem) => own.verify(new X509Certificate(pem).publicKey))
+    return signer === undefined ? undefined : printOf(signer)
+  } catch {
+    return undefined
+  }
+}
+
 function printOf(pem: string): string | undefined {
   try {
     return createHash('sha256').update(new X509Certificate(pem).raw).digest('hex')

@@ -1,12 +1,12 @@
 // The agent takes the published authorities of its cluster only where its server can be verified with them.
 import { expect, test } from 'vitest'
-import { authorityPrints } from '#identity/authority-prints.ts'
+import { authorityPrints, signerPrint } from '#identity/authority-prints.ts'
 import { silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
 import { issueCertificate, newAuthority } from '#lib/x509/certificates.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
-import { followAuthorities, signerOf } from './authorities.ts'
+import { followAuthorities } from './authorities.ts'
 
 const HOUR = 3_600_000
 const made = (name: string) => newAuthority(name, { now: Date.now(), days: 1 })
@@ -77,6 +77,6 @@ test.each([
 test('the authority that signed the certificate of the agent is found among those that it trusts', () => {
   const validity = { now: Date.now(), days: 1 }
   const { certificate } = issueCertificate(second, { subject: { commonName: 'x' }, validity, usage: 'client' })
-  expect(signerOf(certificate, `${old}${next}`)).toBe(authorityPrints(next)[0])
-  expect([signerOf(certificate, old), signerOf('nothing', old)]).toEqual([undefined, undefined])
+  expect(signerPrint(certificate, `${old}${next}`)).toBe(authorityPrints(next)[0])
+  expect([signerPrint(certificate, old), signerPrint('nothing', old)]).toEqual([undefined, undefined])
 })

@@ -1,6 +1,5 @@
 // Which authorities the agent verifies its API server with. While a cluster replaces its authority, the agent takes the published list, but only after the
 // server could be verified with it, and reports what it trusts: the old authority is not removed before all agents follow.
-import { X509Certificate } from 'node:crypto'
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
@@ -68,15 +67,4 @@ async function publishedAuthorities({ client }: AuthoritiesDeps, signal: AbortSi
 function isSame(a: string, b: string): boolean {
   const [left, right] = [authorityPrints(a), authorityPrints(b)]
   return left.length === right.length && left.every((print) => right.includes(print))
-}
-
-/** The authority that signed the certificate, of those that are trusted. */
-export function signerOf(certificate: string, trusted: string): string | undefined {
-  try {
-    const own = new X509Certificate(certificate)
-    const signer = certificatesIn(trusted).find((pem) => own.verify(new X509Certificate(pem).publicKey))
-    return signer === undefined ? undefined : authorityPrints(signer)[0]
-  } catch {
-    return undefined
-  }
 }

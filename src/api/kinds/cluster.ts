@@ -93,6 +93,25 @@ const controlPlaneFields = s.obj('The control plane, on the hub.', {
       attempt: s.fallback(s.int('Another number restores the same snapshot once more.', { min: 1, max: 1_000_000 }), 1),
     }),
   ),
+  rotation: s.optional(
+    s.obj(
+      'A higher number replaces keys once, in phases during which the cluster keeps working; of flavor embedded. status.rotations has the phase.',
+      {
+        certificateAuthority: s.optional(
+          s.int(
+            'The certificate authority: its successor is trusted beside it, signs once all agents trust it, and stays alone once all have certificates of it.',
+            { min: 1, max: 1_000_000 },
+          ),
+        ),
+        serviceAccountKeys: s.optional(
+          s.int(
+            'The keys that sign tokens of service accounts: the old ones are accepted until their last token has ended.',
+            { min: 1, max: 1_000_000 },
+          ),
+        ),
+      },
+    ),
+  ),
   replicas: s.optional(
     s.int('Number of API servers, controller managers and schedulers; one when left out.', { min: 1, max: 7 }),
   ),
@@ -135,7 +154,14 @@ const controlPlaneFields = s.obj('The control plane, on the hub.', {
   ),
 })
 
-const controlPlane = s.rule(controlPlaneFields, {
+const rotatedControlPlane = s.rule(controlPlaneFields, {
+  cel: "self.flavor == 'embedded' || !has(self.rotation)",
+  message: 'rotation is for flavor embedded',
+  fieldPath: '.flavor',
+  holds: (c) => c.flavor === 'embedded' || c.rotation === undefined,
+})
+
+const controlPlane = s.rule(rotatedControlPlane, {
   cel: `self.flavor == 'kubernetes' || (${OF_KUBERNETES.map((name) => `!has(self.${name})`).join(' && ')})`,
   message: `${OF_KUBERNETES.join(', ')} are for flavor kubernetes`,
   fieldPath: '.flavor',
@@ -282,6 +308,30 @@ const status = f.waitingStatus('The observed state of the cluster.', {
       snapshot: s.optional(s.str('The snapshot that a return restores.', { max: 63 })),
       since: s.optional(s.time('What was written since is lost by it.')),
     }),
+  ),
+  rotations: s.optional(
+    s.mapList(
+      'The rotations that are under way, of flavor embedded.',
+      s.obj('One rotation.', {
+        name: s.choice('What is replaced.', ['CertificateAuthority', 'ServiceAccountKeys']),
+        phase: s.choice(
+          'Distributing: the new one is only trusted. Reissuing: the new one signs, and the old one is still trusted.',
+          ['Distributing', 'Reissuing'],
+        ),
+        since: s.time('Start of the phase.'),
+        waitsFor: s.optional(
+          s.obj('Who must follow first.', {
+            what: s.choice('Who.', ['Agents', 'Servers']),
+            seen: s.optional(s.int('How many did; missing when they cannot be asked.', { min: 0, max: 1_000_000 })),
+            of: s.optional(s.int('How many there are.', { min: 0, max: 1_000_000 })),
+            missing: s.list('The first of the others.', s.str('A name.', { max: 253 }), { max: 3 }),
+          }),
+        ),
+        until: s.optional(s.time('The phase lasts until then at least.')),
+        message: f.sentence('The phase and what it waits for, for people.'),
+      }),
+      { keys: ['name'], max: 2 },
+    ),
   ),
   restored: s.optional(s.str('The last restore that was done: snapshot/attempt.', { max: 100 })),
   credentialsEnd: s.optional(s.time('When the client certificate that sync has for the cluster expires.')),

@@ -169,6 +169,7 @@ export const REJECTED: readonly Rejected[] = [
   hosted({ '/spec/version': undefined }, 'a control plane requires version'),
   hosted({ '/spec/ttl': '1h' }, 'ttl requires deletionPolicy Delete'),
   rejected(cluster, { '/spec/ttl': '1h', '/spec/deletionPolicy': 'Delete' }, 'ttl is for a control plane on the hub'),
+  hosted({ '/spec/controlPlane/rotation': { certificateAuthority: 2 } }, 'rotation is for flavor embedded'),
   hosted({ '/spec/controlPlane/etcd/replicas': 2 }, 'etcd must have 1, 3 or 5 members'),
   rejected(fleetSource, { '/spec/ref/tag': 'v1' }, 'exactly one of branch, tag, commit must be set'),
   rejected(

@@ -57,6 +57,8 @@ export function keepCredentials(folder: string, given: Credentials): void {
   writeWholeFile(join(folder, GIVEN), JSON.stringify(given))
 }
 
+export const isGiven = (folder: string): boolean => existsSync(join(folder, GIVEN))
+
 function givenIn(folder: string): Credentials | undefined {
   const file = join(folder, GIVEN)
   if (!existsSync(file)) return undefined

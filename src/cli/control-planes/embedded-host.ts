@@ -20,11 +20,14 @@ import type {
   HostCapabilities,
   PutResult,
   RestoreResult,
+  RotationRequest,
   Snapshot,
 } from '#controlplanes/port.ts'
+import type { Recipe } from '#controlplanes/credentials/recipe.ts'
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import { EMBEDDED } from './embedded.ts'
+import { type Asked, forgetCredentials, HOST_RECIPE, keptCredentials, ownCredentials } from './plane-credentials.ts'
 import { PlaneFolders, type PlaneRecord } from './plane-folders.ts'
 import { mendData, restoreInto, takeSnapshot } from './plane-snapshots.ts'
 
@@ -49,6 +52,8 @@ export interface EmbeddedHostOptions {
   readonly program?: string | undefined
   readonly log?: RunOptions['log']
   readonly recordsRights?: boolean
+  /** What the servers are given, and how slowly it is rotated. */
+  readonly recipe?: Recipe
 }
 
 interface Serving {
@@ -68,6 +73,8 @@ export class EmbeddedHost implements ControlPlaneHost {
   readonly #serving = new Map<string, Serving>()
   /** What was seen when one could not be started. */
   readonly #failures = new Map<string, string>()
+  /** The last request for each: what is reported of a rotation depends on it. */
+  readonly #rotations = new Map<string, RotationRequest>()
   /** One thing at a time for each id. */
   readonly #last = new Map<string, Promise<unknown>>()
   #isClosed = false
@@ -115,6 +122,7 @@ export class EmbeddedHost implements ControlPlaneHost {
       if (serving !== undefined && hasChanged) await this.#halt(request.id)
       await this.#give(request)
       if (!this.#serving.has(request.id)) await this.#serve(wanted)
+      await this.#keep(this.#folders.read(request.id) ?? wanted, request.rotation)
       return { kind: 'Plane', plane: this.#planeOf(this.#folders.read(request.id) ?? wanted) }
     })
   }
@@ -198,6 +206,7 @@ export class EmbeddedHost implements ControlPlaneHost {
       await this.#halt(id)
       this.#folders.remove(id, keep, this.#options.clock.now())
       this.#failures.delete(id)
+      this.#rotations.delete(id)
       return 'Deleted'
     })
   }
@@ -229,6 +238,31 @@ export class EmbeddedHost implements ControlPlaneHost {
     if (credentials === undefined || serving?.credentials().digest === credentials.digest) return
     if (serving === undefined) keepCredentials(this.#keysOf(id), credentials)
     else await serving.replace(credentials)
+    forgetCredentials(this.#keysOf(id))
+  }
+
+  /** Until nothing can be made, and the server runs with all of it. */
+  async #keep(record: PlaneRecord, rotation?: RotationRequest): Promise<void> {
+    const { id } = record
+    if (rotation !== undefined) this.#rotations.set(id, rotation)
+    for (;;) {
+      const serving = this.#serving.get(id)
+      const next = keptCredentials(this.#keysOf(id), this.#asked(record, rotation))
+      if (next === undefined || next.digest === serving?.credentials().digest) return
+      if (serving === undefined) return keepCredentials(this.#keysOf(id), next)
+      await serving.replace(next)
+    }
+  }
+
+  #asked(record: PlaneRecord, rotation: RotationRequest | undefined): Asked {
+    return {
+      recipe: this.#options.recipe ?? HOST_RECIPE,
+      now: this.#options.clock.now(),
+      endpoint: this.#urlOf(record),
+      hosts: [this.#listen, this.#address],
+      running: this.#serving.get(record.id)?.credentials().digest,
+      rotation,
+    }
   }
 
   /** A failure is kept and told; the next `put` tries again. */
@@ -239,7 +273,7 @@ export class EmbeddedHost implements ControlPlaneHost {
     try {
       mendData(this.#folders.of(record.id))
       // With the names that clients use, before the server would make them without.
-      this.#credentials(record.id)
+      await this.#keep(record)
       const running = await runApiServer({
         data: this.#folders.of(record.id).data,
         port: record.port ?? 0,
@@ -281,6 +315,7 @@ export class EmbeddedHost implements ControlPlaneHost {
     const message = this.#failures.get(id)
     const isServing = this.#serving.has(id)
     const known = authoritiesIn(this.#keysOf(id))
+    const own = ownCredentials(this.#keysOf(id), this.#asked(record, this.#rotations.get(id)))
     return {
       id,
       owner,
@@ -291,6 +326,7 @@ export class EmbeddedHost implements ControlPlaneHost {
       endpoint: this.#urlOf(record),
       ca: known?.trusted ?? '',
       ...(isServing && known?.digest !== undefined && { credentials: known.digest }),
+      ...(own !== undefined && { own }),
       snapshots: this.#folders.snapshotsOf(id),
       ...(restored !== undefined && { restored }),
     }

@@ -26,6 +26,7 @@ const seenOf = (status: object | undefined, more: Partial<Seen> = {}): Seen => (
   permits: [],
   approved: new Set(),
   machines: undefined,
+  agents: undefined,
   holds: [],
   caps: {},
   hosted: [],

@@ -9,6 +9,7 @@ import { FIELD_MANAGERS } from '#api/names.ts'
 import type { Addons } from '#controlplanes/addons.ts'
 import type { ControlPlane, ControlPlaneHost } from '#controlplanes/port.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { listAll } from '#kube/list-all.ts'
 import { messageOf } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 import { type Informers, requireFresh } from '#runtime/informers.ts'
@@ -16,6 +17,7 @@ import type { Hosts } from './hosts.ts'
 import { kubeconfigSeen, SECRET, secretKey } from './kubeconfig.ts'
 import { capsOf } from './lifetime.ts'
 import type { PlaneClients } from './plane-clients.ts'
+import { mustHearAgents, trustOf } from './plan-rotation.ts'
 import { idOf, isLeaving, type Seen } from './seen.ts'
 
 const BY_REQUESTER = 'cluster-requester'
@@ -63,6 +65,7 @@ export async function observe(tools: Observing, key: string, signal: AbortSignal
     permits: caches.permits.byIndex(BY_REQUESTER, cluster.metadata.uid ?? ''),
     approved: approvedAt(caches.approvals.list(), tools.now()),
     machines: await machinesOf(clients, cluster, asked.plane, signal),
+    agents: await agentsOf(clients, cluster, asked.plane, signal),
     addons: (await tools.addons()).version,
     holds: caches.holds.list(),
     caps: capsOf(caches.policies.list(), cluster),
@@ -100,6 +103,24 @@ async function machinesOf(
       // A machine that is only observed is not the cluster's to remove.
       return page.items.filter((m) => m.spec.channel !== 'Observe').map((m) => m.metadata.name ?? '')
     })
+  } catch (error) {
+    if (signal.aborted) throw error
+    return undefined
+  }
+}
+
+/** Undefined when a rotation needs none of it, or the API server does not answer: then it waits. */
+async function agentsOf(
+  clients: PlaneClients,
+  cluster: Cluster,
+  plane: ControlPlane | undefined,
+  signal: AbortSignal,
+): Promise<Seen['agents']> {
+  if (plane?.state !== 'Running' || !mustHearAgents(cluster, plane)) return undefined
+  try {
+    const within = AbortSignal.any([signal, AbortSignal.timeout(MACHINES_WITHIN_MS)])
+    const machines = await clients.using(idOf(cluster), (client) => listAll(client, machine, { signal: within }))
+    return machines.flatMap(trustOf)
   } catch (error) {
     if (signal.aborted) throw error
     return undefined

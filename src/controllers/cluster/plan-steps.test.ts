@@ -32,6 +32,7 @@ const seenOf = (plane: Partial<ControlPlane>, version: string): Seen => ({
   permits: [],
   approved: new Set(),
   machines: undefined,
+  agents: undefined,
   holds: [],
   caps: {},
   hosted: [],

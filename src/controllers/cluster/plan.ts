@@ -17,6 +17,7 @@ import { addonIn } from './addon-status.ts'
 import { permitFor } from './permit.ts'
 import { announcedOverdue } from './schedule-status.ts'
 import { finishedPermits, isStepwise, planSteps } from './plan-steps.ts'
+import { nextRotationLook, rotationDue, rotationRequest } from './plan-rotation.ts'
 import { scheduleMistake, scheduleOf } from './schedule.ts'
 import { shapeMistake, shapeOf, upgradeTerms } from './shape.ts'
 import { planDeletion } from './plan-delete.ts'
@@ -107,10 +108,14 @@ function planLife(seen: Seen, controlPlane: ControlPlaneSpec, version: string, n
     actions.push({ kind: 'Snapshot', reason: 'it was asked for', name: snapshot })
   const stale = staleKubeconfig(seen, now)
   const care = scheduled(seen, now)
+  const due = isStepwise(seen) ? undefined : rotationDue(seen, now)
+  if (stale !== undefined) actions.push({ kind: 'WriteKubeconfig', reason: stale })
+  if (due !== undefined)
+    actions.push({ kind: 'Put', reason: due, request: { ...request, rotation: rotationRequest(seen) } })
   if (stale === undefined) actions.push(...care)
-  else actions.push({ kind: 'WriteKubeconfig', reason: stale })
   const isSoon = care.length > 0 && !hasStuck(seen)
-  return { actions, notices: [], requeueAfter: isSoon ? SOON_MS : LOOK_MS, phase: 'Ready', wait: undefined }
+  const requeueAfter = Math.min(isSoon ? SOON_MS : LOOK_MS, nextRotationLook(seen, now) ?? LOOK_MS)
+  return { actions, notices: [], requeueAfter, phase: 'Ready', wait: undefined }
 }
 
 /** It failed before anything was begun: the same is not tried every two seconds. */
@@ -261,5 +266,6 @@ function staleKubeconfig({ cluster, plane, kubeconfig }: Seen, now: number): str
   if (kubeconfig.owner !== cluster.metadata.uid) return 'it is of an earlier Cluster'
   if (kubeconfig.endpoint !== plane.endpoint || kubeconfig.ca?.trim() !== plane.ca.trim())
     return 'endpoint or authority changed'
+  if (plane.own !== undefined && kubeconfig.signedBy !== plane.own.signer) return 'another authority signs'
   return now >= renewTime(kubeconfig.from, kubeconfig.until) ? 'two thirds of its life are over' : undefined
 }

@@ -2,6 +2,7 @@
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import type { AgentTrust } from '#controlplanes/credentials/rotation.ts'
 import type { ControlPlane, HostCapabilities } from '#controlplanes/port.ts'
 import type { ClusterCaps } from './lifetime.ts'
 
@@ -11,6 +12,9 @@ export interface KubeconfigSeen {
   readonly owner: string | undefined
   readonly endpoint: string | undefined
   readonly ca: string | undefined
+  /** Prints of the authorities in it, and of the one that signed its certificate. */
+  readonly authorities: readonly string[]
+  readonly signedBy: string | undefined
   /** When its certificate was made, and when it ends. */
   readonly from: number
   readonly until: number
@@ -30,6 +34,8 @@ export interface Seen {
   readonly approved: ReadonlySet<string>
   /** Machines that its own API server still has; undefined when it was not asked, or did not answer. */
   readonly machines: readonly string[] | undefined
+  /** What the agents of its machines trust; undefined when they were not asked, or could not be. */
+  readonly agents: readonly AgentTrust[] | undefined
   /** Version of the addons that every control plane gets. */
   readonly addons: string
   readonly holds: readonly OperationalHold[]

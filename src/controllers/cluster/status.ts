@@ -13,6 +13,7 @@ import { addonsAfter, waitOfAddons } from './addon-status.ts'
 import type { Lifetime } from './lifetime.ts'
 import { snapshotBefore } from './plan.ts'
 import { lifetimeSeen, sayLifetime } from './plan-expiry.ts'
+import { rotationsOf, waitOfRotation } from './plan-rotation.ts'
 import { scheduleTold } from './schedule-status.ts'
 import type { Seen } from './seen.ts'
 
@@ -27,9 +28,17 @@ export function statusOf(seen: Seen, plan: ClusterPlan, results: Results, now: n
   const plane = put?.kind === 'Plane' ? put.plane : seen.plane
   const before = cluster.status ?? {}
   const failed = waitOfPut(put, plan) ?? waitOfRestore(results) ?? waitOfAddons(results)
-  const wait = failed ?? waitOfUnfinished(results) ?? plan.wait
+  const wait = failed ?? waitOfUnfinished(results) ?? plan.wait ?? waitOfRotation(plane)
   const isDone = results.length > 0 && results.every((r) => r.outcome.kind === 'Applied') && failed === undefined
-  const { change: _change, waitingFor: _, expiresAt: _end, addons: _addons, snapshotSchedule: _s, ...kept } = before
+  const {
+    change: _change,
+    rotations: _rotations,
+    waitingFor: _,
+    expiresAt: _end,
+    addons: _addons,
+    snapshotSchedule: _s,
+    ...kept
+  } = before
   const addons = addonsAfter(seen, results)
   const lifetime = lifetimeSeen(seen, now)
   const { generation } = cluster.metadata
@@ -125,7 +134,13 @@ const ofPlane = (plane: ControlPlane): Partial<Status> => ({
   })),
   ...(plane.restored !== undefined && { restored: plane.restored }),
   ...changeOf(plane),
+  ...rotationsIn(plane),
 })
+
+function rotationsIn(plane: ControlPlane): Pick<Status, 'rotations'> {
+  const rotations = rotationsOf(plane)
+  return rotations.length === 0 ? {} : { rotations: [...rotations] }
+}
 
 const changeOf = ({ change }: ControlPlane): Pick<Status, 'change'> => {
   if (change === undefined) return {}

@@ -216,7 +216,7 @@ describe('a rotation waits for a number that is shown', () => {
   const rotated = raise(CLUSTER_AUTHORITY)(inputsOf({ recipe: EMBEDDED_RECIPE, servers: { total: 2, running: [] } }))
   const first = settled({ ...rotated, declared: {} }, START)
 
-  test('servers, then agents that trust both, then a quarter of an hour, then agents with a new certificate', () => {
+  test('servers, then agents that trust both and a quarter of an hour, then agents with a new certificate and another quarter', () => {
     const late = START + DAY
     let held = settled(rotated, START, first)
     const shown = (inputs: CredentialInputs, now: number) => credentials(inputs, now, held).rotations
@@ -244,8 +244,20 @@ describe('a rotation waits for a number that is shown', () => {
       phase: 'Reissuing',
       waitsFor: { what: 'agents', seen: 2, of: 3, missing: ['m-3'] },
     })
-    held = settled({ ...reissued, agents: agents(3, 3, held) }, late, held)
+    const followed = { ...reissued, agents: agents(3, 3, held) }
+    expect(shown(followed, late)[0]).toMatchObject({ phase: 'Reissuing', until: late + 15 * 60_000 })
+    held = settled(followed, late, held)
+    expect(rootIn(held, CLUSTER_AUTHORITY)?.generations).toHaveLength(2)
+    held = settled(followed, late + 15 * 60_000, held)
     expect(rootIn(held, CLUSTER_AUTHORITY)?.generations.map(({ number }) => number)).toEqual([2])
+  })
+
+  test('agents that could not be asked are never enough, for a cluster without machines either', () => {
+    const held = settled(rotated, START, first)
+    const digest = credentials(rotated, START, held).serverDigest ?? ''
+    const inputs = { ...rotated, servers: { total: 1, running: [digest] }, agents: undefined }
+    const { orders, rotations } = credentials(inputs, START + 30 * DAY, held)
+    expect([orders, rotations[0]?.waitsFor?.isUnknown]).toEqual([[], true])
   })
 
   test('token keys sign once all servers verify with them, and old ones stay until their tokens have expired', () => {

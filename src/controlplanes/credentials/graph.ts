@@ -23,7 +23,8 @@ export interface CredentialInputs {
   /** By item: a higher number makes the item again. One when left out. */
   readonly declared: Readonly<Record<string, number>>
   readonly servers: ServerReports
-  readonly agents: readonly AgentTrust[]
+  /** Undefined: they could not be asked, and no phase that they must follow ends. */
+  readonly agents: readonly AgentTrust[] | undefined
 }
 
 export type Order =

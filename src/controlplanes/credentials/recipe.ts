@@ -56,7 +56,7 @@ export interface Recipe {
   readonly sharedKeys?: readonly SharedKeyRecipe[]
   readonly leaves: readonly LeafRecipe[]
   readonly kubeconfigs: readonly KubeconfigRecipe[]
-  /** How long a new authority of agents is only trusted, at least. */
+  /** How long a new authority of agents is only trusted, and then how long the old one still is, at least. */
   readonly joinMs: number
 }
 

@@ -11,6 +11,8 @@ export interface Count {
   readonly of: number
   /** The first of those that are missing. */
   readonly missing: readonly string[]
+  /** They could not be asked: that is never enough. */
+  readonly isUnknown?: true
 }
 
 export interface Rotation {
@@ -60,7 +62,8 @@ export interface RotationFacts {
   readonly joinMs: number
   /** Servers that run with exactly the current credentials. */
   readonly servers: Count
-  readonly agents: readonly AgentTrust[]
+  /** Undefined: they could not be asked. */
+  readonly agents: readonly AgentTrust[] | undefined
 }
 
 interface Step {
@@ -70,9 +73,10 @@ interface Step {
 
 const MAX_MISSING = 3
 
-const isDone = ({ seen, of }: Count): boolean => seen >= of
+const isDone = ({ seen, of, isUnknown }: Count): boolean => isUnknown !== true && seen >= of
 
-function agentsThat(agents: readonly AgentTrust[], follows: (agent: AgentTrust) => boolean): Count {
+function agentsThat(agents: readonly AgentTrust[] | undefined, follows: (agent: AgentTrust) => boolean): Count {
+  if (agents === undefined) return { what: 'agents', seen: 0, of: 0, missing: [], isUnknown: true }
   const missing = agents.filter((agent) => !follows(agent)).map(({ machine }) => machine)
   return {
     what: 'agents',
@@ -110,7 +114,9 @@ export function authorityStep(recipe: AuthorityRecipe, held: HeldRoot, facts: Ro
   const phase = { name, phase: 'Reissuing', since: held.signsSince } as const
   const signed = agentsThat(agents, (a) => a.signedBy === print || a.signedBy === 'None')
   const counts = isOfAgents ? [servers, signed] : [servers]
-  if (!counts.every(isDone)) return waits(phase, counts)
+  // Programs that report nothing get their next certificate meanwhile.
+  const until = isOfAgents ? held.signsSince + joinMs : now
+  if (!counts.every(isDone) || now < until) return waits(phase, counts, now < until ? until : undefined)
   return { order: { kind: 'Retire', name, number: newest.number }, ...waits(phase, counts) }
 }
 

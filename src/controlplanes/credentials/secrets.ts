@@ -64,6 +64,16 @@ function itemIn({ data }: KubeObject): HeldItem | undefined {
   }
 }
 
+/** As `JSON.stringify` writes all items into one text; undefined when it is damaged. */
+export function heldInText(text: string): Held | undefined {
+  try {
+    const items: unknown = JSON.parse(text)
+    return isObject(items) && Object.values(items).every(isItem) ? (items as Held) : undefined
+  } catch {
+    return undefined
+  }
+}
+
 const isText = (value: unknown): value is string => typeof value === 'string'
 
 function isItem(item: unknown): item is HeldItem {

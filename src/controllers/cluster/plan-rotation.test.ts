@@ -1,0 +1,123 @@
+// When the host is asked to continue a rotation, how often machines are read for it, and what a person reads of it.
+import { expect, test } from 'vitest'
+import type { Cluster } from '#api/kinds/cluster.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import type { Count, Rotation } from '#controlplanes/credentials/rotation.ts'
+import { runningPlane } from '#test/doubles/running-plane.ts'
+import {
+  mustHearAgents,
+  nextRotationLook,
+  rotationDue,
+  rotationRequest,
+  trustOf,
+  waitOfRotation,
+} from './plan-rotation.ts'
+import type { Seen } from './seen.ts'
+
+const NOW = Date.UTC(2030, 0, 1)
+const HOUR = 3_600_000
+
+const of = (name: 'ca' | 'service-account', more: Partial<Rotation> = {}): Rotation => ({
+  name,
+  phase: 'Distributing',
+  since: NOW,
+  ...more,
+})
+const agents = (seen: number, all: number, missing: readonly string[]): Count => ({
+  what: 'agents',
+  seen,
+  of: all,
+  missing,
+})
+
+function seenOf(rotations: readonly Rotation[], rotation: object = {}, more: Partial<Seen> = {}): Seen {
+  const cluster = {
+    metadata: { name: 'a', namespace: 'fleet', uid: 'u-1' },
+    spec: { controlPlane: { flavor: 'embedded', rotation } },
+  } as unknown as Cluster
+  const own = { declared: { ca: 1, 'service-account': 1 }, rotations, signer: 'x', renewAt: NOW + 100 * HOUR }
+  const plane = { ...runningPlane('fleet.a'), own }
+  return { cluster, plane, kubeconfig: undefined, agents: undefined, ...more } as Seen
+}
+
+test.each([
+  ['nothing was asked for', seenOf([]), undefined],
+  ['the number is that of the newest', seenOf([], { certificateAuthority: 1 }), undefined],
+  ['a higher number was committed', seenOf([], { certificateAuthority: 2 }), 'a rotation was asked for'],
+  ['agents are waited for', seenOf([of('ca', { waitsFor: agents(1, 2, ['m']) })]), 'a rotation is under way'],
+  ['only time is waited for', seenOf([of('ca', { until: NOW + HOUR })]), undefined],
+  ['the time is over', seenOf([of('ca', { until: NOW })]), 'a phase of a rotation is over'],
+  [
+    'a further number is committed during a rotation that waits for a date',
+    seenOf([of('service-account', { phase: 'Reissuing', until: NOW + HOUR })], { serviceAccountKeys: 3 }),
+    undefined,
+  ],
+])('when %s, the host is asked to continue: %#', (_, seen, want) => expect(rotationDue(seen, NOW)).toBe(want))
+
+test('a certificate that is due is renewed without a commit', () => {
+  expect(rotationDue(seenOf([]), NOW + 100 * HOUR)).toBe('a certificate is due')
+})
+
+test('machines are read for an authority alone, and the more there are the more rarely', () => {
+  const waiting = of('ca', { waitsFor: agents(0, 1, ['m']) })
+  const isRead = ({ cluster, plane }: Seen): boolean => mustHearAgents(cluster, plane)
+  expect([seenOf([]), seenOf([of('service-account')]), seenOf([waiting])].map(isRead)).toEqual([false, false, true])
+  const many = Array.from({ length: 10_000 }, (_, n) => ({ machine: `m-${n}` }))
+  expect(nextRotationLook(seenOf([waiting]), NOW)).toBe(5_000)
+  expect(nextRotationLook(seenOf([waiting], {}, { agents: many }), NOW)).toBe(50_000)
+})
+
+test('machines that could not be read are left out of the request, and not taken for none', () => {
+  expect(rotationRequest(seenOf([], { certificateAuthority: 2 }))).toEqual({ declared: { ca: 2 } })
+  expect(rotationRequest(seenOf([], { serviceAccountKeys: 3 }, { agents: [] }))).toEqual({
+    declared: { 'service-account': 3 },
+    agents: [],
+  })
+})
+
+test.each([
+  ['never had an agent', {}, []],
+  [
+    'has an agent with a token',
+    { agent: { authorities: ['x'] } },
+    [{ machine: 'm', authorities: ['x'], signedBy: 'None' }],
+  ],
+  [
+    'has an agent with a certificate',
+    { agent: { authorities: ['x'], certificate: { authority: 'x' } } },
+    [{ machine: 'm', authorities: ['x'], signedBy: 'x' }],
+  ],
+  ['has an agent of before, which reports neither', { agent: { certificate: {} } }, [{ machine: 'm' }]],
+])('what a machine that %s counts for', (_, status, want) =>
+  expect(trustOf({ metadata: { name: 'm' }, status } as unknown as Machine)).toEqual(want),
+)
+
+test.each([
+  [
+    'agents that are missing are named, and the others counted',
+    of('ca', { waitsFor: agents(7, 12, ['m-1', 'm-2', 'm-3']) }),
+    '7 of 12 clients (agents and sync) report that they trust it, not m-1, m-2, m-3 and 2 more',
+    'start them, or delete their Machines',
+  ],
+  [
+    'machines that cannot be read are no number',
+    of('ca', { waitsFor: { ...agents(0, 0, []), isUnknown: true } }),
+    'the machines of the cluster cannot be read',
+    'the API server of the cluster answers the hub',
+  ],
+  [
+    'an authority that waits for time alone has its end',
+    of('ca', { phase: 'Reissuing', until: NOW + HOUR }),
+    'the new one signs, and the old one is still trusted until 2030-01-01T01:00:00Z',
+    'it continues by itself',
+  ],
+])('%s', (_, rotation, seen, unblock) => {
+  const wait = waitOfRotation(seenOf([rotation]).plane)
+  expect(wait?.seen).toContain(seen)
+  expect(wait?.unblock).toContain(unblock)
+})
+
+test('keys of service accounts that wait for a date block nothing, so the Cluster waits for nothing', () => {
+  const rotation = of('service-account', { phase: 'Reissuing', until: NOW + HOUR })
+  expect(waitOfRotation(seenOf([rotation]).plane)).toBeUndefined()
+})
