@@ -1,4 +1,5 @@
-// `kubenode check` on an installed cluster whose Defender alone is killed: it passes before, then names what is missing, what to read, and ends with 1.
+// `kubenode check` on an installed cluster whose Defender alone is killed: it passes before, then names what is missing, what to read, and ends with 1. The commands
+// are those that docs/three-in-the-morning.md prints for it.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -9,6 +10,7 @@ import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { run } from '#cli/program.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { freePort } from '#test/support/servers/free-port.ts'
+import { chapterOf } from '#test/support/tools/page.ts'
 import { until } from '#test/support/tools/processes.ts'
 import { startInstallWorld, type InstallWorld } from '#test/support/worlds/install-world.ts'
 import { stringify } from 'yaml'
@@ -86,6 +88,12 @@ async function startDefender(): Promise<ChildProcess> {
   return spawn(process.execPath, program, { stdio: 'ignore', cwd: folder })
 }
 
+/** Of the page for the night, without their comments. */
+const printedCommands = (): readonly string[] =>
+  chapterOf('docs/three-in-the-morning.md', 'The Defender is away').flatMap(({ commands }) =>
+    commands.split('\n').map((line) => line.replace(/ +#.*/, '').trim()),
+  )
+
 const lines = (out: string) => new Map(out.split('\n').map((l) => [/^. ([a-z-]+):/.exec(l)?.[1] ?? l, l]))
 
 test(
@@ -116,7 +124,13 @@ test(
     defender.kill('SIGKILL')
     await exited
     isRunning = false
-    const { code, out } = await kubenode('check')
+    const [read, asked] = printedCommands()
+    // The first lists pods by a label; the Defender's have it.
+    const [, key = '', value] = /^kubectl -n kubenode-system get pods -l (\S+)=(\S+)$/.exec(read ?? '') ?? []
+    const path = `/apis/apps/v1/namespaces/${SYSTEM_NAMESPACE}/deployments/kubenode-defender`
+    const { text } = await world.admin.raw({ method: 'GET', path })
+    expect(JSON.parse(text)).toMatchObject({ spec: { template: { metadata: { labels: { [key]: value } } } } })
+    const { code, out } = await kubenode(...(asked ?? '').split(' ').slice(1))
     const found = lines(out)
     expect(code).toBe(1)
     expect(found.get('leaders')).toMatch(
