@@ -5,7 +5,7 @@ import type { KubeObject } from '#schema/object.ts'
 import { printable, shownLine, shownLines } from '#lib/printable.ts'
 import type { Connection } from '../run/connect.ts'
 import type { Named } from '../inspect/target.ts'
-import type { Io } from '../io.ts'
+import { type Io, showProblem } from '../io.ts'
 import { hasColors, lineTone, paintOf } from '../paint.ts'
 import { shownInWindow, windowLines } from '../wrap.ts'
 
@@ -45,6 +45,11 @@ export async function connectionTo(
   const { config, warnings } = chosen
   const say = (line: string): void => io.err(shownLine(line))
   for (const w of warnings) say(w)
+  if (config.clientCertificate !== undefined || config.token !== undefined) {
+    const { expiredCredential } = await import('../run/expired-credential.ts')
+    const expired = expiredCredential(config, Date.now())
+    if (expired !== undefined) showProblem(io, shownLine(expired))
+  }
   return {
     client: talkingClientOf(config, say, await announcement(chosen, say)),
     server: config.server,

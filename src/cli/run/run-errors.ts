@@ -130,6 +130,10 @@ export const runErrors = errorTable({
     text: 'cannot use the version file {file}: {problems}',
     next: 'docs/control-planes.md has an example of a row',
   },
+  KN1358: {
+    text: 'the {what} for {server} expired at {at}, {ago} ago',
+    next: 'get a new kubeconfig: that of the local fleet from the next npm start, of kubeadm from kubeadm certs renew admin.conf, of a provider from its login command',
+  },
   KN1357: {
     text: 'cannot run role console without its file',
     next: 'give --console-config FILE (docs/console.md)',

@@ -13,7 +13,7 @@ export interface Pair {
 
 export interface CertificateAuthority extends Pair {
   server(names?: readonly string[]): Promise<Pair>
-  client(user: string, groups?: readonly string[]): Promise<Pair>
+  client(user: string, groups?: readonly string[], until?: Date): Promise<Pair>
 }
 
 const pem = (label: string, der: ArrayBuffer): string =>
@@ -43,13 +43,19 @@ export async function newAuthority(name = 'test-ca'): Promise<CertificateAuthori
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
     ],
   })
-  const issue = async (subject: string, usages: readonly string[], names: readonly string[]): Promise<Pair> => {
+  const issue = async (
+    subject: string,
+    usages: readonly string[],
+    names: readonly string[],
+    until?: Date,
+  ): Promise<Pair> => {
     const own = await newKeys()
     const issued = await x509.X509CertificateGenerator.create({
       serialNumber: serial(),
       subject,
       issuer: cert.subject,
       ...validity(),
+      ...(until && { notAfter: until }),
       signingAlgorithm: ALGORITHM,
       publicKey: own.publicKey,
       signingKey: keys.privateKey,
@@ -70,8 +76,8 @@ export async function newAuthority(name = 'test-ca'): Promise<CertificateAuthori
     cert: cert.toString('pem'),
     key: await keyPem(keys),
     server: (names = LOOPBACK) => issue('CN=server', [x509.ExtendedKeyUsage.serverAuth], names),
-    client: (user, groups = []) =>
-      issue([...groups.map((g) => `O=${g}`), `CN=${user}`].join(', '), [x509.ExtendedKeyUsage.clientAuth], []),
+    client: (user, groups = [], until) =>
+      issue([...groups.map((g) => `O=${g}`), `CN=${user}`].join(', '), [x509.ExtendedKeyUsage.clientAuth], [], until),
   }
 }
 

@@ -1,0 +1,40 @@
+// Says of a kubeconfig that its client certificate or token has expired, before a server answers "Unauthorized". Our clock may be wrong, so the request is sent
+// all the same: this explains the refusal, and never causes one.
+import { X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { formatAge } from '#lib/duration.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import type { ConnectionConfig, Source } from '#kube/http/connection.ts'
+import { runErrors } from './run-errors.ts'
+
+/** Undefined while it is valid, and where it is unknown. A provider of logins renews its own. */
+export function expiredCredential(config: ConnectionConfig, now: number): string | undefined {
+  if (config.identity !== undefined) return undefined
+  const { clientCertificate, token, server } = config
+  const found = clientCertificate !== undefined ? endOfCertificate(clientCertificate.cert) : token && endOfToken(token)
+  if (found === undefined || Number.isNaN(found) || found > now) return undefined
+  const what = clientCertificate !== undefined ? 'client certificate' : 'token'
+  const facts = { what, server, at: new Date(found).toISOString(), ago: formatAge(now - found) }
+  return new KubeNodeError(runErrors.KN1358(facts)).message
+}
+
+function endOfCertificate(source: Source): number | undefined {
+  try {
+    return new X509Certificate(textOf(source)).validToDate.getTime()
+  } catch {
+    return undefined
+  }
+}
+
+/** Of a JSON web token; others do not say. */
+function endOfToken(source: Source): number | undefined {
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(textOf(source).split('.')[1] ?? '', 'base64url').toString())
+    const end = (claims as { readonly exp?: unknown } | null)?.exp
+    return typeof end === 'number' ? end * 1_000 : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const textOf = (source: Source): string => ('data' in source ? source.data : readFileSync(source.file, 'utf8'))
