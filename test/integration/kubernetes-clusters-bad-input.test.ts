@@ -1,7 +1,9 @@
 // Clusters of flavor kubernetes that cannot be what they declare, or that change their mind in the middle: each says why with a reason of its own, and continues
 // once the reason has ended. Pods are played.
 import { afterEach, expect, test } from 'vitest'
+import { REAL_VERSIONS } from '#test/support/worlds/kubernetes-host-world.ts'
 import { PLAYED_WORKLOADS } from '#test/support/worlds/played-pods.ts'
+import { run } from '#cli/program.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -47,6 +49,26 @@ test('a version that the table lacks is refused with those that it has, before a
   expect(kept.status?.conditions?.find((c) => c.type === 'Ready')?.status).toBe('True')
   await w.declareKubernetes('1.35.9')
   await w.untilSeen('it is Ready', runs('1.35.9'))
+})
+
+test('a Cluster that runs a version whose row is lost stays Ready, with the reason', async () => {
+  const w = (world = await playedClusters())
+  let rows = REAL_VERSIONS
+  await w.startController(w.newHost({ versions: () => rows }))
+  await w.declareKubernetes('1.35.9')
+  await w.untilSeen('it is Ready', runs('1.35.9'))
+  rows = rows.filter(({ version }) => version !== '1.35.9')
+  const kept = await w.untilSeen('it has the reason', waitsFor('VersionNotServed'))
+  expect(kept.status).toMatchObject({ phase: 'Ready', versions: [{ version: '1.35.9' }] })
+  expect(kept.status?.conditions?.find((c) => c.type === 'Ready')?.status).toBe('True')
+  await w.declareKubernetes('1.36.2')
+  const refused = await w.untilSeen('the upgrade is refused', waitsFor('UpgradeRefused'))
+  expect([refused.status?.phase, seenOf(refused)]).toEqual([
+    'Ready',
+    'the version file lacks a version that runs: put its row back',
+  ])
+  rows = REAL_VERSIONS
+  await w.untilSeen('it is upgraded', runs('1.36.2'))
 })
 
 test('a volume that is never given is named with its claim and why, and the Cluster comes up once it is', async () => {
@@ -148,6 +170,31 @@ test('an upgrade that is asked for during a restore begins after it, and a delet
   )
   expect(leaving.status?.phase).toBe('Deleting')
   isHeld = false
+  await w.untilGone('one')
+  expect(await w.newHost().list()).toEqual([])
+})
+
+test('a deletion whose final snapshot can never be taken ends once a person approves the loss', async () => {
+  const w = (world = await playedClusters({ failsJobs: () => true }))
+  await w.startController(w.newHost(SOON))
+  await w.declareKubernetes('1.35.9')
+  await w.untilSeen('it is Ready', isReady)
+  await w.stopController()
+  await w.remove('one')
+  await w.startController(w.newHost(SOON), 31 * 60_000)
+  const waits = await w.untilSeen('it asks a person', waitsFor('ApprovalMissing'))
+  expect(seenOf(waits)).toContain('delete it without any snapshot; all of its data is lost; Snapshot: ')
+  const [, ...command] = /kubenode (approve) (\S+)$/.exec(waits.status?.waitingFor?.unblock ?? '') ?? []
+  let said = ''
+  const io = {
+    out: (t: string) => void (said += t),
+    err: (t: string) => void (said += t),
+    cwd: w.root,
+    env: { KUBECONFIG: w.hub.kubeconfig },
+    isTerminal: false,
+  }
+  await run([...command, '--reason', 'its volume is broken'], io)
+  expect(said).toContain('approved')
   await w.untilGone('one')
   expect(await w.newHost().list()).toEqual([])
 })

@@ -207,6 +207,28 @@ test(
 )
 
 describe('bad input', () => {
+  test(
+    'a version file that loses the row of a version that runs changes nothing of it, and is the reason that nothing can be changed',
+    async () => {
+      const of = request('rowless')
+      const plane = await settled(hostOn(hub.program), of)
+      const lost = hostOn(hub.program, { versions: () => REAL_VERSIONS.filter((r) => r.version !== '1.35.9') })
+      const message = 'the version file lacks a version that runs: put its row back'
+      const { endpoint, ca } = plane
+      expect(await lost.get(of.id)).toMatchObject({ state: 'Running', version: '1.35.9', endpoint, ca, message })
+      expect(await lost.put(of)).toMatchObject({ kind: 'Refused', reason: 'VersionNotServed' })
+      expect(await lost.put(request('rowless', '1.36.2'))).toEqual({
+        kind: 'Refused',
+        reason: 'UpgradeRefused',
+        message,
+      })
+      await expect(lost.snapshot(of.id, 'one')).rejects.toThrow(message)
+      expect(await settled(hostOn(hub.program), of)).toMatchObject({ state: 'Running', endpoint, ca })
+      expect(await lost.delete(of.id, { owner: of.owner })).toBe('Deleted')
+    },
+    SLOW_MS,
+  )
+
   test('a version that is not in the file is refused with those that are', async () => {
     expect(await hostOn(hub.program).put(request('unknown', '1.30.0'))).toMatchObject({
       reason: 'VersionNotServed',

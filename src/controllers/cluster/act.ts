@@ -18,7 +18,7 @@ import type { KubeObject } from '#schema/object.ts'
 import type { ClusterAction } from './actions.ts'
 import { KUBECONFIG_LIFE_MS, kubeconfigSeen, SECRET, secretKey, secretOf } from './kubeconfig.ts'
 import type { PlaneClients } from './plane-clients.ts'
-import { idOf, type Seen } from './seen.ts'
+import { idOf, isLeaving, type Seen } from './seen.ts'
 
 const fieldManager = FIELD_MANAGERS.cluster
 
@@ -45,6 +45,9 @@ export async function act(
     return await carryOut(tools, action, seen, signal)
   } catch (error) {
     if (error instanceof NotYet) return { kind: 'Unfinished', reason: error.message }
+    // Whatever a final snapshot fails with, the status has it, and what a person can do.
+    if (action.kind === 'Snapshot' && isLeaving(seen.cluster) && !signal.aborted)
+      return { kind: 'Unfinished', reason: messageOf(error) }
     throw error
   }
 }

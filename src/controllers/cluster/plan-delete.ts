@@ -2,8 +2,10 @@
 // last the finalizer. Pure.
 import type { Reason } from '#api/catalogue.ts'
 import { FINALIZERS } from '#api/names.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { ControlPlane } from '#controlplanes/port.ts'
 import { counted } from '#lib/counted.ts'
+import { approvalDigest } from '#permits/approval-digest.ts'
 import type { Wait } from '#runtime/waiting.ts'
 import type { ClusterAction, ClusterPlan } from './actions.ts'
 import { permitFor } from './permit.ts'
@@ -11,6 +13,8 @@ import type { Seen } from './seen.ts'
 
 /** Machines that are still there after this are named, and the deletion continues: hosts whose provider failed must not keep it for ever. */
 const MACHINES_WITHIN_MS = 10 * 60_000
+/** A final snapshot that is not there after this may never be. */
+const FINAL_WITHIN_MS = 30 * 60_000
 const SOON_MS = 2_000
 const MOST_NAMED = 5
 
@@ -50,20 +54,78 @@ export function planDeletion(seen: Seen, now: number): ClusterPlan {
       requeueAfter: SOON_MS,
     }
   const left = seen.machines ?? []
+  const without = withoutFinal(seen, plane, final, now)
+  const deleted = (permit: OperationPermit): ClusterAction => ({
+    kind: 'Report',
+    reason: 'it is deleted',
+    permit,
+    result: 'Succeeded',
+  })
+  if (without?.approved !== undefined)
+    return {
+      ...done,
+      actions: [
+        ...step.actions,
+        {
+          kind: 'Delete',
+          reason: 'a person approved that it has no final snapshot',
+          ...(without.kept !== undefined && { keep: without.kept }),
+        },
+        deleted(step.permit),
+        deleted(without.approved),
+        ...end,
+      ],
+    }
   return {
     ...done,
+    ...(without !== undefined && { wait: without.wait }),
     actions: [
       ...step.actions,
-      { kind: 'Stop', reason: 'no client may write any more' },
+      ...(without?.actions ?? []),
+      // The etcd of one that is stopped already may run for its snapshot.
+      ...(plane.state === 'Stopped' ? [] : [{ kind: 'Stop' as const, reason: 'no client may write any more' }]),
       { kind: 'Snapshot', reason: 'the last of it', name: final },
       { kind: 'Delete', reason: 'deletionPolicy is Delete', keep: final },
-      { kind: 'Report', reason: 'it is deleted', permit: step.permit, result: 'Succeeded' },
+      deleted(step.permit),
       ...end,
     ],
     notices:
       left.length === 0
         ? []
         : [{ reason: 'MachinesLeft', message: `not removed with the cluster: ${named(left)}`, severity: 'Warning' }],
+  }
+}
+
+interface WithoutFinal {
+  readonly actions: readonly ClusterAction[]
+  readonly wait: Wait<Reason>
+  readonly approved?: OperationPermit
+  /** The newest snapshot: it stays in place of the final one. */
+  readonly kept: string | undefined
+}
+
+/** A final snapshot that is never whole must not keep the deletion for ever. It is tried further; a person may give up what it would have. */
+function withoutFinal(seen: Seen, plane: ControlPlane, final: string, now: number): WithoutFinal | undefined {
+  const since = Date.parse(seen.cluster.metadata.deletionTimestamp ?? '')
+  if (plane.snapshots.some((s) => s.name === final) || !(now >= since + FINAL_WITHIN_MS)) return undefined
+  const last = plane.snapshots.at(-1)
+  const change =
+    last === undefined
+      ? 'delete it without any snapshot; all of its data is lost'
+      : `delete it without a final snapshot; writes since ${last.takenAt} are lost, ${last.name} is kept for a week`
+  const step = permitFor(seen, 'delete-without-snapshot', change, now)
+  const kept = last?.name
+  if (step.kind === 'Waiting') return { actions: step.actions, wait: step.wait, kept }
+  const { permit, actions } = step
+  return {
+    actions,
+    kept,
+    wait: {
+      predicate: 'ApprovalMissing',
+      seen: change,
+      unblock: `the final snapshot is taken, or a person approves: kubenode approve permit/${permit.metadata.name ?? ''}`,
+    },
+    ...(seen.approved.has(approvalDigest(permit.spec)) && { approved: permit }),
   }
 }
 

@@ -28,7 +28,7 @@ export function statusOf(seen: Seen, plan: ClusterPlan, results: Results, now: n
   const plane = put?.kind === 'Plane' ? put.plane : seen.plane
   const before = cluster.status ?? {}
   const failed = waitOfPut(put, plan) ?? waitOfRestore(results) ?? waitOfAddons(results)
-  const wait = failed ?? waitOfUnfinished(results) ?? plan.wait ?? waitOfRotation(plane)
+  const wait = failed ?? waitOfUnfinished(results, plan.wait) ?? plan.wait ?? waitOfRotation(plane)
   const isDone = results.length > 0 && results.every((r) => r.outcome.kind === 'Applied') && failed === undefined
   const {
     change: _change,
@@ -187,16 +187,18 @@ const UNBLOCKS: Readonly<Record<TroubleCause, string>> = {
   QuotaFull: 'the ResourceQuota is raised, or what fills it is removed; it is tried again and again',
 }
 
-/** A restore, a last snapshot or a removal waits for the hub. */
-function waitOfUnfinished(results: Results): Wait<Reason> | undefined {
+/** A restore, a last snapshot or a removal waits for the hub; what a person can do about it comes first. */
+function waitOfUnfinished(results: Results, planned: Wait<Reason> | undefined): Wait<Reason> | undefined {
   const found = results.find(({ outcome }) => outcome.kind === 'Unfinished')
-  return found?.outcome.kind === 'Unfinished'
+  if (found?.outcome.kind !== 'Unfinished') return undefined
+  const seen = `${found.action.kind}: ${found.outcome.reason}`
+  return planned === undefined
     ? {
         predicate: 'Progressing',
-        seen: `${found.action.kind}: ${found.outcome.reason}`,
+        seen,
         unblock: 'the hub does its part; it is continued every few seconds',
       }
-    : undefined
+    : { ...planned, seen: `${planned.seen}; ${seen}` }
 }
 
 function waitOfRestore(results: Results): Wait<Reason> | undefined {

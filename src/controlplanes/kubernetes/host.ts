@@ -34,6 +34,7 @@ import { stepUpgrade, type Readings } from './step-upgrade.ts'
 const DAY_MS = 86_400_000
 /** Each is some ten pods; beyond it a hub is one thing too many to lose. */
 const MOST_PLANES = 100
+const LOST_ROW = 'the version file lacks a version that runs: put its row back'
 const secrets = coreKind('Secret')
 export interface KubernetesHostOptions extends WorkOptions {
   readonly readings: Readings
@@ -244,7 +245,13 @@ export class KubernetesHost implements ControlPlaneHost {
       kind: 'Plane',
       plane: planeOf(kept.record, undefined, { why }),
     })
-    if (bare === undefined) return starting('the version file lacks a version that runs: put its row back')
+    if (bare === undefined) {
+      const plane = await this.#withoutRow(kept, signal)
+      const isOther = request !== undefined && request.version !== plane.version
+      return isOther
+        ? { kind: 'Refused', reason: 'UpgradeRefused', message: plane.message ?? LOST_ROW }
+        : { kind: 'Plane', plane }
+    }
     if (kept.record.address === undefined) {
       await this.#work.giveAccess(place)
       const settled = await settleAddress(place, bare, kept.record)
@@ -306,10 +313,17 @@ export class KubernetesHost implements ControlPlaneHost {
   async #seen(kept: Kept, signal?: AbortSignal): Promise<ControlPlane> {
     const { record } = kept
     const settings = settingsOf(record, this.#options.versions(), NO_CREDENTIALS)
-    if (settings === undefined)
-      return planeOf(record, undefined, { why: 'the version file lacks a version that runs: put its row back' })
+    if (settings === undefined) return this.#withoutRow(kept, signal)
     const ca = await this.#authority(kept, signal)
     return planeOf(record, await partStates(this.#work.place(kept, signal), settings), ca && { ca: bundleOf(ca) })
+  }
+
+  /** What runs continues without its row; nothing of it can be changed until the row is back. */
+  async #withoutRow(kept: Kept, signal?: AbortSignal): Promise<ControlPlane> {
+    const { record } = kept
+    const ca = await this.#authority(kept, signal)
+    const states = await partStates(this.#work.place(kept, signal), { cluster: record.id })
+    return planeOf(record, states, { why: LOST_ROW, ...(ca && { ca: bundleOf(ca) }) })
   }
 
   async #living(id: string, signal?: AbortSignal): Promise<Kept | undefined> {

@@ -33,7 +33,7 @@ export const JOBS = coreKind('Job')
 export const PODS = coreKind('Pod')
 export const CLAIMS = coreKind('PersistentVolumeClaim')
 export const SERVICES = of('v1', 'Service')
-const QUOTAS = of('v1', 'ResourceQuota')
+export const QUOTAS = of('v1', 'ResourceQuota')
 
 const WORKLOADS: Readonly<Record<Part, { readonly type: ResourceType; readonly name: string }>> = {
   etcd: { type: of('apps/v1', 'StatefulSet'), name: 'etcd' },
@@ -99,7 +99,7 @@ export interface PartState {
 /** What the workloads report of exactly what was applied. */
 export async function partStates(
   place: Place,
-  settings: ControlPlaneSettings,
+  settings: Pick<ControlPlaneSettings, 'cluster'>,
 ): Promise<Readonly<Record<Part, PartState>>> {
   const { client, namespace } = place
   const pods = await listAll(client, PODS, { ...optionsOf(place), namespace })

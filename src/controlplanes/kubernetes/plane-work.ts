@@ -162,6 +162,9 @@ export class PlaneWork {
     if (failed !== undefined && failed.at <= now && now < failed.at + AGAIN_MS)
       throw new NotYet(`snapshot ${name}: ${failed.why}; tried again at ${timestamp(failed.at + AGAIN_MS)}`)
     if (kept.record.isStopped) {
+      // What writes ends before it.
+      const [program] = await podsOf(place, settings, PROGRAMS)
+      if (program !== undefined) return { kept, taken: undefined, why: `pod ${program} ends before it` }
       const credentials = await this.credentials(kept, signal)
       if ('why' in credentials) return { kept, taken: undefined, why: credentials.why }
       const awake = { ...this.settings(kept, credentials), running: 'Etcd' as const }

@@ -1,6 +1,7 @@
 // Reads what speaks for or against an upgrade: from the control plane itself, through its own API server, and from the nodes of the hub. What cannot be read is
 // unknown, and speaks against it.
 import { quotaBytes } from '#api/constructs/control-plane/etcd.ts'
+import { DEFAULTS } from '#api/constructs/control-plane/pods.ts'
 import { minorOf } from '#api/constructs/control-plane/settings.ts'
 import { programUser } from '#api/names.ts'
 import { coreKind } from '#kube/core-kinds.ts'
@@ -14,8 +15,8 @@ import type { KubeObject } from '#schema/object.ts'
 import type { Reading, Readiness } from '../upgrade/seen.ts'
 import { orderOf } from '../upgrade/versions.ts'
 import { listAt, recordAt } from './fields-of.ts'
-import { typeOf } from './plane-objects.ts'
-import type { PlaneRecord } from './plane-record.ts'
+import { QUOTAS, typeOf } from './plane-objects.ts'
+import { planeNamespace, type PlaneRecord } from './plane-record.ts'
 import type { Readings } from './step-upgrade.ts'
 
 const LIFE_MS = 10 * 60_000
@@ -53,7 +54,7 @@ export const readingsOf =
           isHealthy: (await c.raw({ method: 'GET', path: '/readyz/etcd' })).status === 200,
           usedOfQuota: usedOfQuota(await textOf(c, '/metrics'), record),
         })),
-        hasRoomForSurge: await reading(() => hasRoom(hub)),
+        surgeTrouble: await reading(() => surgeTrouble(hub, record)),
       }
     } finally {
       client?.close?.()
@@ -133,25 +134,55 @@ async function deafWebhooksOf(client: KubeClient): Promise<readonly string[]> {
   return deaf
 }
 
-/** Of an API server, as its pods request it when the Cluster says nothing. */
-const SURGE = { cpu: 0.2, memory: 512 * 2 ** 20 } as const
-const amount = (of: Readonly<Record<string, unknown>>, what: 'cpu' | 'memory'): number => quantityValue(of[what]) ?? 0
+/** What one API server more requests. */
+interface Surge {
+  readonly cpu: number
+  readonly memory: number
+}
+type Amounts = Readonly<Record<string, unknown>>
 
-/** One node of the hub has what the pods on it leave free. */
-async function hasRoom(hub: KubeClient): Promise<boolean> {
-  const [nodes, pods] = await Promise.all([listAll(hub, NODES), listAll(hub, PODS)])
-  return nodes.some((node) => {
-    if (recordAt(node, 'spec')['unschedulable'] === true) return false
-    const allocatable = recordAt(recordAt(node, 'status'), 'allocatable')
-    const own = pods.filter((pod) => recordAt(pod, 'spec')['nodeName'] === node.metadata.name && !hasEnded(pod))
-    const requests = own.flatMap((pod) =>
-      listAt(recordAt(pod, 'spec'), 'containers').map((c) => recordAt(recordAt(c, 'resources'), 'requests')),
-    )
-    return (['cpu', 'memory'] as const).every((what) => {
-      const used = requests.reduce((sum, of) => sum + amount(of, what), 0)
-      return amount(allocatable, what) - used >= SURGE[what]
-    })
+const amount = (of: Amounts, what: string): number => quantityValue(of[what]) ?? 0
+
+function surgeOf({ shape: { resources } }: Pick<PlaneRecord, 'shape'>): Surge {
+  const { cpu, memory } = { ...DEFAULTS.apiserver, ...resources }
+  return { cpu: quantityValue(cpu) ?? 0, memory: quantityValue(memory) ?? 0 }
+}
+
+/** One node of the hub has what the pods on it leave free, and the quotas of the namespace have it too. */
+export async function surgeTrouble(hub: KubeClient, record: Pick<PlaneRecord, 'id' | 'shape'>) {
+  const surge = surgeOf(record)
+  const namespace = planeNamespace(record.id)
+  const [nodes, pods, quotas] = await Promise.all([
+    listAll(hub, NODES),
+    listAll(hub, PODS),
+    listAll(hub, QUOTAS, { namespace }),
+  ])
+  return nodes.some((node) => hasRoom(node, pods, surge)) ? fullQuota(quotas, surge) : 'no node has it free'
+}
+
+function hasRoom(node: KubeObject, pods: readonly KubeObject[], surge: Surge): boolean {
+  if (recordAt(node, 'spec')['unschedulable'] === true) return false
+  const allocatable = recordAt(recordAt(node, 'status'), 'allocatable')
+  const own = pods.filter((pod) => recordAt(pod, 'spec')['nodeName'] === node.metadata.name && !hasEnded(pod))
+  const requests = own.flatMap((pod) =>
+    listAt(recordAt(pod, 'spec'), 'containers').map((c) => recordAt(recordAt(c, 'resources'), 'requests')),
+  )
+  return (['cpu', 'memory'] as const).every((what) => {
+    const used = requests.reduce((sum, of) => sum + amount(of, what), 0)
+    return amount(allocatable, what) - used >= surge[what]
   })
+}
+
+/** A quota whose use was not counted yet bounds nothing that could be said. */
+function fullQuota(quotas: readonly KubeObject[], { cpu, memory }: Surge): string | undefined {
+  const needs = { pods: 1, 'count/pods': 1, cpu, memory, 'requests.cpu': cpu, 'requests.memory': memory }
+  for (const quota of quotas) {
+    const [hard, used] = [recordAt(quota['status'], 'hard'), recordAt(quota['status'], 'used')]
+    for (const [what, more] of Object.entries(needs))
+      if (hard[what] !== undefined && amount(used, what) + more > amount(hard, what))
+        return `ResourceQuota ${quota.metadata.name ?? ''} has ${String(used[what])} of ${String(hard[what])} ${what} in use`
+  }
+  return undefined
 }
 
 const hasEnded = (pod: KubeObject): boolean =>

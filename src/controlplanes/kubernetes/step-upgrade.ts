@@ -126,7 +126,7 @@ const NOT_ASKED: Readiness = {
   deafWebhooks: unread,
   unfitAddons: unread,
   etcd: unread,
-  hasRoomForSurge: unread,
+  surgeTrouble: unread,
 }
 
 async function carryOut(tools: UpgradeTools, kept: Kept, step: UpgradeStep): Promise<{ readonly kept: Kept }> {

@@ -77,8 +77,8 @@ function readinessProblems(r: Readiness, from: string, next: string): readonly s
         ? []
         : [`etcd uses ${Math.round(usedOfQuota * 100)} % of its quota; less than ${MAX_QUOTA_USED * 100} % is needed`]),
     ]),
-    ...read(r.hasRoomForSurge, 'the room on the hub', (has) =>
-      has ? [] : ['the hub has no room for one API server more'],
+    ...read(r.surgeTrouble, 'the room on the hub', (why) =>
+      why === undefined ? [] : [`the hub has no room for one API server more: ${why}`],
     ),
     ...read(r.deafWebhooks, 'the webhooks', (names) => named('webhooks that fail closed do not answer', names)),
     ...(isMinor

@@ -56,8 +56,8 @@ export interface Readiness {
   /** Addons that are not tested with the new minor. */
   readonly unfitAddons: Reading<readonly string[]>
   readonly etcd: Reading<{ readonly isHealthy: boolean; readonly usedOfQuota: number }>
-  /** Place for one API server more on the hub. */
-  readonly hasRoomForSurge: Reading<boolean>
+  /** Why the hub has no place for one API server more; undefined when it has. */
+  readonly surgeTrouble: Reading<string | undefined>
 }
 
 /** A version that failed here: refused until the Cluster asks for another one, or a Retry hold names it. */

@@ -89,7 +89,7 @@ class World {
         deafWebhooks: reading([]),
         unfitAddons: reading([]),
         etcd: reading({ isHealthy: true, usedOfQuota: 0.1 }),
-        hasRoomForSurge: reading(true),
+        surgeTrouble: reading(undefined),
       },
       snapshots: this.snapshots,
       approvedRestore: this.approved,

@@ -38,8 +38,8 @@ export interface ClusterWorld {
   readonly host: EmbeddedHost
   /** The controller is started with the hub; this ends it, as a crash between two actions would. */
   stopController(): Promise<void>
-  /** With another host in between, such as one that loses replies. */
-  startController(host?: ControlPlaneHost): Promise<void>
+  /** With another host in between, such as one that loses replies, and with a clock that is ahead. */
+  startController(host?: ControlPlaneHost, aheadMs?: number): Promise<void>
   restartHost(): Promise<void>
   /** As sync applies it with `fromGit`. */
   declare(name: string, spec?: Partial<Cluster['spec']>, fromGit?: boolean): Promise<void>
@@ -99,7 +99,8 @@ export async function clusterWorld({
   }
 
   /** As `kubenode run --roles cluster`: with its lease, its events, and the rights that it needs to lead. */
-  async function leading(of: ControlPlaneHost): Promise<Running> {
+  async function leading(of: ControlPlaneHost, aheadMs: number): Promise<Running> {
+    const clock = { ...systemClock, now: () => systemClock.now() + aheadMs }
     const stop = new AbortController()
     const client = as(programUser('cluster'))
     const begun = Promise.withResolvers<void>()
@@ -108,7 +109,7 @@ export async function clusterWorld({
       needs: NEEDS.cluster,
       setup: (context) => [
         ...partsOf(
-          clusterModule.setup({ ...context, events: context.events('cluster'), hosts: [of], connect, addons }),
+          clusterModule.setup({ ...context, clock, events: context.events('cluster'), hosts: [of], connect, addons }),
           context.supervision,
         ),
         { name: 'begun', start: () => begun.resolve(), stop: () => undefined },
@@ -153,8 +154,8 @@ export async function clusterWorld({
     get host() {
       return host
     },
-    async startController(other) {
-      controller = await leading(other ?? host)
+    async startController(other, aheadMs = 0) {
+      controller = await leading(other ?? host, aheadMs)
     },
     async stopController() {
       await controller?.stop()

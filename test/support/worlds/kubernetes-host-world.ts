@@ -64,7 +64,7 @@ export const ALL_WELL: Readiness = {
   deafWebhooks: known([]),
   unfitAddons: known([]),
   etcd: known({ isHealthy: true, usedOfQuota: 0.1 }),
-  hasRoomForSurge: known(true),
+  surgeTrouble: known(undefined),
 }
 
 export async function kubernetesHostWorld() {

@@ -8,7 +8,7 @@ const NONROOT = 65_532
 const READ_BY_GROUP = 0o440
 
 /** Requests when the Cluster says nothing. */
-const DEFAULTS: Readonly<Record<Part, { readonly cpu: string; readonly memory: string }>> = {
+export const DEFAULTS: Readonly<Record<Part, { readonly cpu: string; readonly memory: string }>> = {
   etcd: { cpu: '100m', memory: '256Mi' },
   apiserver: { cpu: '200m', memory: '512Mi' },
   'controller-manager': { cpu: '50m', memory: '96Mi' },

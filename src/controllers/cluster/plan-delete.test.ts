@@ -1,0 +1,125 @@
+// A deletion whose final snapshot can never be taken: it is tried further, and continues without it only with an approval that names what is lost.
+import { expect, test } from 'vitest'
+import type { Cluster } from '#api/kinds/cluster.ts'
+import { FINALIZERS } from '#api/names.ts'
+import type { ControlPlane } from '#controlplanes/port.ts'
+import { timestamp } from '#lib/clock.ts'
+import { approvalDigest } from '#permits/approval-digest.ts'
+import { runningPlane } from '#test/doubles/running-plane.ts'
+import { plan } from './plan.ts'
+import type { Seen } from './seen.ts'
+import { statusOf } from './status.ts'
+
+const START = Date.UTC(2030, 0, 1)
+const MINUTE = 60_000
+const LATE = START + 30 * MINUTE
+
+const OLD = { name: 'scheduled-1', takenAt: '2029-12-31T23:00:00Z', version: '1.36.0', bytes: 1, objects: 1 }
+
+const seenOf = (plane: Partial<ControlPlane> = {}): Seen => ({
+  addons: 'v',
+  cluster: {
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'Cluster',
+    metadata: {
+      namespace: 'fleet',
+      name: 'one',
+      uid: 'u-1-and-more',
+      finalizers: [FINALIZERS.cluster],
+      deletionTimestamp: timestamp(START),
+    },
+    spec: { version: '1.36.0', controlPlane: { flavor: 'kubernetes' }, deletionPolicy: 'Delete' },
+  } as unknown as Cluster,
+  plane: { ...runningPlane('fleet.one'), owner: 'u-1-and-more', state: 'Stopped', ...plane },
+  host: {
+    name: 'kubernetes',
+    capabilities: { isHighlyAvailable: true, keepsCredentials: true, minors: ['1.36'], most: 9 },
+  },
+  unanswered: undefined,
+  kubeconfig: undefined,
+  permits: [],
+  approved: new Set(),
+  machines: undefined,
+  agents: undefined,
+  holds: [],
+  caps: {},
+  hosted: [],
+})
+
+/** The Defender grants everything that is requested. */
+function granted(seen: Seen, now: number): Seen {
+  let permits = seen.permits
+  for (;;) {
+    const ask = plan({ ...seen, permits }, now).actions.find((a) => a.kind === 'Ask')
+    if (ask?.kind !== 'Ask') return { ...seen, permits }
+    const permit = {
+      metadata: { name: ask.permit, uid: ask.permit, creationTimestamp: timestamp(now) },
+      spec: ask.request,
+      status: {
+        phase: 'Granted',
+        verdicts: [{ target: 'u-1-and-more', verdict: 'Granted' }],
+        expiresAt: timestamp(now + 60 * MINUTE),
+      },
+    } as unknown as Seen['permits'][number]
+    permits = [...permits, permit]
+  }
+}
+
+const approving = (seen: Seen): Seen => ({
+  ...seen,
+  approved: new Set(seen.permits.map((p) => approvalDigest(p.spec))),
+})
+const actionsOf = (seen: Seen, now: number) => plan(seen, now).actions.filter((a) => a.kind !== 'Renew')
+const kindsOf = (seen: Seen, now: number) =>
+  actionsOf(seen, now).map((a) => (a.kind === 'Delete' ? `Delete ${a.keep ?? ''}` : a.kind))
+
+test('within half an hour nothing but the final snapshot is waited for', () => {
+  const seen = approving(granted(seenOf({ state: 'Running' }), LATE - 1))
+  expect(kindsOf(seen, LATE - 1)).toEqual(['Stop', 'Snapshot', 'Delete final-u-1-and-', 'Report', 'RemoveFinalizer'])
+  expect(plan(seen, LATE - 1).wait).toBeUndefined()
+})
+
+test.each<[string, Partial<ControlPlane>, string, string]>([
+  [
+    'with an older snapshot',
+    { snapshots: [OLD] },
+    'delete it without a final snapshot; writes since 2029-12-31T23:00:00Z are lost, scheduled-1 is kept for a week',
+    'scheduled-1',
+  ],
+  ['with none', {}, 'delete it without any snapshot; all of its data is lost', ''],
+])('later it waits for an approval that names the loss, %s, and still tries', (_, plane, loss, keep) => {
+  const seen = granted(seenOf(plane), LATE)
+  expect(kindsOf(seen, LATE)).toEqual(['Snapshot', 'Delete final-u-1-and-', 'Report', 'RemoveFinalizer'])
+  expect(plan(seen, LATE).wait).toMatchObject({
+    predicate: 'ApprovalMissing',
+    seen: loss,
+    unblock: expect.stringContaining('kubenode approve permit/cluster-one-'),
+  })
+  expect(kindsOf(approving(seen), LATE)).toEqual([`Delete ${keep}`, 'Report', 'Report', 'RemoveFinalizer'])
+})
+
+test('an approval of the deletion is none of the loss', () => {
+  const seen = granted(seenOf(), LATE)
+  const [deletion] = seen.permits
+  if (deletion === undefined) throw new Error('no permit')
+  expect(kindsOf({ ...seen, approved: new Set([approvalDigest(deletion.spec)]) }, LATE)).toContain('Snapshot')
+})
+
+test('a final snapshot that is there needs no approval', () => {
+  const seen = granted(seenOf({ snapshots: [{ ...OLD, name: 'final-u-1-and-' }] }), LATE)
+  expect(seen.permits).toHaveLength(1)
+  expect(kindsOf(seen, LATE)).toContain('Delete final-u-1-and-')
+})
+
+test('the status has the loss, and why the snapshot is not there', () => {
+  const seen = granted(seenOf(), LATE)
+  const planned = plan(seen, LATE)
+  const results = actionsOf(seen, LATE).map((action) => ({
+    action,
+    outcome: { kind: 'Unfinished' as const, reason: 'the volume is full' },
+  }))
+  expect(statusOf(seen, planned, results, LATE).waitingFor).toMatchObject({
+    predicate: 'ApprovalMissing',
+    seen: 'delete it without any snapshot; all of its data is lost; Snapshot: the volume is full',
+  })
+})
