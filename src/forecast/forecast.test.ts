@@ -3,6 +3,8 @@ import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
+import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
+import { timestamp } from '#lib/clock.ts'
 import { applyDefaults } from '#schema/default.ts'
 import type { KubeObject } from '#schema/object.ts'
 import {
@@ -17,6 +19,7 @@ import { durationsOf } from './durations.ts'
 import { forecast } from './forecast.ts'
 import { INVENTORY_FORM, type Inventory } from './inventory.ts'
 import { expectedObjects } from './objects.ts'
+import { predict } from './predict.ts'
 
 const SET = componentSet({ beacon: '1.0.0' }, { soak: '10m' })
 const NEXT = componentSet({ beacon: '1.1.0' }, { soak: '10m' })
@@ -122,5 +125,62 @@ describe('the forecast of a rollout', () => {
     // From ten in the morning until eight in the evening.
     expect(ms).toBeGreaterThan(10 * 3_600_000)
     expect(brakes[0]?.what).toBe('window of base')
+  })
+})
+
+describe('work on hosts', () => {
+  const HOUR = 3_600_000
+  const at = (ms: number) => timestamp(START + ms)
+  const work = (n: number, spec: object = {}, status: object = {}) =>
+    ({
+      metadata: { name: `reboot-${n}` },
+      spec: {
+        machine: `m-00${n}`,
+        source: 'cloud',
+        eventId: `e-${n}`,
+        kind: 'Reboot',
+        state: 'Scheduled',
+        unplanned: false,
+        dataLoss: false,
+        notBefore: at(HOUR),
+        notAfter: at(2 * HOUR),
+        ...spec,
+      },
+      status: { phase: 'Announced', ...status },
+    }) as unknown as MaintenanceEvent
+  const policies = [policy({ budgets: [{ max: 1, of: 'unavailable', per: 'cluster' }] })]
+  const predicted = (maintenance: readonly MaintenanceEvent[]) =>
+    predict({
+      inventory: inventory(fleetOf(4), { policies, maintenance }),
+      before: declared(SET),
+      after: declared(NEXT),
+    })
+
+  test('that is booked while a rollout runs is in its prediction, and its places in the budgets are taken', async () => {
+    const [free, bound] = [await predicted([]), await predicted([work(0)])]
+    expect(free.booked).toEqual([])
+    expect(bound.booked).toEqual([
+      {
+        machine: 'm-000',
+        event: 'reboot-0',
+        kind: 'Reboot',
+        source: 'cloud',
+        from: at(0),
+        until: at(2 * HOUR),
+      },
+    ])
+    // The only place of the budget is free again when the work is over.
+    expect(bound.p50).toBeGreaterThan(2 * HOUR)
+    expect(bound.p50).toBeGreaterThan(free.p50)
+    expect(bound.stuck).toEqual([])
+  })
+
+  test.each([
+    ['is over', work(0, {}, { phase: 'Done' })],
+    ['is a notice for people', work(0, { kind: 'Notice' })],
+    ['begins long after the rollout', work(0, { notBefore: at(90 * HOUR), notAfter: at(91 * HOUR) })],
+  ])('that %s is not', async (_, event) => {
+    const [free, other] = [await predicted([]), await predicted([event])]
+    expect([other.booked, other.p50]).toEqual([[], free.p50])
   })
 })

@@ -9,6 +9,7 @@ import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { MachineSet } from '#api/kinds/machine-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
+import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { ObjectRef } from '#delivery/object-ref.ts'
@@ -67,6 +68,8 @@ export interface Inventory {
   readonly sources?: readonly SourceRules[]
   /** Of the hub, as far as who took it may list them. */
   readonly planes?: readonly PlaneNow[]
+  /** Open work on hosts, as far as who took it may list it. */
+  readonly maintenance?: readonly MaintenanceEvent[]
 }
 
 const LISTS = [
@@ -82,7 +85,7 @@ const LISTS = [
   'policies',
   'fullBudgets',
 ] as const
-const NEW_LISTS = ['applied', 'canaries', 'sources', 'planes'] as const
+const NEW_LISTS = ['applied', 'canaries', 'sources', 'planes', 'maintenance'] as const
 
 /** The inventory, or what is wrong with it. */
 export function readInventory(value: unknown): Inventory | { readonly problem: string } {

@@ -50,6 +50,7 @@ export function expectedObjects(
       ledger: inventory.ledger,
       cluster: inventory.cluster,
       apiServer: inventory.apiServer,
+      ...(inventory.maintenance !== undefined && { maintenance: inventory.maintenance }),
     },
     changedSets: sets.flatMap((set) => {
       const name = set.metadata.name ?? ''

@@ -6,6 +6,7 @@ import { matchesSelector } from '#kube/selector.ts'
 import { readSelector } from '#placement/selecting.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { type NeededApproval, permitApprovals } from './approvals.ts'
+import { type Booked, bookedBetween } from './booked.ts'
 import { durationsOf } from './durations.ts'
 import { type Brake, type Forecast, type ForecastSlice, forecast } from './forecast.ts'
 import type { FullBudget, Inventory } from './inventory.ts'
@@ -38,6 +39,8 @@ export interface ClusterPrediction {
   readonly assumed: readonly string[]
   /** Milliseconds; undefined when it does not finish in memory. */
   readonly wayBack: number | undefined
+  /** Machines that are away anyway while it runs; their places in the budgets are taken. */
+  readonly booked: readonly Booked[]
   /** Sets that were on their way already. */
   readonly underWay: readonly string[]
 }
@@ -101,6 +104,10 @@ export async function predict(wish: PredictWish): Promise<ClusterPrediction> {
     ],
     assumed,
     wayBack: back === undefined || back.stuck.length > 0 ? undefined : back.ms,
+    booked:
+      likely.slices.length === 0
+        ? []
+        : bookedBetween(inventory.maintenance ?? [], takenAt, takenAt + Math.max(likely.ms, slow.ms)),
     underWay: inventory.sets.flatMap(({ metadata: { name = '' }, status }) =>
       status?.phase === 'Progressing' && (status.slices ?? []).length > 0 ? [name] : [],
     ),

@@ -4,6 +4,7 @@ import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { MachineSet } from '#api/kinds/machine-set.ts'
+import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import type { ComponentStatus, Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
@@ -26,6 +27,7 @@ import { isOpen } from '#defender/permit-phase.ts'
 import { decide } from '#defender/plan.ts'
 import { permitStatus } from '#defender/status.ts'
 import type { Snapshot } from '#defender/snapshot.ts'
+import { eventsBetween } from './booked.ts'
 import type { Node } from '#nodes/objects.ts'
 import { permitAnswer } from '#permits/permits.ts'
 import type { Inventory } from './inventory.ts'
@@ -46,6 +48,8 @@ export interface WorldObjects extends Pick<Inventory, Listed> {
   readonly ledger: LedgerSpec | undefined
   readonly cluster: string | undefined
   readonly apiServer: string | undefined
+  /** Open work on hosts when the inventory was taken. */
+  readonly maintenance?: readonly MaintenanceEvent[]
 }
 
 /** From the grant until the version is judged healthy. */
@@ -58,6 +62,7 @@ const NOTHING: ReadonlySet<string> = new Set()
 
 export class World {
   now: number
+  readonly #begin: number
   readonly machines: Map<string, Machine>
   readonly nodes: ReadonlyMap<string, Node>
   readonly sets: Map<string, MachineComponentSet>
@@ -81,6 +86,7 @@ export class World {
     const nameOf = (o: { readonly metadata: { readonly name?: string } }) => o.metadata.name ?? ''
     this.#objects = objects
     this.now = now
+    this.#begin = now
     this.#switchMs = switchMs
     this.machines = new Map(objects.machines.map((m) => [nameOf(m), m]))
     this.nodes = new Map(objects.nodes.map((n) => [nameOf(n), n]))
@@ -225,7 +231,7 @@ export class World {
   }
 
   #defenderTurn(): boolean {
-    const { holds, approvals, policies, cluster } = this.#objects
+    const { holds, approvals, policies, cluster, maintenance = [] } = this.#objects
     const open = [...this.permits.values()].filter(isOpen)
     const isFree = ({ spec }: OperationPermit) => this.#isWithoutDisruption(spec.component)
     const snapshot: Snapshot = {
@@ -241,6 +247,7 @@ export class World {
       leasesOver: NOTHING,
       gonePermits: NOTHING,
       goneTargets: NOTHING,
+      maintenance: eventsBetween(maintenance, this.now, this.now, this.#begin),
       suspicions: [],
       retried: NOTHING,
       rules: NO_RULES,

@@ -9,7 +9,7 @@ import type { OneWay } from '#forecast/one-way.ts'
 import type { Prunes } from '#forecast/prunes.ts'
 import type { Outlook } from './outlook.ts'
 import { approveCommand, guardText, pruneDoubt, unknownTexts } from './prunes.ts'
-import { approvalTexts, minutesText, oneWayLines, spanText, stepsText } from './spans.ts'
+import { approvalTexts, bookedTexts, minutesText, oneWayLines, spanText, stepsText } from './spans.ts'
 
 export interface PlanDocument {
   readonly commit: string
@@ -295,6 +295,7 @@ function lookAt({ outlook, oneWay }: PlanDocument): string {
               .join(', ')}${skipped.length > 3 ? ', …' : ''}`,
           ],
     ),
+    ...all.flatMap((p) => bookedTexts(p).map((text) => `- ⚠ ${code(p.cluster)}: ${escaped(text)}`)),
     ...all.flatMap(({ cluster, underWay }) =>
       underWay.length === 0 ? [] : [`- ⚠ already on their way in ${code(cluster)}: ${underWay.map(code).join(', ')}`],
     ),

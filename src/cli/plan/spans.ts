@@ -35,6 +35,22 @@ export function stepsText({ slices }: ClusterPrediction): string {
   return [...new Set(parts)].slice(0, 3).join(', ')
 }
 
+const MOST_BOOKED = 3
+
+/** Nothing, or one sentence: what is booked while the change runs, the first of it by name. */
+export function bookedTexts({ booked }: ClusterPrediction): readonly string[] {
+  if (booked.length === 0) return []
+  const machines = new Set(booked.map((b) => b.machine)).size
+  const named = booked
+    .slice(0, MOST_BOOKED)
+    .map(
+      (b) => `${b.machine} (${b.kind} by ${b.source}, from ${b.from}${b.until === undefined ? '' : ` to ${b.until}`})`,
+    )
+  const rest = booked.length > MOST_BOOKED ? `, and ${booked.length - MOST_BOOKED} more` : ''
+  const are = counted(machines, 'machine is', 'machines are')
+  return [`${are} away for work on hosts while it runs, and counted in every budget: ${named.join(', ')}${rest}`]
+}
+
 /** `2 approvals of group:sre for each of 9 batches (policy careful), 4 given`: none are needed where all were given. */
 export function approvalTexts(
   approvals: readonly NeededApproval[],

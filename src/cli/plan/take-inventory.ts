@@ -10,6 +10,7 @@ import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
 import { machine } from '#api/kinds/machine.ts'
+import { type MaintenanceEvent, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
@@ -20,6 +21,7 @@ import { listAll } from '#kube/list-all.ts'
 import { matchesLabels } from '#kube/selector.ts'
 import { controllerRevisionType } from '#controllers/componentset/revisions/revisions.ts'
 import { isOpen } from '#defender/permit-phase.ts'
+import { isOver } from '#faults/maintenance.ts'
 import {
   type FullBudget,
   INVENTORY_FORM,
@@ -67,11 +69,12 @@ export async function takeInventory(
     fullBudgetsIn(client),
     new ServerVersion(client, () => Date.parse(takenAt)).read(),
   ])
-  const [shards, canaries, sources, planes] = await Promise.all([
+  const [shards, canaries, sources, planes, work] = await Promise.all([
     listAll(client, appliedShard),
     all(componentCanary),
     listAll(client, fleetSource),
     planesOn(client),
+    workIn(client),
   ])
   const owners = new Set(sets.map((s) => s.metadata.uid))
   return {
@@ -96,6 +99,7 @@ export async function takeInventory(
     // A member has none.
     ...(sources.length > 0 && { sources: sources.map(rulesOf) }),
     ...(planes !== undefined && planes.length > 0 && { planes }),
+    ...(work !== undefined && work.length > 0 && { maintenance: work }),
   }
 }
 
@@ -104,6 +108,16 @@ async function planesOn(client: KubeClient): Promise<readonly PlaneNow[] | undef
   try {
     const all = await listAll(client, clusterKind)
     return all.filter(({ spec }) => spec.controlPlane !== undefined).map(planeNow)
+  } catch (error) {
+    if (isForbidden(error) || isNotFound(error)) return undefined
+    throw error
+  }
+}
+
+/** Older servers have no such kind, and some users may not list it. */
+async function workIn(client: KubeClient): Promise<readonly MaintenanceEvent[] | undefined> {
+  try {
+    return (await listAll(client, maintenanceEvent)).filter((e) => !isOver(e)).map(trimmed)
   } catch (error) {
     if (isForbidden(error) || isNotFound(error)) return undefined
     throw error

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ClusterDifference } from '#sync/difference.ts'
-import { approvalTexts } from './spans.ts'
+import type { ClusterPrediction } from '#forecast/predict.ts'
+import { approvalTexts, bookedTexts } from './spans.ts'
 import { loosenedText, oneWayText, textOf } from './text.ts'
 
 const PLAIN = { isColored: false, isCut: true }
@@ -150,4 +151,19 @@ test('approvals are listed while any is missing, with those that were given', ()
       same,
     ),
   ).toEqual([])
+})
+
+test('machines that are away anyway are counted, and the first three are named', () => {
+  const booked = [0, 1, 2, 3].map((n) => ({
+    machine: `m-${n}`,
+    event: `reboot-${n}`,
+    kind: 'Reboot',
+    source: n === 0 ? 'People' : 'cloud',
+    from: '2026-03-02T12:00:00Z',
+    ...(n === 0 && { until: '2026-03-02T14:00:00Z' }),
+  }))
+  expect(bookedTexts({ booked } as unknown as ClusterPrediction)).toEqual([
+    '4 machines are away for work on hosts while it runs, and counted in every budget: m-0 (Reboot by People, from 2026-03-02T12:00:00Z to 2026-03-02T14:00:00Z), m-1 (Reboot by cloud, from 2026-03-02T12:00:00Z), m-2 (Reboot by cloud, from 2026-03-02T12:00:00Z), and 1 more',
+  ])
+  expect(bookedTexts({ booked: [] } as unknown as ClusterPrediction)).toEqual([])
 })

@@ -9,7 +9,7 @@ import { declaredErrors } from '#declared/declared-errors.ts'
 import { type Tone, paintOf } from '../paint.ts'
 import type { Outlook } from './outlook.ts'
 import { approveCommand, guardText, pruneDoubt, unknownTexts } from './prunes.ts'
-import { approvalTexts, minutesText, oneWayLines, spanText, stepsText } from './spans.ts'
+import { approvalTexts, bookedTexts, minutesText, oneWayLines, spanText, stepsText } from './spans.ts'
 
 const MARKS = { added: '+', changed: '~', removed: '-' } as const
 /** Fields of one object in the text; the JSON has more. */
@@ -88,6 +88,7 @@ export function outlookLines(outlook: Outlook, oneWay: readonly OneWay[]): reado
               `${p.cluster}: ${counted(p.skipped.length, 'machine is', 'machines are')} skipped, such as ${p.skipped[0]?.machine}: ${p.skipped[0]?.reason}`,
             ),
           ]),
+      ...bookedTexts(p).map((text) => note(`${p.cluster}: ${text}`)),
       ...p.underWay.map((set) => note(`${p.cluster}: set ${set} is on its way already`)),
     ]),
     ...uncovered.map((u) =>

@@ -5,6 +5,7 @@ import type { DoctorParts } from '#controllers/hostdoctor/reconcile.ts'
 import { plan } from '#controllers/hostdoctor/plan.ts'
 import { cordonOwner } from '#controllers/hostdoctor/seen.ts'
 import { decide } from '#defender/plan.ts'
+import { isOver } from '#faults/maintenance.ts'
 import { cordon, uncordon } from '#nodes/cordon.ts'
 import { drainPass } from '#nodes/drain.ts'
 import type { DefenderParts } from '../defender/world.ts'
@@ -131,7 +132,7 @@ export const mutants: readonly Mutant[] = [
     name: 'the Defender grants a repair beside the preparation',
     shows: /is repaired and prepared at once/,
     faults: [],
-    within: 3,
+    within: 20,
     chapters: [0, 1],
     defenderParts: () => ({
       decide: (snapshot, before, options) => {
@@ -140,7 +141,13 @@ export const mutants: readonly Mutant[] = [
             ? { ...p, spec: { ...p.spec, requester: { ...p.spec.requester, kind: 'MachineSet' as const } } }
             : p,
         )
-        return decide({ ...snapshot, permits, maintenance: [] }, before, options)
+        // They are booked as ever, or the budget would be what breaks first.
+        const maintenance = (snapshot.maintenance ?? []).map((e) =>
+          isOver(e)
+            ? e
+            : { ...e, spec: { ...e.spec, unplanned: false }, status: { ...e.status, phase: 'Announced' as const } },
+        )
+        return decide({ ...snapshot, permits, maintenance }, before, options)
       },
     }),
   },

@@ -1,0 +1,47 @@
+// Which machines of a cluster will be away for work on their hosts, and until when that is assumed. Pure.
+import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
+import { bookedFrom, isOver, LEAST_LEAD_MS, takesHostAway } from '#faults/maintenance.ts'
+import { timestamp } from '#lib/clock.ts'
+
+/** One machine that is away anyway while a rollout runs. */
+export interface Booked {
+  readonly machine: string
+  readonly event: string
+  readonly kind: string
+  readonly source: string
+  /** From then on it counts in every budget. */
+  readonly from: string
+  /** Absent: its source names no end, and two hours of work are assumed. */
+  readonly until?: string
+}
+
+const endOf = ({ spec }: MaintenanceEvent, from: number): number => {
+  const said = Date.parse(spec.notAfter ?? '')
+  const begins = Math.max(from, Date.parse(spec.notBefore ?? '') || from)
+  return Number.isNaN(said) ? begins + LEAST_LEAD_MS : said
+}
+
+/** What is booked or begins between the two times. */
+export const bookedBetween = (events: readonly MaintenanceEvent[], from: number, to: number): readonly Booked[] =>
+  eventsBetween(events, from, to)
+    .map((event) => {
+      const { machine, kind, source, notAfter } = event.spec
+      return {
+        machine,
+        event: event.metadata.name ?? '',
+        kind,
+        source,
+        from: timestamp(Math.max(from, bookedFrom(event) ?? from)),
+        ...(notAfter !== undefined && { until: notAfter }),
+      }
+    })
+    .toSorted((a, b) => (a.from + a.event < b.from + b.event ? -1 : 1))
+
+/** Those that bind at one moment of a forecast, in which no source ends the work: its planned or assumed end does. */
+export const eventsBetween = (
+  events: readonly MaintenanceEvent[],
+  from: number,
+  to: number,
+  takenAt = from,
+): readonly MaintenanceEvent[] =>
+  events.filter((e) => !isOver(e) && takesHostAway(e) && (bookedFrom(e) ?? Infinity) <= to && endOf(e, takenAt) > from)
