@@ -173,6 +173,9 @@ export const ANNOTATIONS = {
   commit: 'kubenode.io/commit',
   /** Whose commit the object belongs to: namespace/name of the FleetSource. Sync alone writes it, and changes no object of another source. */
   source: 'kubenode.io/source',
+  /** On a Cluster that sync made for a branch: namespace/name of the FleetSource, and the branch. */
+  previewOf: 'kubenode.io/preview-of',
+  previewBranch: 'kubenode.io/preview-branch',
   /** On an object whose edit would roll out: the spec that git declares, as JSON. Counts only where the Inventory has its digest. */
   committed: 'kubenode.io/committed',
   /** On a Node: owner → {reason, until} of our cordon, as JSON. */

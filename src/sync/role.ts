@@ -10,6 +10,7 @@ import { reconcileClusterHealth } from './hub/cluster-health.ts'
 import { hubParts, keyOf, type HubParts } from './hub/parts.ts'
 import { reconcileRelease } from './hub/release.ts'
 import { reconcileSource } from './hub/source/reconcile.ts'
+import { reconcilePreviews } from './previews/reconcile.ts'
 import { createNotifyMetrics } from './notify/metrics.ts'
 import { notifyOfRelease, notifyOfSource } from './notify/reconcile.ts'
 
@@ -38,6 +39,11 @@ function setup(context: SyncContext): RunningModule {
     timeoutMs: RELEASE_TIMEOUT_MS,
     reconcile: (key, c) => reconcileRelease(parts, key, c),
   })
+  const previews = controllerIn(context, {
+    name: 'fleetsource-previews',
+    timeoutMs: RELEASE_TIMEOUT_MS,
+    reconcile: (key, c) => reconcilePreviews(parts, key, c),
+  })
   const told = createNotifyMetrics(context.metrics)
   const sourceNews = controllerIn(context, {
     name: 'fleetsource-notify',
@@ -56,11 +62,12 @@ function setup(context: SyncContext): RunningModule {
   })
   wake(parts, sources, releases)
   wakeNews(parts, sourceNews, releaseNews)
+  wakePreviews(parts, previews)
   parts.clusters.onChange((old, now) => {
     if (now !== undefined && old?.metadata.generation !== now.metadata.generation) health.enqueue(keyOf(now))
   })
   return {
-    controllers: [sources, releases, sourceNews, releaseNews, health],
+    controllers: [sources, releases, previews, sourceNews, releaseNews, health],
     parts: [localWatch(parts, sources)],
   }
 }
@@ -119,6 +126,20 @@ function wakeNews(parts: HubParts, sources: Controller, releases: Controller): v
   })
   parts.releases.onChange((_, now) => {
     if (now !== undefined) releases.enqueue(keyOf(now))
+  })
+}
+
+/** A branch causes no event: the loop reads the branches at each interval, and at once when a user or a webhook asks. */
+function wakePreviews(parts: HubParts, previews: Controller): void {
+  parts.sources.onChange((old, now) => {
+    const object = now ?? old
+    if (object === undefined) return
+    const isNews = old === undefined || now === undefined || old.metadata.generation !== now.metadata.generation
+    if (isNews || isAsked(old, now)) previews.enqueue(keyOf(object))
+  })
+  parts.clusters.onChange((old, now) => {
+    const of = (now ?? old)?.metadata.annotations?.[ANNOTATIONS.previewOf]
+    if (of !== undefined && (now === undefined || old?.status?.phase !== now.status?.phase)) previews.enqueue(of)
   })
 }
 

@@ -106,7 +106,27 @@ const writes = s.obj(
   },
 )
 
-const spec = s.obj('The repository to follow, and how.', {
+/** Branches with a preview, and those that wait or have ended, as the status lists them. */
+export const MAX_PREVIEWS_SHOWN = 32
+
+const previews = s.obj(
+  'Clusters of their own for branches of the repository. Objects that a branch declares for the template are applied to its cluster alone; what it declares for the hub or for other clusters is not used.',
+  {
+    branches: s.str('Branches that get a cluster, as a folder of branches: preview/*.', {
+      min: 3,
+      max: 100,
+      pattern: '^[A-Za-z0-9][A-Za-z0-9_-]*(/[A-Za-z0-9][A-Za-z0-9_-]*)*/\\*$',
+      says: 'a folder of branches such as preview/*',
+    }),
+    template: f.objectName(
+      'Name of a Cluster that the followed commit declares in the same namespace, with a control plane on the hub: previews are made like it.',
+    ),
+    ttl: s.fallback(f.duration('Time after which a preview is deleted, although its branch is still there.'), '4h'),
+    max: s.fallback(s.int('Previews at once; further branches wait.', { min: 1, max: 20 }), 5),
+  },
+)
+
+const repositoryFields = s.obj('The repository to follow, and how.', {
   url: s.str('URL of the repository, without credentials.', {
     min: 1,
     max: 2048,
@@ -191,6 +211,7 @@ const spec = s.obj('The repository to follow, and how.', {
     track,
     { keys: ['name'], min: 1, max: MAX_TRACKS },
   ),
+  previews: s.optional(previews),
   writes: s.optional(writes),
   replaces: s.optional(
     s.setOf(
@@ -221,6 +242,14 @@ const spec = s.obj('The repository to follow, and how.', {
     s.choice('What happens to objects that were modified by others.', ['Detect', 'Correct', 'Off']),
     'Correct',
   ),
+})
+
+// A branch that left the line before a key was revoked there would be judged by its own, older file.
+const spec = s.rule(repositoryFields, {
+  cel: 'has(self.previews) ? !(has(self.verify) && has(self.verify.signersFile)) : true',
+  message: 'previews are not served with verify.signersFile: list the signers in verify.signers',
+  fieldPath: '.previews',
+  holds: (v) => v.previews === undefined || v.verify?.signersFile === undefined,
 })
 
 const status = f.status('The observed state of the repository.', {
@@ -284,6 +313,34 @@ const status = f.status('The observed state of the repository.', {
       'Deletions on the hub that wait for an Approval of their digest, by track.',
       s.obj('One track.', { name: f.dnsLabel('Name of the track.'), held: heldPrune() }),
       { keys: ['name'], max: MAX_TRACKS },
+    ),
+  ),
+  previews: s.optional(
+    s.mapList(
+      'The branches that may have a preview.',
+      s.obj('One branch.', {
+        branch: s.str('The branch.', { min: 1, max: 253 }),
+        commit: s.optional(f.commitId('Its newest commit.')),
+        cluster: s.optional(f.objectName('The Cluster that was made for it; absent before.')),
+        phase: s.choice('How far its preview is.', [
+          'Waiting',
+          'Creating',
+          'Applying',
+          'Ready',
+          'Refused',
+          'Expired',
+          'Deleting',
+        ]),
+        message: f.sentence('Why, or what it waits for.', 512),
+        ignored: s.optional(
+          s.list(
+            'What the branch declares elsewhere than for its own cluster, and differently from the followed commit; truncated.',
+            f.sentence('One object, with its target.', 256),
+            { max: 5 },
+          ),
+        ),
+      }),
+      { keys: ['branch'], max: MAX_PREVIEWS_SHOWN },
     ),
   ),
   notified: s.optional(notified()),

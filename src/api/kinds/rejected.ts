@@ -177,6 +177,14 @@ export const REJECTED: readonly Rejected[] = [
     { '/spec/notify': [{ name: 'chat' }] },
     'exactly one of webhook, slack, commitStatus must be set',
   ),
+  rejected(
+    fleetSource,
+    {
+      '/spec/previews': { branches: 'preview/*', template: 'dev' },
+      '/spec/verify': { mode: 'Off', signersFile: { path: 'signers.yaml' } },
+    },
+    'previews are not served with verify.signersFile: list the signers in verify.signers',
+  ),
   rejected(fleetSource, { '/spec/verify': { mode: 'All' } }, 'anchor and signers are required unless mode is Off'),
   rejected(fleetSource, { '/spec/tracks/0/match/selector': BAD_REQUIREMENT }, REQUIREMENT),
   rejected(releasePipeline, { '/spec/stages/0/clusters/selector': BAD_REQUIREMENT }, REQUIREMENT),

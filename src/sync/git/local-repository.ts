@@ -13,6 +13,7 @@ import { parseRevision, refFileName } from './revision.ts'
 import { parseTree, type TreeEntry } from './tree-entries.ts'
 import { syncErrors } from '../sync-errors.ts'
 import { counted } from '#lib/counted.ts'
+import { entriesBelow, isRealFolder } from '#lib/entries-below.ts'
 import { printableLine } from '#lib/printable.ts'
 
 /**
@@ -320,10 +321,29 @@ export class LocalRepository implements GitRepository {
 
   #packedRefs: { readonly stamp: string; readonly ids: ReadonlyMap<string, string> } | undefined
 
+  /** Commits by the names of branches below this folder of branches. */
+  async branches(folder: string): Promise<ReadonlyMap<string, string>> {
+    const below = join(this.folder.commonDir, 'refs/heads', folder)
+    const loose = isRealFolder(below) ? [...entriesBelow(below)].filter((e) => e.kind === 'File') : []
+    const prefix = `refs/heads/${folder}/`
+    const packed = [...this.#packedIds().keys()].filter((ref) => ref.startsWith(prefix))
+    const names = new Set([...packed, ...loose.map(({ path }) => `${prefix}${path}`)])
+    const found = new Map<string, string>()
+    for (const ref of names) {
+      const id = await this.#ref(ref)
+      if (id !== undefined) found.set(ref.slice('refs/heads/'.length), id)
+    }
+    return found
+  }
+
   #packed(ref: string): string | undefined {
+    return this.#packedIds().get(ref)
+  }
+
+  #packedIds(): ReadonlyMap<string, string> {
     const file = join(this.folder.commonDir, 'packed-refs')
     const info = statSync(file, { throwIfNoEntry: false })
-    if (info === undefined) return undefined
+    if (info === undefined) return new Map()
     const stamp = `${info.ino}:${info.mtimeMs}:${info.size}`
     if (this.#packedRefs?.stamp !== stamp) {
       if (info.size > MAX_PACKED_REFS_BYTES)
@@ -333,7 +353,7 @@ export class LocalRepository implements GitRepository {
         ids.set(name, id)
       this.#packedRefs = { stamp, ids }
     }
-    return this.#packedRefs.ids.get(ref)
+    return this.#packedRefs.ids
   }
 }
 

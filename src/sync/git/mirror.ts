@@ -10,7 +10,7 @@ import type { GitAccess } from './access.ts'
 import { withAccess } from './access-env.ts'
 import { branchesIn, branchHint } from './branches-there.ts'
 import { boundOfAll, roomFor, usageOf, type CopiesUsage } from './copies.ts'
-import { missingRef } from './fetch-problem.ts'
+import { missingRef, unknownProblem } from './fetch-problem.ts'
 import type { GitReach } from './reach.ts'
 import { openLocalRepository, type LocalRepository } from './local-repository.ts'
 import { runGit, type GitRun } from './run-git.ts'
@@ -95,6 +95,30 @@ export async function openMirror(
     () => copy,
     () => undefined,
   )
+}
+
+/** A list of so many bytes may be cut off: a branch that is missing from it may be there. */
+const WHOLE_LIST_BYTES = 48 * 1024
+
+/** Commits by the names of branches below this folder of branches, as the server has them now. */
+export async function branchesOf(
+  url: string,
+  folder: string,
+  options: MirrorOptions,
+): Promise<ReadonlyMap<string, string>> {
+  const dir = copyOf(options.cacheDir, options.reader ?? url)
+  if (!isRealFolder(dir)) await initialize(dir, url, options)
+  requireOwn(dir)
+  const run = runOf(url, dir, options)
+  const keys = { parent: options.cacheDir, prefix: 'key-', maxAgeMs: 2 * run.deadlineMs }
+  const { reach = {} } = options
+  let text = ''
+  await withAccess({ access: run.access, url, reach, env: run.env, keys }, async (env) => {
+    text = await runGit([`--git-dir=${dir}`, 'ls-remote', '--', url, `refs/heads/${folder}/*`], { ...run, env })
+  })
+  if (Buffer.byteLength(text) > WHOLE_LIST_BYTES)
+    throw unknownProblem(url, `it has too many branches below ${folder}/ to list them; delete unused ones`)
+  return branchesIn(text).heads
 }
 
 interface Refused {

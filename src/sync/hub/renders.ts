@@ -10,7 +10,14 @@ import { accessOf, requireLocal, secretOf } from '../git/access.ts'
 import { isLocal } from '../git/locate.ts'
 import { openLocalRepository, type LocalRepository } from '../git/local-repository.ts'
 import { boundOfAll, nearlyFull, usageOf, type CopiesUsage } from '../git/copies.ts'
-import { DEFAULT_MAX_BYTES, fetchMirror, openMirror, removeUnusedCopies } from '../git/mirror.ts'
+import {
+  branchesOf,
+  DEFAULT_MAX_BYTES,
+  fetchMirror,
+  type MirrorOptions,
+  openMirror,
+  removeUnusedCopies,
+} from '../git/mirror.ts'
 import type { GitRepository } from '../git/repository.ts'
 import { findCage } from '../render/cage.ts'
 import { isOfTheFleet, renderCommit, type Rendered } from '../render/render.ts'
@@ -68,6 +75,14 @@ export class Renders {
     this.#saw(`${url}\n${name}`, commit)
     const note = isLocal(url) ? undefined : nearlyFull(this.#usage())
     return { repository, commit, isLocal: isLocal(url), ...(note !== undefined && { note }) }
+  }
+
+  /** Commits by the names of branches of the repository itself, below this folder of branches; a fork has none there. */
+  async branches(source: FleetSource, folder: string): Promise<ReadonlyMap<string, string>> {
+    const { url } = source.spec
+    if (isLocal(url)) return (await this.#fetched(source)).branches(folder)
+    const options = await this.#mirrorOptions(source)
+    return this.#alone(options.reader ?? url, () => branchesOf(url, folder, options))
   }
 
   /** As `render`, but given up as soon as the source is seen at another commit. */
@@ -170,7 +185,7 @@ export class Renders {
 
   /** One reader's cached copy is not shared: another source must prove that it may read the repository. */
   async #fetched(source: FleetSource): Promise<LocalRepository> {
-    const { url, ref, secretRef } = source.spec
+    const { url, ref } = source.spec
     const reader = readerOf(source)
     if (isLocal(url)) {
       requireLocal(source, this.#config.localRepositories ?? [])
@@ -178,18 +193,8 @@ export class Renders {
       this.#repositories.set(reader, repository)
       return repository
     }
-    // Read again for each fetch: a new token or authority counts from the next one on.
-    const secret = secretRef === undefined ? undefined : await this.#secretOf(source, secretRef)
-    const access = accessOf(source, secret, this.#clock.now())
-    const { cacheDir, gitEnv, gitReach: reach, maxRepositoryBytes: maxBytes } = this.#config
-    const options = {
-      cacheDir,
-      access,
-      reader,
-      ...(gitEnv !== undefined && { env: gitEnv }),
-      ...(reach !== undefined && { reach }),
-      ...(maxBytes !== undefined && { maxBytes }),
-    }
+    const options = await this.#mirrorOptions(source)
+    const { cacheDir } = options
     const once = () => this.#alone(reader, () => fetchMirror(url, ref, options))
     const repository = await once().catch((error: unknown) => {
       if (this.#readers === undefined || !isKubeNodeError(error) || error.code !== syncErrors.KN7057.code) throw error
@@ -198,6 +203,21 @@ export class Renders {
     })
     this.#repositories.set(reader, repository)
     return repository
+  }
+
+  async #mirrorOptions(source: FleetSource): Promise<MirrorOptions> {
+    const { secretRef } = source.spec
+    // Read again for each fetch: a new token or authority counts from the next one on.
+    const secret = secretRef === undefined ? undefined : await this.#secretOf(source, secretRef)
+    const { cacheDir, gitEnv, gitReach: reach, maxRepositoryBytes: maxBytes } = this.#config
+    return {
+      cacheDir,
+      access: accessOf(source, secret, this.#clock.now()),
+      reader: readerOf(source),
+      ...(gitEnv !== undefined && { env: gitEnv }),
+      ...(reach !== undefined && { reach }),
+      ...(maxBytes !== undefined && { maxBytes }),
+    }
   }
 
   /** Without the server, which may be away since before this process started. */

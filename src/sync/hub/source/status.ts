@@ -206,6 +206,8 @@ export function statusOf(
     ...(fetched === undefined && before?.rewritten !== undefined && { rewritten: before.rewritten }),
     tracks: tracksOf(seen, releases),
     ...(prunes.length === 0 ? {} : { prunes }),
+    // Other loops write these two.
+    ...(before?.previews !== undefined && { previews: before.previews }),
     ...(before?.notified !== undefined && { notified: before.notified }),
     ...(errors.length === 0 ? {} : { renderErrors: errors.map((e) => printableLine(e).slice(0, MAX_ERROR_CHARS)) }),
     conditions: setConditions(before?.conditions, wanted, now),

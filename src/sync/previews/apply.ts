@@ -1,0 +1,91 @@
+// Applies what a branch declares for the template to the cluster of the branch, and to no other: the credentials that are used come from that cluster's own
+// authority, so nothing else accepts them. Everything else that the branch declares is named, and not used.
+import type { Cluster } from '#api/kinds/cluster.ts'
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import { timestamp } from '#lib/clock.ts'
+import { refText } from '#delivery/object-ref.ts'
+import { placedText, type RenderedTarget, type Targets } from '#delivery/desired.ts'
+import { lookAtCluster } from '../cluster/look.ts'
+import { rest } from '../hub/connections.ts'
+import { keyOf, type HubParts } from '../hub/parts.ts'
+import { refuseImpossible } from '../render/problems.ts'
+import { withinScope } from '../sources/scope.ts'
+import type { PreviewStatus } from './plan.ts'
+
+interface BranchToApply {
+  /** As it follows the branch. */
+  readonly source: FleetSource
+  /** The commit that the source itself follows, as rendered for the comparison. */
+  readonly followed: Targets | undefined
+  readonly template: string
+  readonly commit: string
+  readonly cluster: Cluster
+}
+
+type Applied = Pick<PreviewStatus, 'phase' | 'message' | 'ignored'>
+
+const TRACK = 'preview'
+const NOTHING: RenderedTarget = { objects: [], rejected: [] }
+const MAX_IGNORED = 5
+
+export async function applyBranch(
+  parts: HubParts,
+  { source, followed, template, commit, cluster }: BranchToApply,
+  signal: AbortSignal,
+): Promise<Applied> {
+  const rendered = await parts.renders.render(source, commit)
+  refuseImpossible(commit, rendered)
+  const target = withinScope(rendered.targets, source).get(template) ?? NOTHING
+  const ignored = elsewhere(rendered.targets, followed, template)
+  const named = ignored.length === 0 ? {} : { ignored }
+  const { phase, waitingFor } = cluster.status ?? {}
+  if (phase !== 'Ready')
+    return { phase: 'Creating', message: waitingFor?.seen ?? `its cluster is ${phase ?? 'being made'}`, ...named }
+  const { name = '' } = cluster.metadata
+  const connection = await parts.connections.to(cluster, undefined, signal)
+  const { writes } = source.spec
+  const { look } = await parts.locks.hold(`${name}/${keyOf(source)}/${TRACK}`, () =>
+    lookAtCluster(connection, {
+      target,
+      owner: { source: keyOf(source), track: TRACK, target: 'Member', cluster: name },
+      mark: { commit, release: undefined, appliedAt: timestamp(parts.context.clock.now()) },
+      // Nothing in it outlives its branch, so no deletion has to be agreed to.
+      config: {
+        commit,
+        prune: { enabled: true, guard: '100%' },
+        drift: 'Correct',
+        ...(writes !== undefined && { writes }),
+      },
+      elsewhere: new Set(),
+      approved: new Set(),
+      needs: { machines: false, repairs: false },
+      signal,
+    }),
+  )
+  rest(connection)
+  if (look.kind === 'Unreachable') return { phase: 'Applying', message: look.message, ...named }
+  const [refused] = target.rejected
+  const trouble =
+    refused !== undefined
+      ? `${placedText(refused)}: ${refused.problem}`
+      : (look.failures[0] ?? (look.isApplied ? undefined : 'its objects are being applied'))
+  if (trouble !== undefined) return { phase: 'Applying', message: trouble, ...named }
+  const [sick] = look.failing
+  return sick === undefined
+    ? { phase: 'Ready', message: `commit ${commit.slice(0, 12)} is applied`, ...named }
+    : { phase: 'Applying', message: `${sick.object}: ${sick.message}`, ...named }
+}
+
+/** A branch usually has all that the followed commit has: only what it adds or changes is news. */
+function elsewhere(all: Targets, followed: Targets | undefined, template: string): readonly string[] {
+  const news: string[] = []
+  for (const [target, { objects, rejected }] of all) {
+    if (target === template) continue
+    const before = new Map(followed?.get(target)?.objects.map((o) => [refText(o.ref), o.digest]))
+    const bad = new Set(followed?.get(target)?.rejected.map((r) => refText(r.ref)))
+    for (const { ref, digest } of objects)
+      if (before.get(refText(ref)) !== digest) news.push(`${target}: ${refText(ref)}`)
+    for (const { ref } of rejected) if (!bad.has(refText(ref))) news.push(`${target}: ${refText(ref)}`)
+  }
+  return news.slice(0, MAX_IGNORED)
+}

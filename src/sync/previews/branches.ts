@@ -1,0 +1,90 @@
+// Which branches of a repository may have a preview, and the Cluster that one is made as. Pure. The name of a branch is written by everyone who may push:
+// nothing but a digest and a few plain characters of it becomes a name.
+import { createHash } from 'node:crypto'
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import { cluster as clusterKind, type Cluster, type ClusterInput } from '#api/kinds/cluster.ts'
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import { ANNOTATIONS } from '#api/names.ts'
+import { keyOfSource } from '../sources/scope.ts'
+
+export type Previews = NonNullable<FleetSource['spec']['previews']>
+
+const MAX_BRANCH = 200
+const PLAIN = /^[A-Za-z0-9][A-Za-z0-9._/-]*$/
+/** What git refuses itself; a hostile server may list it. */
+const NO_REF = /\.\.|\/\/|\/\.|\.lock(\/|$)|[./]$/
+
+export const isUsable = (branch: string): boolean =>
+  branch.length <= MAX_BRANCH && PLAIN.test(branch) && !NO_REF.test(branch)
+
+/** `preview/*` as a folder. */
+export const folderOf = ({ branches }: Previews): string => branches.slice(0, -'/*'.length)
+
+const MAX_SLUG = 24
+const DIGEST_CHARS = 10
+
+/** Begins like the branch, for readers; the digest tells branches apart that read alike. */
+export function previewName(source: string, branch: string): string {
+  const digest = createHash('sha256').update(`${source}\n${branch}`).digest('hex').slice(0, DIGEST_CHARS)
+  const plain = branch
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .slice(0, MAX_SLUG)
+    .replaceAll(/^-+|-+$/g, '')
+  return ['pv', ...(plain === '' ? [] : [plain]), digest].join('-')
+}
+
+/** The source as it follows this branch: with the same trust, and without what a branch has no business with: keys that open Secrets, pushes, plans of the fleet. */
+export function followingBranch(source: FleetSource, branch: string): FleetSource {
+  const { decryption: _, push: __, requirePlan: ___, previews: ____, ...spec } = source.spec
+  const { status: _____, ...object } = source
+  return { ...object, spec: { ...spec, ref: { branch } } }
+}
+
+export const branchOf = ({ metadata }: Cluster): string => metadata.annotations?.[ANNOTATIONS.previewBranch] ?? ''
+
+/** The Clusters that sync made for branches of the source, in its namespace. One that git declares is none, whatever it claims. */
+export const previewsOf = (clusters: readonly Cluster[], key: string): readonly Cluster[] =>
+  clusters.filter(
+    ({ metadata }) =>
+      metadata.annotations?.[ANNOTATIONS.previewOf] === key &&
+      metadata.annotations[ANNOTATIONS.source] === undefined &&
+      key.startsWith(`${metadata.namespace ?? ''}/`),
+  )
+
+/** Why the template cannot be used; undefined when it can. One that a branch or a user made would choose what previews are. */
+export function templateProblem(source: FleetSource, template: Cluster | undefined): string | undefined {
+  const { template: name = '' } = source.spec.previews ?? {}
+  if (template === undefined) return `Cluster ${name}, the template, is not on the hub: declare it in git`
+  if (template.metadata.annotations?.[ANNOTATIONS.source] !== keyOfSource(source))
+    return `Cluster ${name}, the template, is not declared by this source`
+  return template.spec.controlPlane === undefined
+    ? `Cluster ${name}, the template, has no control plane on the hub`
+    : undefined
+}
+
+/** As the template, without what only one cluster can have: its port and host, its snapshots, and what was asked of it once. */
+export function previewCluster(source: FleetSource, branch: string, template: Cluster): ClusterInput {
+  const { namespace = '' } = source.metadata
+  const key = keyOfSource(source)
+  const { version, network, stage, controlPlane = { flavor: 'embedded' as const } } = template.spec
+  const { endpoint: _, snapshot: __, snapshots: ___, restore: ____, ...plane } = controlPlane
+  const { ttl = '4h' } = source.spec.previews ?? {}
+  return {
+    apiVersion: API_GROUP_VERSION,
+    kind: clusterKind.kind,
+    metadata: {
+      name: previewName(key, branch),
+      namespace,
+      annotations: { [ANNOTATIONS.previewOf]: key, [ANNOTATIONS.previewBranch]: branch },
+    },
+    spec: {
+      ...(version !== undefined && { version }),
+      ...(network !== undefined && { network }),
+      ...(stage !== undefined && { stage }),
+      controlPlane: plane,
+      deletionPolicy: 'Delete',
+      ttl,
+    },
+  }
+}

@@ -1,0 +1,87 @@
+// Decides what becomes of the branches of a source: which keep their cluster, which may get one, which wait and why, and which clusters go. Pure.
+import type { Cluster } from '#api/kinds/cluster.ts'
+import { MAX_PREVIEWS_SHOWN, type FleetSource } from '#api/kinds/fleet-source.ts'
+import { counted } from '#lib/counted.ts'
+import { keyOfSource } from '../sources/scope.ts'
+import { branchOf, isUsable, previewName } from './branches.ts'
+
+export type PreviewStatus = NonNullable<NonNullable<FleetSource['status']>['previews']>[number]
+
+export interface PreviewsSeen {
+  readonly source: FleetSource
+  /** Commits by branch, of those that match. */
+  readonly heads: ReadonlyMap<string, string>
+  /** The Clusters that were made for branches. */
+  readonly own: readonly Cluster[]
+  /** Why no new one can be made now. */
+  readonly problem: string | undefined
+  /** Names of all Clusters of the namespace. */
+  readonly names: ReadonlySet<string>
+}
+
+interface Branch {
+  readonly branch: string
+  readonly commit: string
+}
+
+interface PreviewsPlan {
+  /** Their branch was deleted. */
+  readonly remove: readonly Cluster[]
+  readonly keep: readonly (Branch & { readonly cluster: Cluster })[]
+  /** In this order, as long as there is room. */
+  readonly begin: readonly Branch[]
+  /** Nothing is done for them now. */
+  readonly idle: readonly PreviewStatus[]
+  /** How many clusters may be made. */
+  readonly room: number
+}
+
+export function planPreviews({ source, heads, own, problem, names }: PreviewsSeen): PreviewsPlan {
+  const key = keyOfSource(source)
+  const before = new Map((source.status?.previews ?? []).map((p) => [p.branch, p]))
+  const clusters = new Map(own.map((c) => [branchOf(c), c]))
+  const isFollowed = (branch: string) => branch === source.spec.ref.branch
+  const branches = [...heads]
+    .filter(([branch]) => isUsable(branch) && !isFollowed(branch))
+    .map(([branch, commit]) => ({ branch, commit }))
+    .toSorted((a, b) => (a.branch < b.branch ? -1 : 1))
+  const idle: PreviewStatus[] = []
+  const keep: (Branch & { readonly cluster: Cluster })[] = []
+  const begin: Branch[] = []
+  for (const { branch, commit } of branches) {
+    const cluster = clusters.get(branch)
+    const made = before.get(branch)?.cluster
+    const name = previewName(key, branch)
+    if (cluster?.metadata.deletionTimestamp !== undefined)
+      idle.push({ branch, commit, cluster: name, phase: 'Deleting', message: 'its cluster is being deleted' })
+    else if (cluster !== undefined) keep.push({ branch, commit, cluster })
+    else if (made !== undefined) idle.push({ branch, commit, cluster: made, phase: 'Expired', message: EXPIRED })
+    else if (names.has(name)) idle.push({ branch, commit, phase: 'Refused', message: taken(name) })
+    else if (problem !== undefined) idle.push({ branch, commit, phase: 'Waiting', message: problem })
+    else begin.push({ branch, commit })
+  }
+  const remove = own.filter((c) => !keep.some((k) => k.cluster === c) && c.metadata.deletionTimestamp === undefined)
+  // Those that are being deleted still run, and what has ended must stay listed: a branch that drops out of the list would get a second cluster.
+  const listed = keep.length + idle.filter((i) => i.cluster !== undefined).length
+  const running = own.length
+  const room = Math.max(0, Math.min((source.spec.previews?.max ?? 0) - running, MAX_PREVIEWS_SHOWN - listed))
+  return { remove, keep, begin, idle, room }
+}
+
+const EXPIRED =
+  'its cluster has ended: its time to live is over, or it was deleted; delete the branch and push it again for another one'
+
+const taken = (name: string): string => `Cluster ${name} exists and was not made for this branch: delete or rename it`
+
+export const waitsForRoom = ({ branch, commit }: Branch, max: number): PreviewStatus => ({
+  branch,
+  commit,
+  phase: 'Waiting',
+  message: `${counted(max, 'preview')} at most: waits until another branch is deleted or its preview expires`,
+})
+
+/** What has a cluster, or had one, comes first; the others while there is room. */
+export function shownPreviews(all: readonly PreviewStatus[]): readonly PreviewStatus[] {
+  const order = ({ cluster, branch }: PreviewStatus) => `${cluster === undefined ? 1 : 0} ${branch}`
+  return all.toSorted((a, b) => (order(a) < order(b) ? -1 : 1)).slice(0, MAX_PREVIEWS_SHOWN)
+}

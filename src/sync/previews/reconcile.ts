@@ -1,0 +1,234 @@
+// Previews by branch: one loop per FleetSource lists the branches of its repository, has the commits of each verified and rendered like the followed one, makes a
+// Cluster for it from the template, applies to that cluster alone, and deletes the Cluster with the branch.
+// A preview is no Release: it has no stages and no gates, since nothing waits behind it. What is known of it is on the status of the source and on the Cluster; a
+// Cluster that has ended while the status still names it has expired, and is not made again. A list of branches that cannot be read deletes nothing.
+import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
+import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import { parseDuration } from '#lib/duration.ts'
+import { isKubeNodeError, messageOf, numbered } from '#lib/errors.ts'
+import { printableLine } from '#lib/printable.ts'
+import { shortened } from '#lib/shortened.ts'
+import { isAlreadyExists } from '#kube/errors.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { mayWrite } from '#delivery/writes.ts'
+import type { Targets } from '#delivery/desired.ts'
+import type { ReconcileContext } from '#runtime/controller.ts'
+import { done, requeueAfter, type Outcome } from '#runtime/outcome.ts'
+import { deleteExactly } from '#runtime/preconditions.ts'
+import { writeStatus, writtenOrThrow } from '#runtime/write-status.ts'
+import { actingUser, approvingUsers, keyParts, pausedBy, type HubParts } from '../hub/parts.ts'
+import { keyOfSource, standingProblem } from '../sources/scope.ts'
+import { isVerified } from '../trust/policy.ts'
+import { applyBranch } from './apply.ts'
+import { folderOf, followingBranch, previewCluster, previewsOf, templateProblem, type Previews } from './branches.ts'
+import { planPreviews, shownPreviews, waitsForRoom, type PreviewStatus } from './plan.ts'
+
+/** While a cluster is made, or goes. */
+const BUSY_MS = 2_000
+const MAX_MESSAGE = 500
+const MAX_IGNORED_CHARS = 250
+const WRITE_ATTEMPTS = 5
+
+interface Pass {
+  readonly parts: HubParts
+  readonly source: FleetSource
+  readonly previews: Previews
+  readonly signal: AbortSignal
+  /** The hub as the source may write it. */
+  readonly hub: KubeClient
+}
+
+export async function reconcilePreviews(
+  parts: HubParts,
+  key: string,
+  { signal, log }: ReconcileContext,
+): Promise<Outcome> {
+  const source = parts.sources.get(keyParts(key))
+  const own = previewsOf(parts.clusters.list(), key)
+  if (source === undefined || source.metadata.deletionTimestamp !== undefined) {
+    await remove(parts.context.client, own, signal)
+    return done
+  }
+  const { previews } = source.spec
+  if (previews === undefined && own.length === 0 && source.status?.previews === undefined) return done
+  const now = parts.context.clock.now()
+  const every = requeueAfter(Math.max(BUSY_MS, parseDuration(source.spec.interval)))
+  if (pausedBy(parts, source, now) !== undefined) return every
+  const hub = parts.hub.as(actingUser(source)).client
+  if (previews === undefined) {
+    await remove(hub, own, signal)
+    await report(parts, source, [], signal)
+    return done
+  }
+  const pass = { parts, source, previews, signal, hub }
+  try {
+    const heads = await parts.renders.branches(source, folderOf(previews))
+    const entries = await sortOut(pass, heads, own)
+    await report(parts, source, entries, signal)
+    return entries.some(isBusy) ? requeueAfter(BUSY_MS) : every
+  } catch (error) {
+    if (!isKubeNodeError(error)) throw error
+    // The source itself reads the same repository, and its status says so.
+    log.warn('branches of previews cannot be read', { detail: messageOf(error) })
+    return every
+  }
+}
+
+const isBusy = ({ phase }: PreviewStatus): boolean =>
+  phase === 'Creating' || phase === 'Applying' || phase === 'Deleting' || phase === 'Waiting'
+
+async function sortOut(
+  pass: Pass,
+  heads: ReadonlyMap<string, string>,
+  own: readonly Cluster[],
+): Promise<readonly PreviewStatus[]> {
+  const { parts, source, previews, signal, hub } = pass
+  const { namespace = '' } = source.metadata
+  const template = parts.clusters.get({ namespace, name: previews.template })
+  const plan = planPreviews({
+    source,
+    heads,
+    own,
+    problem: problemOf(parts, source, template),
+    names: new Set(
+      parts.clusters.list().flatMap((c) => (c.metadata.namespace === namespace ? (c.metadata.name ?? '') : [])),
+    ),
+  })
+  await remove(hub, plan.remove, signal)
+  const followed = await followedTargets(pass)
+  const entries = [...plan.idle]
+  let { room } = plan
+  for (const { branch, commit, cluster } of plan.keep) {
+    const { name = '' } = cluster.metadata
+    entries.push({ branch, commit, cluster: name, ...(await keepUp(pass, { branch, commit, cluster, followed })) })
+  }
+  for (const begun of plan.begin) {
+    const { branch, commit } = begun
+    if (room === 0 || template === undefined) entries.push(waitsForRoom(begun, previews.max))
+    else {
+      const refusal = await refusalOf(pass, branch, commit)
+      if (refusal !== undefined) entries.push({ branch, commit, ...refusal })
+      else {
+        room--
+        entries.push({ branch, commit, ...(await begin(pass, branch, template)) })
+      }
+    }
+  }
+  return shownPreviews(entries)
+}
+
+/** For the words about what is ignored alone. */
+async function followedTargets({ parts, source }: Pass): Promise<Targets | undefined> {
+  const { rendered } = source.status ?? {}
+  if (rendered === undefined) return undefined
+  try {
+    return (await parts.renders.render(source, rendered)).targets
+  } catch (error) {
+    if (isKubeNodeError(error)) return undefined
+    throw error
+  }
+}
+
+function problemOf(parts: HubParts, source: FleetSource, template: Cluster | undefined): string | undefined {
+  const standing = standingProblem(source, parts.sources.list())
+  if (standing !== undefined) return numbered(standing)
+  const { namespace = '' } = source.metadata
+  const ref = { group: 'kubenode.io', kind: clusterKind.kind, namespace, name: 'preview' }
+  if (!mayWrite(source.spec.writes, ref))
+    return `spec.writes of the source does not list Cluster.kubenode.io in namespace ${namespace}`
+  return templateProblem(source, template)
+}
+
+type Step = Pick<PreviewStatus, 'phase' | 'message' | 'cluster' | 'ignored'>
+
+/** Fetched and verified as the followed commit is; undefined when the branch may be used. */
+async function refusalOf({ parts, source, signal }: Pass, branch: string, listed: string): Promise<Step | undefined> {
+  const own = followingBranch(source, branch)
+  const { repository, commit } = await parts.renders.fetch(own)
+  // It moved since it was listed: the next pass judges the newer one.
+  if (commit !== listed) return { phase: 'Waiting', message: 'the branch has just moved' }
+  if (!isVerified(source)) return undefined
+  const now = parts.context.clock.now()
+  const approved = approvingUsers(parts, now)
+  const trust = await parts.verification.judge({ source: own, repository, head: commit, approved, now, signal })
+  if (trust.kind === 'Verified') return undefined
+  return trust.kind === 'Running'
+    ? { phase: 'Waiting', message: `verified ${trust.done} of ${trust.total} commits` }
+    : { phase: 'Refused', message: trust.message }
+}
+
+interface Kept {
+  readonly branch: string
+  readonly commit: string
+  readonly cluster: Cluster
+  readonly followed: Targets | undefined
+}
+
+/** A branch that cannot be used now is no reason to stop the others; its cluster stays as it is. */
+async function keepUp(pass: Pass, { branch, commit, cluster, followed }: Kept): Promise<Step> {
+  try {
+    const refusal = await refusalOf(pass, branch, commit)
+    if (refusal !== undefined) return refusal
+    const source = followingBranch(pass.source, branch)
+    const { template } = pass.previews
+    return await applyBranch(pass.parts, { source, followed, template, commit, cluster }, pass.signal)
+  } catch (error) {
+    if (pass.signal.aborted || !isKubeNodeError(error)) throw error
+    return { phase: 'Applying', message: messageOf(error) }
+  }
+}
+
+async function begin({ parts, source, hub, signal }: Pass, branch: string, template: Cluster): Promise<Step> {
+  const wanted = previewCluster(source, branch, template)
+  const { name = '' } = wanted.metadata
+  try {
+    const options = { fieldManager: FIELD_MANAGERS.sync, signal }
+    parts.clusters.assume(await hub.create(clusterKind, wanted as Cluster, options))
+    return { cluster: name, phase: 'Creating', message: 'its cluster was declared' }
+  } catch (error) {
+    // The answer of an earlier create was lost, or the watch is behind: the next pass sees whose it is.
+    if (isAlreadyExists(error)) return { phase: 'Waiting', message: `Cluster ${name} exists` }
+    if (signal.aborted || !isKubeNodeError(error)) throw error
+    return { phase: 'Waiting', message: messageOf(error) }
+  }
+}
+
+/** A Cluster that was written since it was read is deleted in the next pass. */
+async function remove(client: KubeClient, clusters: readonly Cluster[], signal: AbortSignal): Promise<void> {
+  for (const each of clusters) {
+    if (each.metadata.deletionTimestamp !== undefined) continue
+    const outcome = await deleteExactly(client, clusterKind, each, { signal })
+    if (outcome.kind === 'Denied' || outcome.kind === 'Unknown') throw outcome.error
+  }
+}
+
+/** The loop of the source writes the other fields. */
+async function report(
+  parts: HubParts,
+  source: FleetSource,
+  entries: readonly PreviewStatus[],
+  signal: AbortSignal,
+): Promise<void> {
+  const { client } = parts.context
+  const previews = entries.map(printed)
+  let now: FleetSource | undefined = source
+  for (let attempt = 1; now !== undefined; attempt++) {
+    const { previews: _, ...rest }: NonNullable<FleetSource['status']> = now.status ?? {}
+    const status = { ...rest, ...(previews.length > 0 && { previews }) }
+    const own = { client, type: fleetSource, fieldManager: FIELD_MANAGERS.sync, cache: parts.sources, signal }
+    const outcome = await writeStatus({ ...own, object: now, status })
+    if (outcome?.kind !== 'Conflict' || attempt === WRITE_ATTEMPTS) return void writtenOrThrow(outcome)
+    const read: FleetSource | undefined = await client.get(fleetSource, keyParts(keyOfSource(source)), { signal })
+    now = read?.metadata.uid === source.metadata.uid ? read : undefined
+  }
+}
+
+/** Commits and servers are quoted in them. */
+const printed = (entry: PreviewStatus): PreviewStatus => ({
+  ...entry,
+  message: shortened(printableLine(entry.message), MAX_MESSAGE),
+  ...(entry.ignored !== undefined && {
+    ignored: entry.ignored.map((line) => shortened(printableLine(line), MAX_IGNORED_CHARS)),
+  }),
+})
