@@ -286,6 +286,10 @@ export const REASONS = {
   VersionNotServed: because('clusters', 'The host does not serve the version; the message has those that it serves.'),
   FlavorNotServed: because('clusters', 'No host on this hub runs control planes of this flavor.'),
   RestoreUnderWay: because('clusters', 'A snapshot is being restored; what was committed since begins after it.'),
+  QuorumLost: because(
+    'clusters',
+    'Too few members of the etcd of the control plane have served for ten minutes: nothing can be written. Nothing is restored without a commit.',
+  ),
   SnapshotVerified: because('clusters', 'A snapshot was taken and opened in time, or the first one is not due yet.'),
   SnapshotOverdue: because(
     'clusters',

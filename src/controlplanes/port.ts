@@ -115,6 +115,8 @@ export interface ControlPlane {
   readonly own?: OwnCredentials
   /** Oldest first. */
   readonly snapshots: readonly Snapshot[]
+  /** Since when too few members of its store answer for anything to be written, and how many do. */
+  readonly quorumLost?: { readonly since: string; readonly serving: number; readonly members: number }
   /** Name of the snapshot that is being taken: a call of `snapshot` with another name gives it up. */
   readonly taking?: string
   /** The token of the last restore that was done. */

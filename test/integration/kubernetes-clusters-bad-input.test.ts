@@ -174,6 +174,31 @@ test('an upgrade that is asked for during a restore begins after it, and a delet
   expect(await w.newHost().list()).toEqual([])
 })
 
+test('a lost quorum is named, and a commit that declares a restore brings the Cluster back', async () => {
+  let isLost = false
+  const w = (world = await playedClusters({
+    statusOf: ({ kind, spec }) => {
+      const { replicas } = spec as { readonly replicas: number }
+      return kind === 'StatefulSet' && isLost && replicas > 0 ? { replicas, readyReplicas: 0 } : undefined
+    },
+  }))
+  await w.startController(w.newHost(SOON))
+  const etcd = { replicas: 3, storage: '8Gi' }
+  await w.declareKubernetes('1.35.9', { etcd, snapshot: 'mine' })
+  await w.untilSeen('there is a snapshot', (c) => isReady(c) && c.status?.snapshots?.[0]?.name === 'mine')
+  await w.stopController()
+  isLost = true
+  // Once to see it, and ten minutes later.
+  await w.startController(w.newHost(SOON), 11 * 60_000)
+  const lost = await w.untilSeen('it is named', waitsFor('QuorumLost'))
+  expect(lost.status?.phase).toBe('Failed')
+  expect(seenOf(lost)).toMatch(/^0 of 3 members of etcd serve since /)
+  await w.declareKubernetes('1.35.9', { etcd, restore: { snapshot: 'mine', attempt: 1 } })
+  await w.untilSeen('it is being restored', ({ status }) => /restore/i.test(JSON.stringify(status?.waitingFor ?? '')))
+  isLost = false
+  await w.untilSeen('it is restored', (c) => isReady(c) && c.status?.restored === 'mine/1')
+})
+
 test('a deletion whose final snapshot can never be taken ends once a person approves the loss', async () => {
   const w = (world = await playedClusters({ failsJobs: () => true }))
   await w.startController(w.newHost(SOON))

@@ -1,5 +1,5 @@
 // Versions that are reached in steps: which of them require an approval, and that a restore continues although its approval ended.
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { FINALIZERS } from '#api/names.ts'
 import type { ControlPlane } from '#controlplanes/port.ts'
@@ -57,6 +57,58 @@ function next(seen: Seen, isApproved: boolean) {
 
 const approvedIn = ({ actions }: ReturnType<typeof next>) =>
   actions.flatMap((a) => (a.kind === 'Put' ? [a.request.upgrade?.approvedRestore ?? 'none'] : []))
+
+describe('a lost quorum', () => {
+  const since = timestamp(NOW - 10 * 60_000)
+  const kept = { name: 'scheduled-1', takenAt: SINCE, version: '1.35.9', bytes: 1, objects: 1 }
+  const lost = (more: Partial<ControlPlane> = {}, spec: object = {}, status: object = {}): Seen => {
+    const plane = { state: 'Starting', version: '1.35.9', quorumLost: { since, serving: 1, members: 3 } } as const
+    const seen = seenOf({ ...plane, message: 'pod etcd-2 has no node', snapshots: [kept], ...more }, '1.35.9')
+    const { cluster } = seen
+    const controlPlane = { ...cluster.spec.controlPlane, ...spec }
+    const history = [{ version: '1.35.9', startedAt: SINCE }]
+    return {
+      ...seen,
+      cluster: {
+        ...cluster,
+        spec: { ...cluster.spec, controlPlane },
+        status: { ...cluster.status, history, ...status },
+      } as unknown as Cluster,
+    }
+  }
+  const kindsOf = (seen: Seen, now = NOW) => plan(seen, now).actions.map((a) => a.kind)
+
+  test('is named with what is missing and what a restore would lose, and nothing is restored', () => {
+    const { phase, wait } = plan(lost(), NOW)
+    expect([phase, wait]).toEqual([
+      'Failed',
+      {
+        predicate: 'QuorumLost',
+        seen: `1 of 3 members of etcd serve since ${since}; pod etcd-2 has no node`,
+        unblock: `the members come back with their volumes; or a commit sets controlPlane.restore to scheduled-1, which loses all writes since ${SINCE}`,
+      },
+    ])
+    expect(kindsOf(lost())).toEqual(['Put'])
+    expect(plan(lost({ snapshots: [] }), NOW).wait?.unblock).toContain('no snapshot of this version was opened')
+  })
+
+  test('a commit restores it with a permit, once, although it does not run', () => {
+    const declared = { restore: { snapshot: 'scheduled-1', attempt: 1 } }
+    expect(kindsOf(lost({}, declared))).toEqual(['Ask'])
+    expect(next(lost({}, declared), false).actions.map((a) => a.kind)).toContain('Restore')
+    expect(kindsOf(lost({ restored: 'scheduled-1/1' }, declared))).toEqual(['Put'])
+  })
+
+  test.each<[string, Seen, number]>([
+    ['before ten minutes', lost(), NOW - 1],
+    ['after the clock was set back', lost(), NOW - 9_999_999],
+    ['of one that never ran', lost({}, {}, { history: [] }), NOW],
+    ['of one that is being restored', lost({ restoring: 'scheduled-1', quorumLost: undefined } as object), NOW],
+  ])('is not named %s', (_, seen, now) => {
+    expect(plan(seen, now).wait?.predicate).not.toBe('QuorumLost')
+    expect(kindsOf(seen, now)).toEqual(['Put'])
+  })
+})
 
 test.each<[string, Partial<ControlPlane>]>([
   ['in the middle of the last steps', { version: '1.36.2', change: OVER }],

@@ -25,6 +25,8 @@ import { type ControlPlaneSpec, type Seen, idOf, isLeaving } from './seen.ts'
 
 /** A control plane that ended by itself is noticed within this. */
 const LOOK_MS = 30_000
+/** Members that are being replaced, or whose nodes restart, are back before. */
+const QUORUM_WITHIN_MS = 10 * 60_000
 /** One that is starting, or that waits for something. */
 const SOON_MS = 2_000
 
@@ -79,6 +81,8 @@ function planLife(seen: Seen, controlPlane: ControlPlaneSpec, version: string, n
     return planSteps(seen, request, now)
   if (plane.version !== version) return planUpgrade(seen, request, now)
   const isOther = plane.owner !== request.owner || (request.port !== undefined && plane.port !== request.port)
+  const lost = isOther ? undefined : planLostQuorum(seen, request, now)
+  if (lost !== undefined) return lost
   if (plane.state !== 'Running' || isOther)
     return put(
       seen,
@@ -88,17 +92,9 @@ function planLife(seen: Seen, controlPlane: ControlPlaneSpec, version: string, n
     )
   const missing = planAddons(seen)
   if (missing !== undefined) return missing
-  const { restore, snapshot } = controlPlane
-  const token = restore === undefined ? undefined : `${restore.snapshot}/${restore.attempt}`
-  if (restore !== undefined && token !== undefined && plane.restored !== token)
-    return withPermit(
-      seen,
-      now,
-      'Restoring',
-      `restore-${token}`,
-      `restore ${restore.snapshot}; later writes are lost`,
-      [{ kind: 'Restore', reason: `${restore.snapshot} is to be restored`, snapshot: restore.snapshot, token }],
-    )
+  const { snapshot } = controlPlane
+  const restoring = planRestore(seen, now)
+  if (restoring !== undefined) return restoring
   if (seen.kubeconfig !== undefined && seen.kubeconfig.owner === undefined)
     return waiting('Creating', secretTaken(seen))
   const actions: ClusterAction[] = isStepwise(seen)
@@ -116,6 +112,42 @@ function planLife(seen: Seen, controlPlane: ControlPlaneSpec, version: string, n
   const isSoon = care.length > 0 && !hasStuck(seen)
   const requeueAfter = Math.min(isSoon ? SOON_MS : LOOK_MS, nextRotationLook(seen, now) ?? LOOK_MS)
   return { actions, notices: [], requeueAfter, phase: 'Ready', wait: undefined }
+}
+
+/** Once for each attempt that is declared. */
+function planRestore(seen: Seen, now: number): ClusterPlan | undefined {
+  const restore = seen.cluster.spec.controlPlane?.restore
+  if (restore === undefined) return undefined
+  const { snapshot, attempt } = restore
+  const token = `${snapshot}/${attempt}`
+  if (seen.plane?.restored === token) return undefined
+  return withPermit(seen, now, 'Restoring', `restore-${token}`, `restore ${snapshot}; later writes are lost`, [
+    { kind: 'Restore', reason: `${snapshot} is to be restored`, snapshot, token },
+  ])
+}
+
+/** Named, and never mended by itself: members may come back with everything. A commit that declares a restore says that they will not. */
+function planLostQuorum(seen: Seen, request: ControlPlaneRequest, now: number): ClusterPlan | undefined {
+  const { cluster, plane } = seen
+  if (plane?.quorumLost === undefined || (cluster.status?.history ?? []).length === 0) return undefined
+  const { since, serving, members } = plane.quorumLost
+  if (!(now - Date.parse(since) >= QUORUM_WITHIN_MS)) return undefined
+  const restoring = planRestore(seen, now)
+  if (restoring !== undefined) return restoring
+  const last = plane.snapshots.findLast((s) => s.version === plane.version)
+  const offer =
+    last === undefined
+      ? 'no snapshot of this version was opened'
+      : `or a commit sets controlPlane.restore to ${last.name}, which loses all writes since ${last.takenAt}`
+  return {
+    ...put(seen, 'Failed', 'etcd has no quorum', request),
+    requeueAfter: LOOK_MS,
+    wait: {
+      predicate: 'QuorumLost',
+      seen: `${serving} of ${members} members of etcd serve since ${since}; ${plane.message ?? ''}`,
+      unblock: `the members come back with their volumes; ${offer}`,
+    },
+  }
 }
 
 /** It failed before anything was begun: the same is not tried every two seconds. */

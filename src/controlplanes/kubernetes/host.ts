@@ -22,7 +22,7 @@ import { settleAddress } from './address.ts'
 import { objectsIn } from './etcd-care.ts'
 import { quotaTrouble, type Trouble } from './part-trouble.ts'
 import { applyAll, partStates, type PartState } from './plane-objects.ts'
-import { planeOf, urlOf } from './plane-of.ts'
+import { hasQuorum, planeOf, urlOf } from './plane-of.ts'
 import { planeNamespace, PlaneRecords, type Kept, type PlaneRecord } from './plane-record.ts'
 import { formsOf, nextShape, NO_CREDENTIALS, settingsOf } from './plane-settings.ts'
 import { PlaneWork, type WorkOptions } from './plane-work.ts'
@@ -165,7 +165,9 @@ export class KubernetesHost implements ControlPlaneHost {
         if (from.version !== record.forms.apiserver.version)
           throw new NotYet(`${snapshot} is of ${from.version}: a commit goes back to that version first`)
         const restoring = { snapshot, slot: from.slot, token }
-        kept = await this.#records.write(kept, { ...record, isStopped: false, restoring }, signal)
+        // What comes up afterwards has its time.
+        const { noQuorumSince: _, ...rest } = record
+        kept = await this.#records.write(kept, { ...rest, isStopped: false, restoring }, signal)
       }
       let plane: ControlPlane | undefined
       await this.#work.until(
@@ -307,7 +309,9 @@ export class KubernetesHost implements ControlPlaneHost {
     const now = this.#options.clock.now()
     const next: Partial<Record<Part, number>> = {}
     for (const part of PARTS) if (!states[part].isReady) next[part] = unready[part] ?? now
-    return this.#records.write(kept, { ...kept.record, unready: next }, signal)
+    const { noQuorumSince = now, ...record } = kept.record
+    const lost = hasQuorum(record, states) ? {} : { noQuorumSince }
+    return this.#records.write(kept, { ...record, unready: next, ...lost }, signal)
   }
 
   async #seen(kept: Kept, signal?: AbortSignal): Promise<ControlPlane> {

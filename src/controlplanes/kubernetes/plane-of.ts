@@ -45,6 +45,7 @@ export function planeOf(
     endpoint: address === undefined ? '' : urlOf(address),
     ca,
     snapshots: snapshots.map(portSnapshot),
+    ...(!isStopped && restoring === undefined && states !== undefined && quorumLost(record, states)),
     ...(taking !== undefined && { taking: taking.name }),
     ...(restored !== undefined && { restored }),
     ...(restoring !== undefined && upgrade === undefined && { restoring: restoring.snapshot }),
@@ -60,6 +61,19 @@ export function planeOf(
       },
     }),
   }
+}
+
+/** A single member is its own majority. */
+export const hasQuorum = (
+  { shape }: Pick<PlaneRecord, 'shape'>,
+  { etcd }: Readonly<Record<Part, PartState>>,
+): boolean => etcd.serving > shape.etcd.members / 2
+
+function quorumLost(record: PlaneRecord, states: Readonly<Record<Part, PartState>>): Pick<ControlPlane, 'quorumLost'> {
+  const { noQuorumSince, shape } = record
+  if (noQuorumSince === undefined || hasQuorum(record, states)) return {}
+  const { members } = shape.etcd
+  return { quorumLost: { since: timestamp(noQuorumSince), serving: states.etcd.serving, members } }
 }
 
 /** Until the edge it behaves as the version before. */

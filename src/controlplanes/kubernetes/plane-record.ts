@@ -50,6 +50,8 @@ export interface PlaneRecord {
   readonly blocked: readonly BlockedVersion[]
   /** Since when parts have not been ready, in milliseconds. */
   readonly unready: Readonly<Partial<Record<Part, number>>>
+  /** Since when less than a majority of etcd has been ready, in milliseconds. */
+  readonly noQuorumSince?: number
   /** It was deleted; only the volume with its snapshots is left, until this time. */
   readonly keptUntil?: number
 }
