@@ -100,6 +100,13 @@ test('the provider knows the place of a host better than its machine', () => {
   expect(withPlace(wanted, { hostId: 'h9', rack: 'r7' }).spec.host).toMatchObject({ hostId: 'h9', rack: 'r7' })
 })
 
+test('an event is the one of its own id, also while a cache shows the twin that another source reported as open', () => {
+  const own = made(heard({ eventId: 'y' }), 'other')
+  const twin = made(heard(), 'cloud')
+  const { present } = poll([heard({ eventId: 'y' })], [twin, own], 'other')
+  expect(present).toEqual(new Set([own.metadata.name]))
+})
+
 describe('a host that is taken back', () => {
   const reclaim = (more: Partial<HostMaintenance> = {}) =>
     heard({ kind: 'Reclaim', eventId: 'reclaim-1', notBefore: undefined as never, ...more })

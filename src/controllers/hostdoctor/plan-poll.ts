@@ -55,7 +55,11 @@ export function planPoll({ source, listed, machineOf, known }: PollInput): PollP
     const machine = machineOf(heard.providerID)
     const name = machine?.metadata.name
     if (machine === undefined || name === undefined) continue
-    const same = (byMachine.get(name) ?? []).find((e) => isSameEvent(e, source, heard))
+    const ofMachine = byMachine.get(name) ?? []
+    // Its own id first: a twin that a cache still shows as open would let the event count as absent.
+    const same =
+      ofMachine.find((e) => e.spec.eventId === heard.eventId && isSameEvent(e, source, heard)) ??
+      ofMachine.find((e) => isSameEvent(e, source, heard))
     if (same !== undefined) {
       const isOfOther = same.spec.source !== source
       if (!isOfOther || !ENDED.has(heard.state)) present.add(same.metadata.name ?? '')
