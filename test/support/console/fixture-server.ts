@@ -88,6 +88,11 @@ export class FixtureServer {
     if (delta !== undefined) this.send(delta)
   }
 
+  /** To every stream, as it is. */
+  sendRaw(text: string): void {
+    for (const stream of this.#streams.keys()) stream.write(text)
+  }
+
   #write(stream: ServerResponse, number: number, at: number, delta: Delta): void {
     const revision = `1a2b-${number}`
     stream.write(`id: ${revision}\nevent: delta\ndata: ${JSON.stringify({ revision, at, deltas: [delta] })}\n\n`)
@@ -151,7 +156,7 @@ export class FixtureServer {
       this.isSignedOut = true
       return json(response, {})
     }
-    const kind = request.url === '/api/hold' ? 'OperationalHold' : 'Approval'
+    const kind = request.url === '/api/hold' || request.url === '/api/lift' ? 'OperationalHold' : 'Approval'
     json(response, { kind, name: 'console-4711', command: 'kubenode pause set/base --reason WHY' }, 201)
   }
 
