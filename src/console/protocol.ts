@@ -70,6 +70,8 @@ export interface ClusterAccess {
   readonly topics: readonly TopicFamily[]
   /** Kinds on which the person may place a Hold; empty: none. */
   readonly holds: readonly string[]
+  /** Whether the person may end a Hold before its time. */
+  readonly canLift: boolean
   readonly canApprove: boolean
 }
 
@@ -243,6 +245,12 @@ export interface HoldRequest {
   readonly to?: string
   readonly reason: string
   readonly until: Stamp
+}
+
+/** POST /api/lift: ends a Hold before its time. */
+export interface LiftRequest {
+  readonly cluster: string
+  readonly name: string
 }
 
 /** POST /api/approval: exactly one digest that the object asks for. */

@@ -111,6 +111,21 @@ test('a hold is written with the rights of the person, and refused without them'
   await expect.poll(async () => (await holder.ask('/api/topic/set/test/base')).text).toContain('"effect":"Pause"')
 })
 
+test('a hold is lifted with the rights of the person, and refused without them; nothing else is deleted so', async () => {
+  const [admin, holder] = [await browserOf(world.admin), await browserOf(world.clientAs('holder'))]
+  const { name } = await holder.json<Written>('/api/hold', { method: 'POST', body: hold() })
+  const lift = (browser: Browser, what: string) =>
+    browser.ask('/api/lift', { method: 'POST', body: { cluster: 'test', name: what } })
+  expect((await holder.session()).clusters[0]).toMatchObject({ canLift: false })
+  expect((await lift(holder, name)).status).toBe(403)
+  expect(await world.admin.get(operationalHold, { name })).toBeDefined()
+  expect((await admin.session()).clusters[0]).toMatchObject({ canLift: true })
+  for (const path of ['../machines/n-1', 'a/b', '']) expect((await lift(admin, path)).status, path).toBe(422)
+  expect((await lift(admin, name)).status).toBe(200)
+  expect(await world.admin.get(operationalHold, { name })).toBeUndefined()
+  expect((await lift(admin, name)).status).toBe(404)
+})
+
 test('a rebound name, another site and a form reach nothing (S35)', async () => {
   const browser = await browserOf(world.admin)
   const before = (await world.admin.list(operationalHold)).items.length

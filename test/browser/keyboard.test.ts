@@ -26,7 +26,9 @@ test('from the first line to a hold, without a pointer', async () => {
   bench.server.session = {
     ...bench.server.session,
     clusters: bench.server.session.clusters.map((c) =>
-      c.name === 'prod' ? { ...c, holds: ['MachineComponentSet'], topics: [...c.topics, 'repairs', 'budgets'] } : c,
+      c.name === 'prod'
+        ? { ...c, holds: ['MachineComponentSet'], canLift: true, topics: [...c.topics, 'repairs', 'budgets'] }
+        : c,
     ),
   }
   const page = await bench.open('#/home')
@@ -76,6 +78,30 @@ test('from the first line to a hold, without a pointer', async () => {
   expect(bench.server.written).toEqual([hold])
   await page.keyboard.press('Escape')
   await page.getByRole('dialog').waitFor({ state: 'detached' })
+
+  // The hold is lifted before its end, after one question.
+  const note = { name: 'console-4711', effect: 'Pause', author: 'ada', reason: hold.reason, until: hold.until }
+  const held = (holds: SetTopic['head']['holds']) =>
+    bench.server.change<SetTopic>('set/prod/base', (t) => ({ ...t, head: { ...t.head, holds } }))
+  held([note])
+  await page.getByRole('list', { name: 'Holds' }).getByText(hold.reason).waitFor()
+  await tabTo(page, 'Lift…')
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog', { name: 'Lift console-4711' }).waitFor()
+  await expect.poll(() => focused(page)).toBe('Cancel')
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  expect(bench.server.written).toEqual([hold])
+  await expect.poll(() => focused(page)).toBe('Lift…')
+  await page.keyboard.press('Enter')
+  await expect.poll(() => focused(page)).toBe('Cancel')
+  await page.keyboard.press('Tab')
+  expect(await focused(page)).toBe('Lift')
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  expect(bench.server.written).toEqual([hold, { cluster: 'prod', name: 'console-4711' }])
+  held([])
+  await page.getByRole('list', { name: 'Holds' }).waitFor({ state: 'detached' })
 
   // The repair of a node.
   await page.keyboard.press('g')

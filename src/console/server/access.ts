@@ -33,6 +33,7 @@ export interface Access {
 interface OfCluster {
   readonly kinds: ReadonlySet<WatchedKind>
   readonly canHold: boolean
+  readonly canLift: boolean
   readonly canApprove: boolean
 }
 
@@ -84,12 +85,13 @@ export class AccessBook {
     const may = async (verb: string, resource: string): Promise<boolean> =>
       (await isAllowed(client, { verb, group: API_GROUP, resource }, AbortSignal.timeout(REVIEW_MS))) === true
     try {
-      const [kinds, canHold, canApprove] = await Promise.all([
+      const [kinds, canHold, canLift, canApprove] = await Promise.all([
         Promise.all(WATCHED_KINDS.map(async (k) => ((await may('list', WATCHED[k].type.plural)) ? [k] : []))),
         may('create', operationalHold.plural),
+        may('delete', operationalHold.plural),
         may('create', approval.plural),
       ])
-      return { kinds: new Set(kinds.flat()), canHold, canApprove }
+      return { kinds: new Set(kinds.flat()), canHold, canLift, canApprove }
     } catch (e) {
       this.#log.debug('cannot ask for rights', { error: messageOf(e) })
       if (isApiError(e) && e.status === 401) refused()
@@ -107,10 +109,11 @@ const signedOut = ({ name }: ClusterCache): ClusterAccess => ({
   message: 'you have not signed in to this cluster',
   topics: [],
   holds: [],
+  canLift: false,
   canApprove: false,
 })
 
-const NOTHING: OfCluster = { kinds: new Set(), canHold: false, canApprove: false }
+const NOTHING: OfCluster = { kinds: new Set(), canHold: false, canLift: false, canApprove: false }
 
 export function topicsOf(kinds: ReadonlySet<WatchedKind>): ReadonlySet<TopicFamily> {
   const own = Object.entries(TOPIC_NEEDS).flatMap(([family, needs]) =>
@@ -121,7 +124,7 @@ export function topicsOf(kinds: ReadonlySet<WatchedKind>): ReadonlySet<TopicFami
 
 const accessOf = (
   cluster: ClusterCache,
-  { canHold, canApprove }: OfCluster,
+  { canHold, canLift, canApprove }: OfCluster,
   topics: ReadonlySet<TopicFamily>,
 ): ClusterAccess => ({
   name: cluster.name,
@@ -130,5 +133,6 @@ const accessOf = (
   ...(cluster.message !== undefined && { message: cluster.message }),
   topics: [...topics].toSorted(),
   holds: canHold ? HOLD_TARGETS : [],
+  canLift,
   canApprove,
 })

@@ -23,7 +23,7 @@ import { Doors, type DoorsOptions } from './sign-in/doors.ts'
 import { type Followed, Stream } from './stream.ts'
 import { numberOf } from './topic-log.ts'
 import { mayRead, parseTopic, type TopicName } from './topics.ts'
-import { writeApproval, writeHold } from './writes.ts'
+import { liftHold, writeApproval, writeHold } from './writes.ts'
 
 const MOST_STREAMS = 500
 const MOST_TOPICS_OF_STREAM = 32
@@ -293,12 +293,12 @@ export class ConsoleServer {
       const body = await readBody(request)
       return sendJson(request, response, 200, await pushAnswer({ body, person: name, repository }))
     }
-    if (path !== '/api/hold' && path !== '/api/approval') throw new Refused(404, 'NotFound', `there is no ${path}`)
+    const write = WRITES.get(path)
+    if (write === undefined) throw new Refused(404, 'NotFound', `there is no ${path}`)
     const body = await readBody(request)
     const cluster = typeof body['cluster'] === 'string' ? body['cluster'] : ''
     const wish = { client: this.#clientOf(person, cluster), cluster, body, now: this.#options.clock.now() }
-    const written = await (path === '/api/hold' ? writeHold(wish) : writeApproval(wish))
-    return sendJson(request, response, 200, written)
+    return sendJson(request, response, 200, await write(wish))
   }
 
   #stream(person: AskingPerson): void {
@@ -336,6 +336,12 @@ export class ConsoleServer {
     return stream.bye('SessionEnded')
   }
 }
+
+const WRITES = new Map([
+  ['/api/hold', writeHold],
+  ['/api/lift', liftHold],
+  ['/api/approval', writeApproval],
+])
 
 function sendFile(
   request: IncomingMessage,

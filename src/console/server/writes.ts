@@ -1,6 +1,6 @@
-// The two things that a page may write: a Hold and an Approval, each with a reason and an end, made as the person who asks. Building them is pure.
+// The two things that a page may write: a Hold and an Approval, each with a reason and an end, made as the person who asks; a Hold may be lifted. Building them is pure.
 import { createHash } from 'node:crypto'
-import { API_GROUP_VERSION } from '#api/kind.ts'
+import { API_GROUP, API_GROUP_VERSION } from '#api/kind.ts'
 import { type Approval, approval } from '#api/kinds/approval.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import {
@@ -128,6 +128,22 @@ export async function writeHold({ client, cluster, body, now }: WriteWish): Prom
   const hold = holdFrom(body, (await personOf(client)).name, now)
   const made = await client.create(operationalHold, hold)
   return { kind: 'OperationalHold', name: made.metadata.name ?? '', command: holdCommand(hold, cluster) }
+}
+
+/** Ends a hold before its time: the version that was read, so that a newer one with the same name stays. */
+export async function liftHold({ client, cluster, body }: Omit<WriteWish, 'now'>): Promise<Written> {
+  const name = textIn(body, 'name')
+  if (!NAME.test(name)) throw wrong('name is not the name of an object')
+  const hold = await client.get(operationalHold, { name })
+  if (hold === undefined) throw new Refused(404, 'NotFound', `hold ${name} does not exist; it was lifted already`)
+  const { uid, resourceVersion } = hold.metadata
+  const preconditions = {
+    ...(uid !== undefined && { uid }),
+    ...(resourceVersion !== undefined && { resourceVersion }),
+  }
+  await client.delete(operationalHold, { name }, { preconditions })
+  const command = `kubectl delete ${operationalHold.plural}.${API_GROUP} ${shellWord(name)}${contextOf(cluster)}`
+  return { kind: 'OperationalHold', name, command }
 }
 
 function approvalFrom(body: Body, of: Target, { name, groups }: Person, now: number): Approval {

@@ -45,13 +45,22 @@ export const session: Session = {
   person: { name: 'ada@example.org', groups: ['sre'], how: 'Link' },
   canPrepare: true,
   clusters: [
-    { name: 'hub', isHub: true, state: 'Connected', topics: ALL, holds: ['Release', 'FleetSource'], canApprove: true },
+    {
+      name: 'hub',
+      isHub: true,
+      state: 'Connected',
+      topics: ALL,
+      holds: ['Release', 'FleetSource'],
+      canLift: true,
+      canApprove: true,
+    },
     {
       name: 'test',
       isHub: false,
       state: 'Connected',
       topics: ALL,
       holds: ['Machine', 'Node', 'MachineComponentSet'],
+      canLift: true,
       canApprove: true,
     },
     {
@@ -60,6 +69,7 @@ export const session: Session = {
       state: 'Connected',
       topics: ['machines', 'sets', 'set', 'node'],
       holds: [],
+      canLift: false,
       canApprove: false,
     },
     {
@@ -69,6 +79,7 @@ export const session: Session = {
       message: 'connection refused since 11:40',
       topics: [],
       holds: [],
+      canLift: false,
       canApprove: false,
     },
   ],

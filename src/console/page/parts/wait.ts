@@ -9,6 +9,7 @@ import type { Route } from '../router.ts'
 import { Since, Until } from './clock.ts'
 import { spaced } from './mark.ts'
 import { Terminal, word } from './terminal.ts'
+import { LiftButton } from './lift.ts'
 
 /** A command names its cluster: pasted into a terminal it must not reach the one that is chosen there. */
 export function LiftLine({ lift, cluster }: { readonly lift: Lift; readonly cluster?: string }): VNode {
@@ -36,7 +37,12 @@ export function WaitLines({ wait }: { readonly wait: Wait | undefined }): VNode 
   )
 }
 
-export const Holds = ({ holds }: { readonly holds: readonly HoldNote[] }): VNode | null =>
+interface HoldsProps {
+  readonly holds: readonly HoldNote[]
+  readonly cluster: string
+}
+
+export const Holds = ({ holds, cluster }: HoldsProps): VNode | null =>
   holds.length === 0
     ? null
     : h(
@@ -48,6 +54,7 @@ export const Holds = ({ holds }: { readonly holds: readonly HoldNote[] }): VNode
             { key: hold.name, class: 'fail' },
             h('p', {}, h('strong', {}, `${hold.effect} by ${hold.author}`), `: ${hold.reason}`),
             h('p', { class: 'small soft' }, hold.name, ', ends ', h(Until, { at: hold.until })),
+            h(LiftButton, { cluster, name: hold.name, reason: hold.reason }),
           ),
         ),
       )

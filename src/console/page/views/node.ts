@@ -74,7 +74,12 @@ function Body({ head, rows, isTable }: Props): VNode {
     'div',
     { class: 'wide' },
     (head.wait !== undefined || head.holds.length > 0) &&
-      h('div', { class: 'sheet pad stack' }, h(Holds, { holds: head.holds }), h(WaitLines, { wait: head.wait })),
+      h(
+        'div',
+        { class: 'sheet pad stack' },
+        h(Holds, { holds: head.holds, cluster: head.cluster }),
+        h(WaitLines, { wait: head.wait }),
+      ),
     h(Conditions, { rows: conditions }),
     h(Components, { rows: components, cluster: head.cluster }),
     components.flatMap((c) =>

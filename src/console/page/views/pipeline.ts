@@ -118,7 +118,12 @@ function Release({ release, rows, isTable }: Shown): VNode {
     'div',
     { class: 'wide' },
     (release.wait !== undefined || release.holds.length > 0) &&
-      h('div', { class: 'sheet pad stack' }, h(Holds, { holds: release.holds }), h(WaitLines, { wait: release.wait })),
+      h(
+        'div',
+        { class: 'sheet pad stack' },
+        h(Holds, { holds: release.holds, cluster: release.object.cluster }),
+        h(WaitLines, { wait: release.wait }),
+      ),
     isTable
       ? h(Places, { places, caption: 'Clusters of this release', withStage: true })
       : h(

@@ -164,7 +164,12 @@ function LadderView({ head, rows, cluster, isTable }: LadderProps): VNode {
     'div',
     { class: 'wide' },
     (head.wait !== undefined || head.holds.length > 0) &&
-      h('div', { class: 'sheet pad stack' }, h(Holds, { holds: head.holds }), h(WaitLines, { wait: head.wait })),
+      h(
+        'div',
+        { class: 'sheet pad stack' },
+        h(Holds, { holds: head.holds, cluster }),
+        h(WaitLines, { wait: head.wait }),
+      ),
     failed.length > 0 && h(Failures, { rows: failed, cluster }),
     isTable
       ? h(Slices, { slices })
