@@ -1,6 +1,6 @@
 // The Clusters of the hub on this machine: one whose control plane runs gets programs and hosts here, and of a deleted one nothing is left. Clusters are
 // read from the hub and folders from the disk at every look, so an interrupted start or removal is finished by the next one.
-import { existsSync, lstatSync, readlinkSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, lstatSync, readFileSync, readlinkSync, rmSync, symlinkSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -10,7 +10,7 @@ import { messageOf } from '#lib/errors.ts'
 import { makeFolders } from '#lib/private-folder.ts'
 import { systemRandom } from '#lib/random.ts'
 import type { Driver } from './driver.ts'
-import { provideIdentity } from './identities.ts'
+import { provideIdentity, signerIn } from './identities.ts'
 import { businessFolders, type Layout, planeFolder } from './layout.ts'
 import { type Hosted, idOfFolder, planLook } from './plan-clusters.ts'
 import { identitiesIn, writeClusters, writeProviders } from './programs.ts'
@@ -40,6 +40,9 @@ interface Here extends Hosted {
   readonly stop: AbortController
   work: Promise<void>
   client?: KubeClient & Closable
+  /** The kubeconfig of the admin that the client was made from: its server replaces it with every authority and certificate. */
+  admin?: string | undefined
+  isFollowing?: boolean
 }
 
 export class LocalClusters {
@@ -88,6 +91,7 @@ export class LocalClusters {
     for (const name of plan.ending) await this.#takeOut(name)
     for (const name of plan.gone) await this.#remove(name).catch((e: unknown) => say(`${name} stays: ${messageOf(e)}`))
     for (const hosted of plan.starting) this.#start(hosted)
+    for (const here of this.#here.values()) this.#follow(here)
   }
 
   #start(hosted: Hosted): void {
@@ -104,25 +108,57 @@ export class LocalClusters {
   }
 
   async #bringUp(here: Here, signal: AbortSignal): Promise<void> {
-    const { layout, driver, connect } = this.#o
+    const { layout, driver } = this.#o
     const { name, id } = here
     const cluster = layout.cluster(name)
     makeFolders(cluster.nodes)
     writeProviders(layout, name, driver)
     linkTo(join(planeFolder(layout, id), 'data'), cluster.apiserver)
-    const { client, server, ca } = await serverUp(cluster.adminKubeconfig, connect, signal)
+    await this.#connect(here, signal)
+  }
+
+  /** What the programs act with is of the authorities and the certificate that the server has now. */
+  async #connect(here: Here, signal: AbortSignal): Promise<void> {
+    const { name } = here
+    const cluster = this.#o.layout.cluster(name)
+    // Before it is used: one that is replaced meanwhile is news at the next look.
+    const admin = textOf(cluster.adminKubeconfig)
+    const { client, server, ca } = await serverUp(cluster.adminKubeconfig, this.#o.connect, signal)
     try {
+      const signer = signerIn(cluster.adminKubeconfig)
       const identities = identitiesIn(name).map((identity) =>
-        provideIdentity(client, { name, server, ca }, identity, cluster.kubeconfig(identity), systemClock),
+        provideIdentity(client, { name, server, ca, signer }, identity, cluster.kubeconfig(identity), systemClock),
       )
       await Promise.all(identities)
       signal.throwIfAborted()
+      here.admin = admin
     } catch (e) {
       client.close()
       throw e
     }
+    const before = here.client
     here.client = client
     this.#changed()
+    before?.close()
+  }
+
+  /** While an authority is rotated the programs get each step of it: they are no machines, so the rotation does not wait for them. */
+  #follow(here: Here): void {
+    if (here.client === undefined || here.isFollowing === true) return
+    const { adminKubeconfig } = this.#o.layout.cluster(here.name)
+    const admin = textOf(adminKubeconfig)
+    if (admin === undefined || admin === here.admin) return
+    here.isFollowing = true
+    const signal = AbortSignal.any([here.stop.signal, this.#o.signal])
+    here.work = this.#connect(here, signal)
+      .catch(async (e: unknown) => {
+        if (signal.aborted) return
+        this.#o.say(`${here.name} has new certificates that its programs do not have yet: ${messageOf(e)}`)
+        await systemClock.sleep(AGAIN_MS, signal).catch(() => undefined)
+      })
+      .finally(() => {
+        here.isFollowing = false
+      })
   }
 
   /** Its programs end, and its hosts sleep; everything of it stays. */
@@ -159,6 +195,8 @@ export class LocalClusters {
     onChange(clients)
   }
 }
+
+const textOf = (path: string): string | undefined => (existsSync(path) ? readFileSync(path, 'utf8') : undefined)
 
 /** Relative: the path of a data folder may change between two looks of a person. */
 function linkTo(target: string, path: string): void {

@@ -2,6 +2,7 @@
 import { X509Certificate } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { stringify } from 'yaml'
+import { signerPrint } from '#identity/authority-prints.ts'
 import { programUser } from '#api/names.ts'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -28,6 +29,16 @@ export interface Cluster {
   readonly server: string
   /** PEM. */
   readonly ca: string
+  /** Print of the authority that signs now, where another one may do so later. */
+  readonly signer?: string | undefined
+}
+
+/** The certificate in a kubeconfig that the server itself keeps current is of the authority that signs now. */
+export function signerIn(path: string): string | undefined {
+  const { config } = parseSafeKubeconfig(readFileSync(path, 'utf8'), path)
+  const [ca, cert] = [config.ca, config.clientCertificate?.cert]
+  if (ca === undefined || cert === undefined || !('data' in ca) || !('data' in cert)) return undefined
+  return signerPrint(cert.data, ca.data)
 }
 
 /** True when the file still names this cluster and its certificate is far from its end. */
@@ -38,6 +49,7 @@ function isFresh(path: string, cluster: Cluster, now: number): boolean {
     const cert = config.clientCertificate?.cert
     if (config.server !== cluster.server || cert === undefined || !('data' in cert)) return false
     const sameCa = config.ca !== undefined && 'data' in config.ca && config.ca.data.trim() === cluster.ca.trim()
+    if (cluster.signer !== undefined && signerPrint(cert.data, cluster.ca) !== cluster.signer) return false
     return sameCa && new X509Certificate(cert.data).validToDate.getTime() - now > (LIFE_SECONDS * 1_000) / 2
   } catch {
     return false

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { silentLogger } from '#lib/log.ts'
+import { writeWholeFile } from '#lib/whole-file.ts'
 import { until } from '#test/support/tools/processes.ts'
 import { entriesIn, runFollowed } from './followed-clusters.ts'
 import type { RunOptions } from './run-options.ts'
@@ -60,6 +61,30 @@ test('clusters come and go with the file, the others run on, and all end with th
   stop.abort()
   expect(await ended).toEqual([])
   expect([...running]).toEqual([])
+})
+
+test('one whose kubeconfig was replaced starts again with it, and the others run on', async () => {
+  const stop = new AbortController()
+  const kubeconfig = join(dir, 'a.kubeconfig')
+  writeFileSync(kubeconfig, 'first')
+  writeFileSync(
+    file,
+    JSON.stringify([
+      ['--cluster', 'a', '--kubeconfig', `defender=${kubeconfig}`],
+      ['--cluster', 'b'],
+    ]),
+  )
+  const ended = follow(stop.signal)
+  await seen('a', 'b')
+  writeWholeFile(kubeconfig, 'second')
+  await until('a starts again', () => begun.length > 2 || undefined, WITHIN_MS)
+  await seen('a', 'b')
+  expect(begun.toSorted()).toEqual(['a', 'a', 'b'])
+  rmSync(kubeconfig)
+  write('b')
+  await seen('b')
+  stop.abort()
+  expect(await ended).toEqual([])
 })
 
 test('one that fails ends them all, so that the supervisor starts the process again', async () => {

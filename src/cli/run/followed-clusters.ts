@@ -1,6 +1,6 @@
 // Clusters that come and go while a process runs: their options are in a file, which is read again as it changes. An entry that is new starts, one that is
-// missing ends, and one that changed ends and starts. What cannot be read changes nothing.
-import { readFileSync } from 'node:fs'
+// missing ends, and one that changed, or a kubeconfig of which was replaced, ends and starts. What cannot be read changes nothing.
+import { readFileSync, statSync } from 'node:fs'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
@@ -25,6 +25,8 @@ export interface Following {
 }
 
 interface Running {
+  /** Which kubeconfig files it started with. */
+  readonly files: string | undefined
   readonly stop: AbortController
   readonly ended: Promise<readonly Ended[]>
 }
@@ -41,7 +43,7 @@ export async function runFollowed({ file, read, log, signal, run }: Following): 
   function start(entry: string): void {
     const stop = new AbortController()
     const ended = Promise.resolve().then(() => run(read(JSON.parse(entry) as readonly string[]), stop.signal))
-    running.set(entry, { stop, ended })
+    running.set(entry, { files: kubeconfigsOf(entry), stop, ended })
     ended.then(
       (how) => {
         if (stop.signal.aborted) return
@@ -80,6 +82,13 @@ export async function runFollowed({ file, read, log, signal, run }: Following): 
         if (isFirst) throw error
         log.error('the file of clusters cannot be read: the running ones continue', { file, error })
       }
+      // A kubeconfig is read once: a client with an authority or a certificate of before would be refused soon.
+      for (const [entry, { files }] of running)
+        if (![files, undefined].includes(kubeconfigsOf(entry))) {
+          log.info('a kubeconfig was replaced: its roles start again', { file })
+          await stop(entry)
+          start(entry)
+        }
       isFirst = false
       await systemClock.sleep(LOOK_EVERY_MS, over).catch(() => undefined)
     }
@@ -87,6 +96,14 @@ export async function runFollowed({ file, read, log, signal, run }: Following): 
     await Promise.all([...running.keys()].map(stop))
   }
   return failed.signal.aborted ? await surprise.promise : []
+}
+
+/** Which files its kubeconfigs are: each is replaced as a whole. Undefined while one is missing. */
+function kubeconfigsOf(entry: string): string | undefined {
+  const words = JSON.parse(entry) as readonly string[]
+  const files = words.flatMap((word, at) => (words[at - 1] === '--kubeconfig' ? [word.replace(/^[a-z]+=/, '')] : []))
+  const stats = files.map((path) => statSync(path, { throwIfNoEntry: false }))
+  return stats.includes(undefined) ? undefined : stats.map((s) => `${s?.ino ?? 0}@${s?.mtimeMs ?? 0}`).join()
 }
 
 /** Each as its own text, by which it is known. */
