@@ -9,8 +9,9 @@ import { assertNever, messageOf } from '#lib/errors.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { NodeTools } from '#nodes/change-node.ts'
-import { cordon, uncordon } from '#nodes/cordon.ts'
+import { cordon, isCordonedBy, uncordon } from '#nodes/cordon.ts'
 import { drainPass } from '#nodes/drain.ts'
+import { nodeType } from '#nodes/objects.ts'
 import { permitAnswer, renewPermit, reportResults, requestPermit } from '#permits/permits.ts'
 import type { Provider } from '#providers/port.ts'
 import type { Swap } from '#runtime/compare-and-swap.ts'
@@ -60,7 +61,11 @@ export async function act(
     case 'Drain': {
       const stale = await staleness(tools, action.permit, seen, signal)
       if (stale !== undefined) return outdated(stale)
-      const pass = await drainPass(client, node?.metadata.name ?? '', signal)
+      const name = node?.metadata.name ?? ''
+      // A cache that stood still shows the cordon of an earlier preparation: the pods would come back to this node.
+      const now = await client.get(nodeType, { name }, { signal })
+      if (!isCordonedBy(now, cordonOwner(event))) return outdated('the node is not cordoned for this event')
+      const pass = await drainPass(client, name, signal)
       return pass.kind === 'Unknown'
         ? outdated(`cannot list the pods of the node: ${messageOf(pass.error)}`)
         : { kind: 'Applied', object: pass }

@@ -46,6 +46,14 @@ describe('a day of a vendor', () => {
   )
 
   test(
+    'a host doctor whose cache shows the cordon of an earlier preparation evicts nothing before the node is cordoned again',
+    async () => {
+      await checkSeeds(doctorSimulation({ withFaultyDefender: true }), [113])
+    },
+    FULL_MS,
+  )
+
+  test(
     'a Defender whose caches stand still while leases run out asks the server no faster than before',
     async () => {
       await checkSeeds(doctorSimulation({ withFaultyDefender: true, chapters: [0] }), [8])
