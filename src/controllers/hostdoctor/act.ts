@@ -62,7 +62,7 @@ export async function act(
       const stale = await staleness(tools, action.permit, seen, signal)
       if (stale !== undefined) return outdated(stale)
       const name = node?.metadata.name ?? ''
-      // A cache that stood still shows the cordon of an earlier preparation: the pods would come back to this node.
+      // A stale cache shows the cordon of an earlier preparation: evicted pods could return to this node.
       const now = await client.get(nodeType, { name }, { signal })
       if (!isCordonedBy(now, cordonOwner(event))) return outdated('the node is not cordoned for this event')
       const pass = await drainPass(client, name, signal)
