@@ -39,11 +39,10 @@ export interface RolesWish {
 /** `all`: the options of each cluster. */
 export async function runRoles(all: readonly RunOptions[], io: Io, { logLevel, follow }: RolesWish): Promise<void> {
   const identities: Identities = new Map()
+  keepFilesPrivate()
   const groups: Group[] = []
   for (const options of all) groups.push(await groupOf(options, io, identities))
   const log = pinoLogger({ level: logLevel })
-  if (groups.some((g) => g.config.providers.some((p) => p.writesForOthers))) letOthersRead()
-  else keepFilesPrivate()
   const shutdown = untilEnded()
   const engine = thisEngine()
   if (engine !== undefined) collectAtRest(systemClock, engine)
@@ -107,6 +106,8 @@ async function groupOf(options: RunOptions, io: Io, identities: Identities): Pro
   const names = rolesIn(options.roles)
   const listening = listeningOf(options, names)
   const config = configOf(options, names, io.env)
+  // Of a cluster that is followed, too: the root folder of a machine would be closed to everyone but root.
+  if (config.providers.some((p) => p.writesForOthers)) letOthersRead()
   const { kubeconfig: files = [], context, sharedIdentity: mayShare = false } = options
   const connections = await connectionsOf({ names, files, context, mayShare, env: io.env }, identities)
   for (const warning of new Set([...connections.values()].flatMap((c) => c.warnings))) io.err(shownLine(warning))
