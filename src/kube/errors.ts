@@ -33,7 +33,9 @@ export class ApiError extends KubeNodeError {
   constructor(status: Status, context: CallContext, cause?: unknown) {
     const reason = status.reason ?? reasonOf(status.code)
     const said = context.sensitive ? '(server message withheld: it may contain a secret)' : status.message
-    const text = cut(said ?? 'no message', MAX_MESSAGE)
+    // Of a refused identity a server says no more than that.
+    const text =
+      said === reason && status.code === 401 ? 'the server gave no reason' : cut(said ?? 'no message', MAX_MESSAGE)
     super(messageFor(status.code)({ action: context.action, target: context.target, reason, text }), {
       retry: retryOf(status.code),
       data: {

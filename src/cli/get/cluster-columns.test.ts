@@ -37,6 +37,13 @@ test.each([
   ],
 ])('%s', (_, cluster, want) => expect(clusterCells('prod', [release(cluster)], NOW)).toEqual(want))
 
+test('since when it answers is of its status', () => {
+  const at = new Date(NOW - 7_200_000).toISOString()
+  expect(clusterCells('prod', [release({ phase: 'Healthy' })], NOW, at)[0]).toBe('Yes (2h)')
+  expect(clusterCells('prod', [release({ phase: 'Waiting' })], NOW, at)[0]).toBe('Yes (2h)')
+  expect(clusterCells('prod', [release({ phase: 'Offline' })], NOW, at)[0]).toMatch(/^No/)
+})
+
 test('of several tracks the worst state is shown; of an unknown cluster nothing is known', () => {
   const both = [release({ phase: 'Healthy' }), release({ phase: 'Failed', message: 'x' }, 'b'.repeat(40))]
   expect(clusterCells('prod', both, NOW)[1]).toBe('bbbbbbbbbbbb')

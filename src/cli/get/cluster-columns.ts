@@ -14,8 +14,13 @@ const FIRST = ['Failed', 'Offline', 'Applying', 'Verifying', 'Waiting', 'Unchang
 
 const NOTHING = ['Unknown', '<none>', '<none>', '<none>'] as const
 
-/** `releases`: the newest of each track. */
-export function clusterCells(name: string, releases: readonly Release[], now: number): readonly string[] {
+/** `releases`: the newest of each track. `reachableSince`: of the status of the Cluster. */
+export function clusterCells(
+  name: string,
+  releases: readonly Release[],
+  now: number,
+  reachableSince = '',
+): readonly string[] {
   const [first] = releases
     .flatMap(({ spec, status }) =>
       (status?.clusters ?? []).filter((c) => c.name === name).map((cluster) => ({ cluster, commit: spec.commit })),
@@ -23,14 +28,19 @@ export function clusterCells(name: string, releases: readonly Release[], now: nu
     .toSorted((a, b) => FIRST.indexOf(a.cluster.phase) - FIRST.indexOf(b.cluster.phase))
   if (first === undefined) return NOTHING
   const { cluster, commit } = first
-  return [reachable(cluster, now), commit.slice(0, 12), `${cluster.phase}${since(cluster.since, now)}`, waits(cluster)]
+  return [
+    reachable(cluster, reachableSince, now),
+    commit.slice(0, 12),
+    `${cluster.phase}${since(cluster.since, now)}`,
+    waits(cluster),
+  ]
 }
 
-function reachable({ phase, since: at, waitingFor }: Known, now: number): string {
+function reachable({ phase, since: at, waitingFor }: Known, answersSince: string, now: number): string {
   if (waitingFor !== undefined && NO_ANSWER.has(waitingFor.predicate)) return `No${since(waitingFor.since, now)}`
   if (phase === 'Offline') return `No${since(at, now)}`
   // Sync has not asked it for this commit.
-  return phase === 'Waiting' ? 'Unknown' : 'Yes'
+  return phase === 'Waiting' && answersSince === '' ? 'Unknown' : `Yes${since(answersSince, now)}`
 }
 
 function since(stamp: string, now: number): string {

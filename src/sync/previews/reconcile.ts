@@ -64,9 +64,9 @@ export async function reconcilePreviews(
   const pass = { parts, source, previews, signal, hub }
   try {
     const heads = await parts.renders.branches(source, folderOf(previews))
-    const entries = await sortOut(pass, heads, own)
+    const { entries, isUnsettled } = await sortOut(pass, heads, own)
     await report(parts, source, entries, signal)
-    return entries.some(isBusy) ? requeueAfter(BUSY_MS) : every
+    return isUnsettled || entries.some(isBusy) ? requeueAfter(BUSY_MS) : every
   } catch (error) {
     if (!isKubeNodeError(error)) throw error
     // The source itself reads the same repository, and its status says so.
@@ -76,13 +76,15 @@ export async function reconcilePreviews(
 }
 
 const isBusy = ({ phase }: PreviewStatus): boolean =>
-  phase === 'Creating' || phase === 'Applying' || phase === 'Deleting' || phase === 'Waiting'
+  phase === 'Creating' || phase === 'Applying' || phase === 'Deleting'
 
-async function sortOut(
-  pass: Pass,
-  heads: ReadonlyMap<string, string>,
-  own: readonly Cluster[],
-): Promise<readonly PreviewStatus[]> {
+interface Sorted {
+  readonly entries: readonly PreviewStatus[]
+  /** A branch has just moved, is being verified, or its cluster was just declared. What waits for room or a template waits longer. */
+  readonly isUnsettled: boolean
+}
+
+async function sortOut(pass: Pass, heads: ReadonlyMap<string, string>, own: readonly Cluster[]): Promise<Sorted> {
   const { parts, source, previews, signal, hub } = pass
   const { namespace = '' } = source.metadata
   const template = parts.clusters.get({ namespace, name: previews.template })
@@ -98,24 +100,30 @@ async function sortOut(
   await remove(hub, plan.remove, signal)
   const followed = await followedTargets(pass)
   const entries = [...plan.idle]
+  const moving: Step[] = []
+  const moved = (step: Step): Step => {
+    moving.push(step)
+    return step
+  }
   let { room } = plan
   for (const { branch, commit, cluster } of plan.keep) {
     const { name = '' } = cluster.metadata
-    entries.push({ branch, commit, cluster: name, ...(await keepUp(pass, { branch, commit, cluster, followed })) })
+    const step = moved(await keepUp(pass, { branch, commit, cluster, followed }))
+    entries.push({ branch, commit, cluster: name, ...step })
   }
   for (const begun of plan.begin) {
     const { branch, commit } = begun
     if (room === 0 || template === undefined) entries.push(waitsForRoom(begun, previews.max))
     else {
       const refusal = await refusalOf(pass, branch, commit)
-      if (refusal !== undefined) entries.push({ branch, commit, ...refusal })
+      if (refusal !== undefined) entries.push({ branch, commit, ...moved(refusal) })
       else {
         room--
-        entries.push({ branch, commit, ...(await begin(pass, branch, template)) })
+        entries.push({ branch, commit, ...moved(await begin(pass, branch, template)) })
       }
     }
   }
-  return shownPreviews(entries)
+  return { entries: shownPreviews(entries), isUnsettled: moving.some(({ phase }) => phase === 'Waiting') }
 }
 
 /** For the words about what is ignored alone. */

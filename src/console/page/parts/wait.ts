@@ -11,13 +11,26 @@ import { spaced } from './mark.ts'
 import { Terminal, word } from './terminal.ts'
 import { LiftButton } from './lift.ts'
 
+/** `kubenode rollback base; to retry, kubenode rollout retry base` is two commands, of which a person wants one: words between them are kept. */
+const OTHER_WAY = /; (to [a-z ]+), (?=kubenode )/
+
 /** A command names its cluster: pasted into a terminal it must not reach the one that is chosen there. */
 export function LiftLine({ lift, cluster }: { readonly lift: Lift; readonly cluster?: string }): VNode {
   const { route, session } = useApp()
   if (!lift.isCommand) return h('p', { class: 'small' }, lift.text)
-  const isOpen = lift.text.startsWith('kubenode ') && !lift.text.includes(' --context ')
   const place = cluster ?? route.cluster ?? hubOf(session)
-  return h(Terminal, { command: isOpen ? `${lift.text} --context ${word(place)}` : lift.text })
+  const [first = '', ...others] = lift.text.split(OTHER_WAY)
+  const line = (text: string) => {
+    const isOpen = text.startsWith('kubenode ') && !text.includes(' --context ')
+    return h(Terminal, { command: isOpen ? `${text} --context ${word(place)}` : text })
+  }
+  if (others.length === 0) return line(first)
+  return h(
+    'div',
+    { class: 'stack' },
+    line(first),
+    others.map((text, i) => (i % 2 === 0 ? h('p', { class: 'small' }, `${text}:`) : line(text))),
+  )
 }
 
 export function WaitLines({ wait }: { readonly wait: Wait | undefined }): VNode | null {
