@@ -229,6 +229,20 @@ describe('the summary', () => {
     expect(unmet(fleet(), COMMIT)).toEqual([])
   })
 
+  test('clusters are listed in the order of their stages', () => {
+    const stages = ['test', 'prod'].map((name) => ({ name, phase: 'Succeeded' }))
+    const releases = [{ metadata: { name: 'r' }, spec: { commit: COMMIT }, status: { phase: 'Succeeded', stages } }]
+    const clusters = ['prod', 'test', 'lab'].map((name) => ({
+      metadata: { name, namespace: 'kubenode-system' },
+      spec: { stage: name, controlPlane: { version: '1.36' } },
+    }))
+    const seen = {
+      ...fleet(cluster(), { releases, clusters }),
+      clusters: ['lab', 'prod', 'test'].map((name) => cluster({ name })),
+    }
+    expect(summaryLines(seen, 0).flatMap((l) => /^(\w+) +2\/2/.exec(l)?.[1] ?? [])).toEqual(['test', 'prod', 'lab'])
+  })
+
   test('a newest commit that needs no release is named beside the release before it', () => {
     const sources = [
       {

@@ -217,9 +217,22 @@ const summaryOf = ({ hub, clusters }: FleetSeen, way: readonly OnTheWay[], since
   ...unreleasedLines(hub),
   ...programLines('hub', hub.stopped),
   ...stoppedLines(hub),
-  ...clusters.flatMap((c) => clusterLines(c, since)),
+  ...inStages(hub, clusters).flatMap((c) => clusterLines(c, since)),
   ...way.map(({ name, how }) => `${name.padEnd(6)} ${how}`),
 ]
+
+/** A change reaches them in this order; what no stage names comes last. */
+function inStages({ clusters = [], releases }: HubSeen, seen: readonly ClusterSeen[]): readonly ClusterSeen[] {
+  const stages = (newest(releases)?.status?.stages ?? []).map((s) => s.name)
+  const stageOf = new Map(
+    clusters.flatMap((c) => (hostedOf(c) === undefined ? [] : [[hostedOf(c)?.name, c.spec.stage]])),
+  )
+  const rank = ({ name }: ClusterSeen) => {
+    const at = stages.indexOf(stageOf.get(name) ?? '')
+    return at === -1 ? stages.length : at
+  }
+  return seen.toSorted((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1))
+}
 
 /** Why the newest commit is not followed; the status keeps more of the first error than its condition can. */
 function refusal(source: FleetSource | undefined): string | undefined {
