@@ -1,7 +1,9 @@
 // What hands that know kubectl type, against a server: lists by every form, watches, namespaces, trees, events, and holds of sources.
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { parse } from 'yaml'
 import { coreKind } from '#kube/core-kinds.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { cluster } from '#api/kinds/cluster.ts'
@@ -54,17 +56,18 @@ describe.each(apiServers)('$name', ({ start }) => {
   })
   afterAll(() => server?.stop())
 
-  async function kubenode(...argv: string[]) {
+  async function kubenodeBy(kubeconfig: string, argv: readonly string[]) {
     const said = { out: '', err: '' }
     const io = {
       out: (t: string) => void (said.out += t),
       err: (t: string) => void (said.err += t),
       cwd: '/',
-      env: { KUBECONFIG: server.kubeconfig },
+      env: { KUBECONFIG: kubeconfig },
       isTerminal: false,
     }
     return { code: await run(argv, io), ...said }
   }
+  const kubenode = (...argv: string[]) => kubenodeBy(server.kubeconfig, argv)
 
   /** Runs a command that follows, does something once it printed, and ends it when the pattern was printed. */
   async function watched(argv: readonly string[], change: () => Promise<unknown>, pattern: RegExp): Promise<string> {
@@ -114,6 +117,32 @@ describe.each(apiServers)('$name', ({ start }) => {
       await answers(['logs', 'm-of-components', 'k']).toEqual(['kubelet', ''])
       await admin.delete(machine, { name: 'm-of-components' })
     })
+  })
+
+  test('KUBECONFIG lists files, and --context picks from all of them', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'kubenode-kubeconfigs-'))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    const { clusters, users } = parse(readFileSync(server.kubeconfig, 'utf8')) as {
+      readonly clusters: readonly [{ readonly cluster: object }]
+      readonly users: readonly [{ readonly user: object }]
+    }
+    const second = {
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [{ name: 'far', cluster: clusters[0].cluster }],
+      users: [{ name: 'far', user: users[0].user }],
+      contexts: [{ name: 'far', context: { cluster: 'far', user: 'far', namespace: 'other' } }],
+    }
+    const file = join(folder, 'second')
+    writeFileSync(file, JSON.stringify(second), { mode: 0o600 })
+    const list = [server.kubeconfig, join(folder, 'does-not-exist'), file].join(delimiter)
+    const asked = ['get', 'krel', '-o', 'name']
+    expect(await kubenodeBy(list, asked)).toMatchObject({ code: 0, out: 'release.kubenode.io/r-1\n' })
+    expect(await kubenodeBy(list, [...asked, '--context', 'far'])).toMatchObject({
+      code: 0,
+      out: 'release.kubenode.io/r-2\n',
+    })
+    expect((await kubenodeBy(list, [...asked, '--context', 'nowhere'])).err).toMatch(/KN\d+: .*nowhere/)
   })
 
   describe('get', () => {
