@@ -39,10 +39,11 @@ export interface RolesWish {
 /** `all`: the options of each cluster. */
 export async function runRoles(all: readonly RunOptions[], io: Io, { logLevel, follow }: RolesWish): Promise<void> {
   const identities: Identities = new Map()
-  keepFilesPrivate()
   const groups: Group[] = []
   for (const options of all) groups.push(await groupOf(options, io, identities))
   const log = pinoLogger({ level: logLevel })
+  if (groups.some(writesForOthers)) letOthersRead()
+  else keepFilesPrivate()
   const shutdown = untilEnded()
   const engine = thisEngine()
   if (engine !== undefined) collectAtRest(systemClock, engine)
@@ -62,7 +63,12 @@ export async function runRoles(all: readonly RunOptions[], io: Io, { logLevel, f
               log,
               signal,
               // Of one that left, the identities are free again.
-              run: async (options, until) => run(await groupOf(options, io, new Map(identities)), until),
+              run: async (options, until) => {
+                const group = await groupOf(options, io, new Map(identities))
+                // The root folder of a machine would be closed to everyone but root.
+                if (writesForOthers(group)) letOthersRead()
+                return run(group, until)
+              },
             }),
         ]),
   ]
@@ -71,6 +77,8 @@ export async function runRoles(all: readonly RunOptions[], io: Io, { logLevel, f
   if (failed !== undefined) throw failed.error
   if (ended.some((e) => e.reason !== 'Stopped')) throw new Exit(EXIT_ERROR)
 }
+
+const writesForOthers = ({ config }: Group): boolean => config.providers.some((p) => p.writesForOthers)
 
 interface RoleWish {
   readonly group: Group
@@ -106,8 +114,6 @@ async function groupOf(options: RunOptions, io: Io, identities: Identities): Pro
   const names = rolesIn(options.roles)
   const listening = listeningOf(options, names)
   const config = configOf(options, names, io.env)
-  // Of a cluster that is followed, too: the root folder of a machine would be closed to everyone but root.
-  if (config.providers.some((p) => p.writesForOthers)) letOthersRead()
   const { kubeconfig: files = [], context, sharedIdentity: mayShare = false } = options
   const connections = await connectionsOf({ names, files, context, mayShare, env: io.env }, identities)
   for (const warning of new Set([...connections.values()].flatMap((c) => c.warnings))) io.err(shownLine(warning))
