@@ -63,3 +63,10 @@ test('a providers file that every user may write is refused', async () =>
 
 test('a providers file that is not there is refused', async () =>
   expect(await refused('--providers', '/nowhere/providers.yaml')).toMatch(/^KN11030: .*: there is no such file/))
+
+test('a start that is refused leaves the modes of new files as they were', async () => {
+  const before = process.umask(0o022)
+  onTestFinished(() => void process.umask(before))
+  expect(await refused('--metrics-port', '9100')).toMatch(/^KN1301/)
+  expect(process.umask()).toBe(0o022)
+})
