@@ -95,15 +95,18 @@ async function withOrder(table: Table, wanted: Wanted, asked: Asked, isOneKind: 
 /** A member has no Releases, and some users may not list them: then the columns of the server are all there is. */
 async function withClusters(table: Table, asked: Asked, isOneKind: boolean): Promise<Table> {
   const { client, namespace, options } = asked
-  const [{ release }, { newestReleases }] = await Promise.all([
+  const [{ release }, { cluster }, { newestReleases }] = await Promise.all([
     import('#api/kinds/release.ts'),
+    import('#api/kinds/cluster.ts'),
     import('#explain/newest-releases.ts'),
   ])
-  const all = await listAll(client, release, namespace === undefined ? {} : { namespace }).catch(() => undefined)
+  const where = namespace === undefined ? {} : { namespace }
+  const [all, known] = await Promise.all([
+    listAll(client, release, where).catch(() => undefined),
+    listAll(client, cluster, where).catch(() => []),
+  ])
   if (all === undefined) return table
   const newest = newestReleases(all)
-  const { cluster } = await import('#api/kinds/cluster.ts')
-  const known = await listAll(client, cluster, namespace === undefined ? {} : { namespace }).catch(() => [])
   const sinceOf = new Map(known.map(({ metadata, status }) => [metadata.name, status?.reachableSince]))
   const { showsNamespace, prefix } = shapeOf({ type: CLUSTERS }, asked, isOneKind)
   const ofLabels = (options.labelColumns?.length ?? 0) + (options.showLabels === true ? 1 : 0)

@@ -4,6 +4,7 @@ import type { Cluster } from '#api/kinds/cluster.ts'
 import { FINALIZERS } from '#api/names.ts'
 import type { AddonsResult } from '#controlplanes/addons.ts'
 import type { ActionResult } from '#runtime/reconcile-with.ts'
+import { QUIET } from '#test/doubles/quiet-cluster.ts'
 import { runningPlane } from '#test/doubles/running-plane.ts'
 import type { ClusterAction } from './actions.ts'
 import { plan } from './plan.ts'
@@ -13,6 +14,7 @@ import { statusOf } from './status.ts'
 const NOW = Date.UTC(2030, 0, 1)
 const plane = runningPlane('fleet.one')
 const seenOf = (status: object | undefined, more: Partial<Seen> = {}): Seen => ({
+  ...QUIET,
   addons: '2.0.0+b',
   cluster: {
     metadata: { namespace: 'fleet', name: 'one', uid: 'u-1', finalizers: [FINALIZERS.cluster] },
@@ -21,15 +23,7 @@ const seenOf = (status: object | undefined, more: Partial<Seen> = {}): Seen => (
   } as unknown as Cluster,
   plane,
   host: { name: 'embedded', capabilities: { isHighlyAvailable: false, minors: ['1.36'], most: 9 } },
-  unanswered: undefined,
   kubeconfig: undefined,
-  permits: [],
-  approved: new Set(),
-  machines: undefined,
-  agents: undefined,
-  holds: [],
-  caps: {},
-  hosted: [],
   ...more,
 })
 const entry = (version: string, healthy = 'True') => ({ name: 'kubenode', version, healthy })

@@ -5,6 +5,7 @@ import { FINALIZERS } from '#api/names.ts'
 import type { ControlPlane } from '#controlplanes/port.ts'
 import { timestamp } from '#lib/clock.ts'
 import { approvalDigest } from '#permits/approval-digest.ts'
+import { QUIET } from '#test/doubles/quiet-cluster.ts'
 import { runningPlane } from '#test/doubles/running-plane.ts'
 import { plan } from './plan.ts'
 import type { Seen } from './seen.ts'
@@ -17,6 +18,7 @@ const LATE = START + 30 * MINUTE
 const OLD = { name: 'scheduled-1', takenAt: '2029-12-31T23:00:00Z', version: '1.36.0', bytes: 1, objects: 1 }
 
 const seenOf = (plane: Partial<ControlPlane> = {}): Seen => ({
+  ...QUIET,
   addons: 'v',
   cluster: {
     apiVersion: 'kubenode.io/v1alpha1',
@@ -35,15 +37,7 @@ const seenOf = (plane: Partial<ControlPlane> = {}): Seen => ({
     name: 'kubernetes',
     capabilities: { isHighlyAvailable: true, keepsCredentials: true, minors: ['1.36'], most: 9 },
   },
-  unanswered: undefined,
   kubeconfig: undefined,
-  permits: [],
-  approved: new Set(),
-  machines: undefined,
-  agents: undefined,
-  holds: [],
-  caps: {},
-  hosted: [],
 })
 
 /** The Defender grants everything that is requested. */

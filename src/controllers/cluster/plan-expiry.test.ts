@@ -4,6 +4,7 @@ import type { Cluster } from '#api/kinds/cluster.ts'
 import { ANNOTATIONS, FINALIZERS } from '#api/names.ts'
 import type { ControlPlane } from '#controlplanes/port.ts'
 import { timestamp } from '#lib/clock.ts'
+import { QUIET } from '#test/doubles/quiet-cluster.ts'
 import { runningPlane } from '#test/doubles/running-plane.ts'
 import type { ClusterPlan } from './actions.ts'
 import { plan } from './plan.ts'
@@ -48,11 +49,11 @@ const clusterOf = ({ metadata, spec, status }: Wild): Cluster =>
   }) as unknown as Cluster
 
 const seenOf = (wild: Wild = {}): Seen => ({
+  ...QUIET,
   addons: 'v',
   cluster: clusterOf(wild),
   plane,
   host: { name: 'embedded', capabilities: { isHighlyAvailable: false, minors: ['1.36'], most: 9 } },
-  unanswered: undefined,
   kubeconfig: {
     owner: 'u-1',
     endpoint: plane.endpoint,
@@ -62,13 +63,6 @@ const seenOf = (wild: Wild = {}): Seen => ({
     from: START,
     until: START + 2_160 * HOUR,
   },
-  permits: [],
-  approved: new Set(),
-  machines: undefined,
-  agents: undefined,
-  holds: [],
-  caps: {},
-  hosted: [],
   ...wild.seen,
 })
 

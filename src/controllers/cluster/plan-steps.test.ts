@@ -5,6 +5,7 @@ import { FINALIZERS } from '#api/names.ts'
 import type { ControlPlane } from '#controlplanes/port.ts'
 import { approvalDigest } from '#permits/approval-digest.ts'
 import { timestamp } from '#lib/clock.ts'
+import { QUIET } from '#test/doubles/quiet-cluster.ts'
 import { runningPlane } from '#test/doubles/running-plane.ts'
 import { plan } from './plan.ts'
 import type { Seen } from './seen.ts'
@@ -14,6 +15,7 @@ const SINCE = '2029-12-31T23:00:00Z'
 const OVER = { from: '1.35.9', to: '1.36.2', message: 'done', wayBack: { snapshot: 'edge-1', since: SINCE } } as const
 
 const seenOf = (plane: Partial<ControlPlane>, version: string): Seen => ({
+  ...QUIET,
   addons: 'v',
   cluster: {
     apiVersion: 'kubenode.io/v1alpha1',
@@ -27,15 +29,7 @@ const seenOf = (plane: Partial<ControlPlane>, version: string): Seen => ({
     name: 'kubernetes',
     capabilities: { isHighlyAvailable: true, keepsCredentials: true, minors: ['1.35', '1.36'], most: 9 },
   },
-  unanswered: undefined,
   kubeconfig: undefined,
-  permits: [],
-  approved: new Set(),
-  machines: undefined,
-  agents: undefined,
-  holds: [],
-  caps: {},
-  hosted: [],
 })
 
 /** The Defender grants what is requested, and a person approves it if `isApproved`. */

@@ -7,6 +7,7 @@ import type { ControlPlane, Snapshot } from '#controlplanes/port.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { timestamp } from '#lib/clock.ts'
 import { inFull } from '#test/support/tools/full.ts'
+import { QUIET } from '#test/doubles/quiet-cluster.ts'
 import { runningPlane } from '#test/doubles/running-plane.ts'
 import { clusterFigures } from './metrics.ts'
 import { plan } from './plan.ts'
@@ -38,6 +39,7 @@ interface Wild {
 function seenOf({ plane = {}, controlPlane, status, metadata, unanswered }: Wild): Seen {
   const running = runningPlane('fleet.one')
   return {
+    ...QUIET,
     addons: 'v',
     cluster: {
       apiVersion: 'kubenode.io/v1alpha1',
@@ -62,13 +64,6 @@ function seenOf({ plane = {}, controlPlane, status, metadata, unanswered }: Wild
       from: START,
       until: START + 9_000 * HOUR,
     },
-    permits: [],
-    approved: new Set(),
-    machines: undefined,
-    agents: undefined,
-    holds: [],
-    caps: {},
-    hosted: [],
   }
 }
 

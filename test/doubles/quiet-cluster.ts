@@ -1,0 +1,16 @@
+// What is seen of a Cluster about which nothing else is known: no permit, no hold, no machine, no limit, and a host that answers.
+import type { Seen } from '#controllers/cluster/seen.ts'
+
+export const QUIET: Pick<
+  Seen,
+  'unanswered' | 'permits' | 'approved' | 'machines' | 'agents' | 'holds' | 'caps' | 'hosted'
+> = {
+  unanswered: undefined,
+  permits: [],
+  approved: new Set(),
+  machines: undefined,
+  agents: undefined,
+  holds: [],
+  caps: {},
+  hosted: [],
+}
