@@ -1,4 +1,5 @@
 // Which Nodes run on the hosts that a cloud shows for a tag. Pure. The cloud is only read: an import takes Nodes, and their hosts stay as they are.
+import { internalAddresses } from '#nodes/host-ids.ts'
 import type { Node } from '#nodes/objects.ts'
 import type { TaggedHost } from '#providers/port.ts'
 
@@ -24,7 +25,7 @@ export function taggedNodes(hosts: readonly TaggedHost[], nodes: readonly Node[]
 function atAddress({ address }: TaggedHost, nodes: readonly Node[]): Node | undefined {
   // A Node that names another instance has another host, whatever its address says.
   const there = nodes.filter(
-    (n) => instanceOf(n) === undefined && address !== undefined && addressesOf(n).includes(address),
+    (n) => instanceOf(n) === undefined && address !== undefined && internalAddresses(n).includes(address),
   )
   return there.length === 1 ? there[0] : undefined
 }
@@ -34,11 +35,3 @@ const instanceOf = ({ spec }: Node): string | undefined =>
 
 /** The last part, however the cloud and its controller write the rest: aws:///eu-central-1a/i-1, cn-hangzhou.i-1, alicloud://cn-hangzhou/i-1. */
 const instanceIn = (providerID: string): string => providerID.split(/[/.]/).at(-1) ?? ''
-
-function addressesOf({ status }: Node): readonly string[] {
-  const addresses: unknown = status?.['addresses']
-  if (!Array.isArray(addresses)) return []
-  return (addresses as readonly { readonly type?: unknown; readonly address?: unknown }[]).flatMap((a) =>
-    a.type === 'InternalIP' && typeof a.address === 'string' ? [a.address] : [],
-  )
-}

@@ -33,7 +33,13 @@ function world() {
   const publish = (hosts: readonly Host[], provider = 'cloud') =>
     reports.publish(
       provider,
-      hosts.map((h) => ({ host: h, sinceMs: clock.now(), why: h.machine === 'b' ? 'node b is on it' : undefined })),
+      hosts.map((h) => ({
+        host: h,
+        sinceMs: clock.now(),
+        why: undefined,
+        heard: undefined,
+        ...(h.machine === 'b' && { why: 'node b is on it', heard: 'node b is on it' }),
+      })),
       signal,
     )
   return { clock, fake, events, client, reports, publish, person: fake.client({ actor: 'person' }) }

@@ -21,6 +21,13 @@ export interface OrphanEntry {
   /** When it was first listed without a Machine. */
   readonly sinceMs: number
   readonly why: string | undefined
+  /** The Node or agent of it that was observed. */
+  readonly heard: string | undefined
+}
+
+interface Heard {
+  readonly machineUid: string
+  readonly heard: string
 }
 
 export interface OrphanReportTools {
@@ -35,6 +42,8 @@ export class OrphanReports {
   readonly #published = new Map<string, string>()
   /** By provider, those of the list before. */
   readonly #told = new Map<string, ReadonlySet<string>>()
+  /** By provider and host, what an earlier process observed of it. */
+  readonly #heard = new Map<string, ReadonlyMap<string, Heard>>()
   #approved: ReadonlyMap<string, string> = new Map()
 
   constructor(tools: OrphanReportTools) {
@@ -44,6 +53,32 @@ export class OrphanReports {
   /** As of the last time that the object was read. An id that was given to another host since is not approved. */
   isApproved({ providerID, machineUid }: Host): boolean {
     return this.#approved.get(providerID) === machineUid
+  }
+
+  /** Reads once what earlier processes observed. False: it could not be read, and then no host is known to be out of use. */
+  async begin(provider: string, signal: AbortSignal): Promise<boolean> {
+    if (this.#heard.has(provider)) return true
+    try {
+      const found = await this.#read(signal)
+      this.#heard.set(provider, heardIn(found?.data?.[provider]))
+      return true
+    } catch (error) {
+      const { log } = this.#tools
+      if (!signal.aborted) log.warn('cannot read the list of hosts without a Machine', { provider, error })
+      return false
+    }
+  }
+
+  /** What was observed of this host before this process began. */
+  heardBefore(provider: string, { providerID, machineUid }: Host): string | undefined {
+    const found = this.#heard.get(provider)?.get(providerID)
+    return found?.machineUid === machineUid ? found.heard : undefined
+  }
+
+  /** Asks the server: an approval may be withdrawn at any time. */
+  async isStillApproved(host: Host, signal: AbortSignal): Promise<boolean> {
+    await this.#read(signal)
+    return this.isApproved(host)
   }
 
   /** Without orphans, nothing is read or written after the first time. */
@@ -61,8 +96,7 @@ export class OrphanReports {
 
   async #write(provider: string, text: string, signal: AbortSignal): Promise<void> {
     const { client } = this.#tools
-    const found = await client.get<ConfigMap>(configMapType, key, { signal })
-    this.#approved = approvedIn(found)
+    const found = await this.#read(signal)
     const before = found?.data?.[provider] ?? ''
     this.#published.set(provider, before)
     if (before === text) return
@@ -73,6 +107,12 @@ export class OrphanReports {
       await client.patch(configMapType, key, { type: 'merge', value }, { fieldManager, signal })
     }
     this.#published.set(provider, text)
+  }
+
+  async #read(signal: AbortSignal): Promise<ConfigMap | undefined> {
+    const found = await this.#tools.client.get<ConfigMap>(configMapType, key, { signal })
+    this.#approved = approvedIn(found)
+    return found
   }
 
   #tell(provider: string, entries: readonly OrphanEntry[]): void {
@@ -94,7 +134,7 @@ function textOf(entries: readonly OrphanEntry[]): string {
   const hosts = entries
     .toSorted((a, b) => (a.host.providerID < b.host.providerID ? -1 : 1))
     .slice(0, MOST_LISTED)
-    .map(({ host, sinceMs, why }) => ({
+    .map(({ host, sinceMs, why, heard }) => ({
       host: host.providerID,
       machine: host.machine,
       machineUid: host.machineUid,
@@ -102,17 +142,37 @@ function textOf(entries: readonly OrphanEntry[]): string {
       // To the minute: a list a minute would otherwise write each time.
       since: timestamp(Math.round(sinceMs / 60_000) * 60_000),
       ...(why !== undefined && { why }),
+      // The process that begins next has it from here.
+      ...(heard !== undefined && { heard }),
     }))
   return JSON.stringify({ total: entries.length, hosts })
 }
 
-export function approvedIn(found: Pick<ConfigMap, 'metadata'> | undefined): ReadonlyMap<string, string> {
-  const text = found?.metadata.annotations?.[ANNOTATIONS.approvedOrphans]
+function heardIn(text: string | undefined): ReadonlyMap<string, Heard> {
+  const value = objectIn(text)['hosts']
+  const hosts: readonly unknown[] = Array.isArray(value) ? value : []
+  return new Map(
+    hosts.flatMap((h) => {
+      const { host, machineUid, heard } = isObject(h) ? h : {}
+      const isWhole = [host, machineUid, heard].every((field) => typeof field === 'string')
+      return isWhole ? [[host as string, { machineUid, heard } as Heard] as const] : []
+    }),
+  )
+}
+
+export const approvedIn = (found: Pick<ConfigMap, 'metadata'> | undefined): ReadonlyMap<string, string> =>
+  new Map(
+    Object.entries(objectIn(found?.metadata.annotations?.[ANNOTATIONS.approvedOrphans])).filter(
+      (pair): pair is [string, string] => typeof pair[1] === 'string',
+    ),
+  )
+
+/** People can write it too: what cannot be read says nothing. */
+function objectIn(text: string | undefined): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text ?? '{}')
-    const pairs = isObject(value) ? Object.entries(value) : []
-    return new Map(pairs.filter((pair): pair is [string, string] => typeof pair[1] === 'string'))
+    return isObject(value) ? value : {}
   } catch {
-    return new Map()
+    return {}
   }
 }

@@ -1,16 +1,17 @@
 // Hosts that belong to no Machine: reported at once, and deleted only where the providers file says so, after a grace period, when the list of Machines is known to
 // be fresh and neither a Node nor an agent of them was ever observed.
-import { ANNOTATIONS, agentLeaseName } from '#api/names.ts'
+import { SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { listPages } from '#kube/list-all.ts'
-import type { Node } from '#nodes/objects.ts'
+import { type Node, nodeType } from '#nodes/objects.ts'
 import type { OrphanPolicy } from '#providers/definition.ts'
 import type { Host, Provider } from '#providers/port.ts'
-import type { Lease } from '#runtime/lease.ts'
+import { type Lease, leaseType } from '#runtime/lease.ts'
+import { machinesByHost, observedOn } from './hosts-in-use.ts'
 import type { OrphanReports } from './orphan-reports.ts'
 import { type OrphanPlan, planOrphans } from './plan-orphans.ts'
 
@@ -28,6 +29,7 @@ export interface OrphanTools {
 }
 
 interface Orphaned {
+  readonly machineUid: string
   readonly since: number
   /** The Node or agent of it that was observed once: it stays so. */
   heard?: string
@@ -46,10 +48,13 @@ export class OrphanWatch {
   /** `hosts` were listed before the caches are read here: a Machine made meanwhile is not missed. */
   async look(provider: Provider, hosts: readonly Host[], signal: AbortSignal): Promise<void> {
     if (provider.capabilities.isHostKept) return
-    const { clock, machines, nodes, policyOf, tell, reports } = this.#tools
+    const { clock, machines, nodes, leaseNamed, policyOf, tell, reports } = this.#tools
+    const isKnown = await reports.begin(provider.name, signal)
     const now = clock.monotonic()
     const all = machines()
-    const heardOf = this.#heard(nodes(), new Set(all.map((m) => m.metadata.name ?? '')))
+    const machineNames = new Set(all.map((m) => m.metadata.name ?? ''))
+    const heardOf = this.#heard(provider, observedOn({ nodes: nodes(), leaseNamed, machineNames }))
+    const approved = new Set(hosts.filter((h) => reports.isApproved(h)))
     const plan = planOrphans({
       hosts,
       machines: all,
@@ -58,34 +63,28 @@ export class OrphanWatch {
       now,
       visibleWithinMs: provider.capabilities.visibleWithinMs,
       policy: policyOf(provider.name),
-      isApproved: (host) => reports.isApproved(host),
+      isApproved: (host) => approved.has(host),
     })
     this.#remember(provider, plan, now)
     for (const host of plan.orphans) heardOf(host)
     tell(provider.name, plan.orphans.length)
     await reports.publish(provider.name, this.#entries(plan, heardOf, now), signal)
-    for (const host of plan.remove) await this.#remove(provider, host, signal)
+    if (!isKnown) return
+    for (const host of plan.remove) {
+      if (approved.has(host) && !(await reports.isStillApproved(host, signal))) continue
+      await this.#remove(provider, host, signal)
+    }
   }
 
-  /** A Node or a Lease of the host's name counts unless it is known to be of another machine. */
-  #heard(nodes: readonly Node[], machineNames: ReadonlySet<string>): (host: Host) => string | undefined {
-    const byName = new Map(nodes.map((n) => [n.metadata.name, n]))
-    const byID = new Map(nodes.map((n) => [n.spec?.['providerID'], n]))
+  /** What was observed of a host once stays so, also after its Node and its Lease are gone. */
+  #heard(
+    { name }: Pick<Provider, 'name'>,
+    observed: (host: Host) => string | undefined,
+  ): (host: Host) => string | undefined {
     return (host) => {
-      const { providerID, machine, machineUid } = host
-      const known = this.#known.get(providerID)
-      if (known?.heard !== undefined) return known.heard
-      const isOf = (uid: string | undefined) => (uid === undefined ? !machineNames.has(machine) : uid === machineUid)
-      const node = byID.get(providerID) ?? byName.get(machine)
-      const lease = this.#tools.leaseNamed(agentLeaseName(machine))
-      const isNodes =
-        node !== undefined && (byID.has(providerID) || isOf(node.metadata.annotations?.[ANNOTATIONS.machineUid]))
-      const isLeases = lease !== undefined && isOf(lease.metadata.annotations?.[ANNOTATIONS.machineUid])
-      const heard = isNodes
-        ? `node ${node.metadata.name ?? ''} is on it`
-        : isLeases
-          ? `agent ${machine} ran on it`
-          : undefined
+      const known = this.#known.get(host.providerID)
+      if (known?.heard !== undefined && known.machineUid === host.machineUid) return known.heard
+      const heard = observed(host) ?? this.#tools.reports.heardBefore(name, host)
       if (heard !== undefined && known !== undefined) known.heard = heard
       return heard
     }
@@ -93,11 +92,15 @@ export class OrphanWatch {
 
   #entries({ orphans, kept }: OrphanPlan, heardOf: (host: Host) => string | undefined, now: number) {
     const wallNow = this.#tools.clock.now()
-    return orphans.map((host) => ({
-      host,
-      sinceMs: wallNow - (now - (this.#known.get(host.providerID)?.since ?? now)),
-      why: kept.find((k) => k.host === host)?.why ?? heardOf(host),
-    }))
+    return orphans.map((host) => {
+      const heard = heardOf(host)
+      return {
+        host,
+        sinceMs: wallNow - (now - (this.#known.get(host.providerID)?.since ?? now)),
+        why: kept.find((k) => k.host === host)?.why ?? heard,
+        heard,
+      }
+    })
   }
 
   #remember(provider: Provider, { orphans, kept }: OrphanPlan, now: number): void {
@@ -105,9 +108,10 @@ export class OrphanWatch {
     const isOf = (id: string) => id.startsWith(`${provider.name}://`)
     const listed = new Set(orphans.map((h) => h.providerID))
     for (const id of this.#known.keys()) if (isOf(id) && !listed.has(id)) this.#known.delete(id)
-    for (const { providerID, machine } of orphans)
-      if (!this.#known.has(providerID)) {
-        this.#known.set(providerID, { since: now })
+    for (const { providerID, machine, machineUid } of orphans)
+      // An id that another host has now is a new one.
+      if (this.#known.get(providerID)?.machineUid !== machineUid) {
+        this.#known.set(providerID, { machineUid, since: now })
         log.warn('host without a Machine', { host: providerID, machine })
       }
     for (const { host, why } of kept) {
@@ -118,18 +122,40 @@ export class OrphanWatch {
     }
   }
 
-  /** The cache decided; before the host is deleted, the server is asked whether it has a Machine of that uid that names this host. */
+  /** The caches decided; last of all, right before the host is deleted, the server is asked whether it is in use. */
   async #remove(provider: Provider, host: Host, signal: AbortSignal): Promise<void> {
-    const { client, log } = this.#tools
-    for await (const page of listPages(client, machineType, { signal }))
-      for (const { metadata, spec, status } of page) {
-        if (metadata.uid !== host.machineUid) continue
-        const isSecond = spec.providerID !== undefined && spec.providerID !== host.providerID
-        if (!isSecond || status?.provisioning?.token === host.clientToken) return
-      }
+    const { log } = this.#tools
     const still = await provider.get(host.providerID, signal)
-    if (still?.machineUid !== host.machineUid) return
-    log.warn('releasing a host without a Machine', { host: host.providerID, machine: host.machine })
-    await provider.delete(host.providerID, signal)
+    if (still?.machineUid !== host.machineUid || still.clientToken !== host.clientToken) return
+    const { providerID, machine } = host
+    const why = await this.#useNow(still, signal)
+    if (why !== undefined) {
+      log.warn('host without a Machine, kept', { host: providerID, machine, reason: why })
+      return
+    }
+    log.warn('releasing a host without a Machine', { host: providerID, machine })
+    await provider.delete(providerID, signal)
+  }
+
+  /** Page by page: a fleet is large. */
+  async #useNow(host: Host, signal: AbortSignal): Promise<string | undefined> {
+    const { client } = this.#tools
+    const machineNames = new Set<string>()
+    for await (const page of listPages(client, machineType, { signal })) {
+      const own = page.find((m) => m.metadata.uid === host.machineUid)
+      const isSecond = own?.spec.providerID !== undefined && own.spec.providerID !== host.providerID
+      if (own !== undefined && (!isSecond || own.status?.provisioning?.token === host.clientToken))
+        return `machine ${own.metadata.name ?? ''} has it`
+      const claim = machinesByHost(page)(host)
+      if (claim !== undefined) return claim
+      for (const { metadata } of page) machineNames.add(metadata.name ?? '')
+    }
+    const key = { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(host.machine) }
+    const lease = await client.get(leaseType, key, { signal })
+    for await (const nodes of listPages(client, nodeType, { signal })) {
+      const observed = observedOn({ nodes, leaseNamed: () => lease, machineNames })(host)
+      if (observed !== undefined) return observed
+    }
+    return observedOn({ nodes: [], leaseNamed: () => lease, machineNames })(host)
   }
 }

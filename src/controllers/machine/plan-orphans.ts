@@ -4,6 +4,7 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { counted } from '#lib/counted.ts'
 import type { OrphanPolicy } from '#providers/definition.ts'
 import type { Host } from '#providers/port.ts'
+import { machinesByHost } from './hosts-in-use.ts'
 
 /** A create whose reply was lost is repeated within seconds; a user who restores a backup of the cluster needs longer to notice. */
 export const ORPHAN_GRACE_MS = 15 * 60_000
@@ -43,12 +44,11 @@ export function planOrphans(input: OrphanInput): OrphanPlan {
   const graceMs = Math.max(ORPHAN_GRACE_MS, visibleWithinMs)
   const due = orphans.filter((h) => now - (since.get(h.providerID) ?? now) >= graceMs)
   const most = mostOrphans(hosts.length)
-  const named = new Map(machines.map((m) => [m.spec.providerID, m.metadata.name ?? '']))
+  const claimOf = machinesByHost(machines)
   const why = (h: Host): string | undefined => {
     // The provider says that it is the host of another Machine; it may be mistaken about that.
-    const namedBy = named.get(h.providerID)
-    if (namedBy !== undefined)
-      return `machine ${namedBy} names it; delete that Machine or delete the host at the provider`
+    const claim = claimOf(h)
+    if (claim !== undefined) return `${claim}; delete that Machine or delete the host at the provider`
     const heard = heardOf(h)
     if (heard !== undefined) return `${heard}; adopt it or delete it at the provider`
     if (isApproved(h)) return undefined

@@ -1,0 +1,60 @@
+// What shows that a host without a Machine of its own is in use all the same: a Node on it, an agent that ran on it, or a Machine that names it. Pure.
+import { ANNOTATIONS, agentLeaseName } from '#api/names.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import { instanceIn, instancesIn, internalAddresses } from '#nodes/host-ids.ts'
+import type { Node } from '#nodes/objects.ts'
+import type { Host } from '#providers/port.ts'
+import type { Lease } from '#runtime/lease.ts'
+
+type HostOf = Pick<Host, 'providerID' | 'machine' | 'machineUid' | 'address'>
+
+/** An address that means this host wherever it is read. */
+const isOwn = (address: string | undefined): address is string =>
+  address !== undefined && address !== '' && address !== '::1' && !address.startsWith('127.')
+
+/** The Machine that says it has this host, whatever the provider says: by its id, however it is spelled, or by its address. */
+export function machinesByHost(
+  machines: readonly Pick<Machine, 'metadata' | 'spec'>[],
+): (host: HostOf) => string | undefined {
+  const byInstance = new Map<string, string>()
+  const byAddress = new Map<string, string>()
+  for (const { metadata, spec } of machines) {
+    const { name = '' } = metadata
+    if (spec.providerID !== undefined) byInstance.set(sameProvider(spec.providerID), name)
+    if (isOwn(spec.address)) byAddress.set(spec.address, name)
+  }
+  return ({ providerID, address }) => {
+    const named = byInstance.get(sameProvider(providerID))
+    if (named !== undefined) return `machine ${named} names it`
+    const there = isOwn(address) ? byAddress.get(address) : undefined
+    return there === undefined ? undefined : `machine ${there} has its address`
+  }
+}
+
+const sameProvider = (providerID: string): string => `${providerID.split('://')[0] ?? ''} ${instanceIn(providerID)}`
+
+export interface Observed {
+  readonly nodes: readonly Node[]
+  readonly leaseNamed: (name: string) => Lease | undefined
+  readonly machineNames: ReadonlySet<string>
+}
+
+/** A Node or a Lease of the host's name counts unless it is known to be of another machine. */
+export function observedOn({ nodes, leaseNamed, machineNames }: Observed): (host: HostOf) => string | undefined {
+  const byName = new Map(nodes.map((n) => [n.metadata.name, n]))
+  const byInstance = new Map(nodes.flatMap((n) => instancesIn(n.spec?.providerID ?? '').map((i) => [i, n] as const)))
+  const byAddress = new Map(nodes.flatMap((n) => internalAddresses(n).map((a) => [a, n] as const)))
+  return ({ providerID, machine, machineUid, address }) => {
+    const isOf = (uid: string | undefined) => (uid === undefined ? !machineNames.has(machine) : uid === machineUid)
+    const named = byName.get(machine)
+    const node =
+      byInstance.get(instanceIn(providerID)) ??
+      (isOwn(address) ? byAddress.get(address) : undefined) ??
+      (named !== undefined && isOf(named.metadata.annotations?.[ANNOTATIONS.machineUid]) ? named : undefined)
+    if (node !== undefined) return `node ${node.metadata.name ?? ''} is on it`
+    const lease = leaseNamed(agentLeaseName(machine))
+    return lease !== undefined && isOf(lease.metadata.annotations?.[ANNOTATIONS.machineUid])
+      ? `agent ${machine} ran on it`
+      : undefined
+  }
+}
