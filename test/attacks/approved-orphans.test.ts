@@ -1,4 +1,4 @@
-// A person approved the deletion of a host that no Machine has. Meanwhile it turns out to serve, or the provider mistakes it for another host, or somebody uses
+// A person approved the deletion of a host that no Machine has. Meanwhile it turns out to serve, or the provider mistakes it for another host, or an attacker uses
 // the approval for other hosts: a host that serves is never deleted. The controllers are the real ones; only the provider and the API server are in memory.
 import { ANNOTATIONS, ORPHAN_HOSTS, SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'

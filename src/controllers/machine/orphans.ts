@@ -76,7 +76,7 @@ export class OrphanWatch {
     }
   }
 
-  /** What was observed of a host once stays so, also after its Node and its Lease are gone. */
+  /** What was observed of a host once stays so, also after its Node and its Lease were deleted. */
   #heard(
     { name }: Pick<Provider, 'name'>,
     observed: (host: Host) => string | undefined,
