@@ -135,3 +135,25 @@ describe('a Machine from a backup that knows of no attempt', () => {
     expect(machine()?.status?.provisioning).toMatchObject({ attempt: 1, offering: { zone: 'a' } })
   })
 })
+
+test('a provider that creates hosts and never shows them is asked for a few in an hour, and the Machine says so', async () => {
+  const asked = new Set<string>()
+  const memory = new MemoryProvider({ clock: new VirtualClock(), name: 'cloud', hosts: new Map<string, MemoryHost>() })
+  const cloud: Provider = overridden(memory, {
+    create: async ({ clientToken, machine, machineUid }) => {
+      asked.add(clientToken)
+      const providerID = `cloud://h-${asked.size}`
+      const createdAt = '2026-01-05T00:00:00Z'
+      return { kind: 'Host', host: { providerID, clientToken, machine, machineUid, state: 'Running', createdAt } }
+    },
+    get: async () => undefined,
+    list: async () => ({ hosts: [], asOf: '2026-01-05T00:00:00Z' }),
+  })
+  const w = await machineWorld({ providers: { cloud }, withParts: true })
+  w.fake.plant(machineType, plain)
+  await w.clock.advance(60 * MINUTE_MS)
+  expect(asked.size).toBeGreaterThan(1)
+  expect(asked.size).toBeLessThan(12)
+  const machine = w.fake.all(machineType)[0] as Machine
+  expect(machine.status?.waitingFor?.seen).toMatch(/the provider created cloud:\/\/h-\d+ and does not show it/)
+})

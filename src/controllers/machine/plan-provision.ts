@@ -11,6 +11,7 @@ import {
   offeringsOf,
   requestOf,
   troubleIn,
+  untilReplaced,
   untilRetry,
 } from './provisioning.ts'
 import type { Seen } from './seen.ts'
@@ -27,7 +28,11 @@ export function provisionStep(seen: Seen, now: number): ProvisionStep {
   const made = host.kind === 'Host' ? attemptThatMade(host.host, now) : undefined
   const before = machine.status?.provisioning ?? made
   if (before === undefined) return nextAttempt(seen, 1, now)
-  if (isOfLostHost(seen, before)) return nextAttempt(seen, before.attempt + 1, now)
+  if (isOfLostHost(seen, before)) {
+    const lostMs = untilReplaced(before, now)
+    if (lostMs > 0) return { kind: 'Wait', waiting: lostWait(before, now + lostMs, now), afterMs: lostMs }
+    return nextAttempt(seen, before.attempt + 1, now)
+  }
   if (before.answer === 'Exhausted') return nextAttempt(seen, before.attempt + 1, now, before)
   const isChanged = before.answer === 'Refused' && before.request !== requestOf(machine)
   const leftMs = isChanged ? 0 : untilRetry(before, now)
@@ -40,6 +45,13 @@ export function provisionStep(seen: Seen, now: number): ProvisionStep {
 /** The host of this attempt was made and deleted since. */
 const isOfLostHost = ({ machine, host }: Seen, { answer, providerID }: Provisioning): boolean =>
   host.kind === 'Gone' && answer === 'Host' && providerID !== undefined && providerID === machine.spec.providerID
+
+const lostWait = ({ providerID = '' }: Provisioning, at: number, now: number): Waiting => ({
+  predicate: 'HostMade',
+  seen: `the provider created ${providerID} and does not show it; earlier hosts of this machine may exist too`,
+  unblock: `the provider shows the host; next request at ${timeOfDay(at, now)}`,
+  because: 'ProviderError',
+})
 
 /** The first offering that is not known to be exhausted. */
 function nextAttempt(seen: Seen, attempt: number, now: number, after?: Provisioning): ProvisionStep {

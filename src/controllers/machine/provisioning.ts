@@ -131,6 +131,18 @@ export function untilRetry({ retryAt }: Pick<Provisioning, 'retryAt'>, now: numb
   return Number.isNaN(left) || left > LONGEST_WAIT_MS ? 0 : Math.max(0, left)
 }
 
+/** The first host that was deleted before it joined is replaced at once; later ones of the machine wait longer each. */
+const FIRST_REPLACED_MS = 60_000
+
+/** A provider that creates hosts and never shows them would otherwise be asked for another one every few seconds. */
+export function untilReplaced({ attempt, since }: Pick<Provisioning, 'attempt' | 'since'>, now: number): number {
+  if (attempt < 2) return 0
+  const waitMs = Math.min(LONGEST_REFUSED_MS, FIRST_REPLACED_MS * 2 ** Math.min(attempt - 2, 20))
+  const left = Date.parse(since) + waitMs - now
+  // A time further away is of a clock that was wrong.
+  return Number.isNaN(left) || left > waitMs ? 0 : Math.max(0, left)
+}
+
 const PREFIX: Readonly<Record<NonNullable<Provisioning['answer']>, string>> = {
   Host: '',
   Refused: 'refused by the provider: ',
