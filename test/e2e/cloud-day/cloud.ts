@@ -48,7 +48,7 @@ export class Cloud {
     return this.#server.url
   }
 
-  /** Spot hosts of the first zone that there are at most; then the zone has none of the type. */
+  /** The most hosts of the first zone; then it has none of the type. */
   async serve(mostInFirstZone: number): Promise<void> {
     const { region } = this
     const [first] = AWS.zones
@@ -122,7 +122,7 @@ export class Cloud {
     return ownerOf(host)
   }
 
-  /** Nothing fails any more; what was begun is still carried out. */
+  /** From now on nothing fails. */
   calm(): void {
     Object.assign(this.region.faults, { lostReplies: 0, serverErrors: 0, breaksOnPage: undefined })
   }

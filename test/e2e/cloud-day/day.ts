@@ -1,4 +1,4 @@
-// F50, a day of a region: a commit adds a pool, its hosts are made and join; the first zone has no more and the next one serves; a spot host is reclaimed; a commit
+// F50, a day of a region: a commit adds a pool, its hosts are made and join; the first zone runs out of hosts and the next one serves; a spot host is reclaimed; a commit
 // makes the pool smaller. The controllers and the provider are killed all the time. In the end each Machine has exactly one host, and none is left over.
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import type { Machine } from '#api/kinds/machine.ts'
@@ -52,7 +52,7 @@ app.synth()
   }
 }
 
-/** `size` machines, a quarter more when the first zone has no more. */
+/** `size` machines, a quarter more when the first zone has run out. */
 export function aDay(size: number): void {
   describe(`a day of a region with ${size} machines`, () => {
     const cloud = new Cloud(testSeed)
