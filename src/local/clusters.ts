@@ -180,7 +180,7 @@ export class LocalClusters {
     if (existsSync(planeFolder(layout, idOfFolder(name)))) {
       if (lstatSync(cluster.apiserver, { throwIfNoEntry: false }) === undefined) return
       rmSync(cluster.apiserver)
-      say(`${name} was taken out of the fleet; its control plane and its hosts are kept`)
+      say(`${name}: the hub has no Cluster of this name; its control plane and its hosts are kept`)
       return
     }
     await stopNodes([cluster.nodes], driver)

@@ -207,7 +207,7 @@ describe('the summary', () => {
     const stopped = summaryLines(fleet(cluster({ remediers }), { releases }), 0).filter((l) => l.includes('stopped'))
     expect(stopped).toEqual([
       'hub      stopped  stage test: 1 of 1 clusters failed; kubenode why release/r',
-      'test     stopped  repairs by silent, ladder exhausted: 1 node: n-1',
+      'test     stopped  repairs by silent: 1 node: n-1',
     ])
   })
 

@@ -39,7 +39,7 @@ function stoppedIn(leases: readonly Lease[]): readonly StoppedProgram[] {
   return leases.flatMap((lease) => {
     const program = LED_ROLES.find((role) => lease.metadata.name === `kubenode-${role}`)
     const since = program === undefined ? undefined : lapsedAt(lease, now)
-    return program === undefined || since === undefined ? [] : [{ name: program, forMs: now - since }]
+    return program === undefined || since === undefined ? [] : [{ name: program, since }]
   })
 }
 

@@ -8,7 +8,7 @@ import type { MachineSet } from '#api/kinds/machine-set.ts'
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import type { Release } from '#api/kinds/release.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
-import { formatDuration } from '#lib/duration.ts'
+import { timestamp } from '#lib/clock.ts'
 import { hostedOf } from './plan-clusters.ts'
 
 /** What was read of a business cluster; undefined parts could not be read. */
@@ -28,7 +28,7 @@ export interface ClusterSeen {
 /** A program that led once and does not renew its lease. */
 export interface StoppedProgram {
   readonly name: string
-  readonly forMs: number
+  readonly since: number
 }
 
 export interface HubSeen {
@@ -108,7 +108,7 @@ const exhaustedLines = ({ name, remediers = [] }: ClusterSeen): readonly string[
   remediers.flatMap(({ metadata, status }) => {
     const stalled = status?.conditions?.find((c) => c.type === 'Stalled' && c.status === 'True')
     if (stalled?.reason !== 'LadderExhausted') return []
-    return [`${name.padEnd(6)}   stopped  repairs by ${metadata.name ?? ''}, ladder exhausted: ${stalled.message}`]
+    return [`${name.padEnd(6)}   stopped  repairs by ${metadata.name ?? ''}: ${stalled.message}`]
   })
 
 /** Stages that do not continue by themselves, and why. */
@@ -121,9 +121,9 @@ function stoppedLines({ releases }: HubSeen): readonly string[] {
   )
 }
 
-/** What its programs would do is not done, whatever the statuses still describe. */
+/** What its programs would do is not done, whatever the statuses still describe. A line with a duration would be a new line each second. */
 const programLines = (name: string, stopped: readonly StoppedProgram[] = []): readonly string[] =>
-  stopped.map((p) => `${name.padEnd(6)}   stopped  ${p.name}: no lease renewal for ${formatDuration(p.forMs)}`)
+  stopped.map((p) => `${name.padEnd(6)}   stopped  ${p.name}: no lease renewal since ${timestamp(p.since)}`)
 
 const silentNote = (silent: number): string =>
   silent === 0 ? '' : `   ${silent} agent${silent === 1 ? ' has' : 's have'} not reported since the start`

@@ -2,7 +2,7 @@
 // are those that docs/three-in-the-morning.md prints for it.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -19,6 +19,7 @@ import { wholeValues } from '../../deploy/charts/any-settings.ts'
 const ROOT = join(import.meta.dirname, '../..')
 const TEST_MS = 180_000
 const READY_MS = 120_000
+const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${SYSTEM_NAMESPACE}/leases/kubenode-defender`
 /** From a registry, artifacts need no volume. */
 const ARTIFACTS = `oci.example.org/artifacts@sha256:${'b'.repeat(64)}`
 
@@ -88,11 +89,13 @@ async function startDefender(): Promise<ChildProcess> {
   return spawn(process.execPath, program, { stdio: 'ignore', cwd: folder })
 }
 
+const PAGE = 'docs/three-in-the-morning.md'
 /** Of the page for the night, without their comments. */
 const printedCommands = (): readonly string[] =>
-  chapterOf('docs/three-in-the-morning.md', 'The Defender is away').flatMap(({ commands }) =>
+  chapterOf(PAGE, 'The Defender is away').flatMap(({ commands }) =>
     commands.split('\n').map((line) => line.replace(/ +#.*/, '').trim()),
   )
+const pageText = readFileSync(join(ROOT, PAGE), 'utf8')
 
 const lines = (out: string) => new Map(out.split('\n').map((l) => [/^. ([a-z-]+):/.exec(l)?.[1] ?? l, l]))
 
@@ -125,8 +128,11 @@ test(
     await exited
     isRunning = false
     const [read, asked] = printedCommands()
-    // The first lists pods by a label; the Defender's have it.
-    const [, key = '', value] = /^kubectl -n kubenode-system get pods -l (\S+)=(\S+)$/.exec(read ?? '') ?? []
+    expect(read).toBe('kubectl -n kubenode-system get lease kubenode-defender')
+    const { text: lease } = await world.admin.raw({ method: 'GET', path: LEASE })
+    expect(JSON.parse(lease)).toMatchObject({ spec: { holderIdentity: expect.stringMatching(/./) as string } })
+    // The page describes pods by a label; the Defender's have it.
+    const [, key = '', value] = /`kubectl -n kubenode-system describe pods -l (\S+)=(\S+)`/.exec(pageText) ?? []
     const path = `/apis/apps/v1/namespaces/${SYSTEM_NAMESPACE}/deployments/kubenode-defender`
     const { text } = await world.admin.raw({ method: 'GET', path })
     expect(JSON.parse(text)).toMatchObject({ spec: { template: { metadata: { labels: { [key]: value } } } } })

@@ -40,7 +40,7 @@ interface Fault {
   readonly felt?: RegExp
 }
 
-const UNREACHED = /failed calling webhook|an invalid rule was accepted/
+const UNREACHED = /failed calling webhook|an invalid rule passed without its review/
 
 const FAULTS: readonly Fault[] = [
   { name: 'an expired certificate and authority', secret: () => current(made(400)), felt: UNREACHED },

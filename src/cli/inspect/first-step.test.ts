@@ -65,6 +65,17 @@ const unapproved = [
   'Gate Approval: Waiting: 0 approvals, limit 1 of group:system:masters',
   '  to unblock: kubenode approve permit/base-s1-1 --reason WHY',
 ]
+const faulty = [
+  'node/n-1',
+  'LampDark is True for 1m53s: NoLight: lamp: dark',
+  '  kubenode why-not node/n-1 shows what blocks its repair',
+  'Machine: machine/n-1 (Ready)',
+]
+const exhausted = [
+  'noderemedier/dark',
+  'Stalled is True for 2m: LadderExhausted: 1 node needs attention, first n-1 (ladder exhausted): kubenode why-not node/n-1',
+  '  The last rung did not help; the node needs manual intervention. See docs/runbooks/repairs.md.',
+]
 const fine = ['node/n-1', 'Up to date; nothing pending.']
 
 test.each([
@@ -104,6 +115,12 @@ test.each([
     'a command is what a person can do',
     [held, waits],
     'what to do first: kubenode approve release/a --reason WHY (release/a)',
+  ],
+  ['a node has a fault', [fine, faulty], 'what to do first: kubenode why-not node/n-1 (node/n-1)'],
+  [
+    'a rule tried every rung',
+    [exhausted],
+    'what to do first: read docs/runbooks/repairs.md: Stalled is True for 2m: LadderExhausted: 1 node needs attention, first n-1 (ladder exhausted): kubenode why-not node/n-1 (noderemedier/dark)',
   ],
   [
     'a freeze of the object is lifted there',

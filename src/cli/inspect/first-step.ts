@@ -20,9 +20,11 @@ const RANKS: readonly (readonly [RegExp, number])[] = [
   [/ step \d+ failed on |^Component .* is (Failed|RolledBack)\b| is (False|Unknown) for /, 1],
   [/^Waiting\b|: waiting\b|^Gate |^Paused is True for /, 2],
   [/^In progress\b|: in progress\b/, 3],
+  // Of a condition that is bad when it is True, such as a fault of a node.
+  [/^\w+ is True for /, 1],
 ]
 
-const COMMAND = /^\s*(kubenode [a-z].*)$/
+const COMMAND = /^\s*(kubenode [a-z].*?)(?: shows what .*)?$/
 const NAMED_HOLD = /\bhold \S+:/
 const RUNBOOK = /\b[Ss]ee (docs\/runbooks\/\S+?)[.;,]?(?:\s|$)/
 

@@ -92,7 +92,7 @@ export const installErrors = errorTable({
   },
   KN1422: {
     text: 'KubeNode is not installed in this cluster',
-    next: 'run kubenode check --pre, then kubenode install; for the fleet of npm start, which is not installed, run kubenode local status',
+    next: 'run kubenode check --pre, then kubenode install',
   },
   KN1423: {
     text: 'cannot ask for confirmation: this is not a terminal',
@@ -153,5 +153,13 @@ export const installErrors = errorTable({
   KN1438: {
     text: '{object} cannot be changed into what this version needs: {why}',
     next: 'these fields never change: delete the object with {command}, then run the command again; it makes the object and continues',
+  },
+  KN1440: {
+    text: 'no program leads for {roles}; the programs of this cluster run as processes, without Deployments',
+    next: 'where npm start runs: kubenode local status, then logs/programs.log in its folder .kubenode; elsewhere start kubenode run with --roles {flag} again',
+  },
+  KN1441: {
+    text: 'the webhook of the Defender does not answer: {why}',
+    next: 'the process with role defender serves it; the API server must reach the address in its --webhook-host',
   },
 })

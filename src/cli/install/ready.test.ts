@@ -56,7 +56,7 @@ test('it waits while the rule is accepted, and reports what it waits for once', 
 })
 
 test.each<[string, Answer, RegExp]>([
-  ['accepts an invalid rule', 'accepted', /it is registered .* but an invalid rule was accepted/],
+  ['accepts an invalid rule', 'accepted', /it is registered .* but an invalid rule passed without its review/],
   [
     'cannot be reached',
     denial('failed calling webhook "kinds.kubenode.io": connect: connection refused', 500),

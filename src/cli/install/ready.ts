@@ -67,6 +67,8 @@ function imagesOf(workload: KubeObject): ReadonlySet<string> {
 /** These elect a leader on a Lease of their own; `artifacts` has nothing to lead. */
 export const LED_ROLES = ['defender', 'controllers', 'approver', 'sync'] as const
 
+export const leaseName = (role: string): string => `kubenode-${role}`
+
 /** A Lease that its holder renews while we watch: its time alone would be that of another clock. */
 export async function awaitLeaders(context: InstallContext, roles: readonly string[]): Promise<void> {
   const first = new Map<string, unknown>()
@@ -74,7 +76,7 @@ export async function awaitLeaders(context: InstallContext, roles: readonly stri
   await until(context, 'leaders', async (): Promise<Look<void>> => {
     for (const role of roles) {
       if (led.has(role)) continue
-      const key = { namespace: SYSTEM_NAMESPACE, name: `kubenode-${role}` }
+      const key = { namespace: SYSTEM_NAMESPACE, name: leaseName(role) }
       const lease = await context.client.get(leaseType, key, signalOf(context))
       const [holder, renewed] = [objectAt(lease, 'spec', 'holderIdentity'), objectAt(lease, 'spec', 'renewTime')]
       if (typeof holder !== 'string' || holder === '') continue
@@ -125,7 +127,7 @@ export async function webhookProblem({ client }: InstallContext): Promise<string
     const what = `validatingwebhookconfiguration ${API_GROUP}`
     return registered === undefined
       ? `the leader of the Defender has not registered it (${what})`
-      : `it is registered (${what}), but an invalid rule was accepted`
+      : `it is registered (${what}), but an invalid rule passed without its review`
   }
   const why = isApiError(outcome.error) ? outcome.error.serverMessage : messageOf(outcome.error)
   if (outcome.kind === 'Denied' && /admission webhook .* denied the request/.test(why)) return undefined

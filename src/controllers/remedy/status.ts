@@ -2,6 +2,7 @@
 import type { Reason } from '#api/catalogue.ts'
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import { timestamp } from '#lib/clock.ts'
+import { counted } from '#lib/counted.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { editedConditions } from '#declared/edited-status.ts'
 import { type WantedCondition, setConditions } from '#kube/conditions.ts'
@@ -110,7 +111,7 @@ function conditionsOf(verdict: RuleVerdict): readonly WantedCondition[] {
         'Stalled',
         true,
         'LadderExhausted',
-        `${exhausted.length} nodes need a person, the first is ${first.node}: ${first.waitingFor ?? ''}`,
+        `${counted(exhausted.length, 'node needs', 'nodes need')} attention, first ${first.node} (${first.waitingFor ?? 'ladder exhausted'}): kubenode why-not node/${first.node}`,
       )
     return isGood
       ? of('Stalled', false, 'AsDeclared', 'no manual intervention needed')

@@ -1,5 +1,5 @@
 // Each thing a cluster may lack gives its own number; an unread answer never passes, and a healthy cluster has no failure.
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { KubeObject } from '#schema/object.ts'
 import { labelled, type Release } from '../release.ts'
 import { failures, withIgnored } from './finding.ts'
@@ -97,6 +97,49 @@ test('a check of an installation fails once where there is none', () => {
   const found = judge({ ...healthy, running }, wanted)
   expect(failures(found).map((f) => f.code)).toEqual(['KN1422'])
   expect(found.filter((f) => f.check === 'leaders' || f.check === 'workloads')).toEqual([])
+})
+
+describe('a cluster whose programs run as processes, without Deployments', () => {
+  const processes = ['defender', 'controllers', 'approver']
+  const as = (now: object) =>
+    judge(
+      {
+        ...healthy,
+        nodes: { value: { ready: 0, total: 0 } },
+        running: {
+          processes,
+          unready: { value: [] },
+          leaderless: { value: [] },
+          webhook: { value: undefined },
+          isWebhookLeft: 'NotAsked',
+          ...now,
+        },
+      },
+      wanted,
+    )
+
+  test('passes where each role has a leader, and needs no node, volume or network of pods', () => {
+    const found = as({})
+    expect(found.filter((f) => f.verdict !== 'Passed')).toEqual([])
+    expect(found.find((f) => f.check === 'versions')?.text).toBe(
+      'KubeNode 1.2.0; its programs run as processes, without Deployments',
+    )
+    expect(found.map((f) => f.check)).toEqual(expect.arrayContaining(['leaders', 'webhook']))
+    for (const check of ['nodes', 'storage', 'pods', 'network', 'workloads'])
+      expect(found.map((f) => f.check)).not.toContain(check)
+  })
+
+  test('fails where a role has no leader, with what to start again', () => {
+    const [found] = failures(as({ leaderless: { value: ['defender', 'controllers'] } }))
+    expect(found?.code).toBe('KN1440')
+    expect(found?.text).toMatch(
+      /^KN1440: no program leads for defender, controllers; .* --roles defender,controllers again$/,
+    )
+  })
+
+  test('fails where the webhook does not answer', () => {
+    expect(failures(as({ webhook: { value: 'no answer' } })).map((f) => f.code)).toEqual(['KN1441'])
+  })
 })
 
 test.each([

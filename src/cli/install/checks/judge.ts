@@ -95,6 +95,8 @@ const definitions: Judge = (seen, { release }) =>
 const versions: Judge = (seen, { release }) =>
   read('versions', seen.installed, (installed) => {
     const { from, to, skip } = planInstall(installed, release)
+    if (from === undefined && seen.running?.processes !== undefined)
+      return passed('versions', `KubeNode ${to}; its programs run as processes, without Deployments`)
     if (from === undefined && seen.running !== undefined) return failed('versions', installErrors.KN1422())
     if (from === undefined) return passed('versions', `KubeNode ${to}; none is installed`)
     if (skip !== undefined) return failed('versions', installErrors.KN1416({ from, to, why: skip }))
@@ -202,6 +204,7 @@ const pods: Judge = (seen) =>
   )
 
 const running: Judge = ({ running: now, installed }) => {
+  if (now?.processes !== undefined) return runningProcesses(now)
   // Nothing can run, and that is reported once, by its version.
   if (now === undefined || ('value' in installed && installed.value.installed === undefined)) return []
   return [
@@ -243,6 +246,20 @@ const running: Judge = ({ running: now, installed }) => {
         )),
   ]
 }
+
+/** No pod has a log here, and no Service leads to the webhook. */
+const runningProcesses = ({ leaderless, webhook }: NonNullable<CheckSeen['running']>): readonly Finding[] => [
+  ...read('leaders', leaderless, (roles) =>
+    roles.length === 0
+      ? passed('leaders', 'each role has one')
+      : failed('leaders', installErrors.KN1440({ roles: roles.join(', '), flag: roles.join(',') })),
+  ),
+  ...(webhook === 'NotAsked'
+    ? []
+    : read('webhook', webhook, (why) =>
+        why === undefined ? passed('webhook', 'reviews requests') : failed('webhook', installErrors.KN1441({ why })),
+      )),
+]
 
 const network: Judge = (seen, { release }) => {
   if (!release.objects.some((o) => o.kind === 'NetworkPolicy')) return []
@@ -296,4 +313,8 @@ const ALL: readonly Judge[] = [
   running,
 ]
 
-export const judge: Judge = (seen, wanted) => ALL.flatMap((one) => one(seen, wanted))
+/** Of pods that run the programs. */
+const OF_PODS: ReadonlySet<Judge> = new Set([nodes, storage, pods, network])
+
+export const judge: Judge = (seen, wanted) =>
+  ALL.flatMap((one) => (seen.running?.processes !== undefined && OF_PODS.has(one) ? [] : one(seen, wanted)))

@@ -10,8 +10,8 @@ import type { KubeObject } from '#schema/object.ts'
 import { hasWebhook, ledRolesOf, tryPod } from '../act.ts'
 import { ifServed, type InstallContext } from '../context.ts'
 import { objectsOf } from '../inventory.ts'
-import { BY_LABEL, deploymentType, observeInstalled } from '../observe.ts'
-import { leaderless, isWebhookLeft, webhookProblem } from '../ready.ts'
+import { BY_LABEL, deploymentType, observeInstalled, type Installed } from '../observe.ts'
+import { leaderless, leaseName, LED_ROLES, isWebhookLeft, webhookProblem } from '../ready.ts'
 import { isLabelledOurs, type Release } from '../release.ts'
 import { networkPluginsIn } from './network-plugins.ts'
 import { REPAIRING_KINDS, remediatorsIn } from './remediators.ts'
@@ -27,6 +27,10 @@ const storageClassType = coreKind('StorageClass')
 const claimType = coreKind('PersistentVolumeClaim')
 const accountType = coreKind('ServiceAccount')
 const daemonSetType = coreKind('DaemonSet')
+const leaseType = coreKind('Lease')
+
+/** Hosts control planes where a process does. */
+const LED_ON_HUB = 'cluster'
 
 export interface ObserveOptions {
   /** Without it only what an installation needs; with it, also whether the one that is there works. */
@@ -92,8 +96,32 @@ export async function observeChecks(
     elsewhere: of((all) => all.filter((w) => isLabelledOurs(w) && w.metadata.namespace !== SYSTEM_NAMESPACE)),
     storage,
     refusals,
-    ...(isInstalled && { running: await observeRunning(context, release) }),
+    ...(isInstalled && { running: await running(context, release, installed) }),
   }
+}
+
+type Running = NonNullable<CheckSeen['running']>
+
+async function running(context: InstallContext, release: Release, installed: Reading<Installed>): Promise<Running> {
+  const hasWorkloads = 'unread' in installed || installed.value.installed !== undefined
+  const wasInstalled = 'value' in installed && installed.value.inventoryObject !== undefined
+  const processes = hasWorkloads || wasInstalled ? [] : await processRoles(context)
+  return processes.length > 0 ? observeProcesses(context, processes) : observeRunning(context, release)
+}
+
+/** Their leases stay when they end; uninstall deletes those of Deployments. */
+async function processRoles({ client }: InstallContext): Promise<readonly string[]> {
+  const leases = await listAll(client, leaseType, { namespace: SYSTEM_NAMESPACE }).catch(() => [])
+  const names = new Set(leases.map((l) => l.metadata.name))
+  return [...LED_ROLES, LED_ON_HUB].filter((role) => names.has(leaseName(role)))
+}
+
+async function observeProcesses(context: InstallContext, processes: readonly string[]): Promise<Running> {
+  const [leaders, webhook] = await Promise.all([
+    reading(() => leaderless(context, processes)),
+    processes.includes('defender') ? reading(() => webhookProblem(context)) : ('NotAsked' as const),
+  ])
+  return { processes, unready: { value: [] }, leaderless: leaders, webhook, isWebhookLeft: 'NotAsked' }
 }
 
 const unreadable = ({ unread }: { readonly unread: string }): never => {
@@ -242,7 +270,7 @@ function trialOf(workload: KubeObject, isThere: boolean, accounts: ReadonlySet<s
   }
 }
 
-async function observeRunning(context: InstallContext, release: Release): Promise<NonNullable<CheckSeen['running']>> {
+async function observeRunning(context: InstallContext, release: Release): Promise<Running> {
   const { client } = context
   const [unready, leaders, webhook, webhookLeft] = await Promise.all([
     reading(async () => {

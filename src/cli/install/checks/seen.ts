@@ -35,6 +35,8 @@ export interface CheckSeen {
   readonly refusals: Reading<readonly { readonly workload: string; readonly namespace: string; readonly why: string }[]>
   /** Only of an installation. */
   readonly running?: {
+    /** Roles that led a cluster in which no Deployment runs them, as in the fleet of `npm start`. */
+    readonly processes?: readonly string[]
     readonly unready: Reading<readonly string[]>
     readonly leaderless: Reading<readonly string[]>
     readonly webhook: Reading<string | undefined> | 'NotAsked'
