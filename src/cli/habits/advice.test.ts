@@ -35,7 +35,21 @@ test.each([
   ['get machines -v=6', '(nothing is more verbose; '],
   ['get pods -A', 'type kubectl get pods;'],
   ['get events', 'type kubenode events;'],
+  ['get machines --as=ada', '(the identity is that of --kubeconfig FILE and --context NAME)'],
+  ['get machines --server=https://x', '(write --context NAME; '],
+  ['get --raw /healthz', '(type kubectl get --raw PATH)'],
+  ['scale machineset workers --replicas=5', '(type kubectl scale machinesets.kubenode.io NAME --replicas COUNT; '],
+  ['replace -f a.yaml', '(type kubenode plan --dirty; '],
+  ['logs -l pool=workers', '(type kubenode logs machine/NAME; '],
+  ['diff -f a.yaml', '(type kubenode plan --dirty; '],
+  ['whoami', '(type kubectl auth whoami; '],
+  ['get secrets', 'type kubectl get secrets;'],
+  ['rollout status deployment/base', 'type kubectl get deployments;'],
   // Flux
+  ['get hr -A', 'type kubenode get releases;'],
+  ['get alerts', 'type kubenode get pipelines;'],
+  ['pull artifact x', '(type git pull; '],
+  ['uninstall --silent', '(write --quiet)'],
   ['reconcile source git fleet', '(type kubenode reconcile source/fleet)'],
   ['suspend source fleet --reason a', '(type kubenode pause source/fleet)'],
   ['reconcile source/fleet --with-source', '(type kubenode reconcile source/NAME; '],
@@ -47,7 +61,23 @@ test.each([
   ['app sync fleet --prune', '(type kubenode reconcile source/NAME; '],
   ['app unheard fleet', '(type kubenode get releases; '],
   ['app rollback fleet 1', '(type git revert COMMIT; '],
+  ['appset list', '(type kubenode get pipelines; '],
+  ['cluster rm prod', '(type git revert COMMIT; '],
+  ['dashboard', '(type kubenode console; '],
+  ['app actions run fleet restart', '(type kubenode repair node/NAME --reason WHY; '],
+  ['app edit fleet', '(type kubenode plan --dirty; '],
+  ['promote', '(type kubenode release promote NAME --reason WHY; '],
+  ['abort release', '(type kubenode release abort NAME --reason WHY; '],
+  ['retry release', '(type kubenode release retry NAME --reason WHY; '],
+  ['rollouts list', '(type kubenode get sets; '],
+  ['rollout promote base', '(type kubenode approve permit/NAME --reason WHY; '],
+  ['logout localhost', '(type kubectl auth whoami; '],
   // Terraform
+  ['plan --dry-run', '(type kubenode plan; '],
+  ['plan -replace=x', '(type kubenode repair node/NAME --reason WHY; '],
+  ['plan -state=x', '(type kubenode plan --base COMMIT; '],
+  ['machine show x', '(type kubenode describe machine/NAME)'],
+  ['modules', '(type kubenode get sets)'],
   ['plan -out=tf.plan', '(type git push; '],
   ['plan -detailed-exitcode', '(write --detailed-exitcode, with two dashes)'],
   ['plan -json', '(here it is --output json)'],
@@ -60,6 +90,15 @@ test.each([
   ['join n-1', '(type kubenode machine join-command NAME; '],
   ['machine leave n-1', '(type kubectl delete machines.kubenode.io NAME; '],
   // Ansible
+  ['plan --become', '(no option makes you root; '],
+  ['plan --forks 10', '(how much runs at once is declared: '],
+  ['plan --syntax-check', '(type kubenode lint FOLDER)'],
+  ['plan -e x=y', '(type kubenode plan --dirty; '],
+  ['repair n-1 --reason x --check', '(type kubenode why-not node/NAME; '],
+  ['watch --limit x', '(type kubenode watch set/NAME)'],
+  ['command n-1 uptime', '(type kubenode logs machine/NAME COMPONENT; '],
+  ['gather-facts', '(type kubenode describe KIND/NAME; '],
+  ['maintenance on n-1', '(type kubenode maintenance --help; '],
   ['adopt n-1 --check', '(here it is --dry-run)'],
   ['plan --check --diff', '(type kubenode plan; '],
   ['plan -vvv', '(nothing is more verbose; '],
@@ -91,8 +130,8 @@ test('a guess by spelling stays where no habit is known', async () => {
   expect(await told('gte machines')).toContain('(Did you mean get?)')
 })
 
-test.each(['galaxy', 'galaxy install x'])('kubenode %s gets no guess, since none is near', async (line) => {
-  expect(await told(line)).toMatch(/^KN1002: unknown command 'galaxy'\n\(run kubenode --help\)\n$/)
+test.each(['zygote', 'zygote install x'])('kubenode %s gets no guess, since none is near', async (line) => {
+  expect(await told(line)).toMatch(/^KN1002: unknown command 'zygote'\n\(run kubenode --help\)\n$/)
 })
 
 const TREE = await buildProgram(io)

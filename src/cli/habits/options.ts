@@ -5,11 +5,20 @@ const PLAN_ONLY: Advice = ['kubenode plan', 'a plan changes nothing; leave the o
 const ONE_CLUSTER: Advice = ['kubenode plan --cluster NAME', '']
 const COMPONENT: Advice = ['kubenode logs machine/NAME COMPONENT', '']
 const ONE_MACHINE: Advice = ['kubenode logs machine/NAME', 'logs are read from one machine at a time']
+const CONTEXT: Advice = ['', 'write --context NAME; kubectl config get-contexts lists them']
+const IDENTITY: Advice = ['', 'the identity is that of --kubeconfig FILE and --context NAME']
+const NO_ROOT: Advice = ['', 'no option makes you root; agents act on their hosts']
+const AT_ONCE: Advice = ['', 'how much runs at once is declared: docs/how-to/budget.md']
 const NOT_NEEDED: Advice = ['', 'KubeNode needs no such option; leave it out']
 
 /** Of one command: by its words, a space, and the long option. */
 export const OPTION_HABITS: Readonly<Record<string, Advice>> = {
   'get --filename': ['kubenode lint FILE', ''],
+  'get -R': NOT_NEEDED,
+  'get --raw': ['kubectl get --raw PATH', ''],
+  'get --template': ['kubenode get KIND -o jsonpath=TEMPLATE', ''],
+  'get --cluster': CONTEXT,
+  'get --dry-run': ['', 'get changes nothing; leave the option out'],
   'get --limit': ['kubenode get KIND NAME', 'or filter with -l'],
   'get --list-hosts': ['kubenode get machines -o name', ''],
   'get --status-selector': ['kubenode get KIND', 'no filter by status; see -o jsonpath=TEMPLATE'],
@@ -17,13 +26,31 @@ export const OPTION_HABITS: Readonly<Record<string, Advice>> = {
   'inventory --graph': ['kubenode tree set/NAME', ''],
   'inventory --host': ['kubenode describe machine/NAME', ''],
   'inventory --list': ['kubenode get machines', ''],
+  'bootstrap --owner': ['kubenode bootstrap --git URL', ''],
+  'bootstrap --url': ['kubenode bootstrap --git URL', ''],
+  'diff -f': ['kubenode plan --dirty', 'what an edit of the work tree changes'],
+  'diff --filename': ['kubenode plan --dirty', 'what an edit of the work tree changes'],
+  'init --upgrade': NOT_NEEDED,
   'logs --all-namespaces': ONE_MACHINE,
+  'logs --selector': ONE_MACHINE,
+  'logs -A': ONE_MACHINE,
+  'logs -l': ONE_MACHINE,
   'logs --kind': ONE_MACHINE,
   'logs --level': ONE_MACHINE,
   'logs --previous': ['kubenode logs machine/NAME COMPONENT --since 1h', 'a log continues over restarts'],
   'logs --timestamps': COMPONENT,
   'logs -p': ['kubenode logs machine/NAME COMPONENT --since 1h', 'a log continues over restarts'],
   'plan --check': PLAN_ONLY,
+  'plan --dry-run': PLAN_ONLY,
+  'plan --extra-vars': ['kubenode plan --dirty', 'values are declared in the fleet; edit them there'],
+  'plan -e': ['kubenode plan --dirty', 'values are declared in the fleet; edit them there'],
+  'plan --list-tags': PLAN_ONLY,
+  'plan --replace': ['kubenode repair node/NAME --reason WHY', 'what blocks it: kubenode why-not node/NAME'],
+  'plan --skip-tags': ONE_CLUSTER,
+  'plan --start-at-task': PLAN_ONLY,
+  'plan --state': ['kubenode plan --base COMMIT', 'git is the state'],
+  'plan --step': PLAN_ONLY,
+  'plan --syntax-check': ['kubenode lint FOLDER', ''],
   'plan --destroy': ['kubenode plan --dirty', 'remove it in the work tree first; deletions are marked'],
   'plan --diff': PLAN_ONLY,
   'plan --limit': ONE_CLUSTER,
@@ -39,7 +66,12 @@ export const OPTION_HABITS: Readonly<Record<string, Advice>> = {
   'reconcile --with-source': ['kubenode reconcile source/NAME', 'a source is all there is to read'],
   'release status --hard-refresh': ['kubenode reconcile source/NAME', ''],
   'release status --refresh': ['kubenode reconcile source/NAME', ''],
+  'repair --check': ['kubenode why-not node/NAME', 'it shows what blocks a repair and changes nothing'],
+  'repair --dry-run': ['kubenode why-not node/NAME', 'it shows what blocks a repair and changes nothing'],
+  'run --image': ['kubectl run', 'kubenode run starts the programs of KubeNode'],
+  'watch --limit': ['kubenode watch set/NAME', ''],
   'run --check': ['kubenode plan', 'run starts the programs of KubeNode'],
+  'version --short': NOT_NEEDED,
   'version --client': ['kubenode version', 'it shows this program only; a server: kubenode check'],
 }
 
@@ -57,13 +89,33 @@ export const SAME_OPTION: Readonly<Record<string, string>> = {
 /** Of every command. */
 export const ANY_OPTION: Readonly<Record<string, Advice>> = {
   '--chdir': ['kubenode plan --repo FOLDER', ''],
+  '--as': IDENTITY,
+  '--as-group': IDENTITY,
+  '--ask-become-pass': NO_ROOT,
+  '--ask-vault-pass': ['', 'secrets in git are decrypted by sync: docs/own-fleet.md'],
+  '--become': NO_ROOT,
+  '--chunk-size': NOT_NEEDED,
   '--compact-warnings': NOT_NEEDED,
+  '--forks': AT_ONCE,
+  '--grpc-web': NOT_NEEDED,
   '--input': NOT_NEEDED,
+  '--insecure-skip-tls-verify': ['', 'servers are always verified; the authority is in the kubeconfig'],
   '--lock': NOT_NEEDED,
   '--no-color': ['', 'write --color never, or set NO_COLOR'],
-  '--parallelism': ['', 'how much runs at once is declared: docs/how-to/budget.md'],
+  '--parallelism': AT_ONCE,
   '--request-timeout': NOT_NEEDED,
+  '--server': CONTEXT,
+  '--silent': ['', 'write --quiet'],
+  '--sudo': NO_ROOT,
+  '--token': IDENTITY,
+  '--user': IDENTITY,
+  '--v': ['', 'nothing is more verbose; kubenode why KIND/NAME explains'],
   '--verbose': ['', 'nothing is more verbose; kubenode why KIND/NAME explains'],
+  '-K': NO_ROOT,
+  '-b': NO_ROOT,
   '-i': ['', 'machines come from the server; see --kubeconfig FILE and --context NAME'],
+  '-m': ['kubenode get machines', 'agents run what git declares, and no modules'],
+  '-s': CONTEXT,
+  '-u': IDENTITY,
   '-v': ['', 'nothing is more verbose; kubenode why KIND/NAME explains'],
 }
