@@ -1,6 +1,7 @@
 // Clusters of flavor kubernetes that cannot be what they declare, or that change their mind in the middle: each says why with a reason of its own, and continues
 // once the reason has ended. Pods are played.
 import { afterEach, expect, test } from 'vitest'
+import { onlyInFull } from '#test/support/tools/full.ts'
 import { REAL_VERSIONS } from '#test/support/worlds/kubernetes-host-world.ts'
 import { PLAYED_WORKLOADS } from '#test/support/worlds/played-pods.ts'
 import { run } from '#cli/program.ts'
@@ -51,7 +52,8 @@ test('a version that the table lacks is refused with those that it has, before a
   await w.untilSeen('it is Ready', runs('1.35.9'))
 })
 
-test('a Cluster that runs a version whose row is lost stays Ready, with the reason', async () => {
+test('a Cluster that runs a version whose row is lost stays Ready, with the reason', async (context) => {
+  onlyInFull(context)
   const w = (world = await playedClusters())
   let rows = REAL_VERSIONS
   await w.startController(w.newHost({ versions: () => rows }))
@@ -135,7 +137,8 @@ test('a quota that is full is named, and the Cluster comes up once it has room',
   await w.untilSeen('it is Ready', isReady)
 })
 
-test('an upgrade that is asked for during a restore begins after it, and a deletion then ends too', async () => {
+test('an upgrade that is asked for during a restore begins after it, and a deletion then ends too', async (context) => {
+  onlyInFull(context)
   let isHeld = false
   const w = (world = await playedClusters({ holdsJobs: () => isHeld }))
   await w.startController(w.newHost(SOON))

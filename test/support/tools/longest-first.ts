@@ -15,7 +15,6 @@ export const LONG_FILES: Readonly<Record<string, number>> = {
   'test/integration/install-document.test.ts': 40,
   'test/integration/prune-last.test.ts': 40,
   'test/contract/apiserver-floods.test.ts': 30,
-  'test/e2e/apiserver-disk.test.ts': 30,
   'test/integration/render-cage.test.ts': 30,
   'test/integration/rollout.test.ts': 30,
   'test/sim/rollout/rollout.test.ts': 30,

@@ -9,7 +9,6 @@ import { installAll } from '#test/support/servers/installed.ts'
 import { clientOf, connectionOf } from '../../../src/cli/run/connect.ts'
 import { startEmbedded, type RunningServer } from '#test/support/servers/api-servers.ts'
 import { startApiServer, startedApiServer } from '#test/support/servers/apiserver-process.ts'
-import { isFull } from '#test/support/tools/full.ts'
 import { until } from '#test/support/tools/processes.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
@@ -77,29 +76,23 @@ describe.each<Lost>(['a full disk', 'a reader that left'])('F43 %s', (lost) => {
     expect(await end(child)).toBe(0)
   })
 
-  // One way to lose the output for each of them; the full run has both for all.
-  const roles = { 'a full disk': ['controllers', 'sync'], 'a reader that left': ['defender'] }[lost]
-  test.each(isFull ? ['controllers', 'defender', 'sync'] : roles)(
-    '%s leads and ends',
-    { timeout: WITHIN_MS },
-    async (role) => {
-      const args = [
-        'run',
-        '--roles',
-        role,
-        '--kubeconfig',
-        server.kubeconfig,
-        '--cache',
-        join(dir, 'git'),
-        '--log-level',
-        'debug',
-      ]
-      const child = started(lost, join(ROOT, 'bin/kubenode'), args)
-      await until(`${role} leads`, () => leads(role), WITHIN_MS)
-      expect(child.exitCode).toBeNull()
-      expect(await end(child)).toBe(0)
-    },
-  )
+  test.each(['controllers', 'defender', 'sync'])('%s leads and ends', { timeout: WITHIN_MS }, async (role) => {
+    const args = [
+      'run',
+      '--roles',
+      role,
+      '--kubeconfig',
+      server.kubeconfig,
+      '--cache',
+      join(dir, 'git'),
+      '--log-level',
+      'debug',
+    ]
+    const child = started(lost, join(ROOT, 'bin/kubenode'), args)
+    await until(`${role} leads`, () => leads(role), WITHIN_MS)
+    expect(child.exitCode).toBeNull()
+    expect(await end(child)).toBe(0)
+  })
 
   test.each([
     ['agent-main.ts', ['--nonsense'], 1],

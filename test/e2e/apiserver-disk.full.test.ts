@@ -13,7 +13,6 @@ import { startedApiServer, type ServerProcess } from '#test/support/servers/apis
 import { LossyDisk } from '#test/support/faults/power-loss.ts'
 import { revisionAfter, stateAfter, stateOf, storedBatch } from '#test/support/faults/storage-batches.ts'
 import { injecting, noStrace, recording, run, type Injection } from '#test/support/faults/strace.ts'
-import { inFull, isFull, onlyInFull } from '#test/support/tools/full.ts'
 import { testSeed } from '#test/support/tools/seed.ts'
 
 const CHILD = join(import.meta.dirname, '../support/faults/storage-child.ts')
@@ -73,7 +72,7 @@ async function faulty(injection: Omit<Injection, 'files'>) {
 /** One of the first calls, where files are opened, one that is surely in the middle of the work, and some of all. */
 function places(calls: number): readonly number[] {
   const random = seededRandom(seed)
-  const any = Array.from({ length: inFull(60, 1) }, () => 1 + Math.floor(random.next() * calls))
+  const any = Array.from({ length: 60 }, () => 1 + Math.floor(random.next() * calls))
   return [1 + Math.floor(random.next() * 4), Math.ceil(calls / 10), ...any]
 }
 
@@ -141,7 +140,6 @@ describe(`a disk that fails at one write (seed ${seed})`, () => {
 
   test('F23 a backup or a restore that is killed leaves nothing that looks like one, and works the next time', async (context) => {
     // Many starts; a server that is killed at any moment is tested above.
-    onlyInFull(context)
     if (why !== undefined) context.skip(why)
     await withFirst()
     const good = join(root, 'good.db')
@@ -183,7 +181,7 @@ describe(`a loss of power (seed ${seed})`, () => {
     for (const event of events) {
       disk.see(event)
       if (event.kind === 'Said' && event.text.startsWith('stored')) acknowledged++
-      if (random.next() > (isFull ? 0.5 : 40 / events.length)) continue
+      if (random.next() > 0.5) continue
       const at = join(root, `loss-${looks++}`)
       mkdirSync(at)
       disk.leave(folder, at, random)
