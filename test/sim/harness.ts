@@ -39,7 +39,7 @@ export interface Simulation {
   /** A phase is over as soon as nothing was written for so long; the default is to wait for all of `settleMs` and `restMs`. */
   readonly quietMs?: number
   /** The story still has something to do in this phase: then it is not over, however quiet it is. */
-  readonly isPending?: () => boolean
+  readonly isPending?: (world: World) => boolean
   /** What the end state is; the default is every object without what differs by nature (uids, versions, times). */
   readonly state?: (world: World) => unknown
   /** Kinds (`group/plural`) whose makings and deletions must equal the reference's; the default is the given kinds. */
@@ -145,7 +145,7 @@ function brokenBy({ invariants = {} }: Simulation, commit: Commit, world: World,
 async function restless(simulation: Simulation, world: World, phase: string): Promise<Violation[]> {
   const { settleMs = DEFAULT_SETTLE_MS, restMs = DEFAULT_REST_MS, quietMs = Infinity, heartbeats = [] } = simulation
   const { mostSteps = MOST_STEPS } = simulation
-  const until = () => world.quietMs >= quietMs && simulation.isPending?.() !== true
+  const until = () => world.quietMs >= quietMs && simulation.isPending?.(world) !== true
   const settling = await world.scheduler.run({ forMs: settleMs, mostSteps, until })
   if (settling === 'Until') return []
   const from = world.writes.length

@@ -2,6 +2,7 @@
 import { type ComponentCanary, componentCanary } from '#api/kinds/component-canary.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { isPlace } from '#defender/blame/cohorts.ts'
 import { seededRandom } from '#lib/random.ts'
 import { type Invariant, type Run, type Simulation, describeRun, referenceRun, simulate } from '../harness.ts'
 import { type FaultKind, type SimFault, drawFaults } from '../sim-faults.ts'
@@ -26,8 +27,10 @@ import { type Story, stories } from './stories.ts'
 import { Teller } from './teller.ts'
 
 const FAULTY_MS = 20_000
-/** Longer than anything that a story heals by itself, and than what follows from it. */
-const SETTLE_MS = 300_000
+/** Longer than anything that a story heals by itself, and than what follows from it. A place that was ill is well half an hour after its machines. */
+const SETTLE_MS = 45 * 60_000
+/** The Defender looks every second at a rollout that waits for a place. */
+const MOST_STEPS = 150_000
 const REST_MS = 45_000
 /** Longer than any wait of a controller or a story: silence takes 40 s, being Lost 60 s, a breaker 30 s. */
 const QUIET_MS = 75_000
@@ -125,6 +128,8 @@ export const rolloutSimulation = (
     settleMs: SETTLE_MS,
     restMs: REST_MS,
     quietMs: QUIET_MS,
+    mostSteps: MOST_STEPS,
+    isPending: (world) => (ledgerOf(world)?.spec.blames ?? []).some((b) => isPlace(b)),
   }
 }
 
