@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, utimesSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -86,6 +86,23 @@ test('a port that another program has is Failed with what was seen, and is tried
   expect(first).toMatchObject({ plane: { state: 'Failed', port, message: expect.stringContaining(String(port)) } })
   await new Promise((resolve) => taken.close(resolve))
   expect(await host.put(request('one', { port }))).toMatchObject({ plane: { state: 'Running', port } })
+})
+
+test('F43 a start writes no file that is there already, so that a full disk does not prevent it', async () => {
+  const host = await opened()
+  await host.put(request('one'))
+  const folder = join(root, 'fleet.one')
+  const files = () =>
+    [folder, join(folder, 'data/pki')].flatMap((f) =>
+      readdirSync(f, { withFileTypes: true })
+        .filter((e) => e.isFile())
+        .map(({ name }) => [name, statSync(join(f, name)).ino]),
+    )
+  const before = files()
+  expect(before.length).toBeGreaterThan(2)
+  const again = await restarted()
+  expect((await again.get('fleet.one'))?.state).toBe('Running')
+  expect(files()).toEqual(before)
 })
 
 test('a host that is full refuses another one, and goes on with those it has', async () => {

@@ -249,7 +249,11 @@ export class EmbeddedHost implements ControlPlaneHost {
       const serving = this.#serving.get(id)
       const next = keptCredentials(this.#keysOf(id), this.#asked(record, rotation))
       if (next === undefined || next.digest === serving?.credentials().digest) return
-      if (serving === undefined) return keepCredentials(this.#keysOf(id), next)
+      if (serving === undefined) {
+        // What is on disk already is not written again: a server that needs nothing new starts on a full disk too.
+        if (authoritiesIn(this.#keysOf(id))?.digest !== next.digest) keepCredentials(this.#keysOf(id), next)
+        return
+      }
       await serving.replace(next)
     }
   }
