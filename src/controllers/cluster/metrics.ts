@@ -16,6 +16,11 @@ const FIGURES: readonly Figure[] = [
     help: 'Clusters with a schedule of snapshots of which none was taken and opened for too long.',
     counts: ({ status }) => findCondition(status?.conditions, 'SnapshotsCurrent')?.reason === 'SnapshotOverdue',
   },
+  {
+    name: 'kubenode_control_planes_without_quorum',
+    help: 'Clusters of which etcd has lost its quorum.',
+    counts: ({ status }) => status?.waitingFor?.predicate === 'QuorumLost',
+  },
 ]
 
 export function clusterFigures(registry: Registry, clusters: () => readonly Cluster[]): Part {

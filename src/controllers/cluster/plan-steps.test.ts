@@ -5,10 +5,13 @@ import { FINALIZERS } from '#api/names.ts'
 import type { ControlPlane } from '#controlplanes/port.ts'
 import { approvalDigest } from '#permits/approval-digest.ts'
 import { timestamp } from '#lib/clock.ts'
+import { createMetrics } from '#runtime/metrics.ts'
 import { QUIET } from '#test/doubles/quiet-cluster.ts'
 import { runningPlane } from '#test/doubles/running-plane.ts'
+import { clusterFigures } from './metrics.ts'
 import { plan } from './plan.ts'
 import type { Seen } from './seen.ts'
+import { statusOf } from './status.ts'
 
 const NOW = Date.UTC(2030, 0, 1)
 const SINCE = '2029-12-31T23:00:00Z'
@@ -71,6 +74,16 @@ describe('a lost quorum', () => {
     }
   }
   const kindsOf = (seen: Seen, now = NOW) => plan(seen, now).actions.map((a) => a.kind)
+
+  test('is counted for the alert, and a Cluster that is Ready is not', async () => {
+    const seen = lost()
+    const { cluster } = seen
+    const status = statusOf(seen, plan(seen, NOW), [], NOW)
+    const { registry } = createMetrics()
+    const figures = clusterFigures(registry, () => [{ ...cluster, status }, cluster])
+    await figures.start(new AbortController().signal)
+    expect(await registry.metrics()).toContain('kubenode_control_planes_without_quorum 1')
+  })
 
   test('is named with what is missing and what a restore would lose, and nothing is restored', () => {
     const { phase, wait } = plan(lost(), NOW)
