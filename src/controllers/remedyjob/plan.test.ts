@@ -221,6 +221,27 @@ const rows: readonly (readonly [string, Seen, string])[] = [
     'ListJobs, waits: WaitingForOther',
   ],
   ['nor is it verified any longer', seen({ status: VERIFYING, permit: granted, machine: observed }), 'Done, Cancelled'],
+  [
+    'a machine that was deleted with its Node is not verified to the end of the time allowed',
+    seen({
+      status: VERIFYING,
+      permit: granted,
+      node: undefined,
+      machine: undefined,
+      cleared: { kind: 'Unknown', why: 'the Node was deleted' },
+    }),
+    'Done, Superseded',
+  ],
+  [
+    'the Node of a machine that is still there may come back',
+    seen({
+      status: VERIFYING,
+      permit: granted,
+      node: undefined,
+      cleared: { kind: 'Unknown', why: 'the Node was deleted' },
+    }),
+    'not away, waits: VerificationFailed',
+  ],
   ['a dry run ends before it asks', seen({ spec: { dryRun: true } }), 'Done, Cancelled'],
   ['a fault that went away is left alone', seen({ fault: { kind: 'Absent' } }), 'Done, Superseded'],
   [

@@ -18,6 +18,9 @@ export function planVerify(seen: Seen, now: number): JobPlan {
   const deadline = beganAt + Math.max(stableMs, DETECTOR_MS)
   const recorded = job.status?.verifyUntil
   if (cleared.kind === 'Gone') return finish(seen, now, 'Superseded', `rule ${job.spec.remedierRef.name} was deleted`)
+  // A Node of a host that is still ours may register again; with its Machine it went for good.
+  if (job.spec.machine !== undefined && seen.machine === undefined && seen.node === undefined)
+    return finish(seen, now, 'Superseded', `machine ${job.spec.machine} was deleted with its Node`)
   if (cleared.kind === 'Unknown') {
     if (now > deadline + parseDuration(job.spec.timeout))
       return finish(seen, now, 'Transient', `cannot verify the repair: ${cleared.why}`)
