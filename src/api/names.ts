@@ -318,6 +318,9 @@ export const DOOR_PATH = '/kubenode.io/door'
 export const BOOTSTRAP_GROUP = 'system:bootstrappers:kubenode'
 export const AGENT_SIGNER = 'kubernetes.io/kube-apiserver-client'
 
+/** The Lease in the system namespace on which a program elects its leader. */
+export const programLeaseName = (program: string): string => `kubenode-${program}`
+
 /** Agents' heartbeat Leases live in the system namespace under this name; kubelets' own are in kube-node-lease. */
 export const agentLeaseName = (machine: string): string => `agent-${machine}`
 

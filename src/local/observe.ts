@@ -7,7 +7,7 @@ import { type Machine, machine } from '#api/kinds/machine.ts'
 import { nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { release } from '#api/kinds/release.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
-import { agentLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { agentLeaseName, programLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { createInformer, type Informer } from '#kube/informer.ts'
 import type { Selection } from '#kube/reflector.ts'
@@ -37,7 +37,7 @@ function heardOf(machines: readonly Machine[], leases: readonly Lease[]): Readon
 function stoppedIn(leases: readonly Lease[]): readonly StoppedProgram[] {
   const now = systemClock.now()
   return leases.flatMap((lease) => {
-    const program = LED_ROLES.find((role) => lease.metadata.name === `kubenode-${role}`)
+    const program = LED_ROLES.find((role) => lease.metadata.name === programLeaseName(role))
     const since = program === undefined ? undefined : lapsedAt(lease, now)
     return program === undefined || since === undefined ? [] : [{ name: program, since }]
   })

@@ -1,5 +1,5 @@
 // Which programs an object depends on do not run: their lease was released, not renewed, or never taken. Without the right to read leases nothing is concluded.
-import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { programLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { type Clock, systemClock, timestamp } from '#lib/clock.ts'
 import { formatDuration } from '#lib/duration.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -59,7 +59,7 @@ export async function stoppedPrograms(
 ): Promise<readonly Stopped[]> {
   const needed = [...new Set(kinds.flatMap((kind) => NEEDED[kind] ?? []))]
   const read = (program: Program): Promise<Lease | undefined> =>
-    client.get(leaseType, { namespace: SYSTEM_NAMESPACE, name: `kubenode-${program}` })
+    client.get(leaseType, { namespace: SYSTEM_NAMESPACE, name: programLeaseName(program) })
   try {
     const leases = await Promise.all(needed.map(async (program) => ({ program, lease: await read(program) })))
     const old = leases.flatMap(({ program, lease }): readonly OldLease[] => {

@@ -1,7 +1,7 @@
 // Waits until what was installed works: pods are ready, each role has a leader, and the webhook of the Defender answers.
 import { API_GROUP } from '#api/kind.ts'
 import { nodeRemedier } from '#api/kinds/node-remedier.ts'
-import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { programLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { coreKind } from '#kube/core-kinds.ts'
@@ -67,8 +67,6 @@ function imagesOf(workload: KubeObject): ReadonlySet<string> {
 /** These elect a leader on a Lease of their own; `artifacts` has nothing to lead. */
 export const LED_ROLES = ['defender', 'controllers', 'approver', 'sync'] as const
 
-export const leaseName = (role: string): string => `kubenode-${role}`
-
 /** A Lease that its holder renews while we watch: its time alone would be that of another clock. */
 export async function awaitLeaders(context: InstallContext, roles: readonly string[]): Promise<void> {
   const first = new Map<string, unknown>()
@@ -76,7 +74,7 @@ export async function awaitLeaders(context: InstallContext, roles: readonly stri
   await until(context, 'leaders', async (): Promise<Look<void>> => {
     for (const role of roles) {
       if (led.has(role)) continue
-      const key = { namespace: SYSTEM_NAMESPACE, name: leaseName(role) }
+      const key = { namespace: SYSTEM_NAMESPACE, name: programLeaseName(role) }
       const lease = await context.client.get(leaseType, key, signalOf(context))
       const [holder, renewed] = [objectAt(lease, 'spec', 'holderIdentity'), objectAt(lease, 'spec', 'renewTime')]
       if (typeof holder !== 'string' || holder === '') continue

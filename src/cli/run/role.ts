@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import type { KubeClient } from '#kube/client.ts'
 import { createEventRecorder } from '#kube/events.ts'
 import type { EventRecorder } from '#kube/events.ts'
-import { programUser, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { programLeaseName, programUser, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { ApiError } from '#kube/errors.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { runErrors } from './run-errors.ts'
@@ -134,7 +134,7 @@ export async function runRole(role: Role, options: RunRoleOptions): Promise<Ende
             clock,
             random,
             log,
-            lease: { namespace: SYSTEM_NAMESPACE, name: `kubenode-${role.name}` },
+            lease: { namespace: SYSTEM_NAMESPACE, name: programLeaseName(role.name) },
             identity: `${instance}-${random.below(2 ** 32).toString(36)}`,
             ...(leaderTimes === undefined ? {} : { times: leaderTimes }),
             ...events,

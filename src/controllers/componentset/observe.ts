@@ -7,7 +7,7 @@ import { machineSet } from '#api/kinds/machine-set.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
-import { FIELD_MANAGERS, LABELS, PROBES_NAMESPACE, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { FIELD_MANAGERS, LABELS, PROBES_NAMESPACE, SYSTEM_NAMESPACE, programLeaseName } from '#api/names.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { componentObjectName } from '#lib/names.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -121,7 +121,7 @@ async function ownHosts(
   const roles = new Set([...hosts.values()].flatMap((of) => [...of]))
   const leases = await Promise.all(
     [...roles].map((role) =>
-      client.get(leaseType, { namespace: SYSTEM_NAMESPACE, name: `kubenode-${role}` }, signal && { signal }),
+      client.get(leaseType, { namespace: SYSTEM_NAMESPACE, name: programLeaseName(role) }, signal && { signal }),
     ),
   )
   const holders = leases.flatMap((lease) => lease?.spec?.holderIdentity ?? [])

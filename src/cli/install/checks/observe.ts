@@ -1,6 +1,6 @@
 // Reads what the checks judge. Each reading stands alone: one that fails says so and stops no other.
 import { machine } from '#api/kinds/machine.ts'
-import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { programLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { isObject } from '#lib/json.ts'
 import { messageOf } from '#lib/errors.ts'
 import { coreKind } from '#kube/core-kinds.ts'
@@ -11,7 +11,7 @@ import { hasWebhook, ledRolesOf, tryPod } from '../act.ts'
 import { ifServed, type InstallContext } from '../context.ts'
 import { objectsOf } from '../inventory.ts'
 import { BY_LABEL, deploymentType, observeInstalled, type Installed } from '../observe.ts'
-import { leaderless, leaseName, LED_ROLES, isWebhookLeft, webhookProblem } from '../ready.ts'
+import { leaderless, LED_ROLES, isWebhookLeft, webhookProblem } from '../ready.ts'
 import { isLabelledOurs, type Release } from '../release.ts'
 import { networkPluginsIn } from './network-plugins.ts'
 import { REPAIRING_KINDS, remediatorsIn } from './remediators.ts'
@@ -113,7 +113,7 @@ async function running(context: InstallContext, release: Release, installed: Rea
 async function processRoles({ client }: InstallContext): Promise<readonly string[]> {
   const leases = await listAll(client, leaseType, { namespace: SYSTEM_NAMESPACE }).catch(() => [])
   const names = new Set(leases.map((l) => l.metadata.name))
-  return [...LED_ROLES, LED_ON_HUB].filter((role) => names.has(leaseName(role)))
+  return [...LED_ROLES, LED_ON_HUB].filter((role) => names.has(programLeaseName(role)))
 }
 
 async function observeProcesses(context: InstallContext, processes: readonly string[]): Promise<Running> {

@@ -9,6 +9,7 @@ import {
   JOIN_ACCOUNTS_GROUP,
   LABELS,
   PROGRAM_REPORTERS,
+  programLeaseName,
   SYSTEM_NAMESPACE,
 } from '#api/names.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
@@ -22,7 +23,7 @@ import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import type { InstallContext } from '../context.ts'
 import { installErrors } from '../install-errors.ts'
-import { leaseName, LED_ROLES } from '../ready.ts'
+import { LED_ROLES } from '../ready.ts'
 import { nodeWithoutUs, statusWithoutUs } from './node.ts'
 
 const PARALLEL = 8
@@ -142,7 +143,7 @@ export async function deleteTraces(context: InstallContext): Promise<void> {
   await deleteAll(context, coreKind('Secret'), tokens, () => true)
   const isAgents = (o: KubeObject): boolean => o.metadata.annotations?.[ANNOTATIONS.machineUid] !== undefined
   await deleteAll(context, coreKind('Lease'), { namespace: 'kube-node-lease' }, isAgents)
-  const led = new Set([...LED_ROLES].map(leaseName))
+  const led = new Set(LED_ROLES.map(programLeaseName))
   await deleteAll(context, coreKind('Lease'), { namespace: SYSTEM_NAMESPACE }, (o) => led.has(o.metadata.name ?? ''))
   await deleteAll(context, eventType, {}, (o) => REPORTERS.has(String(o['reportingController'])))
 }
