@@ -46,6 +46,7 @@ import { accountUid, agentAccounts, isAgent } from './agent-accounts.ts'
 import { agentBounds } from './agent-bounds.ts'
 import { agentEventBounds, writesEvent } from './agent-events.ts'
 import { eventPolicies } from './event-policies.ts'
+import { nodePolicies } from './node-policies.ts'
 import { ownerPolicies } from './owner-policies.ts'
 import { revocationPolicies } from './revocation-policies.ts'
 import { renderPolicy } from './render-policy.ts'
@@ -518,6 +519,7 @@ export const POLICIES: readonly AdmissionPolicy[] = [
   ...leavingPolicies,
   ...logPolicies,
   ...maintenancePolicies,
+  ...nodePolicies,
   ...ownerPolicies,
   renderPolicy,
   ...revisionPolicies,
