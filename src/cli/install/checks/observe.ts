@@ -93,12 +93,18 @@ export async function observeChecks(
     remediators,
     strangers,
     networkPlugins: of(networkPluginsIn),
-    elsewhere: of((all) => all.filter((w) => isLabelledOurs(w) && w.metadata.namespace !== SYSTEM_NAMESPACE)),
+    elsewhere: of((all) => all.filter(isElsewhere)),
     storage,
     refusals,
     ...(isInstalled && { running: await running(context, release, installed) }),
   }
 }
+
+/** Other Deployments may have our label, such as those of control planes that a commit declares. */
+const isElsewhere = (workload: KubeObject): boolean =>
+  isLabelledOurs(workload) &&
+  workload.metadata.namespace !== SYSTEM_NAMESPACE &&
+  workload.metadata.name?.startsWith('kubenode-') === true
 
 type Running = NonNullable<CheckSeen['running']>
 

@@ -1,6 +1,7 @@
-// Which objects of a cluster belong to an installation: by the Inventory, by our label, and by the names that every release has. Found again after a kill at any step.
+// Which objects of a cluster belong to an installation: by the Inventory, by our label together with our namespaces or names, and by the names that every
+// release has. Found again after a kill at any step.
 import { join } from 'node:path'
-import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { OWN_NAMESPACES, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { releaseRoot } from '#lib/release-root.ts'
 import { listAll } from '#kube/list-all.ts'
 import { compareRefs, refOf, refText, type ObjectRef } from '#delivery/object-ref.ts'
@@ -37,6 +38,18 @@ const LISTED: readonly (readonly [string, string])[] = [
 const shipped = (): readonly ObjectRef[] =>
   ['deploy/install', 'deploy/hub'].flatMap((folder) => definitionsIn(join(releaseRoot(), folder)).map(refOf))
 
+const OWN: ReadonlySet<string> = new Set(OWN_NAMESPACES)
+const OWN_NAME = /^kubenode[-:]/
+
+/**
+ * Any tool may write the label: control planes from a commit have it, and so do namespaces and dashboards that someone sorts under KubeNode. With a namespace
+ * goes all that is in it, so one that only has the label stays.
+ */
+function isInstalled({ kind, namespace, name }: ObjectRef): boolean {
+  if (namespace !== '') return OWN.has(namespace)
+  return kind === 'Namespace' ? OWN.has(name) : OWN_NAME.test(name)
+}
+
 /** Without definitions: those are a decision of their own. In the order of deletion. */
 export async function remainsOf(
   { client, types }: InstallContext,
@@ -47,7 +60,7 @@ export async function remainsOf(
     const type = await types.of(apiVersion, kind).catch(() => undefined)
     if (type === undefined) continue
     const found = (await ifServed(() => listAll(client, type, { labelSelector: BY_LABEL }))) ?? []
-    labelled.push(...found.map((o) => refOf({ ...o, apiVersion, kind })))
+    labelled.push(...found.map((o) => refOf({ ...o, apiVersion, kind })).filter(isInstalled))
   }
   const all = new Map<string, InventoryRef>([...labelled, ...shipped(), ...inventory].map((r) => [refText(r), r]))
   return [...all.values()]

@@ -1,0 +1,74 @@
+// An uninstall beside what only looks like ours: objects of people and of commits that have the label of an installation stay, whatever they are called.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { deploymentType } from '#cli/install/observe.ts'
+import { PART_OF } from '#cli/install/release.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import { releaseOf, startInstallWorld, type InstallWorld } from '#test/support/worlds/install-world.ts'
+
+let world: InstallWorld
+beforeAll(async () => void (world = await startInstallWorld()))
+afterAll(() => world?.stop())
+
+const labels = { [PART_OF]: 'kubenode' }
+const RBAC = { group: 'rbac.authorization.k8s.io', version: 'v1' }
+const roles: ResourceType = { ...RBAC, kind: 'ClusterRole', plural: 'clusterroles', namespaced: false }
+const bindings: ResourceType = { ...RBAC, kind: 'RoleBinding', plural: 'rolebindings', namespaced: true }
+const namespaces = coreKind('Namespace')
+const configMaps = coreKind('ConfigMap')
+const secrets = coreKind('Secret')
+
+const inTeam = { name: 'apiserver', namespace: 'tenant-1', labels }
+const template = { metadata: { labels }, spec: { containers: [{ name: 'apiserver', image: 'apiserver' }] } }
+const subjects = [{ kind: 'User', name: 'ada', apiGroup: RBAC.group }]
+const THEIRS: readonly (readonly [ResourceType, KubeObject])[] = [
+  [namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'tenant-1', labels } }],
+  [namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'kubenode-dashboards', labels } }],
+  [configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'dashboard', namespace: 'default', labels } }],
+  [secrets, { apiVersion: 'v1', kind: 'Secret', metadata: inTeam }],
+  // As the construct of a control plane labels it.
+  [
+    deploymentType,
+    {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: inTeam,
+      spec: { replicas: 0, selector: { matchLabels: labels }, template },
+    },
+  ],
+  [roles, { apiVersion: `${RBAC.group}/v1`, kind: 'ClusterRole', metadata: { name: 'team-a', labels }, rules: [] }],
+  [
+    bindings,
+    {
+      apiVersion: `${RBAC.group}/v1`,
+      kind: 'RoleBinding',
+      metadata: inTeam,
+      roleRef: { apiGroup: RBAC.group, kind: 'ClusterRole', name: 'team-a' },
+      subjects,
+    },
+  ],
+]
+
+const present = async (): Promise<readonly string[]> => {
+  const found = await Promise.all(
+    THEIRS.map(async ([type, { kind, metadata }]) => {
+      const { name = '', namespace } = metadata
+      const key = { name, ...(namespace !== undefined && { namespace }) }
+      const object = await world.admin.get(type, key)
+      return object === undefined || object.metadata.deletionTimestamp !== undefined ? [] : [`${kind} ${name}`]
+    }),
+  )
+  return found.flat()
+}
+
+test('objects with our label in namespaces of others neither stop an upgrade nor go with an uninstall', async () => {
+  await world.install(releaseOf('0.1.0'))
+  for (const [type, object] of THEIRS) await world.admin.create(type, object)
+  const before = await present()
+  expect(before).toHaveLength(THEIRS.length)
+  await world.install(releaseOf('0.2.0'), { isUpgrade: true })
+  await world.uninstall({ deleteDefinitions: true })
+  expect(await world.admin.get(namespaces, { name: 'kubenode-system' })).toBeUndefined()
+  expect(await present()).toEqual(before)
+})
