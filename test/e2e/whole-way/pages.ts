@@ -50,12 +50,18 @@ export async function typeChapter(fleet: TestFleet, path: string, title: string,
   await typistAt(fleet, patienceMs).page(`${path}, ${title}`, chapterOf(path, title))
 }
 
-/** `names`: the real name of each example name of the page. */
+interface Situation {
+  /** The real name of each example name of the page. */
+  readonly names?: Readonly<Record<string, string>>
+  /** How its last command ends: one that finds the cause says so with its exit code. */
+  readonly code?: number
+}
+
 export async function typeSituation(
   fleet: TestFleet,
   title: string,
   patienceMs: number,
-  names: Readonly<Record<string, string>> = {},
+  { names = {}, code = 0 }: Situation = {},
 ): Promise<void> {
   const typist = await reader(fleet, patienceMs)
   const named = (text: string): string =>
@@ -63,6 +69,7 @@ export async function typeSituation(
   const blocks = chapterOf(NIGHT, title).map((b) => ({
     ...b,
     commands: named(b.commands),
+    code,
     ...(b.shows !== undefined && { shows: named(b.shows) }),
   }))
   await typist.page(`${NIGHT}, ${title}`, blocks)

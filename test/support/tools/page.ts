@@ -12,6 +12,8 @@ export interface Block {
   readonly commands: string
   /** The block of text that follows directly; undefined where the page prints none. */
   readonly shows?: string
+  /** How its last command ends; 0 when left out. */
+  readonly code?: number
 }
 
 /** Blocks of `sh` are typed. A block of `text` directly below one is its output; other blocks are read only. */
@@ -153,7 +155,7 @@ export class Typist {
     for (;;) {
       const { code, out } = await this.type(block.commands)
       const problem =
-        code !== 0
+        code !== (block.code ?? 0)
           ? `exit code ${code}\n${out}`
           : block.shows === undefined
             ? undefined
