@@ -25,7 +25,9 @@ const project = (name: string, include: string[], testTimeout = 10_000, shares =
     hookTimeout: Math.max(testTimeout, HOOK_MS),
     expect: { poll: { timeout: POLLS_MS } },
     pool: 'forks' as const,
-    setupFiles: ['test/support/tools/end-with-runner.ts', 'test/support/tools/seeded-properties.ts'],
+    setupFiles: ['compiled-once', 'end-with-runner', 'seeded-properties'].map(
+      (name) => `test/support/tools/${name}.ts`,
+    ),
     isolate: !shares,
     experimental: { viteModuleRunner: false, nodeLoader: false },
   },

@@ -7,6 +7,7 @@ import type { LooksConfig } from '#runtime/outbound/looks.ts'
 import type { OutboundPlaces } from '#runtime/outbound/places.ts'
 import type { LocalRepositories } from '../git/access.ts'
 import type { GitReach } from '../git/reach.ts'
+import type { Bundle } from '../render/bundle.ts'
 import type { WeakCage } from '../render/cage.ts'
 import type { Placement } from '../render/job/job-spec.ts'
 import type { CageLimits } from '../render/run-caged.ts'
@@ -16,6 +17,8 @@ export interface SyncConfig {
   readonly cacheDir: string
   /** Whether a fleet may be rendered where the machine gives no namespaces. */
   readonly weakCage: WeakCage
+  /** What a cage loads in place of the sources; what was built beside this program when left out. */
+  readonly caged?: Bundle | undefined
   /** Of this program, for commits that depend on another one. */
   readonly version?: string
   /** Renders in Jobs of this image, which holds the program in this version; in a process without it. */

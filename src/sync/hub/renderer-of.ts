@@ -1,6 +1,6 @@
 // Where this sync renders, as it is configured: found once, on the first use.
 import type { Random } from '#lib/random.ts'
-import { findCage } from '../render/cage.ts'
+import { CAGE_LEVELS, findCage } from '../render/cage.ts'
 import { JobRenderer } from '../render/job/job-renderer.ts'
 import { processRenderer, type Renderer } from '../render/renderer.ts'
 import type { SyncContext } from './context.ts'
@@ -12,8 +12,8 @@ const newRun = (random: Random): string =>
   Array.from({ length: RUN_DIGITS }, () => random.below(16).toString(16)).join('')
 
 export async function rendererOf({ client, clock, log, random, config }: SyncContext): Promise<Renderer> {
-  const { weakCage, jobs } = config
-  if (jobs === undefined) return processRenderer(await findCage(weakCage))
+  const { weakCage, caged, jobs } = config
+  if (jobs === undefined) return processRenderer(await findCage(weakCage, CAGE_LEVELS, caged))
   const renderer = new JobRenderer({ client, clock, log, ...jobs, newRun: () => newRun(random) })
   await renderer.sweep()
   return renderer

@@ -19,7 +19,7 @@ import {
   removeUnusedCopies,
 } from '../git/mirror.ts'
 import type { GitRepository } from '../git/repository.ts'
-import { findCage } from '../render/cage.ts'
+import { CAGE_LEVELS, findCage } from '../render/cage.ts'
 import { isOfTheFleet, renderCommit, type Rendered } from '../render/render.ts'
 import { processRenderer, type Renderer } from '../render/renderer.ts'
 import { identitiesOf } from '../sops/decryption-key.ts'
@@ -63,7 +63,8 @@ export class Renders {
     this.#config = config
     this.#clock = clock
     this.#readSecret = readSecret ?? (async () => undefined)
-    this.#makeRenderer = makeRenderer ?? (async () => processRenderer(await findCage(config.weakCage)))
+    this.#makeRenderer =
+      makeRenderer ?? (async () => processRenderer(await findCage(config.weakCage, CAGE_LEVELS, config.caged)))
   }
 
   /** The commit that the source follows now. */

@@ -1,4 +1,5 @@
 // A hub and business clusters on embedded servers, a git repository in a temporary folder, and the sync role over them: real HTTP, real git, real renders.
+import { builtCage } from '#test/support/tools/built-cage.ts'
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -174,6 +175,7 @@ export async function syncBench(
       config: {
         cacheDir: join(repository.dir, '.git/kubenode-cache'),
         weakCage: 'allow',
+        caged: builtCage(),
         localPollMs: 50,
         localRepositories: [{ folder: tmpdir() }],
         gitReach: { trusted: ['localhost'] },

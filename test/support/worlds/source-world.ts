@@ -1,4 +1,5 @@
 // What sync makes of the newest commit of a source, with real git, signatures and renders; the objects on the hub are a few lists.
+import { builtCage } from '#test/support/tools/built-cage.ts'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -85,6 +86,7 @@ export class SourceWorld {
     const config = {
       cacheDir: this.#cache,
       weakCage: 'allow' as const,
+      caged: builtCage(),
       localRepositories: [{ folder: tmpdir() }],
     }
     const context: unknown = { config, clock: systemClock }
