@@ -6,4 +6,4 @@ import { compileCache } from '#cli/compile-cache.ts'
 const folder = compileCache()
 if (folder !== undefined) enableCompileCache(folder)
 // The runner kills its workers, and Node.js itself writes only at a clean exit.
-afterAll(flushCompileCache)
+afterAll(() => flushCompileCache())
