@@ -18,6 +18,7 @@ const STRIDE = 13
 const publisher = newPublisher()
 const PROGRAM = '/usr/bin/kubelet'
 const CONFIG = '/var/lib/kubelet/config.yaml'
+const KEPT = '/node/state/kept/kubelet'
 const DROP_IN = '/etc/systemd/system/kubelet.service.d/20-node.conf'
 
 const version = (v: string, config = 'declared') =>
@@ -184,6 +185,52 @@ test('an adoption whose start fails puts the files and the unit back', async () 
   expect(processes.released.map((r) => r.release.kind)).toEqual(['Restore'])
 })
 
+test('a path that nothing can replace, such as a mount point, ends the adoption and keeps nothing beside it', async () => {
+  const disk = await host({ config: 'of kubeadm' })
+  const before = await tree(disk)
+  const rename = disk.rename.bind(disk)
+  disk.rename = (from, to) =>
+    to === `/node/root${CONFIG}` ? Promise.reject(new Error('EBUSY: resource busy or locked')) : rename(from, to)
+  const machine = boot(disk, new FakeProcesses())
+  await run(machine, switched('1.36.2', 1))
+  expect([machine.node.worker.record?.state, machine.node.worker.record?.message, await tree(disk)]).toEqual([
+    'RolledBack',
+    expect.stringContaining('EBUSY'),
+    before,
+  ])
+})
+
+test('F31 a disk that gets full while the originals are copied is not left full', async () => {
+  const disk = await host({ config: 'of kubeadm' })
+  const before = await tree(disk)
+  const create = disk.create.bind(disk)
+  let wasFull = false
+  disk.copyWhole = async () => false
+  disk.create = async (path, mode, owner) => {
+    const writer = await create(path, mode, owner)
+    if (!path.startsWith(KEPT)) return writer
+    const write = async (chunk: Buffer): Promise<void> => {
+      wasFull = true
+      await writer.write(chunk.subarray(0, 1))
+      throw new Error('ENOSPC: no space left on device')
+    }
+    return { ...writer, write }
+  }
+  const machine = boot(disk, new FakeProcesses())
+  await run(machine, switched('1.36.2', 1))
+  expect([wasFull, await tree(disk), await disk.list(KEPT)]).toEqual([true, before, []])
+})
+
+test('a link to a path of 3,000 characters is reported in short: a server refuses a text that is too long', async () => {
+  const disk = await host()
+  await disk.remove(`/node/root${CONFIG}`)
+  await disk.link(`/node/root${CONFIG}`, `/etc/${'d/'.repeat(1_500)}config.yaml`)
+  const machine = boot(disk, new FakeProcesses(), 'Preview')
+  await run(machine, switched('1.36.2', 1))
+  const { differs = [] } = machine.node.worker.adoption ?? {}
+  expect(differs.map((line) => line.length)).toEqual([512])
+})
+
 test('an adoption that fails before anything was restarted puts the files back, and restarts nothing', async () => {
   const disk = await host()
   const before = await tree(disk)
@@ -301,16 +348,24 @@ async function damage(disk: MemoryFiles, path: string): Promise<void> {
   await writer.write(Buffer.alloc(size, '#'))
   await writer.sync()
 }
-const KEPT = '/node/state/kept/kubelet'
 
-test('F47 an original whose copy is damaged is not put back: what runs stays as plain files, and the hand-back ends', async () => {
+test.each([
+  ['is damaged', damage],
+  [
+    'became a folder',
+    async (disk: MemoryFiles, path: string) => {
+      await disk.remove(path)
+      await disk.makeFolder(path)
+    },
+  ],
+])('F47 an original whose copy %s is not put back: what runs stays as plain files, and the hand-back ends', async (_name, spoil) => {
   const disk = await host({ config: 'original' })
   const processes = new FakeProcesses()
   await run(boot(disk, processes), switched('1.36.2', 1))
   const kept = await readKept({ files: disk, dir: nodeDir('/node') }, 'kubelet')
   const config = kept?.originals.find((o) => o.path === CONFIG)
   const copy = (await disk.list(KEPT)).find((name) => config?.kind === 'File' && name.startsWith(config.sha256)) ?? ''
-  await damage(disk, `${KEPT}/${copy}`)
+  await spoil(disk, `${KEPT}/${copy}`)
   const machine = boot(disk, processes)
   await run(machine, undefined)
   expect([machine.node.worker.record, await content(disk, PROGRAM), await content(disk, CONFIG)]).toEqual([

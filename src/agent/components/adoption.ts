@@ -74,6 +74,8 @@ const isKept = (kept: Kept | undefined, now: Original): boolean =>
   kept?.originals.some((o) => JSON.stringify(o) === JSON.stringify(now)) === true
 
 const MOST = 32
+/** A link may lead to a path of 4,095 characters, and a server refuses the whole report for one text that is too long. */
+const MOST_CHARS = 512
 
 export function adoptionReport(
   standings: readonly Standing[],
@@ -97,9 +99,11 @@ export function adoptionReport(
       .map((s) => `${s.link.path} is a folder or a device`)
       .slice(0, MOST),
   }
-  const filled = Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0))
+  const filled = Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0).map(([name, list]) => [name, list.map(short)]))
   return { ...filled, restarts: restartsAtAdoption(standings, unit) }
 }
+
+const short = (text: string): string => text.slice(0, MOST_CHARS).toWellFormed()
 
 const restartsAtAdoption = (standings: readonly Standing[], unit: KeptUnit | undefined): boolean =>
   unit?.active === 'active' && (!unit.isDeclared || standings.some((s) => s.effect === 'Restart'))

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
 import { agentErrors } from '../agent-errors.ts'
 import { digestOf } from '../files/digest.ts'
-import { PARTIAL } from '../files/durable.ts'
+import { orRemoved, PARTIAL } from '../files/durable.ts'
 import type { Files, Owner } from '../files/port.ts'
 
 export interface CopyAs {
@@ -18,12 +18,12 @@ export interface CopyAs {
 export async function copyFile(files: Files, from: string, to: string, as: CopyAs): Promise<string> {
   const partial = `${to}${PARTIAL}`
   await files.remove(partial)
-  const sha256 = await writeCopy(files, from, partial, as)
-  if (as.sha256 !== undefined && as.sha256 !== sha256) {
-    await files.remove(partial)
-    throw new KubeNodeError(agentErrors.KN8070({ path: to }))
-  }
-  await files.rename(partial, to)
+  const sha256 = await orRemoved(files, partial, async () => {
+    const found = await writeCopy(files, from, partial, as)
+    if (as.sha256 !== undefined && as.sha256 !== found) throw new KubeNodeError(agentErrors.KN8070({ path: to }))
+    await files.rename(partial, to)
+    return found
+  })
   await files.syncFolder(dirname(to))
   return sha256
 }
@@ -33,11 +33,11 @@ export async function copyWhole(files: Files, from: string, to: string, sha256?:
   const partial = `${to}${PARTIAL}`
   await files.remove(partial)
   if ((await files.copyWhole?.(from, partial)) !== true) return false
-  if (sha256 !== undefined && (await digestOf(files, partial)) !== sha256) {
-    await files.remove(partial)
-    throw new KubeNodeError(agentErrors.KN8070({ path: to }))
-  }
-  await files.rename(partial, to)
+  await orRemoved(files, partial, async () => {
+    if (sha256 !== undefined && (await digestOf(files, partial)) !== sha256)
+      throw new KubeNodeError(agentErrors.KN8070({ path: to }))
+    await files.rename(partial, to)
+  })
   await files.syncFolder(dirname(to))
   return true
 }
@@ -61,7 +61,7 @@ async function writeCopy(files: Files, from: string, to: string, { mode, owner }
 export async function copyTree(files: Files, from: string, to: string): Promise<void> {
   const partial = `${to}${PARTIAL}`
   await files.remove(partial)
-  await fillFolder(files, from, partial)
+  await orRemoved(files, partial, () => fillFolder(files, from, partial))
   await files.remove(to)
   await files.rename(partial, to)
   await files.syncFolder(dirname(to))

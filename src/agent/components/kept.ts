@@ -124,7 +124,7 @@ export async function isIntact(
 ): Promise<boolean> {
   if (original.kind === 'Link') return true
   const copy = keptContent(deps.dir, component, original)
-  return (await deps.files.stat(copy)) !== undefined && (await digestIn(deps, copy)) === original.sha256
+  return (await deps.files.stat(copy))?.kind === 'File' && (await digestIn(deps, copy)) === original.sha256
 }
 
 const OWN_CHARS = 16

@@ -5,18 +5,30 @@ import type { Files, Owner } from './port.ts'
 /** Suffix of a file being written; after a crash any program may remove it. */
 export const PARTIAL = '.partial'
 
+/** What failed leaves nothing beside the path: on a full disk the rest of a large copy would keep it full. */
+export async function orRemoved<T>(files: Files, partial: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (e) {
+    await files.remove(partial).catch(() => undefined)
+    throw e
+  }
+}
+
 export async function writeDurably(files: Files, path: string, content: Buffer | string, mode = 0o600): Promise<void> {
   const partial = `${path}${PARTIAL}`
   await makeFolderDurably(files, dirname(path))
   await files.remove(partial)
-  const writer = await files.create(partial, mode)
-  try {
-    await writer.write(Buffer.from(content))
-    await writer.sync()
-  } finally {
-    await writer.close()
-  }
-  await files.rename(partial, path)
+  await orRemoved(files, partial, async () => {
+    const writer = await files.create(partial, mode)
+    try {
+      await writer.write(Buffer.from(content))
+      await writer.sync()
+    } finally {
+      await writer.close()
+    }
+    await files.rename(partial, path)
+  })
   await files.syncFolder(dirname(path))
 }
 
@@ -30,8 +42,11 @@ export async function relink(files: Files, path: string, target: string, owner?:
   const partial = `${path}${PARTIAL}`
   await makeFolderDurably(files, dirname(path))
   await files.remove(partial)
-  await files.link(partial, target, owner)
-  await files.rename(partial, path)
+  // The path may be a mount point, or immutable.
+  await orRemoved(files, partial, async () => {
+    await files.link(partial, target, owner)
+    await files.rename(partial, path)
+  })
   await files.syncFolder(dirname(path))
 }
 

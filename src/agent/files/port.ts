@@ -25,6 +25,7 @@ export interface FileWriter {
 }
 
 export interface Files {
+  /** What is no file reads as empty. */
   read(path: string): Promise<Buffer | undefined>
   /** For files that may not fit into memory. A missing file is an error here. */
   stream(path: string): AsyncIterable<Buffer>

@@ -12,6 +12,7 @@ import {
   rename,
   rm,
   rmdir,
+  stat,
   symlink,
   type FileHandle,
 } from 'node:fs/promises'
@@ -56,7 +57,11 @@ function copied(from: string, to: string): Promise<boolean> {
 }
 
 export const realFiles: Files = {
-  read: (path) => present(readFile(path), undefined),
+  async read(path) {
+    const s = await present(stat(path), undefined)
+    // A named pipe has no end, nor has /dev/zero; a masked unit is a link to /dev/null.
+    return s === undefined || s.isFile() ? present(readFile(path), undefined) : Buffer.alloc(0)
+  },
 
   stream: (path) => createReadStream(path),
 

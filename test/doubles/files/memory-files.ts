@@ -78,13 +78,13 @@ export class MemoryFiles implements Files {
 
   async read(path: string): Promise<Buffer | undefined> {
     const node = this.#follow(path)
-    return node?.kind === 'File' ? Buffer.from(node.data) : undefined
+    return node === undefined ? undefined : node.kind === 'File' ? Buffer.from(node.data) : Buffer.alloc(0)
   }
 
   async *stream(path: string): AsyncIterable<Buffer> {
-    const bytes = await this.read(path)
-    if (bytes === undefined) throw refused('read', path, 'not found')
-    yield bytes
+    const node = this.#follow(path)
+    if (node?.kind !== 'File') throw refused('read', path, node === undefined ? 'not found' : 'it is a folder')
+    yield Buffer.from(node.data)
   }
 
   async stat(path: string): Promise<FileStat | undefined> {
