@@ -358,23 +358,26 @@ test.each([
       await disk.makeFolder(path)
     },
   ],
-])('F47 an original whose copy %s is not put back: what runs stays as plain files, and the hand-back ends', async (_name, spoil) => {
-  const disk = await host({ config: 'original' })
-  const processes = new FakeProcesses()
-  await run(boot(disk, processes), switched('1.36.2', 1))
-  const kept = await readKept({ files: disk, dir: nodeDir('/node') }, 'kubelet')
-  const config = kept?.originals.find((o) => o.path === CONFIG)
-  const copy = (await disk.list(KEPT)).find((name) => config?.kind === 'File' && name.startsWith(config.sha256)) ?? ''
-  await spoil(disk, `${KEPT}/${copy}`)
-  const machine = boot(disk, processes)
-  await run(machine, undefined)
-  expect([machine.node.worker.record, await content(disk, PROGRAM), await content(disk, CONFIG)]).toEqual([
-    undefined,
-    'kubelet 1.36.2',
-    'declared',
-  ])
-  expect([(await disk.stat(`/node/root${PROGRAM}`))?.kind, processes.stops]).toEqual(['File', 0])
-})
+])(
+  'F47 an original whose copy %s is not put back: what runs stays as plain files, and the hand-back ends',
+  async (_name, spoil) => {
+    const disk = await host({ config: 'original' })
+    const processes = new FakeProcesses()
+    await run(boot(disk, processes), switched('1.36.2', 1))
+    const kept = await readKept({ files: disk, dir: nodeDir('/node') }, 'kubelet')
+    const config = kept?.originals.find((o) => o.path === CONFIG)
+    const copy = (await disk.list(KEPT)).find((name) => config?.kind === 'File' && name.startsWith(config.sha256)) ?? ''
+    await spoil(disk, `${KEPT}/${copy}`)
+    const machine = boot(disk, processes)
+    await run(machine, undefined)
+    expect([machine.node.worker.record, await content(disk, PROGRAM), await content(disk, CONFIG)]).toEqual([
+      undefined,
+      'kubelet 1.36.2',
+      'declared',
+    ])
+    expect([(await disk.stat(`/node/root${PROGRAM}`))?.kind, processes.stops]).toEqual(['File', 0])
+  },
+)
 
 test('F47 a restore that finds its originals gone after an interruption removes no program', async () => {
   const disk = await host({ config: 'original' })

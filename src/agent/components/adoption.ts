@@ -99,7 +99,11 @@ export function adoptionReport(
       .map((s) => `${s.link.path} is a folder or a device`)
       .slice(0, MOST),
   }
-  const filled = Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0).map(([name, list]) => [name, list.map(short)]))
+  const filled = Object.fromEntries(
+    Object.entries(lists)
+      .filter(([, list]) => list.length > 0)
+      .map(([name, list]) => [name, list.map(short)]),
+  )
   return { ...filled, restarts: restartsAtAdoption(standings, unit) }
 }
 

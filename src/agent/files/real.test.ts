@@ -25,5 +25,10 @@ test('a file reads as what it is, also through a link; what is not there reads a
   symlinkSync('x', join(folder, 'link'))
   symlinkSync('nowhere', join(folder, 'dangling'))
   const read = async (name: string) => (await realFiles.read(join(folder, name)))?.toString()
-  expect(await Promise.all(['x', 'link', 'dangling', 'x/below'].map(read))).toEqual(['text', 'text', undefined, undefined])
+  expect(await Promise.all(['x', 'link', 'dangling', 'x/below'].map(read))).toEqual([
+    'text',
+    'text',
+    undefined,
+    undefined,
+  ])
 })

@@ -50,6 +50,10 @@ export const installErrors = errorTable({
     text: 'namespace {namespace} is in use by others: {what}',
     next: 'move these objects away; only KubeNode runs there, because its accounts live there',
   },
+  KN1442: {
+    text: 'namespace {namespace} is still being deleted: {why}',
+    next: 'wait until it no longer exists, then run the command again; where something holds it, kubectl get namespace {namespace} -o yaml names it',
+  },
   KN1412: {
     text: 'persistentvolumeclaim {claim} gets no volume: {why}',
     next: '{remedy}',

@@ -151,12 +151,14 @@ const remediators: Judge = (seen) =>
       : failed('remediators', installErrors.KN1410({ names: named(names) })),
   )
 
-const namespaces: Judge = (seen) =>
-  read('namespace', seen.strangers, (strangers) =>
+const namespaces: Judge = (seen) => [
+  ...read('namespace', seen.strangers, (strangers) =>
     strangers.length === 0
       ? passed('namespace', `${SYSTEM_NAMESPACE} is free or ours`)
       : failed('namespace', installErrors.KN1411({ namespace: SYSTEM_NAMESPACE, what: named(strangers) })),
-  )
+  ),
+  ...read('namespace', seen.ending, (ending) => ending.map((one) => failed('namespace', installErrors.KN1442(one)))),
+]
 
 const elsewhere: Judge = (seen) =>
   read('elsewhere', seen.elsewhere, ([first]) =>

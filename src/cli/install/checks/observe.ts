@@ -1,6 +1,6 @@
 // Reads what the checks judge. Each reading stands alone: one that fails says so and stops no other.
 import { machine } from '#api/kinds/machine.ts'
-import { programLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { OWN_NAMESPACES, programLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { isObject } from '#lib/json.ts'
 import { messageOf } from '#lib/errors.ts'
 import { coreKind } from '#kube/core-kinds.ts'
@@ -10,6 +10,7 @@ import type { KubeObject } from '#schema/object.ts'
 import { hasWebhook, ledRolesOf, tryPod } from '../act.ts'
 import { ifServed, type InstallContext } from '../context.ts'
 import { objectsOf } from '../inventory.ts'
+import { endOfNamespace } from '../namespace-end.ts'
 import { BY_LABEL, deploymentType, observeInstalled, type Installed } from '../observe.ts'
 import { leaderless, LED_ROLES, isWebhookLeft, webhookProblem } from '../ready.ts'
 import { isLabelledOurs, type Release } from '../release.ts'
@@ -69,8 +70,9 @@ export async function observeChecks(
   const of = <T>(judge: (all: readonly KubeObject[]) => T): Reading<T> =>
     'unread' in workloads ? workloads : { value: judge(workloads.value) }
   const mayAsk = needsSigner && !('value' in missing && missing.value.length > 0)
-  const [strangers, remediators, storage, refusals, signer, joinTokens] = await Promise.all([
+  const [strangers, ending, remediators, storage, refusals, signer, joinTokens] = await Promise.all([
     reading(() => strangersIn(context)),
+    reading(() => endingIn(context)),
     reading(async () => [
       ...('unread' in workloads ? unreadable(workloads) : remediatorsIn(workloads.value)),
       ...(await healthChecks(context)),
@@ -92,6 +94,7 @@ export async function observeChecks(
     agents,
     remediators,
     strangers,
+    ending,
     networkPlugins: of(networkPluginsIn),
     elsewhere: of((all) => all.filter(isElsewhere)),
     storage,
@@ -228,6 +231,16 @@ async function strangersIn({ client }: InstallContext): Promise<readonly string[
       .filter((o) => isStranger(o) && (o.metadata.ownerReferences ?? []).length === 0)
       .map((o) => `pod ${o.metadata.name}`),
   ]
+}
+
+/** What is written into one is refused, or goes with it. */
+async function endingIn({ client }: InstallContext) {
+  const all = await Promise.all(OWN_NAMESPACES.map((name) => client.get(namespaceType, { name })))
+  return all.flatMap((n) =>
+    n?.metadata.deletionTimestamp === undefined
+      ? []
+      : [{ namespace: n.metadata.name ?? '', why: endOfNamespace(n) ?? 'the server reports no reason' }],
+  )
 }
 
 async function storageOf({ client }: InstallContext) {

@@ -22,6 +22,8 @@ export interface CheckSeen {
   readonly agents: Reading<readonly { readonly machine: string; readonly version: string }[]>
   readonly remediators: Reading<readonly string[]>
   readonly networkPlugins: Reading<NetworkPlugins>
+  /** Our namespaces that are being deleted. */
+  readonly ending: Reading<readonly { readonly namespace: string; readonly why: string }[]>
   /** Workloads in our namespace that are not ours. */
   readonly strangers: Reading<readonly string[]>
   /** Workloads of KubeNode in other namespaces. */

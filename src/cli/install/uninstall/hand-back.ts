@@ -35,7 +35,9 @@ export async function handBackHosts(context: InstallContext, { workloads }: Inst
   }
   // Otherwise it declares again what is deleted here.
   if (named(workloads, 'kubenode-sync') !== undefined)
-    await client.scale(deploymentType, { namespace: SYSTEM_NAMESPACE, name: 'kubenode-sync' }, 0)
+    await client.scale(deploymentType, { namespace: SYSTEM_NAMESPACE, name: 'kubenode-sync' }, 0, {
+      fieldManager: FIELD_MANAGERS.install,
+    })
   await inParallel(agents, PARALLEL, (m) => letGo(context, m))
   say(`handing back ${counted(agents.length, 'host')}`)
   try {

@@ -5,6 +5,7 @@ import { outcomeOf } from '#kube/outcome.ts'
 import { inParallel } from '#lib/pool.ts'
 import type { ObjectKey, ResourceType } from '#schema/resource.ts'
 import { refText, type ObjectRef } from '#delivery/object-ref.ts'
+import { endOfNamespace } from '../namespace-end.ts'
 import { ifServed, until, type InstallContext, type Look } from '../context.ts'
 
 const PARALLEL = 8
@@ -42,6 +43,11 @@ export async function remove(context: InstallContext, type: ResourceType, key: O
     const found = await ifServed(() => client.get(type, key))
     if (found === undefined) return { done: undefined }
     const finalizers = found.metadata.finalizers ?? []
-    return { waitsFor: finalizers.length === 0 ? 'it is being deleted' : `finalizers ${finalizers.join(', ')}` }
+    return {
+      waitsFor:
+        finalizers.length === 0
+          ? (endOfNamespace(found) ?? 'it is being deleted')
+          : `finalizers ${finalizers.join(', ')}`,
+    }
   })
 }

@@ -158,7 +158,8 @@ async function stopPrograms(context: InstallContext): Promise<void> {
   const { client } = context
   const ours = { namespace: SYSTEM_NAMESPACE, labelSelector: BY_LABEL }
   const workloads = await listAll(client, deploymentType, ours)
-  for (const workload of workloads.filter(runs)) await client.scale(deploymentType, keyOf(workload), 0)
+  for (const workload of workloads.filter(runs))
+    await client.scale(deploymentType, keyOf(workload), 0, { fieldManager: FIELD_MANAGERS.install })
   await until(context, 'pods to end', async () => {
     const pods = await listAll(client, podType, ours)
     return pods.length === 0 ? { done: undefined } : { waitsFor: `${counted(pods.length, 'pod')} left` }
