@@ -45,7 +45,10 @@ echo "$*" >> "$HOME/calls"
 case "$*" in
   *"--input -"*) cat >> "$HOME/calls" ;;
   *"/pulls "*) [ -e "$HOME/no-pull" ] || echo 7 ;;
-  *"--paginate"*"/comments"*) [ ! -e "$HOME/known" ] || echo 42 ;;
+  *"--paginate"*"/files"*) [ ! -e "$HOME/no-files" ] || exit 1; [ ! -e "$HOME/files" ] || cat "$HOME/files" ;;
+  *"--paginate"*"/comments"*)
+    query=''; for word in "$@"; do [ "$before" != --jq ] || query=$word; before=$word; done
+    [ ! -e "$HOME/comments" ] || jq -r "$query" "$HOME/comments" ;;
 esac
 for word in "$@"; do case "$word" in body=@*) cat "\${word#body=@}" >> "$HOME/calls" ;; esac; done
 `
@@ -64,6 +67,10 @@ function run(script: string, env: Readonly<Record<string, string>>) {
   })
 }
 
+const OURS = { id: 42, user: { type: 'Bot', login: 'github-actions[bot]' }, body: '<!-- kubenode-plan -->\nold' }
+/** That repeats what somebody wrote. */
+const OF_ANOTHER_BOT = { id: 41, user: { type: 'Bot', login: 'helpful[bot]' }, body: '<!-- kubenode-plan -->\nquoted' }
+
 const RUN = {
   REPO: 'acme/fleet',
   SHA: 'a'.repeat(40),
@@ -79,6 +86,10 @@ const FORGED: readonly (readonly [string, string, RegExp])[] = [
   ['with a quick action', '/merge\n/approve', /^\/(merge|approve)/m],
   ['with a quick action behind an old line end', 'x\r\n\r/merge', /[\r\n]\/merge/],
   ['with an indented quick action', '  \t/close', /^\s*\/close/m],
+  ['to call people by a number', 'look &#64;acme/admins', /&#64;/],
+  ['to call people by a number with zeros and no end', '<b>&#00064acme</b>', /&#0*64/],
+  ['to call people by a hexadecimal number', 'look &#X40;acme and &#x0040;all', /&#[xX]0*40/],
+  ['to call people by a name', 'look &commat;acme', /&commat/],
 ]
 
 describe('the job that posts', () => {
@@ -101,7 +112,7 @@ describe('the job that posts', () => {
     expect(calls()).toContain('38 machines · 6 drains · ~110 min · medium')
     expect(calls()).toContain('"state": "success"')
     rmSync(join(home, 'calls'))
-    writeFileSync(join(home, 'known'), '')
+    writeFileSync(join(home, 'comments'), JSON.stringify([OF_ANOTHER_BOT, OURS]))
     expect(run(script, RUN).status).toBe(0)
     expect(calls()).toMatch(/--method PATCH repos\/acme\/fleet\/issues\/comments\/42 -F body=@\/\S+/)
     expect(calls()).not.toContain('--method POST repos/acme/fleet/issues')
@@ -148,6 +159,60 @@ describe('the job that posts', () => {
     rmSync(join(home, 'calls'))
     expect(run(script, RUN).status).toBe(0)
     expect(calls()).not.toContain('issues')
+  })
+
+  test.each([
+    ['.github/workflows/plan.yml'],
+    ['inventory/prod.json'],
+    ['package.json'],
+    ['package-lock.json'],
+    ['apps/one/package.json'],
+    ['.npmrc'],
+    ['node_modules/kubenode/bin/kubenode'],
+    ['vendor/kubenode-0.1.0.tgz'],
+  ])('a pull request that changes %s is named as one that can forge its plan, first of all', (file) => {
+    writeFileSync(join(home, 'files'), `fleet/a.ts\n${file}\nzebra.md\n`)
+    expect(run(script, RUN).status).toBe(0)
+    expect(calls()).toMatch(
+      /^<!-- kubenode-plan -->\n🔴 \*\*This pull request changes what its own plan is made with\*\*[^\n]*\n\n### kubenode plan/m,
+    )
+    expect(calls()).toContain('the author changed what plans are made with · 38 machines')
+  })
+
+  test('one that changes fleet and rules is not, and one whose files are unknown or too many to list is', () => {
+    writeFileSync(join(home, 'files'), 'fleet/a.ts\nrules/package.json.md\nfleet/inventory/x.ts\ndocs/.github/x\n')
+    expect(run(script, RUN).status).toBe(0)
+    expect(calls()).not.toContain('This pull request changes')
+    rmSync(join(home, 'calls'))
+    writeFileSync(join(home, 'files'), 'fleet/a.ts\n'.repeat(3_000))
+    expect(run(script, RUN).status).toBe(0)
+    expect(calls()).toContain('This pull request changes')
+    rmSync(join(home, 'calls'))
+    writeFileSync(join(home, 'no-files'), '')
+    expect(run(script, RUN).status).not.toBe(0)
+    expect(calls()).not.toContain('body=@')
+  })
+
+  test.each([
+    ['a text', '"::set-env name=x::y"'],
+    ['a list', '[1]'],
+    ['broken', '{"summary": "ok"'],
+    ['empty', ''],
+  ])('a plan.json that is %s is a failed status and repeated nowhere', (_, text) => {
+    writeFileSync(join(home, 'plan/plan.json'), text)
+    const { status, stdout, stderr } = run(script, RUN)
+    expect(status).toBe(1)
+    expect(stdout + stderr).toBe('')
+    expect(calls()).toContain('"state": "error"')
+    expect(calls()).not.toContain('comments')
+  })
+
+  test('a summary with line ends, escapes and marks that turn the reading direction is one plain line', () => {
+    const summary = '1 machine\n::set-env name=a::b\u001b[31m\u202e\u200b · low'
+    writeFileSync(join(home, 'plan/plan.json'), JSON.stringify({ summary }))
+    const { stdout } = run(script, RUN)
+    expect(stdout).toBe('')
+    expect(calls()).toContain('"description": "1 machine::set-env name=a::b[31m · low"')
   })
 
   test('names of branches and a summary of a stranger are never run', () => {
@@ -216,6 +281,8 @@ describe('the job that plans', () => {
 
 interface GitLabJob {
   readonly script: readonly string[]
+  readonly rules?: readonly unknown[]
+  readonly environment?: unknown
 }
 const gitlab = parse(readFileSync('deploy/ci/gitlab/plan.gitlab-ci.yml', 'utf8')) as Readonly<Record<string, GitLabJob>>
 const scriptOf = (job: string): string => (gitlab[job]?.script ?? []).join('\n')
@@ -241,6 +308,7 @@ describe('the jobs of GitLab', () => {
     CI_MERGE_REQUEST_IID: '3',
     CI_PROJECT_ID: '7',
     CI_COMMIT_SHA: 'a'.repeat(40),
+    CI_PIPELINE_ID: '900',
     CI_MERGE_REQUEST_DIFF_BASE_SHA: 'b'.repeat(40),
     KUBENODE_COMMENT_TOKEN: TOKEN,
   }
@@ -258,6 +326,7 @@ describe('the jobs of GitLab', () => {
     expect(calls()).toContain(`--request POST ${api}/merge_requests/3/notes --data-urlencode body@/`)
     expect(calls()).toContain('### kubenode plan')
     expect(calls()).toContain(`--request POST ${api}/statuses/${env.CI_COMMIT_SHA} --data-urlencode state=success`)
+    expect(calls()).toContain('pipeline_id=900')
     expect(calls()).toContain('description=38 machines · $(echo owned > owned)')
     rmSync(join(home, 'calls'))
     writeFileSync(join(home, 'known'), '')
@@ -301,15 +370,52 @@ describe('the jobs of GitLab', () => {
     }
   })
 
-  test('the one that plans runs without the token, from the inventories that are there', () => {
-    program('npm', '#!/bin/bash\necho "npm $* ${KUBENODE_COMMENT_TOKEN-none}" >> "$HOME/calls"\n')
-    program('npx', '#!/bin/bash\necho "$* ${KUBENODE_COMMENT_TOKEN-none}" >> "$HOME/calls"\necho "{}"\n')
+  test('the token is for the job that posts only: the other one stops where it finds it', () => {
+    expect(gitlab['plan-comment']?.environment).toEqual({ name: 'kubenode-plan-comment', action: 'access' })
+    expect(gitlab['plan']?.environment).toBeUndefined()
+    program('npm', '#!/bin/bash\necho "npm" >> "$HOME/calls"\n')
+    expect(run(scriptOf('plan'), env).status).toBe(1)
+    expect(calls()).toBe('')
+    const { KUBENODE_COMMENT_TOKEN: _, ...bare } = env
+    expect(run(scriptOf('plan-comment'), bare)).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('a fork has none') as unknown,
+    })
+    expect(calls()).toBe('')
+  })
+
+  test('a plan with problems is posted, too, and its status is a failed one', () => {
+    expect(gitlab['plan-comment']?.rules).toEqual([
+      { if: '$CI_PIPELINE_SOURCE == "merge_request_event"', when: 'always' },
+    ])
+    for (const plan of [{ problems: [{ isCertain: true }] }, { clusters: [{ problems: ['no such kind'] }] }]) {
+      writeFileSync(join(home, 'plan/plan.json'), JSON.stringify({ summary: '1 machine', ...plan }))
+      expect(run(scriptOf('plan-comment'), env).status).toBe(0)
+      expect(calls()).toContain('state=failed')
+      rmSync(join(home, 'calls'))
+    }
+    writeFileSync(
+      join(home, 'plan/plan.json'),
+      '{"summary": "ok", "problems": [{"isCertain": false}], "clusters": [{"problems": []}]}',
+    )
+    run(scriptOf('plan-comment'), env)
+    expect(calls()).toContain('state=success')
+    rmSync(join(home, 'calls'))
+    writeFileSync(join(home, 'plan/plan.json'), '"text"')
+    expect(run(scriptOf('plan-comment'), env).status).toBe(1)
+    expect(calls()).toBe('')
+  })
+
+  test('the one that plans takes the inventories that are there', () => {
+    program('npm', '#!/bin/bash\necho "npm $*" >> "$HOME/calls"\n')
+    program('npx', '#!/bin/bash\necho "$*" >> "$HOME/calls"\necho "{}"\n')
     mkdirSync(join(home, 'inventory'))
     writeFileSync(join(home, 'inventory/prod.json'), '{}')
-    expect(run(scriptOf('plan'), env).status).toBe(0)
-    const range = `${env.CI_MERGE_REQUEST_DIFF_BASE_SHA}..${env.CI_COMMIT_SHA} --inventory inventory/prod.json`
+    const { KUBENODE_COMMENT_TOKEN: _, ...bare } = env
+    expect(run(scriptOf('plan'), bare).status).toBe(0)
+    const args = `${env.CI_MERGE_REQUEST_DIFF_BASE_SHA}..${env.CI_COMMIT_SHA} --weak-cage allow --inventory inventory/prod.json`
     expect(calls()).toBe(
-      `npm ci none\nkubenode plan ${range} -o json none\nkubenode plan ${range} -o markdown --max-chars 900000 none\n`,
+      `npm ci\nkubenode plan ${args} -o json\nkubenode plan ${args} -o markdown --max-chars 900000\n`,
     )
   })
 })

@@ -220,7 +220,9 @@ describe('a plan in Markdown', () => {
   })
 
   test('names of people, tags and tables in what a commit holds are text', () => {
-    expect(escaped('@ada <b>|x`')).toBe('&#64;ada &#60;b&#62;&#124;x&#96;')
+    expect(escaped('@ada <b>|x`')).toBe('&#64;&#8203;ada &#60;b&#62;&#124;x&#96;')
+    expect(escaped('acme/fleet#12 !7')).toBe('acme/fleet&#35;&#8203;12 &#33;&#8203;7')
+    expect(escaped('$`x`$ HTTPS://a.b ftp://c')).toBe('&#36;&#96;x&#96;&#36; HTTPS&#8203;://a.b ftp&#8203;://c')
   })
 
   test('without a change it says so in one sentence', () => {

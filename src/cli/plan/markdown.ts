@@ -93,12 +93,14 @@ function shortest(plan: PlanDocument, marker: string, maxChars: number): string 
 /** Part of a line. */
 const shownPart = (text: string): string => printableLine(text).replaceAll('\t', ' ')
 
+/** A forge looks for people (`@`), issues (`#`) and requests (`!`) after it has decoded what HTML encodes: these are followed by a space of no width. */
+const REFERENCES = '@#!'
+
 /** Names come from git, so an author of commits chooses them. */
 export function escaped(text: string): string {
   return shownPart(text)
-    .replaceAll(/[\\`*_{}[\]<>()#+!|~&]/g, (c) => `&#${c.charCodeAt(0)};`)
-    .replaceAll('@', '&#64;')
-    .replaceAll(/\b(https?|www)(?=[:.])/g, '$1&#8203;')
+    .replaceAll(/[\\`*_{}[\]<>()#+!|~&@$]/g, (c) => `&#${c.charCodeAt(0)};${REFERENCES.includes(c) ? '&#8203;' : ''}`)
+    .replaceAll(/\b(https?|ftp|mailto|www)(?=[:.])/gi, '$1&#8203;')
 }
 
 /** As code; its own quotes are taken out. */
