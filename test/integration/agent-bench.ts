@@ -25,10 +25,11 @@ import { seededRandom } from '#lib/random.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { serveFake, type KubeServer } from '#test/support/servers/kube-server.ts'
 import type { CertificateAuthority } from '#test/support/servers/tls.ts'
+import { programFile } from '#test/support/tools/own-build.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const NODE = join(ROOT, 'node_modules/.bin/node')
-const AGENT = join(ROOT, 'src/cli/agent-main.ts')
+const AGENT = programFile('agent-main')
 
 export const MACHINE = 'pool-a-x1y2z'
 export const JOIN_TOKEN = 'abcdef.0123456789abcdef'

@@ -28,6 +28,7 @@ import { MemoryProvider, type MemoryHost } from '#test/doubles/providers/memory-
 import { unwellComponent } from '../../rules/component/unwell-component.ts'
 import { RepairBench } from '#test/support/benches/repair-bench.ts'
 import { eventually } from './agent-bench.ts'
+import { programFile } from '#test/support/tools/own-build.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const POOL = { 'kubenode.io/pool': 'workers' }
@@ -182,7 +183,7 @@ afterAll(async () => {
     if (agent.exitCode === null && agent.signalCode === null) await once(agent, 'exit')
   }
   for (const machine of Object.keys(AGES)) {
-    const args = [join(ROOT, 'src/cli/agent-main.ts'), '--root', nodeFolder(machine), '--stop']
+    const args = [programFile('agent-main'), '--root', nodeFolder(machine), '--stop']
     await once(spawn(execPath, args, { stdio: 'ignore' }), 'exit')
   }
   await bench.close()

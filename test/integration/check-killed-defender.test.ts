@@ -15,6 +15,7 @@ import { until } from '#test/support/tools/processes.ts'
 import { startInstallWorld, type InstallWorld } from '#test/support/worlds/install-world.ts'
 import { stringify } from 'yaml'
 import { wholeValues } from '../../deploy/charts/any-settings.ts'
+import { programFile } from '#test/support/tools/own-build.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const TEST_MS = 180_000
@@ -85,7 +86,7 @@ async function startDefender(): Promise<ChildProcess> {
     'health-listen': `127.0.0.1:${await freePort()}`,
   }
   const flags = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value])
-  const program = [join(ROOT, 'src/cli/main.ts'), 'run', '--hub', ...flags]
+  const program = [programFile('main'), 'run', '--hub', ...flags]
   return spawn(process.execPath, program, { stdio: 'ignore', cwd: folder })
 }
 

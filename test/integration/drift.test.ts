@@ -33,8 +33,8 @@ import { type RunningServer, startEmbedded } from '#test/support/servers/api-ser
 import { processesWith } from '#test/support/tools/processes.ts'
 import { until } from '../e2e/rollout-replay/cluster.ts'
 import { startApprover } from '#test/support/servers/approver.ts'
+import { programFile } from '#test/support/tools/own-build.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
 const NAME = 'node-1'
 const SET = 'base'
 const POOL = { 'kubenode.io/pool': 'workers' }
@@ -89,7 +89,7 @@ beforeAll(async () => {
   const trust = await publish(artifacts)
   provider = (await createProcessProvider({
     dir: join(folder, 'nodes'),
-    agent: ({ dir }) => [execPath, join(ROOT, 'src/cli/agent-main.ts'), '--root', dir],
+    agent: ({ dir }) => [execPath, programFile('agent-main'), '--root', dir],
     agentConfig: async () => JSON.stringify({ lease: '2s' }),
     ...own,
   })) as typeof provider

@@ -1,6 +1,6 @@
 // Previews by branch over a bare repository behind https: hub with the shipped roles and policies, its Defender, the host of control planes, the program of clusters,
 // and sync as its own user.
-import { builtCage } from '#test/support/tools/built-cage.ts'
+import { builtCage } from '#test/support/tools/own-build.ts'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'

@@ -15,8 +15,8 @@ import { installAll } from '#test/support/servers/installed.ts'
 import { CLUSTER, KEY } from '#test/doubles/clouds/worlds.ts'
 import { until } from '#test/support/tools/processes.ts'
 import type { Cloud } from './cloud.ts'
+import { programFile } from '#test/support/tools/own-build.ts'
 
-const ROOT = join(import.meta.dirname, '../../..')
 const MEMORY = ['--max-old-space-size=512', '--max-semi-space-size=8']
 const AGAIN_MS = 1_000
 const START_MS = 240_000
@@ -123,7 +123,7 @@ export class Programs {
 
   #run(program: Program): void {
     const keys = { AWS_ACCESS_KEY_ID: KEY.id, AWS_SECRET_ACCESS_KEY: KEY.secret }
-    const child = spawn(process.execPath, [...MEMORY, join(ROOT, 'src/cli/main.ts'), ...this.#argumentsOf(program)], {
+    const child = spawn(process.execPath, [...MEMORY, programFile('main'), ...this.#argumentsOf(program)], {
       stdio: ['ignore', 'pipe', 'pipe'],
       cwd: this.folder,
       // The key of the cloud is the provider's alone.

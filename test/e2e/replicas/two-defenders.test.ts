@@ -22,6 +22,7 @@ import { serveWebhookAt, serviceServers } from '#test/support/servers/service-se
 import { inFull, isFull, ONLY_IN_FULL } from '#test/support/tools/full.ts'
 import { sleep, until } from '#test/support/tools/processes.ts'
 import { type Backend, Balancer } from './balancer.ts'
+import { programFile } from '#test/support/tools/own-build.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const START_MS = 120_000
@@ -97,7 +98,7 @@ describe.each(serviceServers)('two Defenders on $name', ({ address, start: start
       'health-listen': `127.0.0.1:${healthPort}`,
     }
     const flags = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value])
-    const child = spawn(process.execPath, [join(ROOT, 'src/cli/main.ts'), 'run', ...flags], {
+    const child = spawn(process.execPath, [programFile('main'), 'run', ...flags], {
       stdio: 'ignore',
       cwd: folder,
     })

@@ -1,5 +1,5 @@
 // A hub and business clusters on embedded servers, a git repository in a temporary folder, and the sync role over them: real HTTP, real git, real renders.
-import { builtCage } from '#test/support/tools/built-cage.ts'
+import { builtCage } from '#test/support/tools/own-build.ts'
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

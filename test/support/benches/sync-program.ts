@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { LEAN_MALLOC } from '#lib/lean-malloc.ts'
 import type { SyncBench } from './sync-bench.ts'
+import { programFile } from '#test/support/tools/own-build.ts'
 
-const ROOT = join(import.meta.dirname, '../../..')
 /** As a kubelet does: on a busy machine a leader may lose its Lease, and ends then. */
 const AGAIN_MS = 1_000
 
@@ -47,7 +47,7 @@ export function syncProgramAt(hub: Hub, more: readonly string[] = []): SyncProgr
   let again: NodeJS.Timeout | undefined
   let printed = ''
   const start = () => {
-    const started = spawn(process.execPath, [join(ROOT, 'src/cli/main.ts'), ...sync, ...kept, ...more], {
+    const started = spawn(process.execPath, [programFile('main'), ...sync, ...kept, ...more], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { PATH: process.env['PATH'] ?? '', HOME: temporary, TMPDIR: temporary, ...LEAN_MALLOC },
     })

@@ -2,7 +2,7 @@
 import { answered, type UncheckedAnswer } from '#sync/render/answered.ts'
 import { CAGE_LEVELS, findCage, type Cage } from '#sync/render/cage.ts'
 import { runCaged } from '#sync/render/run-caged.ts'
-import { builtCage } from '#test/support/tools/built-cage.ts'
+import { builtCage } from '#test/support/tools/own-build.ts'
 import type { Answer } from '#test/support/worlds/attack-world.ts'
 
 /** The weakest has nothing in the way of code but lists and the limits of Node; the strongest is what this machine gives. */

@@ -1,5 +1,5 @@
 // What sync makes of the newest commit of a source, with real git, signatures and renders; the objects on the hub are a few lists.
-import { builtCage } from '#test/support/tools/built-cage.ts'
+import { builtCage } from '#test/support/tools/own-build.ts'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
