@@ -1,5 +1,6 @@
 // A hold stops a source, and its pipelines exempt reverts from it: the attacker has the rights of a committer and wants something else followed meanwhile.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { onlyInFull } from '#test/support/tools/full.ts'
 import { filesOf, SourceWorld, type Values } from '#test/support/worlds/source-world.ts'
 
 const values = (n: string, more: Partial<Values> = {}): Values => ({
@@ -97,7 +98,8 @@ describe('the exemption', () => {
     expect(await w.attempt(values('1', none), { message: reverts(sly) })).toBeUndefined()
   })
 
-  test('of the first commit with the pipeline counts for nothing', async () => {
+  test('of the first commit with the pipeline counts for nothing', async (context) => {
+    onlyInFull(context)
     w = new SourceWorld()
     const first = await w.follow(values('1'))
     w.hold('Pause')
@@ -126,7 +128,8 @@ describe('a source with two tracks, of which one exempts reverts', () => {
     expect(await w.attempt(both('1', '1'), { message: reverts(bad) })).toMatch(/^[0-9a-f]{40}$/)
   })
 
-  test('does not take back what the other track got since', async () => {
+  test('does not take back what the other track got since', async (context) => {
+    onlyInFull(context)
     w = new SourceWorld({ tracks })
     await w.follow(both('1', '1'))
     const bad = await w.follow(both('2', '1'))
@@ -143,7 +146,8 @@ describe('a source with two tracks, of which one exempts reverts', () => {
     expect(await w.attempt(both('1', '1'), { message: reverts(bad) })).toBeUndefined()
   })
 
-  test('does not take back what both tracks got with one commit', async () => {
+  test('does not take back what both tracks got with one commit', async (context) => {
+    onlyInFull(context)
     w = new SourceWorld({ tracks })
     await w.follow(both('1', '1'))
     const bad = await w.follow(both('2', '2'))

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
+import { inFullAll, onlyInFull } from '#test/support/tools/full.ts'
 import { credentialsIn } from '#apiserver/auth/credentials.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { CLUSTERS_NAMESPACE, SYSTEM_NAMESPACE } from '#api/names.ts'
@@ -155,7 +156,8 @@ test('an authority is replaced in phases that wait for agents by number, and no 
   expect([await w.host.get(ID), await syncConfig(w)]).toEqual(settled)
 })
 
-test('an authority is not removed while the machines cannot be read, and the status says so', async () => {
+test('an authority is not removed while the machines cannot be read, and the status says so', async (context) => {
+  onlyInFull(context)
   const w = await started()
   const [old] = await printsNow(w)
   await w.stopController()
@@ -174,7 +176,7 @@ test('an authority is not removed while the machines cannot be read, and the sta
   await w.until('it goes on', async () => (await w.host.get(ID))?.own?.rotations.length === 0)
 })
 
-test.each(['controller', 'host'] as const)(
+test.each(inFullAll(['host', 'controller'] as const, 2))(
   'a rotation goes on where it was when the %s ends in any phase',
   async (who) => {
     const w = await started()
@@ -245,7 +247,8 @@ test('new service account keys sign at once, and the old ones are accepted until
   expect([await isGood(old), await isGood(await tokenOf())]).toEqual([true, true])
 })
 
-test('a control plane that made its own authority before this release keeps it, and can rotate it', async () => {
+test('a control plane that made its own authority before this release keeps it, and can rotate it', async (context) => {
+  onlyInFull(context)
   const w = (world = await clusterWorld({ recipe: AT_ONCE }))
   const made = credentialsIn(join(w.root, ID, 'data/pki'), Date.now(), ['127.0.0.1'])
   await w.declare('one')

@@ -185,7 +185,8 @@ describe('bootstrap', () => {
     expect((await follow('--git', url)).err).toMatch(/^KN7011: .*fleet\/main\.ts/)
   })
 
-  test('what cannot be followed is refused before anything is written', async () => {
+  test('what cannot be followed is refused before anything is written', async (context) => {
+    onlyInFull(context)
     const world = await start()
     const { follow, url, hub } = world
     world.repository.commit({})

@@ -226,7 +226,8 @@ describe('one after the other on one server', () => {
     expect((await world.admin.get(definitionType, key))?.['status']).toMatchObject({ storedVersions: ['v1alpha1'] })
   })
 
-  test('a field that never changes is reported with the object to delete, and the next run finishes', async () => {
+  test('a field that never changes is reported with the object to delete, and the next run finishes', async (context) => {
+    onlyInFull(context)
     const release = releaseOf('0.2.0')
     const renamed = (o: KubeObject): KubeObject => {
       if (o.kind !== 'Deployment' || o.metadata.name !== 'kubenode-artifacts') return o
@@ -254,7 +255,8 @@ describe('one after the other on one server', () => {
     await world.install(release)
   })
 
-  test('what people scaled is set back by the next run, and what they added stays', async () => {
+  test('what people scaled is set back by the next run, and what they added stays', async (context) => {
+    onlyInFull(context)
     const key = { namespace: 'kubenode-system', name: 'kubenode-defender' }
     const now = await world.admin.get(deployments, key)
     const metadata = { ...now?.metadata, annotations: { ...now?.metadata.annotations, 'example.org/team': 'base' } }

@@ -177,7 +177,8 @@ test('an upgrade that is asked for during a restore begins after it, and a delet
   expect(await w.newHost().list()).toEqual([])
 })
 
-test('a lost quorum is named, and a commit that declares a restore brings the Cluster back', async () => {
+test('a lost quorum is named, and a commit that declares a restore brings the Cluster back', async (context) => {
+  onlyInFull(context)
   let isLost = false
   const w = (world = await playedClusters({
     statusOf: ({ kind, spec }) => {
@@ -202,7 +203,8 @@ test('a lost quorum is named, and a commit that declares a restore brings the Cl
   await w.untilSeen('it is restored', (c) => isReady(c) && c.status?.restored === 'mine/1')
 })
 
-test('a deletion whose final snapshot can never be taken ends once a person approves the loss', async () => {
+test('a deletion whose final snapshot can never be taken ends once a person approves the loss', async (context) => {
+  onlyInFull(context)
   const w = (world = await playedClusters({ failsJobs: () => true }))
   await w.startController(w.newHost(SOON))
   await w.declareKubernetes('1.35.9')
@@ -227,7 +229,8 @@ test('a deletion whose final snapshot can never be taken ends once a person appr
   expect(await w.newHost().list()).toEqual([])
 })
 
-test('a deletion in the middle of an upgrade ends, with a final snapshot', async () => {
+test('a deletion in the middle of an upgrade ends, with a final snapshot', async (context) => {
+  onlyInFull(context)
   const w = (world = await playedClusters())
   await w.startController(w.newHost(SOON))
   await w.declareKubernetes('1.35.9')

@@ -84,7 +84,8 @@ test.each(inFullAll(LEFT, 2))(
   60_000,
 )
 
-test('a track that loses its last object in a cluster deletes it, whatever other tracks have there', async () => {
+test('a track that loses its last object in a cluster deletes it, whatever other tracks have there', async (context) => {
+  onlyInFull(context)
   const pipelineRef = { name: 'standard' }
   const tracks = [
     { name: 'secrets', pipelineRef, match: { kinds: ['Secret'] } },
@@ -191,7 +192,8 @@ test('the objects of a track that the source no longer has wait for a person whe
   expect([await secrets(b, 'test'), await secrets(b, 'prod')]).toEqual([['a', 'b'], ['a']])
 })
 
-test('objects that another track takes over are not deleted', async () => {
+test('objects that another track takes over are not deleted', async (context) => {
+  onlyInFull(context)
   const { b } = await twoTracks(10)
   await setTracks(b, [CONFIGS, HUB_ONLY, { name: 'rest', pipelineRef: PIPELINE }])
   await eventually(

@@ -366,7 +366,8 @@ test('a change of agent.json goes through the stages as everything else, and a r
   }
 })
 
-test('an agent.json with a mistake is refused with its file and key, and reaches no cluster', async () => {
+test('an agent.json with a mistake is refused with its file and key, and reaches no cluster', async (context) => {
+  onlyInFull(context)
   bench = await syncBench(['test', 'prod'])
   const b = bench
   b.repository.commit(withAgents('1', '{ "lease": "5s" }\n'))
@@ -409,7 +410,8 @@ async function kubenode(cwd: string, ...argv: string[]) {
   return { code: await run(argv, io), out, err }
 }
 
-test('a newer commit does not wait for the render of one that loops for ever', async () => {
+test('a newer commit does not wait for the render of one that loops for ever', async (context) => {
+  onlyInFull(context)
   bench = await syncBench(['test', 'prod'])
   const b = bench
   b.repository.commit(fleet('1'))

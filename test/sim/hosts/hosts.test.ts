@@ -5,7 +5,7 @@ import { mutants } from './mutants.ts'
 import { hostSimulation } from './simulation.ts'
 import { inFull } from '#test/support/tools/full.ts'
 
-const SEEDS = inFull(1_000, 8)
+const SEEDS = inFull(1_000, 4)
 
 describe('machines and the hosts of a cloud', () => {
   test('in bad weather each machine gets exactly one host, and none is left in the end', async () => {
