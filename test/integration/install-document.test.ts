@@ -7,7 +7,7 @@ import { parse, stringify } from 'yaml'
 import { run } from '#cli/program.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { shellBlocks } from '#test/support/tools/readme.ts'
-import { startInstallWorld, type InstallWorld } from '#test/support/worlds/install-world.ts'
+import { makeReadyNodes, startInstallWorld, type InstallWorld } from '#test/support/worlds/install-world.ts'
 import { onlyInFull } from '#test/support/tools/full.ts'
 
 const DOCUMENT = 'docs/install.md'
@@ -22,13 +22,7 @@ beforeAll(async () => {
   const [, values = ''] = /```yaml\n([\s\S]*?)```/.exec(text) ?? []
   // The double does not serve the Defender's webhook.
   writeFileSync(join(folder, 'values.yaml'), `${values}webhook: { enabled: false }\n`)
-  const nodes = coreKind('Node')
-  for (const name of ['n-1', 'n-2']) {
-    const made = await world.admin.create(nodes, { apiVersion: 'v1', kind: 'Node', metadata: { name } })
-    const status = { conditions: [{ type: 'Ready', status: 'True', reason: 'KubeletReady', message: '' }] }
-    const ready = await world.admin.update(nodes, { ...made, status }, { subresource: 'status' })
-    await world.admin.update(nodes, { ...ready, spec: {} })
-  }
+  await makeReadyNodes(world.admin, ['n-1', 'n-2'])
 })
 afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })

@@ -147,6 +147,18 @@ export async function startInstallWorld(start: () => Promise<RunningServer> = st
   }
 }
 
+/** Nodes that take the pods of our programs. */
+export async function makeReadyNodes(admin: KubeClient, names: readonly string[]): Promise<void> {
+  const nodes = coreKind('Node')
+  for (const name of names) {
+    const made = await admin.create(nodes, { apiVersion: 'v1', kind: 'Node', metadata: { name } })
+    const status = { conditions: [{ type: 'Ready', status: 'True', reason: 'KubeletReady', message: '' }] }
+    const ready = await admin.update(nodes, { ...made, status } as KubeObject, { subresource: 'status' })
+    // A server adds the taint of a node that is not ready.
+    await admin.update(nodes, { ...ready, spec: {} } as KubeObject)
+  }
+}
+
 /** Written by servers and leaders all the time. */
 export const renewed = (kind: string): boolean => kind === 'Lease' || kind === 'Event'
 

@@ -24,6 +24,7 @@ const installed = (version?: string) => ({
   value: { definitions: [], inventory: [], inventoryObject: undefined, workloads: [], installed: version },
 })
 
+const claim = (name: string, phase: string, storageClass?: string) => ({ name, phase, storageClass })
 const healthy: CheckSeen = {
   server: { value: { text: 'v1.36.2', major: 1, minor: 36 } },
   missing: { value: [] },
@@ -39,7 +40,9 @@ const healthy: CheckSeen = {
   strangers: { value: [] },
   ending: { value: [] },
   elsewhere: { value: [] },
-  storage: { value: { classes: ['fast'], hasDefault: false, claims: ['data'] } },
+  storage: {
+    value: { classes: ['fast'], hasDefault: false, volumeClasses: ['by-hand'], claims: [claim('data', 'Bound')] },
+  },
   refusals: { value: [] },
 }
 const POLICY: KubeObject = { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { name: 'p' } }
@@ -163,6 +166,17 @@ test('a volume needs a claim that is there, or a class that can make it', () => 
   expect(codes({}, claims({ name: 'other', isMade: true }))).toEqual(['KN1412'])
   expect(codes({}, claims({ name: 'other', isMade: true, storageClass: 'fast' }))).toEqual([])
   expect(codes({}, claims({ name: 'other', isMade: true, storageClass: 'slow' }))).toEqual(['KN1412'])
+})
+
+test.each([
+  ['waits for its first pod', claim('data', 'Pending', 'fast'), []],
+  ['names a class that only a volume has', claim('data', 'Pending', 'by-hand'), []],
+  ['names a class that is not there', claim('data', 'Pending', 'shared'), ['KN1412']],
+  ['names none, and there is no default', claim('data', 'Pending'), ['KN1412']],
+  ['lost its volume', claim('data', 'Lost', 'fast'), ['KN1412']],
+])('a claim of a person that %s', (_, one, expected) => {
+  const storage = { value: { classes: ['fast'], hasDefault: false, volumeClasses: ['by-hand'], claims: [one] } }
+  expect(codes({ storage }, claims({ name: 'data', isMade: false }))).toEqual(expected)
 })
 
 test('a claim that is not there is to be created, not a StorageClass', () => {

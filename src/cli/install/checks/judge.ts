@@ -7,12 +7,12 @@ import type { Release } from '../release.ts'
 import { isWithinSkew } from '../versions.ts'
 import { doubtful, failed, passed, warned, type Finding } from './finding.ts'
 import type { CheckSeen, Reading } from './seen.ts'
+import { storageProblem } from './storage.ts'
 
 const OLDEST_MINOR = 32
 const MAX_SKEW_MS = 5_000
 /** Replicas of a role run on different nodes. */
 const SPREAD = 2
-const NEW_CLASS = 'create it, or name another in --values'
 /** Named in one line. */
 const MOST_NAMED = 3
 
@@ -173,25 +173,10 @@ const elsewhere: Judge = (seen) =>
         ),
   )
 
-const storage: Judge = (seen, { claims }) => {
+const storageOf: Judge = (seen, { claims }) => {
   if (claims.length === 0) return [passed('storage', 'no volume is needed')]
-  return read('storage', seen.storage, ({ classes, hasDefault, claims: present }) => {
-    const problems = claims.flatMap(({ name, storageClass, isMade }) => {
-      if (present.includes(name)) return []
-      if (!isMade)
-        return [
-          {
-            claim: name,
-            why: `it is not in namespace ${SYSTEM_NAMESPACE}`,
-            remedy: `create it there; before the first installation, create the namespace as well (kubectl create namespace ${SYSTEM_NAMESPACE})`,
-          },
-        ]
-      if (storageClass === undefined)
-        return hasDefault ? [] : [{ claim: name, why: 'the cluster has no default StorageClass', remedy: NEW_CLASS }]
-      return classes.includes(storageClass)
-        ? []
-        : [{ claim: name, why: `StorageClass ${storageClass} does not exist`, remedy: NEW_CLASS }]
-    })
+  return read('storage', seen.storage, (storage) => {
+    const problems = claims.flatMap((claim) => storageProblem(claim, storage) ?? [])
     return problems.length === 0
       ? passed('storage', `${counted(claims.length, 'volume')} can be provided`)
       : problems.map((p) => failed('storage', installErrors.KN1412(p)))
@@ -309,14 +294,14 @@ const ALL: readonly Judge[] = [
   remediators,
   namespaces,
   elsewhere,
-  storage,
+  storageOf,
   pods,
   network,
   running,
 ]
 
 /** Of pods that run the programs. */
-const OF_PODS: ReadonlySet<Judge> = new Set([nodes, storage, pods, network])
+const OF_PODS: ReadonlySet<Judge> = new Set([nodes, storageOf, pods, network])
 
 export const judge: Judge = (seen, wanted) =>
   ALL.flatMap((one) => (seen.running?.processes !== undefined && OF_PODS.has(one) ? [] : one(seen, wanted)))

@@ -20,12 +20,11 @@ import { distinctKinds, missingRights } from './rights.ts'
 import type { CheckSeen, Reading } from './seen.ts'
 import { bootstrapTokenProblem } from './bootstrap-token.ts'
 import { signerProblem } from './signer.ts'
+import { observeStorage } from './storage.ts'
 
 const nodeType = coreKind('Node')
 const namespaceType = coreKind('Namespace')
 const podType = coreKind('Pod')
-const storageClassType = coreKind('StorageClass')
-const claimType = coreKind('PersistentVolumeClaim')
 const accountType = coreKind('ServiceAccount')
 const daemonSetType = coreKind('DaemonSet')
 const leaseType = coreKind('Lease')
@@ -77,7 +76,7 @@ export async function observeChecks(
       ...('unread' in workloads ? unreadable(workloads) : remediatorsIn(workloads.value)),
       ...(await healthChecks(context)),
     ]),
-    reading(() => storageOf(context)),
+    reading(() => observeStorage(context)),
     reading(() => refusalsOf(context, release)),
     mayAsk ? reading(() => signerProblem(context)) : ('NotAsked' as const),
     mayAsk ? reading(() => bootstrapTokenProblem(context)) : ('NotAsked' as const),
@@ -241,20 +240,6 @@ async function endingIn({ client }: InstallContext) {
       ? []
       : [{ namespace: n.metadata.name ?? '', why: endOfNamespace(n) ?? 'the server reports no reason' }],
   )
-}
-
-async function storageOf({ client }: InstallContext) {
-  const [classes, claims] = await Promise.all([
-    listAll(client, storageClassType),
-    listAll(client, claimType, { namespace: SYSTEM_NAMESPACE }),
-  ])
-  const isDefault = (o: KubeObject): boolean =>
-    o.metadata.annotations?.['storageclass.kubernetes.io/is-default-class'] === 'true'
-  return {
-    classes: classes.map((c) => c.metadata.name ?? ''),
-    hasDefault: classes.some(isDefault),
-    claims: claims.map((c) => c.metadata.name ?? ''),
-  }
 }
 
 const DEFAULT_ACCOUNT = 'default'

@@ -2,6 +2,7 @@
 import type { KubeObject } from '#schema/object.ts'
 import type { Installed } from '../observe.ts'
 import type { NetworkPlugins } from './network-plugins.ts'
+import type { Storage } from './storage.ts'
 
 /** Unread is no answer: no check passes on it. */
 export type Reading<T> = { readonly value: T } | { readonly unread: string }
@@ -28,11 +29,7 @@ export interface CheckSeen {
   readonly strangers: Reading<readonly string[]>
   /** Workloads of KubeNode in other namespaces. */
   readonly elsewhere: Reading<readonly KubeObject[]>
-  readonly storage: Reading<{
-    readonly classes: readonly string[]
-    readonly hasDefault: boolean
-    readonly claims: readonly string[]
-  }>
+  readonly storage: Reading<Storage>
   /** By workload: why the cluster refuses its pods. */
   readonly refusals: Reading<readonly { readonly workload: string; readonly namespace: string; readonly why: string }[]>
   /** Only of an installation. */
