@@ -9,7 +9,8 @@ import { FIRST_PLANE_PORT, PORTS, providerPodName } from './programs.ts'
 import type { ProviderPod } from './provider-settings.ts'
 import { workloadsOf, type InstallSettings, type Workload } from './settings.ts'
 
-const DNS = 53
+/** Of the Service, and of its pods in some distributions: a policy applies after the translation. */
+const DNS = [53, 5353]
 const HTTPS = 443
 /** Where kubeadm puts the API server; what follows a Service policies see after its translation, so 443 of the Service alone does not do. */
 const API_SERVERS = [HTTPS, 6443]
@@ -75,7 +76,11 @@ const EGRESS: Readonly<Record<Workload, (settings: InstallSettings) => k8s.Netwo
       to: [{ podSelector: { matchLabels: providerSelectorOf(name) } }],
     })),
   ],
-  artifacts: ({ artifacts }) => egressTo([], portsOf(registriesOf(artifacts?.source.oci))),
+  // A registry sends clients elsewhere for tokens and for layers, at the usual port.
+  artifacts: ({ artifacts }) =>
+    artifacts?.source.oci === undefined
+      ? []
+      : egressTo([], [...new Set([HTTPS, ...portsOf(registriesOf(artifacts.source.oci))])]),
   // The issuer may keep its keys elsewhere, at the usual port; API servers of further clusters are where those of members are.
   console: ({ console: page, networkPolicies }) => [
     ...egressTo([], page?.oidc === undefined ? [] : [...new Set([HTTPS, ...portsOf([page.oidc.issuer])])]),
@@ -108,7 +113,9 @@ function ingressOf(
 }
 
 const TO_DNS: k8s.NetworkPolicyEgressRule = {
-  ports: ['UDP', 'TCP'].map((protocol) => ({ protocol, port: k8s.IntOrString.fromNumber(DNS) })),
+  ports: ['UDP', 'TCP'].flatMap((protocol) =>
+    DNS.map((port) => ({ protocol, port: k8s.IntOrString.fromNumber(port) })),
+  ),
 }
 
 /** Reached by the controllers, and reaches its cloud. */

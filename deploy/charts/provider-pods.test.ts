@@ -122,7 +122,7 @@ test('only the controllers reach it, and it reaches names and its cloud', () => 
   const ports = (own['egress'] as readonly { readonly ports: readonly { readonly port: number }[] }[]).flatMap((r) =>
     r.ports.map((p) => p.port),
   )
-  expect(ports).toEqual([53, 53, 443])
+  expect(ports).toEqual([53, 5353, 53, 5353, 443])
   // The policy for all programs would let it reach API servers.
   const all = selector(named(objectsOf(), 'NetworkPolicy', 'kubenode-all'))
   const { template } = provider().spec as { readonly template: { readonly metadata: { readonly labels: object } } }

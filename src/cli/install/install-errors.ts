@@ -154,6 +154,10 @@ export const installErrors = errorTable({
     text: 'webhook kubenode.io is registered, but these settings have none: guarded deletions, approvals of agents and their events are refused',
     next: 'run kubenode install, which removes it, once the pods of the Defender are replaced',
   },
+  KN1443: {
+    text: 'the API server listens on port {closed}, and NetworkPolicies let programs reach {open} only',
+    next: 'list its addresses with this port as networkPolicies.apiServers in --values',
+  },
   KN1438: {
     text: '{object} cannot be changed into what this version needs: {why}',
     next: 'these fields never change: delete the object with {command}, then run the command again; it makes the object and continues',

@@ -153,9 +153,9 @@ export async function makeReadyNodes(admin: KubeClient, names: readonly string[]
   for (const name of names) {
     const made = await admin.create(nodes, { apiVersion: 'v1', kind: 'Node', metadata: { name } })
     const status = { conditions: [{ type: 'Ready', status: 'True', reason: 'KubeletReady', message: '' }] }
-    const ready = await admin.update(nodes, { ...made, status } as KubeObject, { subresource: 'status' })
+    const ready = await admin.update(nodes, { ...made, status }, { subresource: 'status' })
     // A server adds the taint of a node that is not ready.
-    await admin.update(nodes, { ...ready, spec: {} } as KubeObject)
+    await admin.update(nodes, { ...ready, spec: {} })
   }
 }
 

@@ -38,6 +38,7 @@ const healthy: CheckSeen = {
   remediators: { value: [] },
   networkPlugins: { value: { enforcing: [], others: [] } },
   strangers: { value: [] },
+  serverPorts: { value: [6443] },
   ending: { value: [] },
   elsewhere: { value: [] },
   storage: {
@@ -166,6 +167,28 @@ test('a volume needs a claim that is there, or a class that can make it', () => 
   expect(codes({}, claims({ name: 'other', isMade: true }))).toEqual(['KN1412'])
   expect(codes({}, claims({ name: 'other', isMade: true, storageClass: 'fast' }))).toEqual([])
   expect(codes({}, claims({ name: 'other', isMade: true, storageClass: 'slow' }))).toEqual(['KN1412'])
+})
+
+const ALL_PODS: KubeObject = {
+  ...POLICY,
+  metadata: { name: 'kubenode-all' },
+  spec: { egress: [{ ports: [{ protocol: 'UDP', port: 53 }] }, { ports: [{ port: 443 }, { port: 6443 }] }] },
+}
+const withPolicy: Wanted = { release: { ...release, objects: [...release.objects, ALL_PODS] }, claims: [] }
+
+test('a port of the API server that NetworkPolicies close is an error where they are known to be enforced, else a warning', () => {
+  const calico = { value: { enforcing: ['Calico'], others: [] } }
+  const microk8s = { serverPorts: { value: [16_443] } }
+  expect(codes({ ...microk8s, networkPlugins: calico }, withPolicy)).toEqual(['KN1443'])
+  expect(codes({ networkPlugins: calico }, withPolicy)).toEqual([])
+  const doubtful = judge({ ...healthy, ...microk8s }, withPolicy).filter((f) => f.check === 'network')
+  expect(doubtful.map((f) => [f.verdict, f.code])).toEqual([
+    ['Warning', undefined],
+    ['Warning', 'KN1443'],
+  ])
+  const flannel = { value: { enforcing: [], others: ['flannel'] } }
+  const open = judge({ ...healthy, ...microk8s, networkPlugins: flannel }, withPolicy)
+  expect(open.flatMap((f) => f.code ?? [])).toEqual(['KN1436'])
 })
 
 test.each([

@@ -7,6 +7,7 @@ import type { Release } from '../release.ts'
 import { isWithinSkew } from '../versions.ts'
 import { doubtful, failed, passed, warned, type Finding } from './finding.ts'
 import type { CheckSeen, Reading } from './seen.ts'
+import { closedPorts } from './server-ports.ts'
 import { storageProblem } from './storage.ts'
 
 const OLDEST_MINOR = 32
@@ -250,14 +251,24 @@ const runningProcesses = ({ leaderless, webhook }: NonNullable<CheckSeen['runnin
 
 const network: Judge = (seen, { release }) => {
   if (!release.objects.some((o) => o.kind === 'NetworkPolicy')) return []
-  return read('network', seen.networkPlugins, ({ enforcing, others }) => {
-    if (enforcing.length > 0) return passed('network', `${named(enforcing)} enforces NetworkPolicies`)
-    if (others.length > 0) return doubtful('network', installErrors.KN1436({ plugins: named(others) }))
-    return warned(
-      'network',
-      'no known network plugin was found, so whether NetworkPolicies are enforced is unknown; see docs/install.md',
-    )
-  })
+  const plugins = 'value' in seen.networkPlugins ? seen.networkPlugins.value : undefined
+  return [
+    ...read('network', seen.networkPlugins, ({ enforcing, others }) => {
+      if (enforcing.length > 0) return passed('network', `${named(enforcing)} enforces NetworkPolicies`)
+      if (others.length > 0) return doubtful('network', installErrors.KN1436({ plugins: named(others) }))
+      return warned(
+        'network',
+        'no known network plugin was found, so whether NetworkPolicies are enforced is unknown; see docs/install.md',
+      )
+    }),
+    ...read('network', seen.serverPorts, (ports) => {
+      const found = closedPorts(release, ports)
+      if (found === undefined || plugins?.others.length !== 0) return []
+      const error = installErrors.KN1443({ closed: found.closed.join(', '), open: found.open.join(', ') })
+      // Whether an unknown plugin enforces policies is not known either.
+      return plugins.enforcing.length > 0 ? failed('network', error) : doubtful('network', error)
+    }),
+  ]
 }
 
 /** Names that --ignore takes. */

@@ -20,6 +20,7 @@ import { distinctKinds, missingRights } from './rights.ts'
 import type { CheckSeen, Reading } from './seen.ts'
 import { bootstrapTokenProblem } from './bootstrap-token.ts'
 import { signerProblem } from './signer.ts'
+import { serverPorts } from './server-ports.ts'
 import { observeStorage } from './storage.ts'
 
 const nodeType = coreKind('Node')
@@ -69,9 +70,10 @@ export async function observeChecks(
   const of = <T>(judge: (all: readonly KubeObject[]) => T): Reading<T> =>
     'unread' in workloads ? workloads : { value: judge(workloads.value) }
   const mayAsk = needsSigner && !('value' in missing && missing.value.length > 0)
-  const [strangers, ending, remediators, storage, refusals, signer, joinTokens] = await Promise.all([
+  const [strangers, ending, ports, remediators, storage, refusals, signer, joinTokens] = await Promise.all([
     reading(() => strangersIn(context)),
     reading(() => endingIn(context)),
+    reading(() => serverPorts(context)),
     reading(async () => [
       ...('unread' in workloads ? unreadable(workloads) : remediatorsIn(workloads.value)),
       ...(await healthChecks(context)),
@@ -94,6 +96,7 @@ export async function observeChecks(
     remediators,
     strangers,
     ending,
+    serverPorts: ports,
     networkPlugins: of(networkPluginsIn),
     elsewhere: of((all) => all.filter(isElsewhere)),
     storage,

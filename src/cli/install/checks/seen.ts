@@ -22,6 +22,8 @@ export interface CheckSeen {
   readonly skewMs: Reading<number>
   readonly agents: Reading<readonly { readonly machine: string; readonly version: string }[]>
   readonly remediators: Reading<readonly string[]>
+  /** Where the API server listens, as pods reach it. */
+  readonly serverPorts: Reading<readonly number[]>
   readonly networkPlugins: Reading<NetworkPlugins>
   /** Our namespaces that are being deleted. */
   readonly ending: Reading<readonly { readonly namespace: string; readonly why: string }[]>

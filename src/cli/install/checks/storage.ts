@@ -8,7 +8,7 @@ import type { ResourceType } from '#schema/resource.ts'
 import type { InstallContext } from '../context.ts'
 import type { Wanted } from './judge.ts'
 
-export interface SeenClaim {
+interface SeenClaim {
   readonly name: string
   /** Pending, Bound or Lost; Pending as well until the first pod that mounts it, where its class waits for one. */
   readonly phase: string
