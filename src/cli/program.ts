@@ -180,6 +180,17 @@ function prepare(command: Command, io: Io): void {
 /** commander's own complaints, in our form. */
 const numbered = (text: string): string => text.replace(/^error: /, `${cliErrors.KN1002.code}: `)
 
+/** The command that a line names. */
+function commandOf(program: Command, argv: readonly string[]): Command {
+  let command = program
+  for (const word of afterOptions(argv)) {
+    const next = command.commands.find((c) => c.name() === word || c.aliases().includes(word))
+    if (next === undefined) break
+    command = next
+  }
+  return command
+}
+
 /** Runs one command line and returns the exit code. */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
   const quick = await quickAnswer(argv, io)
@@ -194,7 +205,13 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     return EXIT_OK
   } catch (e) {
     // commander has printed its message already; its own codes are 0 for help and version, 1 for misuse.
-    if (e instanceof CommanderError) return e.exitCode === 0 ? EXIT_OK : EXIT_ERROR
+    if (e instanceof CommanderError) {
+      if (e.exitCode === 0) return EXIT_OK
+      const { exampleOf } = await import('./habits/missing.ts')
+      const example = await exampleOf(e, commandOf(program, hoisted(program, argv)), io)
+      if (example !== undefined) ioFor(program, io).err(example)
+      return EXIT_ERROR
+    }
     return reportError(io, e)
   }
 }

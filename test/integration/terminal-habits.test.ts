@@ -233,6 +233,7 @@ describe.each(apiServers)('$name', ({ start }) => {
 
     test.each([
       [['nothing-like-it'], /^KN1310: /],
+      [['source', 'git', 'fleet'], /^KN1604: .*kubenode get source fleet/],
       [[], /^KN1603: which kind\?.*machines/],
       [['machine', 'm-1', '-l', 'a=b'], /^KN1602: /],
       [['machines', '-L', 'zone', '-o', 'json'], /^KN1602: .*--label-columns/],
@@ -523,6 +524,41 @@ describe.each(apiServers)('$name', ({ start }) => {
       0,
       expect.stringMatching(/^machine\/m-1\n(.*\n)*\nmachine\/m-2\n(.*\n)*\nwhat to do first: .*\n$/),
     ])
+  })
+
+  describe('an object that is named without its kind', () => {
+    test.each([
+      ['why', 'fleet', /^source\/fleet/],
+      ['describe', 'r-1', /kind: Release/],
+      ['trace', 'r-1', /^release\/r-1/],
+      ['events', 'r-1', /./],
+    ])('is found by %s', async (command, name, want) => {
+      const { code, out, err } = await kubenode(command, name)
+      expect([code, out + err]).toEqual([0, expect.stringMatching(want)])
+    })
+
+    test('is asked back about when several have the name, and each is a command to type', async () => {
+      await admin.create<KubeObject>(machine, { ...machine.example, ...named('Machine', 'twice') })
+      await admin.create(nodeType, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'twice' } })
+      expect(await kubenode('why', 'twice')).toMatchObject({
+        code: 2,
+        err: 'KN1359: cannot tell which twice is meant: several objects have this name; type kubenode why machine/twice, or kubenode why node/twice\n',
+      })
+      // A command of few kinds has fewer to choose from.
+      expect((await kubenode('watch', 'twice')).err).toMatch(/^KN1380: /)
+      await admin.delete(machine, { name: 'twice' })
+      await admin.delete(nodeType, { name: 'twice' })
+    })
+
+    test('is suggested by spelling when no object has the name', async () => {
+      const { code, err } = await kubenode('why', 'fleeet')
+      expect([code, err]).toEqual([2, expect.stringMatching(/^KN1380: .*"fleeet".*did you mean source\/fleet\?/)])
+    })
+
+    test('a command line without its object is shown with one that exists, unless it changes something', async () => {
+      expect((await kubenode('why')).err).toContain('(for example: kubenode why machine/m-1)\n')
+      expect((await kubenode('repair')).err).toContain("(for example: kubenode repair machine/NAME --reason 'WHY')\n")
+    })
   })
 
   test('watch ends by itself when nothing is in progress', async () => {

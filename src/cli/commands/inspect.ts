@@ -4,7 +4,6 @@ import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { printable, shownLine, shownLines } from '#lib/printable.ts'
 import type { Connection } from '../run/connect.ts'
-import type { Named } from '../inspect/target.ts'
 import { type Io, showProblem } from '../io.ts'
 import { hasColors, lineTone, paintOf } from '../paint.ts'
 import { shownInWindow, windowLines } from '../wrap.ts'
@@ -89,17 +88,17 @@ async function eventLines(client: KubeClient, object: KubeObject): Promise<reado
 export function register(program: Command, io: Io): void {
   withNamespace(withServer(program.command('describe')))
     .description('show all about one object: spec, status, events')
-    .argument('<what...>', 'kind/name')
+    .argument('<what...>', 'kind/name, or the name alone; several')
     .action((words: string[], options: ShowOptions) => describe(words, options, io))
 
   withNamespace(withServer(program.command('why')))
     .description('explain what objects wait for, since when, what unblocks them, and what to do first')
-    .argument('<what...>', 'kind/name; several')
+    .argument('<what...>', 'kind/name, or the name alone; several')
     .action((words: string[], options: ShowOptions) => why(words, options, io))
 
   withNamespace(withServer(program.command('trace')))
     .description('show which commit an object comes from and who wrote its fields, or what became of a commit')
-    .argument('<what...>', 'kind/name, or a commit on the hub')
+    .argument('<what...>', 'kind/name, the name alone, or a commit on the hub')
     .action((words: string[], options: ShowOptions) => trace(words, options, io))
 }
 
@@ -111,19 +110,23 @@ interface Found {
 }
 
 /** Words are read before any request. */
-async function find(words: readonly string[], options: ShowOptions, io: Io): Promise<Found> {
-  const { named } = await import('../inspect/target.ts')
-  const [found] = await findAll([named(words)], options, io)
-  if (found === undefined) throw new Error('one object was asked for')
-  return found
-}
-
-async function findAll(all: readonly Named[], options: ShowOptions, io: Io): Promise<readonly Found[]> {
-  const { findObject, shownNamespace } = await import('../inspect/find-object.ts')
+async function findAll(
+  command: string,
+  words: readonly string[],
+  options: ShowOptions,
+  io: Io,
+): Promise<readonly Found[]> {
+  const [{ namedAll }, { findObject, shownNamespace }] = await Promise.all([
+    import('../inspect/target.ts'),
+    import('../inspect/find-object.ts'),
+  ])
+  const all = namedAll(words)
   const { client, namespace: ofContext } = await connectionTo(options, io)
   const namespace = shownNamespace(options.namespace, ofContext)
+  const search = { client, namespace, command }
+  const kinds = await (await import('../inspect/by-name.ts')).withKinds(all, search)
   return Promise.all(
-    all.map(async ({ type, name, noun }) => ({
+    kinds.map(async ({ type, name, noun }) => ({
       client,
       object: await findObject(client, type, { name, namespace }, noun),
     })),
@@ -145,7 +148,14 @@ async function linesOfPrograms(found: readonly Found[]): Promise<readonly (reado
 }
 
 async function describe(words: readonly string[], options: ShowOptions, io: Io): Promise<void> {
-  const found = await find(words, options, io)
+  const all = await findAll('describe', words, options, io)
+  for (const [index, found] of all.entries()) {
+    if (index > 0) io.out('\n')
+    await describeOne(found, io)
+  }
+}
+
+async function describeOne(found: Found, io: Io): Promise<void> {
   const { client, object } = found
   const { stringify } = await import('yaml')
   const { managedFields: _managed, ...metadata } = object.metadata
@@ -162,11 +172,8 @@ async function describe(words: readonly string[], options: ShowOptions, io: Io):
 }
 
 async function why(words: readonly string[], options: ShowOptions, io: Io): Promise<void> {
-  const [{ namedAll }, { firstStep }] = await Promise.all([
-    import('../inspect/target.ts'),
-    import('../inspect/first-step.ts'),
-  ])
-  const found = await findAll(namedAll(words), options, io)
+  const { firstStep } = await import('../inspect/first-step.ts')
+  const found = await findAll('why', words, options, io)
   const [own, programs] = await Promise.all([Promise.all(found.map(linesWhy)), linesOfPrograms(found)])
   const stories = [...own, ...programs]
   const paint = paintOf(hasColors(io))
@@ -199,6 +206,6 @@ async function trace(words: readonly string[], options: ShowOptions, io: Io): Pr
     io.out(shownInWindow(io, commitLines({ commit, releases, approvals, digestOf: targetsDigest })))
     return
   }
-  const { object } = await find(words, options, io)
-  io.out(shownInWindow(io, traceLines(object)))
+  const all = await findAll('trace', words, options, io)
+  io.out(all.map(({ object }) => shownInWindow(io, traceLines(object))).join('\n'))
 }

@@ -118,6 +118,7 @@ const ARGUMENTS: Readonly<Record<string, Ask>> = {
   'cluster show': namesOf('cluster'),
   'cluster extend': namesOf('cluster'),
   'cluster kubeconfig': namesOf('cluster'),
+  'maintenance plan': kindSlashName(['machine'], true),
   import: async (_typed, names) => plain(await names.objects(nodes, _typed)),
   adopt: async (_typed, names) => plain(await names.objects(nodes, _typed)),
   'machine join-command': namesOf('machine'),

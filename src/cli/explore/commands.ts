@@ -76,16 +76,18 @@ function eventTypes(text: string): readonly string[] {
 }
 
 async function events(words: readonly string[], options: EventsOptions, io: Io): Promise<void> {
-  const [{ namedAll }, { findObject }, { showEvents }] = await Promise.all([
+  const [{ namedAll }, { withKinds }, { findObject }, { showEvents }] = await Promise.all([
     import('../inspect/target.ts'),
+    import('../inspect/by-name.ts'),
     import('../inspect/find-object.ts'),
     import('./follow-events.ts'),
   ])
   const all = [...words, ...(options.for === undefined ? [] : [options.for])]
   if (options.allNamespaces === true && all.length > 0)
     throw new KubeNodeError(exploreErrors.KN1624({ what: all.join(' ') }))
-  const wanted = all.length === 0 ? undefined : namedAll(all)
+  const asked = all.length === 0 ? undefined : namedAll(all)
   const { client, namespace } = await placeOf(options, io)
+  const wanted = asked && (await withKinds(asked, { client, namespace, command: 'events' }))
   const objects =
     wanted && (await Promise.all(wanted.map((w) => findObject(client, w.type, { name: w.name, namespace }, w.noun))))
   const { types, watch: isFollowed = false } = options
@@ -93,16 +95,21 @@ async function events(words: readonly string[], options: EventsOptions, io: Io):
 }
 
 async function tree(words: readonly string[], options: Options, io: Io): Promise<void> {
-  const [{ named }, { findObject }, { branchesOf }, { treeLines }] = await Promise.all([
+  const [{ namedOne }, { withKinds }, { findObject }, { branchesOf }, { treeLines }] = await Promise.all([
     import('../inspect/target.ts'),
+    import('../inspect/by-name.ts'),
     import('../inspect/find-object.ts'),
     import('./branches.ts'),
     import('./tree.ts'),
   ])
-  const { type, name, noun } = named(words)
-  if (!['Machine', 'Node', 'Release', 'MachineComponentSet'].includes(type.kind))
-    throw new KubeNodeError(exploreErrors.KN1620({ what: `${noun}/${name}` }))
+  const asked = namedOne(words)
+  if (asked.type !== undefined && !['Machine', 'Node', 'Release', 'MachineComponentSet'].includes(asked.type.kind))
+    throw new KubeNodeError(exploreErrors.KN1620({ what: `${asked.noun}/${asked.name}` }))
   const { client, namespace } = await placeOf(options, io)
+  const search = { client, namespace, command: 'tree', nouns: ['machine', 'node', 'set', 'release'] }
+  const [wanted] = await withKinds([asked], search)
+  if (wanted === undefined) return
+  const { type, name, noun } = wanted
   const object = await findObject(client, type, { name, namespace }, noun)
   const branches = await branchesOf(client, { ...object, kind: type.kind }, systemClock.now())
   io.out(shownLines(treeLines(branches, io.width?.())))
@@ -111,11 +118,18 @@ async function tree(words: readonly string[], options: Options, io: Io): Promise
 async function watch(words: readonly string[], options: WatchOptions, io: Io): Promise<void> {
   const timeoutMs = options.timeout === undefined ? undefined : parseDuration(options.timeout)
   if (timeoutMs !== undefined && options.untilDone !== true) throw new KubeNodeError(exploreErrors.KN1623())
-  const [{ namedAll }, { followRollouts }] = await Promise.all([import('../inspect/target.ts'), import('./follow.ts')])
-  const wanted = words.length === 0 ? [] : namedAll(words)
-  const other = wanted.find(({ type }) => type.kind !== 'MachineComponentSet' && type.kind !== 'Release')
-  if (other !== undefined) throw new KubeNodeError(exploreErrors.KN1621({ what: `${other.noun}/${other.name}` }))
+  const [{ namedAll }, { withKinds }, { followRollouts }] = await Promise.all([
+    import('../inspect/target.ts'),
+    import('../inspect/by-name.ts'),
+    import('./follow.ts'),
+  ])
+  const asked = words.length === 0 ? [] : namedAll(words)
+  const other = asked.find(
+    (one) => one.type !== undefined && one.type.kind !== 'MachineComponentSet' && one.type.kind !== 'Release',
+  )
+  if (other?.type !== undefined) throw new KubeNodeError(exploreErrors.KN1621({ what: `${other.noun}/${other.name}` }))
   const { client, namespace } = await placeOf(options, io)
+  const wanted = await withKinds(asked, { client, namespace, command: 'watch', nouns: ['set', 'release'] })
   const until = { isUntilDone: options.untilDone === true, ...(timeoutMs !== undefined && { timeoutMs }) }
   await followRollouts(client, { wanted, namespace, ...until }, io)
 }

@@ -17,6 +17,22 @@ export const TABLE: Form = { kind: 'table', isWide: false }
 
 const FORMS = 'wide, name, json, yaml, jsonpath=TEMPLATE, custom-columns=HEAD:PATH'
 
+const PATHS = 'Write -o jsonpath={.metadata.name}, or columns: -o custom-columns=NAME:.metadata.name.'
+
+/** Forms that hands know from elsewhere, and what prints the same here. */
+const OTHER_FORMS: Readonly<Record<string, string>> = {
+  'custom-columns': PATHS,
+  'custom-columns-file': PATHS,
+  'go-template': PATHS,
+  'go-template-file': PATHS,
+  jsonpath: PATHS,
+  'jsonpath-as-json': PATHS,
+  'jsonpath-file': PATHS,
+  table: 'A table is what is shown without --output; -o wide has more columns.',
+  text: 'A table is what is shown without --output; -o wide has more columns.',
+  tree: 'Type kubenode tree KIND/NAME.',
+}
+
 export const formOption = (): Option =>
   new Option('-o, --output <form>', `form of the output: ${FORMS},…`).argParser((text: string) => formOf(text))
 
@@ -31,6 +47,9 @@ function formOf(text: string): Form {
     if (e instanceof TemplateProblem) throw new InvalidArgumentError(e.message)
     throw e
   }
+  const [asked = ''] = text.split('=', 1)
+  const other = Object.hasOwn(OTHER_FORMS, asked) ? OTHER_FORMS[asked] : undefined
+  if (other !== undefined) throw new InvalidArgumentError(other)
   throw new InvalidArgumentError(`Allowed forms are ${FORMS} (more columns after commas).`)
 }
 

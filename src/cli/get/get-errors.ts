@@ -14,6 +14,10 @@ export const getErrors = errorTable({
     text: 'cannot combine {one} with {other}',
     next: 'leave one of them out',
   },
+  KN1604: {
+    text: 'cannot read {form} as the name of a source: a source here has no form before its name',
+    next: 'type {command}; a source that is called {form} is source/{form}',
+  },
   KN1603: {
     text: 'which kind? kubenode get shows {kinds}',
     next: 'name one, such as kubenode get machines',

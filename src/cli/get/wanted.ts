@@ -25,6 +25,15 @@ export function wantedOf(words: readonly string[]): readonly Wanted[] {
   const kinds = first.split(',').filter((w) => w !== '')
   return kinds.flatMap((noun): readonly Wanted[] => {
     const type = kindCalled(noun)
+    refuseForm(type, noun, rest)
     return rest.length === 0 ? [{ type, noun, name: undefined }] : rest.map((name) => ({ type, noun, name }))
   })
+}
+
+/** Flux names the form of a source before its name. A source that has such a name is written source/git. */
+const FLUX_FORMS: ReadonlySet<string> = new Set(['all', 'bucket', 'chart', 'git', 'helm', 'oci'])
+
+function refuseForm({ kind }: ResourceType, noun: string, [form = '', ...names]: readonly string[]): void {
+  if (kind !== 'FleetSource' || !FLUX_FORMS.has(form)) return
+  throw new KubeNodeError(getErrors.KN1604({ form, command: `kubenode get ${[noun, ...names].join(' ')}` }))
 }

@@ -38,14 +38,24 @@ test.each([
   ['get machines --as=ada', '(the identity is that of --kubeconfig FILE and --context NAME)'],
   ['get machines --server=https://x', '(write --context NAME; '],
   ['get --raw /healthz', '(type kubectl get --raw PATH)'],
-  ['scale machineset workers --replicas=5', '(type kubectl scale machinesets.kubenode.io NAME --replicas COUNT; '],
+  ['scale machineset workers --replicas=5', '(type kubenode plan --dirty; first edit the size'],
   ['replace -f a.yaml', '(type kubenode plan --dirty; '],
   ['logs -l pool=workers', '(type kubenode logs machine/NAME; '],
   ['diff -f a.yaml', '(type kubenode plan --dirty; '],
   ['whoami', '(type kubectl auth whoami; '],
   ['get secrets', 'type kubectl get secrets;'],
   ['rollout status deployment/base', 'type kubectl get deployments;'],
+  ['get cs', 'type kubenode check;'],
+  ['plan -f a.yaml', '(type kubenode plan --dirty; '],
+  ['plan -k overlays/prod', '(type kubenode plan --dirty; '],
+  ['get sets -o go-template={{.x}}', 'Write -o jsonpath={.metadata.name}'],
+  ['get sets -o jsonpath', 'Write -o jsonpath={.metadata.name}'],
+  ['get sets -o tree', 'Type kubenode tree KIND/NAME'],
   // Flux
+  ['diff ks fleet', '(type kubenode plan --dirty; '],
+  ['diff kustomization fleet --path .', '(type kubenode plan --dirty; '],
+  ['get source git fleet', 'type kubenode get source fleet;'],
+  ['get sources git', 'type kubenode get sources;'],
   ['get hr -A', 'type kubenode get releases;'],
   ['get alerts', 'type kubenode get pipelines;'],
   ['pull artifact x', '(type git pull; '],
@@ -63,6 +73,7 @@ test.each([
   ['app rollback fleet 1', '(type git revert COMMIT; '],
   ['appset list', '(type kubenode get pipelines; '],
   ['cluster rm prod', '(type git revert COMMIT; '],
+  ['cluster add', '(type kubenode install --context NAME --dry-run; kubectl config get-contexts lists'],
   ['dashboard', '(type kubenode console; '],
   ['app actions run fleet restart', '(type kubenode repair node/NAME --reason WHY; '],
   ['app edit fleet', '(type kubenode plan --dirty; '],
@@ -78,6 +89,7 @@ test.each([
   ['plan -state=x', '(type kubenode plan --base COMMIT; '],
   ['machine show x', '(type kubenode describe machine/NAME)'],
   ['modules', '(type kubenode get sets)'],
+  ['plan HEAD~1', 'write HEAD~1..HEAD; for what that commit itself changed, HEAD~1~1..HEAD~1'],
   ['plan -out=tf.plan', '(type git push; '],
   ['plan -detailed-exitcode', '(write --detailed-exitcode, with two dashes)'],
   ['plan -json', '(here it is --output json)'],
@@ -99,6 +111,7 @@ test.each([
   ['command n-1 uptime', '(type kubenode logs machine/NAME COMPONENT; '],
   ['gather-facts', '(type kubenode describe KIND/NAME; '],
   ['maintenance on n-1', '(type kubenode maintenance --help; '],
+  ['import n-1 --check', '(here it is --dry-run)'],
   ['adopt n-1 --check', '(here it is --dry-run)'],
   ['plan --check --diff', '(type kubenode plan; '],
   ['plan -vvv', '(nothing is more verbose; '],
@@ -108,22 +121,30 @@ test.each([
   expect(await told(line)).toContain(advice)
 })
 
-test.each([
-  'diff kustomization fleet',
-  'constructor',
-  'toString',
-  'rollout valueOf',
-  'get machines --constructor',
-  'get constructor',
-])('kubenode %s gets no advice', async (line) => expect(await told(line)).not.toMatch(/\(type|; type|native code/))
+test.each(['constructor', 'toString', 'rollout valueOf', 'get machines --constructor', 'get constructor'])(
+  'kubenode %s gets no advice',
+  async (line) => expect(await told(line)).not.toMatch(/\(type|; type|native code/),
+)
 
 test.each([
   ['get machines --foo', '(run kubenode get --help)'],
-  ['release retry', '(run kubenode release retry --help)'],
-  ['suspend', '(run kubenode pause --help)'],
   ['nonsense', '(run kubenode --help)'],
 ])('the complaint about kubenode %s ends with the help of that command', async (line, next) => {
   expect(await told(line)).toMatch(new RegExp(`\\n${RegExp.escape(next)}\\n$`))
+})
+
+test.each([
+  ['why', 'kubenode why set/NAME'],
+  ['suspend', "kubenode pause set/NAME --reason 'WHY'"],
+  ['pause set/base', "kubenode pause set/base --reason 'WHY'"],
+  ['release retry', "kubenode release retry NAME --reason 'WHY'"],
+  ['freeze node/n-1 --for 1h', "kubenode freeze node/n-1 --reason 'WHY'"],
+  ['maintenance plan', "kubenode maintenance plan machine/NAME --until TIME --reason 'WHY'"],
+  ['approve', 'kubenode approve operationpermit/NAME'],
+  ['completion', 'kubenode completion bash'],
+  ['lint', 'kubenode lint FILE'],
+])('the complaint about kubenode %s ends with a line that lacks nothing: %s', async (line, example) => {
+  expect(await told(line)).toContain(`--help)\n(for example: ${example})\n`)
 })
 
 test('a guess by spelling stays where no habit is known', async () => {

@@ -66,6 +66,8 @@ function commandAdvice(path: readonly string[], args: readonly string[]): Advice
 /** Commands of Flux that KubeNode has too. */
 const ON_SOURCES: ReadonlySet<string> = new Set(['pause', 'reconcile', 'resume'])
 
+const WHAT_EDITS_CHANGE = 'it shows what the edits of the work tree change; two commits: kubenode diff BASE..HEAD'
+
 /** Kinds and names are two words elsewhere, and Flux puts the form of a source between. */
 function oneWord(path: readonly string[], args: readonly string[]): Advice | undefined {
   const [kind, ...rest] = args
@@ -73,6 +75,7 @@ function oneWord(path: readonly string[], args: readonly string[]): Advice | und
   if (kind === undefined || name === undefined || rest.length > MOST_WORDS) return undefined
   if (FLUX_KINDS.has(kind) && ON_SOURCES.has(path.join(' ')))
     return [`kubenode ${path.join(' ')} source/NAME`, 'kubenode get sources lists them']
+  if (FLUX_KINDS.has(kind) && path.join(' ') === 'diff') return ['kubenode plan --dirty', WHAT_EDITS_CHANGE]
   if (kindOf(kind) === undefined || !/^[a-z0-9][-a-z0-9.]*$/.test(name)) return undefined
   return [`kubenode ${[...path, `${kind}/${name}`].join(' ')}`, '']
 }

@@ -2,6 +2,7 @@
 import type { Advice } from './commands.ts'
 
 const PLAN_ONLY: Advice = ['kubenode plan', 'a plan changes nothing; leave the option out']
+const WORK_TREE: Advice = ['kubenode plan --dirty', 'it shows what the edits of the work tree change']
 const ONE_CLUSTER: Advice = ['kubenode plan --cluster NAME', '']
 const COMPONENT: Advice = ['kubenode logs machine/NAME COMPONENT', '']
 const ONE_MACHINE: Advice = ['kubenode logs machine/NAME', 'logs are read from one machine at a time']
@@ -28,8 +29,9 @@ export const OPTION_HABITS: Readonly<Record<string, Advice>> = {
   'inventory --list': ['kubenode get machines', ''],
   'bootstrap --owner': ['kubenode bootstrap --git URL', ''],
   'bootstrap --url': ['kubenode bootstrap --git URL', ''],
-  'diff -f': ['kubenode plan --dirty', 'what an edit of the work tree changes'],
-  'diff --filename': ['kubenode plan --dirty', 'what an edit of the work tree changes'],
+  'diff -f': WORK_TREE,
+  'diff -k': WORK_TREE,
+  'diff --filename': WORK_TREE,
   'init --upgrade': NOT_NEEDED,
   'logs --all-namespaces': ONE_MACHINE,
   'logs --selector': ONE_MACHINE,
@@ -62,6 +64,9 @@ export const OPTION_HABITS: Readonly<Record<string, Advice>> = {
   'plan --target': ONE_CLUSTER,
   'plan --var': ['kubenode plan --dirty', 'values are declared in the fleet; edit them there'],
   'plan --var-file': ['kubenode plan --dirty', 'values are declared in the fleet; edit them there'],
+  'plan --filename': WORK_TREE,
+  'plan -f': WORK_TREE,
+  'plan -k': WORK_TREE,
   'plan -l': ONE_CLUSTER,
   'reconcile --with-source': ['kubenode reconcile source/NAME', 'a source is all there is to read'],
   'release status --hard-refresh': ['kubenode reconcile source/NAME', ''],

@@ -18,6 +18,14 @@ export const inspectErrors = errorTable({
     text: 'cannot get the objects: the server does not understand the request: {answer}',
     next: 'correct --selector or --field-selector',
   },
+  KN1359: {
+    text: 'cannot tell which {name} is meant: several objects have this name',
+    next: 'type {commands}',
+  },
+  KN1380: {
+    text: 'cannot find an object called {name} on this server{hint}',
+    next: 'list what there is with kubenode get machines,sets, and on a hub with kubenode get releases,sources',
+  },
   KN1313: {
     text: 'cannot find {what} on this server{hint}',
     next: 'list what there is with kubenode get {plural}',

@@ -68,6 +68,32 @@ export function named(words: readonly string[]): Named {
   return { type, name, noun: kind }
 }
 
-/** Several `kind/name`, or two words for one. */
-export const namedAll = (words: readonly string[]): readonly Named[] =>
-  words[0]?.includes('/') === true ? words.map((word) => named([word])) : [named(words)]
+/** Is a kind, or the word of another tool for one. */
+const isKindWord = (word: string): boolean => {
+  try {
+    return kindCalled(word) !== undefined
+  } catch {
+    return Object.hasOwn(KIND_HABITS, word.toLowerCase())
+  }
+}
+
+/** A name without a kind. */
+export interface NameOnly {
+  readonly name: string
+  readonly type?: never
+}
+
+/** Several `kind/name`, a kind and then names, or names alone. */
+export function namedAll(words: readonly string[]): readonly (Named | NameOnly)[] {
+  const [kind = '', ...names] = words
+  if (!words.some((word) => word.includes('/')) && isKindWord(kind))
+    return names.length === 0 ? [named([kind])] : names.map((name) => named([kind, name]))
+  return words.map((word) => (word.includes('/') ? named([word]) : { name: word }))
+}
+
+/** For a command that shows one object. */
+export const namedOne = (words: readonly string[]): Named | NameOnly => {
+  const [only, ...others] = words
+  const isName = only !== undefined && others.length === 0 && !only.includes('/') && !isKindWord(only)
+  return isName ? { name: only } : named(words)
+}

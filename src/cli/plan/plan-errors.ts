@@ -6,6 +6,10 @@ export const planErrors = errorTable({
     text: 'cannot plan {range}',
     next: 'write BASE..HEAD with two commits or branches, without --base and --commit',
   },
+  KN1665: {
+    text: 'cannot tell the other end of the range from {revision} alone',
+    next: 'for what changed since then write {revision}..HEAD; for what that commit itself changed, {revision}~1..{revision}',
+  },
   KN1661: {
     text: 'cannot read the inventory {file}: {problem}',
     next: 'make it again with kubenode inventory export',

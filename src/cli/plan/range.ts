@@ -6,8 +6,12 @@ import { planErrors } from './plan-errors.ts'
 export const noRange = (range: string): KubeNodeError =>
   new KubeNodeError(planErrors.KN1660({ range: JSON.stringify(range) }))
 
+/** A commit, branch or tag, as it may be typed again. */
+const ONE_COMMIT = /^[\w/~^@-]+(\.[\w/~^@-]+)*$/
+
 /** As git writes them; `main...HEAD` would need the merge base, which a shallow clone of CI does not have. */
 export function rangeEnds(range: string): readonly [base: string, head: string] {
+  if (ONE_COMMIT.test(range)) throw new KubeNodeError(planErrors.KN1665({ revision: range }))
   const [, base, head] = /^([^.][^]*?)\.\.([^.][^]*)$/.exec(range) ?? []
   if (base === undefined || head === undefined) throw noRange(range)
   return [base, head]

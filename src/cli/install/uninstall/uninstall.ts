@@ -53,7 +53,7 @@ export async function uninstall(context: InstallContext, options: UninstallOptio
   const losses = await observeLosses(context, installed, gone)
   const keepsAgents = options.keepAgents || options.now || !isServed(installed, machineType.plural)
   const lines = lossLines(losses, options.deleteDefinitions, keepsAgents)
-  await options.confirm([...absence(installed), ...lines], !(await isDone(context, installed, options)))
+  await options.confirm([...absence(installed, losses), ...lines], !(await isDone(context, installed, options)))
   if (options.dryRun) return dryRun(context, installed, options)
   const staying = keepsAgents ? losses.agents : await handBackHosts(context, installed)
   const abandoned = await abandonedLines(context)
@@ -68,11 +68,16 @@ export async function uninstall(context: InstallContext, options: UninstallOptio
   for (const line of [...agentLines(staying), ...abandoned]) context.say(line)
 }
 
+const ABSENT = 'KubeNode is not installed in this cluster; only leftovers are deleted'
+const OTHERWISE_STARTED =
+  'KubeNode is not installed in this cluster, and yet has objects here: programs started another way, such as by npm start, own them, or an uninstall left them; stop such programs first'
+
 /** What a kill or kubectl left is still looked for. */
-const absence = ({ installed, inventoryObject }: Installed): readonly string[] =>
+const isAbsent = ({ installed, inventoryObject }: Installed): boolean =>
   installed === undefined && inventoryObject === undefined
-    ? ['KubeNode is not installed in this cluster; only leftovers are deleted']
-    : []
+
+const absence = (installed: Installed, { objects }: Losses): readonly string[] =>
+  isAbsent(installed) ? [objects.size > 0 ? OTHERWISE_STARTED : ABSENT] : []
 
 /** As a whole uninstall leaves a cluster: running it again finds nothing that anyone could miss. */
 async function isDone(
@@ -80,7 +85,7 @@ async function isDone(
   installed: Installed,
   { deleteDefinitions: withDefinitions }: UninstallOptions,
 ): Promise<boolean> {
-  if (absence(installed).length === 0 || (withDefinitions && installed.definitions.length > 0)) return false
+  if (!isAbsent(installed) || (withDefinitions && installed.definitions.length > 0)) return false
   for (const name of namespacesIn(await remainsOf(context, installed)))
     if ((await context.client.get(namespaceType, { name })) !== undefined) return false
   return true
@@ -221,8 +226,8 @@ async function dryRun(context: InstallContext, installed: Installed, options: Un
   const { say } = context
   const refs = await remainsOf(context, installed)
   const running = installed.workloads.filter(runs)
-  const isAbsent = absence(installed).length > 0
-  if (isAbsent) say('would delete objects that have the names or labels of an installation, where there are any')
+  if (isAbsent(installed))
+    say('would delete objects that have the names or labels of an installation, where there are any')
   else
     say(
       `would stop ${counted(running.length, 'deployment')} and delete ${counted(refs.length, 'object')} of the installation at most`,
@@ -232,7 +237,7 @@ async function dryRun(context: InstallContext, installed: Installed, options: Un
       ? `would delete ${counted(installed.definitions.length, 'definition')}`
       : 'would keep the definitions and their objects',
   )
-  if (!isAbsent)
+  if (!isAbsent(installed))
     say(
       options.keepNamespace ? 'would keep the namespaces' : `would delete namespaces ${namespacesIn(refs).join(', ')}`,
     )

@@ -1,0 +1,25 @@
+// A word that may stand where one is missing in a command line: with a real name where one is known, else with a word that says what belongs there.
+import { candidates, FILES, type Names } from './candidates.ts'
+
+/** Kinds that people name most, first. */
+const KNOWN_FIRST = ['set/', 'machine/', 'node/', 'operationpermit/', 'release/', 'source/']
+
+/** Each costs a question to the server. */
+const MOST_KINDS = 2
+
+const rank = (word: string): number => (KNOWN_FIRST.includes(word) ? KNOWN_FIRST.indexOf(word) : KNOWN_FIRST.length)
+
+/** `typed` ends where the missing word begins; `instead` is used when no name is known. */
+export async function exampleWord(typed: readonly string[], instead: string, names: Names): Promise<string> {
+  const after = async (word: string): Promise<readonly string[]> =>
+    (await candidates([...typed, word], names)).map((c) => (c === FILES ? 'FILE' : c.word))
+  const words = (await after('')).filter((word) => !word.startsWith('-'))
+  const kinds = words.filter((word) => word.endsWith('/')).toSorted((a, b) => rank(a) - rank(b))
+  const [kind] = kinds
+  if (kind === undefined) return words[0] ?? instead
+  for (const prefix of kinds.slice(0, MOST_KINDS)) {
+    const [found] = await after(prefix)
+    if (found !== undefined) return found
+  }
+  return `${kind}NAME`
+}

@@ -1,0 +1,36 @@
+// What a command line lacked: the same line once more, with what was missing in its place.
+import type { Argument, Command, CommanderError } from 'commander'
+import { shownLine } from '#lib/printable.ts'
+import type { Names } from '../complete/candidates.ts'
+import { exampleWord } from '../complete/example.ts'
+import { serverNames } from '../complete/names.ts'
+import type { Io } from '../io.ts'
+
+const MISSING: ReadonlySet<string> = new Set(['commander.missingArgument', 'commander.missingMandatoryOptionValue'])
+
+const none = () => Promise.resolve([])
+/** A line that changes something is never ready to be run by a paste: its object has to be chosen. */
+const NO_NAMES: Names = { objects: none, components: none, namespaces: none, contexts: none }
+
+/** One line, or undefined for any other mistake. */
+export async function exampleOf(error: CommanderError, command: Command, io: Io): Promise<string | undefined> {
+  if (!MISSING.has(error.code)) return undefined
+  const path = pathOf(command)
+  const names = command.options.some((o) => o.long === '--reason') ? NO_NAMES : serverNames(io)
+  const words = command.args.filter((word) => !word.startsWith('-'))
+  for (const argument of command.registeredArguments.slice(words.length))
+    if (argument.required) words.push(await wordFor(argument, [...path, ...words], names))
+  const options = command.options
+    .filter((o) => o.mandatory)
+    .map((o) => `${o.long ?? ''} ${o.long === '--reason' ? "'WHY'" : valueOf(o.flags)}`)
+  return shownLine(`(for example: ${['kubenode', ...path, ...words, ...options].join(' ')})`)
+}
+
+const wordFor = async (argument: Argument, typed: readonly string[], names: Names): Promise<string> =>
+  argument.argChoices?.[0] ?? exampleWord(typed, argument.name().toUpperCase(), names)
+
+const pathOf = (command: Command): readonly string[] =>
+  command.parent === null ? [] : [...pathOf(command.parent), command.name()]
+
+/** Of `--until <time>`: TIME. */
+const valueOf = (flags: string): string => /<([^>]+)>/.exec(flags)?.[1]?.toUpperCase() ?? ''
