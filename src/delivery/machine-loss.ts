@@ -100,6 +100,18 @@ export function declaredLoss(before: readonly DesiredObject[], after: readonly D
   return [...gone, ...shrunk].filter(({ deleted, kept }) => deleted + kept > 0)
 }
 
+/** Machines that sets make, without those that they take over from a set that is not declared any more. */
+export function declaredGrowth(before: readonly DesiredObject[], after: readonly DesiredObject[]): number {
+  const olds = new Map(before.filter(({ ref }) => isMachineSet(ref)).map((o) => [refText(o.ref), o]))
+  const grown = after
+    .filter(({ ref }) => isMachineSet(ref))
+    .reduce((n, { ref, object }) => {
+      const old = olds.get(refText(ref))
+      return n + Math.max(0, replicasOf(setOf(object)) - (old === undefined ? 0 : replicasOf(setOf(old.object))))
+    }, 0)
+  return grown - declaredLoss(before, after).reduce((n, { kept }) => n + kept, 0)
+}
+
 /** Machines that were declared one by one and are not any more. */
 export function singleMachinesLost(
   before: readonly DesiredObject[],

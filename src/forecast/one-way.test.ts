@@ -36,7 +36,17 @@ const beacon = (version: string, hooks?: object) =>
 const machines = (replicas: number) =>
   made(API_GROUP_VERSION, 'MachineSet', 'workers', { replicas, selector: { matchLabels: { a: 'b' } } })
 
+const plane = (deletionPolicy: string) =>
+  made(API_GROUP_VERSION, 'Cluster', 'pre', { version: '1.36.0', controlPlane: { flavor: 'embedded' }, deletionPolicy })
+
 test.each<[string, readonly KubeObject[], readonly KubeObject[], readonly string[]]>([
+  [
+    'a cluster whose control plane is deleted with it',
+    [plane('Delete')],
+    [],
+    ['prod: deletes the control plane of cluster/pre with everything in it; a revert makes an empty one'],
+  ],
+  ['a cluster whose control plane is kept', [plane('Orphan')], [], []],
   ['another version', [set({ beacon: '1.0.0' }), beacon('1.0.0')], [set({ beacon: '1.1.0' }), beacon('1.1.0')], []],
   [
     'a version with hooks',

@@ -1,10 +1,12 @@
 // What a commit does that `git revert` does not take back: what was deleted with its contents, and what programs of a component did. Pure.
 import { API_GROUP } from '#api/kind.ts'
+import { type Cluster, cluster as clusterKind } from '#api/kinds/cluster.ts'
 import { type MachineComponent, machineComponent } from '#api/kinds/machine-component.ts'
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { counted } from '#lib/counted.ts'
 import { componentObjectName } from '#lib/names.ts'
 import type { RenderedTarget, Targets } from '#delivery/desired.ts'
+import { refText } from '#delivery/object-ref.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ClusterDifference } from '#sync/difference.ts'
 
@@ -25,7 +27,11 @@ const WITH_CONTENTS: Readonly<Record<string, string>> = {
 export function oneWaySteps(shown: readonly ClusterDifference[], before: Targets, after: Targets): readonly OneWay[] {
   const all = (of: (difference: ClusterDifference) => readonly string[]): readonly OneWay[] =>
     shown.flatMap((difference) => of(difference).map((what) => ({ cluster: difference.cluster, what })))
-  return [...all(lost), ...all(({ cluster }) => hooksRun(before.get(cluster), after.get(cluster)))]
+  return [
+    ...all(lost),
+    ...all(({ cluster, changes }) => planesLost(changes, before.get(cluster))),
+    ...all(({ cluster }) => hooksRun(before.get(cluster), after.get(cluster))),
+  ]
 }
 
 function lost({ machines, changes }: ClusterDifference): readonly string[] {
@@ -36,6 +42,23 @@ function lost({ machines, changes }: ClusterDifference): readonly string[] {
   return machines.deleted === 0
     ? contents
     : [`deletes ${counted(machines.deleted, 'machine')}; a revert creates new ones`, ...contents]
+}
+
+/** Of any flavor: what was written to it is deleted with it. */
+function planesLost(changes: ClusterDifference['changes'], before: RenderedTarget | undefined): readonly string[] {
+  const removed = new Set(changes.filter(({ change }) => change === 'removed').map(({ object }) => object))
+  return (before?.objects ?? []).flatMap(({ ref, object }) => {
+    const { spec } = object as Cluster
+    const isDeleted =
+      ref.group === API_GROUP &&
+      ref.kind === clusterKind.kind &&
+      removed.has(refText(ref)) &&
+      spec.controlPlane !== undefined &&
+      spec.deletionPolicy === 'Delete'
+    return isDeleted
+      ? [`deletes the control plane of cluster/${ref.name} with everything in it; a revert makes an empty one`]
+      : []
+  })
 }
 
 /** Hooks change what no file of a component holds: databases, firmware, other programs. */

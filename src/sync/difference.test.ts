@@ -93,7 +93,7 @@ test('equal renderings have no difference', () => {
   expect(hasDifference(differenceOf(new Map(), one))).toBe(true)
 })
 
-describe('machines that a commit deletes', () => {
+describe('machines that a commit deletes and creates', () => {
   const pool = (name: string, replicas?: number, more: object = {}): KubeObject => ({
     apiVersion: 'kubenode.io/v1alpha1',
     kind: 'MachineSet',
@@ -112,6 +112,15 @@ describe('machines that a commit deletes', () => {
   })
   const between = (before: readonly KubeObject[], after: readonly KubeObject[]) =>
     differenceOf(targets({ c: before }), targets({ c: after }))[0]?.machines
+
+  test.each<[string, readonly KubeObject[], readonly KubeObject[], number | undefined]>([
+    ['none where nothing changes', [pool('a', 3)], [pool('a', 3)], undefined],
+    ['none where a set is renamed', [pool('a', 24)], [pool('b', 24)], undefined],
+    ['those beyond the old number', [pool('a', 24)], [pool('a', 30)], 6],
+    ['those that a new set does not take over', [pool('a', 24)], [pool('b', 30)], 6],
+    ['those of a new set', [pool('a', 3)], [pool('a', 3), pool('b')], 1],
+    ['those of one set although another shrinks', [pool('a', 9), pool('b', 3)], [pool('a', 3), pool('b', 9)], 6],
+  ])('created: %s', (_, before, after, created) => expect(between(before, after)?.created).toBe(created))
 
   test.each<readonly [string, readonly KubeObject[], readonly KubeObject[], object]>([
     ['none where nothing changes', [pool('a', 3)], [pool('a', 3)], { deleted: 0, sets: [] }],

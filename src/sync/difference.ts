@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto'
 import { MAX_JSON_DEPTH, isDeeperThan, isObject, jsonEqual } from '#lib/json.ts'
 import { listingProblems } from '#declared/listing-problems.ts'
-import { type SetLoss, declaredLoss, singleMachinesLost } from '#delivery/machine-loss.ts'
+import { type SetLoss, declaredGrowth, declaredLoss, singleMachinesLost } from '#delivery/machine-loss.ts'
 import { compareRefs, refText, type ObjectRef } from '#delivery/object-ref.ts'
 import { digestOf, placedText, type DesiredObject, type RenderedTarget, type Targets } from '#delivery/desired.ts'
 import { isSealedValue } from './sops/open.ts'
@@ -43,6 +43,8 @@ export interface MachineChanges {
   readonly sets: readonly SetLoss[]
   /** Machines that were declared one by one. */
   readonly single: readonly string[]
+  /** That sets declare more; absent where none. */
+  readonly created?: number
 }
 
 /** For one object; the commit has the rest. */
@@ -101,7 +103,13 @@ function machineChanges(before: RenderedTarget | undefined, after: RenderedTarge
   const news = [...(after?.objects ?? []), ...olds.filter(({ ref }) => wrong.has(refText(ref)))]
   const sets = declaredLoss(olds, news)
   const single = singleMachinesLost(olds, news)
-  return { deleted: sets.reduce((n, { deleted }) => n + deleted, single.length), sets, single }
+  const created = declaredGrowth(olds, news)
+  return {
+    deleted: sets.reduce((n, { deleted }) => n + deleted, single.length),
+    sets,
+    single,
+    ...(created > 0 && { created }),
+  }
 }
 
 const byRef = (target: RenderedTarget | undefined): ReadonlyMap<string, DesiredObject> =>
@@ -123,6 +131,8 @@ function changed(key: string, old: DesiredObject, now: DesiredObject): ObjectCha
   const isSecret = isSecretRef(now.ref)
   const fields: FieldChange[] = []
   collect(...withoutSecretValues(old, now), '', fields)
+  // Fields are cut: labels and annotations of an author must not push the others out.
+  fields.sort((a, b) => Number(isOfMetadata(a)) - Number(isOfMetadata(b)))
   const shown: readonly FieldChange[] = fields.length === 0 && isSecret ? [{ path: 'data' }] : fields
   return {
     change: 'changed',
@@ -132,6 +142,8 @@ function changed(key: string, old: DesiredObject, now: DesiredObject): ObjectCha
     more: Math.max(0, fields.length - MAX_FIELDS),
   }
 }
+
+const isOfMetadata = ({ path }: FieldChange): boolean => /^metadata(\.|$)/.test(path)
 
 /** Known to readers of the repository alone: encrypted values are random, and this is a digest of all of them before and after. */
 const hashKey = (objects: readonly (DesiredObject['object'] | undefined)[]): string =>

@@ -100,7 +100,10 @@ test('the prediction reads the clusters only when it is asked for', async () => 
   const without = await page.browser.json<PlanAnswer>(`/api/plan?commit=${second}`)
   expect(without.predicted).toEqual({ state: 'Unasked' })
   const { predicted } = await page.browser.json<PlanAnswer>(`/api/plan?commit=${second}&predict=1`)
-  expect(predicted).toMatchObject({ state: 'Made', value: { sentence: 'no machine is touched', clusters: [] } })
+  expect(predicted).toMatchObject({
+    state: 'Made',
+    value: { sentence: 'no machine is touched by a rollout', clusters: [] },
+  })
 })
 
 test('a branch that no hub follows has a plan, and a commit that is not there has its reason', async () => {

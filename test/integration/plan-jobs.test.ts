@@ -68,7 +68,7 @@ function run(script: string, env: Readonly<Record<string, string>>) {
 }
 
 const OURS = { id: 42, user: { type: 'Bot', login: 'github-actions[bot]' }, body: '<!-- kubenode-plan -->\nold' }
-/** That repeats what somebody wrote. */
+/** It repeats what its users wrote. */
 const OF_ANOTHER_BOT = { id: 41, user: { type: 'Bot', login: 'helpful[bot]' }, body: '<!-- kubenode-plan -->\nquoted' }
 
 const RUN = {

@@ -186,7 +186,9 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     )
   else if (options.output === 'markdown') {
     const { markdownOf } = await import('../plan/markdown.ts')
-    const said = problems.map((p) => problemText(p))
+    const [certain, doubtful] = [true, false].map((is) =>
+      problems.filter((p) => p.isCertain === is).map((p) => problemText(p)),
+    )
     const { maxChars, marker, base: against } = options
     io.out(
       markdownOf(
@@ -196,7 +198,8 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
           ...(against !== undefined && { against }),
           isDirty,
           clusters: shown,
-          problems: said,
+          problems: certain ?? [],
+          warnings: doubtful ?? [],
           outlook,
           digest,
           version: VERSION,

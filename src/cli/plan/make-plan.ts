@@ -15,7 +15,7 @@ import type { GitRepository } from '#sync/git/repository.ts'
 import { planDigest } from '#sync/plan-digest.ts'
 import type { Rendered } from '#sync/render/render.ts'
 import { syncErrors } from '#sync/sync-errors.ts'
-import { type Outlook, outlookOf } from './outlook.ts'
+import { type Outlook, outlookOf, staleInventories } from './outlook.ts'
 
 export interface PlanWish {
   readonly commit: string
@@ -128,8 +128,11 @@ async function predicted(
       }),
     )
   const changed = shown.filter((d) => d.changes.length > 0).map((d) => d.cluster)
-  const ofRelease = releaseApprovals({ before, after, inventories, now: systemClock.now() })
-  return outlookOf(predictions, objectsOf(after, HUB_TARGET), changed, ofRelease)
+  const now = systemClock.now()
+  const ofRelease = releaseApprovals({ before, after, inventories, now })
+  const outlook = outlookOf(predictions, objectsOf(after, HUB_TARGET), changed, ofRelease)
+  const used = inventories.filter((i) => wanted.has(i.cluster))
+  return { ...outlook, stale: staleInventories(used, now) }
 }
 
 function prunesIn(

@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { ClusterDifference } from '#sync/difference.ts'
 import type { ClusterPrediction } from '#forecast/predict.ts'
-import { LEAST_CHARS, escaped, markdownOf, type PlanDocument } from './markdown.ts'
+import { LEAST_CHARS, markdownOf, type PlanDocument } from './markdown.ts'
+import { escaped } from './markdown-text.ts'
 import { outlookOf } from './outlook.ts'
 
 /** Anything that a commit may hold: closing tags, fences, mentions, newlines, table bars. */

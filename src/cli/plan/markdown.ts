@@ -1,6 +1,5 @@
 // A plan as a comment on a pull request: what a reviewer must see first comes first, nothing red is folded away, and it always fits.
 import { counted } from '#lib/counted.ts'
-import { printableLine } from '#lib/printable.ts'
 import { shortened } from '#lib/shortened.ts'
 import type { ClusterDifference, ObjectChange } from '#sync/difference.ts'
 import type { ClusterPrediction } from '#forecast/predict.ts'
@@ -8,8 +7,11 @@ import type { Loosened } from '#forecast/loosened/loosened.ts'
 import type { OneWay } from '#forecast/one-way.ts'
 import type { Prunes } from '#forecast/prunes.ts'
 import type { Outlook } from './outlook.ts'
+import { checkThis } from './check-this.ts'
+import { code, escaped, firstOf, short, shownPart } from './markdown-text.ts'
 import { approveCommand, guardText, pruneDoubt, unknownTexts } from './prunes.ts'
-import { approvalTexts, bookedTexts, minutesText, oneWayLines, spanText, stepsText } from './spans.ts'
+import { approvalTexts, movedText, minutesText, oneWayLines, spanText, stepsText, timeText } from './spans.ts'
+import { unpredictedRules, whatChanges } from './what-changes.ts'
 
 export interface PlanDocument {
   readonly commit: string
@@ -17,7 +19,10 @@ export interface PlanDocument {
   readonly against?: string
   readonly isDirty: boolean
   readonly clusters: readonly ClusterDifference[]
+  /** With these sync follows nothing of the commit. */
   readonly problems: readonly string[]
+  /** It can be applied with these, and may be meant so. */
+  readonly warnings?: readonly string[]
   readonly outlook: Outlook | undefined
   readonly digest: string
   readonly version: string
@@ -64,10 +69,11 @@ function written(plan: PlanDocument, marker: string, rung: Rung): string {
     loosenedBlock(plan, MOST_NAMED),
     oneWayBlock(plan, MOST_NAMED),
     returnsBlock(plan, MOST_NAMED),
+    warningsBlock(plan),
     summary(plan),
     rung === 'clusters' ? '' : table(plan),
-    changes(plan),
-    lookAt(plan),
+    whatChanges(plan.clusters),
+    checkThis(plan.outlook, plan.oneWay),
     rung === 'nothing' || rung === 'fields' ? batches(plan) : '',
     rung === 'objects' || rung === 'clusters' ? '' : objects(plan, rung === 'nothing'),
     foot(plan, LEFT_OUT[rung]),
@@ -90,25 +96,6 @@ function shortest(plan: PlanDocument, marker: string, maxChars: number): string 
   return `${text}\n${end}\n`
 }
 
-/** Part of a line. */
-const shownPart = (text: string): string => printableLine(text).replaceAll('\t', ' ')
-
-/** A forge looks for people (`@`), issues (`#`) and requests (`!`) after it has decoded what HTML encodes: these are followed by a space of no width. */
-const REFERENCES = '@#!'
-
-/** Names come from git, so an author of commits chooses them. */
-export function escaped(text: string): string {
-  return shownPart(text)
-    .replaceAll(/[\\`*_{}[\]<>()#+!|~&@$]/g, (c) => `&#${c.charCodeAt(0)};${REFERENCES.includes(c) ? '&#8203;' : ''}`)
-    .replaceAll(/\b(https?|ftp|mailto|www)(?=[:.])/gi, '$1&#8203;')
-}
-
-/** As code; its own quotes are taken out. */
-const code = (text: string): string =>
-  `\`${text.trim() === '' ? '(no name)' : shownPart(text).replaceAll('`', "'").replaceAll('|', '\\|')}\``
-
-const short = (commit: string): string => commit.slice(0, 7)
-
 const head = ({ commit, base, against, isDirty }: PlanDocument, marker: string): string =>
   [
     `<!-- ${marker.replaceAll(/[^A-Za-z0-9 ./_-]/g, '')} -->`,
@@ -126,19 +113,28 @@ function red({ clusters, problems, prunes = NO_PRUNES }: PlanDocument, most: num
   const wrong = [...problems, ...clusters.flatMap((d) => d.problems.map((p) => `${d.cluster}: ${p}`))]
   const rest = wrong.length > most ? [`- ✖ and ${wrong.length - most} more problems`] : []
   const lines = [
-    ...(lost.length === 0 ? [] : ['🔴 **This deletes**', ...lost]),
+    ...(lost.length === 0 ? [] : [`🔴 **This deletes**${deletedText(clusters)}`, ...lost]),
     ...(wrong.length === 0
       ? []
-      : ['🔴 **This cannot be applied**', ...wrong.slice(0, most).map((p) => `- ✖ ${escaped(p)}`), ...rest]),
+      : [
+          '🔴 **This cannot be applied**',
+          ...wrong.slice(0, most).map((p) => `- ✖ ${escaped(shortened(p, MOST_PROBLEM_CHARS))}`),
+          ...rest,
+        ]),
   ]
   return lines.join('\n')
 }
 
+/** A message may quote what a commit holds. */
+const MOST_PROBLEM_CHARS = 500
+
+const deletedText = (clusters: readonly ClusterDifference[]): string => {
+  const removed = clusters.reduce((n, d) => n + d.removed, 0)
+  return removed === 0 ? '' : ` (${counted(removed, 'object')})`
+}
+
 /** In the shortest form: clusters whose loss is named. */
 const MOST_SHORTEST = 3
-
-const firstOf = (lines: readonly string[], most: number): readonly string[] =>
-  lines.length <= most ? lines : [...lines.slice(0, most), `- ✖ and ${lines.length - most} more`]
 
 /** Behind what is red, and as little folded away: the next commit meets less. */
 function loosenedBlock({ loosened = [] }: PlanDocument, most: number): string {
@@ -160,6 +156,15 @@ function returnsBlock({ easyReturns = [] }: PlanDocument, most: number): string 
   const lines = oneWayLines(easyReturns, escaped).map((text) => `- ${shortened(text, MOST_ONE_WAY_CHARS)}`)
   return ['🟢 **This goes back without a loss**', ...firstOf(lines, most)].join('\n')
 }
+
+function warningsBlock({ warnings = [] }: PlanDocument): string {
+  if (warnings.length === 0) return ''
+  const lines = warnings.map((text) => `- ⚠ ${escaped(shortened(text, MOST_PROBLEM_CHARS))}`)
+  return ['🟠 **This may be a mistake** (it can be applied)', ...firstOf(lines, MOST_WARNINGS)].join('\n')
+}
+
+/** They are often there before the commit, and what follows must stay in sight. */
+const MOST_WARNINGS = 5
 
 /** A fleet may have many clusters in which the same happens. */
 const MOST_ONE_WAY_CHARS = 500
@@ -187,6 +192,7 @@ function heldLines({ promised, unknown }: Prunes, most: number): readonly string
 const PRECIOUS: ReadonlySet<string> = new Set([
   'Machine',
   'MachineSet',
+  'MachineComponentSet',
   'Cluster',
   'Namespace',
   'CustomResourceDefinition',
@@ -209,15 +215,18 @@ function summary({ outlook, clusters }: PlanDocument): string {
   if (changed.length === 0) return '**Nothing changes in any cluster.**'
   if (outlook === undefined)
     return `**${counted(changed.length, 'cluster')} ${changed.length === 1 ? 'changes' : 'change'}.** Which machines that touches is not predicted: no inventory was given.`
-  const { machines, clusters: known, batches: slices, drains, reboots, p50, p90, mostUnavailable, unknown } = outlook
+  const { machines, clusters: known, batches: slices, drains, reboots, mostUnavailable, unknown } = outlook
+  const rules = unpredictedRules(clusters)
   const within = known.filter((c) => c.prediction.machines.length > 0).length
+  const moved = movedText(clusters)
   const first =
     machines === 0
-      ? `**No machine is touched** in ${counted(known.length, 'cluster')} with an inventory.`
-      : `**${counted(machines, 'machine')} in ${counted(within, 'cluster')} · ${counted(slices, 'batch', 'batches')} · ${counted(drains, 'drain')} · ${counted(reboots, 'reboot')} · ${spanText(p50, p90)} · at most ${mostUnavailable} unavailable at once**`
+      ? `${moved === '' ? '**No machine is touched**' : `**${moved}; no other machine is touched**`} in ${counted(known.length, 'cluster')} with an inventory.`
+      : `**${counted(machines, 'machine')} in ${counted(within, 'cluster')} · ${counted(slices, 'batch', 'batches')} · ${counted(drains, 'drain')} · ${counted(reboots, 'reboot')} · ${timeText(outlook)} · at most ${mostUnavailable} unavailable at once${moved === '' ? '' : ` · ${moved}`}**`
   return [
     first,
     riskLine(outlook),
+    rules === '' ? '' : `⚠ ${escaped(rules)}.`,
     ...(unknown.length === 0 ? [] : [`⚠ Unknown: no inventory of ${unknown.map(code).join(', ')}.`]),
   ]
     .filter((l) => l !== '')
@@ -227,8 +236,9 @@ function summary({ outlook, clusters }: PlanDocument): string {
 const MARK = { Low: '🟢', Medium: '🟠', High: '🔴' } as const
 
 function riskLine({ risk, approvals }: Outlook): string {
-  if (risk === undefined) return ''
   const needed = approvalTexts(approvals, code, escaped)
+  // Gates of stages ask for people whatever the commit does to machines.
+  if (risk === undefined) return needed.length === 0 ? '' : `🟠 Needs ${needed.join('; ')}`
   return `${MARK[risk]} Risk **${risk.toLowerCase()}**${needed.length === 0 ? '' : ` → needs ${needed.join('; ')}`}`
 }
 
@@ -245,73 +255,13 @@ function table({ outlook }: PlanDocument): string {
   ].join('\n')
 }
 
+const MOST_BRAKE_CHARS = 120
+
 const bindsFirst = ({ brakes }: ClusterPrediction): string => {
   const [first] = brakes
-  return first === undefined ? 'nothing' : `${escaped(first.what)}, ${minutesText(first.ms)}`
-}
-
-/** Versions and rules in a sentence; everything else is among the objects. */
-function changes({ clusters }: PlanDocument): string {
-  const said = new Set<string>()
-  for (const { changes: all } of clusters)
-    for (const { ref, fields } of all)
-      for (const { path, before, after } of fields) {
-        const component =
-          ref.kind === 'MachineComponentSet' ? /^spec\.components\[([^\]]+)\]\.version$/.exec(path)?.[1] : undefined
-        if (component !== undefined)
-          said.add(`${code(component)} ${escaped(String(before ?? 'none'))} → ${escaped(String(after ?? 'none'))}`)
-        else if (RULES.has(ref.kind)) said.add(`${escaped(ref.kind)} ${code(ref.name)}`)
-      }
-  if (said.size === 0) return ''
-  const list = [...said]
-  const more = list.length > MOST_NAMED ? ` · and ${list.length - MOST_NAMED} more` : ''
-  return `**What changes**: ${list.slice(0, MOST_NAMED).join(' · ')}${more}`
-}
-
-const RULES: ReadonlySet<string> = new Set(['NodeRemedier', 'DefenderPolicy'])
-
-function lookAt({ outlook, oneWay }: PlanDocument): string {
-  if (outlook === undefined || outlook.machines + outlook.clusters.length === 0) return ''
-  const all = outlook.clusters.map((c) => c.prediction)
-  const lines = [
-    ...all.flatMap(({ cluster, stuck }) =>
-      stuck.map((s) => `- ✖ ${code(cluster)}: set ${code(s.set)} does not finish: ${escaped(s.wait.seen)}`),
-    ),
-    ...outlook.uncovered.map(
-      (u) =>
-        `- ⚠ hardware class ${code(u.class === '' ? '(none)' : u.class)} (${counted(u.machines, 'machine')} in ${code(u.cluster)}) is in no machine of an earlier stage: first tried on ${code(u.first)}`,
-    ),
-    ...all.flatMap(({ cluster, fullBudgets }) =>
-      fullBudgets.map(
-        (b) =>
-          `- ⚠ PDB ${code(`${b.namespace}/${b.name}`)} in ${code(cluster)} lets no pod go now: drains of ${counted(b.nodes.length, 'node')} would wait`,
-      ),
-    ),
-    ...all.flatMap(({ cluster, skipped }) =>
-      skipped.length === 0
-        ? []
-        : [
-            `- ✖ ${counted(skipped.length, 'machine is', 'machines are')} skipped in ${code(cluster)}: ${skipped
-              .slice(0, 3)
-              .map((s) => `${code(s.machine)} (${escaped(s.reason)})`)
-              .join(', ')}${skipped.length > 3 ? ', …' : ''}`,
-          ],
-    ),
-    ...all.flatMap((p) => bookedTexts(p).map((text) => `- ⚠ ${code(p.cluster)}: ${escaped(text)}`)),
-    ...all.flatMap(({ cluster, underWay }) =>
-      underWay.length === 0 ? [] : [`- ⚠ already on their way in ${code(cluster)}: ${underWay.map(code).join(', ')}`],
-    ),
-    ...[...new Set(all.flatMap((p) => p.untimed))].map(
-      (c) => `- ⚠ no recorded duration of ${code(c)}: five minutes a machine are assumed`,
-    ),
-    ...[...new Set(all.flatMap((p) => p.assumed))].map((a) => `- ⚠ assumed: ${escaped(a)}`),
-    ...(outlook.machines === 0
-      ? []
-      : [
-          `- ↩ Way back: \`git revert\`, ${outlook.wayBack === undefined ? 'for how long is unknown' : `about ${minutesText(outlook.wayBack)}`}${oneWay?.length === 0 ? '; no one-way step in this change' : ''}`,
-        ]),
-  ]
-  return lines.length === 0 ? '' : ['**Check this**', ...lines].join('\n')
+  return first === undefined
+    ? 'nothing'
+    : `${escaped(shortened(first.what, MOST_BRAKE_CHARS))}, ${minutesText(first.ms)}`
 }
 
 const details = (title: string, body: readonly string[]): string =>

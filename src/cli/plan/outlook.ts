@@ -5,6 +5,7 @@ import { parseDuration } from '#lib/duration.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { isAtLeast, type Risk } from '#defender/risk.ts'
 import type { NeededApproval } from '#forecast/approvals.ts'
+import type { Inventory } from '#forecast/inventory.ts'
 import type { ClusterPrediction } from '#forecast/predict.ts'
 import { isInStage } from '#forecast/stage-members.ts'
 
@@ -36,6 +37,32 @@ export interface Outlook {
   readonly approvals: readonly NeededApproval[]
   readonly uncovered: readonly UncoveredClass[]
   readonly wayBack: number | undefined
+  /** Milliseconds of p50 and p90 between stages. */
+  readonly soak: number
+  readonly stale?: readonly StaleInventory[]
+}
+
+export interface StaleInventory {
+  readonly cluster: string
+  readonly takenAt: string
+  /** Whole days; undefined: it is dated after now. */
+  readonly days: number | undefined
+}
+
+const DAY_MS = 86_400_000
+/** Clocks of two computers differ by less. */
+const CLOCKS_MS = 3_600_000
+
+/** Who reads a plan believes its numbers, so old ones are named. */
+export function staleInventories(
+  all: readonly Pick<Inventory, 'cluster' | 'takenAt'>[],
+  now: number,
+): readonly StaleInventory[] {
+  return all.flatMap(({ cluster, takenAt }): StaleInventory[] => {
+    const age = now - Date.parse(takenAt)
+    if (age >= -CLOCKS_MS && age < DAY_MS) return []
+    return [{ cluster, takenAt, days: age < 0 ? undefined : Math.floor(age / DAY_MS) }]
+  })
 }
 
 interface StageOf {
@@ -91,6 +118,7 @@ export function outlookOf(
     batches: sum((p) => p.slices.length),
     drains: sum((p) => p.drains),
     reboots: sum((p) => p.reboots),
+    soak,
     p50: sum((p) => p.p50) + soak,
     p90: sum((p) => p.p90) + soak,
     mostUnavailable: inOrder.reduce((most, p) => Math.max(most, p.mostUnavailable), 0),

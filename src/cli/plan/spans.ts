@@ -5,7 +5,7 @@ import type { OneWay } from '#forecast/one-way.ts'
 import type { ClusterPrediction } from '#forecast/predict.ts'
 import type { Loosened } from '#forecast/loosened/loosened.ts'
 import type { ClusterDifference } from '#sync/difference.ts'
-import type { Outlook } from './outlook.ts'
+import type { Outlook, StaleInventory } from './outlook.ts'
 
 const MINUTE = 60_000
 
@@ -22,6 +22,26 @@ export function spanText(p50: number, p90: number): string {
   const [a, b] = [minutesText(p50), minutesText(p90)]
   return a === b ? a : `${a} to ${b}`
 }
+
+/** The soak between stages is in no row of a cluster. */
+export const timeText = ({ p50, p90, soak }: Pick<Outlook, 'p50' | 'p90' | 'soak'>): string =>
+  `${spanText(p50, p90)}${soak === 0 ? '' : ` (${minutesText(soak)} of it soak between stages)`}`
+
+/** Machines that are made and deleted, which is no switch of a component; nothing where none is. */
+export function movedText(clusters: readonly ClusterDifference[]): string {
+  const sum = (of: (d: ClusterDifference) => number) => clusters.reduce((n, d) => n + of(d), 0)
+  const [deleted, created] = [sum((d) => d.machines.deleted), sum((d) => d.machines.created ?? 0)]
+  return [
+    ...(deleted === 0 ? [] : [`${counted(deleted, 'machine is', 'machines are')} deleted`]),
+    ...(created === 0 ? [] : [`${counted(created, 'machine is', 'machines are')} created`]),
+  ].join(', ')
+}
+
+/** An inventory that says little of now, or was never taken. */
+export const staleText = ({ cluster, takenAt, days }: StaleInventory): string =>
+  days === undefined
+    ? `the inventory of ${cluster} is of ${takenAt}, which is yet to come: its predictions are worth nothing`
+    : `the inventory of ${cluster} is ${counted(days, 'day')} old (${takenAt}): what changed since is not predicted`
 
 const MOST_STEPS = 8
 
@@ -67,10 +87,17 @@ export function approvalTexts(
   })
 }
 
+/** Named in one line: what it is about comes after them. */
+const MOST_CLUSTERS = 8
+
 /** Clusters with the same step share a line. */
 export const oneWayLines = (all: readonly OneWay[], shown: (name: string) => string = (name) => name) =>
   [...Map.groupBy(all, (o) => o.what)].map(
-    ([what, of]) => `${of.map((o) => shown(o.cluster)).join(', ')}: ${shown(what)}`,
+    ([what, of]) =>
+      `${of
+        .slice(0, MOST_CLUSTERS)
+        .map((o) => shown(o.cluster))
+        .join(', ')}${of.length > MOST_CLUSTERS ? ` and ${of.length - MOST_CLUSTERS} more` : ''}: ${shown(what)}`,
   )
 
 /** One line, for the status of a commit. */
@@ -82,8 +109,10 @@ export function summaryText(
   const changed = all.filter((d) => d.changes.length > 0)
   if (changed.length === 0) return 'nothing changes'
   const deleted = changed.reduce((n, d) => n + d.machines.deleted, 0)
+  const created = changed.reduce((n, d) => n + (d.machines.created ?? 0), 0)
   const loss = [
     ...(deleted === 0 ? [] : [`deletes ${counted(deleted, 'machine')}`]),
+    ...(created === 0 ? [] : [`creates ${counted(created, 'machine')}`]),
     ...(loosened.length === 0 ? [] : ['loosens gates or limits']),
   ]
   if (outlook === undefined) return [counted(changed.length, 'cluster'), ...loss, 'machines unknown'].join(' · ')
@@ -92,7 +121,7 @@ export function summaryText(
   return [
     ...loss,
     machines === 0
-      ? 'no machine is touched'
+      ? `no ${deleted + created === 0 ? '' : 'other '}machine is touched`
       : `${counted(machines, 'machine')} · ${counted(drains, 'drain')} · ~${minutesText(p50)}`,
     ...(risk === undefined ? [] : [risk.toLowerCase()]),
     ...(missing === 0 ? [] : [`${counted(missing, 'approval')} missing`]),

@@ -5,11 +5,22 @@ import type { ClusterDifference, FieldChange, MachineChanges, ObjectChange } fro
 import type { Loosened } from '#forecast/loosened/loosened.ts'
 import type { OneWay } from '#forecast/one-way.ts'
 import type { Prunes } from '#forecast/prunes.ts'
+import { API_GROUP } from '#api/kind.ts'
+import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { declaredErrors } from '#declared/declared-errors.ts'
 import { type Tone, paintOf } from '../paint.ts'
 import type { Outlook } from './outlook.ts'
 import { approveCommand, guardText, pruneDoubt, unknownTexts } from './prunes.ts'
-import { approvalTexts, bookedTexts, minutesText, oneWayLines, spanText, stepsText } from './spans.ts'
+import {
+  approvalTexts,
+  bookedTexts,
+  minutesText,
+  oneWayLines,
+  spanText,
+  staleText,
+  stepsText,
+  timeText,
+} from './spans.ts'
 
 const MARKS = { added: '+', changed: '~', removed: '-' } as const
 /** Fields of one object in the text; the JSON has more. */
@@ -57,8 +68,7 @@ export const outlookText = (outlook: Outlook, oneWay: readonly OneWay[] = []): s
     .join('')
 
 export function outlookLines(outlook: Outlook, oneWay: readonly OneWay[]): readonly OutlookLine[] {
-  const { clusters, unknown, machines, drains, reboots, p50, p90, mostUnavailable, uncovered, approvals, risk } =
-    outlook
+  const { clusters, unknown, machines, drains, reboots, mostUnavailable, uncovered, approvals, risk } = outlook
   const as =
     (is: OutlookLine['is']) =>
     (text: string): OutlookLine => ({ is, text })
@@ -66,8 +76,8 @@ export function outlookLines(outlook: Outlook, oneWay: readonly OneWay[]): reado
   return [
     as('Head')(
       machines === 0
-        ? 'no machine is touched'
-        : `${counted(machines, 'machine')}, ${counted(drains, 'drain')}, ${counted(reboots, 'reboot')}, ${spanText(p50, p90)}, at most ${mostUnavailable} unavailable at once${risk === undefined ? '' : `, risk ${risk.toLowerCase()}`}`,
+        ? 'no machine is touched by a rollout'
+        : `${counted(machines, 'machine')}, ${counted(drains, 'drain')}, ${counted(reboots, 'reboot')}, ${timeText(outlook)}, at most ${mostUnavailable} unavailable at once${risk === undefined ? '' : `, risk ${risk.toLowerCase()}`}`,
     ),
     ...clusters.flatMap(({ stage, prediction: p }) => [
       ...(p.machines.length === 0
@@ -107,6 +117,7 @@ export function outlookLines(outlook: Outlook, oneWay: readonly OneWay[]): reado
             `way back: git revert, ${outlook.wayBack === undefined ? 'for how long is unknown' : `about ${minutesText(outlook.wayBack)}`}${oneWay.length === 0 ? '; no one-way step in this change' : ''}`,
           ),
         ]),
+    ...(outlook.stale ?? []).map((s) => warning(staleText(s))),
     ...unknown.map((c) => warning(`unknown: no inventory of ${c} was given`)),
   ]
 }
@@ -216,18 +227,28 @@ export function lossTexts({ deleted, sets, single }: MachineChanges): readonly s
   return [`deletes ${counted(deleted, 'machine')}: ${[...ofSets, ...alone].join('; ')}`]
 }
 
-const keptText = ({ sets }: MachineChanges): readonly string[] =>
-  sets
+const keptText = ({ sets, created = 0 }: MachineChanges): readonly string[] => [
+  ...(created === 0 ? [] : [`    ${counted(created, 'machine is', 'machines are')} created`]),
+  ...sets
     .filter(({ kept }) => kept > 0)
-    .map(({ set, kept }) => `    another set takes over ${counted(kept, 'machine')} of MachineSet ${set}`)
+    .map(({ set, kept }) => `    another set takes over ${counted(kept, 'machine')} of MachineSet ${set}`),
+]
 
-function objectText({ change, object, fields, more, isListedOnly }: ObjectChange, isCut: boolean): readonly string[] {
+/** Of a set that is removed. */
+const STAYS =
+  '      its components stay on the machines as they are, and nothing updates them unless another set has them'
+
+function objectText(
+  { change, ref, object, fields, more, isListedOnly }: ObjectChange,
+  isCut: boolean,
+): readonly string[] {
   const shown = isCut ? fields.slice(0, MAX_FIELDS) : fields
   const hidden = more + fields.length - shown.length
   const rest = hidden === 0 ? [] : [`      and ${hidden} more fields`]
   const mark = isListedOnly === true ? '!' : MARKS[change]
   const unless = mark === '!' ? ` (${change}; ${declaredErrors.KN3094.code}: refused unless the cluster lists it)` : ''
-  return [`  ${mark} ${object}${unless}`, ...shown.map((f) => fieldText(f, isCut)), ...rest]
+  const stays = change === 'removed' && ref.group === API_GROUP && ref.kind === machineComponentSet.kind ? [STAYS] : []
+  return [`  ${mark} ${object}${unless}`, ...stays, ...shown.map((f) => fieldText(f, isCut)), ...rest]
 }
 
 export function fieldText({ path, before, after }: FieldChange, isCut: boolean): string {

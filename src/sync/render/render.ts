@@ -164,7 +164,13 @@ function fleetErrorOf(error: unknown): FleetError {
 
 function fleetError(of: string, error: unknown): KubeNodeError {
   const { kind, message, at } = fleetErrorOf(error)
-  const why = printableLine(message.slice(0, 2_000))
+  // The problems of a construct are a list of lines.
+  const why = printableLine(
+    message
+      .slice(0, 2_000)
+      .replaceAll(/:[^\S\n]*\n\s*/g, ': ')
+      .replaceAll(/\s*\n\s*/g, '; '),
+  )
   const place = at === undefined ? '' : ` at ${printableLine(at.slice(0, 300))}`
   return new KubeNodeError(syncErrors[CODES[kind]]({ what: of, place, why }), {
     data: { why, ...(at !== undefined && { at: printableLine(at.slice(0, 300)) }) },

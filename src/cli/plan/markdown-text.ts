@@ -1,0 +1,27 @@
+// Text of others inside Markdown: names and messages come from git, so an author of commits chooses them. Pure.
+import { printableLine } from '#lib/printable.ts'
+import { shortened } from '#lib/shortened.ts'
+
+/** Part of a line. */
+export const shownPart = (text: string): string => printableLine(text).replaceAll('\t', ' ')
+
+/** A forge looks for people (`@`), issues (`#`) and requests (`!`) after it has decoded what HTML encodes: these are followed by a space of no width. */
+const REFERENCES = '@#!'
+
+export function escaped(text: string): string {
+  return shownPart(text)
+    .replaceAll(/[\\`*_{}[\]<>()#+!|~&@$]/g, (c) => `&#${c.charCodeAt(0)};${REFERENCES.includes(c) ? '&#8203;' : ''}`)
+    .replaceAll(/\b(https?|ftp|mailto|www)(?=[:.])/gi, '$1&#8203;')
+}
+
+/** No object has a longer name; kind, group and namespace go with it. */
+const MOST_NAME_CHARS = 400
+
+/** As code; its own quotes are taken out. */
+export const code = (text: string): string =>
+  `\`${text.trim() === '' ? '(no name)' : shownPart(shortened(text, MOST_NAME_CHARS)).replaceAll('`', "'").replaceAll('|', '\\|')}\``
+
+export const short = (commit: string): string => commit.slice(0, 7)
+
+export const firstOf = (lines: readonly string[], most: number, mark = '✖'): readonly string[] =>
+  lines.length <= most ? lines : [...lines.slice(0, most), `- ${mark} and ${lines.length - most} more`]

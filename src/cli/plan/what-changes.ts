@@ -1,0 +1,78 @@
+// The line of a plan that names what matters among the changed objects: versions of components and control planes, and rules. Pure.
+import { API_GROUP } from '#api/kind.ts'
+import { cluster as clusterKind } from '#api/kinds/cluster.ts'
+import { defenderPolicy } from '#api/kinds/defender-policy.ts'
+import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { nodeRemedier } from '#api/kinds/node-remedier.ts'
+import { counted } from '#lib/counted.ts'
+import { shortened } from '#lib/shortened.ts'
+import type { ClusterDifference, ObjectChange } from '#sync/difference.ts'
+import { code, escaped } from './markdown-text.ts'
+
+/** Entries, and names in one entry. */
+const MOST_SAID = 20
+const MOST_NAMED = 10
+/** Of a name or a version. */
+const MOST_CHARS = 100
+
+const RULES: ReadonlySet<string> = new Set([nodeRemedier.kind, defenderPolicy.kind])
+const isRule = ({ group, kind }: ObjectChange['ref']): boolean => group === API_GROUP && RULES.has(kind)
+
+/** One line, or nothing. */
+export function whatChanges(clusters: readonly ClusterDifference[]): string {
+  const changes = clusters.flatMap((c) => c.changes)
+  const said = [...new Set([...changes.flatMap(versionTexts), ...ruleTexts(changes)])]
+  if (said.length === 0) return ''
+  const more = said.length > MOST_SAID ? ` · and ${said.length - MOST_SAID} more` : ''
+  return `**What changes**: ${said.slice(0, MOST_SAID).join(' · ')}${more}`
+}
+
+function versionTexts({ ref, fields }: ObjectChange): readonly string[] {
+  return fields.flatMap(({ path, before, after }) => {
+    const name =
+      ref.kind === machineComponentSet.kind
+        ? /^spec\.components\[([^\]]+)\](?:\.version)?$/.exec(path)?.[1]
+        : ref.kind === clusterKind.kind && path === 'spec.version'
+          ? `cluster/${ref.name}`
+          : undefined
+    return name === undefined ? [] : [`${code(shortened(name, MOST_CHARS))} ${versionIn(before)} → ${versionIn(after)}`]
+  })
+}
+
+/** A component that joins or leaves a set is a whole entry. */
+const versionIn = (value: unknown): string => {
+  const version = typeof value === 'object' && value !== null && 'version' in value ? value.version : value
+  return escaped(version === undefined ? 'none' : shortened(String(version), MOST_CHARS))
+}
+
+/** Rules to which the same happens are one entry. */
+function ruleTexts(changes: readonly ObjectChange[]): readonly string[] {
+  const rules = changes.filter(({ ref }) => isRule(ref))
+  const names = Map.groupBy(rules, (rule) => `${escaped(rule.ref.kind)} ${fateOf(rule)}`)
+  return [...names].map(([what, of]) => {
+    const all = [...new Set(of.map(({ ref }) => ref.name))]
+    const more = all.length > MOST_NAMED ? ` and ${all.length - MOST_NAMED} more` : ''
+    return `${what}: ${all
+      .slice(0, MOST_NAMED)
+      .map((name) => code(shortened(name, MOST_CHARS)))
+      .join(', ')}${more}`
+  })
+}
+
+function fateOf({ change, fields }: ObjectChange): string {
+  const mode = fields.find(({ path }) => path === 'spec.mode')
+  return mode === undefined
+    ? change
+    : `${escaped(String(mode.before ?? 'none'))} → ${escaped(String(mode.after ?? 'none'))}`
+}
+
+/** What no inventory tells: what a rule repairs once it is another one. Nothing where no rule changes. */
+export function unpredictedRules(clusters: readonly ClusterDifference[]): string {
+  const names = clusters.flatMap((c) =>
+    c.changes.filter(({ ref }) => ref.group === API_GROUP && ref.kind === nodeRemedier.kind).map(({ ref }) => ref.name),
+  )
+  const count = new Set(names).size
+  return count === 0
+    ? ''
+    : `${counted(count, 'rule')} of repairs ${count === 1 ? 'changes' : 'change'}: what is repaired from then on is not predicted`
+}

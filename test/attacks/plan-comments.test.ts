@@ -1,0 +1,316 @@
+// The attacker opens a pull request whose plan is honest, and chooses every name, message and inventory in it: nothing of that hides what a reviewer must see.
+import { describe, expect, test } from 'vitest'
+import type { ClusterPrediction } from '#forecast/predict.ts'
+import { LEAST_CHARS, markdownOf, type PlanDocument } from '#cli/plan/markdown.ts'
+import { outlookOf, staleInventories } from '#cli/plan/outlook.ts'
+import { summaryText } from '#cli/plan/spans.ts'
+import type { ClusterDifference, ObjectChange } from '#sync/difference.ts'
+import { differenceOf } from '#sync/difference.ts'
+import { API_GROUP, API_GROUP_VERSION } from '#api/kind.ts'
+import { type DesiredObject, digestOf } from '#delivery/desired.ts'
+import { refOf, refText } from '#delivery/object-ref.ts'
+
+const LONG = 'x'.repeat(3_000)
+const WIDE = '<'.repeat(3_000)
+const MARKER = 'kubenode-plan'
+const COMMENT = 60_000
+
+const change = (kind: string, name: string, more: Partial<ObjectChange> = {}): ObjectChange => {
+  const ref = { group: API_GROUP, kind, namespace: '', name }
+  return { change: 'changed', ref, object: refText(ref), fields: [], more: 0, ...more }
+}
+const differs = (changes: readonly ObjectChange[], more: Partial<ClusterDifference> = {}): ClusterDifference => ({
+  cluster: 'prod',
+  added: 0,
+  changed: changes.length,
+  removed: 0,
+  unchanged: 3,
+  changes,
+  problems: [],
+  machines: { deleted: 0, sets: [], single: [] },
+  ...more,
+})
+
+const prediction = (more: Partial<ClusterPrediction> = {}): ClusterPrediction => ({
+  cluster: 'prod',
+  takenAt: '2026-11-22T10:00:00Z',
+  of: 3,
+  machines: ['m-1', 'm-2', 'm-3'],
+  slices: [],
+  drains: 3,
+  reboots: 0,
+  p50: 600_000,
+  p90: 900_000,
+  mostUnavailable: 1,
+  brakes: [],
+  risk: 'High',
+  approvals: [],
+  fullBudgets: [],
+  classes: new Map(),
+  skipped: [],
+  stuck: [],
+  untimed: [],
+  assumed: [],
+  wayBack: 60_000,
+  booked: [],
+  underWay: [],
+  ...more,
+})
+
+const LOST = differs([change('MachineSet', 'workers', { change: 'removed' })], {
+  removed: 1,
+  machines: { deleted: 12, sets: [{ set: 'workers', of: 12, deleted: 12, kept: 0 }], single: [] },
+})
+
+const plan = (more: Partial<PlanDocument> = {}): PlanDocument => ({
+  commit: '3f2a91c0'.repeat(5),
+  base: '8be1d070'.repeat(5),
+  isDirty: false,
+  clusters: [LOST],
+  problems: [],
+  loosened: [{ cluster: 'hub', object: 'ReleasePipeline/standard', what: ['gate people is removed'] }],
+  oneWay: [{ cluster: 'prod', what: 'deletes 12 machines; a revert creates new ones' }],
+  outlook: outlookOf([prediction()], [], ['prod']),
+  digest: `sha256:${'a'.repeat(64)}`,
+  version: '0.1.0',
+  ...more,
+})
+const written = (of: PlanDocument, maxChars = COMMENT) => markdownOf(of, { marker: MARKER, maxChars })
+
+/** What a tired reviewer must find in every plan of this commit. */
+const MUST = [
+  '🔴 **This deletes**',
+  '**12 machines** in `prod`',
+  '🟠 **This loosens what later commits must pass**',
+  'gate people is removed',
+  '🟠 **A revert does not take this back**',
+  'Risk **high**',
+  `plan digest \`sha256:${'a'.repeat(64)}\``,
+]
+/** And in every one that fits into a comment of a forge. */
+const MUST_FIT = [...MUST, '| stage | cluster |', '↩ Way back']
+
+const many = <T>(count: number, of: (i: number) => T): readonly T[] => Array.from({ length: count }, (_, i) => of(i))
+const predicted = (more: Partial<ClusterPrediction>): Partial<PlanDocument> => ({
+  outlook: outlookOf([prediction(more)], [], ['prod']),
+})
+
+describe('nothing pushes out what must be read:', () => {
+  test.each<[string, Partial<PlanDocument>]>([
+    ['warnings of any length', { warnings: many(200, (i) => `KN3068: ${i} ${LONG}`) }],
+    ['warnings that grow when they are escaped', { warnings: many(200, () => WIDE) }],
+    ['errors of any length', { problems: many(200, () => WIDE) }],
+    ['invalid objects of any number', { clusters: [{ ...LOST, problems: many(500, () => WIDE) }] }],
+    ['a name of any length', { clusters: [LOST, differs([change('MachineComponentSet', LONG)])] }],
+    [
+      'a thousand changed rules',
+      { clusters: [LOST, differs(many(1_000, (i) => change('NodeRemedier', `${'r'.repeat(250)}${i}`)))] },
+    ],
+    [
+      'versions of any length',
+      {
+        clusters: [
+          LOST,
+          differs(
+            many(100, (i) =>
+              change('MachineComponentSet', `s-${i}`, {
+                fields: [{ path: `spec.components[${LONG}].version`, before: WIDE, after: WIDE }],
+              }),
+            ),
+          ),
+        ],
+      },
+    ],
+    [
+      'an inventory with many full budgets',
+      predicted({ fullBudgets: many(500, (i) => ({ namespace: 'n'.repeat(200), name: `b-${i}`, nodes: [] })) }),
+    ],
+    [
+      'an inventory with machines that are skipped for long reasons',
+      predicted({ skipped: many(500, (i) => ({ set: 's', machine: `m-${i}`, reason: WIDE })) }),
+    ],
+    ['an inventory with many sets on their way', predicted({ underWay: many(500, () => LONG) })],
+    ['an inventory with many assumptions', predicted({ assumed: many(500, (i) => `${i}${WIDE}`) })],
+    ['an inventory with components without durations', predicted({ untimed: many(500, (i) => `${LONG}${i}`) })],
+    ['an inventory with a limit of any length', predicted({ brakes: [{ what: WIDE, ms: 1 }] })],
+    [
+      'an inventory with work of any length',
+      predicted({
+        booked: many(100, (i) => ({ machine: `m-${i}`, event: 'e', kind: WIDE, source: LONG, from: 'now' })),
+      }),
+    ],
+    [
+      'an inventory with sets that never finish',
+      predicted({
+        stuck: many(500, () => ({ set: LONG, wait: { predicate: 'NoMachines' as const, seen: WIDE, unblock: WIDE } })),
+      }),
+    ],
+    [
+      'many one-way steps',
+      { oneWay: many(500, (i) => ({ cluster: `c-${i}`, what: 'deletes 12 machines; a revert creates new ones' })) },
+    ],
+  ])('%s', (_, more) => {
+    const text = written(plan(more))
+    expect(text.length).toBeLessThanOrEqual(COMMENT)
+    for (const part of MUST_FIT)
+      expect(text.split('<details>')[0] + text.slice(text.lastIndexOf('<sub>'))).toContain(part)
+  })
+
+  test('and the shortest form keeps what is lost, loosened and not taken back', () => {
+    const text = written(
+      plan({ warnings: many(200, () => WIDE), problems: many(200, () => WIDE) }),
+      LEAST_CHARS + 4_000,
+    )
+    for (const part of MUST.slice(0, 4)) expect(text).toContain(part)
+  })
+})
+
+describe('what is only doubtful is not said to be impossible, and the other way round:', () => {
+  test('a warning is orange, an error is red', () => {
+    const text = written(plan({ warnings: ['KN3068: nobody has these labels'], problems: ['KN3001: no such version'] }))
+    const [red = '', orange = ''] = text.split('🟠 **This may be a mistake')
+    expect(red).toContain('🔴 **This cannot be applied**\n- ✖ KN3001')
+    expect(red).not.toContain('KN3068')
+    expect(orange).toContain('- ⚠ KN3068')
+    expect(written(plan({ warnings: ['KN3068: nobody'] }))).not.toContain('cannot be applied')
+  })
+})
+
+describe('a plan does not say that nothing happens:', () => {
+  const quiet = (clusters: readonly ClusterDifference[]) =>
+    plan({ clusters, outlook: outlookOf([prediction({ machines: [], risk: undefined })], [], ['prod'], [people]) })
+  const people = { asker: 'gate people of stage prod', from: ['group:sre'], count: 1, missing: 1 }
+
+  test('where machines are deleted or made', () => {
+    const grown = differs([change('MachineSet', 'workers')], {
+      machines: { deleted: 0, sets: [], single: [], created: 15 },
+    })
+    expect(written(quiet([LOST]))).toContain('**12 machines are deleted; no other machine is touched**')
+    expect(written(quiet([grown]))).toContain('**15 machines are created; no other machine is touched**')
+    expect(summaryText([grown], quiet([grown]).outlook)).toBe(
+      'creates 15 machines · no other machine is touched · 1 approval missing',
+    )
+    expect(written(quiet([differs([change('ConfigMap', 'a')])]))).toContain('**No machine is touched** in 1 cluster')
+  })
+
+  test('where rules change, which repair machines later', () => {
+    const mode = { path: 'spec.mode', before: 'DryRun', after: 'Enforce' }
+    const text = written(
+      quiet([
+        differs([
+          change('NodeRemedier', 'silent', { fields: [mode] }),
+          change('NodeRemedier', 'not-ready', { fields: [mode] }),
+          change('NodeRemedier', 'new-one', { change: 'added' }),
+          change('NodeRemedier', 'old-one', { change: 'removed' }),
+        ]),
+      ]),
+    )
+    expect(text).toContain('⚠ 4 rules of repairs change: what is repaired from then on is not predicted.')
+    expect(text).toContain(
+      '**What changes**: NodeRemedier DryRun → Enforce: `silent`, `not-ready` · NodeRemedier added: `new-one` · NodeRemedier removed: `old-one`',
+    )
+  })
+
+  test('where people must approve although no machine is touched', () => {
+    expect(written(quiet([differs([change('ConfigMap', 'a')])]))).toContain(
+      '🟠 Needs 1 approval of `group:sre` (gate people of stage prod)',
+    )
+  })
+
+  test('where a set of components leaves, which the block of deletions names', () => {
+    const gone = differs([change('MachineComponentSet', 'hosts', { change: 'removed' })], { removed: 1 })
+    expect(written(quiet([gone]))).toContain('- ✖ in `prod`: `MachineComponentSet.kubenode.io/hosts`')
+  })
+})
+
+describe('an inventory that a pull request brings', () => {
+  const NOW = Date.parse('2026-11-23T10:00:00Z')
+  const taken = (takenAt: string) => staleInventories([{ cluster: 'prod', takenAt }], NOW)
+  test.each<[string, string, readonly unknown[]]>([
+    ['is not named while it is fresh', '2026-11-23T09:00:00Z', []],
+    ['nor with a clock that is minutes ahead', '2026-11-23T10:05:00Z', []],
+    [
+      'is named when it is old',
+      '2026-01-05T10:00:00Z',
+      [{ cluster: 'prod', takenAt: '2026-01-05T10:00:00Z', days: 322 }],
+    ],
+    [
+      'and when it is of a time to come',
+      '2099-01-01T00:00:00Z',
+      [{ cluster: 'prod', takenAt: '2099-01-01T00:00:00Z', days: undefined }],
+    ],
+  ])('%s', (_, takenAt, found) => expect(taken(takenAt)).toEqual(found))
+
+  test('is named above the fold', () => {
+    const stale = taken('2026-01-05T10:00:00Z')
+    const outlook = { ...outlookOf([prediction()], [], ['prod']), stale }
+    expect(written(plan({ outlook })).split('<details>')[0]).toContain('- ⚠ the inventory of prod is 322 days old')
+  })
+})
+
+test('labels and annotations of an author do not push a changed field out of the ones that are shown', () => {
+  const made = (version: string, marks: string): DesiredObject => {
+    const object = {
+      apiVersion: API_GROUP_VERSION,
+      kind: 'MachineComponentSet',
+      metadata: { name: 'base', annotations: Object.fromEntries(many(500, (i) => [`a.example/${i}`, marks])) },
+      spec: { components: [{ name: 'beacon', version }] },
+    }
+    return { ref: refOf(object), object, digest: digestOf(object) }
+  }
+  const of = (object: DesiredObject) => new Map([['prod', { objects: [object], rejected: [] }]])
+  const all = differenceOf(of(made('1.0.0', 'x')), of(made('6.6.6', 'y')))
+  expect(all[0]?.changes[0]?.fields[0]).toEqual({
+    path: 'spec.components[beacon].version',
+    before: '1.0.0',
+    after: '6.6.6',
+  })
+  expect(written(plan({ clusters: all }))).toContain('**What changes**: `beacon` 1.0.0 → 6.6.6')
+})
+
+describe('names of an author are text:', () => {
+  test.each([
+    ['&#64;acme/admins'],
+    ['&commat;acme'],
+    ['@acme/admins'],
+    ['acme/fleet#12'],
+    ['group/project!7'],
+    ['</details><h1>Approved</h1>'],
+    ['<!-- kubenode-plan -->'],
+    ['![x](https://example.org/x.png)'],
+    ['$\\color{white}{x}$'],
+    ['HTTPS://example.org'],
+    ['\u202egnp.exe'],
+    ['\u200b\u2060\u00ad'],
+    ['a\n🟢 Risk **low**'],
+    ['a\r/merge'],
+    ['a\u2028- ✖ forged'],
+    ['`` ` ``'],
+    ['|---|---|'],
+    ['```\n</details>'],
+    ['::set-env name=a::b'],
+    ['##[add-path]/tmp'],
+  ])('%j', (name) => {
+    const text = written(
+      plan({
+        warnings: [name],
+        problems: [name],
+        clusters: [{ ...LOST, problems: [name] }, differs([change('NodeRemedier', name)], { cluster: name })],
+        ...predicted({
+          stuck: [{ set: name, wait: { predicate: 'NoMachines', seen: name, unblock: name } }],
+          assumed: [name],
+        }),
+      }),
+    )
+    const outside = text.replaceAll(/^```[^]*?^```$/gm, '').replaceAll(/`[^`\n]*`/g, '')
+    // As the forge decodes it, once.
+    const read = outside.replaceAll(/&#(\d+);|&commat;/g, (_, n?: string) =>
+      n === undefined ? '@' : String.fromCharCode(Number(n)),
+    )
+    expect(read).not.toMatch(/@[a-z]|#\d|![0-9]|https?:/i)
+    expect(outside).not.toMatch(/<h1>|!\[/)
+    expect(text).not.toMatch(/[\u202e\u200b\u2060\u2028\r]|^::|##\[|^🟢|^\/merge/m)
+    expect(outside.split('<!--')).toHaveLength(2)
+    expect(outside.split('<details>')).toHaveLength(outside.split('</details>').length)
+  })
+})
