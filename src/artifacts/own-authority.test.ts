@@ -36,3 +36,18 @@ test.each([
 test('an authority that is damaged is made again', () => {
   expect(planned({ ...first, ca: 'x' }, HOSTS, NOW).ca).toMatch(/^-----BEGIN CERTIFICATE/)
 })
+
+test.each([
+  ['is emptied', {}],
+  ['lost its authority', { cert: first.cert, key: first.key }],
+  ['has a damaged authority', { ...first, ca: 'x' }],
+])('a Secret that %s gets the authority back that is in use', (_, held) => {
+  const now = planned(held, HOSTS, NOW, first)
+  expect([now.ca, now.caKey]).toEqual([first.ca, first.caKey])
+  expect(planned(now, HOSTS, NOW, first)).toBe(now)
+})
+
+test('an authority that a person put into the Secret is taken over', () => {
+  const other = planned({}, HOSTS, NOW)
+  expect(planned(other, HOSTS, NOW, first)).toBe(other)
+})

@@ -25,9 +25,12 @@ const EARLIER_MS = DAY_MS
 const ATTEMPTS = 3
 const SECRET_KEY = { namespace: SYSTEM_NAMESPACE, name: ARTIFACTS_SECRET }
 
-/** What to hold; the same object when there is nothing to do. A new authority only where there is none: every host would have to join again. */
-export function planned(held: Partial<Held>, hosts: readonly string[], now: number): Held {
-  const authority = authorityIn(held) ?? madeAuthority(now)
+/**
+ * What to hold; the same object when there is nothing to do. A new authority only where there is none: every host would have to join again, and an agent that is
+ * a service account would get no further tokens. So a replica that knows the one in use puts it back into a Secret that was deleted or emptied.
+ */
+export function planned(held: Partial<Held>, hosts: readonly string[], now: number, inUse: Partial<Held> = {}): Held {
+  const authority = authorityIn(held) ?? authorityIn(inUse) ?? madeAuthority(now)
   const { cert, key } = held
   if (
     authority.ca === held.ca &&
@@ -79,12 +82,19 @@ const heldIn = (data: Readonly<Record<string, string>>): Partial<Held> => ({
   ...(data['tls.key'] !== undefined && { key: data['tls.key'] }),
 })
 
+interface Wish {
+  readonly hosts: readonly string[]
+  readonly now: number
+  /** By this replica. */
+  readonly inUse?: Held | undefined
+}
+
 /** Reads the Secret and writes what is due. Of two replicas that write at once the first wins. */
-export async function ownPair(client: KubeClient, hosts: readonly string[], now: number): Promise<ServingPair> {
+export async function ownPair(client: KubeClient, { hosts, now, inUse }: Wish): Promise<Held> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const found = await readSecret(client, SECRET_KEY)
     const before = heldIn(found.data)
-    const wanted = planned(before, hosts, now)
+    const wanted = planned(before, hosts, now, inUse)
     const data = { 'ca.crt': wanted.ca, 'ca.key': wanted.caKey, 'tls.crt': wanted.cert, 'tls.key': wanted.key }
     if (wanted === before || (await writeSecret(client, SECRET_KEY, found, data))) return wanted
   }

@@ -10,7 +10,7 @@ import { coreKind } from '#kube/core-kinds.ts'
 import { SEALED_TOKEN_FIELD, sealedTokenKey } from '#identity/sealed-token.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { artifactsErrors } from './artifacts-errors.ts'
-import { ownPair } from './own-authority.ts'
+import { ownPair, type Held } from './own-authority.ts'
 import { pairIn, type PairFiles } from './pair-files.ts'
 import { ArtifactServer, type ServingPair } from './server.ts'
 
@@ -45,6 +45,7 @@ export class ArtifactsPart implements Part {
   readonly #looking: Looking
   #server: ArtifactServer | undefined
   #pair: ServingPair | undefined
+  #held: Held | undefined
   /** In use; undefined while not listening. */
   port: number | undefined
 
@@ -81,9 +82,11 @@ export class ArtifactsPart implements Part {
     await this.#server?.stop()
   }
 
-  #newestPair(): Promise<ServingPair> {
+  async #newestPair(): Promise<ServingPair> {
     const { certificate, client, clock } = this.#options
-    return 'hosts' in certificate ? ownPair(client, certificate.hosts, clock.now()) : pairIn(certificate)
+    if (!('hosts' in certificate)) return pairIn(certificate)
+    this.#held = await ownPair(client, { hosts: certificate.hosts, now: clock.now(), inUse: this.#held })
+    return this.#held
   }
 
   /** The certificate in use stays until there is a good one. */

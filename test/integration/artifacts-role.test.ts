@@ -62,6 +62,26 @@ test('two replicas that start at once serve under one authority, which controlle
   }
 })
 
+test('hosts that pinned the authority are served after its Secret was deleted or emptied', async () => {
+  const [one, admin] = [replica(), clientOf((await connectionOf(server.kubeconfig)).config, 'test')]
+  await one.start()
+  try {
+    const key = { namespace: SYSTEM_NAMESPACE, name: ARTIFACTS_SECRET }
+    const ca = (await ownAuthority(admin)) ?? ''
+    const secret = coreKind('Secret')
+    // A Secret of this type has a certificate and a key; the rest may be taken out.
+    const value = { data: { 'ca.crt': null, 'ca.key': null } }
+    const emptied = () => admin.patch(secret, key, { type: 'merge', value } as never)
+    for (const lose of [() => admin.delete(secret, key), emptied] as const) {
+      await lose()
+      await one.look()
+      expect([await ownAuthority(admin), await fetched(one.port, ca)]).toEqual([ca, 'bytes'])
+    }
+  } finally {
+    await one.stop()
+  }
+})
+
 test('the role writes its Secret and no other, and reads no other', async () => {
   const client = as('artifacts')
   const secret = coreKind('Secret')
