@@ -7,7 +7,7 @@ import { cordonOwners } from '#nodes/cordon.ts'
 import { type Node, type Pod, nodeType, podType } from '#nodes/objects.ts'
 import type { Invariant } from '../harness.ts'
 import type { World } from '../world.ts'
-import { MOST_OF_RACK, rackOf } from './story.ts'
+import { MOST_OF_RACK, rackOf as rackOfStory } from './story.ts'
 
 const isLedger = (kind: string): boolean => kind === `${defenderLedger.group}/${defenderLedger.plural}`
 const permitsIn = (world: World): readonly OperationPermit[] =>
@@ -42,7 +42,7 @@ class Booked {
 }
 
 /** Granted and booked machines of a rack never exceed its budget because of a grant. What the vendor takes by itself may: then nothing more is granted there. */
-function overBudget(): Invariant {
+function overBudget(rackOf: (machine: string) => string): Invariant {
   let before: ReadonlySet<string> = new Set()
   const events = new Booked()
   return ({ kind, object }, world) => {
@@ -167,8 +167,8 @@ const oneEvent: Invariant = ({ kind }, world) => {
   return acted.length > 1 ? `one event is prepared for as ${acted.map((e) => e.spec.eventId).join(' and ')}` : undefined
 }
 
-export const doctorInvariants = (): Readonly<Record<string, Invariant>> => ({
-  budget: overBudget(),
+export const doctorInvariants = (rackOf = rackOfStory): Readonly<Record<string, Invariant>> => ({
+  budget: overBudget(rackOf),
   'two doctors': twoDoctors,
   cordon: cordonedTwice(),
   eviction: evictedWithoutGrant(),

@@ -1,0 +1,3 @@
+import { aDay } from './day.ts'
+
+aDay()
