@@ -10,6 +10,14 @@ const isMoved = (word: string): boolean => MOVED.has(word.split('=', 1)[0] ?? ''
 /** How many words an option before the command has, with its value. */
 const lengthOf = (word: string): number => (!word.includes('=') && (isMoved(word) || word === STAYS_WITH_VALUE) ? 2 : 1)
 
+/** kubectl reads `-o=name` as `-o name`; of a short option the sign would be the begin of its value. */
+export function withoutShortSigns(argv: readonly string[]): readonly string[] {
+  const end = argv.indexOf('--')
+  const own = end < 0 ? argv : argv.slice(0, end)
+  const split = own.flatMap((word) => (/^-[A-Za-z]=[^]/.test(word) ? [word.slice(0, 2), word.slice(3)] : [word]))
+  return [...split, ...argv.slice(own.length)]
+}
+
 /** The words of the command, its arguments and what follows. */
 export function afterOptions(argv: readonly string[]): readonly string[] {
   let at = 0

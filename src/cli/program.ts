@@ -5,7 +5,7 @@ import { readEnvironment } from './environment.ts'
 import { wrapped } from './wrap.ts'
 import { EXIT_ERROR, EXIT_OK, reportError } from './exit.ts'
 import { withAdvice } from './habits/advice.ts'
-import { afterOptions, hoisted } from './hoist.ts'
+import { afterOptions, hoisted, withoutShortSigns } from './hoist.ts'
 import type { Io } from './io.ts'
 import { isCalled, OUTLINE } from './outline/outline.ts'
 import { COLORS, hasColors, paintOf } from './paint.ts'
@@ -192,7 +192,8 @@ function commandOf(program: Command, argv: readonly string[]): Command {
 }
 
 /** Runs one command line and returns the exit code. */
-export async function run(argv: readonly string[], io: Io): Promise<number> {
+export async function run(typed: readonly string[], io: Io): Promise<number> {
+  const argv = withoutShortSigns(typed)
   const quick = await quickAnswer(argv, io)
   if (quick !== undefined) return quick
   const program = await programWith(modulesFor(afterOptions(argv)), io)

@@ -107,6 +107,24 @@ describe('a rollout that is held, in a window of 24 columns', () => {
     expect(lines.join(' ').replaceAll(/ +/g, ' ')).toContain('to continue: kubenode thaw set/base-of-the-north')
   })
 
+  test.each([60, 200])('fills a window of %i columns and no more', async (cols) => {
+    const { shown, code } = await onTerminal({
+      argv: [KUBENODE, 'watch', 'set/base-of-the-north', '--kubeconfig', server.kubeconfig],
+      steps: [{ wait: 'to continue(.|\\s)*thaw \\S*north', send: '\u0003' }],
+      cols,
+      cwd: dir,
+    })
+    expect(code).toBe(130)
+    const lines = plainText(shown).replaceAll('\r', '').split('\n')
+    expect(lines.filter((l) => l.length > cols)).toEqual([])
+    const [waiting] = lines.filter((l) => l.startsWith('waiting since'))
+    const hold = 'hold freeze-machinecomponentset-base-of-the-north: power work'
+    // A wide window breaks no line that fits into it.
+    expect(waiting?.includes(hold)).toBe(cols === 200)
+    expect(lines.join(' ').replaceAll(/ +/g, ' ')).toContain(hold)
+    expect(lines.map((l) => l.trim())).toContain('to continue: kubenode thaw set/base-of-the-north')
+  })
+
   test.each([
     ['why', ['why', 'set/base-of-the-north']],
     ['rollout status', ['rollout', 'status', 'base-of-the-north']],

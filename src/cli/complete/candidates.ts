@@ -113,6 +113,7 @@ const ARGUMENTS: Readonly<Record<string, Ask>> = {
   'release retry': namesOf('release'),
   'release promote': namesOf('release'),
   'release abort': namesOf('release'),
+  'release diff': namesOf('release'),
   'release history': namesOf('release'),
   history: kindSlashName(['cluster', 'set']),
   'cluster show': namesOf('cluster'),

@@ -75,7 +75,8 @@ function oneWord(path: readonly string[], args: readonly string[]): Advice | und
   if (kind === undefined || name === undefined || rest.length > MOST_WORDS) return undefined
   if (FLUX_KINDS.has(kind) && ON_SOURCES.has(path.join(' ')))
     return [`kubenode ${path.join(' ')} source/NAME`, 'kubenode get sources lists them']
-  if (FLUX_KINDS.has(kind) && path.join(' ') === 'diff') return ['kubenode plan --dirty', WHAT_EDITS_CHANGE]
+  if ((FLUX_KINDS.has(kind) || kind === 'artifact') && path.join(' ') === 'diff')
+    return ['kubenode plan --dirty', WHAT_EDITS_CHANGE]
   if (kindOf(kind) === undefined || !/^[a-z0-9][-a-z0-9.]*$/.test(name)) return undefined
   return [`kubenode ${[...path, `${kind}/${name}`].join(' ')}`, '']
 }

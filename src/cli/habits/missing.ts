@@ -4,6 +4,7 @@ import { shownLine } from '#lib/printable.ts'
 import type { Names } from '../complete/candidates.ts'
 import { exampleWord } from '../complete/example.ts'
 import { serverNames } from '../complete/names.ts'
+import { isKindWord } from '../inspect/target.ts'
 import type { Io } from '../io.ts'
 
 const MISSING: ReadonlySet<string> = new Set(['commander.missingArgument', 'commander.missingMandatoryOptionValue'])
@@ -17,13 +18,22 @@ export async function exampleOf(error: CommanderError, command: Command, io: Io)
   if (!MISSING.has(error.code)) return undefined
   const path = pathOf(command)
   const names = command.options.some((o) => o.long === '--reason') ? NO_NAMES : serverNames(io)
-  const words = command.args.filter((word) => !word.startsWith('-'))
+  const words = [...wordsOf(command)]
   for (const argument of command.registeredArguments.slice(words.length))
     if (argument.required) words.push(await wordFor(argument, [...path, ...words], names))
   const options = command.options
     .filter((o) => o.mandatory)
     .map((o) => `${o.long ?? ''} ${o.long === '--reason' ? "'WHY'" : valueOf(o.flags)}`)
   return shownLine(`(for example: ${['kubenode', ...path, ...words, ...options].join(' ')})`)
+}
+
+/** A kind and a name in two words are one here, and words that the command does not take are left out. */
+function wordsOf({ args, registeredArguments }: Command): readonly string[] {
+  const given = args.filter((word) => !word.startsWith('-'))
+  const most = registeredArguments.some((a) => a.variadic) ? given.length : registeredArguments.length
+  const [kind = '', ...names] = given
+  if (given.length > most && most === 1 && isKindWord(kind)) return [`${kind}/${names.at(-1)}`]
+  return given.slice(0, most)
 }
 
 const wordFor = async (argument: Argument, typed: readonly string[], names: Names): Promise<string> =>

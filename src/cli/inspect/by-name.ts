@@ -1,10 +1,9 @@
 // Finds the kind of an object that a user named without one: `kubenode why base`. One match is taken; several are listed as commands.
-import { didYouMean } from '#lib/did-you-mean.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isApiError } from '#kube/errors.ts'
 import { kindCalled, type Named, named, type NameOnly } from './target.ts'
-import { lookUp, namesOf } from './find-object.ts'
+import { lookUp, namesOf, nearName } from './find-object.ts'
 import { inspectErrors } from './inspect-errors.ts'
 
 /** What people name in conversation; other objects need their kind. */
@@ -68,7 +67,7 @@ async function noObject(name: string, search: Search): Promise<KubeNodeError> {
     ),
   )
   const all = listed.flat()
-  const near = didYouMean(
+  const near = nearName(
     name,
     all.map(({ known }) => known),
   )

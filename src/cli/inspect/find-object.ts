@@ -65,8 +65,12 @@ interface HeldTarget {
   readonly name?: string
 }
 
+/** Machines are named after their set: `workers` is the begin of `workers-x7k2p`. */
+export const nearName = (name: string, known: readonly string[]): string | undefined =>
+  didYouMean(name, known) ?? known.find((one) => one.startsWith(`${name}-`))
+
 export function absent(noun: string, name: string, known: readonly string[], plural: string): KubeNodeError {
-  const near = didYouMean(name, known)
+  const near = nearName(name, known)
   const hint = near === undefined ? '' : ` (did you mean ${noun}/${near}?)`
   return new KubeNodeError(inspectErrors.KN1313({ what: `${noun}/${name}`, hint, plural }))
 }

@@ -69,7 +69,7 @@ export function named(words: readonly string[]): Named {
 }
 
 /** Is a kind, or the word of another tool for one. */
-const isKindWord = (word: string): boolean => {
+export const isKindWord = (word: string): boolean => {
   try {
     return kindCalled(word) !== undefined
   } catch {

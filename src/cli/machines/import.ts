@@ -47,7 +47,11 @@ function missingNode(name: string, nodes: readonly Node[]): ImportStep & UndoSte
     name,
     nodes.map((n) => n.metadata.name ?? ''),
   )
-  return { kind: 'Missing', name, says: `Node not found${near === undefined ? '' : ` (did you mean ${near}?)`}` }
+  return {
+    kind: 'Missing',
+    name,
+    says: `Node not found${near === undefined ? '; kubenode get nodes lists them' : ` (did you mean ${near}?)`}`,
+  }
 }
 
 const standing = ({ spec, metadata }: Machine): string => {

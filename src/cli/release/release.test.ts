@@ -48,7 +48,7 @@ test('a stopped release names what failed, what is older, and the command that t
     '  b: Failed for 4m, 1 new failure; 2 older failures not counted',
     '    set/base: blocked',
     'stage prod: Waiting, 0 of 1 cluster healthy',
-    'kubenode release retry fleet-1 --reason WHY',
+    'to retry the failed clusters and gates: kubenode release retry fleet-1 --reason WHY',
   ])
 })
 
@@ -63,7 +63,7 @@ test('a release that waits for deletions names the digest and how to approve it'
     '  a: Verifying for 4m, 0 new failures',
     '    PruneGuard: 3 objects would be deleted',
     `    digest to approve: ${'d'.repeat(64)}`,
-    'kubenode approve release/fleet-1 --reason WHY',
+    'to approve its deletions: kubenode approve release/fleet-1 --reason WHY',
   ])
 })
 

@@ -77,11 +77,12 @@ function commands(name: string, { clusters = [], stages = [], phase }: Status): 
   if (stages.some((s) => s.phase === 'Soaking' && s.waitingFor?.predicate === 'MinSuccessTime'))
     return [`to end the soak: kubenode release promote ${name} --reason WHY`]
   const pruning = clusters.flatMap((c) => c.prune ?? [])
-  if (pruning.some((p) => p.permit === undefined)) return [`kubenode approve release/${name} --reason WHY`]
+  if (pruning.some((p) => p.permit === undefined))
+    return [`to approve its deletions: kubenode approve release/${name} --reason WHY`]
   const [asked] = pruning
-  if (asked?.permit !== undefined) return [`kubenode why operationpermit/${asked.permit}`]
+  if (asked?.permit !== undefined) return [`what the deletions wait for: kubenode why operationpermit/${asked.permit}`]
   return canBeRetried({ clusters, stages, ...(phase && { phase }) })
-    ? [`kubenode release retry ${name} --reason WHY`]
+    ? [`to retry the failed clusters and gates: kubenode release retry ${name} --reason WHY`]
     : []
 }
 
