@@ -217,6 +217,12 @@ describe('a plan does not say that nothing happens:', () => {
     )
   })
 
+  test('where one cluster only was asked for', () => {
+    const text = written({ ...quiet([differs([])]), only: 'prod' })
+    expect(text).toContain('· only `prod`, other clusters are left out')
+    expect(text).toContain('**Nothing changes in `prod`.**')
+  })
+
   test('where a set of components leaves, which the block of deletions names', () => {
     const gone = differs([change('MachineComponentSet', 'hosts', { change: 'removed' })], { removed: 1 })
     expect(written(quiet([gone]))).toContain('- ✖ in `prod`: `MachineComponentSet.kubenode.io/hosts`')

@@ -197,6 +197,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
           base,
           ...(against !== undefined && { against }),
           isDirty,
+          ...(options.cluster !== undefined && { only: options.cluster }),
           clusters: shown,
           problems: certain ?? [],
           warnings: doubtful ?? [],
@@ -213,10 +214,15 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     )
   } else
     io.out(
-      textOf(isDirty ? `the work tree on ${commit.slice(0, 12)}` : commit.slice(0, 12), base, shown, {
-        isColored: hasColors(io),
-        isCut: io.isTerminal,
-      }) +
+      textOf(
+        `${isDirty ? `the work tree on ${commit.slice(0, 12)}` : commit.slice(0, 12)}${options.cluster === undefined ? '' : ` in ${options.cluster} only`}`,
+        base,
+        shown,
+        {
+          isColored: hasColors(io),
+          isCut: io.isTerminal,
+        },
+      ) +
         (prunes === undefined ? '' : prunesText(prunes)) +
         loosenedText(loosened) +
         oneWayText(oneWay) +

@@ -18,6 +18,8 @@ export interface PlanDocument {
   readonly base: string | undefined
   readonly against?: string
   readonly isDirty: boolean
+  /** The only cluster that was asked for; the digest is of all. */
+  readonly only?: string
   readonly clusters: readonly ClusterDifference[]
   /** With these sync follows nothing of the commit. */
   readonly problems: readonly string[]
@@ -96,10 +98,10 @@ function shortest(plan: PlanDocument, marker: string, maxChars: number): string 
   return `${text}\n${end}\n`
 }
 
-const head = ({ commit, base, against, isDirty }: PlanDocument, marker: string): string =>
+const head = ({ commit, base, against, isDirty, only }: PlanDocument, marker: string): string =>
   [
     `<!-- ${marker.replaceAll(/[^A-Za-z0-9 ./_-]/g, '')} -->`,
-    `### kubenode plan · ${isDirty ? 'work tree on ' : ''}${code(short(commit))}${base === undefined ? '' : ` against ${against === undefined || base.startsWith(against) ? '' : `${code(against)} `}${code(short(base))}`}`,
+    `### kubenode plan · ${isDirty ? 'work tree on ' : ''}${code(short(commit))}${base === undefined ? '' : ` against ${against === undefined || base.startsWith(against) ? '' : `${code(against)} `}${code(short(base))}`}${only === undefined ? '' : ` · only ${code(only)}, other clusters are left out`}`,
   ].join('\n')
 
 /** Names of what is lost, and problems, before they are counted only. */
@@ -210,9 +212,9 @@ function lossOf({ cluster, machines, changes }: ClusterDifference, named: (l: re
   ]
 }
 
-function summary({ outlook, clusters }: PlanDocument): string {
+function summary({ outlook, clusters, only }: PlanDocument): string {
   const changed = clusters.filter((d) => d.changes.length > 0)
-  if (changed.length === 0) return '**Nothing changes in any cluster.**'
+  if (changed.length === 0) return `**Nothing changes in ${only === undefined ? 'any cluster' : code(only)}.**`
   if (outlook === undefined)
     return `**${counted(changed.length, 'cluster')} ${changed.length === 1 ? 'changes' : 'change'}.** Which machines that touches is not predicted: no inventory was given.`
   const { machines, clusters: known, batches: slices, drains, reboots, mostUnavailable, unknown } = outlook

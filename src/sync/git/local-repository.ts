@@ -7,7 +7,7 @@ import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { locateGit, type GitFolder } from './locate.ts'
 import { Damaged } from './objects/inflate.ts'
 import { ObjectStore, TooLarge, type GitObject } from './objects/object-store.ts'
-import { parseCommit, tagTarget } from './objects/parse-commit.ts'
+import { datedWithin, parseCommit, tagTarget } from './objects/parse-commit.ts'
 import type { Commit, GitRepository, ReadLimits } from './repository.ts'
 import { parseRevision, refFileName } from './revision.ts'
 import { parseTree, type TreeEntry } from './tree-entries.ts'
@@ -98,7 +98,13 @@ export class LocalRepository implements GitRepository {
   async commit(id: string): Promise<Commit> {
     const { oid, object } = this.#peeled(id)
     const { parent, committer, author, message } = await this.#parsed(oid, object)
-    return { id: oid, parents: parent, time: committer.timestamp, message, author: `${author.name} <${author.email}>` }
+    return {
+      id: oid,
+      parents: parent,
+      time: datedWithin(committer.timestamp),
+      message,
+      author: `${author.name} <${author.email}>`,
+    }
   }
 
   /** A name may be an annotated tag. */

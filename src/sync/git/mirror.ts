@@ -13,6 +13,7 @@ import { boundOfAll, roomFor, usageOf, type CopiesUsage } from './copies.ts'
 import { missingRef, unknownProblem } from './fetch-problem.ts'
 import type { GitReach } from './reach.ts'
 import { openLocalRepository, type LocalRepository } from './local-repository.ts'
+import { refFileName } from './revision.ts'
 import { runGit, type GitRun } from './run-git.ts'
 import { syncErrors } from '../sync-errors.ts'
 
@@ -235,8 +236,15 @@ function removeLeftovers(dir: string, { deadlineMs = DEFAULT_DEADLINE_MS }: Mirr
   }
 }
 
+/** A pattern would fetch every ref of the server. */
+function sameRef(ref: string): string {
+  if (refFileName(ref) === undefined)
+    throw new KubeNodeError(syncErrors.KN7014({ revision: JSON.stringify(ref.slice(0, 100)) }))
+  return `+${ref}:${ref}`
+}
+
 function refSpec({ branch, tag, commit }: WantedRef): string {
-  if (branch !== undefined) return `+refs/heads/${branch}:refs/heads/${branch}`
-  if (tag !== undefined) return `+refs/tags/${tag}:refs/tags/${tag}`
+  if (branch !== undefined) return sameRef(`refs/heads/${branch}`)
+  if (tag !== undefined) return sameRef(`refs/tags/${tag}`)
   return `${commit ?? 'HEAD'}:refs/kubenode/commit`
 }

@@ -37,6 +37,10 @@ export async function parseCommit(oid: string, { type, content }: GitObject): Pr
   return commit
 }
 
+/** Of a commit, in seconds: its author writes any number, and beyond this one no date can be shown. */
+const LATEST_SECONDS = 8.64e12
+export const datedWithin = (seconds: number): number => Math.min(Math.max(seconds, -LATEST_SECONDS), LATEST_SECONDS)
+
 /** What an annotated tag names. */
 export const tagTarget = ({ content }: GitObject): string | undefined =>
   /^object ([0-9a-f]{40})\n/.exec(content.toString('latin1', 0, 64))?.[1]
