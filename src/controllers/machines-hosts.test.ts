@@ -204,7 +204,7 @@ describe('a provider that', () => {
     })
     await w.clock.advance(60_000)
     expect(w.machine('m')?.spec.providerID).toBeUndefined()
-    expect(w.machine('m')?.status?.waitingFor?.seen).toContain('belongs to another machine')
+    expect(w.machine('m')?.status?.waitingFor?.seen).toContain('a host of another machine than m')
   })
 
   test('throttles is left alone for as long as it asks', async () => {

@@ -1,9 +1,14 @@
 import { timestamp } from '#lib/clock.ts'
 import { MemoryProvider, overridden } from '#test/doubles/providers/memory-provider.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { printableLine } from '#lib/printable.ts'
 import { describe, expect, test } from 'vitest'
 import { CREATE_WITHIN_MS, guarded } from './guarded.ts'
 import type { CreateResult, Host, HostRequest, Provider } from './port.ts'
+import { providersErrors } from './providers-errors.ts'
+
+const MIB = 1024 * 1024
 
 const request = {
   clientToken: 'token',
@@ -32,21 +37,39 @@ describe('a create that is answered with', () => {
     [
       'a host of another machine',
       { kind: 'Host', host: { ...good, machineUid: 'other' } },
-      'belongs to another machine',
+      'a host of another machine than m',
     ],
-    ['a host of another name', { kind: 'Host', host: { ...good, machine: 'n' } }, 'is named after machine n'],
+    ['a host of another name', { kind: 'Host', host: { ...good, machine: 'n' } }, 'a host of another machine than m'],
     [
       'a host of another provider',
       { kind: 'Host', host: { ...good, providerID: 'other://1' } },
       'does not begin with cloud://',
     ],
-    ['an id with a newline', { kind: 'Host', host: { ...good, providerID: 'cloud://1\nx' } }, 'control characters'],
-    ['an id of a megabyte', { kind: 'Host', host: { ...good, providerID: `cloud://${'x'.repeat(1e6)}` } }, 'too long'],
-    ['a host in no state', { kind: 'Host', host: { ...good, state: 'Fine' } }, 'in no known state'],
-    ['no host', { kind: 'Host' }, 'no host'],
-    ['garbage', 'yes', 'none that a provider may give'],
-    ['nothing', undefined, 'none that a provider may give'],
-    ['another kind', { kind: 'Perhaps' }, 'none that a provider may give'],
+    ['an id with a newline', { kind: 'Host', host: { ...good, providerID: 'cloud://1\nx' } }, 'host.providerID'],
+    [
+      'an id of a megabyte',
+      { kind: 'Host', host: { ...good, providerID: `cloud://${'x'.repeat(1e6)}` } },
+      'host.providerID',
+    ],
+    ['a host in no state', { kind: 'Host', host: { ...good, state: 'Fine' } }, 'host.state'],
+    ['no host', { kind: 'Host' }, 'without a host'],
+    ['garbage', 'yes', 'wrong type'],
+    ['nothing', undefined, 'wrong type'],
+    [
+      'an address that steers a terminal',
+      { kind: 'Host', host: { ...good, address: '10.0.0.1\u001b[2J' } },
+      'host.address',
+    ],
+    ['a boot id of two lines', { kind: 'Host', host: { ...good, bootID: 'a\n{"level":"error"}' } }, 'host.bootID'],
+    [
+      'a zone that reads backwards',
+      { kind: 'Host', host: { ...good, offering: { zone: 'a\u202eb' } } },
+      'host.offering.zone',
+    ],
+    ['an unknown market', { kind: 'Host', host: { ...good, offering: { market: 'Free' } } }, 'host.offering.market'],
+    ['a rack of two lines', { kind: 'Host', host: { ...good, place: { rack: 'a\nb' } } }, 'host.place.rack'],
+    ['an address of 100 MB', { kind: 'Host', host: { ...good, address: 'a'.repeat(100 * MIB) } }, 'host.address'],
+    ['another kind', { kind: 'Perhaps' }, 'kind'],
   ]
   test.each(lies)('%s leaves open whether a host was made', async (_, answer, why) => {
     const { provider } = lying({ create: async () => answer as CreateResult })
@@ -100,7 +123,7 @@ describe('a provider that', () => {
   test('reads another host than the one that was asked for is not believed', async () => {
     const { provider } = lying({ get: async () => good })
     expect(await provider.get('cloud://1')).toEqual(good)
-    await expect(provider.get('cloud://2')).rejects.toThrow('it is another host')
+    await expect(provider.get('cloud://2')).rejects.toThrow('another host than cloud://2')
   })
 
   test('answers a deletion, a restart or a switch with something else is not believed', async () => {
@@ -123,6 +146,153 @@ describe('a provider that', () => {
     expect(plain.power === undefined).toBe(true)
     expect(plain.capabilities.visibleWithinMs).toBe(3_600_000)
   })
+})
+
+/** Each way to reach a provider, which does the same when it is asked. */
+const calls: readonly [keyof Provider, string, (p: Provider) => Promise<unknown> | undefined][] = [
+  ['create', 'create a host', (p) => p.create(request)],
+  ['get', 'read a host', (p) => p.get('cloud://1')],
+  ['list', 'list hosts', (p) => p.list()],
+  ['delete', 'delete a host', (p) => p.delete('cloud://1')],
+  ['reboot', 'restart a host', (p) => p.reboot('cloud://1')],
+  ['power', 'switch a host', (p) => p.power?.('cloud://1', 'Off')],
+  ['maintenance', 'read maintenance', (p) => p.maintenance?.()],
+  ['respond', 'answer a maintenance event', (p) => p.respond?.('e-1', { kind: 'Accept' })],
+  ['reportFault', 'report a fault', (p) => p.reportFault?.('cloud://1', 'Disk', 'x')],
+]
+
+describe.each(calls)('%s', (method, what, ask) => {
+  test('ends when the provider hangs', async () => {
+    const { provider, clock } = lying({ [method]: () => new Promise(() => undefined) })
+    const said = Promise.resolve(ask(provider)).catch((e: Error) => e.message)
+    await clock.advance(60_000)
+    expect(await said).toMatch(`cannot ${what}: provider cloud did not answer within`)
+  })
+
+  test.each([
+    ['an error of many lines', new Error('no\n{"level":"error"}\u001b[2J\u202e')],
+    [
+      'an error of ours that a stranger filled',
+      new KubeNodeError(providersErrors.KN11081({ name: 'a\nb', what: '', why: '' })),
+    ],
+    ['an error of 100 MB', new Error('x'.repeat(100 * MIB))],
+    ['a text', 'no\n\u001b[2J'],
+    ['what has no text', Object.create(null)],
+  ])('says in one short line that the provider threw %s', async (_, thrown) => {
+    const { provider } = lying({ [method]: () => Promise.reject(thrown) })
+    const said = await Promise.resolve(ask(provider)).catch((e: Error) => e.message)
+    expect(said).toMatch(`cannot ${what}: provider cloud failed: `)
+    expect(String(said).length).toBeLessThan(1_200)
+    expect(said).toBe(printableLine(String(said)))
+  })
+
+  test('is no answer when the answer is none of those that the port has', async () => {
+    for (const answer of ['Perhaps', 7, null, ['Ordered'], { kind: 'Gone', toString: () => 'Gone' }]) {
+      const { provider } = lying({ [method]: async () => answer })
+      const said = await Promise.resolve(ask(provider)).catch((e: Error) => e.message)
+      expect(method === 'create' ? (said as { message: string }).message : said).toContain('cannot be right')
+    }
+  })
+})
+
+describe('a list of maintenance that', () => {
+  const event = {
+    eventId: 'e-1',
+    providerID: 'cloud://1',
+    kind: 'Reboot',
+    state: 'Scheduled',
+    isUnplanned: false,
+    losesData: false,
+    answers: ['Accept'],
+    description: 'the power of the rack',
+  }
+  const told = (events: unknown, asOf = timestamp(0)) =>
+    lying({ maintenance: async () => ({ events, asOf }) as never }).provider.maintenance?.()
+
+  test('can be true is taken, and its text is one short line', async () => {
+    expect(await told([event])).toEqual({ events: [event], asOf: timestamp(0) })
+    const list = await told([{ ...event, description: `a\nb\u001b[2J${'x'.repeat(MIB)}` }])
+    expect(list?.events[0]?.description).toMatch(/^a\ufffdb\ufffd\[2Jx+…$/)
+    expect(list?.events[0]?.description.length).toBe(200)
+  })
+
+  test.each([
+    ['is none', 'x'],
+    ['names an event twice', [event, event]],
+    ['names a host of another provider', [{ ...event, providerID: 'other://1' }]],
+    ['has an id of two lines', [{ ...event, eventId: 'a\nb' }]],
+    ['has an unknown kind', [{ ...event, kind: 'Explode' }]],
+    ['takes an unknown answer', [{ ...event, answers: ['Ignore'] }]],
+    ['has a time that is none', [{ ...event, notBefore: 'soon' }]],
+    ['has more events than hosts can be', Array(100_001).fill(event)],
+  ])('%s is not believed', async (_, events) => {
+    await expect(told(events)).rejects.toThrow('cannot be right')
+  })
+
+  test('is of the future silences none that follows', async () => {
+    expect(await told([], '2999-01-01T00:00:00Z')).toEqual({ events: [], asOf: timestamp(new VirtualClock().now()) })
+  })
+})
+
+describe('capabilities', () => {
+  const saying = (capabilities: object) => {
+    const raw = { ...new MemoryProvider({ clock: new VirtualClock(), name: 'cloud' }), name: 'cloud' } as unknown as {
+      capabilities: unknown
+    }
+    raw.capabilities = { isHostKept: false, visibleWithinMs: 0, markets: [], ...capabilities }
+    const provider = guarded(raw as Provider, new VirtualClock())
+    return { provider, say: (now: object) => void (raw.capabilities = { ...(raw.capabilities as object), ...now }) }
+  }
+
+  test('of hosts that are kept stay, whatever is said later: none is ended', () => {
+    const { provider, say } = saying({ isHostKept: true })
+    expect(provider.capabilities.isHostKept).toBe(true)
+    say({ isHostKept: false })
+    expect(provider.capabilities.isHostKept).toBe(true)
+  })
+
+  test('count the longest time that hosts were ever missing', () => {
+    const { provider, say } = saying({ visibleWithinMs: 120_000 })
+    expect(provider.capabilities.visibleWithinMs).toBe(120_000)
+    say({ visibleWithinMs: 0 })
+    expect(provider.capabilities.visibleWithinMs).toBe(120_000)
+  })
+
+  test('that are none are those of a provider that does least', () => {
+    const { provider } = saying({ isHostKept: 'no', visibleWithinMs: -1, markets: 'all', userDataBytes: 'much' })
+    expect(provider.capabilities).toEqual({ isHostKept: true, visibleWithinMs: 3_600_000, markets: [] })
+  })
+})
+
+test('an event of a host of others, or without a machine, is not heard, and its text is one line', async () => {
+  const event = { providerID: 'cloud://1', machine: 'm', kind: 'Stopped', message: 'a\nb' }
+  const lies = [
+    event,
+    { ...event, providerID: 'other://1' },
+    { ...event, machine: 'm\n' },
+    { ...event, kind: 'x' },
+    null,
+    7,
+  ]
+  const { provider } = lying({ events: async (heard) => lies.forEach((e) => heard(e as never)) })
+  const heard: unknown[] = []
+  await provider.events((e) => heard.push(e), new AbortController().signal)
+  expect(heard).toEqual([{ ...event, message: 'a\ufffdb' }])
+})
+
+test('a list of 100 MB, or with a host that a line of a log could be made of, is not believed', async () => {
+  for (const host of [
+    { ...good, machine: 'x'.repeat(100 * MIB) },
+    { ...good, machine: 'm\n{"level":"error"}' },
+    { ...good, clientToken: 't\u001b[2J' },
+    { ...good, createdAt: 'yesterday' },
+    { ...good, address: '10.0.0.1\n' },
+  ]) {
+    const { provider } = lying({
+      list: async () => ({ hosts: [good, { ...host, providerID: 'cloud://2' }], asOf: timestamp(0) }),
+    })
+    await expect(provider.list()).rejects.toThrow('cannot be right')
+  }
 })
 
 test('what becomes known of a provider while it runs is seen', async () => {

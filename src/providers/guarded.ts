@@ -1,21 +1,15 @@
-// A provider whose answers are checked and whose calls end: what hangs is given up, and an answer that cannot be true is an error or Unknown, never a fact.
-// Controllers use providers only through this.
-import type { Clock } from '#lib/clock.ts'
-import { KubeNodeError } from '#lib/errors.ts'
+// A provider whose answers are checked and whose calls end: what hangs is given up, and an answer that cannot be true is an error or Unknown, never a fact. What it
+// may answer is the table of kubenode-provider/v1, so that a provider in this program can say no more than one in another. Controllers use providers only through this.
+import type { Checked } from '#api/field-problems.ts'
+import { type Clock, timestamp } from '#lib/clock.ts'
+import { isKubeNodeError, KubeNodeError, messageOf } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
-import type {
-  Capabilities,
-  CreateResult,
-  Host,
-  HostEvent,
-  HostList,
-  HostRequest,
-  HostState,
-  Offering,
-  Ordered,
-  Provider,
-} from './port.ts'
+import { shortened } from '#lib/shortened.ts'
+import type { Capabilities, CreateResult, Host, HostList, MaintenanceList, Provider } from './port.ts'
 import { providersErrors } from './providers-errors.ts'
+import { addPage, checked, createResultOf, eventsOf, foundHost, maintenanceOf } from './remote/answers.ts'
+import { BadAnswer } from './remote/ask.ts'
+import { createReaders, MAX_TEXT, MOST_HOSTS_A_PAGE } from './remote/protocol.ts'
 
 /** Shorter than a reconcile, so that its outcome is still written down. */
 export const CREATE_WITHIN_MS = 20_000
@@ -25,82 +19,104 @@ const LIST_WITHIN_MS = 60_000
 
 /** Far beyond the machines of one cluster. */
 const MOST_HOSTS = 100_000
-const LONGEST_ID = 253
 /** Of a sentence in a status. */
 const MOST_TEXT = 200
 /** Bounds of a time that a provider wants to be left alone for. */
 const SHORTEST_RETRY_MS = 1_000
 const LONGEST_RETRY_MS = 3_600_000
 
-const STATES: ReadonlySet<unknown> = new Set<HostState>(['Creating', 'Running', 'Stopped', 'Deleting'])
+type GuardClock = Pick<Clock, 'after' | 'now'>
 
-export function guarded(provider: Provider, clock: Pick<Clock, 'after'>): Provider {
+export function guarded(provider: Provider, clock: GuardClock): Provider {
   const { name } = provider
+  const read = createReaders().answers
   const call = <T>(what: string, ms: number, signal: AbortSignal | undefined, run: (s: AbortSignal) => Promise<T>) =>
     withinTime(clock, { provider: name, what, ms, signal }, run)
-  const wrong = (what: string, why: string) =>
-    new KubeNodeError(providersErrors.KN11081({ name, what, why }), { retry: 'later' })
-  const oneOf = <T extends string>(what: string, allowed: readonly NoInfer<T>[], answer: T): T => {
-    if (!allowed.includes(answer)) throw wrong(what, 'the answer is none that a provider may give')
-    return answer
+  const judged = <T>(what: string, judge: () => T): T => {
+    try {
+      return judge()
+    } catch (error) {
+      if (!(error instanceof BadAnswer)) throw error
+      throw new KubeNodeError(providersErrors.KN11081({ name, what, why: text(error.message) }), { retry: 'later' })
+    }
   }
-  const power: NonNullable<Provider['power']> = async (id, to, how, signal) => {
-    const run = async (s: AbortSignal) => provider.power?.(id, to, how, s)
-    const answer = await call('switch a host', CALL_WITHIN_MS, signal, run)
-    return oneOf('switch a host', ['Ordered', 'Gone'], answer as Ordered)
-  }
-  const reportFault: NonNullable<Provider['reportFault']> = async (id, category, said, signal) => {
-    const run = async (s: AbortSignal) => provider.reportFault?.(id, category, said, s)
-    const answer = await call('report a fault', CALL_WITHIN_MS, signal, run)
-    return oneOf('report a fault', ['Ordered', 'Gone'], answer as Ordered)
+  /** Orders are answered in one word. */
+  const order = async <A extends { readonly kind: unknown }>(
+    reader: (value: unknown) => Checked<A>,
+    what: string,
+    signal: AbortSignal | undefined,
+    run: (s: AbortSignal) => Promise<unknown> | undefined,
+  ): Promise<A['kind']> => {
+    const kind = await call(what, CALL_WITHIN_MS, signal, async (s) => run(s))
+    return judged(what, () => checked(reader({ kind })).kind)
   }
   const made: Provider = {
     name,
     capabilities: provider.capabilities,
     async create(request, signal) {
       const answer = await call('create a host', CREATE_WITHIN_MS, signal, (s) => provider.create(request, s))
-      return checkedResult(name, request, answer)
+      try {
+        return createResultOf(name, request, checked(read.create(fitted(answer))))
+      } catch (error) {
+        if (!(error instanceof BadAnswer)) throw error
+        // What is not one of the answers leaves open whether a host was made.
+        return { kind: 'Unknown', message: text(`the answer cannot be right: ${error.message}`) }
+      }
     },
     async get(providerID, signal) {
       const host = await call('read a host', CALL_WITHIN_MS, signal, (s) => provider.get(providerID, s))
       if (host === undefined) return undefined
-      const why = hostProblem(name, host) ?? (host.providerID === providerID ? undefined : 'it is another host')
-      if (why !== undefined) throw wrong(`read host ${providerID}`, why)
-      return host
+      return judged(`read host ${providerID}`, () =>
+        foundHost(name, providerID, checked(read.get({ kind: 'Host', host }))),
+      )
     },
     async list(signal) {
       const list = await call('list hosts', LIST_WITHIN_MS, signal, (s) => provider.list(s))
-      const why = listProblem(name, list)
-      if (why !== undefined) throw wrong('list hosts', why)
-      return list
+      return judged('list hosts', () => hostsIn(name, list, { read: read.list, clock }))
     },
-    async delete(id, signal) {
-      const answer = await call('delete a host', CALL_WITHIN_MS, signal, (s) => provider.delete(id, s))
-      return oneOf('delete a host', ['Deleted', 'Deleting', 'Gone'], answer)
+    delete: (id, signal) => order(read.delete, 'delete a host', signal, (s) => provider.delete(id, s)),
+    reboot: (id, how, signal) => order(read.reboot, 'restart a host', signal, (s) => provider.reboot(id, how, s)),
+    events: (heard, signal) => {
+      const { events } = createReaders()
+      return provider.events((event) => {
+        try {
+          for (const one of eventsOf(name, checked(events({ events: [withText(event)], next: '-' })))) heard(one)
+        } catch (error) {
+          if (!(error instanceof BadAnswer)) throw error
+        }
+      }, signal)
     },
-    async reboot(id, how, signal) {
-      const answer = await call('restart a host', CALL_WITHIN_MS, signal, (s) => provider.reboot(id, how, s))
-      return oneOf('restart a host', ['Ordered', 'Gone'], answer)
-    },
-    events: (heard, signal) => provider.events((event) => void (isEvent(event) && heard(event)), signal),
     ...(provider.run && { run: provider.run.bind(provider) }),
   }
+  const power: NonNullable<Provider['power']> = (id, to, how, signal) =>
+    order(read.power, 'switch a host', signal, (s) => provider.power?.(id, to, how, s))
+  const respond: NonNullable<Provider['respond']> = (eventId, answer, signal) =>
+    order(read.respond, 'answer a maintenance event', signal, (s) => provider.respond?.(eventId, answer, s))
+  const reportFault: NonNullable<Provider['reportFault']> = (id, category, said, signal) =>
+    order(read['report-fault'], 'report a fault', signal, (s) => provider.reportFault?.(id, category, said, s))
+  const maintenance: NonNullable<Provider['maintenance']> = async (signal) => {
+    const list = await call('read maintenance', LIST_WITHIN_MS, signal, async (s) => provider.maintenance?.(s))
+    return judged('read maintenance', () => maintenanceIn(name, list, { read: read.maintenance, clock }))
+  }
+  const believed = believer(provider)
   // Of a provider in another program all of these become known, and change, while we run.
   const now = (get: () => unknown) => ({ get, enumerable: true })
   return Object.defineProperties(made, {
-    capabilities: now(() => believable(provider.capabilities)),
+    capabilities: now(believed),
     power: now(() => provider.power && power),
-    maintenance: now(() => provider.maintenance?.bind(provider)),
-    respond: now(() => provider.respond?.bind(provider)),
+    maintenance: now(() => provider.maintenance && maintenance),
+    respond: now(() => provider.respond && respond),
     reportFault: now(() => provider.reportFault && reportFault),
   })
 }
 
 export const guardedAll = (
   providers: Readonly<Record<string, Provider>>,
-  clock: Pick<Clock, 'after'>,
+  clock: GuardClock,
 ): Readonly<Record<string, Provider>> =>
   Object.fromEntries(Object.entries(providers).map(([name, p]) => [name, guarded(p, clock)]))
+
+type Answers = ReturnType<typeof createReaders>['answers']
 
 interface Call {
   readonly provider: string
@@ -111,7 +127,7 @@ interface Call {
 
 /** Also of a provider that does not listen to its signal: the call continues and its answer is dropped. */
 async function withinTime<T>(
-  clock: Pick<Clock, 'after'>,
+  clock: GuardClock,
   { provider, what, ms, signal }: Call,
   run: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
@@ -129,90 +145,118 @@ async function withinTime<T>(
   ended.catch(() => undefined)
   try {
     late.signal.throwIfAborted()
-    return await Promise.race([run(late.signal), ended])
+    return await Promise.race([run(late.signal).catch((e: unknown) => Promise.reject(shown(provider, what, e))), ended])
   } finally {
     timer.cancel()
     signal?.removeEventListener('abort', onAbort)
   }
 }
 
-/** A time that is no time would let a new host count as gone, or never. */
-function believable(capabilities: Capabilities): Capabilities {
-  const { visibleWithinMs } = capabilities
-  const isTime = Number.isFinite(visibleWithinMs) && visibleWithinMs >= 0 && visibleWithinMs <= LONGEST_RETRY_MS
-  return isTime ? capabilities : { ...capabilities, visibleWithinMs: LONGEST_RETRY_MS }
+/** What a provider throws ends in statuses, events and logs: it is one printable line, or it becomes one. */
+function shown(name: string, what: string, thrown: unknown): unknown {
+  const said = saidBy(thrown).slice(0, MAX_TEXT + 1)
+  const why = shortened(printableLine(said), MAX_TEXT)
+  if (isKubeNodeError(thrown) && why === said) return thrown
+  const retry = isKubeNodeError(thrown) ? thrown.retry : 'later'
+  return new KubeNodeError(providersErrors.KN11082({ name, what, why }), { retry })
 }
 
-/** What is not one of the answers leaves open whether a host was made. */
-function checkedResult(name: string, request: HostRequest, answer: CreateResult): CreateResult {
-  switch (answer?.kind) {
-    case 'Host': {
-      const why = hostProblem(name, answer.host) ?? strangerProblem(request, answer.host)
-      return why === undefined ? answer : { kind: 'Unknown', message: text(`the answer cannot be right: ${why}`) }
-    }
-    case 'Refused':
-      return { kind: 'Refused', reason: text(answer.reason) }
-    case 'Exhausted': {
-      const { zone, type, reason, retryAfterMs } = answer
-      const place = { ...(isText(zone) && { zone }), ...(isText(type) && { type }) }
-      return { kind: 'Exhausted', ...place, reason: text(reason), retryAfterMs: retryMs(retryAfterMs) }
-    }
-    case 'Throttled':
-      return { kind: 'Throttled', retryAfterMs: retryMs(answer.retryAfterMs) }
-    case 'Unknown':
-      return { kind: 'Unknown', message: text(answer.message) }
-    default:
-      return { kind: 'Unknown', message: 'the answer is none that a provider may give' }
+function saidBy(thrown: unknown): string {
+  try {
+    return String(messageOf(thrown))
+  } catch {
+    return 'it gives no reason'
   }
 }
 
-function strangerProblem(request: HostRequest, host: Host): string | undefined {
-  if (host.machineUid !== request.machineUid) return `${host.providerID} belongs to another machine`
-  return host.machine === request.machine
-    ? undefined
-    : `${host.providerID} is named after machine ${text(host.machine)}`
+/**
+ * Kept hosts stay kept, and the longest time ever said counts: a provider that says something else later could have
+ * hosts ended that KubeNode did not create, or a new one taken for gone.
+ */
+function believer(provider: Provider): () => Capabilities {
+  let wasKept = false
+  let longestMs = 0
+  return () => {
+    const { isHostKept, visibleWithinMs, markets, userDataBytes } = provider.capabilities
+    wasKept ||= isHostKept !== false
+    // A time that is no time would let a new host count as gone, or never.
+    const isTime = Number.isFinite(visibleWithinMs) && visibleWithinMs >= 0 && visibleWithinMs <= LONGEST_RETRY_MS
+    longestMs = Math.max(longestMs, isTime ? visibleWithinMs : LONGEST_RETRY_MS)
+    const hasLimit = typeof userDataBytes === 'number' && userDataBytes >= 0
+    return {
+      isHostKept: wasKept,
+      visibleWithinMs: longestMs,
+      markets: Array.isArray(markets) ? markets : [],
+      ...(hasLimit && { userDataBytes }),
+    }
+  }
 }
 
-function hostProblem(name: string, host: Host): string | undefined {
-  if (typeof host !== 'object' || host === null) return 'it is no host'
-  const { providerID, machine, machineUid, clientToken, state, address, offering, createdAt } = host
-  if (!isText(providerID) || !providerID.startsWith(`${name}://`) || providerID.length > LONGEST_ID)
-    return `its id does not begin with ${name}:// or is too long`
-  // eslint-disable-next-line no-control-regex -- exactly these are refused
-  if (/[\s\u0000-\u001f\u007f]/.test(providerID)) return 'its id has spaces or control characters'
-  if (![machine, machineUid, clientToken].every((t) => typeof t === 'string' && t.length <= LONGEST_ID))
-    return `${providerID} has no machine or token`
-  if (!STATES.has(state)) return `${providerID} is in no known state`
-  if (address !== undefined && !(isText(address) && address.length <= LONGEST_ID)) return `${providerID} has no address`
-  if (typeof createdAt !== 'string' || Number.isNaN(Date.parse(createdAt))) return `${providerID} has no creation time`
-  return offering === undefined || isOffering(offering) ? undefined : `${providerID} has an offering that is none`
+/** Sentences are cut rather than refused, and so are times to wait. */
+function fitted(answer: CreateResult): unknown {
+  if (typeof answer !== 'object' || answer === null) return answer
+  return {
+    ...answer,
+    ...('reason' in answer && { reason: text(answer.reason) }),
+    ...('message' in answer && { message: text(answer.message) }),
+    ...('retryAfterMs' in answer && { retryAfterMs: retryMs(answer.retryAfterMs) }),
+  }
 }
 
-const isOffering = ({ zone, type }: Offering): boolean => [zone, type].every((t) => t === undefined || isText(t))
+const withText = <E extends { readonly message: string }>(event: E): unknown =>
+  typeof event === 'object' && event !== null ? { ...event, message: text(event.message) } : event
+
+interface HostsReader {
+  readonly read: Answers['list']
+  readonly clock: GuardClock
+}
 
 /** A list that names a host twice was read while pages moved: others may be missing in it. */
-function listProblem(name: string, list: HostList): string | undefined {
-  if (typeof list !== 'object' || list === null || !Array.isArray(list.hosts)) return 'the answer is no list'
-  if (list.hosts.length > MOST_HOSTS) return `it has ${list.hosts.length} hosts (limit ${MOST_HOSTS})`
-  const ids = new Set<string>()
-  for (const host of list.hosts as readonly Host[]) {
-    const why = hostProblem(name, host)
-    if (why !== undefined) return why
-    if (ids.has(host.providerID)) return `${host.providerID} is listed twice`
-    ids.add(host.providerID)
-  }
-  return undefined
+function hostsIn(name: string, list: HostList, { read, clock }: HostsReader): HostList {
+  const hosts = new Map<string, Host>()
+  for (const page of pagesOf(list?.hosts)) addPage(name, hosts, checked(read({ hosts: page, asOf: list.asOf })).hosts)
+  return { hosts: [...hosts.values()], asOf: pastOf(clock, list.asOf) }
 }
 
-const isEvent = (event: HostEvent): boolean => typeof event?.machine === 'string'
-const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
+interface MaintenanceReader {
+  readonly read: Answers['maintenance']
+  readonly clock: GuardClock
+}
+
+function maintenanceIn(name: string, list: MaintenanceList | undefined, { read, clock }: MaintenanceReader) {
+  const { asOf = '' } = list ?? {}
+  const events = pagesOf(list?.events).flatMap((page) => {
+    const one = { events: page.map(withDescription), asOf }
+    return checked(read(one)).events
+  })
+  return maintenanceOf(name, { events, asOf: pastOf(clock, asOf) })
+}
+
+const withDescription = (event: { readonly description: string }): unknown =>
+  typeof event === 'object' && event !== null ? { ...event, description: text(event.description) } : event
+
+/** The first one also of an empty list, since it has a time too. */
+function pagesOf<T>(all: readonly T[] | undefined): readonly (readonly T[])[] {
+  if (!Array.isArray(all)) throw new BadAnswer('the answer is no list')
+  if (all.length > MOST_HOSTS) throw new BadAnswer(`it has ${all.length} entries (limit ${MOST_HOSTS})`)
+  const count = Math.max(1, Math.ceil(all.length / MOST_HOSTS_A_PAGE))
+  return [...Array(count).keys()].map(
+    (i) => all.slice(i * MOST_HOSTS_A_PAGE, (i + 1) * MOST_HOSTS_A_PAGE) as readonly T[],
+  )
+}
+
+/** Lists are ordered by their times: one from the future would silence all that follow. */
+const pastOf = (clock: GuardClock, at: string): string => {
+  const now = clock.now()
+  return Date.parse(at) > now ? timestamp(now) : at
+}
 
 const text = (value: unknown): string => {
-  const shown = printableLine(typeof value === 'string' ? value : 'no reason given')
-  return shown.length <= MOST_TEXT ? shown : `${shown.slice(0, MOST_TEXT - 1)}…`
+  const line = printableLine(typeof value === 'string' ? value.slice(0, MAX_TEXT) : 'no reason given')
+  return line.length <= MOST_TEXT ? line : `${line.slice(0, MOST_TEXT - 1)}…`
 }
 
 const retryMs = (ms: unknown): number =>
   typeof ms === 'number' && Number.isFinite(ms)
-    ? Math.min(LONGEST_RETRY_MS, Math.max(SHORTEST_RETRY_MS, ms))
+    ? Math.ceil(Math.min(LONGEST_RETRY_MS, Math.max(SHORTEST_RETRY_MS, ms)))
     : SHORTEST_RETRY_MS

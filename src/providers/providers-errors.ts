@@ -134,4 +134,8 @@ export const providersErrors = errorTable({
     text: 'cannot {what}: provider {name} gave an answer that cannot be right: {why}',
     next: 'retried automatically; nothing is concluded from the answer',
   },
+  KN11082: {
+    text: 'cannot {what}: provider {name} failed: {why}',
+    next: 'retried automatically; nothing is concluded from the failure',
+  },
 })

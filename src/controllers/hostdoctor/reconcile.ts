@@ -3,6 +3,7 @@
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { nodeNameOf } from '#nodes/machine-node.ts'
+import { guardedAll } from '#providers/guarded.ts'
 import { controllerIn, type RunningModule } from '#runtime/module.ts'
 import { reconcileWith } from '#runtime/reconcile-with.ts'
 import { writeStatus } from '#runtime/write-status.ts'
@@ -33,7 +34,7 @@ export function hostDoctorOf(parts: DoctorParts): ControllerModule {
 
 function setup(context: ControllerContext, parts: DoctorParts): RunningModule {
   const { client, clock, random, log, events, config } = context
-  const { providers } = config
+  const providers = guardedAll(config.providers, clock)
   const caches = cachesOf(context.informers)
   const polls = new Polls({
     client,

@@ -8,8 +8,16 @@ import { type Seen, hadJoined, hasJoined, nameOf } from './seen.ts'
 export function untilLateJoin(seen: Seen, now: number): number | undefined {
   const { host, isJoinFixed = false } = seen
   if (!isJoinFixed || host.kind !== 'Host' || hasJoined(seen) || hadJoined(seen)) return undefined
-  const createdAt = Date.parse(host.host.createdAt)
+  const createdAt = madeAt(seen, host.host.createdAt, now)
   return Number.isNaN(createdAt) ? undefined : Math.max(0, createdAt + JOIN_TOKEN_SECONDS * 1_000 - now)
+}
+
+/** The time that its provider says, where that can be: after the attempt began, which is written down by our clock, and before now. */
+function madeAt({ machine }: Seen, said: string, now: number): number {
+  const createdAt = Date.parse(said)
+  const since = Date.parse(machine.status?.provisioning?.since ?? '')
+  if (createdAt < since) return since
+  return createdAt > now ? (Number.isNaN(since) ? now : since) : createdAt
 }
 
 export function lateJoinWait(seen: Seen, now: number): Waiting | undefined {
@@ -17,7 +25,7 @@ export function lateJoinWait(seen: Seen, now: number): Waiting | undefined {
   const { providerID, createdAt } = seen.host.host
   return {
     predicate: 'AgentJoined',
-    seen: `host ${providerID} was created at ${timeOfDay(Date.parse(createdAt), now)}, its agent never reported, and its join token has expired`,
+    seen: `host ${providerID} was created at ${timeOfDay(madeAt(seen, createdAt, now), now)}, its agent never reported, and its join token has expired`,
     unblock: `the Machine is deleted and its set makes another one (kubectl delete machines.kubenode.io ${nameOf(seen.machine)}); the console of the host shows why it did not join`,
   }
 }

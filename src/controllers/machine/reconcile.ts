@@ -184,8 +184,8 @@ function hostParts(
 }
 
 /** The program that creates a provider runs it; this controller only listens to it. */
-function providerParts({ config, log }: ControllerContext, wake: (machine: string) => void): readonly Part[] {
-  return Object.values(config.providers).map((provider): Part => {
+function providerParts({ config, clock, log }: ControllerContext, wake: (machine: string) => void): readonly Part[] {
+  return Object.values(guardedAll(config.providers, clock)).map((provider): Part => {
     const stop = new AbortController()
     let listening: Promise<void> | undefined
     return {

@@ -66,3 +66,17 @@ test('a host that never joins within the life of its token is named, with what t
   // It gets a new token from us.
   expect(joining(60, { isJoinFixed: false })?.seen).toBe('the host exists; no heartbeat from its agent yet')
 })
+
+test.each([
+  ['long before the attempt that made it', '1970-01-01T00:00:00Z'],
+  ['in the future', '2999-01-01T00:00:00Z'],
+])('a host that its provider says was created %s is counted from when the attempt began', (_, createdAt) => {
+  const said = (minutes: number) => {
+    const host = { kind: 'Host', host: { providerID: 'aws://r/i-1', createdAt } }
+    const status = { provisioning: { attempt: 1, token: 't', since: '2026-01-05T02:00:00Z' } }
+    const machine = { metadata: { name: 'm' }, spec: { channel: 'Agent', providerID: 'aws://r/i-1' }, status }
+    return joining(minutes, { host, machine })?.seen
+  }
+  expect(said(14)).toBe('the host exists; no heartbeat from its agent yet')
+  expect(said(15)).toMatch('was created at 02:00:00 UTC, its agent never reported')
+})
