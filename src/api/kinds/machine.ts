@@ -303,6 +303,12 @@ const provisioning = s.obj(
     request: s.optional(s.str('Digest of the provider, its parameters and offerings that were refused.', { max: 64 })),
     failures: s.optional(s.int('Number of calls in a row that did not lead to a host.', { min: 1, max: 1_000_000 })),
     retryAt: s.optional(s.time('Not called again before this time.')),
+    lost: s.optional(
+      s.int('Number of hosts before this attempt that the provider created and no longer shows.', {
+        min: 1,
+        max: 1_000_000,
+      }),
+    ),
   },
 )
 

@@ -31,13 +31,14 @@ export function provisionStep(seen: Seen, now: number): ProvisionStep {
   if (isOfLostHost(seen, before)) {
     const lostMs = untilReplaced(before, now)
     if (lostMs > 0) return { kind: 'Wait', waiting: lostWait(before, now + lostMs, now), afterMs: lostMs }
-    return nextAttempt(seen, before.attempt + 1, now)
+    return nextAttempt(seen, before.attempt + 1, now, { lost: (before.lost ?? 0) + 1 })
   }
   if (before.answer === 'Exhausted') return nextAttempt(seen, before.attempt + 1, now, before)
   const isChanged = before.answer === 'Refused' && before.request !== requestOf(machine)
   const leftMs = isChanged ? 0 : untilRetry(before, now)
   if (leftMs > 0) return { kind: 'Wait', waiting: retryWait(before, now + leftMs, now), afterMs: leftMs }
-  if (before.answer === 'Refused') return nextAttempt(seen, before.attempt + 1, now, isChanged ? undefined : before)
+  if (before.answer === 'Refused')
+    return nextAttempt(seen, before.attempt + 1, now, isChanged ? { lost: before.lost } : before)
   // Asked before, without an answer that settles it: the same token means the same host.
   return { kind: 'Ask', attempt: before }
 }
@@ -53,8 +54,14 @@ const lostWait = ({ providerID = '' }: Provisioning, at: number, now: number): W
   because: 'ProviderError',
 })
 
+/** What the next attempt keeps of the one before. */
+interface Carried {
+  readonly failures?: number | undefined
+  readonly lost?: number | undefined
+}
+
 /** The first offering that is not known to be exhausted. */
-function nextAttempt(seen: Seen, attempt: number, now: number, after?: Provisioning): ProvisionStep {
+function nextAttempt(seen: Seen, attempt: number, now: number, after: Carried = {}): ProvisionStep {
   const { machine, exhausted = [] } = seen
   const all = offeringsOf(machine)
   const outs: { readonly offering: Offering | undefined; readonly untilMs: number; readonly reason: string }[] = []
@@ -62,8 +69,9 @@ function nextAttempt(seen: Seen, attempt: number, now: number, after?: Provision
     const out = exhausted[i]
     if (out === undefined) {
       const next = attemptAt(machine, attempt, offering, now)
-      const { failures } = after ?? {}
-      return { kind: 'Ask', attempt: failures === undefined ? next : { ...next, failures } }
+      const { failures, lost } = after
+      const carried = { ...(failures !== undefined && { failures }), ...(lost !== undefined && { lost }) }
+      return { kind: 'Ask', attempt: { ...next, ...carried } }
     }
     outs.push({ offering, ...out })
   }

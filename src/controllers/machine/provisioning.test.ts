@@ -172,6 +172,34 @@ describe('which attempt is made', () => {
     expect(asks(seenOf(machine, [], { kind: 'Unknown', why: 'x' }))).toEqual([1, A, made.token])
   })
 
+  test('hosts that were lost are counted apart from attempts: only they make a machine wait before the next one', () => {
+    const lostOf = (attemptNumber: number, lost?: number) => {
+      const made = attempt({ answer: 'Host', providerID: 'p://1', ...(lost !== undefined && { lost }) })
+      const machine = machineWith({ ...made, attempt: attemptNumber }, { providerID: 'p://1' })
+      const step = provisionStep(seenOf(machine, [], { kind: 'Gone' }), NOW)
+      return step.kind === 'Ask' ? step.attempt.lost : step.afterMs
+    }
+    // Forty offerings were exhausted before the first host was made.
+    expect(lostOf(40)).toBe(1)
+    expect([1, 2, 3, 4, 5, 9].map((lost) => lostOf(40, lost))).toEqual([
+      60_000, 120_000, 240_000, 480_000, 600_000, 600_000,
+    ])
+  })
+
+  test.each([
+    ['an exhausted offering', { kind: 'Exhausted', reason: 'no stock', retryAfterMs: 60_000 }],
+    ['a refusal', { kind: 'Refused', reason: 'no such type' }],
+    ['a lost reply', { kind: 'Unknown', message: 'no answer' }],
+    ['the next host', { kind: 'Host', host }],
+  ] as const)('%s does not make the machine forget how many hosts it lost', (_, result) => {
+    const before = answered(machineWith(), attempt({ lost: 3 }), result, NOW)
+    expect(before.lost).toBe(3)
+    const step = provisionStep(seenOf(machineWith(before)), NOW + 3_600_000)
+    expect(step).toMatchObject({ kind: 'Ask', attempt: { lost: 3 } })
+    const changed = provisionStep(seenOf(machineWith(before, {}, [B])), NOW + 3_600_000)
+    expect(changed).toMatchObject({ kind: 'Ask', attempt: { lost: 3 } })
+  })
+
   test('while the next attempt is in doubt, the lost host of the one before does not lead to a third', () => {
     const second = { ...attempt(), attempt: 2, offering: B, token: tokenOf('uid', 2, B) }
     const machine = machineWith(second, { providerID: 'p://1' })

@@ -83,20 +83,25 @@ const LONGEST_REFUSED_MS = 600_000
 const backoff = (failures: number, longestMs: number): number =>
   Math.min(longestMs, FIRST_RETRY_MS * 2 ** Math.min(failures - 1, 20))
 
-export const settled = ({ attempt, offering, token, since }: Provisioning, providerID: string): Provisioning => ({
+/** What stays of an attempt, whatever the answer. */
+const identityOf = ({ attempt, offering, token, since, lost }: Provisioning): Provisioning => ({
   attempt,
   ...(offering !== undefined && { offering }),
   token,
   since,
+  ...(lost !== undefined && { lost }),
+})
+
+export const settled = (attempt: Provisioning, providerID: string): Provisioning => ({
+  ...identityOf(attempt),
   answer: 'Host',
   providerID,
 })
 
 /** What is recorded once the provider has answered. */
 export function answered(machine: Machine, attempt: Provisioning, result: CreateResult, now: number): Provisioning {
-  const { attempt: number, offering, token, since, failures: before = 0 } = attempt
-  const base = { attempt: number, ...(offering !== undefined && { offering }), token, since }
-  const failures = before + 1
+  const base = identityOf(attempt)
+  const failures = (attempt.failures ?? 0) + 1
   const failed = (answer: Provisioning['answer'], message: string, afterMs: number): Provisioning => ({
     ...base,
     ...(answer !== undefined && { answer }),
@@ -135,9 +140,9 @@ export function untilRetry({ retryAt }: Pick<Provisioning, 'retryAt'>, now: numb
 const FIRST_REPLACED_MS = 60_000
 
 /** A provider that creates hosts and never shows them would otherwise be asked for another one every few seconds. */
-export function untilReplaced({ attempt, since }: Pick<Provisioning, 'attempt' | 'since'>, now: number): number {
-  if (attempt < 2) return 0
-  const waitMs = Math.min(LONGEST_REFUSED_MS, FIRST_REPLACED_MS * 2 ** Math.min(attempt - 2, 20))
+export function untilReplaced({ lost = 0, since }: Pick<Provisioning, 'lost' | 'since'>, now: number): number {
+  if (lost < 1) return 0
+  const waitMs = Math.min(LONGEST_REFUSED_MS, FIRST_REPLACED_MS * 2 ** Math.min(lost - 1, 20))
   const left = Date.parse(since) + waitMs - now
   // A time further away is of a clock that was wrong.
   return Number.isNaN(left) || left > waitMs ? 0 : Math.max(0, left)
