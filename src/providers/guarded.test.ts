@@ -211,6 +211,7 @@ describe('a list of maintenance that', () => {
 
   test('can be true is taken, and its text is one short line', async () => {
     expect(await told([event])).toEqual({ events: [event], asOf: timestamp(0) })
+    expect((await told([event, event]))?.events).toEqual([event])
     const list = await told([{ ...event, description: `a\nb\u001b[2J${'x'.repeat(MIB)}` }])
     expect(list?.events[0]?.description).toMatch(/^a\ufffdb\ufffd\[2Jx+…$/)
     expect(list?.events[0]?.description.length).toBe(200)
@@ -218,8 +219,8 @@ describe('a list of maintenance that', () => {
 
   test.each([
     ['is none', 'x'],
-    ['names an event twice', [event, event]],
-    ['names a host of another provider', [{ ...event, providerID: 'other://1' }]],
+    ['says two things of one event', [event, { ...event, state: 'Executing' }]],
+    ['names no host', [{ ...event, providerID: 'the first one' }]],
     ['has an id of two lines', [{ ...event, eventId: 'a\nb' }]],
     ['has an unknown kind', [{ ...event, kind: 'Explode' }]],
     ['takes an unknown answer', [{ ...event, answers: ['Ignore'] }]],

@@ -3,11 +3,12 @@
 import type { Checked } from '#api/field-problems.ts'
 import { type Clock, timestamp } from '#lib/clock.ts'
 import { isKubeNodeError, KubeNodeError, messageOf } from '#lib/errors.ts'
+import { canonicalJson } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
 import { shortened } from '#lib/shortened.ts'
 import type { Capabilities, CreateResult, Host, HostList, MaintenanceList, Provider } from './port.ts'
 import { providersErrors } from './providers-errors.ts'
-import { addPage, checked, createResultOf, eventsOf, foundHost, maintenanceOf } from './remote/answers.ts'
+import { addPage, checked, createResultOf, eventsOf, foundHost } from './remote/answers.ts'
 import { BadAnswer } from './remote/ask.ts'
 import { createReaders, MAX_TEXT, MOST_HOSTS_A_PAGE } from './remote/protocol.ts'
 
@@ -96,7 +97,7 @@ export function guarded(provider: Provider, clock: GuardClock): Provider {
     order(read['report-fault'], 'report a fault', signal, (s) => provider.reportFault?.(id, category, said, s))
   const maintenance: NonNullable<Provider['maintenance']> = async (signal) => {
     const list = await call('read maintenance', LIST_WITHIN_MS, signal, async (s) => provider.maintenance?.(s))
-    return judged('read maintenance', () => maintenanceIn(name, list, { read: read.maintenance, clock }))
+    return judged('read maintenance', () => maintenanceIn(list, { read: read.maintenance, clock }))
   }
   const believed = believer(provider)
   // Of a provider in another program all of these become known, and change, while we run.
@@ -223,13 +224,21 @@ interface MaintenanceReader {
   readonly clock: GuardClock
 }
 
-function maintenanceIn(name: string, list: MaintenanceList | undefined, { read, clock }: MaintenanceReader) {
+/** A second source may know of hosts that another provider created; a program of others may not, see remote/answers.ts. */
+function maintenanceIn(list: MaintenanceList | undefined, { read, clock }: MaintenanceReader) {
   const { asOf = '' } = list ?? {}
   const events = pagesOf(list?.events).flatMap((page) => {
     const one = { events: page.map(withDescription), asOf }
     return checked(read(one)).events
   })
-  return maintenanceOf(name, { events, asOf: pastOf(clock, asOf) })
+  // The same entry twice says nothing new; two that differ cannot both be true.
+  const entries = new Map(events.map((e) => [canonicalJson(e), e]))
+  const ids = new Set<string>()
+  for (const { eventId } of entries.values()) {
+    if (ids.has(eventId)) throw new BadAnswer(`two things of the event ${eventId}`)
+    ids.add(eventId)
+  }
+  return { events: [...entries.values()], asOf: pastOf(clock, asOf) }
 }
 
 const withDescription = (event: { readonly description: string }): unknown =>
