@@ -37,10 +37,10 @@ export class Cloud {
   #looking: NodeJS.Timeout | undefined
   readonly #booted = new Set<string>()
 
-  constructor(seed: number) {
+  constructor(seed: number, lostReplies: number) {
     const options = { clock: systemClock, limitOf, pendingMs: PENDING_MS, deletingMs: DELETING_MS }
     this.region = fakeRegion(AWS, options, seed)
-    Object.assign(this.region.faults, { visibleAfterMs: LATE_MS, lostReplies: 0.05, serverErrors: 0.02 })
+    Object.assign(this.region.faults, { visibleAfterMs: LATE_MS, lostReplies, serverErrors: 0.02 })
   }
 
   get url(): string {
