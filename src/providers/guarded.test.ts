@@ -225,7 +225,7 @@ describe('a list of maintenance that', () => {
     ['has an unknown kind', [{ ...event, kind: 'Explode' }]],
     ['takes an unknown answer', [{ ...event, answers: ['Ignore'] }]],
     ['has a time that is none', [{ ...event, notBefore: 'soon' }]],
-    ['has more events than hosts can be', Array(100_001).fill(event)],
+    ['has more events than hosts can be', Array.from({ length: 100_001 }, () => event)],
   ])('%s is not believed', async (_, events) => {
     await expect(told(events)).rejects.toThrow('cannot be right')
   })

@@ -6,7 +6,7 @@ import { isKubeNodeError, KubeNodeError, messageOf } from '#lib/errors.ts'
 import { canonicalJson } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
 import { shortened } from '#lib/shortened.ts'
-import type { Capabilities, CreateResult, Host, HostList, MaintenanceList, Provider } from './port.ts'
+import type { Capabilities, CreateResult, Host, HostEvent, HostList, MaintenanceList, Provider } from './port.ts'
 import { providersErrors } from './providers-errors.ts'
 import { addPage, checked, createResultOf, eventsOf, foundHost } from './remote/answers.ts'
 import { BadAnswer } from './remote/ask.ts'
@@ -164,7 +164,8 @@ function shown(name: string, what: string, thrown: unknown): unknown {
 
 function saidBy(thrown: unknown): string {
   try {
-    return String(messageOf(thrown))
+    const said: unknown = messageOf(thrown)
+    return typeof said === 'string' ? said : 'it gives no reason'
   } catch {
     return 'it gives no reason'
   }
@@ -179,7 +180,8 @@ function believer(provider: Provider): () => Capabilities {
   let longestMs = 0
   return () => {
     const { isHostKept, visibleWithinMs, markets, userDataBytes } = provider.capabilities
-    wasKept ||= isHostKept !== false
+    const said: unknown = isHostKept
+    wasKept ||= said !== false
     // A time that is no time would let a new host count as gone, or never.
     const isTime = Number.isFinite(visibleWithinMs) && visibleWithinMs >= 0 && visibleWithinMs <= LONGEST_RETRY_MS
     longestMs = Math.max(longestMs, isTime ? visibleWithinMs : LONGEST_RETRY_MS)
@@ -204,7 +206,7 @@ function fitted(answer: CreateResult): unknown {
   }
 }
 
-const withText = <E extends { readonly message: string }>(event: E): unknown =>
+const withText = (event: HostEvent): unknown =>
   typeof event === 'object' && event !== null ? { ...event, message: text(event.message) } : event
 
 interface HostsReader {
