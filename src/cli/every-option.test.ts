@@ -266,7 +266,7 @@ const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
   'image load': ['a-layout'],
   init: ['a-folder'],
   describe: ['machine', 'a'],
-  why: ['machine/a', 'set/b'],
+  why: ['machine/a', 'rack/b'],
   trace: ['machine/a'],
   inventory: [],
   'inventory export': [],

@@ -37,7 +37,9 @@ beforeAll(async () => {
   for (const kind of KINDS.filter((k) => !isRefused(k))) {
     const { example } = kind
     const metadata = { name: THERE, ...(kind.namespaced && { namespace: SYSTEM_NAMESPACE }) }
-    await admin.create<KubeObject>(kind, { ...example, apiVersion: API_GROUP_VERSION, kind: kind.kind, metadata })
+    // A place is there with the first machine in it.
+    const spec = kind.kind === 'Machine' ? { ...(example.spec as object), rack: THERE } : example.spec
+    await admin.create<KubeObject>(kind, { ...example, apiVersion: API_GROUP_VERSION, kind: kind.kind, metadata, spec })
   }
   // People create those that they planned themselves.
   const { example } = maintenanceEvent
@@ -68,7 +70,7 @@ const TARGETS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['release', ABSENT],
   ],
   describe: [[ABSENT], [`machine/${ABSENT}`], ['node', ABSENT], [`cluster/${ABSENT}`]],
-  why: [[ABSENT], [`machine/${ABSENT}`], [`set/${ABSENT}`], [`release/${ABSENT}`]],
+  why: [[ABSENT], [`machine/${ABSENT}`], [`set/${ABSENT}`], [`release/${ABSENT}`], [`rack/${ABSENT}`]],
   trace: [[ABSENT], [`machine/${ABSENT}`], ['policy', ABSENT]],
   'why-not': [[`node/${ABSENT}`]],
   freeze: ['machine', 'node', 'set', 'remedier', 'cluster'].map((noun) => [`${noun}/${ABSENT}`, '--reason', 'x']),

@@ -93,7 +93,7 @@ export function register(program: Command, io: Io): void {
 
   withNamespace(withServer(program.command('why')))
     .description('explain what objects wait for, since when, what unblocks them, and what to do first')
-    .argument('<what...>', 'kind/name, or the name alone; several')
+    .argument('<what...>', 'kind/name, or the name alone; rack/NAME, zone/NAME; several')
     .action((words: string[], options: ShowOptions) => why(words, options, io))
 
   withNamespace(withServer(program.command('trace')))
@@ -173,9 +173,17 @@ async function describeOne(found: Found, io: Io): Promise<void> {
 
 async function why(words: readonly string[], options: ShowOptions, io: Io): Promise<void> {
   const { firstStep } = await import('../inspect/first-step.ts')
-  const found = await findAll('why', words, options, io)
-  const [own, programs] = await Promise.all([Promise.all(found.map(linesWhy)), linesOfPrograms(found)])
-  const stories = [...own, ...programs]
+  const { linesOfPlace, placeCalled } = await import('../inspect/places.ts')
+  const places = words.flatMap((word) => placeCalled(word) ?? [])
+  const others = words.filter((word) => placeCalled(word) === undefined)
+  const found = others.length === 0 ? [] : await findAll('why', others, options, io)
+  const client = places.length === 0 ? undefined : await connect(options, io)
+  const [ofPlaces, own, programs] = await Promise.all([
+    client === undefined ? [] : Promise.all(places.map((place) => linesOfPlace(client, place, Date.now()))),
+    Promise.all(found.map(linesWhy)),
+    linesOfPrograms(found),
+  ])
+  const stories = [...ofPlaces, ...own, ...programs]
   const paint = paintOf(hasColors(io))
   const shown = (line: string, tone = lineTone(line)): string =>
     windowLines(io, [line])

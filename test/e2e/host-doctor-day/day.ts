@@ -1,6 +1,6 @@
 // F19, F20, F50, a day of work on hosts: a region announces it, moves it, calls it off, does it, takes hosts back; people plan some of it themselves and are late. The
 // controllers that treat hosts run in a process that is killed twice in the middle of drains; the Defender decides, a rollout wants every machine too. Region,
-// cluster and programs share one clock, which goes on when all of them have done what there was to do.
+// cluster and programs share one clock, which continues when all of them have done what there was to do.
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Counts what a program has on the wire, so that the time of the region goes on only once all that was asked is answered: a busy machine makes the day slower, and nothing else.
+// Counts what a program has on the wire, so that the time of the region continues only once all that was asked is answered: a busy machine makes the day slower, and nothing else.
 import type { KubeClient } from '#kube/client.ts'
 import { fetchTransport, type Transport } from '#providers/cloud/http.ts'
 import { sleep } from '#test/support/tools/processes.ts'

@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest'
+import { placeStory, type PlaceSeen } from './place-story.ts'
+
+const NOW = Date.parse('2026-11-23T12:00:00Z')
+
+const machine = (name: string, rack: string) => ({
+  metadata: { name, uid: `uid-${name}` },
+  spec: { rack, zone: 'z1' },
+})
+
+const permit = (name: string, kind: string, target: string, phase: string) => ({
+  metadata: { name: `permit-of-${name}` },
+  spec: { requester: { manager: 'm', kind, name } },
+  status: { phase, verdicts: [{ gate: 'Blame', verdict: 'Waiting', target: `uid-${target}` }] },
+})
+
+const seen = (blames: readonly object[]): PlaceSeen =>
+  ({
+    machines: [machine('m-1', 'r1'), machine('m-2', 'r1'), machine('m-3', 'r1'), machine('m-4', 'r2')],
+    events: [
+      {
+        metadata: { name: 'stop-1' },
+        spec: { machine: 'm-2', source: 'metal', eventId: 'e', kind: 'Stop', state: 'Scheduled' },
+      },
+    ],
+    permits: [
+      permit('fix-m-1', 'RemedyOperationJob', 'm-1', 'Requested'),
+      permit('base', 'MachineComponentSet', 'm-3', 'Requested'),
+      permit('elsewhere', 'RemedyOperationJob', 'm-4', 'Requested'),
+      permit('over', 'RemedyOperationJob', 'm-1', 'Denied'),
+    ],
+    ledger: { spec: { sequence: 1, blames } },
+  }) as unknown as PlaceSeen
+
+const blame = {
+  kind: 'Rack',
+  value: 'r1',
+  since: '2026-11-23T11:30:00Z',
+  seenAt: '2026-11-23T11:55:00Z',
+  failing: 3,
+  members: 3,
+  failingElsewhere: 0,
+  elsewhere: 1,
+  machines: ['m-1', 'm-2', 'm-3'],
+}
+
+test('a rack that is blamed: its machines, the repairs and rollouts that wait, and when it ends', () => {
+  expect(placeStory({ kind: 'rack', name: 'r1' }, seen([blame]), NOW)).toEqual([
+    'rack/r1 has 3 machines and is blamed',
+    'Blamed for 30m: 3 of 3 fail, 0 of 1 elsewhere: m-1, m-2, m-3',
+    '  repairs of single machines in it and rollouts to them wait',
+    '  repair that waits: job/fix-m-1',
+    '  rollout that waits: set/base',
+    '  unblocks when: fewer than one in twenty of its machines fail for 30m',
+    '  failures were counted last 5m ago',
+    'Machines: m-1, m-2, m-3',
+    'Work on a host: maintenanceevent/stop-1 (Stop by metal) is Announced',
+    '  Stop by metal, at a time that its source does not name',
+  ])
+})
+
+test('the blame of a rack is not that of its zone or of its neighbour', () => {
+  expect(placeStory({ kind: 'zone', name: 'z1' }, seen([blame]), NOW)[1]).toBe(
+    'Not blamed: its machines do not fail together.',
+  )
+  expect(placeStory({ kind: 'rack', name: 'r2' }, seen([blame]), NOW)).toEqual([
+    'rack/r2 has 1 machine',
+    'Not blamed: its machines do not fail together.',
+    'Machines: m-4',
+  ])
+})

@@ -1,0 +1,90 @@
+// The story of a rack or a zone in lines: whether it is blamed for the failures of its machines, what waits because of that and when it ends, and the work on its hosts. Pure.
+import type { DefenderLedger } from '#api/kinds/defender-ledger.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { REMEMBERED_MS } from '#defender/blame/failing.ts'
+import { maintenanceText } from '#faults/maintenance.ts'
+import { shortWord } from '#api/nouns.ts'
+import { counted } from '#lib/counted.ts'
+import { formatDuration } from '#lib/duration.ts'
+import { maintenanceStory, shownMaintenance } from './maintenance-story.ts'
+import { unblockLine } from './unblock-line.ts'
+
+export interface PlaceNamed {
+  readonly kind: 'rack' | 'zone'
+  readonly name: string
+}
+
+export interface PlaceSeen {
+  /** Of the whole cluster. */
+  readonly machines: readonly Machine[]
+  readonly events: readonly MaintenanceEvent[]
+  readonly permits: readonly OperationPermit[]
+  readonly ledger: DefenderLedger | undefined
+}
+
+type Blame = NonNullable<DefenderLedger['spec']['blames']>[number]
+
+/** Names for people; the count says how many there are. */
+const MOST_NAMED = 20
+
+export const machinesAt = (machines: readonly Machine[], { kind, name }: PlaceNamed): readonly Machine[] =>
+  machines.filter(({ spec }) => spec[kind] === name)
+
+export function placeStory(place: PlaceNamed, seen: PlaceSeen, now: number): readonly string[] {
+  const here = machinesAt(seen.machines, place)
+  const names = here.map((m) => m.metadata.name ?? '')
+  const blame = seen.ledger?.spec.blames?.find((b) => b.kind.toLowerCase() === place.kind && b.value === place.name)
+  const events = names.flatMap((name) => shownMaintenance(seen.events, name, now))
+  const own = [
+    ...(blame === undefined
+      ? ['Not blamed: its machines do not fail together.']
+      : blameLines(blame, waitingFor(here, seen.permits), now)),
+    `Machines: ${listed(names)}`,
+    ...events.flatMap((e) => [`Work on a host: ${maintenanceText(e)}`, ...maintenanceStory(e).map((l) => `  ${l}`)]),
+  ]
+  return [
+    `${place.kind}/${place.name} has ${counted(here.length, 'machine')}${blame === undefined ? '' : ' and is blamed'}`,
+    ...own,
+  ]
+}
+
+function blameLines(blame: Blame, waiting: readonly OperationPermit[], now: number): readonly string[] {
+  const { since, seenAt, failing, members, failingElsewhere, elsewhere, machines = [] } = blame
+  const ago = (at: string) => formatDuration(Math.max(0, now - Date.parse(at)))
+  const isRepair = ({ spec }: OperationPermit) => spec.requester.kind === 'RemedyOperationJob'
+  const wait = (what: string, permits: readonly OperationPermit[]) =>
+    permits.length === 0 ? [`  no ${what} waits for it`] : [`  ${what} that waits: ${listed(permits.map(requestOf))}`]
+  return [
+    `Blamed for ${ago(since)}: ${failing} of ${members} fail, ${failingElsewhere} of ${elsewhere} elsewhere${machines.length === 0 ? '' : `: ${machines.join(', ')}`}`,
+    '  repairs of single machines in it and rollouts to them wait',
+    ...wait('repair', waiting.filter(isRepair)),
+    ...wait(
+      'rollout',
+      waiting.filter((p) => !isRepair(p)),
+    ),
+    `  ${unblockLine(`fewer than one in twenty of its machines fail for ${formatDuration(REMEMBERED_MS)}`)}`,
+    `  failures were counted last ${ago(seenAt)} ago`,
+  ]
+}
+
+/** Requests for machines of the place that the gate of blame blocks. */
+const waitingFor = (here: readonly Machine[], permits: readonly OperationPermit[]): readonly OperationPermit[] => {
+  const uids = new Set(here.map((m) => m.metadata.uid ?? ''))
+  return permits.filter(
+    ({ status }) =>
+      status?.phase === 'Requested' &&
+      (status.verdicts ?? []).some((v) => v.gate === 'Blame' && v.verdict === 'Waiting' && uids.has(v.target ?? '')),
+  )
+}
+
+const requestOf = ({ metadata, spec: { requester } }: OperationPermit): string =>
+  requester.kind === undefined || requester.name === undefined
+    ? `permit/${metadata.name ?? ''}`
+    : shortWord(`${requester.kind.toLowerCase()}/${requester.name}`)
+
+const listed = (names: readonly string[]): string =>
+  names.length <= MOST_NAMED
+    ? names.join(', ')
+    : `${names.slice(0, MOST_NAMED).join(', ')} and ${names.length - MOST_NAMED} more`
