@@ -6,12 +6,15 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { parse } from 'yaml'
 import { coreKind } from '#kube/core-kinds.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
+import { approval } from '#api/kinds/approval.ts'
 import { cluster } from '#api/kinds/cluster.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
+import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { release } from '#api/kinds/release.ts'
+import { approvalDigest } from '#permits/approval-digest.ts'
 import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { run } from '#cli/program.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -562,6 +565,24 @@ describe.each(apiServers)('$name', ({ start }) => {
       expect((await kubenode('why')).err).toContain('(for example: kubenode why machine/m-1)\n')
       expect((await kubenode('repair')).err).toContain("(for example: kubenode repair machine/NAME --reason 'WHY')\n")
     })
+  })
+
+  test('a permit is approved by its short noun: exactly its operations, by the person, for a time', async () => {
+    const { spec } = operationPermit.example
+    await admin.create<KubeObject>(operationPermit, { spec, ...named('OperationPermit', 'p-1') })
+    const { code, out } = await kubenode('approve', 'permit/p-1', '--reason', 'seen in staging', '--for', '30m')
+    expect([code, out]).toEqual([
+      0,
+      expect.stringMatching(/^approved permit\/p-1 as \S+ until \S+ \(approval\/p-1-\w+\)\n$/),
+    ])
+    const [, name = ''] = /approval\/([\w-]+)\)/.exec(out) ?? []
+    const permit = await admin.get(operationPermit, { name: 'p-1' })
+    expect((await admin.get(approval, { name }))?.spec).toMatchObject({
+      digest: permit && approvalDigest(permit.spec),
+      of: { kind: 'OperationPermit', name: 'p-1' },
+      reason: 'seen in staging',
+    })
+    await admin.delete(operationPermit, { name: 'p-1' })
   })
 
   test('watch ends by itself when nothing is in progress', async () => {
