@@ -46,10 +46,27 @@ test('a set that waits for a rate limit is known by it, and says until when', ()
   const waiting = (predicate: string) =>
     ours('MachineComponentSet', {}, { phase: 'Progressing', waitingFor: { predicate, seen, since: '' } })
   const failures = (object: KubeObject) =>
-    failuresOf([{ name: 'set', object, health: healthOf(object), digest: 'd' }]).map((f) => f.isRateLimited ?? false)
-  expect(failures(waiting('RateExceeded'))).toEqual([true])
-  expect(failures(waiting('BudgetExhausted'))).toEqual([false])
+    failuresOf([{ name: 'set', object, health: healthOf(object), digest: 'd' }]).map((f) => f.outside)
+  expect(failures(waiting('RateExceeded'))).toEqual(['RateExceeded'])
+  expect(failures(waiting('BudgetExhausted'))).toEqual([undefined])
   expect(of(waiting('RateExceeded'))[0]).toMatchObject({ message: seen })
+})
+
+test('a set that a person holds is known by it, and says who; one that had failed before still has', () => {
+  const paused = { ...condition('Paused', 'True', 'HoldPause'), message: 'hold pause-base: ada looks at it' }
+  const held = (...more: readonly object[]) =>
+    ours('MachineComponentSet', {}, { phase: 'Paused', conditions: [paused, ...more] })
+  const found = (object: KubeObject) => failuresOf([{ name: 'set', object, health: healthOf(object), digest: 'd' }])
+  expect(found(held())).toEqual([
+    expect.objectContaining({
+      state: 'InProgress',
+      outside: 'HoldPause',
+      message: 'it is Paused by hold pause-base: ada looks at it',
+    }),
+  ])
+  const [failed] = found(held(condition('Stalled', 'True', 'RevisionFailed')))
+  expect(failed).toMatchObject({ state: 'Failed', message: 'RevisionFailed m' })
+  expect(failed?.outside).toBeUndefined()
 })
 
 describe('what fails in an object', () => {

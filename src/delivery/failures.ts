@@ -8,9 +8,12 @@ import type { Health } from './health.ts'
 /** `Faulty` is no failure of the object yet: a node that a rule is true for may still be repaired. */
 export interface Failure extends KnownFailure {
   readonly message: string
-  /** It waits for a rate limit of the Defender, which no commit is to blame for. */
-  readonly isRateLimited?: true
+  /** What it waits for that no commit is to blame for. */
+  readonly outside?: OutsideWait
 }
+
+/** A rate limit of the Defender, and the hold of a person: the time of either does not count against a release. */
+export type OutsideWait = 'RateExceeded' | 'HoldPause'
 
 export interface FailingObject {
   /** As `refText`. */
@@ -55,21 +58,25 @@ function failuresIn({ name, health, digest }: FailingObject, object: KubeObject)
   if (health.state === 'Current') return []
   const lacking = isOurs && object.kind === 'MachineSet' ? machinesLacking(object, health) : 0
   const state = health.state === 'Failed' ? 'Failed' : 'InProgress'
-  const waitingFor = waitOf(object)
-  const isRateLimited = isOurs && state === 'InProgress' && waitingFor['predicate'] === 'RateExceeded'
+  const outside = isOurs && state === 'InProgress' ? outsideOf(object) : undefined
   return [
     {
       ...base,
       state,
       reason: reasonOf(object, health).slice(0, MAX_REASON),
-      message: isRateLimited ? textOf(waitingFor['seen']) : health.message,
+      message: outside === 'RateExceeded' ? textOf(waitOf(object)['seen']) : health.message,
       ...(lacking > 0 ? { count: lacking } : {}),
-      ...(isRateLimited ? { isRateLimited } : {}),
+      ...(outside !== undefined && { outside }),
     },
   ]
 }
 
 const MAX_REASON = 200
+
+function outsideOf(object: KubeObject): OutsideWait | undefined {
+  if (statusOf(object)['phase'] === 'Paused') return 'HoldPause'
+  return waitOf(object)['predicate'] === 'RateExceeded' ? 'RateExceeded' : undefined
+}
 
 const statusOf = (object: KubeObject): Record<string, unknown> => (isObject(object['status']) ? object['status'] : {})
 const waitOf = (object: KubeObject): Record<string, unknown> => {

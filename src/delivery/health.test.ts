@@ -41,8 +41,21 @@ describe('health', () => {
     ],
     ['a set that rolls', ours('MachineComponentSet', { observedGeneration: 2, phase: 'Progressing' }), 'InProgress'],
     [
-      'a set that paused after a failure',
-      ours('MachineComponentSet', { observedGeneration: 2, phase: 'Paused' }),
+      'a set that a person holds',
+      ours('MachineComponentSet', {
+        observedGeneration: 2,
+        phase: 'Paused',
+        conditions: [condition('Ready', 'False'), condition('Paused', 'True')],
+      }),
+      'InProgress',
+    ],
+    [
+      'a set that a person holds after a failure',
+      ours('MachineComponentSet', {
+        observedGeneration: 2,
+        phase: 'Paused',
+        conditions: [condition('Stalled', 'True')],
+      }),
       'Failed',
     ],
     [

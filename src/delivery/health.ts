@@ -34,8 +34,10 @@ function ourHealth(kind: string, status: Record<string, unknown> | undefined): H
   if (status === undefined) return REPORTED.has(kind) ? inProgress('no status reported yet') : CURRENT
   const conditions = conditionsOf(status)
   const phase = status['phase']
-  if (phase === 'Paused' || phase === 'Blocked' || phase === 'Failed') return failed(`it is ${phase}${why(conditions)}`)
+  if (phase === 'Blocked' || phase === 'Failed') return failed(`it is ${phase}${why(conditions)}`)
   const generic = byConditions(conditions)
+  // A person's hold is no failure, and what it stops is not done either. What had failed before the hold still has.
+  if (phase === 'Paused' && generic.state !== 'Failed') return inProgress(`it is ${phase}${pausedBy(conditions)}`)
   if (generic.state !== 'Current' || !REPORTED.has(kind)) return generic
   const isThere = conditions.some((c) => c.type === 'Ready' && c.status === 'True') || phase === 'Complete'
   return isThere
@@ -46,6 +48,11 @@ function ourHealth(kind: string, status: Record<string, unknown> | undefined): H
 const why = (conditions: readonly Condition[]): string => {
   const ready = conditions.find((c) => c.type === 'Ready' || c.type === 'Stalled')
   return ready === undefined ? '' : `: ${ready.message}`
+}
+
+const pausedBy = (conditions: readonly Condition[]): string => {
+  const paused = conditions.find((c) => c.type === 'Paused' && c.status === 'True')
+  return paused === undefined ? why(conditions) : ` by ${paused.message}`
 }
 
 /** The convention that most kinds follow: Stalled, Reconciling, Ready. */

@@ -69,7 +69,9 @@ export function conditionsOf({ status }: ReleasePlan, { newer, ...holds }: Aroun
       ? (waitingFor?.predicate ?? (phase === 'Succeeded' ? 'ReleaseComplete' : 'Progressing'))
       : 'NewerRelease'
   const isGate = waitingFor?.predicate === 'GateClosed' || waitingFor?.predicate === 'GateFailed'
-  const needsPerson = phase === 'Paused' || waitingFor?.predicate === 'PruneGuard'
+  // A person who holds it has seen it already.
+  const isHeld = holds.paused !== undefined && status.stages?.every((s) => s.phase !== 'Failed') === true
+  const needsPerson = (phase === 'Paused' && !isHeld) || waitingFor?.predicate === 'PruneGuard'
   return [
     is('Ready', phase === 'Succeeded', reason, progress),
     is('Reconciling', phase === 'Progressing', reason, progress),

@@ -11,6 +11,7 @@ import {
   type ReleaseChange,
 } from '#api/kinds/inventory.ts'
 import { timestamp } from '#lib/clock.ts'
+import type { OutsideWait } from '#delivery/failures.ts'
 
 /** By `refText`, the start of the digest of what is declared. */
 export type Content = ReadonlyMap<string, string | undefined>
@@ -179,7 +180,7 @@ const NOTHING: Pick<Baseline, 'failing' | 'blamed'> = { failing: [], blamed: [] 
 
 export interface Named extends KnownFailure {
   readonly message: string
-  readonly isRateLimited?: true
+  readonly outside?: OutsideWait
 }
 
 export interface Judgement {
@@ -190,8 +191,8 @@ export interface Judgement {
   readonly before: number
   /** New failures, including machines within the limit. */
   readonly fresh: number
-  /** Parts that wait for a rate limit. */
-  readonly isRateLimited?: true
+  /** What some of them wait for that is no part of the release. */
+  readonly outside?: OutsideWait
 }
 
 /** Objects that fail as a whole always count; machines and nodes only beyond `allowed`. Without a baseline everything is new. */
@@ -214,9 +215,9 @@ export function judgeFailures(all: readonly Named[], baseline: Baseline | undefi
     const found = judged.filter((f) => f.state === state)
     const [first] = found
     if (first === undefined) continue
-    const limited = state === 'InProgress' ? found.find((f) => f.isRateLimited === true) : undefined
-    const message = messageOf(limited ?? first, found.length, baseline)
-    return { state, message, ...counts, ...(limited !== undefined && { isRateLimited: true as const }) }
+    const waiting = state === 'InProgress' ? found.find((f) => f.outside !== undefined) : undefined
+    const message = messageOf(waiting ?? first, found.length, baseline)
+    return { state, message, ...counts, ...(waiting?.outside !== undefined && { outside: waiting.outside }) }
   }
   return { state: 'Current', message: '', ...counts }
 }

@@ -7,7 +7,7 @@ import { counted } from '#lib/counted.ts'
 import { assertNever } from '#lib/errors.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
 import { shortened } from '#lib/shortened.ts'
-import type { Failure } from '#delivery/failures.ts'
+import type { Failure, OutsideWait } from '#delivery/failures.ts'
 import type { HeldPrune } from '#delivery/plan.ts'
 import type { RecordedSwitches } from '../cluster/switches.ts'
 import { UNBLOCKS, type UnreachableReason } from '../cluster/unreachable.ts'
@@ -202,10 +202,10 @@ function fromWork(
       prune: recordedPrune(prune),
       waitingFor: waits(trouble.predicate, trouble.seen, trouble.unblock),
     }
-  // Nor does time in which the Defender grants nothing more: the deadline starts when it does.
-  if (trouble.predicate === 'RateExceeded')
+  // Nor does time in which the Defender grants nothing more, or a person holds it: the deadline starts when that ends.
+  if (isOutside(trouble.predicate))
     return { ...plain, waitingFor: waits(trouble.predicate, trouble.seen, trouble.unblock) }
-  if (old?.predicate === 'RateExceeded')
+  if (isOutside(old?.predicate))
     return { ...plain, since: timestamp(now), waitingFor: waits(trouble.predicate, trouble.seen, trouble.unblock) }
   if (trouble.isPending !== true && (isLate || forMs >= trouble.timeoutMs))
     return moved(plain, 'Failed', now, {
@@ -260,6 +260,15 @@ const waitForAnswer = (
 
 const MAX_SEEN = 200
 
+/** What ends the wait. */
+const OUTSIDE: Readonly<Record<OutsideWait, string>> = {
+  RateExceeded: 'the rate limit allows the next machines',
+  HoldPause: 'the hold ends or is deleted',
+}
+
+const isOutside = (predicate: string | undefined): boolean =>
+  predicate !== undefined && Object.hasOwn(OUTSIDE, predicate)
+
 interface Trouble {
   readonly predicate: Reason
   readonly seen: string
@@ -291,9 +300,9 @@ function isWell(input: AdvanceInput): Trouble | undefined {
     }
   if (health.state !== 'Current')
     return {
-      predicate: health.isRateLimited === true ? 'RateExceeded' : 'Progressing',
+      predicate: health.outside ?? 'Progressing',
       seen: health.message,
-      unblock: health.isRateLimited === true ? 'the rate limit allows the next machines' : 'its objects become healthy',
+      unblock: health.outside === undefined ? 'its objects become healthy' : OUTSIDE[health.outside],
       isFinal: health.state === 'Failed',
       timeoutMs: Number.POSITIVE_INFINITY,
     }

@@ -330,7 +330,7 @@ describe('a Release', () => {
           state: 'InProgress',
           reason: 'Progressing RateExceeded',
           message: text,
-          isRateLimited: true,
+          outside: 'RateExceeded',
         },
       ],
     }
@@ -345,6 +345,25 @@ describe('a Release', () => {
     expect(story.phases()).toBe('Progressing: a=Verifying b=Waiting')
     story.steps(60, { a: working, b: well })
     expect(story.phases()).toBe('Paused: a=Failed b=Waiting')
+  })
+
+  test('neither fails nor goes further while a person holds a set of the cluster, however long', () => {
+    const message = 'it is Paused by hold pause-base: ada looks at it'
+    const object = 'MachineComponentSet.kubenode.io/base'
+    const failing = [{ object, state: 'InProgress', reason: 'Paused', message, outside: 'HoldPause' }] as const
+    const story = new Story(two())
+    story.steps(500, { a: { ...well, failing }, b: well })
+    expect(story.phases()).toBe('Progressing: a=Verifying b=Waiting')
+    expect(story.status?.waitingFor).toMatchObject({
+      predicate: 'HoldPause',
+      seen: `a: ${object}: ${message}`,
+      unblock: 'the hold ends or is deleted',
+    })
+    // The deadline begins when the hold has ended.
+    story.steps(30, { a: working, b: well })
+    expect(story.phases()).toBe('Progressing: a=Verifying b=Waiting')
+    story.steps(60, { a: well, b: well })
+    expect(story.status?.phase).toBe('Succeeded')
   })
 
   test('begins nothing while a hold pauses it', () => {
