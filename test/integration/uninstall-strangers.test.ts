@@ -68,7 +68,13 @@ test('objects with our label in namespaces of others neither stop an upgrade nor
   const before = await present()
   expect(before).toHaveLength(THEIRS.length)
   await world.install(releaseOf('0.2.0'), { isUpgrade: true })
-  await world.uninstall({ deleteDefinitions: true })
+  const inClusters = { name: 'cluster-prod', namespace: 'kubenode-clusters' }
+  await world.admin.create(secrets, { apiVersion: 'v1', kind: 'Secret', metadata: inClusters })
+  let shown: readonly string[] = []
+  await world.uninstall({ deleteDefinitions: true, confirm: async (lines) => void (shown = lines) })
+  expect(shown.filter((line) => line.includes('--keep-namespace'))).toEqual([
+    'deleted with the namespaces of KubeNode as well (--keep-namespace keeps them): Secret kubenode-clusters/cluster-prod',
+  ])
   expect(await world.admin.get(namespaces, { name: 'kubenode-system' })).toBeUndefined()
   expect(await present()).toEqual(before)
 })

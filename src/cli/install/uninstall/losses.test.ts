@@ -13,6 +13,7 @@ const losses: Losses = {
   ]),
   agents: [],
   granted: [],
+  ofPeople: [],
 }
 
 test('what is deleted with the namespaces is not called kept', () => {
@@ -24,4 +25,13 @@ test('what is deleted with the namespaces is not called kept', () => {
     'kept, with their definitions: 2 FleetSource, 3 Machine, 1 Release',
   ])
   expect(lossLines(losses, true)).toEqual(['deleted for good: 2 FleetSource, 3 Machine, 1 Release'])
+})
+
+test('claims and Secrets of people in the namespaces that are deleted are named', () => {
+  const many = Array.from({ length: 12 }, (_, n) => `Secret kubenode-clusters/cluster-${n}`)
+  const line = (ofPeople: readonly string[]) => lossLines({ ...losses, ofPeople }, true)[1]
+  expect(line(['PersistentVolumeClaim kubenode-system/artifacts'])).toBe(
+    'deleted with the namespaces of KubeNode as well (--keep-namespace keeps them): PersistentVolumeClaim kubenode-system/artifacts',
+  )
+  expect(line(many)).toMatch(/cluster-9 and 2 more$/)
 })

@@ -2,13 +2,16 @@
 import { machine } from '#api/kinds/machine.ts'
 import { inventory } from '#api/kinds/inventory.ts'
 import { operationPermit, type OperationPermit } from '#api/kinds/operation-permit.ts'
+import { LABELS } from '#api/names.ts'
 import { counted } from '#lib/counted.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import { listPages } from '#kube/list-all.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import type { InstallContext } from '../context.ts'
 import { factsOf } from '../definitions.ts'
 import { INSTALL_INVENTORY } from '../inventory.ts'
+import { isLabelledOurs } from '../release.ts'
 import type { Installed } from '../observe.ts'
 
 export interface Losses {
@@ -19,6 +22,8 @@ export interface Losses {
   /** Machines whose hosts run an agent. */
   readonly agents: readonly string[]
   readonly granted: readonly OperationPermit[]
+  /** What people put into these namespaces, as `Secret kubenode-clusters/cluster-prod`. */
+  readonly ofPeople: readonly string[]
 }
 
 /** A kind is read in the version that the server stores. */
@@ -33,10 +38,11 @@ export const servedTypes = ({ definitions }: Pick<Installed, 'definitions'>): re
 
 /** `namespaces`: those that are deleted, with all that is in them. */
 export async function observeLosses(
-  { client }: InstallContext,
+  context: InstallContext,
   installed: Installed,
   namespaces: readonly string[],
 ): Promise<Losses> {
+  const { client } = context
   const objects = new Map<string, number>()
   const inNamespaces = new Map<string, number>()
   const agents: string[] = []
@@ -56,7 +62,23 @@ export async function observeLosses(
     if (count > 0) objects.set(type.kind, count)
     if (inside > 0) inNamespaces.set(type.kind, inside)
   }
-  return { objects, inNamespaces, agents, granted }
+  return { objects, inNamespaces, agents, granted, ofPeople: await ofPeople(context, namespaces) }
+}
+
+/** Of programs: their certificates, and join tokens on their way. */
+const isOfPrograms = (o: KubeObject): boolean =>
+  isLabelledOurs(o) ||
+  o.metadata.name?.startsWith('kubenode-') === true ||
+  o.metadata.labels?.[LABELS.joinToken] !== undefined
+
+/** A volume with artifacts, kubeconfigs of members, credentials: there may be no other copy. */
+async function ofPeople({ client }: InstallContext, namespaces: readonly string[]): Promise<readonly string[]> {
+  const found: string[] = []
+  for (const kind of ['PersistentVolumeClaim', 'Secret'] as const)
+    for (const namespace of namespaces)
+      for await (const page of listPages(client, coreKind(kind), { namespace }))
+        for (const o of page) if (!isOfPrograms(o)) found.push(`${kind} ${namespace}/${o.metadata.name ?? ''}`)
+  return found
 }
 
 const hasAgent = (m: object): boolean => {
@@ -69,9 +91,14 @@ const MOST_NAMED = 10
 const listed = (kinds: ReadonlyMap<string, number>): string => [...kinds].map(([kind, n]) => `${n} ${kind}`).join(', ')
 
 export function lossLines(losses: Losses, deleteDefinitions: boolean, keepsAgents = true): readonly string[] {
-  const { granted, agents } = losses
+  const { granted, agents, ofPeople: others } = losses
   return [
     ...objectLines(losses, deleteDefinitions),
+    ...(others.length > 0
+      ? [
+          `deleted with the namespaces of KubeNode as well (--keep-namespace keeps them): ${others.slice(0, MOST_NAMED).join(', ')}${others.length > MOST_NAMED ? ` and ${others.length - MOST_NAMED} more` : ''}`,
+        ]
+      : []),
     ...(granted.length > 0
       ? [`${counted(granted.length, 'permit is', 'permits are')} granted: operations are running`]
       : []),
