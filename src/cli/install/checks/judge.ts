@@ -8,7 +8,7 @@ import { isWithinSkew } from '../versions.ts'
 import { doubtful, failed, passed, warned, type Finding } from './finding.ts'
 import type { CheckSeen, Reading } from './seen.ts'
 import { closedPorts } from './server-ports.ts'
-import { storageProblem } from './storage.ts'
+import { storageProblem, type WantedClaim } from './storage.ts'
 
 const OLDEST_MINOR = 32
 const MAX_SKEW_MS = 5_000
@@ -19,8 +19,7 @@ const MOST_NAMED = 3
 
 export interface Wanted {
   readonly release: Release
-  /** Claims that pods mount, and the StorageClass of each that the release makes. */
-  readonly claims: readonly { readonly name: string; readonly storageClass?: string; readonly isMade: boolean }[]
+  readonly claims: readonly WantedClaim[]
 }
 
 type Judge = (seen: CheckSeen, wanted: Wanted) => readonly Finding[]

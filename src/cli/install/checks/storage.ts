@@ -6,7 +6,6 @@ import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import type { InstallContext } from '../context.ts'
-import type { Wanted } from './judge.ts'
 
 interface SeenClaim {
   readonly name: string
@@ -14,6 +13,14 @@ interface SeenClaim {
   readonly phase: string
   /** Undefined: the default. Empty: a volume without a class. */
   readonly storageClass: string | undefined
+}
+
+/** A claim that pods mount. */
+export interface WantedClaim {
+  readonly name: string
+  /** Of one that the release makes. */
+  readonly storageClass?: string
+  readonly isMade: boolean
 }
 
 export interface Storage {
@@ -69,7 +76,7 @@ const NEW_CLASS = 'create it, or name another in --values'
 const OTHER_CLASS = 'create it, or delete the claim and create it with another one of kubectl get storageclasses'
 
 export function storageProblem(
-  { name: claim, storageClass, isMade }: Wanted['claims'][number],
+  { name: claim, storageClass, isMade }: WantedClaim,
   { classes, hasDefault, volumeClasses, claims }: Storage,
 ): StorageProblem | undefined {
   const there = claims.find((c) => c.name === claim)
