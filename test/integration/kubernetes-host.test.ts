@@ -9,12 +9,13 @@ import type { ControlPlane, ControlPlaneRequest } from '#controlplanes/port.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { systemClock } from '#lib/clock.ts'
-import { OPENED_LOG, PLAYED_WORKLOADS, playPods } from '#test/support/worlds/played-pods.ts'
+import { OPENED_LOG, PLAYED_WORKLOADS, playPods, type PlayedHub } from '#test/support/worlds/played-pods.ts'
 import { ALL_WELL, REAL_VERSIONS } from '#test/support/worlds/kubernetes-host-world.ts'
 import { shippedHub } from '#test/support/worlds/shipped-hub.ts'
 
 const SLOW_MS = 300_000
 const kinds = PLAYED_WORKLOADS
+const STATEFUL_SETS = typeOf({ apiVersion: 'apps/v1', kind: 'StatefulSet' })
 const [SECRETS, NAMESPACES] = [coreKind('Secret'), coreKind('Namespace')]
 
 let hub: Awaited<ReturnType<typeof shippedHub>>
@@ -106,6 +107,38 @@ test(
     expect(await host.delete(of.id, { owner: 'uid-of-another' })).toBe('Owned')
     expect(await host.delete(of.id, { owner: of.owner })).toBe('Deleted')
     expect(await hub.admin.get(NAMESPACES, { name: namespace })).toBeUndefined()
+  },
+  SLOW_MS,
+)
+
+test(
+  'members of etcd may found a store until a majority serves, and never again, without a pod being replaced',
+  async () => {
+    const host = hostOn(hub.program)
+    const of = request('founded')
+    const namespace = planeNamespace(of.id)
+    const state = async () => {
+      const found = await hub.admin.get(coreKind('ConfigMap'), { namespace, name: 'etcd-founding' })
+      return (found?.['data'] as Readonly<Record<string, string>> | undefined)?.['initial-cluster-state']
+    }
+    const set = () => hub.admin.get(STATEFUL_SETS, { namespace, name: 'etcd' })
+    const isAway = { statusOf: () => ({ replicas: 1, updatedReplicas: 1, readyReplicas: 0 }) }
+    const look = async (hubPlays: PlayedHub) => {
+      await host.put(of)
+      await playPods(hub.admin, namespace, hubPlays)
+    }
+    for (let calls = 0; calls < 200 && (await set()) === undefined; calls++) await look(isAway)
+    for (let calls = 0; calls < 3; calls++) await look(isAway)
+    expect(await state()).toBe('new')
+    const before = (await set())?.metadata.generation
+
+    await settled(host, of)
+    await host.put(of)
+    expect(await state()).toBe('existing')
+    for (let calls = 0; calls < 3; calls++) await look(isAway)
+    expect(await state()).toBe('existing')
+    expect((await set())?.metadata.generation).toBe(before)
+    await host.delete(of.id, { owner: of.owner })
   },
   SLOW_MS,
 )

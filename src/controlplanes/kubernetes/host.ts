@@ -310,8 +310,8 @@ export class KubernetesHost implements ControlPlaneHost {
     const next: Partial<Record<Part, number>> = {}
     for (const part of PARTS) if (!states[part].isReady) next[part] = unready[part] ?? now
     const { noQuorumSince = now, ...record } = kept.record
-    const lost = hasQuorum(record, states) ? {} : { noQuorumSince }
-    return this.#records.write(kept, { ...record, unready: next, ...lost }, signal)
+    const quorum = hasQuorum(record, states) ? { isFounded: true } : { noQuorumSince }
+    return this.#records.write(kept, { ...record, unready: next, ...quorum }, signal)
   }
 
   async #seen(kept: Kept, signal?: AbortSignal): Promise<ControlPlane> {

@@ -26,6 +26,8 @@ export interface PlaneRecord {
   readonly owner: string
   /** Of the members of its etcd. */
   readonly etcdToken: string
+  /** A majority of its members served once: from then on none with an empty volume begins a store of its own. */
+  readonly isFounded?: boolean
   readonly shape: ControlPlaneShape
   readonly forms: Readonly<Record<Part, Form>>
   /** Settled before certificates are made, and never moved. */

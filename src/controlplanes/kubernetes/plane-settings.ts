@@ -73,7 +73,7 @@ export function settingsOf(
     etcd: {
       ...shape.etcd,
       keepsVolumes: false,
-      isFounded: false,
+      isFounded: record.isFounded === true,
       token: record.etcdToken,
       snapshotStorage: doubled(shape.etcd.storage),
     },

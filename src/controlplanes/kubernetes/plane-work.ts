@@ -170,7 +170,7 @@ export class PlaneWork {
       const awake = { ...this.settings(kept, credentials), running: 'Etcd' as const }
       await applyAll(
         place,
-        objectsIn(awake).filter((o) => o.kind === 'StatefulSet'),
+        objectsIn(awake).filter((o) => o.kind === 'ConfigMap' || o.kind === 'StatefulSet'),
       )
       const states = await partStates(place, awake)
       if (!states.etcd.isReady)

@@ -135,6 +135,7 @@ export class PlanePrograms {
     const ports: Readonly<Record<string, number>> = { [ETCD.client]: this.#etcdPort, ...own }
     return word
       .replaceAll('$(POD_NAME)', 'etcd-0')
+      .replaceAll('$(CLUSTER_STATE)', 'new')
       .replaceAll(`etcd-0.etcd.${namespace}.svc`, HOST)
       .replaceAll('0.0.0.0', HOST)
       .replaceAll('/etc/kubernetes', join(this.folder, 'secrets'))

@@ -12,7 +12,10 @@ export interface Container {
   readonly env?: readonly {
     readonly name: string
     readonly value?: string
-    readonly valueFrom?: { readonly fieldRef?: { readonly fieldPath: string } }
+    readonly valueFrom?: {
+      readonly fieldRef?: { readonly fieldPath: string }
+      readonly configMapKeyRef?: { readonly name: string; readonly key: string }
+    }
   }[]
   readonly ports?: readonly { readonly containerPort: number }[]
   readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string }[]
@@ -35,6 +38,8 @@ export interface PodSpec {
 
 const HOST = '127.0.0.1'
 const AGAIN_MS = 1_000
+/** Exit codes of a container that did not begin, and of one that a signal ended. */
+const [NO_CONFIG, ENDED] = [127, 128]
 /** The kernel ends a program with the process that started it: a test that is killed cannot. */
 const SETPRIV = '/usr/bin/setpriv'
 const withUs: readonly string[] = existsSync(SETPRIV) ? [SETPRIV, '--pdeathsig', 'KILL', '--'] : []
@@ -47,6 +52,8 @@ export interface PodTools {
   readonly portOf: (pod: string, port: number) => number
   /** The folder of a volume. */
   readonly volumes: Readonly<Record<string, string>>
+  /** A value of a ConfigMap now; undefined when there is none. */
+  readonly valueOf: (configMap: string, key: string) => Promise<string | undefined>
   /** The file of a program, and arguments in place of what its image is. */
   readonly programOf: (program: string, image: string) => { readonly file: string; readonly more: readonly string[] }
 }
@@ -83,12 +90,14 @@ export class PodPrograms {
       }
   }
 
-  #process(container: Container): Promise<number> {
-    const [program = '', ...words] = container.command.map((word) => this.#here(word, container))
+  async #process(container: Container): Promise<number> {
+    const env = await this.#env(container)
+    if (env === undefined) return NO_CONFIG
+    if (this.#isEnding) return ENDED
+    const [program = '', ...words] = container.command.map((word) => this.#here(word, container, env))
     const { file, more } = this.#tools.programOf(program, container.image)
     const log = openSync(this.#logOf(container.name), 'a')
     const [command = file, ...rest] = [...withUs, file, ...words, ...more]
-    const env = Object.fromEntries((container.env ?? []).map((e) => [e.name, e.value ?? this.#tools.name]))
     const child = spawn(command, rest, {
       stdio: ['ignore', log, log],
       env: { PATH: process.env['PATH'] ?? '', ...env },
@@ -97,14 +106,26 @@ export class PodPrograms {
     this.#child = child
     return new Promise((done) => {
       child.once('error', () => done(127))
-      child.once('exit', (code, signal) => done(signal === null ? (code ?? 1) : 128))
+      child.once('exit', (code, signal) => done(signal === null ? (code ?? 1) : ENDED))
     })
   }
 
-  #here(word: string, { volumeMounts = [] }: Container): string {
+  /** As a kubelet has it whenever it starts a container. Undefined: a ConfigMap is not there, and it waits for it. */
+  async #env({ env = [] }: Container): Promise<Readonly<Record<string, string>> | undefined> {
+    const values: Record<string, string> = {}
+    for (const { name, value, valueFrom } of env) {
+      const of = valueFrom?.configMapKeyRef
+      const found = of === undefined ? (value ?? this.#tools.name) : await this.#tools.valueOf(of.name, of.key)
+      if (found === undefined) return undefined
+      values[name] = found
+    }
+    return values
+  }
+
+  #here(word: string, { volumeMounts = [] }: Container, env: Readonly<Record<string, string>>): string {
     const { name, namespace, portOf, volumes } = this.#tools
     let here = word
-      .replaceAll('$(POD_NAME)', name)
+      .replaceAll(/\$\((\w+)\)/g, (all, of: string) => env[of] ?? all)
       .replaceAll(
         new RegExp(`(etcd-\\d+)\\.etcd\\.${namespace}\\.svc:(\\d+)`, 'g'),
         (_, pod: string, port: string) => `${HOST}:${portOf(pod, Number(port))}`,

@@ -188,7 +188,12 @@ export class PodRunner {
     // Members find each other before they run.
     for (const n of [0, 1, 2]) for (const port of [2379, 2380, 2381]) await this.#reserve(namespace, `etcd-${n}`, port)
     const portOf = (of: string, port: number): number => this.#ports.get(`${namespace}/${of}/${port}`) ?? port
-    const programs = new PodPrograms(spec, { name, namespace, folder, portOf, volumes, programOf: this.#programOf })
+    const valueOf = async (configMap: string, key: string): Promise<string | undefined> => {
+      const found = await this.#client.get(coreKind('ConfigMap'), { namespace, name: configMap })
+      return isObject(found?.['data']) ? (found['data'][key] as string | undefined) : undefined
+    }
+    const programOf = this.#programOf
+    const programs = new PodPrograms(spec, { name, namespace, folder, portOf, volumes, valueOf, programOf })
     this.started.push(`${namespace}/${name}`)
     this.#pods.set(uid, { pod, programs, isReady: false, isEnding: false })
   }

@@ -12,6 +12,10 @@ export const DATA_FOLDER = `${DATA}/data`
 const QUOTA_OF_STORAGE = 0.75
 const GRACE_SECONDS = 60
 
+/** Read whenever a member starts: what is written there replaces no pod, and needs no change of the workload. */
+const FOUNDING = { configMap: 'etcd-founding', key: 'initial-cluster-state' } as const
+const CLUSTER_STATE = 'CLUSTER_STATE'
+
 const ETCD_SERVICE = 'etcd'
 export const memberName = (n: number): string => `etcd-${n}`
 /** Peers find each other before they are ready, so by the name that the headless Service gives each pod. */
@@ -62,6 +66,11 @@ export function etcdObjects(settings: ControlPlaneSettings): readonly object[] {
         ],
       },
     }),
+    k8s.KubeConfigMap.manifest({
+      metadata: { ...metadata, name: FOUNDING.configMap },
+      // Members with empty volumes would found a second store under the name of the first one, and everything would seem to be gone.
+      data: { [FOUNDING.key]: etcd.isFounded ? 'existing' : 'new' },
+    }),
     k8s.KubePodDisruptionBudget.manifest({
       metadata,
       spec: {
@@ -88,7 +97,13 @@ export function etcdObjects(settings: ControlPlaneSettings): readonly object[] {
           command: command(settings),
           ports: ETCD,
           secrets: ['etcd-server', 'etcd-peer'],
-          env: [{ name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }],
+          env: [
+            { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+            {
+              name: CLUSTER_STATE,
+              valueFrom: { configMapKeyRef: { name: FOUNDING.configMap, key: FOUNDING.key } },
+            },
+          ],
           mounts: [{ name: 'data', mountPath: DATA }],
           probes: {
             // A member without a leader does not serve, and a restart would not find one.
@@ -123,7 +138,7 @@ function command(settings: ControlPlaneSettings): readonly string[] {
     `--initial-advertise-peer-urls=https://${host}:${ETCD.peer}`,
     `--listen-metrics-urls=http://0.0.0.0:${ETCD.metrics}`,
     `--initial-cluster=${initialCluster(settings)}`,
-    `--initial-cluster-state=${etcd.isFounded ? 'existing' : 'new'}`,
+    `--initial-cluster-state=$(${CLUSTER_STATE})`,
     `--initial-cluster-token=${etcd.token}`,
     `--cert-file=${server}/tls.crt`,
     `--key-file=${server}/tls.key`,
