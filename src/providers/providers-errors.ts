@@ -138,4 +138,8 @@ export const providersErrors = errorTable({
     text: 'cannot {what}: provider {name} failed: {why}',
     next: 'retried automatically; nothing is concluded from the failure',
   },
+  KN11083: {
+    text: 'cannot decide about {providerID}: it exists without the tags kubenode.io/* of this cluster',
+    next: 'put its four tags back, or delete the host yourself',
+  },
 })

@@ -86,7 +86,7 @@ export function createEcsApi({ region, cluster, call }: EcsOptions): CloudApi {
     },
     withToken: async (token, signal) =>
       (await instances(tagged(TAGS.token, token), signal)).filter((h) => h.token === token),
-    read: (ids) => instances({ InstanceIds: JSON.stringify(ids) }),
+    read: (ids) => instancesAs((i) => hostOf(i, cluster) ?? taggedOf(i), { InstanceIds: JSON.stringify(ids) }),
     all: (signal) => instances(tagged(TAGS.cluster, cluster), signal),
     tagged: (name, value, signal) => instancesAs(taggedOf, tagged(name, value), signal),
     remove: (id, signal) => order('DeleteInstance', { InstanceId: id, Force: 'true' }, { signal }),

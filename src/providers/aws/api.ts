@@ -76,7 +76,7 @@ export function createEc2Api({ region, cluster, call }: Ec2Options): CloudApi {
     },
     withToken: (token, signal) => instances(filters([[`tag:${TAGS.token}`, [token]]]), signal),
     // By filter: asked for by id, one missing instance would fail the answer about all others.
-    read: (ids) => instances(filters([['instance-id', ids]])),
+    read: (ids) => instancesAs((i) => hostOf(i, cluster) ?? taggedOf(i), filters([['instance-id', ids]])),
     all: (signal) => instances(filters([[`tag:${TAGS.cluster}`, [cluster]]]), signal),
     tagged: (name, value, signal) => instancesAs(taggedOf, filters([[`tag:${name}`, [value]]]), signal),
     remove: (id, signal) => order('TerminateInstances', { 'InstanceId.1': id }, { signal }),

@@ -61,7 +61,8 @@ export interface CloudApi {
   isId(text: string): boolean
   make(order: HostOrder, signal?: AbortSignal): Promise<MakeResult>
   withToken(token: string, signal?: AbortSignal): Promise<readonly CloudHost[]>
-  read(ids: readonly string[]): Promise<readonly CloudHost[]>
+  /** Those that exist without our tags too, as what they are. */
+  read(ids: readonly string[]): Promise<readonly (CloudHost | TaggedInstance)[]>
   all(signal?: AbortSignal): Promise<readonly CloudHost[]>
   /** Also hosts that are not of this cluster. */
   tagged(name: string, value: string, signal?: AbortSignal): Promise<readonly TaggedInstance[]>
@@ -89,7 +90,7 @@ export class CloudProvider implements Provider {
   readonly #api: CloudApi
   readonly #tools: CloudProviderTools
   readonly #sightings: Sightings
-  readonly #reads: Batch<CloudHost>
+  readonly #reads: Batch<CloudHost | TaggedInstance>
 
   constructor(api: CloudApi, tools: CloudProviderTools) {
     this.name = api.name
@@ -120,7 +121,8 @@ export class CloudProvider implements Provider {
     const made = await this.#api.make({ ...request, userData }, signal)
     if (made.kind === 'TokenUsed') return this.#usedBy(request, made.message, signal)
     if (made.kind !== 'Made') return made
-    const host = made.host ?? (await this.#reads.get(made.id).catch(() => undefined))
+    // Tags of a new host may come a moment after it.
+    const host = made.host ?? (await this.#read(made.id).catch(() => undefined))
     if (host !== undefined) this.#sightings.seen(host.id, isLeaving(host.state))
     return { kind: 'Host', host: host === undefined ? this.#notYetSeen(request, made.id) : this.#shown(host) }
   }
@@ -149,7 +151,7 @@ export class CloudProvider implements Provider {
     const id = this.#idOf(providerID)
     if (id === undefined) return 'Gone'
     // One vendor takes orders about hosts that ended long ago.
-    const host = await this.#reads.get(id)
+    const host = await this.#read(id)
     if (host?.state === 'Ended') return 'Gone'
     if (host !== undefined) this.#sightings.seen(id, isLeaving(host.state))
     this.#sightings.unwanted(id)
@@ -226,13 +228,20 @@ export class CloudProvider implements Provider {
 
   /** Undefined: certainly gone. */
   async #find(id: string): Promise<CloudHost | undefined> {
-    const host = await this.#reads.get(id)
+    const host = await this.#read(id)
     if (host === undefined) {
       this.#goneOrThrow(id)
       return undefined
     }
     this.#sightings.seen(id, isLeaving(host.state))
     return host.state === 'Ended' ? undefined : host
+  }
+
+  /** A host that lost our tags runs on: it is neither gone, nor known to be ours to delete. */
+  async #read(id: string): Promise<CloudHost | undefined> {
+    const host = await this.#reads.get(id)
+    if (host === undefined || 'state' in host) return host
+    throw new KubeNodeError(providersErrors.KN11083({ providerID: this.#providerID(id) }), { retry: 'later' })
   }
 
   #goneOrThrow(id: string): 'Gone' {

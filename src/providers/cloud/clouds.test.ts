@@ -258,6 +258,25 @@ describe.each(VENDORS)('$name', (v: Vendor) => {
     expect((await start().list()).hosts).toEqual([])
   })
 
+  test('a host whose tags were taken away is neither gone nor deleted, and is ours again with them', async () => {
+    const { instances } = fresh()
+    const provider = start()
+    const { providerID } = hostIn(await provider.create(hostRequest(v, 'm')))
+    const [instance] = instances.values()
+    if (instance === undefined) throw new Error('no instance was made')
+    instances.set(instance.id, { ...instance, tags: new Map([['Name', 'm']]) })
+    // However often it is asked, by one that knew it and by one that was started again.
+    for (const one of [provider, provider, start()]) {
+      await expect(one.get(providerID)).rejects.toThrow('KN11083')
+      await expect(one.delete(providerID)).rejects.toThrow('KN11083')
+      await expect(one.reboot(providerID)).rejects.toThrow('KN11083')
+    }
+    expect(region.alive()).toHaveLength(1)
+    instances.set(instance.id, instance)
+    expect(await provider.get(providerID)).toMatchObject({ machine: 'm' })
+    expect(await provider.delete(providerID)).toBe('Deleting')
+  })
+
   test('what the vendor announces for our hosts is told, can be answered, and no other answer is taken', async () => {
     fresh()
     const provider = start()
