@@ -1,7 +1,8 @@
 // The attacker opens a pull request whose plan is honest, and chooses every name, message and inventory in it: nothing of that hides what a reviewer must see.
 import { describe, expect, test } from 'vitest'
 import type { ClusterPrediction } from '#forecast/predict.ts'
-import { LEAST_CHARS, markdownOf, type PlanDocument } from '#cli/plan/markdown.ts'
+import { LEAST_CHARS } from '#cli/plan/least-chars.ts'
+import { markdownOf, type PlanDocument } from '#cli/plan/markdown.ts'
 import { outlookOf, staleInventories } from '#cli/plan/outlook.ts'
 import { summaryText } from '#cli/plan/spans.ts'
 import type { ClusterDifference, ObjectChange } from '#sync/difference.ts'

@@ -11,7 +11,7 @@ import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { CONFIG_MAP, eventually, syncBench, type SyncBench } from '#test/support/benches/sync-bench.ts'
 import { followOverHttps } from '#test/support/benches/sync-over-https.ts'
 import { inFullAll } from '#test/support/tools/full.ts'
-import { syncProgram } from '#test/support/benches/sync-program.ts'
+import { RESTARTED, syncProgram } from '#test/support/benches/sync-program.ts'
 import { filesBelow, readable, shown, stored } from '#test/support/benches/sync-traces.ts'
 
 const WITHIN_MS = 240_000
@@ -267,7 +267,7 @@ test(
       files.filter((f) => hasSecret(readable(f)).length > 0),
     ]).toEqual([[], [], [], []])
     // Every line is an entry of the log, and none clears a screen or commands a runner.
-    const lines = log.split('\n').filter((line) => line !== '')
+    const lines = log.split('\n').filter((line) => line !== '' && !line.startsWith(RESTARTED))
     expect(lines.filter((line) => !line.startsWith('{"'))).toEqual([])
     expect(
       lines

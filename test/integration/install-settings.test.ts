@@ -144,12 +144,22 @@ describe.each(installServers)('other settings on $name', ({ start }) => {
       kind: 'Namespace',
       metadata: { name: SYSTEM_NAMESPACE },
     })
+    await admin.create(coreKind('StorageClass'), {
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'StorageClass',
+      metadata: { name: 'shared' },
+      provisioner: 'example.org/shared',
+    })
     for (const name of ['artifacts', 'cache', 'planes'])
       await admin.create(claims, {
         apiVersion: 'v1',
         kind: claims.kind,
         metadata: { name, namespace: SYSTEM_NAMESPACE },
-        spec: { accessModes: ['ReadWriteMany'], resources: { requests: { storage: '1Gi' } } },
+        spec: {
+          storageClassName: 'shared',
+          accessModes: ['ReadWriteMany'],
+          resources: { requests: { storage: '1Gi' } },
+        },
       })
     await install({})
     original = comparable(await state())

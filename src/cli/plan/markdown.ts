@@ -53,9 +53,6 @@ const LEFT_OUT: Readonly<Record<Rung, string>> = {
   clusters: 'only totals and warnings are shown',
 }
 
-/** Below this no plan says what must be said. */
-export const LEAST_CHARS = 2_000
-
 export function markdownOf(plan: PlanDocument, { marker, maxChars }: MarkdownOptions): string {
   for (const rung of LADDER) {
     const text = written(plan, marker, rung)

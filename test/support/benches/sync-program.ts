@@ -11,6 +11,9 @@ import { programFile } from '#test/support/tools/own-build.ts'
 /** As a kubelet does: on a busy machine a leader may lose its Lease, and ends then. */
 const AGAIN_MS = 1_000
 
+/** A line of ours among those of the program. */
+export const RESTARTED = 'sync ended by itself'
+
 export interface SyncProgram {
   /** Where it keeps copies of repositories, and its temporary files. */
   readonly folder: string
@@ -56,7 +59,7 @@ export function syncProgramAt(hub: Hub, more: readonly string[] = []): SyncProgr
       stream.setEncoding('utf8').on('data', (text: string) => (printed += text))
     started.once('exit', (code, signal) => {
       if (child !== started) return
-      printed += `sync ended by itself (${signal ?? code}) and is started again\n`
+      printed += `${RESTARTED} (${signal ?? code}) and is started again\n`
       again = setTimeout(start, AGAIN_MS)
     })
   }
