@@ -43,6 +43,7 @@ const MODULES: Readonly<Record<string, () => Promise<CommandModule>>> = {
   machine: () => import('./commands/machine.ts'),
   maintenance: () => import('./commands/maintenance.ts'),
   plan: () => import('./commands/plan.ts'),
+  preview: () => import('./commands/preview.ts'),
   provider: () => import('./commands/provider.ts'),
   release: () => import('./release/commands.ts'),
   renderJob: () => import('./commands/render-job.ts'),

@@ -119,10 +119,12 @@ const TARGETS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'machine revoke': [[ABSENT]],
 }
 
+/** What `run` takes behind `--` are options of further clusters; a branch that has no preview yet is what is waited for. */
+const NO_OBJECT: ReadonlySet<string> = new Set(['run', 'preview wait'])
+
 const commandsWithTarget = (command: Command, path: readonly string[] = []): readonly string[] => [
-  // What `run` takes behind `--` are options of further clusters.
   ...(command.registeredArguments.length > 0 &&
-  command.name() !== 'run' &&
+  !NO_OBJECT.has(path.join(' ')) &&
   command.options.some((o) => o.long === '--kubeconfig')
     ? [path.join(' ')]
     : []),

@@ -1,8 +1,10 @@
 // Previews by branch over a bare repository behind https: hub with the shipped roles and policies, its Defender, the host of control planes, the program of clusters,
 // and sync as its own user.
 import { builtCage } from '#test/support/tools/own-build.ts'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { run } from '#cli/program.ts'
 import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
 import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
 import { CLUSTERS_NAMESPACE, FIELD_MANAGERS, programUser, SYSTEM_NAMESPACE } from '#api/names.ts'
@@ -12,6 +14,7 @@ import { createEventRecorder } from '#kube/events.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import { systemClock } from '#lib/clock.ts'
+import { kubeconfigText } from '#lib/kubeconfig-text.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
 import { issueCertificate, newAuthority } from '#lib/x509/certificates.ts'
@@ -196,6 +199,21 @@ async function settingsIn(name: string): Promise<unknown> {
   }
 }
 
+/** As the administrator of the hub types it: the code, and all that it prints. */
+async function kubenode(...argv: readonly string[]): Promise<readonly [number, string]> {
+  const { hub } = world
+  const file = join(repository.folder, 'admin.kubeconfig')
+  const said: string[] = []
+  writeFileSync(
+    file,
+    kubeconfigText({ url: hub.url, authority: hub.ca, client: { certificate: hub.cert, key: hub.key }, user: 'admin' }),
+    { mode: 0o600 },
+  )
+  const say = (text: string) => void said.push(text)
+  const io = { out: say, err: say, cwd: repository.folder, env: {}, isTerminal: false }
+  return [await run([...argv, '--kubeconfig', file], io), said.join('')]
+}
+
 const isReadyAt = (commit: string) => (p: Entry) => p.phase === 'Ready' && p.commit === commit
 
 test('a branch gets a cluster with its own objects, its next commit reaches that one alone, and nothing is left when it is deleted', async () => {
@@ -212,7 +230,21 @@ test('a branch gets a cluster with its own objects, its next commit reaches that
   expect((await world.get(cluster))?.spec).toMatchObject({ ttl: '4h', deletionPolicy: 'Delete', stage: 'dev' })
 
   const second = pushBranch('preview/Feature_ONE', fleet('branch moved'))
-  await untilPreview('preview/Feature_ONE', isReadyAt(second))
+  // As a job of a pipeline does: it asks for the commit that it pushed.
+  expect(await kubenode('preview', 'wait', 'preview/Feature_ONE', '--commit', second, '--timeout', '5m')).toEqual([
+    0,
+    expect.stringContaining(`preview/Feature_ONE is Ready: commit ${second.slice(0, 12)} on cluster/${cluster}`),
+  ])
+  expect(await kubenode('preview', 'list')).toEqual([
+    0,
+    expect.stringMatching(
+      new RegExp(`^BRANCH .*\npreview/Feature_ONE +\\S+ +Ready +${second.slice(0, 12)} +${cluster} +in `),
+    ),
+  ])
+  expect(await kubenode('preview', 'wait', 'preview/Feature_ONE', '--commit', first, '--timeout', '1s')).toEqual([
+    1,
+    expect.stringContaining('not Ready after 1s'),
+  ])
   expect(await settingsIn(cluster)).toEqual({ version: 'branch moved' })
   expect(await settingsIn('dev')).toEqual({ version: '1' })
 
@@ -255,6 +287,7 @@ new ApiObject(new ClusterChart(app, 'prod'), 'settings', { apiVersion: 'v1', kin
   pushBranch('preview/unsigned', fleet('unsigned'), NOBODY)
   pushBranch('preview/of-a-stranger', fleet('stranger'), 'eve')
   const refused = await untilPreview('preview/unsigned', (p) => p.phase === 'Refused')
+  expect(await kubenode('preview', 'wait', 'preview/unsigned')).toEqual([1, expect.stringContaining('is Refused: KN')])
   expect(refused.message).toMatch(/^KN\d+/)
   expect(refused.cluster).toBeUndefined()
   await untilPreview('preview/of-a-stranger', (p) => p.phase === 'Refused')

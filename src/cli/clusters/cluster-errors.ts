@@ -30,4 +30,8 @@ export const clusterErrors = errorTable({
     text: 'cannot read Secret {namespace}/{secret} with the kubeconfig of cluster/{name}: your user is not permitted',
     next: 'users with the right to get Secrets in namespace {namespace} of the hub can run this command; the roles of KubeNode permit it to the programs sync and cluster alone',
   },
+  KN1697: {
+    text: 'cannot wait for a preview of {branch}: no FleetSource of this server gives such branches one',
+    next: 'write a branch as in spec.previews.branches of a FleetSource, such as preview/my-change; kubenode preview list shows them',
+  },
 })

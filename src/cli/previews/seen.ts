@@ -1,0 +1,68 @@
+// What the sources of a hub report of their previews, as rows, and whether a wait for one has ended. Pure.
+import type { Cluster } from '#api/kinds/cluster.ts'
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import { formatAge } from '#lib/duration.ts'
+
+type Reported = NonNullable<NonNullable<FleetSource['status']>['previews']>[number]
+
+export interface SeenPreview extends Reported {
+  readonly namespace: string
+  readonly source: string
+  /** When its Cluster ends; undefined while there is none. */
+  readonly expiresAt: string | undefined
+}
+
+export function previewsIn(sources: readonly FleetSource[], clusters: readonly Cluster[]): readonly SeenPreview[] {
+  const ends = new Map(clusters.map((c) => [`${c.metadata.namespace}/${c.metadata.name}`, c.status?.expiresAt]))
+  return sources.flatMap(({ metadata: { namespace = '', name = '' }, status }) =>
+    (status?.previews ?? []).map((p) => ({
+      ...p,
+      namespace,
+      source: name,
+      expiresAt: p.cluster === undefined ? undefined : ends.get(`${namespace}/${p.cluster}`),
+    })),
+  )
+}
+
+export const PREVIEW_HEAD: readonly string[] = ['BRANCH', 'SOURCE', 'PHASE', 'COMMIT', 'CLUSTER', 'EXPIRES', 'MESSAGE']
+
+const NONE = '<none>'
+const COMMIT_CHARS = 12
+
+export const previewRow = (p: SeenPreview, now: number): readonly string[] => [
+  p.branch,
+  p.source,
+  p.phase,
+  p.commit?.slice(0, COMMIT_CHARS) ?? NONE,
+  p.cluster ?? NONE,
+  expiry(p.expiresAt, now),
+  p.message,
+]
+
+function expiry(stamp: string | undefined, now: number): string {
+  const ms = stamp === undefined ? Number.NaN : Date.parse(stamp) - now
+  if (Number.isNaN(ms)) return NONE
+  return ms > 0 ? `in ${formatAge(ms)}` : `${formatAge(-ms)} ago`
+}
+
+export type PreviewWait = { readonly kind: 'Ready' | 'Failed' | 'Waiting'; readonly text: string }
+
+/**
+ * The status names the newest commit of the branch in every phase, also while an earlier one still runs: it is there once it is Ready with the commit that was
+ * asked for. Without one, the newest that sync knows counts.
+ */
+export function judgePreview(branch: string, found: readonly SeenPreview[], commit: string | undefined): PreviewWait {
+  const [preview] = found
+  if (preview === undefined)
+    return { kind: 'Waiting', text: `${branch} has no preview yet: sync has not seen the branch` }
+  const { phase, message, commit: at = '', cluster } = preview
+  const text = `${branch} is ${phase}: ${message}`
+  // It is not made again for this branch, whatever is pushed.
+  if (phase === 'Expired' || phase === 'Deleting') return { kind: 'Failed', text }
+  if (commit !== undefined && !at.startsWith(commit))
+    return { kind: 'Waiting', text: `${branch} is at commit ${at.slice(0, COMMIT_CHARS) || NONE}: ${phase}` }
+  if (phase === 'Refused') return { kind: 'Failed', text }
+  return phase === 'Ready'
+    ? { kind: 'Ready', text: `${branch} is Ready: commit ${at.slice(0, COMMIT_CHARS)} on cluster/${cluster ?? ''}` }
+    : { kind: 'Waiting', text }
+}
