@@ -11,7 +11,7 @@ import { programFile } from '#test/support/tools/own-build.ts'
 /** As a kubelet does: on a busy machine a leader may lose its Lease, and ends then. */
 const AGAIN_MS = 1_000
 
-/** A line of ours among those of the program. */
+/** Begins a line of the bench among those of the program. */
 export const RESTARTED = 'sync ended by itself'
 
 export interface SyncProgram {
