@@ -2,6 +2,10 @@
 import { errorTable } from '#lib/error-table.ts'
 
 export const clusterErrors = errorTable({
+  KN1689: {
+    text: 'cannot wait for a preview of {branch}: no FleetSource of this server gives such branches one',
+    next: 'write a branch as in spec.previews.branches of a FleetSource, such as preview/my-change; kubenode preview list shows them',
+  },
   KN1690: {
     text: 'cannot extend cluster/{name}: it has no time to live, so it does not expire',
     next: 'to give it one, commit spec.ttl',
@@ -29,9 +33,5 @@ export const clusterErrors = errorTable({
   KN1696: {
     text: 'cannot read Secret {namespace}/{secret} with the kubeconfig of cluster/{name}: your user is not permitted',
     next: 'users with the right to get Secrets in namespace {namespace} of the hub can run this command; the roles of KubeNode permit it to the programs sync and cluster alone',
-  },
-  KN1697: {
-    text: 'cannot wait for a preview of {branch}: no FleetSource of this server gives such branches one',
-    next: 'write a branch as in spec.previews.branches of a FleetSource, such as preview/my-change; kubenode preview list shows them',
   },
 })
