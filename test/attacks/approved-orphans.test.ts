@@ -29,7 +29,7 @@ let world: TestWorld
 
 const host = (id: string, more: Partial<Host> = {}): Host => ({
   providerID: id,
-  clientToken: `token of ${id}`,
+  clientToken: `token-of-${id}`,
   machine: 'lost',
   machineUid: UID,
   state: 'Running',
