@@ -149,3 +149,13 @@ test('a freeze of the cluster that only another line names is thawed as a whole'
   ]
   expect(firstStep([story])).toBe('what to do first: kubenode thaw (machinecomponentset/base)')
 })
+
+test('a Release that waits for a set that a person holds is not to be resumed itself', () => {
+  const story = [
+    'release/a is Progressing',
+    'Waiting for 4m: HoldPause',
+    '  observed: prod: MachineComponentSet.kubenode.io/base: it is Paused by hold pause-base: ada looks at it',
+    '  unblocks when: the hold ends or is deleted',
+  ]
+  expect(firstStep([story])).toBe('what to do first: wait until the hold ends or is deleted (release/a)')
+})

@@ -26,6 +26,7 @@ const RANKS: readonly (readonly [RegExp, number])[] = [
 
 const COMMAND = /^\s*(kubenode [a-z].*?)(?: shows what .*)?$/
 const NAMED_HOLD = /\bhold \S+:/
+const HELD_ELSEWHERE = /: it is Paused by hold /
 const RUNBOOK = /\b[Ss]ee (docs\/runbooks\/\S+?)[.;,]?(?:\s|$)/
 
 /** The first line of a story names its object. A command beats a condition: it is what a person can do. */
@@ -53,7 +54,9 @@ function stepsOf([head = '', ...lines]: readonly string[]): readonly Step[] {
 /** What a person held, a person lets continue; a freeze of the cluster is no hold of the object. */
 function holdCommand(own: readonly string[], story: readonly string[], object: string): string | undefined {
   const [line = ''] = own
-  if (/\bHoldPause\b/.test(line)) return `kubenode resume ${shortWord(object)}`
+  // A Release waits for what is held in one of its clusters, and is not held itself.
+  if (/\bHoldPause\b/.test(line))
+    return own.some((l) => HELD_ELSEWHERE.test(l)) ? undefined : `kubenode resume ${shortWord(object)}`
   if (!/\bHoldFreeze\b/.test(line)) return undefined
   // A message is shown once, so another line may name the hold.
   const naming = own.some((l) => NAMED_HOLD.test(l)) ? own : story
