@@ -43,7 +43,7 @@ export function clusterRow(cluster: Cluster, { isWide, showsNamespace }: ListSha
 }
 
 /** `in 3h`, or `5m ago`. */
-function inTime(stamp: string, now: number): string {
+export function inTime(stamp: string, now: number): string {
   const ms = Date.parse(stamp) - now
   if (Number.isNaN(ms)) return stamp
   return ms > 0 ? `in ${formatAge(ms)}` : `${formatAge(-ms)} ago`

@@ -77,12 +77,12 @@ async function list(options: ServerOptions, io: Io): Promise<void> {
 
 async function wait(branch: string, { commit, timeout, ...options }: WaitOptions, io: Io): Promise<void> {
   const timeoutMs = parseDuration(timeout)
-  const { judgePreview } = await import('../previews/seen.ts')
+  const { isGiven, judgePreview } = await import('../previews/seen.ts')
   const client = await connect(options, io)
   const start = systemClock.monotonic()
   for (let said = ''; ;) {
     const { declaring, previews } = await previewsOn(client)
-    if (!declaring.some((s) => isBelow(branch, s.spec.previews?.branches ?? '')))
+    if (!declaring.some((s) => isGiven(s, branch)))
       throw new KubeNodeError(clusterErrors.KN1689({ branch: printableLine(branch) }))
     const found = previews.filter((p) => p.branch === branch)
     const { kind, text } = judgePreview(branch, found, commit)
@@ -103,7 +103,3 @@ async function wait(branch: string, { commit, timeout, ...options }: WaitOptions
     await systemClock.sleep(LOOK_AGAIN_MS)
   }
 }
-
-/** `branches` is a folder, such as `preview/*`. */
-const isBelow = (branch: string, branches: string): boolean =>
-  branches.endsWith('/*') && branch.startsWith(branches.slice(0, -1)) && branch.length >= branches.length

@@ -1,7 +1,8 @@
 // What the sources of a hub report of their previews, as rows, and whether a wait for one has ended. Pure.
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
-import { formatAge } from '#lib/duration.ts'
+import { folderOf } from '#sync/previews/branches.ts'
+import { inTime } from '../clusters/shown.ts'
 
 type Reported = NonNullable<NonNullable<FleetSource['status']>['previews']>[number]
 
@@ -35,14 +36,14 @@ export const previewRow = (p: SeenPreview, now: number): readonly string[] => [
   p.phase,
   p.commit?.slice(0, COMMIT_CHARS) ?? NONE,
   p.cluster ?? NONE,
-  expiry(p.expiresAt, now),
+  p.expiresAt === undefined ? NONE : inTime(p.expiresAt, now),
   p.message,
 ]
 
-function expiry(stamp: string | undefined, now: number): string {
-  const ms = stamp === undefined ? Number.NaN : Date.parse(stamp) - now
-  if (Number.isNaN(ms)) return NONE
-  return ms > 0 ? `in ${formatAge(ms)}` : `${formatAge(-ms)} ago`
+/** Whether branches of this name get one of the source. */
+export const isGiven = ({ spec: { previews } }: FleetSource, branch: string): boolean => {
+  const folder = previews === undefined ? undefined : `${folderOf(previews)}/`
+  return folder !== undefined && branch.startsWith(folder) && branch.length > folder.length
 }
 
 export type PreviewWait = { readonly kind: 'Ready' | 'Failed' | 'Waiting'; readonly text: string }
