@@ -11,6 +11,7 @@ import { clusterErrors } from '../clusters/cluster-errors.ts'
 import type { ExtensionWords } from '../clusters/extension.ts'
 import { type Form, TABLE, formOption } from '../get/form.ts'
 import { WHOLE_FORMS, type WholeForm } from '../get/whole.ts'
+import { nameOfKind } from '../inspect/name-word.ts'
 import type { Io } from '../io.ts'
 import { outputOption } from '../output.ts'
 import { type NamespaceOptions, type ServerOptions, connectionTo, withNamespace, withServer } from './inspect.ts'
@@ -31,7 +32,7 @@ interface ExtendOptions extends PlaceOptions, ExtensionWords {
 }
 
 const withCluster = (command: Command): Command =>
-  withNamespace(withServer(command)).argument('<name>', 'name of the Cluster')
+  withNamespace(withServer(command)).argument('<name>', 'name of the Cluster', nameOfKind('cluster'))
 
 export function register(program: Command, io: Io): void {
   const group = program.command('cluster').description('clusters of the hub: list, show, extend, reach them')

@@ -9,6 +9,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { systemTrouble } from '#lib/system-trouble.ts'
 import { shownLine } from '#lib/printable.ts'
 import { Exit, EXIT_ERROR } from '../exit.ts'
+import { nameOfKind, namesOfKind } from '../inspect/name-word.ts'
 import type { Io } from '../io.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
 import { machinesErrors } from '../machines/machines-errors.ts'
@@ -52,7 +53,7 @@ interface RevokeOptions extends ServerOptions {
 
 const withMachines = (command: Command): Command =>
   withServer(command)
-    .argument('[names...]', 'names of Machines')
+    .argument('[names...]', 'names of Machines', namesOfKind('machine'))
     .option('-l, --selector <labels>', 'Machines with these labels')
     .option('--file <file>', 'file with one name a line; - for standard input')
 
@@ -60,7 +61,7 @@ export function register(program: Command, io: Io): void {
   const importing = program
     .command('import')
     .description('observe existing Nodes as Machines without changing them; can be repeated and undone')
-    .argument('[nodes...]', 'names of Nodes')
+    .argument('[nodes...]', 'names of Nodes', namesOfKind('node'))
     .option('-l, --selector <labels>', 'Nodes with these labels, outside of the control plane')
     .option('--all', 'every Node outside of the control plane')
     .option('--dry-run', 'show what would be done')
@@ -76,7 +77,7 @@ export function register(program: Command, io: Io): void {
 
   withServer(program.command('adopt'))
     .description('let the agent of an existing node take over files of others; their originals are kept')
-    .argument('<node>', 'the Node, or its Machine')
+    .argument('<node>', 'the Node, or its Machine', nameOfKind('node', 'machine'))
     .option('--dry-run', 'show what equals, what differs, and what would be kept, replaced and restarted')
     .action((name: string, options: AdoptOptions) => adoptNode(name, options, io))
 
@@ -94,7 +95,7 @@ export function register(program: Command, io: Io): void {
     .action((names: string[], options: RevokeOptions) => revokeKeys(names, options, io))
   withServer(machine.command('join-command'))
     .description('print the line to run on an existing host so that it becomes this machine')
-    .argument('<name>', 'the Machine')
+    .argument('<name>', 'the Machine', nameOfKind('machine'))
     .option('--cloud-init', 'print it as user data of cloud-init')
     .option('--offline', 'for a host that has the files of kubenode agent bundle in the current folder')
     .option('--join-script <file>', 'the join.sh that is served, when the installation does not name its digest')

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { systemClock } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import { shownLine } from '#lib/printable.ts'
+import { namesOfKind } from '../inspect/name-word.ts'
 import type { Io } from '../io.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
 
@@ -31,7 +32,11 @@ export function register(program: Command, io: Io): void {
       group
         .command(verb)
         .description(verb === 'done' ? 'end planned work' : 'call planned work off before it begins')
-        .argument('<name...>', 'names of the events, as kubenode maintenance list shows them'),
+        .argument(
+          '<name...>',
+          'names of the events, as kubenode maintenance list shows them',
+          namesOfKind('maintenanceevent'),
+        ),
     ).action((names: string[], options: ServerOptions) => say(verb, names, options, io))
   withServer(
     group.command('list').description('list work on hosts that is not over, of people and of providers'),

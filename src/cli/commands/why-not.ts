@@ -5,6 +5,7 @@ import { nodeType } from '#nodes/objects.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { shownJson, shownLine } from '#lib/printable.ts'
 import { type EvenIfAbsent, withEvenIfAbsent } from '../inspect/even-if-absent.ts'
+import { kindOf } from '../inspect/name-word.ts'
 import type { Io } from '../io.ts'
 import { outputOption } from '../output.ts'
 import type { Asked } from '../why-not/ask.ts'
@@ -41,8 +42,8 @@ export function register(program: Command, io: Io): void {
 }
 
 async function whyNot(what: string, options: WhyNotOptions, io: Io): Promise<void> {
-  const [noun, name = ''] = what.includes('/') ? what.split('/', 2) : ['node', what]
-  if (!['node', 'nodes', 'no'].includes(noun ?? '') || name === '')
+  const [noun = '', name = '', ...rest] = what.includes('/') ? what.split('/') : ['node', what]
+  if (kindOf(noun) !== 'Node' || name === '' || rest.length > 0)
     throw new KubeNodeError(repairErrors.KN1353({ what: JSON.stringify(what) }))
   const [{ look }, { blockerLines, blockers }] = await Promise.all([
     import('#explain/repairs/look.ts'),

@@ -15,6 +15,7 @@ import { stoppedPrograms, stoppedStories } from '../inspect/programs.ts'
 import { type Io, showProblem } from '../io.ts'
 import { withProgress } from '../progress.ts'
 import { withHubHint } from '../inspect/hub-hint.ts'
+import { kindOf } from '../inspect/name-word.ts'
 import { exploreErrors } from './explore-errors.ts'
 
 export interface ReconcileOptions extends ServerOptions {
@@ -63,7 +64,7 @@ export async function reconcile(what: string | undefined, options: ReconcileOpti
 
 function nameOf(what: string | undefined): string | undefined {
   const [noun, name, ...rest] = (what ?? 'source').split('/')
-  if (!['source', 'fleetsource'].includes(noun ?? '') || rest.length > 0 || (what !== undefined && (name ?? '') === ''))
+  if (kindOf(noun ?? '') !== fleetSource.kind || rest.length > 0 || (what !== undefined && (name ?? '') === ''))
     throw new KubeNodeError(exploreErrors.KN1622({ what: JSON.stringify(what) }))
   return name
 }

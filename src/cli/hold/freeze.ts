@@ -14,7 +14,6 @@ import { isInForce, readable } from '#holds/in-force.ts'
 
 const FREEZABLE: HoldTargets = {
   nouns: ['machine', 'node', 'set', 'remedier', 'cluster'],
-  orKinds: true,
   refuse: holdErrors.KN1330,
 }
 

@@ -1,6 +1,7 @@
 // What a hold is put on, as users name it: `set/base`. One noun means one kind in every command.
 import type { ErrorMessage } from '#lib/error-table.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import { kindOf } from '../inspect/name-word.ts'
 import type { HoldTarget } from './new-hold.ts'
 
 const KINDS = {
@@ -21,14 +22,13 @@ type HoldNoun = keyof typeof KINDS
 export interface HoldTargets {
   /** Those that the command takes, in the order of its message. */
   readonly nouns: readonly HoldNoun[]
-  /** The name of a kind in small letters is taken too. */
-  readonly orKinds?: true
   readonly refuse: (facts: { readonly what: string; readonly Object: string }) => ErrorMessage
 }
 
-export function namedTarget(what: string, { nouns, orKinds, refuse }: HoldTargets) {
+export function namedTarget(what: string, { nouns, refuse }: HoldTargets) {
   const [noun = '', name = '', ...rest] = what.split('/')
-  const found = nouns.find((n) => n === noun || (orKinds === true && KINDS[n].toLowerCase() === noun))
+  const kind = kindOf(noun)
+  const found = nouns.find((n) => KINDS[n] === kind)
   if (found === undefined || name === '' || rest.length > 0) {
     const forms = nouns.map((n) => `${n}/NAME`).join(', ')
     throw new KubeNodeError(refuse({ what: JSON.stringify(what), Object: forms }))

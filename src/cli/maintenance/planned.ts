@@ -13,6 +13,7 @@ import { timestamp } from '#lib/clock.ts'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { canonicalJson } from '#lib/json.ts'
+import { kindOf } from '../inspect/name-word.ts'
 import { maintenanceErrors } from './maintenance-errors.ts'
 
 /** A rack or a small zone; a whole data center is planned in parts that budgets can bear. */
@@ -23,7 +24,7 @@ export type Place = { readonly kind: 'machine' | (typeof PLACES)[number]; readon
 
 export function placeOf(word: string): Place {
   const [kind = '', name = '', ...rest] = word.split('/')
-  const found = (['machine', ...PLACES] as const).find((k) => k === kind)
+  const found = kindOf(kind) === 'Machine' ? 'machine' : PLACES.find((k) => k === kind)
   if (found === undefined || name === '' || rest.length > 0)
     throw new KubeNodeError(maintenanceErrors.KN1680({ what: JSON.stringify(word) }))
   return { kind: found, name }

@@ -10,13 +10,15 @@ import { type ServerOptions, connect, withServer } from '../commands/inspect.ts'
 import { type WaitOptions, waitOf, withWait } from '../explore/waiting.ts'
 import { WHOLE_FORMS, type WholeForm, listOf, printWhole } from '../get/whole.ts'
 import { withoutManagers } from '../get/without-managers.ts'
+import { nameOfKind } from '../inspect/name-word.ts'
 import type { Io } from '../io.ts'
 import { outputOption } from '../output.ts'
 import { rolloutErrors } from '../rollout/rollout-errors.ts'
 import { shownInWindow } from '../wrap.ts'
 import type { RequestOptions } from './requests.ts'
 
-const withRelease = (command: Command): Command => withServer(command).argument('<name>', 'name of the release')
+const withRelease = (command: Command): Command =>
+  withServer(command).argument('<name>', 'name of the release', nameOfKind('release'))
 
 /** What a person asks of a release, kept for some time. */
 const withRequest = (command: Command): Command =>
@@ -39,7 +41,7 @@ export function register(program: Command, io: Io): void {
   const release = program.command('release').description('commits in the stages of the fleet')
   withWait(withServer(release.command('status')))
     .description('show stages, clusters, and what they wait for')
-    .argument('[name]', 'name of the release; the newest of each track when left out')
+    .argument('[name]', 'name of the release; the newest of each track when left out', nameOfKind('release'))
     .addOption(outputOption(WHOLE_FORMS))
     .action((name: string | undefined, options: StatusOptions) => showStatus(name, options, io))
 
@@ -59,13 +61,13 @@ export function register(program: Command, io: Io): void {
 
   withServer(release.command('history'))
     .description('list the releases of each track, the newest first')
-    .argument('[name]', 'a release whose track is listed; every track when left out')
+    .argument('[name]', 'a release whose track is listed; every track when left out', nameOfKind('release'))
     .addOption(outputOption(WHOLE_FORMS))
     .action((name: string | undefined, options: FormOptions) => showHistory(name, options, io))
 
   withRelease(release.command('diff'))
     .description('show the clusters to which two releases give different objects, and the plan between them')
-    .argument('[other]', 'the release to compare with; the one before when left out')
+    .argument('[other]', 'the release to compare with; the one before when left out', nameOfKind('release'))
     .action((name: string, other: string | undefined, options: ServerOptions) => showDiff(name, other, options, io))
 
   withRelease(release.command('abort'))

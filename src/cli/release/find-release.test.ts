@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Release } from '#api/kinds/release.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { nameOfKind } from '../inspect/name-word.ts'
 import { releaseCalled } from './find-release.ts'
 
 const release = (name: string, commit: string): Release =>
@@ -21,7 +22,7 @@ test.each([
   ['aaaaaaaaaaaa', 'fleet-aaaaaaaaaaaa'],
   [`release/${'a'.repeat(40)}`, 'fleet-aaaaaaaaaaaa'],
 ])('a release is found by its name and by its commit: %s', async (word, name) => {
-  expect((await releaseCalled(client, word)).metadata.name).toBe(name)
+  expect((await releaseCalled(client, nameOfKind('release')(word))).metadata.name).toBe(name)
 })
 
 test.each(['bbbbbbbbbbbb', 'aaaaaa', 'cccccccccccc'])(

@@ -7,9 +7,6 @@ import { listAll } from '#kube/list-all.ts'
 import { isCommit } from './commit-trace.ts'
 import { findObject } from '../inspect/find-object.ts'
 
-/** Both `fleet-1` and `release/fleet-1`. */
-export const nameIn = (word: string): string => word.replace(/^release\//, '')
-
 export const releasesOn = (client: KubeClient): Promise<readonly Release[]> =>
   listAll(client, release, { namespace: SYSTEM_NAMESPACE })
 
@@ -17,10 +14,9 @@ export const approvalsOn = (client: KubeClient): Promise<readonly Approval[]> =>
 
 /** By its name, or by the commit as `history` shows it, where one track has a Release of it. */
 export async function releaseCalled(client: KubeClient, word: string): Promise<Release> {
-  const name = nameIn(word)
-  if (isCommit(name)) {
-    const [own, ...others] = (await releasesOn(client)).filter((r) => r.spec.commit.startsWith(name))
+  if (isCommit(word)) {
+    const [own, ...others] = (await releasesOn(client)).filter((r) => r.spec.commit.startsWith(word))
     if (own !== undefined && others.length === 0) return own
   }
-  return findObject(client, release, name, 'release')
+  return findObject(client, release, word, 'release')
 }

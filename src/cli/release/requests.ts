@@ -12,7 +12,7 @@ import type { Io } from '../io.ts'
 import { holdFor } from '../rollout/holds.ts'
 import { rolloutErrors } from '../rollout/rollout-errors.ts'
 import { authorOf } from '../who-am-i.ts'
-import { nameIn, releaseCalled } from './find-release.ts'
+import { releaseCalled } from './find-release.ts'
 import { canBeRetried, failedGates, isOver } from './status.ts'
 
 export interface RequestOptions extends ServerOptions {
@@ -36,7 +36,7 @@ async function asked(word: string, effect: HoldEffect, options: RequestOptions, 
     const target = { kind: 'Release', namespace: SYSTEM_NAMESPACE, name } as const
     return { target, reason: options.reason, for: options.for } as const
   }
-  holdFor({ ...wishFor(nameIn(word)), effect, author: 'unknown' }, systemClock.now())
+  holdFor({ ...wishFor(word), effect, author: 'unknown' }, systemClock.now())
   const client: KubeClient = await connect(options, io)
   const release = await releaseCalled(client, word)
   const { name = '' } = release.metadata

@@ -1,6 +1,6 @@
 // `kubenode pause | resume | rollback | rollout | canary`: temporary commands become holds that expire, and lasting changes become a commit that a user makes.
 import { listAll } from '#kube/list-all.ts'
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { weakCageOption } from '../weak-cage.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
@@ -13,7 +13,8 @@ import { alignedRows } from '../get/rows.ts'
 import { WHOLE_FORMS, type WholeForm, printWhole } from '../get/whole.ts'
 import { withoutManagers } from '../get/without-managers.ts'
 import type { Io } from '../io.ts'
-import { kindCalled, named } from '../inspect/target.ts'
+import { nameOfKind } from '../inspect/name-word.ts'
+import { named } from '../inspect/target.ts'
 import { outputOption } from '../output.ts'
 import { place } from './place.ts'
 import { canaryNamed, holdsOver, setAndRevisions, setsOfMachines } from './read.ts'
@@ -44,9 +45,9 @@ export function register(program: Command, io: Io): void {
   registerCanary(program, io)
 }
 
-const ofSet = (command: Command): Command => withServer(command.argument('<set>', 'name of the set', nameAfter('set')))
+const ofSet = (command: Command): Command => withServer(command.argument('<set>', 'name of the set', nameOfKind('set')))
 const ofCanary = (command: Command, name = 'name of the canary'): Command =>
-  withServer(command.argument('<name>', name, nameAfter('canary')))
+  withServer(command.argument('<name>', name, nameOfKind('canary')))
 
 const withReason = (command: Command, length: string): Command =>
   withEvenIfAbsent(withServer(command))
@@ -83,7 +84,7 @@ function registerRollback(program: Command, io: Io): void {
       .description(
         'print the git command, or a patch, that returns a set to an earlier revision; with --now its machines switch at once',
       )
-      .argument('<set>', 'name of the set', nameAfter('set'))
+      .argument('<set>', 'name of the set', nameOfKind('set'))
       .option(
         '--to <revision>',
         'number or name, as kubenode rollout history shows them; the last one whose rollout completed when left out',
@@ -109,7 +110,7 @@ function registerRollback(program: Command, io: Io): void {
     rollout
       .command('retry')
       .description('retry a failed revision')
-      .argument('<set>', 'name of the set', nameAfter('set')),
+      .argument('<set>', 'name of the set', nameOfKind('set')),
     '4h',
   ).action((name: string, options: HoldOptions) => retry(name, options, io))
 }
@@ -127,7 +128,7 @@ function registerCanary(program: Command, io: Io): void {
     canary
       .command('abort')
       .description('abort a canary; its machines return to the versions of their sets')
-      .argument('<name>', 'name of the canary', nameAfter('canary')),
+      .argument('<name>', 'name of the canary', nameOfKind('canary')),
     '1h',
   ).action((name: string, options: HoldOptions) => abortCanary(name, options, io))
 }
@@ -221,16 +222,6 @@ async function abortCanary(name: string, options: HoldOptions, io: Io): Promise<
   say(io, `canary/${name} aborted: ${options.reason}`)
   io.err('to try again, remove it from the fleet by a commit or rename it\n')
 }
-
-/** Accept `set/base` here too, as in `pause set/base`, and `machinecomponentset/base`. */
-const nameAfter =
-  (noun: string) =>
-  (what: string): string => {
-    if (!what.includes('/')) return what
-    const { type, name } = named([what])
-    if (type.kind === kindCalled(noun).kind) return name
-    throw new InvalidArgumentError(`Name a ${noun}: ${noun}/NAME.`)
-  }
 
 const say = (io: Io, text: string): void => io.out(shownLine(text))
 

@@ -13,7 +13,6 @@ import { isInForce, readable } from '#holds/in-force.ts'
 
 const HOLDABLE: HoldTargets = {
   nouns: ['set', 'canary', 'machine', 'machineset', 'remedier', 'job', 'source', 'release'],
-  orKinds: true,
   refuse: rolloutErrors.KN1370,
 }
 
