@@ -2,7 +2,17 @@
 // artifact server, and runs it with the join bundle only if authority and digest are those of the line. With curl and with wget.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import http from 'node:http'
 import net from 'node:net'
 import { tmpdir } from 'node:os'
@@ -361,6 +371,32 @@ describe('join.sh of an archive', () => {
       expect.stringMatching(/^KN8087: cannot join: \S+opt cannot be written: tar: a: No space left; make room.*\n$/),
     ])
     expect((await run(`find ${prefix} -mindepth 1`)).out).toBe('')
+  })
+
+  test.for<[string, (at: string) => void, RegExp]>([
+    ['that belongs to another user', (at) => chownSync(at, 65_534, 65_534), /open belongs to another user or is wri/],
+    ['that every user can write to', (at) => chmodSync(at, 0o777), /run chown root \S+ && chmod go-w \S+open, or/],
+    ['that a group can write to', (at) => chmodSync(at, 0o775), /KN1041/],
+    ['below such a folder', (at) => (chmodSync(at, 0o777), mkdirSync(join(at, 'deep'))), /open belongs to another/],
+  ])('refuses a folder %s before anything in it runs', async ([, open, says], context) => {
+    if (!isRoot) context.skip('it installs below a folder of root')
+    const at = join(folder, 'open')
+    mkdirSync(at)
+    try {
+      open(at)
+      const target = existsSync(join(at, 'deep')) ? join(at, 'deep') : at
+      const link = join(folder, 'link-to-open')
+      symlinkSync(target, link)
+      for (const given of [target, `${target}/new/er`, link, `${link}/new`]) {
+        const { code, err } = await run(`sh ${join(made, 'join.sh')} --prefix ${given} < /dev/null`)
+        expect([given, code, err]).toEqual([given, 1, expect.stringMatching(/^KN1041: cannot use /)])
+        expect(err).toMatch(says)
+      }
+      expect((await run(`find ${target} -mindepth 1`)).out).toBe('')
+    } finally {
+      rmSync(at, { recursive: true })
+      rmSync(join(folder, 'link-to-open'))
+    }
   })
 
   test('refuses an archive of another build, and a folder that it cannot write', async (context) => {

@@ -1,7 +1,8 @@
-// Pure: the first program that runs on a host. It needs a shell, tar, gzip, sha256sum, and curl or wget, checks what it downloads against digests that it
+// Pure: the first program that runs on a host. It needs a shell, tar, gzip, sha256sum, find, and curl or wget, checks what it downloads against digests that it
 // brings itself, and reports what the host lacks: a host below the minimum cannot even start Node.js.
 import { agentErrors } from '#agent/agent-errors.ts'
 import { FLOOR } from '#agent/preflight/floor.ts'
+import { libErrors } from '#lib/lib-errors.ts'
 import { downloadScript } from './download-script.ts'
 import { shellError } from './shell-error.ts'
 
@@ -15,6 +16,18 @@ export const archiveName = (arch: string): string => `agent-linux-${arch}.tar.gz
 
 /** Compares `major.minor` as one number: 4.18 is 4018. */
 const number = ([major, minor]: readonly [number, number]): number => major * 1_000 + minor
+
+/**
+ * The check of src/lib/trusted-way.ts, before there is a Node.js: each folder up to `/` belongs to root and only root writes to it, or its entries are kept to
+ * their owners as in /tmp.
+ */
+const othersCanReplace = shellError(
+  libErrors.KN1041({
+    path: '$prefix',
+    seen: '$way belongs to another user or is writable by others',
+    command: 'chown root $way && chmod go-w $way',
+  }),
+)
 
 const tooOld = (what: string, seen: string, floor: readonly [number, number]): string =>
   shellError(agentErrors.KN8004({ what, seen, floor: floor.join('.') }))
@@ -49,18 +62,34 @@ glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null | awk '{ print $2 }')
 dir=$here
 if ! [ -x "$here/bin/node" ]; then
   [ "$(id -u)" = 0 ] || ${shellError(agentErrors.KN8053())}
-  for p in tar gzip sha256sum mktemp; do
+  for p in tar gzip sha256sum mktemp find; do
     command -v $p >/dev/null || ${shellError(agentErrors.KN8085({ program: '$p' }))}
   done
   machine=$(uname -m) arch='' sha=''
   case $machine in
 ${archives.map(({ arch, sha256 }) => `    ${MACHINES[arch]}) arch=${arch} sha=${sha256} ;;\n`).join('')}    *) ${shellError(agentErrors.KN8086({ arch: '$machine' }))} ;;
   esac
+  trusted() {
+    at=$(CDPATH='' cd -P -- "$1" && pwd -P) || exit 1
+    way=$at
+    while :; do
+      [ -n "$(find "$way" -prune -user 0 \\( ! -perm -020 ! -perm -002 -o -perm -1000 \\))" ] || ${othersCanReplace}
+      [ "$way" != / ] || break
+      way=$(dirname -- "$way")
+    done
+  }
+  # What runs from this folder runs as root: nothing is written, removed or run where another user could replace it.
+  there=$prefix
+  while ! [ -d "$there" ]; do there=$(dirname -- "$there"); done
+  trusted "$there"
   # Not in /tmp, where programs may not be allowed to run; what an earlier try left is removed.
   find "$prefix" -maxdepth 1 -name '.join-*' -mmin +60 -exec rm -rf {} + 2>/dev/null
   dir=$(mkdir -p "$prefix" 2>&1 && mktemp -d "$prefix/.join-XXXXXX" 2>&1) || ${shellError(agentErrors.KN8087({ folder: '$prefix', why: '$dir' }))}
   trap 'rm -rf "$dir"' EXIT
   trap 'exit 1' HUP INT TERM
+  # Once more, because another user may have made a folder of the name first; from now on without the links on the way.
+  trusted "$dir"
+  dir=$at
   name=${archiveName('$arch')}
   file=$here/$name
   if ! [ -f "$file" ]; then
