@@ -47,7 +47,7 @@ async function replica(name: string) {
   }
 }
 
-test('of each role one replica works, the other is ready and takes over', async () => {
+test('F49 of each role one replica works, the other is ready and takes over', async () => {
   await Promise.all(
     ROLE_NAMES.map(async (name) => {
       const leader = await replica(name)

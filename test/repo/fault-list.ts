@@ -61,11 +61,7 @@ export const FAULTS: readonly Fault[] = [
   row('F46', 'failures that existed before a commit'),
   row('F47', 'a node handed back with the components it was adopted with'),
   row('F48', 'a leader whose identity lacks a right it needs'),
-  untested(
-    'F49',
-    'two replicas of controllers, Defender and sync; webhook calls while the leader dies',
-    'several replicas behind one service come with the install in a cluster',
-  ),
+  row('F49', 'two replicas of controllers, Defender and sync; webhook calls while the leader dies'),
   row('F50', 'a cloud that loses replies, shows things late, throttles, has no stock, or lists wrongly'),
   row('S1', 'an agent that writes objects of other machines'),
   row('S2', 'enrollment'),

@@ -5,7 +5,7 @@ import { FAULTS, type Fault } from './fault-list.ts'
 import { ROOT, sourceFiles } from './source-files.ts'
 
 /** Rows that no test covers. It is lowered when one of them gets its test, and never raised. */
-const UNTESTED_AT_MOST = 6
+const UNTESTED_AT_MOST = 1
 
 const NUMBER = /\b([FS])(\d{1,2})(?:–\1(\d{1,2}))?\b/g
 

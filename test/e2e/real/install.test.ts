@@ -143,7 +143,7 @@ describe('an installation on a real cluster', () => {
   )
 
   test(
-    'the leader of the Defender is killed in a rollout, which goes on',
+    'F49 the leader of the Defender is killed in a rollout, which goes on',
     async () => {
       commit('1.1.0')
       const lease = 'get lease kubenode-defender -n kubenode-system -o jsonpath={.spec.holderIdentity}'

@@ -154,7 +154,7 @@ describe.each(serviceServers)('two Defenders on $name', ({ address, start: start
   }
 
   test(
-    'a leader that is asked to end fails no review, and the standby takes over',
+    'F49 a leader that is asked to end fails no review, and the standby takes over',
     async () => {
       const first = await start()
       await until(
@@ -189,7 +189,7 @@ describe.each(serviceServers)('two Defenders on $name', ({ address, start: start
   )
 
   test(
-    'a leader that is killed fails at most the reviews of the seconds until it is out',
+    'F49 a leader that is killed fails at most the reviews of the seconds until it is out',
     async (context) => {
       if (!isFull) context.skip(ONLY_IN_FULL)
       const second = replicas.at(-1)
