@@ -97,6 +97,7 @@ const accounts: AdmissionPolicy = {
   name: 'kubenode-accounts',
   rules: [
     rule('apps', ['deployments', 'statefulsets', 'daemonsets', 'replicasets'], ['CREATE', 'UPDATE']),
+    rule('apps', ['deployments/scale', 'statefulsets/scale', 'replicasets/scale'], ['UPDATE']),
     rule('batch', ['jobs', 'cronjobs'], ['CREATE', 'UPDATE']),
     rule('', ['pods', 'pods/ephemeralcontainers', 'replicationcontrollers'], ['CREATE', 'UPDATE']),
     rule('', ['pods/exec', 'pods/attach'], ['CONNECT']),
@@ -116,7 +117,7 @@ const accounts: AdmissionPolicy = {
         isSameSpec,
         isInstaller,
       ),
-      message: `only the installer makes workloads, pods and tokens in namespaces ${OWN_NAMESPACES.join(', ')}; the installer needs the verb install on programs.${API_GROUP}`,
+      message: `only the installer makes or scales workloads, makes pods and tokens, and runs commands in pods of namespaces ${OWN_NAMESPACES.join(', ')}; the installer needs the verb install on programs.${API_GROUP}`,
     },
   ],
 }

@@ -20,6 +20,7 @@ const CORE_KINDS = {
   Namespace: cluster('', 'Namespace', 'namespaces'),
   Node: cluster('', 'Node', 'nodes'),
   Pod: namespaced('', 'Pod', 'pods'),
+  Service: namespaced('', 'Service', 'services'),
   ServiceAccount: namespaced('', 'ServiceAccount', 'serviceaccounts'),
   Secret: namespaced('', 'Secret', 'secrets'),
   PersistentVolumeClaim: namespaced('', 'PersistentVolumeClaim', 'persistentvolumeclaims'),

@@ -2,6 +2,7 @@
 import { AGENTS_NAMESPACE, OWN_NAMESPACES, SYSTEM_NAMESPACE, sourceUser } from '#api/names.ts'
 import {
   type Answer,
+  type AskOptions,
   type Attempt,
   type AttackWorld,
   tryOnServers,
@@ -18,8 +19,11 @@ const tenant =
 const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'mine' } }
 
 /** A user was given all rights in a namespace of KubeNode, as the administrator of a namespace is. */
-const inside =
-  (method: string, path: string, body: object, namespace: string = SYSTEM_NAMESPACE) =>
+const inside = (method: string, path: string, body: object, namespace: string = SYSTEM_NAMESPACE) =>
+  insideAt(method, `/api/v1/namespaces/${namespace}/${path}`, { body }, namespace)
+
+const insideAt =
+  (method: string, path: string, options: AskOptions, namespace: string = SYSTEM_NAMESPACE) =>
   async ({ admin, ask }: AttackWorld) => {
     const apiVersion = 'rbac.authorization.k8s.io/v1'
     const metadata = { name: 'inside', namespace }
@@ -34,7 +38,7 @@ const inside =
     const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace } }
     await admin.raw({ method: 'POST', path: `/api/v1/namespaces/${namespace}/serviceaccounts`, body: account })
     const who = { user: 'inside', groups: ['system:authenticated'] }
-    return ask(who, method, `/api/v1/namespaces/${namespace}/${path}`, { body })
+    return ask(who, method, path, options)
   }
 
 /** Passes the security level of our namespaces: what refuses it is a policy. */
@@ -46,6 +50,26 @@ const restricted = (more: object) => ({
   ...more,
 })
 const INSTALLER_ONLY = /only the installer makes/
+
+const OWN_DEPLOYMENTS = `/apis/apps/v1/namespaces/${SYSTEM_NAMESPACE}/deployments`
+const OWN_PODS = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/pods`
+
+/** The attempt, once the installer has made the program and its pod. */
+const amongPrograms = (attempt: Attempt['attempt']) => async (world: AttackWorld) => {
+  const made = (path: string, body: object) => world.admin.raw({ method: 'POST', path, body })
+  const labels = { app: 'kept' }
+  const template = { metadata: { labels }, spec: restricted({}) }
+  const spec = { replicas: 1, selector: { matchLabels: labels }, template }
+  await made(OWN_DEPLOYMENTS, { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'kept' }, spec })
+  const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } }
+  await made(`/api/v1/namespaces/${SYSTEM_NAMESPACE}/serviceaccounts`, account)
+  await made(OWN_PODS, { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'kept' }, spec: restricted({}) })
+  return attempt(world)
+}
+const scaled = (replicas: number): AskOptions => ({ body: { spec: { replicas } } })
+
+/** The embedded server runs no commands in pods. */
+const ENTERED_NOWHERE = /only the installer makes|^404 /
 
 const ATTEMPTS: readonly Attempt[] = [
   {
@@ -86,6 +110,32 @@ const ATTEMPTS: readonly Attempt[] = [
       spec: restricted({ serviceAccountName: 'kubenode-defender' }),
     }),
     control: inside('POST', 'configmaps', { ...configMap, metadata: { name: 'theirs' } }),
+    refused: INSTALLER_ONLY,
+  },
+  {
+    name: 'S25 the administrator of our namespace scales a program to zero',
+    attempt: amongPrograms(insideAt('PATCH', `${OWN_DEPLOYMENTS}/kept/scale`, scaled(0))),
+    control: ({ ask, who }) => ask(who.installer, 'PATCH', `${OWN_DEPLOYMENTS}/kept/scale`, scaled(2)),
+    refused: INSTALLER_ONLY,
+  },
+  {
+    name: 'S25 the administrator of our namespace sets the replicas of a program to zero',
+    attempt: amongPrograms(insideAt('PATCH', `${OWN_DEPLOYMENTS}/kept`, scaled(0))),
+    refused: INSTALLER_ONLY,
+  },
+  ...['exec?command=id&stdout=true', 'attach?stdout=true'].map((how): Attempt => ({
+    name: `S25 the administrator of our namespace enters a pod of a program by ${how.replace(/\?.*/, '')}`,
+    attempt: amongPrograms(insideAt('POST', `${OWN_PODS}/kept/${how}&container=a`, {})),
+    refused: ENTERED_NOWHERE,
+  })),
+  {
+    name: 'S25 the administrator of our namespace adds a container to a pod of a program',
+    attempt: amongPrograms(
+      insideAt('PATCH', `${OWN_PODS}/kept/ephemeralcontainers`, {
+        body: { spec: { ephemeralContainers: [{ ...restricted({}).containers[0], name: 'b' }] } },
+        type: 'application/strategic-merge-patch+json',
+      }),
+    ),
     refused: INSTALLER_ONLY,
   },
   // Of the namespace of agents no user is the administrator: agent-account.test.ts.

@@ -2,6 +2,7 @@
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { Wanted } from './checks/judge.ts'
+import { accessModesOf } from './checks/storage.ts'
 import type { Release } from './release.ts'
 
 const at = (v: unknown, ...path: readonly string[]): unknown =>
@@ -15,11 +16,18 @@ const claimNames = (workload: KubeObject): readonly string[] => {
   })
 }
 
+const replicasOf = (workload: KubeObject): number => {
+  const replicas = at(workload, 'spec', 'replicas')
+  return typeof replicas === 'number' ? replicas : 1
+}
+
 export function claimsOf({ objects }: Release): Wanted['claims'] {
   const made = objects.filter((o) => o.kind === 'PersistentVolumeClaim')
   return [...new Set(objects.flatMap(claimNames))].map((name) => {
     const own = made.find((o) => o.metadata.name === name)
     const storageClass = at(own, 'spec', 'storageClassName')
-    return { name, isMade: own !== undefined, ...(typeof storageClass === 'string' && { storageClass }) }
+    const modes = accessModesOf(own)
+    const pods = objects.filter((o) => claimNames(o).includes(name)).reduce((sum, o) => sum + replicasOf(o), 0)
+    return { name, pods, modes, isMade: own !== undefined, ...(typeof storageClass === 'string' && { storageClass }) }
   })
 }

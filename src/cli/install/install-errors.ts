@@ -162,6 +162,14 @@ export const installErrors = errorTable({
     text: '{object} cannot be changed into what this version needs: {why}',
     next: 'these fields never change: delete the object with {command}, then run the command again; it makes the object and continues',
   },
+  KN1444: {
+    text: '{object} was changed after the installation: {how}',
+    next: '{remedy}; docs/security.md says who may change it',
+  },
+  KN1445: {
+    text: '{pods} pods mount persistentvolumeclaim {claim}, and its access mode is {mode}: only the pods of one node, or one pod, can',
+    next: 'use a claim with ReadOnlyMany or ReadWriteMany, or install with --replicas 1',
+  },
   KN1440: {
     text: 'no program leads for {roles}; the programs of this cluster run as processes, without Deployments',
     next: 'where npm start runs: kubenode local status, then logs/programs.log in its folder .kubenode; elsewhere start kubenode run with --roles {flag} again',

@@ -72,7 +72,13 @@ async function settle(client: KubeClient, deployment: KubeObject, { missing, cha
       await client.delete(pods, { namespace, name: pod.metadata.name ?? '' }, { gracePeriodSeconds: 0 })
   for (const pod of wanted) {
     if (found.items.some((p) => p.metadata.name === pod)) continue
-    const owner = { apiVersion: 'apps/v1', kind: 'Deployment', name, uid: deployment.metadata.uid ?? '' }
+    const owner = {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      name,
+      uid: deployment.metadata.uid ?? '',
+      controller: true,
+    }
     const metadata = { name: pod, namespace, labels, ownerReferences: [owner] }
     await outcomeOf(() => client.create(pods, { apiVersion: 'v1', kind: 'Pod', metadata, spec: spec.template.spec }))
     changes.push(`${role} ${image}`)

@@ -34,7 +34,7 @@ export interface Who {
   readonly groups: readonly string[]
 }
 
-interface AskOptions {
+export interface AskOptions {
   readonly body?: unknown
   /** Of the body; a PATCH is a merge patch without it. */
   readonly type?: string

@@ -24,7 +24,12 @@ const installed = (version?: string) => ({
   value: { definitions: [], inventory: [], inventoryObject: undefined, workloads: [], installed: version },
 })
 
-const claim = (name: string, phase: string, storageClass?: string) => ({ name, phase, storageClass })
+const claim = (name: string, phase: string, storageClass?: string, modes: readonly string[] = ['ReadWriteMany']) => ({
+  name,
+  phase,
+  storageClass,
+  modes,
+})
 const healthy: CheckSeen = {
   server: { value: { text: 'v1.36.2', major: 1, minor: 36 } },
   missing: { value: [] },
@@ -49,7 +54,11 @@ const healthy: CheckSeen = {
 const POLICY: KubeObject = { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { name: 'p' } }
 const codes = (seen: Partial<CheckSeen>, of: Wanted = wanted) =>
   failures(judge({ ...healthy, ...seen }, of)).map((f) => f.code)
-const claims = (claim: Wanted['claims'][number]): Wanted => ({ release, claims: [claim] })
+type WantedClaim = Wanted['claims'][number]
+const claims = (claim: Pick<WantedClaim, 'name' | 'isMade'> & Partial<WantedClaim>): Wanted => ({
+  release,
+  claims: [{ modes: [], pods: 2, ...claim }],
+})
 
 test('a healthy cluster passes every check', () => {
   expect(new Set(judge(healthy, wanted).map((f) => f.verdict))).toEqual(new Set(['Passed']))
@@ -96,6 +105,7 @@ test.each([
 test('a check of an installation fails once where there is none', () => {
   const running = {
     unready: { value: [] },
+    altered: { value: [] },
     leaderless: { value: [] },
     webhook: 'NotAsked',
     isWebhookLeft: 'NotAsked',
@@ -115,6 +125,7 @@ describe('a cluster whose programs run as processes, without Deployments', () =>
         running: {
           processes,
           unready: { value: [] },
+          altered: { value: [] },
           leaderless: { value: [] },
           webhook: { value: undefined },
           isWebhookLeft: 'NotAsked',
@@ -152,7 +163,12 @@ test.each([
   [true, ['KN1439']],
   [false, []],
 ])('a webhook that settings switched off, still registered: %s', (isLeft, expected) => {
-  const seen = { unready: { value: [] }, leaderless: { value: [] }, webhook: 'NotAsked' } as const
+  const seen = {
+    unready: { value: [] },
+    altered: { value: [] },
+    leaderless: { value: [] },
+    webhook: 'NotAsked',
+  } as const
   const running = { ...seen, isWebhookLeft: { value: isLeft } }
   expect(codes({ running, installed: installed('1.2.0') })).toEqual(expected)
 })
@@ -200,6 +216,22 @@ test.each([
 ])('a claim of a person that %s', (_, one, expected) => {
   const storage = { value: { classes: ['fast'], hasDefault: false, volumeClasses: ['by-hand'], claims: [one] } }
   expect(codes({ storage }, claims({ name: 'data', isMade: false }))).toEqual(expected)
+})
+
+test.each<[string, readonly string[], number, 'Failed' | 'Warning' | 'Passed']>([
+  ['of two replicas that one node mounts', ['ReadWriteOnce'], 2, 'Warning'],
+  ['of two replicas that one pod mounts', ['ReadWriteOncePod'], 2, 'Failed'],
+  ['of two replicas that many may read', ['ReadWriteOnce', 'ReadOnlyMany'], 2, 'Passed'],
+  ['of one replica', ['ReadWriteOncePod'], 1, 'Passed'],
+])('a claim %s', (_, modes, pods, verdict) => {
+  const storage = (of: readonly string[]) => ({
+    value: { classes: ['fast'], hasDefault: true, volumeClasses: [], claims: [claim('data', 'Bound', 'fast', of)] },
+  })
+  const code = verdict === 'Passed' ? undefined : 'KN1445'
+  const own = judge({ ...healthy, storage: storage(modes) }, claims({ name: 'data', isMade: false, pods }))
+  expect(own.filter((f) => f.check === 'storage').map((f) => [f.verdict, f.code])).toEqual([[verdict, code]])
+  const made = judge({ ...healthy, storage: storage([]) }, claims({ name: 'other', isMade: true, modes, pods }))
+  expect(made.filter((f) => f.check === 'storage').map((f) => [f.verdict, f.code])).toEqual([[verdict, code]])
 })
 
 test('a claim that is not there is to be created, not a StorageClass', () => {

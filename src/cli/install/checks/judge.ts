@@ -8,7 +8,7 @@ import { isWithinSkew } from '../versions.ts'
 import { doubtful, failed, passed, warned, type Finding } from './finding.ts'
 import type { CheckSeen, Reading } from './seen.ts'
 import { closedPorts } from './server-ports.ts'
-import { storageProblem, type WantedClaim } from './storage.ts'
+import { narrowClaim, storageProblem, type WantedClaim } from './storage.ts'
 
 const OLDEST_MINOR = 32
 const MAX_SKEW_MS = 5_000
@@ -177,9 +177,12 @@ const storageOf: Judge = (seen, { claims }) => {
   if (claims.length === 0) return [passed('storage', 'no volume is needed')]
   return read('storage', seen.storage, (storage) => {
     const problems = claims.flatMap((claim) => storageProblem(claim, storage) ?? [])
-    return problems.length === 0
-      ? passed('storage', `${counted(claims.length, 'volume')} can be provided`)
-      : problems.map((p) => failed('storage', installErrors.KN1412(p)))
+    const narrow = claims.flatMap((claim) => narrowClaim(claim, storage) ?? [])
+    const found = [
+      ...problems.map((p) => failed('storage', installErrors.KN1412(p))),
+      ...narrow.map(({ isForOnePod, ...n }) => (isForOnePod ? failed : doubtful)('storage', installErrors.KN1445(n))),
+    ]
+    return found.length > 0 ? found : passed('storage', `${counted(claims.length, 'volume')} can be provided`)
   })
 }
 
@@ -200,6 +203,7 @@ const running: Judge = ({ running: now, installed }) => {
         ? passed('workloads', 'all are ready')
         : failed('workloads', installErrors.KN1432({ why: named(unready), namespace: SYSTEM_NAMESPACE })),
     ),
+    ...read('workloads', now.altered, (altered) => altered.map((a) => failed('workloads', installErrors.KN1444(a)))),
     ...read('leaders', now.leaderless, (roles) =>
       roles.length === 0
         ? passed('leaders', 'each role has one')

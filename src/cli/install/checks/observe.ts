@@ -14,6 +14,7 @@ import { endOfNamespace } from '../namespace-end.ts'
 import { BY_LABEL, deploymentType, observeInstalled, type Installed } from '../observe.ts'
 import { leaderless, LED_ROLES, isWebhookLeft, webhookProblem } from '../ready.ts'
 import { isLabelledOurs, type Release } from '../release.ts'
+import { alterations } from './altered.ts'
 import { networkPluginsIn } from './network-plugins.ts'
 import { REPAIRING_KINDS, remediatorsIn } from './remediators.ts'
 import { distinctKinds, missingRights } from './rights.ts'
@@ -26,6 +27,7 @@ import { observeStorage } from './storage.ts'
 const nodeType = coreKind('Node')
 const namespaceType = coreKind('Namespace')
 const podType = coreKind('Pod')
+const serviceType = coreKind('Service')
 const accountType = coreKind('ServiceAccount')
 const daemonSetType = coreKind('DaemonSet')
 const leaseType = coreKind('Lease')
@@ -117,7 +119,7 @@ async function running(context: InstallContext, release: Release, installed: Rea
   const hasWorkloads = 'unread' in installed || installed.value.installed !== undefined
   const wasInstalled = 'value' in installed && installed.value.inventoryObject !== undefined
   const processes = hasWorkloads || wasInstalled ? [] : await processRoles(context)
-  return processes.length > 0 ? observeProcesses(context, processes) : observeRunning(context, release)
+  return processes.length > 0 ? observeProcesses(context, processes) : observeRunning(context, release, installed)
 }
 
 /** Their leases stay when they end; uninstall deletes those of Deployments. */
@@ -132,7 +134,14 @@ async function observeProcesses(context: InstallContext, processes: readonly str
     reading(() => leaderless(context, processes)),
     processes.includes('defender') ? reading(() => webhookProblem(context)) : ('NotAsked' as const),
   ])
-  return { processes, unready: { value: [] }, leaderless: leaders, webhook, isWebhookLeft: 'NotAsked' }
+  return {
+    processes,
+    unready: { value: [] },
+    altered: { value: [] },
+    leaderless: leaders,
+    webhook,
+    isWebhookLeft: 'NotAsked',
+  }
 }
 
 const unreadable = ({ unread }: { readonly unread: string }): never => {
@@ -277,9 +286,13 @@ function trialOf(workload: KubeObject, isThere: boolean, accounts: ReadonlySet<s
   }
 }
 
-async function observeRunning(context: InstallContext, release: Release): Promise<Running> {
+async function observeRunning(
+  context: InstallContext,
+  release: Release,
+  installed: Reading<Installed>,
+): Promise<Running> {
   const { client } = context
-  const [unready, leaders, webhook, webhookLeft] = await Promise.all([
+  const [unready, altered, leaders, webhook, webhookLeft] = await Promise.all([
     reading(async () => {
       const found = await listAll(client, deploymentType, { namespace: SYSTEM_NAMESPACE, labelSelector: BY_LABEL })
       const wanted = release.objects.filter((o) => o.kind === 'Deployment').map((o) => o.metadata.name ?? '')
@@ -290,9 +303,21 @@ async function observeRunning(context: InstallContext, release: Release): Promis
       })
       return [...absent.map((name) => `deployment ${name}: it is not there`), ...waiting]
     }),
+    reading(() => alteredIn(context, release, installed)),
     reading(() => leaderless(context, ledRolesOf(release))),
     hasWebhook(release) ? reading(() => webhookProblem(context)) : ('NotAsked' as const),
     hasWebhook(release) ? ('NotAsked' as const) : reading(() => isWebhookLeft(context)),
   ])
-  return { unready, leaderless: leaders, webhook, isWebhookLeft: webhookLeft }
+  return { unready, altered, leaderless: leaders, webhook, isWebhookLeft: webhookLeft }
+}
+
+async function alteredIn({ client }: InstallContext, release: Release, installed: Reading<Installed>) {
+  const [deployments = [], services = [], pods = []] = await Promise.all(
+    [deploymentType, serviceType, podType].map((type) => listAll(client, type, { namespace: SYSTEM_NAMESPACE })),
+  )
+  const known = [
+    ...release.objects.map((o) => ({ kind: o.kind, name: o.metadata.name, namespace: o.metadata.namespace })),
+    ...('value' in installed ? installed.value.inventory : []),
+  ].filter((o) => o.namespace === SYSTEM_NAMESPACE)
+  return alterations({ deployments, services, pods }, new Set(known.map((o) => `${o.kind}/${o.name}`)))
 }

@@ -1,6 +1,7 @@
 // What the checks judge: everything read from the cluster once, each reading known or not.
 import type { KubeObject } from '#schema/object.ts'
 import type { Installed } from '../observe.ts'
+import type { Alteration } from './altered.ts'
 import type { NetworkPlugins } from './network-plugins.ts'
 import type { Storage } from './storage.ts'
 
@@ -39,6 +40,8 @@ export interface CheckSeen {
     /** Roles that led a cluster in which no Deployment runs them, as in the fleet of `npm start`. */
     readonly processes?: readonly string[]
     readonly unready: Reading<readonly string[]>
+    /** What people changed in the programs since they were installed. */
+    readonly altered: Reading<readonly Alteration[]>
     readonly leaderless: Reading<readonly string[]>
     readonly webhook: Reading<string | undefined> | 'NotAsked'
     /** Where the settings have no webhook. */

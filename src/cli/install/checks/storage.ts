@@ -13,6 +13,8 @@ interface SeenClaim {
   readonly phase: string
   /** Undefined: the default. Empty: a volume without a class. */
   readonly storageClass: string | undefined
+  /** Of the volume, once there is one. */
+  readonly modes: readonly string[]
 }
 
 /** A claim that pods mount. */
@@ -21,6 +23,9 @@ export interface WantedClaim {
   /** Of one that the release makes. */
   readonly storageClass?: string
   readonly isMade: boolean
+  readonly modes: readonly string[]
+  /** How many mount it. */
+  readonly pods: number
 }
 
 export interface Storage {
@@ -46,6 +51,16 @@ const field = (v: unknown, name: string): string | undefined => {
   return typeof value === 'string' ? value : undefined
 }
 
+export const accessModesOf = (claim: unknown): readonly string[] => {
+  const modesIn = (part: 'status' | 'spec'): readonly unknown[] => {
+    const owner = isObject(claim) ? claim[part] : undefined
+    const modes = isObject(owner) ? owner['accessModes'] : undefined
+    return Array.isArray(modes) ? modes : []
+  }
+  const granted = modesIn('status')
+  return (granted.length > 0 ? granted : modesIn('spec')).filter((m) => typeof m === 'string')
+}
+
 export async function observeStorage({ client }: Pick<InstallContext, 'client'>): Promise<Storage> {
   const [classes, claims, volumes] = await Promise.all([
     listAll(client, storageClassType),
@@ -62,6 +77,7 @@ export async function observeStorage({ client }: Pick<InstallContext, 'client'>)
       name: c.metadata.name ?? '',
       phase: field(c['status'], 'phase') ?? 'Pending',
       storageClass: field(c['spec'], 'storageClassName'),
+      modes: accessModesOf(c),
     })),
   }
 }
@@ -100,4 +116,25 @@ export function storageProblem(
   return classes.includes(storageClass)
     ? undefined
     : { claim, why: `StorageClass ${storageClass} does not exist`, remedy: NEW_CLASS }
+}
+
+const SHARED_MODES = ['ReadOnlyMany', 'ReadWriteMany']
+
+export interface NarrowClaim {
+  readonly claim: string
+  readonly mode: string
+  readonly pods: string
+  /** `ReadWriteOncePod`: the second pod never starts. Of one node at a time, pods start there and nowhere else. */
+  readonly isForOnePod: boolean
+}
+
+/** A claim that more pods mount than its volume allows to be apart. */
+export function narrowClaim(
+  { name: claim, modes: wanted, pods }: WantedClaim,
+  { claims }: Pick<Storage, 'claims'>,
+): NarrowClaim | undefined {
+  const modes = claims.find((c) => c.name === claim)?.modes ?? wanted
+  const [mode] = modes
+  if (pods < 2 || mode === undefined || modes.some((m) => SHARED_MODES.includes(m))) return undefined
+  return { claim, mode, pods: String(pods), isForOnePod: modes.every((m) => m === 'ReadWriteOncePod') }
 }
