@@ -3,34 +3,41 @@ import type { ClusterStatus } from '#api/kinds/cluster.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { newestReleases } from './newest-releases.ts'
+import { plain, type Told } from './told.ts'
 
 const DONE: ReadonlySet<string> = new Set(['Healthy', 'Unchanged'])
 
-/** In the form of the other lines of `why`; none when every track is healthy there. */
-export function clusterStory(name: string, releases: readonly Release[], now: number): readonly string[] {
+/** None when every track is healthy there. */
+export function clusterStory(name: string, releases: readonly Release[], now: number): readonly Told[] {
   return newestReleases(releases).flatMap(({ metadata, status }) =>
     (status?.clusters ?? [])
       .filter((c) => c.name === name && !DONE.has(c.phase))
-      .flatMap((c) => {
+      .map((c): Told => {
         const release = `release/${metadata.name ?? ''}`
         const since = Math.max(0, now - Date.parse(c.since))
         const state = c.phase === 'Failed' ? 'Blocked' : 'Waiting'
         const observed = c.waitingFor?.seen ?? c.message
-        return [
-          `${state} for ${formatDuration(since)}: ${c.phase} in ${release}`,
-          ...(observed === undefined ? [] : [`  observed: ${observed}`]),
-          `  kubenode why ${release}`,
-        ]
+        return {
+          text: `${state} for ${formatDuration(since)}: ${c.phase} in ${release}`,
+          urgency: state,
+          ...(observed !== undefined && { below: plain([`observed: ${observed}`]) }),
+          command: { line: `kubenode why ${release}`, does: 'see more' },
+        }
       }),
   )
 }
 
 type Change = NonNullable<NonNullable<ClusterStatus>['change']>
 
-export const changeStory = (change: Change | undefined): readonly string[] =>
+export const changeStory = (change: Change | undefined): readonly Told[] =>
   change === undefined
     ? []
-    : [`From ${change.from} to ${change.to}: ${change.message}`, `  way back: ${wayBackOf(change)}`]
+    : [
+        {
+          text: `From ${change.from} to ${change.to}: ${change.message}`,
+          below: plain([`way back: ${wayBackOf(change)}`]),
+        },
+      ]
 
 export const wayBackOf = ({ wayBack, snapshot = '', since = '' }: Change): string =>
   wayBack === 'Programs'

@@ -30,11 +30,9 @@ const wait = (predicate: string, seen: string, unblock: string) => ({
 
 const machine = { kind: 'Machine', metadata: { name: MACHINE }, status: { phase: 'Ready' } } as unknown as KubeObject
 const why = (...events: readonly MaintenanceEvent[]) =>
-  whyLines(
-    machine,
-    shownMaintenance(events, MACHINE, NOW).map((object) => ({ label: 'Work on its host:', object })),
-    NOW,
-  ).slice(2)
+  whyLines(machine, NOW, {
+    related: shownMaintenance(events, MACHINE, NOW).map((object) => ({ label: 'Work on its host:', object })),
+  }).slice(2)
 
 test('work that people planned says its reason, its times, what it waits for, and how to call it off', () => {
   const planned = event(

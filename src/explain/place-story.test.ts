@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { placeStory, type PlaceSeen } from './place-story.ts'
+import { storyLines } from './told.ts'
 
 const NOW = Date.parse('2026-11-23T12:00:00Z')
 
@@ -45,14 +46,14 @@ const blame = {
 }
 
 test('a rack that is blamed: its machines, the repairs and rollouts that wait, and when it ends', () => {
-  expect(placeStory({ kind: 'rack', name: 'r1' }, seen([blame]), NOW)).toEqual([
+  expect(storyLines(placeStory({ kind: 'rack', name: 'r1' }, seen([blame]), NOW))).toEqual([
     'rack/r1 has 3 machines and is blamed',
     'Blamed for 30m: 3 of 3 fail, 0 of 1 elsewhere: m-1, m-2, m-3',
     '  repairs of single machines in it and rollouts to them wait',
     '  repair that waits: job/fix-m-1',
     '  rollout that waits: set/base',
-    '  unblocks when: fewer than one in twenty of its machines fail for 30m',
     '  failures were counted last 5m ago',
+    '  unblocks when: fewer than one in twenty of its machines fail for 30m',
     'Machines: m-1, m-2, m-3',
     'Work on a host: maintenanceevent/stop-1 (Stop by metal) is Announced',
     '  Stop by metal, at a time that its source does not name',
@@ -60,10 +61,10 @@ test('a rack that is blamed: its machines, the repairs and rollouts that wait, a
 })
 
 test('the blame of a rack is not that of its zone or of its neighbour', () => {
-  expect(placeStory({ kind: 'zone', name: 'z1' }, seen([blame]), NOW)[1]).toBe(
+  expect(storyLines(placeStory({ kind: 'zone', name: 'z1' }, seen([blame]), NOW))[1]).toBe(
     'Not blamed: its machines do not fail together.',
   )
-  expect(placeStory({ kind: 'rack', name: 'r2' }, seen([blame]), NOW)).toEqual([
+  expect(storyLines(placeStory({ kind: 'rack', name: 'r2' }, seen([blame]), NOW))).toEqual([
     'rack/r2 has 1 machine',
     'Not blamed: its machines do not fail together.',
     'Machines: m-4',

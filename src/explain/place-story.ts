@@ -9,7 +9,7 @@ import { shortWord } from '#api/nouns.ts'
 import { counted } from '#lib/counted.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { maintenanceStory, shownMaintenance } from './maintenance-story.ts'
-import { unblockLine } from './unblock-line.ts'
+import { plain, type Story, type Told } from './told.ts'
 
 export interface PlaceNamed {
   readonly kind: 'rack' | 'zone'
@@ -32,41 +32,43 @@ const MOST_NAMED = 20
 export const machinesAt = (machines: readonly Machine[], { kind, name }: PlaceNamed): readonly Machine[] =>
   machines.filter(({ spec }) => spec[kind] === name)
 
-export function placeStory(place: PlaceNamed, seen: PlaceSeen, now: number): readonly string[] {
+export function placeStory(place: PlaceNamed, seen: PlaceSeen, now: number): Story {
   const here = machinesAt(seen.machines, place)
   const names = here.map((m) => m.metadata.name ?? '')
   const blame = seen.ledger?.spec.blames?.find((b) => b.kind.toLowerCase() === place.kind && b.value === place.name)
   const events = names.flatMap((name) => shownMaintenance(seen.events, name, now))
-  const own = [
-    ...(blame === undefined
-      ? ['Not blamed: its machines do not fail together.']
-      : blameLines(blame, waitingFor(here, seen.permits), now)),
-    `Machines: ${listed(names)}`,
-    ...events.flatMap((e) => [`Work on a host: ${maintenanceText(e)}`, ...maintenanceStory(e).map((l) => `  ${l}`)]),
-  ]
-  return [
-    `${place.kind}/${place.name} has ${counted(here.length, 'machine')}${blame === undefined ? '' : ' and is blamed'}`,
-    ...own,
-  ]
+  const word = `${place.kind}/${place.name}`
+  return {
+    object: word,
+    text: `${word} has ${counted(here.length, 'machine')}${blame === undefined ? '' : ' and is blamed'}`,
+    below: [
+      blame === undefined
+        ? { text: 'Not blamed: its machines do not fail together.' }
+        : blameTold(blame, waitingFor(here, seen.permits), now),
+      { text: `Machines: ${listed(names)}` },
+      ...events.map((e) => ({ text: `Work on a host: ${maintenanceText(e)}`, below: plain(maintenanceStory(e)) })),
+    ],
+  }
 }
 
-function blameLines(blame: Blame, waiting: readonly OperationPermit[], now: number): readonly string[] {
+function blameTold(blame: Blame, waiting: readonly OperationPermit[], now: number): Told {
   const { since, seenAt, failing, members, failingElsewhere, elsewhere, machines = [] } = blame
   const ago = (at: string) => formatDuration(Math.max(0, now - Date.parse(at)))
   const isRepair = ({ spec }: OperationPermit) => spec.requester.kind === 'RemedyOperationJob'
   const wait = (what: string, permits: readonly OperationPermit[]) =>
-    permits.length === 0 ? [`  no ${what} waits for it`] : [`  ${what} that waits: ${listed(permits.map(requestOf))}`]
-  return [
-    `Blamed for ${ago(since)}: ${failing} of ${members} fail, ${failingElsewhere} of ${elsewhere} elsewhere${machines.length === 0 ? '' : `: ${machines.join(', ')}`}`,
-    '  repairs of single machines in it and rollouts to them wait',
+    permits.length === 0 ? [`no ${what} waits for it`] : [`${what} that waits: ${listed(permits.map(requestOf))}`]
+  const text = `Blamed for ${ago(since)}: ${failing} of ${members} fail, ${failingElsewhere} of ${elsewhere} elsewhere${machines.length === 0 ? '' : `: ${machines.join(', ')}`}`
+  const lines = [
+    'repairs of single machines in it and rollouts to them wait',
     ...wait('repair', waiting.filter(isRepair)),
     ...wait(
       'rollout',
       waiting.filter((p) => !isRepair(p)),
     ),
-    `  ${unblockLine(`fewer than one in twenty of its machines fail for ${formatDuration(REMEMBERED_MS)}`)}`,
-    `  failures were counted last ${ago(seenAt)} ago`,
+    `failures were counted last ${ago(seenAt)} ago`,
   ]
+  const ends = `fewer than one in twenty of its machines fail for ${formatDuration(REMEMBERED_MS)}`
+  return { text, urgency: 'Waiting', ends, below: plain(lines) }
 }
 
 /** Requests for machines of the place that the gate of blame blocks. */

@@ -1,12 +1,15 @@
 import { expect, test } from 'vitest'
 import { KINDS } from '#api/kinds.ts'
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
+import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { seededRandom } from '#lib/random.ts'
+import type { KubeObject } from '#schema/object.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
-import { readWhy } from './read-why.ts'
+import { endOfHoldOver, readWhy } from './read-why.ts'
+import { storyLines } from './told.ts'
 
 const API = 'kubenode.io/v1alpha1'
 const NOW = Date.parse('2026-03-02T12:00:00Z')
@@ -47,8 +50,74 @@ test.each([
   const client = server().client({ actor: 'test' })
   const object = await client.get(type, { name })
   if (object === undefined) throw new Error('not planted')
-  const text = (await readWhy(client, object, NOW)).join('\n')
+  const text = storyLines(await readWhy(client, object, NOW)).join('\n')
   expect(text).toContain('Work on its host:')
   expect(text).toMatch(/maintenanceevent\/reboot-1/i)
   expect(text).not.toContain('stop-2')
+})
+
+const hold = (name: string, effect: string, target: object, until = '2026-03-02T13:00:00Z'): OperationalHold =>
+  ({
+    apiVersion: API,
+    kind: 'OperationalHold',
+    metadata: { name, creationTimestamp: '2026-03-02T11:00:00Z' },
+    spec: { effect, target, reason: 'r', author: 'ada', until },
+  }) as unknown as OperationalHold
+
+const set = { kind: 'MachineComponentSet', metadata: { name: 'base' } } as KubeObject
+const rollout = {
+  kind: 'Release',
+  metadata: { name: 'fleet-1', namespace: 'kubenode-system' },
+  spec: { source: 'fleet' },
+} as unknown as KubeObject
+const pauseOfSet = hold('pause-machinecomponentset-base', 'Pause', { kind: 'MachineComponentSet', name: 'base' })
+const freezeOfSet = hold('freeze-machinecomponentset-base', 'Freeze', { kind: 'MachineComponentSet', name: 'base' })
+const freezeOfAll = hold('freeze-all', 'Freeze', { kind: 'Cluster', selector: {} })
+const pauseOfSource = hold('pause-fleetsource-fleet', 'Pause', { kind: 'FleetSource', name: 'fleet' })
+const byOthers = hold('night', 'Pause', { kind: 'MachineComponentSet', selector: {} })
+
+test.each([
+  ['a set', set, [pauseOfSet], 'kubenode resume set/base'],
+  ['a frozen set', set, [freezeOfSet, pauseOfSet], 'kubenode thaw set/base'],
+  ['a set of a frozen cluster', set, [freezeOfAll], 'kubenode thaw'],
+  ['a set that something else holds', set, [byOthers], 'kubectl delete operationalholds.kubenode.io night'],
+  [
+    'a set of which a hold has ended',
+    set,
+    [{ ...pauseOfSet, spec: { ...pauseOfSet.spec, until: '2026-03-02T11:30:00Z' } }],
+    undefined,
+  ],
+  ['another set', { ...set, metadata: { name: 'other' } }, [pauseOfSet, freezeOfSet], undefined],
+  [
+    'a Release',
+    rollout,
+    [hold('pause-release-fleet-1', 'Pause', { kind: 'Release', name: 'fleet-1' })],
+    'kubenode resume release/fleet-1',
+  ],
+  ['a Release of a source that is held', rollout, [pauseOfSource], 'kubenode resume source/fleet'],
+  ['a Release, which a freeze of machines does not stop', rollout, [freezeOfAll], undefined],
+])('the command that ends the hold of %s', (_, object, holds, want) => {
+  expect(endOfHoldOver(object, holds, NOW)).toBe(want)
+})
+
+test('a set that is held names the command, and a Release that waits for it does not take it for its own', async () => {
+  const waitingFor = {
+    predicate: 'HoldPause',
+    seen: 'hold x: y',
+    since: '2026-03-02T11:00:00Z',
+    unblock: 'the hold ends',
+  }
+  const kube = server()
+  kube.plant(operationalHold, pauseOfSet)
+  const client = kube.client({ actor: 'test' })
+  const told = async (object: KubeObject) =>
+    storyLines(await readWhy(client, { ...object, status: { waitingFor } }, NOW))
+  expect(await told(set)).toEqual([
+    'set/base',
+    'Waiting for 1h: HoldPause',
+    '  observed: hold x: y',
+    '  unblocks when: the hold ends',
+    '  to unblock: kubenode resume set/base',
+  ])
+  expect((await told(rollout)).join()).not.toContain('kubenode resume')
 })

@@ -1,25 +1,55 @@
-// Reads what is related to an object, and explains the object with it: the lines of `kubenode why`, and the same as a tree.
+// Reads what is related to an object, and explains the object with it, for `kubenode why` and for the page.
 import type { Cluster } from '#api/kinds/cluster.ts'
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
-import { release } from '#api/kinds/release.ts'
+import { operationalHold, type OperationalHold } from '#api/kinds/operational-hold.ts'
+import { type Release, release } from '#api/kinds/release.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { endOfHold } from '#holds/names.ts'
+import { holdOver, named, thing } from '#holds/reach.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { changeStory, clusterStory } from './cluster-story.ts'
 import { shownMaintenance } from './maintenance-story.ts'
 import { recentRepairs } from './repair-story.ts'
-import { type Related, whyLines } from './why.ts'
+import { newestReleases } from './newest-releases.ts'
+import type { Story, Told } from './told.ts'
+import { type Related, whyStory } from './why.ts'
 
-export async function readWhy(client: KubeClient, object: KubeObject, now: number): Promise<readonly string[]> {
-  const [related, more] = await Promise.all([relatedTo(client, object, now), reportedOf(client, object, now)])
-  return whyLines(object, related, now, more)
+export async function readWhy(client: KubeClient, object: KubeObject, now: number): Promise<Story> {
+  const [related, more, holds] = await Promise.all([
+    relatedTo(client, object, now),
+    reportedOf(client, object, now),
+    holdsOn(client),
+  ])
+  return whyStory(object, now, { related, more, endOfHold: endOfHoldOver(object, holds, now) })
 }
 
-/** Objects related to an object: its jobs, the slices it is in, its machine, the work on its host. */
+/** Some users may not list them. */
+export const holdsOn = (client: KubeClient): Promise<readonly OperationalHold[]> =>
+  listAll(client, operationalHold).catch(() => [])
+
+/** The command that ends the hold that stops the object: its own, that of its cluster, and for a Release that of its source. */
+export function endOfHoldOver(object: KubeObject, holds: readonly OperationalHold[], now: number): string | undefined {
+  const { kind, spec } = object as Partial<Release> & KubeObject
+  const isOfHub = object.metadata.namespace !== undefined
+  const source = kind === release.kind && spec?.source !== undefined ? [named('FleetSource', spec.source)] : []
+  const things = [thing(kind, object), ...source]
+  const hold = holdOver(holds, {
+    effects: ['Pause', 'Freeze'],
+    things,
+    ...(!isOfHub && { cluster: { name: undefined } }),
+    now,
+  })
+  return hold && endOfHold(hold)
+}
+
+/** Objects related to an object: its jobs, the slices it is in, its machine, the work on its host; what a source rolls out. */
 async function relatedTo(client: KubeClient, object: KubeObject, now: number): Promise<readonly Related[]> {
+  if (object.kind === 'FleetSource') return releasesOf(client, object as FleetSource)
   if (object.kind !== 'Machine' && object.kind !== 'Node') return []
   const name = object.metadata.name ?? ''
   const [machines, sets, jobs, events] = await Promise.all([
@@ -46,8 +76,17 @@ async function relatedTo(client: KubeClient, object: KubeObject, now: number): P
   ]
 }
 
+/** What is not rolled out yet, or stands. */
+async function releasesOf(client: KubeClient, { metadata }: FleetSource): Promise<readonly Related[]> {
+  const { name, namespace = '' } = metadata
+  const all = await listAll(client, release, { namespace }).catch(() => [])
+  return newestReleases(all)
+    .filter((r) => r.spec.source === name && r.status?.phase !== 'Succeeded')
+    .map((r) => ({ label: 'Rolled out by', object: { ...r, kind: release.kind } }))
+}
+
 /** A member has no Releases, and some users may not list them. */
-async function reportedOf(client: KubeClient, object: KubeObject, now: number): Promise<readonly string[]> {
+async function reportedOf(client: KubeClient, object: KubeObject, now: number): Promise<readonly Told[]> {
   const { kind, metadata } = object
   if (kind !== 'Cluster') return []
   const { name = '', namespace } = metadata

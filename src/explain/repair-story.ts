@@ -1,6 +1,7 @@
-// The story of a repair in lines for a later reader: its cause, its steps and their results. Pure.
+// The story of a repair for a later reader: its cause, its steps and their results. Pure.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { formatDuration } from '#lib/duration.ts'
+import { plain, type Told } from './told.ts'
 
 const DAY_MS = 86_400_000
 /** The newest ones; the full list is available separately. */
@@ -26,20 +27,20 @@ export function repairSummary({ spec, status }: RemedyOperationJob, now: number)
 }
 
 /** All of it, step by step. */
-export function repairStory(job: RemedyOperationJob, now: number): readonly string[] {
+export function repairStory(job: RemedyOperationJob, now: number): readonly Told[] {
   const { spec, status } = job
   const commit = spec.commit === undefined ? '' : `, commit ${spec.commit.slice(0, 12)}`
   const took = between(status?.startedAt, status?.finishedAt)
-  return [
-    `Repairs node/${spec.node.name} by ${repairSummary(job, now)}`,
-    `  requested${ago(job.metadata.creationTimestamp, now)}${commit}${status?.permitRef === undefined ? '' : `; permit operationpermit/${status.permitRef}`}`,
+  const lines = [
+    `requested${ago(job.metadata.creationTimestamp, now)}${commit}${status?.permitRef === undefined ? '' : `; permit operationpermit/${status.permitRef}`}`,
     ...spec.operations.map((operation, index) => {
       const step = status?.steps?.find((s) => s.index === index)
-      return `  step ${index} ${Object.keys(operation)[0] ?? ''}${stepTold(step)}`
+      return `step ${index} ${Object.keys(operation)[0] ?? ''}${stepTold(step)}`
     }),
-    ...(took === undefined ? [] : [`  took ${formatDuration(took)} from first step to end`]),
-    ...(status?.evidence ?? []).map((e) => `  evidence ${e.kind}: ${e.place}`),
+    ...(took === undefined ? [] : [`took ${formatDuration(took)} from first step to end`]),
+    ...(status?.evidence ?? []).map((e) => `evidence ${e.kind}: ${e.place}`),
   ]
+  return [{ text: `Repairs node/${spec.node.name} by ${repairSummary(job, now)}`, below: plain(lines) }]
 }
 
 function stepTold(step: Step | undefined): string {

@@ -30,7 +30,7 @@ test('slices that wait for the same are shown once, with their number and the lo
       ],
     },
   } as unknown as KubeObject
-  expect(whyLines(object, [], NOW)).toEqual([
+  expect(whyLines(object, NOW)).toEqual([
     'set/base',
     'beacon 1.2.0, step 5 (Requested), 2 slices: waiting for 2m: PermitPending',
     '  observed: rate limit',
@@ -57,7 +57,7 @@ test.each([
     metadata: { name: 'fleet', annotations },
     status: { lastHandledReconcileAt: handled },
   }
-  expect(whyLines(object as unknown as KubeObject, [], NOW)).toEqual(want)
+  expect(whyLines(object as unknown as KubeObject, NOW)).toEqual(want)
 })
 
 test('what a condition and a wait have in common is shown once', () => {
@@ -68,7 +68,7 @@ test('what a condition and a wait have in common is shown once', () => {
     metadata: { name: 'base' },
     status: { waitingFor, conditions: [ready] },
   }
-  const lines = whyLines(object as unknown as KubeObject, [], NOW)
+  const lines = whyLines(object as unknown as KubeObject, NOW)
   expect(lines.filter((line) => line.includes('HTTP 503'))).toEqual(['  observed: beacon: HTTP 503'])
   expect(lines).toContain('Ready is False: RevisionFailed')
 })
@@ -78,12 +78,12 @@ test('a cluster in which a release failed is not up to date', () => {
   const healthy = { name: 'prod', phase: 'Healthy', since: '2026-01-31T11:58:00Z' }
   const newest = { ...release.example, metadata: { name: 'fleet-2' }, status: { clusters: [failed, healthy] } }
   const object = (name: string) => ({ kind: 'Cluster', metadata: { name } }) as unknown as KubeObject
-  const why = (name: string) => whyLines(object(name), [], NOW, clusterStory(name, [newest as never], NOW))
+  const why = (name: string) => whyLines(object(name), NOW, { more: clusterStory(name, [newest as never], NOW) })
   expect(why('test')).toEqual([
     'cluster/test',
     'Blocked for 2m: Failed in release/fleet-2',
     '  observed: set/base is Blocked',
-    '  kubenode why release/fleet-2',
+    '  to see more: kubenode why release/fleet-2',
   ])
   expect(why('prod')).toEqual(['cluster/prod', 'Up to date; nothing pending.'])
 })
@@ -93,7 +93,6 @@ test('a permit that waits for people names the command, and one that ended does 
   const why = (phase: string) =>
     whyLines(
       { kind: 'OperationPermit', metadata: { name: 'base-0' }, status: { phase, verdicts } } as unknown as KubeObject,
-      [],
       NOW,
     )
   expect(why('Requested')).toEqual([
@@ -110,7 +109,7 @@ test('an object is not called up to date above another that blocks', () => {
   const set = { kind: 'MachineComponentSet', metadata: { name: 'base' }, status: { phase: 'Blocked', waitingFor } }
   const machine = { kind: 'Machine', metadata: { name: 'n-1' }, status: { phase: 'Ready' } }
   const related = (object: object, label: string) => ({ label, object: object as unknown as KubeObject })
-  expect(whyLines(node, [related(machine, 'Machine:'), related(set, 'In a slice of')], NOW)).toEqual([
+  expect(whyLines(node, NOW, { related: [related(machine, 'Machine:'), related(set, 'In a slice of')] })).toEqual([
     'node/n-1',
     'Nothing of its own is pending.',
     'Machine: machine/n-1 (Ready)',
@@ -118,5 +117,5 @@ test('an object is not called up to date above another that blocks', () => {
     '  Blocked for 1m: RevisionFailed',
     '    observed: 1 machine failed',
   ])
-  expect(whyLines(node, [related(machine, 'Machine:')], NOW)[1]).toBe('Up to date; nothing pending.')
+  expect(whyLines(node, NOW, { related: [related(machine, 'Machine:')] })[1]).toBe('Up to date; nothing pending.')
 })

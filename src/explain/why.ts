@@ -10,7 +10,8 @@ import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { maintenanceStory } from './maintenance-story.ts'
 import { repairStory, repairSummary } from './repair-story.ts'
-import { unblockLine } from './unblock-line.ts'
+import { plain, type Story, storyLines, type Told, type Urgency } from './told.ts'
+import { unblockOf } from './unblock.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -25,21 +26,37 @@ const since = (stamp: unknown, now: number): string => {
 }
 
 /** Failures block until a user or a commit acts; everything else ends when its condition holds. */
-const stateOf = (predicate: string): string =>
-  predicate === 'Progressing' ? 'In progress' : /(Failed|Blocked|Denied)$/.test(predicate) ? 'Blocked' : 'Waiting'
+const urgencyOf = (predicate: string): Urgency =>
+  predicate === 'Progressing' ? 'Progressing' : /(Failed|Blocked|Denied)$/.test(predicate) ? 'Blocked' : 'Waiting'
+
+const WORDS: Readonly<Partial<Record<Urgency, string>>> = { Progressing: 'In progress' }
 
 /** Every wait has the same four parts. `what` names the part of the object that waits. */
-function waitLines(waiting: unknown, now: number, what?: string): string[] {
+function waitOf(waiting: unknown, { now, holdEnds }: Moment, what?: string): readonly Told[] {
   const w = fields(waiting)
   const predicate = text(w['predicate'])
   if (predicate === '') return []
-  const state = stateOf(predicate)
+  const urgency = urgencyOf(predicate)
+  const state = WORDS[urgency] ?? urgency
   const head = what === undefined ? state : `${what}: ${state.toLowerCase()}`
   return [
-    `${head}${since(w['since'], now)}: ${predicate}`,
-    ...(text(w['seen']) === '' ? [] : [`  observed: ${text(w['seen'])}`]),
-    ...(text(w['unblock']) === '' ? [] : [`  ${unblockLine(text(w['unblock']))}`]),
+    {
+      text: `${head}${since(w['since'], now)}: ${predicate}`,
+      urgency,
+      ...(text(w['seen']) !== '' && { below: plain([`observed: ${text(w['seen'])}`]) }),
+      ...unblockOf(text(w['unblock'])),
+      ...(isHold(predicate) && holdEnds),
+    },
   ]
+}
+
+/** What a person held, a person lets continue. */
+const isHold = (reason: string): boolean => reason === 'HoldPause' || reason === 'HoldFreeze'
+
+interface Moment {
+  readonly now: number
+  /** Ends the hold of this object; absent where none is known that holds the object itself. */
+  readonly holdEnds?: Pick<Told, 'command'>
 }
 
 /** A Node's other conditions are problems that a detector found. */
@@ -54,7 +71,7 @@ const isGood = (kind: string, c: Fields): boolean => {
 }
 
 /** A message of several conditions, or of a condition and a wait, is shown once. */
-function conditionLines(object: KubeObject, now: number): string[] {
+function conditionsTold(object: KubeObject, { now, holdEnds }: Moment): readonly Told[] {
   const bad = list(fields(object['status'])['conditions']).filter((c) => !isGood(object.kind, c))
   const { predicate, seen } = fields(fields(object['status'])['waitingFor'])
   const [messages, reasons] = [new Set([`${text(predicate)}: ${text(seen)}`]), new Set<string>()]
@@ -64,24 +81,34 @@ function conditionLines(object: KubeObject, now: number): string[] {
     const isTold = messages.has(`${reason}: ${message}`)
     reasons.add(reason)
     messages.add(`${reason}: ${message}`)
-    return [
-      `${text(c['type'])} is ${text(c['status'])}${since(c['lastTransitionTime'], now)}: ${reason}${isTold ? '' : `: ${message}`}`,
-      ...(known === undefined ? [] : [`  ${known.doc} See ${runbookPath(known.runbook)}.`]),
-    ]
+    const runbook = known === undefined ? undefined : runbookPath(known.runbook)
+    return {
+      text: `${text(c['type'])} is ${text(c['status'])}${since(c['lastTransitionTime'], now)}: ${reason}${isTold ? '' : `: ${message}`}`,
+      // A condition that is bad when it is True, such as a fault of a node, was found; a pause waits.
+      urgency: text(c['type']) === 'Paused' ? ('Waiting' as const) : ('Failed' as const),
+      ...(known !== undefined && { below: plain([`${known.doc} See ${runbook}.`]) }),
+      ...(runbook !== undefined && { runbook }),
+      ...(text(c['type']) === 'Paused' && isHold(reason) && holdEnds),
+    }
   })
 }
 
 /** Where to start when a rollout has stopped. */
-function failedSlice(slice: Fields): string[] {
+function failedSlice(slice: Fields): readonly Told[] {
   const machines = Array.isArray(slice['machines']) ? slice['machines'].map(text) : []
   if (text(slice['phase']) !== 'Failed' || machines.length === 0) return []
   const what = `${text(slice['component'])} ${text(slice['version'])}`.trimEnd()
   const failed = `${text(slice['failed']) || '0'} of ${counted(machines.length, 'machine')}`
-  return [`${what}, step ${Number(slice['step']) + 1} failed on ${failed}: ${machines.join(', ')}`]
+  return [
+    {
+      text: `${what}, step ${Number(slice['step']) + 1} failed on ${failed}: ${machines.join(', ')}`,
+      urgency: 'Failed',
+    },
+  ]
 }
 
 /** Slices of one step that wait for the same are one entry, with the time of the first. */
-function waitingSlices(slices: readonly Fields[], now: number): string[] {
+function waitingSlices(slices: readonly Fields[], moment: Moment): readonly Told[] {
   const nameOf = (w: Fields) =>
     `${text(w['component'])} ${text(w['version'])}, step ${Number(w['step']) + 1} (${text(w['phase'])})`
   const same = Map.groupBy(slices, (w) => {
@@ -92,7 +119,7 @@ function waitingSlices(slices: readonly Fields[], now: number): string[] {
     const [first] = group.toSorted((a, b) => startOf(a) - startOf(b))
     if (first === undefined) return []
     const count = group.length === 1 ? '' : `, ${group.length} slices`
-    return waitLines(first['waitingFor'], now, `${nameOf(first)}${count}`)
+    return waitOf(first['waitingFor'], moment, `${nameOf(first)}${count}`)
   })
 }
 
@@ -101,46 +128,55 @@ const startOf = (w: Fields): number => Date.parse(text(fields(w['waitingFor'])['
 const limitOf = (limit: string): string => (limit === '' ? '' : /^\d/.test(limit) ? `, limit ${limit}` : `; ${limit}`)
 
 /** Parts of a status that wait separately: slices of a rollout, stages and clusters of a release, verdicts of a permit. */
-function partLines(object: KubeObject, now: number): string[] {
+function partsTold(object: KubeObject, moment: Moment): readonly Told[] {
+  const { now } = moment
   const status = fields(object['status'])
-  const slices = [...waitingSlices(list(status['slices']), now), ...list(status['slices']).flatMap(failedSlice)]
-  const stages = list(status['stages']).flatMap((s) => waitLines(s['waitingFor'], now, `Stage ${text(s['name'])}`))
-  const clusters = list(status['clusters']).flatMap((c) => [
-    ...waitLines(c['waitingFor'], now, `Cluster ${text(c['name'])}`),
-    ...approveLines(object, c['prune']),
-  ])
-  const prunes = list(status['prunes']).flatMap((p) => approveLines(object, p['held']))
+  const slices = [...waitingSlices(list(status['slices']), moment), ...list(status['slices']).flatMap(failedSlice)]
+  const stages = list(status['stages']).flatMap((s) => waitOf(s['waitingFor'], moment, `Stage ${text(s['name'])}`))
+  const clusters = list(status['clusters']).flatMap((c) =>
+    withApproval(object, waitOf(c['waitingFor'], moment, `Cluster ${text(c['name'])}`), c['prune']),
+  )
+  const prunes = list(status['prunes']).flatMap((p) => withApproval(object, [], p['held']))
   const refused = fields(status['refused'])
-  const commits = text(refused['message']) === '' ? [] : [text(refused['message']), ...approveLines(object, refused)]
+  const commits =
+    text(refused['message']) === ''
+      ? []
+      : withApproval(object, [{ text: text(refused['message']), urgency: 'Waiting' }], refused)
   const verdicts = list(status['verdicts'])
     .filter((v) => text(v['verdict']) !== 'Granted')
-    .flatMap((v) => [
-      `Gate ${text(v['gate'])}: ${text(v['verdict'])}: ${text(v['seen'])}${limitOf(text(v['limit']))}`,
-      ...(isAsked(object, v) ? [`  ${unblockLine(`kubenode approve ${wordOf(object)} --reason WHY`)}`] : []),
-    ])
+    .map((v): Told => ({
+      text: `Gate ${text(v['gate'])}: ${text(v['verdict'])}: ${text(v['seen'])}${limitOf(text(v['limit']))}`,
+      urgency: 'Waiting',
+      ...(isAsked(object, v) && { command: { line: `kubenode approve ${wordOf(object)} --reason WHY` } }),
+    }))
   const components = list(status['components'])
     .filter((c) => !['Healthy', ''].includes(text(c['state'])))
-    .flatMap((c) => [
-      `Component ${text(c['name'])} ${text(c['version'])} → ${text(c['desired'])} is ${text(c['state'])}${since(c['since'], now)}${[
+    .map((c): Told => ({
+      text: `Component ${text(c['name'])} ${text(c['version'])} → ${text(c['desired'])} is ${text(c['state'])}${since(c['since'], now)}${[
         text(c['reason']),
         text(c['message']),
       ]
         .filter((w) => w !== '')
         .map((w) => `: ${w}`)
         .join('')}`,
-      ...text(c['output'])
-        .split('\n')
-        .filter((l) => l !== '')
-        .map((l) => `  | ${l}`),
-    ])
+      ...(HAS_FAILED.has(text(c['state'])) && { urgency: 'Failed' }),
+      below: plain(
+        text(c['output'])
+          .split('\n')
+          .filter((l) => l !== '')
+          .map((l) => `| ${l}`),
+      ),
+    }))
   const steps = list(status['steps'])
     .filter((s) => text(s['outcome']) !== 'Succeeded')
     .map(
       (s) =>
         `Step ${text(s['index'])} ${text(s['operation'])} by ${text(s['executor'])}: ${text(s['outcome']) || `running${since(s['startedAt'], now)}`}${text(s['output']) === '' ? '' : `: ${text(s['output'])}`}`,
     )
-  return [...slices, ...stages, ...clusters, ...commits, ...prunes, ...verdicts, ...components, ...steps]
+  return [...slices, ...stages, ...clusters, ...commits, ...prunes, ...verdicts, ...components, ...plain(steps)]
 }
+
+const HAS_FAILED: ReadonlySet<string> = new Set(['Failed', 'RolledBack'])
 
 /** A permit that waits for people. A verdict of before stays in a permit that ended. */
 const isAsked = ({ kind, status }: KubeObject, verdict: Fields): boolean =>
@@ -150,12 +186,14 @@ const isAsked = ({ kind, status }: KubeObject, verdict: Fields): boolean =>
   text(verdict['verdict']) === 'Waiting'
 
 /** Deletions that the guard blocks: what an Approval has to name, and the command that creates it. */
-function approveLines({ kind, metadata }: KubeObject, prune: unknown): string[] {
+function withApproval(object: KubeObject, waits: readonly Told[], prune: unknown): readonly Told[] {
   const digest = text(fields(prune)['digest'])
-  const noun = kind === 'FleetSource' ? 'source' : kind.toLowerCase()
-  return digest === ''
-    ? []
-    : [`  digest to approve: ${digest}`, `  kubenode approve ${noun}/${metadata.name ?? ''} --reason WHY`]
+  if (digest === '') return waits
+  const naming = { text: `digest to approve: ${digest}` }
+  const command = { line: `kubenode approve ${wordOf(object)} --reason WHY` }
+  const last = waits.at(-1)
+  if (last === undefined) return [{ ...naming, urgency: 'Waiting', command }]
+  return [...waits.slice(0, -1), { ...last, below: [...(last.below ?? []), naming], command }]
 }
 
 export interface Related {
@@ -164,64 +202,75 @@ export interface Related {
 }
 
 /** Sync reports in the status which request it handled last. */
-function askedToRead({ metadata, status }: KubeObject, now: number): readonly string[] {
+function askedToRead({ metadata, status }: KubeObject, now: number): readonly Told[] {
   const asked = metadata.annotations?.[ANNOTATIONS.reconcile] ?? ''
   const age = now - Date.parse(asked)
   return age >= 0 && fields(status)['lastHandledReconcileAt'] !== asked
-    ? [`sync was asked ${formatDuration(age)} ago to read it, and has not yet`]
+    ? plain([`sync was asked ${formatDuration(age)} ago to read it, and has not yet`])
     : []
 }
 
 /** A node with a problem is repaired, or its repair is blocked. */
-function wayOn({ kind, metadata, status }: KubeObject): readonly string[] {
-  const isBad = kind === 'Node' && list(fields(status)['conditions']).some((c) => !isGood(kind, c))
-  return isBad ? [`  kubenode why-not node/${metadata.name ?? ''} shows what blocks its repair`] : []
+function withWayOn({ kind, metadata }: KubeObject, conditions: readonly Told[]): readonly Told[] {
+  const last = conditions.at(-1)
+  if (kind !== 'Node' || last === undefined) return conditions
+  const command = { line: `kubenode why-not node/${metadata.name ?? ''}`, does: 'see what blocks its repair' }
+  return [...conditions.slice(0, -1), { ...last, command }]
 }
 
 /** As people type it. */
 const wordOf = ({ kind, metadata }: KubeObject): string => shortWord(`${kind.toLowerCase()}/${metadata.name ?? ''}`)
 
-/** Related objects that report nothing but their heads. */
-const isQuiet = (others: readonly string[]): boolean => !others.some((line) => line.startsWith('  '))
+const isReporting = (told: Told): boolean => (told.below ?? []).length > 0
 
-function storyLines(object: KubeObject, now: number): readonly string[] {
-  if (object.kind === 'RemedyOperationJob') return repairStory(object as RemedyOperationJob, now)
-  if (object.kind === 'MaintenanceEvent') return maintenanceStory(object as MaintenanceEvent)
-  return partLines(object, now)
+function storyOf(object: KubeObject, moment: Moment): readonly Told[] {
+  if (object.kind === 'RemedyOperationJob') return repairStory(object as RemedyOperationJob, moment.now)
+  if (object.kind === 'MaintenanceEvent') return plain(maintenanceStory(object as MaintenanceEvent))
+  return partsTold(object, moment)
 }
 
 /** What is said of a related object before its waits. */
-function summaryLines(object: KubeObject, now: number): readonly string[] {
-  if (object.kind === 'RemedyOperationJob') return [repairSummary(object as RemedyOperationJob, now)]
-  if (object.kind === 'MaintenanceEvent') return maintenanceStory(object as MaintenanceEvent)
+function summaryOf(object: KubeObject, now: number): readonly Told[] {
+  if (object.kind === 'RemedyOperationJob') return plain([repairSummary(object as RemedyOperationJob, now)])
+  if (object.kind === 'MaintenanceEvent') return plain(maintenanceStory(object as MaintenanceEvent))
   return []
 }
 
-/** Lines for users. `related` are objects that block this one or change it, `more` what other objects report of it. */
-export function whyLines(
-  object: KubeObject,
-  related: readonly Related[],
-  now: number,
-  more: readonly string[] = [],
-): readonly string[] {
+export interface Around {
+  /** Objects that block this one or change it. */
+  readonly related?: readonly Related[]
+  /** What other objects report of it. */
+  readonly more?: readonly Told[]
+  /** The command that ends the hold of this object, where it has one. */
+  readonly endOfHold?: string | undefined
+}
+
+export function whyStory(object: KubeObject, now: number, { related = [], more = [], endOfHold }: Around = {}): Story {
   const status = fields(object['status'])
   const phase = text(status['phase'])
+  const moment: Moment = { now, ...(endOfHold !== undefined && { holdEnds: { command: { line: endOfHold } } }) }
   const own = [
     ...askedToRead(object, now),
-    ...waitLines(status['waitingFor'], now),
-    ...conditionLines(object, now),
-    ...storyLines(object, now),
-    ...wayOn(object),
+    ...waitOf(status['waitingFor'], moment),
+    ...withWayOn(object, conditionsTold(object, moment)),
+    ...storyOf(object, moment),
     ...more,
   ]
-  const others = related.flatMap(({ label, object: o }) => {
-    const summary = summaryLines(o, now)
-    const lines = [...summary, ...waitLines(fields(o['status'])['waitingFor'], now), ...partLines(o, now)]
-    const head = `${label} ${wordOf(o)}${text(fields(o['status'])['phase']) === '' ? '' : ` (${text(fields(o['status'])['phase'])})`}`
-    return [head, ...lines.map((l) => `  ${l}`)]
+  const others = related.map(({ label, object: o }): Told => {
+    const itsPhase = text(fields(o['status'])['phase'])
+    return {
+      text: `${label} ${wordOf(o)}${itsPhase === '' ? '' : ` (${itsPhase})`}`,
+      below: [...summaryOf(o, now), ...waitOf(fields(o['status'])['waitingFor'], { now }), ...partsTold(o, { now })],
+    }
   })
-  const head = `${wordOf(object)}${phase === '' ? '' : ` is ${phase}`}`
-  const rest =
-    own.length > 0 ? own : [isQuiet(others) ? 'Up to date; nothing pending.' : 'Nothing of its own is pending.']
-  return [head, ...rest, ...others]
+  const rest = others.some(isReporting) ? 'Nothing of its own is pending.' : 'Up to date; nothing pending.'
+  const word = wordOf(object)
+  return {
+    object: word,
+    text: `${word}${phase === '' ? '' : ` is ${phase}`}`,
+    below: [...(own.length > 0 ? own : [{ text: rest }]), ...others],
+  }
 }
+
+/** The same as lines. */
+export const whyLines = (...about: Parameters<typeof whyStory>): readonly string[] => storyLines(whyStory(...about))

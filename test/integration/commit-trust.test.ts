@@ -110,7 +110,7 @@ test('a signed commit is applied; an unsigned one is refused, and what was appli
   expect(conditionOf(source, 'SourceVerified')?.message).toMatch(/^KN7030: .*it has no signature/)
   expect(conditionOf(source, 'Ready')).toMatchObject({ status: 'False', reason: 'UnverifiedCommit' })
   expect(source.status).toMatchObject({ commit: good, verified: { commit: good } })
-  expect(whyLines(source, [], systemClock.now()).join('\n')).toMatch(/KN7030: .*git commit --amend -S/)
+  expect(whyLines(source, systemClock.now()).join('\n')).toMatch(/KN7030: .*git commit --amend -S/)
   expect(await versionOf(b)).toBe('2')
 
   // A signed commit on top does not make the unsigned one good.

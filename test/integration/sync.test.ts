@@ -514,7 +514,7 @@ test('deletions beyond the guard stop the release in its first stage until a per
     reason: 'PruneGuard',
   })
   const digest = waiting?.status?.clusters?.[0]?.prune?.digest ?? ''
-  expect(whyLines(waiting as KubeObject, [], Date.now()).join('\n')).toContain(`digest to approve: ${digest}`)
+  expect(whyLines(waiting as KubeObject, Date.now()).join('\n')).toContain(`digest to approve: ${digest}`)
   expect(await versions(b)).toEqual(['2', '1'])
 
   for (const cluster of ['test', 'prod']) {

@@ -518,7 +518,9 @@ describe.each(apiServers)('$name', ({ start }) => {
       { ...found, status: { ...found.status, phase: 'Paused', waitingFor } },
       { subresource: 'status' },
     )
+    expect((await kubenode('freeze', 'set/held', '--reason', 'power work')).code).toBe(0)
     const failed = await kubenode('rollout', 'status', 'held', '-w')
+    expect((await kubenode('thaw', 'set/held')).out).toBe('thawed: freeze-machinecomponentset-held\n')
     expect([failed.code, failed.out]).toEqual([1, expect.stringMatching(/\nto continue: kubenode thaw set\/held\n$/)])
     await admin.delete(machineComponentSet, { name: 'held' })
     expect((await kubenode('watch', 'set/held', '--timeout', '1s')).err).toMatch(/^KN1623: /)

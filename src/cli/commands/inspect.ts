@@ -5,6 +5,7 @@ import type { KubeObject } from '#schema/object.ts'
 import { printable, shownLine, shownLines } from '#lib/printable.ts'
 import type { Connection } from '../run/connect.ts'
 import { type Io, showProblem } from '../io.ts'
+import type { Story } from '#explain/told.ts'
 import { hasColors, lineTone, paintOf } from '../paint.ts'
 import { shownInWindow, windowLines } from '../wrap.ts'
 
@@ -133,13 +134,13 @@ async function findAll(
   )
 }
 
-async function linesWhy({ client, object }: Found): Promise<readonly string[]> {
+async function storyOf({ client, object }: Found): Promise<Story> {
   const { readWhy } = await import('#explain/read-why.ts')
   return readWhy(client, object, Date.now())
 }
 
 /** Programs that would have to move these objects on, and do not run. */
-async function linesOfPrograms(found: readonly Found[]): Promise<readonly (readonly string[])[]> {
+async function storiesOfPrograms(found: readonly Found[]): Promise<readonly Story[]> {
   const [first] = found
   if (first === undefined) return []
   const { stoppedPrograms, stoppedStories } = await import('../inspect/programs.ts')
@@ -159,8 +160,11 @@ async function describeOne(found: Found, io: Io): Promise<void> {
   const { client, object } = found
   const { stringify } = await import('yaml')
   const { managedFields: _managed, ...metadata } = object.metadata
-  const [own, programs] = await Promise.all([linesWhy(found), linesOfPrograms([found])])
-  const lines = [...own, ...programs.flat()]
+  const [[own, programs], { storyLines }] = await Promise.all([
+    Promise.all([storyOf(found), storiesOfPrograms([found])]),
+    import('#explain/told.ts'),
+  ])
+  const lines = [own, ...programs].flatMap(storyLines)
   io.out(printable(stringify({ ...object, metadata })))
   const events = await eventLines(client, object)
   io.out(
@@ -173,15 +177,16 @@ async function describeOne(found: Found, io: Io): Promise<void> {
 
 async function why(words: readonly string[], options: ShowOptions, io: Io): Promise<void> {
   const { firstStep } = await import('../inspect/first-step.ts')
-  const { linesOfPlace, placeCalled } = await import('../inspect/places.ts')
+  const { storyOfPlace, placeCalled } = await import('../inspect/places.ts')
+  const { storyLines } = await import('#explain/told.ts')
   const places = words.flatMap((word) => placeCalled(word) ?? [])
   const others = words.filter((word) => placeCalled(word) === undefined)
   const found = others.length === 0 ? [] : await findAll('why', others, options, io)
   const client = places.length === 0 ? undefined : await connect(options, io)
   const [ofPlaces, own, programs] = await Promise.all([
-    client === undefined ? [] : Promise.all(places.map((place) => linesOfPlace(client, place, Date.now()))),
-    Promise.all(found.map(linesWhy)),
-    linesOfPrograms(found),
+    client === undefined ? [] : Promise.all(places.map((place) => storyOfPlace(client, place, Date.now()))),
+    Promise.all(found.map(storyOf)),
+    storiesOfPrograms(found),
   ])
   const stories = [...ofPlaces, ...own, ...programs]
   const paint = paintOf(hasColors(io))
@@ -189,7 +194,15 @@ async function why(words: readonly string[], options: ShowOptions, io: Io): Prom
     windowLines(io, [line])
       .map((part) => `${paint(tone, part)}\n`)
       .join('')
-  io.out(stories.map((lines) => lines.map((line) => shown(line)).join('')).join('\n'))
+  io.out(
+    stories
+      .map((story) =>
+        storyLines(story)
+          .map((line) => shown(line))
+          .join(''),
+      )
+      .join('\n'),
+  )
   io.out(`\n${shown(firstStep(stories), 'strong')}`)
 }
 

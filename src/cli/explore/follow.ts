@@ -1,5 +1,6 @@
 // `kubenode watch`: one calm picture of rollouts and releases, redrawn in place on a terminal; in a pipe a line for each change and nothing else.
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { type Release, release } from '#api/kinds/release.ts'
 import { systemClock } from '#lib/clock.ts'
 import { formatDuration } from '#lib/duration.ts'
@@ -11,9 +12,8 @@ import { isApiError } from '#kube/errors.ts'
 import { listAll } from '#kube/list-all.ts'
 import { EXIT_DIFFERENT, Exit } from '../exit.ts'
 import { findObject } from '../inspect/find-object.ts'
-import { heldCommand } from '../inspect/first-step.ts'
 import type { Named } from '../inspect/target.ts'
-import { whyLines } from '#explain/why.ts'
+import { endOfHoldOver, holdsOn } from '#explain/read-why.ts'
 import { type Io, showProblem } from '../io.ts'
 import { newestReleases } from '#explain/newest-releases.ts'
 import { releaseLines } from '../release/status.ts'
@@ -64,7 +64,16 @@ interface Seen {
   readonly releases: readonly Release[]
 }
 
-async function read(client: KubeClient, { wanted, namespace }: Followed): Promise<Seen> {
+interface SeenWithHolds extends Seen {
+  readonly holds: readonly OperationalHold[]
+}
+
+async function read(client: KubeClient, followed: Followed): Promise<SeenWithHolds> {
+  const [seen, holds] = await Promise.all([readRollouts(client, followed), holdsOn(client)])
+  return { ...seen, holds }
+}
+
+async function readRollouts(client: KubeClient, { wanted, namespace }: Followed): Promise<Seen> {
   if (wanted.length === 0) {
     const [sets, releases] = await Promise.all([
       listed(() => listAll(client, machineComponentSet)),
@@ -99,7 +108,7 @@ interface Picture {
 const CONTINUES: ReadonlySet<string> = new Set(['Pending', 'Progressing'])
 const FAILED: ReadonlySet<string> = new Set(['Failed', 'Paused', 'Blocked'])
 
-function pictureOf({ sets, releases }: Seen, now: number, columns: number): Picture {
+function pictureOf({ sets, releases, holds }: SeenWithHolds, now: number, columns: number): Picture {
   const phases = [...sets, ...releases].map((o) => o.status?.phase ?? 'Pending')
   const state = phases.some((p) => FAILED.has(p))
     ? 'Failed'
@@ -107,11 +116,11 @@ function pictureOf({ sets, releases }: Seen, now: number, columns: number): Pict
       ? 'InProgress'
       : 'Done'
   const parts = [
-    ...releases.map((r) => [...releaseLines(r, now), ...heldLines({ ...r, kind: release.kind }, now)]),
+    ...releases.map((r) => [...releaseLines(r, now), ...heldLines({ ...r, kind: release.kind }, holds, now)]),
     ...sets.map((s) => [
       ...barLines(s, columns),
       ...setLines(s, []),
-      ...heldLines({ ...s, kind: machineComponentSet.kind }, now),
+      ...heldLines({ ...s, kind: machineComponentSet.kind }, holds, now),
     ]),
   ]
   return { state, lines: parts.length === 0 ? ['no sets and no releases on this server'] : parts.flat() }
@@ -120,9 +129,10 @@ function pictureOf({ sets, releases }: Seen, now: number, columns: number): Pict
 /** A hold that stops it, and the command that lifts it. */
 function heldLines(
   object: (MachineComponentSet | Release) & { readonly kind: string },
+  holds: readonly OperationalHold[],
   now: number,
 ): readonly string[] {
-  const command = heldCommand(whyLines(object, [], now))
+  const command = endOfHoldOver(object, holds, now)
   if (command === undefined) return []
   const paused = object.status?.waitingFor === undefined && findCondition(object.status?.conditions, 'Paused')?.message
   return [...(paused ? [`paused: ${paused}`] : []), `to continue: ${command}`]

@@ -90,7 +90,7 @@ async function answerOf(
   const what = `source/${key.name}`
   let stopped: string | undefined
   void stoppedPrograms(client, [fleetSource.kind]).then(
-    (all) => (stopped = stoppedStories(all, systemClock.now())[0]?.[1]),
+    (all) => (stopped = stoppedStories(all, systemClock.now())[0]?.below?.[0]?.text),
   )
   for (;;) {
     const source = await client.get(fleetSource, key)

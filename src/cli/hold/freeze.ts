@@ -11,6 +11,7 @@ import { holdErrors } from './hold-errors.ts'
 import { namedTarget, type HoldTargets } from './hold-target.ts'
 import { newHold, type HoldTarget, type HoldWords } from './new-hold.ts'
 import { isInForce, readable } from '#holds/in-force.ts'
+import { freezeName } from '#holds/names.ts'
 
 const FREEZABLE: HoldTargets = {
   nouns: ['machine', 'node', 'set', 'remedier', 'cluster'],
@@ -20,12 +21,6 @@ const FREEZABLE: HoldTargets = {
 /** `machine/m-1`, or nothing for everything in the cluster. */
 export const freezeTarget = (what: string | undefined): HoldTarget =>
   what === undefined ? { kind: 'Cluster', selector: {} } : namedTarget(what, FREEZABLE)
-
-/** The name of the hold that covers the whole cluster. */
-export const FREEZE_OF_CLUSTER = 'freeze-all'
-
-const freezeName = ({ kind, name }: HoldTarget): string =>
-  name === undefined ? FREEZE_OF_CLUSTER : `freeze-${kind.toLowerCase()}-${name}`
 
 const LONGEST_MS = 30 * 86_400_000
 

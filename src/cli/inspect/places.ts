@@ -4,6 +4,7 @@ import { machine } from '#api/kinds/machine.ts'
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { machinesAt, type PlaceNamed, placeStory } from '#explain/place-story.ts'
+import type { Story } from '#explain/told.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
@@ -17,7 +18,7 @@ export function placeCalled(word: string): PlaceNamed | undefined {
   return known === undefined || name === '' || rest.length > 0 ? undefined : { kind: known, name }
 }
 
-export async function linesOfPlace(client: KubeClient, place: PlaceNamed, now: number): Promise<readonly string[]> {
+export async function storyOfPlace(client: KubeClient, place: PlaceNamed, now: number): Promise<Story> {
   const [machines, events, permits, ledger] = await Promise.all([
     listAll(client, machine),
     listAll(client, maintenanceEvent),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { microTimestamp } from '#lib/clock.ts'
 import type { Lease } from '#runtime/lease.ts'
-import { firstStep } from './first-step.ts'
+import { storyLines } from '#explain/told.ts'
 import { stoppedPrograms, stoppedStories } from './programs.ts'
 
 const NOW = Date.parse('2026-01-05T02:07:10Z')
@@ -53,15 +53,10 @@ test('a kind that no program moves on needs none', async () => {
   expect(await stoppedPrograms(client({}), ['ComponentConfig'], clock)).toEqual([])
 })
 
-test('why a program is stopped comes before what an object waits for', () => {
-  const waits = ['set/base is Progressing', 'Blocked for 4m: PermitPending', '  to unblock: kubenode thaw set/base']
-  const stories = stoppedStories([{ program: 'defender', since: NOW - 240_000 }], NOW)
-  expect(stories).toEqual([
-    [
-      'defender',
-      'Stopped for 4m: the Defender has not renewed the lease since 2026-01-05T02:03:10Z; no permit is granted, so disruptions do not begin',
-      '  kubenode check',
-    ],
+test('a stopped program is told as an object is', () => {
+  expect(stoppedStories([{ program: 'defender', since: NOW - 240_000 }], NOW).flatMap(storyLines)).toEqual([
+    'defender',
+    'Stopped for 4m: the Defender has not renewed the lease since 2026-01-05T02:03:10Z; no permit is granted, so disruptions do not begin',
+    '  to see more: kubenode check',
   ])
-  expect(firstStep([waits, ...stories])).toBe('what to do first: kubenode check (defender)')
 })

@@ -4,6 +4,7 @@ import { type Clock, systemClock, timestamp } from '#lib/clock.ts'
 import { formatDuration } from '#lib/duration.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { type Lease, lapsedAt, leaseType } from '#runtime/lease.ts'
+import type { Story } from '#explain/told.ts'
 
 type Program = 'controllers' | 'defender' | 'sync'
 
@@ -79,12 +80,21 @@ export async function stoppedPrograms(
   }
 }
 
-/** A story for each, in the form of those of objects; its last line is what to do first. */
-export const stoppedStories = (stopped: readonly Stopped[], now: number): readonly (readonly string[])[] =>
-  stopped.map(({ program, since }) => [
-    program,
-    since === undefined
-      ? `Stopped: ${TITLES[program]} never run here; ${EFFECTS[program]}`
-      : `Stopped for ${formatDuration(now - since)}: ${TITLES[program]} not renewed the lease since ${timestamp(since)}; ${EFFECTS[program]}`,
-    '  kubenode check',
-  ])
+/** A story for each, in the form of those of objects. */
+export const stoppedStories = (stopped: readonly Stopped[], now: number): readonly Story[] =>
+  stopped.map(({ program, since }) => ({
+    object: program,
+    text: program,
+    below: [
+      {
+        text: stoppedText(program, since, now),
+        urgency: 'Stopped',
+        command: { line: 'kubenode check', does: 'see more' },
+      },
+    ],
+  }))
+
+const stoppedText = (program: Program, since: number | undefined, now: number): string =>
+  since === undefined
+    ? `Stopped: ${TITLES[program]} never run here; ${EFFECTS[program]}`
+    : `Stopped for ${formatDuration(now - since)}: ${TITLES[program]} not renewed the lease since ${timestamp(since)}; ${EFFECTS[program]}`

@@ -5,6 +5,7 @@ import { timestamp } from '#lib/clock.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { recentRepairs, repairStory } from '#explain/repair-story.ts'
 import { traceLines } from './trace.ts'
+import { linesOf } from '#explain/told.ts'
 import { whyLines } from '#explain/why.ts'
 
 const NOW = Date.parse('2026-05-01T12:00:00Z')
@@ -46,7 +47,7 @@ test('a repair tells its rule, its permit, each step with its end, and what is s
       { index: 1, executor: 'Controller', startedAt: ago(5) },
     ],
   })
-  expect(repairStory(told, NOW)).toEqual([
+  expect(repairStory(told, NOW).flatMap(linesOf)).toEqual([
     'Repairs node/n by rule deadlock, rung 1, attempt 2: Running',
     '  requested 1m40s ago, commit abcdef012345; permit operationpermit/j',
     '  step 0 collectEvidence by Agent: Skipped in 1m: kept nothing',
@@ -79,10 +80,10 @@ test('one that is over says what came of it; those of the last day are shown wit
     NOW,
   )
   const related = recent.map((object) => ({ label: 'It was repaired by', object }))
-  expect(whyLines(node, related, NOW)).toEqual([
+  expect(whyLines(node, NOW, { related })).toEqual([
     'node/n',
     'KernelDeadlock is True for 1m: DockerHung: task hangs',
-    '  kubenode why-not node/n shows what blocks its repair',
+    '  to see what blocks its repair: kubenode why-not node/n',
     'It was repaired by job/b (Done)',
     '  rule deadlock, rung 1, attempt 2: Escalated 30s ago: the fault is still present',
     'It was repaired by job/a (Done)',
@@ -108,7 +109,7 @@ test('a rollout that stopped says once why, and on which machines', () => {
       slices: [{ component: 'c', version: '2', step: 0, phase: 'Failed', failed: 1, machines: ['a', 'b'] }],
     },
   } as unknown as KubeObject
-  expect(whyLines(set, [], NOW)).toEqual([
+  expect(whyLines(set, NOW)).toEqual([
     'set/s is Blocked',
     'Ready is False for 1m: RevisionFailed: m',
     '  The revision failed before and is blocked. See docs/runbooks/rollout.md.',
@@ -120,7 +121,7 @@ test('a rollout that stopped says once why, and on which machines', () => {
 test('a permit whose results are in holds nothing up', () => {
   const conditions = [{ type: 'PermitGranted', status: 'False', reason: 'AsDeclared', message: 'all results are in' }]
   const permit = { kind: 'OperationPermit', metadata: { name: 'p' }, status: { phase: 'Released', conditions } }
-  expect(whyLines(permit as unknown as KubeObject, [], NOW)).toEqual([
+  expect(whyLines(permit as unknown as KubeObject, NOW)).toEqual([
     'permit/p is Released',
     'Up to date; nothing pending.',
   ])
@@ -136,7 +137,7 @@ test('a step that is being done says since when, and what it came to so far', ()
   ]
   const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' } }
   const object = job('c', { phase: 'Running', steps })
-  expect(whyLines(node, [{ label: 'Being repaired by', object }], NOW)).toContain(
+  expect(whyLines(node, NOW, { related: [{ label: 'Being repaired by', object }] })).toContain(
     '  Step 1 drain by Controller: running for 1m: kept: default/x',
   )
 })

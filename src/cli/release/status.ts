@@ -2,7 +2,7 @@
 import type { Release } from '#api/kinds/release.ts'
 import { counted } from '#lib/counted.ts'
 import { formatAge } from '#lib/duration.ts'
-import { unblockLine } from '#explain/unblock-line.ts'
+import { unblockLines } from '#explain/unblock.ts'
 
 type Status = NonNullable<Release['status']>
 type ClusterStatus = NonNullable<Status['clusters']>[number]
@@ -47,10 +47,10 @@ const since = (stamp: string, now: number): string => {
 
 function waitLines(waitingFor: ClusterStatus['waitingFor'], now: number): readonly string[] {
   if (waitingFor === undefined) return []
-  const { predicate, seen, unblock } = waitingFor
+  const { predicate, seen, unblock = '' } = waitingFor
   return [
     `  ${predicate}${since(waitingFor.since, now)}${seen === undefined ? '' : `: ${seen}`}`,
-    ...(unblock === undefined ? [] : [`  ${unblockLine(unblock)}`]),
+    ...unblockLines(unblock).map((line) => `  ${line}`),
   ]
 }
 

@@ -10,6 +10,7 @@ import { newHold, type HoldTarget, type HoldWords } from '../hold/new-hold.ts'
 import { removeHolds } from '../hold/placing.ts'
 import { rolloutErrors } from './rollout-errors.ts'
 import { isInForce, readable } from '#holds/in-force.ts'
+import { holdName } from '#holds/names.ts'
 
 const HOLDABLE: HoldTargets = {
   nouns: ['set', 'canary', 'machine', 'machineset', 'remedier', 'job', 'source', 'release'],
@@ -33,9 +34,6 @@ export interface HoldWish extends HoldWords {
 }
 
 const LONGEST_MS = 30 * 86_400_000
-
-const holdName = ({ kind, name = 'all' }: HoldTarget, effect: HoldEffect): string =>
-  `${effect.toLowerCase()}-${kind.toLowerCase()}-${name}`
 
 /** A retry counts from its creation, so each one is a hold of its own; the others are one per object and can be extended. */
 export function holdFor(wish: HoldWish, now: number): OperationalHold {

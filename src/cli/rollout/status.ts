@@ -4,7 +4,7 @@ import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { counted } from '#lib/counted.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import { unblockLine } from '#explain/unblock-line.ts'
+import { unblockLines } from '#explain/unblock.ts'
 import type { Revision } from './revisions.ts'
 import { rolloutErrors } from './rollout-errors.ts'
 
@@ -36,7 +36,7 @@ export function setLines(set: MachineComponentSet, holds: readonly OperationalHo
       ? []
       : [
           `waiting since ${waitingFor.since}: ${waitingFor.predicate}: ${waitingFor.seen ?? ''}`,
-          `  ${unblockLine(waitingFor.unblock ?? '')}`,
+          ...unblockLines(waitingFor.unblock ?? '').map((line) => `  ${line}`),
         ]),
     ...(revisions?.blocked ?? [])
       .map((b) => ({ since: b.since, text: `${b.component}: ${b.reason}` }))
@@ -78,7 +78,7 @@ export function canaryLines(canary: ComponentCanary): readonly string[] {
     ...(observeUntil === undefined ? [] : [`observing until ${observeUntil}`]),
     ...(waitingFor === undefined
       ? []
-      : [`waiting: ${waitingFor.seen ?? ''}`, `  ${unblockLine(waitingFor.unblock ?? '')}`]),
+      : [`waiting: ${waitingFor.seen ?? ''}`, ...unblockLines(waitingFor.unblock ?? '').map((line) => `  ${line}`)]),
   ]
 }
 

@@ -1,17 +1,26 @@
 // Questions of a page beside its topics: why an object waits, where something is, and how a topic was before.
 import { KINDS } from '#api/kinds.ts'
 import { readWhy } from '#explain/read-why.ts'
-import { blockerLines } from '#explain/repairs/blockers.ts'
+import { blockersTold } from '#explain/repairs/blockers.ts'
 import { look } from '#explain/repairs/look.ts'
 import { shellWord } from '#explain/repairs/blocker.ts'
-import { treeOfLines } from '#explain/why-tree.ts'
+import type { Told } from '#explain/told.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isApiError } from '#kube/errors.ts'
 import { nodeType } from '#nodes/objects.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { cellsAt, isMachines, rowsDelta } from '../delta.ts'
 import { MACHINE_COLUMNS } from '../machine-columns.ts'
-import type { Delta, MachinesTopic, SearchAnswer, SearchHit, Snapshot, TopicFamily, WhyAnswer } from '../protocol.ts'
+import type {
+  Delta,
+  MachinesTopic,
+  SearchAnswer,
+  SearchHit,
+  Snapshot,
+  TopicFamily,
+  WhyAnswer,
+  WhyNode,
+} from '../protocol.ts'
 import type { ClusterState } from './cluster-cache.ts'
 import { Refused } from './request.ts'
 import type { Readable } from './topics.ts'
@@ -40,8 +49,7 @@ export async function whyAnswer({ client, cluster, kind, name, namespace, now }:
   const key = { name, ...(type.namespaced && namespace !== undefined && { namespace }) }
   const object = isName && (!type.namespaced || namespace !== undefined) ? await client.get(type, key) : undefined
   if (object === undefined) throw new Refused(404, 'NotFound', `${kind.toLowerCase()} "${name}" not found`)
-  const lines = await readWhy(client, { ...object, kind }, now)
-  const tree = treeOfLines(lines)
+  const story = await readWhy(client, { ...object, kind }, now)
   const blocked = kind === 'Node' ? await blockedBy(client, name, now) : []
   const own = `kubenode why ${kind.toLowerCase()}/${name}`
   const place = namespace === undefined || !type.namespaced ? '' : ` --namespace ${namespace}`
@@ -49,16 +57,29 @@ export async function whyAnswer({ client, cluster, kind, name, namespace, now }:
     cluster,
     kind,
     name,
-    tree: blocked.length === 0 ? tree : { ...tree, below: [...tree.below, treeOfLines(['its repair', ...blocked])] },
+    tree: nodeOf(
+      blocked.length === 0
+        ? story
+        : { ...story, below: [...(story.below ?? []), { text: 'its repair', below: blocked }] },
+    ),
     command: `${own}${place} --context ${shellWord(cluster)}`,
   }
 }
 
+/** A command is what a person can do; a state is only waited for. */
+const nodeOf = ({ text, ends, command, below = [] }: Told): WhyNode => ({
+  text,
+  ...(command !== undefined
+    ? { lift: { text: command.line, isCommand: true } }
+    : ends !== undefined && { lift: { text: ends, isCommand: false } }),
+  below: below.map(nodeOf),
+})
+
 /** A person who may not read all that decides about repairs sees the rest. */
-async function blockedBy(client: KubeClient, name: string, now: number): Promise<readonly string[]> {
+async function blockedBy(client: KubeClient, name: string, now: number): Promise<readonly Told[]> {
   try {
     const seen = await look(client, name, now)
-    return seen === undefined ? [] : blockerLines(seen)
+    return seen === undefined ? [] : blockersTold(seen)
   } catch (e) {
     if (isApiError(e) && e.status === 403) return []
     throw e

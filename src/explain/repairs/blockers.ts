@@ -3,6 +3,7 @@ import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { counted } from '#lib/counted.ts'
 import { type Blocker, type Cause, frozenByFile, heldBy } from './blocker.ts'
 import { OF_GATES, said } from './gate-blockers.ts'
+import { linesOf, type Told } from '../told.ts'
 import type { RepairsSeen, RuleSeen } from './look.ts'
 import { OF_RULES } from './rule-blockers.ts'
 
@@ -116,8 +117,12 @@ function ofPermit(seen: RepairsSeen, text: string): Cause {
 /** Text from objects and nodes must not look like a line of KubeNode with a command in it. */
 const oneLine = (text: string): string => text.replace(/[\n\u2028\u2029]+/g, ' ')
 
-export const blockerLines = (seen: RepairsSeen): readonly string[] =>
-  [...linesOf(seen), ...unknownLines(seen)].map(oneLine)
+export const blockersTold = (seen: RepairsSeen): readonly Told[] => [
+  ...foundTold(seen),
+  ...unknownLines(seen).map((text) => ({ text: oneLine(text) })),
+]
+
+export const blockerLines = (seen: RepairsSeen): readonly string[] => blockersTold(seen).flatMap(linesOf)
 
 /** Rules with the same cause share a line: a node without a detector has as many as there are rules. */
 function unknownLines({ rules }: RepairsSeen): readonly string[] {
@@ -142,22 +147,23 @@ function unknownLines({ rules }: RepairsSeen): readonly string[] {
 const MOST_RULES = 3
 const MOST_CAUSES = 3
 
-function linesOf(seen: RepairsSeen): readonly string[] {
+function foundTold(seen: RepairsSeen): readonly Told[] {
   const found = blockers(seen)
-  const trueRules = seen.rules.filter((r) => r.fault !== undefined)
   if (found.length > 0)
-    return found.flatMap(({ id, of, text, command, isDeclared }) => [
-      `${id} (${of}): ${text}`,
-      ...(command === undefined ? [] : [`  to lift it: ${command}`]),
-      ...(isDeclared === true ? ['  declared in git, so the next sync restores it: change it there as well'] : []),
-    ])
-  if (seen.job !== undefined)
-    return [
-      `nothing blocks the repair: remedyoperationjob/${seen.job.metadata.name} is ${seen.job.status?.phase ?? 'Pending'}`,
-    ]
-  return trueRules.length > 0
-    ? ['nothing blocks the repair: a job is about to be created']
-    : [
-        `no rule is true for node/${seen.node}, so there is nothing to repair; to see the inputs of each rule, run kubenode rules simulate`,
-      ]
+    return found.map(({ id, of, text, command, isDeclared }) => ({
+      text: oneLine(`${id} (${of}): ${text}`),
+      ...(command !== undefined && { command: { line: oneLine(command), does: 'lift it' } }),
+      ...(isDeclared === true && {
+        below: [{ text: 'declared in git, so the next sync restores it: change it there as well' }],
+      }),
+    }))
+  return [{ text: oneLine(nothingText(seen)) }]
+}
+
+function nothingText({ job, rules, node }: RepairsSeen): string {
+  if (job !== undefined)
+    return `nothing blocks the repair: remedyoperationjob/${job.metadata.name} is ${job.status?.phase ?? 'Pending'}`
+  return rules.some((r) => r.fault !== undefined)
+    ? 'nothing blocks the repair: a job is about to be created'
+    : `no rule is true for node/${node}, so there is nothing to repair; to see the inputs of each rule, run kubenode rules simulate`
 }

@@ -189,7 +189,7 @@ export interface Judgement {
   readonly message: string
   /** Failures that are older than the Release. */
   readonly before: number
-  /** New failures, including machines within the limit. */
+  /** New failures, including machines within the limit; what a person holds, or a rate limit, has not failed. */
   readonly fresh: number
   /** What some of them wait for that is no part of the release. */
   readonly outside?: OutsideWait
@@ -210,7 +210,7 @@ export function judgeFailures(all: readonly Named[], baseline: Baseline | undefi
     lacking.reduce((sum, f) => sum + newMachines(f, old), 0),
   )
   const judged = machines > allowed ? [...objects, ...parts, ...lacking] : objects
-  const counts = { before, fresh: fresh.length }
+  const counts = { before, fresh: fresh.filter((f) => f.outside === undefined).length }
   for (const state of ['Failed', 'InProgress'] as const) {
     const found = judged.filter((f) => f.state === state)
     const [first] = found

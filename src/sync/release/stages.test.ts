@@ -359,6 +359,7 @@ describe('a Release', () => {
       seen: `a: ${object}: ${message}`,
       unblock: 'the hold ends or is deleted',
     })
+    expect(story.status?.clusters?.[0]?.failures).toEqual({ before: 0, new: 0 })
     // The deadline begins when the hold has ended.
     story.steps(30, { a: working, b: well })
     expect(story.phases()).toBe('Progressing: a=Verifying b=Waiting')

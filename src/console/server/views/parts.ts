@@ -1,7 +1,7 @@
 // Small pieces that several views are made of: times, waits, holds. Pure.
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { holdsOver, type Thing } from '#holds/reach.ts'
-import { unblockLift } from '#explain/unblock-line.ts'
+import { unblockOf } from '#explain/unblock.ts'
 import type { Stamp } from '../../basics.ts'
 import type { HoldNote, Wait } from '../../topics.ts'
 
@@ -39,9 +39,15 @@ export function waitOf(waiting: WaitingFor | undefined): { readonly wait?: Wait 
       predicate,
       ...at('since', since),
       ...given('seen', seen),
-      ...(unblock !== undefined && unblock !== '' && { lift: unblockLift(unblock) }),
+      ...liftOf(unblock ?? ''),
     },
   }
+}
+
+function liftOf(unblock: string): Pick<Wait, 'lift'> {
+  const { ends, command } = unblockOf(unblock)
+  const text = command?.line ?? ends
+  return text === undefined ? {} : { lift: { text, isCommand: command !== undefined } }
 }
 
 /** Effects that stop something; the others let something start. */

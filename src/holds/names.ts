@@ -1,0 +1,24 @@
+// How the holds that people place with kubenode are named, after what they hold, and the command that ends one. Pure.
+import { shortWord } from '#api/nouns.ts'
+import type { HoldEffect, OperationalHold } from '#api/kinds/operational-hold.ts'
+
+type Target = Pick<OperationalHold['spec']['target'], 'kind' | 'name'>
+
+/** The name of the hold that covers the whole cluster. */
+const FREEZE_OF_CLUSTER = 'freeze-all'
+
+export const freezeName = ({ kind, name }: Target): string =>
+  name === undefined ? FREEZE_OF_CLUSTER : `freeze-${kind.toLowerCase()}-${name}`
+
+export const holdName = ({ kind, name = 'all' }: Target, effect: HoldEffect): string =>
+  `${effect.toLowerCase()}-${kind.toLowerCase()}-${name}`
+
+/** A hold of another name was made by other means, and is deleted by its name. */
+export function endOfHold({ metadata, spec: { target, effect } }: OperationalHold): string {
+  const { name = '' } = metadata
+  const what = target.name === undefined ? '' : ` ${shortWord(`${target.kind.toLowerCase()}/${target.name}`)}`
+  if (effect === 'Freeze' && name === freezeName(target)) return `kubenode thaw${what}`
+  if ((effect === 'Pause' || effect === 'Pin') && what !== '' && name === holdName(target, effect))
+    return `kubenode resume${what}`
+  return `kubectl delete operationalholds.kubenode.io ${name}`
+}
