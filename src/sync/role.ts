@@ -139,7 +139,9 @@ function wakePreviews(parts: HubParts, previews: Controller): void {
   })
   parts.clusters.onChange((old, now) => {
     const of = (now ?? old)?.metadata.annotations?.[ANNOTATIONS.previewOf]
-    if (of !== undefined && (now === undefined || old?.status?.phase !== now.status?.phase)) previews.enqueue(of)
+    // Each one that a start finds, too: its source may have been deleted while no sync ran, and then nothing else names it.
+    const isNews = old === undefined || now === undefined || old.status?.phase !== now.status?.phase
+    if (of !== undefined && isNews) previews.enqueue(of)
   })
 }
 

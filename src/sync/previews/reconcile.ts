@@ -46,7 +46,8 @@ export async function reconcilePreviews(
 ): Promise<Outcome> {
   const source = parts.sources.get(keyParts(key))
   const own = previewsOf(parts.clusters.list(), key)
-  if (source === undefined || source.metadata.deletionTimestamp !== undefined) {
+  if (source === undefined) return withoutSource(parts, key, own, signal)
+  if (source.metadata.deletionTimestamp !== undefined) {
     await remove(parts.context.client, own, signal)
     return done
   }
@@ -73,6 +74,20 @@ export async function reconcilePreviews(
     log.warn('branches of previews cannot be read', { detail: messageOf(error) })
     return every
   }
+}
+
+/** Also of a source that was deleted while no sync ran. A cache that is behind lacks sources that exist, so the hub is asked before clusters are deleted. */
+async function withoutSource(
+  { context: { client } }: HubParts,
+  key: string,
+  own: readonly Cluster[],
+  signal: AbortSignal,
+): Promise<Outcome> {
+  if (own.length === 0) return done
+  const read = await client.get(fleetSource, keyParts(key), { signal })
+  if (read !== undefined) return requeueAfter(BUSY_MS)
+  await remove(client, own, signal)
+  return done
 }
 
 const isBusy = ({ phase }: PreviewStatus): boolean =>
