@@ -91,3 +91,21 @@ export function isDeeperThan(value: unknown, limit = MAX_JSON_DEPTH): boolean {
   for (const part of below) if (isDeeperThan(part, limit - 1)) return true
   return false
 }
+
+const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d]
+
+/** The same of a text that is not parsed yet: parsing makes an object for each level, which fills the memory. */
+export function isDeeperJson(text: Uint8Array, limit = MAX_JSON_DEPTH): boolean {
+  let [depth, isText] = [0, false]
+  for (let at = 0; at < text.length; at++) {
+    const byte = text[at]
+    if (isText) {
+      if (byte === BACKSLASH) at++
+      else if (byte === QUOTE) isText = false
+    } else if (byte === QUOTE) isText = true
+    else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
+      if (++depth > limit) return true
+    } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth--
+  }
+  return false
+}

@@ -4,7 +4,7 @@ import { microTimestamp, sleepOn, systemClock, timestamp } from './clock.ts'
 import { durationMs, formatDuration, parseDuration } from './duration.ts'
 import { KubeNodeError, isKubeNodeError, messageOf, numbered } from './errors.ts'
 import { errorTable } from './error-table.ts'
-import { canonicalJson, cloneJson, isDeeperThan, jsonEqual, setOwn } from './json.ts'
+import { canonicalJson, cloneJson, isDeeperJson, isDeeperThan, jsonEqual, setOwn } from './json.ts'
 import { seededRandom } from './random.ts'
 
 describe('durations', () => {
@@ -84,6 +84,11 @@ describe('JSON', () => {
     expect(isDeeperThan(deep)).toBe(true)
     expect(isDeeperThan([[1]], 1)).toBe(true)
     expect(isDeeperThan([[1]], 2)).toBe(false)
+    for (const value of [[[1]], { a: ['[[[[', '\\\\', '\\"[[['] }, [{ a: 1 }, { a: [2] }]])
+      for (const limit of [1, 2, 3]) {
+        const text = Buffer.from(JSON.stringify(value))
+        expect(isDeeperJson(text, limit)).toBe(isDeeperThan(value, limit))
+      }
   })
 })
 

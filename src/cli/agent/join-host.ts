@@ -12,6 +12,7 @@ import type { HostProxy } from '#agent/join/host-proxy.ts'
 import { identityFile, joinFile, nodeDir, type NodeDir } from '#agent/node-dir.ts'
 import { refuseBelowFloor } from '#agent/preflight/floor.ts'
 import { readGlibc } from '#agent/preflight/read.ts'
+import { readBoundedText, STANDARD_INPUT } from '#lib/bounded-file.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { systemClock } from '#lib/clock.ts'
@@ -62,7 +63,11 @@ const GZIP = Buffer.from([0x1f, 0x8b])
 /** The text of a bundle, in any of the accepted forms: JSON, or base64 of it, compressed or not. */
 export function bundleText(given: string): string {
   const text =
-    given === '-' ? readFileSync(0, 'utf8') : given.startsWith('@') ? readFileSync(given.slice(1), 'utf8') : given
+    given === '-'
+      ? readBoundedText(STANDARD_INPUT, MAX_BUNDLE_BYTES)
+      : given.startsWith('@')
+        ? readBoundedText(given.slice(1), MAX_BUNDLE_BYTES)
+        : given
   const trimmed = text.trim()
   if (trimmed.startsWith('{')) return trimmed
   const bytes = Buffer.from(trimmed, 'base64')

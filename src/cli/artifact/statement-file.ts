@@ -1,5 +1,5 @@
 // Reads and writes statements (signed MachineComponents) and other small JSON files of the artifact commands.
-import { readFileSync } from 'node:fs'
+import { readBoundedText } from '#lib/bounded-file.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { parseDocuments } from '#lib/documents.ts'
 import { isObject } from '#lib/json.ts'
@@ -15,7 +15,7 @@ const DEFAULT_OS = 'linux'
 
 export function readText(path: string, what: string): string {
   try {
-    return readFileSync(path, 'utf8')
+    return readBoundedText(path)
   } catch (cause) {
     throw new KubeNodeError(artifactErrors.KN1104({ what, path, why: systemTrouble(cause) }), { cause })
   }

@@ -106,10 +106,10 @@ async function bootstrap(options: BootstrapFlags, io: Io): Promise<void> {
 }
 
 async function givenCredentials({ username, tokenFile, ...flags }: BootstrapFlags, io: Io): Promise<GitCredentials> {
-  const [{ readFileSync }, { resolve }] = await Promise.all([import('node:fs'), import('node:path')])
+  const [{ readBoundedText }, { resolve }] = await Promise.all([import('#lib/bounded-file.ts'), import('node:path')])
   const read = (flag: string, file: string): string => {
     try {
-      return readFileSync(resolve(io.cwd, file), 'utf8')
+      return readBoundedText(resolve(io.cwd, file))
     } catch (cause) {
       throw new KubeNodeError(initErrors.KN1504({ flag, value: file, why: messageOf(cause) }), { cause })
     }

@@ -1,9 +1,9 @@
 // `kubenode import` and `kubenode machine join-command`: existing hosts, first only observed, then joined.
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { coreKind } from '#kube/core-kinds.ts'
+import { readBounded } from '#lib/bounded-file.ts'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { systemTrouble } from '#lib/system-trouble.ts'
@@ -178,7 +178,7 @@ async function printJoinLine(name: string, options: JoinOptions, io: Io): Promis
 
 function scriptDigest(file: string): string {
   try {
-    return createHash('sha256').update(readFileSync(file)).digest('hex')
+    return createHash('sha256').update(readBounded(file)).digest('hex')
   } catch (cause) {
     throw new KubeNodeError(machinesErrors.KN1368({ file, why: systemTrouble(cause) }), { cause })
   }

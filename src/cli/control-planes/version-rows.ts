@@ -1,6 +1,7 @@
 // The version file of a hub, read again when it changes: a mounted ConfigMap is replaced in place.
-import { readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { parseVersionFile, type ServedVersion } from '#controlplanes/kubernetes/version-file.ts'
+import { readBoundedText } from '#lib/bounded-file.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { runErrors } from '../run/run-errors.ts'
 
@@ -33,7 +34,7 @@ const stampOf = (file: string): string => {
 }
 
 function readRows(file: string): readonly ServedVersion[] {
-  const read = parseVersionFile(readFileSync(file, 'utf8'))
+  const read = parseVersionFile(readBoundedText(file))
   if ('rows' in read) return read.rows
   const more = read.problems.length - MOST_SHOWN
   const problems = `${read.problems.slice(0, MOST_SHOWN).join('; ')}${more > 0 ? ` and ${more} more` : ''}`

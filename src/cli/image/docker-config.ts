@@ -1,6 +1,7 @@
 // The credentials of registries in the file that `docker login` and others write. Programs that keep credentials elsewhere are not run.
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { readBoundedText } from '#lib/bounded-file.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { ociErrors } from '#oci/oci-errors.ts'
@@ -51,7 +52,7 @@ function usualPlace(env: DockerConfigPlace['env']): string | undefined {
 
 function jsonIn(file: string): unknown {
   try {
-    return JSON.parse(readFileSync(file, 'utf8'))
+    return JSON.parse(readBoundedText(file))
   } catch {
     return undefined
   }

@@ -1,10 +1,10 @@
 // Turns flags, a values file and what an earlier run chose into a release: the settings are checked before anything is sent.
-import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parse, stringify } from 'yaml'
 import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { Problem } from '#api/problem.ts'
+import { readBoundedText } from '#lib/bounded-file.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { systemTrouble } from '#lib/system-trouble.ts'
 import { isObject } from '#lib/json.ts'
@@ -76,7 +76,7 @@ const firstLine = (text: string): string => text.split('\n', 1)[0]?.replace(/:$/
 export function valuesFile(file: string, cwd: string): Values {
   const flag = `--values ${file}`
   try {
-    return parsedValues(readFileSync(resolve(cwd, file), 'utf8'), flag)
+    return parsedValues(readBoundedText(resolve(cwd, file)), flag)
   } catch (cause) {
     if (cause instanceof KubeNodeError) throw cause
     throw new KubeNodeError(installErrors.KN1421({ flag, why: systemTrouble(cause), command: 'install' }), { cause })

@@ -1,12 +1,10 @@
 // The Machines that a command is about: by name, from a file with names, or by their labels.
 import { listAll } from '#kube/list-all.ts'
-import { readFileSync } from 'node:fs'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { readBoundedText, STANDARD_INPUT } from '#lib/bounded-file.ts'
 import { systemTrouble } from '#lib/system-trouble.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { absent, lookUp, namesOf } from '../inspect/find-object.ts'
-
-const STANDARD_INPUT = 0
 
 export interface MachineChoice {
   readonly client: KubeClient
@@ -43,7 +41,7 @@ export async function namedMachines(
 
 function namesIn(file: string, wrong: (why: string, cause?: unknown) => Error): readonly string[] {
   try {
-    return readFileSync(file === '-' ? STANDARD_INPUT : file, 'utf8')
+    return readBoundedText(file === '-' ? STANDARD_INPUT : file)
       .split('\n')
       .map((line) => line.trim())
       .filter((line) => line !== '' && !line.startsWith('#'))

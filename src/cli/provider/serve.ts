@@ -1,9 +1,9 @@
 // `kubenode provider serve`: serves providers of a providers file to controllers elsewhere. It talks to no Kubernetes at all, so it needs no identity there: what it
 // holds are the keys of the provider, and those the controllers do not hold.
-import { readFile } from 'node:fs/promises'
 import { realpathSync } from 'node:fs'
 import { execPath } from 'node:process'
 import { dirname } from 'node:path'
+import { readBoundedText } from '#lib/bounded-file.ts'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
@@ -132,14 +132,14 @@ async function opened(providers: readonly Provider[], where: Where, log: Logger)
   }
   if (where.kind === 'Socket') throw new Error('no provider was chosen')
   const { files, ...at } = where
-  let keys = await keysIn(files)
+  let keys = keysIn(files)
   const served = await serveProviders(providers, { ...at, keys } satisfies ServedPlace, tools)
   const looking = new Looking(systemClock)
   looking.start(
     () => FOLLOW_MS,
     async () => {
       try {
-        const now = await keysIn(files)
+        const now = keysIn(files)
         if (JSON.stringify(now) === JSON.stringify(keys)) return
         served.renew(now)
         keys = now
@@ -161,12 +161,15 @@ async function opened(providers: readonly Provider[], where: Where, log: Logger)
 /** An empty token would let everyone in. */
 const SHORTEST_TOKEN = 16
 
-async function keysIn({ cert, key, tokenFile }: KeyFiles): Promise<ServingKeys> {
-  const read = (file: string) =>
-    readFile(file, 'utf8').catch((cause: unknown) => {
+function keysIn({ cert, key, tokenFile }: KeyFiles): ServingKeys {
+  const read = (file: string): string => {
+    try {
+      return readBoundedText(file)
+    } catch (cause) {
       throw new KubeNodeError(providerErrors.KN1705({ file, why: messageOf(cause) }), { cause })
-    })
-  const token = (await read(tokenFile)).trim()
+    }
+  }
+  const token = read(tokenFile).trim()
   if (token.length < SHORTEST_TOKEN)
     throw new KubeNodeError(
       providerErrors.KN1705({
@@ -174,5 +177,5 @@ async function keysIn({ cert, key, tokenFile }: KeyFiles): Promise<ServingKeys> 
         why: `the token has ${token.length} characters, at least ${SHORTEST_TOKEN} are wanted`,
       }),
     )
-  return { cert: await read(cert), key: await read(key), token }
+  return { cert: read(cert), key: read(key), token }
 }

@@ -1,7 +1,7 @@
 // Evaluates the rules of a folder on a Node from a file: which are true, since when, and what would be done. Pure but for the files.
-import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Machine } from '#api/kinds/machine.ts'
+import { readBoundedText } from '#lib/bounded-file.ts'
 import { parseDocuments } from '#lib/documents.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -47,9 +47,12 @@ export function readViews(file: string, cwd: string): readonly NodeView[] {
   )
 }
 
+/** A list of the nodes of a large cluster. */
+const MAX_BYTES = 96 * 1024 * 1024
+
 function textOf(file: string, cwd: string): string {
   try {
-    return readFileSync(resolve(cwd, file), 'utf8')
+    return readBoundedText(resolve(cwd, file), MAX_BYTES)
   } catch (cause) {
     throw new KubeNodeError(rulesErrors.KN1346({ file, why: systemTrouble(cause) }), {
       cause,

@@ -1,7 +1,7 @@
 // The options of role artifacts, and which authority hosts pin. Impossible ones are reported before any request.
-import { readFileSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
 import type { ArtifactsConfig } from '#artifacts/role.ts'
+import { readBoundedText } from '#lib/bounded-file.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { runErrors } from './run-errors.ts'
 import { addressIn } from './listeners.ts'
@@ -48,7 +48,7 @@ const hostOf = (address: string): string =>
 /** PEM of a file, in base64. */
 export function authorityIn(file: string): string {
   try {
-    const text = readFileSync(file, 'utf8')
+    const text = readBoundedText(file)
     if (text.includes('-----BEGIN CERTIFICATE-----')) return Buffer.from(text).toString('base64')
   } catch (error) {
     throw new KubeNodeError(runErrors.KN1329({ file, why: messageOf(error) }), { cause: error })

@@ -1,6 +1,7 @@
 // Turns a kubeconfig file, or the account of our pod, into a client. A file that contains only data needs no library; anything more goes through client-node.
 import { existsSync, readFileSync } from 'node:fs'
 import { delimiter, resolve } from 'node:path'
+import { readBoundedText } from '#lib/bounded-file.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { systemTrouble } from '#lib/system-trouble.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
@@ -78,7 +79,7 @@ const namedBy = (origin: string | undefined): string => (origin === undefined ? 
 export async function connectionOf(file: string, context?: string, origin?: string): Promise<Connection> {
   let text: string
   try {
-    text = readFileSync(file, 'utf8')
+    text = readBoundedText(file)
   } catch (cause) {
     const words = { file: resolve(file), origin: namedBy(origin), why: systemTrouble(cause) }
     throw new KubeNodeError(runErrors.KN1301(words), { cause })

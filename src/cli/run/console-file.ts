@@ -1,8 +1,8 @@
 // The file of role console, read before any request: what cannot be meant is reported first.
-import { readFileSync } from 'node:fs'
 import { createFieldReader } from '#api/field-problems.ts'
 import { consoleErrors } from '#console/server/console-errors.ts'
 import { type ConsoleFile, consoleFileSchema } from '#console/server/sign-in/sign-in-settings.ts'
+import { readBoundedText } from '#lib/bounded-file.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Address } from './listeners.ts'
 
@@ -15,7 +15,7 @@ export function readConsoleFile(path: string): ConsoleFile {
   const wrong = (why: string): KubeNodeError => new KubeNodeError(consoleErrors.KN16004({ file: path, why }))
   let value: unknown
   try {
-    value = JSON.parse(readFileSync(path, 'utf8'))
+    value = JSON.parse(readBoundedText(path))
   } catch (e) {
     throw wrong(messageOf(e))
   }

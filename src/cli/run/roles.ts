@@ -1,11 +1,11 @@
 // Every role that `kubenode run` knows, and how it is assembled.
 import type { Placement } from '#sync/render/job/job-spec.ts'
-import { readFileSync } from 'node:fs'
 import { join, parse } from 'node:path'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
 import type { AgentIdentity } from '#identity/token-life.ts'
 import type { JoinBundle } from '#api/join-bundle.ts'
 import { anchorOf, judgeTrust, parseSignedTrust } from '#api/trust/trust-document.ts'
+import { readBoundedText } from '#lib/bounded-file.ts'
 import { KubeNodeError, assertNever } from '#lib/errors.ts'
 import type { WebhookOptions } from '#defender/webhook/replica.ts'
 import type { Provider } from '#providers/port.ts'
@@ -83,7 +83,7 @@ export interface RolesConfig {
 /** The trust that hosts start with; a document that does not verify with its own keys would fail on every node. */
 function trustOf(path: string | undefined): JoinBundle['trust'] {
   if (path === undefined) return { sequence: 0, threshold: 1, keys: [] }
-  const document = parseSignedTrust(JSON.parse(readFileSync(path, 'utf8')))
+  const document = parseSignedTrust(JSON.parse(readBoundedText(path)))
   const anchor = document && { ...anchorOf(document.document), sequence: 0 }
   if (document === undefined || anchor === undefined || judgeTrust(anchor, document, Date.now()).kind === 'Refused') {
     throw new KubeNodeError(runErrors.KN1304({ path }))
