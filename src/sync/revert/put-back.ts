@@ -1,9 +1,10 @@
 // Makes the tree that has the files of a commit as before it, and everything else as in the newest commit. Pure over the trees that it reads.
+// Only folders that differ are read: the size of the repository does not matter.
 import type { TreeEntry } from '../git/tree-entries.ts'
-import { difference } from '../trust/changes.ts'
+import { difference, MOST_REVERTED } from '../trust/changes.ts'
 
 export interface PutBackTree {
-  /** Trees of the commit that comes back, of the one that goes, and of the newest one. */
+  /** Trees of the commit that comes back, of the one that is reverted, and of the newest one. */
   readonly good: string
   readonly bad: string
   readonly parent: string
@@ -17,54 +18,60 @@ export type PutBack =
   | { readonly kind: 'Problem'; readonly why: string }
 
 export function putBack({ good, bad, parent, treeOf, write }: PutBackTree): PutBack {
-  const taken = difference(good, bad, treeOf)
-  const since = difference(bad, parent, treeOf)
-  if (taken === undefined || since === undefined) return problem('too many files differ to be compared')
+  const taken = difference(good, bad, treeOf, MOST_REVERTED)
+  if (taken === undefined) return problem(`more than ${MOST_REVERTED} files differ`)
   if (taken.size === 0) return problem('both commits have the same files')
-  const paths = [...taken.keys()].toSorted()
-  const touched = paths.find((path) => [...since.keys()].some((other) => isSameOrBelow(path, other)))
-  if (touched !== undefined) return problem(`${touched} was changed again since`)
-  const edits = new Map(paths.map((path) => [path, entryAt(good, path, treeOf)]))
-  const tree = parent === bad ? good : (edited(parent, edits, { treeOf, write }) ?? write([]))
-  return { kind: 'Tree', tree, paths }
+  const merged = mergedTree({ good, bad, parent }, '', { treeOf, write })
+  if ('changedSince' in merged) return problem(`${merged.changedSince} was changed again since`)
+  return { kind: 'Tree', tree: merged.tree ?? write([]), paths: [...taken.keys()].toSorted() }
 }
 
 const problem = (why: string): PutBack => ({ kind: 'Problem', why })
 
-/** Also a folder in the place of a file. */
-const isSameOrBelow = (a: string, b: string): boolean => a === b || a.startsWith(`${b}/`) || b.startsWith(`${a}/`)
-
 type Trees = Pick<PutBackTree, 'treeOf' | 'write'>
 
-function entryAt(root: string, path: string, treeOf: PutBackTree['treeOf']): TreeEntry | undefined {
-  const [name = '', ...below] = path.split('/')
-  const entry = treeOf(root).find((e) => e.name === name)
-  if (below.length === 0) return entry?.kind === 'tree' ? undefined : entry
-  return entry?.kind === 'tree' ? entryAt(entry.oid, below.join('/'), treeOf) : undefined
+/** The same place in the three commits; undefined where nothing is there. */
+interface Three<T> {
+  readonly good: T | undefined
+  readonly bad: T | undefined
+  readonly parent: T | undefined
 }
 
-/** Undefined: nothing is left in it; git keeps no empty folders. */
-function edited(
-  root: string | undefined,
-  edits: ReadonlyMap<string, TreeEntry | undefined>,
-  trees: Trees,
-): string | undefined {
-  const entries = new Map((root === undefined ? [] : trees.treeOf(root)).map((e) => [e.name, e]))
-  const byName = Map.groupBy(edits, ([path]) => path.split('/')[0] ?? '')
-  for (const [name, all] of byName) {
-    const below = new Map(
-      all.flatMap(([path, e]) => (path === name ? [] : [[path.slice(name.length + 1), e] as const])),
-    )
-    const own = all.find(([path]) => path === name)
-    const old = entries.get(name)
-    const folder = below.size === 0 ? undefined : edited(old?.kind === 'tree' ? old.oid : undefined, below, trees)
-    const file = own?.[1]
-    if (file !== undefined) entries.set(name, file)
-    else if (folder !== undefined) entries.set(name, { name, kind: 'tree', oid: folder })
-    else entries.delete(name)
+/** Without a tree nothing is left in the folder; git keeps no empty ones. */
+type Merged = { readonly tree: string | undefined } | { readonly changedSince: string }
+
+function mergedTree(ids: Three<string>, folder: string, trees: Trees): Merged {
+  if (ids.good === ids.bad) return { tree: ids.parent }
+  if (ids.parent === ids.bad) return { tree: ids.good }
+  const [good, bad, parent] = [ids.good, ids.bad, ids.parent].map(
+    (id) => new Map((id === undefined ? [] : trees.treeOf(id)).map((e) => [e.name, e])),
+  )
+  const entries: TreeEntry[] = []
+  for (const name of new Set([...(good?.keys() ?? []), ...(bad?.keys() ?? []), ...(parent?.keys() ?? [])])) {
+    const three = { good: good?.get(name), bad: bad?.get(name), parent: parent?.get(name) }
+    const path = folder === '' ? name : `${folder}/${name}`
+    const found = mergedEntry(three, path, trees)
+    if ('changedSince' in found) return found
+    if (found.entry !== undefined) entries.push({ ...found.entry, name })
   }
-  return entries.size === 0 ? undefined : trees.write([...entries.values()].toSorted(asGit))
+  return { tree: entries.length === 0 ? undefined : trees.write(entries.toSorted(asGit)) }
 }
+
+function mergedEntry(
+  { good, bad, parent }: Three<TreeEntry>,
+  path: string,
+  trees: Trees,
+): { readonly entry: Omit<TreeEntry, 'name'> | undefined } | { readonly changedSince: string } {
+  if (isSame(good, bad)) return { entry: parent }
+  if (isSame(parent, bad)) return { entry: good }
+  if ([good, bad, parent].some((e) => e !== undefined && e.kind !== 'tree')) return { changedSince: path }
+  const below = mergedTree({ good: good?.oid, bad: bad?.oid, parent: parent?.oid }, path, trees)
+  if ('changedSince' in below) return below
+  return { entry: below.tree === undefined ? undefined : { kind: 'tree', oid: below.tree } }
+}
+
+const isSame = (a: TreeEntry | undefined, b: TreeEntry | undefined): boolean =>
+  a?.oid === b?.oid && a?.kind === b?.kind && (a?.isExecutable === true) === (b?.isExecutable === true)
 
 /** Folders are sorted as if their names ended in a slash, by bytes. */
 function asGit(a: TreeEntry, b: TreeEntry): number {

@@ -16,17 +16,21 @@ const MAX_TREES = 20_000
 
 const UNKNOWN_CHANGES: ChangedPaths = { paths: [], isWhole: false }
 
+/** A revert is compared path by path, whatever its size: a commit that updated a folder of vendored files can be reverted, too. */
+export const MOST_REVERTED = 100_000
+
 /** `undefined`: too much differs. A tree of undefined is empty. */
 export function difference(
   before: string | undefined,
   after: string | undefined,
   treeOf: (id: string) => readonly TreeEntry[],
+  most: number = MAX_CHANGED,
 ): Difference | undefined {
   const found = new Map<string, { before?: string; after?: string }>()
   const waiting: (readonly [string, string | undefined, string | undefined])[] = [['', before, after]]
   for (let trees = 0; waiting.length > 0; trees++) {
     const [folder, old, now] = waiting.pop() as (typeof waiting)[number]
-    if (trees > MAX_TREES || found.size > MAX_CHANGED) return undefined
+    if (trees > MAX_TREES || found.size > most) return undefined
     if (old === now) continue
     const [left, right] = [old, now].map((id) => new Map((id === undefined ? [] : treeOf(id)).map((e) => [e.name, e])))
     for (const name of new Set([...(left?.keys() ?? []), ...(right?.keys() ?? [])])) {

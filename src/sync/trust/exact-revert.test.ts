@@ -182,6 +182,33 @@ describe('properties', () => {
   })
 })
 
+describe('a repository of 50,000 files', () => {
+  const filesWith = (value: string, changed: (i: number) => boolean): Files =>
+    Object.fromEntries(
+      Array.from({ length: 50_000 }, (_, i) => [`d${i % 500}/f${i}`, changed(i) ? value : 'same'] as const),
+    )
+
+  test.each<[string, (i: number) => boolean, number]>([
+    ['one of which changed', (i) => i === 7, 1],
+    ['all of which changed', () => true, 50_000],
+  ])('%s: the revert is made, allowed, and reads no folder that did not change', (_, changed, count) => {
+    const bad = filesWith('2', changed)
+    const { h, b, c, d, g, badTree, laterTree } = history(filesWith('1', changed), bad, { ...bad, other: '2' })
+    const read = new Set<string>()
+    const treeOf = (id: string) => {
+      read.add(id)
+      return h.treeOf(id)
+    }
+    const made = putBack({ ...h.trees(g, badTree, laterTree), treeOf })
+    expect(made).toMatchObject({ kind: 'Tree' })
+    if (made.kind !== 'Tree') return
+    expect(made.paths).toHaveLength(count)
+    // The three roots, and of a folder that changed what it was before and after.
+    expect(read.size).toBeLessThanOrEqual(3 + 2 * Math.min(count, 500))
+    expect(h.problem(h.commit('e', made.tree, [d], message(c, b), true))).toBeUndefined()
+  })
+})
+
 /** Without what the evil file would hide. */
 function filesOf(h: History, tree: string, folder = ''): [string, string][] {
   return h.treeOf(tree).flatMap(({ name, kind, oid }): [string, string][] => {

@@ -1,7 +1,7 @@
 // Decides whether a commit reverts a named commit, path by path, and nothing else: all that the key of sync may sign. Pure over the trees that it reads.
 // Invariant: what such a commit changes was signed before, is the same byte for byte, and was not changed since.
 import type { TreeEntry } from '../git/tree-entries.ts'
-import { difference, type Difference } from './changes.ts'
+import { difference, type Difference, MOST_REVERTED } from './changes.ts'
 import type { CommitFacts } from './commit-facts.ts'
 import { revertNamedIn, type NamedRevert } from './revert-trailers.ts'
 
@@ -38,8 +38,8 @@ export function revertProblem(id: string, read: RevertReader, limits: RevertLimi
   if (!limits.isAnchorOnLine && !isAfter(limits.anchor, named.restores, read))
     return `restores ${named.restores.slice(0, SHOWN)}, which does not follow the anchor on its own line`
   const trees = (commit: string) => read.factsOf(commit).tree
-  const taken = difference(trees(named.restores), trees(named.reverts), read.treeOf)
-  const done = difference(trees(parent), tree, read.treeOf)
+  const taken = difference(trees(named.restores), trees(named.reverts), read.treeOf, MOST_REVERTED)
+  const done = difference(trees(parent), tree, read.treeOf, MOST_REVERTED)
   if (taken === undefined || done === undefined) return 'changes more files than can be compared'
   const kept = limits.never.find((path) => taken.has(path))
   if (kept !== undefined) return `puts back ${kept}, the signers file`
