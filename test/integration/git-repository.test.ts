@@ -15,6 +15,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { messageOf } from '#lib/errors.ts'
 import { openLocalRepository } from '#sync/git/local-repository.ts'
 import { fetchMirror } from '#sync/git/mirror.ts'
 import { uncommitted } from '#sync/git/dirty.ts'
@@ -85,6 +86,27 @@ describe('what cannot be read says what to do', () => {
     execFileSync('git', ['clone', '--quiet', '--depth', '1', `file://${repository.dir}`, clone])
     const shallow = openLocalRepository(clone)
     await expect(shallow.resolve('HEAD~1')).rejects.toMatchObject({ code: 'KN7007' })
+    rmSync(clone, { recursive: true })
+  })
+
+  test.each([
+    ['--shared', []],
+    ['--shared, bare', ['--bare']],
+  ])('a clone with %s, until what the error says is done', async (_, more) => {
+    const id = repository.commit({ a: '1' })
+    const clone = `${repository.dir}-borrower`
+    execFileSync('git', ['clone', '--quiet', '--shared', ...more, repository.dir, clone])
+    let said = ''
+    try {
+      openLocalRepository(clone)
+    } catch (error) {
+      said = messageOf(error)
+    }
+    expect(said).toMatch(/^KN7004: .* borrows objects from another one/)
+    const [, todo = ''] = /run (git .*); or clone with --dissociate/.exec(said) ?? []
+    execFileSync('sh', ['-c', todo])
+    rmSync(join(repository.dir, '.git/objects'), { recursive: true })
+    expect((await openLocalRepository(clone).log(id, 1)).map((c) => c.id)).toEqual([id])
     rmSync(clone, { recursive: true })
   })
 

@@ -67,9 +67,10 @@ function refuseUnknownLayouts({ commonDir }: GitFolder): void {
   if (/^[ \t]*refstorage[ \t]*=[ \t]*reftable/m.test(text))
     refuse('it stores its branches in a reftable', 'run git refs migrate --ref-format=files')
   if (/^[ \t]*partialclone[ \t]*=/m.test(text)) refuse('it is a partial clone', 'make a full clone')
-  if (existsSync(join(commonDir, 'objects/info/alternates')))
+  const alternates = join(commonDir, 'objects/info/alternates')
+  if (existsSync(alternates))
     refuse(
-      'it borrows objects from another one',
-      'run git repack -a -d && rm .git/objects/info/alternates, or clone without --shared',
+      'it borrows objects from another one, as clones with --shared or --reference do',
+      `run git -C ${commonDir} repack -a -d && rm ${alternates}; or clone with --dissociate`,
     )
 }
