@@ -37,6 +37,10 @@ const deliveryErrors = errorTable({
     text: 'cannot read ReleasePipeline {pipeline} as it was before the commit, at {commit}: {why}',
     next: 'a commit does not choose its own gates, so the release waits; push another commit on top, or restore the history of the branch',
   },
+  KN7308: {
+    text: 'cannot read {kind} of the cluster: it returned more than {most}',
+    next: 'no cluster has as many; check its API server, and who may write there',
+  },
   KN7401: {
     text: 'cannot follow FleetSource {source} beside {other}: {missing} has no spec.writes',
     next: 'list in spec.writes of each source the kinds and namespaces that it may write',

@@ -128,6 +128,28 @@ describe('a revert as sync writes it', () => {
     expect(await verdict(byAda(bySync(), { 'fleet/a.ts': '5' }))).toBe('Verified'))
 })
 
+describe('without the key', () => {
+  const AS_SYNC = ['-c', 'user.name=KubeNode sync', '-c', 'user.email=sync@kubenode.io'] as const
+  const byHand = (key: string | undefined, files: Readonly<Record<string, string>>): string => {
+    r.git('checkout', '--quiet', '--force', '--detach', ids.later)
+    r.git('rm', '--quiet', 'fleet/b/c.ts')
+    r.write(files)
+    const signed =
+      key === undefined ? [...AS_SYNC, 'commit', '--no-gpg-sign'] : [...AS_SYNC, ...r.signedBy(key), 'commit', '-S']
+    r.git(...signed, '--quiet', '-m', names(ids.bad, ids.good))
+    return published()
+  }
+
+  test('a revert by hand, with the name and the words of sync: it is judged by who signed it', async () => {
+    const back = { 'fleet/a.ts': '1' }
+    expect(await verdict(byHand(undefined, back))).toMatch(/^Unsigned/)
+    const few = [signer('ada'), signer('bob', { paths: ['rules/**'] }), signer('sync', { sync: true })]
+    expect(await verdict(byHand('bob', back), { signers: few })).toMatch(/^PathNotAllowed/)
+    // Control: a signer who may change these files.
+    expect(await verdict(byHand('ada', back))).toBe('Verified')
+  })
+})
+
 describe('with the stolen key', () => {
   test('another commit: no names, or names and other content', async () => {
     expect(await verdict(stolen(ids.later, { 'fleet/a.ts': 'evil' }, 'Revert'))).toMatch(

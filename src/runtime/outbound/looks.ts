@@ -95,7 +95,8 @@ function queryLook(answer: HttpAnswer, { min, max }: QueryWish): Look {
   const isAbove = min !== undefined && !(value >= Number(min))
   const isBelow = max !== undefined && !(value <= Number(max))
   const bounds = `between ${min ?? 'any'} and ${max ?? 'any'}`
-  return { holds: !Number.isNaN(value) && !isAbove && !isBelow, seen: `value ${value}, expected ${bounds}` }
+  // A division by zero is no measurement, also where only the other side has a bound.
+  return { holds: Number.isFinite(value) && !isAbove && !isBelow, seen: `value ${value}, expected ${bounds}` }
 }
 
 /** One number, or why there is none. */

@@ -6,8 +6,12 @@ import { remedyOperationJob, type RemedyOperationJob } from '#api/kinds/remedy-o
 import { INCONSISTENT, machinePart, NOT_READY } from '../release/baseline.ts'
 import type { ClusterReadings } from '../release/gates.ts'
 import type { CallOptions } from '#kube/client.ts'
-import { listAll } from '#kube/list-all.ts'
+import { listPages } from '#kube/list-all.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
 import type { ClusterConnection } from '#delivery/connection.ts'
+import { syncErrors } from '../sync-errors.ts'
 import { declaringSets, isConsistent } from './consistent.ts'
 
 export interface ReadingNeeds {
@@ -21,14 +25,11 @@ export async function surveyOf(
   needs: ReadingNeeds,
   signal: AbortSignal,
 ): Promise<ClusterReadings> {
-  const [machines, jobs] = await Promise.all([
+  const [machines, repairs] = await Promise.all([
     needs.machines ? machinesOf(client, { signal }) : undefined,
-    needs.repairs ? listAll(client, remedyOperationJob, { signal }) : undefined,
+    needs.repairs ? listed(client, remedyOperationJob, { signal }, repairOf) : undefined,
   ])
-  return {
-    ...(machines === undefined ? {} : { machines }),
-    ...(jobs === undefined ? {} : { repairs: jobs.flatMap(repairOf) }),
-  }
+  return { ...(machines === undefined ? {} : { machines }), ...(repairs === undefined ? {} : { repairs }) }
 }
 
 export async function readingsOf(
@@ -38,11 +39,31 @@ export async function readingsOf(
 ): Promise<ClusterReadings> {
   const call = signal === undefined ? {} : { signal }
   const machines = needs.machines ? await machinesOf(client, call).catch(() => undefined) : undefined
-  const jobs = needs.repairs ? await listAll(client, remedyOperationJob, call).catch(() => undefined) : undefined
-  return {
-    ...(machines === undefined ? {} : { machines }),
-    ...(jobs === undefined ? {} : { repairs: jobs.flatMap(repairOf) }),
+  const repairs = needs.repairs
+    ? await listed(client, remedyOperationJob, call, repairOf).catch(() => undefined)
+    : undefined
+  return { ...(machines === undefined ? {} : { machines }), ...(repairs === undefined ? {} : { repairs }) }
+}
+
+/** Twenty times the machines of the largest clusters. A member that was taken over may answer with pages without end. */
+export const MAX_LISTED = 100_000
+
+/** What is wanted of each object, page by page: whole objects would take hundreds of megabytes for some large clusters. */
+async function listed<T extends KubeObject, U>(
+  client: ClusterConnection['program'],
+  type: ResourceType<T>,
+  call: CallOptions,
+  wanted: (object: T) => readonly U[],
+): Promise<readonly U[]> {
+  const found: U[] = []
+  let count = 0
+  for await (const page of listPages(client, type, call)) {
+    // An empty page counts, too.
+    count += Math.max(1, page.length)
+    if (count > MAX_LISTED) throw new KubeNodeError(syncErrors.KN7308({ kind: type.plural, most: MAX_LISTED }))
+    for (const object of page) found.push(...wanted(object))
   }
+  return found
 }
 
 /** Without the sets it is unknown what is declared, and so are the machines. */
@@ -50,19 +71,25 @@ async function machinesOf(
   client: ClusterConnection['program'],
   call: CallOptions,
 ): Promise<NonNullable<ClusterReadings['machines']>> {
-  const [machines, sets] = await Promise.all([
-    listAll(client, machine, call),
-    listAll(client, machineComponentSet, call),
-  ])
+  const sets = await listed(client, machineComponentSet, call, (set) => [set])
   const declaring = declaringSets(sets)
   const skipped = new Set(
     sets.filter(isObserved).flatMap(({ status }) => (status?.skipped ?? []).map((s) => s.machine)),
   )
+  const machines = await listed(client, machine, call, (m) => [
+    {
+      uid: uidOf(m),
+      isReady: isReady(m),
+      isConsistent: isConsistent(m, declaring),
+      isSkipped: skipped.has(m.metadata.name ?? ''),
+    },
+  ])
+  const uids = (is: (m: (typeof machines)[number]) => boolean) => machines.filter(is).map(({ uid }) => uid)
   return {
     total: machines.length,
-    notReady: machines.filter((m) => !isReady(m)).map(uidOf),
-    inconsistent: machines.filter((m) => !isConsistent(m, declaring)).map(uidOf),
-    skipped: machines.filter(({ metadata }) => skipped.has(metadata.name ?? '')).map(uidOf),
+    notReady: uids((m) => !m.isReady),
+    inconsistent: uids((m) => !m.isConsistent),
+    skipped: uids((m) => m.isSkipped),
   }
 }
 
@@ -88,8 +115,7 @@ export async function failingMachines(
   signal: AbortSignal | undefined,
 ): Promise<readonly KnownFailure[]> {
   const call = signal === undefined ? {} : { signal }
-  const machines = await listAll(client, machine, call).catch(() => [])
-  return machines.flatMap((m): readonly KnownFailure[] => {
+  const failing = (m: Machine): readonly KnownFailure[] => {
     // By its orders: what was not ordered yet has not failed before.
     const [ready, consistent] = [isReady(m), isConsistent(m, [])]
     if (ready && consistent) return []
@@ -103,7 +129,8 @@ export async function failingMachines(
         reason: ready ? INCONSISTENT : NOT_READY,
       },
     ]
-  })
+  }
+  return listed(client, machine, call, failing).catch(() => [])
 }
 
 const isReady = ({ status }: Machine): boolean =>

@@ -4,15 +4,15 @@ import type { Release } from '#api/kinds/release.ts'
 import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
 import { LABELS, syncSecretsNamespace } from '#api/names.ts'
 import { isKubeNodeError, messageOf } from '#lib/errors.ts'
-import { isObject } from '#lib/json.ts'
+import { canonicalJson, isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
 import { BackgroundReads, type Taken, type WantedRead } from '#runtime/background-reads.ts'
 import { createLooks, type Look, type Looks, type PageWish } from '#runtime/outbound/looks.ts'
 import { judgeUrl } from '#runtime/outbound/places.ts'
 import type { ClusterConnection } from '#delivery/connection.ts'
-import { surveyOf } from '../cluster/readings.ts'
+import { type ReadingNeeds, surveyOf } from '../cluster/readings.ts'
 import { unreachableReason } from '../cluster/unreachable.ts'
-import { isOfClusters, readingNeeds, type Gate } from '../release/gates.ts'
+import { type ClusterReadings, isOfClusters, readingNeeds, type Gate } from '../release/gates.ts'
 import { clustersToSurvey, looksFor, type Survey } from '../release/stage-gates.ts'
 import { SECRET } from './connections.ts'
 import type { SyncContext } from './context.ts'
@@ -50,9 +50,11 @@ export class GateReads {
     const owner = { name: key, uid: release.metadata.uid ?? '' }
     const status = release.status ?? {}
     const namespace = release.metadata.namespace ?? ''
-    const looks = looksFor(status, spec).map((asked): WantedRead<Look> => ({
-      key: asked.key,
-      take: (signal) => this.#ask(asked.gate, namespace, signal),
+    // The answer of an address is none of the gate once that names another one.
+    const asked = looksFor(status, spec).map(({ key, gate }) => ({ key, gate, as: `${key} ${canonicalJson(gate)}` }))
+    const looks = asked.map(({ as, gate }): WantedRead<Look> => ({
+      key: as,
+      take: (signal) => this.#ask(gate, namespace, signal),
     }))
     const gates = spec.stages.flatMap((s) => s.before ?? []).filter(isOfClusters)
     const needs = readingNeeds(gates)
@@ -60,13 +62,19 @@ export class GateReads {
       key: name,
       take: async (signal) => ({
         kind: 'Read',
-        readings: await surveyOf(await connect(name, signal), needs, signal),
+        readings: await surveyIn((own) => connect(name, own), needs, signal),
       }),
     }))
     const valuesOf = (taken: ReadonlyMap<string, Taken<Survey>>) =>
       new Map([...taken].map(([name, { value }]) => [name, value]))
-    const known = { looks: this.#looks.read(owner, looks), surveys: valuesOf(this.#surveys.read(owner, surveys)) }
-    return { ...known, pending: this.#looks.pending(owner.uid).union(this.#surveys.pending(owner.uid)) }
+    const answers = this.#looks.read(owner, looks)
+    const known = {
+      looks: new Map(asked.flatMap(({ key, as }) => [answers.get(as) ?? []].flat().map((a) => [key, a] as const))),
+      surveys: valuesOf(this.#surveys.read(owner, surveys)),
+    }
+    const asking = this.#looks.pending(owner.uid)
+    const pending = new Set(asked.flatMap(({ key, as }) => (asking.has(as) ? [key] : [])))
+    return { ...known, pending: pending.union(this.#surveys.pending(owner.uid)) }
   }
 
   forget(uid: string): void {
@@ -130,6 +138,18 @@ export class GateReads {
     if (text === '' || text.length > MAX_SECRET_CHARS) return { why: `${of} has no usable key ${wanted}` }
     return { text }
   }
+}
+
+/** As long as an answer counts: a cluster that keeps sending would otherwise be read for ever. */
+const SURVEY_MS = 60_000
+
+async function surveyIn(
+  connect: (signal: AbortSignal) => Promise<ClusterConnection>,
+  needs: ReadingNeeds,
+  signal: AbortSignal,
+): Promise<ClusterReadings> {
+  const own = AbortSignal.any([signal, AbortSignal.timeout(SURVEY_MS)])
+  return surveyOf(await connect(own), needs, own)
 }
 
 const MAX_SEEN = 160

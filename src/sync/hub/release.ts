@@ -6,11 +6,11 @@ import { doneOrAfter, done, requeueAfter, type Outcome } from '#runtime/outcome.
 import type { LookReport } from '../cluster/look.ts'
 import { customFindings } from '../release/custom-gates.ts'
 import { isOver, isRetried, type ReleaseSeen } from '../release/release-seen.ts'
+import { releaseApprovers } from '../release/release-approvers.ts'
 import { planRelease } from '../release/stages.ts'
-import { targetsDigest } from '../release/tracks.ts'
 import { returnsOf, revertedBefore } from '../revert/known-bad.ts'
 import { isReverted } from '../revert/policy.ts'
-import { approvedDigests, approvingUsers, keyOf, keyParts, promotionsOf, retriesOf, type HubParts } from './parts.ts'
+import { approvingUsers, keyOf, keyParts, promotionsOf, retriesOf, type HubParts } from './parts.ts'
 import { exemptionsOf, holdsOf, isHeldNow } from './exempt-revert.ts'
 import { type InForce, pipelineInForce } from './pipeline-before.ts'
 import { connectTo, lookAround, lookAtEach, seenCluster } from './release-look.ts'
@@ -120,7 +120,11 @@ async function advance(work: Work, { log }: ReconcileContext): Promise<Outcome> 
       exempt,
       revertedBy: revertedBy(chain, release),
       revertedBefore: revertedBefore(chain, release),
-      sight: { approvedBy: approvedDigests(parts, now).get(targetsDigest(release)) ?? [], ...asked, rules },
+      sight: {
+        approvedBy: releaseApprovers({ approvals: parts.approvals.list(), chain, release }, now),
+        ...asked,
+        rules,
+      },
       retries: retriesOf(parts, release, now),
       promotions: promotionsOf(parts, release, now),
       deletions: deletionsIn(looks, approvingUsers(parts, now)),

@@ -100,18 +100,20 @@ describe('whether sync reverts', () => {
       before: stages,
       now: stages,
       revertOf: fc.option(fc.constant(C), { nil: undefined }),
+      isBack: fc.boolean(),
       isPaused: fc.boolean(),
       isReverted: fc.boolean(),
     })
     fc.assert(
-      fc.property(world, ({ before, now, revertOf, isPaused, isReverted }) => {
+      fc.property(world, ({ before, now, revertOf, isBack, isPaused, isReverted }) => {
         const old = release('r1', A, '1', { stages: before })
-        const own = release('r2', B, '2', {}, { after: A, ...(revertOf && { revertOf }) })
+        const own = release('r2', B, isBack ? '1' : '2', {}, { after: A, ...(revertOf && { revertOf }) })
         const status = { stages: now, ...(isReverted && { revertCommit: C }) }
         const { kind } = refuses({ release: own, status, chain: [old, own], releases: [old, own], isPaused })
         const mayWrite =
           now.some((s) => s.phase === 'Failed') &&
-          revertOf === undefined &&
+          // One that only says that it reverts is a commit like any other.
+          !(revertOf !== undefined && isBack) &&
           !isPaused &&
           !isReverted &&
           before.length > 0 &&

@@ -2,6 +2,7 @@
 // Invariant: a revert is never reverted, a commit is reverted once, and sync goes back only to what succeeded.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
+import { sameDigests } from '../release/chain.ts'
 import type { RevertPolicy } from './policy.ts'
 
 export interface RevertSeen {
@@ -41,9 +42,9 @@ export function decideRevert(seen: RevertSeen): RevertDecision {
   const failed = status.stages?.find((s) => s.phase === 'Failed')
   if (failed === undefined || status.revertCommit !== undefined) return NONE
   if (policy?.onFailure !== 'Revert' || seen.isPaused) return NONE
-  const { commit, after, revertOf } = release.spec
-  if (revertOf !== undefined) return refuse('a revert that fails is not reverted')
+  const { commit, after } = release.spec
   const others = releases.filter((r) => r.metadata.name !== release.metadata.name)
+  if (isRevert(seen, others)) return refuse('a revert that fails is not reverted')
   const known = others.find((r) => r.spec.commit === commit && r.status?.revertCommit !== undefined)
   if (known?.status?.revertCommit !== undefined) return { kind: 'Known', commit: known.status.revertCommit }
   const earlier = others.find((r) => r.spec.revertOf === commit)
@@ -63,6 +64,14 @@ export function decideRevert(seen: RevertSeen): RevertDecision {
     isDirect,
     at: Date.parse(failed.waitingFor?.since ?? '') || 0,
   }
+}
+
+/** By what it does, not only by what its message says: or a commit could exempt itself from being reverted. */
+function isRevert({ release, chain }: RevertSeen, others: readonly Release[]): boolean {
+  const { revertOf, commit, digests } = release.spec
+  if (revertOf === undefined) return false
+  if (others.some((r) => r.status?.revertCommit === commit)) return true
+  return chain.some((r) => r.metadata.name !== release.metadata.name && sameDigests(r.spec.digests, digests))
 }
 
 const SHOWN = 12
