@@ -1,3 +1,4 @@
+import { holdOn } from '#test/support/fleets/holds.ts'
 import { describe, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
@@ -101,6 +102,20 @@ describe('the forecast of a rollout', () => {
     expect(bound.mostUnavailable).toBe(1)
     expect(bound.ms).toBeGreaterThan(free.ms)
     expect(bound.brakes.map((b) => b.what).join('\n')).toContain('careful')
+  })
+
+  test('a hold is named with its reason: as what binds while it ends in time, and as what stops the set otherwise', async () => {
+    const held = (until: string) =>
+      forecastOf({
+        ...inventory(fleetOf(5)),
+        holds: [holdOn('MachineComponentSet', 'base', { reason: 'incident 42', until })],
+      })
+    const soon = await held(timestamp(START + 2 * 3_600_000))
+    expect(soon.brakes[0]?.what).toBe('hold h: incident 42 (set base)')
+    expect([soon.stuck, soon.ms > 2 * 3_600_000]).toEqual([[], true])
+    const late = await held('2030-01-01T00:00:00Z')
+    expect(late.slices).toEqual([])
+    expect(late.stuck).toMatchObject([{ set: 'base', wait: { predicate: 'HoldPause', seen: 'hold h: incident 42' } }])
   })
 
   test('machines that are silent are skipped, and the rest goes on', async () => {

@@ -6,6 +6,7 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { GateVerdict } from '#defender/gate.ts'
 import { riskOf, isAtLeast, type Risk } from '#defender/risk.ts'
 import { componentObjectName } from '#lib/names.ts'
+import { HOLDS } from './holds.ts'
 import { type SwitchMs, World, type WorldObjects } from './world.ts'
 
 export interface ForecastSlice {
@@ -167,6 +168,7 @@ class Log {
       if (!this.#sets.has(name)) continue
       const wait = status?.waitingFor
       if (wait?.predicate === 'BudgetExhausted') reasons.add(`maxUnavailable of ${name}`)
+      else if (wait !== undefined && HOLDS.has(wait.predicate)) reasons.add(`${wait.seen ?? 'hold'} (set ${name})`)
       else if (wait !== undefined && BRAKES.has(wait.predicate)) reasons.add(`${BRAKES.get(wait.predicate)} of ${name}`)
       for (const slice of status?.slices ?? []) {
         const permit = slice.phase === 'AwaitingPermit' ? world.permits.get(slice.permit ?? '') : undefined
@@ -204,8 +206,6 @@ class Log {
 /** What slows a rollout without being a failure. */
 const BRAKES: ReadonlyMap<string, string> = new Map([
   ['WaitingForWindow', 'window'],
-  ['HoldPause', 'hold'],
-  ['HoldFreeze', 'hold'],
   ['RequirementUnmet', 'requirements'],
   ['ZoneOutage', 'silent machines'],
 ])

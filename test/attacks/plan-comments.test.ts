@@ -5,6 +5,7 @@ import { LEAST_CHARS } from '#cli/plan/least-chars.ts'
 import { markdownOf, type PlanDocument } from '#cli/plan/markdown.ts'
 import { outlookOf, staleInventories } from '#cli/plan/outlook.ts'
 import { summaryText } from '#cli/plan/spans.ts'
+import { outlookText } from '#cli/plan/text.ts'
 import type { ClusterDifference, ObjectChange } from '#sync/difference.ts'
 import { differenceOf } from '#sync/difference.ts'
 import { API_GROUP, API_GROUP_VERSION } from '#api/kind.ts'
@@ -131,6 +132,12 @@ describe('nothing pushes out what must be read:', () => {
       predicted({ skipped: many(500, (i) => ({ set: 's', machine: `m-${i}`, reason: WIDE })) }),
     ],
     ['an inventory with many sets on their way', predicted({ underWay: many(500, () => LONG) })],
+    [
+      'an inventory with many sets that holds stop',
+      predicted({
+        stuck: many(500, () => ({ set: LONG, wait: { predicate: 'HoldPause' as const, seen: WIDE, unblock: WIDE } })),
+      }),
+    ],
     ['an inventory with many assumptions', predicted({ assumed: many(500, (i) => `${i}${WIDE}`) })],
     ['an inventory with components without durations', predicted({ untimed: many(500, (i) => `${LONG}${i}`) })],
     ['an inventory with a limit of any length', predicted({ brakes: [{ what: WIDE, ms: 1 }] })],
@@ -181,6 +188,23 @@ describe('a plan does not say that nothing happens:', () => {
   const quiet = (clusters: readonly ClusterDifference[]) =>
     plan({ clusters, outlook: outlookOf([prediction({ machines: [], risk: undefined })], [], ['prod'], [people]) })
   const people = { asker: 'gate people of stage prod', from: ['group:sre'], count: 1, missing: 1 }
+
+  test('where a hold stops a set for longer than is predicted: the hold is named in red, and the sentence says so', () => {
+    const [seen, unblock] = ['hold h: incident 42', 'the hold is deleted or expires at 2030-01-01T00:00:00Z']
+    const stuck = [{ set: 'base', wait: { predicate: 'HoldPause' as const, seen, unblock } }]
+    const clusters = [differs([change('MachineComponentSet', 'base')])]
+    const outlook = outlookOf([prediction({ machines: [], risk: undefined, stuck })], [], ['prod'])
+    const text = written(plan({ clusters, outlook }))
+    expect(text).toContain('**No machine is touched while a hold lasts** in 1 cluster')
+    expect(text).toContain(
+      '🔴 **A hold stops this**\n- ✖ prod: set base waits for hold h: incident 42; it continues when the hold is deleted or expires at 2030-01-01T00:00:00Z',
+    )
+    expect(text.indexOf('🔴 **A hold')).toBeLessThan(text.indexOf('**No machine'))
+    expect(summaryText(clusters, outlook)).toBe('no machine is touched while a hold lasts')
+    expect(outlookText(outlook)).toMatch(
+      /no machine is touched while a hold lasts\n[^]*set base does not finish: hold h: incident 42; it continues when the hold is deleted/,
+    )
+  })
 
   test('where machines are deleted or made', () => {
     const grown = differs([change('MachineSet', 'workers')], {

@@ -294,6 +294,9 @@ for word in "$@"; do case "$word" in body@*) cat "\${word#body@}" >> "$HOME/call
 case "$*" in
   *"/statuses/"*) [ ! -e "$HOME/no-right" ] || exit 22 ;;
   *"/user") echo '{"id": 5}' ;;
+  *"/merge_requests/3") [ ! -e "$HOME/no-files" ] || exit 22; if [ -e "$HOME/count" ]; then cat "$HOME/count"; else echo '{"changes_count": "0"}'; fi ;;
+  *"/diffs?per_page=100&page=1") if [ -e "$HOME/diffs" ]; then cat "$HOME/diffs"; else echo '[]'; fi ;;
+  *"/diffs?"*) echo '[]' ;;
   *"per_page=100"*)
     other='{"id": 41, "author": {"id": 6}, "body": "<!-- kubenode-plan --> of a stranger"}'
     if [ -e "$HOME/known" ]; then echo "[$other, {\\"id\\": 42, \\"author\\": {\\"id\\": 5}, \\"body\\": \\"<!-- kubenode-plan -->\\"}]"; else echo "[$other]"; fi ;;
@@ -356,6 +359,55 @@ describe('the jobs of GitLab', () => {
     expect(run(scriptOf('plan-comment'), env).status).toBe(0)
     expect(calls()).toMatch(/\u200b/)
     expect(calls()).not.toMatch(raw)
+  })
+
+  /** As GitLab says what a merge request changes; it may list less than it counts. */
+  const changes = (files: readonly string[], count = String(files.length), before = files) => {
+    writeFileSync(
+      join(home, 'diffs'),
+      JSON.stringify(files.map((new_path, i) => ({ new_path, old_path: before[i], diff: '@@ -1 +1 @@' }))),
+    )
+    writeFileSync(join(home, 'count'), JSON.stringify({ changes_count: count }))
+  }
+
+  test.each([
+    ['.gitlab-ci.yml'],
+    ['.gitlab/ci/plan.yml'],
+    ['inventory/prod.json'],
+    ['package.json'],
+    ['apps/one/package-lock.json'],
+    ['.npmrc'],
+    ['node_modules/kubenode/bin/kubenode'],
+    ['vendor/kubenode-0.1.0.tgz'],
+  ])('a merge request that changes %s is named as one that can forge its plan, first of all', (file) => {
+    for (const [after, before] of [
+      [file, file],
+      ['docs/moved.md', file],
+    ] as const) {
+      changes(['fleet/a.ts', after], '2', ['fleet/a.ts', before])
+      expect(run(scriptOf('plan-comment'), env).status).toBe(0)
+      expect(calls()).toMatch(
+        /^<!-- kubenode-plan -->\n🔴 \*\*This merge request changes what its own plan is made with\*\*[^\n]*\n\n### kubenode plan/m,
+      )
+      expect(calls()).toContain('description=the author changed what plans are made with · 38 machines')
+      rmSync(join(home, 'calls'))
+    }
+  })
+
+  test('one that changes fleet and rules is not, and one whose files are unknown or not all listed is', () => {
+    changes(['fleet/a.ts', 'rules/package.json.md', 'fleet/inventory/x.ts', 'docs/.gitlab-ci.yml'])
+    expect(run(scriptOf('plan-comment'), env).status).toBe(0)
+    expect(calls()).not.toContain('This merge request changes')
+    for (const count of ['1000+', '5', '']) {
+      rmSync(join(home, 'calls'))
+      changes(['fleet/a.ts'], count)
+      expect(run(scriptOf('plan-comment'), env).status).toBe(0)
+      expect(calls()).toContain('This merge request changes')
+    }
+    rmSync(join(home, 'calls'))
+    writeFileSync(join(home, 'no-files'), '')
+    expect(run(scriptOf('plan-comment'), env).status).not.toBe(0)
+    expect(calls()).not.toContain('body@')
   })
 
   test('a link to another file is not posted', () => {

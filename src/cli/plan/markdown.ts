@@ -6,7 +6,7 @@ import type { ClusterPrediction } from '#forecast/predict.ts'
 import type { Loosened } from '#forecast/loosened/loosened.ts'
 import type { OneWay } from '#forecast/one-way.ts'
 import type { Prunes } from '#forecast/prunes.ts'
-import type { Outlook } from './outlook.ts'
+import { heldTexts, type Outlook } from './outlook.ts'
 import { checkThis } from './check-this.ts'
 import { code, escaped, firstOf, short, shownPart } from './markdown-text.ts'
 import { approveCommand, guardText, pruneDoubt, unknownTexts } from './prunes.ts'
@@ -104,7 +104,7 @@ const head = ({ commit, base, against, isDirty, only }: PlanDocument, marker: st
 /** Names of what is lost, and problems, before they are counted only. */
 const MOST_NAMED = 20
 
-function red({ clusters, problems, prunes = NO_PRUNES }: PlanDocument, most: number): string {
+function red({ clusters, problems, outlook, prunes = NO_PRUNES }: PlanDocument, most: number): string {
   const named = (list: readonly string[]) =>
     `${list.slice(0, most).map(code).join(', ')}${list.length > most ? ` and ${list.length - most} more` : ''}`
   const lossy = clusters.flatMap((d) => lossOf(d, named))
@@ -120,8 +120,16 @@ function red({ clusters, problems, prunes = NO_PRUNES }: PlanDocument, most: num
           ...wrong.slice(0, most).map((p) => `- ✖ ${escaped(shortened(p, MOST_PROBLEM_CHARS))}`),
           ...rest,
         ]),
+    ...heldBlock(outlook, most),
   ]
   return lines.join('\n')
+}
+
+/** The commit does something there later, which no number of the plan counts. */
+function heldBlock(outlook: Outlook | undefined, most: number): readonly string[] {
+  const held = outlook === undefined ? [] : heldTexts(outlook)
+  const lines = held.map((text) => `- ✖ ${escaped(shortened(text, MOST_PROBLEM_CHARS))}`)
+  return held.length === 0 ? [] : ['🔴 **A hold stops this**', ...firstOf(lines, most)]
 }
 
 /** A message may quote what a commit holds. */
@@ -218,9 +226,10 @@ function summary({ outlook, clusters, only }: PlanDocument): string {
   const rules = unpredictedRules(clusters)
   const within = known.filter((c) => c.prediction.machines.length > 0).length
   const moved = movedText(clusters)
+  const held = heldTexts(outlook).length === 0 ? '' : ' while a hold lasts'
   const first =
     machines === 0
-      ? `${moved === '' ? '**No machine is touched**' : `**${moved}; no other machine is touched**`} in ${counted(known.length, 'cluster')} with an inventory.`
+      ? `${moved === '' ? `**No machine is touched${held}**` : `**${moved}; no other machine is touched${held}**`} in ${counted(known.length, 'cluster')} with an inventory.`
       : `**${counted(machines, 'machine')} in ${counted(within, 'cluster')} · ${counted(slices, 'batch', 'batches')} · ${counted(drains, 'drain')} · ${counted(reboots, 'reboot')} · ${timeText(outlook)} · at most ${mostUnavailable} unavailable at once${moved === '' ? '' : ` · ${moved}`}**`
   return [
     first,

@@ -5,6 +5,7 @@ import { parseDuration } from '#lib/duration.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { isAtLeast, type Risk } from '#defender/risk.ts'
 import type { NeededApproval } from '#forecast/approvals.ts'
+import { HOLDS } from '#forecast/holds.ts'
 import type { Inventory } from '#forecast/inventory.ts'
 import type { ClusterPrediction } from '#forecast/predict.ts'
 import { isInStage } from '#forecast/stage-members.ts'
@@ -13,6 +14,14 @@ interface StagedPrediction {
   readonly stage: string
   readonly prediction: ClusterPrediction
 }
+
+/** Sets that a hold stops for longer than is predicted: their machines switch once it ends, and are in no number of the plan. */
+export const heldTexts = ({ clusters }: Outlook): readonly string[] =>
+  clusters.flatMap(({ prediction: { cluster, stuck } }) =>
+    stuck
+      .filter(({ wait }) => HOLDS.has(wait.predicate))
+      .map(({ set, wait }) => `${cluster}: set ${set} waits for ${wait.seen}; it continues when ${wait.unblock}`),
+  )
 
 interface UncoveredClass {
   readonly class: string

@@ -5,7 +5,7 @@ import type { OneWay } from '#forecast/one-way.ts'
 import type { ClusterPrediction } from '#forecast/predict.ts'
 import type { Loosened } from '#forecast/loosened/loosened.ts'
 import type { ClusterDifference } from '#sync/difference.ts'
-import type { Outlook, StaleInventory } from './outlook.ts'
+import { heldTexts, type Outlook, type StaleInventory } from './outlook.ts'
 
 const MINUTE = 60_000
 
@@ -121,7 +121,7 @@ export function summaryText(
   return [
     ...loss,
     machines === 0
-      ? `no ${deleted + created === 0 ? '' : 'other '}machine is touched`
+      ? `no ${deleted + created === 0 ? '' : 'other '}machine is touched${heldTexts(outlook).length === 0 ? '' : ' while a hold lasts'}`
       : `${counted(machines, 'machine')} · ${counted(drains, 'drain')} · ~${minutesText(p50)}`,
     ...(risk === undefined ? [] : [risk.toLowerCase()]),
     ...(missing === 0 ? [] : [`${counted(missing, 'approval')} missing`]),

@@ -9,7 +9,7 @@ import { API_GROUP } from '#api/kind.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { declaredErrors } from '#declared/declared-errors.ts'
 import { type Tone, paintOf } from '../paint.ts'
-import type { Outlook } from './outlook.ts'
+import { heldTexts, type Outlook } from './outlook.ts'
 import { approveCommand, guardText, pruneDoubt, unknownTexts } from './prunes.ts'
 import {
   approvalTexts,
@@ -76,7 +76,9 @@ export function outlookLines(outlook: Outlook, oneWay: readonly OneWay[]): reado
   return [
     as('Head')(
       machines === 0
-        ? 'no machine is touched by a rollout'
+        ? heldTexts(outlook).length === 0
+          ? 'no machine is touched by a rollout'
+          : 'no machine is touched while a hold lasts'
         : `${counted(machines, 'machine')}, ${counted(drains, 'drain')}, ${counted(reboots, 'reboot')}, ${timeText(outlook)}, at most ${mostUnavailable} unavailable at once${risk === undefined ? '' : `, risk ${risk.toLowerCase()}`}`,
     ),
     ...clusters.flatMap(({ stage, prediction: p }) => [
@@ -87,7 +89,11 @@ export function outlookLines(outlook: Outlook, oneWay: readonly OneWay[]): reado
               `${p.cluster} (stage ${stage}): ${p.machines.length} of ${counted(p.of, 'machine')} in steps of ${stepsText(p)}, ${spanText(p.p50, p.p90)}${p.brakes[0] === undefined ? '' : `; slowed most by ${p.brakes[0].what} (${minutesText(p.brakes[0].ms)})`}`,
             ),
           ]),
-      ...p.stuck.map((s) => warning(`${p.cluster}: set ${s.set} does not finish: ${s.wait.seen}`)),
+      ...p.stuck.map((s) =>
+        warning(
+          `${p.cluster}: set ${s.set} does not finish: ${s.wait.seen}${s.wait.unblock === '' ? '' : `; it continues when ${s.wait.unblock}`}`,
+        ),
+      ),
       ...p.fullBudgets.map((b) =>
         warning(`${p.cluster}: PodDisruptionBudget ${b.namespace}/${b.name} lets no pod go now`),
       ),
