@@ -96,7 +96,11 @@ const prediction: fc.Arbitrary<ClusterPrediction> = fc.record({
   stuck: fc.array(
     fc.record({
       set: nasty,
-      wait: fc.record({ predicate: fc.constantFrom('NoMachines' as const, 'HoldPause' as const), seen: nasty, unblock: nasty }),
+      wait: fc.record({
+        predicate: fc.constantFrom('NoMachines' as const, 'HoldPause' as const),
+        seen: nasty,
+        unblock: nasty,
+      }),
     }),
     { maxLength: 2 },
   ),
