@@ -8,15 +8,17 @@ import { typeOf } from '#controlplanes/kubernetes/plane-objects.ts'
 import type { ControlPlane, ControlPlaneRequest } from '#controlplanes/port.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { isNotFound } from '#kube/errors.ts'
 import { systemClock } from '#lib/clock.ts'
 import { OPENED_LOG, PLAYED_WORKLOADS, playPods, type PlayedHub } from '#test/support/worlds/played-pods.ts'
 import { ALL_WELL, REAL_VERSIONS } from '#test/support/worlds/kubernetes-host-world.ts'
 import { shippedHub } from '#test/support/worlds/shipped-hub.ts'
 
 const SLOW_MS = 300_000
+const PLAY_MS = 200
 const kinds = PLAYED_WORKLOADS
 const STATEFUL_SETS = typeOf({ apiVersion: 'apps/v1', kind: 'StatefulSet' })
-const [SECRETS, NAMESPACES] = [coreKind('Secret'), coreKind('Namespace')]
+const [SECRETS, NAMESPACES, JOBS] = [coreKind('Secret'), coreKind('Namespace'), coreKind('Job')]
 
 let hub: Awaited<ReturnType<typeof shippedHub>>
 beforeAll(async () => {
@@ -56,6 +58,19 @@ async function settled(hosts: KubernetesHost | HostsOfCalls, of: ControlPlaneReq
     if (plane.state === 'Running' && plane.change === undefined && plane.version === of.version) return plane
   }
   throw new Error(`${of.id} is never done: ${JSON.stringify(await hostOn(hub.program).get(of.id))}`)
+}
+
+/** Its pods end meanwhile. */
+async function removed(host: KubernetesHost, { id, owner }: ControlPlaneRequest): Promise<string> {
+  let result: string | undefined
+  const done = host.delete(id, { owner }).finally(() => (result ??= 'over'))
+  while (result === undefined) {
+    await playPods(hub.admin, planeNamespace(id)).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error
+    })
+    await new Promise((later) => setTimeout(later, PLAY_MS))
+  }
+  return done
 }
 
 /** A controller that is killed at the nth write of its nth call: before it reaches the server, or after. Another one continues. */
@@ -105,7 +120,7 @@ test(
     expect(await host.put(of)).toMatchObject({ plane: { endpoint: plane.endpoint, ca: plane.ca } })
     expect(await versions()).toEqual(before)
     expect(await host.delete(of.id, { owner: 'uid-of-another' })).toBe('Owned')
-    expect(await host.delete(of.id, { owner: of.owner })).toBe('Deleted')
+    expect(await removed(host, of)).toBe('Deleted')
     expect(await hub.admin.get(NAMESPACES, { name: namespace })).toBeUndefined()
   },
   SLOW_MS,
@@ -138,7 +153,7 @@ test(
     for (let calls = 0; calls < 3; calls++) await look(isAway)
     expect(await state()).toBe('existing')
     expect((await set())?.metadata.generation).toBe(before)
-    await host.delete(of.id, { owner: of.owner })
+    await removed(host, of)
   },
   SLOW_MS,
 )
@@ -221,6 +236,29 @@ test(
 )
 
 test(
+  'a snapshot is of a member that serves, whichever member is away, and waits while none serves',
+  async () => {
+    const of = request('members', '1.35.9', { shape: { etcd: { members: 3, storage: '1Gi' } } })
+    const host = hostOn(hub.program, { withinMs: 0 })
+    await settled(host, of)
+    const namespace = planeNamespace(of.id)
+    const endpoints = async (away: readonly number[], name: string): Promise<readonly string[]> => {
+      await playPods(hub.admin, namespace, { away, holdsJobs: () => true })
+      await expect(host.snapshot(of.id, name)).rejects.toThrow(/still waiting/)
+      const jobs = (await hub.admin.list(JOBS, { namespace })).items
+      await playPods(hub.admin, namespace)
+      return jobs.flatMap(({ spec }) => JSON.stringify(spec).match(/--endpoints=[^"]*/g) ?? [])
+    }
+    const url = (n: number): string => `--endpoints=https://etcd-${n}.etcd.${namespace}.svc:2379`
+    expect(await endpoints([0], 'one')).toEqual([url(1)])
+    expect(await host.snapshot(of.id, 'one')).toMatchObject({ objects: 7 })
+    expect(await endpoints([0, 1, 2], 'two')).toEqual([])
+    expect(await endpoints([1, 2], 'two')).toEqual([url(0)])
+  },
+  SLOW_MS,
+)
+
+test(
   'before the edge the old programs return with the old version, and no snapshot is restored',
   async () => {
     const of = request('back')
@@ -257,7 +295,7 @@ describe('bad input', () => {
       })
       await expect(lost.snapshot(of.id, 'one')).rejects.toThrow(message)
       expect(await settled(hostOn(hub.program), of)).toMatchObject({ state: 'Running', endpoint, ca })
-      expect(await lost.delete(of.id, { owner: of.owner })).toBe('Deleted')
+      expect(await removed(lost, of)).toBe('Deleted')
     },
     SLOW_MS,
   )

@@ -13,6 +13,7 @@ import { isObject } from '#lib/json.ts'
 import { madeOf } from '../credentials/prints.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { etcdMinor } from '../upgrade/preflight.ts'
+import { memberPods, readyMembers } from './etcd-members.ts'
 import { listAt, numberAt, recordAt } from './fields-of.ts'
 import { troubleOfPod } from './part-trouble.ts'
 import { applyAll, CLAIMS, JOBS, limitsOf, PODS, type Place } from './plane-objects.ts'
@@ -67,7 +68,9 @@ export async function lookAtSnapshot(
   const job = nameFor('snapshot', [name, slot])
   const state = await jobState(place, job)
   if (state === undefined) {
-    await applyAll(place, [plain(snapshotClaim(settings)), plain(snapshotJob(settings, job, slot))])
+    const [member] = readyMembers(await memberPods(place, settings))
+    if (member === undefined) return { is: 'Waits', why: 'no member of etcd is ready to give a snapshot' }
+    await applyAll(place, [plain(snapshotClaim(settings)), plain(snapshotJob(settings, job, { slot, member }))])
     return { is: 'Waits', why: `Job ${job} takes the snapshot` }
   }
   if (state.is === 'Running')

@@ -2,6 +2,7 @@
 import { typeOf } from '#controlplanes/kubernetes/plane-objects.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { jsonEqual } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 
@@ -17,6 +18,8 @@ export interface PlayedHub {
   readonly holdsJobs?: () => boolean
   /** They fail instead. */
   readonly failsJobs?: () => boolean
+  /** Members of etcd whose pods are not ready. */
+  readonly away?: readonly number[]
 }
 
 export async function playPods(admin: KubeClient, namespace: string, hub: PlayedHub = {}): Promise<void> {
@@ -35,13 +38,55 @@ async function playWorkload(
   admin: KubeClient,
   type: ResourceType,
   workload: KubeObject,
-  { statusOf }: PlayedHub,
+  { statusOf, away = [] }: PlayedHub,
 ): Promise<void> {
   const { replicas = 0 } = workload['spec'] as { readonly replicas?: number }
-  const ready = { replicas, updatedReplicas: replicas, readyReplicas: replicas, availableReplicas: replicas }
+  const isSet = workload.kind === 'StatefulSet'
+  const serving = isSet ? replicas - away.filter((n) => n < replicas).length : replicas
+  const ready = { replicas, updatedReplicas: replicas, readyReplicas: serving, availableReplicas: serving }
   const observedGeneration = workload.metadata.generation ?? 0
-  const status = { observedGeneration, ...(statusOf?.(workload) ?? ready) }
+  const given = statusOf?.(workload)
+  if (isSet && given === undefined) await playMembers(admin, workload, replicas, away)
+  const status = { observedGeneration, ...(given ?? ready) }
   await admin.update(type, { ...workload, status }, { subresource: 'status' })
+}
+
+interface MembersOf {
+  readonly template: { readonly metadata: object; readonly spec: { readonly volumes: readonly object[] } }
+  readonly volumeClaimTemplates: readonly { readonly metadata: { readonly name: string } }[]
+}
+
+/** As many pods as members, each ready unless it is away. */
+async function playMembers(
+  admin: KubeClient,
+  { apiVersion, kind, metadata: { name: set = '', namespace = '', uid = '' }, spec }: KubeObject,
+  replicas: number,
+  away: readonly number[],
+): Promise<void> {
+  const { template, volumeClaimTemplates } = spec as MembersOf
+  const volumes = [
+    ...template.spec.volumes,
+    ...volumeClaimTemplates.map((c) => ({ name: c.metadata.name, emptyDir: {} })),
+  ]
+  const pods = (await admin.list(PODS, { namespace })).items.filter((p) => p.metadata.name?.startsWith(`${set}-`))
+  for (let n = 0; n < replicas; n++) {
+    const ownerReferences = [{ apiVersion, kind, name: set, uid }]
+    const metadata = { ...template.metadata, name: `${set}-${n}`, namespace, ownerReferences }
+    const pod =
+      pods.find((p) => p.metadata.name === metadata.name) ??
+      (await admin.create(PODS, {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata,
+        spec: { ...template.spec, volumes },
+      }))
+    const conditions = [{ type: 'Ready', status: away.includes(n) ? 'False' : 'True' }]
+    if (jsonEqual((pod['status'] as { readonly conditions?: unknown } | undefined)?.conditions, conditions)) continue
+    await admin.update(PODS, { ...pod, status: { phase: 'Running', conditions } }, { subresource: 'status' })
+  }
+  for (const { metadata } of pods)
+    if (Number(metadata.name?.split('-').at(-1)) >= replicas)
+      await admin.delete(PODS, { namespace, name: metadata.name ?? '' }, { gracePeriodSeconds: 0 })
 }
 
 async function playJob(admin: KubeClient, namespace: string, job: KubeObject, { failsJobs }: PlayedHub): Promise<void> {

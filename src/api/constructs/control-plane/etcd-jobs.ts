@@ -1,6 +1,6 @@
 // Jobs that take a snapshot of the etcd of a control plane and open it, and that put one back. The image has no shell: each step is a container of its own.
 import { k8s } from 'cdk8s-plus-27'
-import { claimSpec, clientUrls, DATA, DATA_FOLDER, dataClaim, initialCluster, memberName, peerUrl } from './etcd.ts'
+import { claimSpec, clientUrl, DATA, DATA_FOLDER, dataClaim, initialCluster, memberName, peerUrl } from './etcd.ts'
 import { careLabels } from './labels.ts'
 import { container, podOf } from './pods.ts'
 import { folderOf, type ControlPlaneSettings } from './settings.ts'
@@ -30,18 +30,21 @@ export const emptyDataClaim = (settings: ControlPlaneSettings, member: number): 
     spec: claimSpec(settings.etcd, settings.etcd.storage),
   })
 
-const clientFlags = (settings: ControlPlaneSettings): readonly string[] => {
+/** One member is asked: a snapshot is of one, and one that is away must not fail it. */
+const clientFlags = (settings: ControlPlaneSettings, member: number): readonly string[] => {
   const folder = folderOf('apiserver-etcd')
-  // A snapshot is of one member.
-  const [url = ''] = clientUrls(settings)
-  return [`--endpoints=${url}`, `--cacert=${folder}/ca.crt`, `--cert=${folder}/tls.crt`, `--key=${folder}/tls.key`]
+  return [`--endpoints=${clientUrl(member, settings)}`, `--cacert=${folder}/ca.crt`, `--cert=${folder}/tls.crt`, `--key=${folder}/tls.key`]
 }
 
 /** Taken over the network, put back into an empty folder as a restore would, then read: what cannot be restored is no snapshot. */
-export const snapshotJob = (settings: ControlPlaneSettings, name: string, slot: number): object =>
+export const snapshotJob = (
+  settings: ControlPlaneSettings,
+  name: string,
+  { slot, member }: { readonly slot: number; readonly member: number },
+): object =>
   job(settings, name, {
     steps: [
-      { name: 'save', command: ['etcdctl', ...clientFlags(settings), 'snapshot', 'save', fileOf(slot)] },
+      { name: 'save', command: ['etcdctl', ...clientFlags(settings, member), 'snapshot', 'save', fileOf(slot)] },
       { name: 'rehearse', command: ['etcdutl', 'snapshot', 'restore', fileOf(slot), `--data-dir=${SCRATCH}/data`] },
       { name: OPENED, command: ['etcdutl', 'snapshot', 'status', fileOf(slot), '--write-out=json'] },
     ],

@@ -24,8 +24,11 @@ const memberHost = (n: number, { namespace }: Pick<ControlPlaneSettings, 'namesp
 
 const members = ({ etcd }: ControlPlaneSettings): readonly number[] => Array.from({ length: etcd.members }, (_, n) => n)
 
+export const clientUrl = (n: number, settings: ControlPlaneSettings): string =>
+  `https://${memberHost(n, settings)}:${ETCD.client}`
+
 export const clientUrls = (settings: ControlPlaneSettings): readonly string[] =>
-  members(settings).map((n) => `https://${memberHost(n, settings)}:${ETCD.client}`)
+  members(settings).map((n) => clientUrl(n, settings))
 
 export const peerUrl = (n: number, settings: ControlPlaneSettings): string =>
   `https://${memberHost(n, settings)}:${ETCD.peer}`
