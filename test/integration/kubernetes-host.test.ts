@@ -18,7 +18,8 @@ const SLOW_MS = 300_000
 const PLAY_MS = 200
 const kinds = PLAYED_WORKLOADS
 const STATEFUL_SETS = typeOf({ apiVersion: 'apps/v1', kind: 'StatefulSet' })
-const [SECRETS, NAMESPACES, JOBS] = [coreKind('Secret'), coreKind('Namespace'), coreKind('Job')]
+const [SECRETS, NAMESPACES] = [coreKind('Secret'), coreKind('Namespace')]
+const [JOBS, CLAIMS] = [coreKind('Job'), coreKind('PersistentVolumeClaim')]
 
 let hub: Awaited<ReturnType<typeof shippedHub>>
 beforeAll(async () => {
@@ -249,11 +250,16 @@ test(
       await playPods(hub.admin, namespace)
       return jobs.flatMap(({ spec }) => JSON.stringify(spec).match(/--endpoints=[^"]*/g) ?? [])
     }
+    // A person made it larger than it is asked for.
+    const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '9Gi' } } }
+    const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name: 'snapshots', namespace }, spec }
+    await hub.admin.create(CLAIMS, claim)
     const url = (n: number): string => `--endpoints=https://etcd-${n}.etcd.${namespace}.svc:2379`
     expect(await endpoints([0], 'one')).toEqual([url(1)])
     expect(await host.snapshot(of.id, 'one')).toMatchObject({ objects: 7 })
     expect(await endpoints([0, 1, 2], 'two')).toEqual([])
     expect(await endpoints([1, 2], 'two')).toEqual([url(0)])
+    expect(await hub.admin.get(CLAIMS, { namespace, name: 'snapshots' })).toMatchObject({ spec })
   },
   SLOW_MS,
 )

@@ -5,11 +5,14 @@ import {
   emptyDataClaim,
   OPENED,
   restoreJob,
+  SNAPSHOT_CLAIM,
   snapshotClaim,
   snapshotJob,
 } from '#api/constructs/control-plane/etcd-jobs.ts'
 import type { ControlPlaneSettings } from '#api/constructs/control-plane/settings.ts'
 import { isObject } from '#lib/json.ts'
+import { printableLine } from '#lib/printable.ts'
+import { quantityValue } from '#lib/quantity.ts'
 import { madeOf } from '../credentials/prints.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { etcdMinor } from '../upgrade/preflight.ts'
@@ -20,6 +23,8 @@ import { applyAll, CLAIMS, JOBS, limitsOf, PODS, type Place } from './plane-obje
 
 /** Of the restore that a volume was made for. */
 const RESTORE = 'kubenode.io/restore'
+/** A status has room for a few lines. */
+const MOST_WORDS_CHARS = 200
 /** etcd sets revisions ahead from this version. */
 const BUMPS_FROM = 306
 
@@ -70,20 +75,33 @@ export async function lookAtSnapshot(
   if (state === undefined) {
     const [member] = readyMembers(await memberPods(place, settings))
     if (member === undefined) return { is: 'Waits', why: 'no member of etcd is ready to give a snapshot' }
-    await applyAll(place, [plain(snapshotClaim(settings)), plain(snapshotJob(settings, job, { slot, member }))])
+    // Applied once: a person may have made it larger since.
+    if ((await snapshotVolume(place)) === undefined) await applyAll(place, [plain(snapshotClaim(settings))])
+    await applyAll(place, [plain(snapshotJob(settings, job, { slot, member }))])
     return { is: 'Waits', why: `Job ${job} takes the snapshot` }
   }
   if (state.is === 'Running')
     return { is: 'Waits', why: `Job ${job} takes the snapshot${await troubleOfJob(place, job)}` }
   if (state.is === 'Failed') {
+    const why = `Job ${job} failed: ${state.why}${await lastWordsOf(place, job)}`
     await removeJob(place, job)
-    return { is: 'Failed', why: `Job ${job} failed: ${state.why}` }
+    return { is: 'Failed', why }
   }
   const opened = openedIn(await logOf(place, job, readLog))
   await removeJob(place, job)
   return opened === undefined
     ? { is: 'Failed', why: `Job ${job} did not report what is in the snapshot` }
     : { is: 'Done', value: opened }
+}
+
+const snapshotVolume = ({ client, namespace }: Place): Promise<KubeObject | undefined> =>
+  client.get(CLAIMS, { namespace, name: SNAPSHOT_CLAIM })
+
+/** Of the volume with the snapshots; what the claim asks for as long as it does not tell what it got. */
+export async function snapshotRoom(place: Place): Promise<number> {
+  const claim = await snapshotVolume(place)
+  const asked = recordAt(recordAt(recordAt(claim, 'spec'), 'resources'), 'requests')['storage']
+  return quantityValue(recordAt(recordAt(claim, 'status'), 'capacity')['storage'] ?? asked) ?? 0
 }
 
 /** Of a snapshot that is given up: nothing writes its file any more once this answers with nothing. */
@@ -105,6 +123,20 @@ async function troubleOfJob(place: Place, job: string): Promise<string> {
   const [pod] = items
   const trouble = pod && troubleOfPod(pod, (await limitsOf(place)).claims)
   return trouble === undefined ? '' : `: ${trouble.text}`
+}
+
+/** The end of the log of a container that failed: the only one who knows that its volume is full. */
+async function lastWordsOf({ client, namespace }: Place, job: string): Promise<string> {
+  const { items } = await client.list(PODS, { namespace, labelSelector: `job-name=${job}` })
+  for (const pod of items) {
+    const status = recordAt(pod, 'status')
+    for (const container of [...listAt(status, 'initContainerStatuses'), ...listAt(status, 'containerStatuses')]) {
+      const { exitCode, message } = recordAt(recordAt(container, 'state'), 'terminated')
+      if (typeof exitCode === 'number' && exitCode !== 0 && typeof message === 'string')
+        return `; ${String(container['name'])}: ${printableLine(message.trim()).slice(-MOST_WORDS_CHARS)}`
+    }
+  }
+  return ''
 }
 
 async function logOf({ client, namespace }: Place, job: string, readLog: ReadLog): Promise<string> {

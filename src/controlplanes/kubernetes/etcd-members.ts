@@ -1,23 +1,24 @@
 // The pods of the members of one etcd, and which of them serve.
 import { memberName } from '#api/constructs/control-plane/etcd.ts'
 import type { ControlPlaneSettings } from '#api/constructs/control-plane/settings.ts'
+import { listAll } from '#kube/list-all.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { listAt, recordAt } from './fields-of.ts'
 import { PODS, type Place } from './plane-objects.ts'
 
 /** In the order of the members; undefined for a member that has no pod. */
-export type MemberPods = readonly (KubeObject | undefined)[]
+type MemberPods = readonly (KubeObject | undefined)[]
 
 export async function memberPods(
   { client, namespace, signal }: Place,
   { etcd }: Pick<ControlPlaneSettings, 'etcd'>,
 ): Promise<MemberPods> {
-  const names = Array.from({ length: etcd.members }, (_, n) => memberName(n))
-  return Promise.all(names.map((name) => client.get(PODS, { namespace, name }, { ...(signal && { signal }) })))
+  const pods = await listAll(client, PODS, { namespace, ...(signal && { signal }) })
+  return Array.from({ length: etcd.members }, (_, n) => pods.find((pod) => pod.metadata.name === memberName(n)))
 }
 
 /** A pod that is ending may stop in the middle of what it is asked. */
-export const isServing = (pod: KubeObject | undefined): boolean =>
+const isServing = (pod: KubeObject | undefined): boolean =>
   pod !== undefined &&
   pod.metadata.deletionTimestamp === undefined &&
   listAt(recordAt(pod, 'status'), 'conditions').some((c) => c['type'] === 'Ready' && c['status'] === 'True')

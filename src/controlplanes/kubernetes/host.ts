@@ -230,6 +230,7 @@ export class KubernetesHost implements ControlPlaneHost {
       ...(port !== undefined && { port }),
       isStopped: false,
       snapshots: found?.record.snapshots ?? [],
+      ...(found?.record.files !== undefined && { files: found.record.files }),
       blocked: [],
       unready: {},
     }

@@ -38,6 +38,8 @@ export interface PlaneRecord {
   /** Its etcd runs for a snapshot although it is stopped. */
   readonly isAwake?: boolean
   readonly snapshots: readonly KeptSnapshot[]
+  /** Bytes of the files on the volume of snapshots by slot, also of those whose snapshots were dropped. */
+  readonly files?: Readonly<Record<string, number>>
   /** A file that is being written: what it had before counts no longer. */
   readonly taking?: {
     readonly name: string
@@ -131,7 +133,7 @@ export class PlaneRecords {
 
 /** Of a control plane of which only one snapshot is left. */
 export const emptied = (
-  { id, owner, etcdToken, shape, forms, snapshots }: PlaneRecord,
+  { id, owner, etcdToken, shape, forms, snapshots, files }: PlaneRecord,
   snapshot: string,
   keptUntil: number,
 ): PlaneRecord => ({
@@ -142,6 +144,7 @@ export const emptied = (
   forms,
   isStopped: true,
   snapshots: snapshots.filter((s) => s.name === snapshot),
+  ...(files !== undefined && { files }),
   blocked: [],
   unready: {},
   keptUntil,

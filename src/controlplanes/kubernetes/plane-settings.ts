@@ -75,7 +75,7 @@ export function settingsOf(
       keepsVolumes: false,
       isFounded: record.isFounded === true,
       token: record.etcdToken,
-      snapshotStorage: doubled(shape.etcd.storage),
+      snapshotStorage: tripled(shape.etcd.storage),
     },
     endpoint: {
       type: shape.endpoint.type,
@@ -107,5 +107,5 @@ const runningOf = ({ isStopped, isAwake, restoring }: PlaneRecord): ControlPlane
   return isAwake === true ? 'Etcd' : 'Nothing'
 }
 
-/** Room for several snapshots: they are smaller than the store, which holds the past too. */
-const doubled = (storage: string): string => storage.replace(/^\d+(\.\d+)?/, (count) => String(Number(count) * 2))
+/** A store is at most three quarters of its volume: three snapshots of it, and the one that is being written, always have room. */
+const tripled = (storage: string): string => storage.replace(/^\d+(\.\d+)?/, (count) => String(Number(count) * 3))

@@ -8,7 +8,7 @@ import { timestamp, type Clock } from '#lib/clock.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { keepCredentials } from '../credentials/keep.ts'
 import { NotYet, type Snapshot } from '../port.ts'
-import { endSnapshot, lookAtRestore, lookAtSnapshot, objectsIn, type ReadLog } from './etcd-care.ts'
+import { endSnapshot, lookAtRestore, lookAtSnapshot, objectsIn, snapshotRoom, type ReadLog } from './etcd-care.ts'
 import { credentialSettings, mountedSecrets, secretFiles } from './mounted-secrets.ts'
 import { applyAll, partStates, podsOf, type Place } from './plane-objects.ts'
 import { portSnapshot, urlOf, versionOf } from './plane-of.ts'
@@ -185,7 +185,8 @@ export class PlaneWork {
       await this.#records.write(kept, { ...kept.record, taking: after }, signal)
       throw new NotYet(`snapshot ${name}: ${looked.why}`)
     }
-    kept = await this.#records.write(kept, withSnapshot(kept.record, looked.value, timestamp(now)), signal)
+    const volume = { takenAt: timestamp(now), volumeBytes: await snapshotRoom(place) }
+    kept = await this.#records.write(kept, withSnapshot(kept.record, looked.value, volume), signal)
     if (kept.record.isStopped) kept = await this.sleepAgain(kept, signal)
     const made = kept.record.snapshots.find((s) => s.name === name)
     return { kept, taken: made && portSnapshot(made), why: '' }

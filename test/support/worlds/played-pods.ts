@@ -10,6 +10,8 @@ const [JOBS, PODS] = [coreKind('Job'), coreKind('Pod')]
 export const PLAYED_WORKLOADS = ['Deployment', 'StatefulSet'].map((kind) => typeOf({ apiVersion: 'apps/v1', kind }))
 /** What the program of etcd says about a snapshot that it opened. */
 export const OPENED_LOG = '{"hash":1,"revision":42,"totalKey":7,"totalSize":4096}'
+/** And about a volume that is full. */
+const NO_ROOM_LOG = 'Error: write /snapshots/slot-0.db.part: no space left on device\n'
 
 export interface PlayedHub {
   /** What a workload reports instead of being ready. */
@@ -95,19 +97,22 @@ async function playJob(admin: KubeClient, namespace: string, job: KubeObject, { 
   const at = '2030-01-01T00:00:00Z'
   const before = job['status'] as { readonly succeeded?: number; readonly failed?: number } | undefined
   if (before?.succeeded === 1 || before?.failed === 1) return
+  const metadata = { name: `${name}-x`, namespace, labels: { 'job-name': name } }
+  const pod = await admin.create(PODS, { apiVersion: 'v1', kind: 'Pod', metadata, spec })
   if (failsJobs?.() === true) {
     const failed = ['FailureTarget', 'Failed'].map((type) => ({
       type,
       status: 'True',
-      message: 'the volume is full',
+      message: 'it was tried often enough',
       lastTransitionTime: at,
     }))
+    const state = { terminated: { exitCode: 1, message: NO_ROOM_LOG } }
+    const initContainerStatuses = [{ name: 'save', image: '', imageID: '', ready: false, restartCount: 0, state }]
+    await admin.update(PODS, { ...pod, status: { phase: 'Failed', initContainerStatuses } }, { subresource: 'status' })
     const status = { startTime: at, failed: 1, conditions: failed }
     await admin.update(JOBS, { ...job, status }, { subresource: 'status' })
     return
   }
-  const metadata = { name: `${name}-x`, namespace, labels: { 'job-name': name } }
-  const pod = await admin.create(PODS, { apiVersion: 'v1', kind: 'Pod', metadata, spec })
   await admin.update(PODS, { ...pod, status: { phase: 'Succeeded' } }, { subresource: 'status' })
   const conditions = ['SuccessCriteriaMet', 'Complete'].map((type) => ({
     type,

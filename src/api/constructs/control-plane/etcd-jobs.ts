@@ -33,7 +33,12 @@ export const emptyDataClaim = (settings: ControlPlaneSettings, member: number): 
 /** One member is asked: a snapshot is of one, and one that is away must not fail it. */
 const clientFlags = (settings: ControlPlaneSettings, member: number): readonly string[] => {
   const folder = folderOf('apiserver-etcd')
-  return [`--endpoints=${clientUrl(member, settings)}`, `--cacert=${folder}/ca.crt`, `--cert=${folder}/tls.crt`, `--key=${folder}/tls.key`]
+  return [
+    `--endpoints=${clientUrl(member, settings)}`,
+    `--cacert=${folder}/ca.crt`,
+    `--cert=${folder}/tls.crt`,
+    `--key=${folder}/tls.key`,
+  ]
 }
 
 /** Taken over the network, put back into an empty folder as a restore would, then read: what cannot be restored is no snapshot. */
@@ -96,13 +101,15 @@ function job(settings: ControlPlaneSettings, name: string, { steps, claims }: St
     { name: 'scratch', mountPath: SCRATCH },
     ...Object.entries(claims).map(([claim, mountPath]) => ({ name: claim, mountPath })),
   ]
-  const containers = steps.map((step) =>
-    container(settings, 'etcd', {
+  const containers = steps.map((step) => ({
+    ...container(settings, 'etcd', {
       ...step,
       env: [{ name: 'ETCDCTL_API', value: '3' }],
       mounts,
     }),
-  )
+    // The pod reports why it failed: nothing else knows that a volume is full.
+    terminationMessagePolicy: 'FallbackToLogsOnError',
+  }))
   return k8s.KubeJob.manifest({
     metadata: { name, namespace: settings.namespace, labels },
     spec: {
