@@ -93,7 +93,9 @@ test('a snapshot that fails drops none, has the reason, and is tried again after
   const w = (world = await playedClusters({ failsJobs: () => true }))
   await w.startController(w.newHost())
   await w.declareKubernetes('1.35.9', { snapshots: { every: '6h', keep: 1 } })
-  const failed = await w.untilSeen('it failed', (c) => /save: Error: .*no space left on device; tried again at /.test(toldOf(c)))
+  const failed = await w.untilSeen('it failed', (c) =>
+    /save: Error: .*no space left on device; tried again at /.test(toldOf(c)),
+  )
   expect([failed.status?.phase, failed.status?.snapshots]).toEqual(['Ready', []])
   // No Job after Job meanwhile.
   expect((await w.admin.list(JOBS, { namespace })).items).toEqual([])

@@ -63,9 +63,9 @@ async function settled(hosts: KubernetesHost | HostsOfCalls, of: ControlPlaneReq
 
 /** Its pods end meanwhile. */
 async function removed(host: KubernetesHost, { id, owner }: ControlPlaneRequest): Promise<string> {
-  let result: string | undefined
-  const done = host.delete(id, { owner }).finally(() => (result ??= 'over'))
-  while (result === undefined) {
+  const over = new AbortController()
+  const done = host.delete(id, { owner }).finally(() => over.abort())
+  while (!over.signal.aborted) {
     await playPods(hub.admin, planeNamespace(id)).catch((error: unknown) => {
       if (!isNotFound(error)) throw error
     })
