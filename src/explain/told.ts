@@ -34,7 +34,7 @@ export const linesOf = (told: Told): readonly string[] => [
   ...[...(told.below ?? []).flatMap(linesOf), ...endLines(told)].map((line) => `  ${line}`),
 ]
 
-/** The object comes first, and what was found is not indented. */
+/** The object comes first; its findings are not indented. */
 export const storyLines = ({ text, below = [] }: Story): readonly string[] => [text, ...below.flatMap(linesOf)]
 
 export function endLines({ ends, command }: Pick<Told, 'ends' | 'command'>): readonly string[] {

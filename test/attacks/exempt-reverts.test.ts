@@ -57,7 +57,8 @@ describe('a source that a hold pauses', () => {
     ['a message that quotes a revert', () => attempt(values('2'), `x\n\n> This reverts commit ${ids.three}.`)],
   ])('does not follow %s', async (_, made) => expect(await made()).toBeUndefined())
 
-  test('does not follow a revert of what was pushed during the hold', async () => {
+  test('does not follow a revert of what was pushed during the hold', async (context) => {
+    onlyInFull(context)
     const base = w.repository.git('rev-parse', 'HEAD')
     const during = w.repository.commit(filesOf(values('evil')), { key: 'ada', message: 'during' })
     // What it brings back is followed already; what is under it is not.
@@ -79,7 +80,8 @@ describe('the exemption', () => {
   afterEach(() => w.remove())
   const none = { pipelines: { standard: {} } }
 
-  test('of a freeze is one of its own', async () => {
+  test('of a freeze is one of its own', async (context) => {
+    onlyInFull(context)
     w = new SourceWorld()
     const exempt = { pipelines: { standard: { exempt: ['Freezes'] } } }
     await w.follow(values('1', exempt))
@@ -138,7 +140,8 @@ describe('a source with two tracks, of which one exempts reverts', () => {
     expect(await w.attempt(both('1', '1'), { message: reverts(bad) })).toBeUndefined()
   })
 
-  test('does not take back what the other track got on the hub, where that makes no Release', async () => {
+  test('does not take back what the other track got on the hub, where that makes no Release', async (context) => {
+    onlyInFull(context)
     w = new SourceWorld({ tracks })
     await w.follow(both('1', '1'))
     const bad = await w.follow(both('2', '1', '2'))

@@ -9,6 +9,7 @@ import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { Renderer } from '#sync/render/renderer.ts'
 import { planDigest, planTrailer } from '#sync/plan-digest.ts'
 import { filesOf, SourceWorld, type Values } from '#test/support/worlds/source-world.ts'
+import { onlyInFull } from '#test/support/tools/full.ts'
 
 /** The objects of each target, as a file of the commit has them: the cage would take a second more for each commit. */
 const OBJECTS = 'fleet/objects.json'
@@ -196,7 +197,8 @@ describe('a commit with the digest of its plan', () => {
     await w.pass()
   })
 
-  test('is refused as part of a merge that brings more, and counts in one that does not', async () => {
+  test('is refused as part of a merge that brings more, and counts in one that does not', async (context) => {
+    onlyInFull(context)
     const planned = [[NEXT, `x\n\n${trailer}`]] as const
     const grown = GROWN[0]?.[1] ?? {}
     expect(await w.merged(planned, [NEXT, 'Merge branch'])).toMatch(FOLLOWED)
@@ -262,7 +264,8 @@ describe('a source that requires plans', () => {
     expect(await w.merged(both, [grown, 'Merge branch'])).toContain('KN7060')
   })
 
-  test('follows a commit that changes no object without one, but not a change that was refused before it', async () => {
+  test('follows a commit that changes no object without one, but not a change that was refused before it', async (context) => {
+    onlyInFull(context)
     await world(fleet('1'))
     expect(await w.attempt(VALUES, { key: undefined, message: 'text', more: { 'README.md': 'x' } })).toMatch(FOLLOWED)
     const { back } = w.base()
@@ -275,7 +278,8 @@ describe('a source that requires plans', () => {
     back()
   })
 
-  test('needs one for a revert and for a branch that was set back, too', async () => {
+  test('needs one for a revert and for a branch that was set back, too', async (context) => {
+    onlyInFull(context)
     await world(fleet('1'))
     const trailer = await w.trailer(NEXT)
     const before = w.base()
@@ -345,7 +349,8 @@ describe('several commits between two polls', () => {
     expect(await pushed([[NEXT, `x\n\n${one}`], ...texts, last])).toContain('KN7061')
   })
 
-  test('are refused where only the newest is verified: another author could have planned the ones below', async () => {
+  test('are refused where only the newest is verified: another author could have planned the ones below', async (context) => {
+    onlyInFull(context)
     w = new World({ requirePlan: true })
     const anchor = await w.followFleet(fleet('1'))
     const [one, two] = [await step(fleet('1'), NEXT), await step(NEXT, THREE)]
@@ -365,7 +370,8 @@ describe('several commits between two polls', () => {
     expect(await pushed([both[0]])).toContain('KN7030')
   })
 
-  test('and the refusal has the command that mends it, on top of what is pushed', async () => {
+  test('and the refusal has the command that mends it, on top of what is pushed', async (context) => {
+    onlyInFull(context)
     w = new World({ requirePlan: true })
     await w.followFleet(fleet('1'))
     const { back } = w.base()

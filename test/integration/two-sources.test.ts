@@ -226,7 +226,8 @@ object({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'noted', namespa
   expect(await versionOf('shared/a')).toBe('2')
 })
 
-test('S3 a source acts with the rights bound to its own user, on the hub and on clusters', async () => {
+test('S3 a source acts with the rights bound to its own user, on the hub and on clusters', async (context) => {
+  onlyInFull(context)
   const { b, second, client, has, versionOf, sourceStatus, releaseSays, says } = await twoSources()
   b.repository.commit(fleet(`config('shared/a', '1')`, HUB))
   await b.start()

@@ -4,7 +4,6 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { isFull } from '#test/support/tools/full.ts'
 import { processesWith, until } from '#test/support/tools/processes.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../bin/kubenode')
@@ -15,7 +14,7 @@ beforeEach(() => void (data = mkdtempSync(join(tmpdir(), 'kubenode-interrupted-'
 afterEach(() => rmSync(data, { recursive: true, force: true }))
 
 test.each([
-  ...(isFull ? ([['SIGINT', 'as soon as its folder is locked', 'lock', 130]] as const) : []),
+  ['SIGINT', 'as soon as its folder is locked', 'lock', 130],
   ['SIGTERM', 'while the API servers start', 'hub/apiserver', 143],
   ['SIGINT', 'while kinds and roles are installed', 'test/apiserver/admin.kubeconfig', 130],
 ] as const)('%s %s', { timeout: WITHIN_MS }, async (signal, _, file, status) => {
