@@ -23,7 +23,13 @@ export interface SlotContent {
   readonly spec: MachineComponentSpec
   readonly config: { readonly name: string; readonly digest: string; readonly values: JsonObject } | undefined
   /** The checked artifact; undefined for a component that installs nothing. */
-  readonly artifact: string | undefined
+  readonly artifact: CheckedArtifact | undefined
+}
+
+export interface CheckedArtifact {
+  readonly path: string
+  readonly sha256: string
+  readonly size: number
 }
 
 export interface SlotDeps {
@@ -104,7 +110,7 @@ export async function fillSlot(deps: SlotDeps, target: Attempt, content: SlotCon
   await makeFolderDurably(files, slotsFolder(dir, spec.component))
   await files.makeFolder(folder)
   const out = new SlotWriter(files, folder)
-  await unpack(files, out, layout, content.artifact)
+  if (content.artifact !== undefined) await unpackChecked(files, out, layout, content.artifact)
   await renderFiles(out, layout, config?.values ?? {}, spec)
   await out.syncFolders()
   await writeDurably(files, join(folder, MANIFEST), JSON.stringify(await manifestOf(files, folder, out.placed)))
@@ -126,8 +132,36 @@ export interface SlotSink {
   file(path: string, mode: number): Promise<TarFileSink>
 }
 
-export async function unpack(files: Files, out: SlotSink, layout: Layout, artifact: string | undefined): Promise<void> {
-  if (artifact === undefined) return
+/** The file was checked before, and is read once more here: what counts are the bytes that were unpacked. */
+async function unpackChecked(
+  files: Files,
+  out: SlotSink,
+  layout: Layout,
+  { path, sha256, size }: CheckedArtifact,
+): Promise<void> {
+  const hash = createHash('sha256')
+  let got = 0
+  const stream = async function* (from: string): AsyncIterable<Buffer> {
+    for await (const chunk of files.stream(from)) {
+      hash.update(chunk)
+      got += chunk.length
+      yield chunk
+    }
+  }
+  await unpack({ stream }, out, layout, path)
+  const digest = hash.digest('hex')
+  if (digest === sha256) return
+  const seen = { place: path, got, digest: digest.slice(0, 12), size, sha256: sha256.slice(0, 12) }
+  // The next try checks the file first, and fetches another.
+  throw new KubeNodeError(agentErrors.KN8012(seen), { retry: 'later' })
+}
+
+export async function unpack(
+  files: Pick<Files, 'stream'>,
+  out: SlotSink,
+  layout: Layout,
+  artifact: string,
+): Promise<void> {
   const whole =
     layout.binaries.length === 1 && layout.binaries[0]?.source === undefined ? layout.binaries[0] : undefined
   if (whole !== undefined) {

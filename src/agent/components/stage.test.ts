@@ -116,6 +116,35 @@ test.each(ATTACKS)('S5 F32 %s is not installed', async (_what, releases, more, s
   expect(found.message).toMatch(says)
 })
 
+const swapped = release(publisher, {
+  version: '1.0.0',
+  entries: [{ name: 'bin/beacon', content: 'evil', mode: 0o755 }],
+}).artifact
+
+/** Its artifact is replaced on the disk after it was checked, `times` times. */
+class SwappedFiles extends MemoryFiles {
+  #times: number
+  constructor(times: number) {
+    super()
+    this.#times = times
+  }
+  override async *stream(path: string): AsyncIterable<Buffer> {
+    const isArtifact = path.endsWith(good.spec.artifacts?.[0]?.sha256 ?? 'none')
+    if (isArtifact && this.#times-- > 0) yield swapped
+    else yield* super.stream(path)
+  }
+}
+
+test('S5 an artifact that is replaced between its check and its installation is not installed', async () => {
+  const found = await outcome([good], { disk: new SwappedFiles(1_000) })
+  expect([found.state, found.content]).toEqual(['Fetching', undefined])
+  expect(found.message).toMatch(/^KN8012: cannot use \S+: received \d+ bytes with digest/)
+  expect(await outcome([good], { disk: new SwappedFiles(1) })).toMatchObject({
+    state: 'Healthy',
+    content: 'beacon 1.0.0',
+  })
+})
+
 describe('F44 a version that is not accepted', () => {
   const next = release(publisher, { version: '1.1.0' })
   const untrusted = release(newPublisher(), { version: '1.1.0' })

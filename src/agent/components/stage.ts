@@ -11,7 +11,7 @@ import { applyDefaults } from '#schema/default.ts'
 import { artifactFor, bringArtifact, type ArtifactDeps, type Platform } from './artifact.ts'
 import type { Slot, Attempt } from './record.ts'
 import { withSecrets, type SecretDeps } from './secrets.ts'
-import { fillSlot, type SlotContent } from './slot.ts'
+import { fillSlot, type CheckedArtifact, type SlotContent } from './slot.ts'
 import type { TrustStore } from './trust-store.ts'
 import { agentErrors } from '../agent-errors.ts'
 
@@ -114,7 +114,7 @@ async function artifactOf(
   deps: StageDeps,
   spec: MachineComponentSpec,
   signal: AbortSignal,
-): Promise<string | undefined> {
+): Promise<CheckedArtifact | undefined> {
   if (spec.install === undefined) return undefined
   const artifact = artifactFor(spec, deps.platform)
   if (artifact === undefined)
@@ -126,5 +126,6 @@ async function artifactOf(
         arch: deps.platform.arch,
       }),
     )
-  return bringArtifact(deps, artifact, signal)
+  const { sha256, size } = artifact
+  return { path: await bringArtifact(deps, artifact, signal), sha256, size }
 }
