@@ -38,7 +38,7 @@ test.each([
 ])('%s', (_, cluster, want) => expect(clusterCells('prod', [release(cluster)], NOW)).toEqual(want))
 
 test('since when it answers is of its status', () => {
-  const at = new Date(NOW - 7_200_000).toISOString()
+  const at = { reachableSince: new Date(NOW - 7_200_000).toISOString() }
   expect(clusterCells('prod', [release({ phase: 'Healthy' })], NOW, at)[0]).toBe('Yes (2h)')
   expect(clusterCells('prod', [release({ phase: 'Waiting' })], NOW, at)[0]).toBe('Yes (2h)')
   expect(clusterCells('prod', [release({ phase: 'Offline' })], NOW, at)[0]).toMatch(/^No/)
@@ -48,4 +48,20 @@ test('of several tracks the worst state is shown; of an unknown cluster nothing 
   const both = [release({ phase: 'Healthy' }), release({ phase: 'Failed', message: 'x' }, 'b'.repeat(40))]
   expect(clusterCells('prod', both, NOW)[1]).toBe('bbbbbbbbbbbb')
   expect(clusterCells('other', both, NOW)).toEqual(['Unknown', '<none>', '<none>', '<none>'])
+})
+
+test('a registered cluster says itself that it does not answer, also when its Release has ended or it has none', () => {
+  const lastTransitionTime = new Date(NOW - 180_000).toISOString()
+  const ready = { type: 'Ready' as const, status: 'Unknown' as const, lastTransitionTime, observedGeneration: 1 }
+  const away = {
+    phase: 'Unreachable' as const,
+    conditions: [{ ...ready, reason: 'CredentialsInvalid' as const, message: 'the client certificate ended' }],
+  }
+  const why = 'CredentialsInvalid: the client certificate ended'
+  expect(clusterCells('prod', [], NOW, away)).toEqual(['No (3m)', '<none>', '<none>', why])
+  const done = clusterCells('prod', [release({ phase: 'Healthy' })], NOW, away)
+  expect(done).toEqual(['No (3m)', 'aaaaaaaaaaaa', 'Healthy (5m)', why])
+  const answers = { ...ready, status: 'True' as const, reason: 'ClusterAnswers' as const, message: 'it answers' }
+  const well = { phase: 'Ready' as const, reachableSince: lastTransitionTime, conditions: [answers] }
+  expect(clusterCells('prod', [], NOW, well)).toEqual(['Yes (3m)', '<none>', '<none>', '<none>'])
 })

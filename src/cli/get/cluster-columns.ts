@@ -1,4 +1,5 @@
-// What sync knows of the registered clusters, in columns of `kubenode get clusters`: a Cluster has no status of its own yet, so that the newest Releases say it. Pure.
+// What sync knows of the registered clusters, in columns of `kubenode get clusters`: the newest Releases say what they wait for, and the status of a Cluster whether it answers. Pure.
+import type { Cluster } from '#api/kinds/cluster.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { formatAge } from '#lib/duration.ts'
 
@@ -12,36 +13,59 @@ const NO_ANSWER: ReadonlySet<string> = new Set(['ApiServerDown', 'CredentialsInv
 /** Of several tracks the worst state. */
 const FIRST = ['Failed', 'Offline', 'Applying', 'Verifying', 'Waiting', 'Unchanged', 'Healthy']
 
-const NOTHING = ['Unknown', '<none>', '<none>', '<none>'] as const
+const NONE = '<none>'
+const NOTHING = ['Unknown', NONE, NONE, NONE] as const
 
-/** `releases`: the newest of each track. `reachableSince`: of the status of the Cluster. */
+/** `releases`: the newest of each track. */
 export function clusterCells(
   name: string,
   releases: readonly Release[],
   now: number,
-  reachableSince = '',
+  status?: Cluster['status'],
 ): readonly string[] {
+  const own = ownAnswer(status, now)
   const [first] = releases
-    .flatMap(({ spec, status }) =>
-      (status?.clusters ?? []).filter((c) => c.name === name).map((cluster) => ({ cluster, commit: spec.commit })),
+    .flatMap(({ spec, status: of }) =>
+      (of?.clusters ?? []).filter((c) => c.name === name).map((cluster) => ({ cluster, commit: spec.commit })),
     )
     .toSorted((a, b) => FIRST.indexOf(a.cluster.phase) - FIRST.indexOf(b.cluster.phase))
-  if (first === undefined) return NOTHING
+  const [, ...none] = NOTHING
+  if (first === undefined) return own === undefined ? NOTHING : [own.reachable, ...none.slice(0, -1), own.waits]
   const { cluster, commit } = first
+  const ofRelease = waits(cluster)
   return [
-    reachable(cluster, reachableSince, now),
+    unreachedBy(cluster, now) ?? own?.reachable ?? reachable(cluster, status?.reachableSince ?? '', now),
     commit.slice(0, 12),
     `${cluster.phase}${since(cluster.since, now)}`,
-    waits(cluster),
+    ofRelease === NONE ? (own?.waits ?? NONE) : ofRelease,
   ]
 }
 
-function reachable({ phase, since: at, waitingFor }: Known, answersSince: string, now: number): string {
-  if (waitingFor !== undefined && NO_ANSWER.has(waitingFor.predicate)) return `No${since(waitingFor.since, now)}`
-  if (phase === 'Offline') return `No${since(at, now)}`
-  // Sync has not asked it for this commit.
-  return phase === 'Waiting' && answersSince === '' ? 'Unknown' : `Yes${since(answersSince, now)}`
+interface Answer {
+  readonly reachable: string
+  readonly waits: string
 }
+
+/** What the loop that asks each registered cluster every minute found; it is newer than a Release that has ended. */
+function ownAnswer(status: Cluster['status'], now: number): Answer | undefined {
+  const ready = status?.conditions?.find((c) => c.type === 'Ready')
+  if (ready?.reason === 'ClusterAnswers' && ready.status === 'True')
+    return { reachable: `Yes${since(status?.reachableSince ?? '', now)}`, waits: NONE }
+  if (status?.phase !== 'Unreachable' || ready === undefined) return undefined
+  return {
+    reachable: `No${since(ready.lastTransitionTime, now)}`,
+    waits: `${ready.reason}: ${ready.message}`,
+  }
+}
+
+function unreachedBy({ phase, since: at, waitingFor }: Known, now: number): string | undefined {
+  if (waitingFor !== undefined && NO_ANSWER.has(waitingFor.predicate)) return `No${since(waitingFor.since, now)}`
+  return phase === 'Offline' ? `No${since(at, now)}` : undefined
+}
+
+/** Sync has not asked one that waits for this commit. */
+const reachable = ({ phase }: Known, answersSince: string, now: number): string =>
+  phase === 'Waiting' && answersSince === '' ? 'Unknown' : `Yes${since(answersSince, now)}`
 
 function since(stamp: string, now: number): string {
   const at = Date.parse(stamp)
@@ -49,6 +73,6 @@ function since(stamp: string, now: number): string {
 }
 
 const waits = ({ waitingFor, message }: Known): string => {
-  if (waitingFor === undefined) return message ?? '<none>'
+  if (waitingFor === undefined) return message ?? NONE
   return waitingFor.seen === undefined ? waitingFor.predicate : `${waitingFor.predicate}: ${waitingFor.seen}`
 }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { KubeNodeError } from '#lib/errors.ts'
 import { ApiError, ConnectionError, failure } from '#kube/errors.ts'
+import { kubeErrors } from '#kube/kube-errors.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import { syncErrors } from '../sync-errors.ts'
 import { unreachable, unreachableReason } from './unreachable.ts'
@@ -35,6 +36,11 @@ test.each([
 test('a lost connection', () => {
   const message = syncErrors.KN7301({ id: 'x' })
   expect(unreachableReason(new ConnectionError(message, 'no'))).toBe('ApiServerDown')
+})
+
+test('a server whose certificate is not of the authority in the kubeconfig', () => {
+  const refused = new ConnectionError(kubeErrors.KN2004({ action: 'list', why: 'SELF_SIGNED_CERT_IN_CHAIN' }), 'no')
+  expect(unreachableReason(refused)).toBe('CredentialsInvalid')
 })
 
 test('a control plane that is being made is a wait without a number, what went wrong has one', () => {

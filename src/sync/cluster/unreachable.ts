@@ -3,6 +3,7 @@ import type { Reason } from '#api/catalogue.ts'
 import { isKubeNodeError, messageOf } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 import { ApiError, ConnectionError } from '#kube/errors.ts'
+import { isTlsRefusal } from '#kube/http/transport.ts'
 
 export type UnreachableReason = Extract<
   Reason,
@@ -16,6 +17,8 @@ const AWAITED = 'KN7305'
 const TOO_MANY_REQUESTS = 429
 
 export function unreachableReason(error: unknown): UnreachableReason {
+  // Something answers there, and the kubeconfig says that it is not the cluster.
+  if (isTlsRefusal(error)) return 'CredentialsInvalid'
   if (error instanceof ConnectionError) return 'ApiServerDown'
   if (error instanceof ApiError) {
     if (error.status === 401 || error.status === 403) return 'CredentialsInvalid'

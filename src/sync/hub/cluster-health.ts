@@ -1,15 +1,17 @@
-// Reports on each Cluster whether its API server answers sync: the hub's Defender decides from this condition. What does not answer is Unknown, never unhealthy.
+// Reports on each registered Cluster whether its API server answers sync: the hub's Defender decides from this condition. What does not answer is Unknown, never
+// unhealthy; users read since when, why, and what has to change.
 import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
 import { inventory } from '#api/kinds/inventory.ts'
-import { FIELD_MANAGERS } from '#api/names.ts'
+import { FIELD_MANAGERS, syncSecretsNamespace } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { setConditions, type WantedCondition } from '#kube/conditions.ts'
 import { isNotFound } from '#kube/errors.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
 import { done, requeueAfter, type Outcome } from '#runtime/outcome.ts'
+import { waitingSince, type Wait } from '#runtime/waiting.ts'
 import { writeStatus, writtenOrThrow } from '#runtime/write-status.ts'
-import { unreachable } from '../cluster/unreachable.ts'
+import { UNBLOCKS, unreachable, type UnreachableReason } from '../cluster/unreachable.ts'
 import { keyParts, type HubParts } from './parts.ts'
 
 /** A cluster that stops answering is noticed within this; 500 of them cost eight small requests a second. */
@@ -30,56 +32,77 @@ export async function reconcileClusterHealth(
   if (object === undefined || object.metadata.deletionTimestamp !== undefined) return done
   // Who makes its control plane reports on it.
   if (object.spec.controlPlane !== undefined) return done
-  const { condition, version } = await look(parts, object, signal)
-  const { generation } = object.metadata
-  const wanted = generation === undefined ? condition : { ...condition, observedGeneration: generation }
+  const seen = await look(parts, object, signal)
+  const now = clock.now()
   const end = parts.connections.credentialsEnd(object)
+  const refusal = seen.kind === 'Answers' ? undefined : refusalOf(object, seen, end, now)
+  const { reachableSince = timestamp(now), waitingFor, credentialsEnd, ...kept } = object.status ?? {}
+  // A token has no end that can be read; what was last read of a certificate stays while nothing answers.
+  const credentials = end === undefined ? (refusal === undefined ? undefined : credentialsEnd) : timestamp(end)
+  const { generation } = object.metadata
+  const wanted = conditionOf(refusal)
   const status = {
-    ...withoutSince(object.status, condition.status),
-    ...(version !== undefined && { versions: [{ part: 'apiserver', version }] }),
-    ...(end !== undefined && { credentialsEnd: timestamp(end) }),
-    ...(condition.status === 'True' && { reachableSince: object.status?.reachableSince ?? timestamp(clock.now()) }),
-    conditions: setConditions(object.status?.conditions, [wanted], clock.now()),
+    ...kept,
+    phase: refusal === undefined ? ('Ready' as const) : ('Unreachable' as const),
+    ...(seen.kind === 'Answers' && seen.version !== undefined && { versions: [versionRow(seen.version)] }),
+    ...(credentials !== undefined && { credentialsEnd: credentials }),
+    ...(refusal === undefined ? { reachableSince } : { waitingFor: waitingSince(waitingFor, refusal, now) }),
+    conditions: setConditions(
+      object.status?.conditions,
+      [generation === undefined ? wanted : { ...wanted, observedGeneration: generation }],
+      now,
+    ),
   }
   const own = { client, type: clusterKind, fieldManager: FIELD_MANAGERS.sync, cache: parts.clusters }
   writtenOrThrow(await writeStatus({ ...own, object, status, signal }))
   return requeueAfter(EVERY_MS + random.below(SPREAD_MS))
 }
 
-/** What was last known of a cluster stays, but not that it answers. */
-function withoutSince(status: Cluster['status'], ready: string): NonNullable<Cluster['status']> {
-  const { reachableSince, ...others } = status ?? {}
-  return reachableSince === undefined || ready !== 'True' ? others : { ...others, reachableSince }
-}
+type Look =
+  | { readonly kind: 'Answers'; readonly version: string | undefined }
+  | { readonly kind: 'Refused'; readonly because: UnreachableReason; readonly message: string }
 
-interface Look {
-  readonly condition: Omit<WantedCondition, 'observedGeneration'>
-  readonly version?: string
+type Refusal = Wait<UnreachableReason>
+
+const versionRow = (version: string) => ({ part: 'apiserver', version })
+
+const conditionOf = (refusal: Refusal | undefined): Omit<WantedCondition, 'observedGeneration'> =>
+  refusal === undefined
+    ? { type: 'Ready', status: 'True', reason: 'ClusterAnswers', message: 'the API server answers' }
+    : { type: 'Ready', status: 'Unknown', reason: refusal.predicate, message: refusal.seen }
+
+/** Servers do not tell a certificate that has ended from an unknown user. */
+function refusalOf(
+  { metadata: { namespace = '' }, spec }: Cluster,
+  { because, message }: Look & { kind: 'Refused' },
+  end: number | undefined,
+  now: number,
+): Refusal {
+  const isOver = because === 'CredentialsInvalid' && end !== undefined && end <= now
+  const ref = spec.kubeconfigSecretRef
+  return {
+    predicate: because,
+    seen: isOver ? `the client certificate of the kubeconfig ended at ${timestamp(end)}; ${message}` : message,
+    unblock:
+      because === 'CredentialsInvalid' && ref !== undefined
+        ? `Secret ${syncSecretsNamespace(namespace)}/${ref.name} has a kubeconfig that fits the cluster, with the required permissions`
+        : UNBLOCKS[because],
+  }
 }
 
 async function look({ connections }: HubParts, object: Cluster, signal: AbortSignal): Promise<Look> {
   const limited = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)])
-  let version: string | undefined
   try {
     const { program } = await connections.to(object, undefined, limited)
     await program.list(inventory, { limit: 1, signal: limited })
-    version = await versionOf(program, limited)
+    return { kind: 'Answers', version: await versionOf(program, limited) }
   } catch (error) {
     if (signal.aborted) throw error
     // It answers; our kinds are not installed there yet.
-    if (!isNotFound(error)) {
-      const { because, message } = unreachable(error)
-      const reason = limited.aborted ? 'ApiServerDown' : because
-      return { condition: { type: 'Ready', status: 'Unknown', reason, message } }
-    }
+    if (isNotFound(error)) return { kind: 'Answers', version: undefined }
+    const { because, message } = unreachable(error)
+    return { kind: 'Refused', because: limited.aborted ? 'ApiServerDown' : because, message }
   }
-  const condition = {
-    type: 'Ready',
-    status: 'True',
-    reason: 'ClusterAnswers',
-    message: 'the API server answers',
-  } as const
-  return { condition, ...(version !== undefined && { version }) }
 }
 
 /** Undefined when the server keeps it to itself: that is no reason to doubt the server. */

@@ -1,0 +1,186 @@
+// Registered clusters that cannot be reached, through the loop of sync that asks them: an ended client certificate, the authority of another cluster, an endpoint where
+// nothing listens. Each says why and what has to change, and is Ready again once it is mended.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { run } from '#cli/program.ts'
+import { createApiServer, type ApiServer } from '#apiserver/api-server.ts'
+import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
+import { CLUSTERS_NAMESPACE, FIELD_MANAGERS, programUser, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import { createEventRecorder } from '#kube/events.ts'
+import { HttpKubeClient } from '#kube/http/client.ts'
+import { systemClock } from '#lib/clock.ts'
+import { kubeconfigText } from '#lib/kubeconfig-text.ts'
+import { silentLogger } from '#lib/log.ts'
+import { systemRandom } from '#lib/random.ts'
+import { issueCertificate, newAuthority, type KeyAndCertificate } from '#lib/x509/certificates.ts'
+import { createInformers } from '#runtime/informers.ts'
+import { createMetrics } from '#runtime/metrics.ts'
+import { syncModule, type SyncContext } from '#sync/role.ts'
+import { startEmbedded, type RunningServer } from '#test/support/servers/api-servers.ts'
+import { installAll } from '#test/support/servers/installed.ts'
+
+const DAY_MS = 86_400_000
+const SECRET = coreKind('Secret')
+const DECLARED = { fieldManager: FIELD_MANAGERS.cli, force: true } as const
+
+let hub: RunningServer
+let member: ApiServer
+let admin: HttpKubeClient
+let folder: string
+let stop: (() => Promise<void>) | undefined
+
+const connection = () => ({
+  server: hub.url,
+  ca: { data: hub.ca },
+  clientCertificate: { cert: { data: hub.cert }, key: { data: hub.key } },
+})
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'kubenode-registered-'))
+  hub = await startEmbedded()
+  member = await createApiServer()
+  await member.listen()
+  admin = new HttpKubeClient(connection())
+  await installAll(admin)
+})
+afterEach(async () => {
+  await stop?.()
+  stop = undefined
+  admin.close()
+  await member.close()
+  await hub.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** The loop as sync runs it, as its own user. Each start opens its own connections. */
+async function startSync(): Promise<void> {
+  const client = new HttpKubeClient({ ...connection(), impersonate: { user: programUser('sync') } })
+  const own = { client, clock: systemClock, random: systemRandom, log: silentLogger }
+  const informers = createInformers({ ...own, startSpreadMs: 0 })
+  const { controllers, parts = [] } = syncModule.setup({
+    ...own,
+    informers,
+    metrics: createMetrics(),
+    events: createEventRecorder({ client, clock: systemClock, controller: 'kubenode.io/sync', instance: 't' }),
+    connect: (config: ConstructorParameters<typeof HttpKubeClient>[0]) => new HttpKubeClient(config),
+    hubAs: () => client,
+    config: { cacheDir: join(folder, 'cache') },
+  } as unknown as SyncContext)
+  informers.start()
+  await informers.synced()
+  const health = controllers.find((c) => c.name === 'cluster-health')
+  if (health === undefined) throw new Error('the loop that asks clusters has another name')
+  health.start()
+  stop = async () => {
+    await health.stop(0)
+    for (const part of parts) await part.stop(0)
+    await informers.stop()
+    client.close()
+  }
+}
+
+/** Members take it for what it says until it ends. */
+function adminOf(server: ApiServer, days: number, now = Date.now()): KeyAndCertificate {
+  return issueCertificate(server.credentials.authority, {
+    subject: { commonName: 'sync', organizations: ['system:masters'] },
+    validity: { now, days },
+    usage: 'client',
+  })
+}
+
+async function register(name: string, kubeconfig: string): Promise<void> {
+  const secret = { name: `cluster-${name}`, namespace: CLUSTERS_NAMESPACE }
+  const data = { kubeconfig: Buffer.from(kubeconfig).toString('base64') }
+  await admin.apply(SECRET, { apiVersion: 'v1', kind: 'Secret', metadata: secret, data }, DECLARED)
+  await admin.apply(
+    clusterKind,
+    {
+      apiVersion: 'kubenode.io/v1alpha1',
+      kind: 'Cluster',
+      metadata: { name, namespace: SYSTEM_NAMESPACE },
+      spec: { kubeconfigSecretRef: { name: secret.name } },
+    },
+    DECLARED,
+  )
+}
+
+async function untilPhase(name: string, phase: string): Promise<NonNullable<Cluster['status']>> {
+  const end = performance.now() + 60_000
+  for (;;) {
+    const { status } = (await admin.get(clusterKind, { name, namespace: SYSTEM_NAMESPACE })) ?? {}
+    if (status?.phase === phase) return status
+    if (performance.now() > end) throw new Error(`${name} is not ${phase}: ${JSON.stringify(status)}`)
+    await systemClock.sleep(20)
+  }
+}
+
+async function kubenode(...argv: readonly string[]): Promise<string> {
+  const file = join(folder, 'admin.kubeconfig')
+  const client = { certificate: hub.cert, key: hub.key }
+  writeFileSync(file, kubeconfigText({ url: hub.url, authority: hub.ca, client, user: 'admin' }), { mode: 0o600 })
+  const said: string[] = []
+  const say = (text: string) => void said.push(text)
+  await run([...argv, '--kubeconfig', file], { out: say, err: say, cwd: folder, env: {}, isTerminal: false })
+  return said.join('')
+}
+
+test('each says why it is not reached and what has to change, and is Ready again with a kubeconfig that fits', async () => {
+  const good = adminOf(member, 30)
+  const ended = adminOf(member, 1, Date.now() - 3 * DAY_MS)
+  const other = newAuthority('another cluster', { now: Date.now(), days: 30 })
+  const closed = await createApiServer()
+  await closed.listen()
+  const nowhere = closed.url
+  await closed.close()
+  const text = (client: KeyAndCertificate, authority = member.ca, url = member.url) =>
+    kubeconfigText({ url, authority, client, user: 'sync' })
+  await register('good', text(good))
+  await register('ended', text(ended))
+  await register('wrong-ca', text(good, other.certificate))
+  await register('closed', text(good, member.ca, nowhere))
+  await startSync()
+
+  const well = await untilPhase('good', 'Ready')
+  expect(well.waitingFor).toBeUndefined()
+  expect(well.reachableSince).toBeDefined()
+  expect(Date.parse(well.credentialsEnd ?? '')).toBeGreaterThan(Date.now() + 29 * DAY_MS)
+
+  const over = await untilPhase('ended', 'Unreachable')
+  expect(over.credentialsEnd).toBeDefined()
+  expect(over.waitingFor).toMatchObject({
+    predicate: 'CredentialsInvalid',
+    seen: expect.stringContaining(`the client certificate of the kubeconfig ended at ${over.credentialsEnd}`),
+    unblock: expect.stringContaining(`Secret ${CLUSTERS_NAMESPACE}/cluster-ended`),
+  })
+  const foreign = await untilPhase('wrong-ca', 'Unreachable')
+  expect(foreign.waitingFor).toMatchObject({
+    predicate: 'CredentialsInvalid',
+    seen: expect.stringMatching(/^KN2004: .*not signed by the configured certificate authority/),
+    unblock: expect.stringContaining(`Secret ${CLUSTERS_NAMESPACE}/cluster-wrong-ca`),
+  })
+  const away = await untilPhase('closed', 'Unreachable')
+  expect(away.waitingFor).toMatchObject({ predicate: 'ApiServerDown', seen: expect.stringContaining('ECONNREFUSED') })
+  for (const { reachableSince } of [over, foreign, away]) expect(reachableSince).toBeUndefined()
+
+  const table = await kubenode('get', 'clusters', '--namespace', SYSTEM_NAMESPACE)
+  expect(table).toMatch(/^good +Ready .* Yes \(/m)
+  expect(table).toMatch(/^ended +Unreachable .* No \(.*CredentialsInvalid: the client certificate/m)
+  expect(table).toMatch(/^wrong-ca +Unreachable .* No \(.*CredentialsInvalid: KN2004/m)
+  expect(table).toMatch(/^closed +Unreachable .* No \(.*ApiServerDown: /m)
+  const why = await kubenode('why', 'cluster/ended', '--namespace', SYSTEM_NAMESPACE)
+  expect(why).toContain('CredentialsInvalid')
+  expect(why).toContain(`Secret ${CLUSTERS_NAMESPACE}/cluster-ended`)
+
+  await stop?.()
+  await register('ended', text(good))
+  await register('wrong-ca', text(good))
+  await startSync()
+  for (const name of ['ended', 'wrong-ca']) {
+    const mended = await untilPhase(name, 'Ready')
+    expect(mended.waitingFor).toBeUndefined()
+    expect(mended.reachableSince).toBeDefined()
+  }
+})
