@@ -1,0 +1,72 @@
+// The credential with which sync applies what a branch declares: it is of the authority of that branch's cluster, so the hub and other clusters do not know it.
+import { afterEach, expect, test } from 'vitest'
+import { ANNOTATIONS, CLUSTERS_NAMESPACE, KUBECONFIG_KEY, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { cluster as clusterKind } from '#api/kinds/cluster.ts'
+import { inventory } from '#api/kinds/inventory.ts'
+import { addonsOf } from '#controlplanes/addons.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import { isApiError } from '#kube/errors.ts'
+import { HttpKubeClient } from '#kube/http/client.ts'
+import type { ConnectionConfig } from '#kube/http/connection.ts'
+import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
+import { isObject } from '#lib/json.ts'
+import { manifests } from '#test/support/servers/installed.ts'
+import { clusterWorld, type ClusterWorld } from '#test/support/worlds/cluster-world.ts'
+
+let world: ClusterWorld | undefined
+afterEach(async () => {
+  await world?.close()
+  world = undefined
+})
+
+const KEY = 'kubenode-system/fleet'
+
+async function preview(w: ClusterWorld, branch: string): Promise<ConnectionConfig> {
+  const name = `pv-${branch}`
+  await w.admin.create(clusterKind, {
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'Cluster',
+    metadata: {
+      name,
+      namespace: SYSTEM_NAMESPACE,
+      annotations: { [ANNOTATIONS.previewOf]: KEY, [ANNOTATIONS.previewBranch]: `preview/${branch}` },
+    },
+    spec: { version: '1.36.0', controlPlane: { flavor: 'embedded' }, deletionPolicy: 'Delete', ttl: '4h' },
+  })
+  await w.untilPhase(name, 'Ready')
+  const secret = await w.admin.get(coreKind('Secret'), { name: `cluster-${name}`, namespace: CLUSTERS_NAMESPACE })
+  const data = isObject(secret?.['data']) ? secret['data'][KUBECONFIG_KEY] : undefined
+  return parseSafeKubeconfig(Buffer.from(String(data), 'base64').toString('utf8'), name).config
+}
+
+const ACCEPTED = 'accepted'
+
+/** To a request that the roles of sync allow: a refusal has to be of a user who is not known, not of one whose rights are too few. */
+async function answer(config: ConnectionConfig): Promise<string> {
+  const client = new HttpKubeClient(config)
+  try {
+    await client.list(inventory, { limit: 1 })
+    return ACCEPTED
+  } catch (error) {
+    if (isApiError(error)) return `${error.status} ${error.serverMessage}`
+    throw error
+  } finally {
+    client.close()
+  }
+}
+
+test('is accepted by the cluster of its branch, and by neither the hub nor the cluster of another branch', async () => {
+  const { kinds, rest } = manifests()
+  const w = (world = await clusterWorld({ addons: async () => addonsOf('1', kinds, rest) }))
+  const [one, two] = [await preview(w, 'one'), await preview(w, 'two')]
+  expect([await answer(one), await answer(two)]).toEqual([ACCEPTED, ACCEPTED])
+  const at = (place: ConnectionConfig, { clientCertificate }: ConnectionConfig): ConnectionConfig => ({
+    server: place.server,
+    ...(place.ca !== undefined && { ca: place.ca }),
+    ...(clientCertificate !== undefined && { clientCertificate }),
+  })
+  const hub: ConnectionConfig = { server: w.hub.url, ca: { data: w.hub.ca } }
+  expect(one.clientCertificate).not.toEqual(two.clientCertificate)
+  const others = [at(two, one), at(one, two), at(hub, one), at(hub, two)]
+  for (const other of others) expect(await answer(other)).toMatch(/^(401 |403 .*system:anonymous)/)
+})
