@@ -25,6 +25,9 @@ export async function provideArtifacts(
   const statements = readdirSync(components)
     .filter((f) => f.endsWith('.json'))
     .sort()
+  const serveTrust = (): void => copyWholeFile(join(components, 'trust', TRUST_FILE), join(artifacts, TRUST_FILE))
+  // Controllers do not start without one, and at the first start packing may take minutes. A newer one waits for what is packed with it.
+  if (!existsSync(join(artifacts, TRUST_FILE))) serveTrust()
   let absent = 0
   for (const file of statements) {
     const statement = validator.parse(machineComponent, JSON.parse(readFileSync(join(components, file), 'utf8')))
@@ -57,6 +60,6 @@ export async function provideArtifacts(
     }
   }
   // Agents and controllers read it at any moment.
-  copyWholeFile(join(components, 'trust', TRUST_FILE), join(artifacts, TRUST_FILE))
+  serveTrust()
   return statements.length - absent
 }

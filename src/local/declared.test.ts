@@ -68,6 +68,16 @@ test('what is served is what the commit holds, not the working tree, and follows
   expect(readdirSync(root).filter((f) => f.startsWith('commit-'))).toEqual([])
 })
 
+test('the trust document is there before anything is packed, and a newer one only with what is packed', async () => {
+  const files = declared()
+  await expect(
+    files.serve(commit({ 'components/nope.json': '{"kind":"Pod"}', 'components/trust/trust.json': '1' })),
+  ).rejects.toThrow()
+  expect(served('trust.json')).toBe('1')
+  await expect(files.serve(commit({ 'components/trust/trust.json': '2' }))).rejects.toThrow()
+  expect(served('trust.json')).toBe('1')
+})
+
 test('agent.json is not served from the newest commit: it goes through plan and stages', async () => {
   await declared().serve(commit({ 'components/trust/trust.json': '1', 'machines/agent.json': '{ "logs": [' }))
   expect(readdirSync(join(root, 'artifacts'))).toEqual(['trust.json'])

@@ -96,6 +96,37 @@ describe('endings', () => {
     expect(events).toContain('stop controller')
   })
 
+  test.each([
+    ['leadership is lost', 'LeadershipLost'],
+    ['the program is stopped', 'Stopped'],
+  ] as const)('a controller whose start never ends keeps no program alive when %s', async (_, reason) => {
+    const { events, part, run, elect, lose, terminate } = setup({
+      controllers: () => [part('waits', { start: () => new Promise(() => undefined) }), part('next')],
+    })
+    const running = run()
+    await settled()
+    elect()
+    await settled()
+    if (reason === 'Stopped') terminate()
+    else lose()
+    expect(await running).toEqual({ reason, left: [] })
+    expect(events).toContain('give back')
+    expect(events).not.toContain('start next')
+  })
+
+  test('a controller whose start fails after the end is no error of the process', async () => {
+    const start = Promise.withResolvers<void>()
+    const { part, run, elect, lose } = setup({ controllers: () => [part('late', { start: () => start.promise })] })
+    const running = run()
+    await settled()
+    elect()
+    await settled()
+    lose()
+    expect(await running).toEqual({ reason: 'LeadershipLost', left: [] })
+    start.reject(new Error('too late'))
+    await settled()
+  })
+
   test('a controller that does not end in time is named, the rest is stopped, and the lease is kept', async () => {
     const { clock, events, part, terminate, elect, run } = setup({
       controllers: () => [part('stuck', { stop: () => new Promise(() => undefined) })],

@@ -146,13 +146,21 @@ export class Manager {
 
   async #runControllers(controllers: readonly Part[], lost: Promise<'LeadershipLost'>): Promise<Omit<Ended, 'left'>> {
     const { signal } = this.#context
+    let isOver = false
+    const over = Promise.race([lost, aborted(signal).then((): EndReason => 'Stopped')]).then((reason) => {
+      isOver = true
+      return reason
+    })
+    const started = startInTurn(controllers, signal, () => isOver)
     try {
-      for (const controller of controllers) await controller.start(signal)
+      // A start that waits for something must not keep a program alive that does not lead any more.
+      await Promise.race([started, over])
     } catch (error) {
       // a part that is stopped while it starts ends with an error
       return signal.aborted ? { reason: 'Stopped' } : { reason: 'FailedToStart', error }
     }
-    return { reason: await Promise.race([lost, aborted(signal).then((): EndReason => 'Stopped')]) }
+    started.catch(() => undefined)
+    return { reason: await over }
   }
 
   /** Resolves when all have started or the context ends. */
@@ -176,6 +184,13 @@ export class Manager {
 
   #drainMs(reason: EndReason): number {
     return reason === 'LeadershipLost' ? LOST_DRAIN_MS : (this.#options.drainMs ?? DEFAULT_DRAIN_MS)
+  }
+}
+
+async function startInTurn(parts: readonly Part[], signal: AbortSignal, isOver: () => boolean): Promise<void> {
+  for (const part of parts) {
+    if (isOver()) return
+    await part.start(signal)
   }
 }
 
