@@ -390,6 +390,21 @@ describe('F9 half-open connections', () => {
     expect(silent()).toEqual([105_000, 150_000])
   })
 
+  it('F9 a silent stream ends also where the rest of its time is too small for the clock', async () => {
+    for (let n = 0; n < 40; n++) {
+      const { start, inject, clock, notices } = world()
+      // At a power of two the fractions that a clock can show become coarser: what was left until then may be less than one of them.
+      clock.skip(2 ** 23 - 100_000 + n / 7)
+      start()
+      inject({ event: () => (clock.monotonic() > 2 ** 23 - 30_000 ? { kind: 'drop' } : undefined) })
+      await settled()
+      let fired = 0
+      for (; fired < 1_000 && clock.fireNext(2 ** 23 + 600_000); fired++) await settled()
+      expect(fired).toBeLessThan(1_000)
+      expect(notices.some((notice) => notice.kind === 'Silent')).toBe(true)
+    }
+  })
+
   it('F9 a server that accepts a watch was heard, unless it was silent before', async () => {
     const { fake, start, inject, clock } = world()
     inject({ event: () => ({ kind: 'drop' }) })

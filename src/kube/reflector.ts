@@ -328,7 +328,8 @@ export class Reflector<T extends KubeObject> {
     const laterMs = this.#periodMs * SILENT_PERIODS
     const look = (): void => {
       const boundMs = this.#hasSpoken ? laterMs : this.#periodMs * FIRST_SILENT_PERIODS
-      const left = this.#holding ? boundMs : boundMs - (clock.monotonic() - this.#quietSince)
+      // Whole milliseconds: a rest that is smaller than what the clock can show would be waited for without end.
+      const left = this.#holding ? boundMs : Math.ceil(boundMs - (clock.monotonic() - this.#quietSince))
       if (left <= 0) stop.abort(new Silence(boundMs))
       else timer = clock.after(Math.min(left, laterMs), look)
     }
