@@ -25,11 +25,6 @@ export interface OrphanEntry {
   readonly heard: string | undefined
 }
 
-interface Heard {
-  readonly machineUid: string
-  readonly heard: string
-}
-
 export interface OrphanReportTools {
   readonly client: KubeClient
   readonly log: Logger
@@ -43,7 +38,7 @@ export class OrphanReports {
   /** By provider, those of the list before. */
   readonly #told = new Map<string, ReadonlySet<string>>()
   /** By provider and host, what an earlier process observed of it. */
-  readonly #heard = new Map<string, ReadonlyMap<string, Heard>>()
+  readonly #heard = new Map<string, ReadonlyMap<string, string>>()
   #approved: ReadonlyMap<string, string> = new Map()
 
   constructor(tools: OrphanReportTools) {
@@ -70,9 +65,8 @@ export class OrphanReports {
   }
 
   /** What was observed of this host before this process began. */
-  heardBefore(provider: string, { providerID, machineUid }: Host): string | undefined {
-    const found = this.#heard.get(provider)?.get(providerID)
-    return found?.machineUid === machineUid ? found.heard : undefined
+  heardBefore(provider: string, { providerID }: Host): string | undefined {
+    return this.#heard.get(provider)?.get(providerID)
   }
 
   /** Asks the server: an approval may be withdrawn at any time. */
@@ -148,14 +142,13 @@ function textOf(entries: readonly OrphanEntry[]): string {
   return JSON.stringify({ total: entries.length, hosts })
 }
 
-function heardIn(text: string | undefined): ReadonlyMap<string, Heard> {
+function heardIn(text: string | undefined): ReadonlyMap<string, string> {
   const value = objectIn(text)['hosts']
   const hosts: readonly unknown[] = Array.isArray(value) ? value : []
   return new Map(
     hosts.flatMap((h) => {
-      const { host, machineUid, heard } = isObject(h) ? h : {}
-      const isWhole = [host, machineUid, heard].every((field) => typeof field === 'string')
-      return isWhole ? [[host as string, { machineUid, heard } as Heard] as const] : []
+      const { host, heard } = isObject(h) ? h : {}
+      return typeof host === 'string' && typeof heard === 'string' ? [[host, heard] as const] : []
     }),
   )
 }

@@ -30,12 +30,17 @@ export interface OrphanTools {
 
 interface Orphaned {
   readonly machineUid: string
+  readonly clientToken: string
+  /** When it was first listed with these two. */
   readonly since: number
   /** The Node or agent of it that was observed once: it stays so. */
   heard?: string
   /** The reason that was logged last. */
   why?: string
 }
+
+const isSameClaim = (known: Orphaned, { machineUid, clientToken }: Host): boolean =>
+  known.machineUid === machineUid && known.clientToken === clientToken
 
 export class OrphanWatch {
   readonly #tools: OrphanTools
@@ -59,7 +64,7 @@ export class OrphanWatch {
       hosts,
       machines: all,
       heardOf,
-      since: new Map([...this.#known].map(([id, { since }]) => [id, since])),
+      since: this.#sinceOf(hosts),
       now,
       visibleWithinMs: provider.capabilities.visibleWithinMs,
       policy: policyOf(provider.name),
@@ -76,14 +81,24 @@ export class OrphanWatch {
     }
   }
 
-  /** What was observed of a host once stays so, also after its Node and its Lease were deleted. */
+  /** A host that claims another Machine now begins its grace period again: its tags may have been changed by others. */
+  #sinceOf(hosts: readonly Host[]): ReadonlyMap<string, number> {
+    return new Map(
+      hosts.flatMap((host) => {
+        const known = this.#known.get(host.providerID)
+        return known !== undefined && isSameClaim(known, host) ? [[host.providerID, known.since] as const] : []
+      }),
+    )
+  }
+
+  /** What was observed of a host once stays so, also after its Node and its Lease were deleted, and whatever Machine it claims. */
   #heard(
     { name }: Pick<Provider, 'name'>,
     observed: (host: Host) => string | undefined,
   ): (host: Host) => string | undefined {
     return (host) => {
       const known = this.#known.get(host.providerID)
-      if (known?.heard !== undefined && known.machineUid === host.machineUid) return known.heard
+      if (known?.heard !== undefined) return known.heard
       const heard = observed(host) ?? this.#tools.reports.heardBefore(name, host)
       if (heard !== undefined && known !== undefined) known.heard = heard
       return heard
@@ -108,12 +123,14 @@ export class OrphanWatch {
     const isOf = (id: string) => id.startsWith(`${provider.name}://`)
     const listed = new Set(orphans.map((h) => h.providerID))
     for (const id of this.#known.keys()) if (isOf(id) && !listed.has(id)) this.#known.delete(id)
-    for (const { providerID, machine, machineUid } of orphans)
-      // An id that another host has now is a new one.
-      if (this.#known.get(providerID)?.machineUid !== machineUid) {
-        this.#known.set(providerID, { machineUid, since: now })
-        log.warn('host without a Machine', { host: providerID, machine })
-      }
+    for (const host of orphans) {
+      const { providerID, machine, machineUid, clientToken } = host
+      const known = this.#known.get(providerID)
+      if (known !== undefined && isSameClaim(known, host)) continue
+      const heard = known?.heard
+      this.#known.set(providerID, { machineUid, clientToken, since: now, ...(heard !== undefined && { heard }) })
+      log.warn('host without a Machine', { host: providerID, machine })
+    }
     for (const { host, why } of kept) {
       const known = this.#known.get(host.providerID)
       if (known === undefined || known.why === why) continue

@@ -1,0 +1,112 @@
+// A host without a Machine whose tags change: the grace period begins again, and what was observed of it is not forgotten.
+import { expect, test } from 'vitest'
+import { KINDS } from '#api/kinds.ts'
+import { silentLogger } from '#lib/log.ts'
+import { seededRandom } from '#lib/random.ts'
+import { type Node, nodeType } from '#nodes/objects.ts'
+import type { Host, Provider } from '#providers/port.ts'
+import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
+import { OrphanReports } from './orphan-reports.ts'
+import { OrphanWatch } from './orphans.ts'
+import { configMapType } from './objects.ts'
+import { ORPHAN_GRACE_MS } from './plan-orphans.ts'
+
+const host = (over: Partial<Host> = {}): Host => ({
+  providerID: 'cloud://i-1',
+  machine: 'm-1',
+  machineUid: 'uid-1',
+  clientToken: 'token-1',
+  state: 'Running',
+  address: '10.0.0.1',
+  createdAt: '2026-01-05T00:00:00Z',
+  ...over,
+})
+
+function world() {
+  const clock = new VirtualClock()
+  const kube = new FakeKube({
+    clock,
+    random: seededRandom(1),
+    kinds: [...KINDS.map((k) => ({ type: k, schema: k.schema, status: true })), { type: configMapType }],
+  })
+  const client = kube.client({ actor: 'test' })
+  const deleted: string[] = []
+  let listed = host()
+  let nodes: readonly Node[] = []
+  const provider = {
+    name: 'cloud',
+    capabilities: { isHostKept: false, visibleWithinMs: 0 },
+    get: async () => listed,
+    delete: async (id: string) => void deleted.push(id),
+  } as unknown as Provider
+  const watchOf = () =>
+    new OrphanWatch({
+      client,
+      clock,
+      log: silentLogger,
+      machines: () => [],
+      nodes: () => nodes,
+      leaseNamed: () => undefined,
+      policyOf: () => 'Delete',
+      tell: () => undefined,
+      reports: new OrphanReports({ client, log: silentLogger, events: { record: () => undefined } }),
+    })
+  let watch = watchOf()
+  return {
+    deleted,
+    restart: () => void (watch = watchOf()),
+    heard: (name: string | undefined) =>
+      void (nodes =
+        name === undefined
+          ? []
+          : [{ apiVersion: 'v1', kind: nodeType.kind, metadata: { name }, spec: { providerID: host().providerID } }]),
+    look: async (now: Host) => {
+      listed = now
+      await watch.look(provider, [now], new AbortController().signal)
+      await clock.advance(0)
+    },
+    pass: (ms: number) => clock.skip(ms),
+  }
+}
+
+test('a host is deleted after its grace period', async () => {
+  const { look, pass, deleted } = world()
+  await look(host())
+  pass(ORPHAN_GRACE_MS)
+  await look(host())
+  expect(deleted).toEqual(['cloud://i-1'])
+})
+
+test.each([
+  ['the uid of a Machine', { machineUid: 'uid-2' }],
+  ['the token', { clientToken: 'token-2' }],
+])('the grace period begins again when %s changes', async (_, change) => {
+  const { look, pass, deleted } = world()
+  await look(host())
+  pass(ORPHAN_GRACE_MS)
+  await look(host(change))
+  expect(deleted).toEqual([])
+  pass(ORPHAN_GRACE_MS - 1)
+  await look(host(change))
+  expect(deleted).toEqual([])
+  pass(1)
+  await look(host(change))
+  expect(deleted).toEqual(['cloud://i-1'])
+})
+
+test.each([
+  ['in one process', false],
+  ['after a restart', true],
+])('of which a Node was observed stays whatever it claims later, %s', async (_, isRestarted) => {
+  const { look, pass, deleted, heard, restart } = world()
+  await look(host())
+  heard('m-1')
+  await look(host())
+  heard(undefined)
+  if (isRestarted) restart()
+  await look(host({ machineUid: 'uid-2' }))
+  pass(2 * ORPHAN_GRACE_MS)
+  await look(host({ machineUid: 'uid-2' }))
+  expect(deleted).toEqual([])
+})
