@@ -139,7 +139,7 @@ const tenant =
   }
 
 const NOBODY = /no user makes pods, workloads or Secrets/
-const ONLY_TOKENS = /only the approver makes tokens|only the installer makes workloads, pods and tokens/
+const ONLY_TOKENS = /only the approver makes tokens|only the installer makes or scales workloads, makes pods and tokens/
 const ONLY_WRITES = /only the approver and the installer write/
 
 const THINGS: Readonly<Record<string, readonly [path: string, body: unknown]>> = {

@@ -893,7 +893,7 @@ const ATTEMPTS: readonly Attempt[] = [
     name: 'S25 the key of controllers runs a probe with a token',
     attempt: by('controllers', 'POST', PROBES, pod('b', { automountServiceAccountToken: true })),
     control: by('controllers', 'POST', PROBES, pod('c', {})),
-    refused: /only the installer makes workloads, pods and tokens/,
+    refused: /only the installer makes or scales workloads, makes pods and tokens/,
   },
   {
     name: 'S25 the key of controllers runs a probe with a projected token',
@@ -903,7 +903,7 @@ const ATTEMPTS: readonly Attempt[] = [
       PROBES,
       pod('d', { volumes: [{ name: 't', projected: { sources: [{ serviceAccountToken: { path: 't' } }] } }] }),
     ),
-    refused: /only the installer makes workloads, pods and tokens/,
+    refused: /only the installer makes or scales workloads, makes pods and tokens/,
   },
   {
     name: 'S25 the key of controllers makes a Secret that turns into the token of the Defender',
@@ -924,7 +924,7 @@ const ATTEMPTS: readonly Attempt[] = [
       daemonSets(SYSTEM_NAMESPACE),
       daemonSet('a', { serviceAccountName: 'kubenode-defender', hostPID: true }),
     ),
-    refused: /only the installer makes workloads|not list/,
+    refused: /only the installer makes or scales workloads|not list/,
   },
   {
     name: 'S25 the key of sync runs a DaemonSet as an account of Kubernetes, other than the one that is listed',
