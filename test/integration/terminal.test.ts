@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { operationalHold } from '#api/kinds/operational-hold.ts'
+import { systemClock, timestamp } from '#lib/clock.ts'
 import { clientOf, connectionOf } from '#cli/run/connect.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { type RunningServer, startEmbedded } from '#test/support/servers/api-servers.ts'
@@ -88,6 +90,18 @@ describe('a rollout that is held, in a window of 24 columns', () => {
     const counts = { total: 4, updated: 2, healthy: 2, failed: 0, skipped: 0 }
     const status = { phase: 'Paused', counts, waitingFor }
     await client.update<KubeObject>(machineComponentSet, { ...made, status }, { subresource: 'status' })
+    await client.create<KubeObject>(operationalHold, {
+      apiVersion: API_GROUP_VERSION,
+      kind: operationalHold.kind,
+      metadata: { name: 'freeze-machinecomponentset-base-of-the-north' },
+      spec: {
+        target: { kind: machineComponentSet.kind, name: 'base-of-the-north' },
+        effect: 'Freeze',
+        reason: 'power work',
+        author: 'ada',
+        until: timestamp(systemClock.now() + 86_400_000),
+      },
+    })
     client.close()
   })
   afterAll(() => server?.stop())
