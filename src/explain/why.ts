@@ -4,6 +4,7 @@ import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { CONDITIONS, REASONS, runbookPath } from '#api/catalogue.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { shortWord } from '#api/nouns.ts'
+import { HOLD_REASONS } from '#holds/names.ts'
 import { counted } from '#lib/counted.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { isObject } from '#lib/json.ts'
@@ -45,13 +46,10 @@ function waitOf(waiting: unknown, { now, holdEnds }: Moment, what?: string): rea
       urgency,
       ...(text(w['seen']) !== '' && { below: plain([`observed: ${text(w['seen'])}`]) }),
       ...unblockOf(text(w['unblock'])),
-      ...(isHold(predicate) && holdEnds),
+      ...(HOLD_REASONS.has(predicate) && holdEnds),
     },
   ]
 }
-
-/** What a person held, a person lets continue. */
-const isHold = (reason: string): boolean => reason === 'HoldPause' || reason === 'HoldFreeze'
 
 interface Moment {
   readonly now: number
@@ -88,7 +86,7 @@ function conditionsTold(object: KubeObject, { now, holdEnds }: Moment): readonly
       urgency: text(c['type']) === 'Paused' ? ('Waiting' as const) : ('Failed' as const),
       ...(known !== undefined && { below: plain([`${known.doc} See ${runbook}.`]) }),
       ...(runbook !== undefined && { runbook }),
-      ...(text(c['type']) === 'Paused' && isHold(reason) && holdEnds),
+      ...(text(c['type']) === 'Paused' && HOLD_REASONS.has(reason) && holdEnds),
     }
   })
 }

@@ -1,4 +1,5 @@
 // Lets a cluster in memory come to rest, and notes what happens on the way: which machines go when, what that waits for, and how long it all takes.
+import { HOLD_REASONS } from '#holds/names.ts'
 import type { Wait } from '#controllers/componentset/waiting.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
@@ -6,7 +7,6 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { GateVerdict } from '#defender/gate.ts'
 import { riskOf, isAtLeast, type Risk } from '#defender/risk.ts'
 import { componentObjectName } from '#lib/names.ts'
-import { HOLDS } from './holds.ts'
 import { type SwitchMs, World, type WorldObjects } from './world.ts'
 
 export interface ForecastSlice {
@@ -168,7 +168,8 @@ class Log {
       if (!this.#sets.has(name)) continue
       const wait = status?.waitingFor
       if (wait?.predicate === 'BudgetExhausted') reasons.add(`maxUnavailable of ${name}`)
-      else if (wait !== undefined && HOLDS.has(wait.predicate)) reasons.add(`${wait.seen ?? 'hold'} (set ${name})`)
+      else if (wait !== undefined && HOLD_REASONS.has(wait.predicate))
+        reasons.add(`${wait.seen ?? 'hold'} (set ${name})`)
       else if (wait !== undefined && BRAKES.has(wait.predicate)) reasons.add(`${BRAKES.get(wait.predicate)} of ${name}`)
       for (const slice of status?.slices ?? []) {
         const permit = slice.phase === 'AwaitingPermit' ? world.permits.get(slice.permit ?? '') : undefined

@@ -1,17 +1,20 @@
-// How the holds that people place with kubenode are named, after what they hold, and the command that ends one. Pure.
+// How the holds that people place with kubenode are named, after what they hold, the command that ends one, and how a wait names what it waits for. Pure.
 import { shortWord } from '#api/nouns.ts'
 import type { HoldEffect, OperationalHold } from '#api/kinds/operational-hold.ts'
+
+/** Reasons of a wait, and of conditions, by which a person stops an object. */
+export const HOLD_REASONS: ReadonlySet<string> = new Set(['HoldPause', 'HoldFreeze'])
 
 type Target = Pick<OperationalHold['spec']['target'], 'kind' | 'name'>
 
 /** The name of the hold that covers the whole cluster. */
 const FREEZE_OF_CLUSTER = 'freeze-all'
 
-export const freezeName = ({ kind, name }: Target): string =>
-  name === undefined ? FREEZE_OF_CLUSTER : `freeze-${kind.toLowerCase()}-${name}`
-
 export const holdName = ({ kind, name = 'all' }: Target, effect: HoldEffect): string =>
   `${effect.toLowerCase()}-${kind.toLowerCase()}-${name}`
+
+export const freezeName = (target: Target): string =>
+  target.name === undefined ? FREEZE_OF_CLUSTER : holdName(target, 'Freeze')
 
 /** A hold of another name was made by other means, and is deleted by its name. */
 export function endOfHold({ metadata, spec: { target, effect } }: OperationalHold): string {

@@ -11,7 +11,7 @@ import { listAll } from '#kube/list-all.ts'
 import { type ServerOptions, connect } from '../commands/inspect.ts'
 import { EXIT_DIFFERENT, EXIT_ERROR, Exit } from '../exit.ts'
 import { findObject } from '../inspect/find-object.ts'
-import { stoppedPrograms, stoppedStories } from '../inspect/programs.ts'
+import { stoppedPrograms, stoppedText } from '../inspect/programs.ts'
 import { type Io, showProblem } from '../io.ts'
 import { withProgress } from '../progress.ts'
 import { withHubHint } from '../inspect/hub-hint.ts'
@@ -90,7 +90,7 @@ async function answerOf(
   const what = `source/${key.name}`
   let stopped: string | undefined
   void stoppedPrograms(client, [fleetSource.kind]).then(
-    (all) => (stopped = stoppedStories(all, systemClock.now())[0]?.below?.[0]?.text),
+    ([first]) => (stopped = first && stoppedText(first, systemClock.now())),
   )
   for (;;) {
     const source = await client.get(fleetSource, key)

@@ -14,7 +14,6 @@ const NO_ANSWER: ReadonlySet<string> = new Set(['ApiServerDown', 'CredentialsInv
 const FIRST = ['Failed', 'Offline', 'Applying', 'Verifying', 'Waiting', 'Unchanged', 'Healthy']
 
 const NONE = '<none>'
-const NOTHING = ['Unknown', NONE, NONE, NONE] as const
 
 /** `releases`: the newest of each track. */
 export function clusterCells(
@@ -29,8 +28,7 @@ export function clusterCells(
       (of?.clusters ?? []).filter((c) => c.name === name).map((cluster) => ({ cluster, commit: spec.commit })),
     )
     .toSorted((a, b) => FIRST.indexOf(a.cluster.phase) - FIRST.indexOf(b.cluster.phase))
-  const [, ...none] = NOTHING
-  if (first === undefined) return own === undefined ? NOTHING : [own.reachable, ...none.slice(0, -1), own.waits]
+  if (first === undefined) return [own?.reachable ?? 'Unknown', NONE, NONE, own?.waits ?? NONE]
   const { cluster, commit } = first
   const ofRelease = waits(cluster)
   return [

@@ -87,14 +87,14 @@ export const stoppedStories = (stopped: readonly Stopped[], now: number): readon
     text: program,
     below: [
       {
-        text: stoppedText(program, since, now),
+        text: stoppedText({ program, since }, now),
         urgency: 'Stopped',
         command: { line: 'kubenode check', does: 'see more' },
       },
     ],
   }))
 
-const stoppedText = (program: Program, since: number | undefined, now: number): string =>
+export const stoppedText = ({ program, since }: Stopped, now: number): string =>
   since === undefined
     ? `Stopped: ${TITLES[program]} never run here; ${EFFECTS[program]}`
     : `Stopped for ${formatDuration(now - since)}: ${TITLES[program]} not renewed the lease since ${timestamp(since)}; ${EFFECTS[program]}`

@@ -1,11 +1,11 @@
 // What a commit does to machines over all clusters that were predicted, in the order of the stages. Pure.
+import { HOLD_REASONS } from '#holds/names.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
 import { parseDuration } from '#lib/duration.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { isAtLeast, type Risk } from '#defender/risk.ts'
 import type { NeededApproval } from '#forecast/approvals.ts'
-import { HOLDS } from '#forecast/holds.ts'
 import type { Inventory } from '#forecast/inventory.ts'
 import type { ClusterPrediction } from '#forecast/predict.ts'
 import { isInStage } from '#forecast/stage-members.ts'
@@ -19,7 +19,7 @@ interface StagedPrediction {
 export const heldTexts = ({ clusters }: Outlook): readonly string[] =>
   clusters.flatMap(({ prediction: { cluster, stuck } }) =>
     stuck
-      .filter(({ wait }) => HOLDS.has(wait.predicate))
+      .filter(({ wait }) => HOLD_REASONS.has(wait.predicate))
       .map(({ set, wait }) => `${cluster}: set ${set} waits for ${wait.seen}; it continues when ${wait.unblock}`),
   )
 

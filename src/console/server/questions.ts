@@ -24,6 +24,7 @@ import type {
 import type { ClusterState } from './cluster-cache.ts'
 import { Refused } from './request.ts'
 import type { Readable } from './topics.ts'
+import { liftOf } from './views/parts.ts'
 
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 
@@ -66,13 +67,10 @@ export async function whyAnswer({ client, cluster, kind, name, namespace, now }:
   }
 }
 
-/** A command is what a person can do; a state is only waited for. */
-const nodeOf = ({ text, ends, command, below = [] }: Told): WhyNode => ({
-  text,
-  ...(command !== undefined
-    ? { lift: { text: command.line, isCommand: true } }
-    : ends !== undefined && { lift: { text: ends, isCommand: false } }),
-  below: below.map(nodeOf),
+const nodeOf = (told: Told): WhyNode => ({
+  text: told.text,
+  ...liftOf(told),
+  below: (told.below ?? []).map(nodeOf),
 })
 
 /** A person who may not read all that decides about repairs sees the rest. */

@@ -69,7 +69,12 @@ export class GateReads {
       new Map([...taken].map(([name, { value }]) => [name, value]))
     const answers = this.#looks.read(owner, looks)
     const known = {
-      looks: new Map(asked.flatMap(({ key, as }) => [answers.get(as) ?? []].flat().map((a) => [key, a] as const))),
+      looks: new Map(
+        asked.flatMap(({ key, as }) => {
+          const answer = answers.get(as)
+          return answer === undefined ? [] : [[key, answer] as const]
+        }),
+      ),
       surveys: valuesOf(this.#surveys.read(owner, surveys)),
     }
     const asking = this.#looks.pending(owner.uid)

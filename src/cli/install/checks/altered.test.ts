@@ -33,7 +33,7 @@ const whole: RunningObjects = {
 const INSTALLED = new Set(['Deployment/kubenode-sync', 'Service/kubenode-sync'])
 const AGAIN = /^run kubenode install with its settings again/
 
-test('an installation that nobody touched has none', () => {
+test('an installation that runs as it was made has none', () => {
   expect(alterations(whole, INSTALLED)).toEqual([])
   expect(alterations(whole, new Set())).toEqual([])
 })

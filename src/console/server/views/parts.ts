@@ -1,6 +1,7 @@
 // Small pieces that several views are made of: times, waits, holds. Pure.
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { holdsOver, type Thing } from '#holds/reach.ts'
+import type { Told } from '#explain/told.ts'
 import { unblockOf } from '#explain/unblock.ts'
 import type { Stamp } from '../../basics.ts'
 import type { HoldNote, Wait } from '../../topics.ts'
@@ -39,13 +40,13 @@ export function waitOf(waiting: WaitingFor | undefined): { readonly wait?: Wait 
       predicate,
       ...at('since', since),
       ...given('seen', seen),
-      ...liftOf(unblock ?? ''),
+      ...liftOf(unblockOf(unblock ?? '')),
     },
   }
 }
 
-function liftOf(unblock: string): Pick<Wait, 'lift'> {
-  const { ends, command } = unblockOf(unblock)
+/** A command is what a person can do; a state is only waited for. */
+export function liftOf({ ends, command }: Pick<Told, 'ends' | 'command'>): Pick<Wait, 'lift'> {
   const text = command?.line ?? ends
   return text === undefined ? {} : { lift: { text, isCommand: command !== undefined } }
 }
