@@ -151,7 +151,7 @@ describe('a rollout that is held, in a window of 24 columns', () => {
       cwd: dir,
     })
     const lines = plainText(shown).replaceAll('\r', '').split('\n')
-    expect(lines.filter((l) => l.length > 40 && !/^ *(\S+|kubenode .*)$/.test(l))).toEqual([])
+    expect(lines.filter((l) => l.length > 40 && !/^[ │├└─]*(\S+|kubenode .*)$/.test(l))).toEqual([])
     for (const command of lines.filter((l) => l.includes('kubenode ')))
       expect(command).toMatch(/kubenode (check|.*north)/)
     expect(lines.join(' ')).toContain('base-of-the-north')
