@@ -5,7 +5,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 import { describe, expect, test } from 'vitest'
 import { CREATE_WITHIN_MS, guarded } from './guarded.ts'
-import type { CreateResult, Host, HostRequest, Provider } from './port.ts'
+import { type CreateResult, type Host, type HostRequest, NOTHING_KNOWN, type Provider } from './port.ts'
 import { providersErrors } from './providers-errors.ts'
 
 const MIB = 1024 * 1024
@@ -236,13 +236,14 @@ describe('a list of maintenance that', () => {
 })
 
 describe('capabilities', () => {
-  const saying = (capabilities: object) => {
+  const saying = (capabilities: object = {}) => {
     const raw = { ...new MemoryProvider({ clock: new VirtualClock(), name: 'cloud' }), name: 'cloud' } as unknown as {
       capabilities: unknown
     }
     raw.capabilities = { isHostKept: false, visibleWithinMs: 0, markets: [], ...capabilities }
     const provider = guarded(raw as Provider, new VirtualClock())
-    return { provider, say: (now: object) => void (raw.capabilities = { ...(raw.capabilities as object), ...now }) }
+    const become = (now: object) => void (raw.capabilities = now)
+    return { provider, become, say: (now: object) => become({ ...(raw.capabilities as object), ...now }) }
   }
 
   test('of hosts that are kept stay, whatever is said later: none is ended', () => {
@@ -257,6 +258,14 @@ describe('capabilities', () => {
     expect(provider.capabilities.visibleWithinMs).toBe(120_000)
     say({ visibleWithinMs: 0 })
     expect(provider.capabilities.visibleWithinMs).toBe(120_000)
+  })
+
+  test('that are not known yet are careful, and are not remembered', () => {
+    const { provider, become } = saying()
+    become(NOTHING_KNOWN)
+    expect(provider.capabilities.visibleWithinMs).toBe(3_600_000)
+    become({ isHostKept: false, visibleWithinMs: 60_000, markets: [] })
+    expect(provider.capabilities.visibleWithinMs).toBe(60_000)
   })
 
   test('that are none are those of a provider that does least', () => {

@@ -6,7 +6,16 @@ import { isKubeNodeError, KubeNodeError, messageOf } from '#lib/errors.ts'
 import { canonicalJson } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
 import { shortened } from '#lib/shortened.ts'
-import type { Capabilities, CreateResult, Host, HostEvent, HostList, MaintenanceList, Provider } from './port.ts'
+import {
+  type Capabilities,
+  type CreateResult,
+  type Host,
+  type HostEvent,
+  type HostList,
+  type MaintenanceList,
+  NOTHING_KNOWN,
+  type Provider,
+} from './port.ts'
 import { providersErrors } from './providers-errors.ts'
 import { addPage, checked, createResultOf, eventsOf, foundHost } from './remote/answers.ts'
 import { BadAnswer } from './remote/ask.ts'
@@ -179,7 +188,10 @@ function believer(provider: Provider): () => Capabilities {
   let wasKept = false
   let longestMs = 0
   return () => {
-    const { isHostKept, visibleWithinMs, markets, userDataBytes } = provider.capabilities
+    const now = provider.capabilities
+    // It would count for as long as this program runs: no host would be gone for an hour.
+    if (now === NOTHING_KNOWN) return { ...NOTHING_KNOWN, isHostKept: wasKept }
+    const { isHostKept, visibleWithinMs, markets, userDataBytes } = now
     const said: unknown = isHostKept
     wasKept ||= said !== false
     // A time that is no time would let a new host count as gone, or never.

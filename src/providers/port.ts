@@ -162,5 +162,15 @@ export interface Provider {
   run?(signal: AbortSignal): Promise<void>
 }
 
+/**
+ * Of a provider in another program that never answered: while nothing is known of it nothing is absent. This very object
+ * is no statement of the provider, and is not remembered as one.
+ */
+export const NOTHING_KNOWN: Capabilities = Object.freeze({
+  isHostKept: false,
+  visibleWithinMs: 3_600_000,
+  markets: [],
+})
+
 /** Of a provider whose hosts are made here: what it wrote it reads, and they have no market. */
 export const LOCAL_CAPABILITIES: Capabilities = { isHostKept: false, visibleWithinMs: 0, markets: ['OnDemand'] }

@@ -4,18 +4,19 @@ import type { Clock } from '#lib/clock.ts'
 import { isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import { printableLine } from '#lib/printable.ts'
-import type {
-  Capabilities,
-  CreateResult,
-  DeleteResult,
-  Host,
-  HostEvent,
-  HostList,
-  HostRequest,
-  MaintenanceAnswer,
-  MaintenanceList,
-  Ordered,
-  Provider,
+import {
+  type Capabilities,
+  type CreateResult,
+  type DeleteResult,
+  type Host,
+  type HostEvent,
+  type HostList,
+  type HostRequest,
+  type MaintenanceAnswer,
+  type MaintenanceList,
+  NOTHING_KNOWN,
+  type Ordered,
+  type Provider,
 } from '../port.ts'
 import { providersErrors } from '../providers-errors.ts'
 import { addPage, checked, contradiction, createResultOf, eventsOf, foundHost, maintenanceOf } from './answers.ts'
@@ -51,8 +52,6 @@ const MOST_PAGES = 16
 const START_WAIT_MS = 5_000
 /** Events are hints, and lists follow: a flood of them must not keep the controllers busy. */
 const EVENTS_PAUSE_MS = 250
-/** While nothing is known of a provider nothing is absent. */
-const UNKNOWN: Capabilities = { isHostKept: false, visibleWithinMs: 3_600_000, markets: [] }
 
 export class RemoteProvider implements Provider {
   readonly name: string
@@ -76,7 +75,7 @@ export class RemoteProvider implements Provider {
   }
 
   get capabilities(): Capabilities {
-    return this.#said?.capabilities ?? UNKNOWN
+    return this.#said?.capabilities ?? NOTHING_KNOWN
   }
 
   /** What keeps it from being used, in words; undefined while it is used. */
