@@ -79,6 +79,18 @@ describe('a provider that lies once', () => {
     expect(asked).toEqual(['create m'])
   })
 
+  test('is not written down again at each look while it is not believed yet', async () => {
+    const { w, hosts, machine } = await silentMachine()
+    hosts.clear()
+    const infrastructure = () => machine()?.status?.conditions?.find((c) => c.type === 'InfrastructureReady')
+    for (let i = 0; i < 300 && infrastructure()?.reason !== 'ProviderError'; i++) await w.clock.advance(1_000)
+    expect(infrastructure()?.reason).toBe('ProviderError')
+    const first = machine()?.metadata.resourceVersion
+    await w.clock.advance(8_000)
+    expect(infrastructure()?.reason).toBe('ProviderError')
+    expect(machine()?.metadata.resourceVersion).toBe(first)
+  })
+
   test('is believed when it says the same for longer than ten seconds', async () => {
     const { w, hosts, machine } = await silentMachine()
     hosts.clear()

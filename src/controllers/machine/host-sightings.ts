@@ -50,6 +50,11 @@ export class HostSightings {
     return Math.max(0, since + provider.capabilities.visibleWithinMs - now, confirmedAt - now)
   }
 
+  /** The longest that it takes. A status says this one: what is left changes with every look, and would be written each time. */
+  sureWithinMs({ capabilities }: Pick<Provider, 'capabilities'>): number {
+    return Math.max(capabilities.visibleWithinMs, CONFIRMED_AFTER_MS)
+  }
+
   #missingSince(machineUid: string, missing: Missing): number {
     const known = this.#missing.get(machineUid)
     if (known?.missing === missing) return known.since

@@ -66,10 +66,10 @@ async function hostOf(tools: Tools, provider: Provider, about: About, signal: Ab
     const unsureMs = sightings.untilSureMs(provider, uid, isUnnamed ? anyHost : providerID)
     // Where no host was ever written down there is none to be gone.
     if (unsureMs === 0) return isUnnamed && !isDeleting(machine) ? { kind: 'NotAsked' } : { kind: 'Gone' }
-    const seconds = Math.ceil(unsureMs / 1_000)
+    const seconds = Math.ceil(sightings.sureWithinMs(provider) / 1_000)
     return {
       kind: 'Unknown',
-      why: `the provider does not show the host, which may be new or shown wrongly; certain in ${seconds} s`,
+      why: `the provider does not show the host, which may be new or shown wrongly; that takes up to ${seconds} s to tell`,
     }
   } catch (e) {
     return { kind: 'Unknown', why: messageOf(e).slice(0, 200) }
