@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { kindCalled } from '../inspect/target.ts'
-import { COMMAND_HABITS, FLUX_KINDS, type Advice } from './commands.ts'
+import { COMMAND_HABITS, FLUX_KINDS, ONE_WORD_HABITS, type Advice } from './commands.ts'
 import { ANY_OPTION, OPTION_HABITS, SAME_OPTION } from './options.ts'
 
 /** Rows have at most two words. */
@@ -72,6 +72,8 @@ const WHAT_EDITS_CHANGE = 'it shows what the edits of the work tree change; two 
 function oneWord(path: readonly string[], args: readonly string[]): Advice | undefined {
   const [kind, ...rest] = args
   const name = rest.at(-1)
+  const habit = rowOf(ONE_WORD_HABITS, path.join(' '))
+  if (habit !== undefined) return habit
   if (kind === undefined || name === undefined || rest.length > MOST_WORDS) return undefined
   if (FLUX_KINDS.has(kind) && ON_SOURCES.has(path.join(' ')))
     return [`kubenode ${path.join(' ')} source/NAME`, 'kubenode get sources lists them']

@@ -31,6 +31,7 @@ const REPAIR: Advice = ['kubenode repair node/NAME --reason WHY', 'what blocks i
 const DASHBOARD: Advice = ['kubenode console', 'a page in the browser; in the terminal: kubenode watch']
 const PIPELINES: Advice = ['kubenode get pipelines', 'on the hub']
 const MAINTENANCE: Advice = ['kubenode maintenance --help', 'docs/how-to/maintenance.md']
+const CONTEXTS: Advice = ['kubectl config get-contexts', 'here each command takes --context NAME']
 const WHO: Advice = [
   'kubectl auth whoami',
   'there is no login; the identity is that of --kubeconfig FILE and --context NAME',
@@ -57,8 +58,11 @@ export const COMMAND_HABITS: Readonly<Record<string, Advice>> = {
   'auth can-i': ['kubectl auth can-i VERB machines.kubenode.io', 'what the server lacks: kubenode check'],
   certificate: ['kubenode check', 'certificates of agents are signed by the approver'],
   'cluster-info': ['kubenode check', 'it shows the server and what does not work there'],
-  config: ['kubectl config get-contexts', 'here each command takes --context NAME'],
-  context: ['kubectl config get-contexts', 'here each command takes --context NAME'],
+  config: CONTEXTS,
+  'config use-context': ['kubectl config use-context NAME', 'here each command also takes --context NAME'],
+  context: CONTEXTS,
+  ctx: CONTEXTS,
+  'use-context': ['kubectl config use-context NAME', 'here each command also takes --context NAME'],
   cordon: ['kubectl cordon NAME', 'to keep KubeNode away from a node: kubenode freeze node/NAME --reason WHY'],
   create: DECLARED,
   debug: NO_SHELL,
@@ -242,6 +246,9 @@ export const COMMAND_HABITS: Readonly<Record<string, Advice>> = {
   vault: ['kubectl create secret generic NAME', 'values of labeled Secrets are sealed for each machine'],
 }
 
+/** Commands of KubeNode that take no such word, and those of others that do: `ansible-playbook site.yml` becomes `run site.yml`. */
+export const ONE_WORD_HABITS: Readonly<Record<string, Advice>> = { run: PLAN }
+
 /** Objects of Flux that its hands suspend, resume and reconcile; here all of these are done to a source. */
 export const FLUX_KINDS: ReadonlySet<string> = new Set([
   'gitrepository',
@@ -285,6 +292,8 @@ export const KIND_HABITS: Readonly<Record<string, string>> = {
   secret: 'kubectl get secrets',
   secrets: 'kubectl get secrets',
   services: 'kubectl get services',
+  sync: 'kubenode get sources',
+  syncs: 'kubenode get sources',
   svc: 'kubectl get services',
   app: 'kubenode get releases',
   application: 'kubenode get releases',

@@ -39,4 +39,9 @@ test.each([
   expect(refused).not.toContain('in force')
 })
 
+test.each([
+  ['main..', ['main', 'HEAD']],
+  ['..topic', ['HEAD', 'topic']],
+])('%s leaves out the commit that is checked out', (range, ends) => expect(rangeEnds(range)).toEqual(ends))
+
 test('a range may count from names', () => expect(rangeEnds('HEAD~3..main')).toEqual(['HEAD~3', 'main']))

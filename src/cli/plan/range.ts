@@ -9,12 +9,15 @@ export const noRange = (range: string): KubeNodeError =>
 /** A commit, branch or tag, as it may be typed again. */
 const ONE_COMMIT = /^[\w/~^@-]+(\.[\w/~^@-]+)*$/
 
+/** What git reads where one end of a range is left out. */
+const HERE = 'HEAD'
+
 /** As git writes them; `main...HEAD` would need the merge base, which a shallow clone of CI does not have. */
 export function rangeEnds(range: string): readonly [base: string, head: string] {
   if (ONE_COMMIT.test(range)) throw new KubeNodeError(planErrors.KN1665({ revision: range }))
-  const [, base, head] = /^([^.][^]*?)\.\.([^.][^]*)$/.exec(range) ?? []
-  if (base === undefined || head === undefined) throw noRange(range)
-  return [base, head]
+  const [, base, head] = /^((?:[^.][^]*?)?)\.\.((?:[^.][^]*)?)$/.exec(range) ?? []
+  if (base === undefined || head === undefined || base + head === '') throw noRange(range)
+  return [base || HERE, head || HERE]
 }
 
 /** Further back than anyone counts. */
