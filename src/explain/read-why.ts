@@ -1,6 +1,6 @@
 // Reads what is related to an object, and explains the object with it, for `kubenode why` and for the page.
 import type { Cluster } from '#api/kinds/cluster.ts'
-import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import { type FleetSource, fleetSource } from '#api/kinds/fleet-source.ts'
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -17,6 +17,7 @@ import { shownMaintenance } from './maintenance-story.ts'
 import { recentRepairs } from './repair-story.ts'
 import { newestReleases } from './newest-releases.ts'
 import type { Story, Told } from './told.ts'
+import { unreleased } from './unreleased.ts'
 import { type Related, whyStory } from './why.ts'
 
 export async function readWhy(client: KubeClient, object: KubeObject, now: number): Promise<Story> {
@@ -85,9 +86,20 @@ async function releasesOf(client: KubeClient, { metadata }: FleetSource): Promis
     .map((r) => ({ label: 'Rolled out by', object: { ...r, kind: release.kind } }))
 }
 
+/** Some users may not read sources. */
+export async function unreleasedAfter(client: KubeClient, own: Release, now: number): Promise<readonly Told[]> {
+  const { namespace = '' } = own.metadata
+  const [all, source] = await Promise.all([
+    listAll(client, release, { namespace }).catch(() => []),
+    client.get(fleetSource, { namespace, name: own.spec.source }).catch(() => undefined),
+  ])
+  return source === undefined ? [] : unreleased(own, all, source, now)
+}
+
 /** A member has no Releases, and some users may not list them. */
 async function reportedOf(client: KubeClient, object: KubeObject, now: number): Promise<readonly Told[]> {
   const { kind, metadata } = object
+  if (kind === 'Release') return unreleasedAfter(client, object as Release, now)
   if (kind !== 'Cluster') return []
   const { name = '', namespace } = metadata
   const releases = await listAll(client, release, namespace === undefined ? {} : { namespace }).catch(() => [])

@@ -68,13 +68,25 @@ const isGood = (kind: string, c: Fields): boolean => {
   return known === undefined || text(c['status']) === known.good
 }
 
+/** Of a source: a commit may have several, each longer than the message of a condition. */
+function errorsOf({ status }: KubeObject): readonly string[] {
+  const errors = fields(status)['renderErrors']
+  return Array.isArray(errors) ? errors.map(text) : []
+}
+
+/** A condition has the beginning of the error only. */
+const wholeOf = (message: string, errors: readonly string[]): string =>
+  (message.endsWith('…') && errors.find((e) => e.startsWith(message.slice(0, -1)))) || message
+
 /** A message of several conditions, or of a condition and a wait, is shown once. */
 function conditionsTold(object: KubeObject, { now, holdEnds }: Moment): readonly Told[] {
   const bad = list(fields(object['status'])['conditions']).filter((c) => !isGood(object.kind, c))
   const { predicate, seen } = fields(fields(object['status'])['waitingFor'])
   const [messages, reasons] = [new Set([`${text(predicate)}: ${text(seen)}`]), new Set<string>()]
+  const errors = errorsOf(object)
   return bad.flatMap((c) => {
-    const [reason, message] = [text(c['reason']), text(c['message'])]
+    const reason = text(c['reason'])
+    const message = wholeOf(text(c['message']), errors)
     const known = reasons.has(reason) ? undefined : REASONS[reason as keyof typeof REASONS]
     const isTold = messages.has(`${reason}: ${message}`)
     reasons.add(reason)
@@ -84,7 +96,12 @@ function conditionsTold(object: KubeObject, { now, holdEnds }: Moment): readonly
       text: `${text(c['type'])} is ${text(c['status'])}${since(c['lastTransitionTime'], now)}: ${reason}${isTold ? '' : `: ${message}`}`,
       // A condition that is bad when it is True, such as a fault of a node, was found; a pause waits.
       urgency: text(c['type']) === 'Paused' ? ('Waiting' as const) : ('Failed' as const),
-      ...(known !== undefined && { below: plain([`${known.doc} See ${runbook}.`]) }),
+      ...(known !== undefined && {
+        below: plain([
+          ...(isTold ? [] : errors.slice(errors.indexOf(message) + 1 || errors.length)),
+          `${known.doc} See ${runbook}.`,
+        ]),
+      }),
       ...(runbook !== undefined && { runbook }),
       ...(text(c['type']) === 'Paused' && HOLD_REASONS.has(reason) && holdEnds),
     }

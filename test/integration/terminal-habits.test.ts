@@ -552,6 +552,11 @@ describe.each(apiServers)('$name', ({ start }) => {
         code: 2,
         err: 'KN1359: cannot tell which twice is meant: several objects have this name; type kubenode why machine/twice, or kubenode why node/twice\n',
       })
+      // Its own Node is the same host: the Machine explains both, and events are listed of both.
+      const value = { status: { nodeRef: { name: 'twice', uid: 'u' } } }
+      await admin.patch(machine, { name: 'twice' }, { type: 'merge', value }, { subresource: 'status' })
+      expect((await kubenode('why', 'twice')).out).toMatch(/^machine\/twice/)
+      expect(await kubenode('events', 'twice')).toMatchObject({ code: 0 })
       // A command of few kinds has fewer to choose from.
       expect((await kubenode('watch', 'twice')).err).toMatch(/^KN1380: /)
       await admin.delete(machine, { name: 'twice' })

@@ -87,7 +87,7 @@ async function events(words: readonly string[], options: EventsOptions, io: Io):
     throw new KubeNodeError(exploreErrors.KN1624({ what: all.join(' ') }))
   const asked = all.length === 0 ? undefined : namedAll(all)
   const { client, namespace } = await placeOf(options, io)
-  const wanted = asked && (await withKinds(asked, { client, namespace, command: 'events' }))
+  const wanted = asked && (await withKinds(asked, { client, namespace, command: 'events', withNode: true }))
   const objects =
     wanted && (await Promise.all(wanted.map((w) => findObject(client, w.type, { name: w.name, namespace }, w.noun))))
   const { types, watch: isFollowed = false } = options

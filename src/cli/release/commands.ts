@@ -103,7 +103,15 @@ async function showStatus(name: string | undefined, options: StatusOptions, io: 
   }
   if (found.length === 0) await sayNone(client, io)
   else if (wait !== undefined) await follow(found, client, wait, io)
-  else io.out(found.map((r) => shownInWindow(io, releaseLines(r, systemClock.now()))).join('\n'))
+  else {
+    const { unreleasedAfter } = await import('#explain/read-why.ts')
+    const { linesOf } = await import('#explain/told.ts')
+    const now = systemClock.now()
+    const whole = await Promise.all(
+      found.map(async (r) => [...releaseLines(r, now), ...(await unreleasedAfter(client, r, now)).flatMap(linesOf)]),
+    )
+    io.out(whole.map((lines) => shownInWindow(io, lines)).join('\n'))
+  }
 }
 
 async function follow(found: readonly Release[], client: KubeClient, wait: { timeoutMs?: number }, io: Io) {

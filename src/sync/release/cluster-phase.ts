@@ -261,9 +261,11 @@ const waitForAnswer = (
 const MAX_SEEN = 200
 
 /** What ends the wait. */
-const OUTSIDE: Readonly<Record<OutsideWait, string>> = {
-  RateExceeded: 'the rate limit allows the next machines',
-  HoldPause: 'the hold ends or is deleted',
+const OUTSIDE: Readonly<Record<OutsideWait, (cluster: string) => string>> = {
+  RateExceeded: () => 'the rate limit allows the next machines',
+  // It is another server than that of the release.
+  HoldPause: (cluster) =>
+    `the hold ends, or kubenode thaw or resume lifts it there: kubenode get holds --context ${cluster} lists it`,
 }
 
 const isOutside = (predicate: string | undefined): boolean =>
@@ -302,7 +304,7 @@ function isWell(input: AdvanceInput): Trouble | undefined {
     return {
       predicate: health.outside ?? 'Progressing',
       seen: health.message,
-      unblock: health.outside === undefined ? 'its objects become healthy' : OUTSIDE[health.outside],
+      unblock: health.outside === undefined ? 'its objects become healthy' : OUTSIDE[health.outside](member.name),
       isFinal: health.state === 'Failed',
       timeoutMs: Number.POSITIVE_INFINITY,
     }

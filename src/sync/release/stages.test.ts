@@ -357,7 +357,7 @@ describe('a Release', () => {
     expect(story.status?.waitingFor).toMatchObject({
       predicate: 'HoldPause',
       seen: `a: ${object}: ${message}`,
-      unblock: 'the hold ends or is deleted',
+      unblock: 'the hold ends, or kubenode thaw or resume lifts it there: kubenode get holds --context a lists it',
     })
     expect(story.status?.clusters?.[0]?.failures).toEqual({ before: 0, new: 0 })
     // The deadline begins when the hold has ended.

@@ -1,0 +1,36 @@
+// What a release cannot tell: its source follows a newer commit that is no release yet, because it was refused or could not be rendered. Pure.
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import type { Release } from '#api/kinds/release.ts'
+import { findCondition } from '#kube/conditions.ts'
+import { formatDuration } from '#lib/duration.ts'
+import { newestReleases } from './newest-releases.ts'
+import type { Told } from './told.ts'
+
+/** Of the newest releases only: an older one was replaced, and what came after it is no news. */
+export function unreleased(
+  release: Release,
+  all: readonly Release[],
+  source: FleetSource,
+  now: number,
+): readonly Told[] {
+  const isNewest = newestReleases(all).some((r) => r.metadata.name === release.metadata.name)
+  const { commit } = source.status ?? {}
+  return isNewest && commit !== release.spec.commit ? notReady(source, now) : []
+}
+
+/** A source that is not Ready, and where to read why. */
+function notReady(source: FleetSource, now: number): readonly Told[] {
+  const { name = '' } = source.metadata
+  const ready = findCondition(source.status?.conditions, 'Ready')
+  if (ready?.status !== 'False') return []
+  const at = Date.parse(ready.lastTransitionTime)
+  const since = Number.isFinite(at) ? ` for ${formatDuration(Math.max(0, now - at))}` : ''
+  const commit = source.status?.commit
+  return [
+    {
+      text: `source/${name} is not Ready${since}: ${ready.reason}${commit === undefined ? '' : `; its newest commit is ${commit.slice(0, 12)}`}`,
+      urgency: 'Failed',
+      command: { line: `kubenode why source/${name}`, does: 'see why' },
+    },
+  ]
+}
