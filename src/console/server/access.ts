@@ -8,20 +8,23 @@ import type { Logger } from '#lib/log.ts'
 import { isAllowed } from '#kube/access-review.ts'
 import { isApiError } from '#kube/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
-import type { ClusterAccess, TopicFamily } from '../protocol.ts'
+import type { ClusterAccess } from '../protocol.ts'
 import type { ClusterCache } from './cluster-cache.ts'
 import type { Fleet } from './fleet.ts'
 import type { SignedIn } from './sessions.ts'
-import type { Readable } from './topics.ts'
+import { HEARTBEAT_MS } from './stream.ts'
+import { readAs, type Readable, type Rights, topicsOf, troubleFor } from './rights.ts'
 import { isHub } from './views/clusters.ts'
-import { TOPIC_NEEDS, WATCHED, WATCHED_KINDS, type WatchedKind } from './watched-kinds.ts'
+import { WATCHED, WATCHED_KINDS, type WatchedKind } from './watched-kinds.ts'
 
-/** A right that was taken away lasts for so much longer. */
+/** Answers of an API server are kept for this time. */
 const KEPT_MS = 60_000
 /** An API server that does not answer is asked again after this time. */
 const UNKNOWN_KEPT_MS = 5_000
 const MOST_KEPT = 1_000
 const REVIEW_MS = 5_000
+/** A right that was taken away lasts for no longer than this: the answer is kept, a stream notices it with its next heartbeat, and the question takes time. */
+export const RIGHT_ENDS_WITHIN_MS = KEPT_MS + HEARTBEAT_MS + REVIEW_MS
 
 export interface Access {
   readonly readable: Readable
@@ -31,6 +34,8 @@ export interface Access {
 }
 
 interface OfCluster {
+  /** Whether the API server has answered. */
+  readonly isKnown: boolean
   readonly kinds: ReadonlySet<WatchedKind>
   readonly canHold: boolean
   readonly canLift: boolean
@@ -53,16 +58,20 @@ export class AccessBook {
     const pairs = await Promise.all(
       this.#fleet.clusters.map(async (cluster) => [cluster, await this.#ofCluster(person, cluster)] as const),
     )
-    const readable = new Map<string, ReadonlySet<TopicFamily>>()
+    const readable = new Map<string, Rights>()
+    // With a link the console reads as the person, who may read its errors too.
+    const isOwn = person.person.how === 'Link'
     const clusters = pairs.flatMap(([cluster, own]) => {
       if (own === 'SignedOut') return [signedOut(cluster)]
       const topics = topicsOf(own.kinds)
-      // A cluster of which nothing may be read is not drawn, unless it does not answer: then its rights are unknown.
-      if (topics.size === 0 && cluster.state === 'Connected') return []
-      readable.set(cluster.name, topics)
-      return [accessOf(cluster, own, topics)]
+      // A cluster of which nothing may be read is not drawn, unless it does not answer: then the rights are unknown.
+      if (topics.size === 0 && (cluster.state === 'Connected' || (own.isKnown && !isOwn))) return []
+      const rights = { topics, kinds: own.kinds, seesTrouble: isOwn || topics.size > 0 }
+      readable.set(cluster.name, rights)
+      return [accessOf(cluster, own, rights)]
     })
-    return { readable, clusters, digest: JSON.stringify(clusters) }
+    const kinds = [...readable].map(([name, rights]) => [name, ...rights.kinds])
+    return { readable, clusters, digest: JSON.stringify([clusters, kinds]) }
   }
 
   #ofCluster(person: SignedIn, cluster: ClusterCache): Promise<OfCluster | 'SignedOut'> {
@@ -91,7 +100,7 @@ export class AccessBook {
         may('delete', operationalHold.plural),
         may('create', approval.plural),
       ])
-      return { kinds: new Set(kinds.flat()), canHold, canLift, canApprove }
+      return { isKnown: true, kinds: new Set(kinds.flat()), canHold, canLift, canApprove }
     } catch (e) {
       this.#log.debug('cannot ask for rights', { error: messageOf(e) })
       if (isApiError(e) && e.status === 401) refused()
@@ -113,26 +122,23 @@ const signedOut = ({ name }: ClusterCache): ClusterAccess => ({
   canApprove: false,
 })
 
-const NOTHING: OfCluster = { kinds: new Set(), canHold: false, canLift: false, canApprove: false }
-
-export function topicsOf(kinds: ReadonlySet<WatchedKind>): ReadonlySet<TopicFamily> {
-  const own = Object.entries(TOPIC_NEEDS).flatMap(([family, needs]) =>
-    needs.every((k) => kinds.has(k)) ? [family as keyof typeof TOPIC_NEEDS] : [],
-  )
-  return new Set<TopicFamily>(own.length === 0 ? [] : ['home', ...own])
-}
+const NOTHING: OfCluster = { isKnown: false, kinds: new Set(), canHold: false, canLift: false, canApprove: false }
 
 const accessOf = (
   cluster: ClusterCache,
   { canHold, canLift, canApprove }: OfCluster,
-  topics: ReadonlySet<TopicFamily>,
-): ClusterAccess => ({
-  name: cluster.name,
-  isHub: topics.size > 0 && isHub(cluster),
-  state: cluster.state,
-  ...(cluster.message !== undefined && { message: cluster.message }),
-  topics: [...topics].toSorted(),
-  holds: canHold ? HOLD_TARGETS : [],
-  canLift,
-  canApprove,
-})
+  rights: Rights,
+): ClusterAccess => {
+  const { topics } = rights
+  const message = troubleFor(cluster, rights)
+  return {
+    name: cluster.name,
+    isHub: topics.size > 0 && isHub(readAs(cluster, 'clusters', rights)),
+    state: cluster.state,
+    ...(message !== undefined && { message }),
+    topics: [...topics].toSorted(),
+    holds: canHold ? HOLD_TARGETS : [],
+    canLift,
+    canApprove,
+  }
+}

@@ -10,6 +10,7 @@ type Blame = Parameters<typeof blameText>[0]
 
 export class ClusterMachines {
   readonly topic: Topic
+  readonly audience: string
   readonly #cluster: ClusterState
   readonly #start: string
   readonly #table: MachineTable
@@ -19,11 +20,14 @@ export class ClusterMachines {
   #isTouched = true
   #log: TopicLog | undefined
 
-  constructor(cluster: ClusterState, start: string) {
+  /** `audience`: those who may read what this cluster is, as `readAs` shows it. */
+  constructor(cluster: ClusterState, start: string, audience: string) {
     this.#cluster = cluster
+    this.audience = audience
     this.#start = start
     this.topic = `machines/${encodeURIComponent(cluster.name)}`
     this.#table = new MachineTable(this.topic)
+    for (const { metadata } of cluster.list('machines')) this.changed(metadata.name ?? '')
   }
 
   /** A Machine was created, changed or deleted. */

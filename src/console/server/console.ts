@@ -5,8 +5,7 @@ import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { whoAmI } from '#kube/who-am-i.ts'
-import type { TopicFamily } from '../protocol.ts'
-import { topicsOf } from './access.ts'
+import { topicsOf } from './rights.ts'
 import { ClusterCache } from './cluster-cache.ts'
 import { Fleet } from './fleet.ts'
 import type { FleetRepository } from './fleet-repository.ts'
@@ -47,7 +46,8 @@ export interface RunningConsole {
 export async function startConsole(options: ConsoleOptions): Promise<RunningConsole> {
   const { clock, random, log, clients: first, signIn, onLinkUsed, ...serving } = options
   let clients: ReadonlyMap<string, KubeClient> = new Map()
-  const everything = new Set<TopicFamily>(topicsOf(new Set(WATCHED_KINDS)))
+  const kinds = new Set(WATCHED_KINDS)
+  const everything = { topics: topicsOf(kinds), kinds, seesTrouble: true }
   const fleet: Fleet = new Fleet({
     clock,
     log,

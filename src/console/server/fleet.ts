@@ -6,15 +6,18 @@ import type { Snapshot, Topic, TopicFamily } from '../protocol.ts'
 import type { ClusterCache } from './cluster-cache.ts'
 import { ClusterMachines } from './cluster-machines.ts'
 import { TopicLog } from './topic-log.ts'
-import { audienceOf, parseTopic, type Readable, snapshotOf, type TopicName } from './topics.ts'
+import { readAs, type Readable } from './rights.ts'
+import { audienceOf, parseTopic, snapshotOf, type TopicName } from './topics.ts'
 
 const BATCH_MS = 250
-/** Topics without readers for this long are forgotten, except those whose past is kept. */
+/** Topics without readers for this long are forgotten, except those whose past is kept. A stream is a reader. */
 const IDLE_MS = 60_000
 /** Windows open, holds end and soaks pass without any change of an object. */
 const TIME_PASSES_MS = 15_000
-/** Snapshots in memory at once; beyond this the longest unused one is forgotten. */
+/** Snapshots in memory at once; beyond this the longest unused ones without readers are forgotten. */
 const MOST_TOPICS = 200
+/** Of these the past is kept for people with fewer rights than the console; rights that change leave old ones behind. */
+const MOST_PASTS = 50
 
 /** The last hours of these can be shown again, with or without readers at the time. */
 const REMEMBERED: ReadonlySet<TopicFamily> = new Set(['home', 'pipeline', 'clusters', 'machines', 'sets'])
@@ -42,7 +45,20 @@ export interface Changed {
   readonly json: string | undefined
 }
 
-type Follower = (changes: readonly Changed[], machines: ReadonlySet<string>) => void
+export interface Followed {
+  readonly name: TopicName
+  readonly topic: Topic
+}
+
+interface Wanted extends Followed {
+  readonly readable: Readable
+}
+
+export interface Follower {
+  readonly topics: readonly Followed[]
+  readonly readable: Readable
+  readonly take: (changes: readonly Changed[], machines: ReadonlySet<string>) => void
+}
 
 export interface FleetOptions {
   readonly clock: Clock
@@ -57,9 +73,11 @@ export class Fleet {
   readonly start: string
   readonly #options: FleetOptions
   readonly #clusters = new Map<string, ClusterCache>()
-  readonly #machines = new Map<string, ClusterMachines>()
+  /** By cluster and audience: repairs and blames are shown to those who may list them. */
+  readonly #machines = new Map<string, Map<string, ClusterMachines>>()
   readonly #kept = new Map<string, Kept>()
-  readonly #followers = new Set<Follower>()
+  /** With the keys of the topics that each follows, of those that are kept here. */
+  readonly #followers = new Map<Follower, ReadonlyMap<string, Wanted>>()
   #touched = new Set<string>()
   #revision = 1
   #timer: Timer | undefined
@@ -72,7 +90,7 @@ export class Fleet {
 
   add(cluster: ClusterCache): void {
     this.#clusters.set(cluster.name, cluster)
-    this.#machines.set(cluster.name, new ClusterMachines(cluster, this.start))
+    this.#machines.set(cluster.name, new Map())
   }
 
   /** Its topics end with the next pass. */
@@ -91,6 +109,11 @@ export class Fleet {
     return this.#clusters.get(name)
   }
 
+  /** Topics that are kept. */
+  get size(): number {
+    return this.#kept.size
+  }
+
   get revision(): string {
     return `${this.start}-${this.#revision}`
   }
@@ -98,7 +121,7 @@ export class Fleet {
   /** Called by the caches. */
   changed(cluster: string, topics: readonly TopicFamily[]): void {
     const families = new Set(topics)
-    if (families.has('machines')) this.#machines.get(cluster)?.touch()
+    if (families.has('machines')) for (const machines of this.#machinesOf(cluster)) machines.touch()
     for (const kept of this.#kept.values())
       if (families.has(kept.name.family) && (kept.name.of === 'Fleet' || kept.name.cluster === cluster))
         kept.isDirty = true
@@ -106,20 +129,23 @@ export class Fleet {
   }
 
   machineChanged(cluster: string, name: string): void {
-    this.#machines.get(cluster)?.changed(name)
+    for (const machines of this.#machinesOf(cluster)) machines.changed(name)
     this.#touched.add(machineKey(cluster, name))
   }
 
   /** Undefined: there is no such topic, or its object does not exist. */
   snapshot(name: TopicName, topic: Topic, readable: Readable): Snapshot | undefined {
+    if (name.family === 'machines') {
+      const machines = this.#machinesFor(name, readable)
+      this.#pass()
+      return machines?.snapshot(this.revision, this.#options.clock.now())
+    }
     this.#pass()
-    if (name.family === 'machines') return this.#machineSnapshot(name.cluster)
     return this.#keptOf(name, topic, readable)?.log.now
   }
 
   /** What changed since a revision, as it is sent; undefined where only a snapshot helps. */
   since(name: TopicName, topic: Topic, readable: Readable, revision: number): readonly string[] | undefined {
-    this.#pass()
     return this.#logOf(name, topic, readable)?.since(revision)
   }
 
@@ -129,13 +155,17 @@ export class Fleet {
     readable: Readable,
     moment: number,
   ): { readonly begins: number; readonly snapshot: Snapshot } | undefined {
-    this.#pass()
     const log = this.#logOf(name, topic, readable)
     return log && { begins: log.begins.at, snapshot: log.at(moment) }
   }
 
   follow(follower: Follower): () => void {
-    this.#followers.add(follower)
+    const { topics, readable } = follower
+    const kept = topics.filter(({ name }) => name.family !== 'machines' && name.family !== 'node')
+    const keys = kept.map(
+      ({ name, topic }) => [keyOf({ topic, audience: audienceOf(name, readable) }), { name, topic, readable }] as const,
+    )
+    this.#followers.set(follower, new Map(keys))
     return () => this.#followers.delete(follower)
   }
 
@@ -163,19 +193,31 @@ export class Fleet {
     this.#followers.clear()
   }
 
-  #machineSnapshot(cluster: string): Snapshot | undefined {
-    return this.#machines.get(cluster)?.snapshot(this.revision, this.#options.clock.now())
+  #machinesOf(cluster: string): Iterable<ClusterMachines> {
+    return this.#machines.get(cluster)?.values() ?? []
+  }
+
+  #machinesFor(name: TopicName & { readonly of: 'Cluster' }, readable: Readable): ClusterMachines | undefined {
+    const [cluster, rights] = [this.#clusters.get(name.cluster), readable.get(name.cluster)]
+    const all = this.#machines.get(name.cluster)
+    if (cluster === undefined || rights === undefined || all === undefined) return undefined
+    const audience = audienceOf(name, readable)
+    const machines = all.get(audience) ?? new ClusterMachines(readAs(cluster, 'machines', rights), this.start, audience)
+    all.set(audience, machines)
+    return machines
   }
 
   #logOf(name: TopicName, topic: Topic, readable: Readable): TopicLog | undefined {
-    if (name.family !== 'machines') return this.#keptOf(name, topic, readable)?.log
-    return this.#machines.get(name.cluster)?.logAt(this.revision, this.#options.clock.now())
+    const machines = name.family === 'machines' ? this.#machinesFor(name, readable) : undefined
+    this.#pass()
+    return name.family === 'machines'
+      ? machines?.logAt(this.revision, this.#options.clock.now())
+      : this.#keptOf(name, topic, readable)?.log
   }
 
   #keptOf(name: TopicName, topic: Topic, readable: Readable): Kept | undefined {
     const audience = audienceOf(name, readable)
-    const key = `${topic}\n${audience}`
-    const known = this.#kept.get(key)
+    const known = this.#kept.get(keyOf({ topic, audience }))
     const now = this.#options.clock.now()
     if (known !== undefined) {
       known.usedAt = this.#options.clock.monotonic()
@@ -183,6 +225,12 @@ export class Fleet {
     }
     const first = snapshotOf(name, topic, this.clusters, readable, { revision: this.revision, at: now })
     if (first === undefined) return undefined
+    const kept = this.#keep({ name, topic, readable }, audience, first)
+    this.#forget()
+    return kept
+  }
+
+  #keep({ name, topic, readable }: Wanted, audience: string, first: Snapshot): Kept {
     const kept: Kept = {
       name,
       topic,
@@ -192,9 +240,19 @@ export class Fleet {
       usedAt: this.#options.clock.monotonic(),
       isDirty: false,
     }
-    this.#kept.set(key, kept)
-    this.#forget()
+    this.#kept.set(keyOf(kept), kept)
     return kept
+  }
+
+  /** Topics of open streams whose object was not there, and now is. */
+  #returned(revision: string, number: number, at: number): readonly Changed[] {
+    const absent = [...this.#followers.values()].flatMap((keys) => [...keys].filter(([key]) => !this.#kept.has(key)))
+    return [...new Map(absent).values()].flatMap(({ name, topic, readable }) => {
+      const first = snapshotOf(name, topic, this.clusters, readable, { revision, at })
+      if (first === undefined) return []
+      const { audience } = this.#keep({ name, topic, readable }, audienceOf(name, readable), first)
+      return [{ revision: number, at, topic, audience, json: undefined }]
+    })
   }
 
   #passSoon(ms: number): void {
@@ -224,11 +282,11 @@ export class Fleet {
     const revision = this.#revision + 1
     const named = `${this.start}-${revision}`
     const changes: Changed[] = []
-    for (const machines of this.#machines.values()) {
+    for (const machines of [...this.#machines.values()].flatMap((all) => [...all.values()])) {
       const taken = machines.takeChanges(named, revision, at)
       if (taken === 'Nothing') continue
       const json = taken === 'Renewed' ? undefined : taken.json
-      changes.push({ revision, at, topic: machines.topic, audience: '', json })
+      changes.push({ revision, at, topic: machines.topic, audience: machines.audience, json })
     }
     for (const kept of this.#kept.values()) {
       if (!kept.isDirty) continue
@@ -236,7 +294,7 @@ export class Fleet {
       try {
         const after = snapshotOf(kept.name, kept.topic, this.clusters, kept.readable, { revision: named, at })
         if (after === undefined) {
-          this.#kept.delete(`${kept.topic}\n${kept.audience}`)
+          this.#kept.delete(keyOf(kept))
           changes.push({ revision, at, topic: kept.topic, audience: kept.audience, json: undefined })
           continue
         }
@@ -246,20 +304,34 @@ export class Fleet {
         log.warn('cannot draw a topic', { topic: kept.topic, error: messageOf(e) })
       }
     }
+    changes.push(...this.#returned(named, revision, at))
     const touched = this.#touched
     this.#touched = new Set()
     if (changes.length > 0) this.#revision = revision
-    if (changes.length > 0 || touched.size > 0) for (const follower of this.#followers) follower(changes, touched)
+    if (changes.length > 0 || touched.size > 0) for (const { take } of this.#followers.keys()) take(changes, touched)
   }
 
   #forget(): void {
     const now = this.#options.clock.monotonic()
-    const idle = [...this.#kept]
-      .filter(([, k]) => !REMEMBERED.has(k.name.family))
+    const wanted = new Set([...this.#followers.values()].flatMap((keys) => [...keys.keys()]))
+    const everything = this.#options.everything()
+    const unread = [...this.#kept]
+      .filter(([key, { name, audience }]) => {
+        const isOfConsole = REMEMBERED.has(name.family) && audience === audienceOf(name, everything)
+        return !wanted.has(key) && !isOfConsole
+      })
       .toSorted(([, a], [, b]) => a.usedAt - b.usedAt)
+    const pasts = unread.filter(([, k]) => REMEMBERED.has(k.name.family))
+    const others = unread.filter(([, k]) => !REMEMBERED.has(k.name.family))
     const over = this.#kept.size - MOST_TOPICS
-    idle.forEach(([key, kept], at) => {
-      if (now - kept.usedAt > IDLE_MS || at < over) this.#kept.delete(key)
-    })
+    const dropped = [
+      ...pasts.slice(0, Math.max(0, pasts.length - MOST_PASTS)),
+      ...others.filter(([, kept], at) => now - kept.usedAt > IDLE_MS || at < over),
+    ]
+    for (const [key] of dropped) this.#kept.delete(key)
+    // A change of a forgotten topic has no revision. Who has read it must not resume as if nothing had happened.
+    if (dropped.length > 0) this.#revision++
   }
 }
+
+const keyOf = ({ topic, audience }: Pick<Kept, 'topic' | 'audience'>): string => `${topic}\n${audience}`

@@ -4,6 +4,7 @@ import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { thingsOfMachine } from '#holds/reach.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { isApiError } from '#kube/errors.ts'
 import { listAll } from '#kube/list-all.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { isObject } from '#lib/json.ts'
@@ -41,8 +42,8 @@ export async function readNode({
   const machine = await client.get<Machine>(machineType, { name: known ?? name })
   const nodeName = machine?.status?.nodeRef?.name ?? name
   const [node, jobs] = await Promise.all([
-    client.get(nodeType, { name: nodeName }),
-    listAll(client, remedyOperationJob, { fieldSelector: `spec.node.name=${nodeName}` }),
+    unlessForbidden(client.get(nodeType, { name: nodeName }), undefined),
+    unlessForbidden(listAll(client, remedyOperationJob, { fieldSelector: `spec.node.name=${nodeName}` }), []),
   ])
   if (machine === undefined && node === undefined) return undefined
   const rows: readonly NodeRow[] = [
@@ -58,6 +59,16 @@ export async function readNode({
       }),
   ]
   return { topic, revision, at: now, head: headOf(cluster, name, { machine, node, now }), rows }
+}
+
+/** A person who may not read Nodes or repairs sees the rest. */
+async function unlessForbidden<T>(read: Promise<T>, otherwise: T): Promise<T> {
+  try {
+    return await read
+  } catch (e) {
+    if (isApiError(e) && e.status === 403) return otherwise
+    throw e
+  }
 }
 
 function headOf(

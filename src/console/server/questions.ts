@@ -23,7 +23,7 @@ import type {
 } from '../protocol.ts'
 import type { ClusterState } from './cluster-cache.ts'
 import { Refused } from './request.ts'
-import type { Readable } from './topics.ts'
+import type { Readable } from './rights.ts'
 import { liftOf } from './views/parts.ts'
 
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
@@ -97,7 +97,7 @@ export function searched(query: string, clusters: readonly ClusterState[], reada
   if (wanted === '') return { hits: [], isTruncated: false }
   const found: { readonly rank: number; readonly hit: SearchHit }[] = []
   for (const cluster of clusters)
-    for (const { words, ...hit } of candidates(cluster, readable.get(cluster.name) ?? new Set())) {
+    for (const { words, ...hit } of candidates(cluster, readable.get(cluster.name)?.topics ?? new Set())) {
       const rank = rankOf(wanted, words)
       if (rank !== undefined) found.push({ rank, hit })
     }

@@ -7,7 +7,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { isApiError } from '#kube/errors.ts'
 import type { Session } from '../protocol.ts'
 import { type Access, AccessBook } from './access.ts'
-import type { Fleet } from './fleet.ts'
+import type { Fleet, Followed } from './fleet.ts'
 import type { FleetRepository } from './fleet-repository.ts'
 import { denied } from './guard.ts'
 import { securityHeaders } from './headers.ts'
@@ -20,7 +20,8 @@ import { changesBetween, searched, whyAnswer } from './questions.ts'
 import { acceptsGzip, one, readBody, Refused, sendJson, sendRefusal } from './request.ts'
 import type { Sessions, SignedIn } from './sessions.ts'
 import { Doors, type DoorsOptions } from './sign-in/doors.ts'
-import { type Followed, Stream } from './stream.ts'
+import { Stream } from './stream.ts'
+import { mayReadTopic, readAs } from './rights.ts'
 import { numberOf } from './topic-log.ts'
 import { mayRead, parseTopic, type TopicName } from './topics.ts'
 import { liftHold, writeApproval, writeHold } from './writes.ts'
@@ -206,7 +207,12 @@ export class ConsoleServer {
     const { request, response, access, who } = person
     const name = this.#named(topic, person)
     if (name.family === 'node') {
-      const [client, cluster] = [who.clientOf(name.cluster), fleet.cluster(name.cluster)]
+      const [client, whole, rights] = [
+        who.clientOf(name.cluster),
+        fleet.cluster(name.cluster),
+        access.readable.get(name.cluster),
+      ]
+      const cluster = whole && rights && readAs(whole, 'node', rights)
       const node =
         client &&
         cluster &&
@@ -247,7 +253,7 @@ export class ConsoleServer {
     const readable = fleet.clusters.filter(({ name }) => access.readable.has(name))
     const answer = await planAnswer({
       query: url.searchParams,
-      hubs: readable.filter(({ name }) => access.readable.get(name)?.has('pipeline') === true),
+      hubs: readable.filter(({ name }) => mayReadTopic(access.readable, name, 'pipeline')),
       repository,
       clients: new Map(
         readable.flatMap(({ name }) => {
@@ -285,7 +291,7 @@ export class ConsoleServer {
     const { name } = who.person
     if (path === '/api/prepare') {
       const body = await readBody(request)
-      const hubs = fleet.clusters.filter(({ name }) => access.readable.get(name)?.has('commits') === true)
+      const hubs = fleet.clusters.filter(({ name }) => mayReadTopic(access.readable, name, 'commits'))
       const clientOf = (cluster: string): KubeClient => this.#clientOf(person, cluster)
       return sendJson(request, response, 200, await preparedAnswer({ body, person: name, repository, hubs, clientOf }))
     }

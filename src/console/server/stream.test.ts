@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { expect, test } from 'vitest'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
-import type { Changed, Fleet } from './fleet.ts'
+import type { Fleet, Follower } from './fleet.ts'
 import { Stream } from './stream.ts'
 import type { TopicName } from './topics.ts'
 
@@ -37,13 +37,13 @@ const HOME: TopicName = { of: 'Fleet', family: 'home' }
 function opened(missed: readonly string[] | 'Lost' = []) {
   const clock = new VirtualClock()
   const response = new Response()
-  let follower: ((changes: readonly Changed[], machines: ReadonlySet<string>) => void) | undefined
+  let follower: Follower['take'] | undefined
   const fleet = {
     start: 's',
     revision: 's-7',
     since: () => (missed === 'Lost' ? undefined : missed),
-    follow: (f: typeof follower) => {
-      follower = f
+    follow: ({ take }: Follower) => {
+      follower = take
       return () => (follower = undefined)
     },
   } as unknown as Fleet

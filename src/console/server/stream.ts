@@ -2,19 +2,15 @@
 import type { ServerResponse } from 'node:http'
 import type { Clock, Timer } from '#lib/clock.ts'
 import type { ByeEvent, ResyncEvent } from '../protocol.ts'
-import { type Changed, type Fleet, machineKey } from './fleet.ts'
-import { type Readable, audienceOf, type TopicName } from './topics.ts'
+import { type Changed, type Fleet, type Followed, machineKey } from './fleet.ts'
+import type { Readable } from './rights.ts'
+import { audienceOf } from './topics.ts'
 
-const HEARTBEAT_MS = 15_000
+export const HEARTBEAT_MS = 15_000
 /** What a browser that does not read may leave unsent before it is cut. */
 const MOST_UNSENT = 64 * 1024
 /** A larger batch is cheaper as a snapshot, which is sent compressed. */
 const MOST_BATCH = 48 * 1024
-
-export interface Followed {
-  readonly name: TopicName
-  readonly topic: string
-}
 
 export interface StreamOptions {
   readonly fleet: Fleet
@@ -51,7 +47,7 @@ export class Stream {
       'x-accel-buffering': 'no',
     })
     this.#resume(since)
-    this.#unfollow = fleet.follow((changes, machines) => this.#take(changes, machines))
+    this.#unfollow = fleet.follow({ topics, readable, take: (changes, machines) => this.#take(changes, machines) })
     this.#heartbeat = clock.after(HEARTBEAT_MS, () => this.#beat())
     response.on('close', () => this.#end())
   }

@@ -8,9 +8,7 @@ import { attention, homeHead, type ReadableCluster } from './views/home.ts'
 import { commitRows, pipelineRows } from './views/pipeline.ts'
 import { maintenanceRows, repairRows } from './views/repairs.ts'
 import { setHead, setParts, setRows } from './views/sets.ts'
-
-/** What a person may read: by cluster, the families of topics. A cluster of which nothing may be read is absent. */
-export type Readable = ReadonlyMap<string, ReadonlySet<TopicFamily>>
+import { kindsShown, mayReadTopic, readAs, type Readable } from './rights.ts'
 
 const OF_FLEET = ['home', 'pipeline', 'clusters', 'commits'] as const
 const OF_CLUSTER = ['machines', 'sets', 'budgets', 'repairs', 'maintenance'] as const
@@ -55,19 +53,27 @@ function decoded(part: string): string {
 
 /** Of a topic of one cluster: whether this person may read it. Topics of the fleet show each what they may read. */
 export const mayRead = (topic: TopicName, readable: Readable): boolean =>
-  topic.of === 'Fleet' || readable.get(topic.cluster)?.has(topic.family) === true
+  topic.of === 'Fleet' || mayReadTopic(readable, topic.cluster, topic.family)
 
-/** People with equal rights share what is computed for a topic of the fleet. */
+/** People who may list the same of the kinds that a topic is computed from share it, and others do not. */
 export function audienceOf(topic: TopicName, readable: Readable): string {
-  if (topic.of !== 'Fleet') return ''
   const { family } = topic
+  if (topic.of !== 'Fleet') {
+    const rights = readable.get(topic.cluster)
+    return rights === undefined ? '' : kindsShown(family, rights).join()
+  }
   const wanted = [...readable]
-    .filter(([, families]) => family === 'home' || family === 'clusters' || families.has(family))
-    .map(([cluster, families]) =>
-      family === 'home' || family === 'clusters' ? [cluster, ...[...families].toSorted()] : [cluster],
-    )
+    .filter(([, { topics }]) => isOfAllClusters(family) || topics.has(family))
+    .map(([cluster, rights]) => [
+      cluster,
+      ...(isOfAllClusters(family) && rights.seesTrouble ? ['trouble'] : []),
+      ...kindsShown(family, rights),
+    ])
   return JSON.stringify(wanted.toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1)))
 }
+
+/** They show every cluster of which anything may be read. */
+const isOfAllClusters = (family: TopicFamily): boolean => family === 'home' || family === 'clusters'
 
 export interface Now {
   readonly revision: string
@@ -84,26 +90,30 @@ export function snapshotOf(
 ): Snapshot | undefined {
   const base = { topic: name, revision, at }
   if (topic.of === 'Fleet') {
-    const all = clusters.filter((c) => readable.has(c.name))
-    const allowed = all.filter((c) => readable.get(c.name)?.has(topic.family) === true)
-    switch (topic.family) {
+    const { family } = topic
+    const all = clusters.flatMap((c): readonly ReadableCluster[] => {
+      const rights = readable.get(c.name)
+      return rights === undefined ? [] : [{ state: readAs(c, family, rights), topics: rights.topics }]
+    })
+    const allowed = all.filter(({ topics }) => topics.has(family)).map(({ state }) => state)
+    switch (family) {
       case 'home': {
-        const own = all.map((state): ReadableCluster => ({ state, topics: readable.get(state.name) ?? new Set() }))
-        const rows = attention(own)
-        return { ...base, head: homeHead(own, rows), rows }
+        const rows = attention(all)
+        return { ...base, head: homeHead(all, rows), rows }
       }
       case 'pipeline':
         return { ...base, head: {}, rows: pipelineRows(allowed, at) }
       case 'clusters':
-        return { ...base, head: {}, rows: clusterRows(all, allowed) }
+        return { ...base, head: {}, rows: clusterRows(all.map(({ state }) => state)) }
       case 'commits':
         return { ...base, head: {}, rows: commitRows(allowed) }
       default:
-        return assertNever(topic)
+        return assertNever(family)
     }
   }
-  const cluster = clusters.find((c) => c.name === topic.cluster)
-  if (cluster === undefined) return undefined
+  const [whole, rights] = [clusters.find((c) => c.name === topic.cluster), readable.get(topic.cluster)]
+  if (whole === undefined || rights === undefined) return undefined
+  const cluster = readAs(whole, topic.family, rights)
   switch (topic.family) {
     case 'sets':
       return { ...base, head: {}, rows: setRows(cluster, at) }

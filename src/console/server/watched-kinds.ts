@@ -35,22 +35,22 @@ export type WatchedKind = keyof Watched
 
 interface WatchedType {
   readonly type: ResourceType
-  /** Topics whose content changes with it. */
+  /** Topics that are computed from it; other topics never show it. */
   readonly topics: readonly TopicFamily[]
 }
 
 export const WATCHED: Readonly<Record<WatchedKind, WatchedType>> = {
-  machines: { type: machine, topics: ['machines', 'home', 'clusters', 'budgets', 'set'] },
+  machines: { type: machine, topics: ['machines', 'node', 'home', 'clusters', 'budgets', 'set'] },
   sets: { type: machineComponentSet, topics: ['sets', 'set', 'home'] },
   permits: { type: operationPermit, topics: ['budgets', 'home'] },
   policies: { type: defenderPolicy, topics: ['budgets'] },
   ledgers: { type: defenderLedger, topics: ['budgets', 'machines', 'home'] },
-  holds: { type: operationalHold, topics: ['pipeline', 'sets', 'set', 'home'] },
+  holds: { type: operationalHold, topics: ['pipeline', 'sets', 'set', 'node', 'home'] },
   jobs: { type: remedyOperationJob, topics: ['repairs', 'machines', 'clusters', 'home'] },
   rules: { type: nodeRemedier, topics: ['home'] },
   events: { type: maintenanceEvent, topics: ['maintenance', 'home'] },
-  sources: { type: fleetSource, topics: ['commits', 'home'] },
-  releases: { type: release, topics: ['pipeline', 'commits', 'home'] },
+  sources: { type: fleetSource, topics: ['commits', 'clusters', 'home'] },
+  releases: { type: release, topics: ['pipeline', 'commits', 'clusters', 'home'] },
   clusters: { type: cluster, topics: ['clusters'] },
 }
 
@@ -64,7 +64,8 @@ export const TOPIC_NEEDS: Readonly<Record<Exclude<TopicFamily, 'home'>, readonly
   machines: ['machines'],
   sets: ['sets'],
   set: ['sets'],
-  budgets: ['policies', 'ledgers', 'permits'],
+  // Limits that are declared in percent count machines.
+  budgets: ['policies', 'ledgers', 'permits', 'machines'],
   repairs: ['jobs'],
   maintenance: ['events'],
   node: ['machines'],

@@ -54,12 +54,12 @@ export async function peopleWorld() {
     browser: (port: number, more: Partial<BrowserTls> = {}) => new Browser(port, { ...tls, ...more }),
 
     /** With the file as an operator writes it; `connection`: of the program itself. */
-    async role(settings: object, connection = own, port = 0) {
+    async role(settings: object, connection = own, clock: Clock = systemClock) {
       const path = join(folder, `console-${parts.length}.json`)
       writeFileSync(path, JSON.stringify({ names: [HOST], ...files, ...settings }))
-      const context = { clock: systemClock, random: seededRandom(1), log: silentLogger }
+      const context = { clock, random: seededRandom(1), log: silentLogger }
       const file = readConsoleFile(path)
-      const part = new ConsolePart({ at: { host: '127.0.0.1', port }, file, cluster: CLUSTER, connection, context })
+      const part = new ConsolePart({ at: { host: '127.0.0.1', port: 0 }, file, cluster: CLUSTER, connection, context })
       await part.start()
       parts.push(part)
       return { part, port: part.port ?? 0 }

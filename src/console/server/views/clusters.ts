@@ -14,16 +14,13 @@ interface Declared {
 }
 
 /** Connected clusters, and those that a hub declares although the console has no connection to them. */
-export function clusterRows(
-  clusters: readonly ClusterState[],
-  readable: readonly ClusterState[],
-): readonly ClusterRow[] {
+export function clusterRows(clusters: readonly ClusterState[]): readonly ClusterRow[] {
   const declared = new Map<string, Declared>()
-  for (const hub of readable)
+  for (const hub of clusters)
     for (const object of hub.list('clusters')) declared.set(object.metadata.name ?? '', { hub: hub.name, object })
   const known = new Set(clusters.map((c) => c.name))
   return [
-    ...clusters.map((c) => ({ ...rowOf(c, readable.includes(c)), ...ofObject(declared.get(c.name)) })),
+    ...clusters.map((c) => ({ ...rowOf(c), ...ofObject(declared.get(c.name)) })),
     ...[...declared].filter(([name]) => !known.has(name)).map(([name, d]) => ({ ...strange(name), ...ofObject(d) })),
   ]
 }
@@ -40,12 +37,10 @@ const strange = (name: string): ClusterRow => ({
   machines: { total: 0, ready: 0, silent: 0, repairing: 0 },
 })
 
-function rowOf(cluster: ClusterState, isReadable: boolean): ClusterRow {
-  const machines = isReadable ? cluster.list('machines') : []
+function rowOf(cluster: ClusterState): ClusterRow {
+  const machines = cluster.list('machines')
   const repairing = new Set(
-    isReadable
-      ? cluster.list('jobs').flatMap((j) => (j.status?.phase === 'Done' || j.spec.dryRun ? [] : [j.spec.node.name]))
-      : [],
+    cluster.list('jobs').flatMap((j) => (j.status?.phase === 'Done' || j.spec.dryRun ? [] : [j.spec.node.name])),
   )
   return {
     id: cluster.name,

@@ -1,0 +1,53 @@
+// What a person may read of a cluster, and the cluster as that person reads it: objects of other kinds are not in it, so that no view can show them. Pure.
+import type { TopicFamily } from '../protocol.ts'
+import type { ClusterState } from './cluster-cache.ts'
+import { TOPIC_NEEDS, WATCHED, WATCHED_KINDS, type Watched, type WatchedKind } from './watched-kinds.ts'
+
+export interface Rights {
+  readonly topics: ReadonlySet<TopicFamily>
+  /** Kinds that the API server lets the person list there. */
+  readonly kinds: ReadonlySet<WatchedKind>
+  /** Whether the person sees why the cluster does not answer: the text names addresses and the account of the console. */
+  readonly seesTrouble: boolean
+}
+
+/** By cluster. A cluster of which nothing may be read is absent. */
+export type Readable = ReadonlyMap<string, Rights>
+
+export const mayReadTopic = (readable: Readable, cluster: string, family: TopicFamily): boolean =>
+  readable.get(cluster)?.topics.has(family) === true
+
+export function topicsOf(kinds: ReadonlySet<WatchedKind>): ReadonlySet<TopicFamily> {
+  const own = Object.entries(TOPIC_NEEDS).flatMap(([family, needs]) =>
+    needs.every((k) => kinds.has(k)) ? [family as keyof typeof TOPIC_NEEDS] : [],
+  )
+  return new Set<TopicFamily>(own.length === 0 ? [] : ['home', ...own])
+}
+
+/** Of the kinds that this topic is computed from, those that the person may list. */
+export const kindsShown = (family: TopicFamily, { kinds }: Rights): readonly WatchedKind[] =>
+  WATCHED_KINDS.filter((kind) => kinds.has(kind) && WATCHED[kind].topics.includes(family))
+
+const NO_ANSWER = 'the cluster does not answer, so what you may read there is unknown'
+
+export const troubleFor = ({ state, message }: ClusterState, rights: Rights): string | undefined =>
+  rights.seesTrouble || state === 'Connected' ? message : NO_ANSWER
+
+/** Follows the cluster: what is read of it later is what it is then. */
+export function readAs(cluster: ClusterState, family: TopicFamily, rights: Rights): ClusterState {
+  const shown = new Set(kindsShown(family, rights))
+  return {
+    name: cluster.name,
+    get state() {
+      return cluster.state
+    },
+    get message() {
+      return troubleFor(cluster, rights)
+    },
+    get version() {
+      return rights.topics.size === 0 ? undefined : cluster.version
+    },
+    list: <K extends WatchedKind>(kind: K): readonly Watched[K][] => (shown.has(kind) ? cluster.list(kind) : []),
+    machine: (name) => (shown.has('machines') ? cluster.machine(name) : undefined),
+  }
+}
