@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ANNOTATIONS } from '#api/names.ts'
 import { release } from '#api/kinds/release.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -118,4 +118,66 @@ test('an object is not called up to date above another that blocks', () => {
     '    observed: 1 machine failed',
   ])
   expect(whyLines(node, NOW, { related: [related(machine, 'Machine:')] })[1]).toBe('Up to date; nothing pending.')
+})
+
+describe('a Release', () => {
+  const since = '2026-01-31T11:56:00Z'
+  const now = Date.parse('2026-01-31T12:00:00Z')
+  const held = 'MachineComponentSet/base: it is Paused by hold h'
+  const lift = 'the hold ends'
+  const earlier = {
+    predicate: 'StageWaiting',
+    seen: 'an earlier stage has not finished',
+    since,
+    unblock: 'the earlier stage succeeds',
+  }
+  const of = (cluster: object) => ({
+    kind: 'Release',
+    apiVersion: 'kubenode.io/v1alpha1',
+    metadata: { name: 'fleet-1' },
+    status: {
+      phase: 'Progressing',
+      waitingFor: { predicate: 'HoldPause', seen: `a: ${held}`, since, unblock: lift },
+      conditions: [
+        {
+          type: 'Ready',
+          status: 'False',
+          reason: 'HoldPause',
+          message: `waiting for a: ${held}`,
+          lastTransitionTime: since,
+        },
+      ],
+      stages: [
+        { name: 'test', waitingFor: { predicate: 'HoldPause', seen: `a: ${held}`, since, unblock: lift } },
+        { name: 'pre', waitingFor: earlier },
+        { name: 'prod', waitingFor: earlier },
+      ],
+      clusters: [
+        { name: 'a', waitingFor: { predicate: 'HoldPause', seen: held, since, unblock: lift }, ...cluster },
+        { name: 'p', waitingFor: earlier },
+      ],
+    },
+  })
+
+  test('tells what it waits for once, though its stage and its cluster repeat it', () => {
+    expect(whyLines(of({}), now)).toEqual([
+      'release/fleet-1 is Progressing',
+      'Waiting for 4m: HoldPause',
+      `  observed: a: ${held}`,
+      '  unblocks when: the hold ends',
+      'Ready is False for 4m: HoldPause',
+      expect.stringMatching(/^ {2}A Pause hold/),
+      'Stages pre, prod: waiting for 4m: StageWaiting',
+      '  observed: an earlier stage has not finished',
+      '  unblocks when: the earlier stage succeeds',
+    ])
+  })
+
+  test('tells which deletions are to be approved, also where the wait was told before', () => {
+    const lines = whyLines(of({ prune: { digest: 'd'.repeat(64) } }), now)
+    expect(lines.slice(-2)).toEqual([
+      `digest to approve: ${'d'.repeat(64)}`,
+      '  to unblock: kubenode approve release/fleet-1 --reason WHY',
+    ])
+  })
 })

@@ -82,7 +82,8 @@ const wholeOf = (message: string, errors: readonly string[]): string =>
 function conditionsTold(object: KubeObject, { now, holdEnds }: Moment): readonly Told[] {
   const bad = list(fields(object['status'])['conditions']).filter((c) => !isGood(object.kind, c))
   const { predicate, seen } = fields(fields(object['status'])['waitingFor'])
-  const [messages, reasons] = [new Set([`${text(predicate)}: ${text(seen)}`]), new Set<string>()]
+  const wait = [`${text(predicate)}: ${text(seen)}`, `${text(predicate)}: waiting for ${text(seen)}`]
+  const [messages, reasons] = [new Set(wait), new Set<string>()]
   const errors = errorsOf(object)
   return bad.flatMap((c) => {
     const reason = text(c['reason'])
@@ -138,6 +139,37 @@ function waitingSlices(slices: readonly Fields[], moment: Moment): readonly Told
   })
 }
 
+const waitKey = (waiting: unknown, of = ''): string => {
+  const { predicate, seen } = fields(waiting)
+  return JSON.stringify([text(predicate), `${of}${text(seen)}`])
+}
+
+/**
+ * Stages and clusters that wait for the same are one entry. What the whole or a larger part has said is not repeated: a stage that waits for one cluster
+ * has its wait with the name of the cluster before it, and so does the Release.
+ */
+function partWaits(
+  what: 'Stage' | 'Cluster',
+  parts: readonly Fields[],
+  told: Set<string>,
+  object: KubeObject,
+  moment: Moment,
+): readonly Told[] {
+  const isTold = (p: Fields) =>
+    told.has(waitKey(p['waitingFor'])) || told.has(waitKey(p['waitingFor'], `${text(p['name'])}: `))
+  const [before, fresh] = [parts.filter(isTold), parts.filter((p) => !isTold(p))]
+  for (const p of fresh) told.add(waitKey(p['waitingFor']))
+  // What is approved differs from cluster to cluster.
+  const groups = Map.groupBy(fresh, (p) => JSON.stringify([waitKey(p['waitingFor']), fields(p['prune'])['digest']]))
+  const waits = [...groups.values()].flatMap((group) => {
+    const names = group.map((p) => text(p['name'])).join(', ')
+    const [first = {}] = group
+    const wait = waitOf(first['waitingFor'], moment, `${what}${group.length === 1 ? '' : 's'} ${names}`)
+    return withApproval(object, wait, first['prune'])
+  })
+  return [...waits, ...before.flatMap((p) => withApproval(object, [], p['prune']))]
+}
+
 const startOf = (w: Fields): number => Date.parse(text(fields(w['waitingFor'])['since']))
 
 const limitOf = (limit: string): string => (limit === '' ? '' : /^\d/.test(limit) ? `, limit ${limit}` : `; ${limit}`)
@@ -147,10 +179,9 @@ function partsTold(object: KubeObject, moment: Moment): readonly Told[] {
   const { now } = moment
   const status = fields(object['status'])
   const slices = [...waitingSlices(list(status['slices']), moment), ...list(status['slices']).flatMap(failedSlice)]
-  const stages = list(status['stages']).flatMap((s) => waitOf(s['waitingFor'], moment, `Stage ${text(s['name'])}`))
-  const clusters = list(status['clusters']).flatMap((c) =>
-    withApproval(object, waitOf(c['waitingFor'], moment, `Cluster ${text(c['name'])}`), c['prune']),
-  )
+  const told = new Set([waitKey(status['waitingFor'])])
+  const stages = partWaits('Stage', list(status['stages']), told, object, moment)
+  const clusters = partWaits('Cluster', list(status['clusters']), told, object, moment)
   const prunes = list(status['prunes']).flatMap((p) => withApproval(object, [], p['held']))
   const refused = fields(status['refused'])
   const commits =
