@@ -134,6 +134,10 @@ export const runErrors = errorTable({
     text: 'the {what} for {server} expired at {at}, {ago} ago',
     next: 'get a new kubeconfig: that of the local fleet from the next npm start, of kubeadm from kubeadm certs renew admin.conf, of a provider from its login command',
   },
+  KN1446: {
+    text: '{left} of {all} parts of this process did not end within {seconds} s of the first',
+    next: 'the process exits, and its supervisor starts it again; its log names the part that failed first',
+  },
   KN1357: {
     text: 'cannot run role console without its file',
     next: 'give --console-config FILE (docs/console.md)',

@@ -11,7 +11,7 @@ import { holderName } from '#nodes/own-pods.ts'
 import type { Ended } from '#runtime/manager.ts'
 import { EXIT_ERROR, Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
-import { untilEnded } from '../until-ended.ts'
+import { exitSoon, untilEnded } from '../until-ended.ts'
 import { clientOf, type Connection, serverOf } from './connect.ts'
 import { type Listening, listenersOf, listeningOf } from './listeners.ts'
 import { type ReadOptions, runFollowed } from './followed-clusters.ts'
@@ -72,7 +72,9 @@ export async function runRoles(all: readonly RunOptions[], io: Io, { logLevel, f
             }),
         ]),
   ]
-  const ended = (await untilOneEnds(parts, shutdown.signal, (part, signal) => part(signal))).flat()
+  const ended = await untilOneEnds(parts, shutdown.signal, (part, signal) => part(signal))
+    .then((all) => all.flat())
+    .finally(() => exitSoon(systemClock))
   const failed = ended.find((e) => e.error !== undefined)
   if (failed !== undefined) throw failed.error
   if (ended.some((e) => e.reason !== 'Stopped')) throw new Exit(EXIT_ERROR)

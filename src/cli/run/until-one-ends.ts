@@ -1,26 +1,46 @@
 // Several roles in one process start and end together: a supervisor cannot see that one part of a process is dead.
+import { systemClock, type Clock } from '#lib/clock.ts'
+import { KubeNodeError } from '#lib/errors.ts'
 import { followSignal } from '#lib/follow-signal.ts'
+import { raceWith } from '#runtime/race.ts'
+import { runErrors } from './run-errors.ts'
 
-/** Runs each until the signal aborts or any of them ends, for any reason, and resolves when all have ended. Rejects with the first error. */
+/** What a manager needs at most: drain its controllers, give back its lease, stop its caches, and close its listeners. */
+export const MOST_TO_END_MS = 60_000
+
+type Settled<E> = PromiseSettledResult<E>
+
+/**
+ * Runs each until the signal aborts or any of them ends, for any reason, and resolves when all have ended. Rejects with the first error, or when one of them
+ * does not end in time: it leads nothing anymore, and waiting for it would keep the others from starting again.
+ */
 export async function untilOneEnds<N, E>(
   names: readonly N[],
   signal: AbortSignal,
   run: (name: N, signal: AbortSignal) => Promise<E>,
+  clock: Pick<Clock, 'after'> = systemClock,
 ): Promise<readonly E[]> {
   const stop = new AbortController()
   const unfollow = followSignal(stop, signal)
-  const ended = await Promise.allSettled(
-    names.map(async (name) => {
-      try {
-        return await run(name, stop.signal)
-      } finally {
-        stop.abort(new Error('another role of this process ended'))
-      }
-    }),
-  )
-  unfollow()
-  return ended.map((e) => {
-    if (e.status === 'rejected') throw e.reason
-    return e.value
+  const ended: (Settled<E> | undefined)[] = names.map(() => undefined)
+  const all = names.map(async (name, at) => {
+    const [how] = await Promise.allSettled([run(name, stop.signal)])
+    ended[at] = how
+    stop.abort(new Error('another role of this process ended'))
   })
+  await aborted(stop.signal)
+  await raceWith(clock, MOST_TO_END_MS, Promise.all(all))
+  unfollow()
+  for (const e of ended) if (e?.status === 'rejected') throw e.reason
+  const done = ended.flatMap((e) => (e?.status === 'fulfilled' ? [e.value] : []))
+  const left = ended.length - done.length
+  if (left === 0) return done
+  const seconds = MOST_TO_END_MS / 1_000
+  throw new KubeNodeError(runErrors.KN1446({ left, all: ended.length, seconds }), { retry: 'later' })
 }
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
