@@ -86,6 +86,34 @@ test.each<[string, object, object, number, boolean]>([
     10_000,
     false,
   ],
+  [
+    'controllers whose clock is an hour behind that of the Defender renew it, too',
+    { phase: 'Granted', decidedAt: timestamp(NOW + 3_600_000) },
+    {},
+    0,
+    true,
+  ],
+  [
+    'they do not renew it again at once',
+    { phase: 'Granted', decidedAt: timestamp(NOW + 3_600_000) },
+    { renewTime: timestamp(NOW) },
+    10_000,
+    false,
+  ],
+  [
+    'the next leader renews what one with a clock an hour ahead renewed',
+    { phase: 'Granted', decidedAt: timestamp(NOW - 90_000) },
+    { renewTime: timestamp(NOW + 3_600_000) },
+    0,
+    true,
+  ],
+  [
+    'a clock that is a few seconds behind changes nothing',
+    { phase: 'Granted', decidedAt: timestamp(NOW + 5_000) },
+    {},
+    0,
+    false,
+  ],
   ['what is not granted is not renewed', { phase: 'Requested' }, {}, 1_000_000, false],
 ])('renewal is due: %s', (_, status, spec, laterMs, due) => {
   expect(isRenewalDue(permit(status, spec), NOW + laterMs)).toBe(due)

@@ -37,11 +37,15 @@ export function permitAnswer(permit: OperationPermit | undefined, targetUid: str
 /** After this share of its lease a permit is renewed: two tries fit before it runs out. */
 const RENEW_AFTER = 1 / 3
 
-/** Whether the lease wants renewing; a permit that was never renewed counts from its decision. */
+/**
+ * Whether the lease wants renewing: counted from the last renewal, or from the decision for one that was never renewed. Either time may be of another program,
+ * whose clock is far ahead: waiting for it would let the lease expire, which the Defender counts by a stopwatch.
+ */
 export function isRenewalDue(permit: OperationPermit, nowMs: number): boolean {
   if (permit.status?.phase !== 'Granted') return false
-  const from = Math.max(timeOf(permit.spec.renewTime), timeOf(permit.status.decidedAt))
-  return nowMs - from >= permit.spec.leaseSeconds * 1_000 * RENEW_AFTER
+  const { renewTime, leaseSeconds } = permit.spec
+  const from = timeOf(renewTime ?? permit.status.decidedAt)
+  return Math.abs(nowMs - from) >= leaseSeconds * 1_000 * RENEW_AFTER
 }
 
 const timeOf = (text: string | undefined): number => (text === undefined ? 0 : Date.parse(text) || 0)
