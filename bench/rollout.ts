@@ -135,6 +135,7 @@ export async function run({ numbers, server }: BenchOptions): Promise<BenchResul
       s_per_batch: rollout_s / batches,
       writes_per_machine: own / machines,
       spec_writes_per_machine: observer.specWrites / machines,
+      progress_writes_per_machine: observer.progressWrites / machines,
       agent_writes_per_machine: observer.agentWrites / machines,
       rss_mb: controllers.peakMb,
       defender_rss_mb: defender.peakMb,

@@ -33,6 +33,14 @@ describe('a status may wait', () => {
     expect(isPassing(m, own('Ready'), after)).toBe(expected)
   })
 
+  test('for as long as a hundred machines that switch at once take on a busy server', () => {
+    let now = 1_000
+    const pace = new StatusPace(() => now)
+    pace.left('m')
+    now += 20_000
+    expect(pace.left('m')).toBeGreaterThan(0)
+  })
+
   test('but not for ever', () => {
     let now = 1_000
     const pace = new StatusPace(() => now)

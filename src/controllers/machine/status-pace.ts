@@ -6,9 +6,9 @@ import type { OwnStatus } from './status.ts'
 
 /**
  * A change that is over sooner is no news for a user, and controllers read the components themselves. A hundred machines of a slice that switch at once on a
- * busy server take some seconds more than one alone.
+ * busy server take ten seconds and more: reported by then, each of them would cost that server a write more, and the slice would take longer still.
  */
-export const UNDER_WAY_MS = 10_000
+export const UNDER_WAY_MS = 30_000
 
 /** Says that something is under way, or that it is over; the rest is about other things. */
 const PROGRESS: ReadonlySet<string> = new Set(['Ready', 'Reconciling'])

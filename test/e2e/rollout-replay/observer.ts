@@ -16,6 +16,8 @@ export class Observer {
   #violations = 0
   specWrites = 0
   statusWrites = 0
+  /** Of these, those that report a switch under way; its end is reported once in any case. */
+  progressWrites = 0
   agentWrites = 0
   /** That have ended. */
   watches = 0
@@ -39,7 +41,7 @@ export class Observer {
   }
 
   forgetCounts(): void {
-    this.specWrites = this.statusWrites = this.agentWrites = 0
+    this.specWrites = this.statusWrites = this.progressWrites = this.agentWrites = 0
   }
 
   /** Until the signal aborts. A server may end a watch at any time: it continues where it was, and throws when it cannot, for then the counts are not whole. */
@@ -61,8 +63,10 @@ export class Observer {
     const before = this.#machines.get(name)
     this.#machines.set(name, machine)
     if (before?.metadata.generation !== machine.metadata.generation) this.specWrites++
-    else if (jsonEqual(before?.status?.components, machine.status?.components)) this.statusWrites++
-    else this.agentWrites++
+    else if (jsonEqual(before?.status?.components, machine.status?.components)) {
+      this.statusWrites++
+      if (machine.status?.phase === 'Updating') this.progressWrites++
+    } else this.agentWrites++
     if (isAtWork(machine)) this.#busy.add(name)
     else this.#busy.delete(name)
     this.#mostBusy = Math.max(this.#mostBusy, this.#busy.size)
