@@ -38,6 +38,10 @@ export const installErrors = errorTable({
     text: 'the clock of this machine and that of the API server are {seconds} s apart (limit 5 s)',
     next: 'synchronize both clocks; leases and certificates depend on them',
   },
+  KN1447: {
+    text: 'the clock of the program that leads for {role} and that of the API server are {seconds} s apart (limit 5 s)',
+    next: 'synchronize the clock of the machine that it runs on; holds, windows, and waits before the next request for a permit depend on it',
+  },
   KN1409: {
     text: 'the agents of {count} machines are {versions} (first: {first}), and this release works with agents at most two minor versions apart',
     next: 'bring these agents to a newer version first',

@@ -107,6 +107,7 @@ test('a check of an installation fails once where there is none', () => {
     unready: { value: [] },
     altered: { value: [] },
     leaderless: { value: [] },
+    clocks: { value: [] },
     webhook: 'NotAsked',
     isWebhookLeft: 'NotAsked',
   } as const
@@ -127,6 +128,7 @@ describe('a cluster whose programs run as processes, without Deployments', () =>
           unready: { value: [] },
           altered: { value: [] },
           leaderless: { value: [] },
+          clocks: { value: [] },
           webhook: { value: undefined },
           isWebhookLeft: 'NotAsked',
           ...now,
@@ -154,6 +156,18 @@ describe('a cluster whose programs run as processes, without Deployments', () =>
     )
   })
 
+  test('fails where the clock of a program is apart, and says whose', () => {
+    const clocks = {
+      value: [
+        { role: 'defender', apartMs: 900 },
+        { role: 'controllers', apartMs: 3_600_000 },
+      ],
+    }
+    const found = failures(as({ clocks }))
+    expect(found.map((f) => [f.check, f.code])).toEqual([['clock', 'KN1447']])
+    expect(found[0]?.text).toMatch(/leads for controllers and that of the API server are 3600 s apart/)
+  })
+
   test('fails where the webhook does not answer', () => {
     expect(failures(as({ webhook: { value: 'no answer' } })).map((f) => f.code)).toEqual(['KN1441'])
   })
@@ -167,6 +181,7 @@ test.each([
     unready: { value: [] },
     altered: { value: [] },
     leaderless: { value: [] },
+    clocks: { value: [] },
     webhook: 'NotAsked',
   } as const
   const running = { ...seen, isWebhookLeft: { value: isLeft } }

@@ -193,6 +193,16 @@ const pods: Judge = (seen) =>
       : refusals.map((r) => failed('pods', installErrors.KN1413(r))),
   )
 
+/** None is reported where all agree: the check of this machine's own clock says so. */
+const programClocks = ({ clocks }: NonNullable<CheckSeen['running']>): readonly Finding[] =>
+  read('clock', clocks, (all) =>
+    all
+      .filter(({ apartMs }) => apartMs >= MAX_SKEW_MS)
+      .map(({ role, apartMs }) =>
+        failed('clock', installErrors.KN1447({ role, seconds: Math.round(apartMs / 1_000) })),
+      ),
+  )
+
 const running: Judge = ({ running: now, installed }) => {
   if (now?.processes !== undefined) return runningProcesses(now)
   // Nothing can run, and that is reported once, by its version.
@@ -216,6 +226,7 @@ const running: Judge = ({ running: now, installed }) => {
             }),
           ),
     ),
+    ...programClocks(now),
     ...(now.webhook === 'NotAsked'
       ? []
       : read('webhook', now.webhook, (why) =>
@@ -239,15 +250,16 @@ const running: Judge = ({ running: now, installed }) => {
 }
 
 /** No pod has a log here, and no Service leads to the webhook. */
-const runningProcesses = ({ leaderless, webhook }: NonNullable<CheckSeen['running']>): readonly Finding[] => [
-  ...read('leaders', leaderless, (roles) =>
+const runningProcesses = (now: NonNullable<CheckSeen['running']>): readonly Finding[] => [
+  ...programClocks(now),
+  ...read('leaders', now.leaderless, (roles) =>
     roles.length === 0
       ? passed('leaders', 'each role has one')
       : failed('leaders', installErrors.KN1440({ roles: roles.join(', '), flag: roles.join(',') })),
   ),
-  ...(webhook === 'NotAsked'
+  ...(now.webhook === 'NotAsked'
     ? []
-    : read('webhook', webhook, (why) =>
+    : read('webhook', now.webhook, (why) =>
         why === undefined ? passed('webhook', 'reviews requests') : failed('webhook', installErrors.KN1441({ why })),
       )),
 ]

@@ -20,6 +20,7 @@ import { REPAIRING_KINDS, remediatorsIn } from './remediators.ts'
 import { distinctKinds, missingRights } from './rights.ts'
 import type { CheckSeen, Reading } from './seen.ts'
 import { bootstrapTokenProblem } from './bootstrap-token.ts'
+import { programClocks } from './program-clocks.ts'
 import { signerProblem } from './signer.ts'
 import { serverPorts } from './server-ports.ts'
 import { observeStorage } from './storage.ts'
@@ -130,8 +131,9 @@ async function processRoles({ client }: InstallContext): Promise<readonly string
 }
 
 async function observeProcesses(context: InstallContext, processes: readonly string[]): Promise<Running> {
-  const [leaders, webhook] = await Promise.all([
+  const [leaders, clocks, webhook] = await Promise.all([
     reading(() => leaderless(context, processes)),
+    reading(() => programClocks(context, processes)),
     processes.includes('defender') ? reading(() => webhookProblem(context)) : ('NotAsked' as const),
   ])
   return {
@@ -139,6 +141,7 @@ async function observeProcesses(context: InstallContext, processes: readonly str
     unready: { value: [] },
     altered: { value: [] },
     leaderless: leaders,
+    clocks,
     webhook,
     isWebhookLeft: 'NotAsked',
   }
@@ -292,7 +295,7 @@ async function observeRunning(
   installed: Reading<Installed>,
 ): Promise<Running> {
   const { client } = context
-  const [unready, altered, leaders, webhook, webhookLeft] = await Promise.all([
+  const [unready, altered, leaders, clocks, webhook, webhookLeft] = await Promise.all([
     reading(async () => {
       const found = await listAll(client, deploymentType, { namespace: SYSTEM_NAMESPACE, labelSelector: BY_LABEL })
       const wanted = release.objects.filter((o) => o.kind === 'Deployment').map((o) => o.metadata.name ?? '')
@@ -305,10 +308,11 @@ async function observeRunning(
     }),
     reading(() => alteredIn(context, release, installed)),
     reading(() => leaderless(context, ledRolesOf(release))),
+    reading(() => programClocks(context, ledRolesOf(release))),
     hasWebhook(release) ? reading(() => webhookProblem(context)) : ('NotAsked' as const),
     hasWebhook(release) ? ('NotAsked' as const) : reading(() => isWebhookLeft(context)),
   ])
-  return { unready, altered, leaderless: leaders, webhook, isWebhookLeft: webhookLeft }
+  return { unready, altered, leaderless: leaders, clocks, webhook, isWebhookLeft: webhookLeft }
 }
 
 async function alteredIn({ client }: InstallContext, release: Release, installed: Reading<Installed>) {

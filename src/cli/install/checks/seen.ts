@@ -3,6 +3,7 @@ import type { KubeObject } from '#schema/object.ts'
 import type { Installed } from '../observe.ts'
 import type { Alteration } from './altered.ts'
 import type { NetworkPlugins } from './network-plugins.ts'
+import type { ProgramClock } from './program-clocks.ts'
 import type { Storage } from './storage.ts'
 
 /** Unread is no answer: no check passes on it. */
@@ -43,6 +44,8 @@ export interface CheckSeen {
     /** What people changed in the programs since they were installed. */
     readonly altered: Reading<readonly Alteration[]>
     readonly leaderless: Reading<readonly string[]>
+    /** Of programs that renew their leases. */
+    readonly clocks: Reading<readonly ProgramClock[]>
     readonly webhook: Reading<string | undefined> | 'NotAsked'
     /** Where the settings have no webhook. */
     readonly isWebhookLeft: Reading<boolean> | 'NotAsked'
