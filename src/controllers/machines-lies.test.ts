@@ -91,6 +91,19 @@ describe('a provider that lies once', () => {
     expect(machine()?.metadata.resourceVersion).toBe(first)
   })
 
+  test('of whose Machine a host is loses none: a changed tag is no absence', async () => {
+    const { w, hosts, machine, uid } = await silentMachine()
+    for (const [id, host] of hosts) hosts.set(id, { ...host, machineUid: 'another' })
+    await w.clock.advance(30 * MINUTE_MS)
+    expect(machine()?.metadata).toMatchObject({ uid })
+    expect(machine()?.status?.conditions?.find((c) => c.type === 'InfrastructureReady')).toMatchObject({
+      status: 'Unknown',
+      reason: 'ProviderError',
+      message: expect.stringContaining('as the host of another Machine'),
+    })
+    expect([...hosts.keys()]).toEqual(['cloud://m'])
+  })
+
   test('is believed when it says the same for longer than ten seconds', async () => {
     const { w, hosts, machine } = await silentMachine()
     hosts.clear()

@@ -2,6 +2,7 @@
 // the approval for other hosts: a host that serves is never deleted. The controllers are the real ones; only the provider and the API server are in memory.
 import { ANNOTATIONS, ORPHAN_HOSTS, SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
+import { orphanApproval, orphanApprovalsText } from '#api/protocol/orphan-approvals.ts'
 import { approveDeletion, readOrphans } from '#cli/provider/orphans.ts'
 import { configMapType } from '#controllers/machine/objects.ts'
 import { nodeType } from '#nodes/objects.ts'
@@ -84,16 +85,20 @@ const machineOn = (name: string, providerID: string) =>
 
 async function approve(): Promise<void> {
   await world.clock.advance(LISTED_MS)
-  await approveDeletion(world.client, [ID])
+  await approveDeletion(world.client, [ID], world.clock.now())
 }
 
-const approvals = (value: object) =>
+/** As the command writes them, by the ids of hosts and the Machines that these were made for. */
+const approvalsText = (uids: Readonly<Record<string, string>>, now: number): string =>
+  orphanApprovalsText(new Map(Object.entries(uids).map(([id, uid]) => [id, orphanApproval(uid, now)])))
+
+const approvals = (uids: Readonly<Record<string, string>>) =>
   void world.fake.poke(configMapType, key, {
-    metadata: { annotations: { [ANNOTATIONS.approvedOrphans]: JSON.stringify(value) } },
+    metadata: { annotations: { [ANNOTATIONS.approvedOrphans]: approvalsText(uids, world.clock.now()) } },
   })
 
 /** Why it is kept. */
-const kept = async () => (await readOrphans(world.client)).hosts.find((h) => h.host === ID)?.why
+const kept = async () => (await readOrphans(world.client, world.clock.now())).hosts.find((h) => h.host === ID)?.why
 
 beforeEach(async () => {
   hosts = new Map()
@@ -217,7 +222,7 @@ describe('a provider that is mistaken about hosts', () => {
     node('serving', { providerID: ID, address: ADDRESS })
     at(host(second, { machineUid: 'another' }))
     await world.clock.advance(LISTED_MS)
-    await approveDeletion(world.client, [ID, second])
+    await approveDeletion(world.client, [ID, second], world.clock.now())
     await world.clock.advance(LONG_MS)
     expect(deleted).toEqual([])
   })
@@ -247,7 +252,9 @@ describe('an approval that is used again', () => {
 })
 
 const PATH = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/configmaps`
-const approval = { metadata: { annotations: { [ANNOTATIONS.approvedOrphans]: JSON.stringify({ [ID]: UID }) } } }
+const approval = {
+  metadata: { annotations: { [ANNOTATIONS.approvedOrphans]: approvalsText({ [ID]: UID }, Date.now()) } },
+}
 
 const APPROVALS: readonly Attempt[] = (['agentA', 'joining', 'tenant', 'anybody', 'defender', 'approver'] as const).map(
   (identity) => ({

@@ -89,12 +89,13 @@ interface OrphansOptions extends ServerOptions {
 async function orphans(options: OrphansOptions, io: Io): Promise<void> {
   const { approveDeletion, orphanLines, readOrphans } = await import('../provider/orphans.ts')
   const client = await connect(options, io)
+  const now = systemClock.now()
   if (options.delete !== undefined)
-    for (const line of await approveDeletion(client, options.delete)) io.out(shownLine(line))
+    for (const line of await approveDeletion(client, options.delete, now)) io.out(shownLine(line))
   else {
-    const found = await readOrphans(client)
+    const found = await readOrphans(client, now)
     if (options.output === 'json') io.out(`${JSON.stringify(found, undefined, 2)}\n`)
-    else for (const line of orphanLines(found, systemClock.now())) io.out(shownLine(line))
+    else for (const line of orphanLines(found, now)) io.out(shownLine(line))
   }
 }
 

@@ -39,6 +39,12 @@ export async function runImport(wish: ImportRun, io: Io): Promise<{ readonly fai
   const tagged = taggedNodes(wish.hosts ?? [], nodes)
   for (const { providerID, address } of tagged.strangers)
     io.err(shownLine(`${providerID}${address === undefined ? '' : ` (${address})`}: not a Node here; left out`))
+  for (const { host, nodes: named } of tagged.doubled)
+    io.err(
+      shownLine(
+        `${host.providerID}: the Nodes ${named.join(' and ')} name it; left out; correct spec.providerID of one`,
+      ),
+    )
   if (wish.hosts?.length === 0) io.err(shownLine('no host has this tag'))
   const picked = [...chosen.map((n) => n.metadata.name ?? ''), ...tagged.names]
   const given = { names: wish.names, picked, nodes, machines }

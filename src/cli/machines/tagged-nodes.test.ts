@@ -25,7 +25,7 @@ describe('the Node of a host', () => {
     ['of a provider of ours', 'alicloud://cn-hangzhou/i-bp1', 'alicloud://cn-hangzhou/i-bp1'],
   ])('%s is the one that names its instance', (_, host, providerID) => {
     const nodes = [node('a', providerID), node('b', `${providerID}0`)]
-    expect(taggedNodes([{ providerID: host }], nodes)).toEqual({ names: ['a'], strangers: [] })
+    expect(taggedNodes([{ providerID: host }], nodes)).toEqual({ names: ['a'], strangers: [], doubled: [] })
   })
 
   test('without an instance is the one at its address', () => {
@@ -39,7 +39,19 @@ describe('the Node of a host', () => {
     const host = { providerID: 'aws://r/i-1', address: '10.0.0.1' }
     const other = [node('a', 'aws:///r/i-2', '10.0.0.1')]
     const two = [node('a', undefined, '10.0.0.1'), node('b', undefined, '10.0.0.1')]
-    for (const nodes of [other, two]) expect(taggedNodes([host], nodes)).toEqual({ names: [], strangers: [host] })
+    for (const nodes of [other, two])
+      expect(taggedNodes([host], nodes)).toEqual({ names: [], strangers: [host], doubled: [] })
+  })
+
+  test('is not one whose id only ends alike', () => {
+    const host = { providerID: 'rack://eu/c.b' }
+    expect(taggedNodes([host], [node('a', 'rack://eu/a.b')])).toEqual({ names: [], strangers: [host], doubled: [] })
+  })
+
+  test('is none where two Nodes name its instance, and they are named', () => {
+    const host = { providerID: 'aws://r/i-1' }
+    const nodes = [node('a', 'aws:///ra/i-1'), node('b', 'aws:///rb/i-1')]
+    expect(taggedNodes([host], nodes)).toEqual({ names: [], strangers: [], doubled: [{ host, nodes: ['a', 'b'] }] })
   })
 })
 

@@ -1,5 +1,5 @@
 // Which Nodes run on the hosts that a cloud shows for a tag. Pure. The cloud is only read: an import takes Nodes, and their hosts stay as they are.
-import { internalAddresses } from '#nodes/host-ids.ts'
+import { instanceIn, instancesIn, internalAddresses } from '#nodes/host-ids.ts'
 import type { Node } from '#nodes/objects.ts'
 import type { TaggedHost } from '#providers/port.ts'
 
@@ -7,31 +7,36 @@ export interface TaggedNodes {
   readonly names: readonly string[]
   /** Hosts that are no Node here. */
   readonly strangers: readonly TaggedHost[]
+  /** Hosts that several Nodes name as theirs: which of them is wrong is for a person to find out. */
+  readonly doubled: readonly { readonly host: TaggedHost; readonly nodes: readonly string[] }[]
 }
 
 /** By the id that the Node has of its cloud, or else by its address, which must be that of one Node alone. */
 export function taggedNodes(hosts: readonly TaggedHost[], nodes: readonly Node[]): TaggedNodes {
-  const byInstance = new Map(nodes.flatMap((n) => (instanceOf(n) === undefined ? [] : [[instanceOf(n), n] as const])))
+  const byInstance = Map.groupBy(
+    nodes.flatMap((node) => instancesOf(node).map((id) => ({ id, node }))),
+    ({ id }) => id,
+  )
   const found = hosts.map((host) => ({
     host,
-    node: byInstance.get(instanceIn(host.providerID)) ?? atAddress(host, nodes),
+    own: byInstance.get(instanceIn(host.providerID))?.map(({ node }) => node) ?? atAddress(host, nodes),
   }))
   return {
-    names: found.flatMap(({ node }) => node?.metadata.name ?? []),
-    strangers: found.flatMap(({ host, node }) => (node === undefined ? [host] : [])),
+    names: found.flatMap(({ own }) => (own.length === 1 ? namesOf(own) : [])),
+    strangers: found.flatMap(({ host, own }) => (own.length === 0 ? [host] : [])),
+    doubled: found.flatMap(({ host, own }) => (own.length > 1 ? [{ host, nodes: namesOf(own) }] : [])),
   }
 }
 
-function atAddress({ address }: TaggedHost, nodes: readonly Node[]): Node | undefined {
+const namesOf = (nodes: readonly Node[]): readonly string[] => nodes.flatMap(({ metadata }) => metadata.name ?? [])
+
+function atAddress({ address }: TaggedHost, nodes: readonly Node[]): readonly Node[] {
   // A Node that names another instance has another host, whatever its address says.
   const there = nodes.filter(
-    (n) => instanceOf(n) === undefined && address !== undefined && internalAddresses(n).includes(address),
+    (n) => instancesOf(n).length === 0 && address !== undefined && internalAddresses(n).includes(address),
   )
-  return there.length === 1 ? there[0] : undefined
+  return there.length === 1 ? there : []
 }
 
-const instanceOf = ({ spec }: Node): string | undefined =>
-  spec?.providerID === undefined ? undefined : instanceIn(spec.providerID)
-
-/** The last part, however the cloud and its controller write the rest: aws:///eu-central-1a/i-1, cn-hangzhou.i-1, alicloud://cn-hangzhou/i-1. */
-const instanceIn = (providerID: string): string => providerID.split(/[/.]/).at(-1) ?? ''
+const instancesOf = ({ spec }: Node): readonly string[] =>
+  spec?.providerID === undefined ? [] : instancesIn(spec.providerID)

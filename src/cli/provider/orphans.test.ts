@@ -2,7 +2,8 @@
 import { expect, test } from 'vitest'
 import { ANNOTATIONS, ORPHAN_HOSTS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { coreKind } from '#kube/core-kinds.ts'
-import { approvedIn, OrphanReports } from '#controllers/machine/orphan-reports.ts'
+import { ORPHAN_APPROVAL_MS, orphanApprovalsIn } from '#api/protocol/orphan-approvals.ts'
+import { OrphanReports } from '#controllers/machine/orphan-reports.ts'
 import { seededRandom } from '#lib/random.ts'
 import { silentLogger } from '#lib/log.ts'
 import type { Host } from '#providers/port.ts'
@@ -29,7 +30,7 @@ function world() {
   const events: string[] = []
   const recorder = { record: (_: unknown, { note }: { readonly note: string }) => void events.push(note) }
   const client = fake.client({ actor: 'controllers' })
-  const reports = new OrphanReports({ client, log: silentLogger, events: recorder })
+  const reports = new OrphanReports({ client, clock, log: silentLogger, events: recorder })
   const publish = (hosts: readonly Host[], provider = 'cloud') =>
     reports.publish(
       provider,
@@ -42,14 +43,20 @@ function world() {
       })),
       signal,
     )
-  return { clock, fake, events, client, reports, publish, person: fake.client({ actor: 'person' }) }
+  const approved = () => [
+    ...orphanApprovalsIn(
+      fake.peek(configMaps, key)?.metadata.annotations?.[ANNOTATIONS.approvedOrphans],
+      clock.now(),
+    ).keys(),
+  ]
+  return { clock, fake, events, client, reports, approved, publish, person: fake.client({ actor: 'person' }) }
 }
 
 test('nothing is written while every host belongs to a Machine', async () => {
   const { fake, publish, person, clock } = world()
   await publish([])
   expect(fake.peek(configMaps, key)).toBeUndefined()
-  expect(orphanLines(await readOrphans(person), clock.now())).toEqual(['every host belongs to a Machine'])
+  expect(orphanLines(await readOrphans(person, clock.now()), clock.now())).toEqual(['every host belongs to a Machine'])
 })
 
 test('hosts of all providers are listed, with an event each, and leave the list when they are gone', async () => {
@@ -58,7 +65,7 @@ test('hosts of all providers are listed, with an event each, and leave the list 
   await publish([host('a'), host('b')])
   await publish([{ ...host('c'), providerID: 'rack://c' }], 'rack')
   clock.skip(5 * 60_000)
-  const lines = orphanLines(await readOrphans(person), clock.now())
+  const lines = orphanLines(await readOrphans(person, clock.now()), clock.now())
   expect(lines.map((l) => l.split(/ {2,}/))).toEqual([
     ['HOST', 'MADE FOR', 'STATE', 'SINCE', 'NOTE'],
     ['cloud://a', 'a', 'Running', '5m'],
@@ -68,31 +75,70 @@ test('hosts of all providers are listed, with an event each, and leave the list 
   expect(events.map((note) => note.split(',')[0])).toEqual(['host cloud://b', 'host cloud://a', 'host rack://c'])
   await publish([])
   await publish([], 'rack')
-  expect((await readOrphans(person)).total).toBe(0)
+  expect((await readOrphans(person, clock.now())).total).toBe(0)
 })
 
 test('a person approves the deletion of one host, and of no other that gets its id', async () => {
-  const { publish, person, reports, fake } = world()
+  const { publish, person, reports, approved, clock } = world()
   await publish([host('a'), host('b')])
-  await approveDeletion(person, ['cloud://a'])
+  await approveDeletion(person, ['cloud://a'], clock.now())
   expect(reports.isApproved(host('a'))).toBe(false)
   await publish([host('a'), host('b')])
   expect([host('a'), host('b'), host('a', 'another')].map((h) => reports.isApproved(h))).toEqual([true, false, false])
-  const [first] = (await readOrphans(person)).hosts
+  const [first] = (await readOrphans(person, clock.now())).hosts
   expect(first).toMatchObject({ host: 'cloud://a', isApproved: true })
-  await approveDeletion(person, ['cloud://b'])
-  expect(approvedIn(fake.peek(configMaps, key)).size).toBe(2)
+  await approveDeletion(person, ['cloud://b'], clock.now())
+  expect(approved()).toEqual(['cloud://a', 'cloud://b'])
 })
 
 test('a host that is not listed cannot be approved', async () => {
-  const { publish, person } = world()
-  await expect(approveDeletion(person, ['cloud://a'])).rejects.toThrow(/KN1706/)
+  const { publish, person, clock } = world()
+  await expect(approveDeletion(person, ['cloud://a'], clock.now())).rejects.toThrow(/KN1706/)
   await publish([host('a')])
-  await expect(approveDeletion(person, ['cloud://a', 'cloud://x'])).rejects.toThrow(/cloud:\/\/x/)
-  expect((await readOrphans(person)).hosts.some((h) => h.isApproved)).toBe(false)
+  await expect(approveDeletion(person, ['cloud://a', 'cloud://x'], clock.now())).rejects.toThrow(/cloud:\/\/x/)
+  expect((await readOrphans(person, clock.now())).hosts.some((h) => h.isApproved)).toBe(false)
 })
 
-test('approvals that cannot be read approve nothing', () => {
-  const of = (text: string) => approvedIn({ metadata: { annotations: { [ANNOTATIONS.approvedOrphans]: text } } })
-  for (const text of ['', 'x', '[]', '{"cloud://a":1}', 'null']) expect(of(text).size, text).toBe(0)
+test('an approval ends with the listing that it was given for, and after a day', async () => {
+  const { publish, person, reports, approved, clock } = world()
+  const approveA = () => approveDeletion(person, ['cloud://a'], clock.now())
+  await publish([host('a')])
+  await approveA()
+  await publish([host('a')])
+  expect(reports.isApproved(host('a'))).toBe(true)
+  // It has a Machine again, and is listed once more weeks later.
+  await publish([])
+  expect(approved()).toEqual([])
+  await publish([host('a')])
+  expect(reports.isApproved(host('a'))).toBe(false)
+  await approveA()
+  await publish([host('a', 'another')])
+  expect(approved()).toEqual([])
+  await publish([host('a')])
+  await approveA()
+  clock.skip(ORPHAN_APPROVAL_MS - 1)
+  await publish([host('a')])
+  expect(reports.isApproved(host('a'))).toBe(true)
+  clock.skip(1)
+  await publish([host('a')])
+  expect([reports.isApproved(host('a')), approved()]).toEqual([false, []])
+})
+
+test('hosts of one provider say nothing about approvals of another', async () => {
+  const { publish, person, approved, clock } = world()
+  await publish([host('a')])
+  await publish([{ ...host('c'), providerID: 'rack://c' }], 'rack')
+  await approveDeletion(person, ['cloud://a', 'rack://c'], clock.now())
+  await publish([], 'rack')
+  expect(approved()).toEqual(['cloud://a'])
+})
+
+test.each(['', 'x', '[]', '{"cloud://a":1}', '{"cloud://a":"uid-a"}', '{"cloud://a":{"machineUid":"uid-a"}}', 'null'])(
+  'approvals that cannot be read approve nothing: %s',
+  (text) => expect(orphanApprovalsIn(text, 0).size).toBe(0),
+)
+
+test.each(['2999-01-01T00:00:00Z', 'soon', '2026-01-01T00:00:00Z'])('an approval of %s approves nothing', (at) => {
+  const text = JSON.stringify({ 'cloud://a': { machineUid: 'uid-a', at } })
+  expect(orphanApprovalsIn(text, Date.parse('2026-01-05T00:00:00Z')).size).toBe(0)
 })

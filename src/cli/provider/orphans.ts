@@ -1,5 +1,6 @@
 // `kubenode provider orphans`: hosts that belong to no Machine, as the controllers listed them, and the approval to delete some of them.
 import { ANNOTATIONS, FIELD_MANAGERS, ORPHAN_HOSTS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { orphanApproval, orphanApprovalsIn, orphanApprovalsText } from '#api/protocol/orphan-approvals.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isConflict } from '#kube/errors.ts'
@@ -34,15 +35,19 @@ export interface Orphans {
   readonly hosts: readonly OrphanHost[]
 }
 
-export const readOrphans = async (client: KubeClient): Promise<Orphans> => orphansIn(await client.get(configMaps, key))
+export const readOrphans = async (client: KubeClient, now: number): Promise<Orphans> =>
+  orphansIn(await client.get(configMaps, key), now)
 
-function orphansIn(found: ConfigMap | undefined): Orphans {
-  const approved = approvalsIn(found)
+const approvalsIn = (found: ConfigMap | undefined, now: number) =>
+  orphanApprovalsIn(found?.metadata.annotations?.[ANNOTATIONS.approvedOrphans], now)
+
+function orphansIn(found: ConfigMap | undefined, now: number): Orphans {
+  const approved = approvalsIn(found, now)
   const lists = Object.values(found?.data ?? {}).map((text) => parsed(text))
   const hosts = lists.flatMap(({ hosts: all }) => (Array.isArray(all) ? (all as readonly unknown[]) : []))
   return {
     total: lists.reduce((sum, { total: own }) => sum + (typeof own === 'number' ? own : 0), 0),
-    hosts: hosts.filter(isHost).map((h) => ({ ...h, isApproved: approved[h.host] === h.machineUid })),
+    hosts: hosts.filter(isHost).map((h) => ({ ...h, isApproved: approved.get(h.host)?.machineUid === h.machineUid })),
   }
 }
 
@@ -58,9 +63,6 @@ function parsed(text: string): Readonly<Record<string, unknown>> {
     return {}
   }
 }
-
-const approvalsIn = (found: ConfigMap | undefined): Readonly<Record<string, unknown>> =>
-  parsed(found?.metadata.annotations?.[ANNOTATIONS.approvedOrphans] ?? '')
 
 export function orphanLines({ total, hosts }: Orphans, now: number): readonly string[] {
   if (total === 0) return ['every host belongs to a Machine']
@@ -88,28 +90,35 @@ function hintFor(host: string, listed: readonly string[]): string {
   return meant === undefined ? '' : ` (did you mean ${meant}?)`
 }
 
-/** Of exactly these hosts: an id that is given to another host later is not approved. Approvals of hosts that are not listed any more are dropped. */
-export async function approveDeletion(client: KubeClient, hosts: readonly string[]): Promise<readonly string[]> {
+/** Of exactly these hosts, for a day: an id that is given to another host later is not approved. Approvals of hosts that are not listed any more are dropped. */
+export async function approveDeletion(
+  client: KubeClient,
+  hosts: readonly string[],
+  now: number,
+): Promise<readonly string[]> {
   for (let tries = 1; ; tries++) {
     const found = await client.get(configMaps, key)
-    const listed = new Map(orphansIn(found).hosts.map((h) => [h.host, h]))
+    const listed = new Map(orphansIn(found, now).hosts.map((h) => [h.host, h]))
     for (const host of hosts)
       if (found === undefined || !listed.has(host))
         throw new KubeNodeError(providerErrors.KN1706({ host, hint: hintFor(host, [...listed.keys()]) }))
-    const chosen = [...listed.values()].filter((h) => h.isApproved || hosts.includes(h.host))
-    const approved = Object.fromEntries(chosen.map((h) => [h.host, h.machineUid]))
+    const before = [...approvalsIn(found, now)].filter(([host]) => listed.get(host)?.isApproved === true)
+    const added = hosts.flatMap((host) => {
+      const own = listed.get(host)
+      return own === undefined ? [] : [[host, orphanApproval(own.machineUid, now)] as const]
+    })
     const { resourceVersion } = found?.metadata ?? {}
     const value = {
       metadata: {
         ...(resourceVersion !== undefined && { resourceVersion }),
-        annotations: { [ANNOTATIONS.approvedOrphans]: JSON.stringify(approved) },
+        annotations: { [ANNOTATIONS.approvedOrphans]: orphanApprovalsText(new Map([...before, ...added])) },
       },
     }
     try {
       await client.patch(configMaps, key, { type: 'merge', value }, { fieldManager: FIELD_MANAGERS.cli })
       return [
         ...hosts.map((host) => `${host}: deletion approved`),
-        `${counted(hosts.length, 'host is', 'hosts are')} deleted 15 minutes after being listed first, unless a Node or an agent of it was observed`,
+        `${counted(hosts.length, 'host is', 'hosts are')} deleted 15 minutes after being listed first, unless a Node or an agent of it was observed; an approval that is not used ends after a day`,
       ]
     } catch (error) {
       if (!isConflict(error) || tries >= TRIES) throw error

@@ -57,11 +57,16 @@ async function hostOf(tools: Tools, provider: Provider, about: About, signal: Ab
     const host = isUnnamed
       ? preferred((await provider.list(signal)).hosts, about.machine)
       : await provider.get(providerID, signal)
-    // Another machine of this name may have the host now; it is not ours to judge or to end.
     if (host?.machineUid === uid) {
       sightings.seen(host)
       return { kind: 'Host', host }
     }
+    // A machine that is deleted leaves it: another one of its name may have it now. For one that serves, the tags of its host may have been changed by others.
+    if (host !== undefined && !isDeleting(machine))
+      return {
+        kind: 'Unknown',
+        why: `the provider shows ${host.providerID} as the host of another Machine; check its tags`,
+      }
     const anyHost = isInDoubt(machine) || isForgotten(machine, tools.now()) ? ANY_HOST : undefined
     const unsureMs = sightings.untilSureMs(provider, uid, isUnnamed ? anyHost : providerID)
     // Where no host was ever written down there is none to be gone.

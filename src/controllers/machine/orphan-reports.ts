@@ -1,7 +1,8 @@
 // The list of hosts without a Machine, for people: a ConfigMap with a key for each provider. A person approves the deletion of a host on the same object, by its id
 // and the uid of the Machine that it was made for.
 import { ANNOTATIONS, FIELD_MANAGERS, ORPHAN_HOSTS, SYSTEM_NAMESPACE } from '#api/names.ts'
-import { timestamp } from '#lib/clock.ts'
+import { type OrphanApprovals, orphanApprovalsIn, orphanApprovalsText } from '#api/protocol/orphan-approvals.ts'
+import { type Clock, timestamp } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 import type { Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -27,6 +28,7 @@ export interface OrphanEntry {
 
 export interface OrphanReportTools {
   readonly client: KubeClient
+  readonly clock: Pick<Clock, 'now'>
   readonly log: Logger
   readonly events: Pick<ControllerContext['events'], 'record'>
 }
@@ -39,7 +41,7 @@ export class OrphanReports {
   readonly #told = new Map<string, ReadonlySet<string>>()
   /** By provider and host, what an earlier process observed of it. */
   readonly #heard = new Map<string, ReadonlyMap<string, string>>()
-  #approved: ReadonlyMap<string, string> = new Map()
+  #approved: OrphanApprovals = new Map()
 
   constructor(tools: OrphanReportTools) {
     this.#tools = tools
@@ -47,7 +49,7 @@ export class OrphanReports {
 
   /** As of the last time that the object was read. An id that was given to another host since is not approved. */
   isApproved({ providerID, machineUid }: Host): boolean {
-    return this.#approved.get(providerID) === machineUid
+    return this.#approved.get(providerID)?.machineUid === machineUid
   }
 
   /** Reads once what earlier processes observed. False: it could not be read, and then no host is known to be out of use. */
@@ -78,34 +80,58 @@ export class OrphanReports {
   /** Without orphans, nothing is read or written after the first time. */
   async publish(provider: string, entries: readonly OrphanEntry[], signal: AbortSignal): Promise<void> {
     const { log } = this.#tools
-    const text = textOf(entries)
     if (entries.length === 0 && this.#published.get(provider) === '') return
     try {
-      await this.#write(provider, text, signal)
+      await this.#write(provider, entries, signal)
       this.#tell(provider, entries)
     } catch (error) {
       if (!signal.aborted) log.warn('cannot publish the list of hosts without a Machine', { provider, error })
     }
   }
 
-  async #write(provider: string, text: string, signal: AbortSignal): Promise<void> {
+  async #write(provider: string, entries: readonly OrphanEntry[], signal: AbortSignal): Promise<void> {
     const { client } = this.#tools
+    const text = textOf(entries)
     const found = await this.#read(signal)
     const before = found?.data?.[provider] ?? ''
     this.#published.set(provider, before)
-    if (before === text) return
+    const annotations = this.#withdrawn(provider, entries, found)
+    if (before === text && annotations === undefined) return
     if (found === undefined)
       await client.create(configMapType, { ...identity, data: { [provider]: text } }, { fieldManager, signal })
     else {
-      const value = { data: { [provider]: text === '' ? null : text } }
+      const { resourceVersion } = found.metadata
+      // An approval of this very moment is not written over.
+      const metadata = annotations !== undefined && {
+        metadata: { ...(resourceVersion !== undefined && { resourceVersion }), annotations },
+      }
+      const value = { ...metadata, data: { [provider]: text === '' ? null : text } }
       await client.patch(configMapType, key, { type: 'merge', value }, { fieldManager, signal })
     }
     this.#published.set(provider, text)
   }
 
+  /** What was approved of hosts that are in use by now, gone, or claimed for another Machine, and what was approved too early; undefined for nothing. */
+  #withdrawn(
+    provider: string,
+    entries: readonly OrphanEntry[],
+    found: ConfigMap | undefined,
+  ): Readonly<Record<string, string | null>> | undefined {
+    const text = found?.metadata.annotations?.[ANNOTATIONS.approvedOrphans]
+    if (text === undefined) return undefined
+    const claims = new Map(entries.map(({ host }) => [host.providerID, host.machineUid]))
+    const isOther = (host: string) => !host.startsWith(`${provider}://`)
+    const kept = new Map(
+      [...this.#approved].filter(([host, { machineUid }]) => isOther(host) || claims.get(host) === machineUid),
+    )
+    const next = orphanApprovalsText(kept)
+    return next === text ? undefined : { [ANNOTATIONS.approvedOrphans]: kept.size === 0 ? null : next }
+  }
+
   async #read(signal: AbortSignal): Promise<ConfigMap | undefined> {
-    const found = await this.#tools.client.get<ConfigMap>(configMapType, key, { signal })
-    this.#approved = approvedIn(found)
+    const { client, clock } = this.#tools
+    const found = await client.get<ConfigMap>(configMapType, key, { signal })
+    this.#approved = orphanApprovalsIn(found?.metadata.annotations?.[ANNOTATIONS.approvedOrphans], clock.now())
     return found
   }
 
@@ -152,13 +178,6 @@ function heardIn(text: string | undefined): ReadonlyMap<string, string> {
     }),
   )
 }
-
-export const approvedIn = (found: Pick<ConfigMap, 'metadata'> | undefined): ReadonlyMap<string, string> =>
-  new Map(
-    Object.entries(objectIn(found?.metadata.annotations?.[ANNOTATIONS.approvedOrphans])).filter(
-      (pair): pair is [string, string] => typeof pair[1] === 'string',
-    ),
-  )
 
 /** People can write it too: what cannot be read says nothing. */
 function objectIn(text: string | undefined): Readonly<Record<string, unknown>> {

@@ -171,7 +171,7 @@ function hostParts(
     leaseNamed: (name) => caches.agentLeases.get({ namespace: SYSTEM_NAMESPACE, name }),
     policyOf: (provider) => config.orphans?.[provider] ?? 'Report',
     tell: orphanGauge(metrics.registry),
-    reports: new OrphanReports({ client, log, events }),
+    reports: new OrphanReports({ client, clock, log, events }),
   })
   return hostListParts(hostLists, {
     clock,

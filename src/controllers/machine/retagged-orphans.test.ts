@@ -50,7 +50,7 @@ function world() {
       leaseNamed: () => undefined,
       policyOf: () => 'Delete',
       tell: () => undefined,
-      reports: new OrphanReports({ client, log: silentLogger, events: { record: () => undefined } }),
+      reports: new OrphanReports({ client, clock, log: silentLogger, events: { record: () => undefined } }),
     })
   let watch = watchOf()
   return {
