@@ -148,3 +148,19 @@ test('machines are counted by the objects that speak of most of them', () => {
   expect(machinesOf([...sets, ours('MachineComponentSet', {}, { counts: { total: 9 } })])).toBe(9)
   expect(machinesOf([])).toBe(0)
 })
+
+test('a set that lacks machines or a required component waits for what other sets bring', () => {
+  const setWaits = (kind: string, status: object) => {
+    const object = {
+      apiVersion: 'kubenode.io/v1alpha1',
+      kind,
+      metadata: { name: 'a', uid: 'u' },
+      spec: { replicas: 3 },
+      status: { conditions: [{ type: 'Ready', status: 'False', reason: 'x', message: 'm' }], ...status },
+    } as KubeObject
+    return failuresOf([{ name: 'a', object, health: healthOf(object), digest: 'd' }]).map((f) => f.setWait)
+  }
+  expect(setWaits('MachineSet', { readyReplicas: 1 })).toEqual(['Machines'])
+  expect(setWaits('MachineComponentSet', { waitingFor: { predicate: 'RequirementUnmet' } })).toEqual(['Requirement'])
+  expect(setWaits('MachineComponentSet', { waitingFor: { predicate: 'Progressing' } })).toEqual([undefined])
+})

@@ -10,7 +10,12 @@ export interface Failure extends KnownFailure {
   readonly message: string
   /** What it waits for that no commit is to blame for. */
   readonly outside?: OutsideWait
+  /** What it waits for that sets bring: while one of those is held, so is this. */
+  readonly setWait?: SetWait
 }
+
+/** Machines that are not Ready yet, or a component that another set installs. */
+export type SetWait = 'Machines' | 'Requirement'
 
 /** A rate limit of the Defender, and the hold of a person: the time of either does not count against a release. */
 export type OutsideWait = 'RateExceeded' | 'HoldPause'
@@ -59,6 +64,7 @@ function failuresIn({ name, health, digest }: FailingObject, object: KubeObject)
   const lacking = isOurs && object.kind === 'MachineSet' ? machinesLacking(object, health) : 0
   const state = health.state === 'Failed' ? 'Failed' : 'InProgress'
   const outside = isOurs && state === 'InProgress' ? outsideOf(object) : undefined
+  const setWait = isOurs && state === 'InProgress' ? setWaitOf(object) : undefined
   return [
     {
       ...base,
@@ -67,6 +73,7 @@ function failuresIn({ name, health, digest }: FailingObject, object: KubeObject)
       message: outside === 'RateExceeded' ? textOf(waitOf(object)['seen']) : health.message,
       ...(lacking > 0 ? { count: lacking } : {}),
       ...(outside !== undefined && { outside }),
+      ...(setWait !== undefined && { setWait }),
     },
   ]
 }
@@ -76,6 +83,11 @@ const MAX_REASON = 200
 function outsideOf(object: KubeObject): OutsideWait | undefined {
   if (statusOf(object)['phase'] === 'Paused') return 'HoldPause'
   return waitOf(object)['predicate'] === 'RateExceeded' ? 'RateExceeded' : undefined
+}
+
+function setWaitOf(object: KubeObject): SetWait | undefined {
+  if (object.kind === 'MachineSet') return 'Machines'
+  return waitOf(object)['predicate'] === 'RequirementUnmet' ? 'Requirement' : undefined
 }
 
 const statusOf = (object: KubeObject): Record<string, unknown> => (isObject(object['status']) ? object['status'] : {})

@@ -2,7 +2,15 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { inventory, MAX_FAILURES, type Baseline, type KnownFailure } from '#api/kinds/inventory.ts'
 import { createValidator } from '#api/validate.ts'
-import { contentDigest, judgeFailures, nextBaseline, type BaselineInput, type Content, type Named } from './baseline.ts'
+import {
+  contentDigest,
+  judgeFailures,
+  nextBaseline,
+  type BaselineInput,
+  type Content,
+  type Judgement,
+  type Named,
+} from './baseline.ts'
 
 const SET = 'MachineComponentSet.kubenode.io/base'
 const RULE = 'NodeRemedier.kubenode.io/disk'
@@ -85,6 +93,45 @@ describe('F46 what failed before a release stops nothing', () => {
   })
   test('a set that was changed lacks no more machines than before', () => {
     expect(state([lacking(1, 'd2')], baseline)).toBe('Current')
+  })
+})
+
+describe('a set that is held or waits for a rate limit', () => {
+  const failing = (object: string, more: Partial<Named> = {}): Named => ({
+    object,
+    state: 'InProgress',
+    reason: 'x',
+    message: object,
+    ...more,
+  })
+  const held = failing('held', { outside: 'HoldPause' })
+  const limited = failing('limited', { outside: 'RateExceeded' })
+  const machines = failing('machines', { setWait: 'Machines', count: 2 })
+  const needy = failing('needy', { setWait: 'Requirement' })
+  const web = failing('web')
+  const broken = failing('broken', { state: 'Failed' })
+  test.each<[string, readonly Named[], Judgement['outside'], string]>([
+    ['alone is no delay of the release', [held], 'HoldPause', 'held: held'],
+    ['waits for whichever is first', [limited, held], 'RateExceeded', 'limited: limited (and 1 more)'],
+    ['excuses machines that are not Ready', [machines, held], 'HoldPause', 'held: held (and 1 more)'],
+    ['excuses a set that requires it', [needy, held], 'HoldPause', 'held: held (and 1 more)'],
+    ['excuses what lacks machines to run on', [web, machines, held], 'HoldPause', 'held: held (and 2 more)'],
+    ['does not excuse another object', [held, web], undefined, 'web: web (and 1 more)'],
+    ['does not excuse one beside a set that requires it', [held, needy, web], undefined, 'web: web (and 2 more)'],
+    ['does not excuse what has failed', [held, machines, broken], undefined, 'broken: broken'],
+    ['is needed as an excuse', [machines, web], undefined, 'web: web (and 1 more)'],
+  ])('%s', (_, all, outside, message) => {
+    const judged = judgeFailures(all, next({}), 0)
+    expect(judged.outside).toBe(outside)
+    expect(judged.message).toBe(message)
+  })
+  test('that was held before the release hides nothing', () => {
+    const known = { object: 'held', state: 'InProgress', reason: 'x', digest: 'h1' } as const
+    const baseline = next({ failing: [known] })
+    expect(judgeFailures([{ ...held, digest: 'h1' }, web], baseline, 0)).toMatchObject({
+      before: 1,
+      message: 'web: web',
+    })
   })
 })
 

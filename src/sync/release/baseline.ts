@@ -11,7 +11,7 @@ import {
   type ReleaseChange,
 } from '#api/kinds/inventory.ts'
 import { timestamp } from '#lib/clock.ts'
-import type { OutsideWait } from '#delivery/failures.ts'
+import type { OutsideWait, SetWait } from '#delivery/failures.ts'
 
 /** By `refText`, the start of the digest of what is declared. */
 export type Content = ReadonlyMap<string, string | undefined>
@@ -181,6 +181,7 @@ const NOTHING: Pick<Baseline, 'failing' | 'blamed'> = { failing: [], blamed: [] 
 export interface Named extends KnownFailure {
   readonly message: string
   readonly outside?: OutsideWait
+  readonly setWait?: SetWait
 }
 
 export interface Judgement {
@@ -191,7 +192,7 @@ export interface Judgement {
   readonly before: number
   /** New failures, including machines within the limit; what a person holds, or a rate limit, has not failed. */
   readonly fresh: number
-  /** What some of them wait for that is no part of the release. */
+  /** What all of them wait for that is no part of the release. */
   readonly outside?: OutsideWait
 }
 
@@ -215,11 +216,19 @@ export function judgeFailures(all: readonly Named[], baseline: Baseline | undefi
     const found = judged.filter((f) => f.state === state)
     const [first] = found
     if (first === undefined) continue
-    const waiting = state === 'InProgress' ? found.find((f) => f.outside !== undefined) : undefined
-    const message = messageOf(waiting ?? first, found.length, baseline)
+    const waiting = state === 'InProgress' ? outsideWaitOf(found) : undefined
+    const unheld = found.find((f) => f.outside === undefined && f.setWait === undefined)
+    const message = messageOf(waiting ?? unheld ?? first, found.length, baseline)
     return { state, message, ...counts, ...(waiting?.outside !== undefined && { outside: waiting.outside }) }
   }
   return { state: 'Current', message: '', ...counts }
+}
+
+/** One held set excuses itself and what waits for it. While machines are not Ready, that may be everything that runs on them. */
+function outsideWaitOf(found: readonly Named[]): Named | undefined {
+  const isExplained = found.every((f) => f.outside !== undefined || f.setWait !== undefined)
+  const isShortOfMachines = found.some((f) => f.setWait === 'Machines')
+  return isExplained || isShortOfMachines ? found.find((f) => f.outside !== undefined) : undefined
 }
 
 function messageOf(first: Named, count: number, baseline: Baseline | undefined): string {

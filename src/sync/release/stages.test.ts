@@ -324,7 +324,13 @@ describe('a Release', () => {
     const limited: ClusterLook = {
       ...well,
       failing: [
-        { object: 'MachineSet.kubenode.io/workers', state: 'InProgress', reason: 'x', message: '1 of 2' },
+        {
+          object: 'MachineSet.kubenode.io/workers',
+          state: 'InProgress',
+          reason: 'x',
+          message: '1 of 2',
+          setWait: 'Machines',
+        },
         {
           object: 'MachineComponentSet.kubenode.io/base',
           state: 'InProgress',
@@ -365,6 +371,28 @@ describe('a Release', () => {
     expect(story.phases()).toBe('Progressing: a=Verifying b=Waiting')
     story.steps(60, { a: well, b: well })
     expect(story.status?.phase).toBe('Succeeded')
+  })
+
+  test('is late because of another object, though a person holds a set of the cluster', () => {
+    const held = {
+      object: 'MachineComponentSet.kubenode.io/base',
+      state: 'InProgress',
+      reason: 'Paused',
+      message: 'it is Paused',
+      outside: 'HoldPause',
+    } as const
+    const web = { object: 'Deployment.apps/default/web', state: 'InProgress', reason: 'x', message: '0 of 3' } as const
+    const story = new Story(two())
+    story.steps(200, { a: { ...well, failing: [held] }, b: well })
+    expect(story.phases()).toBe('Progressing: a=Verifying b=Waiting')
+    // Its deadline begins when it is seen.
+    story.steps(30, { a: { ...well, failing: [held, web] }, b: well })
+    expect(story.status?.waitingFor).toMatchObject({
+      predicate: 'Progressing',
+      seen: 'a: Deployment.apps/default/web: 0 of 3 (and 1 more)',
+    })
+    story.steps(60, { a: { ...well, failing: [held, web] }, b: well })
+    expect(story.phases()).toBe('Paused: a=Failed b=Waiting')
   })
 
   test('begins nothing while a hold pauses it', () => {
