@@ -142,7 +142,12 @@ export interface ClusterRow {
     readonly snapshot?: string
     readonly message?: string
   }[]
-  readonly certificates: readonly { readonly name: string; readonly expires: Stamp }[]
+  /** When the credentials end that sync has for it. */
+  readonly credentialsEnd?: Stamp
+  /** What is replaced of its keys and certificates right now, and what that waits for. */
+  readonly rotations: readonly { readonly name: string; readonly phase: string; readonly message: string }[]
+  /** Of a control plane on the hub. */
+  readonly snapshots?: { readonly last?: Stamp; readonly next: Stamp; readonly message?: string }
   readonly machines: {
     readonly total: number
     readonly ready: number

@@ -227,7 +227,7 @@ const clusters: ClustersTopic = {
       version: '1.36.2',
       versions: [],
       history: [],
-      certificates: [],
+      rotations: [],
       machines: noMachines,
     },
     {
@@ -244,7 +244,15 @@ const clusters: ClustersTopic = {
       history: [
         { version: '1.35.4', startedAt: minutes(-40_000), completedAt: minutes(-39_990), snapshot: 'before-1.36.2' },
       ],
-      certificates: [{ name: 'apiserver', expires: minutes(200_000) }],
+      credentialsEnd: minutes(200_000),
+      rotations: [
+        {
+          name: 'CertificateAuthority',
+          phase: 'Distributing',
+          message: '3 of 5 agents trust the new one; waits for worker-4',
+        },
+      ],
+      snapshots: { last: minutes(-600), next: minutes(840) },
       machines: { total: 5, ready: 5, silent: 0, repairing: 0 },
       lastSeen: minutes(-1),
     },
@@ -256,7 +264,7 @@ const clusters: ClustersTopic = {
       stage: 'prod',
       versions: [],
       history: [],
-      certificates: [],
+      rotations: [],
       machines: { total: 7, ready: 5, silent: 1, repairing: 1 },
     },
     {
@@ -268,7 +276,7 @@ const clusters: ClustersTopic = {
       stage: 'prod',
       versions: [],
       history: [],
-      certificates: [],
+      rotations: [],
       machines: noMachines,
     },
   ],

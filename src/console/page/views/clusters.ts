@@ -6,7 +6,7 @@ import { Page } from '../frame.ts'
 import type { ClustersTopic } from '../../protocol.ts'
 import type { ClusterRow } from '../../topics.ts'
 import { At, Bar, Until } from '../parts/clock.ts'
-import { Mark } from '../parts/mark.ts'
+import { Mark, spaced } from '../parts/mark.ts'
 import { Notice, shown } from '../parts/states.ts'
 import { Table } from '../parts/table.ts'
 import { word } from '../parts/terminal.ts'
@@ -44,7 +44,9 @@ const summary = (rows: readonly ClusterRow[]): string => {
 function Board({ rows }: { readonly rows: readonly ClusterRow[] }): VNode {
   const { route } = useApp()
   const waiting = rows.filter(({ wait }) => wait !== undefined)
-  const old = rows.filter(({ history, certificates }) => history.length + certificates.length > 0)
+  const hosted = rows.filter(
+    ({ history, rotations, snapshots }) => history.length + rotations.length > 0 || snapshots !== undefined,
+  )
   return h(
     'div',
     { class: 'wide' },
@@ -85,10 +87,10 @@ function Board({ rows }: { readonly rows: readonly ClusterRow[] }): VNode {
         { id: 'version', title: 'Version', of: (c) => c.version ?? '', by: (c) => c.version ?? '' },
         { id: 'machines', title: 'Machines', of: (c) => machines(c), by: (c) => c.machines.total },
         {
-          id: 'certificates',
-          title: 'First certificate expires',
-          of: (c) => h(Until, { at: firstExpiry(c) }),
-          by: (c) => firstExpiry(c) ?? Infinity,
+          id: 'credentials',
+          title: 'Credentials end',
+          of: (c) => h(Until, { at: c.credentialsEnd }),
+          by: (c) => c.credentialsEnd ?? Infinity,
         },
         {
           id: 'hold',
@@ -103,12 +105,9 @@ function Board({ rows }: { readonly rows: readonly ClusterRow[] }): VNode {
         },
       ],
     }),
-    old.map((c) => h(Details, { key: c.id, cluster: c })),
+    hosted.map((c) => h(Details, { key: c.id, cluster: c })),
   )
 }
-
-const firstExpiry = ({ certificates }: ClusterRow): number | undefined =>
-  certificates.length === 0 ? undefined : Math.min(...certificates.map(({ expires }) => expires))
 
 const machines = ({ machines: m }: ClusterRow): VNode | string => {
   if (m.total === 0) return ''
@@ -129,13 +128,22 @@ const Details = ({ cluster: c }: { readonly cluster: ClusterRow }): VNode =>
       { class: 'soft name' },
       [c.endpoint, ...c.versions.map((v) => `${v.part} ${v.version}`)].filter((t) => t !== undefined).join(' · '),
     ),
-    c.certificates.length > 0 &&
+    c.rotations.length > 0 &&
       h(
         'ul',
-        { 'aria-label': 'Certificates' },
-        c.certificates.map((cert) =>
-          h('li', { key: cert.name }, `Certificate ${cert.name} expires `, h(Until, { at: cert.expires })),
+        { 'aria-label': 'Rotations' },
+        c.rotations.map(({ name, phase, message }) =>
+          h('li', { key: name }, h('strong', {}, `${spaced(name)}: ${phase.toLowerCase()}`), `, ${message}`),
         ),
+      ),
+    c.snapshots !== undefined &&
+      h(
+        'p',
+        {},
+        c.snapshots.last === undefined ? 'No snapshot yet' : ['Last snapshot ', h(At, { at: c.snapshots.last })],
+        ', next ',
+        h(At, { at: c.snapshots.next }),
+        c.snapshots.message !== undefined && `: ${c.snapshots.message}`,
       ),
     c.history.length > 0 &&
       h(

@@ -25,7 +25,7 @@ export function clusterRows(clusters: readonly ClusterState[]): readonly Cluster
   ]
 }
 
-const NOTHING = { versions: [], history: [], certificates: [] } as const
+const NOTHING = { versions: [], history: [], rotations: [] } as const
 
 const strange = (name: string): ClusterRow => ({
   id: name,
@@ -76,6 +76,16 @@ function ofObject(declared: Declared | undefined): Partial<ClusterRow> {
       ...given('snapshot', h.snapshot),
       ...given('message', h.message),
     })),
+    ...at('credentialsEnd', status.credentialsEnd),
+    rotations: (status.rotations ?? []).map(({ name, phase, message }) => ({ name, phase, message })),
+    ...given('snapshots', snapshotsOf(status.snapshotSchedule)),
     ...given('lastSeen', stamp(status.lastSeen)),
   }
 }
+
+const snapshotsOf = (schedule: NonNullable<Cluster['status']>['snapshotSchedule']): ClusterRow['snapshots'] =>
+  schedule && {
+    ...at('last', schedule.lastAt),
+    next: stampOr0(schedule.nextAt),
+    ...given('message', schedule.message),
+  }

@@ -1,0 +1,58 @@
+// What a row of a cluster has from its Cluster object.
+import { expect, test } from 'vitest'
+import type { Cluster } from '#api/kinds/cluster.ts'
+import type { ClusterState } from '../cluster-cache.ts'
+import { clusterRows } from './clusters.ts'
+
+const hub = (objects: readonly Cluster[]) =>
+  ({
+    name: 'hub',
+    state: 'Connected',
+    list: (kind: string) => (kind === 'clusters' ? objects : []),
+  }) as unknown as ClusterState
+
+test('a cluster that a hub hosts shows its credentials, rotations and snapshots', () => {
+  const object: Cluster = {
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'Cluster',
+    metadata: { name: 'edge', namespace: 'fleet' },
+    spec: { stage: 'prod', deletionPolicy: 'Orphan' },
+    status: {
+      phase: 'Ready',
+      credentialsEnd: '2026-02-01T00:00:00Z',
+      rotations: [
+        {
+          name: 'CertificateAuthority',
+          phase: 'Reissuing',
+          since: '2026-01-30T00:00:00Z',
+          message: 'waits for 2 agents',
+        },
+      ],
+      snapshotSchedule: {
+        since: '2026-01-01T00:00:00Z',
+        lastAt: '2026-01-30T00:00:00Z',
+        nextAt: '2026-01-31T00:00:00Z',
+        message: 'its volume is full',
+      },
+    },
+  }
+  const [, row] = clusterRows([hub([object])])
+  expect(row).toMatchObject({
+    name: 'edge',
+    phase: 'Ready',
+    credentialsEnd: Date.parse('2026-02-01T00:00:00Z'),
+    rotations: [{ name: 'CertificateAuthority', phase: 'Reissuing', message: 'waits for 2 agents' }],
+    snapshots: {
+      last: Date.parse('2026-01-30T00:00:00Z'),
+      next: Date.parse('2026-01-31T00:00:00Z'),
+      message: 'its volume is full',
+    },
+  })
+})
+
+test('a cluster that says nothing of them shows none', () => {
+  const [row] = clusterRows([hub([])])
+  expect(row).toMatchObject({ name: 'hub', rotations: [] })
+  expect(row).not.toHaveProperty('credentialsEnd')
+  expect(row).not.toHaveProperty('snapshots')
+})
