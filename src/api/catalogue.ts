@@ -265,6 +265,10 @@ export const REASONS = {
     'clusters',
     'The kubeconfig was rejected by the cluster, or requires something that KubeNode does not run.',
   ),
+  ServerCertificateExpired: because(
+    'clusters',
+    'The API server of the cluster shows a certificate that has expired; the kubeconfig is not the cause.',
+  ),
   ClusterOffline: because('clusters', 'The cluster did not answer for longer than the deadline.'),
   ControlPlaneStarting: because('clusters', 'The control plane is being started; the message has what was seen.'),
   HostUnreachable: because(

@@ -14,6 +14,10 @@ export const kubeErrors = errorTable({
     text: "cannot {action}: {why}: the server's certificate is not signed by the configured certificate authority",
     next: 'check certificate-authority-data and the address',
   },
+  KN2003: {
+    text: "cannot {action}: {why}: the server's certificate has expired",
+    next: 'renew the certificate of the API server; if it is still valid, set the clock of this machine',
+  },
   KN2005: {
     text: 'cannot {what}: the response has more than {maxBodyLength} characters',
     next: 'request smaller pages',

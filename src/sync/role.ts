@@ -64,7 +64,11 @@ function setup(context: SyncContext): RunningModule {
   wakeNews(parts, sourceNews, releaseNews)
   wakePreviews(parts, previews)
   parts.clusters.onChange((old, now) => {
-    if (now !== undefined && old?.metadata.generation !== now.metadata.generation) health.enqueue(keyOf(now))
+    if (now === undefined) return
+    const isChanged = old?.metadata.generation !== now.metadata.generation
+    // A control plane on the hub answers, or stops to, with its phase.
+    const isOther = now.spec.controlPlane !== undefined && old?.status?.phase !== now.status?.phase
+    if (isChanged || isOther) health.enqueue(keyOf(now))
   })
   return {
     controllers: [sources, releases, previews, sourceNews, releaseNews, health],

@@ -1,9 +1,11 @@
 // Registered clusters that cannot be reached, through the loop of sync that asks them: an ended client certificate, the authority of another cluster, an endpoint where
-// nothing listens. Each says why and what has to change, and is Ready again once it is mended.
+// nothing listens, a server whose own certificate has expired. Each says why and what has to change, and is Ready again once it is mended.
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { run } from '#cli/program.ts'
 import { createApiServer, type ApiServer } from '#apiserver/api-server.ts'
 import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
@@ -91,6 +93,15 @@ function adminOf(server: ApiServer, days: number, now = Date.now()): KeyAndCerti
   })
 }
 
+/** For a server of the member, from so many days ago. */
+const serving = (fromDays: number): KeyAndCertificate =>
+  issueCertificate(member.credentials.authority, {
+    subject: { commonName: 'kube-apiserver' },
+    validity: { now: Date.now() + fromDays * DAY_MS, days: 1 },
+    usage: 'server',
+    hosts: ['127.0.0.1'],
+  })
+
 async function register(name: string, kubeconfig: string): Promise<void> {
   const secret = { name: `cluster-${name}`, namespace: CLUSTERS_NAMESPACE }
   const data = { kubeconfig: Buffer.from(kubeconfig).toString('base64') }
@@ -141,6 +152,12 @@ test('each says why it is not reached and what has to change, and is Ready again
   await register('ended', text(ended))
   await register('wrong-ca', text(good, other.certificate))
   await register('closed', text(good, member.ca, nowhere))
+  const old = serving(-3)
+  const https = createServer({ key: old.key, cert: old.certificate }, (_, response) => response.writeHead(404).end())
+  await new Promise<void>((listening) => https.listen(0, '127.0.0.1', listening))
+  onTestFinished(() => void https.close())
+  const oldUrl = `https://127.0.0.1:${(https.address() as AddressInfo).port}`
+  await register('old-server', text(good, member.ca, oldUrl))
   await startSync()
 
   const well = await untilPhase('good', 'Ready')
@@ -163,12 +180,21 @@ test('each says why it is not reached and what has to change, and is Ready again
   })
   const away = await untilPhase('closed', 'Unreachable')
   expect(away.waitingFor).toMatchObject({ predicate: 'ApiServerDown', seen: expect.stringContaining('ECONNREFUSED') })
-  for (const { reachableSince } of [over, foreign, away]) expect(reachableSince).toBeUndefined()
+  const expired = await untilPhase('old-server', 'Unreachable')
+  expect(expired.waitingFor).toMatchObject({
+    predicate: 'ServerCertificateExpired',
+    seen: expect.stringMatching(/^KN2003: .*the server's certificate has expired/),
+    unblock: expect.stringContaining('the serving certificate of its API server is renewed'),
+  })
+  expect(`${expired.waitingFor?.seen} ${expired.waitingFor?.unblock}`).not.toMatch(/client certificate|Secret/)
+  expect(Date.parse(expired.credentialsEnd ?? '')).toBeGreaterThan(Date.now())
+  for (const { reachableSince } of [over, foreign, away, expired]) expect(reachableSince).toBeUndefined()
 
   const table = await kubenode('get', 'clusters', '--namespace', SYSTEM_NAMESPACE)
   expect(table).toMatch(/^good +Ready .* Yes \(/m)
   expect(table).toMatch(/^ended +Unreachable .* No \(.*CredentialsInvalid: the client certificate/m)
   expect(table).toMatch(/^wrong-ca +Unreachable .* No \(.*CredentialsInvalid: KN2004/m)
+  expect(table).toMatch(/^old-server +Unreachable .* No \(.*ServerCertificateExpired: KN2003/m)
   expect(table).toMatch(/^closed +Unreachable .* No \(.*ApiServerDown: /m)
   const why = await kubenode('why', 'cluster/ended', '--namespace', SYSTEM_NAMESPACE)
   expect(why).toContain('CredentialsInvalid')
@@ -177,8 +203,11 @@ test('each says why it is not reached and what has to change, and is Ready again
   await stop?.()
   await register('ended', text(good))
   await register('wrong-ca', text(good))
+  // Its kubeconfig stays.
+  const renewed = serving(0)
+  https.setSecureContext({ key: renewed.key, cert: renewed.certificate })
   await startSync()
-  for (const name of ['ended', 'wrong-ca']) {
+  for (const name of ['ended', 'wrong-ca', 'old-server']) {
     const mended = await untilPhase(name, 'Ready')
     expect(mended.waitingFor).toBeUndefined()
     expect(mended.reachableSince).toBeDefined()

@@ -14,10 +14,8 @@ export const UNSERVED_SPEC = [
 /** No part writes them. The folder is the kind's file, and includes everything below it. */
 export const UNWRITTEN_STATUS: Readonly<Record<string, string>> = {
   'cluster status.uid': 'the kubeconfig names the cluster',
-  'cluster status.machines': 'each cluster counts its own',
   'cluster status.lastSeen':
     'it would be a write a minute for each cluster; the condition changes only with the answer',
-  'cluster status.addons': 'addons are not applied',
   'machine-component status': 'no part counts the machines of a version',
   'operational-hold status': 'whether a hold is in force follows from its spec and the time',
   'remedy-operation-job status.nextJob': 'the jobs of a fault are found by their labels',

@@ -1,5 +1,5 @@
 // Cluster: a control plane: workloads on the hub, or an existing one registered by its kubeconfig.
-import { date, PHASE, statusOf, text, wide } from '../columns.ts'
+import { date, PHASE, statusOf, text, whole, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf, type StatusOf } from '../kind.ts'
@@ -349,10 +349,17 @@ const status = f.waitingStatus('The observed state of the cluster.', {
     ),
   ),
   machines: s.optional(
-    s.obj('Its machines.', {
-      total: s.int('All machines.', { min: 0, max: 1_000_000 }),
-      ready: s.int('Machines that are Ready.', { min: 0, max: 1_000_000 }),
-    }),
+    s.obj(
+      'Its machines, counted while the cluster answers sync: every five minutes, and every twenty in a cluster of 10,000.',
+      {
+        total: s.int('All machines.', { min: 0, max: 1_000_000 }),
+        ready: s.int('Machines that are Ready.', { min: 0, max: 1_000_000 }),
+        agents: s.int('Machines whose agent renews its Lease, as the controllers of the cluster report.', {
+          min: 0,
+          max: 1_000_000,
+        }),
+      },
+    ),
   ),
   expiresAt: s.optional(s.time('When the time to live expires, extensions and limits included.')),
   lastSeen: s.optional(s.time('When the cluster last answered; updated at most once a minute.')),
@@ -371,6 +378,11 @@ export const cluster = defineKind('Cluster', 'kcl', {
     text('Stage', '.spec.stage'),
     text('Expires', '.status.expiresAt'),
     wide(text('Ready', statusOf('Ready'))),
+    wide(whole('Machines', '.status.machines.total')),
+    wide(whole('Agents', '.status.machines.agents')),
+    wide(date('Reachable', '.status.reachableSince')),
+    wide(text('Credentials End', '.status.credentialsEnd')),
+    wide(text('Addons', '.status.addons[0].healthy')),
     wide(date('Snapshot', '.status.snapshotSchedule.lastAt')),
     wide(text('Endpoint', '.status.endpoint')),
   ],

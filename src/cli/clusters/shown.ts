@@ -97,7 +97,9 @@ export function clusterLines(known: Known, now: number): readonly string[] {
     ...(status.credentialsEnd === undefined ? [] : [line('', `expires ${ended(status.credentialsEnd, now)}`)]),
     ...(status.reachableSince === undefined ? [] : [line('reachable', `since ${status.reachableSince}`)]),
     ...(spec.stage === undefined ? [] : [line('stage', spec.stage)]),
-    ...(machines === undefined ? [] : [line('machines', `${machines.ready} of ${machines.total} ready`)]),
+    ...(machines === undefined
+      ? []
+      : [line('machines', `${machines.ready} of ${machines.total} ready, ${machines.agents} agents respond`)]),
     ...lifetimeLines(known, now),
     ...(spec.controlPlane === undefined
       ? []

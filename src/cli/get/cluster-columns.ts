@@ -8,22 +8,33 @@ export const CLUSTER_HEAD = ['REACHABLE', 'COMMIT', 'STATE', 'WAITS FOR'] as con
 type Known = NonNullable<NonNullable<Release['status']>['clusters']>[number]
 
 /** Why sync gets no answer, as Releases report it. */
-const NO_ANSWER: ReadonlySet<string> = new Set(['ApiServerDown', 'CredentialsInvalid', 'ReferenceMissing'])
+const NO_ANSWER: ReadonlySet<string> = new Set([
+  'ApiServerDown',
+  'CredentialsInvalid',
+  'ServerCertificateExpired',
+  'ReferenceMissing',
+])
 
 /** Of several tracks the worst state. */
 const FIRST = ['Failed', 'Offline', 'Applying', 'Verifying', 'Waiting', 'Unchanged', 'Healthy']
 
 const NONE = '<none>'
 
-/** `releases`: the newest of each track. */
+export interface ClusterKey {
+  readonly namespace: string
+  readonly name: string
+}
+
+/** `releases`: the newest of each track; those of another namespace are about other clusters. */
 export function clusterCells(
-  name: string,
+  { namespace, name }: ClusterKey,
   releases: readonly Release[],
   now: number,
   status?: Cluster['status'],
 ): readonly string[] {
   const own = ownAnswer(status, now)
   const [first] = releases
+    .filter(({ metadata }) => metadata.namespace === namespace)
     .flatMap(({ spec, status: of }) =>
       (of?.clusters ?? []).filter((c) => c.name === name).map((cluster) => ({ cluster, commit: spec.commit })),
     )

@@ -107,14 +107,17 @@ async function withClusters(table: Table, asked: Asked, isOneKind: boolean): Pro
   ])
   if (all === undefined) return table
   const newest = newestReleases(all)
-  const statusOf = new Map(known.map(({ metadata, status }) => [metadata.name, status]))
+  const statusOf = new Map(known.map((c) => [keyOfObject(c), c.status]))
   const { showsNamespace, prefix } = shapeOf({ type: CLUSTERS }, asked, isOneKind)
   const ofLabels = (options.labelColumns?.length ?? 0) + (options.showLabels === true ? 1 : 0)
   const before = table.head.length - ofLabels
   const joined = (row: readonly string[], cells: readonly string[]) => row.toSpliced(before, 0, ...cells)
   const rows = table.rows.map((row) => {
-    const name = (row[showsNamespace ? 1 : 0] ?? '').slice(prefix.length)
-    return joined(row, clusterCells(name, newest, systemClock.now(), statusOf.get(name)).map(printableLine))
+    const [first = '', second = ''] = row
+    const [of, shown] = showsNamespace ? [first, second] : [namespace ?? '', first]
+    const name = shown.slice(prefix.length)
+    const status = statusOf.get(`${of}/${name}`)
+    return joined(row, clusterCells({ namespace: of, name }, newest, systemClock.now(), status).map(printableLine))
   })
   return { ...table, head: joined(table.head, CLUSTER_HEAD), rows }
 }

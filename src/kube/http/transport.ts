@@ -68,6 +68,7 @@ export interface Progress {
 /** Complete answers are held in memory: V8 refuses strings beyond 512 MB, and our pages have a few megabytes. */
 const MAX_BODY_LENGTH = 256 * 1024 * 1024
 const WATCH_KEEPALIVE_MS = 15_000
+const EXPIRED = 'CERT_HAS_EXPIRED'
 const TLS_REFUSALS = /CERT|SELF_SIGNED|UNABLE_TO|DEPTH_ZERO|ALTNAME|HOSTNAME/
 
 export class Transport {
@@ -267,12 +268,12 @@ function brokenBy(request: WireRequest, error: unknown, connected: boolean): Con
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const isTls = !connected && TLS_REFUSALS.test(code)
   const said = { action: request.what, why: code === '' ? messageOf(error) : `${code}${placeIn(error)}` }
-  return new ConnectionError(
-    isTls ? kubeErrors.KN2004(said) : kubeErrors.KN2001(said),
-    connected ? appliedBy(request) : 'no',
-    error,
-  )
+  const numbered = isTls ? refusedServer(code) : kubeErrors.KN2001
+  return new ConnectionError(numbered(said), connected ? appliedBy(request) : 'no', error)
 }
+
+/** Before the server sees our own certificate. */
+const refusedServer = (code: string) => (code === EXPIRED ? kubeErrors.KN2003 : kubeErrors.KN2004)
 
 /** The address that was tried, where the error has it: with several contexts people have to see which server is away. */
 function placeIn(error: unknown): string {
@@ -286,7 +287,12 @@ function placeIn(error: unknown): string {
 }
 
 /** The connection was refused by our own check of the server's certificate: nothing was sent. */
-export const isTlsRefusal = (e: unknown): boolean => e instanceof ConnectionError && e.code === kubeErrors.KN2004.code
+export const isTlsRefusal = (e: unknown): boolean =>
+  isExpiredServer(e) || (e instanceof ConnectionError && e.code === kubeErrors.KN2004.code)
+
+/** No other kubeconfig helps. */
+export const isExpiredServer = (e: unknown): boolean =>
+  e instanceof ConnectionError && e.code === kubeErrors.KN2003.code
 
 export function headerOf(headers: http.IncomingHttpHeaders, name: string): string | undefined {
   const value = headers[name]

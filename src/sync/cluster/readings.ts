@@ -14,6 +14,28 @@ import type { ClusterConnection } from '#delivery/connection.ts'
 import { syncErrors } from '../sync-errors.ts'
 import { declaringSets, isConsistent } from './consistent.ts'
 
+export interface MachineCount {
+  readonly total: number
+  readonly ready: number
+  /** Those whose agent renews its Lease. */
+  readonly agents: number
+}
+
+/** For the status of a Cluster. Undefined when the machines cannot be read. */
+export async function machineCount(
+  { program: client }: ClusterConnection,
+  signal: AbortSignal,
+): Promise<MachineCount | undefined> {
+  let [ready, agents] = [0, 0]
+  const count = (m: Machine): readonly true[] => {
+    if (isReady(m)) ready++
+    if (hasAgent(m)) agents++
+    return [true]
+  }
+  const found = await listed(client, machine, { signal }, count).catch(() => undefined)
+  return found === undefined ? undefined : { total: found.length, ready, agents }
+}
+
 export interface ReadingNeeds {
   readonly machines: boolean
   readonly repairs: boolean
@@ -135,3 +157,6 @@ export async function failingMachines(
 
 const isReady = ({ status }: Machine): boolean =>
   status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') === true || status?.phase === 'Ready'
+
+const hasAgent = ({ status }: Machine): boolean =>
+  status?.conditions?.some((c) => c.type === 'AgentReachable' && c.status === 'True') === true

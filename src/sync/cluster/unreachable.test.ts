@@ -43,6 +43,11 @@ test('a server whose certificate is not of the authority in the kubeconfig', () 
   expect(unreachableReason(refused)).toBe('CredentialsInvalid')
 })
 
+test('a server whose own certificate has expired: another kubeconfig would not help', () => {
+  const refused = new ConnectionError(kubeErrors.KN2003({ action: 'list', why: 'CERT_HAS_EXPIRED' }), 'no')
+  expect(unreachableReason(refused)).toBe('ServerCertificateExpired')
+})
+
 test('a control plane that is being made is a wait without a number, what went wrong has one', () => {
   const message = (error: unknown) => unreachable(error).message
   expect(message(new KubeNodeError(syncErrors.KN7305({ id: 'x' })))).not.toMatch(/KN\d/)

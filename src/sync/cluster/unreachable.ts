@@ -3,11 +3,16 @@ import type { Reason } from '#api/catalogue.ts'
 import { isKubeNodeError, messageOf } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 import { ApiError, ConnectionError } from '#kube/errors.ts'
-import { isTlsRefusal } from '#kube/http/transport.ts'
+import { isExpiredServer, isTlsRefusal } from '#kube/http/transport.ts'
 
 export type UnreachableReason = Extract<
   Reason,
-  'ApiServerDown' | 'CredentialsInvalid' | 'ReferenceMissing' | 'WaitingForOther' | 'ReconcileFailed'
+  | 'ApiServerDown'
+  | 'CredentialsInvalid'
+  | 'ServerCertificateExpired'
+  | 'ReferenceMissing'
+  | 'WaitingForOther'
+  | 'ReconcileFailed'
 >
 
 /** Codes of kubeconfigs that we do not use: malformed, or running programs, reading files, skipping TLS checks. */
@@ -17,6 +22,7 @@ const AWAITED = 'KN7305'
 const TOO_MANY_REQUESTS = 429
 
 export function unreachableReason(error: unknown): UnreachableReason {
+  if (isExpiredServer(error)) return 'ServerCertificateExpired'
   // Something answers there, and the kubeconfig says that it is not the cluster.
   if (isTlsRefusal(error)) return 'CredentialsInvalid'
   if (error instanceof ConnectionError) return 'ApiServerDown'
@@ -41,6 +47,8 @@ export function unreachable(error: unknown): { readonly because: UnreachableReas
 export const UNBLOCKS: Readonly<Record<UnreachableReason, string>> = {
   ApiServerDown: 'the API server responds',
   CredentialsInvalid: 'its kubeconfig is renewed and has the required permissions',
+  ServerCertificateExpired:
+    'the serving certificate of its API server is renewed (kubeadm certs renew apiserver, then restart it); no other kubeconfig helps',
   ReferenceMissing: 'its kubeconfig is in the Secret',
   WaitingForOther: 'its control plane is ready; kubenode cluster show names what it waits for',
   ReconcileFailed: 'the error is resolved',

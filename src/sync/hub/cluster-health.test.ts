@@ -1,15 +1,18 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { cluster, type Cluster } from '#api/kinds/cluster.ts'
+import { machine, type Machine } from '#api/kinds/machine.ts'
 import { ConnectionError } from '#kube/errors.ts'
+import { timestamp } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
-import { Controller } from '#runtime/controller.ts'
+import { Controller, type ReconcileContext } from '#runtime/controller.ts'
 import { createInformers } from '#runtime/informers.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { reconcileClusterHealth } from './cluster-health.ts'
 import { syncErrors } from '../sync-errors.ts'
+import { MachineCounts } from './machine-counts.ts'
 import type { HubParts } from './parts.ts'
 
 const CLUSTERS = 500
@@ -45,6 +48,7 @@ test('F12 five hundred clusters that come back at once get one list each from th
   const parts = {
     clusters: informers.of(cluster),
     context: { client, clock, random },
+    machineCounts: new MachineCounts(clock, random),
     connections: {
       to: async ({ metadata }: Cluster) => ({
         program: {
@@ -91,4 +95,101 @@ test('F12 five hundred clusters that come back at once get one list each from th
   expect(most).toBeLessThanOrEqual(WORKERS)
   await health.stop(0)
   await informers.stop()
+})
+
+describe('what a Cluster says of its machines', () => {
+  const aMachine = (name: string, ready: string, agent: string): Machine =>
+    ({
+      metadata: { name },
+      spec: {},
+      status: {
+        conditions: [
+          { type: 'Ready', status: ready },
+          { type: 'AgentReachable', status: agent },
+        ],
+      },
+    }) as unknown as Machine
+  const MACHINES = [aMachine('a', 'True', 'True'), aMachine('b', 'False', 'True'), aMachine('c', 'Unknown', 'False')]
+
+  async function world(spec: object, status?: object) {
+    const clock = new VirtualClock()
+    const random = seededRandom(3)
+    const fake = new FakeKube({ clock, random, kinds: [{ type: cluster, status: true }] })
+    const metadata = { name: 'one', namespace: 'fleet' }
+    fake.plant(cluster, { apiVersion: API_GROUP_VERSION, kind: 'Cluster', metadata, spec })
+    if (status !== undefined) fake.poke(cluster, metadata, { status }, 'status')
+    const client = fake.client({ actor: 'sync' })
+    const informers = createInformers({ client, clock, random, log: silentLogger, startSpreadMs: 0 })
+    const far = { isAway: false, machines: MACHINES, counts: 0 }
+    const program = {
+      list: async ({ kind }: { readonly kind: string }) => {
+        if (far.isAway) throw new ConnectionError(syncErrors.KN7301({ id: 'one' }), 'no')
+        if (kind === machine.kind) far.counts++
+        return { items: kind === machine.kind ? far.machines : [] }
+      },
+      raw: async () => ({ status: 200, headers: {}, text: '{"gitVersion": "v1.35.2"}' }),
+    }
+    const parts = {
+      clusters: informers.of(cluster),
+      context: { client, clock, random },
+      machineCounts: new MachineCounts(clock, random),
+      connections: { to: async () => ({ program }), credentialsEnd: () => END },
+    } as unknown as HubParts
+    informers.start()
+    await clock.advance(1_000)
+    const { signal } = new AbortController()
+    const look = async (afterMs = ROUND_MS): Promise<NonNullable<Cluster['status']>> => {
+      await clock.advance(afterMs)
+      await reconcileClusterHealth(parts, 'fleet/one', { signal } as ReconcileContext)
+      await clock.advance(100)
+      return parts.clusters.get(metadata)?.status ?? {}
+    }
+    return { far, look, stop: () => informers.stop() }
+  }
+  const END = Date.UTC(2031, 0, 1)
+  const REGISTERED = { kubeconfigSecretRef: { name: 'cluster-one' } }
+  const HOSTED = { version: '1.36.0', controlPlane: { flavor: 'embedded' } }
+
+  test('they are counted in the round after the first answer, then every five minutes, and are unknown while it does not answer', async () => {
+    const { far, look, stop } = await world(REGISTERED)
+    expect((await look()).machines).toBeUndefined()
+    expect((await look()).machines).toEqual({ total: 3, ready: 1, agents: 2 })
+    far.machines = MACHINES.slice(0, 1)
+    for (let round = 0; round < 3; round++) expect((await look()).machines?.total).toBe(3)
+    expect(far.counts).toBe(1)
+    expect((await look(2 * ROUND_MS)).machines).toEqual({ total: 1, ready: 1, agents: 1 })
+    far.isAway = true
+    expect(await look()).not.toHaveProperty('machines')
+    far.isAway = false
+    await look()
+    expect((await look()).machines?.total).toBe(1)
+    expect(far.counts).toBe(3)
+    await stop()
+  })
+
+  test('a control plane on the hub gets these and no word about whether it runs', async () => {
+    const own = { phase: 'Ready', versions: [{ part: 'apiserver', version: '1.36.0' }], conditions: [] }
+    const { far, look, stop } = await world(HOSTED, own)
+    await look()
+    const found = await look()
+    expect(found).toMatchObject({ ...own, credentialsEnd: timestamp(END) })
+    expect(found.machines).toEqual({ total: 3, ready: 1, agents: 2 })
+    expect(found.reachableSince).toBeDefined()
+    far.isAway = true
+    const away = await look()
+    expect(away).toMatchObject(own)
+    expect(away).not.toHaveProperty('reachableSince')
+    expect(away).not.toHaveProperty('waitingFor')
+    await stop()
+  })
+
+  test('after a restart, those that have a count are counted within a period and not at once', async () => {
+    const machines = { total: 10_000, ready: 1, agents: 1 }
+    const status = { machines, reachableSince: '2026-01-01T00:00:00Z' }
+    const { far, look, stop } = await world(REGISTERED, status)
+    expect((await look()).machines).toEqual(machines)
+    expect(far.counts).toBe(0)
+    expect((await look(20 * 60_000)).machines?.total).toBe(3)
+    await stop()
+  })
 })

@@ -1,5 +1,6 @@
-// Reports on each registered Cluster whether its API server answers sync: the hub's Defender decides from this condition. What does not answer is Unknown, never
-// unhealthy; users read since when, why, and what has to change.
+// Reports on each Cluster since when its API server answers sync, when sync's credentials end, and how many machines and agents it has. A registered one also gets its
+// phase and condition from it: the hub's Defender decides from this condition. What does not answer is Unknown, never unhealthy; users read since when, why, and what
+// has to change.
 import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
 import { inventory } from '#api/kinds/inventory.ts'
 import { FIELD_MANAGERS, syncSecretsNamespace } from '#api/names.ts'
@@ -11,6 +12,7 @@ import type { ReconcileContext } from '#runtime/controller.ts'
 import { done, requeueAfter, type Outcome } from '#runtime/outcome.ts'
 import { waitingSince, type Wait } from '#runtime/waiting.ts'
 import { writeStatus, writtenOrThrow } from '#runtime/write-status.ts'
+import { machineCount } from '../cluster/readings.ts'
 import { UNBLOCKS, unreachable, type UnreachableReason } from '../cluster/unreachable.ts'
 import { keyParts, type HubParts } from './parts.ts'
 
@@ -20,6 +22,8 @@ const EVERY_MS = 60_000
 const SPREAD_MS = 15_000
 /** One that does not answer delays no other: see the workers of the controller. */
 const ANSWER_MS = 10_000
+/** Twenty pages of 500 machines. */
+const COUNT_MS = 15_000
 const MOST_VERSION_CHARS = 64
 
 export async function reconcileClusterHealth(
@@ -27,35 +31,80 @@ export async function reconcileClusterHealth(
   key: string,
   { signal }: ReconcileContext,
 ): Promise<Outcome> {
-  const { client, clock, random } = parts.context
+  const { client, random } = parts.context
   const object = parts.clusters.get(keyParts(key))
-  if (object === undefined || object.metadata.deletionTimestamp !== undefined) return done
-  // Who makes its control plane reports on it.
-  if (object.spec.controlPlane !== undefined) return done
+  if (object === undefined || object.metadata.deletionTimestamp !== undefined) {
+    parts.machineCounts.forget(key)
+    return done
+  }
   const seen = await look(parts, object, signal)
-  const now = clock.now()
-  const end = parts.connections.credentialsEnd(object)
-  const refusal = seen.kind === 'Answers' ? undefined : refusalOf(object, seen, end, now)
-  const { reachableSince = timestamp(now), waitingFor, credentialsEnd, ...kept } = object.status ?? {}
+  const machines = await machinesOf(parts, key, object, seen, signal)
+  const found = { ...answerOf(parts, object, seen), ...(machines !== undefined && { machines }) }
+  const { reachableSince: _since, credentialsEnd: _end, machines: _machines, ...kept } = object.status ?? {}
+  const answered = { ...kept, ...found }
+  // Who makes its control plane reports whether it runs.
+  const status = object.spec.controlPlane === undefined ? registered(parts, object, seen, answered) : answered
+  const own = { client, type: clusterKind, fieldManager: FIELD_MANAGERS.sync, cache: parts.clusters }
+  writtenOrThrow(await writeStatus({ ...own, object, status, signal }))
+  return requeueAfter(EVERY_MS + random.below(SPREAD_MS))
+}
+
+type Status = NonNullable<Cluster['status']>
+type Answer = Pick<Status, 'reachableSince' | 'credentialsEnd' | 'machines'>
+
+function answerOf({ connections, context: { clock } }: HubParts, object: Cluster, { kind }: Look): Answer {
+  const end = connections.credentialsEnd(object)
+  const { reachableSince = timestamp(clock.now()), credentialsEnd } = object.status ?? {}
   // A token has no end that can be read; what was last read of a certificate stays while nothing answers.
-  const credentials = end === undefined ? (refusal === undefined ? undefined : credentialsEnd) : timestamp(end)
+  const credentials = end === undefined ? (kind === 'Answers' ? undefined : credentialsEnd) : timestamp(end)
+  return {
+    ...(credentials !== undefined && { credentialsEnd: credentials }),
+    ...(kind === 'Answers' && { reachableSince }),
+  }
+}
+
+/** With the last count until the next one. Clusters that come back together are counted in the round after. */
+async function machinesOf(
+  { connections, machineCounts }: HubParts,
+  key: string,
+  object: Cluster,
+  { kind }: Look,
+  signal: AbortSignal,
+): Promise<Answer['machines']> {
+  if (kind !== 'Answers') {
+    machineCounts.forget(key)
+    return undefined
+  }
+  const { reachableSince, machines } = object.status ?? {}
+  if (reachableSince === undefined || !machineCounts.isDue(key, machines)) return machineCounts.last(key)
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(COUNT_MS)])
+  const counted = await machineCount(await connections.to(object, undefined, limited), limited)
+  signal.throwIfAborted()
+  machineCounts.counted(key, counted)
+  return counted
+}
+
+function registered(
+  { connections, context: { clock } }: HubParts,
+  object: Cluster,
+  seen: Look,
+  { waitingFor, ...answered }: Status,
+): Status {
+  const now = clock.now()
+  const refusal = seen.kind === 'Answers' ? undefined : refusalOf(object, seen, connections.credentialsEnd(object), now)
   const { generation } = object.metadata
   const wanted = conditionOf(refusal)
-  const status = {
-    ...kept,
+  return {
+    ...answered,
     phase: refusal === undefined ? ('Ready' as const) : ('Unreachable' as const),
     ...(seen.kind === 'Answers' && seen.version !== undefined && { versions: [versionRow(seen.version)] }),
-    ...(credentials !== undefined && { credentialsEnd: credentials }),
-    ...(refusal === undefined ? { reachableSince } : { waitingFor: waitingSince(waitingFor, refusal, now) }),
+    ...(refusal !== undefined && { waitingFor: waitingSince(waitingFor, refusal, now) }),
     conditions: setConditions(
       object.status?.conditions,
       [generation === undefined ? wanted : { ...wanted, observedGeneration: generation }],
       now,
     ),
   }
-  const own = { client, type: clusterKind, fieldManager: FIELD_MANAGERS.sync, cache: parts.clusters }
-  writtenOrThrow(await writeStatus({ ...own, object, status, signal }))
-  return requeueAfter(EVERY_MS + random.below(SPREAD_MS))
 }
 
 type Look =

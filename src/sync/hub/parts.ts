@@ -18,6 +18,7 @@ import { Connections, HubConnections, SECRET } from './connections.ts'
 import type { SyncContext } from './context.ts'
 import { GateReads } from './gate-reads.ts'
 import { rendererOf } from './renderer-of.ts'
+import { MachineCounts } from './machine-counts.ts'
 import { createTrustMetrics, type TrustMetrics } from './metrics.ts'
 import { Renders } from './renders.ts'
 import { Verification } from './source/verified.ts'
@@ -53,6 +54,7 @@ export interface HubParts {
   readonly verification: Verification
   readonly trustMetrics: TrustMetrics
   readonly connections: Connections
+  readonly machineCounts: MachineCounts
   readonly locks: ClusterLocks
   /** By uid of an open Release. */
   readonly pipelinesBefore: Map<string, PipelinesOf>
@@ -86,6 +88,7 @@ export function hubParts(context: SyncContext, wakeRelease: (key: string) => voi
       makeRenderer: () => rendererOf(context),
     }),
     connections: new Connections(context),
+    machineCounts: new MachineCounts(clock, context.random),
     locks: new ClusterLocks(),
     pipelinesBefore: new Map(),
     driftLooks: new Map(),
