@@ -100,7 +100,7 @@ export interface ControlPlane {
   readonly id: string
   readonly owner: string
   readonly state: ControlPlaneState
-  /** Of Failed and Starting: what was seen. */
+  /** Of Failed and Starting: what was seen. Of Running: the part that is not ready, although the API server answers. */
   readonly message?: string
   /** Of the message, where the hub must be given something first. */
   readonly cause?: TroubleCause

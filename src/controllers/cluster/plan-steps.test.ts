@@ -92,10 +92,12 @@ describe('a lost quorum', () => {
       {
         predicate: 'QuorumLost',
         seen: `1 of 3 members of etcd serve since ${since}; pod etcd-2 has no node`,
-        unblock: `the members come back with their volumes; or a commit sets controlPlane.restore to scheduled-1, which loses all writes since ${SINCE}`,
+        unblock: `the members come back with their volumes; or a commit sets controlPlane.restore: {snapshot: scheduled-1, attempt: 1}, which loses all writes since ${SINCE}`,
       },
     ])
     expect(kindsOf(lost())).toEqual(['Put'])
+    // The number of a restore that was done would restore nothing.
+    expect(plan(lost({ restored: 'scheduled-1/4' }), NOW).wait?.unblock).toContain('attempt: 5}')
     expect(plan(lost({ snapshots: [] }), NOW).wait?.unblock).toContain('no snapshot of this version was opened')
   })
 
@@ -114,6 +116,19 @@ describe('a lost quorum', () => {
   ])('is not named %s', (_, seen, now) => {
     expect(plan(seen, now).wait?.predicate).not.toBe('QuorumLost')
     expect(kindsOf(seen, now)).toEqual(['Put'])
+  })
+})
+
+test('a control plane that answers without one of its parts is Ready, and says what is missing', () => {
+  const seen = seenOf({ version: '1.35.9', message: 'etcd is not ready: pod etcd-2 has no node' }, '1.35.9')
+  const status = statusOf(seen, plan(seen, NOW), [], NOW)
+  expect(status.conditions?.find((c) => c.type === 'Ready')).toMatchObject({
+    status: 'True',
+    message: 'the host serves the API server; etcd is not ready: pod etcd-2 has no node',
+  })
+  expect(status.waitingFor).toMatchObject({
+    predicate: 'WaitingForOther',
+    seen: 'etcd is not ready: pod etcd-2 has no node',
   })
 })
 

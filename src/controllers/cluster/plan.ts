@@ -137,8 +137,8 @@ function planLostQuorum(seen: Seen, request: ControlPlaneRequest, now: number): 
   const last = plane.snapshots.findLast((s) => s.version === plane.version)
   const offer =
     last === undefined
-      ? 'no snapshot of this version was opened'
-      : `or a commit sets controlPlane.restore to ${last.name}, which loses all writes since ${last.takenAt}`
+      ? 'no snapshot of this version was opened, so only these volumes have its data'
+      : `or a commit sets controlPlane.restore: {snapshot: ${last.name}, attempt: ${attemptAfter(plane.restored, last.name)}}, which loses all writes since ${last.takenAt}`
   return {
     ...put(seen, 'Failed', 'etcd has no quorum', request),
     requeueAfter: LOOK_MS,
@@ -148,6 +148,12 @@ function planLostQuorum(seen: Seen, request: ControlPlaneRequest, now: number): 
       unblock: `the members come back with their volumes; ${offer}`,
     },
   }
+}
+
+/** The same number as before would restore nothing. */
+function attemptAfter(restored: string | undefined, snapshot: string): number {
+  const [name, attempt] = (restored ?? '').split('/')
+  return name === snapshot ? Number(attempt) + 1 : 1
 }
 
 /** It failed before anything was begun: the same is not tried every two seconds. */

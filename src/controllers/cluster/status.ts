@@ -28,7 +28,8 @@ export function statusOf(seen: Seen, plan: ClusterPlan, results: Results, now: n
   const plane = put?.kind === 'Plane' ? put.plane : seen.plane
   const before = cluster.status ?? {}
   const failed = waitOfPut(put, plan) ?? waitOfRestore(results) ?? waitOfAddons(results)
-  const wait = failed ?? waitOfUnfinished(results, plan.wait) ?? plan.wait ?? waitOfRotation(plane)
+  const wait =
+    failed ?? waitOfUnfinished(results, plan.wait) ?? plan.wait ?? waitOfRotation(plane) ?? waitOfParts(plane)
   const isDone = results.length > 0 && results.every((r) => r.outcome.kind === 'Applied') && failed === undefined
   const {
     change: _change,
@@ -81,10 +82,18 @@ function readyOf(
   const observedGeneration = cluster.metadata.generation ?? 0
   const of = { type, observedGeneration } as const
   if (unanswered !== undefined) return { ...of, status: 'Unknown', reason: 'HostUnreachable', message: unanswered }
-  if (plane?.state === 'Running')
-    return { ...of, status: 'True', reason: 'ClusterAnswers', message: 'the host serves the API server' }
+  if (plane?.state === 'Running') return { ...of, status: 'True', reason: 'ClusterAnswers', message: servedText(plane) }
   const message = wait?.seen ?? plane?.message ?? 'the control plane does not run'
   return { ...of, status: 'False', reason: 'ControlPlaneStarting', message }
+}
+
+const servedText = ({ message }: ControlPlane): string =>
+  fit(`the host serves the API server${message === undefined ? '' : `; ${message}`}`)
+
+/** It answers, and a part of it is missing: a member of etcd, say, without which the next loss is that of all writes. */
+function waitOfParts(plane: ControlPlane | undefined): Wait<Reason> | undefined {
+  if (plane?.state !== 'Running' || plane.message === undefined) return undefined
+  return { predicate: 'WaitingForOther', seen: plane.message, unblock: 'all pods of its control plane are ready' }
 }
 
 /** Stopped on purpose. */

@@ -260,6 +260,19 @@ describe('a rotation waits for a number that is shown', () => {
     expect([orders, rotations[0]?.waitsFor?.isUnknown]).toEqual([[], true])
   })
 
+  test('servers that cannot be asked are never enough, also years later', () => {
+    const inputs = inputsOf({ servers: undefined, agents: undefined })
+    let held = settled(inputs, START)
+    const signing = () => inputs.recipe.authorities.map(({ name }) => [name, rootIn(held, name)?.signs])
+    const before = signing()
+    held = settled(inputs, START + 2_500 * DAY, held)
+    expect(signing()).toEqual(before)
+    const { rotations } = credentials(inputs, START + 2_600 * DAY, held)
+    expect(rotations.map(({ phase, waitsFor }) => [phase, waitsFor?.isUnknown])).toEqual(
+      before.map(() => ['Distributing', true]),
+    )
+  })
+
   test('token keys sign once all servers verify with them, and old ones stay until their tokens have expired', () => {
     const inputs = raise(TOKEN_KEYS)(inputsOf({ recipe: EMBEDDED_RECIPE, servers: { total: 2, running: [] } }))
     let held = settled(inputs, START, settled({ ...inputs, declared: {} }, START))

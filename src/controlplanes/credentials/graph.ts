@@ -22,7 +22,8 @@ export interface CredentialInputs {
   readonly hosts: readonly string[]
   /** By item: a higher number makes the item again. One when left out. */
   readonly declared: Readonly<Record<string, number>>
-  readonly servers: ServerReports
+  /** Undefined: they cannot be asked, and then no rotation goes further than trusting the new one too. */
+  readonly servers: ServerReports | undefined
   /** Undefined: they could not be asked, and no phase that they must follow ends. */
   readonly agents: readonly AgentTrust[] | undefined
 }
@@ -177,7 +178,9 @@ function rotationSteps(inputs: CredentialInputs, now: number, held: Held, server
   return [...authorities, ...keySets]
 }
 
-function serversWith({ total, running }: ServerReports, digest: string | undefined): Count {
+function serversWith(reports: ServerReports | undefined, digest: string | undefined): Count {
+  if (reports === undefined) return { what: 'servers', seen: 0, of: 0, missing: [], isUnknown: true }
+  const { total, running } = reports
   const seen = digest === undefined ? 0 : running.filter((one) => one === digest).length
   return { what: 'servers', seen, of: total, missing: [] }
 }

@@ -82,8 +82,10 @@ export class PlaneWork {
         endpoint: urlOf(address),
         hosts: [`kube-apiserver.${namespace}.svc`, firstOf(shape.network.services)],
         declared: {},
-        servers: { total: 0, running: [] },
-        agents: [],
+        // Not asked yet. An authority in the last third of its life gets a successor that is trusted beside it, and continues to sign: with "none of none", all phases
+        // of its rotation would pass before the first pod trusts the new one.
+        servers: undefined,
+        agents: undefined,
       },
     )
     if (kept.kind === 'Damaged')
