@@ -16,7 +16,7 @@ import type { MachineTools } from './tools.ts'
 import { ownStatusOf } from './own-status.ts'
 import { answered } from './provisioning.ts'
 import { type Seen, nameOf, uidOf } from './seen.ts'
-import { writeSpec } from './write-spec.ts'
+import { applySpec } from './write-spec.ts'
 
 type Recorded = WriteOutcome<Machine> | { readonly kind: 'Outdated'; readonly reason: string }
 
@@ -71,7 +71,7 @@ export async function provision(
   const { providerID, address } = result.host
   if (machine.spec.providerID === providerID) return recordAttempt(tools, current, provisioning, signal)
   const own = { providerID, address, components: machine.spec.components }
-  const named = await writeSpec(tools, current, own, signal)
+  const named = await applySpec(client, current, own, signal)
   return named.kind === 'Applied' ? recordAttempt(tools, named.object, provisioning, signal) : named
 }
 

@@ -22,7 +22,7 @@ import { claimedNode, handedBackNode, syncedNode } from './node-sync.ts'
 import { type ConfigMap, configMapType } from './objects.ts'
 import { sealedObjects } from './sealing.ts'
 import { removalPermits } from './plan-delete.ts'
-import { writeFinalizers, writeSpec } from './write-spec.ts'
+import { applySpec, writeFinalizers, writeSpec } from './write-spec.ts'
 import type { MachineTools } from './tools.ts'
 import { recordAbandoned } from './abandoned.ts'
 import { type Seen, isInService, nameOf, uidOf } from './seen.ts'
@@ -91,18 +91,18 @@ export async function act(
     case 'ReplacePods':
       return replacePods(tools, machine, action, signal)
     case 'Uninstall':
-      return writeSpec(tools, machine, { ...machine.spec, components: [] }, signal)
+      return writeSpec(client, machine, { ...machine.spec, components: [] }, signal)
     case 'OrderToLeave':
       return orderToLeave(tools, seen, signal)
     case 'ClearOrders':
-      return writeSpec(tools, machine, { providerID: machine.spec.providerID, address: machine.spec.address }, signal)
+      return writeSpec(client, machine, { providerID: machine.spec.providerID, address: machine.spec.address }, signal)
     case 'RecordAbandoned':
       return recordAbandoned(client, machine, clock.now(), signal)
     case 'HandBackNode':
       return handBack(tools, nodeRef, signal)
     case 'WriteHost': {
       const { providerID, address = machine.spec.address } = action
-      return writeSpec(tools, machine, { ...machine.spec, providerID, address }, signal)
+      return applySpec(client, machine, { ...machine.spec, providerID, address }, signal)
     }
     case 'Cordon':
       return cordon(nodeTools, nodeRef, action.owner, action.claim).then(swapped)
@@ -151,31 +151,40 @@ async function grantedNow(
 }
 
 /** Read again right before: after it there is no way back. A machine that never served is let go without a permit. */
-async function orderToLeave(tools: MachineTools, seen: Seen, signal: AbortSignal): Promise<ActionOutcome> {
+async function orderToLeave(
+  { client, permitNow }: MachineTools,
+  seen: Seen,
+  signal: AbortSignal,
+): Promise<ActionOutcome> {
   const { machine } = seen
   const granted = removalPermits(seen).find((p) => permitAnswer(p, uidOf(machine)).kind === 'Granted')
   if (isInService(seen)) {
-    const read = await grantedNow(tools.permitNow, machine, granted?.metadata.name ?? '', signal)
+    const read = await grantedNow(permitNow, machine, granted?.metadata.name ?? '', signal)
     if (read === 'Ended') return outdated('the permit of the removal is no longer Granted')
     if (read.kind !== 'Applied') return read
   }
-  return writeSpec(tools, machine, { ...machine.spec, leaving: true }, signal)
+  return writeSpec(client, machine, { ...machine.spec, leaving: true }, signal)
 }
 
 /**
  * Right before an order is given, its permit is read from the server: the Defender may have revoked it. The write names the version that the decision was based
  * on, so a release written since then is not overwritten.
  */
-const writeComponents: Act<'WriteComponents'> = async (tools, machine, { components, given }, signal) => {
+const writeComponents: Act<'WriteComponents'> = async (
+  { client, permitNow },
+  machine,
+  { components, given },
+  signal,
+) => {
   for (const { permit } of given) {
-    const read = await grantedNow(tools.permitNow, machine, permit, signal)
+    const read = await grantedNow(permitNow, machine, permit, signal)
     if (read === 'Ended') return outdated(`permit ${permit} is no longer Granted`)
     if (read.kind !== 'Applied') return read
     if (isLetGo(machine, read.object?.metadata.uid ?? ''))
       return outdated(`the machine was released from permit ${permit}`)
   }
   const { providerID, address } = machine.spec
-  return writeSpec(tools, machine, { providerID, address, components }, signal)
+  return writeSpec(client, machine, { providerID, address, components }, signal)
 }
 
 /** The values are read here, sealed and written; nothing else of us ever holds them. */

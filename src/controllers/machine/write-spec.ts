@@ -1,44 +1,60 @@
 // Writes what is the machine controller's in a Machine: its fields of the spec, and its finalizer.
+import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
-import { keyOf, preconditionsOf, updateExactly } from '#runtime/preconditions.ts'
-import type { MachineTools } from './tools.ts'
+import { jsonEqual } from '#lib/json.ts'
+import { updateExactly } from '#runtime/preconditions.ts'
+import type { KubeObject } from '#schema/object.ts'
 
 const fieldManager = FIELD_MANAGERS.machine
 
 type OwnSpec = { readonly [K in 'providerID' | 'address' | 'components' | 'leaving']?: Machine['spec'][K] | undefined }
 
-/** What spec writes need: the cache shows them before the watch does, or the next reconcile would decide on the copy from before and be refused. */
-type SpecTools = Pick<MachineTools, 'client' | 'cache'>
-
-/**
- * All fields of the spec that are ours, whole: what is left out goes. The version that was decided about goes along, so a stale decision is refused. A merge
- * patch replaces the whole list of components, also entries that a user wrote when creating the Machine, which an apply would leave. It also spares the API
- * server the work of an apply, which counts with three of these writes for each machine of a rollout.
- */
-export async function writeSpec(
-  { client, cache }: SpecTools,
-  machine: Machine,
-  { providerID, address, components = [], leaving }: OwnSpec,
+/** All fields of the spec that are ours, whole: what is left out goes. The copy that was decided about goes along, so a stale decision is refused. */
+export function applySpec(
+  client: KubeClient,
+  { metadata }: Machine,
+  { providerID, address, components, leaving }: OwnSpec,
   signal: AbortSignal,
 ): Promise<WriteOutcome<Machine>> {
-  const { uid, resourceVersion } = preconditionsOf(machine)
-  const value = {
-    metadata: { uid, resourceVersion },
+  const { name, uid, resourceVersion } = metadata
+  const object: KubeObject = {
+    apiVersion: API_GROUP_VERSION,
+    kind: machineType.kind,
+    metadata: { ...(name && { name }), ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) },
     spec: {
-      providerID: providerID ?? null,
-      address: address ?? null,
-      components: components.length > 0 ? components : null,
-      leaving: leaving === true ? true : null,
+      ...(providerID !== undefined && { providerID }),
+      ...(address !== undefined && { address }),
+      ...(components !== undefined && components.length > 0 && { components }),
+      ...(leaving === true && { leaving }),
     },
   }
-  const outcome = await outcomeOf(() =>
-    client.patch<Machine>(machineType, keyOf(machine), { type: 'merge', value }, { fieldManager, signal }),
+  return outcomeOf(() => client.apply<Machine>(machineType, object, { fieldManager, force: true, signal }))
+}
+
+/**
+ * An apply removes only entries without another owner: entries that a user wrote when creating the Machine would stay for ever. The server does not show who
+ * owns the entries of the list, so a second write replaces those of other owners.
+ */
+export async function writeSpec(
+  client: KubeClient,
+  machine: Machine,
+  spec: OwnSpec,
+  signal: AbortSignal,
+): Promise<WriteOutcome<Machine>> {
+  const written = await applySpec(client, machine, spec, signal)
+  if (written.kind !== 'Applied') return written
+  const { object } = written
+  const { components = [] } = spec
+  if (jsonEqual(object.spec.components ?? [], components)) return written
+  return updateExactly(
+    client,
+    machineType,
+    { ...object, spec: { ...object.spec, components } },
+    { fieldManager, signal },
   )
-  if (outcome.kind === 'Applied') cache.assume(outcome.object)
-  return outcome
 }
 
 /** The exact version that was decided about. */
