@@ -55,6 +55,7 @@ test('a rack that is blamed: its machines, the repairs and rollouts that wait, a
     '  failures were counted last 5m ago',
     '  unblocks when: fewer than one in twenty of its machines fail for 30m',
     'Machines: m-1, m-2, m-3',
+    'Counted as away by the Defender: none of its machines.',
     'Work on a host: maintenanceevent/stop-1 (Stop by metal) is Announced',
     '  Stop by metal, at a time that its source does not name',
   ])
@@ -68,5 +69,64 @@ test('the blame of a rack is not that of its zone or of its neighbour', () => {
     'rack/r2 has 1 machine',
     'Not blamed: its machines do not fail together.',
     'Machines: m-4',
+    'Counted as away by the Defender: none of its machines.',
+  ])
+})
+
+const grant = (name: string, more: object = {}) => ({
+  permit: 'base-s2-0',
+  permitUid: 'p',
+  target: `uid-${name}`,
+  kind: 'Machine',
+  name,
+  operations: ['SwitchComponent'],
+  component: 'kubelet',
+  grantedAt: '2026-11-23T11:58:00Z',
+  ...more,
+})
+const reservation = (name: string, more: object = {}) => ({
+  event: `stop-${name}`,
+  target: `uid-${name}`,
+  name,
+  from: '2026-11-23T11:00:00Z',
+  dataLoss: false,
+  ...more,
+})
+
+const awayLines = (spec: object): readonly string[] => {
+  const ledger = { spec: { sequence: 1, ...spec } } as unknown as NonNullable<PlaceSeen['ledger']>
+  const lines = storyLines(placeStory({ kind: 'rack', name: 'r1' }, { ...seen([]), events: [], ledger }, NOW))
+  return lines.slice(3)
+}
+
+test('the machines of a rack that its budgets count: granted operations and booked work, each once, and none of a neighbor', () => {
+  expect(
+    awayLines({
+      grants: [
+        grant('m-1'),
+        grant('m-4'),
+        grant('m-3', { exempt: 'NoDisruption' }),
+        grant('m-2', { state: 'Orphaned' }),
+      ],
+      reservations: [
+        reservation('m-2'),
+        reservation('m-3', { notBefore: '2026-11-23T14:00:00Z' }),
+        reservation('m-4', { notBefore: '2026-11-23T14:00:00Z' }),
+      ],
+      reservationCount: 3,
+    }),
+  ).toEqual([
+    'Counted as away by the Defender: 3 of 3 machines',
+    '  m-1: SwitchComponent of kubelet was granted 2m ago (permit/base-s2-0)',
+    '  m-2: SwitchComponent of kubelet was granted 2m ago (permit/base-s2-0); its result is unknown',
+    '  m-2: has counted for 1h; the work of maintenanceevent/stop-m-2 has begun',
+    '  m-3: has counted for 1h; the work of maintenanceevent/stop-m-3 begins at 2026-11-23T14:00:00Z',
+  ])
+})
+
+test('a ledger that does not list every booking says so', () => {
+  expect(awayLines({ reservations: [reservation('m-4')], reservationCount: 340 })).toEqual([
+    'Counted as away by the Defender: none of those that its ledger lists',
+    '  the ledger lists 1 of 340 bookings: here may be more',
   ])
 })

@@ -1,5 +1,5 @@
-// The story of a rack or a zone in lines: whether it is blamed for the failures of its machines, what waits because of that and when it ends, and the work on its hosts. Pure.
-import type { DefenderLedger } from '#api/kinds/defender-ledger.ts'
+// The story of a rack or a zone in lines: whether it is blamed for the failures of its machines, what waits because of that and when it ends, which of its machines count as away, and the work on its hosts. Pure.
+import type { DefenderLedger, LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
@@ -24,7 +24,9 @@ export interface PlaceSeen {
   readonly ledger: DefenderLedger | undefined
 }
 
-type Blame = NonNullable<DefenderLedger['spec']['blames']>[number]
+type Blame = NonNullable<LedgerSpec['blames']>[number]
+type Grant = NonNullable<LedgerSpec['grants']>[number]
+type Reservation = NonNullable<LedgerSpec['reservations']>[number]
 
 /** Names for people; the count says how many there are. */
 const MOST_NAMED = 20
@@ -46,6 +48,7 @@ export function placeStory(place: PlaceNamed, seen: PlaceSeen, now: number): Sto
         ? { text: 'Not blamed: its machines do not fail together.' }
         : blameTold(blame, waitingFor(here, seen.permits), now),
       { text: `Machines: ${listed(names)}` },
+      ...awayTold(here, seen.ledger?.spec, now),
       ...events.map((e) => ({ text: `Work on a host: ${maintenanceText(e)}`, below: plain(maintenanceStory(e)) })),
     ],
   }
@@ -69,6 +72,40 @@ function blameTold(blame: Blame, waiting: readonly OperationPermit[], now: numbe
   ]
   const ends = `fewer than one in twenty of its machines fail for ${formatDuration(REMEMBERED_MS)}`
   return { text, urgency: 'Waiting', ends, below: plain(lines) }
+}
+
+/** What its budgets have left is less by these: machines with a granted operation, and machines that work on their hosts takes away. */
+function awayTold(here: readonly Machine[], ledger: LedgerSpec | undefined, now: number): readonly Told[] {
+  const uids = new Set(here.map((m) => m.metadata.uid ?? ''))
+  const granted = (ledger?.grants ?? []).filter((g) => uids.has(g.target) && g.exempt === undefined)
+  const reserved = (ledger?.reservations ?? []).filter((r) => uids.has(r.target))
+  const away = new Set([...granted, ...reserved].map((each) => each.target)).size
+  const all = ledger?.reservationCount ?? 0
+  const unlisted = all - (ledger?.reservations ?? []).length
+  const shortened =
+    unlisted > 0 ? [`the ledger lists ${all - unlisted} of ${counted(all, 'booking')}: here may be more`] : []
+  const lines = [
+    ...granted.map((g) => grantLine(g, now)),
+    ...reserved.map((r) => reservationLine(r, now)),
+    ...shortened,
+  ]
+  if (lines.length === 0) return [{ text: 'Counted as away by the Defender: none of its machines.' }]
+  return [
+    {
+      text: `Counted as away by the Defender: ${away === 0 ? 'none of those that its ledger lists' : `${away} of ${counted(here.length, 'machine')}`}`,
+      below: plain(
+        lines.length <= MOST_NAMED ? lines : [...lines.slice(0, MOST_NAMED), `and ${lines.length - MOST_NAMED} more`],
+      ),
+    },
+  ]
+}
+
+const grantLine = (g: Grant, now: number): string =>
+  `${g.name}: ${g.operations.join(', ')}${g.component === undefined ? '' : ` of ${g.component}`} was granted ${formatDuration(Math.max(0, now - Date.parse(g.grantedAt)))} ago (permit/${g.permit})${g.state === 'Orphaned' ? '; its result is unknown' : ''}`
+
+function reservationLine({ name, event, from, notBefore }: Reservation, now: number): string {
+  const work = notBefore === undefined ? 'has begun' : `begins at ${notBefore}`
+  return `${name}: has counted for ${formatDuration(Math.max(0, now - Date.parse(from)))}; the work of maintenanceevent/${event} ${work}`
 }
 
 /** Requests for machines of the place that the gate of blame blocks. */
