@@ -11,7 +11,7 @@ import { targetDigest, targetsDigest } from '#sync/release/tracks.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { workingMachine } from '#test/support/fleets/rollout-fleet.ts'
 import { permitApprovals, releaseApprovals } from './approvals.ts'
-import { INVENTORY_FORM, type Inventory } from './inventory.ts'
+import { INVENTORY_FORM, type Inventory, type NewestContent } from './inventory.ts'
 
 const NOW = Date.parse('2026-01-05T12:00:00Z')
 const COMMIT = 'c'.repeat(40)
@@ -158,5 +158,27 @@ describe('approvals of a release', () => {
     expect(given(approval(digest, 'bob'), approval(digest, 'bob', { groups: ['release'] }))).toEqual([1])
     expect(given(approval(digest, 'bob'), approval(digest, 'ada', { groups: ['release'] }))).toEqual([0])
     expect(given(approval('0'.repeat(64), 'bob'))).toEqual([2])
+  })
+
+  test('that were given before what is rolled out now are not, unless it is the same content', () => {
+    const after = fleet('2', '2')
+    const digests = Object.fromEntries(
+      ['test-1', 'prod-1'].map((name) => [name, targetDigest(after.get(name) ?? target())]),
+    )
+    const digest = targetsDigest({ spec: { digests } })
+    const [EARLY, MIDDLE, LATE] = ['2026-01-05T09:00:00Z', '2026-01-05T10:00:00Z', '2026-01-05T11:00:00Z'] as const
+    const missing = (made: string, newest: NewestContent) => {
+      const given = approval(digest, 'bob')
+      const hub = inventory([{ ...given, metadata: { ...given.metadata, creationTimestamp: made } }])
+      const sources = (hub.sources ?? []).map((s) => ({ ...s, newest: [newest] }))
+      return needed(after, [{ ...hub, sources }]).map((a) => a.missing)
+    }
+    const other = { track: 'all', digest: '0'.repeat(64), otherSince: MIDDLE }
+    expect(missing(EARLY, other)).toEqual([2])
+    expect(missing(LATE, other)).toEqual([1])
+    const same = { track: 'all', digest, otherSince: LATE }
+    expect(missing(EARLY, same)).toEqual([1])
+    expect(missing(EARLY, { ...same, approvedSince: MIDDLE })).toEqual([2])
+    expect(missing(MIDDLE, { ...same, approvedSince: MIDDLE })).toEqual([1])
   })
 })

@@ -15,7 +15,7 @@ import type { Unit } from '#defender/unit.ts'
 import { applyDefaults } from '#schema/default.ts'
 import { type Approver, type Gate, type Stage, approversOf } from '#sync/release/gates.ts'
 import { splitByTrack, targetDigest, targetsDigest } from '#sync/release/tracks.ts'
-import type { Inventory, SourceRules } from './inventory.ts'
+import type { Inventory, NewestContent, SourceRules } from './inventory.ts'
 import { isInStage } from './stage-members.ts'
 
 export interface NeededApproval {
@@ -75,8 +75,8 @@ export function releaseApprovals(wish: ReleaseWish): readonly NeededApproval[] {
   const pipelines = (old.length > 0 ? old : onHub(releasePipeline, after)) as readonly ReleasePipeline[]
   const clusters = onHub(cluster, after) as readonly Cluster[]
   const valid = inventories.flatMap((i) => i.approvals).filter(({ spec: { until } }) => !isPast(until, now))
-  return releasesOf(wish).flatMap(({ pipeline, changed, digest }) => {
-    const given = valid.filter((a) => a.spec.digest === digest)
+  return releasesOf(wish).flatMap(({ pipeline, changed, digest, since }) => {
+    const given = valid.filter((a) => a.spec.digest === digest && !(madeAt(a) < since))
     const people = given.map(({ spec: { by, groups = [] } }) => ({ by, groups }))
     const reached = clusters.filter((c) => changed.has(c.metadata.name ?? ''))
     return pipelines
@@ -95,6 +95,8 @@ function gateApproval(stage: string, gate: Gate, people: readonly Approver[]): r
   return [{ asker: `gate ${gate.name} of stage ${stage}`, from, count, missing }]
 }
 
+const madeAt = ({ metadata }: Approval): number => Date.parse(metadata.creationTimestamp ?? '')
+
 const isPast = (until: string | undefined, now: number): boolean => until !== undefined && Date.parse(until) <= now
 
 const onHub = (kind: ApiKind, targets: Targets): readonly unknown[] =>
@@ -108,22 +110,36 @@ interface PlannedRelease {
   readonly changed: ReadonlySet<string>
   /** What an Approval of it names. */
   readonly digest: string | undefined
+  /** Approvals from before do not count: they were for a rollout of the same content that other content has replaced. */
+  readonly since: number
 }
 
 /** One for each track whose objects change. */
 function releasesOf({ before, after, inventories }: ReleaseWish): readonly PlannedRelease[] {
   const sources = inventories.flatMap((i) => i.sources ?? [])
-  if (sources.length === 0) return [{ pipeline: undefined, changed: changedIn(before, after), digest: undefined }]
-  return sources.flatMap(({ tracks }: SourceRules) => {
+  if (sources.length === 0)
+    return [{ pipeline: undefined, changed: changedIn(before, after), digest: undefined, since: ALWAYS }]
+  return sources.flatMap(({ tracks, newest }: SourceRules) => {
     const [old, now] = [splitByTrack(before, tracks).tracks, splitByTrack(after, tracks).tracks]
     return tracks.flatMap(({ name, pipelineRef }) => {
       const [mine, earlier] = [now.get(name) ?? NO_TARGETS, old.get(name) ?? NO_TARGETS]
       const changed = changedIn(earlier, mine)
-      return changed.size === 0
-        ? []
-        : [{ pipeline: pipelineRef.name, changed, digest: targetsDigest({ spec: { digests: digestsOf(mine) } }) }]
+      if (changed.size === 0) return []
+      const digest = targetsDigest({ spec: { digests: digestsOf(mine) } })
+      const since = sinceWhen(
+        digest,
+        newest?.find((n) => n.track === name),
+      )
+      return [{ pipeline: pipelineRef.name, changed, digest, since }]
     })
   })
+}
+
+const ALWAYS = Number.NEGATIVE_INFINITY
+
+function sinceWhen(digest: string, newest: NewestContent | undefined): number {
+  const since = newest?.digest === digest ? newest.approvedSince : newest?.otherSince
+  return since === undefined ? ALWAYS : Date.parse(since)
 }
 
 const NO_TARGETS: Targets = new Map()

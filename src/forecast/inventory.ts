@@ -43,6 +43,18 @@ export interface SourceRules {
   readonly source: string
   readonly prune: FleetSourceSpec['prune']
   readonly tracks: FleetSourceSpec['tracks']
+  /** Absent in inventories of older releases. */
+  readonly newest?: readonly NewestContent[]
+}
+
+/** What a track rolled out last, and since when Approvals of it and of anything else count. */
+export interface NewestContent {
+  readonly track: string
+  /** As an Approval names it. */
+  readonly digest: string
+  /** Absent: all count. */
+  readonly approvedSince?: string
+  readonly otherSince: string
 }
 
 export interface Inventory {

@@ -213,9 +213,8 @@ async function trace(words: readonly string[], options: ShowOptions, io: Io): Pr
   ])
   const [commit = '', ...others] = words
   if (others.length === 0 && isCommit(commit)) {
-    const [{ approvalsOn, releasesOn }, { targetsDigest }, { client }] = await Promise.all([
+    const [{ approvalsOn, releasesOn }, { client }] = await Promise.all([
       import('../release/find-release.ts'),
-      import('#sync/release/tracks.ts'),
       connectionTo(options, io),
     ])
     const [releases, approvals] = await Promise.all([releasesOn(client), approvalsOn(client)])
@@ -224,7 +223,7 @@ async function trace(words: readonly string[], options: ShowOptions, io: Io): Pr
       io.out(`${await withHubHint(client, `commit ${commit} has no release`)}\n`)
       return
     }
-    io.out(shownInWindow(io, commitLines({ commit, releases, approvals, digestOf: targetsDigest })))
+    io.out(shownInWindow(io, commitLines({ commit, releases, approvals })))
     return
   }
   const all = await findAll('trace', words, options, io)

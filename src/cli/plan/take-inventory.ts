@@ -4,7 +4,7 @@ import { cluster as clusterKind } from '#api/kinds/cluster.ts'
 import { componentCanary } from '#api/kinds/component-canary.ts'
 import { LEDGER_NAME, defenderLedger } from '#api/kinds/defender-ledger.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
-import { fleetSource } from '#api/kinds/fleet-source.ts'
+import { type FleetSource, fleetSource } from '#api/kinds/fleet-source.ts'
 import { inventory as appliedShard } from '#api/kinds/inventory.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
@@ -13,6 +13,7 @@ import { machine } from '#api/kinds/machine.ts'
 import { type MaintenanceEvent, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
+import { release } from '#api/kinds/release.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
@@ -26,11 +27,13 @@ import {
   type FullBudget,
   INVENTORY_FORM,
   type Inventory,
+  type SourceRules,
   appliedOf,
   rulesOf,
   trimmed,
   trimmedNode,
 } from '#forecast/inventory.ts'
+import { newestContents } from '#forecast/newest-content.ts'
 import { planeNow, type PlaneNow } from '#forecast/plane-changes.ts'
 import { type Pod, nodeType, podType } from '#nodes/objects.ts'
 import { ServerVersion } from '#placement/server-version.ts'
@@ -97,10 +100,15 @@ export async function takeInventory(
     applied: appliedOf(shards),
     canaries,
     // A member has none.
-    ...(sources.length > 0 && { sources: sources.map(rulesOf) }),
+    ...(sources.length > 0 && { sources: await rulesOn(client, sources) }),
     ...(planes !== undefined && planes.length > 0 && { planes }),
     ...(work !== undefined && work.length > 0 && { maintenance: work }),
   }
+}
+
+async function rulesOn(client: KubeClient, sources: readonly FleetSource[]): Promise<readonly SourceRules[]> {
+  const releases = await listAll(client, release)
+  return sources.map((source) => ({ ...rulesOf(source), newest: newestContents(source, releases) }))
 }
 
 /** Users of a member may not list Clusters, which it has none of. */

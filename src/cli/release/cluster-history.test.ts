@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest'
 import type { Approval } from '#api/kinds/approval.ts'
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
+import { targetsDigest } from '#sync/release/tracks.ts'
 import { clusterHistoryRows, fleetHistoryRows } from './cluster-history.ts'
 
 const T = (minute: number) => `2026-01-31T12:${String(minute).padStart(2, '0')}:00Z`
 const [A, B] = ['a'.repeat(40), 'b'.repeat(40)] as const
 const digests = { x: '1'.repeat(64), y: '2'.repeat(64) }
+const OTHER = { x: '1'.repeat(64), y: '3'.repeat(64) }
 
 const release = (name: string, commit: string, minute: number, status: ReleaseStatus, more = {}): Release => ({
   apiVersion: 'kubenode.io/v1alpha1',
@@ -49,10 +51,12 @@ const revert = release(
       { name: 'y', stage: 'prod', phase: 'Unchanged', since: T(9) },
     ],
   },
-  { revertOf: A },
+  { revertOf: A, previous: 'fleet-a', digests: OTHER },
 )
-const approvals = [{ metadata: { name: 'a' }, spec: { digest: 'of fleet-a', by: 'bob' } } as Approval]
-const seen = { releases: [bad, revert], approvals, digestOf: (r: Release) => `of ${r.metadata.name ?? ''}` }
+const approvals = [
+  { metadata: { name: 'a', creationTimestamp: T(1) }, spec: { digest: targetsDigest(bad), by: 'bob' } } as Approval,
+]
+const seen = { releases: [bad, revert], approvals }
 
 test('the history of the fleet has each commit with its gates, approvers and end, the newest first', () => {
   expect(fleetHistoryRows(seen)).toEqual([
@@ -106,4 +110,17 @@ test('who approved is shown also after the Approvals were deleted', () => {
     const now = { ...seen, releases: [recorded], approvals: left }
     expect([by(fleetHistoryRows(now)), by(clusterHistoryRows('x', now))]).toEqual([['ada, bob'], ['ada, bob']])
   }
+})
+
+test('an Approval is of the Release of its time: content that came back is not approved by it, nor is what it replaced', () => {
+  const again = release('fleet-c', 'c'.repeat(40), 20, {}, { previous: 'fleet-b' })
+  const releases = [bad, revert, again]
+  const approvers = (minute: number) =>
+    fleetHistoryRows({
+      releases,
+      approvals: approvals.map((a) => ({ ...a, metadata: { name: 'a', creationTimestamp: T(minute) } })),
+    }).map((row) => row.at(-1))
+  expect(approvers(1)).toEqual(['-', '-', 'bob'])
+  expect(approvers(9)).toEqual(['bob', '-', '-'])
+  expect(approvers(21)).toEqual(['bob', '-', '-'])
 })

@@ -7,17 +7,13 @@ type Status = NonNullable<Release['status']>
 type Stage = NonNullable<Status['stages']>[number]
 type Rows = readonly (readonly string[])[]
 
-export interface HistorySeen extends ApprovalsSeen {
-  readonly releases: readonly Release[]
-}
-
 /** More than a person reads; older ones are in git. */
 const MAX_ROWS = 200
 const SHORT = 12
 
 export const FLEET_HEAD = ['STARTED', 'TOOK', 'COMMIT', 'TRACK', 'RESULT', 'CLUSTERS', 'GATES', 'APPROVED-BY']
 
-export const fleetHistoryRows = (seen: HistorySeen): Rows =>
+export const fleetHistoryRows = (seen: ApprovalsSeen): Rows =>
   newestFirst(seen.releases).map((release) => {
     const { spec, status = {} } = release
     const { startedAt, finishedAt, stages = [], clusters = [] } = status
@@ -47,7 +43,7 @@ export const CLUSTER_HEAD = [
 ]
 
 /** Of the Releases that have the cluster, also where it still waits for its stage. */
-export const clusterHistoryRows = (cluster: string, seen: HistorySeen): Rows =>
+export const clusterHistoryRows = (cluster: string, seen: ApprovalsSeen): Rows =>
   newestFirst(seen.releases.filter((r) => Object.hasOwn(r.spec.digests, cluster))).map((release) => {
     const { spec, status } = release
     const own = status?.clusters?.find((c) => c.name === cluster)

@@ -156,15 +156,14 @@ async function showFleetHistory(what: string | undefined, options: ServerOptions
     return (await import('../rollout/commands.ts')).rolloutHistory(target.name, options, io)
   if (target !== undefined && target.type.kind !== 'Cluster')
     throw new KubeNodeError(rolloutErrors.KN1650({ what: JSON.stringify(what) }))
-  const [history, { approvalsOn, releasesOn }, { targetsDigest }, { alignedRows }] = await Promise.all([
+  const [history, { approvalsOn, releasesOn }, { alignedRows }] = await Promise.all([
     import('./cluster-history.ts'),
     import('./find-release.ts'),
-    import('#sync/release/tracks.ts'),
     import('../get/rows.ts'),
   ])
   const client = await connect(options, io)
   const [releases, approvals] = await Promise.all([releasesOn(client), approvalsOn(client)])
-  const seen = { releases, approvals, digestOf: targetsDigest }
+  const seen = { releases, approvals }
   const rows = target === undefined ? history.fleetHistoryRows(seen) : history.clusterHistoryRows(target.name, seen)
   if (rows.length === 0) {
     // Releases may name a cluster that was deleted; one that neither knows is a typing error.

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Approval } from '#api/kinds/approval.ts'
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
+import { targetsDigest } from '#sync/release/tracks.ts'
 import { commitLines, differenceLines, isCommit } from './commit-trace.ts'
 
 const [A, B, C] = ['a', 'b', 'c'].map((letter) => letter.repeat(40)) as [string, string, string]
@@ -49,12 +50,12 @@ const bad = release(
 const revert = release('fleet-c', C, { x: '0'.repeat(64), y: '2'.repeat(64) }, {}, { revertOf: B })
 const approval = {
   metadata: { name: 'a', creationTimestamp: T(1) },
-  spec: { digest: 'of fleet-b', by: 'bob', reason: 'board' },
+  spec: { digest: targetsDigest(bad), by: 'bob', reason: 'board' },
 } as Approval
 const other = { metadata: { name: 'o' }, spec: { digest: 'other', by: 'eve' } } as Approval
 
 const lines = (commit: string, releases: readonly Release[] = [bad, revert]) =>
-  commitLines({ commit, releases, approvals: [approval, other], digestOf: (r) => `of ${r.metadata.name ?? ''}` })
+  commitLines({ commit, releases, approvals: [approval, other] })
 
 test('a commit is traced from its parent to its revert', () => {
   expect(lines(B.slice(0, 12))).toEqual([

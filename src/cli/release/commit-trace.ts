@@ -12,10 +12,9 @@ export const isCommit = (word: string): boolean => /^[0-9a-f]{7,40}$/.test(word)
 
 export interface CommitTrace extends ApprovalsSeen {
   readonly commit: string
-  readonly releases: readonly Release[]
 }
 
-export function commitLines({ commit, releases, approvals, digestOf }: CommitTrace): readonly string[] {
+export function commitLines({ commit, releases, approvals }: CommitTrace): readonly string[] {
   const own = releases.filter((r) => r.spec.commit.startsWith(commit))
   const reverting = releases.filter((r) => r.spec.revertOf?.startsWith(commit) === true)
   if (own.length === 0)
@@ -26,7 +25,7 @@ export function commitLines({ commit, releases, approvals, digestOf }: CommitTra
   if (commits.length > 1) return [`commit ${commit} is the start of ${counted(commits.length, 'commit')}:`, ...commits]
   return own.flatMap((release) => [
     ...headLines(release),
-    ...approversOfRelease(release, { approvals, digestOf }).map(approvalLine),
+    ...approversOfRelease(release, { approvals, releases }).map(approvalLine),
     ...stageLines(release),
     ...revertLines(release, reverting),
   ])

@@ -8,6 +8,7 @@ import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import { dueTargets, merged, remembered, type Notified } from './due.ts'
 import { isSameState, messageFor, type Target } from './messages.ts'
 import { newsOfRelease, newsOfSource, type News } from './news.ts'
+import { targetsDigest } from '../release/tracks.ts'
 import { recordText } from './record.ts'
 
 const NOW = Date.parse('2026-01-31T12:00:00Z')
@@ -23,7 +24,7 @@ const release = (status: ReleaseStatus): Release => ({
 })
 const approval = {
   metadata: { name: 'a', creationTimestamp: at(5) },
-  spec: { digest: 'd', by: 'bob' },
+  spec: { digest: targetsDigest(release({})), by: 'bob' },
 } as Approval
 const stage = (name: string, phase: 'Waiting' | 'Progressing' | 'Soaking' | 'Succeeded' | 'Failed', more = {}) => ({
   name,
@@ -252,7 +253,7 @@ test('a note names who approved also after the Approvals were deleted', () => {
     approvedBy: ['ada', 'bob'],
   } as const
   const of = (approvals: readonly Approval[]) =>
-    recordText([release({ phase: 'Succeeded', record: [entry] })], { approvals, digestOf: () => 'd' }).split('\n')
+    recordText([release({ phase: 'Succeeded', record: [entry] })], { approvals, releases: [] }).split('\n')
   expect(of([]).slice(1, 3)).toEqual(['  approved by ada', '  approved by bob'])
   expect(of([approval]).slice(1, 3)).toEqual([`  approved by bob at ${at(5)}`, '  approved by ada'])
 })
@@ -285,7 +286,7 @@ test('the record of a commit has gates, digests, approvers and no line that acts
         ],
       }),
     ],
-    { approvals: [approval], digestOf: () => 'd' },
+    { approvals: [approval], releases: [] },
   )
   expect(text.split('\n')).toEqual([
     'release kubenode-system/fleet-1 of track machines: Succeeded',

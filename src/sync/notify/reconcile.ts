@@ -12,7 +12,6 @@ import type { ResourceType } from '#schema/resource.ts'
 import { writeNote } from '../git/notes.ts'
 import { keyParts, releasesIn, type HubParts } from '../hub/parts.ts'
 import { credentialsOf } from '../hub/revert.ts'
-import { targetsDigest } from '../release/tracks.ts'
 import { dueTargets, merged, remembered, type DueTarget, type Notified } from './due.ts'
 import type { NotifyMetrics } from './metrics.ts'
 import type { Target } from './messages.ts'
@@ -149,8 +148,9 @@ async function note(parts: HubParts, source: FleetSource, { commit }: News): Pro
   const { access } = await credentialsOf(parts, source)
   const { repository } = await parts.renders.fetch(source)
   const { namespace, name } = source.metadata
-  const own = releasesIn(parts, namespace).filter((r) => r.spec.source === name && r.spec.commit === commit)
-  const text = recordText(own, { approvals: parts.approvals.list(), digestOf: targetsDigest })
+  const releases = releasesIn(parts, namespace)
+  const own = releases.filter((r) => r.spec.source === name && r.spec.commit === commit)
+  const text = recordText(own, { approvals: parts.approvals.list(), releases })
   await writeNote(
     { url: source.spec.url, commit, text, repository, access },
     { cacheDir, ...(gitEnv !== undefined && { env: gitEnv }), ...(gitReach !== undefined && { reach: gitReach }) },

@@ -1,6 +1,8 @@
 // Who approved a Release, or the deletions that it waited for: what its record says, so that it survives the Approvals, with those that still exist. Pure.
 import type { Approval } from '#api/kinds/approval.ts'
 import type { Release } from '#api/kinds/release.ts'
+import { chainOf } from './chain.ts'
+import { approvalsFor } from './release-approvers.ts'
 
 export interface ApprovedBy {
   readonly by: string
@@ -11,16 +13,21 @@ export interface ApprovedBy {
 
 export interface ApprovalsSeen {
   readonly approvals: readonly Approval[]
-  /** The digest that an Approval of the Release names. */
-  readonly digestOf: (release: Release) => string
+  /** Of the whole hub: an Approval of content that was replaced and came back is of one of them. */
+  readonly releases: readonly Release[]
 }
 
 /** Each Approval, the oldest first, and then each user whose Approvals were deleted. */
-export function approversOfRelease(release: Release, { approvals, digestOf }: ApprovalsSeen): readonly ApprovedBy[] {
+export function approversOfRelease(release: Release, { approvals, releases }: ApprovalsSeen): readonly ApprovedBy[] {
   const record = release.status?.record ?? []
-  const digests = new Set([digestOf(release), ...record.flatMap((r) => r.deletions?.digest ?? [])])
+  const deletions = new Set(record.flatMap((r) => r.deletions?.digest ?? []))
+  const chain = chainOf(
+    releases.filter((r) => r.metadata.namespace === release.metadata.namespace),
+    release.spec,
+  )
+  const own = new Set(approvalsFor({ approvals, chain, release }))
   const live = approvals
-    .filter(({ spec }) => digests.has(spec.digest))
+    .filter((each) => own.has(each) || deletions.has(each.spec.digest))
     .toSorted((a, b) => (madeAt(a) < madeAt(b) ? -1 : madeAt(a) > madeAt(b) ? 1 : 0))
     .map(({ metadata, spec: { by, reason } }) => ({
       by,

@@ -1,4 +1,5 @@
-// Who approved a Release. An Approval names content, and the same content may be replaced and come back: what was approved before that does not count again. Pure.
+// Which Approvals are of a Release, and who made them. An Approval names content, and the same content may be replaced and come back: what was approved before
+// that does not count again, and what is approved after that was not for the earlier Release. Pure.
 import type { Approval } from '#api/kinds/approval.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { sameDigests } from './chain.ts'
@@ -12,21 +13,35 @@ export interface ApprovalsOf {
   readonly release: Release
 }
 
-export function releaseApprovers({ approvals, chain, release }: ApprovalsOf, now: number): readonly Approver[] {
-  const digest = targetsDigest(release)
-  const since = replacedAt(chain, release)
-  return approvals
-    .filter(({ spec }) => spec.digest === digest)
+export const releaseApprovers = (of: ApprovalsOf, now: number): readonly Approver[] =>
+  approvalsFor(of)
     .filter(({ spec: { until } }) => until === undefined || Date.parse(until) > now)
-    .filter((each) => !(createdAt(each) < since))
     .map(({ spec: { by, groups = [] } }) => ({ by, groups }))
+
+/** Those that are over, too. The server wrote all of these times. */
+export function approvalsFor({ approvals, chain, release }: ApprovalsOf): readonly Approval[] {
+  const digest = targetsDigest(release)
+  const [since, until] = [approvedSince(chain, release), replacedAt(chain, release)]
+  return approvals.filter(
+    (each) => each.spec.digest === digest && !(createdAt(each) < since) && !(createdAt(each) >= until),
+  )
 }
 
-/** When other content took its place last: the server wrote both times. */
-function replacedAt(chain: readonly Release[], { metadata, spec }: Release): number {
-  const at = chain.findIndex((r) => r.metadata.name === metadata.name)
-  const other = chain.slice(0, Math.max(0, at)).findLast((r) => !sameDigests(r.spec.digests, spec.digests))
+/** When other content than that of the Release was rolled out last before it. */
+export function approvedSince(chain: readonly Release[], release: Release): number {
+  const other = chain.slice(0, Math.max(0, placeIn(chain, release))).findLast((r) => isOther(r, release))
   return other === undefined ? Number.NEGATIVE_INFINITY : createdAt(other)
 }
+
+function replacedAt(chain: readonly Release[], release: Release): number {
+  const at = placeIn(chain, release)
+  const other = at < 0 ? undefined : chain.slice(at + 1).find((r) => isOther(r, release))
+  return other === undefined ? Number.POSITIVE_INFINITY : createdAt(other)
+}
+
+const placeIn = (chain: readonly Release[], { metadata }: Release): number =>
+  chain.findIndex((r) => r.metadata.name === metadata.name)
+
+const isOther = ({ spec }: Release, release: Release): boolean => !sameDigests(spec.digests, release.spec.digests)
 
 const createdAt = ({ metadata }: Approval | Release): number => Date.parse(metadata.creationTimestamp ?? '')
