@@ -1,4 +1,4 @@
-// The how-to pages private-repository and signed-commits, typed as they are printed on a hub that follows a repository. Only addresses differ.
+// The how-to pages private-repository, signed-commits and sync-reverts, typed as they are printed on a hub that follows a repository. Only addresses differ.
 import { execFileSync } from 'node:child_process'
 import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -56,14 +56,14 @@ const missingOf = (...programs: readonly string[]): string | undefined =>
   programs.filter(lacks).map((name) => `no ${name} on this machine`)[0]
 
 /** The folders of a local fleet around the repository: the current folder of a reader is the repository, and the kubeconfig of the hub is beside it. */
-async function world() {
+async function world(clusters: readonly string[] = [], files: Readonly<Record<string, string>> = fleet('1')) {
   const folder = mkdtempSync(join(tmpdir(), 'kubenode-pages-'))
   stops.push(() => rmSync(folder, { recursive: true, force: true }))
   const before = process.env['TMPDIR']
   process.env['TMPDIR'] = folder
   let bench: SyncBench
   try {
-    bench = await syncBench([])
+    bench = await syncBench(clusters)
   } finally {
     if (before === undefined) delete process.env['TMPDIR']
     else process.env['TMPDIR'] = before
@@ -72,7 +72,7 @@ async function world() {
   const kubeconfig = join(folder, 'hub/apiserver/admin.kubeconfig')
   mkdirSync(join(folder, 'hub/apiserver'), { recursive: true })
   writeFileSync(kubeconfig, bench.hub.server.adminKubeconfig())
-  const first = bench.repository.commit(fleet('1'))
+  const first = bench.repository.commit(files)
   await bench.start()
   await eventually(
     () => commitOf(bench),
@@ -166,4 +166,40 @@ describe('as printed', () => {
     await typist(bench.repository.dir, { HOME: home }).page('docs/how-to/signed-commits.md')
     expect((await sourceOf(bench))?.spec.verify?.mode ?? 'Off').toBe('Off')
   })
+
+  test('docs/how-to/sync-reverts.md: a branch for review, merged', { timeout: 2 * PATIENCE_MS }, async (context) => {
+    const missing = missingOf('kubectl', 'ssh-keygen')
+    if (missing !== undefined) context.skip(missing)
+    const { bench, typist } = await world(['test'], breakable())
+    const page = 'docs/how-to/sync-reverts.md'
+    const reader = typist(bench.repository.dir, {})
+    for (const block of blocksIn(page)) {
+      // A reader waits for soaks and deadlines.
+      const waiting = setInterval(() => bench.pass(TEN_MINUTES_MS), 1_000)
+      await reader.block(page, block).finally(() => clearInterval(waiting))
+    }
+  })
+})
+
+const TEN_MINUTES_MS = 600_000
+
+/** The pipeline of this repository, and beacon 1.2.0 as a set of machines that no provider creates. */
+const breakable = (): Readonly<Record<string, string>> => ({
+  'fleet/main.ts': `import { ApiObject, App } from 'cdk8s'
+import { Cluster, ClusterChart, HubChart, MachineSet } from 'kubenode/constructs'
+import versions from './clusters/versions.json' with { type: 'json' }
+import { declarePipeline } from './pipelines/standard.ts'
+const app = new App()
+const hub = new HubChart(app, 'hub', { namespace: '${SYSTEM_NAMESPACE}' })
+declarePipeline(hub)
+new Cluster(hub, 'test', { spec: { kubeconfigSecretRef: { name: 'cluster-test', key: 'kubeconfig' }, stage: 'test' } })
+const chart = new ClusterChart(app, 'test')
+new ApiObject(chart, 'settings', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'settings', namespace: 'default' }, data: versions })
+const selector = { matchLabels: { a: 'b' } }
+const template = { metadata: { labels: { a: 'b' } }, spec: { provider: { name: 'process' } } }
+if (versions.beacon === '1.2.0') new MachineSet(chart, 'workers', { spec: { replicas: 1, selector, template } })
+app.synth()
+`,
+  'fleet/pipelines/standard.ts': readFileSync(join(ROOT, 'fleet/pipelines/standard.ts'), 'utf8'),
+  'fleet/clusters/versions.json': readFileSync(join(ROOT, 'fleet/clusters/versions.json'), 'utf8'),
 })

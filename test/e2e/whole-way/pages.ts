@@ -21,7 +21,7 @@ export const PAGES = [
   'going-back',
 ] as const
 /** One needs a second cluster that KubeNode is installed in (third-cluster.full.test.ts); the others a hub and a git server (test/integration/source-pages.test.ts). */
-export const TYPED_ELSEWHERE = ['new-cluster', 'private-repository', 'signed-commits']
+export const TYPED_ELSEWHERE = ['new-cluster', 'private-repository', 'signed-commits', 'sync-reverts']
 
 /** A shell in the folder of the checkout. */
 const typistAt = (fleet: TestFleet, patienceMs: number): Typist =>
