@@ -63,56 +63,89 @@ const MESSAGE_CHARS = 300
 export type Call = (call: ApiCall, how?: CallHow) => Promise<CallResult>
 
 export function createCaller(options: CallerOptions): Call {
-  const { rate, clock, random } = options
+  const { clock, random } = options
   return async (call, { signal, once = false } = {}) => {
     let last: CallResult = { kind: 'NoAnswer', message: 'it was not asked' }
     for (let tries = 0; tries < (once ? 1 : TRIES); tries++) {
       if (tries > 0 && last.kind === 'NoAnswer')
         await clock.sleep(random.jitter(FIRST_BACKOFF_MS * 4 ** (tries - 1), 0.5), signal)
-      const turn = await rate.take(call.action, signal)
-      // A lost reply stays one: the vendor may have done what it did not answer.
-      if (turn.kind === 'Wait') return last.kind === 'NoAnswer' && tries > 0 ? last : throttledFor(turn.ms)
-      const before: CallResult = last
-      last = await attempt(options, call, signal)
+      const next = await attempt(options, call, signal)
       signal?.throwIfAborted()
-      if (last.kind === 'Answer' || last.kind === 'Code') return last
-      if (last.kind === 'Throttled') {
-        const wait = rate.throttled(call.action, last.retryAfterMs === 0 ? undefined : last.retryAfterMs)
-        last = tries > 0 && before.kind === 'NoAnswer' ? before : throttledFor(wait)
-      }
+      // A lost reply stays one: the vendor may have done what it did not answer.
+      const isLost = tries > 0 && last.kind === 'NoAnswer'
+      if (next.kind === 'Away') return isLost ? last : throttledFor(next.ms)
+      if (next.kind === 'Answer' || next.kind === 'Code') return next
+      if (next.kind === 'NoAnswer') last = next
+      else if (!isLost) last = next
     }
     return last
   }
 }
 
+/** The line is too long: the vendor was not asked. */
+interface Away {
+  readonly kind: 'Away'
+  readonly ms: number
+}
+
 const throttledFor = (retryAfterMs: number): CallResult => ({ kind: 'Throttled', retryAfterMs })
 const noAnswer = (message: string): CallResult => ({ kind: 'NoAnswer', message: message.slice(0, MESSAGE_CHARS) })
 
-/** Once; signed again once when the keys had come to their end. */
-async function attempt(options: CallerOptions, call: ApiCall, signal: AbortSignal | undefined): Promise<CallResult> {
-  const first = await exchange(options, call, signal)
-  if (first.kind !== 'Code' || !options.wire.isStale(first.code)) return first
-  return exchange(options, call, signal)
+/** Once; signed again once when the keys had come to their end. The vendor counts both, so each has a turn. */
+async function attempt(
+  options: CallerOptions,
+  call: ApiCall,
+  signal: AbortSignal | undefined,
+): Promise<CallResult | Away> {
+  const first = await inTurn(options, call, signal)
+  return first.kind === 'Code' && options.wire.isStale(first.code) ? inTurn(options, call, signal) : first
+}
+
+/** The keys come before the turn: calls that waited for slow keys together would all be sent at once, with turns of a minute ago. */
+async function inTurn(
+  options: CallerOptions,
+  call: ApiCall,
+  signal: AbortSignal | undefined,
+): Promise<CallResult | Away> {
+  const { credentials, rate } = options
+  const keys = await withDeadline(options, signal, (stop) => credentials.current(stop))
+  if (keys.kind === 'Failed') return noAnswer(`no credentials: ${keys.why}`)
+  const turn = await rate.take(call.action, signal)
+  if (turn.kind === 'Wait') return { kind: 'Away', ms: turn.ms }
+  const result = await exchange(options, call, keys.value, signal)
+  if (result.kind !== 'Throttled') return result
+  return throttledFor(rate.throttled(call.action, result.retryAfterMs === 0 ? undefined : result.retryAfterMs))
 }
 
 async function exchange(
-  { wire, transport, credentials, clock }: CallerOptions,
+  options: CallerOptions,
   call: ApiCall,
+  keys: Keys,
   signal: AbortSignal | undefined,
 ): Promise<CallResult> {
+  const { wire, transport, credentials, clock } = options
+  const answer = await withDeadline(options, signal, (stop) => transport(wire.sign(call, keys, clock.now()), stop))
+  return answer.kind === 'Failed'
+    ? noAnswer(withoutKeys(answer.why, keys))
+    : resultOf(wire, answer.value, keys, credentials)
+}
+
+type Done<T> = { readonly kind: 'Done'; readonly value: T } | { readonly kind: 'Failed'; readonly why: string }
+
+async function withDeadline<T>(
+  { clock }: CallerOptions,
+  signal: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<Done<T>> {
   const stop = new AbortController()
   const unfollow = followSignal(stop, signal)
   const deadline = clock.after(CALL_DEADLINE_MS, () =>
     stop.abort(new Error(`no answer within ${CALL_DEADLINE_MS / 1_000} s`)),
   )
-  let keys: Keys | undefined
   try {
-    keys = await credentials.current(stop.signal)
-    const answer = await transport(wire.sign(call, keys, clock.now()), stop.signal)
-    return resultOf(wire, answer, keys, credentials)
+    return { kind: 'Done', value: await work(stop.signal) }
   } catch (e) {
-    const why = stop.signal.aborted ? messageOf(stop.signal.reason) : causeOf(e)
-    return keys === undefined ? noAnswer(`no credentials: ${why}`) : noAnswer(withoutKeys(why, keys))
+    return { kind: 'Failed', why: stop.signal.aborted ? messageOf(stop.signal.reason) : causeOf(e) }
   } finally {
     deadline.cancel()
     unfollow()
