@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
+import { gzipSync } from 'node:zlib'
 import { join } from 'node:path'
 import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
@@ -170,6 +171,20 @@ const BROKEN: Readonly<Record<string, { readonly answer: Answer; readonly says: 
     answer: json({ kind: 'Absent', hosts: [], asOf: AS_OF, events: [], surprise: 1 }),
     says: /KN11061/,
   },
+  'compresses its answer, a megabyte of it to a kilobyte': {
+    answer: (_, response) => {
+      response
+        .writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
+        .end(gzipSync(JSON.stringify({ kind: 'Refused', reason: ' '.repeat(MIB) })))
+    },
+    says: /KN11061.*the text is no UTF-8|KN11061/,
+  },
+  'sends headers without end': {
+    answer: (_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'x-more': 'x'.repeat(MIB) }).end('{}')
+    },
+    says: /KN11060/,
+  },
   'nests its answer a hundred thousand levels deep': {
     answer: (_, response) => {
       response
@@ -266,6 +281,23 @@ describe('a lying provider', () => {
     expect(made.kind === 'Refused' && made.reason).not.toMatch(/[\n\u001b\u202e]/)
     answers['create'] = json({ kind: 'Refused', reason: 'x'.repeat(2_000) })
     expect(await provider.create(REQUEST)).toMatchObject({ kind: 'Unknown' })
+  })
+
+  test.each<[string, object]>([
+    ['a time to come back in the past', { kind: 'Throttled', retryAfterMs: -1 }],
+    ['a time to come back in a thousand years', { kind: 'Throttled', retryAfterMs: 31_536_000_000_000 }],
+    ['half a millisecond', { kind: 'Exhausted', reason: 'x', retryAfterMs: 0.5 }],
+    ['a host made soon', { kind: 'Host', host: { ...HOST, createdAt: 'soon' } }],
+    ['a host made in the year 20000', { kind: 'Host', host: { ...HOST, createdAt: '+020000-01-01T00:00:00Z' } }],
+    ['an id with a line feed', { kind: 'Host', host: { ...HOST, providerID: 'liar://h-1\nliar://h-2' } }],
+    ['an id without end', { kind: 'Host', host: { ...HOST, providerID: `liar://${'h'.repeat(253)}` } }],
+    ['an address with a path', { kind: 'Host', host: { ...HOST, address: '10.0.0.1/../admin' } }],
+    ['a Machine in another folder', { kind: 'Host', host: { ...HOST, machine: '../m-1' } }],
+  ])('cannot name %s', async (_, answer) => {
+    answers['create'] = json(answer)
+    expect(await provider.create(REQUEST)).toMatchObject({ kind: 'Unknown', message: expect.stringMatching('KN11061') })
+    answers['list'] = json({ hosts: 'host' in answer ? [answer.host] : [], asOf: 'never' })
+    await expect(provider.list()).rejects.toThrow('KN11061')
   })
 
   test('is asked nothing that another machine owns, and its token is in no error', async () => {
