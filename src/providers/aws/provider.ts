@@ -34,7 +34,6 @@ const USUAL: Readonly<Record<string, Limit>> = {
   DescribeInstanceStatus: { perSecond: 20, burst: 100 },
   RunInstances: { perSecond: 2, burst: 5 },
   StartInstances: { perSecond: 2, burst: 5 },
-  TerminateInstances: { perSecond: 5, burst: 100 },
 }
 const USUAL_OTHERS: Limit = { perSecond: 5, burst: 50 }
 

@@ -112,7 +112,7 @@ async function inTurn(
   if (keys.kind === 'Failed') return noAnswer(`no credentials: ${keys.why}`)
   const turn = await rate.take(call.action, signal)
   if (turn.kind === 'Wait') return { kind: 'Away', ms: turn.ms }
-  const result = await exchange(options, call, keys.value, signal)
+  const result = await exchange(options, call, keys.value, signal).finally(turn.answered)
   if (result.kind !== 'Throttled') return result
   return throttledFor(rate.throttled(call.action, result.retryAfterMs === 0 ? undefined : result.retryAfterMs))
 }

@@ -1,9 +1,10 @@
 // The bucket of calls of one account, on a clock that jumps, against a vendor that counts in its own way.
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { settled, VirtualClock } from '#test/support/clocks/virtual-clock.ts'
-import { FakeRegion } from '#test/doubles/clouds/region.ts'
+import { type FakeLimit, FakeRegion } from '#test/doubles/clouds/region.ts'
 import { seededRandom } from '#lib/random.ts'
-import { Rate } from './rate.ts'
+import { type Limit, Rate } from './rate.ts'
 
 const PER_MINUTE = 60
 const LIMIT = { perSecond: PER_MINUTE / 60, burst: 6 }
@@ -37,6 +38,7 @@ async function wants({ clock, region, rate }: World, isAlive = () => true): Prom
       continue
     }
     const refused = region.refusal('Run')
+    turn.answered()
     if (refused === undefined) return tries
     await clock.sleep(rate.throttled('Run', refused))
   }
@@ -49,6 +51,15 @@ const done = async <T>(clock: VirtualClock, work: Promise<T>): Promise<T> => {
   return work
 }
 
+/** With an answer at once. */
+async function call(clock: VirtualClock, rate: Rate): Promise<void> {
+  const turn = await done(clock, rate.take('Run'))
+  if (turn.kind === 'Go') turn.answered()
+}
+
+/** A program that starts waits so long for its first call. */
+const FIRST_MS = Math.ceil(1_000 / (LIMIT.perSecond * 0.85))
+
 describe('a rate', () => {
   test('serves a crowd in little more than the time that the vendor permits, without one call too many', async () => {
     const w = world()
@@ -59,60 +70,73 @@ describe('a rate', () => {
     expect(tries.reduce((a, b) => a + b, 0) / tries.length).toBeLessThan(8)
   })
 
-  test('has no calls saved up when its program starts: the one before may have used them', async () => {
+  test('has no call saved up when its program starts: the one before may have used them', async () => {
     const w = world()
-    for (let starts = 0; starts < 4; starts++) {
+    for (let starts = 0; starts < 200; starts++) {
       w.rate = rateOn(w.clock)
       const life = w.rate
       void Promise.all(Array.from({ length: 30 }, () => wants(w, () => w.rate === life)))
-      await w.clock.advance(14_000)
+      await w.clock.advance(starts < 4 ? 14_000 : 300)
     }
     expect(w.region.overLimit).toBe(0)
   })
 
   test('saves up no more than what may be called at once', async () => {
     const { clock, rate } = world()
-    await rate.take('Run')
+    await call(clock, rate)
     await clock.advance(3_600_000)
     const free = await Promise.all(Array.from({ length: 5 }, () => rate.take('Run')))
     expect(free.every((t) => t.kind === 'Go')).toBe(true)
+    for (const turn of free) if (turn.kind === 'Go') turn.answered()
     const start = clock.monotonic()
-    await done(clock, rate.take('Run'))
+    await call(clock, rate)
     expect(clock.monotonic()).toBeGreaterThan(start)
   })
 
   test('keeps each action for itself', async () => {
     const { clock, rate } = world()
-    await Promise.all([rate.take('Run'), rate.take('Describe')])
-    expect(clock.monotonic()).toBe(0)
+    await done(clock, Promise.all([rate.take('Run'), rate.take('Describe')]))
+    expect(clock.monotonic()).toBeLessThan((2 / LIMIT.perSecond) * 1_000)
+  })
+
+  test('keeps the place of a call until it is answered: it may arrive as late as that', async () => {
+    const { clock, rate } = world()
+    const first = await done(clock, rate.take('Run'))
+    await clock.advance(3_600_000)
+    const free = await Promise.all(Array.from({ length: 4 }, () => rate.take('Run')))
+    const fifth = rate.take('Run')
+    await clock.advance(10_000)
+    expect(await Promise.race([fifth, settled().then(() => 'waits')])).toBe('waits')
+    for (const turn of [first, first, ...free]) if (turn.kind === 'Go') turn.answered()
+    expect(await done(clock, fifth)).toMatchObject({ kind: 'Go' })
   })
 
   test('stops until the next minute after a refusal, and goes on at half the pace', async () => {
     const { clock, rate } = world()
-    await clock.advance(20_000)
-    await rate.take('Run')
+    await clock.advance(20_000 - FIRST_MS)
+    await call(clock, rate)
     expect(rate.throttled('Run', undefined)).toBe(40_000)
     expect(await rate.take('Run')).toMatchObject({ kind: 'Wait' })
     await clock.advance(40_000)
     const begun = clock.monotonic()
-    await done(clock, rate.take('Run'))
-    await done(clock, rate.take('Run'))
+    await call(clock, rate)
+    await call(clock, rate)
     expect(clock.monotonic() - begun).toBeGreaterThan(2 * 1_000)
   })
 
   test('refusals of calls that were on their way together count once', async () => {
     const { clock, rate } = world()
-    await rate.take('Run')
+    await call(clock, rate)
     for (let i = 0; i < 10; i++) rate.throttled('Run', 1_000)
     await clock.advance(1_000)
     const begun = clock.monotonic()
-    await done(clock, rate.take('Run'))
+    await call(clock, rate)
     expect(clock.monotonic() - begun).toBeLessThan(4_000)
   })
 
   test('a call that is given up leaves the line, and those behind it move up', async () => {
     const { clock, rate } = world()
-    await rate.take('Run')
+    await call(clock, rate)
     const stop = new AbortController()
     const first = rate.take('Run', stop.signal)
     const second = rate.take('Run')
@@ -133,3 +157,61 @@ describe('a rate', () => {
     expect(new Set(waits).size).toBeGreaterThan(90)
   })
 })
+
+/** What a vendor may count, in each of its two ways, and what a provider believes of it. */
+const anyLimit = fc.oneof(
+  fc.integer({ min: 20, max: 600 }).map((calls): [FakeLimit, Limit] => [
+    { kind: 'Minute', calls },
+    { perSecond: calls / 60, burst: Math.max(1, Math.floor(calls / 10)) },
+  ]),
+  fc
+    .tuple(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 2, max: 100 }))
+    .map(([perSecond, burst]): [FakeLimit, Limit] => [
+      { kind: 'Bucket', perSecond, burst },
+      { perSecond, burst },
+    ]),
+)
+
+const anyWave = fc.record({ wanted: fc.integer({ min: 0, max: 40 }), thenMs: fc.integer({ min: 0, max: 4_000 }) })
+/** Of a program, from its start to its end. */
+const anyLife = fc.array(anyWave, { minLength: 1, maxLength: 4 })
+
+test('a rate lets no call arrive beyond the limit, however long each is under way, in however many lives', () =>
+  fc.assert(
+    fc.asyncProperty(
+      anyLimit,
+      fc.array(anyLife, { minLength: 1, maxLength: 20 }),
+      fc.constantFrom(0, 500, 5_000),
+      fc.infiniteStream(fc.boolean()),
+      async ([vendors, limit], lives, longestMs, isSlow) => {
+        const clock = new VirtualClock()
+        const region = new FakeRegion({ clock, random: seededRandom(1), name: 'r', limitOf: () => vendors })
+        let life = 0
+        const one = async (mine: number, rate: Rate) => {
+          const turn = await rate.take('Run')
+          // The others would come back later.
+          if (turn.kind === 'Wait' || mine !== life) return
+          await clock.sleep(isSlow.next().value === true ? longestMs : 0)
+          region.refusal('Run')
+          turn.answered()
+        }
+        for (const waves of lives) {
+          const mine = ++life
+          const rate = new Rate({
+            clock,
+            limitOf: () => limit,
+            period: vendors.kind === 'Minute' ? 'Minute' : 'Second',
+          })
+          for (const { wanted, thenMs } of waves) {
+            for (let i = 0; i < wanted; i++) void one(mine, rate)
+            await clock.advance(thenMs)
+          }
+          life++
+          // A start takes longer than a call is under way.
+          await clock.advance(longestMs)
+        }
+        expect(region.overLimit).toBe(0)
+      },
+    ),
+    { numRuns: 80 },
+  ))

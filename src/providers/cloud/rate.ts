@@ -1,5 +1,7 @@
 // How often each action of a cloud may be called: a token bucket for each action, below what the vendor allows, because consoles and other programs use the
 // same limit. A throttled call halves the rate; from then on it recovers slowly. One object for one account and region.
+// The vendor counts a call when it arrives, which is somewhere between its sending and its answer. So a call in flight keeps its place in the burst: in every
+// span of time at most burst + rate × seconds calls arrive, however long each is under way, and however often the program starts again with an empty bucket.
 import type { Clock } from '#lib/clock.ts'
 
 export interface Limit {
@@ -17,7 +19,9 @@ export interface RateOptions {
   readonly period: 'Minute' | 'Second'
 }
 
-export type Turn = { readonly kind: 'Go' } | { readonly kind: 'Wait'; readonly ms: number }
+export type Turn =
+  /** `answered` must be called when the call has its answer, or none in time. */
+  { readonly kind: 'Go'; readonly answered: () => void } | { readonly kind: 'Wait'; readonly ms: number }
 
 /** Of the limit; the rest is for people and other programs. */
 const OUR_SHARE = 0.85
@@ -37,6 +41,8 @@ interface Bucket {
   readonly full: Limit
   rate: number
   tokens: number
+  /** Sent and not answered. */
+  inFlight: number
   at: number
   pausedUntil: number
   /** When the last of those who were sent away comes back. */
@@ -59,10 +65,7 @@ export class Rate {
     signal?.throwIfAborted()
     const bucket = this.#bucket(action)
     const now = this.#options.clock.monotonic()
-    if (bucket.line.length === 0 && waitOf(bucket, now) === 0) {
-      bucket.tokens--
-      return { kind: 'Go' }
-    }
+    if (bucket.line.length === 0 && waitOf(bucket, now) === 0) return this.#go(bucket)
     const ms = waitOf(bucket, now, bucket.line.length)
     if (ms > LONGEST_LINE_MS) return { kind: 'Wait', ms: comeBackIn(bucket, now, ms) }
     return new Promise((resolve, reject) => {
@@ -93,12 +96,23 @@ export class Rate {
         for (const served of bucket.line.splice(0))
           served({ kind: 'Wait', ms: comeBackIn(bucket, clock.monotonic(), ms) })
       else if (ms > 0) await clock.sleep(ms)
-      else {
-        bucket.tokens--
-        bucket.line.shift()?.({ kind: 'Go' })
-      }
+      else bucket.line.shift()?.(this.#go(bucket))
     }
     bucket.isServed = false
+  }
+
+  #go(bucket: Bucket): Turn {
+    bucket.tokens--
+    bucket.inFlight++
+    let isAnswered = false
+    const answered = () => {
+      if (isAnswered) return
+      isAnswered = true
+      // Until now the place was taken, and nothing was saved up for it.
+      refill(bucket, this.#options.clock.monotonic())
+      bucket.inFlight--
+    }
+    return { kind: 'Go', answered }
   }
 
   /** The vendor refused a call; answers how long nothing should be asked. */
@@ -129,8 +143,9 @@ export class Rate {
     const made: Bucket = {
       full,
       rate: full.perSecond,
-      // A program that starts may follow one that used up what may be called at once.
-      tokens: 1,
+      // A program that starts may follow one that used up what may be called at once, and may be started again and again.
+      tokens: 0,
+      inFlight: 0,
       at: now,
       pausedUntil: 0,
       lastBack: 0,
@@ -161,6 +176,6 @@ function refill(bucket: Bucket, now: number): void {
   const seconds = (now - Math.max(bucket.at, Math.min(bucket.pausedUntil, now))) / 1_000
   bucket.at = now
   if (seconds <= 0) return
-  bucket.tokens = Math.min(full.burst, bucket.tokens + bucket.rate * seconds)
+  bucket.tokens = Math.min(full.burst - bucket.inFlight, bucket.tokens + bucket.rate * seconds)
   bucket.rate = Math.min(full.perSecond, bucket.rate + full.perSecond * RECOVERY_PER_SECOND * seconds)
 }

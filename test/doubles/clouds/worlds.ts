@@ -3,7 +3,9 @@ import { type Clock, systemClock } from '#lib/clock.ts'
 import { seededRandom } from '#lib/random.ts'
 import type { JoinBundle } from '#api/join-bundle.ts'
 import type { Transport } from '#providers/cloud/http.ts'
+import { ECS_ACTIONS } from '#providers/alicloud/actions.ts'
 import { createAlicloudProvider } from '#providers/alicloud/provider.ts'
+import { EC2_ACTIONS } from '#providers/aws/actions.ts'
 import { createAwsProvider } from '#providers/aws/provider.ts'
 import type { HostRequest, Provider } from '#providers/port.ts'
 import type { Handler } from './answers.ts'
@@ -27,11 +29,7 @@ export interface Vendor {
 }
 
 /** More than any test calls. */
-export const OPEN_LIMITS = Object.fromEntries(
-  ['RunInstances', 'DescribeInstances', 'DeleteInstance', 'TerminateInstances', 'StartInstance', 'StopInstance'].map(
-    (a) => [a, 60_000],
-  ),
-)
+export const OPEN_LIMITS = Object.fromEntries([...ECS_ACTIONS, ...EC2_ACTIONS].map((a) => [a, 60_000]))
 
 /** Pauses are short, so that a call that is repeated three times takes no seconds; deadlines are those of the provider. */
 export const quickClock: Clock = {
