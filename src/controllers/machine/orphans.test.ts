@@ -107,6 +107,16 @@ describe('two hosts of one Machine', () => {
     expect(planned({ hosts: [host('b'), second] })).toEqual({ orphans: ['b2'], remove: ['b2'], kept: [] })
   })
 
+  test('made with one token: the other is an orphan, and stays while the agent of the Machine may be on it', () => {
+    const twin = { ...second, clientToken: 'token-b' }
+    expect(planned({ hosts: [host('b'), twin] }).orphans).toEqual(['b2'])
+    expect(planned({ hosts: [host('b'), twin], heardOf: () => 'agent b ran on it' })).toEqual({
+      orphans: ['b2'],
+      remove: [],
+      kept: ['b: agent b ran on it; adopt it or delete it at the provider'],
+    })
+  })
+
   test('the one with the recorded token is no orphan, and neither is one whose sibling is not listed', () => {
     expect(planned({ hosts: [host('b'), second], machines: [machine('b', 'cloud://b', 'token-b2')] }).orphans).toEqual(
       [],

@@ -71,13 +71,16 @@ export function planOrphans(input: OrphanInput): OrphanPlan {
 /** Hosts of unknown machines, and second hosts of a machine whose recorded one is listed too. */
 function orphansIn({ hosts, machines }: OrphanInput): readonly Host[] {
   const byUid = new Map(machines.map((m) => [m.metadata.uid, m]))
-  const listed = new Set(hosts.filter((h) => h.state !== 'Deleting').map((h) => h.providerID))
+  const listed = new Map(hosts.filter((h) => h.state !== 'Deleting').map((h) => [h.providerID, h]))
   return hosts.filter((h) => {
     if (h.state === 'Deleting') return false
     const machine = byUid.get(h.machineUid)
     if (machine === undefined) return true
     const { providerID } = machine.spec
-    const isSecond = providerID !== undefined && providerID !== h.providerID && listed.has(providerID)
-    return isSecond && machine.status?.provisioning?.token !== h.clientToken
+    const recorded = providerID === undefined ? undefined : listed.get(providerID)
+    if (recorded === undefined || providerID === h.providerID) return false
+    // The latest attempt's host is not written down yet, unless the recorded one has its token: then the provider made two for it.
+    const token = machine.status?.provisioning?.token
+    return token !== h.clientToken || token === recorded.clientToken
   })
 }

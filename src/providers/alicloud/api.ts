@@ -33,6 +33,8 @@ export interface EcsOptions {
 const LONGEST_TOKEN = 64
 const PAGE = '100'
 
+const isId = (text: string): boolean => /^i-[a-z0-9]{6,32}$/.test(text)
+
 export function createEcsApi({ region, cluster, call }: EcsOptions): CloudApi {
   const place = `${region} of Alibaba Cloud`
   const whole = (action: EcsAction, params: Readonly<Record<string, string>>) => ({
@@ -72,7 +74,7 @@ export function createEcsApi({ region, cluster, call }: EcsOptions): CloudApi {
     name: 'alicloud',
     region,
     capabilities: ALICLOUD_CAPABILITIES,
-    isId: (text) => /^i-[a-z0-9]{6,32}$/.test(text),
+    isId,
     async make(request, signal) {
       const made = orderOf(request, cluster)
       if (made.kind === 'Refused') return made
@@ -80,7 +82,7 @@ export function createEcsApi({ region, cluster, call }: EcsOptions): CloudApi {
       if (result.kind !== 'Answer')
         return notMade(result, made.offering, (code) => (code === ECS_TOKEN_USED ? 'TokenUsed' : ecsMeaning(code)))
       const [id, ...more] = listIn(result.body, 'InstanceIdSets', 'InstanceIdSet') ?? []
-      if (typeof id !== 'string' || more.length > 0)
+      if (typeof id !== 'string' || !isId(id) || more.length > 0)
         return { kind: 'Unknown', message: 'the answer does not name one instance' }
       return { kind: 'Made', id }
     },
@@ -208,6 +210,9 @@ function hostOf(instance: unknown, cluster: string): CloudHost | undefined {
   const [id, status] = [textIn(instance, 'InstanceId'), textIn(instance, 'Status')]
   const state = STATES[status ?? '']
   if (ours === undefined) return undefined
+  // Asked for by such an id, no host would be found, and it would count as gone.
+  if (id !== undefined && !isId(id))
+    throw unreadable('DescribeInstances', 'Alibaba Cloud', 'an instance has an id that is none')
   // An unknown state is no state: the whole answer is refused, rather than one host left out.
   if (id === undefined || state === undefined)
     throw unreadable('DescribeInstances', 'Alibaba Cloud', `an instance has the status ${JSON.stringify(status)}`)

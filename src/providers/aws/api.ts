@@ -32,6 +32,8 @@ const LONGEST_TOKEN = 64
 const PAGE = '1000'
 const ROOT_DEVICE = '/dev/xvda'
 
+const isId = (text: string): boolean => /^i-[0-9a-f]{8,32}$/.test(text)
+
 export function createEc2Api({ region, cluster, call }: Ec2Options): CloudApi {
   const place = `${region} of AWS`
   const ask: Ask = async (action, params, how) => {
@@ -60,7 +62,7 @@ export function createEc2Api({ region, cluster, call }: Ec2Options): CloudApi {
     name: 'aws',
     region,
     capabilities: AWS_CAPABILITIES,
-    isId: (text) => /^i-[0-9a-f]{8,32}$/.test(text),
+    isId,
     async make(request, signal) {
       const made = orderOf(request, cluster)
       if (made.kind === 'Refused') return made
@@ -69,7 +71,7 @@ export function createEc2Api({ region, cluster, call }: Ec2Options): CloudApi {
         return notMade(result, made.offering, (code) => (code === EC2_TOKEN_USED ? 'TokenUsed' : ec2Meaning(code)))
       const [instance, ...more] = xmlItems(result.body as Xml, 'RunInstancesResponse', 'instancesSet') ?? []
       const id = xmlText(instance, 'instanceId')
-      if (id === undefined || more.length > 0)
+      if (id === undefined || !isId(id) || more.length > 0)
         return { kind: 'Unknown', message: 'the answer does not name one instance' }
       const host = hostOf(instance, cluster)
       return { kind: 'Made', id, ...(host !== undefined && { host }) }
@@ -202,6 +204,8 @@ function hostOf(instance: Xml | undefined, cluster: string): CloudHost | undefin
   if (ours === undefined) return undefined
   const [id, status] = [xmlText(instance, 'instanceId'), xmlText(instance, 'instanceState', 'name')]
   const state = STATES[status ?? '']
+  // Asked for by such an id, no host would be found, and it would count as gone.
+  if (id !== undefined && !isId(id)) throw unreadable('DescribeInstances', 'an instance has an id that is none')
   // An unknown state is no state: the whole answer is refused, rather than one host left out.
   if (id === undefined || state === undefined)
     throw unreadable('DescribeInstances', `an instance has the state ${JSON.stringify(status)}`)
