@@ -506,6 +506,16 @@ test.each([
   expect((await refused(argv)).err).toMatch(problem)
 })
 
+test.each(['sync', 'controllers', 'kubenode-defender', 'deploy/kubenode-sync'])(
+  'the log of our program %s is said to be elsewhere, before any server is asked',
+  async (program) => {
+    expect(await refused(['logs', program])).toEqual({
+      code: 2,
+      err: expect.stringMatching(/^KN1640: .*kubectl -n kubenode-system logs deploy\/kubenode-ROLE/) as string,
+    })
+  },
+)
+
 test('logs refuses two components before it asks any server, and takes the same one twice', async () => {
   expect(await refused(['logs', 'machine/a', 'beacon', '-c', 'other'])).toEqual({
     code: 2,

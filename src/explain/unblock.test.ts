@@ -12,5 +12,6 @@ test.each([
     'a commit corrects it; to retry now, run kubenode release retry r',
     ['unblocks when: a commit corrects it; to retry now, run kubenode release retry r'],
   ],
+  ['run git revert abc and push it', ['to unblock: git revert abc and push it']],
   ['', []],
 ])('%s reads as %s', (unblock, lines) => expect(unblockLines(unblock)).toEqual(lines))

@@ -1,4 +1,5 @@
 // What hands that know kubectl type, against a server: lists by every form, watches, namespaces, trees, events, and holds of sources.
+import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -59,12 +60,12 @@ describe.each(apiServers)('$name', ({ start }) => {
   })
   afterAll(() => server?.stop())
 
-  async function kubenodeBy(kubeconfig: string, argv: readonly string[]) {
+  async function kubenodeBy(kubeconfig: string, argv: readonly string[], cwd = '/') {
     const said = { out: '', err: '' }
     const io = {
       out: (t: string) => void (said.out += t),
       err: (t: string) => void (said.err += t),
-      cwd: '/',
+      cwd,
       env: { KUBECONFIG: kubeconfig },
       isTerminal: false,
     }
@@ -217,7 +218,26 @@ describe.each(apiServers)('$name', ({ start }) => {
       expect((await kubenode('get', 'rules')).err).toMatch(
         / found on this server; it is the hub of east; .* --context\n$/,
       )
+      expect((await kubenode('rollout', 'status', 'set/base')).err).toMatch(
+        /^KN1313: cannot find set\/base on this server; it is the hub of east; .* --context; list what there is /,
+      )
       await admin.delete(cluster, { name: 'east', namespace: SYSTEM_NAMESPACE })
+    })
+
+    test('a commit is traced by its id, and by a word of git in a repository', async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'kubenode-trace-'))
+      onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+      const git = (...args: readonly string[]) =>
+        execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@localhost', ...args], { cwd: folder })
+      git('init', '-q')
+      git('commit', '-q', '--allow-empty', '-m', 'x')
+      const id = git('rev-parse', 'HEAD').toString().trim()
+      for (const word of [id, 'HEAD', '@'])
+        expect(await kubenodeBy(server.kubeconfig, ['trace', word], folder)).toMatchObject({
+          code: 0,
+          out: expect.stringMatching(`commit ${id} has no release`) as string,
+        })
+      expect((await kubenodeBy(server.kubeconfig, ['trace', 'HEAD~1'], folder)).code).not.toBe(0)
     })
 
     test('--quiet leaves hints out, and neither results nor errors', async () => {

@@ -355,6 +355,7 @@ export const fleetSource = defineKind('FleetSource', 'kfs', {
   columns: [
     text('URL', '.spec.url'),
     READY,
+    text('Reason', '.status.conditions[?(@.type=="Ready")].reason'),
     text('Commit', '.status.commit'),
     date('Fetched', '.status.fetchedAt'),
     wide(text('Signer', '.status.signer')),

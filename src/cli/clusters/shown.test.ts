@@ -3,7 +3,7 @@ import type { Cluster } from '#api/kinds/cluster.ts'
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { ANNOTATIONS } from '#api/names.ts'
-import { clusterHead, clusterLines, clusterRow, kubeconfigPlace } from './shown.ts'
+import { clusterLines, kubeconfigPlace } from './shown.ts'
 
 const NOW = Date.parse('2030-01-01T01:00:00Z')
 const preview = {
@@ -30,19 +30,6 @@ const registered = {
   metadata: { name: 'prod-1', namespace: 'kubenode-system' },
   spec: { kubeconfigSecretRef: { name: 'cluster-prod-1' } },
 } as unknown as Cluster
-
-test('a row says in how long a cluster expires, and unknown things as such', () => {
-  const narrow = { isWide: false, showsNamespace: false }
-  const wide = { isWide: true, showsNamespace: true }
-  expect(clusterRow(preview, narrow, NOW)).toEqual(['pr-7', 'Ready', '1.35.2', 'No', 'preview', 'in 3h', 'NoPermit'])
-  expect(clusterRow(preview, wide, Date.parse('2030-01-01T04:05:00Z'))).toEqual(
-    'fleet pr-7 Ready 1.35.2 No preview 5m=ago NoPermit embedded 3/5 <none> https://127.0.0.1:7001'
-      .split(' ')
-      .map((word) => word.replace('=', ' ')),
-  )
-  expect(clusterRow(registered, narrow, NOW)).toEqual(['prod-1', 'Unknown', ...Array(5).fill('<none>')])
-  for (const shape of [narrow, wide]) expect(clusterRow(preview, shape, NOW)).toHaveLength(clusterHead(shape).length)
-})
 
 test('a cluster is shown with its end, who extended it, and what limits it', () => {
   const hold = {

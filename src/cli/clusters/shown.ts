@@ -1,4 +1,4 @@
-// How kubenode cluster shows Clusters: rows of the list, and the lines about one. Pure.
+// How kubenode cluster shows one Cluster, in lines. Pure.
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
@@ -8,40 +8,6 @@ import { wayBackOf } from '#explain/cluster-story.ts'
 import { timestamp } from '#lib/clock.ts'
 import { formatAge, formatDuration } from '#lib/duration.ts'
 
-const HEAD = ['NAME', 'PHASE', 'VERSION', 'HA', 'STAGE', 'EXPIRES', 'WAITS FOR'] as const
-const WIDE_HEAD = ['CONTROL PLANE', 'MACHINES', 'CREDENTIALS END', 'ENDPOINT'] as const
-const NONE = '<none>'
-
-export interface ListShape {
-  readonly isWide: boolean
-  readonly showsNamespace: boolean
-}
-
-export const clusterHead = ({ isWide, showsNamespace }: ListShape): readonly string[] => [
-  ...(showsNamespace ? ['NAMESPACE'] : []),
-  ...HEAD,
-  ...(isWide ? WIDE_HEAD : []),
-]
-
-export function clusterRow(cluster: Cluster, { isWide, showsNamespace }: ListShape, now: number): readonly string[] {
-  const { metadata, spec, status = {} } = cluster
-  const { credentialsEnd, endpoint, expiresAt, highAvailability, machines, phase, versions, waitingFor } = status
-  const row = [
-    metadata.name ?? '',
-    phase ?? 'Unknown',
-    versions?.[0]?.version ?? NONE,
-    highAvailability ?? NONE,
-    spec.stage ?? NONE,
-    expiresAt === undefined ? NONE : inTime(expiresAt, now),
-    waitingFor?.predicate ?? NONE,
-  ]
-  return [
-    ...(showsNamespace ? [metadata.namespace ?? ''] : []),
-    ...row,
-    ...(isWide ? [flavorOf(cluster), ofMachines(machines), credentialsEnd ?? NONE, endpoint ?? NONE] : []),
-  ]
-}
-
 /** `in 3h`, or `5m ago`. */
 export function inTime(stamp: string, now: number): string {
   const ms = Date.parse(stamp) - now
@@ -50,9 +16,6 @@ export function inTime(stamp: string, now: number): string {
 }
 
 const flavorOf = ({ spec }: Cluster): string => spec.controlPlane?.flavor ?? 'registered'
-
-const ofMachines = (machines: NonNullable<Cluster['status']>['machines']): string =>
-  machines === undefined ? NONE : `${machines.ready}/${machines.total}`
 
 export interface KubeconfigPlace {
   readonly namespace: string

@@ -3,13 +3,12 @@ import { Option, type Command } from 'commander'
 import { systemClock } from '#lib/clock.ts'
 import { formatAge } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import { printableLine, shownLine, shownLines } from '#lib/printable.ts'
+import { shownLine, shownLines } from '#lib/printable.ts'
 import type { KubeClient } from '#kube/client.ts'
-import type { KubeObject } from '#schema/object.ts'
 import { isApiError } from '#kube/errors.ts'
 import { clusterErrors } from '../clusters/cluster-errors.ts'
 import type { ExtensionWords } from '../clusters/extension.ts'
-import { type Form, TABLE, formOption } from '../get/form.ts'
+import { type Form, formOption } from '../get/form.ts'
 import { WHOLE_FORMS, type WholeForm } from '../get/whole.ts'
 import { nameOfKind } from '../inspect/name-word.ts'
 import type { Io } from '../io.ts'
@@ -37,10 +36,12 @@ const withCluster = (command: Command): Command =>
 export function register(program: Command, io: Io): void {
   const group = program.command('cluster').description('clusters of the hub: list, show, extend, reach them')
   withNamespace(withServer(group.command('list')))
-    .description('list clusters: phase, version, when they expire, what they wait for')
+    .description('list clusters, as kubenode get clusters')
     .option('-A, --all-namespaces', 'the objects of all namespaces')
     .addOption(formOption())
-    .action((options: ListOptions) => list(options, io))
+    .action(async (options: ListOptions) =>
+      (await import('../get/commands.ts')).get(['clusters'], { ...options, headers: true }, io),
+    )
   withCluster(group.command('show'))
     .description('show one cluster: versions, end, extensions and limits, snapshots, where its kubeconfig is')
     .addOption(outputOption(WHOLE_FORMS))
@@ -69,58 +70,6 @@ async function found(name: string, options: PlaceOptions, io: Io) {
   ])
   const { client, namespace } = await placeOf(options, io)
   return { client, cluster: await findObject(client, cluster, { name, namespace }) }
-}
-
-async function list(options: ListOptions, io: Io): Promise<void> {
-  const [{ cluster }, { listAll }, { withHubHint }] = await Promise.all([
-    import('#api/kinds/cluster.ts'),
-    import('#kube/list-all.ts'),
-    import('../inspect/hub-hint.ts'),
-  ])
-  const { client, namespace } = await placeOf(options, io)
-  const showsNamespace = options.allNamespaces === true
-  const clusters = await listAll(client, cluster, showsNamespace ? {} : { namespace })
-  const form = options.output ?? TABLE
-  if (form.kind !== 'table') return printForm(form, clusters, io)
-  if (clusters.length === 0) {
-    const where = showsNamespace ? '' : ` in namespace ${printableLine(namespace)}; -A lists all namespaces`
-    io.err(`${await withHubHint(client, 'no clusters', `no clusters${where}`)}\n`)
-    return
-  }
-  const [{ clusterHead, clusterRow }, { alignedRows }, { painterOf }] = await Promise.all([
-    import('../clusters/shown.ts'),
-    import('../get/rows.ts'),
-    import('../get/show.ts'),
-  ])
-  const shape = { isWide: form.isWide, showsNamespace }
-  const head = clusterHead(shape)
-  const now = systemClock.now()
-  const rows = clusters.map((c) => clusterRow(c, shape, now).map(printableLine))
-  io.out(`${alignedRows([head, ...rows], io.width?.(), { paint: painterOf(head, io) })}\n`)
-}
-
-async function printForm(
-  form: Exclude<Form, { kind: 'table' }>,
-  clusters: readonly KubeObject[],
-  io: Io,
-): Promise<void> {
-  const [{ dataText, columnCells }, { forReader }, { withoutManagers }, { alignedRows }] = await Promise.all([
-    import('../get/data-text.ts'),
-    import('../get/asked.ts'),
-    import('../get/without-managers.ts'),
-    import('../get/rows.ts'),
-  ])
-  if (form.kind === 'name') {
-    for (const { metadata } of clusters) io.out(shownLine(`cluster/${metadata.name ?? ''}`))
-    return
-  }
-  const objects = clusters.map(withoutManagers)
-  if (form.kind !== 'columns') {
-    io.out(forReader(io, dataText(form, objects, false)))
-    return
-  }
-  const rows = objects.map((o) => columnCells(form.columns, o).map(printableLine))
-  io.out(`${alignedRows([form.columns.map((c) => printableLine(c.head)), ...rows], io.width?.())}\n`)
 }
 
 /** Holds and policies that decide when a cluster expires. */

@@ -206,13 +206,26 @@ async function why(words: readonly string[], options: ShowOptions, io: Io): Prom
   io.out(`\n${shown(firstStep(stories), 'strong')}`)
 }
 
+/** Words of git that no object has as its name: the commit is one of the repository around the current folder. */
+const REVISION = /^(HEAD|@)$|[~^]/
+
+async function commitHere(word: string, io: Io): Promise<string | undefined> {
+  if (!REVISION.test(word)) return undefined
+  const [{ openLocalRepository }, { commitCalled }] = await Promise.all([
+    import('#sync/git/local-repository.ts'),
+    import('../plan/range.ts'),
+  ])
+  return commitCalled(openLocalRepository(io.cwd, { above: true }), word.replace(/^@/, 'HEAD'))
+}
+
 async function trace(words: readonly string[], options: ShowOptions, io: Io): Promise<void> {
   const [{ traceLines }, { commitLines, isCommit }] = await Promise.all([
     import('../inspect/trace.ts'),
     import('../release/commit-trace.ts'),
   ])
-  const [commit = '', ...others] = words
-  if (others.length === 0 && isCommit(commit)) {
+  const [word = '', ...others] = words
+  const commit = others.length > 0 ? undefined : isCommit(word) ? word : await commitHere(word, io)
+  if (commit !== undefined) {
     const [{ approvalsOn, releasesOn }, { client }] = await Promise.all([
       import('../release/find-release.ts'),
       connectionTo(options, io),

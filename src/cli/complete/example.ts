@@ -12,7 +12,7 @@ const rank = (word: string): number => (KNOWN_FIRST.includes(word) ? KNOWN_FIRST
 /** `typed` ends where the missing word begins; `instead` is used when no name is known. */
 export async function exampleWord(typed: readonly string[], instead: string, names: Names): Promise<string> {
   const after = async (word: string): Promise<readonly string[]> =>
-    (await candidates([...typed, word], names)).map((c) => (c === FILES ? 'FILE' : c.word))
+    (await candidates([...typed, word], names)).map((c) => (c === FILES ? instead : c.word))
   const words = (await after('')).filter((word) => !word.startsWith('-'))
   const kinds = words.filter((word) => word.endsWith('/')).toSorted((a, b) => rank(a) - rank(b))
   const [kind] = kinds

@@ -68,6 +68,14 @@ test('a registered cluster says itself that it does not answer, also when its Re
   expect(clusterCells(PROD, [], NOW, well)).toEqual(['Yes (3m)', '<none>', '<none>', '<none>'])
 })
 
+test('what its control plane waits for stands where its Release waits for nothing', () => {
+  const waitingFor = { predicate: 'NoPermit' as const, since: '2026-03-01T11:55:00Z', seen: 'limit 1' }
+  const status = { phase: 'Creating' as const, waitingFor } as NonNullable<Parameters<typeof clusterCells>[3]>
+  expect(clusterCells(PROD, [], NOW, status).at(-1)).toBe('NoPermit: limit 1')
+  expect(clusterCells(PROD, [release({ phase: 'Healthy' })], NOW, status).at(-1)).toBe('NoPermit: limit 1')
+  expect(clusterCells(PROD, [release({ phase: 'Failed', message: 'x' })], NOW, status).at(-1)).toBe('x')
+})
+
 test('a cluster of the same name in another namespace has other Releases', () => {
   const cells = clusterCells({ namespace: 'other', name: 'prod' }, [release({ phase: 'Failed' })], NOW)
   expect(cells).toEqual(['Unknown', '<none>', '<none>', '<none>'])

@@ -33,21 +33,28 @@ export function clusterCells(
   status?: Cluster['status'],
 ): readonly string[] {
   const own = ownAnswer(status, now)
+  const ownWait = own === undefined || own.waits === NONE ? waitOf(status) : own.waits
   const [first] = releases
     .filter(({ metadata }) => metadata.namespace === namespace)
     .flatMap(({ spec, status: of }) =>
       (of?.clusters ?? []).filter((c) => c.name === name).map((cluster) => ({ cluster, commit: spec.commit })),
     )
     .toSorted((a, b) => FIRST.indexOf(a.cluster.phase) - FIRST.indexOf(b.cluster.phase))
-  if (first === undefined) return [own?.reachable ?? 'Unknown', NONE, NONE, own?.waits ?? NONE]
+  if (first === undefined) return [own?.reachable ?? 'Unknown', NONE, NONE, ownWait]
   const { cluster, commit } = first
   const ofRelease = waits(cluster)
   return [
     unreachedBy(cluster, now) ?? own?.reachable ?? reachable(cluster, status?.reachableSince ?? '', now),
     commit.slice(0, 12),
     `${cluster.phase}${since(cluster.since, now)}`,
-    ofRelease === NONE ? (own?.waits ?? NONE) : ofRelease,
+    ofRelease === NONE ? ownWait : ofRelease,
   ]
+}
+
+/** What its control plane waits for, such as a permit. */
+const waitOf = (status: Cluster['status']): string => {
+  const { waitingFor } = status ?? {}
+  return waitingFor === undefined ? NONE : waitText(waitingFor)
 }
 
 interface Answer {
@@ -82,6 +89,8 @@ function since(stamp: string, now: number): string {
 }
 
 const waits = ({ waitingFor, message }: Known): string => {
-  if (waitingFor === undefined) return message ?? NONE
-  return waitingFor.seen === undefined ? waitingFor.predicate : `${waitingFor.predicate}: ${waitingFor.seen}`
+  return waitingFor === undefined ? (message ?? NONE) : waitText(waitingFor)
 }
+
+const waitText = ({ predicate, seen }: { readonly predicate: string; readonly seen?: string }): string =>
+  seen === undefined ? predicate : `${predicate}: ${seen}`

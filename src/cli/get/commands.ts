@@ -45,7 +45,7 @@ function labelNames(text: string): readonly string[] {
   return names
 }
 
-async function get(words: readonly string[], options: GetOptions, io: Io): Promise<void> {
+export async function get(words: readonly string[], options: GetOptions, io: Io): Promise<void> {
   const [{ wantedOf }, { shownNamespace }] = await Promise.all([
     import('./wanted.ts'),
     import('../inspect/find-object.ts'),

@@ -3,13 +3,12 @@ import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 import { type ResourceType, collectionPath, objectPath, qualifiedKind, qualifiedPlural } from '#schema/resource.ts'
-import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
 import type { Io } from '../io.ts'
 import { hasColors, paintOf, toneOf } from '../paint.ts'
 import { inspectErrors } from '../inspect/inspect-errors.ts'
 import { findObject } from '../inspect/find-object.ts'
-import { withHubHint } from '../inspect/hub-hint.ts'
+import { clustersHint, withHubHint } from '../inspect/hub-hint.ts'
 import { kindCalled } from '../inspect/target.ts'
 import { type Asked, eachOf, forReader, listOptions, objectsOf } from './asked.ts'
 import { CLUSTER_HEAD, clusterCells } from './cluster-columns.ts'
@@ -153,20 +152,13 @@ async function nothingText([first]: readonly Wanted[], { client, namespace }: As
   if (first === undefined) return ''
   const { type } = first
   const nothing = `no ${qualifiedPlural(type)} found`
-  if (!type.namespaced) return `${nothing}${await clustersHint(client)}\n`
+  if (!type.namespaced) {
+    const hint = await clustersHint(client)
+    return `${nothing}${hint === '' ? '' : ` on this server${hint}`}\n`
+  }
   const where = namespace === undefined ? '' : ` in namespace ${printableLine(namespace)}; -A lists all namespaces`
   const text = `${nothing}${where}`
   return `${HUB_KINDS.has(type.kind) ? await withHubHint(client, nothing, text) : text}\n`
-}
-
-const MOST_NAMED = 5
-
-/** A hub that is no cluster of nodes itself has none of their objects: the first thing a new user asks of it. */
-async function clustersHint(client: KubeClient): Promise<string> {
-  const clusters = await client.list(CLUSTERS, { limit: MOST_NAMED }).catch(() => undefined)
-  const names = (clusters?.items ?? []).map((c) => c.metadata.name ?? '')
-  if (names.length === 0) return ''
-  return ` on this server; it is the hub of ${printableLine(names.join(', '))}; name the context of a cluster with --context`
 }
 
 function printTable({ head, rows }: Table, { options, io }: Asked): void {

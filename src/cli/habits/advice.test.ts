@@ -162,7 +162,7 @@ test.each([
   ['maintenance plan', "kubenode maintenance plan machine/NAME --until TIME --reason 'WHY'"],
   ['approve', 'kubenode approve operationpermit/NAME'],
   ['completion', 'kubenode completion bash'],
-  ['lint', 'kubenode lint FILE'],
+  ['lint', 'kubenode lint PATH'],
 ])('the complaint about kubenode %s ends with a line that lacks nothing: %s', async (line, example) => {
   expect(await told(line)).toContain(`--help)\n(for example: ${example})\n`)
 })

@@ -53,7 +53,9 @@ export async function findObject<T extends KubeObject>(
   const object = await lookUp(client, type, place)
   if (object !== undefined) return object
   const known = isNamespace(namespace) ? await namesOf(client, type, namespace) : []
-  throw absent(noun, name, known, type.plural)
+  const isEmpty = known.length === 0 && !type.namespaced
+  const hint = isEmpty ? await (await import('./hub-hint.ts')).clustersHint(client) : ''
+  throw absent(noun, name, known, type.plural, hint)
 }
 
 /** The held object in the user's words: `set/base`. */
@@ -69,9 +71,15 @@ interface HeldTarget {
 export const nearName = (name: string, known: readonly string[]): string | undefined =>
   didYouMean(name, known) ?? known.find((one) => one.startsWith(`${name}-`))
 
-export function absent(noun: string, name: string, known: readonly string[], plural: string): KubeNodeError {
+export function absent(
+  noun: string,
+  name: string,
+  known: readonly string[],
+  plural: string,
+  otherwise = '',
+): KubeNodeError {
   const near = nearName(name, known)
-  const hint = near === undefined ? '' : ` (did you mean ${noun}/${near}?)`
+  const hint = near === undefined ? otherwise : ` (did you mean ${noun}/${near}?)`
   return new KubeNodeError(inspectErrors.KN1313({ what: `${noun}/${name}`, hint, plural }))
 }
 

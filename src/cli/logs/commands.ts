@@ -25,6 +25,8 @@ interface LogsOptions extends ServerOptions {
 const MOST_LINES = 100_000
 /** A kind without a name is half of what is needed, not the name of a machine. */
 const KIND = /^(km|machines?|no|nodes?)$/
+/** Programs of KubeNode, as people call them: no machine has such a name. */
+const PROGRAM = /^((deploy(ment)?\/)?kubenode-)?(sync|controllers?|defender|approvers?|artifacts|console|apiserver)$/
 const LONGEST_SINCE_MS = 30 * 86_400_000
 
 export function register(program: Command, io: Io): void {
@@ -55,6 +57,7 @@ async function logs(what: string, component: string | undefined, options: LogsOp
     import('../who-am-i.ts'),
     import('../until-ended.ts'),
   ])
+  if (PROGRAM.test(what)) throw new KubeNodeError(logsErrors.KN1640({ what }))
   const wanted = named([what.includes('/') || KIND.test(what) ? what : `machine/${what}`])
   if (wanted.type.kind !== 'Machine' && wanted.type.kind !== 'Node')
     throw new KubeNodeError(logsErrors.KN1640({ what }))

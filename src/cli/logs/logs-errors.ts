@@ -4,7 +4,7 @@ import { errorTable } from '#lib/error-table.ts'
 export const logsErrors = errorTable({
   KN1640: {
     text: 'cannot show logs of {what}: only agents of machines read logs',
-    next: 'name machine/NAME or node/NAME; for the pods of a cluster use kubectl logs',
+    next: 'name machine/NAME or node/NAME; for pods use kubectl logs, for the programs of KubeNode kubectl -n kubenode-system logs deploy/kubenode-ROLE; those of a local fleet write into .kubenode/logs',
   },
   KN1641: {
     text: 'cannot show the log of {component} on machine {machine}: {why}',
