@@ -294,6 +294,10 @@ export const REASONS = {
     'clusters',
     'Too few members of the etcd of the control plane have served for ten minutes: nothing can be written. Nothing is restored without a commit.',
   ),
+  EtcdFull: because(
+    'clusters',
+    'The etcd of the control plane is as large as its quota and takes no writes; the message has the sizes. No version and no restore begins meanwhile but one that makes room.',
+  ),
   SnapshotVerified: because('clusters', 'A snapshot was taken and opened in time, or the first one is not due yet.'),
   SnapshotOverdue: because(
     'clusters',

@@ -117,6 +117,8 @@ export interface ControlPlane {
   readonly snapshots: readonly Snapshot[]
   /** Since when too few members of its store answer for anything to be written, and how many do. */
   readonly quorumLost?: { readonly since: string; readonly serving: number; readonly members: number }
+  /** As its members reported last; left out while they were not asked. */
+  readonly store?: StoreState
   /** Name of the snapshot that is being taken: a call of `snapshot` with another name gives it up. */
   readonly taking?: string
   /** The token of the last restore that was done. */
@@ -125,6 +127,22 @@ export interface ControlPlane {
   readonly restoring?: string
   /** Until it is over, `put` is called again and again. */
   readonly change?: PlaneChange
+}
+
+/** The store of a control plane, by its fullest member. */
+export interface StoreState {
+  readonly bytes: number
+  readonly inUseBytes: number
+  /** A store of this size refuses writes. */
+  readonly quotaBytes: number
+  /** Since when it takes none. */
+  readonly fullSince?: string
+  /** `defragment` would bring writes back, or free much of the files. */
+  readonly isWorthDefragmenting: boolean
+  /** How often all members were defragmented. */
+  readonly defragmented: number
+  /** Why the last step for it failed. */
+  readonly problem?: string
 }
 
 export type PutResult =
@@ -174,6 +192,8 @@ export interface ControlPlaneHost {
   snapshot(id: string, name: string, signal?: AbortSignal, withinMs?: number): Promise<Snapshot | 'Gone'>
   /** Those of the names count no longer; what a change or a restore under way needs stays. */
   drop(id: string, names: readonly string[], signal?: AbortSignal): Promise<'Dropped' | 'Gone'>
+  /** Members one at a time; done once `defragmented` of the store is this number. Only for a host that reports its store. */
+  defragment?(id: string, number: number, signal?: AbortSignal): Promise<'Done' | 'Gone'>
   /** A second call with the same token changes nothing. What was written since the snapshot is lost. */
   restore(
     id: string,

@@ -34,7 +34,7 @@ async function embeddedHost(socket: string): Promise<ControlPlaneHost> {
 }
 
 async function kubernetesHost(file: string, { client, clock, log, connect }: Context): Promise<ControlPlaneHost> {
-  const [{ KubernetesHost }, { readingsOf }, { versionRows }] = await Promise.all([
+  const [{ KubernetesHost }, { readingsOf, storeSizeOf }, { versionRows }] = await Promise.all([
     import('#controlplanes/kubernetes/host.ts'),
     import('#controlplanes/kubernetes/readings.ts'),
     import('./version-rows.ts'),
@@ -53,5 +53,6 @@ async function kubernetesHost(file: string, { client, clock, log, connect }: Con
       { kind: 'ServiceAccount', name: 'kubenode-cluster' },
     ],
     readings: readingsOf({ hub: client, connect }),
+    storeSize: storeSizeOf({ connect }),
   })
 }

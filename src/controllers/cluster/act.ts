@@ -95,6 +95,9 @@ async function carryOut(
     case 'DropSnapshots':
       await host.drop(id, action.names, signal)
       return applied()
+    case 'Defragment':
+      await host.defragment?.(id, action.number, signal)
+      return applied()
     case 'Stop':
     case 'Restore':
     case 'Delete':

@@ -21,6 +21,11 @@ const FIGURES: readonly Figure[] = [
     help: 'Clusters of which etcd has lost its quorum.',
     counts: ({ status }) => status?.waitingFor?.predicate === 'QuorumLost',
   },
+  {
+    name: 'kubenode_control_planes_with_full_store',
+    help: 'Clusters of which etcd takes no writes because it is full.',
+    counts: ({ status }) => findCondition(status?.conditions, 'Ready')?.reason === 'EtcdFull',
+  },
 ]
 
 export function clusterFigures(registry: Registry, clusters: () => readonly Cluster[]): Part {

@@ -6,6 +6,7 @@ import { approvalDigest } from '#permits/approval-digest.ts'
 import { permitAnswer } from '#permits/permits.ts'
 import type { ClusterAction, ClusterPlan } from './actions.ts'
 import { permitFor } from './permit.ts'
+import { isOfDefragmentation } from './plan-store.ts'
 import type { Seen } from './seen.ts'
 
 const SOON_MS = 2_000
@@ -74,14 +75,16 @@ function restoreNeeded({ plane }: Seen, { version }: ControlPlaneRequest): Neede
   return kept && { snapshot: kept.name, since: kept.takenAt, hasBegun: false }
 }
 
-/** Of versions that were reached, and of a restore that another pass finished. */
-export const finishedPermits = ({ cluster, permits }: Seen): readonly ClusterAction[] => {
+/** Of versions that were reached, and of a restore or a defragmentation that another pass finished. */
+export const finishedPermits = (seen: Seen): readonly ClusterAction[] => {
+  const { cluster, permits } = seen
   const uid = cluster.metadata.uid ?? ''
   return permits
     .filter((permit) => {
       const { name = '' } = permit.metadata
       const isOfVersion = [VERSION_PERMIT, RETURN_PERMIT, 'restore'].some((what) => name.includes(`-${what}-`))
-      return isOfVersion && permitAnswer(permit, uid).kind === 'Granted'
+      const isOver = isOfVersion || isOfDefragmentation(name, seen)
+      return isOver && permitAnswer(permit, uid).kind === 'Granted'
     })
     .map((permit) => ({ kind: 'Report', reason: 'all steps are done', permit, result: 'Succeeded' }))
 }

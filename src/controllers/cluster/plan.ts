@@ -20,6 +20,7 @@ import { finishedPermits, isStepwise, planSteps } from './plan-steps.ts'
 import { nextRotationLook, rotationDue, rotationRequest } from './plan-rotation.ts'
 import { scheduleMistake, scheduleOf } from './schedule.ts'
 import { shapeMistake, shapeOf, upgradeTerms } from './shape.ts'
+import { isFull, planFull, restoreHelps, tidied } from './plan-store.ts'
 import { planDeletion } from './plan-delete.ts'
 import { type ControlPlaneSpec, type Seen, idOf, isLeaving } from './seen.ts'
 
@@ -77,6 +78,8 @@ function planLife(seen: Seen, controlPlane: ControlPlaneSpec, version: string, n
   if (plane === undefined) return put(seen, 'Creating', 'it does not exist', request)
   if (plane.restoring !== undefined && plane.version !== version)
     return afterRestore(seen, { ...request, version: plane.version }, plane.restoring)
+  const full = plane.state === 'Running' ? planStore(seen, request, now) : undefined
+  if (full !== undefined) return full
   if (isStepwise(seen) && (plane.version !== version || plane.change !== undefined) && plane.state !== 'Stopped')
     return planSteps(seen, request, now)
   if (plane.version !== version) return planUpgrade(seen, request, now)
@@ -108,10 +111,17 @@ function planLife(seen: Seen, controlPlane: ControlPlaneSpec, version: string, n
   if (stale !== undefined) actions.push({ kind: 'WriteKubeconfig', reason: stale })
   if (due !== undefined)
     actions.push({ kind: 'Put', reason: due, request: { ...request, rotation: rotationRequest(seen) } })
-  if (stale === undefined) actions.push(...care)
+  if (stale === undefined) actions.push(...care, ...tidied(seen, now))
   const isSoon = care.length > 0 && !hasStuck(seen)
   const requeueAfter = Math.min(isSoon ? SOON_MS : LOOK_MS, nextRotationLook(seen, now) ?? LOOK_MS)
   return { actions, notices: [], requeueAfter, phase: 'Ready', wait: undefined }
+}
+
+/** Nothing of a full store is changed but what makes room in it. */
+function planStore(seen: Seen, request: ControlPlaneRequest, now: number): ClusterPlan | undefined {
+  if (!isFull(seen.plane)) return undefined
+  const restoring = restoreHelps(seen) && seen.plane?.change === undefined ? planRestore(seen, now) : undefined
+  return restoring ?? planFull(seen, request, now)
 }
 
 /** Once for each attempt that is declared. */

@@ -12,6 +12,7 @@ import type { ClusterAction, ClusterPlan } from './actions.ts'
 import { addonsAfter, waitOfAddons } from './addon-status.ts'
 import type { Lifetime } from './lifetime.ts'
 import { snapshotBefore } from './plan.ts'
+import { isFull } from './plan-store.ts'
 import { lifetimeSeen, sayLifetime } from './plan-expiry.ts'
 import { rotationsOf, waitOfRotation } from './plan-rotation.ts'
 import { scheduleTold } from './schedule-status.ts'
@@ -82,6 +83,13 @@ function readyOf(
   const observedGeneration = cluster.metadata.generation ?? 0
   const of = { type, observedGeneration } as const
   if (unanswered !== undefined) return { ...of, status: 'Unknown', reason: 'HostUnreachable', message: unanswered }
+  if (plane?.state === 'Running' && isFull(plane))
+    return {
+      ...of,
+      status: 'False',
+      reason: 'EtcdFull',
+      message: fit(wait?.seen ?? 'etcd takes no writes: it is full'),
+    }
   if (plane?.state === 'Running') return { ...of, status: 'True', reason: 'ClusterAnswers', message: servedText(plane) }
   const message = wait?.seen ?? plane?.message ?? 'the control plane does not run'
   return { ...of, status: 'False', reason: 'ControlPlaneStarting', message }

@@ -10,58 +10,36 @@ import {
   snapshotJob,
 } from '#api/constructs/control-plane/etcd-jobs.ts'
 import type { ControlPlaneSettings } from '#api/constructs/control-plane/settings.ts'
-import { isObject } from '#lib/json.ts'
-import { printableLine } from '#lib/printable.ts'
 import { quantityValue } from '#lib/quantity.ts'
-import { madeOf } from '../credentials/prints.ts'
+import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { etcdMinor } from '../upgrade/preflight.ts'
+import {
+  type Looked,
+  jobState,
+  lastWordsOf,
+  lineIn,
+  logOf,
+  nameFor,
+  plain,
+  type ReadLog,
+  removeJob,
+  troubleOfJob,
+} from './care-jobs.ts'
 import { memberPods, readyMembers } from './etcd-members.ts'
-import { listAt, numberAt, recordAt } from './fields-of.ts'
-import { troubleOfPod } from './part-trouble.ts'
-import { applyAll, CLAIMS, JOBS, limitsOf, PODS, type Place } from './plane-objects.ts'
+import { numberAt, recordAt } from './fields-of.ts'
+import { applyAll, CLAIMS, PODS, type Place } from './plane-objects.ts'
 
 /** Of the restore that a volume was made for. */
 const RESTORE = 'kubenode.io/restore'
-/** A status has room for a few lines. */
-const MOST_WORDS_CHARS = 200
 /** etcd sets revisions ahead from this version. */
 const BUMPS_FROM = 306
-
-type JobState =
-  | { readonly is: 'Running' }
-  | { readonly is: 'Done'; readonly job: KubeObject }
-  | { readonly is: 'Failed'; readonly why: string }
-
-async function jobState({ client, namespace }: Place, name: string): Promise<JobState | undefined> {
-  const job = await client.get(JOBS, { namespace, name })
-  if (job === undefined || job.metadata.deletionTimestamp !== undefined) return undefined
-  const conditions = listAt(recordAt(job, 'status'), 'conditions').filter((c) => c['status'] === 'True')
-  if (conditions.some((c) => c['type'] === 'Complete')) return { is: 'Done', job }
-  const failed = conditions.find((c) => c['type'] === 'Failed')
-  return failed === undefined ? { is: 'Running' } : { is: 'Failed', why: String(failed['message'] ?? failed['reason']) }
-}
-
-const removeJob = async ({ client, namespace }: Place, name: string): Promise<void> => {
-  await client.delete(JOBS, { namespace, name }, { propagationPolicy: 'Background' })
-}
-
-const nameFor = (kind: string, what: unknown): string => `${kind}-${madeOf(what).slice(0, 12)}`
-
-/** Of the log of a container that ended. */
-export type ReadLog = (pod: { readonly namespace: string; readonly name: string }, container: string) => Promise<string>
 
 export interface Opened {
   readonly objects: number
   readonly bytes: number
   readonly revision: number
 }
-
-export type Looked<T> =
-  | { readonly is: 'Done'; readonly value: T }
-  | { readonly is: 'Waits'; readonly why: string }
-  /** The Job is removed: the next look begins a new one. */
-  | { readonly is: 'Failed'; readonly why: string }
 
 /** Takes the snapshot, puts it back into an empty folder, and reads it. */
 export async function lookAtSnapshot(
@@ -87,7 +65,7 @@ export async function lookAtSnapshot(
     await removeJob(place, job)
     return { is: 'Failed', why }
   }
-  const opened = openedIn(await logOf(place, job, readLog))
+  const opened = openedIn(await logOf(place, job, OPENED, readLog))
   await removeJob(place, job)
   return opened === undefined
     ? { is: 'Failed', why: `Job ${job} did not report what is in the snapshot` }
@@ -117,50 +95,17 @@ export async function endSnapshot(
   return isRunning ? `Job ${job} of ${taking.name} ends first` : undefined
 }
 
-/** Its pod may wait for a volume or a node for ever. */
-async function troubleOfJob(place: Place, job: string): Promise<string> {
-  const { items } = await place.client.list(PODS, { namespace: place.namespace, labelSelector: `job-name=${job}` })
-  const [pod] = items
-  const trouble = pod && troubleOfPod(pod, (await limitsOf(place)).claims)
-  return trouble === undefined ? '' : `: ${trouble.text}`
-}
-
-/** The end of the log of a container that failed: the only one who knows that its volume is full. */
-async function lastWordsOf({ client, namespace }: Place, job: string): Promise<string> {
-  const { items } = await client.list(PODS, { namespace, labelSelector: `job-name=${job}` })
-  for (const pod of items) {
-    const status = recordAt(pod, 'status')
-    for (const container of [...listAt(status, 'initContainerStatuses'), ...listAt(status, 'containerStatuses')]) {
-      const { exitCode, message } = recordAt(recordAt(container, 'state'), 'terminated')
-      if (typeof exitCode === 'number' && exitCode !== 0 && typeof message === 'string')
-        return `; ${String(container['name'])}: ${printableLine(message.trim()).slice(-MOST_WORDS_CHARS)}`
-    }
-  }
-  return ''
-}
-
-async function logOf({ client, namespace }: Place, job: string, readLog: ReadLog): Promise<string> {
-  const { items } = await client.list(PODS, { namespace, labelSelector: `job-name=${job}` })
-  const done = items.find((pod) => recordAt(pod, 'status')['phase'] === 'Succeeded')
-  return done === undefined ? '' : readLog({ namespace, name: done.metadata.name ?? '' }, OPENED)
-}
-
 /** {"hash":…,"revision":…,"totalKey":…,"totalSize":…} */
-function openedIn(log: string): Opened | undefined {
-  for (const line of log.trim().split('\n').toReversed())
-    try {
-      const found: unknown = JSON.parse(line)
-      if (!isObject(found) || typeof found['totalKey'] !== 'number') continue
-      return {
-        objects: found['totalKey'],
-        bytes: numberAt(found, 'totalSize'),
-        revision: numberAt(found, 'revision'),
-      }
-    } catch {
-      // A line of another kind.
-    }
-  return undefined
-}
+const openedIn = (log: string): Opened | undefined =>
+  lineIn(log, (found) =>
+    isObject(found) && typeof found['totalKey'] === 'number'
+      ? {
+          objects: found['totalKey'],
+          bytes: numberAt(found, 'totalSize'),
+          revision: numberAt(found, 'revision'),
+        }
+      : undefined,
+  )
 
 /** With nothing of the control plane running: each member gets an empty volume and the snapshot in it. */
 export async function lookAtRestore(
@@ -214,9 +159,6 @@ async function emptyVolume(
   if (claim.metadata.deletionTimestamp === undefined) await removeClaim(place, name)
   return `the volume claim ${name} is being replaced`
 }
-
-/** As an API server reads it. */
-const plain = (manifest: object): KubeObject => JSON.parse(JSON.stringify(manifest)) as KubeObject
 
 /** Without the namespace, which the record keeps. */
 export const objectsIn = (settings: ControlPlaneSettings): readonly KubeObject[] =>

@@ -29,7 +29,8 @@ import { PlaneWork, type WorkOptions } from './plane-work.ts'
 import { noPlace, takenNamespace, unservedVersion } from './refusals.ts'
 import { isEnding, removePlane } from './removal.ts'
 import { withoutSnapshots } from './snapshot-slots.ts'
-import { stepUpgrade, type Readings } from './step-upgrade.ts'
+import { stepUpgrade, type Readings, type StoreSize } from './step-upgrade.ts'
+import { NO_CARE } from './store-state.ts'
 
 const DAY_MS = 86_400_000
 /** Each is some ten pods; beyond it a hub is one thing too many to lose. */
@@ -135,6 +136,23 @@ export class KubernetesHost implements ControlPlaneHost {
         withinMs,
       )
       return looked.taken as Snapshot
+    })
+  }
+
+  defragment(id: string, number: number, signal?: AbortSignal): Promise<'Done' | 'Gone'> {
+    return this.#inTurn(id, async () => {
+      let kept = await this.#living(id, signal)
+      if (kept === undefined) return 'Gone'
+      const { record } = kept
+      const store = record.store ?? NO_CARE
+      if (store.defragmented >= number) return 'Done'
+      if (record.isStopped || record.restoring !== undefined) throw new NotYet('its etcd is stopped')
+      if (store.defragmenting === undefined)
+        kept = await this.#records.write(kept, { ...record, store: { ...store, defragmenting: [] } }, signal)
+      const place = this.#work.place(kept, signal)
+      kept = await this.#careForStore(kept, await partStates(place, this.#work.settings(kept)), signal)
+      if ((kept.record.store?.defragmented ?? 0) >= number) return 'Done'
+      throw new NotYet(defragmentingOf(kept.record))
     })
   }
 
@@ -287,6 +305,10 @@ export class KubernetesHost implements ControlPlaneHost {
       }),
     })
     if (request === undefined) return plane()
+    kept = await this.#careForStore(kept, states, signal)
+    // What is not written cannot be gone back from either: every step waits until the store has room.
+    if (kept.record.store?.report?.fullSince !== undefined)
+      return plane(kept.record.upgrade && 'waiting for etcd to have room', kept)
     const stepped = await stepUpgrade(
       {
         clock: this.#options.clock,
@@ -303,6 +325,12 @@ export class KubernetesHost implements ControlPlaneHost {
     return stepped.refused === undefined
       ? plane(stepped.message, stepped.kept)
       : { kind: 'Refused', reason: 'UpgradeRefused', message: stepped.refused }
+  }
+
+  #careForStore(kept: Kept, states: Readonly<Record<Part, PartState>>, signal?: AbortSignal): Promise<Kept> {
+    const kubeconfig: Parameters<StoreSize>[0]['kubeconfig'] = (identity) =>
+      this.kubeconfig(kept.record.id, identity, signal)
+    return this.#work.careForStore(kept, states, { kubeconfig, ...(signal && { signal }) })
   }
 
   async #noteUnready(kept: Kept, states: Readonly<Record<Part, PartState>>, signal?: AbortSignal): Promise<Kept> {
@@ -354,6 +382,12 @@ export class KubernetesHost implements ControlPlaneHost {
     })
     return mine
   }
+}
+
+const defragmentingOf = ({ store, shape }: PlaneRecord): string => {
+  const done = store?.defragmenting?.length ?? 0
+  const problem = store?.failed === undefined ? '' : `; ${store.failed.why}`
+  return `${done} of ${shape.etcd.members} members of etcd are defragmented, one at a time${problem}`
 }
 
 const labelsOf = (id: string): Readonly<Record<string, string>> => ({

@@ -1,10 +1,12 @@
 // What a control plane is reported as, from its record and what its workloads report. Pure.
+import { quotaOf } from '#api/constructs/control-plane/etcd.ts'
 import { PARTS, type Part } from '#api/constructs/control-plane/settings.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { ControlPlane, Snapshot } from '../port.ts'
 import type { Trouble } from './part-trouble.ts'
 import type { PartState } from './plane-objects.ts'
 import type { KeptSnapshot, PlaneRecord } from './plane-record.ts'
+import { isWorthDefragmenting, NO_CARE } from './store-state.ts'
 
 interface More {
   readonly ca?: string
@@ -46,6 +48,7 @@ export function planeOf(
     ca,
     snapshots: snapshots.map(portSnapshot),
     ...(!isStopped && restoring === undefined && states !== undefined && quorumLost(record, states)),
+    ...storeState(record),
     ...(taking !== undefined && { taking: taking.name }),
     ...(restored !== undefined && { restored }),
     ...(restoring !== undefined && upgrade === undefined && { restoring: restoring.snapshot }),
@@ -74,6 +77,23 @@ function quorumLost(record: PlaneRecord, states: Readonly<Record<Part, PartState
   if (noQuorumSince === undefined || hasQuorum(record, states)) return {}
   const { members } = shape.etcd
   return { quorumLost: { since: timestamp(noQuorumSince), serving: states.etcd.serving, members } }
+}
+
+function storeState({ store, shape }: PlaneRecord): Pick<ControlPlane, 'store'> {
+  const { report, failed, defragmented } = store ?? NO_CARE
+  if (report === undefined) return {}
+  const quotaBytes = quotaOf(shape.etcd.storage, shape.extraArgs)
+  return {
+    store: {
+      bytes: Math.max(...report.members.map(({ bytes }) => bytes)),
+      inUseBytes: Math.max(...report.members.map(({ inUse }) => inUse)),
+      quotaBytes,
+      ...(report.fullSince !== undefined && { fullSince: timestamp(report.fullSince) }),
+      isWorthDefragmenting: isWorthDefragmenting(report, quotaBytes),
+      defragmented,
+      ...(failed !== undefined && { problem: failed.why }),
+    },
+  }
 }
 
 /** Until the edge it behaves as the version before. */

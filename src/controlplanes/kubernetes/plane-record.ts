@@ -9,6 +9,7 @@ import { listAll } from '#kube/list-all.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ControlPlaneShape, Snapshot } from '../port.ts'
+import type { StoreCare } from './store-state.ts'
 import type { BlockedVersion, Form, UpgradeRecord } from '../upgrade/seen.ts'
 
 const ANNOTATION = ANNOTATIONS.controlPlane
@@ -48,6 +49,8 @@ export interface PlaneRecord {
     /** The last attempt. */
     readonly failed?: { readonly at: number; readonly why: string }
   }
+  /** How full its etcd is, and what is done about it. */
+  readonly store?: StoreCare
   readonly restored?: string
   readonly restoring?: { readonly snapshot: string; readonly slot: number; readonly token: string }
   readonly upgrade?: UpgradeRecord

@@ -1,6 +1,6 @@
 // The pieces of work on one control plane, in steps: credentials, stopping, snapshots, restores.
 import { CONTROL_PLANE_ROLE, SYSTEM_NAMESPACE } from '#api/names.ts'
-import { PARTS, type ControlPlaneSettings } from '#api/constructs/control-plane/settings.ts'
+import { PARTS, type ControlPlaneSettings, type Part } from '#api/constructs/control-plane/settings.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { outcomeOf } from '#kube/outcome.ts'
@@ -8,15 +8,18 @@ import { timestamp, type Clock } from '#lib/clock.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { keepCredentials } from '../credentials/keep.ts'
 import { NotYet, type Snapshot } from '../port.ts'
-import { endSnapshot, lookAtRestore, lookAtSnapshot, objectsIn, snapshotRoom, type ReadLog } from './etcd-care.ts'
+import { endSnapshot, lookAtRestore, lookAtSnapshot, objectsIn, snapshotRoom } from './etcd-care.ts'
+import type { ReadLog } from './care-jobs.ts'
 import { credentialSettings, mountedSecrets, secretFiles } from './mounted-secrets.ts'
-import { applyAll, partStates, podsOf, type Place } from './plane-objects.ts'
+import { applyAll, partStates, podsOf, type PartState, type Place } from './plane-objects.ts'
 import { portSnapshot, urlOf, versionOf } from './plane-of.ts'
-import { planeNamespace, type Kept, type PlaneRecords } from './plane-record.ts'
+import { planeNamespace, type Kept, type PlaneRecord, type PlaneRecords } from './plane-record.ts'
 import { NO_CREDENTIALS, settingsOf, type CredentialSettings } from './plane-settings.ts'
 import { kubernetesRecipe } from './recipe.ts'
 import { freeSlot, withSnapshot } from './snapshot-slots.ts'
-import { OF_UPGRADE } from './step-upgrade.ts'
+import { OF_UPGRADE, type StoreSize } from './step-upgrade.ts'
+import { careForStore } from './store-care.ts'
+import { afterRestore } from './store-state.ts'
 import type { ServedVersion } from './version-file.ts'
 
 const POLL_MS = 1_000
@@ -24,6 +27,10 @@ const POLL_MS = 1_000
 const WITHIN_MS = 150_000
 /** A snapshot that failed is tried again after this; what a person mends meanwhile is not known here. */
 const AGAIN_MS = 120_000
+/** Its member answers nothing meanwhile. */
+const DEFRAGMENTING = 'a member of etcd is being defragmented'
+/** Read from an API server, which does not keep it for nothing. */
+const SIZE_MS = 60_000
 const PROGRAMS = PARTS.filter((part) => part !== 'etcd')
 const BINDINGS = coreKind('RoleBinding')
 
@@ -36,6 +43,8 @@ export interface WorkOptions {
   readonly readLog: ReadLog
   /** Who may do in the namespaces of control planes what the host does there. Left out: it may so already. */
   readonly access?: readonly { readonly kind: 'User' | 'ServiceAccount'; readonly name: string }[]
+  /** How large the store is, between two reports of its members. Left out: only they are asked. */
+  readonly storeSize?: StoreSize
   /** How long a call that waits for the hub waits at most. */
   readonly withinMs?: number
 }
@@ -45,6 +54,8 @@ export class PlaneWork {
   readonly #records: PlaneRecords
   /** By namespace. */
   readonly #applied = new Map<string, Map<string, string>>()
+  /** By control plane. */
+  readonly #sizes = new Map<string, { readonly at: number; readonly bytes: number | undefined }>()
 
   constructor(options: WorkOptions, records: PlaneRecords) {
     this.#options = options
@@ -110,7 +121,7 @@ export class PlaneWork {
     const looked = await lookAtRestore(place, settings, restoring)
     if (looked.is !== 'Done') return { why: `restore of ${restoring.snapshot}: ${looked.why}` }
     const isAsked = !restoring.token.startsWith(OF_UPGRADE)
-    const next = { ...record, ...(isAsked && { restored: restoring.token }) }
+    const next = { ...record, store: afterRestore(record.store), ...(isAsked && { restored: restoring.token }) }
     return { kept: await this.#records.write(kept, next, signal) }
   }
 
@@ -149,6 +160,7 @@ export class PlaneWork {
       if ('why' in restored) return { kept, taken: undefined, why: restored.why }
       kept = restored.kept
     }
+    if (kept.record.store?.doing?.do === 'defragment') return { kept, taken: undefined, why: DEFRAGMENTING }
     const place = this.place(kept, signal)
     const settings = this.settings(kept)
     if (kept.record.taking?.name !== name) {
@@ -194,6 +206,44 @@ export class PlaneWork {
     return { kept, taken: made && portSnapshot(made), why: '' }
   }
 
+  /** Takes the next step for the store of one that runs. */
+  async careForStore(
+    kept: Kept,
+    states: Readonly<Record<Part, PartState>>,
+    {
+      signal,
+      kubeconfig,
+    }: { readonly signal?: AbortSignal; readonly kubeconfig: Parameters<StoreSize>[0]['kubeconfig'] },
+  ): Promise<Kept> {
+    const now = this.#options.clock.now()
+    return careForStore(
+      {
+        place: this.place(kept, signal),
+        settings: this.settings(kept),
+        readLog: this.#options.readLog,
+        now,
+        write: (of, record) => this.#records.write(of, record, signal),
+        bytes: states.apiserver.serving > 0 ? await this.#sizeOf(kept.record, kubeconfig, now) : undefined,
+        isWhole: states.etcd.isReady,
+      },
+      kept,
+    )
+  }
+
+  async #sizeOf(
+    record: PlaneRecord,
+    kubeconfig: Parameters<StoreSize>[0]['kubeconfig'],
+    now: number,
+  ): Promise<number | undefined> {
+    const { storeSize } = this.#options
+    const last = this.#sizes.get(record.id)
+    if (storeSize === undefined || (last !== undefined && last.at <= now && now < last.at + SIZE_MS)) return last?.bytes
+    // What it does not tell, its members are asked for every hour.
+    const bytes = await storeSize({ record, kubeconfig }).catch(() => undefined)
+    this.#sizes.set(record.id, { at: now, bytes })
+    return bytes
+  }
+
   /** A control plane that is stopped had its etcd started for a snapshot. */
   async sleepAgain(kept: Kept, signal?: AbortSignal): Promise<Kept> {
     const settings = this.settings(kept)
@@ -219,6 +269,7 @@ export class PlaneWork {
   /** Of a control plane that is deleted. */
   forget(id: string): void {
     this.#applied.delete(planeNamespace(id))
+    this.#sizes.delete(id)
   }
 
   async until(

@@ -1,6 +1,6 @@
 // Reads what speaks for or against an upgrade: from the control plane itself, through its own API server, and from the nodes of the hub. What cannot be read is
 // unknown, and speaks against it.
-import { quotaBytes } from '#api/constructs/control-plane/etcd.ts'
+import { quotaOf } from '#api/constructs/control-plane/etcd.ts'
 import { DEFAULTS } from '#api/constructs/control-plane/pods.ts'
 import { minorOf } from '#api/constructs/control-plane/settings.ts'
 import { programUser } from '#api/names.ts'
@@ -17,7 +17,7 @@ import { orderOf } from '../upgrade/versions.ts'
 import { listAt, recordAt } from './fields-of.ts'
 import { QUOTAS, typeOf } from './plane-objects.ts'
 import { planeNamespace, type PlaneRecord } from './plane-record.ts'
-import type { Readings } from './step-upgrade.ts'
+import type { Readings, StoreSize } from './step-upgrade.ts'
 
 const LIFE_MS = 10 * 60_000
 const [NODES, PODS] = [coreKind('Node'), coreKind('Pod')]
@@ -58,6 +58,20 @@ export const readingsOf =
       }
     } finally {
       client?.close?.()
+    }
+  }
+
+/** As its API server tells it; asked between two reports of the members themselves. */
+export const storeSizeOf =
+  ({ connect }: Pick<ReadingTools, 'connect'>): StoreSize =>
+  async ({ record, kubeconfig }) => {
+    const text = await kubeconfig({ user: programUser('cluster'), groups: ['system:masters'], lifeMs: LIFE_MS })
+    if (text === undefined) throw new Error('it has no kubeconfig')
+    const client = connect(parseSafeKubeconfig(text, record.id).config)
+    try {
+      return storeBytes(await textOf(client, '/metrics'))
+    } finally {
+      client.close?.()
     }
   }
 
@@ -114,9 +128,13 @@ export function removedApis(metrics: string, minor: number): readonly string[] {
 
 /** The fullest member counts. An API server that does not tell the size is not believed to have an empty store. */
 export function usedOfQuota(metrics: string, { shape }: Pick<PlaneRecord, 'shape'>): number {
+  return storeBytes(metrics) / quotaOf(shape.etcd.storage, shape.extraArgs)
+}
+
+function storeBytes(metrics: string): number {
   const sizes = [...samples(metrics, 'apiserver_storage_size_bytes')].map(({ value }) => value)
   if (sizes.length === 0) throw new Error('its API server does not tell the size of the store')
-  return Math.max(...sizes) / quotaBytes(shape.etcd.storage)
+  return Math.max(...sizes)
 }
 
 /** Those that fail closed and are served by a Service without a ready endpoint. */

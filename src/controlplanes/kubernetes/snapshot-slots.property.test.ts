@@ -1,7 +1,7 @@
 // A volume with the snapshots of one store, played: what is on it, what fits, what fails. The rules that are checked know nothing of how a file is chosen.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { quotaBytes } from '#api/constructs/control-plane/etcd.ts'
+import { quotaOf } from '#api/constructs/control-plane/etcd.ts'
 import type { PlaneRecord } from './plane-record.ts'
 import { formsOf, NO_CREDENTIALS, settingsOf } from './plane-settings.ts'
 import { freeSlot, withoutSnapshots, withSnapshot } from './snapshot-slots.ts'
@@ -9,7 +9,7 @@ import { REAL_VERSIONS } from '#test/support/worlds/kubernetes-host-world.ts'
 import { quantityValue } from '#lib/quantity.ts'
 
 const STORAGE = '8Gi'
-const QUOTA = quotaBytes(STORAGE)
+const QUOTA = quotaOf(STORAGE)
 
 const [row] = REAL_VERSIONS
 if (row === undefined) throw new Error('no version')

@@ -22,6 +22,9 @@ interface ReadingsOf {
 /** What is asked before anything begins. What cannot be read is unknown, and speaks against it. */
 export type Readings = (of: ReadingsOf) => Promise<Readiness>
 
+/** Bytes of the store of the fullest member; throws when nothing tells it. */
+export type StoreSize = (of: Pick<ReadingsOf, 'record' | 'kubeconfig'>) => Promise<number>
+
 export interface UpgradeTools {
   readonly clock: Clock
   readonly rows: readonly ServedVersion[]

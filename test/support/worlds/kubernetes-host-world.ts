@@ -67,14 +67,18 @@ export const ALL_WELL: Readiness = {
   surgeTrouble: known(undefined),
 }
 
-export async function kubernetesHostWorld() {
+/** A world of etcd alone has programs of another kind in place of those that use it. */
+export async function kubernetesHostWorld(inPlace?: (program: string) => string | undefined) {
   const hub = await startEmbedded()
   const client = new HttpKubeClient({
     server: hub.url,
     ca: { data: hub.ca },
     clientCertificate: { cert: { data: hub.cert }, key: { data: hub.key } },
   })
-  const runner = new PodRunner(client, programOf)
+  const runner = new PodRunner(client, (program, image) => {
+    const other = inPlace?.(program)
+    return other === undefined ? programOf(program, image) : { file: other, more: [] }
+  })
   const host = (more: Partial<KubernetesHostOptions> = {}) =>
     new KubernetesHost({
       client,

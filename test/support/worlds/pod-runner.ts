@@ -68,6 +68,10 @@ export class PodRunner {
     return found?.programs.logOf(container) ?? ''
   }
 
+  /** Where a port of a pod is on this host. */
+  portOf = (namespace: string, pod: string, port: number): number | undefined =>
+    this.#ports.get(`${namespace}/${pod}/${port}`)
+
   /** The end of all logs, for failures. */
   tail(): string {
     return [...this.#pods.values()]

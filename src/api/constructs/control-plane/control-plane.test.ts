@@ -4,7 +4,7 @@ import { planeSettings } from '#test/support/worlds/control-planes.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { refusedArgs } from './arguments.ts'
 import { controlPlaneObjects } from './control-plane.ts'
-import { quotaBytes } from './etcd.ts'
+import { quotaOf } from './etcd.ts'
 import { PARTS, SECRETS, type ControlPlaneSettings, type Part } from './settings.ts'
 
 interface Workload extends KubeObject {
@@ -142,9 +142,9 @@ test('a cluster has the last word on arguments, but not on those that keys and r
 })
 
 test('etcd raises its alarm before its volume is full', () => {
-  expect(quotaBytes('8Gi')).toBe(6 * 2 ** 30)
-  expect(quotaBytes('100Gi')).toBe(8 * 2 ** 30)
-  expect(quotaBytes('500M')).toBe(375_000_000)
+  expect(quotaOf('8Gi')).toBe(6 * 2 ** 30)
+  expect(quotaOf('100Gi')).toBe(8 * 2 ** 30)
+  expect(quotaOf('500M')).toBe(375_000_000)
 })
 
 test('old keys of service accounts are trusted as long as they are there', () => {

@@ -30,26 +30,28 @@ export const emptyDataClaim = (settings: ControlPlaneSettings, member: number): 
     spec: claimSpec(settings.etcd, settings.etcd.storage),
   })
 
-/** One member is asked: a snapshot is of one, and one that is away must not fail it. */
-const clientFlags = (settings: ControlPlaneSettings, member: number): readonly string[] => {
+export const clientFlags = (urls: readonly string[]): readonly string[] => {
   const folder = folderOf('apiserver-etcd')
   return [
-    `--endpoints=${clientUrl(member, settings)}`,
+    `--endpoints=${urls.join(',')}`,
     `--cacert=${folder}/ca.crt`,
     `--cert=${folder}/tls.crt`,
     `--key=${folder}/tls.key`,
   ]
 }
 
-/** Taken over the network, put back into an empty folder as a restore would, then read: what cannot be restored is no snapshot. */
+/** One member is asked: a snapshot is of one, and one that is away must not fail it. Taken over the network, put back into an empty folder as a restore would, then read: what cannot be restored is no snapshot. */
 export const snapshotJob = (
   settings: ControlPlaneSettings,
   name: string,
   { slot, member }: { readonly slot: number; readonly member: number },
 ): object =>
-  job(settings, name, {
+  careJob(settings, name, {
     steps: [
-      { name: 'save', command: ['etcdctl', ...clientFlags(settings, member), 'snapshot', 'save', fileOf(slot)] },
+      {
+        name: 'save',
+        command: ['etcdctl', ...clientFlags([clientUrl(member, settings)]), 'snapshot', 'save', fileOf(slot)],
+      },
       { name: 'rehearse', command: ['etcdutl', 'snapshot', 'restore', fileOf(slot), `--data-dir=${SCRATCH}/data`] },
       { name: OPENED, command: ['etcdutl', 'snapshot', 'status', fileOf(slot), '--write-out=json'] },
     ],
@@ -64,7 +66,7 @@ export interface RestoreOf {
 }
 
 export const restoreJob = (settings: ControlPlaneSettings, name: string, { slot, member, bumpsRevision }: RestoreOf) =>
-  job(settings, name, {
+  careJob(settings, name, {
     steps: [
       {
         name: 'restore',
@@ -91,10 +93,10 @@ const REVISIONS_AHEAD = 1_000_000_000
 interface Steps {
   readonly steps: readonly { readonly name: string; readonly command: readonly string[] }[]
   /** Volumes by their claim, and where they are mounted. */
-  readonly claims: Readonly<Record<string, string>>
+  readonly claims?: Readonly<Record<string, string>>
 }
 
-function job(settings: ControlPlaneSettings, name: string, { steps, claims }: Steps): object {
+export function careJob(settings: ControlPlaneSettings, name: string, { steps, claims = {} }: Steps): object {
   const labels = careLabels(settings)
   const mounts = [
     { name: 'apiserver-etcd', mountPath: folderOf('apiserver-etcd'), readOnly: true },

@@ -152,7 +152,7 @@ function command(settings: ControlPlaneSettings): readonly string[] {
     `--peer-trusted-ca-file=${peer}/ca.crt`,
     '--peer-client-cert-auth=true',
     '--tls-min-version=TLS1.2',
-    `--quota-backend-bytes=${quotaBytes(etcd.storage)}`,
+    `--${QUOTA_FLAG}=${quotaBytes(etcd.storage)}`,
     '--snapshot-count=10000',
     ...extraArgs(settings, 'etcd'),
   ]
@@ -172,7 +172,19 @@ const UNITS: Readonly<Record<string, number>> = {
 /** The largest that etcd recommends, whatever the volume. */
 const MAX_QUOTA_BYTES = 8 * 2 ** 30
 
-export function quotaBytes(storage: string): number {
+const QUOTA_FLAG = 'quota-backend-bytes'
+
+/** At which the members refuse writes. A Cluster has the last word, as of every argument. */
+export function quotaOf(
+  storage: string,
+  { [`etcd.${QUOTA_FLAG}`]: given }: ControlPlaneSettings['extraArgs'] = {},
+): number {
+  const bytes = Number(given)
+  // etcd takes 0 and less as no number of its own.
+  return given !== undefined && Number.isSafeInteger(bytes) && bytes > 0 ? bytes : quotaBytes(storage)
+}
+
+function quotaBytes(storage: string): number {
   const [, count = '0', unit = ''] = /^([0-9.]+)([a-zA-Z]*)$/.exec(storage) ?? []
   return Math.min(Math.floor(Number(count) * (UNITS[unit] ?? 1) * QUOTA_OF_STORAGE), MAX_QUOTA_BYTES)
 }

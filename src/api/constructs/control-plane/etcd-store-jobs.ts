@@ -1,0 +1,46 @@
+// Jobs that ask the members of an etcd how full they are, and that make room in them. The image has no shell: each question is a container of its own.
+import { clientUrl } from './etcd.ts'
+import { careJob, clientFlags } from './etcd-jobs.ts'
+import type { ControlPlaneSettings } from './settings.ts'
+
+/** A member of 8 GiB is rewritten within it on a slow disk. */
+const PATIENCE = '--command-timeout=1200s'
+
+/** The container whose log has what one member answered. */
+export const statusOf = (member: number): string => `status-${member}`
+/** The container whose log has the alarms. */
+export const ALARMS = 'alarms'
+
+/** Only members that serve are asked: one that is away must not hide what the others know. */
+export const askJob = (settings: ControlPlaneSettings, name: string, members: readonly number[]): object =>
+  careJob(settings, name, {
+    steps: [
+      ...members.map((member) => ({
+        name: statusOf(member),
+        command: ['etcdctl', ...clientFlags([clientUrl(member, settings)]), 'endpoint', 'status', JSON_OUT],
+      })),
+      { name: ALARMS, command: ['etcdctl', ...allOf(settings, members), 'alarm', 'list', JSON_OUT] },
+    ],
+  })
+
+/** What clients can still read is of the newest revision alone; the API servers do the same every five minutes for as long as etcd takes writes. */
+export const compactJob = (
+  settings: ControlPlaneSettings,
+  name: string,
+  { members, revision }: { readonly members: readonly number[]; readonly revision: number },
+): object => oneStep(settings, name, [...allOf(settings, members), PATIENCE, 'compact', String(revision), '--physical'])
+
+/** The member answers nothing until its file is rewritten. */
+export const defragmentJob = (settings: ControlPlaneSettings, name: string, member: number): object =>
+  oneStep(settings, name, [...clientFlags([clientUrl(member, settings)]), PATIENCE, 'defrag'])
+
+export const disarmJob = (settings: ControlPlaneSettings, name: string, members: readonly number[]): object =>
+  oneStep(settings, name, [...allOf(settings, members), 'alarm', 'disarm'])
+
+const JSON_OUT = '--write-out=json'
+
+const allOf = (settings: ControlPlaneSettings, members: readonly number[]): readonly string[] =>
+  clientFlags(members.map((member) => clientUrl(member, settings)))
+
+const oneStep = (settings: ControlPlaneSettings, name: string, words: readonly string[]): object =>
+  careJob(settings, name, { steps: [{ name: 'step', command: ['etcdctl', ...words] }] })

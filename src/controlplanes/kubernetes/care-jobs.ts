@@ -1,0 +1,99 @@
+// The Jobs by which the etcd of a control plane is cared for: how far one is, why it failed, and what its containers said.
+import { printableLine } from '#lib/printable.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { madeOf } from '../credentials/prints.ts'
+import { listAt, recordAt } from './fields-of.ts'
+import { troubleOfPod } from './part-trouble.ts'
+import { applyAll, JOBS, limitsOf, PODS, type Place } from './plane-objects.ts'
+
+/** A status has room for a few lines. */
+const MOST_WORDS_CHARS = 200
+
+/** Of the log of a container that ended. */
+export type ReadLog = (pod: { readonly namespace: string; readonly name: string }, container: string) => Promise<string>
+
+export type Looked<T> =
+  | { readonly is: 'Done'; readonly value: T }
+  | { readonly is: 'Waits'; readonly why: string }
+  /** The Job is removed: the next look begins a new one. */
+  | { readonly is: 'Failed'; readonly why: string }
+
+type JobState =
+  | { readonly is: 'Running' }
+  | { readonly is: 'Done'; readonly job: KubeObject }
+  | { readonly is: 'Failed'; readonly why: string }
+
+export async function jobState({ client, namespace }: Place, name: string): Promise<JobState | undefined> {
+  const job = await client.get(JOBS, { namespace, name })
+  if (job === undefined || job.metadata.deletionTimestamp !== undefined) return undefined
+  const conditions = listAt(recordAt(job, 'status'), 'conditions').filter((c) => c['status'] === 'True')
+  if (conditions.some((c) => c['type'] === 'Complete')) return { is: 'Done', job }
+  const failed = conditions.find((c) => c['type'] === 'Failed')
+  return failed === undefined ? { is: 'Running' } : { is: 'Failed', why: String(failed['message'] ?? failed['reason']) }
+}
+
+export const removeJob = async ({ client, namespace }: Place, name: string): Promise<void> => {
+  await client.delete(JOBS, { namespace, name }, { propagationPolicy: 'Background' })
+}
+
+export const nameFor = (kind: string, what: unknown): string => `${kind}-${madeOf(what).slice(0, 12)}`
+
+/** Its pod may wait for a volume or a node for ever. */
+export async function troubleOfJob(place: Place, job: string): Promise<string> {
+  const { items } = await place.client.list(PODS, { namespace: place.namespace, labelSelector: `job-name=${job}` })
+  const [pod] = items
+  const trouble = pod && troubleOfPod(pod, (await limitsOf(place)).claims)
+  return trouble === undefined ? '' : `: ${trouble.text}`
+}
+
+/** The end of the log of a container that failed: the only one who knows that its volume is full. */
+export async function lastWordsOf({ client, namespace }: Place, job: string): Promise<string> {
+  const { items } = await client.list(PODS, { namespace, labelSelector: `job-name=${job}` })
+  for (const pod of items) {
+    const status = recordAt(pod, 'status')
+    for (const container of [...listAt(status, 'initContainerStatuses'), ...listAt(status, 'containerStatuses')]) {
+      const { exitCode, message } = recordAt(recordAt(container, 'state'), 'terminated')
+      if (typeof exitCode === 'number' && exitCode !== 0 && typeof message === 'string')
+        return `; ${String(container['name'])}: ${printableLine(message.trim()).slice(-MOST_WORDS_CHARS)}`
+    }
+  }
+  return ''
+}
+
+/** Empty without a pod that succeeded. */
+export async function logOf(
+  { client, namespace }: Place,
+  job: string,
+  container: string,
+  readLog: ReadLog,
+): Promise<string> {
+  const { items } = await client.list(PODS, { namespace, labelSelector: `job-name=${job}` })
+  const done = items.find((pod) => recordAt(pod, 'status')['phase'] === 'Succeeded')
+  return done === undefined ? '' : readLog({ namespace, name: done.metadata.name ?? '' }, container)
+}
+
+/** The last line that `accept` takes; undefined when there is none. */
+export function lineIn<T>(log: string, accept: (found: unknown) => T | undefined): T | undefined {
+  for (const line of log.trim().split('\n').toReversed())
+    try {
+      const found = accept(JSON.parse(line))
+      if (found !== undefined) return found
+    } catch {
+      // A line of another kind.
+    }
+  return undefined
+}
+
+/** Begins a Job, and answers how far it is. One that is over stays until what it found is kept. */
+export async function lookAtJob(place: Place, name: string, manifest: object): Promise<Looked<undefined>> {
+  const state = await jobState(place, name)
+  if (state === undefined) await applyAll(place, [plain(manifest)])
+  if (state === undefined || state.is === 'Running')
+    return { is: 'Waits', why: `Job ${name}${state === undefined ? '' : await troubleOfJob(place, name)}` }
+  if (state.is === 'Failed')
+    return { is: 'Failed', why: `Job ${name} failed: ${state.why}${await lastWordsOf(place, name)}` }
+  return { is: 'Done', value: undefined }
+}
+
+/** As an API server reads it. */
+export const plain = (manifest: object): KubeObject => JSON.parse(JSON.stringify(manifest)) as KubeObject

@@ -1,0 +1,144 @@
+// Three real members of etcd that reach a small quota while they run: what the host reports, what it does by itself, and that writes come back.
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { KubernetesHost } from '#controlplanes/kubernetes/host.ts'
+import { planeNamespace } from '#controlplanes/kubernetes/plane-record.ts'
+import type { ControlPlane, ControlPlaneRequest } from '#controlplanes/port.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import { systemClock } from '#lib/clock.ts'
+import { kubernetesHostWorld, REAL_SHAPE, whyNoHost } from '#test/support/worlds/kubernetes-host-world.ts'
+import { writeFiles } from '#test/support/worlds/pod-programs.ts'
+
+const CASE_MS = 600_000
+const STEP_MS = 300
+const QUOTA = 12 * 2 ** 20
+const CHUNK = 1_000_000
+const ETCD_PORT = 2379
+/** Members are asked each hour. */
+const ASK_MS = 3_700_000
+const NAMESPACE = planeNamespace('fleet.full')
+
+const why = whyNoHost()
+if (why !== undefined) process.stderr.write(`a full etcd: not run, ${why}\n`)
+
+const folder = mkdtempSync(join(tmpdir(), 'kubenode-full-'))
+let world: Awaited<ReturnType<typeof kubernetesHostWorld>> | undefined
+beforeAll(async () => {
+  if (why !== undefined) return
+  // Programs that would use the store do nothing: what is written comes from this test alone.
+  const idle = join(folder, 'idle')
+  writeFileSync(idle, '#!/bin/sh\nexec sleep 3600\n', { mode: 0o755 })
+  world = await kubernetesHostWorld((program) => (program.startsWith('kube-') ? idle : undefined))
+})
+afterAll(async () => {
+  await world?.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const request = (version = '1.35.9'): ControlPlaneRequest => ({
+  id: 'fleet.full',
+  owner: 'uid-full',
+  version,
+  shape: {
+    ...REAL_SHAPE,
+    etcd: { members: 3, storage: '1Gi' },
+    extraArgs: { 'etcd.quota-backend-bytes': String(QUOTA) },
+  },
+  upgrade: { soakMs: 0, walksMinors: false },
+})
+
+/** Each call is of another host, as after a kill: all of it is in the record. */
+async function passes(
+  makeHost: () => KubernetesHost,
+  isThere: (plane: ControlPlane) => boolean,
+): Promise<ControlPlane> {
+  const end = Date.now() + CASE_MS / 3
+  for (;;) {
+    const result = await makeHost().put(request())
+    if (result.kind === 'Refused') throw new Error(result.message)
+    const { plane } = result
+    if (isThere(plane)) return plane
+    if (Date.now() > end) throw new Error(`never: ${JSON.stringify({ ...plane, ca: '' })}`)
+    if (plane.store?.isWorthDefragmenting === true)
+      await makeHost()
+        .defragment(plane.id, plane.store.defragmented + 1)
+        .catch(() => undefined)
+    await new Promise((later) => setTimeout(later, STEP_MS))
+  }
+}
+
+async function etcdctl({ client, runner }: NonNullable<typeof world>) {
+  const secret = await client.get(coreKind('Secret'), { namespace: NAMESPACE, name: 'apiserver-etcd' })
+  const data = secret?.['data'] as Readonly<Record<string, string>>
+  const files = join(folder, 'secret')
+  writeFiles(files, Object.fromEntries(Object.entries(data).map(([f, t]) => [f, Buffer.from(t, 'base64')])))
+  const program = [join(process.env['KUBEBUILDER_ASSETS'] ?? '', 'etcdctl'), '/usr/bin/etcdctl'].find((f) =>
+    existsSync(f),
+  )
+  const flags = ['cacert=ca.crt', 'cert=tls.crt', 'key=tls.key'].map((f) => `--${f.replace('=', `=${files}/`)}`)
+  return (words: readonly string[], input = ''): string => {
+    const endpoint = `--endpoints=https://127.0.0.1:${runner.portOf(NAMESPACE, 'etcd-1', ETCD_PORT)}`
+    const options = { input, stdio: 'pipe', env: { ETCDCTL_API: '3' }, encoding: 'utf8' } as const
+    return execFileSync(program ?? 'etcdctl', [endpoint, '--command-timeout=30s', ...flags, ...words], options)
+  }
+}
+
+test.skipIf(why !== undefined)(
+  'a store that is full is compacted, defragmented and takes writes again; what is needed only a person deletes',
+  async () => {
+    if (world === undefined) throw new Error('no world')
+    const { host: makeHost, runner, client } = world
+    let ahead = 0
+    const clock = { ...systemClock, now: () => Date.now() + ahead }
+    const host = () => makeHost({ clock })
+    try {
+      await passes(host, () => runner.running(NAMESPACE).filter((p) => p.startsWith('etcd-')).length === 3)
+      await passes(host, ({ message = '' }) => !message.includes('etcd is not ready'))
+      const etcd = await etcdctl(world)
+      let writes = 0
+      const write = (key: string) => etcd(['put', key], `${writes++}`.padEnd(CHUNK, 'x'))
+      const fill = (keyOf: (n: number) => string): number => {
+        for (let n = 0; n < 40; n++)
+          try {
+            write(keyOf(n))
+          } catch (error) {
+            expect(String(error)).toContain('database space exceeded')
+            return n
+          }
+        throw new Error('it is never full')
+      }
+
+      // One key that is written again and again: old revisions alone fill the store.
+      fill(() => 'rewritten')
+      ahead += ASK_MS
+      const full = await passes(host, (p) => p.store?.fullSince !== undefined)
+      expect(full.store).toMatchObject({ quotaBytes: QUOTA, defragmented: 0 })
+      const other = await host().put(request('1.36.2'))
+      expect(other.kind === 'Plane' ? other.plane.change : other).toBeUndefined()
+      const roomy = await passes(host, (p) => p.store?.fullSince === undefined && p.store?.defragmented === 1)
+      expect(roomy.store?.bytes).toBeLessThan(QUOTA / 2)
+      write('after')
+      expect(etcd(['get', 'rewritten', '--print-value-only']).length).toBeGreaterThan(CHUNK)
+
+      // What is needed fills it: nothing is gained by a rewrite, until a person deletes some of it.
+      const many = fill((n) => `needed-${n}`)
+      ahead += ASK_MS
+      const stuck = await passes(host, (p) => p.store?.fullSince !== undefined && p.store.inUseBytes > QUOTA * 0.9)
+      expect(stuck.store).toMatchObject({ isWorthDefragmenting: false, defragmented: 1 })
+      expect(() => write('refused')).toThrow('database space exceeded')
+      for (let n = 0; n < many; n++) etcd(['del', `needed-${n}`])
+      ahead += ASK_MS
+      await passes(host, (p) => p.store?.fullSince === undefined && p.store?.defragmented === 2)
+      write('at-last')
+      expect(etcd(['alarm', 'list'])).toBe('')
+      const jobs = (await client.list(coreKind('Job'), { namespace: NAMESPACE })).items
+      expect(jobs.filter((j) => j.metadata.deletionTimestamp === undefined)).toEqual([])
+    } catch (error) {
+      throw new Error(`${String(error)}\n${String(runner.problem)}\n${runner.tail()}`, { cause: error })
+    }
+  },
+  CASE_MS,
+)
