@@ -264,6 +264,23 @@ test(
   SLOW_MS,
 )
 
+test.each([
+  ['without a key', '{"hash":1,"revision":1,"totalKey":0,"totalSize":4096}'],
+  ['that was not read', 'Error: snapshot file is empty'],
+])(
+  'a snapshot %s is not one that was opened',
+  async (what, log) => {
+    const of = request(`unopened-${what.replaceAll(' ', '-')}`)
+    await settled(hostOn(hub.program), of)
+    const host = hostOn(hub.program, { withinMs: 0, readLog: async () => log })
+    await expect(host.snapshot(of.id, 'one')).rejects.toThrow(/still waiting/)
+    await playPods(hub.admin, planeNamespace(of.id))
+    await expect(host.snapshot(of.id, 'one')).rejects.toThrow('did not report what is in the snapshot')
+    expect((await host.get(of.id))?.snapshots).toEqual([])
+  },
+  SLOW_MS,
+)
+
 test(
   'before the edge the old programs return with the old version, and no snapshot is restored',
   async () => {
@@ -320,6 +337,33 @@ describe('bad input', () => {
     expect(await hostOn(hub.program).put(request('taken'))).toMatchObject({ reason: 'NamespaceTaken' })
     expect(await hostOn(hub.program).get('fleet.taken')).toBeUndefined()
   })
+
+  test(
+    'a version that could not go back, and one whose etcd skips a minor, are refused before anything begins',
+    async () => {
+      const of = request('one-way')
+      await settled(hostOn(hub.program), of)
+      const namespace = planeNamespace(of.id)
+      const recordOf = async () => (await hub.admin.get(NAMESPACES, { name: namespace }))?.metadata.resourceVersion
+      const before = await recordOf()
+      const withRow = (more: object) =>
+        hostOn(hub.program, {
+          versions: () => REAL_VERSIONS.map((r) => (r.version === '1.36.2' ? { ...r, ...more } : r)),
+        })
+      for (const [more, message] of [
+        [{ emulatesFrom: 36 }, '1.36.2 can emulate 1.36 and later, not 1.35: there would be no way back'],
+        [{ etcd: '3.7.0' }, 'etcd 3.5.30 to 3.7.0 skips a minor of etcd'],
+      ] as const)
+        expect(await withRow(more).put(request('one-way', '1.36.2'))).toEqual({
+          kind: 'Refused',
+          reason: 'UpgradeRefused',
+          message,
+        })
+      expect(await recordOf()).toBe(before)
+      expect((await hostOn(hub.program).get(of.id))?.change).toBeUndefined()
+    },
+    SLOW_MS,
+  )
 
   test(
     'what speaks against an upgrade is listed, and nothing begins',

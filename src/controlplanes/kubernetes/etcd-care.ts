@@ -11,7 +11,6 @@ import {
 } from '#api/constructs/control-plane/etcd-jobs.ts'
 import type { ControlPlaneSettings } from '#api/constructs/control-plane/settings.ts'
 import { quantityValue } from '#lib/quantity.ts'
-import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { etcdMinor } from '../upgrade/preflight.ts'
 import {
@@ -95,12 +94,12 @@ export async function endSnapshot(
   return isRunning ? `Job ${job} of ${taking.name} ends first` : undefined
 }
 
-/** {"hash":…,"revision":…,"totalKey":…,"totalSize":…} */
+/** {"hash":…,"revision":…,"totalKey":…,"totalSize":…}. The store of a control plane that served has keys: one without any is of something else. */
 const openedIn = (log: string): Opened | undefined =>
   lineIn(log, (found) =>
-    isObject(found) && typeof found['totalKey'] === 'number'
+    numberAt(found, 'totalKey') > 0
       ? {
-          objects: found['totalKey'],
+          objects: numberAt(found, 'totalKey'),
           bytes: numberAt(found, 'totalSize'),
           revision: numberAt(found, 'revision'),
         }

@@ -308,6 +308,27 @@ describe('what speaks against an upgrade is said at once, and nothing is begun',
     ],
   ])('%s', (_, version, seen, problems) => expect(planned(seen, version)).toEqual({ is: 'refused', problems }))
 
+  test.each([
+    [
+      'programs that cannot keep the behavior of the minor that runs',
+      { version: '1.36.2', etcd: '3.6.6', emulatesFrom: 36 },
+      '1.36.2 can emulate 1.36 and later, not 1.35: there would be no way back',
+    ],
+    [
+      'an etcd that skips a minor of its own',
+      { version: '1.36.2', etcd: '3.8.0', emulatesFrom: 33 },
+      'etcd 3.6.5 to 3.8.0 skips a minor of etcd',
+    ],
+    [
+      'an etcd whose version cannot be read',
+      { version: '1.36.2', etcd: 'v3', emulatesFrom: 33 },
+      'the versions of etcd cannot be read: 3.6.5, v3',
+    ],
+  ])('%s', (_, row, problem) => {
+    const table = [...TABLE.filter(({ version }) => version !== row.version), row]
+    expect(planUpgrade(seenWith(), wish(row.version), table, NOW)).toEqual({ is: 'refused', problems: [problem] })
+  })
+
   test('skipped minors are walked when asked', () => {
     expect(planUpgrade(seenWith(), wish('1.37.0', true), TABLE, NOW)).toMatchObject({
       step: { do: 'record', record: { from: '1.35.1', to: '1.36.3' } },

@@ -7,6 +7,7 @@ import { folderOf, type ControlPlaneSettings } from './settings.ts'
 
 const SNAPSHOTS = '/snapshots'
 const SCRATCH = '/scratch'
+const REHEARSED = `${SCRATCH}/data`
 export const SNAPSHOT_CLAIM = 'snapshots'
 /** The container whose log has what was found in a snapshot. */
 export const OPENED = 'open'
@@ -52,8 +53,9 @@ export const snapshotJob = (
         name: 'save',
         command: ['etcdctl', ...clientFlags([clientUrl(member, settings)]), 'snapshot', 'save', fileOf(slot)],
       },
-      { name: 'rehearse', command: ['etcdutl', 'snapshot', 'restore', fileOf(slot), `--data-dir=${SCRATCH}/data`] },
-      { name: OPENED, command: ['etcdutl', 'snapshot', 'status', fileOf(slot), '--write-out=json'] },
+      { name: 'rehearse', command: ['etcdutl', 'snapshot', 'restore', fileOf(slot), `--data-dir=${REHEARSED}`] },
+      // The restore checks the digest of the file; only what it wrote is what a member would start from.
+      { name: OPENED, command: ['etcdutl', 'snapshot', 'status', `${REHEARSED}/member/snap/db`, '--write-out=json'] },
     ],
     claims: { [SNAPSHOT_CLAIM]: SNAPSHOTS },
   })
