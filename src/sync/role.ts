@@ -64,7 +64,10 @@ function setup(context: SyncContext): RunningModule {
   wakeNews(parts, sourceNews, releaseNews)
   wakePreviews(parts, previews)
   parts.clusters.onChange((old, now) => {
-    if (now === undefined) return
+    if (now === undefined) {
+      if (old !== undefined) parts.connections.forget(keyOf(old))
+      return
+    }
     const isChanged = old?.metadata.generation !== now.metadata.generation
     // A control plane on the hub answers, or stops to, with its phase.
     const isOther = now.spec.controlPlane !== undefined && old?.status?.phase !== now.status?.phase

@@ -1,7 +1,9 @@
-// Which kubeconfig sync opens for a Cluster: the one installed for it, whatever a Cluster says.
-import { expect, test } from 'vitest'
+// Which kubeconfig sync opens for a Cluster: the one installed for it, whatever a Cluster says; and that nothing stays of a deleted one.
+import { describe, expect, test } from 'vitest'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { ANNOTATIONS, CLUSTERS_NAMESPACE, SYSTEM_NAMESPACE } from '#api/names.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { ConnectionConfig } from '#kube/http/connection.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import { seededRandom } from '#lib/random.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
@@ -38,15 +40,15 @@ async function hub(secrets: Readonly<Record<string, Readonly<Record<string, stri
     await client.create(SECRET, { apiVersion: 'v1', kind: 'Secret', metadata: { namespace, name, annotations }, data })
   }
   const opened: string[] = []
-  const connections = new Connections({
-    client,
-    clock,
-    connect: (config) => {
-      opened.push(config.server)
-      return client
-    },
-  })
-  return { connections, opened }
+  const closed: string[] = []
+  const deleted = new Set<string>()
+  const connect = ({ server, impersonate }: ConnectionConfig): KubeClient => {
+    opened.push(server)
+    const close = () => closed.push(impersonate === undefined ? server : `${server} as ${impersonate.user}`)
+    return Object.assign(fake.client({ actor: 'sync' }), { close })
+  }
+  const connections = new Connections({ client, clock, connect }, (id) => !deleted.has(id))
+  return { connections, opened, closed, deleted }
 }
 
 const PROD = `${CLUSTERS_NAMESPACE}/cluster-prod`
@@ -90,4 +92,42 @@ test('S25 the status of a Cluster names no kubeconfig', async () => {
     [`${CLUSTERS_NAMESPACE}/cluster-other`]: { [ANNOTATIONS.cluster]: `${SYSTEM_NAMESPACE}/prod` },
   }
   expect(await open(secrets, clusterNamed('prod', { status }))).toEqual(['https://cluster-prod.example.org'])
+})
+
+describe('a Cluster that was deleted', () => {
+  const TEST = `${CLUSTERS_NAMESPACE}/cluster-test`
+  const id = `${SYSTEM_NAMESPACE}/prod`
+
+  test('has its connections closed, of sync and of each source, and those of no other', async () => {
+    const { connections, opened, closed } = await hub({
+      [PROD]: {},
+      [TEST]: {},
+      [`${CLUSTERS_NAMESPACE}/cluster-prod-2`]: {},
+    })
+    for (const name of ['prod', 'test', 'prod-2']) await connections.to(clusterNamed(name), undefined)
+    await connections.to(clusterNamed('prod'), 'kubenode:source:shop')
+    connections.forget(id)
+    const server = 'https://cluster-prod.example.org'
+    expect(closed.toSorted()).toEqual([server, server, `${server} as kubenode:source:shop`])
+    opened.length = 0
+    await connections.to(clusterNamed('test'), undefined)
+    expect(opened).toEqual([])
+  })
+
+  test('is connected anew when it is declared again, with the kubeconfig of now', async () => {
+    const { connections, opened } = await hub({ [PROD]: {} })
+    await connections.to(clusterNamed('prod'), undefined)
+    connections.forget(id)
+    await connections.to(clusterNamed('prod'), undefined)
+    expect(opened).toHaveLength(2)
+  })
+
+  test('opens no connection that nothing would close, when it is deleted while its Secret is read', async () => {
+    const { connections, opened, deleted } = await hub({ [PROD]: {} })
+    const connecting = connections.to(clusterNamed('prod'), undefined)
+    deleted.add(id)
+    connections.forget(id)
+    await expect(connecting).rejects.toThrow('not found on the hub')
+    expect(opened).toEqual([])
+  })
 })

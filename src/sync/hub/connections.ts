@@ -1,4 +1,4 @@
-// Clients of the clusters, made from the kubeconfigs in the hub's Secrets; recreated when a Secret changes.
+// Clients of the clusters, made from the kubeconfigs in the hub's Secrets; recreated when a Secret changes, closed when the Cluster is deleted.
 import { X509Certificate } from 'node:crypto'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import {
@@ -37,8 +37,12 @@ export class Connections {
   readonly #context: Pick<SyncContext, 'client' | 'clock' | 'connect'>
   readonly #known = new Map<string, Known>()
 
-  constructor(context: Pick<SyncContext, 'client' | 'clock' | 'connect'>) {
+  readonly #isThere: (id: string) => boolean
+
+  /** `isThere`: whether the hub has a Cluster of this `namespace/name`. */
+  constructor(context: Pick<SyncContext, 'client' | 'clock' | 'connect'>, isThere: (id: string) => boolean) {
     this.#context = context
+    this.#isThere = isThere
   }
 
   /** With a user, objects of the source are read and written as that user. Throws when it cannot connect; the first call shows whether the cluster answers. */
@@ -83,6 +87,8 @@ export class Connections {
       this.#known.set(cached, { ...known, checkedAt: clock.monotonic() })
       return known.connection
     }
+    // It was deleted while its Secret was read: nothing would close a connection that is opened now.
+    if (!this.#isThere(id)) throw new Error(`Cluster ${id} not found on the hub`)
     const { config } = parseSafeKubeconfig(text, `Secret ${from}/${ref.name}`)
     if (known !== undefined) closeAll(known.connection)
     const asSource = user === undefined ? undefined : connect({ ...config, impersonate: { user } })
@@ -95,6 +101,15 @@ export class Connections {
   credentialsEnd({ metadata: { namespace = '', name = '' } }: Cluster): number | undefined {
     const cert = this.#known.get(`${namespace}/${name}`)?.config.clientCertificate?.cert
     return cert === undefined || !('data' in cert) ? undefined : new X509Certificate(cert.data).validToDate.getTime()
+  }
+
+  /** Of a Cluster that was deleted: ends what is in progress over them, and keeps no credentials. */
+  forget(id: string): void {
+    for (const [cached, { connection }] of this.#known) {
+      if (cached !== id && !cached.startsWith(`${id} `)) continue
+      this.#known.delete(cached)
+      closeAll(connection)
+    }
   }
 
   close(): void {

@@ -73,12 +73,13 @@ export interface HubParts {
 /** `wakeRelease` is called with the key of a Release for which something new was read. */
 export function hubParts(context: SyncContext, wakeRelease: (key: string) => void = () => undefined): HubParts {
   const { informers, clock } = context
+  const clusters = informers.of(cluster)
   return {
     context,
     sources: informers.of(fleetSource),
     pipelines: informers.of(releasePipeline),
     releases: informers.of(release),
-    clusters: informers.of(cluster),
+    clusters,
     holds: informers.of(operationalHold),
     approvals: informers.of(approval),
     verification: new Verification(clock, createValidator()),
@@ -87,7 +88,7 @@ export function hubParts(context: SyncContext, wakeRelease: (key: string) => voi
       readSecret: (namespace, name) => context.client.get(SECRET, { namespace, name }),
       makeRenderer: () => rendererOf(context),
     }),
-    connections: new Connections(context),
+    connections: new Connections(context, (id) => clusters.get(keyParts(id)) !== undefined),
     machineCounts: new MachineCounts(clock, context.random),
     locks: new ClusterLocks(),
     pipelinesBefore: new Map(),
