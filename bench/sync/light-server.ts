@@ -13,14 +13,16 @@ interface Stored {
 export interface LightCounts {
   readonly reads: number
   readonly writes: number
-  /** Clusters that were asked for anything. */
-  readonly clusters: number
+  /** Clusters whose ConfigMaps were listed: those that sync compared with their commit. */
+  readonly compared: number
 }
+
+const CONFIG_MAPS = 'api/v1/configmaps'
 
 const stores = new Map<string, Map<string, Stored>>()
 let version = 0
 let [reads, writes] = [0, 0]
-const asked = new Set<string>()
+const compared = new Set<string>()
 
 const storeOf = (cluster: string): Map<string, Stored> => {
   const known = stores.get(cluster) ?? new Map<string, Stored>()
@@ -56,11 +58,11 @@ function send(response: ServerResponse, status: number, body: object): void {
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const [path = ''] = (request.url ?? '').split('?')
   const [, cluster = '', ...rest] = path.split('/')
-  asked.add(cluster)
   const store = storeOf(cluster)
   const key = rest.join('/')
   if (request.method === 'GET') {
     reads++
+    if (key === CONFIG_MAPS) compared.add(cluster)
     const found = store.get(key)
     if (found !== undefined) return send(response, 200, found)
     const items = [...store].filter(([k]) => k.startsWith(`${key}/`) || isOfAll(k, key)).map(([, o]) => o)
@@ -100,8 +102,8 @@ server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as 
 process.on('message', (what) => {
   if (what === 'reset') {
     ;[reads, writes] = [0, 0]
-    asked.clear()
+    compared.clear()
   }
-  process.send?.({ reads, writes, clusters: asked.size } satisfies LightCounts)
+  process.send?.({ reads, writes, compared: compared.size } satisfies LightCounts)
 })
 process.on('disconnect', () => process.exit(0))

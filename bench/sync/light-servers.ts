@@ -54,7 +54,7 @@ export class LightServers {
       }),
     )
     const sum = (of: (c: LightCounts) => number) => all.reduce((n, c) => n + of(c), 0)
-    return { reads: sum((c) => c.reads), writes: sum((c) => c.writes), clusters: sum((c) => c.clusters) }
+    return { reads: sum((c) => c.reads), writes: sum((c) => c.writes), compared: sum((c) => c.compared) }
   }
 
   stop(): void {

@@ -17,5 +17,3 @@ export const connectTo = (
   now: () => number,
   client: KubeClient = program,
 ): ClusterConnection => ({ name, client, program, types: new ResourceTypes(client, now) })
-
-/** Answers of a hundred kilobytes or so. */
