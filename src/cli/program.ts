@@ -2,7 +2,7 @@
 // known from the outline.
 import { Command, CommanderError, Help, Option } from 'commander'
 import { readEnvironment } from './environment.ts'
-import { wrapped } from './wrap.ts'
+import { withWrappedHints, wrapped } from './wrap.ts'
 import { EXIT_ERROR, EXIT_OK, reportError } from './exit.ts'
 import { withAdvice } from './habits/advice.ts'
 import { afterOptions, hoisted, withoutShortSigns } from './hoist.ts'
@@ -193,7 +193,8 @@ function commandOf(program: Command, argv: readonly string[]): Command {
 }
 
 /** Runs one command line and returns the exit code. */
-export async function run(typed: readonly string[], io: Io): Promise<number> {
+export async function run(typed: readonly string[], given: Io): Promise<number> {
+  const io = withWrappedHints(given)
   const argv = withoutShortSigns(typed)
   const quick = await quickAnswer(argv, io)
   if (quick !== undefined) return quick

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { wrapped } from './wrap.ts'
+import { withWrappedHints, wrapped } from './wrap.ts'
 
 test('a line that fits stays; a longer one continues below, indented', () => {
   expect(wrapped('set/base is Complete', 24)).toEqual(['set/base is Complete'])
@@ -33,4 +33,16 @@ test.each([
   ['git revert --no-edit 1a2b3c4d5e6f7a8b takes it back', ['git revert --no-edit 1a2b3c4d5e6f7a8b', '  takes it back']],
 ])('a command is in one line, however narrow the window: %s', (line, lines) => {
   expect(wrapped(line, 26)).toEqual(lines)
+})
+
+test.each([
+  ['an error', 'KN1: cannot freeze "a"; run kubenode why a\n', 'KN1: cannot freeze\n  "a"; run\n  kubenode why a\n'],
+  ['what is drawn', '\r\u001b[Kwaiting for the server, since long', '\r\u001b[Kwaiting for the server, since long'],
+  ['what has no end yet', 'waiting for the server, since long', 'waiting for the server, since long'],
+])('on a narrow terminal, %s', (_, text, want) => {
+  let err = ''
+  const io = { out: () => undefined, err: (t: string) => void (err += t), cwd: '/', env: {}, isTerminal: true }
+  withWrappedHints({ ...io, errWidth: () => 20 }).err(text)
+  withWrappedHints(io).err(text)
+  expect(err).toBe(want + text)
 })

@@ -66,6 +66,20 @@ export function windowLines({ width }: Pick<Io, 'width'>, lines: readonly string
   return columns === undefined ? shown : shown.flatMap((line) => wrapped(line, columns))
 }
 
+/** Progress and colored text have their layout already. */
+const isDrawn = (text: string): boolean => ['\r', '\u001b'].some((sign) => text.includes(sign)) || !text.endsWith('\n')
+
+/** Errors and hints are broken between words too. */
+export const withWrappedHints = (io: Io): Io => ({
+  ...io,
+  err: (text) => {
+    const columns = io.errWidth?.()
+    if (columns === undefined || isDrawn(text)) return io.err(text)
+    const lines = text.slice(0, -1).split('\n')
+    io.err(`${lines.flatMap((line) => wrapped(line, columns)).join('\n')}\n`)
+  },
+})
+
 export const shownInWindow = (io: Pick<Io, 'width'>, lines: readonly string[]): string =>
   windowLines(io, lines)
     .map((line) => `${line}\n`)

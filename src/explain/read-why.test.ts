@@ -121,3 +121,23 @@ test('a set that is held names the command, and a Release that waits for it does
   ])
   expect((await told(rollout)).join()).not.toContain('kubenode resume')
 })
+
+test.each([
+  ['the Node', hold('freeze-node-node-1', 'Freeze', { kind: 'Node', name: 'node-1' }), 'kubenode thaw node/node-1'],
+  ['its Machine', hold('pause-machine-m-1', 'Pause', { kind: 'Machine', name: 'm-1' }), 'kubenode resume machine/m-1'],
+  ['the cluster', freezeOfAll, 'kubenode thaw'],
+  ['another Node', hold('freeze-node-node-2', 'Freeze', { kind: 'Node', name: 'node-2' }), undefined],
+])('why of a Node names the hold of %s, and what ends it', async (_, held, command) => {
+  const kube = server()
+  kube.plant(operationalHold, held)
+  const client = kube.client({ actor: 'test' })
+  const node = await client.get(nodeType, { name: 'node-1' })
+  if (node === undefined) throw new Error('not planted')
+  const word = held.spec.effect === 'Freeze' ? 'Frozen' : 'Paused'
+  const lines = storyLines(await readWhy(client, node, NOW))
+  expect(lines.slice(1, 3)).toEqual(
+    command === undefined
+      ? ['Nothing of its own is pending.', 'Machine: machine/m-1']
+      : [`${word} until 2026-03-02T13:00:00Z by ada: r`, `  to unblock: ${command}`],
+  )
+})

@@ -2,7 +2,7 @@
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { type FleetSource, fleetSource } from '#api/kinds/fleet-source.ts'
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
-import { machine } from '#api/kinds/machine.ts'
+import { machine, type Machine } from '#api/kinds/machine.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { operationalHold, type OperationalHold } from '#api/kinds/operational-hold.ts'
 import { type Release, release } from '#api/kinds/release.ts'
@@ -16,6 +16,7 @@ import { changeStory, clusterStory } from './cluster-story.ts'
 import { shownMaintenance } from './maintenance-story.ts'
 import { recentRepairs } from './repair-story.ts'
 import { newestReleases } from './newest-releases.ts'
+import { nodeHolds } from './node-holds.ts'
 import type { Story, Told } from './told.ts'
 import { unreleased } from './unreleased.ts'
 import { type Related, whyStory } from './why.ts'
@@ -26,7 +27,9 @@ export async function readWhy(client: KubeClient, object: KubeObject, now: numbe
     reportedOf(client, object, now),
     holdsOn(client),
   ])
-  return whyStory(object, now, { related, more, endOfHold: endOfHoldOver(object, holds, now) })
+  const own = related.find((r) => r.object.kind === machine.kind)?.object as Machine | undefined
+  const held = object.kind === 'Node' ? nodeHolds({ node: object, machine: own }, holds, now) : []
+  return whyStory(object, now, { related, more: [...held, ...more], endOfHold: endOfHoldOver(object, holds, now) })
 }
 
 /** Some users may not list them. */

@@ -73,14 +73,14 @@ const TARGETS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   why: [[ABSENT], [`machine/${ABSENT}`], [`set/${ABSENT}`], [`release/${ABSENT}`], [`rack/${ABSENT}`]],
   trace: [[ABSENT], [`machine/${ABSENT}`], ['policy', ABSENT]],
   'why-not': [[`node/${ABSENT}`]],
-  freeze: ['machine', 'node', 'set', 'remedier', 'cluster'].map((noun) => [`${noun}/${ABSENT}`, '--reason', 'x']),
-  thaw: [[`machine/${ABSENT}`]],
-  pause: ['set', 'canary', 'machine', 'machineset', 'remedier', 'job', 'source', 'release'].map((n) => [
-    `${n}/${ABSENT}`,
+  freeze: ['machine/', 'node/', 'set/', 'remedier/', 'cluster/', ''].map((of) => [`${of}${ABSENT}`, '--reason', 'x']),
+  thaw: [[ABSENT], [`machine/${ABSENT}`]],
+  pause: ['set/', 'canary/', 'machine/', 'machineset/', 'remedier/', 'job/', 'source/', 'release/', ''].map((of) => [
+    `${of}${ABSENT}`,
     '--reason',
     'x',
   ]),
-  resume: [[`set/${ABSENT}`]],
+  resume: [[ABSENT], [`set/${ABSENT}`]],
   repair: [
     ...['node', 'machine', 'remedier'].map((noun) => [`${noun}/${ABSENT}`, '--reason', 'x']),
     [`node/${ABSENT}`, '--reason', 'x', '--unprotect'],
@@ -103,7 +103,7 @@ const TARGETS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   events: [[ABSENT], [`machine/${ABSENT}`]],
   tree: [[ABSENT], [`machine/${ABSENT}`], [`release/${ABSENT}`], ['set', ABSENT]],
   watch: [[ABSENT], [`set/${ABSENT}`], [`release/${ABSENT}`]],
-  reconcile: [[`source/${ABSENT}`]],
+  reconcile: [[ABSENT], [`source/${ABSENT}`]],
   'put-back': [[`set/${ABSENT}`]],
   'allow-edit': [[`set/${ABSENT}`, '--digest', 'x', '--reason', 'x']],
   import: [[ABSENT], [ABSENT, '--undo']],

@@ -11,6 +11,7 @@ import { approval } from '#api/kinds/approval.ts'
 import { cluster } from '#api/kinds/cluster.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { machine } from '#api/kinds/machine.ts'
+import { machineSet } from '#api/kinds/machine-set.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
@@ -211,6 +212,16 @@ describe.each(apiServers)('$name', ({ start }) => {
       expect([code, err]).toEqual([2, expect.stringMatching(/^KN1348: .* correct --selector or --field-selector/)])
     })
 
+    test('objects that a selector leaves out are not just absent, and their labels are named', async () => {
+      expect((await kubenode('get', 'km', '-l', 'area=a')).err).toMatch(
+        /^no machines\.kubenode\.io match -l area=a; they have the labels .*\bzone\b.*\n$/,
+      )
+      expect((await kubenode('get', 'km', '--field-selector', 'metadata.name=none')).err).toBe(
+        'no machines.kubenode.io match --field-selector metadata.name=none\n',
+      )
+      expect((await kubenode('get', 'rules', '-l', 'a=b')).err).toBe('no noderemediers.kubenode.io found\n')
+    })
+
     test('on a hub, what only its clusters have is not just absent', async () => {
       expect((await kubenode('get', 'rules')).err).toBe('no noderemediers.kubenode.io found\n')
       const { spec } = cluster.example
@@ -350,6 +361,23 @@ describe.each(apiServers)('$name', ({ start }) => {
       const [hold] = (await admin.list(operationalHold)).items
       expect(hold?.spec.target).toEqual({ kind: 'FleetSource', namespace: SYSTEM_NAMESPACE, name: 'fleet' })
       expect((await kubenode('resume', 'source/fleet')).out).toBe('resumed: pause-fleetsource-fleet\n')
+    })
+
+    test('a name alone is enough where one object has it', async () => {
+      expect((await kubenode('suspend', 'fleet', '--reason', 'a move')).out).toMatch(/^source\/fleet is paused until /)
+      expect((await kubenode('resume', 'fleet')).out).toBe('resumed: pause-fleetsource-fleet\n')
+      expect((await kubenode('freeze', 'm-1', '--reason', 'work')).err).toMatch(/run kubenode thaw machine\/m-1\n$/)
+      expect((await kubenode('thaw', 'm-1')).out).toBe('thawed: freeze-machine-m-1\n')
+      expect((await kubenode('reconcile', 'fleet', '--no-wait')).out).toBe(
+        'source/fleet: sync was asked to read it now\n',
+      )
+      await admin.create<KubeObject>(machineSet, { ...machineSet.example, ...named('MachineSet', 'm-1') })
+      const { code, err } = await kubenode('pause', 'm-1', '--reason', 'x')
+      expect([code, err]).toEqual([
+        2,
+        expect.stringMatching(/^KN1359: .*pause machine\/m-1, or .*pause machineset\/m-1/),
+      ])
+      await admin.delete(machineSet, { name: 'm-1' })
     })
 
     test('reconcile of nothing fails, so that a script on the wrong cluster stops', async () => {

@@ -135,6 +135,17 @@ test('a context that only one of them has decides; one that both have does not',
   expect((await kubenode(`${FREEZE} --context test`)).err).toMatch(/^KN1350/)
 })
 
+test('a named file without the context names the local fleet that has it', async () => {
+  fleet({ context: 'hub' })
+  const file = join(dir, 'listed')
+  copyFileSync(server.kubeconfig, file)
+  const { code, err } = await kubenode('get machines --context hub', { KUBECONFIG: file })
+  const data = join(dir, 'checkout/.kubenode')
+  expect([code, err]).toEqual([2, expect.stringMatching(/^KN2015: /)])
+  expect(err).toContain(`; the local fleet in ${data} has it: --kubeconfig ${join(data, 'admin.kubeconfig')}`)
+  expect((await kubenode('get machines --context other', { KUBECONFIG: file })).err).not.toContain('local fleet')
+})
+
 test('a ~/.kube/config without a context counts as none, and one that cannot be read is never passed over', async () => {
   const file = join(dir, 'home/.kube/config')
   mkdirSync(dirname(file), { recursive: true })

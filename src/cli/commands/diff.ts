@@ -41,6 +41,7 @@ async function diff(range: string | undefined, options: DiffOptions, io: Io): Pr
     { renderCommit },
     { differenceOf },
     { contentLines },
+    { noteLooseFiles },
   ] = await Promise.all([
     import('node:path'),
     import('#sync/git/local-repository.ts'),
@@ -49,10 +50,12 @@ async function diff(range: string | undefined, options: DiffOptions, io: Io): Pr
     import('#sync/render/render.ts'),
     import('#sync/difference.ts'),
     import('../plan/content.ts'),
+    import('../plan/loose-files.ts'),
   ])
   const repository = openLocalRepository(resolve(io.cwd, options.repo ?? '.'), { above: true })
   const after = await commitCalled(repository, head)
   const before = base === undefined ? (await repository.commit(after)).parents[0] : await commitCalled(repository, base)
+  if (range === undefined) await noteLooseFiles(repository, { commit: after, path: options.path }, io)
   const cage = await findCage(options.weakCage)
   if (cage.isWeak) io.err(weakCageNote)
   const renderer = processRenderer(cage)

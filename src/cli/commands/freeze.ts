@@ -79,7 +79,23 @@ async function freezeFolder(folder: string, { what, reason, isForGiven, io }: Fo
   )
 }
 
-async function freeze(what: string | undefined, options: FreezeOptions, io: Io): Promise<void> {
+/** `n-1` is `machine/n-1`. */
+async function frozenCalled(
+  command: string,
+  what: string | undefined,
+  options: ServerOptions,
+  io: Io,
+): Promise<string | undefined> {
+  if (what === undefined) return undefined
+  const [{ withItsKind }, { FREEZABLE_BY_NAME: nouns }] = await Promise.all([
+    import('../hold/named-thing.ts'),
+    import('../hold/freeze.ts'),
+  ])
+  return withItsKind(what, { command, nouns }, options, io)
+}
+
+async function freeze(typed: string | undefined, options: FreezeOptions, io: Io): Promise<void> {
+  const what = await frozenCalled('freeze', typed, options, io)
   const [{ freezeHold, freezeTarget, refuseEmpty }, { findHeld }, { placeHold }, { authorOf }] = await Promise.all([
     import('../hold/freeze.ts'),
     import('../inspect/find-object.ts'),
@@ -114,7 +130,8 @@ async function thawFolder(folder: string, { what, isAll, io }: FolderThaw): Prom
   io.out(file === undefined ? 'this node is not frozen by a file\n' : shownLine(`thawed: ${file}`))
 }
 
-async function thaw(what: string | undefined, options: ThawOptions, io: Io): Promise<void> {
+async function thaw(typed: string | undefined, options: ThawOptions, io: Io): Promise<void> {
+  const what = await frozenCalled('thaw', typed, options, io)
   const [{ freezeTarget, thaw: lift }, { findHeld }] = await Promise.all([
     import('../hold/freeze.ts'),
     import('../inspect/find-object.ts'),

@@ -110,7 +110,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     { processRenderer },
     { renderCommit },
     { hasDifference },
-    { uncommitted },
+    { noteLooseFiles },
     { withWorkTree },
     { problemText },
     { versionNote },
@@ -125,7 +125,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     import('#sync/render/renderer.ts'),
     import('#sync/render/render.ts'),
     import('#sync/difference.ts'),
-    import('#sync/git/dirty.ts'),
+    import('../plan/loose-files.ts'),
     import('#sync/git/work-tree.ts'),
     import('#sync/render/problems.ts'),
     import('#sync/render/written-for.ts'),
@@ -143,10 +143,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
   const base = options.base === undefined ? (isDirty ? commit : parent) : await commitCalled(repository, options.base)
   const cage = await findCage(options.weakCage)
   if (cage.isWeak) io.err(weakCageNote)
-  const folders = ['fleet', 'rules'].map((folder) => (options.path === '.' ? folder : `${options.path}/${folder}`))
-  const loose = options.commit === 'HEAD' && !isDirty ? await uncommitted(repository, commit, folders) : []
-  if (loose.length > 0)
-    io.err(`note: ${loose.length} changed files under fleet/ and rules/ are not committed and not part of the plan\n`)
+  if (options.commit === 'HEAD' && !isDirty) await noteLooseFiles(repository, { commit, path: options.path }, io)
   const render = (id: string, from: GitRepository) =>
     withProgress(
       io,

@@ -16,6 +16,7 @@ import { type Io, showProblem } from '../io.ts'
 import { withProgress } from '../progress.ts'
 import { withHubHint } from '../inspect/hub-hint.ts'
 import { kindOf } from '../inspect/name-word.ts'
+import { isKindWord } from '../inspect/target.ts'
 import { exploreErrors } from './explore-errors.ts'
 
 export interface ReconcileOptions extends ServerOptions {
@@ -62,7 +63,9 @@ export async function reconcile(what: string | undefined, options: ReconcileOpti
   if (found.some((f) => !f.isGood)) throw new Exit(EXIT_DIFFERENT)
 }
 
+/** Sync reads nothing else, so a name alone is that of a source. */
 function nameOf(what: string | undefined): string | undefined {
+  if (what !== undefined && !what.includes('/') && !isKindWord(what)) return what
   const [noun, name, ...rest] = (what ?? 'source').split('/')
   if (kindOf(noun ?? '') !== fleetSource.kind || rest.length > 0 || (what !== undefined && (name ?? '') === ''))
     throw new KubeNodeError(exploreErrors.KN1622({ what: JSON.stringify(what) }))

@@ -148,9 +148,12 @@ async function serverTable({ type, noun, name }: Wanted, asked: Asked, shape: Ta
 }
 
 /** Kubectl's habit is to look into one namespace: the others are one option away. */
-async function nothingText([first]: readonly Wanted[], { client, namespace }: Asked): Promise<string> {
+async function nothingText([first]: readonly Wanted[], asked: Asked): Promise<string> {
+  const { client, namespace } = asked
   if (first === undefined) return ''
   const { type } = first
+  const unmatched = await unmatchedText(type, asked)
+  if (unmatched !== undefined) return `${unmatched}\n`
   const nothing = `no ${qualifiedPlural(type)} found`
   if (!type.namespaced) {
     const hint = await clustersHint(client)
@@ -159,6 +162,27 @@ async function nothingText([first]: readonly Wanted[], { client, namespace }: As
   const where = namespace === undefined ? '' : ` in namespace ${printableLine(namespace)}; -A lists all namespaces`
   const text = `${nothing}${where}`
   return `${HUB_KINDS.has(type.kind) ? await withHubHint(client, nothing, text) : text}\n`
+}
+
+const MOST_NAMED = 5
+/** Of which the labels are named. */
+const MOST_READ = 100
+
+/** Objects are there, and none has what was asked for: most often the label has another key. */
+async function unmatchedText(type: ResourceType, { client, namespace, options }: Asked): Promise<string | undefined> {
+  const asked = [
+    ...(options.selector === undefined ? [] : [`-l ${options.selector}`]),
+    ...(options.fieldSelector === undefined ? [] : [`--field-selector ${options.fieldSelector}`]),
+  ].map(printableLine)
+  if (asked.length === 0) return undefined
+  const where = type.namespaced && namespace !== undefined ? { namespace } : {}
+  const all = await client.list(type, { limit: MOST_READ, ...where }).catch(() => undefined)
+  if (all === undefined || all.items.length === 0) return undefined
+  const keys = [...new Set(all.items.flatMap(({ metadata }) => Object.keys(metadata.labels ?? {})))].toSorted()
+  const more = keys.length > MOST_NAMED ? ', …' : ''
+  const labels = keys.length === 0 ? 'no labels' : `the labels ${keys.slice(0, MOST_NAMED).join(', ')}${more}`
+  const hint = options.selector === undefined ? '' : `; they have ${printableLine(labels)}`
+  return `no ${qualifiedPlural(type)} match ${asked.join(' ')}${hint}`
 }
 
 function printTable({ head, rows }: Table, { options, io }: Asked): void {

@@ -27,7 +27,15 @@ const HISTORY: Advice = [
   'kubenode release history',
   'commits, on the hub; revisions of a set: kubenode rollout history NAME',
 ]
-const REPAIR: Advice = ['kubenode repair node/NAME --reason WHY', 'what blocks it: kubenode why-not node/NAME']
+/** Nothing restarts what no rule calls broken. */
+const REPAIR: Advice = [
+  'kubenode repair node/NAME --reason WHY',
+  'where a rule is true; a healthy host that you reboot yourself: kubenode maintenance plan machine/NAME --until TIME --reason WHY',
+]
+const REBOOT: Advice = [
+  'kubenode maintenance plan machine/NAME --until TIME --reason WHY',
+  'it drains the node and you reboot it; where a rule is true: kubenode repair node/NAME --reason WHY',
+]
 const DASHBOARD: Advice = ['kubenode console', 'a page in the browser; in the terminal: kubenode watch']
 const PIPELINES: Advice = ['kubenode get pipelines', 'on the hub']
 const MAINTENANCE: Advice = ['kubenode maintenance --help', 'docs/how-to/maintenance.md']
@@ -127,7 +135,7 @@ export const COMMAND_HABITS: Readonly<Record<string, Advice>> = {
   appset: PIPELINES,
   argo: RELEASES,
   cert: ['kubenode get sources', 'certificates of a git server are in the Secret of its source'],
-  'cluster get': ['kubenode describe cluster/NAME', 'on the hub'],
+  'cluster get': ['kubenode cluster show NAME', 'on the hub'],
   'cluster rm': ['git revert COMMIT', 'a cluster leaves the fleet by a commit: docs/how-to/new-cluster.md'],
   dashboard: DASHBOARD,
   gpg: ['kubenode why source/NAME', 'signers of commits are in the source: docs/how-to/signed-commits.md'],
@@ -239,8 +247,10 @@ export const COMMAND_HABITS: Readonly<Record<string, Advice>> = {
   nodes: ['kubenode get nodes', ''],
   ping: ['kubenode get machines', 'the column READY; what one waits for: kubenode why machine/NAME'],
   playbook: PLAN,
-  reboot: REPAIR,
+  reboot: REBOOT,
   restart: REPAIR,
+  service: REPAIR,
+  systemctl: REPAIR,
   setup: ONE,
   shell: NO_SHELL,
   vault: ['kubectl create secret generic NAME', 'values of labeled Secrets are sealed for each machine'],

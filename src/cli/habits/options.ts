@@ -10,6 +10,12 @@ const CONTEXT: Advice = ['', 'write --context NAME; kubectl config get-contexts 
 const IDENTITY: Advice = ['', 'the identity is that of --kubeconfig FILE and --context NAME']
 const NO_ROOT: Advice = ['', 'no option makes you root; agents act on their hosts']
 const AT_ONCE: Advice = ['', 'how much runs at once is declared: docs/how-to/budget.md']
+const PLAYBOOK: Advice = ['kubenode plan', 'run starts the programs of KubeNode']
+const EVENTS_SHOWN: Advice = ['', 'its events are always shown; those alone: kubenode events --for KIND/NAME']
+const WHERE_IT_IS: Advice = [
+  '',
+  'sources and releases are in namespace kubenode-system, machines and sets in none; leave the option out',
+]
 const NOT_NEEDED: Advice = ['', 'KubeNode needs no such option; leave it out']
 
 /** Of one command: by its words, a space, and the long option. */
@@ -70,6 +76,7 @@ export const OPTION_HABITS: Readonly<Record<string, Advice>> = {
   'plan --list-hosts': ['kubenode plan --inventory FILE', 'it predicts machines; made by kubenode inventory export'],
   'plan --list-tasks': PLAN_ONLY,
   'plan --out': ['git push', 'a plan is not applied; it is of a commit, and the commit is what sync applies'],
+  'plan --refresh': PLAN_ONLY,
   'plan --refresh-only': PLAN_ONLY,
   'plan --tags': ONE_CLUSTER,
   'plan --target': ONE_CLUSTER,
@@ -86,7 +93,12 @@ export const OPTION_HABITS: Readonly<Record<string, Advice>> = {
   'repair --dry-run': ['kubenode why-not node/NAME', 'it shows what blocks a repair and changes nothing'],
   'run --image': ['kubectl run', 'kubenode run starts the programs of KubeNode'],
   'watch --limit': ['kubenode watch set/NAME', ''],
-  'run --check': ['kubenode plan', 'run starts the programs of KubeNode'],
+  'run --check': PLAYBOOK,
+  'run -l': PLAYBOOK,
+  'run --limit': PLAYBOOK,
+  'describe --events': EVENTS_SHOWN,
+  'describe --show-events': EVENTS_SHOWN,
+  'resume --wait': NOT_NEEDED,
   'version --short': NOT_NEEDED,
   'version --client': ['kubenode version', 'it shows this program only; a server: kubenode check'],
 }
@@ -127,9 +139,13 @@ export const ANY_OPTION: Readonly<Record<string, Advice>> = {
   '--user': IDENTITY,
   '--v': ['', 'nothing is more verbose; kubenode why KIND/NAME explains'],
   '--verbose': ['', 'nothing is more verbose; kubenode why KIND/NAME explains'],
+  '--namespace': WHERE_IT_IS,
+  '--all-namespaces': WHERE_IT_IS,
+  '-A': WHERE_IT_IS,
   '-K': NO_ROOT,
   '-b': NO_ROOT,
   '-i': ['', 'machines come from the server; see --kubeconfig FILE and --context NAME'],
+  '-n': WHERE_IT_IS,
   '-m': ['kubenode get machines', 'agents run what git declares, and no modules'],
   '-s': CONTEXT,
   '-u': IDENTITY,

@@ -13,8 +13,11 @@ import { newHold, type HoldTarget, type HoldWords } from './new-hold.ts'
 import { isInForce, readable } from '#holds/in-force.ts'
 import { freezeName } from '#holds/names.ts'
 
+/** What a name without a kind may be: a cluster needs its kind. */
+export const FREEZABLE_BY_NAME = ['machine', 'node', 'set', 'remedier'] as const
+
 const FREEZABLE: HoldTargets = {
-  nouns: ['machine', 'node', 'set', 'remedier', 'cluster'],
+  nouns: [...FREEZABLE_BY_NAME, 'cluster'],
   refuse: holdErrors.KN1330,
 }
 

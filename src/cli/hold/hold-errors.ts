@@ -3,7 +3,7 @@ import { errorTable } from '#lib/error-table.ts'
 
 export const holdErrors = errorTable({
   KN1330: {
-    text: 'cannot freeze {what}',
+    text: 'cannot freeze or thaw {what}',
     next: 'name it as {Object}, or leave it out for the whole cluster',
   },
   KN1331: {

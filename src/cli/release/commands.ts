@@ -41,7 +41,11 @@ export function register(program: Command, io: Io): void {
   const release = program.command('release').description('commits in the stages of the fleet')
   withWait(withServer(release.command('status')))
     .description('show stages, clusters, and what they wait for')
-    .argument('[name]', 'name of the release; the newest of each track when left out', nameOfKind('release'))
+    .argument(
+      '[name]',
+      'name of a release, or of a track for its newest; the newest of each track when left out',
+      nameOfKind('release'),
+    )
     .addOption(outputOption(WHOLE_FORMS))
     .action((name: string | undefined, options: StatusOptions) => showStatus(name, options, io))
 
@@ -61,7 +65,7 @@ export function register(program: Command, io: Io): void {
 
   withServer(release.command('history'))
     .description('list the releases of each track, the newest first')
-    .argument('[name]', 'a release whose track is listed; every track when left out', nameOfKind('release'))
+    .argument('[name]', 'a track, or a release of it; every track when left out', nameOfKind('release'))
     .addOption(outputOption(WHOLE_FORMS))
     .action((name: string | undefined, options: FormOptions) => showHistory(name, options, io))
 
@@ -88,13 +92,13 @@ async function sayNone(client: KubeClient, io: Io): Promise<void> {
 
 async function showStatus(name: string | undefined, options: StatusOptions, io: Io): Promise<void> {
   const wait = waitOf(options)
-  const [{ newestReleases }, { releaseLines }, { releaseCalled, releasesOn }] = await Promise.all([
+  const [{ newestReleases }, { releaseLines }, { releaseOrNewestOf, releasesOn }] = await Promise.all([
     import('#explain/newest-releases.ts'),
     import('./status.ts'),
     import('./find-release.ts'),
   ])
   const client = await connect(options, io)
-  const found = name === undefined ? newestReleases(await releasesOn(client)) : [await releaseCalled(client, name)]
+  const found = name === undefined ? newestReleases(await releasesOn(client)) : [await releaseOrNewestOf(client, name)]
   if (options.output !== undefined) {
     const [one] = found
     const isOne = name !== undefined && one !== undefined
@@ -124,13 +128,10 @@ async function follow(found: readonly Release[], client: KubeClient, wait: { tim
 }
 
 async function showHistory(name: string | undefined, options: FormOptions, io: Io): Promise<void> {
-  const [{ HISTORY_HEAD, historyOf, historyRow }, { alignedRows }, { releaseCalled, releasesOn }] = await Promise.all([
-    import('./history.ts'),
-    import('../get/rows.ts'),
-    import('./find-release.ts'),
-  ])
+  const [{ HISTORY_HEAD, historyOf, historyRow }, { alignedRows }, { releaseOrNewestOf, releasesOn }] =
+    await Promise.all([import('./history.ts'), import('../get/rows.ts'), import('./find-release.ts')])
   const client = await connect(options, io)
-  const one = name === undefined ? undefined : await releaseCalled(client, name)
+  const one = name === undefined ? undefined : await releaseOrNewestOf(client, name)
   const releases = historyOf(await releasesOn(client), one?.spec.track)
   if (options.output !== undefined) {
     await printWhole(io, options.output, listOf(releases))

@@ -4,8 +4,9 @@ import { release, type Release } from '#api/kinds/release.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
+import { newestReleases } from '#explain/newest-releases.ts'
 import { isCommit } from './commit-trace.ts'
-import { findObject } from '../inspect/find-object.ts'
+import { absent, findObject, lookUp } from '../inspect/find-object.ts'
 
 export const releasesOn = (client: KubeClient): Promise<readonly Release[]> =>
   listAll(client, release, { namespace: SYSTEM_NAMESPACE })
@@ -18,5 +19,16 @@ export async function releaseCalled(client: KubeClient, word: string): Promise<R
     const [own, ...others] = (await releasesOn(client)).filter((r) => r.spec.commit.startsWith(word))
     if (own !== undefined && others.length === 0) return own
   }
+  const newest = (await lookUp(client, release, word)) === undefined ? await newestOf(client, word) : undefined
+  // Of several that begin with the word, the one in progress is meant.
+  if (newest !== undefined) throw absent('release', word, [newest.metadata.name ?? ''], release.plural)
   return findObject(client, release, word, 'release')
+}
+
+const newestOf = async (client: KubeClient, track: string): Promise<Release | undefined> =>
+  newestReleases(await releasesOn(client).catch(() => [])).find((r) => r.spec.track === track)
+
+/** For what only shows: the name of a track is that of its newest Release, too. */
+export async function releaseOrNewestOf(client: KubeClient, word: string): Promise<Release> {
+  return (await newestOf(client, word)) ?? releaseCalled(client, word)
 }

@@ -133,14 +133,21 @@ function registerCanary(program: Command, io: Io): void {
   ).action((name: string, options: HoldOptions) => abortCanary(name, options, io))
 }
 
-async function pause(what: string, options: HoldOptions, io: Io): Promise<void> {
+async function heldCalled(command: string, what: string, options: ServerOptions, io: Io): Promise<string> {
+  const [{ HOLDABLE }, { withItsKind }] = await Promise.all([import('./holds.ts'), import('../hold/named-thing.ts')])
+  return withItsKind(what, { command, nouns: HOLDABLE.nouns }, options, io)
+}
+
+async function pause(typed: string, options: HoldOptions, io: Io): Promise<void> {
+  const what = await heldCalled('pause', typed, options, io)
   const { heldTarget } = await import('./holds.ts')
   const hold = await place(options, io, what, { target: heldTarget(what), effect: 'Pause', ...options })
   say(io, `${what} is paused until ${hold.spec.until} by ${hold.spec.author}: ${hold.spec.reason}`)
   io.err(`running operations finish; to continue, run kubenode resume ${what}\n`)
 }
 
-async function resume(what: string, options: ResumeOptions, io: Io): Promise<void> {
+async function resume(typed: string, options: ResumeOptions, io: Io): Promise<void> {
+  const what = await heldCalled('resume', typed, options, io)
   const [{ heldTarget, liftHolds }, { findHeld }] = await Promise.all([
     import('./holds.ts'),
     import('../inspect/find-object.ts'),

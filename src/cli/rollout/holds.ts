@@ -12,7 +12,7 @@ import { rolloutErrors } from './rollout-errors.ts'
 import { isInForce, readable } from '#holds/in-force.ts'
 import { holdName } from '#holds/names.ts'
 
-const HOLDABLE: HoldTargets = {
+export const HOLDABLE: HoldTargets = {
   nouns: ['set', 'canary', 'machine', 'machineset', 'remedier', 'job', 'source', 'release'],
   refuse: rolloutErrors.KN1370,
 }

@@ -43,11 +43,11 @@ export const listedFiles = (env: Environment): readonly string[] =>
 export async function chosenConnection({ file, context, env, cwd, root }: Chosen): Promise<Connection> {
   if (file !== undefined) {
     const isVariable = env[FLAG_VARIABLE] === file
-    return connectionOf(file, context, isVariable ? FLAG_VARIABLE : '--kubeconfig')
+    return connectionOf(file, context, isVariable ? FLAG_VARIABLE : '--kubeconfig', cwd)
   }
   const named = listedFiles(env)
   const [first] = named
-  if (first !== undefined && named.length === 1) return connectionOf(first, context, 'KUBECONFIG')
+  if (first !== undefined && named.length === 1) return connectionOf(first, context, 'KUBECONFIG', cwd)
   if (named.length > 1) return listedConnection(named, context)
   const { homeKubeconfig, unnamedCluster } = await import('./unnamed-cluster.ts')
   const found = await unnamedCluster({ env, cwd }, context)
@@ -75,8 +75,8 @@ async function listedConnection(files: readonly string[], context: string | unde
 
 const namedBy = (origin: string | undefined): string => (origin === undefined ? '' : ` (named by ${origin})`)
 
-/** `origin`: the option or variable that names the file. */
-export async function connectionOf(file: string, context?: string, origin?: string): Promise<Connection> {
+/** `origin`: the option or variable that names the file. `cwd`: where a local fleet may run that has the context. */
+export async function connectionOf(file: string, context?: string, origin?: string, cwd?: string): Promise<Connection> {
   let text: string
   try {
     text = readBoundedText(file)
@@ -88,17 +88,24 @@ export async function connectionOf(file: string, context?: string, origin?: stri
     const { loadKubeconfig } = await import('#kube/kubeconfig.ts')
     return loadKubeconfig({ files: [file], ...(context === undefined ? {} : { context }) })
   }
-  if (context !== undefined) await requireContext(context, file, text)
+  if (context !== undefined) await requireContext(context, file, text, cwd)
   return { ...parseSafeKubeconfig(text, file, context), warnings: [] }
 }
 
 /** In the words that a list of files gets too, without the positions that only an author of the file needs. */
-async function requireContext(context: string, file: string, text: string): Promise<void> {
+async function requireContext(context: string, file: string, text: string, cwd: string | undefined): Promise<void> {
   const { contextsInText } = await import('../complete/contexts.ts')
   const known = contextsInText(text)
   if (known.includes(context)) return
+  const { fleetWith } = await import('./unnamed-cluster.ts')
+  const fleet = cwd === undefined ? undefined : await fleetWith(context, cwd)
+  const names = known.join(', ') || 'none'
   throw new KubeNodeError(
-    kubeErrors.KN2015({ context: JSON.stringify(context), files: file, known: known.join(', ') || 'none' }),
+    kubeErrors.KN2015({
+      context: JSON.stringify(context),
+      files: file,
+      known: fleet === undefined ? names : `${names}; ${fleet.called} has it: --kubeconfig ${fleet.file}`,
+    }),
   )
 }
 

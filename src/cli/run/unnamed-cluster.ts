@@ -34,6 +34,12 @@ export async function unnamedKubeconfigs({ env, cwd }: Place): Promise<readonly 
   ]
 }
 
+/** The local fleet around this folder, when it has the context that another file lacks. */
+export async function fleetWith(context: string, cwd: string): Promise<UnnamedCluster | undefined> {
+  const [fleet] = await unnamedKubeconfigs({ env: {}, cwd })
+  return fleet !== undefined && (await readable(fleet.file))?.includes(context) === true ? fleet : undefined
+}
+
 /** A kubeconfig can run programs: one that another user left on the way up is not followed. */
 const isOurs = (file: string): boolean => lstatSync(file, { throwIfNoEntry: false })?.uid === process.geteuid?.()
 

@@ -1,0 +1,30 @@
+// The holds that keep repairs and rollouts from a Node. A Node has no condition of KubeNode that would say so. Pure.
+import type { Machine } from '#api/kinds/machine.ts'
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import { endOfHold } from '#holds/names.ts'
+import { holdsOver, thing, thingsOfMachine } from '#holds/reach.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { Told } from './told.ts'
+
+export interface HeldNode {
+  readonly node: KubeObject
+  readonly machine: Machine | undefined
+}
+
+/** Of the Node itself, its Machine, the MachineSet and the cluster. */
+export function nodeHolds(
+  { node, machine }: HeldNode,
+  holds: readonly OperationalHold[],
+  now: number,
+): readonly Told[] {
+  const things = machine === undefined ? [thing('Node', node)] : thingsOfMachine(machine, { node })
+  const over = holdsOver(holds, { effects: ['Pause', 'Freeze'], things, cluster: { name: undefined }, now })
+  return over.map((hold) => {
+    const { effect, author, reason, until } = hold.spec
+    return {
+      text: `${effect === 'Freeze' ? 'Frozen' : 'Paused'} until ${until} by ${author}: ${reason}`,
+      urgency: 'Waiting',
+      command: { line: endOfHold(hold) },
+    }
+  })
+}
