@@ -55,11 +55,14 @@ const VOLATILE: readonly (readonly [RegExp, string])[] = [
 ]
 const ANY = '…'
 
+/** What a command prints while a slow machine keeps it waiting. */
+const SLOW = 'waiting for sync'
+
 const normalized = (text: string): readonly string[] =>
   VOLATILE.reduce((t, [from, to]) => t.replaceAll(from, to), text)
     .split('\n')
     .map((line) => line.trim())
-    .filter((line) => line !== '')
+    .filter((line) => line !== '' && line !== SLOW)
 
 const isSameLine = (wanted: string, seen: string): boolean => {
   const parts = wanted.split(ANY).map((p) => p.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`))
