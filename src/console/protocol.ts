@@ -183,8 +183,10 @@ export interface ResyncEvent {
 }
 
 export interface ByeEvent {
-  /** SlowReader, SessionEnded, TooManyStreams or Stopping. */
-  readonly reason: 'SlowReader' | 'SessionEnded' | 'TooManyStreams' | 'Stopping'
+  /** TooManyStreams: another page has the place of this one, which stays closed until a person looks at it again. After the others it is opened again at once. */
+  readonly reason: 'SessionEnded' | 'TooManyStreams' | 'Stopping'
+  /** For a person, with what they can do. */
+  readonly message?: string
 }
 
 // ---------------------------------------------------------------- questions

@@ -70,6 +70,30 @@ test('a server that is away and comes back: the page tells so, keeps its picture
   await page.getByText('Offline since').waitFor({ state: 'detached' })
 })
 
+test('a page that gave its place to a newer one says why, asks for nothing, and continues when a person wants it', async () => {
+  const page = await bench.open('#/home', { isStill: false })
+  await page.getByRole('heading', { name: '1 node needs attention' }).waitFor()
+  await expect.poll(() => bench.server.streams).toBe(1)
+  const message = 'you have this console open in more than 16 browsers'
+  bench.server.sendBye({ reason: 'TooManyStreams', message })
+  await page.getByText('You have this console open in more than 16 browsers.').waitFor()
+  await page.getByRole('heading', { name: '1 node needs attention' }).waitFor()
+  expect(bench.server.asked.filter((a) => a.includes('/events'))).toHaveLength(1)
+  await page.getByRole('button', { name: 'Continue here' }).click()
+  await page.getByText('Paused').waitFor({ state: 'detached' })
+  expect(bench.server.streams).toBe(1)
+})
+
+test('a page for which there is no place shows its views, says why it is not live, and tries again', async () => {
+  const message = '500 people follow this console; wait until one of them closes the page'
+  bench.server.instead.set('/events', { status: 503, code: 'TooManyStreams', message })
+  const page = await bench.open('#/home', { isStill: false })
+  await page.getByText(message).waitFor()
+  await page.getByRole('heading', { name: '1 node needs attention' }).waitFor()
+  bench.server.instead.clear()
+  await page.getByText(message).waitFor({ state: 'detached' })
+})
+
 const headOf = (snapshot: unknown): object => (snapshot as { readonly head: object }).head
 
 test('what a person may not do is not drawn', async () => {

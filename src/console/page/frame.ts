@@ -7,6 +7,7 @@ import type { TopicFamily } from '../protocol.ts'
 import { CHORDS } from './keyboard.ts'
 import { At, Since } from './parts/clock.ts'
 import type { Tone } from './parts/mark.ts'
+import { sentence } from './parts/states.ts'
 import { Terminal } from './parts/terminal.ts'
 import { hrefOf, to, withParams } from './router.ts'
 import type { View } from './router.ts'
@@ -142,6 +143,26 @@ function Strips(): VNode {
         { class: 'strip' },
         h('strong', {}, 'Offline ', h(Since, { at: connection.since })),
         h('span', {}, 'What you see is the last state received. The page connects again by itself.'),
+      ),
+    connection.state === 'Full' &&
+      h(
+        'div',
+        { class: 'strip' },
+        h('strong', {}, 'Not live'),
+        h(
+          'span',
+          {},
+          sentence(connection.message),
+          ' The page tries again by itself; reload it to read the views again.',
+        ),
+      ),
+    connection.state === 'Paused' &&
+      h(
+        'div',
+        { class: 'strip' },
+        h('strong', {}, 'Paused'),
+        h('span', {}, sentence(connection.message)),
+        h('button', { type: 'button', onClick: () => store.resume() }, 'Continue here'),
       ),
     connection.state === 'SignedOut' &&
       h(

@@ -175,4 +175,7 @@ applyLook()
 const store = new Store()
 const page = document.getElementById('page')
 if (page !== null) render(h(Root, { store }), page)
+document.addEventListener('visibilitychange', () => {
+  if (document.visibilityState === 'visible') store.resume()
+})
 void store.start()

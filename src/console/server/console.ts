@@ -29,6 +29,8 @@ export interface ConsoleOptions {
   readonly random: Random
   readonly log: Logger
   readonly repository?: FleetRepository | undefined
+  /** How many streams are served at once, if not as many as always. */
+  readonly streams?: ConsoleServerOptions['streams']
   readonly onLinkUsed?: () => void
 }
 

@@ -7,12 +7,14 @@ import type { KubeClient } from '#kube/client.ts'
 import { isApiError } from '#kube/errors.ts'
 import type { Session } from '../protocol.ts'
 import { type Access, AccessBook } from './access.ts'
+import type { Bounds } from './fair-share.ts'
 import type { Fleet, Followed } from './fleet.ts'
 import type { FleetRepository } from './fleet-repository.ts'
 import { denied } from './guard.ts'
 import { securityHeaders } from './headers.ts'
 import { Listener, type Tls } from './listener.ts'
 import { readNode } from './node-topic.ts'
+import { OpenStreams } from './open-streams.ts'
 import type { Page, PageFile } from './page-files.ts'
 import { planAnswer } from './plan-answer.ts'
 import { preparedAnswer, pushAnswer } from './prepare-answer.ts'
@@ -26,7 +28,6 @@ import { numberOf } from './topic-log.ts'
 import { mayRead, parseTopic, type TopicName } from './topics.ts'
 import { liftHold, writeApproval, writeHold } from './writes.ts'
 
-const MOST_STREAMS = 500
 const MOST_TOPICS_OF_STREAM = 32
 
 export interface ConsoleServerOptions {
@@ -44,6 +45,7 @@ export interface ConsoleServerOptions {
   readonly doors: Omit<DoorsOptions, 'sessions' | 'isTls' | 'port'>
   /** Plain HTTP without it, which is for loopback alone. */
   readonly tls?: Tls | undefined
+  readonly streams?: Bounds | undefined
   /** The repository of the fleet, where this machine has it and may run its code in the cage. */
   readonly repository?: FleetRepository | undefined
 }
@@ -64,11 +66,12 @@ export class ConsoleServer {
   readonly #listener: Listener
   readonly #doors: Doors
   readonly #access: AccessBook
-  readonly #streams = new Map<Stream, IncomingMessage>()
+  readonly #streams: OpenStreams
 
   constructor(options: ConsoleServerOptions) {
     this.#options = options
     const { fleet, clock, log, sessions, doors, tls } = options
+    this.#streams = new OpenStreams(options.streams)
     this.#access = new AccessBook(fleet, clock, log)
     this.#listener = new Listener({
       ...options,
@@ -90,7 +93,7 @@ export class ConsoleServer {
   }
 
   async stop(): Promise<void> {
-    for (const stream of this.#streams.keys()) stream.bye('Stopping')
+    this.#streams.stop()
     await this.#listener.stop()
     this.#options.doors.proxy?.close()
     this.#options.sessions.closeAll()
@@ -162,8 +165,7 @@ export class ConsoleServer {
   async #data(asking: Asking): Promise<void> {
     const { request, response, url } = asking
     if (await this.#doors.data(asking)) {
-      // Tabs of a person who has signed out show nothing new.
-      for (const [stream, opened] of this.#streams) if (!this.#doors.isStillIn(opened)) stream.bye('SessionEnded')
+      this.#streams.endThose((opened) => !this.#doors.isStillIn(opened))
       return undefined
     }
     const who = this.#doors.of(request)
@@ -309,14 +311,13 @@ export class ConsoleServer {
 
   #stream(person: AskingPerson): void {
     const { fleet, clock } = this.#options
-    const { request, response, url, access } = person
-    if (this.#streams.size >= MOST_STREAMS)
-      throw new Refused(503, 'TooManyStreams', `${MOST_STREAMS} streams are open; close other pages`)
+    const { request, response, url, access, who } = person
     const wanted = (url.searchParams.get('topics') ?? '').split(',').filter((t) => t !== '')
     if (wanted.length === 0 || wanted.length > MOST_TOPICS_OF_STREAM)
       throw new Refused(400, 'BadTopics', `name 1 to ${MOST_TOPICS_OF_STREAM} topics`)
     const topics = wanted.map((topic): Followed => ({ topic, name: this.#named(topic, person) }))
     const since = one(request.headers['last-event-id']) ?? url.searchParams.get('since') ?? ''
+    this.#streams.makePlace(who)
     const isOfThisStart = since.startsWith(`${fleet.start}-`)
     const stream: Stream = new Stream(
       {
@@ -330,7 +331,7 @@ export class ConsoleServer {
       },
       isOfThisStart ? numberOf(since) : undefined,
     )
-    this.#streams.set(stream, request)
+    this.#streams.add(stream, request, who)
   }
 
   /** A stream whose rights changed ends; the browser opens it again with the rights that are left. */

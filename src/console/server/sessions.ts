@@ -3,12 +3,15 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { Person } from '../protocol.ts'
+import { placeFor } from './fair-share.ts'
 
 /** A working day. */
 const SESSION_MS = 12 * 3_600_000
 const LINK_MS = 10 * 60_000
-/** Beyond this the oldest has to sign in again. */
+/** A session is a few kilobytes and a client. Whose ends when there are more: `fair-share.ts`. */
 const MOST_SESSIONS = 1_000
+/** Browsers and private windows of a day. */
+const MOST_SESSIONS_OF_PERSON = 32
 const MOST_LINKS = 16
 
 export interface SignedIn {
@@ -77,13 +80,22 @@ export class Sessions {
 
   open(who: SignedIn): Opened {
     for (const [key, session] of this.#sessions) if (!this.#isGood(session)) this.#end(key)
+    this.#makePlace(who.person.name)
     const opened = { secret: newSecret(), page: newSecret() }
     const left = who.expiresAt === undefined ? SESSION_MS : who.expiresAt - this.#clock.now()
     const until = this.#clock.monotonic() + Math.min(SESSION_MS, left)
     this.#sessions.set(digest(opened.secret), { who, until, page: digest(opened.page) })
-    const [oldest] = this.#sessions.keys()
-    if (this.#sessions.size > MOST_SESSIONS && oldest !== undefined) this.#end(oldest)
     return opened
+  }
+
+  #makePlace(person: string): void {
+    const taken = [...this.#sessions].map(([item, { who }]) => ({ item, person: who.person.name }))
+    const place = placeFor(taken, person, { all: MOST_SESSIONS, ofPerson: MOST_SESSIONS_OF_PERSON })
+    if (place.kind === 'Free') return
+    const [oldest] = this.#sessions.keys()
+    // A sign-in is never refused: the oldest session of all ends instead.
+    const ends = place.kind === 'Refused' ? oldest : place.from
+    if (ends !== undefined) this.#end(ends)
   }
 
   of(secret: string | undefined): SignedIn | undefined {

@@ -57,9 +57,10 @@ export class Stream {
     this.#write('event: session\ndata: {}\n\n')
   }
 
-  bye(reason: ByeEvent['reason']): void {
+  bye(reason: ByeEvent['reason'], message?: string): void {
     if (this.#isEnded) return
-    this.#options.response.end(`event: bye\ndata: ${JSON.stringify({ reason } satisfies ByeEvent)}\n\n`)
+    const data: ByeEvent = { reason, ...(message !== undefined && { message }) }
+    this.#options.response.end(`event: bye\ndata: ${JSON.stringify(data)}\n\n`)
     this.#end()
   }
 

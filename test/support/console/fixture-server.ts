@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { applied, rowsDelta } from '#console/delta.ts'
 import type {
+  ByeEvent,
   Delta,
   PastAnswer,
   SearchAnswer,
@@ -25,7 +26,7 @@ import { plan, prepared } from './plan-fixtures.ts'
 const PAGE = readPage()
 
 /** What a topic or a question answers instead of its fixture. */
-type Instead = { readonly status: number; readonly message: string } | 'Hangs'
+type Instead = { readonly status: number; readonly message: string; readonly code?: string } | 'Hangs'
 
 /** Opens a session, and each cluster that needs a token. */
 export const GOOD_TOKEN = 'a-token-of-ada'
@@ -93,6 +94,11 @@ export class FixtureServer {
     for (const stream of this.#streams.keys()) stream.write(text)
   }
 
+  /** Ends every stream with this reason. */
+  sendBye(bye: ByeEvent): void {
+    for (const stream of this.#streams.keys()) stream.end(`event: bye\ndata: ${JSON.stringify(bye)}\n\n`)
+  }
+
   #write(stream: ServerResponse, number: number, at: number, delta: Delta): void {
     const revision = `1a2b-${number}`
     stream.write(`id: ${revision}\nevent: delta\ndata: ${JSON.stringify({ revision, at, deltas: [delta] })}\n\n`)
@@ -106,7 +112,7 @@ export class FixtureServer {
     response.setHeader('x-content-type-options', 'nosniff')
     const instead = [...this.instead].find(([begin]) => path.startsWith(begin))?.[1]
     if (instead === 'Hangs') return
-    if (instead !== undefined) return json(response, { code: 'KN1000', message: instead.message }, instead.status)
+    if (instead !== undefined) return json(response, { code: 'KN1000', ...instead }, instead.status)
     const file = path === '/' ? this.#page.html : this.#page.files.get(path.replace(`/a/${this.#page.digest}/`, ''))
     if (file !== undefined) return send(response, file)
     if (path === '/events') return this.#stream(url, response)

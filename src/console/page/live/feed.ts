@@ -1,5 +1,5 @@
 // The one stream of this browser: opens it, opens it again after a failure or a silence, and hands on what it sends.
-import type { DeltaEvent, ResyncEvent, Revision, Topic } from '../../protocol.ts'
+import type { ByeEvent, DeltaEvent, Refusal, ResyncEvent, Revision, Topic } from '../../protocol.ts'
 import { ownHeaders } from './page-secret.ts'
 import { eventReader } from './sse.ts'
 import type { StreamEvent } from './sse.ts'
@@ -15,6 +15,10 @@ export type Connection =
   | { readonly state: 'Connecting' }
   | { readonly state: 'Live' }
   | { readonly state: 'Offline'; readonly since: number; readonly message: string }
+  /** The server answers, and has no place for this page yet. */
+  | { readonly state: 'Full'; readonly message: string }
+  /** Another page has the place of this one, until a person looks at this one again. */
+  | { readonly state: 'Paused'; readonly message: string }
   | { readonly state: 'SignedOut' }
 
 /** The server sends a comment every 15 seconds; three missed ones mean that the connection is dead. */
@@ -31,6 +35,7 @@ export class Feed {
   #retryMs = FIRST_RETRY_MS
   #offlineSince: number | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
+  #isPaused = false
   readonly #send: (message: FeedMessage) => void
 
   constructor(send: (message: FeedMessage) => void) {
@@ -44,9 +49,9 @@ export class Feed {
     this.#openIn(GATHER_MS)
   }
 
-  close(): void {
-    clearTimeout(this.#timer)
-    this.#abort?.abort()
+  /** A person looks at a page of this browser. */
+  resume(): void {
+    if (this.#isPaused) this.#openIn(0)
   }
 
   #openIn(ms: number): void {
@@ -59,6 +64,7 @@ export class Feed {
     if (this.#topics.length === 0) return
     const abort = new AbortController()
     this.#abort = abort
+    this.#isPaused = false
     const query = new URLSearchParams({ topics: this.#topics.join(','), ...(this.#since && { since: this.#since }) })
     try {
       const response = await fetch(`/events?${query}`, {
@@ -69,20 +75,30 @@ export class Feed {
         this.#send({ is: 'connection', connection: { state: 'SignedOut' } })
         return
       }
+      if (response.status === 503) {
+        // A proxy in front of a server that is away answers so too.
+        const { code, message = '' } = (await response.json().catch(() => ({}))) as Partial<Refusal>
+        if (code === 'TooManyStreams') return this.#again({ state: 'Full', message })
+      }
       if (!response.ok || response.body === null) throw new Error(`the server answers ${response.status}`)
       this.#retryMs = FIRST_RETRY_MS
       this.#offlineSince = undefined
       this.#send({ is: 'connection', connection: { state: 'Live' } })
       await this.#read(response.body, abort)
+      if (this.#isPaused) return
       if (!abort.signal.aborted) throw new Error('the server closed the stream')
     } catch (e) {
       if (abort.signal.aborted && abort.signal.reason !== SILENT) return
       this.#offlineSince ??= Date.now()
       const message = e instanceof Error ? e.message : String(e)
-      this.#send({ is: 'connection', connection: { state: 'Offline', since: this.#offlineSince, message } })
-      this.#openIn(this.#retryMs * (0.5 + Math.random()))
-      this.#retryMs = Math.min(LAST_RETRY_MS, this.#retryMs * 2)
+      this.#again({ state: 'Offline', since: this.#offlineSince, message })
     }
+  }
+
+  #again(connection: Connection): void {
+    this.#send({ is: 'connection', connection })
+    this.#openIn(this.#retryMs * (0.5 + Math.random()))
+    this.#retryMs = Math.min(LAST_RETRY_MS, this.#retryMs * 2)
   }
 
   async #read(body: ReadableStream<Uint8Array>, abort: AbortController): Promise<void> {
@@ -108,7 +124,14 @@ export class Feed {
     if (name === 'delta') this.#send({ is: 'delta', event: JSON.parse(data) as DeltaEvent })
     else if (name === 'resync') this.#send({ is: 'resync', event: JSON.parse(data) as ResyncEvent })
     else if (name === 'session') this.#send({ is: 'session' })
-    // `bye` needs no answer: the end of the stream follows, and the next attempt learns why.
+    else if (name === 'bye') this.#bye(JSON.parse(data) as ByeEvent)
+  }
+
+  /** Pages that took each other's place in turn would never be quiet, so this one waits for a person. After other reasons the next attempt learns why. */
+  #bye({ reason, message = '' }: ByeEvent): void {
+    if (reason !== 'TooManyStreams') return
+    this.#isPaused = true
+    this.#send({ is: 'connection', connection: { state: 'Paused', message } })
   }
 }
 

@@ -65,6 +65,11 @@ export class Store {
     this.#tell()
   }
 
+  /** A person looks at this tab again. */
+  resume(): void {
+    if (this.connection.state === 'Paused') this.#tabs.resume()
+  }
+
   /** Of the session and the connection. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener)

@@ -11,6 +11,7 @@ export type Wanted = Readonly<Record<Topic, Revision>>
 type Note =
   | { readonly is: 'want'; readonly tab: string; readonly wanted: Wanted }
   | { readonly is: 'leader' }
+  | { readonly is: 'resume' }
   | { readonly is: 'feed'; readonly message: FeedMessage }
 
 const LEADER = 'kubenode-stream'
@@ -49,6 +50,12 @@ export class Tabs {
     else this.#learn(this.#id, wanted)
   }
 
+  /** A person looks at this tab: a stream that was paused is opened again. */
+  resume(): void {
+    if (this.#feed === undefined) this.#post({ is: 'resume' })
+    else this.#feed.resume()
+  }
+
   #lead(): void {
     this.#feed = new Feed((message) => this.#pass(message))
     this.#post({ is: 'leader' })
@@ -64,6 +71,7 @@ export class Tabs {
   #note(note: Note): void {
     if (note.is === 'feed') this.#take(note.message)
     else if (note.is === 'leader') this.#post({ is: 'want', tab: this.#id, wanted: this.#own })
+    else if (note.is === 'resume') this.#feed?.resume()
     else if (this.#feed !== undefined) {
       this.#learn(note.tab, note.wanted)
       this.#post({ is: 'feed', message: { is: 'connection', connection: this.#connection } })

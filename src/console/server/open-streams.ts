@@ -1,0 +1,60 @@
+// The streams that are open, each of a person: at most so many of all and of each person. A page that has to give way is told why.
+import type { IncomingMessage } from 'node:http'
+import { type Bounds, placeFor } from './fair-share.ts'
+import { Refused } from './request.ts'
+import type { SignedIn } from './sessions.ts'
+import type { Stream } from './stream.ts'
+
+/** A browser has one stream for all its tabs; a person has browsers and private windows at several machines. */
+const STREAMS: Bounds = { all: 500, ofPerson: 16 }
+
+export class OpenStreams {
+  readonly #bounds: Bounds
+  /** Oldest first. */
+  readonly #streams = new Map<Stream, { readonly opened: IncomingMessage; readonly person: string }>()
+
+  constructor(bounds: Bounds = STREAMS) {
+    this.#bounds = bounds
+  }
+
+  /** Before one is opened. Throws when there is no place for it. */
+  makePlace({ person }: SignedIn): void {
+    const taken = [...this.#streams].map(([item, { person: name }]) => ({ item, person: name }))
+    const { all, ofPerson: most } = this.#bounds
+    // All links of a console are of the one person who started it.
+    const ofPerson = person.how === 'Link' ? all : most
+    const place = placeFor(taken, person.name, { all, ofPerson })
+    if (place.kind === 'Free') return
+    if (place.kind === 'Refused')
+      throw new Refused(
+        503,
+        'TooManyStreams',
+        `${all} people follow this console, and it can serve no more of them with live changes; wait until one of them closes the page`,
+      )
+    const why =
+      place.kind === 'PersonIsFull'
+        ? `you have this console open in more than ${ofPerson} browsers`
+        : `all ${all} places of this console are taken`
+    place.from.bye(
+      'TooManyStreams',
+      `${why}, so the page that was opened first is paused; close pages that you do not need`,
+    )
+  }
+
+  add(stream: Stream, opened: IncomingMessage, { person }: SignedIn): void {
+    this.#streams.set(stream, { opened, person: person.name })
+  }
+
+  delete(stream: Stream): void {
+    this.#streams.delete(stream)
+  }
+
+  /** Tabs of a person who has signed out show nothing new. */
+  endThose(isOver: (opened: IncomingMessage) => boolean): void {
+    for (const [stream, { opened }] of this.#streams) if (isOver(opened)) stream.bye('SessionEnded')
+  }
+
+  stop(): void {
+    for (const stream of this.#streams.keys()) stream.bye('Stopping')
+  }
+}
