@@ -183,7 +183,7 @@ export interface ResyncEvent {
 }
 
 export interface ByeEvent {
-  /** TooManyStreams: another page has the place of this one, which stays closed until a person looks at it again. After the others it is opened again at once. */
+  /** TooManyStreams: another page has the place of this one, which stays closed until a person turns to it again. After the others it is opened again at once. */
   readonly reason: 'SessionEnded' | 'TooManyStreams' | 'Stopping'
   /** For a person, with what they can do. */
   readonly message?: string

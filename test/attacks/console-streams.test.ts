@@ -1,4 +1,4 @@
-// One person who opens stream after stream: nobody else loses a place at the console, and a page that loses one is told why. (S35)
+// One person who opens stream after stream: no other person loses a place at the console, and a page that loses one shows why. (S35)
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'

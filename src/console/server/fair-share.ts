@@ -10,13 +10,13 @@ interface Taken<T> {
   readonly person: string
 }
 
-/** PersonIsFull, AllAreTaken: `from` gives its place to the newcomer. Refused: everyone has one place, and there are no more. */
+/** PersonIsFull, AllAreTaken: `from` gives its place to the newcomer. Refused: everyone has one place, and all are taken. */
 export type Place<T> =
   | { readonly kind: 'Free' }
   | { readonly kind: 'PersonIsFull' | 'AllAreTaken'; readonly from: T }
   | { readonly kind: 'Refused' }
 
-/** `taken`: oldest first. A person's newest page is the one they look at, so it is their oldest that gives way. */
+/** `taken`: oldest first. A person's newest page is the one they use, so it is their oldest that gives way. */
 export function placeFor<T>(taken: Iterable<Taken<T>>, person: string, { all, ofPerson }: Bounds): Place<T> {
   const byPerson = new Map<string, T[]>()
   let total = 0

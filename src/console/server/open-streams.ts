@@ -1,4 +1,4 @@
-// The streams that are open, each of a person: at most so many of all and of each person. A page that has to give way is told why.
+// The streams that are open, each of a person: at most so many of all and of each person. A page that has to give way shows why.
 import type { IncomingMessage } from 'node:http'
 import { type Bounds, placeFor } from './fair-share.ts'
 import { Refused } from './request.ts'

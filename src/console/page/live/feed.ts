@@ -17,7 +17,7 @@ export type Connection =
   | { readonly state: 'Offline'; readonly since: number; readonly message: string }
   /** The server answers, and has no place for this page yet. */
   | { readonly state: 'Full'; readonly message: string }
-  /** Another page has the place of this one, until a person looks at this one again. */
+  /** Another page has the place of this one, until a person opens this one again. */
   | { readonly state: 'Paused'; readonly message: string }
   | { readonly state: 'SignedOut' }
 
@@ -49,7 +49,7 @@ export class Feed {
     this.#openIn(GATHER_MS)
   }
 
-  /** A person looks at a page of this browser. */
+  /** A person turned to a page of this browser. */
   resume(): void {
     if (this.#isPaused) this.#openIn(0)
   }

@@ -65,7 +65,7 @@ export class Store {
     this.#tell()
   }
 
-  /** A person looks at this tab again. */
+  /** A person turned to this tab again. */
   resume(): void {
     if (this.connection.state === 'Paused') this.#tabs.resume()
   }

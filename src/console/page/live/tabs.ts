@@ -50,7 +50,7 @@ export class Tabs {
     else this.#learn(this.#id, wanted)
   }
 
-  /** A person looks at this tab: a stream that was paused is opened again. */
+  /** A person turned to this tab: a stream that was paused is opened again. */
   resume(): void {
     if (this.#feed === undefined) this.#post({ is: 'resume' })
     else this.#feed.resume()
