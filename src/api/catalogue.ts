@@ -296,7 +296,7 @@ export const REASONS = {
   ),
   EtcdFull: because(
     'clusters',
-    'The etcd of the control plane is as large as its quota and takes no writes; the message has the sizes. No version and no restore begins meanwhile but one that makes room.',
+    'The etcd of the control plane is as large as its quota and takes no writes: nothing begins but what makes room, and the message has the sizes.',
   ),
   SnapshotVerified: because('clusters', 'A snapshot was taken and opened in time, or the first one is not due yet.'),
   SnapshotOverdue: because(

@@ -70,11 +70,11 @@ test('the list and one cluster are printed for people and for programs', async (
   await w.untilPhase('one', 'Ready')
   expect((await kubenode(w, 'list')).out).toMatch(/^NAME +PHASE .*\none +Ready +1\.36\.0 +No +test +<none>/)
   expect((await kubenode(w, 'list', '-A', '-o', 'wide')).out).toMatch(
-    /^NAMESPACE .*ENDPOINT\nkubenode-system .*embedded.*https:/,
+    /^NAMESPACE .*ENDPOINT .*WAITS FOR\nkubenode-system .*https:/,
   )
   const json: unknown = JSON.parse((await kubenode(w, 'list', '-o', 'json')).out)
   expect(json).toMatchObject({ kind: 'List', items: [{ metadata: { name: 'one' } }] })
-  expect((await kubenode(w, 'list', '-o', 'name')).out).toBe('cluster/one\n')
+  expect((await kubenode(w, 'list', '-o', 'name')).out).toBe('cluster.kubenode.io/one\n')
   expect((await kubenode(w, 'show', 'one', '-o', 'yaml')).out).toContain('kind: Cluster')
   expect((await kubenode(w, 'list', '-o', 'custom-columns=N:.metadata.name')).out).toBe('N\none\n')
 })

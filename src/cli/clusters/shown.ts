@@ -6,14 +6,8 @@ import { CLUSTERS_NAMESPACE, hostedKubeconfigName, KUBECONFIG_KEY, syncSecretsNa
 import { capsOf, isDeclared, lifetimeOf, ttlCap } from '#controllers/cluster/lifetime.ts'
 import { wayBackOf } from '#explain/cluster-story.ts'
 import { timestamp } from '#lib/clock.ts'
-import { formatAge, formatDuration } from '#lib/duration.ts'
-
-/** `in 3h`, or `5m ago`. */
-export function inTime(stamp: string, now: number): string {
-  const ms = Date.parse(stamp) - now
-  if (Number.isNaN(ms)) return stamp
-  return ms > 0 ? `in ${formatAge(ms)}` : `${formatAge(-ms)} ago`
-}
+import { formatDuration } from '#lib/duration.ts'
+import { inTime } from '../get/cluster-columns.ts'
 
 const flavorOf = ({ spec }: Cluster): string => spec.controlPlane?.flavor ?? 'registered'
 

@@ -57,6 +57,16 @@ const waitOf = (status: Cluster['status']): string => {
   return waitingFor === undefined ? NONE : waitText(waitingFor)
 }
 
+/** `in 3h`, or `5m ago`. */
+export function inTime(stamp: string, now: number): string {
+  const ms = Date.parse(stamp) - now
+  if (Number.isNaN(ms)) return stamp
+  return ms > 0 ? `in ${formatAge(ms)}` : `${formatAge(-ms)} ago`
+}
+
+export const expiresText = (status: Cluster['status'], now: number): string =>
+  status?.expiresAt === undefined ? NONE : inTime(status.expiresAt, now)
+
 interface Answer {
   readonly reachable: string
   readonly waits: string

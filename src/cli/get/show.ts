@@ -11,7 +11,7 @@ import { findObject } from '../inspect/find-object.ts'
 import { clustersHint, withHubHint } from '../inspect/hub-hint.ts'
 import { kindCalled } from '../inspect/target.ts'
 import { type Asked, eachOf, forReader, listOptions, objectsOf } from './asked.ts'
-import { CLUSTER_HEAD, clusterCells } from './cluster-columns.ts'
+import { CLUSTER_HEAD, clusterCells, expiresText } from './cluster-columns.ts'
 import { columnCells, dataText } from './data-text.ts'
 import { alignedRows } from './rows.ts'
 import { keyOfObject } from './sorting.ts'
@@ -111,12 +111,15 @@ async function withClusters(table: Table, asked: Asked, isOneKind: boolean): Pro
   const ofLabels = (options.labelColumns?.length ?? 0) + (options.showLabels === true ? 1 : 0)
   const before = table.head.length - ofLabels
   const joined = (row: readonly string[], cells: readonly string[]) => row.toSpliced(before, 0, ...cells)
+  const expires = table.head.indexOf('EXPIRES')
+  if (expires < 0) return table
   const rows = table.rows.map((row) => {
     const [first = '', second = ''] = row
     const [of, shown] = showsNamespace ? [first, second] : [namespace ?? '', first]
     const name = shown.slice(prefix.length)
     const status = statusOf.get(`${of}/${name}`)
-    return joined(row, clusterCells({ namespace: of, name }, newest, systemClock.now(), status).map(printableLine))
+    const own = row.with(expires, expiresText(status, systemClock.now()))
+    return joined(own, clusterCells({ namespace: of, name }, newest, systemClock.now(), status).map(printableLine))
   })
   return { ...table, head: joined(table.head, CLUSTER_HEAD), rows }
 }

@@ -2,7 +2,7 @@
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { folderOf } from '#sync/previews/branches.ts'
-import { inTime } from '../clusters/shown.ts'
+import { inTime } from '../get/cluster-columns.ts'
 
 type Reported = NonNullable<NonNullable<FleetSource['status']>['previews']>[number]
 
