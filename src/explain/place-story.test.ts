@@ -124,7 +124,12 @@ test('the machines of a rack that its budgets count: granted operations and book
   ])
 })
 
-test('a ledger that does not list every booking says so', () => {
+test('a ledger that does not list every booking says so, also below a list that is cut', () => {
+  const many = Array.from({ length: 25 }, (_, n) => reservation('m-1', { event: `e-${n}` }))
+  expect(awayLines({ reservations: many, reservationCount: 340 }).slice(-2)).toEqual([
+    '  and 5 more',
+    '  the ledger lists 25 of 340 bookings: here may be more',
+  ])
   expect(awayLines({ reservations: [reservation('m-4')], reservationCount: 340 })).toEqual([
     'Counted as away by the Defender: none of those that its ledger lists',
     '  the ledger lists 1 of 340 bookings: here may be more',

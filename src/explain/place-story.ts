@@ -84,18 +84,13 @@ function awayTold(here: readonly Machine[], ledger: LedgerSpec | undefined, now:
   const unlisted = all - (ledger?.reservations ?? []).length
   const shortened =
     unlisted > 0 ? [`the ledger lists ${all - unlisted} of ${counted(all, 'booking')}: here may be more`] : []
-  const lines = [
-    ...granted.map((g) => grantLine(g, now)),
-    ...reserved.map((r) => reservationLine(r, now)),
-    ...shortened,
-  ]
-  if (lines.length === 0) return [{ text: 'Counted as away by the Defender: none of its machines.' }]
+  const lines = [...granted.map((g) => grantLine(g, now)), ...reserved.map((r) => reservationLine(r, now))]
+  const more = lines.length > MOST_NAMED ? [`and ${lines.length - MOST_NAMED} more`] : []
+  if (lines.length + shortened.length === 0) return [{ text: 'Counted as away by the Defender: none of its machines.' }]
   return [
     {
       text: `Counted as away by the Defender: ${away === 0 ? 'none of those that its ledger lists' : `${away} of ${counted(here.length, 'machine')}`}`,
-      below: plain(
-        lines.length <= MOST_NAMED ? lines : [...lines.slice(0, MOST_NAMED), `and ${lines.length - MOST_NAMED} more`],
-      ),
+      below: plain([...lines.slice(0, MOST_NAMED), ...more, ...shortened]),
     },
   ]
 }

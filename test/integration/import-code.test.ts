@@ -3,30 +3,27 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
 import { machineCode } from '#cli/machines/machine-code.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
-let folder: string | undefined
-afterEach(() => {
-  if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'kubenode-import-code-'))
+  const modules = join(folder, 'node_modules')
+  mkdirSync(modules)
+  symlinkSync(ROOT, join(modules, 'kubenode'))
+  for (const name of ['cdk8s', 'constructs', '@types'])
+    symlinkSync(join(ROOT, 'node_modules', name), join(modules, name))
+  const config = { extends: join(ROOT, 'tsconfig.json'), include: ['*.ts'] }
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module' }))
 })
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 /** What the type check finds in a fleet repository whose only file is this. */
 function findings(code: string): string {
-  folder ??= mkdtempSync(join(tmpdir(), 'kubenode-import-code-'))
-  mkdirSync(join(folder, 'node_modules'), { recursive: true })
-  try {
-    symlinkSync(ROOT, join(folder, 'node_modules/kubenode'))
-    for (const name of ['cdk8s', 'constructs', '@types'])
-      symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name))
-  } catch (e) {
-    if ((e as NodeJS.ErrnoException).code !== 'EEXIST') throw e
-  }
-  const config = { extends: join(ROOT, 'tsconfig.json'), include: ['*.ts'] }
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module' }))
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
   writeFileSync(join(folder, 'imported.ts'), code)
   try {
     execFileSync(join(ROOT, 'node_modules/.bin/tsc'), ['--noEmit', '-p', folder], { cwd: folder, encoding: 'utf8' })

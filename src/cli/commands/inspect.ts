@@ -215,7 +215,7 @@ async function commitHere(word: string, io: Io): Promise<string | undefined> {
     import('#sync/git/local-repository.ts'),
     import('../plan/range.ts'),
   ])
-  return commitCalled(openLocalRepository(io.cwd, { above: true }), word.replace(/^@/, 'HEAD'))
+  return commitCalled(openLocalRepository(io.cwd, { above: true }), word)
 }
 
 async function trace(words: readonly string[], options: ShowOptions, io: Io): Promise<void> {

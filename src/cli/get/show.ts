@@ -112,13 +112,13 @@ async function withClusters(table: Table, asked: Asked, isOneKind: boolean): Pro
   const before = table.head.length - ofLabels
   const joined = (row: readonly string[], cells: readonly string[]) => row.toSpliced(before, 0, ...cells)
   const expires = table.head.indexOf('EXPIRES')
-  if (expires < 0) return table
   const rows = table.rows.map((row) => {
     const [first = '', second = ''] = row
     const [of, shown] = showsNamespace ? [first, second] : [namespace ?? '', first]
     const name = shown.slice(prefix.length)
     const status = statusOf.get(`${of}/${name}`)
-    const own = row.with(expires, expiresText(status, systemClock.now()))
+    // A server with older definitions has no such column.
+    const own = expires < 0 ? row : row.with(expires, expiresText(status, systemClock.now()))
     return joined(own, clusterCells({ namespace: of, name }, newest, systemClock.now(), status).map(printableLine))
   })
   return { ...table, head: joined(table.head, CLUSTER_HEAD), rows }

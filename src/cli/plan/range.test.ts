@@ -23,6 +23,8 @@ test.each([
   ['main~1^2', 'b'],
   ['main^^2~1', 'a'],
   ['main^0', 'd'],
+  ['@', 'd'],
+  ['@~1', 'c'],
   ['main~', 'c'],
 ])('%s is counted as git counts', async (revision, commit) => {
   expect(await commitCalled(repository, revision)).toBe(commit)

@@ -29,14 +29,14 @@ interface Commits {
   readonly name: string
 }
 
-/** A branch, a tag or a commit, also as git counts from one: HEAD~2, main^. */
+/** A branch, a tag or a commit, also as git counts from one: HEAD~2, main^. `@` is HEAD. */
 export async function commitCalled(repository: Commits, revision: string): Promise<string> {
   const missing = (why: string) =>
     new KubeNodeError(planErrors.KN1664({ revision: JSON.stringify(revision), repository: repository.name, why }))
   const [, name = revision, back = ''] = /^([^~^]+)((?:~\d{0,4}|\^\d?)*)$/.exec(revision) ?? []
   let id: string
   try {
-    id = await repository.resolve(name)
+    id = await repository.resolve(name === '@' ? HERE : name)
   } catch (e) {
     if (isKubeNodeError(e) && e.code === gitErrors.KN7002.code) throw missing('no branch, tag or commit has this name')
     throw e

@@ -6,7 +6,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
 import { newestReleases } from '#explain/newest-releases.ts'
 import { isCommit } from './commit-trace.ts'
-import { absent, findObject, lookUp } from '../inspect/find-object.ts'
+import { absent, lookUp, namesOf } from '../inspect/find-object.ts'
 
 export const releasesOn = (client: KubeClient): Promise<readonly Release[]> =>
   listAll(client, release, { namespace: SYSTEM_NAMESPACE })
@@ -19,10 +19,12 @@ export async function releaseCalled(client: KubeClient, word: string): Promise<R
     const [own, ...others] = (await releasesOn(client)).filter((r) => r.spec.commit.startsWith(word))
     if (own !== undefined && others.length === 0) return own
   }
-  const newest = (await lookUp(client, release, word)) === undefined ? await newestOf(client, word) : undefined
+  const own = await lookUp(client, release, word)
+  if (own !== undefined) return own
+  const newest = await newestOf(client, word)
   // Of several that begin with the word, the one in progress is meant.
-  if (newest !== undefined) throw absent('release', word, [newest.metadata.name ?? ''], release.plural)
-  return findObject(client, release, word, 'release')
+  const known = newest === undefined ? await namesOf(client, release) : [newest.metadata.name ?? '']
+  throw absent('release', word, known, release.plural)
 }
 
 const newestOf = async (client: KubeClient, track: string): Promise<Release | undefined> =>

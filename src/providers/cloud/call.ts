@@ -75,8 +75,7 @@ export function createCaller(options: CallerOptions): Call {
       const isLost = tries > 0 && last.kind === 'NoAnswer'
       if (next.kind === 'Away') return isLost ? last : throttledFor(next.ms)
       if (next.kind === 'Answer' || next.kind === 'Code') return next
-      if (next.kind === 'NoAnswer') last = next
-      else if (!isLost) last = next
+      if (next.kind === 'NoAnswer' || !isLost) last = next
     }
     return last
   }

@@ -114,7 +114,7 @@ describe('a Cluster that was deleted', () => {
     expect(opened).toEqual([])
   })
 
-  test('is connected anew when it is declared again, with the kubeconfig of now', async () => {
+  test('is connected again when it is declared again, with its current kubeconfig', async () => {
     const { connections, opened } = await hub({ [PROD]: {} })
     await connections.to(clusterNamed('prod'), undefined)
     connections.forget(id)
