@@ -118,6 +118,27 @@ test('from the first line to a hold, without a pointer', async () => {
   expect(bench.errors).toEqual([])
 })
 
+test('a dialog that was closed a moment ago opens again', async () => {
+  bench.server.session = {
+    ...bench.server.session,
+    clusters: bench.server.session.clusters.map((c) => ({ ...c, holds: ['MachineComponentSet'] })),
+  }
+  const page = await bench.open('#/rollouts/prod/base')
+  await heading(page, 'Rollout of base')
+  await page.getByRole('button', { name: 'Hold…' }).click()
+  await page.getByRole('dialog').waitFor()
+  // The element tells of its end only after both.
+  await page.evaluate(`{
+    const dialog = document.querySelector('dialog')
+    dialog.close()
+    dialog.parentElement.querySelector('button').click()
+  }`)
+  await page.evaluate('new Promise((drawn) => setTimeout(() => requestAnimationFrame(drawn), 50))')
+  expect(await page.getByRole('dialog').count()).toBe(1)
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+})
+
 const afterSoak = (row: PipelineRow): PipelineRow =>
   row.row === 'Stage'
     ? row.name === 'test'

@@ -1,10 +1,11 @@
 // Lifts a hold before its end, after one question. Drawn only for those who may delete holds.
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { LiftRequest, Written } from '../../protocol.ts'
 import { useApp } from '../app.ts'
 import { post } from '../live/store.ts'
+import { useDialog } from './dialog.ts'
 
 interface Props {
   readonly cluster: string
@@ -14,19 +15,14 @@ interface Props {
 
 export function LiftButton({ cluster, name, reason }: Props): VNode | null {
   const { session, route, speak } = useApp()
-  const dialog = useRef<HTMLDialogElement>(null)
-  const [isOpen, setOpen] = useState(false)
+  const { ref, isOpen, open: show, close, onClose } = useDialog()
   const [error, setError] = useState('')
-  useEffect(() => {
-    if (isOpen && dialog.current?.open === false) dialog.current.showModal()
-  }, [isOpen])
   const access = session.clusters.find((c) => c.name === cluster)
   if (access?.canLift !== true || route.params['at'] !== undefined) return null
   const open = (): void => {
     setError('')
-    setOpen(true)
+    show()
   }
-  const close = (): void => dialog.current?.close()
   const send = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault()
     const answer = await post<Written>('/api/lift', { cluster, name } satisfies LiftRequest)
@@ -42,7 +38,7 @@ export function LiftButton({ cluster, name, reason }: Props): VNode | null {
     isOpen &&
       h(
         'dialog',
-        { ref: dialog, 'aria-label': `Lift ${name}`, onClose: () => setOpen(false) },
+        { ref, 'aria-label': `Lift ${name}`, onClose },
         h(
           'form',
           { onSubmit: (e: SubmitEvent) => void send(e) },

@@ -1,11 +1,12 @@
 // The only two writes of the page: a Hold and an Approval, each with a reason and an end. Drawn only for those who may.
 import { h } from '../h.ts'
 import type { ComponentChildren, VNode } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { ApprovalRequest, HoldRequest, Written } from '../../protocol.ts'
 import type { Approvable } from '../../topics.ts'
 import { useApp } from '../app.ts'
 import { post } from '../live/store.ts'
+import { useDialog } from './dialog.ts'
 import { Terminal } from './terminal.ts'
 import { fieldTime, parseFieldTime } from './time.ts'
 
@@ -121,8 +122,7 @@ interface FormProps {
 
 function Form({ label, title, url, lastsMs, body, children }: FormProps): VNode {
   const { now, speak } = useApp()
-  const dialog = useRef<HTMLDialogElement>(null)
-  const [isOpen, setOpen] = useState(false)
+  const { ref, isOpen, open: show, close, onClose } = useDialog()
   const [until, setUntil] = useState('')
   const [error, setError] = useState('')
   const [written, setWritten] = useState<Written>()
@@ -130,11 +130,8 @@ function Form({ label, title, url, lastsMs, body, children }: FormProps): VNode 
     setUntil(fieldTime(now() + lastsMs))
     setError('')
     setWritten(undefined)
-    setOpen(true)
+    show()
   }
-  useEffect(() => {
-    if (isOpen && dialog.current?.open === false) dialog.current.showModal()
-  }, [isOpen])
   const send = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault()
     const reason = String(new FormData(event.currentTarget as HTMLFormElement).get('reason') ?? '').trim()
@@ -147,7 +144,6 @@ function Form({ label, title, url, lastsMs, body, children }: FormProps): VNode 
       speak(`${answer.value.kind} ${answer.value.name} created`)
     } else if (answer.state !== 'Loading') setError(`Not created: ${answer.message}`)
   }
-  const close = (): void => dialog.current?.close()
   return h(
     'span',
     {},
@@ -155,7 +151,7 @@ function Form({ label, title, url, lastsMs, body, children }: FormProps): VNode 
     isOpen &&
       h(
         'dialog',
-        { ref: dialog, 'aria-label': title, onClose: () => setOpen(false) },
+        { ref, 'aria-label': title, onClose },
         written === undefined
           ? h(
               'form',
