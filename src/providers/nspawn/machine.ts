@@ -45,9 +45,12 @@ async function mountRoot({ upper, work, root }: MachineLayout, tree: string): Pr
   await run('mount', ['-t', 'overlay', 'overlay', '-o', `lowerdir=${tree},upperdir=${upper},workdir=${work}`, root])
 }
 
-/** Lazy, for the case that another process still has files open inside: the mount ends when the last one closes them. */
-export async function unmountRoot({ root }: MachineLayout): Promise<void> {
-  while (await isMounted(root)) await run('umount', ['-l', root])
+/** Lazy, for the case that another process still has files open inside: the mount ends when the last one closes them. A second delete may unmount at the same time. */
+export async function unmountRoot({ root }: Pick<MachineLayout, 'root'>): Promise<void> {
+  while (await isMounted(root))
+    await run('umount', ['-l', root]).catch(async (error: unknown) => {
+      if (await isMounted(root)) throw error
+    })
 }
 
 export interface UnitWish {

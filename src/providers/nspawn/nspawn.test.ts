@@ -7,7 +7,9 @@ import { silentLogger } from '#lib/log.ts'
 import { afterEach, beforeEach, describe, expect, test, type TestContext } from 'vitest'
 import { type ConformanceTools, conformanceFor } from '../conformance.ts'
 import { machineLayout } from './layout.ts'
+import { unmountRoot } from './machine.ts'
 import { type NspawnProvider, type NspawnProviderOptions, createNspawnProvider } from './provider.ts'
+import { run } from './run.ts'
 import { ensureTree, hasTree, treePath } from './tree.ts'
 import { isFull } from '#test/support/tools/full.ts'
 
@@ -193,6 +195,15 @@ describe('the nspawn provider', () => {
   )
 
   beforeEach(needsRootAndTree)
+})
+
+test('a root that several deletes unmount at the same time is unmounted by all of them', async (context) => {
+  if (process.getuid?.() !== 0) context.skip('mounting needs root')
+  for (let i = 0; i < 10; i++) {
+    await run('mount', ['-t', 'tmpfs', 'tmpfs', base])
+    await Promise.all([1, 2, 3, 4].map(() => unmountRoot({ root: base })))
+  }
+  expect(await readFile('/proc/self/mountinfo', 'utf8')).not.toContain(base)
 })
 
 test('a user who is not root learns what it needs', async (context) => {
