@@ -3,7 +3,7 @@ import type { RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 
 interface Dialog {
-  readonly ref: RefObject<HTMLDialogElement>
+  readonly ref: RefObject<HTMLDialogElement | null>
   readonly isOpen: boolean
   readonly open: () => void
   readonly close: () => void
