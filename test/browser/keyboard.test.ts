@@ -127,13 +127,13 @@ test('a dialog that was closed a moment ago opens again', async () => {
   await heading(page, 'Rollout of base')
   await page.getByRole('button', { name: 'Hold…' }).click()
   await page.getByRole('dialog').waitFor()
-  // The element tells of its end only after both.
-  await page.evaluate(`{
+  // The close event comes only after both; then the page is drawn again.
+  await page.evaluate(`new Promise((drawn) => {
     const dialog = document.querySelector('dialog')
+    dialog.addEventListener('close', () => requestAnimationFrame(() => requestAnimationFrame(drawn)))
     dialog.close()
     dialog.parentElement.querySelector('button').click()
-  }`)
-  await page.evaluate('new Promise((drawn) => setTimeout(() => requestAnimationFrame(drawn), 50))')
+  })`)
   expect(await page.getByRole('dialog').count()).toBe(1)
   await page.keyboard.press('Escape')
   await page.getByRole('dialog').waitFor({ state: 'detached' })

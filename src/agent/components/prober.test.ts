@@ -36,27 +36,32 @@ const LOOK_MS = 0.1
 
 const EARLY_MS = [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
 
-test.each([
-  ...EARLY_MS.map((earlyMs) => ({ earlyMs, probes: [probe] })),
-  ...EARLY_MS.map((earlyMs) => ({ earlyMs, probes: [] })),
-])('a component with the probes $probes settles, with timers $earlyMs ms early', async ({ earlyMs, probes }) => {
-  const clock = new RealClock(earlyMs)
-  let isSettled = false
-  const prober: Prober = new Prober(
-    {
-      clock,
-      random: seededRandom(1),
-      look: () => Promise.resolve({ kind: 'Pass' }),
-      onChange: () => {
-        isSettled = prober.reading().isSettled
+const PROBES = [
+  { what: 'a probe that holds', probes: [probe] },
+  { what: 'a component without probes', probes: [] },
+]
+
+test.each(PROBES.flatMap((row) => EARLY_MS.map((earlyMs) => ({ ...row, earlyMs }))))(
+  '$what settles, with timers $earlyMs ms early',
+  async ({ earlyMs, probes }) => {
+    const clock = new RealClock(earlyMs)
+    let isSettled = false
+    const prober: Prober = new Prober(
+      {
+        clock,
+        random: seededRandom(1),
+        look: () => Promise.resolve({ kind: 'Pass' }),
+        onChange: () => {
+          isSettled = prober.reading().isSettled
+        },
       },
-    },
-    probes,
-  )
-  await clock.advance(10_000)
-  expect(isSettled).toBe(true)
-  prober.close()
-})
+      probes,
+    )
+    await clock.advance(10_000)
+    expect(isSettled).toBe(true)
+    prober.close()
+  },
+)
 
 /** The agent is stopped with a signal: time passes, and the agent does nothing until it is continued. */
 class StoppableClock extends VirtualClock {

@@ -45,7 +45,7 @@ async function mountRoot({ upper, work, root }: MachineLayout, tree: string): Pr
   await run('mount', ['-t', 'overlay', 'overlay', '-o', `lowerdir=${tree},upperdir=${upper},workdir=${work}`, root])
 }
 
-/** Lazy, for the case that another process still has files open inside: the mount ends when the last one closes them. A second delete may unmount at the same time. */
+/** Lazy, for the case that another process still has files open inside: the mount ends when the last one closes them. A program that served the folder before us and has not ended may unmount it first. */
 export async function unmountRoot({ root }: Pick<MachineLayout, 'root'>): Promise<void> {
   while (await isMounted(root))
     await run('umount', ['-l', root]).catch(async (error: unknown) => {

@@ -197,7 +197,7 @@ describe('the nspawn provider', () => {
   beforeEach(needsRootAndTree)
 })
 
-test('a root that several deletes unmount at the same time is unmounted by all of them', async (context) => {
+test('a root that several programs unmount at the same time is an error for none of them', async (context) => {
   if (process.getuid?.() !== 0) context.skip('mounting needs root')
   for (let i = 0; i < 10; i++) {
     await run('mount', ['-t', 'tmpfs', 'tmpfs', base])
