@@ -1,9 +1,12 @@
 // What says nothing about a version stops no rollout: a silence that ends, and one bad machine where the version was healthy before.
 import { describe, expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
+import { ANNOTATIONS } from '#api/names.ts'
 import { component, heard, silenced } from '#test/support/fleets/rollout-fleet.ts'
 import type { RolloutModel } from '#test/support/fleets/rollout-model.ts'
 import { fleet, phases, until } from '#test/support/fleets/rollout-story.ts'
+import { newRevision } from './revisions/revisions.ts'
+import { commitToRevert } from './revisions/versions.ts'
 
 const MINUTE_MS = 60_000
 
@@ -189,6 +192,42 @@ describe('what is stopped says which command frees it', () => {
     expect([unblock, stalled]).toEqual([
       expect.stringMatching(/kubenode rollback base; .*kubenode rollout retry base --reason WHY$/),
       expect.stringMatching(/kubenode rollout retry base --reason WHY$/),
+    ])
+  })
+
+  const commit = (digit: string): string => digit.repeat(40)
+  const applied = (model: RolloutModel, digit: string): void => {
+    const annotations = { [ANNOTATIONS.commit]: commit(digit) }
+    model.set = { ...model.set, metadata: { ...model.set.metadata, annotations } }
+  }
+
+  test.each([
+    ['as the Release of its commit says it', ['b'], /^run git revert bbbbbbbbbbbb and push it; to retry, /],
+    ['another commit changed the set since', ['b', 'c'], /^run kubenode rollback base; /],
+    ['an edit that is no commit', ['b', ';'], /^run kubenode rollback base; /],
+  ] as const)('a new version from a commit: %s', (_, [brought, since], wanted) => {
+    const model = fleet(4, { quality: (_, v) => (v === '1.1.0' ? 'probe fails' : 'good') })
+    applied(model, 'a')
+    model.settle()
+    applied(model, brought)
+    model.declare({ beacon: '1.1.0' })
+    model.settle()
+    if (since !== undefined) applied(model, since)
+    model.settle()
+    expect([isBlocked(model), adviceOf(model).unblock]).toEqual([true, expect.stringMatching(wanted)])
+  })
+
+  test('a configuration that fails with the same version: the commit of the version is not named', () => {
+    const model = fleet(4, { quality: (_, v) => (v === '1.1.0' ? 'probe fails' : 'good') })
+    model.declare({ beacon: '1.1.0' })
+    applied(model, 'b')
+    const revision = newRevision(model.set, [])
+    const revisions = { update: revision, current: undefined, all: [revision] }
+    const versions = [{ component: 'beacon', version: '1.1.0', commit: commit('a') }]
+    const since = { ...model.set, status: { ...model.set.status, versions } }
+    expect([commitToRevert(revisions, model.set, 'beacon'), commitToRevert(revisions, since, 'beacon')]).toEqual([
+      commit('b'),
+      undefined,
     ])
   })
 

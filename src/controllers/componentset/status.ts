@@ -1,16 +1,16 @@
 // The status of a set: its progress, what it waits for, and why. Pure; equal inputs give equal statuses.
 import type { Reason } from '#api/catalogue.ts'
-import { ANNOTATIONS } from '#api/names.ts'
 import { counted } from '#lib/counted.ts'
 import { setConditions } from '#kube/conditions.ts'
 import { lastFailure } from './revisions/blocks.ts'
+import { versionsOf } from './revisions/versions.ts'
 import { MARKS, type Survey } from './members/candidates.ts'
 import { type Context, closedFor, isAnyUnderWay, isOpen } from './context.ts'
-import { wasHealthyHere } from './revisions/known-good.ts'
 import { rivalFor } from './members/members.ts'
 import type { Problem } from '#placement/problem.ts'
 import type { Blocked, Status, Slice } from './seen.ts'
 import { type Wait, emptyUntil, waitingSince, withAdvice } from './waiting.ts'
+import { retryCommand, wayOut } from './way-out.ts'
 
 const MOST_SLICES = 64
 const MOST_LISTED = 200
@@ -47,7 +47,7 @@ export function statusOf(context: Context, progress: Progress): Status {
     skipped: skippedOf(progress),
     coverage: coverageOf(context, progress),
     consistency: consistencyOf(context, progress),
-    versions: versionsOf(context),
+    versions: versionsOf(context.revisions, seen.set),
     ...(wait !== undefined && { waitingFor: waitingSince(before?.waitingFor, wait, now) }),
     conditions: conditionsOf(context, progress, counts, wait),
   }
@@ -121,20 +121,6 @@ function phaseOf({ pause }: Context, { blocks }: Progress, isComplete: boolean):
   if (isComplete) return 'Complete'
   if (pause !== undefined) return 'Paused'
   return blocks.length > 0 ? 'Blocked' : 'Progressing'
-}
-
-const retryCommand = ({ set }: Context['seen']): string =>
-  `kubenode rollout retry ${set.metadata.name ?? ''} --reason WHY`
-
-/** Users returned to a version that was healthy before: reverting that would bring back the version they left. */
-function wayOut({ seen, revisions, tracks }: Context, { component }: Blocked): string {
-  const declared = tracks.find((t) => t.component === component)?.declared
-  const isKnownGood = declared !== undefined && wasHealthyHere(declared, revisions.all, seen.components)
-  if (isKnownGood) return `run ${retryCommand(seen)}`
-  const retry = `to retry, ${retryCommand(seen)}`
-  return revisions.all.length < 2
-    ? `a commit declares another version; ${retry}`
-    : `run kubenode rollback ${seen.set.metadata.name ?? ''}; ${retry}`
 }
 
 /** There is always an answer while the set is not done. */
@@ -255,16 +241,6 @@ const consistencyOf = ({ counting }: Context, { surveys }: Progress): NonNullabl
       consistent: Math.min(updated, counting),
       total: counting,
     }))
-
-function versionsOf({ revisions, seen }: Context): NonNullable<Status['versions']> {
-  const commit = seen.set.metadata.annotations?.[ANNOTATIONS.commit]
-  const before = new Map(seen.set.status?.versions?.map((v) => [v.component, v]))
-  return (revisions.update.data?.components ?? []).map(({ name, version }) => {
-    const known = before.get(name)
-    if (known?.version === version) return known
-    return { component: name, version, ...(commit !== undefined && { commit }) }
-  })
-}
 
 function conditionsOf(
   context: Context,

@@ -1,0 +1,21 @@
+// What frees a set that a failed version stopped: the commands, as its status says them. Pure.
+import type { Context } from './context.ts'
+import { wasHealthyHere } from './revisions/known-good.ts'
+import { commitToRevert } from './revisions/versions.ts'
+import type { Blocked } from './seen.ts'
+
+export const retryCommand = ({ set }: Context['seen']): string =>
+  `kubenode rollout retry ${set.metadata.name ?? ''} --reason WHY`
+
+/** As the Release that brought the version says it: a revert first. Users returned to a version that was healthy before: reverting that would bring back the version they left. */
+export function wayOut({ seen, revisions, tracks }: Context, { component }: Blocked): string {
+  const declared = tracks.find((t) => t.component === component)?.declared
+  const isKnownGood = declared !== undefined && wasHealthyHere(declared, revisions.all, seen.components)
+  if (isKnownGood) return `run ${retryCommand(seen)}`
+  const retry = `to retry, ${retryCommand(seen)}`
+  if (revisions.all.length < 2) return `a commit declares another version; ${retry}`
+  const commit = commitToRevert(revisions, seen.set, component)
+  return commit === undefined
+    ? `run kubenode rollback ${seen.set.metadata.name ?? ''}; ${retry}`
+    : `run git revert ${commit.slice(0, 12)} and push it; ${retry}`
+}
