@@ -12,6 +12,21 @@ export interface CommitWish {
   readonly env?: Readonly<Record<string, string>>
 }
 
+/** Repositories of a few commits need no upkeep, which is three more programs for each push. */
+const settingsFor = (signingKey: string): string => `[user]
+	name = Ada
+	email = ada@example.org
+	signingkey = ${signingKey}
+[gpg]
+	format = ssh
+[gc]
+	auto = 0
+[maintenance]
+	auto = false
+[receive]
+	autogc = false
+`
+
 export class SignedRepository {
   readonly folder: string
   readonly #env: Record<string, string>
@@ -25,11 +40,9 @@ export class SignedRepository {
     this.work = join(this.folder, 'work')
     this.#env = { PATH: process.env['PATH'] ?? '', HOME: this.folder, GIT_CONFIG_NOSYSTEM: '1' }
     for (const key of keys) this.addKey(key)
+    writeFileSync(join(this.folder, '.gitconfig'), settingsFor(join(this.folder, 'ada')))
     this.#run(this.folder, 'git', ['init', '--quiet', '--bare', '--initial-branch=main', this.bare])
     this.#run(this.folder, 'git', ['clone', '--quiet', this.bare, this.work])
-    const settings = { 'user.name': 'Ada', 'user.email': 'ada@example.org', 'gpg.format': 'ssh' }
-    for (const [name, value] of Object.entries(settings)) this.git('config', name, value)
-    this.git('config', 'user.signingkey', join(this.folder, 'ada'))
     this.git('checkout', '--quiet', '-B', 'main')
   }
 
