@@ -377,6 +377,7 @@ export const cluster = defineKind('Cluster', 'kcl', {
     text('HA', '.status.highAvailability'),
     text('Stage', '.spec.stage'),
     text('Expires', '.status.expiresAt'),
+    wide(text('Flavor', '.spec.controlPlane.flavor')),
     wide(text('Ready', statusOf('Ready'))),
     wide(whole('Machines', '.status.machines.total')),
     wide(whole('Agents', '.status.machines.agents')),
