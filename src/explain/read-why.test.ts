@@ -7,6 +7,7 @@ import { seededRandom } from '#lib/random.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
+import type { FaultPort } from '#test/doubles/kube/faults.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { endOfHoldOver, readWhy } from './read-why.ts'
 import { storyLines } from './told.ts'
@@ -42,6 +43,49 @@ function server() {
     })
   return kube
 }
+
+/** An account that may read these kinds and nothing else. */
+const mayRead = (kinds: readonly string[]): FaultPort => ({
+  call: ({ type }) =>
+    type !== undefined && kinds.includes(type.kind) ? undefined : { kind: 'refuse', when: 'before', code: 403 },
+})
+
+test.each([
+  [
+    'a Machine, which needs no list of Machines',
+    machine,
+    'm-1',
+    ['Machine'],
+    ['maintenanceevents', 'machinecomponentsets', 'operationalholds', 'remedyoperationjobs'],
+  ],
+  [
+    'a Node',
+    nodeType,
+    'node-1',
+    ['Node', 'MaintenanceEvent', 'MachineComponentSet', 'RemedyOperationJob', 'OperationalHold'],
+    ['machines'],
+  ],
+])('why of %s shows what the reader may read, and names each missing right', async (_, type, name, kinds, missing) => {
+  const kube = server()
+  const client = kube.client({ actor: 'reader' })
+  kube.faults = mayRead(kinds)
+  const object = await client.get(type, { name })
+  if (object === undefined) throw new Error('not planted')
+  const lines = storyLines(await readWhy(client, { ...object, status: {} }, NOW))
+  expect(lines[1]).toBe('Nothing pending in what you may read.')
+  expect(lines.slice(-missing.length)).toEqual(
+    missing.toSorted().map((of) => `Not included: ${of}.kubenode.io; you lack the right to list them`),
+  )
+})
+
+test('a server that does not answer is an error, not an object of which nothing is pending', async () => {
+  const kube = server()
+  const client = kube.client({ actor: 'reader' })
+  const object = await client.get(machine, { name: 'm-1' })
+  if (object === undefined) throw new Error('not planted')
+  kube.faults = { call: () => ({ kind: 'refuse', when: 'before', code: 500 }) }
+  await expect(readWhy(client, object, NOW)).rejects.toMatchObject({ status: 500 })
+})
 
 test.each([
   ['its Machine', machine, 'm-1'],

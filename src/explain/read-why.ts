@@ -9,7 +9,6 @@ import { type Release, release } from '#api/kinds/release.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { endOfHold } from '#holds/names.ts'
 import { holdOver, named, thing } from '#holds/reach.ts'
-import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { changeStory, clusterStory } from './cluster-story.ts'
@@ -17,24 +16,23 @@ import { shownMaintenance } from './maintenance-story.ts'
 import { recentRepairs } from './repair-story.ts'
 import { newestReleases } from './newest-releases.ts'
 import { nodeHolds } from './node-holds.ts'
+import { PartialReader, type Reader } from './partial-reader.ts'
 import type { Story, Told } from './told.ts'
 import { unreleased } from './unreleased.ts'
 import { type Related, whyStory } from './why.ts'
 
-export async function readWhy(client: KubeClient, object: KubeObject, now: number): Promise<Story> {
+export async function readWhy(client: Reader, object: KubeObject, now: number): Promise<Story> {
+  const reader = new PartialReader(client)
   const [related, more, holds] = await Promise.all([
-    relatedTo(client, object, now),
-    reportedOf(client, object, now),
-    holdsOn(client),
+    relatedTo(reader, object, now),
+    reportedOf(reader, object, now),
+    listAll(reader, operationalHold),
   ])
   const own = related.find((r) => r.object.kind === machine.kind)?.object as Machine | undefined
   const held = object.kind === 'Node' ? nodeHolds({ node: object, machine: own }, holds, now) : []
-  return whyStory(object, now, { related, more: [...held, ...more], endOfHold: endOfHoldOver(object, holds, now) })
+  const endOfHold = endOfHoldOver(object, holds, now)
+  return whyStory(object, now, { related, more: [...held, ...more], endOfHold, gaps: reader.gaps })
 }
-
-/** Some users may not list them. */
-export const holdsOn = (client: KubeClient): Promise<readonly OperationalHold[]> =>
-  listAll(client, operationalHold).catch(() => [])
 
 /** The command that ends the hold that stops the object: its own, that of its cluster, and for a Release that of its source. */
 export function endOfHoldOver(object: KubeObject, holds: readonly OperationalHold[], now: number): string | undefined {
@@ -52,17 +50,16 @@ export function endOfHoldOver(object: KubeObject, holds: readonly OperationalHol
 }
 
 /** Objects related to an object: its jobs, the slices it is in, its machine, the work on its host; what a source rolls out. */
-async function relatedTo(client: KubeClient, object: KubeObject, now: number): Promise<readonly Related[]> {
-  if (object.kind === 'FleetSource') return releasesOf(client, object as FleetSource)
+async function relatedTo(reader: Reader, object: KubeObject, now: number): Promise<readonly Related[]> {
+  if (object.kind === 'FleetSource') return releasesOf(reader, object as FleetSource)
   if (object.kind !== 'Machine' && object.kind !== 'Node') return []
   const name = object.metadata.name ?? ''
-  const [machines, sets, jobs, events] = await Promise.all([
-    listAll(client, machine),
-    listAll(client, machineComponentSet),
-    listAll(client, remedyOperationJob),
-    listAll(client, maintenanceEvent),
+  const [own, sets, jobs, events] = await Promise.all([
+    object.kind === 'Machine' ? (object as Machine) : machineOfNode(reader, name),
+    listAll(reader, machineComponentSet),
+    listAll(reader, remedyOperationJob),
+    listAll(reader, maintenanceEvent),
   ])
-  const own = machines.find((m) => m.status?.nodeRef?.name === name || m.metadata.name === name)
   const repairs = jobs.filter((j) =>
     own === undefined ? j.spec.node.name === name : j.spec.machine === own.metadata.name,
   )
@@ -80,31 +77,40 @@ async function relatedTo(client: KubeClient, object: KubeObject, now: number): P
   ]
 }
 
+async function machineOfNode(reader: Reader, name: string): Promise<Machine | undefined> {
+  const machines = await listAll(reader, machine)
+  return machines.find((m) => m.status?.nodeRef?.name === name || m.metadata.name === name)
+}
+
 /** What is not rolled out yet, or stands. */
-async function releasesOf(client: KubeClient, { metadata }: FleetSource): Promise<readonly Related[]> {
+async function releasesOf(reader: Reader, { metadata }: FleetSource): Promise<readonly Related[]> {
   const { name, namespace = '' } = metadata
-  const all = await listAll(client, release, { namespace }).catch(() => [])
+  const all = await listAll(reader, release, { namespace })
   return newestReleases(all)
     .filter((r) => r.spec.source === name && r.status?.phase !== 'Succeeded')
     .map((r) => ({ label: 'Rolled out by', object: { ...r, kind: release.kind } }))
 }
 
-/** Some users may not read sources. */
-export async function unreleasedAfter(client: KubeClient, own: Release, now: number): Promise<readonly Told[]> {
+/** With the rights that the reader lacks for it. */
+export async function unreleasedAfter(client: Reader, own: Release, now: number): Promise<readonly Told[]> {
+  const reader = new PartialReader(client)
+  return [...(await unreleasedIn(reader, own, now)), ...reader.gaps]
+}
+
+async function unreleasedIn(reader: Reader, own: Release, now: number): Promise<readonly Told[]> {
   const { namespace = '' } = own.metadata
   const [all, source] = await Promise.all([
-    listAll(client, release, { namespace }).catch(() => []),
-    client.get(fleetSource, { namespace, name: own.spec.source }).catch(() => undefined),
+    listAll(reader, release, { namespace }),
+    reader.get(fleetSource, { namespace, name: own.spec.source }),
   ])
   return source === undefined ? [] : unreleased(own, all, source, now)
 }
 
-/** A member has no Releases, and some users may not list them. */
-async function reportedOf(client: KubeClient, object: KubeObject, now: number): Promise<readonly Told[]> {
+async function reportedOf(reader: Reader, object: KubeObject, now: number): Promise<readonly Told[]> {
   const { kind, metadata } = object
-  if (kind === 'Release') return unreleasedAfter(client, object as Release, now)
+  if (kind === 'Release') return unreleasedIn(reader, object as Release, now)
   if (kind !== 'Cluster') return []
   const { name = '', namespace } = metadata
-  const releases = await listAll(client, release, namespace === undefined ? {} : { namespace }).catch(() => [])
+  const releases = await listAll(reader, release, namespace === undefined ? {} : { namespace })
   return [...changeStory((object as Cluster).status?.change), ...clusterStory(name, releases, now)]
 }

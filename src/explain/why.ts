@@ -289,9 +289,12 @@ export interface Around {
   readonly more?: readonly Told[]
   /** The command that ends the hold of this object, where it has one. */
   readonly endOfHold?: string | undefined
+  /** What the reader may not read. */
+  readonly gaps?: readonly Told[]
 }
 
-export function whyStory(object: KubeObject, now: number, { related = [], more = [], endOfHold }: Around = {}): Story {
+export function whyStory(object: KubeObject, now: number, around: Around = {}): Story {
+  const { related = [], more = [], endOfHold, gaps = [] } = around
   const status = fields(object['status'])
   const phase = text(status['phase'])
   const moment: Moment = { now, ...(endOfHold !== undefined && { holdEnds: { command: { line: endOfHold } } }) }
@@ -309,12 +312,13 @@ export function whyStory(object: KubeObject, now: number, { related = [], more =
       below: [...summaryOf(o, now), ...waitOf(fields(o['status'])['waitingFor'], { now }), ...partsTold(o, { now })],
     }
   })
-  const rest = others.some(isReporting) ? 'Nothing of its own is pending.' : 'Up to date; nothing pending.'
+  const whole = gaps.length === 0 ? 'Up to date; nothing pending.' : 'Nothing pending in what you may read.'
+  const rest = others.some(isReporting) ? 'Nothing of its own is pending.' : whole
   const word = wordOf(object)
   return {
     object: word,
     text: `${word}${phase === '' ? '' : ` is ${phase}`}`,
-    below: [...(own.length > 0 ? own : [{ text: rest }]), ...others],
+    below: [...(own.length > 0 ? own : [{ text: rest }]), ...others, ...gaps],
   }
 }
 

@@ -1,6 +1,6 @@
 // `kubenode watch`: one calm picture of rollouts and releases, redrawn in place on a terminal; in a pipe a line for each change and nothing else.
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
-import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { type Release, release } from '#api/kinds/release.ts'
 import { systemClock } from '#lib/clock.ts'
 import { formatDuration } from '#lib/duration.ts'
@@ -13,7 +13,8 @@ import { listAll } from '#kube/list-all.ts'
 import { EXIT_DIFFERENT, Exit } from '../exit.ts'
 import { findObject } from '../inspect/find-object.ts'
 import type { Named } from '../inspect/target.ts'
-import { endOfHoldOver, holdsOn } from '#explain/read-why.ts'
+import { PartialReader } from '#explain/partial-reader.ts'
+import { endOfHoldOver } from '#explain/read-why.ts'
 import { type Io, showProblem } from '../io.ts'
 import { newestReleases } from '#explain/newest-releases.ts'
 import { releaseLines } from '../release/status.ts'
@@ -69,8 +70,10 @@ interface SeenWithHolds extends Seen {
 }
 
 async function read(client: KubeClient, followed: Followed): Promise<SeenWithHolds> {
-  const [seen, holds] = await Promise.all([readRollouts(client, followed), holdsOn(client)])
-  return { ...seen, holds }
+  // The picture needs them only for a command that ends a hold.
+  const holds = listAll(new PartialReader(client), operationalHold)
+  const [seen, own] = await Promise.all([readRollouts(client, followed), holds])
+  return { ...seen, holds: own }
 }
 
 async function readRollouts(client: KubeClient, { wanted, namespace }: Followed): Promise<Seen> {

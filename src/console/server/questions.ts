@@ -1,12 +1,12 @@
 // Questions of a page beside its topics: why an object waits, where something is, and how a topic was before.
 import { KINDS } from '#api/kinds.ts'
+import { PartialReader } from '#explain/partial-reader.ts'
 import { readWhy } from '#explain/read-why.ts'
 import { blockersTold } from '#explain/repairs/blockers.ts'
 import { look } from '#explain/repairs/look.ts'
 import { shellWord } from '#explain/repairs/blocker.ts'
 import type { Told } from '#explain/told.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { isApiError } from '#kube/errors.ts'
 import { nodeType } from '#nodes/objects.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { cellsAt, isMachines, rowsDelta } from '../delta.ts'
@@ -73,15 +73,12 @@ const nodeOf = (told: Told): WhyNode => ({
   below: (told.below ?? []).map(nodeOf),
 })
 
-/** A person who may not read all that decides about repairs sees the rest. */
+/** A verdict from a part of what decides about repairs could be wrong: with a gap there is none. */
 async function blockedBy(client: KubeClient, name: string, now: number): Promise<readonly Told[]> {
-  try {
-    const seen = await look(client, name, now)
-    return seen === undefined ? [] : blockersTold(seen)
-  } catch (e) {
-    if (isApiError(e) && e.status === 403) return []
-    throw e
-  }
+  const reader = new PartialReader(client)
+  const seen = await look(reader, name, now)
+  if (reader.gaps.length > 0) return reader.gaps
+  return seen === undefined ? [] : blockersTold(seen)
 }
 
 const MOST_HITS = 50

@@ -10,7 +10,6 @@ import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { type Fault, plan } from '#controllers/remedy/plan.ts'
 import { VerdictBook } from '#controllers/remedy/verdict-book.ts'
 import { systemClock } from '#lib/clock.ts'
-import type { KubeClient } from '#kube/client.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { RuleBook, controllerRevisionType, remedierOf } from '#faults/active-rule.ts'
@@ -21,6 +20,7 @@ import { explainTerm } from '#policy/explanation.ts'
 import type { Facts } from '#policy/reading.ts'
 import type { CompiledRule } from '#policy/rule.ts'
 import { unknownBecause } from '#policy/unknown-because.ts'
+import type { Reader } from '../partial-reader.ts'
 
 export interface RuleSeen {
   readonly remedier: NodeRemedier
@@ -54,7 +54,7 @@ export interface RepairsSeen {
 }
 
 /** Everything that decides about repairs, and the controller's current plan for it. */
-async function readRepairs(client: KubeClient, now: number) {
+async function readRepairs(client: Reader, now: number) {
   const [nodes, machines, remediers, revisions, jobs, holds, policies] = await Promise.all([
     listAll(client, nodeType),
     listAll(client, machineType),
@@ -94,7 +94,7 @@ async function readRepairs(client: KubeClient, now: number) {
 }
 
 /** Whether a retry is possible: a rule matches, or a repair has not ended. */
-export async function needsRepair(client: KubeClient, target: RepairTarget, now: number): Promise<boolean> {
+export async function needsRepair(client: Reader, target: RepairTarget, now: number): Promise<boolean> {
   const { planned, jobs, machines } = await readRepairs(client, now)
   const { kind, name = '' } = target
   if (kind === 'NodeRemedier') {
@@ -112,7 +112,7 @@ export interface RepairTarget {
 }
 
 /** Undefined: there is no such Node. */
-export async function look(client: KubeClient, name: string, now: number): Promise<RepairsSeen | undefined> {
+export async function look(client: Reader, name: string, now: number): Promise<RepairsSeen | undefined> {
   const { nodes, byNode, views, jobsOf, holds, policies, question, planned } = await readRepairs(client, now)
   const node = nodes.find((n) => n.metadata.name === name)
   if (node === undefined) return undefined
@@ -161,7 +161,7 @@ function unknownOf(
   return ({ root }) => unknownBecause(explainTerm(root, facts, now))
 }
 
-const permitOf = (client: KubeClient, job: RemedyOperationJob): Promise<OperationPermit | undefined> =>
+const permitOf = (client: Reader, job: RemedyOperationJob): Promise<OperationPermit | undefined> =>
   client.get(operationPermit, { name: job.status?.permitRef ?? job.metadata.name ?? '' })
 
 const setRefsOf = (machine: Machine | undefined): ReadonlyMap<string, string> =>
@@ -175,7 +175,7 @@ function frozenBy(machine: Machine | undefined): string | undefined {
 }
 
 /** A repair that the Defender denied before its start ends, and is retried later: the denial explains more than the wait. */
-async function deniedTo(client: KubeClient, jobs: readonly RemedyOperationJob[]): Promise<OperationPermit | undefined> {
+async function deniedTo(client: Reader, jobs: readonly RemedyOperationJob[]): Promise<OperationPermit | undefined> {
   const endOf = (j: RemedyOperationJob): string => j.status?.finishedAt ?? ''
   const last = jobs.toSorted((a, b) => (endOf(a) < endOf(b) ? 1 : -1)).at(0)
   if (last?.status?.outcome !== 'Transient' || last.status.startedAt !== undefined) return undefined

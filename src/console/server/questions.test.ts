@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import { KINDS } from '#api/kinds.ts'
+import { seededRandom } from '#lib/random.ts'
+import { nodeType } from '#nodes/objects.ts'
+import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
+import type { WhyNode } from '../protocol.ts'
+import { whyAnswer } from './questions.ts'
+
+const linesOf = ({ text, below }: WhyNode): readonly string[] => [text, ...below.flatMap(linesOf)]
+
+test('why of a Node names the rights that are missing for its repair, and gives no verdict without them', async () => {
+  const kube = new FakeKube({
+    clock: new VirtualClock(),
+    random: seededRandom(1),
+    kinds: KINDS.map((k) => ({ type: k, schema: k.schema, status: k.definition.status !== undefined })),
+  })
+  kube.plant(nodeType, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node-1' } })
+  const client = kube.client({ actor: 'reader' })
+  kube.faults = {
+    call: ({ type }) => (type?.kind === 'NodeRemedier' ? { kind: 'refuse', when: 'before', code: 403 } : undefined),
+  }
+  const { tree } = await whyAnswer({
+    client,
+    cluster: 'prod',
+    kind: 'Node',
+    name: 'node-1',
+    namespace: undefined,
+    now: 0,
+  })
+  const lines = linesOf(tree)
+  expect(lines.slice(lines.indexOf('its repair'))).toEqual([
+    'its repair',
+    'Not included: noderemediers.kubenode.io; you lack the right to list them',
+  ])
+})
