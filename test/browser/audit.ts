@@ -12,7 +12,7 @@ interface Finding {
 const AUDIT = `axe.run(document, { resultTypes: ['violations'] }).then((r) => r.violations.map((v) => ({ id: v.id, nodes: v.nodes.map((n) => n.html + ' ' + n.failureSummary) })))`
 
 /** Axe is put into a page without the policy, which would refuse its script. */
-async function findings(page: Page): Promise<readonly Finding[]> {
+export async function findings(page: Page): Promise<readonly Finding[]> {
   await settled(page)
   return page.evaluate<Finding[]>(AUDIT)
 }
@@ -24,8 +24,10 @@ export async function settled(page: Page): Promise<void> {
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
 }
 
+export const prepared = (page: Page): Promise<unknown> => page.evaluate(axe.source)
+
 export async function audited(page: Page): Promise<void> {
-  await page.evaluate(axe.source)
+  await prepared(page)
   expect(await findings(page)).toEqual([])
   await page.emulateMedia({ colorScheme: 'dark' })
   // What is large and dark has the colors of what is small and dark.

@@ -87,7 +87,7 @@ test('from the first line to a hold, without a pointer', async () => {
   await page.getByRole('list', { name: 'Holds' }).getByText(hold.reason).waitFor()
   await tabTo(page, 'Lift…')
   await page.keyboard.press('Enter')
-  await page.getByRole('dialog', { name: 'Lift console-4711' }).waitFor()
+  await page.getByRole('alertdialog', { name: 'Lift console-4711?' }).waitFor()
   await expect.poll(() => focused(page)).toBe('Cancel')
   await page.keyboard.press('Enter')
   await page.getByRole('dialog').waitFor({ state: 'detached' })
@@ -125,7 +125,7 @@ test('a dialog that was closed a moment ago opens again', async () => {
   }
   const page = await bench.open('#/rollouts/prod/base')
   await heading(page, 'Rollout of base')
-  await page.getByRole('button', { name: 'Hold…' }).click()
+  await page.getByRole('button', { name: 'Hold: MachineComponentSet base' }).click()
   await page.getByRole('dialog').waitFor()
   // The close event comes only after both; then the page is drawn again.
   await page.evaluate(`new Promise((drawn) => {

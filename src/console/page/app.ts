@@ -13,6 +13,8 @@ export interface App {
   readonly go: (route: Route) => void
   /** Reads a sentence aloud. */
   readonly speak: (text: string) => void
+  /** What was read aloud last. */
+  readonly said: string
   readonly now: () => number
 }
 

@@ -84,7 +84,7 @@ function Root({ store }: { readonly store: Store }): VNode {
         ? h(SignIn, { onDone: () => void store.start() })
         : h(Notice, { title: 'The console does not answer' }, `${session.message}. The page tries again by itself.`),
     )
-  const app: App = { store, session: session.value, route, go, speak, now: Date.now }
+  const app: App = { store, session: session.value, route, go, speak, said, now: Date.now }
   const frame = h(Frame, { look: h(Look, {}), children: h(VIEWS[route.view], { key: route.view }) })
   const voice = h('div', { class: 'off-screen', role: 'status', id: 'voice' }, said)
   return createElement(AppContext.Provider, { value: app }, frame, voice) as VNode

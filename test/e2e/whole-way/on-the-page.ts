@@ -104,7 +104,7 @@ export class AtThePage {
   async lift(name: string): Promise<void> {
     await this.#pressUntil('Tab', `document.activeElement?.getAttribute('aria-label') === 'Lift ${name}'`, 'Lift')
     await this.page.keyboard.press('Enter')
-    const question = this.page.getByRole('dialog')
+    const question = this.page.getByRole('alertdialog')
     await question.waitFor()
     await this.press('Lift')
     await question.waitFor({ state: 'detached' })

@@ -1,9 +1,13 @@
-// A dialog that a button opens and that draws its content only while it is open.
-import type { RefObject } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+// A dialog that a button opens and that draws its content only while it is open: it has the name of its title, keeps the focus, speaks, and gives the focus back.
+import { h } from '../h.ts'
+import type { ComponentChildren, RefObject, VNode } from 'preact'
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useApp } from '../app.ts'
 
 interface Dialog {
   readonly ref: RefObject<HTMLDialogElement | null>
+  /** Of what holds the button and the dialog. */
+  readonly home: RefObject<HTMLSpanElement | null>
   readonly isOpen: boolean
   readonly open: () => void
   readonly close: () => void
@@ -13,6 +17,7 @@ interface Dialog {
 
 export function useDialog(): Dialog {
   const ref = useRef<HTMLDialogElement>(null)
+  const home = useRef<HTMLSpanElement>(null)
   const [isOpen, setOpen] = useState(false)
   const show = (): void => {
     if (ref.current?.open === false) ref.current.showModal()
@@ -20,8 +25,18 @@ export function useDialog(): Dialog {
   useEffect(() => {
     if (isOpen) show()
   }, [isOpen])
+  // What was held or asked for may be gone, and its button with it: then the focus continues at the title of the view.
+  useLayoutEffect(
+    () => () => {
+      if (home.current?.contains(document.activeElement) !== true) return
+      ref.current?.close()
+      document.querySelector<HTMLElement>('h1')?.focus()
+    },
+    [],
+  )
   return {
     ref,
+    home,
     isOpen,
     // The element may still be there, closed a moment ago: its `close` event comes later than the next key press.
     open: () => {
@@ -33,4 +48,34 @@ export function useDialog(): Dialog {
       if (ref.current?.open !== true) setOpen(false)
     },
   }
+}
+
+interface Props {
+  readonly dialog: Dialog
+  readonly title: string
+  /** What is read after the title. */
+  readonly about?: ComponentChildren
+  /** A question about something that cannot be undone here. */
+  readonly isQuestion?: boolean
+  readonly children?: ComponentChildren
+}
+
+/** Everything outside of an open dialog is silent, the voice of the page too: the dialog has its own. */
+export function DialogBox({ dialog, title, about, isQuestion = false, children }: Props): VNode {
+  const { said } = useApp()
+  const id = useId()
+  return h(
+    'dialog',
+    {
+      ref: dialog.ref,
+      ...(isQuestion && { role: 'alertdialog' }),
+      'aria-labelledby': `${id}-title`,
+      ...(about !== undefined && { 'aria-describedby': `${id}-about` }),
+      onClose: dialog.onClose,
+    },
+    h('h2', { id: `${id}-title` }, title),
+    about !== undefined && h('div', { id: `${id}-about` }, about),
+    children,
+    h('div', { class: 'off-screen', role: 'status' }, said),
+  )
 }

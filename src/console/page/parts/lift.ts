@@ -1,11 +1,10 @@
 // Lifts a hold before its end, after one question. Drawn only for those who may delete holds.
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
-import { useState } from 'preact/hooks'
 import type { LiftRequest, Written } from '../../protocol.ts'
 import { useApp } from '../app.ts'
-import { post } from '../live/store.ts'
-import { useDialog } from './dialog.ts'
+import { DialogBox, useDialog } from './dialog.ts'
+import { useSending } from './sending.ts'
 
 interface Props {
   readonly cluster: string
@@ -15,41 +14,43 @@ interface Props {
 
 export function LiftButton({ cluster, name, reason }: Props): VNode | null {
   const { session, route, speak } = useApp()
-  const { ref, isOpen, open: show, close, onClose } = useDialog()
-  const [error, setError] = useState('')
+  const dialog = useDialog()
+  const { error, isSending, reset, send } = useSending<Written>('/api/lift')
   const access = session.clusters.find((c) => c.name === cluster)
   if (access?.canLift !== true || route.params['at'] !== undefined) return null
   const open = (): void => {
-    setError('')
-    show()
+    reset()
+    dialog.open()
   }
-  const send = async (event: SubmitEvent): Promise<void> => {
+  const lift = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault()
-    const answer = await post<Written>('/api/lift', { cluster, name } satisfies LiftRequest)
-    if (answer.state === 'Ready') {
-      speak(`hold ${name} lifted`)
-      close()
-    } else if (answer.state !== 'Loading') setError(`Not lifted: ${answer.message}`)
+    const answer = await send({ cluster, name } satisfies LiftRequest, 'Not lifted')
+    if (answer === undefined) return
+    dialog.close()
+    speak(`hold ${name} lifted`)
   }
   return h(
     'span',
-    {},
-    h('button', { type: 'button', 'aria-label': `Lift ${name}`, onClick: open }, 'Lift…'),
-    isOpen &&
+    { ref: dialog.home },
+    h('button', { type: 'button', 'aria-label': `Lift ${name}`, 'aria-haspopup': 'dialog', onClick: open }, 'Lift…'),
+    dialog.isOpen &&
       h(
-        'dialog',
-        { ref, 'aria-label': `Lift ${name}`, onClose },
+        DialogBox,
+        {
+          dialog,
+          title: `Lift ${name}?`,
+          isQuestion: true,
+          about: h('p', {}, `What it holds in ${cluster} continues. It was placed because: ${reason}`),
+        },
         h(
           'form',
-          { onSubmit: (e: SubmitEvent) => void send(e) },
-          h('h2', {}, `Lift ${name}?`),
-          h('p', {}, `What it holds in ${cluster} continues. It was placed because: ${reason}`),
-          h('div', { role: 'alert' }, error !== '' && h('p', { class: 'error' }, error)),
+          { onSubmit: (e: SubmitEvent) => void lift(e) },
+          h('div', { role: 'alert' }, error !== undefined && h('p', { class: 'error' }, error.text)),
           h(
             'div',
             { class: 'tools' },
-            h('button', { type: 'button', onClick: close }, 'Cancel'),
-            h('button', { type: 'submit', class: 'main' }, 'Lift'),
+            h('button', { type: 'button', onClick: dialog.close }, 'Cancel'),
+            h('button', { type: 'submit', class: 'main', 'aria-disabled': isSending }, 'Lift'),
           ),
         ),
       ),

@@ -1,12 +1,12 @@
 // The only two writes of the page: a Hold and an Approval, each with a reason and an end. Drawn only for those who may.
 import { h } from '../h.ts'
 import type { ComponentChildren, VNode } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import type { ApprovalRequest, HoldRequest, Written } from '../../protocol.ts'
 import type { Approvable } from '../../topics.ts'
 import { useApp } from '../app.ts'
-import { post } from '../live/store.ts'
-import { useDialog } from './dialog.ts'
+import { DialogBox, useDialog } from './dialog.ts'
+import { useSending } from './sending.ts'
 import { Terminal } from './terminal.ts'
 import { fieldTime, parseFieldTime } from './time.ts'
 
@@ -44,7 +44,7 @@ export function HoldButton({ cluster, target, effects, to, label = 'Hold…' }: 
     Form,
     {
       label,
-      title: `Hold ${target.kind} ${target.name} in ${cluster}`,
+      title: `${label.replace('…', '')}: ${target.kind} ${target.name}${target.kind === 'Cluster' ? '' : ` in ${cluster}`}`,
       url: '/api/hold',
       lastsMs: HOLD_MS,
       body: (reason: string, until: number): HoldRequest => ({
@@ -85,8 +85,15 @@ export function ApproveButton({ cluster, of, approvals }: ApproveProps): VNode |
     Form,
     {
       label: 'Approve…',
-      title: `Approve ${of.kind} ${of.name} in ${cluster}`,
+      title: `Approve: ${of.kind} ${of.name} in ${cluster}`,
       url: '/api/approval',
+      about: h(
+        'p',
+        {},
+        chosen.text,
+        h('br', {}),
+        h('span', { class: 'soft small mono name' }, `sha256:${chosen.digest.replace(/^sha256:/, '')}`),
+      ),
       lastsMs: APPROVAL_MS,
       body: (reason: string, until: number): ApprovalRequest => ({ cluster, of, digest: chosen.digest, reason, until }),
     },
@@ -101,96 +108,106 @@ export function ApproveButton({ cluster, of, approvals }: ApproveProps): VNode |
           approvals.map((a) => h('option', { key: a.digest, value: a.digest }, a.text)),
         ),
       ),
-    h(
-      'p',
-      {},
-      chosen.text,
-      h('br', {}),
-      h('span', { class: 'soft small mono name' }, `sha256:${chosen.digest.replace(/^sha256:/, '')}`),
-    ),
   )
 }
 
 interface FormProps {
   readonly label: string
+  /** Begins with the label, so that people who say what they see reach the button. */
   readonly title: string
   readonly url: string
   readonly lastsMs: number
+  /** What is written, in words. */
+  readonly about?: VNode
   readonly body: (reason: string, until: number) => unknown
   readonly children?: ComponentChildren
 }
 
-function Form({ label, title, url, lastsMs, body, children }: FormProps): VNode {
+function Form({ label, title, url, lastsMs, about, body, children }: FormProps): VNode {
   const { now, speak } = useApp()
-  const { ref, isOpen, open: show, close, onClose } = useDialog()
+  const dialog = useDialog()
+  const { error, isSending, fail, reset, send } = useSending<Written>(url)
   const [until, setUntil] = useState('')
-  const [error, setError] = useState('')
   const [written, setWritten] = useState<Written>()
+  const form = useRef<HTMLFormElement>(null)
+  const errorId = useId()
+  useEffect(() => {
+    if (error?.field !== undefined) form.current?.querySelector<HTMLElement>(`[name=${error.field}]`)?.focus()
+  }, [error])
   const open = (): void => {
     setUntil(fieldTime(now() + lastsMs))
-    setError('')
+    reset()
     setWritten(undefined)
-    show()
+    dialog.open()
   }
-  const send = async (event: SubmitEvent): Promise<void> => {
+  const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault()
     const reason = String(new FormData(event.currentTarget as HTMLFormElement).get('reason') ?? '').trim()
     const end = parseFieldTime(until)
-    if (reason === '') return setError('Give a reason: the people who meet this read it.')
-    if (end === undefined || end <= now()) return setError('The end must be a time in the future.')
-    const answer = await post<Written>(url, body(reason, end))
-    if (answer.state === 'Ready') {
-      setWritten(answer.value)
-      speak(`${answer.value.kind} ${answer.value.name} created`)
-    } else if (answer.state !== 'Loading') setError(`Not created: ${answer.message}`)
+    if (reason === '') fail({ field: 'reason', text: 'Give a reason: the people who meet this read it.' })
+    else if (end === undefined || end <= now()) fail({ field: 'until', text: 'The end must be a time in the future.' })
+    else await create(reason, end)
   }
+  const create = async (reason: string, end: number): Promise<void> => {
+    const created = await send(body(reason, end), 'Not created')
+    if (created === undefined) return
+    speak(`${created.kind} ${created.name} created`)
+    setWritten(created)
+  }
+  const named = (field: string) => ({
+    name: field,
+    required: true,
+    ...(error?.field === field && { 'aria-invalid': true, 'aria-describedby': errorId }),
+  })
   return h(
     'span',
-    {},
-    h('button', { type: 'button', onClick: open }, label),
-    isOpen &&
+    { ref: dialog.home },
+    h('button', { type: 'button', 'aria-label': `${title}…`, 'aria-haspopup': 'dialog', onClick: open }, label),
+    dialog.isOpen &&
       h(
-        'dialog',
-        { ref, 'aria-label': title, onClose },
+        DialogBox,
+        written === undefined
+          ? { dialog, title, ...(about !== undefined && { about }) }
+          : { dialog, title: 'Created', about: h('p', {}, `${written.kind} `, h('code', {}, written.name)) },
         written === undefined
           ? h(
               'form',
-              { noValidate: true, onSubmit: (e: SubmitEvent) => void send(e) },
-              h('h2', {}, title),
+              { ref: form, noValidate: true, onSubmit: (e: SubmitEvent) => void submit(e) },
               children,
-              h(
-                'label',
-                {},
-                'Reason',
-                h('input', { name: 'reason', required: true, maxLength: MOST_REASON, autoComplete: 'off' }),
-              ),
+              h('label', {}, 'Reason', h('input', { ...named('reason'), maxLength: MOST_REASON, autoComplete: 'off' })),
               h(
                 'label',
                 {},
                 'Ends',
                 h('input', {
+                  ...named('until'),
                   type: 'datetime-local',
                   value: until,
                   onInput: (e: Event) => setUntil((e.currentTarget as HTMLInputElement).value),
                 }),
               ),
-              h('div', { role: 'alert' }, error !== '' && h('p', { class: 'error' }, error)),
+              h('div', { role: 'alert', id: errorId }, error !== undefined && h('p', { class: 'error' }, error.text)),
               h(
                 'div',
                 { class: 'tools' },
-                h('button', { type: 'button', onClick: close }, 'Cancel'),
-                h('button', { type: 'submit', class: 'main' }, label.replace('…', '')),
+                h('button', { type: 'button', onClick: dialog.close }, 'Cancel'),
+                h('button', { type: 'submit', class: 'main', 'aria-disabled': isSending }, label.replace('…', '')),
               ),
             )
-          : h(
-              'div',
-              { class: 'stack' },
-              h('h2', {}, 'Created'),
-              h('p', {}, `${written.kind} `, h('code', {}, written.name)),
-              h('p', { class: 'soft' }, 'The same in a terminal'),
-              h(Terminal, { command: written.command }),
-              h('div', { class: 'tools' }, h('button', { type: 'button', class: 'main', onClick: close }, 'Close')),
-            ),
+          : h(Created, { command: written.command, close: dialog.close }),
       ),
+  )
+}
+
+/** Replaces the form, whose button had the focus. */
+function Created({ command, close }: { readonly command: string; readonly close: () => void }): VNode {
+  const button = useRef<HTMLButtonElement>(null)
+  useEffect(() => button.current?.focus(), [])
+  return h(
+    'div',
+    { class: 'stack' },
+    h('p', { class: 'soft' }, 'The same in a terminal'),
+    h(Terminal, { command }),
+    h('div', { class: 'tools' }, h('button', { type: 'button', class: 'main', ref: button, onClick: close }, 'Close')),
   )
 }
