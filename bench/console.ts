@@ -36,7 +36,7 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
     const served = await serveConsole(CLUSTER, world.connection)
     try {
       const { pid } = served
-      const browser = new Browser(Number(new URL(served.link()).port))
+      const browser = new Browser(Number(new URL(served.link()).port), undefined, { isCareless: true })
       await browser.open(served.link())
       await everyMachine(browser, machines)
       const loadedS = (performance.now() - began) / 1_000

@@ -77,18 +77,22 @@ export interface ClusterAccess {
 
 // ---------------------------------------------------------------- topics: GET /api/topic/<topic>
 
-export type TopicFamily =
-  | 'home'
-  | 'pipeline'
-  | 'clusters'
-  | 'commits'
-  | 'machines'
-  | 'sets'
-  | 'set'
-  | 'budgets'
-  | 'repairs'
-  | 'maintenance'
-  | 'node'
+/** Each family of topics and what a snapshot of it is. */
+export interface TopicTypes {
+  readonly home: HomeTopic
+  readonly pipeline: PipelineTopic
+  readonly clusters: ClustersTopic
+  readonly commits: CommitsTopic
+  readonly machines: MachinesTopic
+  readonly sets: SetsTopic
+  readonly set: SetTopic
+  readonly budgets: BudgetsTopic
+  readonly repairs: RepairsTopic
+  readonly maintenance: MaintenanceTopic
+  readonly node: NodeTopic
+}
+
+export type TopicFamily = keyof TopicTypes
 
 /** `home`, `pipeline`, `clusters`, `commits`; `machines/<cluster>` and the like; `set/<cluster>/<name>`, `node/<cluster>/<name>`. */
 export type Topic = string
@@ -127,18 +131,7 @@ export interface MachinesTopic {
   readonly columns: Readonly<Record<MachineColumn, readonly number[]>>
 }
 
-export type Snapshot =
-  | HomeTopic
-  | PipelineTopic
-  | ClustersTopic
-  | CommitsTopic
-  | SetsTopic
-  | SetTopic
-  | BudgetsTopic
-  | RepairsTopic
-  | MaintenanceTopic
-  | NodeTopic
-  | MachinesTopic
+export type Snapshot = TopicTypes[TopicFamily]
 
 // ---------------------------------------------------------------- the stream: GET /events?topics=a,b&since=<revision>
 //

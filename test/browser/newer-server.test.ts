@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { HomeTopic, Session, Snapshot } from '#console/protocol.ts'
 import { snapshots } from '#test/support/console/fixtures.ts'
+import { leastOf, withOtherWords } from '#test/support/console/message-edits.ts'
 import { settled } from './audit.ts'
 import { useBench } from './browser.ts'
 
@@ -78,4 +79,19 @@ test('what a newer server sends beside what this page knows changes no view', as
   server.change<HomeTopic>('home', (t) => ({ ...t, head: { ...t.head, sentence: 'All is well.' } }))
   await page.getByRole('heading', { name: 'All is well.', level: 1 }).waitFor()
   expect(bench.errors).toEqual([])
+})
+
+test.each([
+  ['nothing but what the types demand', leastOf],
+  ['words that this page does not know', withOtherWords],
+])('every view is drawn of %s', async (_, edited) => {
+  const { server } = bench
+  for (const s of snapshots) server.topics.set(s.topic, edited(s))
+  const page = await bench.open('#/home')
+  for (const [name, hash] of Object.entries(VIEWS)) {
+    await page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
+    await settled(page)
+    expect(await page.locator('main').innerText(), name).not.toMatch(/undefined|NaN|Invalid Date|\[object/)
+    expect(bench.errors, name).toEqual([])
+  }
 })

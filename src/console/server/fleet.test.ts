@@ -1,6 +1,7 @@
 // Tests what a fleet keeps for whom, with clusters that hold lists of objects and a virtual clock.
 import { expect, test } from 'vitest'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
+import { topicProblems } from '#test/support/console/messages.ts'
 import { silentLogger } from '#lib/log.ts'
 import type { MachinesTopic, Snapshot, TopicFamily } from '../protocol.ts'
 import type { ClusterCache } from './cluster-cache.ts'
@@ -50,7 +51,19 @@ const SECRETS: Readonly<Record<WatchedKind, object>> = {
       leader: 'ledger-secret',
       grants: [],
       breakers: [{ policy: 'ledger-secret', state: 'Open', since: '', failures: 3, results: 'fff' }],
-      blames: [{ kind: 'Zone', component: 'ledger-secret', value: '', machines: ['machine-secret'], since: '' }],
+      blames: [
+        {
+          kind: 'Zone',
+          component: 'ledger-secret',
+          value: '',
+          machines: ['machine-secret'],
+          since: '',
+          failing: 3,
+          members: 4,
+          failingElsewhere: 0,
+          elsewhere: 9,
+        },
+      ],
     },
   },
   holds: {
@@ -160,6 +173,11 @@ const TOPICS: Readonly<Record<Exclude<TopicFamily, 'node'>, string>> = {
   maintenance: 'maintenance/test',
 }
 const ALL = new Set(WATCHED_KINDS)
+
+test.each(Object.values(TOPICS))('the topic %s is of its type, whatever is missing in the objects', (topic) => {
+  const { read } = fleetOf()
+  expect(topicProblems(topic, JSON.parse(JSON.stringify(read(topic, rightsTo(ALL)))))).toEqual([])
+})
 
 /** What the person gets who may list all kinds but this one, after a person who may list all. */
 const hiddenFrom = (kind: WatchedKind): Readable => rightsTo(new Set(WATCHED_KINDS.filter((k) => k !== kind)))

@@ -1,7 +1,8 @@
-// Browsers of a kind, without a page: they keep a cookie, and read snapshots and the stream of a console.
+// Browsers of a kind, without a page: they keep a cookie, and read snapshots and the stream of a console. They take no message that differs from its type.
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
 import type { DeltaEvent, ResyncEvent, Session, Snapshot } from '#console/protocol.ts'
+import { answerProblems, eventProblems } from './messages.ts'
 
 export interface Reply {
   readonly status: number
@@ -20,16 +21,23 @@ export interface BrowserTls extends Pick<RequestOptions, 'ca' | 'cert' | 'key'> 
   readonly host: string
 }
 
+interface Habits {
+  /** Takes every message as it is: what a check costs would be in the figures of a bench. */
+  readonly isCareless?: boolean
+}
+
 /** One browser profile: whatever cookie it was given is sent again. */
 export class Browser {
   readonly #port: number
   readonly #tls: BrowserTls | undefined
+  readonly #isCareless: boolean
   readonly #jar = new Map<string, string>()
   #page: string | undefined
 
-  constructor(port: number, tls?: BrowserTls) {
+  constructor(port: number, tls?: BrowserTls, { isCareless = false }: Habits = {}) {
     this.#port = port
     this.#tls = tls
+    this.#isCareless = isCareless
   }
 
   get cookies(): string {
@@ -52,13 +60,17 @@ export class Browser {
           this.#keep(response.headers['set-cookie'] ?? [])
           const chunks: Buffer[] = []
           response.on('data', (chunk: Buffer) => chunks.push(chunk))
-          response.on('end', () =>
-            resolve({
-              status: response.statusCode ?? 0,
-              headers: response.headers,
-              text: Buffer.concat(chunks).toString(),
-            }),
-          )
+          response.on('end', () => {
+            const { statusCode: status = 0, headers: got } = response
+            const text = Buffer.concat(chunks).toString()
+            if (status === 200 && !this.#isCareless && got['content-type']?.startsWith('application/json') === true)
+              try {
+                refuse(path, answerProblems(path, JSON.parse(text)))
+              } catch (e) {
+                return reject(e)
+              }
+            return resolve({ status, headers: got, text })
+          })
           response.on('error', reject)
         },
       )
@@ -77,11 +89,18 @@ export class Browser {
   topic = <T extends Snapshot = Snapshot>(topic: string): Promise<T> => this.json<T>(`/api/topic/${topic}`)
 
   /** Follows topics until `close`. */
-  stream(topics: readonly string[], since?: string, onEvent?: (event: StreamEvent) => void): EventStream {
+  stream(
+    topics: readonly string[],
+    since?: string,
+    onEvent: (event: StreamEvent) => void = () => undefined,
+  ): EventStream {
     const query = new URLSearchParams({ topics: topics.join(','), ...(since !== undefined && { since }) })
     return new EventStream(
       { port: this.#port, path: `/events?${query.toString()}`, headers: this.#headers({}, false), ...this.#over() },
-      onEvent,
+      (event) => {
+        if (!this.#isCareless) refuse(`the event ${event.event}`, eventProblems(event.event, event.data))
+        onEvent(event)
+      },
     )
   }
 
@@ -108,6 +127,10 @@ export class Browser {
       ...own,
     }
   }
+}
+
+function refuse(what: string, problems: readonly string[]): void {
+  if (problems.length > 0) throw new Error(`${what} differs from its type:\n${problems.join('\n')}`)
 }
 
 export interface StreamEvent {
