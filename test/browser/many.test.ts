@@ -1,6 +1,7 @@
 // Many: 10,000 machines that change, and seven tabs of one browser.
 import { expect, test } from 'vitest'
 import { cellsOf, manyMachines } from '#test/support/console/many-machines.ts'
+import { GOOD_TOKEN } from '#test/support/console/fixture-server.ts'
 import { useBench } from './browser.ts'
 
 const bench = useBench()
@@ -65,4 +66,43 @@ test('seven tabs share one stream, and the next tab leads when the first is clos
   bench.server.send(sentence('The others go on.'))
   for (const tab of tabs.slice(1).filter((_, i) => i % 2 === 0))
     await tab.getByRole('heading', { name: 'The others go on.' }).waitFor()
+})
+
+test('seven tabs whose server was killed continue together, as soon as a person has signed in at one of them', async () => {
+  const { session } = bench.server
+  const as = (name: string) => ({ ...session, person: { name, groups: [], how: 'Token' as const } })
+  bench.server.session = as('ada@example.org')
+  const first = await bench.open('#/home', { isStill: false })
+  const tabs = [first]
+  for (let i = 1; i < 7; i++) {
+    const tab = await first.context().newPage()
+    await tab.goto(`${bench.server.url}/#/home`)
+    tabs.push(tab)
+  }
+  for (const tab of tabs) await tab.locator('main h1').waitFor()
+  await expect.poll(() => bench.server.streams).toBe(1)
+  await bench.server.stop()
+  for (const tab of tabs) await tab.getByText('Offline since').waitFor()
+  // A session ends with its server.
+  bench.server.isSignedOut = true
+  bench.server.ways = { ways: ['Token'] }
+  bench.server.session = as('eve@example.org')
+  const head = (bench.server.topics.get('home') as { readonly head: object }).head
+  bench.server.send({ topic: 'home', head: { ...head, sentence: 'Changed meanwhile.' }, set: [], gone: [] })
+  await bench.server.start()
+  for (const tab of tabs) await tab.getByRole('link', { name: 'Sign in again' }).waitFor()
+  const [leader, , second] = tabs
+  await second?.getByRole('link', { name: 'Sign in again' }).click()
+  await second?.getByLabel('Token', { exact: true }).fill(GOOD_TOKEN)
+  await second?.getByRole('button', { name: 'Sign in' }).click()
+  for (const tab of tabs) {
+    await tab.getByRole('heading', { name: 'Changed meanwhile.' }).waitFor()
+    await tab.getByText('Signed out').waitFor({ state: 'detached' })
+    // What may be done is drawn for the person who signed in, in every tab.
+    await tab.getByRole('link', { name: 'eve@example.org' }).waitFor()
+  }
+  expect(bench.server.streams).toBe(1)
+  await leader?.close()
+  await expect.poll(() => bench.server.streams).toBe(1)
+  expect(bench.errors).toEqual([])
 })

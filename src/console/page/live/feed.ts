@@ -49,7 +49,7 @@ export class Feed {
     this.#openIn(GATHER_MS)
   }
 
-  /** A person turned to a page of this browser. */
+  /** A person turned to a page of this browser, or signed in at one of them. */
   resume(): void {
     if (this.#isPaused) this.#openIn(0)
   }
@@ -72,6 +72,7 @@ export class Feed {
         signal: abort.signal,
       })
       if (response.status === 401) {
+        this.#isPaused = true
         this.#send({ is: 'connection', connection: { state: 'SignedOut' } })
         return
       }

@@ -59,6 +59,8 @@ export class Store {
 
   async start(): Promise<void> {
     const session = await ask<Session>('/api/session')
+    // The other tabs are signed in with this one.
+    if (session.state === 'Ready' && this.session.state === 'Refused') this.#tabs.resume()
     // A session that was shown stays while the server is away.
     if (session.state !== 'Failed' || this.session.state !== 'Ready') this.session = session
     if (session.state === 'Failed') setTimeout(() => void this.start(), AGAIN_MS)
@@ -67,7 +69,7 @@ export class Store {
 
   /** A person turned to this tab again. */
   resume(): void {
-    if (this.connection.state === 'Paused') this.#tabs.resume()
+    if (this.connection.state === 'Paused' || this.connection.state === 'SignedOut') this.#tabs.resume()
   }
 
   /** Of the session and the connection. */
@@ -122,6 +124,7 @@ export class Store {
     if (message.is === 'connection') {
       const before = this.connection
       this.connection = message.connection
+      if (before.state === 'SignedOut' && message.connection.state === 'Live') this.#signedInAgain()
       if (JSON.stringify(before) !== JSON.stringify(message.connection)) this.#tell()
     } else if (message.is === 'session') void this.start()
     else if (message.is === 'resync') {
@@ -135,6 +138,12 @@ export class Store {
         for (const listener of kept.listeners) listener()
       }
     }
+  }
+
+  /** Perhaps as another person. The stream names the topics that were read before. */
+  #signedInAgain(): void {
+    void this.start()
+    for (const [topic, { loaded }] of this.#topics) if (loaded.state !== 'Ready') void this.#read(topic)
   }
 
   #tell(): void {
