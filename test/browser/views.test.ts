@@ -52,3 +52,15 @@ test('on a phone the name of the current view is in sight', async () => {
   const name = page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Commits' })
   await expect.poll(async () => (await name.boundingBox())?.x).toBeLessThan(390)
 })
+
+test('on a phone a timeline is whole, its words can be read, and no flag of a command is broken', async () => {
+  const page = await bench.open('#/repairs/prod/kernel-deadlock-4be0643f1d98573b-0', {
+    viewport: { width: 390, height: 844 },
+  })
+  await settled(page)
+  const beyond = `(() => { const e = document.querySelector('.line-field'); return e.scrollWidth - e.clientWidth })()`
+  expect(await page.evaluate(beyond)).toBe(0)
+  expect((await page.locator('.line-field text').first().boundingBox())?.height).toBeGreaterThan(9)
+  const lines = `[...document.querySelectorAll('.terminal code span')].filter((e) => e.textContent.startsWith('--')).map((e) => e.offsetHeight < 30)`
+  expect(new Set(await page.evaluate<boolean[]>(lines))).toEqual(new Set([true]))
+})

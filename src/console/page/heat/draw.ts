@@ -1,4 +1,5 @@
 // Draws the heat map: one path for each shade and one for each pattern, so that 10,000 cells take a few milliseconds.
+import { count } from '../parts/time.ts'
 import type { Pattern, Shade } from './colors.ts'
 import { placesOf } from './field.ts'
 import type { Field, Place } from './field.ts'
@@ -37,8 +38,8 @@ export function draw(canvas: HTMLCanvasElement, { field, machines, active }: Pic
 /** Longer titles would run into the next block. */
 const TITLE_CHARACTERS = 14
 
-const cut = (title: string, count: number): string => {
-  const text = `${title} · ${count}`
+const cut = (title: string, machines: number): string => {
+  const text = `${title} · ${count(machines)}`
   return text.length <= TITLE_CHARACTERS
     ? text
     : title.length <= TITLE_CHARACTERS

@@ -1,6 +1,6 @@
 // The same in a terminal: a command that can be copied.
 import { h } from '../h.ts'
-import type { VNode } from 'preact'
+import type { ComponentChildren, VNode } from 'preact'
 import { useApp } from '../app.ts'
 
 /** A name from a cluster that ends up in a shell stays one word there, whatever it contains. */
@@ -12,6 +12,12 @@ interface Props {
   /** What a screen reader calls the button, where the command is too long to be heard. */
   readonly label?: string
 }
+
+/** A line is not broken within `--context`: half of a flag looks like another one. */
+const pieceOf = (piece: string, at: number): ComponentChildren[] => [
+  ...(at === 0 ? [] : [' ']),
+  h('span', { key: at }, piece),
+]
 
 export function Terminal({ command, label = command }: Props): VNode {
   const { speak } = useApp()
@@ -29,7 +35,7 @@ export function Terminal({ command, label = command }: Props): VNode {
   return h(
     'div',
     { class: 'terminal' },
-    h('code', {}, command),
+    h('code', {}, command.split(' ').flatMap(pieceOf)),
     h(
       'button',
       { type: 'button', 'data-copy': '', 'aria-label': `Copy: ${label}`, onClick: (e: Event) => void copy(e) },

@@ -1,6 +1,7 @@
-// A time axis with lanes: each span or moment is drawn, and the same is a list for those who do not see it. Pure but for the clock it is given.
+// A time axis with lanes: each span or moment is drawn, and the same is a list for those who do not see it.
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
 import type { Tone } from './mark.ts'
 import { moment, span } from './time.ts'
 
@@ -14,13 +15,35 @@ export interface Span {
   readonly to?: number
 }
 
-const WIDTH = 960
-const LABEL = 190
+interface Size {
+  readonly width: number
+  /** Of the names of the lanes. */
+  readonly label: number
+  readonly ticks: number
+}
+
+/** About as many units as it has pixels, so that words keep their size. */
+const WIDE: Size = { width: 960, label: 190, ticks: 6 }
+const NARROW: Size = { width: 340, label: 96, ticks: 2 }
+/** As in the style of the page. */
+const PHONE = '(max-width: 48rem)'
+/** Of a character of a name, at least. */
+const CHARACTER = 6.6
 const LANE = 30
 const AXIS = 26
 /** A moment is drawn this wide, else it is not seen. */
 const LEAST = 4
-const TICKS = 6
+
+function useSize(): Size {
+  const [isPhone, setPhone] = useState(() => matchMedia(PHONE).matches)
+  useEffect(() => {
+    const query = matchMedia(PHONE)
+    const follow = (): void => setPhone(query.matches)
+    query.addEventListener('change', follow)
+    return () => query.removeEventListener('change', follow)
+  }, [])
+  return isPhone ? NARROW : WIDE
+}
 
 export function Timeline({
   spans,
@@ -31,19 +54,20 @@ export function Timeline({
   readonly now: number
   readonly label: string
 }): VNode {
+  const size = useSize()
   const lanes = [...new Set(spans.map(({ lane }) => lane))]
   const begin = Math.min(...spans.map(({ from }) => from))
   const end = Math.max(...spans.map((s) => s.to ?? now), begin + 1000)
-  const xOf = (at: number): number => LABEL + ((at - begin) / (end - begin)) * (WIDTH - LABEL - 12)
+  const xOf = (at: number): number => size.label + ((at - begin) / (end - begin)) * (size.width - size.label - 12)
   const height = lanes.length * LANE + AXIS
-  const ticks = Array.from({ length: TICKS + 1 }, (_, i) => begin + ((end - begin) * i) / TICKS)
+  const ticks = Array.from({ length: size.ticks + 1 }, (_, i) => begin + ((end - begin) * i) / size.ticks)
   return h(
     'div',
     { class: 'line-field', tabIndex: 0, role: 'region', 'aria-label': label },
     h(
       'svg',
       {
-        viewBox: `0 0 ${WIDTH} ${height}`,
+        viewBox: `0 0 ${size.width} ${height}`,
         role: 'img',
         'aria-label': `${label}: ${spans.map((s) => described(s, now)).join('; ')}`,
       },
@@ -52,13 +76,13 @@ export function Timeline({
           h('line', { x1: xOf(at), x2: xOf(at), y1: 0, y2: height - AXIS + 4, stroke: 'var(--line)' }),
           h(
             'text',
-            { x: xOf(at), y: height - 8, 'text-anchor': i === 0 ? 'start' : i === TICKS ? 'end' : 'middle' },
+            { x: xOf(at), y: height - 8, 'text-anchor': i === 0 ? 'start' : i === size.ticks ? 'end' : 'middle' },
             moment(at, now).slice(-8),
           ),
         ]),
       ),
       lanes.map((lane, i) =>
-        h('text', { key: lane, x: 0, y: i * LANE + LANE / 2 + 4 }, lane.length > 28 ? `${lane.slice(0, 27)}…` : lane),
+        h('text', { key: lane, x: 0, y: i * LANE + LANE / 2 + 4 }, cut(lane, Math.floor(size.label / CHARACTER))),
       ),
       spans.map((s) =>
         h(
@@ -83,6 +107,8 @@ export function Timeline({
     ),
   )
 }
+
+const cut = (name: string, most: number): string => (name.length > most ? `${name.slice(0, most - 1)}…` : name)
 
 const described = ({ lane, text, from, to }: Span, now: number): string =>
   `${lane} ${text} ${moment(from, now)}, ${to === undefined ? `for ${span(now - from)} until now` : span(to - from)}`
