@@ -29,6 +29,7 @@ import { permitStatus } from '#defender/status.ts'
 import type { Snapshot } from '#defender/snapshot.ts'
 import { eventsBetween } from './booked.ts'
 import type { Node } from '#nodes/objects.ts'
+import { EndedPermits, isRefused } from '#permits/ended-for.ts'
 import { permitAnswer } from '#permits/permits.ts'
 import type { Inventory } from './inventory.ts'
 
@@ -71,6 +72,7 @@ export class World {
   readonly #components: ReadonlyMap<string, MachineComponent>
   readonly #machineSets: ReadonlyMap<string, MachineSet>
   readonly #memos = new Map<string, ReadingMemo>()
+  readonly #ended = new EndedPermits({ now: () => this.now, monotonic: () => this.now })
   readonly #fleet = new Fleet()
   readonly #switchMs: SwitchMs
   readonly #configs = new Set<string>()
@@ -148,6 +150,7 @@ export class World {
         machines: [...this.machines.values()],
         nodes: this.nodes,
         permits,
+        refusedFor: this.#ended.look(set.metadata.uid ?? '', [...permits.values()].filter(isRefused)),
         holds,
         machineSets: this.#machineSets,
         sets: [...this.sets.values()],

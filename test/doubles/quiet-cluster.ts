@@ -3,10 +3,11 @@ import type { Seen } from '#controllers/cluster/seen.ts'
 
 export const QUIET: Pick<
   Seen,
-  'unanswered' | 'permits' | 'approved' | 'machines' | 'agents' | 'holds' | 'caps' | 'hosted'
+  'unanswered' | 'permits' | 'endedFor' | 'approved' | 'machines' | 'agents' | 'holds' | 'caps' | 'hosted'
 > = {
   unanswered: undefined,
   permits: [],
+  endedFor: new Map(),
   approved: new Set(),
   machines: undefined,
   agents: undefined,

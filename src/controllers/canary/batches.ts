@@ -7,6 +7,7 @@ import type { CanaryPhase } from '#api/protocol/canary.ts'
 import { isLetGo } from '#api/protocol/let-go.ts'
 import { counted } from '#lib/counted.ts'
 import { componentObjectName } from '#lib/names.ts'
+import { askAgainInMs } from '#permits/ended-for.ts'
 import { type PermitRequest, type TargetResult, isRenewalDue } from '#permits/permits.ts'
 import type { CanaryAction, MachineResult } from './actions.ts'
 import { type Look, isHeld } from './look.ts'
@@ -52,8 +53,8 @@ export function asks(
   phase: CanaryPhase,
   { trials, holds, now, problem, fit }: Look,
 ): readonly CanaryAction[] {
-  const { canary, permits, nodes, components } = seen
-  if (phase !== 'Rolling' || isHeld(holds) || problem !== undefined || askAgainMs(refusedOf(permits), now) > 0)
+  const { canary, permits, refusedFor, nodes, components } = seen
+  if (phase !== 'Rolling' || isHeld(holds) || problem !== undefined || askAgainInMs(refusedOf(permits), refusedFor) > 0)
     return []
   const open = new Set(
     permits
@@ -92,23 +93,11 @@ export function asks(
   return [{ kind: 'Ask', reason: `next ${counted(batch.length, 'machine')} of the canary`, permit, request }]
 }
 
-/** A refusal is not asked about again at once. */
-const ASK_AGAIN_MS = 60_000
-
 /** The permit that was decided last, when the Defender refused it. */
 export function refusedOf(permits: readonly OperationPermit[]): OperationPermit | undefined {
   const at = ({ status }: OperationPermit) => Date.parse(status?.decidedAt ?? '') || 0
   const [last] = permits.toSorted((a, b) => at(b) - at(a))
   return last?.status?.phase === 'Denied' ? last : undefined
-}
-
-export function askAgainMs(refused: OperationPermit | undefined, now: number): number {
-  const { decidedAt, verdicts = [] } = refused?.status ?? {}
-  if (decidedAt === undefined) return 0
-  const seconds = verdicts.flatMap((v) => v.retryAfter ?? [])
-  const waitMs = seconds.length === 0 ? ASK_AGAIN_MS : Math.min(...seconds) * 1_000
-  // A clock that went back must not make it wait for longer.
-  return Math.min(waitMs, Math.max(0, Date.parse(decidedAt) + waitMs - now))
 }
 
 const MOST_NAME_CHARS = 100

@@ -11,6 +11,7 @@ import { FIELD_MANAGERS } from '#api/names.ts'
 import type { CommittedContents } from '#declared/committed.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { specsIn } from '#placement/compatibility.ts'
+import { type EndedPermits, isRefused } from '#permits/ended-for.ts'
 import type { ServerVersion } from '#placement/server-version.ts'
 import { type Informers, requireFresh } from '#runtime/informers.ts'
 import type { SecretValues } from '#secrets/secret-values.ts'
@@ -41,11 +42,12 @@ interface ObserveTools {
   readonly values: SecretValues
   readonly serverVersion: ServerVersion
   readonly contents: CommittedContents
+  readonly ended: EndedPermits
   readonly now: () => number
 }
 
 export async function observe(
-  { caches, values, serverVersion, contents, now }: ObserveTools,
+  { caches, values, serverVersion, contents, ended, now }: ObserveTools,
   name: string,
   signal: AbortSignal,
 ): Promise<Seen | undefined> {
@@ -58,6 +60,8 @@ export async function observe(
   const specOf = specsIn(caches.components)
   const needsVersion = components.some((c) => specOf(c.name, c.version)?.skew !== undefined)
   const apiServer = needsVersion ? await serverVersion.read(signal) : undefined
+  const uid = canary.metadata.uid ?? ''
+  const permits = caches.permits.byIndex(BY_REQUESTER, uid)
   return {
     canary,
     ...(missing !== undefined && { missingSecret: missing }),
@@ -67,7 +71,8 @@ export async function observe(
     machines: caches.machines.list(),
     machineSets: caches.machineSets,
     nodes: caches.nodes,
-    permits: caches.permits.byIndex(BY_REQUESTER, canary.metadata.uid ?? ''),
+    permits,
+    refusedFor: ended.look(uid, permits.filter(isRefused)),
     holds: caches.holds.list(),
     sets: contents.all(caches.sets.list(), now()),
     components: caches.components,

@@ -50,6 +50,7 @@ const seen = (more: Partial<Seen> = {}): Seen => ({
   machines: NAMES.map(old),
   nodes: new Map(NAMES.map((n) => [n, readyNode(n)])),
   permits: [],
+  refusedFor: new Map(),
   holds: [],
   sets: [componentSet({ beacon: '1.0.0' })],
   configs: new Map(),
@@ -352,7 +353,9 @@ describe('a canary', () => {
       predicate: 'PermitDenied',
       seen: 'gate Protect: it is protected',
     })
-    expect(kinds(look, START + 60_000)).toEqual(['Ask'])
+    const refusedFor = (ms: number) => new Map([[denied.metadata.uid ?? '', ms]])
+    expect(kinds({ ...look, refusedFor: refusedFor(59_999) })).toEqual([])
+    expect(kinds({ ...look, refusedFor: refusedFor(60_000) })).toEqual(['Ask'])
   })
 
   test('waits with what the Defender says of its batch', () => {

@@ -3,6 +3,7 @@ import { componentCanary } from '#api/kinds/component-canary.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { CommittedContents } from '#declared/committed.ts'
 import { ServerVersion } from '#placement/server-version.ts'
+import { EndedPermits } from '#permits/ended-for.ts'
 import { SecretValues } from '#secrets/secret-values.ts'
 import { type Notice, reconcileWith } from '#runtime/reconcile-with.ts'
 import { writeStatus } from '#runtime/write-status.ts'
@@ -33,6 +34,7 @@ function setup(context: ControllerContext): RunningModule {
     values: new SecretValues({ client, clock }),
     serverVersion: new ServerVersion(client, () => clock.now()),
     contents: CommittedContents.of(context.informers),
+    ended: new EndedPermits(clock),
     now: () => clock.now(),
   }
   const controller = controllerIn(context, {

@@ -9,6 +9,7 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { Edit } from '#declared/committed.ts'
 import type { Node } from '#nodes/objects.ts'
+import type { EndedFor } from '#permits/ended-for.ts'
 
 export interface Lookup<T> {
   get(name: string): T | undefined
@@ -27,6 +28,8 @@ export interface Seen {
   readonly nodes: Lookup<Node>
   /** Permits requested for the canary. */
   readonly permits: readonly OperationPermit[]
+  /** For how long those with a refusal have been refused. */
+  readonly refusedFor: EndedFor
   readonly holds: readonly OperationalHold[]
   /** By name: a hold may select the MachineSet of a machine. */
   readonly machineSets?: Lookup<MachineSet>

@@ -2,19 +2,20 @@
 import type { CanaryPhase } from '#api/protocol/canary.ts'
 import { counted } from '#lib/counted.ts'
 import { holdOf } from '#holds/in-force.ts'
+import { askAgainInMs } from '#permits/ended-for.ts'
 import { permitWait } from '#permits/permit-wait.ts'
 import { stagingRefusal } from '#placement/staging-refusal.ts'
-import { askAgainMs, isAlive, refusedOf } from './batches.ts'
+import { isAlive, refusedOf } from './batches.ts'
 import type { Fit } from './fit.ts'
 import type { Look } from './look.ts'
 import type { Seen } from './seen.ts'
 import type { Trial, Wait } from './trial.ts'
 
 /** What the Defender says of the batch that waits for it, or refused last. */
-function batchWait({ permits }: Seen, now: number): Wait | undefined {
+function batchWait({ permits, refusedFor }: Seen): Wait | undefined {
   const waiting = permits.find((p) => isAlive(p) && p.status?.phase !== 'Granted')
   const refused = refusedOf(permits)
-  const permit = waiting ?? (askAgainMs(refused, now) > 0 ? refused : undefined)
+  const permit = waiting ?? (askAgainInMs(refused, refusedFor) > 0 ? refused : undefined)
   if (permit === undefined) return undefined
   const wait = permitWait(permit)
   return waiting === undefined
@@ -53,7 +54,7 @@ function refusedWait(trials: readonly Trial[]): Wait | undefined {
 export function waitOf(
   seen: Seen,
   phase: CanaryPhase,
-  { picked, trials, holds, now, problem, fit }: Look,
+  { picked, trials, holds, problem, fit }: Look,
 ): Wait | undefined {
   const pause = holdOf(holds, 'Pause', 'Freeze')
   switch (phase) {
@@ -78,7 +79,7 @@ export function waitOf(
           unblock: 'enough machines are healthy, or spec.pick is changed',
         }
       return (
-        batchWait(seen, now) ??
+        batchWait(seen) ??
         unmetWait(trials, fit) ??
         refusedWait(trials) ?? {
           predicate: 'Progressing',

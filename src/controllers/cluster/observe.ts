@@ -4,6 +4,8 @@ import { defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { type Approval, approval } from '#api/kinds/approval.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
+import type { EndedPermits } from '#permits/ended-for.ts'
+import { permitAnswer } from '#permits/permits.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import type { Addons } from '#controlplanes/addons.ts'
@@ -41,6 +43,7 @@ export interface Observing {
   readonly caches: Caches
   readonly hosts: Hosts
   readonly addons: () => Promise<Addons>
+  readonly ended: EndedPermits
   readonly now: () => number
 }
 
@@ -56,13 +59,19 @@ export async function observe(tools: Observing, key: string, signal: AbortSignal
   const { host, clients } = tools.hosts.of(cluster)
   const asked = await planeOf(host, cluster, signal)
   const secret = await tools.client.get(SECRET, secretKey(cluster), { signal })
+  const { uid = '' } = cluster.metadata
+  const permits = caches.permits.byIndex(BY_REQUESTER, uid)
   return {
     cluster,
     plane: asked.plane,
     host,
     unanswered: asked.unanswered,
     kubeconfig: secret === undefined ? undefined : kubeconfigSeen(secret),
-    permits: caches.permits.byIndex(BY_REQUESTER, cluster.metadata.uid ?? ''),
+    permits,
+    endedFor: tools.ended.look(
+      uid,
+      permits.filter((p) => permitAnswer(p, uid).kind === 'Ended'),
+    ),
     approved: approvedAt(caches.approvals.list(), tools.now()),
     machines: await machinesOf(clients, cluster, asked.plane, signal),
     agents: await agentsOf(clients, cluster, asked.plane, signal),

@@ -3,6 +3,7 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
 import type { Reason } from '#api/catalogue.ts'
 import { permitWait } from '#permits/permit-wait.ts'
+import { endedForMs } from '#permits/ended-for.ts'
 import { isRenewalDue, permitAnswer } from '#permits/permits.ts'
 import type { Wait } from '#runtime/waiting.ts'
 import type { ClusterAction } from './actions.ts'
@@ -25,7 +26,7 @@ export type PermitStep =
     }
 
 /** `what` is the change, in the words of a name: another change is another permit. */
-export function permitFor({ cluster, permits }: Seen, what: string, reason: string, now: number): PermitStep {
+export function permitFor({ cluster, permits, endedFor }: Seen, what: string, reason: string, now: number): PermitStep {
   const { name = '', namespace, uid = '', annotations } = cluster.metadata
   const base = `cluster-${name.slice(0, MOST_NAME_CHARS)}-${uid.slice(0, 8)}-${what.replaceAll('.', '-').replaceAll('/', '-')}`
   const own = permits.filter((p) => (p.metadata.name ?? '').startsWith(`${base}-b`))
@@ -39,11 +40,11 @@ export function permitFor({ cluster, permits }: Seen, what: string, reason: stri
       : { kind: 'Waiting', actions: renewal, wait: permitWait(open, uid) }
   }
   const [last] = own.toSorted((a, b) => endOf(b) - endOf(a))
-  const sinceMs = last === undefined ? AGAIN_MS : now - endOf(last)
   const isUnused = last !== undefined && !Object.hasOwn(last.spec.results ?? {}, uid)
-  if (isUnused && sinceMs >= 0 && sinceMs < AGAIN_MS) {
+  const leftMs = isUnused ? AGAIN_MS - endedForMs(last, endedFor) : 0
+  if (isUnused && leftMs > 0) {
     const wait = { ...permitWait(last, uid), predicate: 'PermitDenied' as const }
-    return { kind: 'Waiting', actions: [], wait, afterMs: AGAIN_MS - sinceMs }
+    return { kind: 'Waiting', actions: [], wait, afterMs: leftMs }
   }
   const target = { kind: 'Cluster' as const, name, uid, ...(namespace !== undefined && { namespace }) }
   const commit = annotations?.[ANNOTATIONS.commit]

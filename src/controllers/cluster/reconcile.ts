@@ -5,6 +5,7 @@ import type { Addons } from '#controlplanes/addons.ts'
 import type { ControlPlaneHost } from '#controlplanes/port.ts'
 import type { EventRecorder } from '#kube/events.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
+import { EndedPermits } from '#permits/ended-for.ts'
 import { controllerIn, type Module, type ModuleContext, type RunningModule } from '#runtime/module.ts'
 import { reconcileWith } from '#runtime/reconcile-with.ts'
 import { writeStatus } from '#runtime/write-status.ts'
@@ -40,6 +41,7 @@ export const clusterModule: Module<ClusterContext> = {
     const { addons, client, clock, events, informers } = context
     const caches = cachesOf(informers)
     const hosts = new Hosts(context.hosts, context.connect)
+    const ended = new EndedPermits(clock)
     const controller = controllerIn(context, {
       name: 'cluster',
       workers: WORKERS,
@@ -47,7 +49,8 @@ export const clusterModule: Module<ClusterContext> = {
       allKeys: () => caches.clusters.list().map(keyOf),
       reconcile: reconcileWith<Seen, ClusterAction, ReturnType<typeof statusOf>>({
         clock,
-        observe: (key, { signal }) => observe({ addons, client, caches, hosts, now: () => clock.now() }, key, signal),
+        observe: (key, { signal }) =>
+          observe({ addons, client, caches, hosts, ended, now: () => clock.now() }, key, signal),
         plan,
         act: async (action, seen, { signal }) => {
           const outcome = await act({ addons, client, clock, ...hosts.of(seen.cluster) }, action, seen, signal)

@@ -1,6 +1,7 @@
 // What is known of one Cluster with a control plane on the hub: what every decision about it is made from.
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { EndedFor } from '#permits/ended-for.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { AgentTrust } from '#controlplanes/credentials/rotation.ts'
 import type { ControlPlane, HostCapabilities } from '#controlplanes/port.ts'
@@ -30,6 +31,8 @@ export interface Seen {
   readonly kubeconfig: KubeconfigSeen | undefined
   /** All that were requested for this Cluster. */
   readonly permits: readonly OperationPermit[]
+  /** For how long those that ended have been over. */
+  readonly endedFor: EndedFor
   /** Digests of what persons approved, as far as it counts now. */
   readonly approved: ReadonlySet<string>
   /** Machines that its own API server still has; undefined when it was not asked, or did not answer. */

@@ -5,6 +5,7 @@ import type { Context } from './context.ts'
 import { firstEnd } from '#holds/in-force.ts'
 import { isRemote } from './inspection/inspections.ts'
 import { Looker } from './inspection/looker.ts'
+import { closedByRefusal } from './members/refused.ts'
 import { LEASE_SECONDS } from './slices/open.ts'
 import { SECRET_LOOK_MS, hasSecretRefs } from '#secrets/secret-values.ts'
 import type { Slice } from './seen.ts'
@@ -17,7 +18,10 @@ const WAITING_MS = 30_000
 /** The queue starts the turn a little early or late; a moment after the stamp it is surely over. */
 const AFTER_MS = 50
 
-export function nextLook({ seen, members, now, opening }: Context, slices: readonly Slice[]): number | undefined {
+export function nextLook(
+  { seen, members, now, opening, tracks }: Context,
+  slices: readonly Slice[],
+): number | undefined {
   const moments: number[] = []
   const hasRemote = seen.set.spec.rollout.inspections?.some((i) => isRemote(i) || i.podProbe !== undefined) === true
   for (const slice of slices.filter(isOpen)) {
@@ -34,6 +38,10 @@ export function nextLook({ seen, members, now, opening }: Context, slices: reado
   if (end !== undefined) moments.push(end)
   const emptyEnd = members.length === 0 ? emptyUntil(seen.set.status?.waitingFor) : Infinity
   if (emptyEnd > now) moments.push(emptyEnd)
+  for (const { component } of tracks) {
+    const closed = closedByRefusal(seen.permits, seen.refusedFor, component)
+    if (closed !== undefined) moments.push(now + closed.forMs)
+  }
   if (opening.nextAt !== undefined) moments.push(opening.nextAt)
   const known = moments.filter(Number.isFinite)
   return known.length === 0 ? undefined : Math.max(AFTER_MS, Math.min(...known) - now + AFTER_MS)

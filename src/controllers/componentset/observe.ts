@@ -15,6 +15,7 @@ import type { CommittedContents } from '#declared/committed.ts'
 import { type Pod, nodeType, podType } from '#nodes/objects.ts'
 import { OWN_PODS, hostsOf, leadingNodes } from '#nodes/own-pods.ts'
 import { leaseType } from '#runtime/lease.ts'
+import { type EndedPermits, isRefused } from '#permits/ended-for.ts'
 import { type SecretValues, hasSecretRefs } from '#secrets/secret-values.ts'
 import { type Informers, requireFresh } from '#runtime/informers.ts'
 import { configNames } from './revisions/configs.ts'
@@ -62,11 +63,12 @@ export interface ObserveTools {
   readonly serverVersion: ServerVersion
   readonly secretValues: SecretValues
   readonly contents: CommittedContents
+  readonly ended: EndedPermits
   readonly now: () => number
 }
 
 export async function observe(
-  { caches, client, looker, serverVersion, secretValues, contents, now }: ObserveTools,
+  { caches, client, looker, serverVersion, secretValues, contents, ended, now }: ObserveTools,
   name: string,
   memo: ReadingMemo,
   signal?: AbortSignal,
@@ -95,6 +97,7 @@ export async function observe(
     nodes: caches.nodes,
     ...(await ownHosts(caches.ownPods.list(), client, signal)),
     permits,
+    refusedFor: ended.look(uid, [...permits.values()].filter(isRefused)),
     holds: caches.holds.list(),
     sets: contents.all(caches.sets.list(), now()),
     components: caches.components,

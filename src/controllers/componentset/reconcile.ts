@@ -8,6 +8,7 @@ import { matchesSelector } from '#kube/selector.ts'
 import { CommittedContents } from '#declared/committed.ts'
 import type { Node } from '#nodes/objects.ts'
 import { type ReadSelector, readSelector } from '#placement/selecting.ts'
+import { EndedPermits } from '#permits/ended-for.ts'
 import { SecretValues } from '#secrets/secret-values.ts'
 import { requireFresh } from '#runtime/informers.ts'
 import type { Part } from '#runtime/manager.ts'
@@ -64,7 +65,8 @@ export function setup(context: ControllerContext, parts: Parts = {}): RunningMod
   const serverVersion = new ServerVersion(client, () => clock.now())
   const secretValues = new SecretValues({ client, clock })
   const contents = CommittedContents.of(context.informers)
-  const observing = { caches, client, looker, serverVersion, secretValues, contents, now: () => clock.now() }
+  const ended = new EndedPermits(clock)
+  const observing = { caches, client, looker, serverVersion, secretValues, contents, ended, now: () => clock.now() }
   let gatherMs = GATHER_MS
   const planning: typeof plan = (...about) => {
     const from = clock.monotonic()

@@ -7,6 +7,7 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { Edit } from '#declared/committed.ts'
 import type { Node, Pod } from '#nodes/objects.ts'
+import type { EndedFor } from '#permits/ended-for.ts'
 import type { Hosts } from '#nodes/own-pods.ts'
 import type { Abilities, Look } from './inspection/inspections.ts'
 import type { Lookup } from './members/lookup.ts'
@@ -32,6 +33,8 @@ export interface Seen {
   readonly leading?: ReadonlySet<string>
   /** Permits requested for the set, by name. */
   readonly permits: ReadonlyMap<string, OperationPermit>
+  /** For how long those with a refusal have been refused. */
+  readonly refusedFor: EndedFor
   readonly holds: readonly OperationalHold[]
   /** By name: a hold may select the MachineSet of a machine. */
   readonly machineSets?: Lookup<MachineSet>

@@ -10,6 +10,8 @@ import { nodeNameOf } from '#nodes/machine-node.ts'
 import { isCordonedBy } from '#nodes/cordon.ts'
 import { drainPlan, podsOn } from '#nodes/drain.ts'
 import { nodeType } from '#nodes/objects.ts'
+import { type EndedPermits, endedForMs } from '#permits/ended-for.ts'
+import { permitAnswer } from '#permits/permits.ts'
 import { type Informers, requireFresh } from '#runtime/informers.ts'
 import { ABSENT_POLLS, isVerifyOver, isWell } from './facts.ts'
 import { isHeard } from './heard.ts'
@@ -61,6 +63,7 @@ export interface ObserveOptions {
   readonly absentPolls: (event: string) => number
   /** A provider lists it. */
   readonly isListed: (event: string) => boolean
+  readonly ended: EndedPermits
   readonly now: number
 }
 
@@ -86,6 +89,7 @@ export async function observe(options: ObserveOptions, name: string, signal: Abo
     machine,
     node,
     permit,
+    permitEndedForMs: endedFor(options.ended, event, { permit, machine }),
     strays: caches.permits
       .byIndex(BY_REQUESTER, event.metadata.uid ?? '')
       .filter((p) => p !== permit && isOpenPermit(p)),
@@ -107,6 +111,16 @@ function absence({ absentPolls, isListed }: ObserveOptions, event: MaintenanceEv
   if (isReported === true || isListed(nameOf(event))) return 0
   if (event.spec.source !== METADATA) return absentPolls(nameOf(event))
   return isReported === false ? ABSENT_POLLS : 0
+}
+
+function endedFor(
+  book: EndedPermits,
+  event: MaintenanceEvent,
+  { permit, machine }: Pick<Seen, 'permit' | 'machine'>,
+): number {
+  const isEnded = permit !== undefined && permitAnswer(permit, machine?.metadata.uid ?? '').kind === 'Ended'
+  const ended = book.look(event.metadata.uid ?? '', isEnded ? [permit] : [])
+  return permit === undefined ? 0 : endedForMs(permit, ended)
 }
 
 const NO_MACHINE = { metadata: {}, spec: {} } as Machine

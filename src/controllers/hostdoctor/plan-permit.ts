@@ -76,8 +76,7 @@ export function planPermit(seen: Seen, now: number): DoctorPlan {
       )
     }
     case 'Ended': {
-      const endedAt = timeOf(permit?.status?.endedAt) ?? timeOf(permit?.status?.decidedAt) ?? now
-      const left = endedAt + ASK_AGAIN_MS - now
+      const left = ASK_AGAIN_MS - seen.permitEndedForMs
       const back: readonly DoctorAction[] = isOurs ? [{ kind: 'Uncordon', reason: `no permit: ${answer.seen}` }] : []
       if (left > 0 || back.length > 0)
         return {

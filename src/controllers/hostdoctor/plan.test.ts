@@ -83,6 +83,7 @@ const seen = (more: Partial<Seen> = {}): Seen => ({
   machine: machine(),
   node: node(),
   permit: undefined,
+  permitEndedForMs: 0,
   strays: [],
   hasPods: undefined,
   absentPolls: 0,
@@ -297,7 +298,10 @@ describe('the preparation', () => {
     expect(kinds(revoked)).toEqual(['Uncordon'])
     const later = seen({ event: preparing({ permitRef: EVENT }), permit: permit('Revoked') })
     expect(kinds(later)).toEqual([])
-    expect(plan(later, NOW + 60_000).actions).toMatchObject([{ kind: 'RequestPermit', permit: `${EVENT}-p2` }])
+    expect(kinds({ ...later, permitEndedForMs: 59_999 }, NOW + 3_600_000)).toEqual([])
+    expect(plan({ ...later, permitEndedForMs: 60_000 }, NOW).actions).toMatchObject([
+      { kind: 'RequestPermit', permit: `${EVENT}-p2` },
+    ])
   })
 
   test('waits for a repair that is under way', () => {

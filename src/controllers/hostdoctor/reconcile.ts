@@ -4,6 +4,7 @@ import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { nodeNameOf } from '#nodes/machine-node.ts'
 import { guardedAll } from '#providers/guarded.ts'
+import { EndedPermits } from '#permits/ended-for.ts'
 import { controllerIn, type RunningModule } from '#runtime/module.ts'
 import { reconcileWith } from '#runtime/reconcile-with.ts'
 import { writeStatus } from '#runtime/write-status.ts'
@@ -36,6 +37,7 @@ function setup(context: ControllerContext, parts: DoctorParts): RunningModule {
   const { client, clock, random, log, events, config } = context
   const providers = guardedAll(config.providers, clock)
   const caches = cachesOf(context.informers)
+  const ended = new EndedPermits(clock)
   const polls = new Polls({
     client,
     clock,
@@ -57,7 +59,7 @@ function setup(context: ControllerContext, parts: DoctorParts): RunningModule {
     allKeys: () => caches.events.list().map(nameOf),
     reconcile: reconcileWith<Seen, DoctorAction, MaintenanceStatus>({
       clock,
-      observe: (name, { signal }) => observe({ client, caches, ...sources, now: clock.now() }, name, signal),
+      observe: (name, { signal }) => observe({ client, caches, ...sources, ended, now: clock.now() }, name, signal),
       plan: parts.plan,
       act: (action, seen, { signal }) => parts.act({ client, clock, random, providers }, action, seen, signal),
       status: ({ event }, planned, results) => statusOf(event, planned, results, clock.now()),

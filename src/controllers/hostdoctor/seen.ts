@@ -23,6 +23,8 @@ export interface Seen {
   readonly machine: Machine | undefined
   readonly node: Node | undefined
   readonly permit: OperationPermit | undefined
+  /** For how long the permit has been over; 0 while it is not. */
+  readonly permitEndedForMs: number
   /** Open permits of this event under other names: of a request that came when the event was over or had another. */
   readonly strays: readonly OperationPermit[]
   /** Whether pods that have to move are on the node; undefined when not read. */

@@ -181,6 +181,7 @@ function answersAbout(machine: Machine, holds: Holds): MachineAnswers {
               abort: false,
             },
           },
+          refusedFor: new Map(),
           machines: [machine],
           nodes: model.nodes,
           permits: [],

@@ -8,6 +8,7 @@ import { API_GROUP_VERSION } from '#api/kind.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { componentObjectName } from '#lib/names.ts'
+import { EndedPermits, isRefused } from '#permits/ended-for.ts'
 import { permitAnswer } from '#permits/permits.ts'
 import type { Node, Pod } from '#nodes/objects.ts'
 import { ReadingMemo } from '#controllers/componentset/members/members.ts'
@@ -54,6 +55,7 @@ export class RolloutModel {
   quality: Quality
   readonly rules: Rules
   readonly memo = new ReadingMemo()
+  readonly #ended = new EndedPermits({ now: () => this.now, monotonic: () => this.now })
   /** Called after every plan. */
   onPlan: (plan: SetPlan, seen: Seen) => void = () => undefined
 
@@ -77,6 +79,7 @@ export class RolloutModel {
       machines: [...this.machines.values()],
       nodes,
       permits: new Map(permits),
+      refusedFor: this.#ended.look('set', [...permits.values()].filter(isRefused)),
       holds,
       sets: [set, ...this.others],
       components,

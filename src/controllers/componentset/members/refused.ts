@@ -1,24 +1,81 @@
-// Machines that the Defender refused on their own account a moment ago: others go first, and these are said to be skipped.
+// What the Defender refused a moment ago: machines that it refused on their own account are skipped while others go first, and a refusal that concerns all machines
+// closes the set for a while. Without this a set would ask for one permit after the other as fast as they are refused. Pure.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { type EndedFor, askAgainInMs, endedForMs, isRefused } from '#permits/ended-for.ts'
+import { permitWait } from '#permits/permit-wait.ts'
+import type { Wait } from '../waiting.ts'
 
-const REMEMBERED_MS = 600_000
-/** With more the refusals are a matter of the policy: the slice waits instead of asking for one machine after the other. */
-const MOST_REFUSED = 20
 /** Gates that judge each target separately; a denial by any other gate applies to all targets. */
 const OWN_GATES: ReadonlySet<string> = new Set(['Target', 'Protect', 'Rule'])
 
-/** By uid: a machine that was created again under the same name was never judged. */
-export function recentlyRefused(
-  permits: ReadonlyMap<string, OperationPermit>,
-  now: number,
-): ReadonlyMap<string, string> {
-  const refused = new Map<string, string>()
-  for (const { status } of permits.values()) {
-    if (!(now - Date.parse(status?.decidedAt ?? '') < REMEMBERED_MS)) continue
-    for (const { target, verdict, gate, seen } of status?.verdicts ?? []) {
-      if (verdict !== 'Denied' || !OWN_GATES.has(gate)) continue
-      refused.set(target, `denied by the Defender: gate ${gate}${seen === undefined ? '' : `: ${seen}`}`)
-    }
+/** A machine that was refused is asked for again after this time. */
+const REMEMBERED_MS = 600_000
+/** So many machines are asked for as fast as the Defender answers. */
+const FREELY_REFUSED = 20
+/** With more of them the set asks once in this time: a first step of one machine may meet thousands that are protected. */
+const PACE_MS = 10_000
+/** As many as there are can be met within half of the memory, or the set would ask the first ones again and never come to the others. */
+const MEMORY_PER_MACHINE_MS = 2 * PACE_MS
+const MOST_REMEMBERED_MS = 43_200_000
+
+type Permits = ReadonlyMap<string, OperationPermit>
+
+const deniedByOwnGate = ({ status }: OperationPermit) =>
+  (status?.verdicts ?? []).filter(({ verdict, gate }) => verdict === 'Denied' && OWN_GATES.has(gate))
+
+interface Refusals {
+  /** By uid: a machine that was created again under the same name was never judged. */
+  readonly machines: ReadonlyMap<string, string>
+  /** For how long the last of them has been refused. */
+  readonly lastForMs: number
+}
+
+export function recentlyRefused(permits: Permits, refusedFor: EndedFor): Refusals {
+  const refused = [...permits.values()].flatMap((permit) => {
+    const own = isRefused(permit) ? deniedByOwnGate(permit) : []
+    return own.length === 0 ? [] : [{ own, forMs: endedForMs(permit, refusedFor) }]
+  })
+  const known = refused.filter(({ forMs }) => forMs < MOST_REMEMBERED_MS)
+  const count = new Set(known.flatMap(({ own }) => own.map((v) => v.target))).size
+  const memoryMs = Math.min(MOST_REMEMBERED_MS, Math.max(REMEMBERED_MS, count * MEMORY_PER_MACHINE_MS))
+  const machines = new Map<string, string>()
+  let lastForMs = Infinity
+  for (const { own, forMs } of known) {
+    if (forMs >= memoryMs) continue
+    lastForMs = Math.min(lastForMs, forMs)
+    for (const { target, gate, seen } of own)
+      machines.set(target, `denied by the Defender: gate ${gate}${seen === undefined ? '' : `: ${seen}`}`)
   }
-  return refused.size > MOST_REFUSED ? new Map() : refused
+  return { machines, lastForMs }
+}
+
+export interface Closed {
+  readonly wait: Wait
+  readonly forMs: number
+}
+
+/** Why nothing new is asked for one component because of refusals before. */
+export function closedByRefusal(permits: Permits, refusedFor: EndedFor, component: string): Closed | undefined {
+  const own = [...permits.values()].filter((p) => p.spec.component?.name === component)
+  const forAll = own
+    .filter((p) => deniedByOwnGate(p).length === 0)
+    .map((permit) => ({ permit, forMs: askAgainInMs(permit, refusedFor) }))
+    .toSorted((a, b) => b.forMs - a.forMs)[0]
+  if (forAll !== undefined && forAll.forMs > 0) {
+    const { seen, unblock } = permitWait(forAll.permit)
+    const wait: Wait = {
+      predicate: 'PermitDenied',
+      seen,
+      unblock: `the permit is requested again later; ${unblock}`,
+    }
+    return { wait, forMs: forAll.forMs }
+  }
+  const { machines, lastForMs } = recentlyRefused(permits, refusedFor)
+  if (machines.size <= FREELY_REFUSED || lastForMs >= PACE_MS) return undefined
+  const wait: Wait = {
+    predicate: 'PermitDenied',
+    seen: `the Defender refused ${machines.size} machines, the last: ${[...machines.values()].at(-1) ?? ''}`,
+    unblock: 'other machines are asked for, one slice in ten seconds',
+  }
+  return { wait, forMs: PACE_MS - lastForMs }
 }

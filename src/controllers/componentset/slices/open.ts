@@ -5,6 +5,7 @@ import { MAX_TARGETS, type OperationPermit } from '#api/kinds/operation-permit.t
 import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
+import { askAgainInMs } from '#permits/ended-for.ts'
 import type { PermitRequest } from '#permits/permits.ts'
 import type { SetAction } from '../actions.ts'
 import { isPermitEnded } from './advance.ts'
@@ -12,6 +13,7 @@ import type { Survey } from '../members/candidates.ts'
 import { hostsForLater } from './own-hosts.ts'
 import { MOST_SLICES_OF_STEP, stepSize } from './ladder.ts'
 import type { Reading } from '../members/reading.ts'
+import { closedByRefusal } from '../members/refused.ts'
 import { writeAssignment } from '#api/protocol/assignment.ts'
 import type { Seen, Slice } from '../seen.ts'
 import { type Domain, pickOrdered } from '#placement/spread.ts'
@@ -25,8 +27,6 @@ const MOST_AT_WORK = 20
 export const MOST_OPEN = 40
 /** The permit of a requester that ended expires after this time; a live one renews it at a third of it. */
 export const LEASE_SECONDS = 120
-/** A refusal is not asked about again at once. */
-const ASK_AGAIN_MS = 60_000
 
 export interface Slices {
   readonly atWork: number
@@ -114,6 +114,8 @@ export function openSlice({ seen, survey, slices, room, spec, now, nameOfStep, t
   const isRecovery = goingBack.size > 0
   if (room.closed !== undefined) return nothing(room.closed)
   if (isCrowded(room.slices)) return nothing(tooManySlices(room))
+  const refusal = closedByRefusal(seen.permits, seen.refusedFor, track.component)
+  if (refusal !== undefined) return nothing(refusal.wait)
   const most = Math.min(place.left, MAX_TARGETS)
   const isIdle = room.slices.atWork === 0
   const out = new Set([...taken, ...ownHostsForLater(seen, survey, taken)])
@@ -285,8 +287,7 @@ export function askAgain(input: OpenInput, slice: Slice): Opened & { readonly sl
   const targets = slice.machines.flatMap((name) => open.get(name) ?? [])
   // Machines that can no longer be requested are picked again with the next slice.
   if (targets.length === 0) return { ...nothing(undefined), slice: undefined }
-  const again = askAgainAt(before)
-  if (again !== undefined && now < again) return { ...nothing(undefined), slice }
+  if (askAgainInMs(before, seen.refusedFor) > 0) return { ...nothing(undefined), slice }
   const costs = targets.length - targets.filter((r) => survey.broken.includes(r)).length
   const wait = room.closed ?? (costs > room.free ? noBudget(room) : undefined)
   if (wait !== undefined)
@@ -301,13 +302,6 @@ export function askAgain(input: OpenInput, slice: Slice): Opened & { readonly sl
   const next = { ...slice, machines }
   const asked = ask({ seen, slice: next, targets, spec, now, nameOfStep, isRecovery: slice.recovery !== undefined })
   return { slices: [], slice: asked.slice, actions: asked.actions, costs, machines, wait: undefined }
-}
-
-function askAgainAt(permit: OperationPermit | undefined): number | undefined {
-  const { phase, decidedAt, verdicts = [] } = permit?.status ?? {}
-  if (phase !== 'Denied' || decidedAt === undefined) return undefined
-  const seconds = verdicts.flatMap((v) => v.retryAfter ?? [])
-  return Date.parse(decidedAt) + (seconds.length === 0 ? ASK_AGAIN_MS : Math.min(...seconds) * 1_000)
 }
 
 const noBudget = ({ limit, free }: Room): Wait => ({

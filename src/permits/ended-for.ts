@@ -1,0 +1,71 @@
+// For how long a permit has been refused or ended, by the stopwatch of this process. The times in a permit are the Defender's, whose clock may be hours off: counted
+// by them, a requester would ask again in a loop, or not for hours.
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { Clock } from '#lib/clock.ts'
+
+/** Milliseconds by the uid of the permit. */
+export type EndedFor = ReadonlyMap<string, number>
+
+/** The oldest are forgotten first: one of them that is still asked about counts again from zero. */
+const MOST_REMEMBERED = 10_000
+
+export class EndedPermits {
+  readonly #clock: Pick<Clock, 'now' | 'monotonic'>
+  readonly #since = new Map<string, number>()
+  readonly #requesters = new Set<string>()
+
+  constructor(clock: Pick<Clock, 'now' | 'monotonic'>) {
+    this.#clock = clock
+  }
+
+  /** All permits of one requester that the caller sees as ended. Of those that ended before this process first looked, the time in them is all that is known. */
+  look(requester: string, permits: Iterable<OperationPermit>): EndedFor {
+    const now = this.#clock.monotonic()
+    const isFirst = !this.#requesters.has(requester)
+    this.#requesters.add(requester)
+    const endedFor = new Map<string, number>()
+    for (const permit of permits) {
+      const { uid } = permit.metadata
+      if (uid === undefined) continue
+      const since = this.#since.get(uid) ?? now - (isFirst ? this.#told(permit) : 0)
+      this.#since.set(uid, since)
+      endedFor.set(uid, now - since)
+    }
+    bound(this.#since)
+    bound(this.#requesters)
+    return endedFor
+  }
+
+  #told({ status }: OperationPermit): number {
+    const at = Date.parse(status?.endedAt ?? status?.decidedAt ?? '')
+    return Number.isNaN(at) ? 0 : Math.max(0, this.#clock.now() - at)
+  }
+}
+
+function bound(kept: Map<string, unknown> | Set<string>): void {
+  for (const key of kept.keys()) {
+    if (kept.size <= MOST_REMEMBERED) return
+    kept.delete(key)
+  }
+}
+
+/** One that was never read has just ended. */
+export const endedForMs = ({ metadata }: OperationPermit, endedFor: EndedFor): number =>
+  endedFor.get(metadata.uid ?? '') ?? 0
+
+/** A refusal is not asked about again at once, unless the Defender names another time. */
+const ASK_AGAIN_MS = 60_000
+
+/** When a refused permit may be asked for again; 0 for one that is not refused. */
+export function askAgainInMs(permit: OperationPermit | undefined, endedFor: EndedFor): number {
+  const { phase, verdicts = [] } = permit?.status ?? {}
+  if (permit === undefined || phase !== 'Denied') return 0
+  const seconds = verdicts.flatMap((v) => v.retryAfter ?? [])
+  const waitMs = seconds.length === 0 ? ASK_AGAIN_MS : Math.min(...seconds) * 1_000
+  return Math.max(0, waitMs - endedForMs(permit, endedFor))
+}
+
+/** Decided, with a refusal of the permit or of one of its targets. */
+export const isRefused = ({ status }: OperationPermit): boolean =>
+  status?.decidedAt !== undefined &&
+  (status.phase === 'Denied' || status.verdicts?.some((v) => v.verdict === 'Denied') === true)
