@@ -12,6 +12,6 @@ test.each([
     'a commit corrects it; to retry now, run kubenode release retry r',
     ['unblocks when: a commit corrects it; to retry now, run kubenode release retry r'],
   ],
-  ['run git revert abc and push it', ['to unblock: git revert abc and push it']],
+  ['run git revert abc && git push', ['to unblock: git revert abc && git push']],
   ['', []],
 ])('%s reads as %s', (unblock, lines) => expect(unblockLines(unblock)).toEqual(lines))

@@ -202,7 +202,11 @@ describe('what is stopped says which command frees it', () => {
   }
 
   test.each([
-    ['as the Release of its commit says it', ['b'], /^run git revert bbbbbbbbbbbb and push it; to retry, /],
+    [
+      'as the Release of its commit says it',
+      ['b'],
+      /^run git revert --no-edit bbbbbbbbbbbb && git push; to retry, kubenode rollout retry base /,
+    ],
     ['another commit changed the set since', ['b', 'c'], /^run kubenode rollback base; /],
     ['an edit that is no commit', ['b', ';'], /^run kubenode rollback base; /],
   ] as const)('a new version from a commit: %s', (_, [brought, since], wanted) => {

@@ -17,5 +17,5 @@ export function wayOut({ seen, revisions, tracks }: Context, { component }: Bloc
   const commit = commitToRevert(revisions, seen.set, component)
   return commit === undefined
     ? `run kubenode rollback ${seen.set.metadata.name ?? ''}; ${retry}`
-    : `run git revert ${commit.slice(0, 12)} and push it; ${retry}`
+    : `run git revert --no-edit ${commit.slice(0, 12)} && git push; ${retry}`
 }

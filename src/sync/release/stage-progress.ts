@@ -54,7 +54,7 @@ export function stageStatus(
     const bad = clusters.find((c) => c.phase === 'Failed')
     const text = `${counts.failed} of ${counts.total} clusters failed: ${bad?.name ?? ''}: ${bad?.message ?? ''}`
     const retry = `kubenode release retry ${seen.release.metadata.name ?? ''} --reason WHY`
-    const unblock = `run git revert ${seen.release.spec.commit.slice(0, 12)} and push it, or correct the change by another commit; to retry now, run ${retry}`
+    const unblock = `run git revert --no-edit ${seen.release.spec.commit.slice(0, 12)} && git push; to retry, ${retry}`
     const waitingFor = wait(old?.waitingFor, now, 'StageFailed', text, unblock)
     return { ...base, ...started, phase: 'Failed', waitingFor }
   }

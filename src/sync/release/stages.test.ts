@@ -200,7 +200,7 @@ describe('a Release', () => {
     const wait = story.status?.waitingFor
     expect(wait).toMatchObject({ predicate: 'StageFailed', seen: `1 of 1 clusters failed: a: ${message}` })
     expect(wait?.unblock).toMatch(
-      /^run git revert c{12} and push it, or correct the change by another commit; to retry now, run kubenode release retry \S+ --reason WHY$/,
+      /^run git revert --no-edit c{12} && git push; to retry, kubenode release retry \S+ --reason WHY$/,
     )
   })
 
