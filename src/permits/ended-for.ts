@@ -65,6 +65,24 @@ export function askAgainInMs(permit: OperationPermit | undefined, endedFor: Ende
   return Math.max(0, waitMs - endedForMs(permit, endedFor))
 }
 
+/** Gates that judge each target separately; a denial by any other gate applies to all targets. */
+const OWN_GATES: ReadonlySet<string> = new Set(['Target', 'Protect', 'Rule'])
+
+/** The refusals of targets on their own account: only a change of the policy or of the machine brings another answer. */
+export const ownRefusals = ({ status }: OperationPermit) =>
+  (status?.verdicts ?? []).filter(({ verdict, gate }) => verdict === 'Denied' && OWN_GATES.has(gate))
+
+/** A removal that was refused on the machine's own account is requested again after this time. */
+const OWN_AGAIN_MS = 600_000
+
+/** When the removal of a machine may be requested again. */
+export function removeAgainInMs(permit: OperationPermit, endedFor: EndedFor): number {
+  if (permit.status?.phase !== 'Denied') return 0
+  return ownRefusals(permit).length === 0
+    ? askAgainInMs(permit, endedFor)
+    : Math.max(0, OWN_AGAIN_MS - endedForMs(permit, endedFor))
+}
+
 /** Decided, with a refusal of the permit or of one of its targets. */
 export const isRefused = ({ status }: OperationPermit): boolean =>
   status?.decidedAt !== undefined &&

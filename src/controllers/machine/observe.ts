@@ -14,6 +14,7 @@ import type { CommittedContents } from '#declared/committed.ts'
 import { podsOn } from '#nodes/drain.ts'
 import { handOverKey, isForMachine } from '#identity/join-token.ts'
 import { type Node, type Pod, type Secret, hasTaint, nodeType, secretType } from '#nodes/objects.ts'
+import { type EndedPermits, isRefused } from '#permits/ended-for.ts'
 import { permitAnswer } from '#permits/permits.ts'
 import { readmissionOf } from '#identity/readmitted.ts'
 import { holdOver, thingsOfMachine } from '#holds/reach.ts'
@@ -99,6 +100,7 @@ export interface ObserveTools {
   readonly hostLists: HostLists
   readonly exhausted: ExhaustedOfferings
   readonly sightings: HostSightings
+  readonly ended: EndedPermits
   readonly secretValues: SecretValues
   /** What of sets and canaries may be acted upon. */
   readonly contents: CommittedContents
@@ -145,6 +147,7 @@ export async function observe(tools: ObserveTools, name: string, signal: AbortSi
     claims,
     marks,
     permits,
+    refusedFor: tools.ended.look(uidOf(machine), permits.filter(isRefused)),
     definitions,
     pods: await podsOf(tools, about, permits, signal),
     workloads: await observeWorkloads(tools.client, machine, node?.metadata.name, definitions, signal),

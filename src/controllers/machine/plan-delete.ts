@@ -6,6 +6,7 @@ import { counted } from '#lib/counted.ts'
 import { endsIn } from '#holds/in-force.ts'
 import { isCordonedBy } from '#nodes/cordon.ts'
 import { drainPlan } from '#nodes/drain.ts'
+import { removeAgainInMs } from '#permits/ended-for.ts'
 import { permitWait } from '#permits/permit-wait.ts'
 import { isRenewalDue, permitAnswer } from '#permits/permits.ts'
 import {
@@ -165,6 +166,15 @@ export const removalPermits = ({ machine, permits }: Seen): readonly OperationPe
     ({ spec }) => spec.operations.includes('ScaleIn') && spec.targets.some((t) => t.uid === uidOf(machine)),
   )
 
+/** Permits that ended long ago are deleted, so their number says nothing about the names that are free. */
+function permitName(machine: Machine, permits: readonly OperationPermit[]): string {
+  const base = `remove-${nameOf(machine).slice(0, 200)}-${uidOf(machine).slice(0, 8)}`
+  const used = new Set(permits.map((p) => p.metadata.name))
+  let tries = permits.length
+  while (used.has(`${base}-${tries}`)) tries++
+  return `${base}-${tries}`
+}
+
 const isOwn = (p: OperationPermit): boolean => p.spec.requester.manager === FIELD_MANAGERS.machine
 
 function emptied(seen: Seen, now: number): MachinePlan {
@@ -184,18 +194,20 @@ function emptied(seen: Seen, now: number): MachinePlan {
         },
         PERMIT_LOOK_MS,
       )
-    const denied = permits.find((p) => isOwn(p) && p.status?.phase === 'Denied')
+    const denied = permits.find((p) => isOwn(p) && removeAgainInMs(p, seen.refusedFor) > 0)
     if (denied !== undefined)
       return waitFor(
         {
           predicate: 'PermitDenied',
-          seen: `OperationPermit ${denied.metadata.name} was denied`,
-          unblock: 'the policy allows it; then delete that permit',
+          seen: `OperationPermit ${denied.metadata.name} was denied: ${permitWait(denied).seen}`,
+          unblock: 'the policy allows it; the permit is requested again every 10 minutes',
         },
         PERMIT_LOOK_MS,
       )
-    const permit = `remove-${nameOf(machine).slice(0, 200)}-${uidOf(machine).slice(0, 8)}-${permits.length}`
-    return step({ kind: 'RequestPermit', permit, reason: 'removal of a machine in service' }, PERMIT_LOOK_MS)
+    return step(
+      { kind: 'RequestPermit', permit: permitName(machine, permits), reason: 'removal of a machine in service' },
+      PERMIT_LOOK_MS,
+    )
   }
   const renew: MachineAction[] =
     isOwn(granted) && isRenewalDue(granted, now)

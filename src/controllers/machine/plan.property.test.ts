@@ -182,6 +182,7 @@ const worlds = fc
     joinToken: undefined,
     claims: hasClaim ? [claim] : [],
     marks: [],
+    refusedFor: new Map(),
     permits: [
       ...(switching === undefined ? [] : [permit('p', 'SwitchComponent', FIELD_MANAGERS.componentSet, switching)]),
       ...(removal === undefined ? [] : [permit('r', 'ScaleIn', FIELD_MANAGERS.machine, removal)]),

@@ -41,6 +41,7 @@ const seenOf = (machine: Machine, exhausted: Seen['exhausted'] = [], host: HostS
   joinToken: undefined,
   claims: [],
   marks: [],
+  refusedFor: new Map(),
   permits: [],
   definitions: [],
   pods: undefined,

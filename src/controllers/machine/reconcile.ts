@@ -5,6 +5,7 @@ import { FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { BEHIND_LOOK_MS, CommittedContents } from '#declared/committed.ts'
+import { EndedPermits } from '#permits/ended-for.ts'
 import { SecretValues } from '#secrets/secret-values.ts'
 import { guardedAll } from '#providers/guarded.ts'
 import type { Provider } from '#providers/port.ts'
@@ -56,7 +57,8 @@ function setup(context: ControllerContext): RunningModule {
   const contents = CommittedContents.of(context.informers)
   const behind = (name: string) => void clock.after(BEHIND_LOOK_MS, () => wake(name))
   const beating = { agentBeats: beats(), nodeBeats: beats() }
-  const memory = { hostLists, exhausted, sightings }
+  const ended = new EndedPermits(clock)
+  const memory = { hostLists, exhausted, sightings, ended }
   const observing = { client, caches, secretValues, contents, behind, ...beating, providers, ...memory, now }
   const permitNow = new SharedReads((name) => outcomeOf(() => client.get(operationPermit, { name })))
   const writing = { client, clock, random, cache: caches.machines, permitNow }

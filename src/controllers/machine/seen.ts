@@ -6,6 +6,7 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { FINALIZERS, TAINTS } from '#api/names.ts'
 import { type Node, type Pod, type Secret, hasTaint, isNodeReady } from '#nodes/objects.ts'
+import type { EndedFor } from '#permits/ended-for.ts'
 import type { Host } from '#providers/port.ts'
 import { recordedKey } from '#identity/agent-key.ts'
 import type { ExhaustedUntil } from './exhausted-offerings.ts'
@@ -50,6 +51,8 @@ export interface Seen {
   readonly claims: readonly Claim[]
   readonly marks: readonly Mark[]
   readonly permits: readonly OperationPermit[]
+  /** For how long those that were refused have been. */
+  readonly refusedFor: EndedFor
   readonly definitions: readonly MachineComponent[]
   /** On the node; undefined when not read. */
   readonly pods: readonly Pod[] | undefined

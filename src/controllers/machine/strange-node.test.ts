@@ -83,6 +83,7 @@ const seen = (more: Partial<Seen>): Seen => ({
   joinToken: token,
   claims: [],
   marks: [],
+  refusedFor: new Map(),
   permits: [],
   definitions: [],
   pods: undefined,

@@ -112,6 +112,7 @@ const seen = (
 ): Seen => ({
   set: of,
   machines,
+  refusedFor: new Map(),
   permits,
   hold: undefined,
   others,

@@ -3,6 +3,7 @@ import type { MachineSet } from '#api/kinds/machine-set.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
+import { type EndedPermits, isRefused } from '#permits/ended-for.ts'
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { matchesSelector } from '#kube/selector.ts'
 import type { CommittedContents } from '#declared/committed.ts'
@@ -38,12 +39,13 @@ export function cachesOf(informers: Informers): MachineSetCaches {
   }
 }
 
-export function observe(
-  caches: MachineSetCaches,
-  contents: CommittedContents,
-  name: string,
-  now: number,
-): Seen | undefined {
+export interface Observing {
+  readonly caches: MachineSetCaches
+  readonly contents: CommittedContents
+  readonly ended: EndedPermits
+}
+
+export function observe({ caches, contents, ended }: Observing, name: string, now: number): Seen | undefined {
   const { sets, machines, permits, holds } = caches
   requireFresh([sets, machines, permits, holds, ...contents.caches])
   const found = sets.get(name)
@@ -60,6 +62,7 @@ export function observe(
       ...(read.kind === 'Selector' ? free.filter((m) => matchesSelector(read.selector, m.metadata.labels)) : []),
     ],
     permits: asked,
+    refusedFor: ended.look(uidOf(set), asked.filter(isRefused)),
     elsewhere: elsewhereOf(caches, set, asked),
     ...(edit !== undefined && { edit }),
     isHeld,

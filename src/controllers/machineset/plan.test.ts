@@ -82,6 +82,12 @@ const permit = (id: string, phase: string, n = 0, generation = 3): OperationPerm
     },
   }) as OperationPermit
 
+const refusedFor = (ms: number) => ({ get: () => ms }) as unknown as Seen['refusedFor']
+const protectedBy = (denied: OperationPermit): OperationPermit => {
+  const verdicts = denied.spec.targets.map((t) => ({ target: t.uid, gate: 'Protect', verdict: 'Denied', seen: 'no' }))
+  return { ...denied, status: { ...denied.status, verdicts } } as OperationPermit
+}
+
 const say = (a: MachineSetAction): string => {
   switch (a.kind) {
     case 'Create':
@@ -110,6 +116,7 @@ const say = (a: MachineSetAction): string => {
 const seen = (s: MachineSet, machines: readonly Machine[], permits: readonly OperationPermit[] = []): Seen => ({
   set: s,
   machines,
+  refusedFor: new Map(),
   permits,
   hold: undefined,
   others: [],
@@ -163,6 +170,18 @@ const cases: Readonly<Record<string, readonly [Seen, readonly string[]]>> = {
     ['RequestPermit scalein-a-set-3-1'],
   ],
   'does not ask again what was denied': [seen(set(1), ready('a', 'b'), [permit('a', 'Denied')]), []],
+  'asks again in a while, in case that the policy changed': [
+    { ...seen(set(1), ready('a', 'b'), [permit('a', 'Denied')]), refusedFor: refusedFor(60_000) },
+    ['RequestPermit scalein-a-set-3-1'],
+  ],
+  'does not ask again at once for a machine that is protected': [
+    { ...seen(set(1), ready('a', 'b'), [protectedBy(permit('a', 'Denied'))]), refusedFor: refusedFor(599_999) },
+    [],
+  ],
+  'asks again later for a machine that is protected': [
+    { ...seen(set(1), ready('a', 'b'), [protectedBy(permit('a', 'Denied'))]), refusedFor: refusedFor(600_000) },
+    ['RequestPermit scalein-a-set-3-1'],
+  ],
   'asks again once the spec changed': [
     seen(set(1), ready('a', 'b'), [permit('a', 'Denied', 0, 2)]),
     ['RequestPermit scalein-a-set-3-0'],

@@ -3,6 +3,7 @@ import { FIELD_MANAGERS } from '#api/names.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
 import { CommittedContents } from '#declared/committed.ts'
 import { withEdit } from '#declared/edited-status.ts'
+import { EndedPermits } from '#permits/ended-for.ts'
 import { reconcileWith } from '#runtime/reconcile-with.ts'
 import { writeStatus } from '#runtime/write-status.ts'
 import { controllerIn, type RunningModule } from '#runtime/module.ts'
@@ -24,13 +25,14 @@ function setup(context: ControllerContext): RunningModule {
   const { client, clock, random, events } = context
   const caches = cachesOf(context.informers)
   const contents = CommittedContents.of(context.informers)
+  const observing = { caches, contents, ended: new EndedPermits(clock) }
   const tools = { client, random, now: () => clock.now() }
   const controller = controllerIn(context, {
     name: 'machineset',
     allKeys: () => caches.sets.list().map((s) => s.metadata.name ?? ''),
     reconcile: reconcileWith<Seen, MachineSetAction, MachineSetStatus>({
       clock,
-      observe: async (key) => observe(caches, contents, key, clock.now()),
+      observe: async (key) => observe(observing, key, clock.now()),
       plan,
       act: (action, seen, reconcile) => act(tools, action, seen, reconcile),
       status: (seen, planned, results) =>

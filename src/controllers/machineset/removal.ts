@@ -3,6 +3,7 @@ import type { Reason } from '#api/catalogue.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import { removeAgainInMs } from '#permits/ended-for.ts'
 import { permitWait } from '#permits/permit-wait.ts'
 import { permitAnswer } from '#permits/permits.ts'
 import type { Extra, MachineSetAction, Waiting } from './actions.ts'
@@ -102,16 +103,19 @@ function removal(seen: Seen, machine: Machine, { spare, reason, unblock }: Remov
       permitWait(open).predicate,
     )
   const earlier = permitsOfGeneration(seen, machine)
-  const denied = earlier.find((p) => p.status?.phase === 'Denied')
-  if (denied !== undefined)
-    return wait(
-      'PermitDenied',
-      `OperationPermit ${nameOf(denied)} was denied`,
-      'the policy allows it (then delete that permit), or spec.replicas changes',
-    )
+  const denied = earlier.find((p) => removeAgainInMs(p, seen.refusedFor) > 0)
+  if (denied !== undefined) {
+    const waiting = {
+      predicate: 'PermitDenied' as const,
+      seen: `OperationPermit ${nameOf(denied)} was denied: ${permitWait(denied).seen}`,
+      unblock: 'the policy allows it (the permit is requested again every 10 minutes), or spec.replicas changes',
+      lookMs: removeAgainInMs(denied, seen.refusedFor),
+    }
+    return { kind: 'Waiting', waiting }
+  }
   return {
     kind: 'Act',
-    action: { kind: 'RequestPermit', machine, permit: permitName(seen, machine, earlier.length), reason },
+    action: { kind: 'RequestPermit', machine, permit: permitName(seen, machine, earlier), reason },
   }
 }
 
@@ -127,4 +131,10 @@ const prefixOf = (seen: Seen, machine: Machine): string =>
 const permitsOfGeneration = (seen: Seen, machine: Machine): readonly OperationPermit[] =>
   permitsFor(seen, machine).filter((p) => nameOf(p).startsWith(prefixOf(seen, machine)))
 
-const permitName = (seen: Seen, machine: Machine, tries: number): string => `${prefixOf(seen, machine)}${tries}`
+/** Permits that ended long ago are deleted, so their number says nothing about the names that are free. */
+function permitName(seen: Seen, machine: Machine, earlier: readonly OperationPermit[]): string {
+  const used = new Set(earlier.map(nameOf))
+  let tries = earlier.length
+  while (used.has(`${prefixOf(seen, machine)}${tries}`)) tries++
+  return `${prefixOf(seen, machine)}${tries}`
+}

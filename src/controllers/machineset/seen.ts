@@ -9,6 +9,7 @@ import { type Selector, matchesSelector, selectorOf } from '#kube/selector.ts'
 import { messageOf } from '#lib/errors.ts'
 import { jsonEqual } from '#lib/json.ts'
 import type { Edit } from '#declared/committed.ts'
+import type { EndedFor } from '#permits/ended-for.ts'
 import { permitAnswer } from '#permits/permits.ts'
 
 export interface Seen {
@@ -17,6 +18,8 @@ export interface Seen {
   readonly machines: readonly Machine[]
   /** Permits that this set requested. */
   readonly permits: readonly OperationPermit[]
+  /** For how long those that were refused have been. */
+  readonly refusedFor: EndedFor
   /** UIDs of machines that a permit of this set names, that exist, and that are not its own any more; left out: none. */
   readonly elsewhere?: ReadonlyMap<string, Machine>
   /** Nothing is made or removed while it is in force. */

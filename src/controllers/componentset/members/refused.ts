@@ -1,12 +1,9 @@
 // What the Defender refused a moment ago: machines that it refused on their own account are skipped while others go first, and a refusal that concerns all machines
 // closes the set for a while. Without this a set would ask for one permit after the other as fast as they are refused. Pure.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
-import { type EndedFor, askAgainInMs, endedForMs, isRefused } from '#permits/ended-for.ts'
+import { type EndedFor, askAgainInMs, endedForMs, isRefused, ownRefusals } from '#permits/ended-for.ts'
 import { permitWait } from '#permits/permit-wait.ts'
 import type { Wait } from '../waiting.ts'
-
-/** Gates that judge each target separately; a denial by any other gate applies to all targets. */
-const OWN_GATES: ReadonlySet<string> = new Set(['Target', 'Protect', 'Rule'])
 
 /** A machine that was refused is asked for again after this time. */
 const REMEMBERED_MS = 600_000
@@ -20,9 +17,6 @@ const MOST_REMEMBERED_MS = 43_200_000
 
 type Permits = ReadonlyMap<string, OperationPermit>
 
-const deniedByOwnGate = ({ status }: OperationPermit) =>
-  (status?.verdicts ?? []).filter(({ verdict, gate }) => verdict === 'Denied' && OWN_GATES.has(gate))
-
 interface Refusals {
   /** By uid: a machine that was created again under the same name was never judged. */
   readonly machines: ReadonlyMap<string, string>
@@ -32,7 +26,7 @@ interface Refusals {
 
 export function recentlyRefused(permits: Permits, refusedFor: EndedFor): Refusals {
   const refused = [...permits.values()].flatMap((permit) => {
-    const own = isRefused(permit) ? deniedByOwnGate(permit) : []
+    const own = isRefused(permit) ? ownRefusals(permit) : []
     return own.length === 0 ? [] : [{ own, forMs: endedForMs(permit, refusedFor) }]
   })
   const known = refused.filter(({ forMs }) => forMs < MOST_REMEMBERED_MS)
@@ -58,7 +52,7 @@ export interface Closed {
 export function closedByRefusal(permits: Permits, refusedFor: EndedFor, component: string): Closed | undefined {
   const own = [...permits.values()].filter((p) => p.spec.component?.name === component)
   const forAll = own
-    .filter((p) => deniedByOwnGate(p).length === 0)
+    .filter((p) => ownRefusals(p).length === 0)
     .map((permit) => ({ permit, forMs: askAgainInMs(permit, refusedFor) }))
     .toSorted((a, b) => b.forMs - a.forMs)[0]
   if (forAll !== undefined && forAll.forMs > 0) {
