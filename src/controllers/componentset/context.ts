@@ -247,7 +247,7 @@ function reservedBy({ set, permits }: Seen): ReadonlySet<string> {
 export function surveysOf(context: Context): readonly Survey[] {
   const { members, revisions, rules, reserved, rivals, retryBefore, specOf, heldBy, seen, now } = context
   const mixOf = mixesOf(specOf)
-  const refused = recentlyRefused(seen.permits, seen.refusedFor).machines
+  const refused = recentlyRefused(seen, now).machines
   const atWork = new Set((seen.set.status?.slices ?? []).filter(isAtWork).map((w) => w.startedAt ?? ''))
   const overdueBefore = now - parseDuration(seen.set.spec.rollout.progressDeadline)
   const surveyors = context.tracks.map((track) => {

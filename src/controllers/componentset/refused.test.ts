@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { RolloutModel } from '#test/support/fleets/rollout-model.ts'
-import { fleet } from '#test/support/fleets/rollout-story.ts'
+import { fleet, holdOn } from '#test/support/fleets/rollout-story.ts'
 
 type Verdict = NonNullable<NonNullable<OperationPermit['status']>['verdicts']>[number]
 
@@ -48,6 +48,19 @@ test.each([5, 25, 60])(
     expect(asked()).toBeLessThan(200)
   },
 )
+
+test('F16 machines whose protection a person lifts are asked for within two minutes', () => {
+  const model = fleet(40)
+  const isLifted = { is: false }
+  refusing(model, (name) => (!isLifted.is && Number(name.slice(2)) < 25 ? { gate: 'Protect', ...denied } : undefined))
+  model.declare({ beacon: '1.1.0' })
+  rounds(model, 600)
+  expect(model.versions('beacon')).toEqual({ '1.0.0': 25, '1.1.0': 15 })
+  isLifted.is = true
+  model.holds = [holdOn(model, 'Unprotect', { until: timestamp(model.now + 3_600_000) })]
+  rounds(model, 240)
+  expect(model.versions('beacon')).toEqual({ '1.1.0': 40 })
+})
 
 test.each([
   ['right', 0],

@@ -1,12 +1,15 @@
 // What the Defender refused a moment ago: machines that it refused on their own account are skipped while others go first, and a refusal that concerns all machines
 // closes the set for a while. Without this a set would ask for one permit after the other as fast as they are refused. Pure.
-import type { OperationPermit } from '#api/kinds/operation-permit.ts'
-import { type EndedFor, askAgainInMs, endedForMs, isRefused, ownRefusals } from '#permits/ended-for.ts'
+import { isInForce } from '#holds/in-force.ts'
+import { askAgainInMs, endedForMs, isRefused, ownRefusals } from '#permits/ended-for.ts'
 import { permitWait } from '#permits/permit-wait.ts'
+import type { Seen } from '../seen.ts'
 import type { Wait } from '../waiting.ts'
 
 /** A machine that was refused is asked for again after this time. */
 const REMEMBERED_MS = 600_000
+/** And after this one while a person lifts protections: of which machines is for the Defender to say. */
+const REMEMBERED_IF_LIFTED_MS = 60_000
 /** So many machines are asked for as fast as the Defender answers. */
 const FREELY_REFUSED = 20
 /** With more of them the set asks once in this time: a first step of one machine may meet thousands that are protected. */
@@ -15,7 +18,7 @@ const PACE_MS = 10_000
 const MEMORY_PER_MACHINE_MS = 2 * PACE_MS
 const MOST_REMEMBERED_MS = 43_200_000
 
-type Permits = ReadonlyMap<string, OperationPermit>
+type RefusalsSeen = Pick<Seen, 'permits' | 'refusedFor' | 'holds'>
 
 interface Refusals {
   /** By uid: a machine that was created again under the same name was never judged. */
@@ -24,14 +27,17 @@ interface Refusals {
   readonly lastForMs: number
 }
 
-export function recentlyRefused(permits: Permits, refusedFor: EndedFor): Refusals {
+export function recentlyRefused({ permits, refusedFor, holds }: RefusalsSeen, now: number): Refusals {
   const refused = [...permits.values()].flatMap((permit) => {
     const own = isRefused(permit) ? ownRefusals(permit) : []
     return own.length === 0 ? [] : [{ own, forMs: endedForMs(permit, refusedFor) }]
   })
   const known = refused.filter(({ forMs }) => forMs < MOST_REMEMBERED_MS)
   const count = new Set(known.flatMap(({ own }) => own.map((v) => v.target))).size
-  const memoryMs = Math.min(MOST_REMEMBERED_MS, Math.max(REMEMBERED_MS, count * MEMORY_PER_MACHINE_MS))
+  const isLifted = holds.some((h) => h.spec.effect === 'Unprotect' && isInForce(h, now))
+  const memoryMs = isLifted
+    ? REMEMBERED_IF_LIFTED_MS
+    : Math.min(MOST_REMEMBERED_MS, Math.max(REMEMBERED_MS, count * MEMORY_PER_MACHINE_MS))
   const machines = new Map<string, string>()
   let lastForMs = Infinity
   for (const { own, forMs } of known) {
@@ -49,7 +55,8 @@ export interface Closed {
 }
 
 /** Why nothing new is asked for one component because of refusals before. */
-export function closedByRefusal(permits: Permits, refusedFor: EndedFor, component: string): Closed | undefined {
+export function closedByRefusal(seen: RefusalsSeen, component: string, now: number): Closed | undefined {
+  const { permits, refusedFor } = seen
   const own = [...permits.values()].filter((p) => p.spec.component?.name === component)
   const forAll = own
     .filter((p) => ownRefusals(p).length === 0)
@@ -64,7 +71,7 @@ export function closedByRefusal(permits: Permits, refusedFor: EndedFor, componen
     }
     return { wait, forMs: forAll.forMs }
   }
-  const { machines, lastForMs } = recentlyRefused(permits, refusedFor)
+  const { machines, lastForMs } = recentlyRefused(seen, now)
   if (machines.size <= FREELY_REFUSED || lastForMs >= PACE_MS) return undefined
   const wait: Wait = {
     predicate: 'PermitDenied',

@@ -114,7 +114,7 @@ export function openSlice({ seen, survey, slices, room, spec, now, nameOfStep, t
   const isRecovery = goingBack.size > 0
   if (room.closed !== undefined) return nothing(room.closed)
   if (isCrowded(room.slices)) return nothing(tooManySlices(room))
-  const refusal = closedByRefusal(seen.permits, seen.refusedFor, track.component)
+  const refusal = closedByRefusal(seen, track.component, now)
   if (refusal !== undefined) return nothing(refusal.wait)
   const most = Math.min(place.left, MAX_TARGETS)
   const isIdle = room.slices.atWork === 0
