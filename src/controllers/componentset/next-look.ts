@@ -39,8 +39,10 @@ export function nextLook(
   const emptyEnd = members.length === 0 ? emptyUntil(seen.set.status?.waitingFor) : Infinity
   if (emptyEnd > now) moments.push(emptyEnd)
   for (const { component } of tracks) {
-    const closed = closedByRefusal(seen, component, now)
-    if (closed !== undefined) moments.push(now + closed.forMs)
+    for (const isRecovery of [false, true]) {
+      const closed = closedByRefusal(seen, { component, isRecovery }, now)
+      if (closed !== undefined) moments.push(now + closed.forMs)
+    }
   }
   if (opening.nextAt !== undefined) moments.push(opening.nextAt)
   const known = moments.filter(Number.isFinite)

@@ -79,3 +79,29 @@ test.each([
     unblock: expect.stringMatching(/^the permit is requested again later; /) as string,
   })
 })
+
+test('F16 a way back does not wait for the refusal of the way there', () => {
+  const model = fleet(10)
+  model.declare({ beacon: '1.1.0' })
+  model.settle()
+  let isOpen = false
+  const grant = model.defender.bind(model)
+  model.defender = () => {
+    for (const [name, { status, ...permit }] of model.permits) {
+      if (status !== undefined || permit.spec.recovery || isOpen) continue
+      const refused = { gate: 'Breaker', retryAfter: 900, ...denied } as const
+      const verdicts = permit.spec.targets.map((t): Verdict => ({ target: t.uid, ...refused }))
+      model.permits.set(name, { ...permit, status: { phase: 'Denied', decidedAt: timestamp(model.now), verdicts } })
+    }
+    grant()
+  }
+  isOpen = true
+  model.declare({ beacon: '1.2.0' })
+  for (let n = 0; n < 600 && model.versions('beacon')['1.2.0'] !== 1; n++) model.round()
+  isOpen = false
+  for (let n = 0; n < 600 && model.set.status?.waitingFor?.predicate !== 'PermitDenied'; n++) model.round()
+  expect(model.set.status?.waitingFor?.predicate).toBe('PermitDenied')
+  model.declare({ beacon: '1.1.0' })
+  rounds(model, 60)
+  expect(model.versions('beacon')).toEqual({ '1.1.0': 10 })
+})

@@ -54,10 +54,17 @@ export interface Closed {
   readonly forMs: number
 }
 
-/** Why nothing new is asked for one component because of refusals before. */
-export function closedByRefusal(seen: RefusalsSeen, component: string, now: number): Closed | undefined {
+export interface Wish {
+  readonly component: string
+  readonly isRecovery: boolean
+}
+
+/** Why nothing new is asked for one component because of refusals before. A way back waits for no refusal of the way there: the Defender permits recoveries sooner. */
+export function closedByRefusal(seen: RefusalsSeen, { component, isRecovery }: Wish, now: number): Closed | undefined {
   const { permits, refusedFor } = seen
-  const own = [...permits.values()].filter((p) => p.spec.component?.name === component)
+  const own = [...permits.values()].filter(
+    ({ spec }) => spec.component?.name === component && spec.recovery === isRecovery,
+  )
   const forAll = own
     .filter((p) => ownRefusals(p).length === 0)
     .map((permit) => ({ permit, forMs: askAgainInMs(permit, refusedFor) }))

@@ -112,9 +112,10 @@ export function openSlice({ seen, survey, slices, room, spec, now, nameOfStep, t
   const place = placeOf(survey, slices, rollout.steps, room.counting)
   if (place === undefined) return nothing(undefined)
   const isRecovery = goingBack.size > 0
+  const isWayBack = isRecovery || track.isRollback
   if (room.closed !== undefined) return nothing(room.closed)
   if (isCrowded(room.slices)) return nothing(tooManySlices(room))
-  const refusal = closedByRefusal(seen, track.component, now)
+  const refusal = closedByRefusal(seen, { component: track.component, isRecovery: isWayBack }, now)
   if (refusal !== undefined) return nothing(refusal.wait)
   const most = Math.min(place.left, MAX_TARGETS)
   const isIdle = room.slices.atWork === 0
@@ -132,7 +133,7 @@ export function openSlice({ seen, survey, slices, room, spec, now, nameOfStep, t
     number: place.number,
     phase: 'Planned',
     machines,
-    ...((isRecovery || track.isRollback) && { recovery: 'Rollback' as const }),
+    ...(isWayBack && { recovery: 'Rollback' as const }),
   }
   const asked = ask({
     seen,
