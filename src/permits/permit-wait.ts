@@ -51,6 +51,12 @@ export function permitWait({ spec, status, metadata }: OperationPermit, target?:
   }
 }
 
+/** Of a permit that was refused, while its requester waits to ask again. */
+export function deniedWait(permit: OperationPermit): PermitWait {
+  const { seen, unblock } = permitWait(permit)
+  return { predicate: 'PermitDenied', seen, unblock: `the permit is requested again later; ${unblock}` }
+}
+
 type Conditions = NonNullable<OperationPermit['status']>['conditions']
 
 /** The condition speaks of the first target that is not granted, which is not always the one that is still waited for. */

@@ -25,6 +25,10 @@ export const MOST_SENTENCE_CHARS = 200
 export const fit = (text: string, most = MOST_SENTENCE_CHARS): string =>
   text.length <= most ? text : `${text.slice(0, most - 1)}…`
 
+/** The two ways out for what a commit broke, the first of them to be pasted. */
+export const revertOrRetry = (commit: string, retry: string): string =>
+  `run git revert --no-edit ${commit.slice(0, 12)} && git push; to retry, ${retry}`
+
 export function waitingSince<P extends string>(before: Before, wait: Wait<P>, now: number): WaitingSince<P> {
   const seen = fit(wait.seen)
   const isKnown = before !== undefined && (before.predicate === wait.predicate || wait.sameAs?.has(before.predicate))

@@ -8,6 +8,7 @@ import { isLetGo } from '#api/protocol/let-go.ts'
 import { counted } from '#lib/counted.ts'
 import { componentObjectName } from '#lib/names.ts'
 import { askAgainInMs } from '#permits/ended-for.ts'
+import { freePermitName } from '#permits/free-name.ts'
 import { type PermitRequest, type TargetResult, isRenewalDue } from '#permits/permits.ts'
 import type { CanaryAction, MachineResult } from './actions.ts'
 import { type Look, isHeld } from './look.ts'
@@ -109,9 +110,7 @@ function permitName(
   permits: readonly OperationPermit[],
 ): string {
   const short = (text: string) => text.slice(0, MOST_NAME_CHARS).replace(/[-.]+$/, '')
-  const base = `${short(canary)}.${short(componentObjectName(name, version))}-${uid.slice(0, 8)}`
-  const known = new Set(permits.map((p) => p.metadata.name))
-  for (let n = 0; ; n++) if (!known.has(`${base}-b${n}`)) return `${base}-b${n}`
+  return freePermitName(`${short(canary)}.${short(componentObjectName(name, version))}-${uid.slice(0, 8)}-b`, permits)
 }
 
 export const renewals = ({ permits }: Seen, now: number): readonly CanaryAction[] =>

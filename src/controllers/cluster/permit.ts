@@ -2,6 +2,7 @@
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
 import type { Reason } from '#api/catalogue.ts'
+import { freePermitName } from '#permits/free-name.ts'
 import { permitWait } from '#permits/permit-wait.ts'
 import { endedForMs } from '#permits/ended-for.ts'
 import { isRenewalDue, permitAnswer } from '#permits/permits.ts'
@@ -62,12 +63,9 @@ export function permitFor({ cluster, permits, endedFor }: Seen, what: string, re
     ...(commit !== undefined && { commit }),
     leaseSeconds: LEASE_SECONDS,
   }
-  const used = new Set(own.map((p) => p.metadata.name))
-  let n = 0
-  while (used.has(`${base}-b${n}`)) n++
   return {
     kind: 'Waiting',
-    actions: [{ kind: 'Ask', reason, permit: `${base}-b${n}`, request }],
+    actions: [{ kind: 'Ask', reason, permit: freePermitName(`${base}-b`, own), request }],
     wait: {
       predicate: 'PermitRequested',
       seen: 'the Defender has not decided yet',

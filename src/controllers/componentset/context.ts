@@ -19,7 +19,7 @@ import { type Outage, outageOf } from './members/outage.ts'
 import type { Problem } from '#placement/problem.ts'
 import { problemOf } from './revisions/problems.ts'
 import type { Reading } from './members/reading.ts'
-import { recentlyRefused } from './members/refused.ts'
+import { type Refusals, recentlyRefused } from './members/refused.ts'
 import { type Assignment, isSameAssignment } from '#api/protocol/assignment.ts'
 import { type ControllerRevision, newRevision, renumbered } from './revisions/revisions.ts'
 import type { Rules } from './slices/rules.ts'
@@ -52,6 +52,7 @@ export interface Context {
   readonly counting: number
   readonly limit: number
   readonly reserved: ReadonlySet<string>
+  readonly refusals: Refusals
   readonly retryBefore: number | undefined
   readonly specOf: SpecOf
   /** What keeps one machine as it is: a hold, or a file on its node. */
@@ -107,6 +108,7 @@ export function contextOf(seen: Seen, now: number, rules: Rules): Context {
     counting,
     limit: rules.budgetOf(set.spec.rollout.maxUnavailable, counting),
     reserved: reservedBy(seen),
+    refusals: recentlyRefused(seen, now),
     retryBefore: retry && Date.parse(retry.metadata.creationTimestamp ?? ''),
     specOf: specsIn(seen.components),
     heldBy: heldMachines(seen, now),
@@ -245,9 +247,8 @@ function reservedBy({ set, permits }: Seen): ReadonlySet<string> {
 }
 
 export function surveysOf(context: Context): readonly Survey[] {
-  const { members, revisions, rules, reserved, rivals, retryBefore, specOf, heldBy, seen, now } = context
+  const { members, revisions, rules, reserved, refusals, rivals, retryBefore, specOf, heldBy, seen, now } = context
   const mixOf = mixesOf(specOf)
-  const refused = recentlyRefused(seen, now).machines
   const atWork = new Set((seen.set.status?.slices ?? []).filter(isAtWork).map((w) => w.startedAt ?? ''))
   const overdueBefore = now - parseDuration(seen.set.spec.rollout.progressDeadline)
   const surveyors = context.tracks.map((track) => {
@@ -268,7 +269,7 @@ export function surveysOf(context: Context): readonly Survey[] {
       reserved,
       claimedByOther,
       heldBy,
-      refused,
+      refused: refusals.machines,
       retryBefore,
       atWork,
       now,

@@ -19,7 +19,7 @@ const WAITING_MS = 30_000
 const AFTER_MS = 50
 
 export function nextLook(
-  { seen, members, now, opening, tracks }: Context,
+  { seen, members, now, opening, tracks, refusals }: Context,
   slices: readonly Slice[],
 ): number | undefined {
   const moments: number[] = []
@@ -40,7 +40,7 @@ export function nextLook(
   if (emptyEnd > now) moments.push(emptyEnd)
   for (const { component } of tracks) {
     for (const isRecovery of [false, true]) {
-      const closed = closedByRefusal(seen, { component, isRecovery }, now)
+      const closed = closedByRefusal(seen, refusals, { component, isRecovery })
       if (closed !== undefined) moments.push(now + closed.forMs)
     }
   }

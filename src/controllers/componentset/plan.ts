@@ -314,8 +314,8 @@ function opens(
   const isGoing = track.target?.kind === 'Remove'
   const of = isGoing ? assignedIn(context.revisions.current, track.component) : track.target
   const spec = context.specOf(track.component, versionIn(of))
-  const { seen, now, nameOfStep } = context
-  const input = { seen, survey, slices, spec, now, nameOfStep, taken: draft.taken }
+  const { seen, refusals, now, nameOfStep } = context
+  const input = { seen, survey, slices, refusals, spec, now, nameOfStep, taken: draft.taken }
   for (const slice of planned) {
     const again = askAgain({ ...input, room: room() }, slice)
     draft.actions.push(...again.actions)

@@ -10,7 +10,11 @@ type Verdict = NonNullable<NonNullable<OperationPermit['status']>['verdicts']>[n
 const denied = { verdict: 'Denied', seen: 'no' } as const
 
 /** Decides what was not decided; undefined: granted. Returns how many permits were requested. */
-function refusing(model: RolloutModel, of: (name: string) => Partial<Verdict> | undefined, byMs = 0): () => number {
+function refusing(
+  model: RolloutModel,
+  of: (name: string, permit: Pick<OperationPermit, 'spec'>) => Partial<Verdict> | undefined,
+  byMs = 0,
+): () => number {
   const asked = new Set<string>()
   const grant = model.defender.bind(model)
   model.defender = () => {
@@ -21,7 +25,7 @@ function refusing(model: RolloutModel, of: (name: string) => Partial<Verdict> | 
         target: t.uid,
         gate: 'Ledger',
         verdict: 'Granted',
-        ...of(t.name),
+        ...of(t.name, permit),
       }))
       if (verdicts.every((v) => v.verdict === 'Granted')) continue
       const phase = verdicts.every((v) => v.verdict === 'Denied') ? 'Denied' : 'Granted'
@@ -85,16 +89,9 @@ test('F16 a way back does not wait for the refusal of the way there', () => {
   model.declare({ beacon: '1.1.0' })
   model.settle()
   let isOpen = false
-  const grant = model.defender.bind(model)
-  model.defender = () => {
-    for (const [name, { status, ...permit }] of model.permits) {
-      if (status !== undefined || permit.spec.recovery || isOpen) continue
-      const refused = { gate: 'Breaker', retryAfter: 900, ...denied } as const
-      const verdicts = permit.spec.targets.map((t): Verdict => ({ target: t.uid, ...refused }))
-      model.permits.set(name, { ...permit, status: { phase: 'Denied', decidedAt: timestamp(model.now), verdicts } })
-    }
-    grant()
-  }
+  refusing(model, (_, { spec }) =>
+    spec.recovery || isOpen ? undefined : { gate: 'Breaker', retryAfter: 900, ...denied },
+  )
   isOpen = true
   model.declare({ beacon: '1.2.0' })
   for (let n = 0; n < 600 && model.versions('beacon')['1.2.0'] !== 1; n++) model.round()

@@ -1,4 +1,5 @@
 // What frees a set that a failed version stopped: the commands, as its status says them. Pure.
+import { revertOrRetry } from '#runtime/waiting.ts'
 import type { Context } from './context.ts'
 import { wasHealthyHere } from './revisions/known-good.ts'
 import { commitToRevert } from './revisions/versions.ts'
@@ -11,11 +12,11 @@ export const retryCommand = ({ set }: Context['seen']): string =>
 export function wayOut({ seen, revisions, tracks }: Context, { component }: Blocked): string {
   const declared = tracks.find((t) => t.component === component)?.declared
   const isKnownGood = declared !== undefined && wasHealthyHere(declared, revisions.all, seen.components)
-  if (isKnownGood) return `run ${retryCommand(seen)}`
-  const retry = `to retry, ${retryCommand(seen)}`
-  if (revisions.all.length < 2) return `a commit declares another version; ${retry}`
+  const retry = retryCommand(seen)
+  if (isKnownGood) return `run ${retry}`
+  if (revisions.all.length < 2) return `a commit declares another version; to retry, ${retry}`
   const commit = commitToRevert(revisions, seen.set, component)
   return commit === undefined
-    ? `run kubenode rollback ${seen.set.metadata.name ?? ''}; ${retry}`
-    : `run git revert --no-edit ${commit.slice(0, 12)} && git push; ${retry}`
+    ? `run kubenode rollback ${seen.set.metadata.name ?? ''}; to retry, ${retry}`
+    : revertOrRetry(commit, retry)
 }

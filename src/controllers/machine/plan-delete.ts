@@ -7,6 +7,7 @@ import { endsIn } from '#holds/in-force.ts'
 import { isCordonedBy } from '#nodes/cordon.ts'
 import { drainPlan } from '#nodes/drain.ts'
 import { removeAgainInMs } from '#permits/ended-for.ts'
+import { freePermitName } from '#permits/free-name.ts'
 import { permitWait } from '#permits/permit-wait.ts'
 import { isRenewalDue, permitAnswer } from '#permits/permits.ts'
 import {
@@ -166,15 +167,6 @@ export const removalPermits = ({ machine, permits }: Seen): readonly OperationPe
     ({ spec }) => spec.operations.includes('ScaleIn') && spec.targets.some((t) => t.uid === uidOf(machine)),
   )
 
-/** Permits that ended long ago are deleted, so their number says nothing about the names that are free. */
-function permitName(machine: Machine, permits: readonly OperationPermit[]): string {
-  const base = `remove-${nameOf(machine).slice(0, 200)}-${uidOf(machine).slice(0, 8)}`
-  const used = new Set(permits.map((p) => p.metadata.name))
-  let tries = permits.length
-  while (used.has(`${base}-${tries}`)) tries++
-  return `${base}-${tries}`
-}
-
 const isOwn = (p: OperationPermit): boolean => p.spec.requester.manager === FIELD_MANAGERS.machine
 
 function emptied(seen: Seen, now: number): MachinePlan {
@@ -204,10 +196,9 @@ function emptied(seen: Seen, now: number): MachinePlan {
         },
         PERMIT_LOOK_MS,
       )
-    return step(
-      { kind: 'RequestPermit', permit: permitName(machine, permits), reason: 'removal of a machine in service' },
-      PERMIT_LOOK_MS,
-    )
+    const base = `remove-${nameOf(machine).slice(0, 200)}-${uidOf(machine).slice(0, 8)}-`
+    const permit = freePermitName(base, permits, permits.length)
+    return step({ kind: 'RequestPermit', permit, reason: 'removal of a machine in service' }, PERMIT_LOOK_MS)
   }
   const renew: MachineAction[] =
     isOwn(granted) && isRenewalDue(granted, now)

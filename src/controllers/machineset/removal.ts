@@ -4,6 +4,7 @@ import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { removeAgainInMs } from '#permits/ended-for.ts'
+import { freePermitName } from '#permits/free-name.ts'
 import { permitWait } from '#permits/permit-wait.ts'
 import { permitAnswer } from '#permits/permits.ts'
 import type { Extra, MachineSetAction, Waiting } from './actions.ts'
@@ -115,7 +116,12 @@ function removal(seen: Seen, machine: Machine, { spare, reason, unblock }: Remov
   }
   return {
     kind: 'Act',
-    action: { kind: 'RequestPermit', machine, permit: permitName(seen, machine, earlier), reason },
+    action: {
+      kind: 'RequestPermit',
+      machine,
+      permit: freePermitName(prefixOf(seen, machine), earlier, earlier.length),
+      reason,
+    },
   }
 }
 
@@ -130,11 +136,3 @@ const prefixOf = (seen: Seen, machine: Machine): string =>
 /** The requests for this machine since the spec last changed. */
 const permitsOfGeneration = (seen: Seen, machine: Machine): readonly OperationPermit[] =>
   permitsFor(seen, machine).filter((p) => nameOf(p).startsWith(prefixOf(seen, machine)))
-
-/** Permits that ended long ago are deleted, so their number says nothing about the names that are free. */
-function permitName(seen: Seen, machine: Machine, earlier: readonly OperationPermit[]): string {
-  const used = new Set(earlier.map(nameOf))
-  let tries = earlier.length
-  while (used.has(`${prefixOf(seen, machine)}${tries}`)) tries++
-  return `${prefixOf(seen, machine)}${tries}`
-}

@@ -2,6 +2,7 @@
 import type { Reason } from '#api/catalogue.ts'
 import { timestamp } from '#lib/clock.ts'
 import { parseDuration } from '#lib/duration.ts'
+import { revertOrRetry } from '#runtime/waiting.ts'
 import { countOf, isAtWork, isDone, soakUntil, type ClusterStatus } from './cluster-phase.ts'
 import type { Stage } from './gates.ts'
 import { isFinished, isRetried, type ReleaseSeen, type StageStatus } from './release-seen.ts'
@@ -54,7 +55,7 @@ export function stageStatus(
     const bad = clusters.find((c) => c.phase === 'Failed')
     const text = `${counts.failed} of ${counts.total} clusters failed: ${bad?.name ?? ''}: ${bad?.message ?? ''}`
     const retry = `kubenode release retry ${seen.release.metadata.name ?? ''} --reason WHY`
-    const unblock = `run git revert --no-edit ${seen.release.spec.commit.slice(0, 12)} && git push; to retry, ${retry}`
+    const unblock = revertOrRetry(seen.release.spec.commit, retry)
     const waitingFor = wait(old?.waitingFor, now, 'StageFailed', text, unblock)
     return { ...base, ...started, phase: 'Failed', waitingFor }
   }

@@ -2,7 +2,7 @@
 // closes the set for a while. Without this a set would ask for one permit after the other as fast as they are refused. Pure.
 import { isInForce } from '#holds/in-force.ts'
 import { askAgainInMs, endedForMs, isRefused, ownRefusals } from '#permits/ended-for.ts'
-import { permitWait } from '#permits/permit-wait.ts'
+import { deniedWait } from '#permits/permit-wait.ts'
 import type { Seen } from '../seen.ts'
 import type { Wait } from '../waiting.ts'
 
@@ -20,7 +20,7 @@ const MOST_REMEMBERED_MS = 43_200_000
 
 type RefusalsSeen = Pick<Seen, 'permits' | 'refusedFor' | 'holds'>
 
-interface Refusals {
+export interface Refusals {
   /** By uid: a machine that was created again under the same name was never judged. */
   readonly machines: ReadonlyMap<string, string>
   /** For how long the last of them has been refused. */
@@ -49,19 +49,22 @@ export function recentlyRefused({ permits, refusedFor, holds }: RefusalsSeen, no
   return { machines, lastForMs }
 }
 
-export interface Closed {
+interface Closed {
   readonly wait: Wait
   readonly forMs: number
 }
 
-export interface Wish {
+interface Wish {
   readonly component: string
   readonly isRecovery: boolean
 }
 
 /** Why nothing new is asked for one component because of refusals before. A way back waits for no refusal of the way there: the Defender permits recoveries sooner. */
-export function closedByRefusal(seen: RefusalsSeen, { component, isRecovery }: Wish, now: number): Closed | undefined {
-  const { permits, refusedFor } = seen
+export function closedByRefusal(
+  { permits, refusedFor }: Pick<Seen, 'permits' | 'refusedFor'>,
+  { machines, lastForMs }: Refusals,
+  { component, isRecovery }: Wish,
+): Closed | undefined {
   const own = [...permits.values()].filter(
     ({ spec }) => spec.component?.name === component && spec.recovery === isRecovery,
   )
@@ -69,16 +72,7 @@ export function closedByRefusal(seen: RefusalsSeen, { component, isRecovery }: W
     .filter((p) => ownRefusals(p).length === 0)
     .map((permit) => ({ permit, forMs: askAgainInMs(permit, refusedFor) }))
     .toSorted((a, b) => b.forMs - a.forMs)[0]
-  if (forAll !== undefined && forAll.forMs > 0) {
-    const { seen, unblock } = permitWait(forAll.permit)
-    const wait: Wait = {
-      predicate: 'PermitDenied',
-      seen,
-      unblock: `the permit is requested again later; ${unblock}`,
-    }
-    return { wait, forMs: forAll.forMs }
-  }
-  const { machines, lastForMs } = recentlyRefused(seen, now)
+  if (forAll !== undefined && forAll.forMs > 0) return { wait: deniedWait(forAll.permit), forMs: forAll.forMs }
   if (machines.size <= FREELY_REFUSED || lastForMs >= PACE_MS) return undefined
   const wait: Wait = {
     predicate: 'PermitDenied',

@@ -13,7 +13,7 @@ import type { Survey } from '../members/candidates.ts'
 import { hostsForLater } from './own-hosts.ts'
 import { MOST_SLICES_OF_STEP, stepSize } from './ladder.ts'
 import type { Reading } from '../members/reading.ts'
-import { closedByRefusal } from '../members/refused.ts'
+import { type Refusals, closedByRefusal } from '../members/refused.ts'
 import { writeAssignment } from '#api/protocol/assignment.ts'
 import type { Seen, Slice } from '../seen.ts'
 import { type Domain, pickOrdered } from '#placement/spread.ts'
@@ -95,6 +95,7 @@ export interface OpenInput {
   readonly survey: Survey
   readonly slices: readonly Slice[]
   readonly room: Room
+  readonly refusals: Refusals
   readonly spec: MachineComponentSpec | undefined
   readonly now: number
   readonly nameOfStep: (slice: Slice) => string
@@ -102,7 +103,7 @@ export interface OpenInput {
   readonly taken: ReadonlySet<string>
 }
 
-export function openSlice({ seen, survey, slices, room, spec, now, nameOfStep, taken }: OpenInput): Opened {
+export function openSlice({ seen, survey, slices, room, refusals, spec, now, nameOfStep, taken }: OpenInput): Opened {
   const { track, sound, broken, goingBack } = survey
   const { target } = track
   if (target === undefined || sound.length + broken.length === 0) return nothing(unmetOf(survey))
@@ -115,7 +116,7 @@ export function openSlice({ seen, survey, slices, room, spec, now, nameOfStep, t
   const isWayBack = isRecovery || track.isRollback
   if (room.closed !== undefined) return nothing(room.closed)
   if (isCrowded(room.slices)) return nothing(tooManySlices(room))
-  const refusal = closedByRefusal(seen, { component: track.component, isRecovery: isWayBack }, now)
+  const refusal = closedByRefusal(seen, refusals, { component: track.component, isRecovery: isWayBack })
   if (refusal !== undefined) return nothing(refusal.wait)
   const most = Math.min(place.left, MAX_TARGETS)
   const isIdle = room.slices.atWork === 0
