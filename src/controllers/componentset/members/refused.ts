@@ -1,6 +1,6 @@
 // What the Defender refused a moment ago: machines that it refused on their own account are skipped while others go first, and a refusal that concerns all machines
 // closes the set for a while. Without this a set would ask for one permit after the other as fast as they are refused. Pure.
-import { isInForce } from '#holds/in-force.ts'
+import { isInForce, readable } from '#holds/in-force.ts'
 import { askAgainInMs, endedForMs, isRefused, ownRefusals } from '#permits/ended-for.ts'
 import { deniedWait } from '#permits/permit-wait.ts'
 import type { Seen } from '../seen.ts'
@@ -34,7 +34,7 @@ export function recentlyRefused({ permits, refusedFor, holds }: RefusalsSeen, no
   })
   const known = refused.filter(({ forMs }) => forMs < MOST_REMEMBERED_MS)
   const count = new Set(known.flatMap(({ own }) => own.map((v) => v.target))).size
-  const isLifted = holds.some((h) => h.spec.effect === 'Unprotect' && isInForce(h, now))
+  const isLifted = holds.map(readable).some((h) => h.spec.effect === 'Unprotect' && isInForce(h, now))
   const memoryMs = isLifted
     ? REMEMBERED_IF_LIFTED_MS
     : Math.min(MOST_REMEMBERED_MS, Math.max(REMEMBERED_MS, count * MEMORY_PER_MACHINE_MS))
