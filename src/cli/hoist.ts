@@ -34,18 +34,24 @@ export function hoisted(program: Command, argv: readonly string[]): readonly str
     at += words.length
   }
   if (moved.length === 0) return argv
-  const end = at + pathLength(program, argv.slice(at))
-  return [...kept, ...argv.slice(at, end), ...moved, ...argv.slice(end)]
+  const { command, length } = commandIn(program, argv.slice(at))
+  const end = at + length
+  // A word that names no command is the mistake to complain about, and not an option that stands before it.
+  if (command.commands.length > 0) return [...kept, ...argv.slice(at)]
+  const isKnown = command.options.some((o) => o.long === '--context')
+  const words = [argv.slice(at, end), moved, argv.slice(end)]
+  return [...kept, ...(isKnown ? words : [words[0], words[2], words[1]]).flatMap((part) => part ?? [])]
 }
 
-/** How many of the first words name commands. */
-function pathLength(program: Command, words: readonly string[]): number {
-  let command: Command | undefined = program
+/** The command that the first words name, and how many they are. */
+function commandIn(program: Command, words: readonly string[]): { readonly command: Command; readonly length: number } {
+  let command = program
   let length = 0
   for (const word of words) {
-    command = command.commands.find((c) => c.name() === word || c.aliases().includes(word))
-    if (command === undefined) break
+    const next = command.commands.find((c) => c.name() === word || c.aliases().includes(word))
+    if (next === undefined) break
+    command = next
     length++
   }
-  return length
+  return { command, length }
 }

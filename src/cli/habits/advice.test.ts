@@ -140,6 +140,30 @@ test.each([
   ['reboot n-1', '(type kubenode maintenance plan machine/NAME --until TIME --reason WHY; '],
   ['all -m ping', '(type kubenode get machines; '],
   ['setup n-1', '(type kubenode describe KIND/NAME; '],
+  ['--syntax-check', '(type kubenode lint FOLDER)'],
+  ['--list-hosts', '(type kubenode get machines -o name)'],
+  ['check --diff', '(type kubenode plan; '],
+  ['ls', '(type kubenode get machines; '],
+  ['info', '(type kubenode describe KIND/NAME; '],
+  ['releases', '(type kubenode get releases)'],
+  ['sources', '(type kubenode get sources)'],
+  ['sets', '(type kubenode get sets)'],
+  ['clusters', '(type kubenode get clusters)'],
+  ['canary list', '(type kubenode get componentcanaries)'],
+  ['local stop', '(Ctrl-C where npm start runs; '],
+  ['local down', '(Ctrl-C where npm start runs; '],
+  ['diff --dirty', '(type kubenode plan --dirty; '],
+  ['diff --base main', '(type kubenode diff BASE..HEAD)'],
+  ['tree base -o json', '(type kubenode get KIND/NAME -o json)'],
+  ['suspend source/fleet --reason x --until 23:59', '(here it is --for DURATION)'],
+  ['rollout status base --watch=false', '(--watch takes no value; leave it out)'],
+  ['release history --limit 1', '(type kubenode release history TRACK; '],
+  ['get machines --watch=true', '(--watch takes no value; write it alone)'],
+  // Options of the server before the words hide no advice.
+  ['--context test rollout undo set/base', '(type kubenode rollback set/NAME; '],
+  ['--context test edit set/base', '(type kubenode plan --dirty; '],
+  ['-n flux-system --kubeconfig /nope cordon n-1', '(type kubectl cordon NAME; '],
+  ['--context test diff -f a.yaml', '(type kubenode plan --dirty; '],
 ])('kubenode %s says %s', async (line, advice) => {
   expect(await told(line)).toContain(advice)
 })
@@ -170,6 +194,10 @@ test.each([
   ['approve', 'kubenode approve operationpermit/NAME'],
   ['completion', 'kubenode completion bash'],
   ['lint', 'kubenode lint PATH'],
+  ['repair n-1', "kubenode repair machine/n-1 --reason 'WHY'"],
+  ['pause base', "kubenode pause set/base --reason 'WHY'"],
+  ['pause release', "kubenode pause release/NAME --reason 'WHY'"],
+  ['suspend kustomization fleet', "kubenode pause source/fleet --reason 'WHY'"],
 ])('the complaint about kubenode %s ends with a line that lacks nothing: %s', async (line, example) => {
   expect(await told(line)).toContain(`--help)\n(for example: ${example})\n`)
 })

@@ -60,7 +60,9 @@ const wordsOf = (command: Command): readonly string[] =>
 function commandAdvice(path: readonly string[], args: readonly string[]): Advice | undefined {
   const words = [...path, ...args.filter((word) => !word.startsWith('-'))].slice(0, MOST_WORDS)
   const whole = rowOf(COMMAND_HABITS, words.join(' '))
-  return whole ?? (path.length === 0 ? rowOf(COMMAND_HABITS, words[0] ?? '') : undefined)
+  if (whole !== undefined || path.length > 0) return whole
+  const [word = ''] = words
+  return rowOf(COMMAND_HABITS, word) ?? (kindOf(word) === undefined ? undefined : [`kubenode get ${word}`, ''])
 }
 
 /** Commands of Flux that KubeNode has too. */
@@ -92,7 +94,9 @@ const kindOf = (word: string): ResourceType | undefined => {
 }
 
 function optionAdvice(command: Command, written: string): Advice | undefined {
-  const [flag = ''] = written.split('=', 1)
+  const [flag = '', value] = written.split('=')
+  if (value !== undefined && hasOption(command, flag))
+    return ['', `${flag} takes no value; ${value === 'false' ? 'leave it out' : 'write it alone'}`]
   return knownOption(command, flag) ?? (/^-\w{2}/.test(flag) ? longOption(command, flag) : undefined)
 }
 

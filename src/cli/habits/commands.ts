@@ -17,6 +17,7 @@ const READ_NOW: Advice = [
   'kubenode reconcile source/NAME',
   'on the hub; without it a commit is applied at the next interval',
 ]
+const STOP_LOCAL: Advice = ['', 'Ctrl-C where npm start runs; its data stays, and the next start resumes']
 const UNDO: Advice = ['git revert COMMIT', 'to stop it first: kubenode release abort NAME --reason WHY']
 const MACHINES: Advice = ['kubenode get machines', 'one of them in full: kubenode describe machine/NAME']
 const ONE: Advice = ['kubenode describe KIND/NAME', 'as YAML: kubenode get KIND/NAME -o yaml']
@@ -222,6 +223,11 @@ export const COMMAND_HABITS: Readonly<Record<string, Advice>> = {
   navigator: DASHBOARD,
   'maintenance on': MAINTENANCE,
   'rules list': ['kubenode get rules', 'those of a folder: kubenode rules lint'],
+  'canary list': ['kubenode get componentcanaries', ''],
+  'local down': STOP_LOCAL,
+  'local stop': STOP_LOCAL,
+  info: ONE,
+  ls: MACHINES,
   doc: ['kubenode help COMMAND', 'pages: docs'],
   facts: ONE,
   host: MACHINES,

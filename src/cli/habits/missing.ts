@@ -5,6 +5,7 @@ import type { Names } from '../complete/candidates.ts'
 import { exampleWord } from '../complete/example.ts'
 import { serverNames } from '../complete/names.ts'
 import { isKindWord } from '../inspect/target.ts'
+import { FLUX_KINDS } from './commands.ts'
 import type { Io } from '../io.ts'
 
 const MISSING: ReadonlySet<string> = new Set(['commander.missingArgument', 'commander.missingMandatoryOptionValue'])
@@ -19,6 +20,8 @@ export async function exampleOf(error: CommanderError, command: Command, io: Io)
   const path = pathOf(command)
   const names = command.options.some((o) => o.long === '--reason') ? NO_NAMES : serverNames(io)
   const words = [...wordsOf(command)]
+  const [first = ''] = words
+  if (names === NO_NAMES && first !== '' && !first.includes('/')) words[0] = await withKind(first, path)
   for (const argument of command.registeredArguments.slice(words.length))
     if (argument.required) words.push(await wordFor(argument, [...path, ...words], names))
   const options = command.options
@@ -32,8 +35,18 @@ function wordsOf({ args, registeredArguments }: Command): readonly string[] {
   const given = args.filter((word) => !word.startsWith('-'))
   const most = registeredArguments.some((a) => a.variadic) ? given.length : registeredArguments.length
   const [kind = '', ...names] = given
-  if (given.length > most && most === 1 && isKindWord(kind)) return [`${kind}/${names.at(-1)}`]
+  if (given.length > most && most === 1 && isKindWord(kind)) return [`${kindHere(kind)}/${names.at(-1)}`]
   return given.slice(0, most)
+}
+
+/** What Flux holds, one by one, is held here at its source. */
+const kindHere = (word: string): string => (FLUX_KINDS.has(word) ? 'source' : word)
+
+/** What changes something takes a kind too, since a name alone may be that of several objects. */
+async function withKind(word: string, path: readonly string[]): Promise<string> {
+  const [kind, name] = (await exampleWord(path, '', NO_NAMES)).split('/')
+  if (kind === undefined || name === undefined) return word
+  return isKindWord(word) ? `${kindHere(word)}/NAME` : `${kind}/${word}`
 }
 
 const wordFor = async (argument: Argument, typed: readonly string[], names: Names): Promise<string> =>
