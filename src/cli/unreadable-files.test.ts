@@ -38,6 +38,7 @@ const COMMANDS = [
   ['plan', '--inventory', 'FILE'],
   ['rules', 'simulate', '--node', 'FILE'],
   ['rules', 'lint', '--dir', 'FILE/x'],
+  ['lint', 'FILE/x'],
 ] as const
 
 describe.each(PLACES)('%s instead of a file', (place) => {

@@ -470,6 +470,9 @@ describe.each(apiServers)('$name', ({ start }) => {
         items: readonly KubeObject[]
       }
       expect(all.items.map((r) => r.metadata.name)).toEqual(['r-1'])
+      const fleet = JSON.parse((await kubenode('history', '-o', 'json')).out) as { items: readonly KubeObject[] }
+      expect(fleet.items.map((r) => r.metadata.name)).toEqual(['r-1'])
+      expect((await kubenode('history', 'nothing')).err).toMatch(/^KN1380: cannot find an object called "nothing"/)
       const late = await kubenode('release', 'status', 'r-1', '--timeout', '1ms')
       expect([late.code, late.err]).toEqual([1, 'still in progress after 1ms; it continues\n'])
       const both = await kubenode('release', 'status', 'r-1', '-w', '-o', 'json')
@@ -600,11 +603,18 @@ describe.each(apiServers)('$name', ({ start }) => {
         code: 2,
         err: 'KN1359: cannot tell which twice is meant: several objects have this name; type kubenode why machine/twice, or kubenode why node/twice\n',
       })
+      expect((await kubenode('why-not', 'machine/twice')).err).toMatch(
+        /^KN1381: .*it has no Node yet.*see kubenode why machine\/twice/,
+      )
       // Its own Node is the same host: the Machine explains both, and events are listed of both.
       const value = { status: { nodeRef: { name: 'twice', uid: 'u' } } }
       await admin.patch(machine, { name: 'twice' }, { type: 'merge', value }, { subresource: 'status' })
       expect((await kubenode('why', 'twice')).out).toMatch(/^machine\/twice/)
       expect(await kubenode('events', 'twice')).toMatchObject({ code: 0 })
+      expect(await kubenode('why-not', 'machine/twice')).toMatchObject({
+        code: 0,
+        out: expect.stringContaining('node/twice') as string,
+      })
       // A command of few kinds has fewer to choose from.
       expect((await kubenode('watch', 'twice')).err).toMatch(/^KN1380: /)
       await admin.delete(machine, { name: 'twice' })
@@ -614,6 +624,14 @@ describe.each(apiServers)('$name', ({ start }) => {
     test('is suggested by spelling when no object has the name', async () => {
       const { code, err } = await kubenode('why', 'fleeet')
       expect([code, err]).toEqual([2, expect.stringMatching(/^KN1380: .*"fleeet".*did you mean source\/fleet\?/)])
+    })
+
+    test('that is missing hides no other: each is reported, and the command fails', async () => {
+      const { code, out, err } = await kubenode('why', 'machine/m-1', 'machine/lost', 'set/lost')
+      expect([code, out]).toEqual([2, expect.stringMatching(/^machine\/m-1[^]*\nwhat to do first: /)])
+      expect(err).toMatch(/^KN1313: cannot find machine\/lost [^\n]*\nKN1313: cannot find set\/lost [^\n]*\n$/)
+      const none = await kubenode('describe', 'machine/lost')
+      expect([none.code, none.out, none.err]).toEqual([2, '', expect.stringMatching(/^KN1313: [^\n]*\n$/)])
     })
 
     test('a command line without its object is shown with one that exists, unless it changes something', async () => {

@@ -11,6 +11,7 @@ import type { ApprovalRequest } from '#explain/approval-requests.ts'
 import type { Io } from '../io.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
 import { approveErrors } from '../approve/approve-errors.ts'
+import { shownInWindow } from '../wrap.ts'
 
 interface Options extends ServerOptions {
   readonly reason?: string
@@ -46,7 +47,11 @@ export function register(program: Command, io: Io): void {
       const { name = '' } = object.metadata
       const of = what.includes('/') ? what : `${object.kind.toLowerCase()}/${name}`
       const subject = text === undefined ? of : `${of}, ${text}, digest ${digest}`
-      io.out(shownLine(`approved ${subject} as ${who.name} until ${made.spec.until} (approval/${made.metadata.name})`))
+      io.out(
+        shownInWindow(io, [
+          `approved ${subject} as ${who.name} until ${made.spec.until} (approval/${made.metadata.name})`,
+        ]),
+      )
     }
   })
 }

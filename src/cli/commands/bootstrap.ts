@@ -1,7 +1,8 @@
 // `kubenode bootstrap --git URL`: installs KubeNode in a cluster and makes it follow a fleet repository.
 import type { Command } from 'commander'
-import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { KubeNodeError } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'
+import { systemTrouble } from '#lib/system-trouble.ts'
 import type { GitCredentials } from '../bootstrap/objects.ts'
 import { initErrors } from '../init/init-errors.ts'
 import type { Io } from '../io.ts'
@@ -111,7 +112,7 @@ async function givenCredentials({ username, tokenFile, ...flags }: BootstrapFlag
     try {
       return readBoundedText(resolve(io.cwd, file))
     } catch (cause) {
-      throw new KubeNodeError(initErrors.KN1504({ flag, value: file, why: messageOf(cause) }), { cause })
+      throw new KubeNodeError(initErrors.KN1504({ flag, value: file, why: systemTrouble(cause) }), { cause })
     }
   }
   const fromEnvironment = (name: string): string | undefined => (io.env[name] === '' ? undefined : io.env[name])

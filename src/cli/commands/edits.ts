@@ -4,6 +4,7 @@ import { systemClock } from '#lib/clock.ts'
 import { shownLine } from '#lib/printable.ts'
 import type { Io } from '../io.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
+import { shownInWindow } from '../wrap.ts'
 
 interface AllowOptions extends ServerOptions {
   readonly digest: string
@@ -24,12 +25,13 @@ export function register(program: Command, io: Io): void {
     editable(what)
     const done = await putBack(await connect(options, io), what, systemClock.now())
     if (done === undefined) {
-      io.out(shownLine(`${what} is in sync with git`))
+      io.out(shownInWindow(io, [`${what} is in sync with git`]))
       return
     }
     const { committed, ended, remaining } = done
-    io.out(shownLine(`${what} is back at what git declares (content ${committed})`))
-    for (const hold of ended) io.out(shownLine(`operationalhold/${hold}, which allowed the edit, was deleted`))
+    io.out(shownInWindow(io, [`${what} is back at what git declares (content ${committed})`]))
+    for (const hold of ended)
+      io.out(shownInWindow(io, [`operationalhold/${hold}, which allowed the edit, was deleted`]))
     for (const hold of remaining)
       io.err(shownLine(`operationalhold/${hold} still allows the edit: you are not allowed to delete it`))
   })
@@ -56,7 +58,11 @@ export function register(program: Command, io: Io): void {
     await checkDigest(client, wish, systemClock.now())
     const hold = allowHold({ ...wish, author: await authorOf(client, io) }, systemClock.now())
     const { metadata, spec } = await placeHold(client, hold)
-    io.out(shownLine(`content ${digest} of ${what} takes effect until ${spec.until} (${spec.author}: ${spec.reason})`))
+    io.out(
+      shownInWindow(io, [
+        `content ${digest} of ${what} takes effect until ${spec.until} (${spec.author}: ${spec.reason})`,
+      ]),
+    )
     io.err(
       `commit the change before then; kubectl delete operationalholds.kubenode.io ${metadata.name ?? ''} ends it earlier\n`,
     )

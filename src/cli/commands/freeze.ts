@@ -8,6 +8,7 @@ import { type EvenIfAbsent, withEvenIfAbsent } from '../inspect/even-if-absent.t
 import type { Io } from '../io.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
 import { holdErrors } from '../hold/hold-errors.ts'
+import { shownInWindow } from '../wrap.ts'
 
 interface FreezeOptions extends ServerOptions, EvenIfAbsent {
   readonly reason: string
@@ -73,7 +74,7 @@ async function freezeFolder(folder: string, { what, reason, isForGiven, io }: Fo
   const { freezeNode } = await import('../hold/node-file.ts')
   const author = io.env['SUDO_USER'] ?? io.env['USER'] ?? 'unknown'
   const file = await freezeNode(folder, { reason, author }, systemClock.now())
-  io.out(shownLine(`frozen: ${file}`))
+  io.out(shownInWindow(io, [`frozen: ${file}`]))
   io.err(
     'running components continue; nothing is switched or repaired until kubenode thaw or until the file is removed\n',
   )
@@ -110,7 +111,11 @@ async function freeze(typed: string | undefined, options: FreezeOptions, io: Io)
     await (what === undefined ? refuseEmpty(client) : findHeld(client, freezeTarget(what), what))
   const author = await authorOf(client, io)
   const { metadata, spec } = await placeHold(client, freezeHold({ ...wish, author }, systemClock.now()))
-  io.out(shownLine(`frozen until ${spec.until} by ${spec.author}: ${spec.reason} (operationalhold/${metadata.name})`))
+  io.out(
+    shownInWindow(io, [
+      `frozen until ${spec.until} by ${spec.author}: ${spec.reason} (operationalhold/${metadata.name})`,
+    ]),
+  )
   io.err(
     `granted permits that have not started are revoked; running operations finish; to continue, run kubenode thaw${what === undefined ? '' : ` ${what}`}\n`,
   )

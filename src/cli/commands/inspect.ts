@@ -110,29 +110,40 @@ interface Found {
   readonly object: KubeObject
 }
 
+interface AllFound {
+  readonly found: readonly Found[]
+  /** Why others were not found: reported after what was found. */
+  readonly missed: unknown[]
+}
+
 /** Words are read before any request. */
-async function findAll(
-  command: string,
-  words: readonly string[],
-  options: ShowOptions,
-  io: Io,
-): Promise<readonly Found[]> {
-  const [{ namedAll }, { findObject, shownNamespace }] = await Promise.all([
+async function findAll(command: string, words: readonly string[], options: ShowOptions, io: Io): Promise<AllFound> {
+  const [{ namedAll }, { findObject, shownNamespace }, { eachOf }] = await Promise.all([
     import('../inspect/target.ts'),
     import('../inspect/find-object.ts'),
+    import('../inspect/missed.ts'),
   ])
   const all = namedAll(words)
   const { client, namespace: ofContext } = await connectionTo(options, io)
   const namespace = shownNamespace(options.namespace, ofContext)
   const search = { client, namespace, command }
-  const kinds = await (await import('../inspect/by-name.ts')).withKinds(all, search)
-  return Promise.all(
-    kinds.map(async ({ type, name, noun }) => ({
-      client,
-      object: await findObject(client, type, { name, namespace }, noun),
-    })),
+  const { withKinds } = await import('../inspect/by-name.ts')
+  const missed: unknown[] = []
+  const each = all.map(async (one) =>
+    Promise.all(
+      (await withKinds([one], search)).map(async ({ type, name, noun }) => ({
+        client,
+        object: await findObject(client, type, { name, namespace }, noun),
+      })),
+    ),
   )
+  const found = (await eachOf(each, missed)).flat()
+  if (found.length === 0) await reportMissed(missed, io)
+  return { found, missed }
 }
+
+const reportMissed = async (missed: readonly unknown[], io: Io): Promise<void> =>
+  (await import('../inspect/missed.ts')).reportMissed(missed, io)
 
 async function storyOf({ client, object }: Found): Promise<Story> {
   const { readWhy } = await import('#explain/read-why.ts')
@@ -149,11 +160,12 @@ async function storiesOfPrograms(found: readonly Found[]): Promise<readonly Stor
 }
 
 async function describe(words: readonly string[], options: ShowOptions, io: Io): Promise<void> {
-  const all = await findAll('describe', words, options, io)
-  for (const [index, found] of all.entries()) {
+  const { found, missed } = await findAll('describe', words, options, io)
+  for (const [index, one] of found.entries()) {
     if (index > 0) io.out('\n')
-    await describeOne(found, io)
+    await describeOne(one, io)
   }
+  await reportMissed(missed, io)
 }
 
 async function describeOne(found: Found, io: Io): Promise<void> {
@@ -181,7 +193,7 @@ async function why(words: readonly string[], options: ShowOptions, io: Io): Prom
   const { storyLines } = await import('#explain/told.ts')
   const places = words.flatMap((word) => placeCalled(word) ?? [])
   const others = words.filter((word) => placeCalled(word) === undefined)
-  const found = others.length === 0 ? [] : await findAll('why', others, options, io)
+  const { found, missed } = others.length === 0 ? NOTHING : await findAll('why', others, options, io)
   const client = places.length === 0 ? undefined : await connect(options, io)
   const [ofPlaces, own, programs] = await Promise.all([
     client === undefined ? [] : Promise.all(places.map((place) => storyOfPlace(client, place, Date.now()))),
@@ -204,7 +216,10 @@ async function why(words: readonly string[], options: ShowOptions, io: Io): Prom
       .join('\n'),
   )
   io.out(`\n${shown(firstStep(stories), 'strong')}`)
+  await reportMissed(missed, io)
 }
+
+const NOTHING: AllFound = { found: [], missed: [] }
 
 /** Words of git that no object has as its name: the commit is one of the repository around the current folder. */
 const REVISION = /^(HEAD|@)$|[~^]/
@@ -239,6 +254,7 @@ async function trace(words: readonly string[], options: ShowOptions, io: Io): Pr
     io.out(shownInWindow(io, commitLines({ commit, releases, approvals })))
     return
   }
-  const all = await findAll('trace', words, options, io)
-  io.out(all.map(({ object }) => shownInWindow(io, traceLines(object))).join('\n'))
+  const { found, missed } = await findAll('trace', words, options, io)
+  io.out(found.map(({ object }) => shownInWindow(io, traceLines(object))).join('\n'))
+  await reportMissed(missed, io)
 }

@@ -2,10 +2,10 @@
 import type { Command } from 'commander'
 import { systemClock } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
-import { shownLine } from '#lib/printable.ts'
 import { namesOfKind } from '../inspect/name-word.ts'
 import type { Io } from '../io.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
+import { shownInWindow } from '../wrap.ts'
 
 /** Plans of the same machine and time that are over. */
 const MOST_AGAIN = 100
@@ -78,7 +78,7 @@ async function plan(words: readonly string[], options: PlanOptions, io: Io): Pro
       if (made.kind !== 'Applied' && made.kind !== 'Exists') throw made.error
       const known = made.kind === 'Exists' ? await client.get(maintenanceEvent, { name }) : undefined
       if (known !== undefined && (isOver(known) || saidOf(known, 'done') === undefined)) continue
-      io.out(shownLine(`maintenanceevent/${name} for machine/${target.metadata.name ?? ''}`))
+      io.out(shownInWindow(io, [`maintenanceevent/${name} for machine/${target.metadata.name ?? ''}`]))
       break
     }
   }
@@ -100,7 +100,11 @@ async function say(verb: 'done' | 'cancel', names: readonly string[], options: S
     if (now !== undefined) await client.update(maintenanceEvent, now, { fieldManager: 'kubenode-cli' })
     const what =
       verb === 'done' ? 'done; the node is uncordoned once the machine is well' : 'cancelled; the node is uncordoned'
-    io.out(shownLine(`maintenanceevent/${event.metadata.name ?? ''} ${now === undefined ? 'is over already' : what}`))
+    io.out(
+      shownInWindow(io, [
+        `maintenanceevent/${event.metadata.name ?? ''} ${now === undefined ? 'is over already' : what}`,
+      ]),
+    )
   }
 }
 

@@ -1,9 +1,9 @@
 // `kubenode unprotect`: for a short time protected targets may be disrupted and deletions are not blocked. It expires by itself.
 import type { Command } from 'commander'
 import { systemClock } from '#lib/clock.ts'
-import { shownLine } from '#lib/printable.ts'
 import type { Io } from '../io.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
+import { shownInWindow } from '../wrap.ts'
 
 interface Options extends ServerOptions {
   readonly reason: string
@@ -29,7 +29,7 @@ export function register(program: Command, io: Io): void {
     const author = await authorOf(client, io)
     const hold = unprotectHold({ ...wish, author }, systemClock.now())
     const { metadata, spec } = await placeHold(client, hold)
-    io.out(shownLine(`unprotected until ${spec.until} by ${spec.author}: ${spec.reason}`))
+    io.out(shownInWindow(io, [`unprotected until ${spec.until} by ${spec.author}: ${spec.reason}`]))
     io.err(`to end it earlier, run kubectl delete operationalholds.kubenode.io ${metadata.name ?? ''}\n`)
   })
 }

@@ -1,9 +1,10 @@
 // `kubenode why-not node/X`: what blocks its repair and how to unblock it; `kubenode repair`: what a user may request.
 import type { Command } from 'commander'
+import type { KubeClient } from '#kube/client.ts'
 import { systemClock } from '#lib/clock.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import { shownJson, shownLine } from '#lib/printable.ts'
+import { shownJson } from '#lib/printable.ts'
 import { type EvenIfAbsent, withEvenIfAbsent } from '../inspect/even-if-absent.ts'
 import { kindOf } from '../inspect/name-word.ts'
 import type { Io } from '../io.ts'
@@ -26,7 +27,7 @@ interface RepairOptions extends ServerOptions, EvenIfAbsent {
 export function register(program: Command, io: Io): void {
   withServer(program.command('why-not'))
     .description('show what blocks the repair of a node, and the command that lifts it')
-    .argument('<node>', 'node/NAME')
+    .argument('<node>', 'node/NAME, or machine/NAME for its node')
     .addOption(outputOption(['text', 'json']).default('text'))
     .action((what: string, options: WhyNotOptions) => whyNot(what, options, io))
 
@@ -42,14 +43,16 @@ export function register(program: Command, io: Io): void {
 }
 
 async function whyNot(what: string, options: WhyNotOptions, io: Io): Promise<void> {
-  const [noun = '', name = '', ...rest] = what.includes('/') ? what.split('/') : ['node', what]
-  if (kindOf(noun) !== 'Node' || name === '' || rest.length > 0)
+  const [noun = '', word = '', ...rest] = what.includes('/') ? what.split('/') : ['node', what]
+  const kind = kindOf(noun)
+  if ((kind !== 'Node' && kind !== 'Machine') || word === '' || rest.length > 0)
     throw new KubeNodeError(repairErrors.KN1353({ what: JSON.stringify(what) }))
   const [{ look }, { blockerLines, blockers }] = await Promise.all([
     import('#explain/repairs/look.ts'),
     import('#explain/repairs/blockers.ts'),
   ])
   const client = await connect(options, io)
+  const name = kind === 'Node' ? word : await nodeOfMachine(client, word)
   const seen = await look(client, name, systemClock.now())
   if (seen === undefined) {
     const { absent, namesOf } = await import('../inspect/find-object.ts')
@@ -57,6 +60,17 @@ async function whyNot(what: string, options: WhyNotOptions, io: Io): Promise<voi
   }
   if (options.output === 'json') io.out(shownJson(blockers(seen)))
   else io.out(shownInWindow(io, blockerLines(seen)))
+}
+
+/** A Machine and its Node are one host, and rules look at the Node. */
+async function nodeOfMachine(client: KubeClient, name: string): Promise<string> {
+  const [{ findObject }, { machine }] = await Promise.all([
+    import('../inspect/find-object.ts'),
+    import('#api/kinds/machine.ts'),
+  ])
+  const node = (await findObject(client, machine, name)).status?.nodeRef?.name
+  if (node === undefined) throw new KubeNodeError(repairErrors.KN1381({ name }))
+  return node
 }
 
 async function repair(what: string, options: RepairOptions, io: Io): Promise<void> {
@@ -80,6 +94,8 @@ async function repair(what: string, options: RepairOptions, io: Io): Promise<voi
   const author = await authorOf(client, io)
   const { metadata, spec } = await placeHold(client, askHold({ ...wish, author }, systemClock.now()))
   io.out(
-    shownLine(`${spec.effect} of ${what} until ${spec.until} by ${spec.author} (operationalhold/${metadata.name})`),
+    shownInWindow(io, [
+      `${spec.effect} of ${what} until ${spec.until} by ${spec.author} (operationalhold/${metadata.name})`,
+    ]),
   )
 }

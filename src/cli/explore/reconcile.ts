@@ -18,6 +18,7 @@ import { withHubHint } from '../inspect/hub-hint.ts'
 import { kindOf } from '../inspect/name-word.ts'
 import { isKindWord } from '../inspect/target.ts'
 import { exploreErrors } from './explore-errors.ts'
+import { shownInWindow } from '../wrap.ts'
 
 export interface ReconcileOptions extends ServerOptions {
   readonly wait: boolean
@@ -49,7 +50,7 @@ export async function reconcile(what: string | undefined, options: ReconcileOpti
   for (const { metadata } of sources) {
     const value = { metadata: { annotations: { [ANNOTATIONS.reconcile]: at } } }
     await client.patch(fleetSource, keyOf(metadata), { type: 'merge', value })
-    io.out(shownLine(`source/${metadata.name ?? ''}: sync was asked to read it now`))
+    io.out(shownInWindow(io, [`source/${metadata.name ?? ''}: sync was asked to read it now`]))
   }
   if (!options.wait) return
   const until = systemClock.monotonic() + timeoutMs
@@ -58,7 +59,7 @@ export async function reconcile(what: string | undefined, options: ReconcileOpti
     'waiting for sync',
     Promise.all(sources.map(({ metadata }) => answerOf(client, keyOf(metadata), { at, until, timeoutMs }))),
   )
-  for (const { line, isGood } of found) if (isGood) io.out(shownLine(line))
+  for (const { line, isGood } of found) if (isGood) io.out(shownInWindow(io, [line]))
   for (const { line, isGood } of found) if (!isGood) showProblem(io, shownLine(line))
   if (found.some((f) => !f.isGood)) throw new Exit(EXIT_DIFFERENT)
 }

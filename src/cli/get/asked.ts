@@ -1,6 +1,6 @@
 // What one `kubenode get` asks for, and the objects that answer it.
-import { KubeNodeError, messageOf } from '#lib/errors.ts'
-import { printable, shownLine } from '#lib/printable.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { printable } from '#lib/printable.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
 import { isApiError } from '#kube/errors.ts'
@@ -9,7 +9,7 @@ import { qualifiedPlural } from '#schema/resource.ts'
 import type { NamespaceOptions, ServerOptions } from '../commands/inspect.ts'
 import { findObject, lookUp } from '../inspect/find-object.ts'
 import { inspectErrors } from '../inspect/inspect-errors.ts'
-import { type Io, showProblem } from '../io.ts'
+import type { Io } from '../io.ts'
 import type { Form } from './form.ts'
 import type { Step } from './jsonpath-parse.ts'
 import { sortedBy } from './sorting.ts'
@@ -70,17 +70,3 @@ export function listOptions({ namespace, options }: Asked, isNamespaced: boolean
 
 /** On a terminal nothing in an object steers it; in a pipe a program gets the value as it is. */
 export const forReader = (io: Io, text: string): string => (io.isTerminal ? printable(text) : text)
-
-/** What was found, in the order of the names. */
-export async function eachOf<T>(answers: readonly Promise<T>[], { missed }: Asked): Promise<readonly T[]> {
-  const settled = await Promise.allSettled(answers)
-  missed.push(...settled.flatMap((s) => (s.status === 'rejected' ? [s.reason as unknown] : [])))
-  return settled.flatMap((s) => (s.status === 'fulfilled' ? [s.value] : []))
-}
-
-/** As kubectl: each name that is missing is reported, in order, and the command fails. */
-export function reportMissed({ missed, io }: Asked): void {
-  const last = missed.at(-1)
-  for (const error of missed.slice(0, -1)) showProblem(io, shownLine(messageOf(error)))
-  if (last !== undefined) throw last
-}

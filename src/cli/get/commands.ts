@@ -61,12 +61,15 @@ export async function get(words: readonly string[], options: GetOptions, io: Io)
     io,
     missed: [],
   }
-  const [{ showTables, showData }, { reportMissed }] = await Promise.all([import('./show.ts'), import('./asked.ts')])
+  const [{ showTables, showData }, { reportMissed }] = await Promise.all([
+    import('./show.ts'),
+    import('../inspect/missed.ts'),
+  ])
   const isTabular = asked.form.kind === 'table' || asked.form.kind === 'columns'
   const [only] = isWatched(options) ? wanted : []
   const start = only && (await (await import('./watch.ts')).watchStart(only, asked))
   if (options.watchOnly !== true) await (isTabular ? showTables(wanted, asked) : showData(wanted, asked))
-  reportMissed(asked)
+  reportMissed(asked.missed, io)
   if (only !== undefined) await (await import('./watch.ts')).watchObjects(only, asked, start)
 }
 

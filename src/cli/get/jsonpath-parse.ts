@@ -164,7 +164,7 @@ function readBracket(reader: Reader): Step {
     parts.push([readIndex(reader)])
     reader.blanks()
     if (reader.takes(']')) break
-    reader.needs(',')
+    if (!reader.takes(',')) throw new TemplateProblem(`"]" is missing ${reader.place}`)
     reader.blanks()
   }
   const [only] = parts

@@ -114,3 +114,8 @@ test.each([
 test.each(['{.a}{.b}', '', '{"text"}'])('%j is not a path', (path) =>
   expect(() => parsePath(path)).toThrow(TemplateProblem),
 )
+
+test('an index that does not end names the bracket that is missing', () => {
+  expect(() => parseTemplate('{.items[0')).toThrow(/^"]" is missing at the end$/)
+  expect(() => parseTemplate('{.items[0 1]}')).toThrow(/^"]" is missing at "1]}"$/)
+})

@@ -10,7 +10,8 @@ import { inspectErrors } from '../inspect/inspect-errors.ts'
 import { findObject } from '../inspect/find-object.ts'
 import { clustersHint, withHubHint } from '../inspect/hub-hint.ts'
 import { kindCalled } from '../inspect/target.ts'
-import { type Asked, eachOf, forReader, listOptions, objectsOf } from './asked.ts'
+import { eachOf } from '../inspect/missed.ts'
+import { type Asked, forReader, listOptions, objectsOf } from './asked.ts'
 import { CLUSTER_HEAD, clusterCells, expiresText } from './cluster-columns.ts'
 import { columnCells, dataText } from './data-text.ts'
 import { alignedRows } from './rows.ts'
@@ -67,7 +68,7 @@ async function tableOfKind(group: readonly Wanted[], asked: Asked, isOneKind: bo
   const [first] = group
   const tables = await eachOf(
     group.map((w) => serverTable(w, asked, shapeOf(w, asked, isOneKind))),
-    asked,
+    asked.missed,
   )
   // One that was not found has no head.
   const { head = [], resourceVersion = '' } = tables.find((t) => t.head.length > 0) ?? {}
@@ -110,7 +111,10 @@ async function withClusters(table: Table, asked: Asked, isOneKind: boolean): Pro
   const { showsNamespace, prefix } = shapeOf({ type: CLUSTERS }, asked, isOneKind)
   const ofLabels = (options.labelColumns?.length ?? 0) + (options.showLabels === true ? 1 : 0)
   const before = table.head.length - ofLabels
-  const joined = (row: readonly string[], cells: readonly string[]) => row.toSpliced(before, 0, ...cells)
+  // With -o wide the server has a column of the same name, which knows less.
+  const doubled = table.head.findIndex((title) => CLUSTER_HEAD.some((own) => own === title))
+  const joined = (row: readonly string[], cells: readonly string[]) =>
+    row.toSpliced(before, 0, ...cells).filter((_, i) => i !== doubled)
   const expires = table.head.indexOf('EXPIRES')
   const rows = table.rows.map((row) => {
     const [first = '', second = ''] = row
@@ -130,7 +134,7 @@ async function ownColumns(group: readonly Wanted[], asked: Asked): Promise<Table
   const objects = (
     await eachOf(
       group.map((w) => objectsOf(w, asked)),
-      asked,
+      asked.missed,
     )
   ).flat()
   const rows = objects.map((o) => columnCells(columns, withoutManagers(o)).map(printableLine))
@@ -203,7 +207,7 @@ export async function showData(wanted: readonly Wanted[], asked: Asked): Promise
   const { form, io, options } = asked
   const found = await eachOf(
     wanted.map(async (w) => ({ w, objects: await objectsOf(w, asked) })),
-    asked,
+    asked.missed,
   )
   if (form.kind === 'name') {
     for (const { w, objects } of found)

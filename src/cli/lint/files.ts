@@ -3,7 +3,8 @@ import { isUtf8 } from 'node:buffer'
 import { lstatSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { MAX_TEXT_BYTES } from '#lib/documents.ts'
-import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { systemTrouble } from '#lib/system-trouble.ts'
 import { lintErrors } from './lint-errors.ts'
 
 export interface LintFile {
@@ -54,7 +55,7 @@ export function filesToLint(paths: readonly string[], cwd: string): LintFile[] {
       return [read(path, shown(path), true)]
     } catch (e) {
       if (e instanceof KubeNodeError) throw e
-      throw new KubeNodeError(lintErrors.KN1011({ file: given, why: messageOf(e) }), { cause: e })
+      throw new KubeNodeError(lintErrors.KN1011({ file: given, why: systemTrouble(e) }), { cause: e })
     }
   })
 }

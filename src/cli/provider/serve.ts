@@ -9,6 +9,7 @@ import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import { pinoLogger } from '#lib/log-pino.ts'
 import { keepFilesPrivate, letOthersRead } from '#lib/private-folder.ts'
+import { systemTrouble } from '#lib/system-trouble.ts'
 import type { Provider } from '#providers/port.ts'
 import { readProvidersFile, type ServedProvider } from '#providers/providers-file.ts'
 import type { ProviderTools } from '#providers/definition.ts'
@@ -166,7 +167,7 @@ function keysIn({ cert, key, tokenFile }: KeyFiles): ServingKeys {
     try {
       return readBoundedText(file)
     } catch (cause) {
-      throw new KubeNodeError(providerErrors.KN1705({ file, why: messageOf(cause) }), { cause })
+      throw new KubeNodeError(providerErrors.KN1705({ file, why: systemTrouble(cause) }), { cause })
     }
   }
   const token = read(tokenFile).trim()

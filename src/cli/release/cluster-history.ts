@@ -11,10 +11,14 @@ type Rows = readonly (readonly string[])[]
 const MAX_ROWS = 200
 const SHORT = 12
 
+/** Those of the whole fleet, or of one cluster. */
+export const releasesOf = (cluster: string | undefined, all: readonly Release[]): readonly Release[] =>
+  newestFirst(cluster === undefined ? all : all.filter((r) => Object.hasOwn(r.spec.digests, cluster)))
+
 export const FLEET_HEAD = ['STARTED', 'TOOK', 'COMMIT', 'TRACK', 'RESULT', 'CLUSTERS', 'GATES', 'APPROVED-BY']
 
 export const fleetHistoryRows = (seen: ApprovalsSeen): Rows =>
-  newestFirst(seen.releases).map((release) => {
+  releasesOf(undefined, seen.releases).map((release) => {
     const { spec, status = {} } = release
     const { startedAt, finishedAt, stages = [], clusters = [] } = status
     const healthy = clusters.filter((c) => c.phase === 'Healthy' || c.phase === 'Unchanged').length
@@ -44,7 +48,7 @@ export const CLUSTER_HEAD = [
 
 /** Of the Releases that have the cluster, also where it still waits for its stage. */
 export const clusterHistoryRows = (cluster: string, seen: ApprovalsSeen): Rows =>
-  newestFirst(seen.releases.filter((r) => Object.hasOwn(r.spec.digests, cluster))).map((release) => {
+  releasesOf(cluster, seen.releases).map((release) => {
     const { spec, status } = release
     const own = status?.clusters?.find((c) => c.name === cluster)
     const stages = (status?.stages ?? []).filter((s) => s.name === own?.stage)

@@ -11,6 +11,7 @@ import { type WaitOptions, waitOf, withWait } from '../explore/waiting.ts'
 import { WHOLE_FORMS, type WholeForm, listOf, printWhole } from '../get/whole.ts'
 import { withoutManagers } from '../get/without-managers.ts'
 import { nameOfKind } from '../inspect/name-word.ts'
+import type { Named } from '../inspect/target.ts'
 import type { Io } from '../io.ts'
 import { outputOption } from '../output.ts'
 import { rolloutErrors } from '../rollout/rollout-errors.ts'
@@ -36,7 +37,8 @@ export function register(program: Command, io: Io): void {
   withServer(program.command('history'))
     .description('list the commits that reached the fleet, a cluster or a set: when, gates, who approved, how it ended')
     .argument('[what]', 'cluster/NAME on the hub, or set/NAME in its cluster; the whole fleet when left out')
-    .action((what: string | undefined, options: ServerOptions) => showFleetHistory(what, options, io))
+    .addOption(outputOption(WHOLE_FORMS))
+    .action((what: string | undefined, options: FormOptions) => showFleetHistory(what, options, io))
 
   const release = program.command('release').description('commits in the stages of the fleet')
   withWait(withServer(release.command('status')))
@@ -150,9 +152,19 @@ async function showHistory(name: string | undefined, options: FormOptions, io: I
   )
 }
 
-async function showFleetHistory(what: string | undefined, options: ServerOptions, io: Io): Promise<void> {
-  const { named } = await import('../inspect/target.ts')
-  const target = what === undefined ? undefined : named([what])
+/** A name alone is that of a cluster on the hub, of a set elsewhere. */
+async function withHistory(name: string, options: ServerOptions, io: Io): Promise<Named | undefined> {
+  const { withKinds } = await import('../inspect/by-name.ts')
+  const search = { client: await connect(options, io), namespace: SYSTEM_NAMESPACE, command: 'history' }
+  const [only] = await withKinds([{ name }], { ...search, nouns: ['cluster', 'set'] })
+  return only
+}
+
+async function showFleetHistory(what: string | undefined, options: FormOptions, io: Io): Promise<void> {
+  const { named, namedOne } = await import('../inspect/target.ts')
+  const asked = what === undefined ? undefined : namedOne([what])
+  const isName = asked !== undefined && asked.type === undefined
+  const target = isName ? await withHistory(asked.name, options, io) : what === undefined ? undefined : named([what])
   if (target?.type.kind === 'MachineComponentSet')
     return (await import('../rollout/commands.ts')).rolloutHistory(target.name, options, io)
   if (target !== undefined && target.type.kind !== 'Cluster')
@@ -165,6 +177,10 @@ async function showFleetHistory(what: string | undefined, options: ServerOptions
   const client = await connect(options, io)
   const [releases, approvals] = await Promise.all([releasesOn(client), approvalsOn(client)])
   const seen = { releases, approvals }
+  if (options.output !== undefined) {
+    await printWhole(io, options.output, listOf(history.releasesOf(target?.name, releases)))
+    return
+  }
   const rows = target === undefined ? history.fleetHistoryRows(seen) : history.clusterHistoryRows(target.name, seen)
   if (rows.length === 0) {
     // Releases may name a cluster that was deleted; one that neither knows is a typing error.

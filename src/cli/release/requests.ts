@@ -14,6 +14,7 @@ import { rolloutErrors } from '../rollout/rollout-errors.ts'
 import { authorOf } from '../who-am-i.ts'
 import { releaseCalled } from './find-release.ts'
 import { canBeRetried, failedGates, isOver } from './status.ts'
+import { shownInWindow } from '../wrap.ts'
 
 export interface RequestOptions extends ServerOptions {
   readonly reason: string
@@ -54,7 +55,9 @@ export async function retryRelease(word: string, options: RequestOptions, io: Io
   const hold = await place({ effect: 'Retry' })
   const clusters = (status.clusters ?? []).filter((c) => c.phase === 'Failed').map((c) => c.name)
   const failed = [...clusters, ...failedGates(status.stages ?? [])]
-  io.out(shownLine(`retrying ${failed.join(', ')} of release/${name} (operationalhold/${hold.metadata.name})`))
+  io.out(
+    shownInWindow(io, [`retrying ${failed.join(', ')} of release/${name} (operationalhold/${hold.metadata.name})`]),
+  )
   io.err(shownLine(`kubenode release status ${name}`))
 }
 
@@ -84,7 +87,9 @@ export async function abortRelease(word: string, options: RequestOptions, io: Io
   if (isOver(status)) throw new KubeNodeError(rolloutErrors.KN1378({ name, phase: status.phase ?? 'Pending' }))
   const hold = await place({ effect: 'Pause' })
   io.out(
-    shownLine(`release/${name} stops where it is until ${hold.spec.until} (operationalhold/${hold.metadata.name})`),
+    shownInWindow(io, [
+      `release/${name} stops where it is until ${hold.spec.until} (operationalhold/${hold.metadata.name})`,
+    ]),
   )
   io.err(
     shownLine(`to take it back: git revert ${spec.commit.slice(0, 12)}; to continue: kubenode resume release/${name}`),

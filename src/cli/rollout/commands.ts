@@ -230,7 +230,7 @@ async function abortCanary(name: string, options: HoldOptions, io: Io): Promise<
   io.err('to try again, remove it from the fleet by a commit or rename it\n')
 }
 
-const say = (io: Io, text: string): void => io.out(shownLine(text))
+const say = (io: Io, text: string): void => io.out(shownInWindow(io, [text]))
 
 function printRows(io: Io, head: readonly string[], rows: readonly (readonly string[])[]): void {
   io.out(

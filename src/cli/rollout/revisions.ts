@@ -99,13 +99,11 @@ export function revisionCalled(
   if (found !== undefined) return found
   const known = revisions.filter((r) => to !== undefined || r !== now).map((r) => r.number)
   const revision = to === undefined ? 'an earlier revision with a completed rollout' : `revision ${JSON.stringify(to)}`
+  const name = String(set.metadata.name)
   throw new KubeNodeError(
-    rolloutErrors.KN1372({
-      revision,
-      name: String(set.metadata.name),
-      option,
-      known: known.join(', ') || 'none is kept',
-    }),
+    known.length === 0
+      ? rolloutErrors.KN1382({ revision, name })
+      : rolloutErrors.KN1372({ revision, name, option, known: known.join(', ') }),
   )
 }
 

@@ -18,6 +18,10 @@ export const rolloutErrors = errorTable({
     text: 'cannot find {revision} of set/{name}',
     next: 'name one with {option}: {known}',
   },
+  KN1382: {
+    text: 'cannot find {revision} of set/{name}: no other revision is kept',
+    next: 'commit another version; kubenode rollout history {name} lists what is kept',
+  },
   KN1373: {
     text: 'canary/{name} is promoted already: set/{promotedBy} declares its versions',
     next: 'remove the canary from the fleet',

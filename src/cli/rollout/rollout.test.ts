@@ -156,7 +156,9 @@ describe('the revisions of a set', () => {
     expect(() => revisionCalled(set, revisions, '7')).toThrow(
       /^KN1372: cannot find revision "7" of set\/base; name one with --to: 3, 2, 1/,
     )
-    expect(() => revisionCalled(set, [], undefined)).toThrow(/^KN1372/)
+    expect(() => revisionCalled(set, [], undefined)).toThrow(
+      /^KN1382: cannot find an earlier revision with a completed rollout of set\/base: no other revision is kept; commit/,
+    )
   })
 
   test('make the commit that goes back to one, and name the commits that it undoes', () => {

@@ -2,7 +2,8 @@
 import { isIPv6 } from 'node:net'
 import type { ArtifactsConfig } from '#artifacts/role.ts'
 import { readBoundedText } from '#lib/bounded-file.ts'
-import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { systemTrouble } from '#lib/system-trouble.ts'
 import { runErrors } from './run-errors.ts'
 import { addressIn } from './listeners.ts'
 
@@ -51,7 +52,7 @@ export function authorityIn(file: string): string {
     const text = readBoundedText(file)
     if (text.includes('-----BEGIN CERTIFICATE-----')) return Buffer.from(text).toString('base64')
   } catch (error) {
-    throw new KubeNodeError(runErrors.KN1329({ file, why: messageOf(error) }), { cause: error })
+    throw new KubeNodeError(runErrors.KN1329({ file, why: systemTrouble(error) }), { cause: error })
   }
   throw new KubeNodeError(runErrors.KN1329({ file, why: 'it holds no certificate in PEM' }))
 }

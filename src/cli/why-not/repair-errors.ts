@@ -12,7 +12,11 @@ export const repairErrors = errorTable({
   },
   KN1353: {
     text: 'cannot explain why {what} is not repaired',
-    next: 'name a node, like node/NAME',
+    next: 'name a node, like node/NAME, or a machine, like machine/NAME',
+  },
+  KN1381: {
+    text: 'cannot explain why machine/{name} is not repaired: it has no Node yet, and rules look at Nodes',
+    next: 'see kubenode why machine/{name}',
   },
   KN1354: {
     text: 'cannot repair {what}: no rule matches a node of it, so there is nothing to retry',

@@ -1,7 +1,8 @@
 // Keeps credentials fresh: files are read again every minute and whenever the server or TLS refuses what we have, so rotation needs no restart.
 import { readFile } from 'node:fs/promises'
 import type { Clock } from '#lib/clock.ts'
-import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { systemTrouble } from '#lib/system-trouble.ts'
 import type { ConnectionConfig, Identity, Source } from './connection.ts'
 import { kubeErrors } from '../kube-errors.ts'
 
@@ -117,7 +118,7 @@ async function textOf(source: Source | undefined, what: string): Promise<string 
   try {
     return await readFile(source.file, 'utf8')
   } catch (e) {
-    throw new KubeNodeError(kubeErrors.KN2012({ what, file: source.file, why: messageOf(e) }), {
+    throw new KubeNodeError(kubeErrors.KN2012({ what, file: source.file, why: systemTrouble(e) }), {
       retry: 'later',
       cause: e,
     })
