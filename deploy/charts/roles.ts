@@ -377,6 +377,8 @@ const controlPlanes: RoleEntry = {
     core(['configmaps', 'services', 'persistentvolumeclaims'], ['get', 'list', 'create', 'patch', 'delete']),
     core(['resourcequotas'], ['list', 'create', 'patch']),
     core(['pods/log'], ['get']),
+    // Of a member of etcd that is replaced: it holds the volume that is lost.
+    core(['pods'], ['delete']),
     apps(['deployments', 'statefulsets'], ['get', 'list', 'create', 'patch', 'delete']),
     on('batch')(['jobs'], ['get', 'list', 'create', 'patch', 'delete']),
     on('policy')(['poddisruptionbudgets'], ['list', 'create', 'patch', 'delete']),

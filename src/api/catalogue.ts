@@ -294,6 +294,10 @@ export const REASONS = {
     'clusters',
     'Too few members of the etcd of the control plane have served for ten minutes: nothing can be written. Nothing is restored without a commit.',
   ),
+  MemberLost: because(
+    'clusters',
+    'One member of the etcd of the control plane lost its volume while all others serve. It is replaced by itself, with a permit of the Defender; the message has what was seen.',
+  ),
   EtcdFull: because(
     'clusters',
     'The etcd of the control plane is as large as its quota and takes no writes: nothing begins but what makes room, and the message has the sizes.',

@@ -119,6 +119,7 @@ export interface ControlPlane {
   readonly quorumLost?: { readonly since: string; readonly serving: number; readonly members: number }
   /** As its members reported last; left out while they were not asked. */
   readonly store?: StoreState
+  readonly members?: MembersState
   /** Name of the snapshot that is being taken: a call of `snapshot` with another name gives it up. */
   readonly taking?: string
   /** The token of the last restore that was done. */
@@ -127,6 +128,14 @@ export interface ControlPlane {
   readonly restoring?: string
   /** Until it is over, `put` is called again and again. */
   readonly change?: PlaneChange
+}
+
+/** Of a store with members that are replaced one by one. */
+export interface MembersState {
+  /** It cannot come back with what it had, and all others serve. */
+  readonly lost?: { readonly name: string; readonly since: string; readonly why: string }
+  /** How often one was replaced. */
+  readonly replaced: number
 }
 
 /** The store of a control plane, by its fullest member. */
@@ -194,6 +203,8 @@ export interface ControlPlaneHost {
   drop(id: string, names: readonly string[], signal?: AbortSignal): Promise<'Dropped' | 'Gone'>
   /** Members one at a time; done once `defragmented` of the store is this number. Only for a host that reports its store. */
   defragment?(id: string, number: number, signal?: AbortSignal): Promise<'Done' | 'Gone'>
+  /** The member that is lost gets an empty volume, and its data from the others; done once `replaced` is this number. Only for a host that reports its members. */
+  replaceMember?(id: string, number: number, signal?: AbortSignal): Promise<'Done' | 'Gone'>
   /** A second call with the same token changes nothing. What was written since the snapshot is lost. */
   restore(
     id: string,

@@ -27,7 +27,7 @@ import type { Recipe } from '#controlplanes/credentials/recipe.ts'
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import { EMBEDDED } from './embedded.ts'
-import { type Asked, forgetCredentials, HOST_RECIPE, keptCredentials, ownCredentials } from './plane-credentials.ts'
+import { type Asked, forgetCredentials, HOST_RECIPE, keptCredentials, ownedBy } from './plane-credentials.ts'
 import { PlaneFolders, type PlaneRecord } from './plane-folders.ts'
 import { mendData, restoreInto, takeSnapshot } from './plane-snapshots.ts'
 
@@ -319,7 +319,7 @@ export class EmbeddedHost implements ControlPlaneHost {
     const message = this.#failures.get(id)
     const isServing = this.#serving.has(id)
     const known = authoritiesIn(this.#keysOf(id))
-    const own = ownCredentials(this.#keysOf(id), this.#asked(record, this.#rotations.get(id)))
+    const own = ownedBy(this.#keysOf(id), this.#asked(record, this.#rotations.get(id)))
     return {
       id,
       owner,

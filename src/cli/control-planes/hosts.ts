@@ -44,8 +44,9 @@ async function kubernetesHost(file: string, { client, clock, log, connect }: Con
     fieldManager: FIELD_MANAGERS.cluster,
     clock,
     versions: versionRows(file, (problem) => log.warn('the version file is not used as it is', { problem })),
-    readLog: async ({ namespace, name }, container) => {
-      const path = `/api/v1/namespaces/${namespace}/pods/${name}/log?container=${container}`
+    readLog: async ({ namespace, name }, container, lastLines) => {
+      const tail = lastLines === undefined ? '' : `&tailLines=${lastLines}`
+      const path = `/api/v1/namespaces/${namespace}/pods/${name}/log?container=${container}${tail}`
       return (await client.raw({ method: 'GET', path })).text
     },
     access: [

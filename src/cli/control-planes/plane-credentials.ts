@@ -5,9 +5,9 @@ import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { credentialsIn, type Credentials, isGiven } from '#apiserver/auth/credentials.ts'
 import { credentials, type CredentialGraph, type CredentialInputs } from '#controlplanes/credentials/graph.ts'
-import { type Held, rootIn, signerOf } from '#controlplanes/credentials/held.ts'
+import type { Held } from '#controlplanes/credentials/held.ts'
 import { carryOut } from '#controlplanes/credentials/make.ts'
-import { certificatePrint } from '#controlplanes/credentials/prints.ts'
+import { ownCredentials } from '#controlplanes/credentials/own.ts'
 import {
   ADMIN_LEAF,
   CLUSTER_AUTHORITY,
@@ -67,17 +67,11 @@ export function keptCredentials(folder: string, asked: Asked): ServerCredentials
 }
 
 /** As they are, without a change; undefined when the hub gives them, there are none yet, or they are damaged, which the next change reports. */
-export function ownCredentials(folder: string, asked: Asked): OwnCredentials | undefined {
+export function ownedBy(folder: string, asked: Asked): OwnCredentials | undefined {
   const file = join(folder, ITEMS)
   const held = existsSync(file) ? heldInText(readFileSync(file, 'utf8')) : undefined
   if (held === undefined) return undefined
-  const { rotations, renewAt } = graphOf(held, asked)
-  const declared = Object.fromEntries(
-    [CLUSTER_AUTHORITY, TOKEN_KEYS].map((name) => [name, rootIn(held, name)?.generations.at(-1)?.declared ?? 1]),
-  )
-  const root = rootIn(held, CLUSTER_AUTHORITY)
-  const signer = certificatePrint((root && signerOf(root)?.open) ?? '')
-  return { declared, rotations, signer, ...(renewAt !== undefined && { renewAt }) }
+  return ownCredentials(held, graphOf(held, asked))
 }
 
 /** From now on the hub gives them. */

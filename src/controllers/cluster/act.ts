@@ -98,6 +98,10 @@ async function carryOut(
     case 'Defragment':
       await host.defragment?.(id, action.number, signal)
       return applied()
+    case 'ReplaceMember':
+      return unlessStale(tools, seen, signal, async () =>
+        applied(await host.replaceMember?.(id, action.number, signal)),
+      )
     case 'Stop':
     case 'Restore':
     case 'Delete':

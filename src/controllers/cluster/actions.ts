@@ -20,7 +20,7 @@ export type ClusterAction = { readonly reason: string } & (
   | { readonly kind: 'ScheduledSnapshot'; readonly name: string }
   | { readonly kind: 'DropSnapshots'; readonly names: readonly string[] }
   | { readonly kind: 'Restore'; readonly snapshot: string; readonly token: string }
-  | { readonly kind: 'Defragment'; readonly number: number }
+  | { readonly kind: 'Defragment' | 'ReplaceMember'; readonly number: number }
   /** The sets first: their controllers remove the machines in order. */
   | { readonly kind: 'RemoveMachines' }
   | { readonly kind: 'Delete'; readonly keep?: string }

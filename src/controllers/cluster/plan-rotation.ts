@@ -115,7 +115,11 @@ export const rotationsOf = (plane: ControlPlane | undefined): readonly Shown[] =
     ]
   })
 
-const titleOf = ({ name }: Rotation): string => `the ${CALLED[NAMES[name] ?? 'CertificateAuthority']}`
+/** One that no Cluster can ask for is rotated by its age alone, and has no name of its own. */
+const titleOf = ({ name }: Rotation): string => {
+  const of = NAMES[name]
+  return of === undefined ? `the authority ${name}` : `the ${CALLED[of]}`
+}
 
 /** What a person who is called at night wants to know. */
 function stateOf({ name, phase, waitsFor, until }: Rotation): string {
@@ -132,7 +136,7 @@ function stateOf({ name, phase, waitsFor, until }: Rotation): string {
 
 function countOf({ what, seen, of, missing, isUnknown }: Count, phase: Rotation['phase']): string {
   if (isUnknown === true) return 'the machines of the cluster cannot be read'
-  if (what === 'servers') return `${seen} of ${of} API servers run with it`
+  if (what === 'servers') return `${seen} of ${of} programs of the control plane run with it`
   const did = phase === 'Distributing' ? 'report that they trust it' : 'have a certificate of it'
   const others = of - seen - missing.length
   return `${seen} of ${of} clients (agents and sync) ${did}, not ${missing.join(', ')}${others > 0 ? ` and ${others} more` : ''}`
@@ -150,7 +154,7 @@ export function waitOfRotation(plane: ControlPlane | undefined): Wait<Reason> | 
 function unblockOf({ waitsFor, phase }: Rotation): string {
   if (waitsFor === undefined) return 'time passes; it continues by itself'
   if (waitsFor.isUnknown === true) return 'the API server of the cluster answers the hub'
-  if (waitsFor.what === 'servers') return 'the host gives it to the API server'
+  if (waitsFor.what === 'servers') return 'the host gives it to them'
   return phase === 'Distributing'
     ? 'those agents take the new list, within 45 minutes of an agent that runs; start them, or delete their Machines'
     : 'those agents renew their certificates; start them, or delete their Machines'

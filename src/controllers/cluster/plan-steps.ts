@@ -6,6 +6,7 @@ import { approvalDigest } from '#permits/approval-digest.ts'
 import { permitAnswer } from '#permits/permits.ts'
 import type { ClusterAction, ClusterPlan } from './actions.ts'
 import { permitFor } from './permit.ts'
+import { isOfReplacement } from './plan-members.ts'
 import { isOfDefragmentation } from './plan-store.ts'
 import type { Seen } from './seen.ts'
 
@@ -75,7 +76,7 @@ function restoreNeeded({ plane }: Seen, { version }: ControlPlaneRequest): Neede
   return kept && { snapshot: kept.name, since: kept.takenAt, hasBegun: false }
 }
 
-/** Of versions that were reached, and of a restore or a defragmentation that another pass finished. */
+/** Of versions that were reached, and of a restore, a defragmentation or a replaced member that another pass finished. */
 export const finishedPermits = (seen: Seen): readonly ClusterAction[] => {
   const { cluster, permits } = seen
   const uid = cluster.metadata.uid ?? ''
@@ -83,7 +84,7 @@ export const finishedPermits = (seen: Seen): readonly ClusterAction[] => {
     .filter((permit) => {
       const { name = '' } = permit.metadata
       const isOfVersion = [VERSION_PERMIT, RETURN_PERMIT, 'restore'].some((what) => name.includes(`-${what}-`))
-      const isOver = isOfVersion || isOfDefragmentation(name, seen)
+      const isOver = isOfVersion || isOfDefragmentation(name, seen) || isOfReplacement(name, seen)
       return isOver && permitAnswer(permit, uid).kind === 'Granted'
     })
     .map((permit) => ({ kind: 'Report', reason: 'all steps are done', permit, result: 'Succeeded' }))

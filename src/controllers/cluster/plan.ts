@@ -16,6 +16,7 @@ import type { Lifetime } from './lifetime.ts'
 import { addonIn } from './addon-status.ts'
 import { permitFor } from './permit.ts'
 import { announcedOverdue } from './schedule-status.ts'
+import { planLostMember } from './plan-members.ts'
 import { finishedPermits, isStepwise, planSteps } from './plan-steps.ts'
 import { nextRotationLook, rotationDue, rotationRequest } from './plan-rotation.ts'
 import { scheduleMistake, scheduleOf } from './schedule.ts'
@@ -63,7 +64,19 @@ function planWithin(seen: Seen, lifetime: Lifetime, now: number): ClusterPlan {
   return planLife(seen, controlPlane, version, now)
 }
 
+/** A lost member comes first: the next one that is lost takes the majority. Without a permit for it everything else continues. */
 function planLife(seen: Seen, controlPlane: ControlPlaneSpec, version: string, now: number): ClusterPlan {
+  const lost = planLostMember(seen, now)
+  if (lost?.isGranted === true) {
+    const { actions, wait, afterMs: requeueAfter } = lost
+    return { actions, notices: [], phase: phaseMeanwhile(seen.cluster), wait, requeueAfter }
+  }
+  const others = planOthers(seen, controlPlane, version, now)
+  if (lost === undefined) return others
+  return { ...others, actions: [...others.actions, ...lost.actions], wait: others.wait ?? lost.wait }
+}
+
+function planOthers(seen: Seen, controlPlane: ControlPlaneSpec, version: string, now: number): ClusterPlan {
   const { cluster, plane } = seen
   const request: ControlPlaneRequest = {
     id: idOf(cluster),
@@ -73,6 +86,7 @@ function planLife(seen: Seen, controlPlane: ControlPlaneSpec, version: string, n
     ...(isStepwise(seen) && {
       shape: shapeOf(cluster, controlPlane),
       upgrade: upgradeTerms(controlPlane),
+      ...(plane?.own !== undefined && { rotation: rotationRequest(seen) }),
     }),
   }
   if (plane === undefined) return put(seen, 'Creating', 'it does not exist', request)

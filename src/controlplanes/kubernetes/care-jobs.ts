@@ -9,8 +9,12 @@ import { applyAll, JOBS, limitsOf, PODS, type Place } from './plane-objects.ts'
 /** A status has room for a few lines. */
 const MOST_WORDS_CHARS = 200
 
-/** Of the log of a container that ended. */
-export type ReadLog = (pod: { readonly namespace: string; readonly name: string }, container: string) => Promise<string>
+/** Of the log of a container: all of it, or its last lines. */
+export type ReadLog = (
+  pod: { readonly namespace: string; readonly name: string },
+  container: string,
+  lastLines?: number,
+) => Promise<string>
 
 export type Looked<T> =
   | { readonly is: 'Done'; readonly value: T }

@@ -18,7 +18,7 @@ export async function memberPods(
 }
 
 /** A pod that is ending may stop in the middle of what it is asked. */
-const isServing = (pod: KubeObject | undefined): boolean =>
+export const isServing = (pod: KubeObject | undefined): boolean =>
   pod !== undefined &&
   pod.metadata.deletionTimestamp === undefined &&
   listAt(recordAt(pod, 'status'), 'conditions').some((c) => c['type'] === 'Ready' && c['status'] === 'True')

@@ -1,6 +1,5 @@
 // The host of control planes of Kubernetes programs: workloads on the hub, in a namespace for each. Every call starts from what the hub has, so a host that is killed
 // between two writes, or loses a reply, continues where it was.
-import { commonLabels } from '#api/constructs/control-plane/labels.ts'
 import { PARTS, type Part } from '#api/constructs/control-plane/settings.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { kubeconfigText } from '#lib/kubeconfig-text.ts'
@@ -20,10 +19,11 @@ import {
 } from '../port.ts'
 import { settleAddress } from './address.ts'
 import { objectsIn } from './etcd-care.ts'
+import { noteLostMember, replacedIn, replaceLostMember, whyNoReplacement } from './member-care.ts'
 import { quotaTrouble, type Trouble } from './part-trouble.ts'
 import { applyAll, partStates, type PartState } from './plane-objects.ts'
-import { hasQuorum, planeOf, urlOf } from './plane-of.ts'
-import { planeNamespace, PlaneRecords, type Kept, type PlaneRecord } from './plane-record.ts'
+import { defragmentingOf, hasQuorum, planeOf, urlOf } from './plane-of.ts'
+import { namespaceLabels, planeNamespace, PlaneRecords, type Kept, type PlaneRecord } from './plane-record.ts'
 import { formsOf, nextShape, NO_CREDENTIALS, settingsOf } from './plane-settings.ts'
 import { PlaneWork, type WorkOptions } from './plane-work.ts'
 import { noPlace, takenNamespace, unservedVersion } from './refusals.ts'
@@ -32,6 +32,8 @@ import { withoutSnapshots } from './snapshot-slots.ts'
 import { stepUpgrade, type Readings, type StoreSize } from './step-upgrade.ts'
 import { NO_CARE } from './store-state.ts'
 
+type PartStates = Readonly<Record<Part, PartState>>
+type AskKubeconfig = Parameters<StoreSize>[0]['kubeconfig']
 const DAY_MS = 86_400_000
 /** Each is some ten pods; beyond it a hub is one thing too many to lose. */
 const MOST_PLANES = 100
@@ -74,6 +76,7 @@ export class KubernetesHost implements ControlPlaneHost {
       if (refused !== undefined) return refused
       if (found !== undefined && isEnding(found)) return { kind: 'Plane', plane: planeOf(found.record, undefined) }
       const kept = await this.#wanted(request, found, signal)
+      this.#work.noteRotation(request.id, request.rotation)
       return this.#look(kept, request, signal)
     })
   }
@@ -153,6 +156,21 @@ export class KubernetesHost implements ControlPlaneHost {
       kept = await this.#careForStore(kept, await partStates(place, this.#work.settings(kept)), signal)
       if ((kept.record.store?.defragmented ?? 0) >= number) return 'Done'
       throw new NotYet(defragmentingOf(kept.record))
+    })
+  }
+
+  replaceMember(id: string, number: number, signal?: AbortSignal): Promise<'Done' | 'Gone'> {
+    return this.#inTurn(id, async () => {
+      const kept = await this.#living(id, signal)
+      if (kept === undefined) return 'Gone'
+      if (replacedIn(kept.record) >= number) return 'Done'
+      const held = whyNoReplacement(kept.record)
+      if (held !== undefined) throw new NotYet(held)
+      const states = await partStates(this.#work.place(kept, signal), this.#work.settings(kept))
+      const seen = await this.#noteUnready(kept, states, signal)
+      const { kept: after, why } = await replaceLostMember(this.#work.memberTools(seen, signal), seen)
+      if (replacedIn(after.record) >= number) return 'Done'
+      throw new NotYet(why)
     })
   }
 
@@ -253,7 +271,7 @@ export class KubernetesHost implements ControlPlaneHost {
       unready: {},
     }
     return found === undefined
-      ? this.#records.create(record, labelsOf(id), signal)
+      ? this.#records.create(record, namespaceLabels(id), signal)
       : this.#records.write(found, record, signal)
   }
 
@@ -296,17 +314,20 @@ export class KubernetesHost implements ControlPlaneHost {
     if (kept.record.isStopped) return { kind: 'Plane', plane: await this.#seen(kept, signal) }
     const states = await partStates(place, settings)
     kept = await this.#noteUnready(kept, states, signal)
-    const ca = await this.#authority(kept, signal)
+    const held = await this.#work.heldCredentials(kept, signal)
     const plane = (message?: string, next = kept): PutResult => ({
       kind: 'Plane',
       plane: planeOf(next.record, states, {
-        ...(ca && { ca: bundleOf(ca) }),
+        ...held,
         ...(message !== undefined && { change: message }),
       }),
     })
     if (request === undefined) return plane()
     kept = await this.#careForStore(kept, states, signal)
+    kept = await noteLostMember(this.#work.memberTools(kept, signal), kept)
     // What is not written cannot be gone back from either: every step waits until the store has room.
+    if (kept.record.members?.replacing !== undefined)
+      return plane(kept.record.upgrade && 'waiting for a member of etcd that is being replaced', kept)
     if (kept.record.store?.report?.fullSince !== undefined)
       return plane(kept.record.upgrade && 'waiting for etcd to have room', kept)
     const stepped = await stepUpgrade(
@@ -327,13 +348,12 @@ export class KubernetesHost implements ControlPlaneHost {
       : { kind: 'Refused', reason: 'UpgradeRefused', message: stepped.refused }
   }
 
-  #careForStore(kept: Kept, states: Readonly<Record<Part, PartState>>, signal?: AbortSignal): Promise<Kept> {
-    const kubeconfig: Parameters<StoreSize>[0]['kubeconfig'] = (identity) =>
-      this.kubeconfig(kept.record.id, identity, signal)
+  #careForStore(kept: Kept, states: PartStates, signal?: AbortSignal): Promise<Kept> {
+    const kubeconfig: AskKubeconfig = (identity) => this.kubeconfig(kept.record.id, identity, signal)
     return this.#work.careForStore(kept, states, { kubeconfig, ...(signal && { signal }) })
   }
 
-  async #noteUnready(kept: Kept, states: Readonly<Record<Part, PartState>>, signal?: AbortSignal): Promise<Kept> {
+  async #noteUnready(kept: Kept, states: PartStates, signal?: AbortSignal): Promise<Kept> {
     const { unready } = kept.record
     const now = this.#options.clock.now()
     const next: Partial<Record<Part, number>> = {}
@@ -347,8 +367,8 @@ export class KubernetesHost implements ControlPlaneHost {
     const { record } = kept
     const settings = settingsOf(record, this.#options.versions(), NO_CREDENTIALS)
     if (settings === undefined) return this.#withoutRow(kept, signal)
-    const ca = await this.#authority(kept, signal)
-    return planeOf(record, await partStates(this.#work.place(kept, signal), settings), ca && { ca: bundleOf(ca) })
+    const held = await this.#work.heldCredentials(kept, signal)
+    return planeOf(record, await partStates(this.#work.place(kept, signal), settings), held)
   }
 
   /** What runs continues without its row; nothing of it can be changed until the row is back. */
@@ -383,16 +403,3 @@ export class KubernetesHost implements ControlPlaneHost {
     return mine
   }
 }
-
-const defragmentingOf = ({ store, shape }: PlaneRecord): string => {
-  const done = store?.defragmenting?.length ?? 0
-  const problem = store?.failed === undefined ? '' : `; ${store.failed.why}`
-  return `${done} of ${shape.etcd.members} members of etcd are defragmented, one at a time${problem}`
-}
-
-const labelsOf = (id: string): Readonly<Record<string, string>> => ({
-  ...commonLabels({ cluster: id }),
-  ...Object.fromEntries(
-    ['enforce', 'audit', 'warn'].map((mode) => [`pod-security.kubernetes.io/${mode}`, 'restricted']),
-  ),
-})

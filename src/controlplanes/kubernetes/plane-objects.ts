@@ -1,9 +1,10 @@
 // Applies the objects of a control plane in its namespace, reads how its workloads are, and removes them. The namespace holds nothing else, so it is its own inventory.
-import { selectorOf } from '#api/constructs/control-plane/labels.ts'
+import { CREDENTIALS_ANNOTATION, selectorOf } from '#api/constructs/control-plane/labels.ts'
 import { PARTS, type ControlPlaneSettings, type Part } from '#api/constructs/control-plane/settings.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
+import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { madeOf } from '../credentials/prints.ts'
@@ -117,6 +118,30 @@ export async function partStates(
     }
   }
   return states as Record<Part, PartState>
+}
+
+/** How many programs there are to follow a change of the credentials, and how many run with exactly these. One that is ending did not follow. */
+export async function programsWith(
+  place: Place,
+  { cluster, credentials }: Pick<ControlPlaneSettings, 'cluster' | 'credentials'>,
+): Promise<{ readonly total: number; readonly current: number }> {
+  const { client, namespace } = place
+  const pods = await listAll(client, PODS, { ...optionsOf(place), namespace })
+  let [total, current] = [0, 0]
+  for (const part of PARTS) {
+    const { type, name } = WORKLOADS[part]
+    const workload = await client.get(type, { namespace, name }, optionsOf(place))
+    const spec = recordAt(workload, 'spec')
+    const { annotations } = recordAt(recordAt(spec, 'template'), 'metadata')
+    const wanted = Math.max(1, numberAt(spec, 'replicas'))
+    const ending = pods.filter(
+      (pod) => pod.metadata.deletionTimestamp !== undefined && matches(pod, selectorOf({ cluster }, part)),
+    )
+    total += wanted + ending.length
+    const runsWith = isObject(annotations) ? annotations[CREDENTIALS_ANNOTATION] : undefined
+    if (runsWith === credentials[part] && stateOf(workload).isReady) current += wanted
+  }
+  return { total, current }
 }
 
 export async function limitsOf(place: Place): Promise<NamespaceLimits> {

@@ -1,8 +1,8 @@
 // What a control plane is reported as, from its record and what its workloads report. Pure.
-import { quotaOf } from '#api/constructs/control-plane/etcd.ts'
+import { memberName, quotaOf } from '#api/constructs/control-plane/etcd.ts'
 import { PARTS, type Part } from '#api/constructs/control-plane/settings.ts'
 import { timestamp } from '#lib/clock.ts'
-import type { ControlPlane, Snapshot } from '../port.ts'
+import type { ControlPlane, OwnCredentials, Snapshot } from '../port.ts'
 import type { Trouble } from './part-trouble.ts'
 import type { PartState } from './plane-objects.ts'
 import type { KeptSnapshot, PlaneRecord } from './plane-record.ts'
@@ -10,6 +10,7 @@ import { isWorthDefragmenting, NO_CARE } from './store-state.ts'
 
 interface More {
   readonly ca?: string
+  readonly own?: OwnCredentials
   /** Why it cannot continue. */
   readonly why?: Trouble | string
   /** The step of a change, and what it waits for. */
@@ -28,7 +29,7 @@ export const portSnapshot = (kept: KeptSnapshot): Snapshot => {
 export function planeOf(
   record: PlaneRecord,
   states: Readonly<Record<Part, PartState>> | undefined,
-  { ca = '', why, change }: More = {},
+  { ca = '', own, why, change }: More = {},
 ): ControlPlane {
   const { id, owner, address, isStopped, restoring, restored, upgrade, snapshots, taking } = record
   const trouble = typeof why === 'string' ? { text: why } : (why ?? (states && troubleOf(states)))
@@ -46,9 +47,11 @@ export function planeOf(
     port: address?.port ?? 0,
     endpoint: address === undefined ? '' : urlOf(address),
     ca,
+    ...(own !== undefined && { own }),
     snapshots: snapshots.map(portSnapshot),
     ...(!isStopped && restoring === undefined && states !== undefined && quorumLost(record, states)),
     ...storeState(record),
+    ...membersState(record),
     ...(taking !== undefined && { taking: taking.name }),
     ...(restored !== undefined && { restored }),
     ...(restoring !== undefined && upgrade === undefined && { restoring: restoring.snapshot }),
@@ -96,6 +99,13 @@ function storeState({ store, shape }: PlaneRecord): Pick<ControlPlane, 'store'> 
   }
 }
 
+function membersState({ members }: PlaneRecord): Pick<ControlPlane, 'members'> {
+  if (members === undefined) return {}
+  const { lost, replaced } = members
+  if (lost === undefined) return { members: { replaced } }
+  return { members: { replaced, lost: { name: memberName(lost.member), since: timestamp(lost.since), why: lost.why } } }
+}
+
 /** Until the edge it behaves as the version before. */
 export const versionOf = ({ upgrade, forms }: PlaneRecord): string =>
   upgrade !== undefined && upgrade.edge === undefined ? upgrade.from : forms.apiserver.version
@@ -107,4 +117,10 @@ function troubleOf(states: Readonly<Record<Part, PartState>>): Trouble | undefin
   if (part === undefined) return undefined
   const { text, cause } = states[part].trouble ?? { text: 'its pods start' }
   return { text: `${part} is not ready: ${text}`, ...(cause !== undefined && { cause }) }
+}
+
+export const defragmentingOf = ({ store, shape }: PlaneRecord): string => {
+  const done = store?.defragmenting?.length ?? 0
+  const problem = store?.failed === undefined ? '' : `; ${store.failed.why}`
+  return `${done} of ${shape.etcd.members} members of etcd are defragmented, one at a time${problem}`
 }

@@ -1,6 +1,7 @@
 // What the hub keeps of one control plane beside its objects: an annotation of its namespace, written only over the version that was read. A host that was
 // killed, or another leader, continues from it.
 import { createHash } from 'node:crypto'
+import { commonLabels } from '#api/constructs/control-plane/labels.ts'
 import type { Part } from '#api/constructs/control-plane/settings.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { coreKind } from '#kube/core-kinds.ts'
@@ -9,6 +10,7 @@ import { listAll } from '#kube/list-all.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ControlPlaneShape, Snapshot } from '../port.ts'
+import type { MemberCare } from './member-state.ts'
 import type { StoreCare } from './store-state.ts'
 import type { BlockedVersion, Form, UpgradeRecord } from '../upgrade/seen.ts'
 
@@ -51,6 +53,8 @@ export interface PlaneRecord {
   }
   /** How full its etcd is, and what is done about it. */
   readonly store?: StoreCare
+  /** A member that is lost, and its replacement. */
+  readonly members?: MemberCare
   readonly restored?: string
   readonly restoring?: { readonly snapshot: string; readonly slot: number; readonly token: string }
   readonly upgrade?: UpgradeRecord
@@ -151,4 +155,11 @@ export const emptied = (
   blocked: [],
   unready: {},
   keptUntil,
+})
+
+export const namespaceLabels = (id: string): Readonly<Record<string, string>> => ({
+  ...commonLabels({ cluster: id }),
+  ...Object.fromEntries(
+    ['enforce', 'audit', 'warn'].map((mode) => [`pod-security.kubernetes.io/${mode}`, 'restricted']),
+  ),
 })

@@ -6,16 +6,22 @@ import { coreKind } from '#kube/core-kinds.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { timestamp, type Clock } from '#lib/clock.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { keepCredentials } from '../credentials/keep.ts'
-import { NotYet, type Snapshot } from '../port.ts'
+import { NotYet, type RotationRequest, type Snapshot } from '../port.ts'
 import { endSnapshot, lookAtRestore, lookAtSnapshot, objectsIn, snapshotRoom } from './etcd-care.ts'
 import type { ReadLog } from './care-jobs.ts'
-import { credentialSettings, mountedSecrets, secretFiles } from './mounted-secrets.ts'
+import { endReplacement, type MemberTools } from './member-care.ts'
+import { NO_MEMBER_CARE } from './member-state.ts'
+import { credentialSettings, mountedSecrets } from './mounted-secrets.ts'
 import { applyAll, partStates, podsOf, type PartState, type Place } from './plane-objects.ts'
-import { portSnapshot, urlOf, versionOf } from './plane-of.ts'
+import {
+  type CredentialTools,
+  keepPlaneCredentials,
+  type PlaneCredentials,
+  seenCredentials,
+} from './plane-credentials.ts'
+import { portSnapshot, versionOf } from './plane-of.ts'
 import { planeNamespace, type Kept, type PlaneRecord, type PlaneRecords } from './plane-record.ts'
 import { NO_CREDENTIALS, settingsOf, type CredentialSettings } from './plane-settings.ts'
-import { kubernetesRecipe } from './recipe.ts'
 import { freeSlot, withSnapshot } from './snapshot-slots.ts'
 import { OF_UPGRADE, type StoreSize } from './step-upgrade.ts'
 import { careForStore } from './store-care.ts'
@@ -54,6 +60,8 @@ export class PlaneWork {
   readonly #records: PlaneRecords
   /** By namespace. */
   readonly #applied = new Map<string, Map<string, string>>()
+  /** By control plane: the last request. */
+  readonly #rotations = new Map<string, RotationRequest>()
   /** By control plane. */
   readonly #sizes = new Map<string, { readonly at: number; readonly bytes: number | undefined }>()
 
@@ -81,31 +89,29 @@ export class PlaneWork {
     if (outcome.kind !== 'Applied' && outcome.kind !== 'Exists') throw outcome.error
   }
 
-  async credentials({ record }: Kept, signal?: AbortSignal): Promise<CredentialSettings | { readonly why: string }> {
-    const { address, shape } = record
-    if (address === undefined) return { why: 'its address is not settled' }
-    const namespace = planeNamespace(record.id)
-    const place = this.place({ record }, signal)
-    const kept = await keepCredentials(
-      { ...place, now: () => this.#options.clock.now() },
-      {
-        recipe: kubernetesRecipe({ etcdHosts: [`*.etcd.${namespace}.svc`, 'localhost', '127.0.0.1'] }),
-        endpoint: urlOf(address),
-        hosts: [`kube-apiserver.${namespace}.svc`, firstOf(shape.network.services)],
-        declared: {},
-        // Not asked yet. An authority in the last third of its life gets a successor that is trusted beside it, and continues to sign: with "none of none", all phases
-        // of its rotation would pass before the first pod trusts the new one.
-        servers: undefined,
-        agents: undefined,
-      },
-    )
-    if (kept.kind === 'Damaged')
-      return { why: `Secrets cannot be read, or are missing: ${kept.secrets.join(', ')}; restore them from a backup` }
-    if (kept.kind !== 'Kept') return { why: kept.why }
-    const files = secretFiles(kept.held)
-    if (files === undefined) return { why: 'credentials are being made' }
-    await applyAll(place, mountedSecrets(files, namespace))
-    return credentialSettings(files)
+  async credentials(kept: Kept, signal?: AbortSignal): Promise<CredentialSettings | { readonly why: string }> {
+    const made = await keepPlaneCredentials(this.#credentialTools(kept, signal), kept.record)
+    if ('why' in made) return made
+    await applyAll(this.place(kept, signal), mountedSecrets(made.files, planeNamespace(kept.record.id)))
+    return credentialSettings(made.files)
+  }
+
+  /** As they are, without a change; undefined while they are incomplete. */
+  async heldCredentials(kept: Kept, signal?: AbortSignal): Promise<PlaneCredentials | undefined> {
+    return seenCredentials(this.#credentialTools(kept, signal), kept.record)
+  }
+
+  /** What is declared of rotations, and what clients of the control plane report. Another host knows it from the next call. */
+  noteRotation(id: string, rotation: RotationRequest | undefined): void {
+    if (rotation !== undefined) this.#rotations.set(id, rotation)
+  }
+
+  #credentialTools(kept: Kept, signal?: AbortSignal): CredentialTools {
+    return {
+      place: this.place(kept, signal),
+      now: () => this.#options.clock.now(),
+      rotation: this.#rotations.get(kept.record.id),
+    }
   }
 
   async restoreStep(
@@ -118,10 +124,13 @@ export class PlaneWork {
     const place = this.place(kept, signal)
     const settings = this.settings(kept, credentials)
     if (!(await this.isDown(place, settings))) return { why: `all of it ends before ${restoring.snapshot} is restored` }
+    await endReplacement(place, record)
     const looked = await lookAtRestore(place, settings, restoring)
     if (looked.is !== 'Done') return { why: `restore of ${restoring.snapshot}: ${looked.why}` }
     const isAsked = !restoring.token.startsWith(OF_UPGRADE)
-    const next = { ...record, store: afterRestore(record.store), ...(isAsked && { restored: restoring.token }) }
+    const { members = NO_MEMBER_CARE, ...others } = record
+    const care = { store: afterRestore(others.store), members: { replaced: members.replaced } }
+    const next = { ...others, ...care, ...(isAsked && { restored: restoring.token }) }
     return { kept: await this.#records.write(kept, next, signal) }
   }
 
@@ -230,6 +239,16 @@ export class PlaneWork {
     )
   }
 
+  memberTools(kept: Kept, signal?: AbortSignal): MemberTools {
+    return {
+      place: this.place(kept, signal),
+      settings: this.settings(kept),
+      readLog: this.#options.readLog,
+      now: this.#options.clock.now(),
+      write: (of, record) => this.#records.write(of, record, signal),
+    }
+  }
+
   async #sizeOf(
     record: PlaneRecord,
     kubeconfig: Parameters<StoreSize>[0]['kubeconfig'],
@@ -270,6 +289,7 @@ export class PlaneWork {
   forget(id: string): void {
     this.#applied.delete(planeNamespace(id))
     this.#sizes.delete(id)
+    this.#rotations.delete(id)
   }
 
   async until(
@@ -285,12 +305,4 @@ export class PlaneWork {
       await clock.sleep(POLL_MS, signal)
     }
   }
-}
-
-/** The address of `kubernetes.default` in the cluster: the first one of the range. */
-const firstOf = (range: string): string => {
-  const [network = ''] = range.split('/')
-  return network.includes(':')
-    ? `${network.replace(/::$/, '')}::1`
-    : network.replace(/\.(\d+)$/, (_, last) => `.${Number(last) + 1}`)
 }

@@ -29,6 +29,8 @@ export interface StoreReport {
   readonly members: readonly MemberStore[]
   /** Since when the alarm NOSPACE was seen: no member takes a write. */
   readonly fullSince?: number
+  /** It is full, and nothing was written since it was compacted: etcd counts pages as free only at the next write, so how much is in use is not known. */
+  readonly isUncertain?: true
 }
 
 export type StoreStep =
@@ -45,6 +47,8 @@ export interface StoreCare {
   readonly isStale?: boolean
   /** The revision of the last compaction that was tried: the same cannot be compacted twice. */
   readonly compacted?: number
+  /** The revision at which all members were rewritten last. */
+  readonly rewritten?: number
   /** How often all members were defragmented. */
   readonly defragmented: number
   /** The members that are done, of the next time. */
@@ -101,7 +105,12 @@ export function afterStep(care: StoreCare, step: Exclude<StoreStep, { do: 'ask' 
       return { ...rest, isStale: true }
     case 'finish': {
       const { defragmenting: ___, ...others } = rest
-      return { ...others, defragmented: care.defragmented + 1 }
+      const { report } = care
+      return {
+        ...others,
+        defragmented: care.defragmented + 1,
+        ...(report !== undefined && { rewritten: report.revision }),
+      }
     }
     default:
       return step satisfies never
@@ -111,8 +120,15 @@ export function afterStep(care: StoreCare, step: Exclude<StoreStep, { do: 'ask' 
 export function afterAsking(care: StoreCare, found: Omit<StoreReport, 'fullSince'>, isFull: boolean): StoreCare {
   const { doing: _, failed: __, isStale: ___, ...rest } = care
   const fullSince = care.report?.fullSince ?? found.at
-  return { ...rest, report: { ...found, ...(isFull && { fullSince }) } }
+  const isUncertain = isFull && care.isStale !== true && isSilent(care, found) && care.rewritten !== found.revision
+  return {
+    ...rest,
+    report: { ...found, ...(isFull && { fullSince }), ...(isUncertain && { isUncertain: true as const }) },
+  }
 }
+
+const isSilent = ({ report, compacted }: StoreCare, { revision }: Pick<StoreReport, 'revision'>): boolean =>
+  report?.revision === revision && compacted === revision
 
 /** A compaction that failed was perhaps done by another: the sizes tell. Everything else is tried again. */
 export function afterFailure(care: StoreCare, step: StoreStep, now: number, why: string): StoreCare {
@@ -145,8 +161,11 @@ const hasRoom = ({ members: known }: StoreReport, members: number, quota: number
   known.length === members && known.every(({ bytes }) => bytes < ROOMY * quota)
 
 /** Whether a rewrite lets it take writes again, or frees enough of a file that is mostly empty. */
-export function isWorthDefragmenting({ members, fullSince }: StoreReport, quota: number): boolean {
+export function isWorthDefragmenting({ members, fullSince, isUncertain }: StoreReport, quota: number): boolean {
   if (fullSince !== undefined)
-    return members.every(({ inUse }) => inUse < ROOMY * quota) && members.some(({ bytes }) => bytes >= ROOMY * quota)
+    return (
+      (isUncertain === true || members.every(({ inUse }) => inUse < ROOMY * quota)) &&
+      members.some(({ bytes }) => bytes >= ROOMY * quota)
+    )
   return members.some(({ bytes, inUse }) => bytes >= WORTH * quota && bytes - inUse > WASTE * bytes)
 }

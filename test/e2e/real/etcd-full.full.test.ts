@@ -1,23 +1,18 @@
 // Three real members of etcd that reach a small quota while they run: what the host reports, what it does by itself, and that writes come back.
-import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { KubernetesHost } from '#controlplanes/kubernetes/host.ts'
 import { planeNamespace } from '#controlplanes/kubernetes/plane-record.ts'
 import type { ControlPlane, ControlPlaneRequest } from '#controlplanes/port.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { systemClock } from '#lib/clock.ts'
-import { kubernetesHostWorld, REAL_SHAPE, whyNoHost } from '#test/support/worlds/kubernetes-host-world.ts'
-import { writeFiles } from '#test/support/worlds/pod-programs.ts'
+import { etcdHostWorld } from '#test/support/worlds/etcd-host-world.ts'
+import { REAL_SHAPE, whyNoEtcdHost } from '#test/support/worlds/kubernetes-host-world.ts'
 
-const CASE_MS = 600_000
+const CASE_MS = 1_200_000
 const STEP_MS = 300
 const QUOTA = 12 * 2 ** 20
 const CHUNK = 1_000_000
 const ROOMY = 0.9
-const ETCD_PORT = 2379
 /** Members are asked each hour. */
 const ASK_MS = 3_700_000
 /** And each minute while they are full. */
@@ -25,22 +20,14 @@ const FULL_MS = 61_000
 const DELETE_MS = 5_000
 const NAMESPACE = planeNamespace('fleet.full')
 
-const why = whyNoHost()
+const why = whyNoEtcdHost()
 if (why !== undefined) process.stderr.write(`a full etcd: not run, ${why}\n`)
 
-const folder = mkdtempSync(join(tmpdir(), 'kubenode-full-'))
-let world: Awaited<ReturnType<typeof kubernetesHostWorld>> | undefined
+let world: Awaited<ReturnType<typeof etcdHostWorld>> | undefined
 beforeAll(async () => {
-  if (why !== undefined) return
-  // Programs that would use the store do nothing: what is written comes from this test alone.
-  const idle = join(folder, 'idle')
-  writeFileSync(idle, '#!/bin/sh\nexec sleep 3600\n', { mode: 0o755 })
-  world = await kubernetesHostWorld((program) => (program.startsWith('kube-') ? idle : undefined))
+  if (why === undefined) world = await etcdHostWorld()
 })
-afterAll(async () => {
-  await world?.close()
-  rmSync(folder, { recursive: true, force: true })
-})
+afterAll(() => world?.close())
 
 const request = (version = '1.35.9'): ControlPlaneRequest => ({
   id: 'fleet.full',
@@ -84,22 +71,6 @@ const isSettled =
       ? (store?.defragmented ?? 0) > before
       : !store.isWorthDefragmenting && store.inUseBytes > ROOMY * QUOTA
 
-async function etcdctl({ client, runner }: NonNullable<typeof world>) {
-  const secret = await client.get(coreKind('Secret'), { namespace: NAMESPACE, name: 'apiserver-etcd' })
-  const data = secret?.['data'] as Readonly<Record<string, string>>
-  const files = join(folder, 'secret')
-  writeFiles(files, Object.fromEntries(Object.entries(data).map(([f, t]) => [f, Buffer.from(t, 'base64')])))
-  const program = [join(process.env['KUBEBUILDER_ASSETS'] ?? '', 'etcdctl'), '/usr/bin/etcdctl'].find((f) =>
-    existsSync(f),
-  )
-  const flags = ['cacert=ca.crt', 'cert=tls.crt', 'key=tls.key'].map((f) => `--${f.replace('=', `=${files}/`)}`)
-  return (words: readonly string[], input = ''): string => {
-    const endpoint = `--endpoints=https://127.0.0.1:${runner.portOf(NAMESPACE, 'etcd-1', ETCD_PORT)}`
-    const options = { input, stdio: 'pipe', env: { ETCDCTL_API: '3' }, encoding: 'utf8' } as const
-    return execFileSync(program ?? 'etcdctl', [endpoint, '--command-timeout=30s', ...flags, ...words], options)
-  }
-}
-
 test.skipIf(why !== undefined)(
   'a store that is full is compacted, defragmented and takes writes again; what is needed only a person deletes',
   async () => {
@@ -111,7 +82,8 @@ test.skipIf(why !== undefined)(
     try {
       await passes(host, () => runner.running(NAMESPACE).filter((p) => p.startsWith('etcd-')).length === 3)
       await passes(host, ({ message = '' }) => !message.includes('etcd is not ready'))
-      const etcd = await etcdctl(world)
+      const asked = await world.etcdctl(NAMESPACE)
+      const etcd = (words: readonly string[], input?: string) => asked(1, words, input)
       let writes = 0
       const write = (key: string) => etcd(['put', key], `${writes++}`.padEnd(CHUNK, 'x'))
       const fill = (keyOf: (n: number) => string): number => {

@@ -46,9 +46,11 @@ const assets = (name: string): string => join(process.env['KUBEBUILDER_ASSETS'] 
 const careProgram = (program: string): string | undefined =>
   [assets(program), assets('etcdctl'), ...ETCDCTL].find((file) => existsSync(file))
 
-export function whyNoHost(): string | undefined {
-  return whyNoPrograms() ?? (careProgram('etcdutl') === undefined ? 'no etcdctl' : undefined)
-}
+export const whyNoHost = (): string | undefined => whyNoPrograms() ?? whyNoEtcdHost()
+
+/** Of a world of etcd alone. */
+export const whyNoEtcdHost = (): string | undefined =>
+  whyNoPrograms(['etcd']) ?? (careProgram('etcdutl') === undefined ? 'no etcdctl' : undefined)
 
 function programOf(program: string, image: string) {
   if (program === 'etcdctl' || program === 'etcdutl') return { file: careProgram(program) ?? program, more: [] }

@@ -5,6 +5,9 @@ const NAME = 'app.kubernetes.io/name'
 const INSTANCE = 'app.kubernetes.io/instance'
 const COMPONENT = 'app.kubernetes.io/component'
 
+/** Digest of what a program reads: its pods are replaced when it changes. */
+export const CREDENTIALS_ANNOTATION = 'kubenode.io/credentials'
+
 type Named = Pick<ControlPlaneSettings, 'cluster'>
 
 /** Never changes: the selector of a workload cannot. */

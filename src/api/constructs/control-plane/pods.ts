@@ -1,6 +1,6 @@
 // What all pods of a control plane have in common: no power over their node, no token of the hub, nothing writable but their volumes, spread over nodes and zones.
 import { k8s } from 'cdk8s-plus-27'
-import { commonLabels, selectorOf } from './labels.ts'
+import { commonLabels, CREDENTIALS_ANNOTATION, selectorOf } from './labels.ts'
 import { folderOf, type ControlPlaneSettings, type Part, type SecretName } from './settings.ts'
 
 /** User and group of every part; the volumes belong to it. */
@@ -102,7 +102,7 @@ export function podTemplate(settings: ControlPlaneSettings, program: Program): k
     metadata: {
       labels: { ...commonLabels(settings), ...selectorOf(settings, part) },
       // Pods are replaced when what they read changes.
-      annotations: { 'kubenode.io/credentials': settings.credentials[part] },
+      annotations: { [CREDENTIALS_ANNOTATION]: settings.credentials[part] },
     },
     spec: {
       ...podOf(settings),

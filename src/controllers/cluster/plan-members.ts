@@ -1,0 +1,55 @@
+// Decides about a member of etcd that is lost for good while the others serve: it is replaced by itself, with a permit, since what it does costs the last spare vote. Pure.
+import type { MembersState } from '#controlplanes/port.ts'
+import type { Reason } from '#api/catalogue.ts'
+import type { Wait } from '#runtime/waiting.ts'
+import type { ClusterAction } from './actions.ts'
+import { permitFor } from './permit.ts'
+import type { Seen } from './seen.ts'
+
+const SOON_MS = 2_000
+/** A volume that is attached late, and a sign that was of another minute, are over before. */
+const LOST_FOR_MS = 5 * 60_000
+const REPLACE_PERMIT = 'replace-member'
+
+export interface MemberPlan {
+  readonly isGranted: boolean
+  readonly actions: readonly ClusterAction[]
+  readonly wait: Wait<Reason>
+  readonly afterMs: number
+}
+
+/** Without a majority only a restore helps. */
+export function planLostMember(seen: Seen, now: number): MemberPlan | undefined {
+  const { members, state, quorumLost } = seen.plane ?? {}
+  const lost = members?.lost
+  if (members === undefined || lost === undefined || state !== 'Running' || quorumLost !== undefined) return undefined
+  if (!(now - Date.parse(lost.since) >= LOST_FOR_MS)) return undefined
+  const number = members.replaced + 1
+  const reason = `replace member ${lost.name} of etcd: ${lost.why}`
+  const step = permitFor(seen, `${REPLACE_PERMIT}-${number}`, reason, now)
+  if (step.kind === 'Waiting')
+    return {
+      isGranted: false,
+      actions: step.actions,
+      wait: { ...step.wait, seen: `${lostText(lost)}; ${step.wait.seen}` },
+      afterMs: step.afterMs ?? SOON_MS,
+    }
+  const done: ClusterAction = { kind: 'Report', reason: 'it is done', permit: step.permit, result: 'Succeeded' }
+  return {
+    isGranted: true,
+    actions: [...step.actions, { kind: 'ReplaceMember', reason, number }, done],
+    wait: {
+      predicate: 'MemberLost',
+      seen: lostText(lost),
+      unblock: 'it gets an empty volume, and its data from the other members; nothing is to be done',
+    },
+    afterMs: SOON_MS,
+  }
+}
+
+/** Of a permit whose work another pass finished. */
+export const isOfReplacement = (name: string, { plane }: Seen): boolean =>
+  plane?.members !== undefined && name.includes(`-${REPLACE_PERMIT}-${plane.members.replaced}-b`)
+
+const lostText = ({ name, since, why }: NonNullable<MembersState['lost']>): string =>
+  `member ${name} of etcd is lost since ${since}: ${why}`

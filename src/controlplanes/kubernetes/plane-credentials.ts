@@ -1,0 +1,111 @@
+// The credentials of one control plane of Kubernetes programs: made, renewed and rotated in Secrets of its namespace. A phase of a rotation ends once all its programs
+// run with what the phase before gave them; while a version changes, or a snapshot is restored, no phase does.
+import { credentials, type CredentialInputs } from '../credentials/graph.ts'
+import { bundleOf, rootIn, type Held } from '../credentials/held.ts'
+import { keepCredentials } from '../credentials/keep.ts'
+import { ownCredentials } from '../credentials/own.ts'
+import { CLUSTER_AUTHORITY } from '../credentials/recipe.ts'
+import type { ServerReports } from '../credentials/rotation.ts'
+import { heldIn } from '../credentials/secrets.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import { listAll } from '#kube/list-all.ts'
+import type { OwnCredentials, RotationRequest } from '../port.ts'
+import { credentialSettings, secretFiles, type SecretFiles } from './mounted-secrets.ts'
+import { programsWith, type Place } from './plane-objects.ts'
+import { urlOf } from './plane-of.ts'
+import { planeNamespace, type PlaneRecord } from './plane-record.ts'
+import { kubernetesRecipe } from './recipe.ts'
+
+export interface CredentialTools {
+  readonly place: Place
+  readonly now: () => number
+  readonly rotation: RotationRequest | undefined
+}
+
+/** What is reported of them. */
+export interface PlaneCredentials {
+  /** PEM of the authorities of clients and servers. */
+  readonly ca: string
+  /** Left out while something is missing. */
+  readonly own?: OwnCredentials
+}
+
+const SECRETS = coreKind('Secret')
+
+export async function keepPlaneCredentials(
+  tools: CredentialTools,
+  record: PlaneRecord,
+): Promise<{ readonly files: SecretFiles } | { readonly why: string }> {
+  const inputs = inputsOf(tools, record)
+  if (inputs === undefined) return { why: 'its address is not settled' }
+  const keeping = { ...tools.place, now: tools.now }
+  let kept = await keepCredentials(keeping, inputs)
+  // Programs are held against what was there before: with "none of none" all phases would pass before the first pod trusts the new one.
+  if (kept.kind === 'Kept' && kept.graph.rotations.length > 0) {
+    const { serverDigest } = kept.graph
+    const servers = await serversOf(tools, record, kept.held, serverDigest)
+    if (servers !== undefined) kept = await keepCredentials(keeping, { ...inputs, servers })
+  }
+  if (kept.kind === 'Damaged')
+    return { why: `Secrets cannot be read, or are missing: ${kept.secrets.join(', ')}; restore them from a backup` }
+  if (kept.kind !== 'Kept') return { why: kept.why }
+  const files = secretFiles(kept.held)
+  return files === undefined ? { why: 'credentials are being made' } : { files }
+}
+
+export async function seenCredentials(
+  tools: CredentialTools,
+  record: PlaneRecord,
+): Promise<PlaneCredentials | undefined> {
+  const { client, namespace, signal } = tools.place
+  const { held } = heldIn(await listAll(client, SECRETS, { namespace, ...(signal && { signal }) }))
+  const root = rootIn(held, CLUSTER_AUTHORITY)
+  if (root === undefined) return undefined
+  const inputs = inputsOf(tools, record)
+  const ca = bundleOf(root)
+  if (inputs === undefined || secretFiles(held) === undefined) return { ca }
+  let graph = credentials(inputs, tools.now(), held)
+  const servers = graph.rotations.length === 0 ? undefined : await serversOf(tools, record, held, graph.serverDigest)
+  if (servers !== undefined) graph = credentials({ ...inputs, servers }, tools.now(), held)
+  return { ca, own: ownCredentials(held, graph) }
+}
+
+/** Undefined for a control plane whose programs come and go for another reason. */
+async function serversOf(
+  { place }: CredentialTools,
+  record: PlaneRecord,
+  held: Held,
+  digest: string | undefined,
+): Promise<ServerReports | undefined> {
+  const files = secretFiles(held)
+  if (files === undefined || digest === undefined || isBusy(record)) return undefined
+  const { credentials: wanted } = credentialSettings(files)
+  const { total, current } = await programsWith(place, { cluster: record.id, credentials: wanted })
+  return { total, running: Array.from({ length: current }, () => digest) }
+}
+
+const isBusy = ({ isStopped, restoring, upgrade }: PlaneRecord): boolean =>
+  isStopped || restoring !== undefined || upgrade !== undefined
+
+/** With nothing known of the programs. An authority in the last third of its life gets a successor that is trusted beside it, and continues to sign. */
+function inputsOf({ rotation }: CredentialTools, record: PlaneRecord): CredentialInputs | undefined {
+  const { address, shape, id } = record
+  if (address === undefined) return undefined
+  const namespace = planeNamespace(id)
+  return {
+    recipe: kubernetesRecipe({ etcdHosts: [`*.etcd.${namespace}.svc`, 'localhost', '127.0.0.1'] }),
+    endpoint: urlOf(address),
+    hosts: [`kube-apiserver.${namespace}.svc`, firstOf(shape.network.services)],
+    declared: isBusy(record) ? {} : (rotation?.declared ?? {}),
+    servers: undefined,
+    agents: rotation?.agents,
+  }
+}
+
+/** The address of `kubernetes.default` in the cluster: the first one of the range. */
+const firstOf = (range: string): string => {
+  const [network = ''] = range.split('/')
+  return network.includes(':')
+    ? `${network.replace(/::$/, '')}::1`
+    : network.replace(/\.(\d+)$/, (_, last) => `.${Number(last) + 1}`)
+}
