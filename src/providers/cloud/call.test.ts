@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { seededRandom } from '#lib/random.ts'
 import { FakeRegion, type FakeLimit } from '#test/doubles/clouds/region.ts'
 import { settled, VirtualClock } from '#test/support/clocks/virtual-clock.ts'
+import type { CloudAnswer } from './http.ts'
 import { type CallResult, createCaller, type Wire } from './call.ts'
 import { Credentials, type Keys } from './credentials.ts'
 import { type Limit, Rate } from './rate.ts'
@@ -60,16 +61,21 @@ function world({ counts, limit, period }: Vendor, { keysMs, wayMs, expiresEvery 
     rate: new Rate({ clock, limitOf: () => limit, period }),
     clock,
     random: seededRandom(2),
-    transport: async ({ url }) => {
-      await clock.sleep(wayMs[ways++ % wayMs.length] ?? 0)
-      const wait = region.refusal(url)
-      if (wait !== undefined) return { status: 400, headers: { wait: String(wait) }, text: 'Throttled' }
-      if (++arrived % expiresEvery === 0) return { status: 400, headers: {}, text: 'Expired' }
-      return { status: 200, headers: {}, text: url }
-    },
+    // What is on its way arrives, whether or not it is waited for.
+    transport: (request, signal) => Promise.race([arriving(request.url), aborted(signal)]),
   })
+  const arriving = async (url: string): Promise<CloudAnswer> => {
+    await clock.sleep(wayMs[ways++ % wayMs.length] ?? 0)
+    const wait = region.refusal(url)
+    if (wait !== undefined) return { status: 400, headers: { wait: String(wait) }, text: 'Throttled' }
+    if (++arrived % expiresEvery === 0) return { status: 400, headers: {}, text: 'Expired' }
+    return { status: 200, headers: {}, text: url }
+  }
   return { clock, region, call }
 }
+
+const aborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
 
 const ms = (max: number) => fc.integer({ min: 0, max })
 
@@ -103,6 +109,24 @@ describe('calls of a cloud', () => {
     const { clock, region, call } = world(vendor, { keysMs: 29_000, wayMs: [0], expiresEvery: 1_000 })
     // The turns of half a minute, and then those of the next whole one.
     for (let n = 0; n < 90; n++) clock.after(32_000 + n * 1_000, () => void call({ action: 'Run', params: {} }))
+    for (await settled(); clock.fireNext(); await settled());
+    expect(region.overLimit).toBe(0)
+  })
+
+  test('that nobody waits for any longer are counted: who asked was killed, and asks again', async () => {
+    const vendor = VENDORS[1] as Vendor
+    // A network that stood still lets all of them through at once.
+    const wayMs = [0, 4_000, 4_000, 4_000, 4_000, 3_400, 2_800, 2_200, 1_600, 1_000, 400, 0]
+    const { clock, region, call } = world(vendor, { keysMs: 0, wayMs, expiresEvery: 1_000 })
+    void call({ action: 'Run', params: {} })
+    await clock.advance(60_000)
+    for (let n = 0; n < 16; n++) {
+      const stop = new AbortController()
+      for (let i = 0; i < 4; i++)
+        void call({ action: 'Run', params: {} }, { signal: stop.signal }).catch(() => undefined)
+      await clock.advance(250)
+      stop.abort(new Error('the caller is gone'))
+    }
     for (await settled(); clock.fireNext(); await settled());
     expect(region.overLimit).toBe(0)
   })

@@ -111,25 +111,30 @@ async function inTurn(
   if (keys.kind === 'Failed') return noAnswer(`no credentials: ${keys.why}`)
   const turn = await rate.take(call.action, signal)
   if (turn.kind === 'Wait') return { kind: 'Away', ms: turn.ms }
-  const result = await exchange(options, call, keys.value, signal).finally(turn.answered)
+  const answer = await exchange(options, call, keys.value, signal)
+  // The vendor counts it also when nobody waits for it any longer.
+  if (answer.kind === 'Failed' && answer.isLeft) turn.left()
+  else turn.answered()
+  if (answer.kind === 'Failed') return noAnswer(withoutKeys(answer.why, keys.value))
+  const result = resultOf(options.wire, answer.value, keys.value, options.credentials)
   if (result.kind !== 'Throttled') return result
   return throttledFor(rate.throttled(call.action, result.retryAfterMs === 0 ? undefined : result.retryAfterMs))
 }
 
-async function exchange(
+const exchange = (
   options: CallerOptions,
   call: ApiCall,
   keys: Keys,
   signal: AbortSignal | undefined,
-): Promise<CallResult> {
-  const { wire, transport, credentials, clock } = options
-  const answer = await withDeadline(options, signal, (stop) => transport(wire.sign(call, keys, clock.now()), stop))
-  return answer.kind === 'Failed'
-    ? noAnswer(withoutKeys(answer.why, keys))
-    : resultOf(wire, answer.value, keys, credentials)
-}
+): Promise<Done<CloudAnswer>> =>
+  withDeadline(options, signal, async (stop) =>
+    options.transport(options.wire.sign(call, keys, options.clock.now()), stop),
+  )
 
-type Done<T> = { readonly kind: 'Done'; readonly value: T } | { readonly kind: 'Failed'; readonly why: string }
+type Done<T> =
+  | { readonly kind: 'Done'; readonly value: T }
+  /** Left: given up by us, not by the other side. */
+  | { readonly kind: 'Failed'; readonly why: string; readonly isLeft: boolean }
 
 async function withDeadline<T>(
   { clock }: CallerOptions,
@@ -144,7 +149,8 @@ async function withDeadline<T>(
   try {
     return { kind: 'Done', value: await work(stop.signal) }
   } catch (e) {
-    return { kind: 'Failed', why: stop.signal.aborted ? messageOf(stop.signal.reason) : causeOf(e) }
+    const isLeft = stop.signal.aborted
+    return { kind: 'Failed', why: isLeft ? messageOf(stop.signal.reason) : causeOf(e), isLeft }
   } finally {
     deadline.cancel()
     unfollow()

@@ -1,7 +1,8 @@
 // How often each action of a cloud may be called: a token bucket for each action, below what the vendor allows, because consoles and other programs use the
 // same limit. A throttled call halves the rate; from then on it recovers slowly. One object for one account and region.
-// The vendor counts a call when it arrives, which is somewhere between its sending and its answer. So a call in flight keeps its place in the burst: in every
-// span of time at most burst + rate × seconds calls arrive, however long each is under way, and however often the program starts again with an empty bucket.
+// The vendor counts a call when it arrives, which is somewhere between its sending and its answer. So a call in flight keeps its place in the burst, also when
+// nobody waits for its answer any longer, and a program that starts leaves place for calls of the one before it. In every span of time at most what the vendor
+// permits arrives, however long each call is under way; of calls that nobody waits for, and of a program that was killed, none arrives after ARRIVES_WITHIN_MS.
 import type { Clock } from '#lib/clock.ts'
 
 export interface Limit {
@@ -20,8 +21,9 @@ export interface RateOptions {
 }
 
 export type Turn =
-  /** `answered` must be called when the call has its answer, or none in time. */
-  { readonly kind: 'Go'; readonly answered: () => void } | { readonly kind: 'Wait'; readonly ms: number }
+  /** One of both must be called: `answered` when the call has its answer or cannot have one, `left` when it is not waited for any longer. */
+  | { readonly kind: 'Go'; readonly answered: () => void; readonly left: () => void }
+  | { readonly kind: 'Wait'; readonly ms: number }
 
 /** Of the limit; the rest is for people and other programs. */
 const OUR_SHARE = 0.85
@@ -36,6 +38,8 @@ const RECOVERY_PER_SECOND = 1 / 120
 /** Never below this share of the full rate, or a busy account would stop us altogether. */
 const LEAST_SHARE = 1 / 16
 const MINUTE_MS = 60_000
+/** A call that was sent arrives so soon, or never. */
+const ARRIVES_WITHIN_MS = 5_000
 
 interface Bucket {
   readonly full: Limit
@@ -43,6 +47,8 @@ interface Bucket {
   tokens: number
   /** Sent and not answered. */
   inFlight: number
+  /** Calls that may still arrive although nobody waits for them, until when; soonest first. */
+  readonly late: number[]
   at: number
   pausedUntil: number
   /** When the last of those who were sent away comes back. */
@@ -55,9 +61,11 @@ interface Bucket {
 export class Rate {
   readonly #options: RateOptions
   readonly #buckets = new Map<string, Bucket>()
+  readonly #begunAt: number
 
   constructor(options: RateOptions) {
     this.#options = options
+    this.#begunAt = options.clock.monotonic()
   }
 
   /** Resolves when it is this call's turn. A call that would have to wait too long is not put in line. */
@@ -104,15 +112,18 @@ export class Rate {
   #go(bucket: Bucket): Turn {
     bucket.tokens--
     bucket.inFlight++
-    let isAnswered = false
-    const answered = () => {
-      if (isAnswered) return
-      isAnswered = true
+    const sentAt = this.#options.clock.monotonic()
+    let isOver = false
+    const over = (isLeft: boolean) => {
+      if (isOver) return
+      isOver = true
+      const now = this.#options.clock.monotonic()
       // Until now the place was taken, and nothing was saved up for it.
-      refill(bucket, this.#options.clock.monotonic())
+      refill(bucket, now)
       bucket.inFlight--
+      if (isLeft) keepPlace(bucket, sentAt + ARRIVES_WITHIN_MS, now)
     }
-    return { kind: 'Go', answered }
+    return { kind: 'Go', answered: () => over(false), left: () => over(true) }
   }
 
   /** The vendor refused a call; answers how long nothing should be asked. */
@@ -140,18 +151,22 @@ export class Rate {
     }
     const { perSecond, burst } = limitOf(action)
     const full = { perSecond: perSecond * share, burst: Math.max(1, Math.floor(burst * share)) }
+    // As many calls of a program that was killed may be under way as this one may send at once: what the vendor permits beyond them is for now all there is.
+    const before = Math.max(0, full.burst - Math.max(1, Math.floor(burst) - full.burst))
     const made: Bucket = {
       full,
       rate: full.perSecond,
       // A program that starts may follow one that used up what may be called at once, and may be started again and again.
       tokens: 0,
       inFlight: 0,
+      late: [],
       at: now,
       pausedUntil: 0,
       lastBack: 0,
       line: [],
       isServed: false,
     }
+    for (let n = 0; n < before; n++) keepPlace(made, this.#begunAt + ARRIVES_WITHIN_MS, now)
     this.#buckets.set(action, made)
     return made
   }
@@ -171,11 +186,27 @@ function comeBackIn(bucket: Bucket, now: number, soonestMs: number): number {
   return Math.ceil(ms)
 }
 
+function keepPlace({ late }: Bucket, until: number, now: number): void {
+  if (until <= now) return
+  const at = late.findIndex((t) => t > until)
+  late.splice(at < 0 ? late.length : at, 0, until)
+}
+
 function refill(bucket: Bucket, now: number): void {
-  const { full } = bucket
+  const { late } = bucket
+  // What is saved up for a place begins when it is free.
+  for (let [until] = late; until !== undefined && until <= now; [until] = late) {
+    saveUp(bucket, until)
+    late.shift()
+  }
+  saveUp(bucket, now)
+}
+
+function saveUp(bucket: Bucket, now: number): void {
+  const { full, late, inFlight } = bucket
   const seconds = (now - Math.max(bucket.at, Math.min(bucket.pausedUntil, now))) / 1_000
-  bucket.at = now
+  bucket.at = Math.max(bucket.at, now)
   if (seconds <= 0) return
-  bucket.tokens = Math.min(full.burst - bucket.inFlight, bucket.tokens + bucket.rate * seconds)
+  bucket.tokens = Math.min(full.burst - inFlight - late.length, bucket.tokens + bucket.rate * seconds)
   bucket.rate = Math.min(full.perSecond, bucket.rate + full.perSecond * RECOVERY_PER_SECOND * seconds)
 }

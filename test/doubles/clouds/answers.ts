@@ -10,6 +10,8 @@ export interface FakeRequest {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
+  /** Known where a thread of its own takes the requests; otherwise they arrive when they are answered. */
+  readonly arrivedAt?: number
 }
 
 export interface FakeAnswer {

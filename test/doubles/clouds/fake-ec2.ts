@@ -44,7 +44,8 @@ export const fakeEc2 = (region: FakeRegion): Handler =>
       const params = formIn(request)
       const action = params.get('Action') ?? ''
       if (params.get('Version') !== VERSION || request.method !== 'POST') return refused(400, 'NoSuchVersion')
-      if (region.refusal(action) !== undefined) return refused(503, 'RequestLimitExceeded', 'Request limit exceeded.')
+      if (region.refusal(action, request.arrivedAt) !== undefined)
+        return refused(503, 'RequestLimitExceeded', 'Request limit exceeded.')
       const does = DOES[action]
       return does === undefined ? refused(400, 'InvalidAction') : does(region, params)
     },

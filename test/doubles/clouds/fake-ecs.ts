@@ -44,7 +44,7 @@ export function fakeEcs(region: FakeRegion): Handler {
       const params: Params = new URLSearchParams(request.path.split('?')[1] ?? '') as unknown as Params
       const read = (name: string) => params.get(name) ?? undefined
       if (read('RegionId') !== region.options.name) return refused(404, 'InvalidRegionId.NotFound')
-      const wait = region.refusal(action)
+      const wait = region.refusal(action, request.arrivedAt)
       if (wait !== undefined)
         return {
           ...refused(400, 'Throttling.User', 'Request was denied due to user flow control.'),

@@ -115,9 +115,9 @@ export class FakeRegion {
   }
 
   /** Undefined: the call is within the limit, and counted. Otherwise how long it lasts. */
-  refusal(action: string): number | undefined {
+  refusal(action: string, arrivedAt = this.now()): number | undefined {
     const limit = this.options.limitOf?.(action)
-    const wait = limit === undefined ? 0 : this.#charge(action, limit)
+    const wait = limit === undefined ? 0 : this.#charge(action, limit, arrivedAt)
     if (wait > 0) {
       this.overLimit++
       return wait
@@ -133,8 +133,7 @@ export class FakeRegion {
     for (let i = 0; i < calls; i++) this.#charge(action, limit)
   }
 
-  #charge(action: string, limit: FakeLimit): number {
-    const now = this.now()
+  #charge(action: string, limit: FakeLimit, now = this.now()): number {
     const used = this.#used.get(action) ?? { count: 0, at: now }
     this.#used.set(action, used)
     if (limit.kind === 'Minute') {

@@ -5,7 +5,8 @@ import type { KubeClient } from '#kube/client.ts'
 import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
-import { type FakeRequest, type FakeServer, type Handler, serveFake } from '#test/doubles/clouds/answers.ts'
+import type { FakeRequest, Handler } from '#test/doubles/clouds/answers.ts'
+import { serveStamped, type StampedServer } from '#test/doubles/clouds/arrivals.ts'
 import type { FakeInstance, FakeLimit, FakeRegion } from '#test/doubles/clouds/region.ts'
 import { fakeRegion, VENDORS } from '#test/doubles/clouds/worlds.ts'
 
@@ -33,7 +34,7 @@ export class Cloud {
   /** Ids of hosts whose deletion was asked for. */
   readonly deleted = new Set<string>()
   lostReplies = 0
-  #server: FakeServer | undefined
+  #server: StampedServer | undefined
   #looking: NodeJS.Timeout | undefined
   readonly #booted = new Set<string>()
 
@@ -41,6 +42,11 @@ export class Cloud {
     const options = { clock: systemClock, limitOf, pendingMs: PENDING_MS, deletingMs: DELETING_MS }
     this.region = fakeRegion(AWS, options, seed)
     Object.assign(this.region.faults, { visibleAfterMs: LATE_MS, lostReplies, serverErrors: 0.02 })
+  }
+
+  /** The longest time that a call waited for the region, which shares its thread with all agents. */
+  get heldBackMs(): number {
+    return this.#server?.heldBackMs() ?? 0
   }
 
   get url(): string {
@@ -62,7 +68,7 @@ export class Cloud {
       this.#judge(request)
       return answer
     }
-    this.#server = await serveFake(checked)
+    this.#server = await serveStamped(checked)
   }
 
   #judge({ body }: FakeRequest): void {
