@@ -139,6 +139,11 @@ describe('a host without a Machine whose deletion a person approved', () => {
       () => machineOn('adopted', `${CLOUD}://EU-1/I-1/`),
       /machine adopted names it/,
     ],
+    [
+      'it is adopted under the id that its cloud gave its Node',
+      () => machineOn('adopted', 'eu-1.i-1'),
+      /machine adopted names it/,
+    ],
   ]
 
   test.each(USES)('stays when %s after the approval', async (_, use, why) => {

@@ -43,9 +43,13 @@ describe('the Node of a host', () => {
       expect(taggedNodes([host], nodes)).toEqual({ names: [], strangers: [host], doubled: [] })
   })
 
-  test('is not one whose id only ends alike', () => {
-    const host = { providerID: 'rack://eu/c.b' }
-    expect(taggedNodes([host], [node('a', 'rack://eu/a.b')])).toEqual({ names: [], strangers: [host], doubled: [] })
+  test.each([
+    ['rack://eu/c.b', 'rack://eu/a.b'],
+    ['rack://a', 'rack://host.a'],
+    ['alicloud://cn-hangzhou/i-1', 'cn-shanghai.i-1'],
+  ])('%s is not %s, which only ends alike', (providerID, other) => {
+    const host = { providerID }
+    expect(taggedNodes([host], [node('a', other)])).toEqual({ names: [], strangers: [host], doubled: [] })
   })
 
   test('is none where two Nodes name its instance, and they are named', () => {

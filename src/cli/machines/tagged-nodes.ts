@@ -1,5 +1,5 @@
 // Which Nodes run on the hosts that a cloud shows for a tag. Pure. The cloud is only read: an import takes Nodes, and their hosts stay as they are.
-import { instanceIn, instancesIn, internalAddresses } from '#nodes/host-ids.ts'
+import { instanceIn, internalAddresses, spellingsOf } from '#nodes/host-ids.ts'
 import type { Node } from '#nodes/objects.ts'
 import type { TaggedHost } from '#providers/port.ts'
 
@@ -13,13 +13,14 @@ export interface TaggedNodes {
 
 /** By the id that the Node has of its cloud, or else by its address, which must be that of one Node alone. */
 export function taggedNodes(hosts: readonly TaggedHost[], nodes: readonly Node[]): TaggedNodes {
-  const byInstance = Map.groupBy(
-    nodes.flatMap((node) => instancesOf(node).map((id) => ({ id, node }))),
-    ({ id }) => id,
-  )
+  const byInstance = Map.groupBy(nodes.filter(isNamed), ({ spec }) => instanceIn(spec?.providerID ?? ''))
   const found = hosts.map((host) => ({
     host,
-    own: byInstance.get(instanceIn(host.providerID))?.map(({ node }) => node) ?? atAddress(host, nodes),
+    own: orAtAddress(
+      spellingsOf(host.providerID).flatMap((id) => byInstance.get(id) ?? []),
+      host,
+      nodes,
+    ),
   }))
   return {
     names: found.flatMap(({ own }) => (own.length === 1 ? namesOf(own) : [])),
@@ -30,13 +31,11 @@ export function taggedNodes(hosts: readonly TaggedHost[], nodes: readonly Node[]
 
 const namesOf = (nodes: readonly Node[]): readonly string[] => nodes.flatMap(({ metadata }) => metadata.name ?? [])
 
-function atAddress({ address }: TaggedHost, nodes: readonly Node[]): readonly Node[] {
+function orAtAddress(named: readonly Node[], { address }: TaggedHost, nodes: readonly Node[]): readonly Node[] {
+  if (named.length > 0) return named
   // A Node that names another instance has another host, whatever its address says.
-  const there = nodes.filter(
-    (n) => instancesOf(n).length === 0 && address !== undefined && internalAddresses(n).includes(address),
-  )
+  const there = nodes.filter((n) => !isNamed(n) && address !== undefined && internalAddresses(n).includes(address))
   return there.length === 1 ? there : []
 }
 
-const instancesOf = ({ spec }: Node): readonly string[] =>
-  spec?.providerID === undefined ? [] : instancesIn(spec.providerID)
+const isNamed = ({ spec }: Node): boolean => (spec?.providerID ?? '') !== ''

@@ -1,7 +1,7 @@
 // What shows that a host without a Machine of its own is in use all the same: a Node on it, an agent that ran on it, or a Machine that names it. Pure.
 import { ANNOTATIONS, agentLeaseName } from '#api/names.ts'
 import type { Machine } from '#api/kinds/machine.ts'
-import { instanceIn, instancesIn, internalAddresses } from '#nodes/host-ids.ts'
+import { instancesIn, internalAddresses, schemeIn, spellingsOf } from '#nodes/host-ids.ts'
 import type { Node } from '#nodes/objects.ts'
 import type { Host } from '#providers/port.ts'
 import type { Lease } from '#runtime/lease.ts'
@@ -20,18 +20,23 @@ export function machinesByHost(
   const byAddress = new Map<string, string>()
   for (const { metadata, spec } of machines) {
     const { name = '' } = metadata
-    if (spec.providerID !== undefined) byInstance.set(sameProvider(spec.providerID), name)
+    if (spec.providerID !== undefined) for (const id of atProvider(spec.providerID)) byInstance.set(id, name)
     if (isOwn(spec.address)) byAddress.set(spec.address, name)
   }
   return ({ providerID, address }) => {
-    const named = byInstance.get(sameProvider(providerID))
-    if (named !== undefined) return `machine ${named} names it`
+    const scheme = schemeIn(providerID) ?? ''
+    for (const instance of spellingsOf(providerID)) {
+      const named = byInstance.get(`${scheme} ${instance}`) ?? byInstance.get(` ${instance}`)
+      if (named !== undefined) return `machine ${named} names it`
+    }
     const there = isOwn(address) ? byAddress.get(address) : undefined
     return there === undefined ? undefined : `machine ${there} has its address`
   }
 }
 
-const sameProvider = (providerID: string): string => `${providerID.split('://')[0] ?? ''} ${instanceIn(providerID)}`
+/** An id that names no provider is that of any. */
+const atProvider = (providerID: string): readonly string[] =>
+  instancesIn(providerID).map((instance) => `${schemeIn(providerID) ?? ''} ${instance}`)
 
 export interface Observed {
   readonly nodes: readonly Node[]
@@ -48,7 +53,9 @@ export function observedOn({ nodes, leaseNamed, machineNames }: Observed): (host
     const isOf = (uid: string | undefined) => (uid === undefined ? !machineNames.has(machine) : uid === machineUid)
     const named = byName.get(machine)
     const node =
-      byInstance.get(instanceIn(providerID)) ??
+      spellingsOf(providerID)
+        .map((i) => byInstance.get(i))
+        .find((n) => n !== undefined) ??
       (isOwn(address) ? byAddress.get(address) : undefined) ??
       (named !== undefined && isOf(named.metadata.annotations?.[ANNOTATIONS.machineUid]) ? named : undefined)
     if (node !== undefined) return `node ${node.metadata.name ?? ''} is on it`

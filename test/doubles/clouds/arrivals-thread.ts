@@ -18,7 +18,7 @@ async function take(request: IncomingMessage, response: ServerResponse): Promise
   const headers = Object.fromEntries(Object.entries(request.headers).map(([k, v]) => [k, String(v)]))
   waiting.set(id, { request, response })
   const arrival: Arrival = { kind: 'Arrival', id, request: { method, path: url, headers, body, arrivedAt } }
-  parentPort?.postMessage(arrival)
+  parentPort?.postMessage(arrival, [])
 }
 
 parentPort?.on('message', ({ id, answer }: ThreadReply) => {
@@ -31,5 +31,5 @@ parentPort?.on('message', ({ id, answer }: ThreadReply) => {
 
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo
-  parentPort?.postMessage({ kind: 'Listening', port })
+  parentPort?.postMessage({ kind: 'Listening', port }, [])
 })

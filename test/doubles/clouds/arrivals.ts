@@ -36,7 +36,7 @@ export async function serveStamped(handler: Handler): Promise<StampedServer> {
       const answer = handler(request)
       // Of those two a day of a region has none.
       const reply: ThreadReply = { id, answer: answer === 'Hang' || answer === 'Huge' ? 'Lost' : answer }
-      thread.postMessage(reply)
+      thread.postMessage(reply, [])
     })
   })
   return {
