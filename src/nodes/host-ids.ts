@@ -7,7 +7,7 @@ import type { Node } from './objects.ts'
  */
 export const instanceIn = (providerID: string): string => partsOf(providerID).at(-1) ?? ''
 
-/** What others may write as the last part of the id of a host of ours: its instance, or its instance behind its region. */
+/** What others may write as the last part of the id that KubeNode gave a host: its instance, or its instance behind its region. */
 export function spellingsOf(hostID: string): readonly string[] {
   const parts = partsOf(hostID)
   const last = parts.at(-1) ?? ''
@@ -15,7 +15,7 @@ export function spellingsOf(hostID: string): readonly string[] {
 }
 
 /**
- * Which instances somebody else's id may mean: `a.b` is instance b in region a, or a host of that name. For those who must not harm a host that may be in use; who
+ * Which instances an id from another program may mean: `a.b` is instance b in region a, or a host of that name. For those who must not harm a host that may be in use; who
  * takes one for another compares the last part alone.
  */
 export function instancesIn(providerID: string): readonly string[] {

@@ -115,7 +115,7 @@ describe('calls of a cloud', () => {
 
   test('that nobody waits for any longer are counted: who asked was killed, and asks again', async () => {
     const vendor = VENDORS[1] as Vendor
-    // A network that stood still lets all of them through at once.
+    // A network that was blocked lets all of them through at once.
     const wayMs = [0, 4_000, 4_000, 4_000, 4_000, 3_400, 2_800, 2_200, 1_600, 1_000, 400, 0]
     const { clock, region, call } = world(vendor, { keysMs: 0, wayMs, expiresEvery: 1_000 })
     void call({ action: 'Run', params: {} })

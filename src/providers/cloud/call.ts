@@ -112,7 +112,7 @@ async function inTurn(
   const turn = await rate.take(call.action, signal)
   if (turn.kind === 'Wait') return { kind: 'Away', ms: turn.ms }
   const answer = await exchange(options, call, keys.value, signal)
-  // The vendor counts it also when nobody waits for it any longer.
+  // The vendor counts it also when its answer is not awaited any longer.
   if (answer.kind === 'Failed' && answer.isLeft) turn.left()
   else turn.answered()
   if (answer.kind === 'Failed') return noAnswer(withoutKeys(answer.why, keys.value))

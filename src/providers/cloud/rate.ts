@@ -1,8 +1,8 @@
 // How often each action of a cloud may be called: a token bucket for each action, below what the vendor allows, because consoles and other programs use the
 // same limit. A throttled call halves the rate; from then on it recovers slowly. One object for one account and region.
 // The vendor counts a call when it arrives, which is somewhere between its sending and its answer. So a call in flight keeps its place in the burst, also when
-// nobody waits for its answer any longer, and a program that starts leaves place for calls of the one before it. In every span of time at most what the vendor
-// permits arrives, however long each call is under way; of calls that nobody waits for, and of a program that was killed, none arrives after ARRIVES_WITHIN_MS.
+// its answer is not awaited any longer, and a program that starts leaves place for calls of the one before it. In every span of time at most what the vendor
+// permits arrives, however long each call is under way; of calls whose answers are not awaited, and of a program that was killed, none arrives after ARRIVES_WITHIN_MS.
 import type { Clock } from '#lib/clock.ts'
 
 export interface Limit {
@@ -47,7 +47,7 @@ interface Bucket {
   tokens: number
   /** Sent and not answered. */
   inFlight: number
-  /** Calls that may still arrive although nobody waits for them, until when; soonest first. */
+  /** Calls that may still arrive although their answers are not awaited, until when; soonest first. */
   readonly late: number[]
   at: number
   pausedUntil: number

@@ -1,5 +1,5 @@
 // Serves a fake vendor that shares its thread with much else: requests get the time of their arrival from a thread that does nothing else. On a busy machine what is
-// counted by the time of its answer is counted in heaps that nobody sent.
+// counted by the time of its answer is counted in heaps that were not sent so.
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import type { FakeAnswer, FakeRequest, Handler } from './answers.ts'
