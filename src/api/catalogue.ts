@@ -324,6 +324,10 @@ export const REASONS = {
     'clusters',
     'The time to live is over: the control plane is stopped, and deleted if git does not declare it.',
   ),
+  CreationLimit: because(
+    'clusters',
+    'As many Clusters are being created as a policy allows at once; older ones come first.',
+  ),
   EphemeralLimit: because('clusters', 'As many Clusters with a time to live exist as a policy allows at once.'),
   // sync
   FetchError: because('sync', 'The repository cannot be read.'),

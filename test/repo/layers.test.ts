@@ -33,7 +33,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   controlplanes: ['identity', 'runtime', ...BASE],
   apiserver: ['schema', 'lib'],
   sync: ['delivery', ...BELOW_PARTS],
-  controllers: BELOW_PARTS,
+  controllers: ['delivery', ...BELOW_PARTS],
   defender: BELOW_PARTS,
   artifacts: ['identity', 'oci', 'runtime', ...BASE],
   agent: ['identity', 'nodes', 'providers', 'runtime', ...BASE],

@@ -171,7 +171,11 @@ const controlPlane = s.rule(rotatedControlPlane, {
 const addon = s.obj('One addon that is applied before machines join.', {
   name: f.dnsLabel('Name of the addon.'),
   version: s.str('Its version.', { min: 1, max: 128 }),
-  values: s.optional(s.freeform('Values for the addon.', { maxBytes: MAX_ADDON_BYTES })),
+  values: s.optional(
+    s.freeform('Its image with a digest, and for some replicas, clusterIP and upstream.', {
+      maxBytes: MAX_ADDON_BYTES,
+    }),
+  ),
 })
 
 const spec = s.rule(
@@ -199,9 +203,10 @@ const spec = s.rule(
         }),
       ),
       addons: s.optional(
-        s.unserved(
-          s.mapList('Addons that are applied before machines join.', addon, { keys: ['name'], max: MAX_ADDONS }),
-          'addons are not applied',
+        s.mapList(
+          'Addons that are applied to a control plane on the hub before machines join: coredns, dashboard.',
+          addon,
+          { keys: ['name'], max: MAX_ADDONS },
         ),
       ),
       stage: s.optional(f.labelValue('Stage of the cluster; pipelines select by it.')),
@@ -240,6 +245,13 @@ const specOfHosted = s.rule(specWithTtl, {
   message: 'ttl is for a control plane on the hub',
   fieldPath: '.ttl',
   holds: (s) => s.ttl === undefined || s.controlPlane !== undefined,
+})
+
+const specWithAddons = s.rule(specOfHosted, {
+  cel: 'has(self.addons) ? has(self.controlPlane) : true',
+  message: 'addons are for a control plane on the hub',
+  fieldPath: '.addons',
+  holds: (s) => s.addons === undefined || s.controlPlane !== undefined,
 })
 
 const status = f.waitingStatus('The observed state of the cluster.', {
@@ -368,7 +380,7 @@ const status = f.waitingStatus('The observed state of the cluster.', {
 export const cluster = defineKind('Cluster', 'kcl', {
   namespaced: true,
   doc: 'A control plane: workloads on the hub, or an existing cluster registered by its kubeconfig.',
-  spec: specOfHosted,
+  spec: specWithAddons,
   status,
   selectable: ['.spec.stage'],
   columns: [

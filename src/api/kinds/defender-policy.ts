@@ -139,11 +139,12 @@ const spec = s.obj('The permitted disruption.', {
     ),
   ),
   clusters: s.optional(
-    s.obj('Limits on Clusters with a time to live, on a hub; of several policies the lowest limit applies.', {
+    s.obj('Limits on Clusters with a control plane on the hub; of several policies the lowest limit applies.', {
       maxTtl: s.optional(f.duration('Longest time to live, and longest extension at once.')),
       maxEphemeral: s.optional(
         s.int('Clusters with a time to live that run at once; younger ones wait.', { min: 0, max: 10_000 }),
       ),
+      maxCreating: s.optional(s.int('Clusters that are created at once; younger ones wait.', { min: 0, max: 10_000 })),
     }),
   ),
   maintenance: s.optional(

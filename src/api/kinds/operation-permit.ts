@@ -24,6 +24,7 @@ export const DISRUPTIONS = [
   'Replace',
   'ScaleIn',
   'ChangeControlPlane',
+  'DeleteControlPlane',
   'MassPrune',
 ] as const
 export type Disruption = (typeof DISRUPTIONS)[number]

@@ -182,6 +182,7 @@ const DISRUPTION_FACTS: Readonly<Record<Disruption, DisruptionFacts>> = {
   Replace: facts('High', true, true),
   ScaleIn: facts('High', true, true),
   ChangeControlPlane: facts('High', false, false),
+  DeleteControlPlane: facts('High', false, false),
   MassPrune: facts('High', false, true),
 }
 

@@ -17,6 +17,7 @@ import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ClusterAction } from './actions.ts'
 import { KUBECONFIG_LIFE_MS, kubeconfigSeen, SECRET, secretKey, secretOf } from './kubeconfig.ts'
+import { deliverAddons } from './named-addons.ts'
 import type { PlaneClients } from './plane-clients.ts'
 import { idOf, isLeaving, type Seen } from './seen.ts'
 
@@ -83,6 +84,10 @@ async function carryOut(
       return deleteKubeconfig(client, cluster, signal)
     case 'ApplyAddons':
       return giveAddons(tools, id, signal)
+    case 'DeliverAddons':
+      return applied(
+        await tools.clients.using(id, (c) => deliverAddons({ client: c, clock: tools.clock, signal }, cluster)),
+      )
     case 'RemoveMachines':
       return removeMachines(tools, id, signal)
     case 'Put':

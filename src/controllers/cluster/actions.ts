@@ -14,6 +14,8 @@ export type ClusterAction = { readonly reason: string } & (
   | { readonly kind: 'WriteKubeconfig' | 'DeleteKubeconfig' }
   | { readonly kind: 'Stop' }
   | { readonly kind: 'ApplyAddons' }
+  /** Those that the Cluster names, and removes those that it named before. */
+  | { readonly kind: 'DeliverAddons' }
   | { readonly kind: 'Put'; readonly request: ControlPlaneRequest }
   | { readonly kind: 'Snapshot'; readonly name: string }
   /** Of the schedule: nothing else waits for it. */

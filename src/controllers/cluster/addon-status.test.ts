@@ -55,6 +55,73 @@ describe('a control plane that runs', () => {
   })
 })
 
+describe('addons that a Cluster names', () => {
+  const image = `example.test/dns@sha256:${'a'.repeat(64)}`
+  const named = (addons: readonly object[], status: object, more: Partial<Seen> = {}): Seen => {
+    const seen = seenOf({ addons: [entry('2.0.0+b')], ...status }, more)
+    return { ...seen, cluster: { ...seen.cluster, spec: { ...seen.cluster.spec, addons: addons as never } } }
+  }
+  const coredns = (version = '1.12.1') => ({ name: 'coredns', version, values: { image } })
+  const deliver: ClusterAction = { kind: 'DeliverAddons', reason: 'coredns is not applied' }
+
+  test('are applied before sync can reach it, and kept as declared from then on', () => {
+    expect(plan(named([coredns()], { phase: 'Addons' }), NOW)).toMatchObject({ phase: 'Addons', actions: [deliver] })
+    const applied = [entry('2.0.0+b'), { name: 'coredns', version: '1.12.1', healthy: 'Unknown' }]
+    const seen = named([coredns()], { phase: 'Addons', addons: applied })
+    expect(kinds(seen)).toEqual(['WriteKubeconfig', 'DeliverAddons'])
+  })
+
+  test('hold up nothing of a cluster that is Ready', () => {
+    const seen = named([coredns()], { phase: 'Ready' })
+    expect(plan(seen, NOW).phase).toBe('Ready')
+    expect(kinds(seen)).toEqual(['WriteKubeconfig', 'DeliverAddons'])
+  })
+
+  test('and that it names no longer are removed once', () => {
+    const before = [entry('2.0.0+b'), { name: 'coredns', version: '1.12.1', healthy: 'True' }]
+    const seen = named([], { phase: 'Ready', addons: before })
+    expect(kinds(seen)).toContain('DeliverAddons')
+    const status = after(seen, [deliver, []])
+    expect(status.addons).toEqual([entry('2.0.0+b')])
+    expect(kinds(named([], { phase: 'Ready', addons: status.addons }))).not.toContain('DeliverAddons')
+  })
+
+  test('and one that fails is named with its object', () => {
+    const result = {
+      name: 'coredns',
+      version: '1.12.1',
+      healthy: 'False',
+      object: 'Deployment.apps/kube-system/coredns',
+      message: 'no',
+    }
+    const seen = named([coredns()], { phase: 'Addons' })
+    const status = after(seen, [deliver, [result]])
+    expect(status).toMatchObject({
+      phase: 'Addons',
+      waitingFor: { predicate: 'AddonFailed', seen: 'addon coredns 1.12.1: Deployment.apps/kube-system/coredns: no' },
+      addons: [
+        entry('2.0.0+b'),
+        { name: 'coredns', healthy: 'False', message: 'Deployment.apps/kube-system/coredns: no' },
+      ],
+    })
+    expect(plan(named([coredns()], { phase: 'Addons', addons: status.addons }), NOW).requeueAfter).toBe(2_000)
+  })
+
+  test('and that are not tested with the version are refused before anything is made, and before an upgrade', () => {
+    const host = {
+      name: 'embedded',
+      capabilities: { isHighlyAvailable: false, minors: ['1.34', '1.35', '1.36'], most: 9 },
+    }
+    expect(plan(named([coredns('1.11.4')], {}, { plane: undefined, host }), NOW)).toMatchObject({
+      actions: [],
+      wait: { predicate: 'InvalidSpec', seen: 'addons are not tested with 1.36: coredns 1.11.4 (1.32 to 1.34)' },
+    })
+    const older = { ...plane, version: '1.34.2' }
+    expect(plan(named([coredns('1.11.4')], {}, { plane: older, host }), NOW).wait?.predicate).toBe('UpgradeRefused')
+    expect(plan(named([coredns('9.0.0')], {}, { host }), NOW).wait?.predicate).toBe('InvalidSpec')
+  })
+})
+
 describe('the status', () => {
   const failed: AddonsResult = { kind: 'AddonFailed', version: '2.0.0+b', object: 'ClusterRole x', message: 'no' }
 
@@ -69,7 +136,7 @@ describe('the status', () => {
   test('has what was applied, beside what others have in it', () => {
     const seen = seenOf({ addons: [entry('1.0.0+a'), { name: 'coredns', version: '1', healthy: 'True' }] })
     const status = after(seen, [apply, { kind: 'Applied', version: '2.0.0+b' }])
-    expect(status.addons).toEqual([{ name: 'coredns', version: '1', healthy: 'True' }, entry('2.0.0+b')])
+    expect(status.addons).toEqual([entry('2.0.0+b'), { name: 'coredns', version: '1', healthy: 'True' }])
     expect(status.waitingFor).toBeUndefined()
   })
 

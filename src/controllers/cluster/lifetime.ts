@@ -16,6 +16,8 @@ export interface ClusterCaps {
   readonly maxTtlMs?: number
   /** Clusters with a time to live that run at once. */
   readonly maxEphemeral?: number
+  /** Clusters that are created at once. */
+  readonly maxCreating?: number
 }
 
 export type Lifetime =
@@ -37,10 +39,13 @@ export type Lifetime =
 /** The lowest of all policies that apply to the cluster. */
 export function capsOf(policies: readonly DefenderPolicy[], cluster: Cluster): ClusterCaps {
   const ttl = ttlCap(policies, cluster)
-  const counts = policies.filter((p) => appliesTo(p, cluster)).flatMap(({ spec }) => spec.clusters?.maxEphemeral ?? [])
+  const applying = policies.filter((p) => appliesTo(p, cluster)).flatMap(({ spec }) => spec.clusters ?? [])
+  const ephemeral = applying.flatMap(({ maxEphemeral }) => maxEphemeral ?? [])
+  const creating = applying.flatMap(({ maxCreating }) => maxCreating ?? [])
   return {
     ...(ttl !== undefined && { maxTtlMs: ttl.ms }),
-    ...(counts.length > 0 && { maxEphemeral: Math.min(...counts) }),
+    ...(ephemeral.length > 0 && { maxEphemeral: Math.min(...ephemeral) }),
+    ...(creating.length > 0 && { maxCreating: Math.min(...creating) }),
   }
 }
 

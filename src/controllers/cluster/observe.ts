@@ -60,6 +60,7 @@ export async function observe(tools: Observing, key: string, signal: AbortSignal
   const asked = await planeOf(host, cluster, signal)
   const secret = await tools.client.get(SECRET, secretKey(cluster), { signal })
   const { uid = '' } = cluster.metadata
+  const caps = capsOf(caches.policies.list(), cluster)
   const permits = caches.permits.byIndex(BY_REQUESTER, uid)
   return {
     cluster,
@@ -77,9 +78,11 @@ export async function observe(tools: Observing, key: string, signal: AbortSignal
     agents: await agentsOf(clients, cluster, asked.plane, signal),
     addons: (await tools.addons()).version,
     holds: caches.holds.list(),
-    caps: capsOf(caches.policies.list(), cluster),
+    caps,
     hosted:
-      cluster.spec.ttl === undefined ? [] : caches.clusters.list().filter((c) => c.spec.controlPlane !== undefined),
+      cluster.spec.ttl === undefined && caps.maxCreating === undefined
+        ? []
+        : caches.clusters.list().filter((c) => c.spec.controlPlane !== undefined),
   }
 }
 

@@ -26,8 +26,18 @@ export type PermitStep =
       readonly afterMs?: number
     }
 
+const CHANGES = ['ChangeControlPlane'] as const
+/** A deletion counts in what a policy says of all changes, and in what it says of deletions alone. */
+export const DELETES = ['ChangeControlPlane', 'DeleteControlPlane'] as const
+
 /** `what` is the change, in the words of a name: another change is another permit. */
-export function permitFor({ cluster, permits, endedFor }: Seen, what: string, reason: string, now: number): PermitStep {
+export function permitFor(
+  { cluster, permits, endedFor }: Seen,
+  what: string,
+  reason: string,
+  now: number,
+  operations: typeof CHANGES | typeof DELETES = CHANGES,
+): PermitStep {
   const { name = '', namespace, uid = '', annotations } = cluster.metadata
   const base = `cluster-${name.slice(0, MOST_NAME_CHARS)}-${uid.slice(0, 8)}-${what.replaceAll('.', '-').replaceAll('/', '-')}`
   const own = permits.filter((p) => (p.metadata.name ?? '').startsWith(`${base}-b`))
@@ -50,7 +60,7 @@ export function permitFor({ cluster, permits, endedFor }: Seen, what: string, re
   const target = { kind: 'Cluster' as const, name, uid, ...(namespace !== undefined && { namespace }) }
   const commit = annotations?.[ANNOTATIONS.commit]
   const request = {
-    operations: ['ChangeControlPlane' as const],
+    operations: [...operations],
     targets: [target],
     requester: {
       manager: FIELD_MANAGERS.cluster,

@@ -8,7 +8,7 @@ import { counted } from '#lib/counted.ts'
 import { approvalDigest } from '#permits/approval-digest.ts'
 import type { Wait } from '#runtime/waiting.ts'
 import type { ClusterAction, ClusterPlan } from './actions.ts'
-import { permitFor } from './permit.ts'
+import { DELETES, permitFor } from './permit.ts'
 import type { Seen } from './seen.ts'
 
 /** Machines that are still there after this are named, and the deletion continues: hosts whose provider failed must not keep it for ever. */
@@ -32,7 +32,7 @@ export function planDeletion(seen: Seen, now: number): ClusterPlan {
     return { ...done, actions: end, notices: plane === undefined ? [] : [{ reason: 'ControlPlaneKept', message }] }
   }
   if (plane === undefined || plane.owner !== uid) return { ...done, actions: end }
-  const step = permitFor(seen, 'delete', 'delete the control plane after a final snapshot', now)
+  const step = permitFor(seen, 'delete', 'delete the control plane after a final snapshot', now, DELETES)
   if (step.kind === 'Waiting')
     return { ...done, actions: step.actions, wait: step.wait, requeueAfter: step.afterMs ?? SOON_MS }
   const final = `final-${uid.slice(0, 8)}`

@@ -4,6 +4,7 @@ import type { Reason } from '#api/catalogue.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { Phase } from '#api/phases.ts'
 import { CLUSTERS_NAMESPACE, FINALIZERS, hostedKubeconfigName } from '#api/names.ts'
+import { addonProblem, unfitAddons } from '#api/constructs/addons/table.ts'
 import { minorOf } from '#api/constructs/control-plane/settings.ts'
 import { renewTime } from '#controlplanes/credentials/prints.ts'
 import type { ControlPlaneRequest } from '#controlplanes/port.ts'
@@ -13,8 +14,10 @@ import type { Wait } from '#runtime/waiting.ts'
 import type { ClusterAction, ClusterPlan } from './actions.ts'
 import { announced, lifetimeSeen, planExpiry, tooMany } from './plan-expiry.ts'
 import type { Lifetime } from './lifetime.ts'
-import { addonIn } from './addon-status.ts'
+import { addonIn, hasNamedAddons, unappliedAddons } from './addon-status.ts'
+import { declaredAddons } from './named-addons.ts'
 import { permitFor } from './permit.ts'
+import { tooManyCreated } from './plan-creation.ts'
 import { announcedOverdue } from './schedule-status.ts'
 import { planLostMember } from './plan-members.ts'
 import { finishedPermits, isStepwise, planSteps } from './plan-steps.ts'
@@ -51,7 +54,7 @@ function planWithin(seen: Seen, lifetime: Lifetime, now: number): ClusterPlan {
   const { controlPlane, version } = cluster.spec
   if (controlPlane === undefined || version === undefined) return { ...nothing, phase: 'Pending', wait: undefined }
   if (lifetime.state === 'Expired') return planExpiry(seen, lifetime, now)
-  const wrong = mistake(seen, controlPlane, version) ?? tooMany(seen, now)
+  const wrong = mistake(seen, controlPlane, version) ?? tooMany(seen, now) ?? tooManyCreated(seen)
   if (wrong !== undefined) return waiting(seen.plane === undefined ? 'Pending' : phaseNow(seen), wrong)
   if (!(cluster.metadata.finalizers ?? []).includes(FINALIZERS.cluster))
     return {
@@ -107,7 +110,7 @@ function planOthers(seen: Seen, controlPlane: ControlPlaneSpec, version: string,
       isOther ? 'its endpoint or its Cluster changed' : `it is ${plane.state}`,
       request,
     )
-  const missing = planAddons(seen)
+  const missing = planAddons(seen) ?? planNamedAddons(seen)
   if (missing !== undefined) return missing
   const { snapshot } = controlPlane
   const restoring = planRestore(seen, now)
@@ -123,6 +126,7 @@ function planOthers(seen: Seen, controlPlane: ControlPlaneSpec, version: string,
   const care = scheduled(seen, now)
   const due = isStepwise(seen) ? undefined : rotationDue(seen, now)
   if (stale !== undefined) actions.push({ kind: 'WriteKubeconfig', reason: stale })
+  if (hasNamedAddons(cluster)) actions.push({ kind: 'DeliverAddons', reason: 'they are kept as declared' })
   if (due !== undefined)
     actions.push({ kind: 'Put', reason: due, request: { ...request, rotation: rotationRequest(seen) } })
   if (stale === undefined) actions.push(...care, ...tidied(seen, now))
@@ -221,6 +225,21 @@ function planAddons({ addons, cluster }: Seen): ClusterPlan | undefined {
   }
 }
 
+/** Machines that join find them. One that was Ready stays so, and everything else about it continues beside them. */
+function planNamedAddons({ cluster }: Seen): ClusterPlan | undefined {
+  const missing = cluster.status?.phase === 'Ready' ? [] : unappliedAddons(cluster)
+  const [first] = missing
+  if (first === undefined) return undefined
+  const hasFailed = missing.some(({ failed }) => failed)
+  return {
+    ...nothing,
+    actions: [{ kind: 'DeliverAddons', reason: `${first.name} is not applied` }],
+    phase: 'Addons',
+    wait: undefined,
+    requeueAfter: hasFailed ? SOON_MS : 0,
+  }
+}
+
 /** A snapshot first, whose name says what it is before of: the same for a second try. */
 function planUpgrade(seen: Seen, request: ControlPlaneRequest, now: number): ClusterPlan {
   const from = seen.plane?.version ?? ''
@@ -293,6 +312,9 @@ function mistake(seen: Seen, controlPlane: ControlPlaneSpec, version: string): W
   const { snapshots } = controlPlane
   const wrong =
     (isStepwise(seen) ? shapeMistake(controlPlane) : undefined) ??
+    declaredAddons(seen.cluster)
+      .map(addonProblem)
+      .find((problem) => problem !== undefined) ??
     (snapshots === undefined ? undefined : scheduleMistake(snapshots))
   if (wrong !== undefined) return { predicate: 'InvalidSpec', seen: wrong, unblock: 'a commit changes the Cluster' }
   if (!host.capabilities.minors.includes(releaseOf(version)))
@@ -300,6 +322,15 @@ function mistake(seen: Seen, controlPlane: ControlPlaneSpec, version: string): W
       predicate: 'VersionNotServed',
       seen: `version ${version}; the host serves ${host.capabilities.minors.join(', ')}`,
       unblock: 'a commit names a version of one of these',
+    }
+  const addons = declaredAddons(seen.cluster)
+  // An upgrade has them on both sides of it.
+  const untested = [plane?.version ?? version, version].find((v) => unfitAddons(addons, minorOf(v) ?? 0).length > 0)
+  if (untested !== undefined)
+    return {
+      predicate: plane === undefined || plane.version === version ? 'InvalidSpec' : 'UpgradeRefused',
+      seen: `addons are not tested with ${releaseOf(untested)}: ${unfitAddons(addons, minorOf(untested) ?? 0).join(', ')}`,
+      unblock: 'a commit names versions of them that are, or another version of the cluster',
     }
   // A host that goes step by step says so itself, with everything else that speaks against it.
   const skipped =

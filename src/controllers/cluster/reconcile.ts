@@ -15,6 +15,7 @@ import { clusterFigures } from './metrics.ts'
 import { Hosts } from './hosts.ts'
 import { cachesOf, observe } from './observe.ts'
 import type { ClosableClient } from './plane-clients.ts'
+import { CREATION_LIMIT } from './plan-creation.ts'
 import { plan } from './plan.ts'
 import type { Seen } from './seen.ts'
 import { statusOf } from './status.ts'
@@ -84,10 +85,16 @@ export const clusterModule: Module<ClusterContext> = {
         },
       }),
     })
+    // Whoever waits for its turn begins as soon as another one is created.
+    const onTurn = (): void => {
+      for (const cluster of caches.clusters.list())
+        if (cluster.status?.waitingFor?.predicate === CREATION_LIMIT) controller.enqueue(keyOf(cluster))
+    }
     caches.clusters.onChange((before, now) => {
       const changed = now ?? before
       if (changed !== undefined && (before === undefined || now === undefined || isNews(before, now)))
         controller.enqueue(keyOf(changed))
+      if (now === undefined || before?.status?.phase !== now.status?.phase) onTurn()
     })
     caches.permits.onChange((before, now) => {
       const { requester } = (now ?? before)?.spec ?? {}
@@ -101,7 +108,8 @@ export const clusterModule: Module<ClusterContext> = {
     })
     const onLimits = (): void => {
       for (const cluster of caches.clusters.list())
-        if (cluster.spec.ttl !== undefined) controller.enqueue(keyOf(cluster))
+        if (cluster.spec.ttl !== undefined || cluster.status?.waitingFor?.predicate === CREATION_LIMIT)
+          controller.enqueue(keyOf(cluster))
     }
     caches.holds.onChange((before, now) => {
       if ((now ?? before)?.spec.effect === 'Extend') onLimits()

@@ -42,9 +42,9 @@ export interface Seen {
   /** Version of the addons that every control plane gets. */
   readonly addons: string
   readonly holds: readonly OperationalHold[]
-  /** What policies allow a Cluster with a time to live. */
+  /** What policies allow. */
   readonly caps: ClusterCaps
-  /** All Clusters with a control plane on the hub; empty for a Cluster without a time to live. */
+  /** All Clusters with a control plane on the hub; empty where no limit counts them. */
   readonly hosted: readonly Cluster[]
 }
 

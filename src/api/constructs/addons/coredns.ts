@@ -1,0 +1,165 @@
+// CoreDNS: names of Services and pods for the pods of a cluster, at the address that kubelets give them.
+import type { KubeObject } from '#schema/object.ts'
+import {
+  type AddonChart,
+  type AddonValues,
+  commonProblems,
+  imageOf,
+  replicasOf,
+  RESTRICTED,
+  TOLERATIONS,
+} from './addon.ts'
+
+const NAMESPACE = 'kube-system'
+const NAME = 'coredns'
+/** Clients, and the `clusterDNS` of kubelets, look for the Service under this name. */
+const SERVICE = 'kube-dns'
+const LABELS = { 'k8s-app': SERVICE }
+const REPLICAS = 2
+const PORTS = { dns: 53, metrics: 9153, health: 8080, ready: 8181 }
+/** A user other than root may bind port 53 with this capability alone. */
+const BINDS = { ...RESTRICTED, capabilities: { drop: ['ALL'], add: ['NET_BIND_SERVICE'] } }
+const KNOWN = ['image', 'replicas', 'clusterIP', 'upstream']
+const ADDRESS = /^[0-9a-fA-F.:]{2,45}$/
+/** A tenth address is what kubeadm gives it, so that kubelets need no other setting. */
+const TENTH = 10
+
+/** The address of the Service in a range of Services. */
+export function dnsAddress(range: string): string {
+  const [network = ''] = range.split('/')
+  if (network.includes(':')) return `${network.replace(/::$/, '')}::a`
+  return network.replace(/\.(\d+)$/, (_, last: string) => `.${Number(last) + TENTH}`)
+}
+
+export const coredns: AddonChart = {
+  versions: { '1.11': [32, 34], '1.12': [32, 36], '1.13': [33, 37], '1.14': [34, 38] },
+  problems: (values) => [
+    ...commonProblems(values, KNOWN),
+    ...['clusterIP', 'upstream'].flatMap((name) => {
+      const value = values[name]
+      if (value === undefined || (typeof value === 'string' && ADDRESS.test(value))) return []
+      return [`values.${name} must be an IP address`]
+    }),
+  ],
+  render: (version, values, { services, domain }) => {
+    const meta = { name: NAME, namespace: NAMESPACE, labels: { ...LABELS, 'app.kubernetes.io/version': version } }
+    const clusterIP = typeof values['clusterIP'] === 'string' ? values['clusterIP'] : dnsAddress(services)
+    return [
+      { apiVersion: 'v1', kind: 'ServiceAccount', metadata: meta },
+      ...rights(),
+      { apiVersion: 'v1', kind: 'ConfigMap', metadata: meta, data: { Corefile: corefile(domain, values) } },
+      deployment(meta, values),
+      {
+        apiVersion: 'policy/v1',
+        kind: 'PodDisruptionBudget',
+        metadata: meta,
+        spec: { maxUnavailable: 1, selector: { matchLabels: LABELS } },
+      },
+      {
+        apiVersion: 'v1',
+        kind: 'Service',
+        metadata: { ...meta, name: SERVICE },
+        spec: {
+          clusterIP,
+          selector: LABELS,
+          ports: [
+            { name: 'dns', port: PORTS.dns, protocol: 'UDP' },
+            { name: 'dns-tcp', port: PORTS.dns, protocol: 'TCP' },
+            { name: 'metrics', port: PORTS.metrics, protocol: 'TCP' },
+          ],
+        },
+      },
+    ]
+  },
+}
+
+const GROUP = 'rbac.authorization.k8s.io'
+const RIGHTS = 'kubenode:addon:coredns'
+
+/** It reads what names are made of, and writes nothing. */
+const rights = (): readonly KubeObject[] => [
+  {
+    apiVersion: `${GROUP}/v1`,
+    kind: 'ClusterRole',
+    metadata: { name: RIGHTS },
+    rules: [
+      { apiGroups: [''], resources: ['services', 'namespaces'], verbs: ['list', 'watch'] },
+      { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['list', 'watch'] },
+    ],
+  },
+  {
+    apiVersion: `${GROUP}/v1`,
+    kind: 'ClusterRoleBinding',
+    metadata: { name: RIGHTS },
+    roleRef: { apiGroup: GROUP, kind: 'ClusterRole', name: RIGHTS },
+    subjects: [{ kind: 'ServiceAccount', name: NAME, namespace: NAMESPACE }],
+  },
+]
+
+/** Whatever is not of the cluster is asked of the node's resolver, or of one that is named. */
+const corefile = (domain: string, { upstream }: AddonValues): string => `.:${PORTS.dns} {
+    errors
+    health :${PORTS.health} {
+        lameduck 5s
+    }
+    ready :${PORTS.ready}
+    kubernetes ${domain} in-addr.arpa ip6.arpa {
+        pods disabled
+        ttl 30
+    }
+    prometheus :${PORTS.metrics}
+    forward . ${typeof upstream === 'string' ? upstream : '/etc/resolv.conf'}
+    cache 30
+    loop
+    reload
+    loadbalance
+}
+`
+
+const deployment = (metadata: KubeObject['metadata'], values: AddonValues): KubeObject => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata,
+  spec: {
+    replicas: replicasOf(values, REPLICAS),
+    selector: { matchLabels: LABELS },
+    strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1 } },
+    template: {
+      metadata: { labels: LABELS },
+      spec: {
+        serviceAccountName: NAME,
+        priorityClassName: 'system-cluster-critical',
+        // Its own names come from itself: it must not wait for itself.
+        dnsPolicy: 'Default',
+        tolerations: [...TOLERATIONS],
+        securityContext: { runAsNonRoot: true, runAsUser: 65_532, seccompProfile: { type: 'RuntimeDefault' } },
+        topologySpreadConstraints: [
+          {
+            maxSkew: 1,
+            topologyKey: 'kubernetes.io/hostname',
+            whenUnsatisfiable: 'ScheduleAnyway',
+            labelSelector: { matchLabels: LABELS },
+          },
+        ],
+        containers: [
+          {
+            name: NAME,
+            image: imageOf(values),
+            args: ['-conf', '/etc/coredns/Corefile'],
+            ports: [
+              { name: 'dns', containerPort: PORTS.dns, protocol: 'UDP' },
+              { name: 'dns-tcp', containerPort: PORTS.dns, protocol: 'TCP' },
+              { name: 'metrics', containerPort: PORTS.metrics, protocol: 'TCP' },
+            ],
+            resources: { requests: { cpu: '100m', memory: '70Mi' }, limits: { memory: '170Mi' } },
+            livenessProbe: { httpGet: { path: '/health', port: PORTS.health }, initialDelaySeconds: 60 },
+            readinessProbe: { httpGet: { path: '/ready', port: PORTS.ready } },
+            securityContext: BINDS,
+            volumeMounts: [{ name: 'config', mountPath: '/etc/coredns', readOnly: true }],
+          },
+        ],
+        volumes: [{ name: 'config', configMap: { name: NAME, items: [{ key: 'Corefile', path: 'Corefile' }] } }],
+      },
+    },
+  },
+})

@@ -1,0 +1,48 @@
+// The addons that a Cluster may name, and what is wrong with one that it names. Pure.
+import type { KubeObject } from '#schema/object.ts'
+import type { AddonChart, AddonNetwork, AddonValues } from './addon.ts'
+import { coredns } from './coredns.ts'
+import { dashboard } from './dashboard.ts'
+
+export interface DeclaredAddon {
+  readonly name: string
+  readonly version: string
+  readonly values?: AddonValues
+}
+
+export const ADDONS: Readonly<Record<string, AddonChart>> = { coredns, dashboard }
+
+const VERSION = /^v?(\d{1,6}\.\d{1,6})(\.\d{1,6})?$/
+
+const chartOf = (name: string): AddonChart | undefined => (Object.hasOwn(ADDONS, name) ? ADDONS[name] : undefined)
+
+function testedWith({ name, version }: DeclaredAddon): readonly [number, number] | undefined {
+  const versions = chartOf(name)?.versions ?? {}
+  const line = VERSION.exec(version)?.[1]
+  return line !== undefined && Object.hasOwn(versions, line) ? versions[line] : undefined
+}
+
+/** What a commit has to change, whatever the version of the cluster. */
+export function addonProblem(addon: DeclaredAddon): string | undefined {
+  const { name, version, values = {} } = addon
+  const chart = chartOf(name)
+  if (chart === undefined) return `addon ${name} is unknown; known are ${Object.keys(ADDONS).join(', ')}`
+  if (testedWith(addon) === undefined)
+    return `addon ${name} ${version} is not tested; tested are ${Object.keys(chart.versions).join(', ')}`
+  const [first] = chart.problems(values)
+  return first === undefined ? undefined : `addon ${name}: ${first}`
+}
+
+/** Those that are not tested with a minor of Kubernetes, each with the minors that it is tested with. */
+export const unfitAddons = (addons: readonly DeclaredAddon[], minor: number): readonly string[] =>
+  addons.flatMap((addon) => {
+    const range = testedWith(addon)
+    if (range === undefined || (minor >= range[0] && minor <= range[1])) return []
+    return [`${addon.name} ${addon.version} (1.${range[0]} to 1.${range[1]})`]
+  })
+
+/** Of one without a problem. */
+export const addonObjects = (
+  { name, version, values = {} }: DeclaredAddon,
+  network: AddonNetwork,
+): readonly KubeObject[] => chartOf(name)?.render(version, values, network) ?? []

@@ -1,0 +1,125 @@
+// Brings the addons that a Cluster names to its API server through delivery: in order, with an Inventory there, so that what is named no longer is removed. Decides
+// nothing.
+import type { AddonNetwork } from '#api/constructs/addons/addon.ts'
+import { addonObjects, type DeclaredAddon } from '#api/constructs/addons/table.ts'
+import type { Cluster } from '#api/kinds/cluster.ts'
+import { ANNOTATIONS, CLUSTERS_NAMESPACE } from '#api/names.ts'
+import { actOnCluster } from '#delivery/act.ts'
+import { connectTo } from '#delivery/connection.ts'
+import { digestOf, type DesiredObject } from '#delivery/desired.ts'
+import { healthOf } from '#delivery/health.ts'
+import { type ObjectRef, refOf, refText } from '#delivery/object-ref.ts'
+import { observeCluster, type Observed } from '#delivery/observe.ts'
+import { type ClusterPlan, planCluster } from '#delivery/plan.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { type Clock, timestamp } from '#lib/clock.ts'
+import { printableLine } from '#lib/printable.ts'
+
+/** What became of one of them. `isFailed`: an object of it was refused, or is broken; otherwise it is there and may have to wait for machines. */
+export interface NamedResult {
+  readonly name: string
+  readonly version: string
+  readonly healthy: 'True' | 'False' | 'Unknown'
+  readonly object?: string
+  readonly message?: string
+}
+
+/** No FleetSource can be its own: none lives in that namespace. */
+const OWNER = { source: `${CLUSTERS_NAMESPACE}/addons`, track: 'addons', target: 'Member' } as const
+/** All of them belong to one Cluster, whose commit took them away. */
+const PRUNE = { enabled: true, guard: '100%' } as const
+/** Of a Cluster that no commit declares. */
+const NO_COMMIT = '0'.repeat(40)
+
+interface Tools {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly signal: AbortSignal
+}
+
+export const declaredAddons = ({ spec }: Cluster): readonly DeclaredAddon[] =>
+  (spec.addons ?? []).map(({ name, version, values }) => ({
+    name,
+    version,
+    ...(values !== undefined && { values: values as Readonly<Record<string, unknown>> }),
+  }))
+
+export const networkOf = ({ spec: { network } }: Cluster): AddonNetwork => ({
+  services: network?.serviceCIDR ?? '10.96.0.0/16',
+  domain: network?.dnsDomain ?? 'cluster.local',
+})
+
+export async function deliverAddons(tools: Tools, cluster: Cluster): Promise<readonly NamedResult[]> {
+  const { client, clock, signal } = tools
+  const addons = declaredAddons(cluster)
+  const network = networkOf(cluster)
+  const ofAddon = new Map<string, string>()
+  const desired = addons.flatMap((addon) =>
+    addonObjects(addon, network).map((object): DesiredObject => {
+      const ref = refOf(object)
+      ofAddon.set(refText(ref), addon.name)
+      return { ref, object, digest: digestOf(object) }
+    }),
+  )
+  const connection = connectTo(cluster.metadata.name ?? '', client, () => clock.now())
+  const now = clock.now()
+  const elsewhere: ReadonlySet<string> = new Set()
+  const read = (): Promise<Observed> =>
+    observeCluster(connection, { owner: OWNER, desired, rejected: [], elsewhere, now, signal })
+  const seen = await read()
+  const commit = cluster.metadata.annotations?.[ANNOTATIONS.commit] ?? NO_COMMIT
+  const plan = planCluster(
+    { desired, rejected: [], ...seen, elsewhere, approved: new Set() },
+    { commit, source: OWNER.source, target: OWNER.target, prune: PRUNE, drift: 'Correct' },
+  )
+  const { shards, inventory, objects, takeOver } = seen
+  const result = await actOnCluster(plan, {
+    connection,
+    owner: OWNER,
+    mark: { commit, release: undefined, appliedAt: timestamp(now) },
+    shards,
+    inventory,
+    objects,
+    takeOver,
+    correct: true,
+    signal,
+  })
+  const after = result.applied + result.pruned > 0 ? await read() : seen
+  const problems = new Map<string, string>([
+    ...skipped(plan),
+    ...result.failures.map(({ ref, message }) => [refText(ref), printableLine(message)] as const),
+  ])
+  return addons.map((addon) => {
+    const refs = desired.flatMap(({ ref }) => (ofAddon.get(refText(ref)) === addon.name ? [ref] : []))
+    return resultOf(addon, refs, problems, after)
+  })
+}
+
+/** Another source declares the object, or it cannot be read. */
+const skipped = ({ skips }: ClusterPlan): readonly (readonly [string, string])[] =>
+  skips
+    .filter(({ isDeclared, reason }) => isDeclared === true || reason === 'Unreadable')
+    .map(({ ref, reason, detail }) => [refText(ref), detail ?? reason] as const)
+
+function resultOf(
+  { name, version }: DeclaredAddon,
+  refs: readonly ObjectRef[],
+  problems: ReadonlyMap<string, string>,
+  { objects }: Observed,
+): NamedResult {
+  const of = { name, version }
+  const wrong = refs.map(refText).find((text) => problems.has(text))
+  if (wrong !== undefined) return { ...of, healthy: 'False', object: wrong, message: problems.get(wrong) ?? '' }
+  const healths = refs.map((ref) => {
+    const object = objects.get(refText(ref))
+    const health = object === undefined ? { state: 'InProgress' as const, message: 'not found' } : healthOf(object)
+    return { object: refText(ref), ...health }
+  })
+  const failed = healths.find(({ state }) => state === 'Failed')
+  if (failed !== undefined)
+    return { ...of, healthy: 'False', object: failed.object, message: printableLine(failed.message) }
+  const waiting = healths.find(({ state }) => state !== 'Current')
+  return waiting === undefined
+    ? { ...of, healthy: 'True' }
+    : { ...of, healthy: 'Unknown', object: waiting.object, message: printableLine(waiting.message) }
+}
