@@ -58,7 +58,7 @@ test('are there when it is Ready, come back when a person deletes them, are test
   const ready = await w.untilPhase('one', 'Ready')
   expect(ready.status?.addons).toMatchObject([
     { name: 'kubenode', healthy: 'True' },
-    // No node runs a pod yet, and that holds up nothing.
+    // No node runs a pod yet, and that blocks nothing.
     { name: 'coredns', version: '1.11.4', healthy: 'Unknown', message: expect.stringContaining('coredns') },
     { name: 'dashboard', version: '0.30.1', healthy: 'Unknown' },
   ])

@@ -15,7 +15,7 @@ const isNew = (cluster: Cluster): boolean => (cluster.status?.history ?? []).len
 
 const isBegun = ({ status }: Cluster): boolean => status?.phase === 'Creating' || status?.phase === 'Addons'
 
-/** It waits for a person, not for its turn: one that nobody mends must not keep all younger ones. */
+/** It waits for a person, not for its turn: an error that stays must not block all younger ones. */
 const isStuck = (cluster: Cluster): boolean => {
   const { waitingFor, phase } = cluster.status ?? {}
   return (

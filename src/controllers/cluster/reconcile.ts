@@ -85,7 +85,7 @@ export const clusterModule: Module<ClusterContext> = {
         },
       }),
     })
-    // Whoever waits for its turn begins as soon as another one is created.
+    // A Cluster that waits for its turn begins as soon as another one is created.
     const onTurn = (): void => {
       for (const cluster of caches.clusters.list())
         if (cluster.status?.waitingFor?.predicate === CREATION_LIMIT) controller.enqueue(keyOf(cluster))
