@@ -20,7 +20,7 @@ import { MemoryPlanes, planePair } from '#test/doubles/memory-planes.ts'
 import { VIRTUAL_EPOCH_MS, VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import type { Phase, Simulation } from '../harness.ts'
 import type { Actor } from '../process.ts'
-import type { FaultKind } from '../sim-faults.ts'
+import { ALL_FAULTS, type FaultKind } from '../sim-faults.ts'
 import type { World } from '../world.ts'
 
 const secrets = coreKind('Secret')
@@ -54,7 +54,10 @@ export interface ClusterScenario {
   readonly module?: typeof clusterModule
 }
 
-export function clusterSimulation({ faults, module = clusterModule }: ClusterScenario = {}): Simulation {
+/** A time to live is wall time: when the clock of the world jumps by a day, the day is over for everyone. */
+const FAULTS = ALL_FAULTS.filter((fault) => fault !== 'WallJump')
+
+export function clusterSimulation({ faults = FAULTS, module = clusterModule }: ClusterScenario = {}): Simulation {
   const story = newStory()
   return {
     kinds,
@@ -73,7 +76,7 @@ export function clusterSimulation({ faults, module = clusterModule }: ClusterSce
           ? `${KEPT} was deleted`
           : undefined,
     },
-    ...(faults !== undefined && { faults }),
+    faults,
     faultyMs: 20_000,
     quietMs: QUIET_MS,
     settleMs: 4 * HOUR_MS,
