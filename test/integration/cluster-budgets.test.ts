@@ -41,7 +41,7 @@ test('with a limit of one, clusters are created one after the other, also beside
   expect((await w.get('never'))?.status?.waitingFor?.predicate).toBe('VersionNotServed')
 })
 
-test('deletions beyond the rate of a policy wait with its name, while an upgrade goes on', async () => {
+test('deletions beyond the rate of a policy wait with its usage, while an upgrade goes on', async () => {
   const w = (world = await clusterWorld())
   for (const name of ['a', 'b', 'c']) await w.declare(name, { version: '1.35.0' })
   for (const name of ['a', 'b', 'c']) await w.untilPhase(name, 'Ready')
@@ -49,10 +49,11 @@ test('deletions beyond the rate of a policy wait with its name, while an upgrade
   await w.remove('a')
   await w.untilGone('a')
   await w.remove('b')
-  await w.until('it waits', async () => (await w.get('b'))?.status?.waitingFor?.predicate !== undefined)
-  await w.until('the policy is named', async () =>
-    JSON.stringify((await w.get('b'))?.status?.waitingFor ?? {}).includes('deletions'),
+  await w.until(
+    'it waits for the rate',
+    async () => (await w.get('b'))?.status?.waitingFor?.predicate === 'RateExceeded',
   )
+  expect((await w.get('b'))?.status?.waitingFor?.seen).toMatch(/^rate limit: 1 granted in 1h/)
   expect((await w.get('b'))?.status?.phase).toBe('Deleting')
   await w.declare('c', { version: '1.36.0' })
   await w.until('the upgrade', async () => (await w.get('c'))?.status?.versions?.[0]?.version === '1.36.0')
