@@ -53,7 +53,7 @@ test('deletions beyond the rate of a policy wait with its usage, while an upgrad
     'it waits for the rate',
     async () => (await w.get('b'))?.status?.waitingFor?.predicate === 'RateExceeded',
   )
-  expect((await w.get('b'))?.status?.waitingFor?.seen).toMatch(/^rate limit: 1 granted in 1h/)
+  expect((await w.get('b'))?.status?.waitingFor?.seen).toMatch(/^rate limit: 1 in 1h used, next grant/)
   expect((await w.get('b'))?.status?.phase).toBe('Deleting')
   await w.declare('c', { version: '1.36.0' })
   await w.until('the upgrade', async () => (await w.get('c'))?.status?.versions?.[0]?.version === '1.36.0')

@@ -71,7 +71,7 @@ describe('addons that a Cluster names', () => {
     expect(kinds(seen)).toEqual(['WriteKubeconfig', 'DeliverAddons'])
   })
 
-  test('hold up nothing of a cluster that is Ready', () => {
+  test('block nothing of a cluster that is Ready', () => {
     const seen = named([coredns()], { phase: 'Ready' })
     expect(plan(seen, NOW).phase).toBe('Ready')
     expect(kinds(seen)).toEqual(['WriteKubeconfig', 'DeliverAddons'])

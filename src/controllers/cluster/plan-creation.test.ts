@@ -48,7 +48,7 @@ describe('with a limit of one', () => {
     ['failed after it was Ready', of(1, { ...ready, phase: 'Failed' })],
     ['is being deleted', of(1, {}, { deletionTimestamp: '2030-01-01T00:01:00Z' })],
     ['waits for a person', of(1, waiting('EndpointTaken'))],
-  ])('an older one that %s keeps nobody waiting', (_, older) => {
+  ])('an older one that %s blocks no other', (_, older) => {
     expect(waits(of(2), [older, of(2)], 1)).toBeUndefined()
   })
 
@@ -65,7 +65,7 @@ describe('with a limit of one', () => {
   })
 })
 
-test('without a limit all begin, and with one of none nobody does', () => {
+test('without a limit all begin, and with a limit of none, none does', () => {
   expect(waits(of(2), [of(1), of(2)])).toBeUndefined()
   expect(waits(of(1), [of(1)], 0)).toBeDefined()
 })
