@@ -45,12 +45,24 @@ function portOf(text: string): number {
 
 async function serve({ kubeconfig, context, port: portText, ...place }: ConsoleOptions, io: Io): Promise<void> {
   const port = portOf(portText)
-  const [{ allConnections }, { clientOf }, { serveConsole }, { untilEnded }] = await Promise.all([
+  const [
+    { allConnections },
+    { clientOf },
+    { serveConsole },
+    { untilEnded },
+    { collectAtRest, thisEngine },
+    { systemClock },
+  ] = await Promise.all([
     import('../run/all-connections.ts'),
     import('../run/connect.ts'),
     import('../run/serve-console.ts'),
     import('../until-ended.ts'),
+    import('#lib/collect-at-rest.ts'),
+    import('#lib/clock.ts'),
   ])
+  // Lists of thousands of machines leave more garbage than what is kept of them.
+  const engine = thisEngine()
+  if (engine !== undefined) collectAtRest(systemClock, engine)
   const repository = await repositoryOf(place, io)
   const connections = await allConnections({ file: kubeconfig, contexts: context, env: io.env, cwd: io.cwd })
   for (const { warnings } of connections.values()) for (const warning of warnings) io.err(shownLine(warning))

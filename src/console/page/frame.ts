@@ -253,7 +253,9 @@ export function ClusterChoice({
   readonly all?: boolean
 }): VNode | null {
   const { session, route, go } = useApp()
-  const names = clustersWith(session, family).map(({ name }) => name)
+  const allowed = clustersWith(session, family).map(({ name }) => name)
+  // The address may name one that this person may not read: without it the choice would be blank.
+  const names = cluster === undefined || allowed.includes(cluster) ? allowed : [...allowed, cluster]
   if (names.length < 2) return null
   const choose = (name: string): void =>
     go({ view: route.view, ...(name !== '' && { cluster: name }), params: route.params })

@@ -11,6 +11,8 @@ interface Column<R> {
   /** What the column is sorted by; without it, it is not. */
   readonly by?: (row: R) => string | number
   readonly isNumber?: boolean
+  /** Short enough never to be broken, such as the name of a zone. */
+  readonly isWhole?: boolean
 }
 
 interface Props<R> {
@@ -105,14 +107,12 @@ function head<R>(column: Column<R>, sort: string, choose: (id: string) => void):
   )
 }
 
+const classOf = <R>({ isNumber, isWhole }: Column<R>): string =>
+  isNumber === true ? 'number' : isWhole === true ? 'name whole' : 'name'
+
 function cell<R>(column: Column<R>, row: R, isFirst: boolean, href: string | undefined): VNode {
   const content = column.of(row)
-  if (!isFirst)
-    return h(
-      'td',
-      { class: column.isNumber === true ? 'number' : 'name', 'data-title': column.title },
-      h('div', {}, content),
-    )
+  if (!isFirst) return h('td', { class: classOf(column), 'data-title': column.title }, h('div', {}, content))
   return h(
     'th',
     { scope: 'row', class: 'name', 'data-title': column.title },

@@ -13,11 +13,26 @@ interface Props {
   readonly label?: string
 }
 
-/** A line is not broken within `--context`: half of a flag looks like another one. */
+/** A line is not broken within `--context prod`: half of a flag looks like another one, and a flag without its value is read alone. */
 const pieceOf = (piece: string, at: number): ComponentChildren[] => [
   ...(at === 0 ? [] : [' ']),
   h('span', { key: at }, piece),
 ]
+
+/** Longer ones are broken between flag and value: a phone shows some thirty characters in a line. */
+const MOST_TOGETHER = 28
+
+/** The pieces between which a line may be broken. Pure. */
+export function piecesOf(command: string): readonly string[] {
+  const pieces: string[] = []
+  for (const piece of command.split(' ')) {
+    const last = pieces.at(-1)
+    const isValue = last !== undefined && /^--?[a-z][a-z-]*$/.test(last) && !piece.startsWith('-')
+    if (isValue && last.length + piece.length < MOST_TOGETHER) pieces[pieces.length - 1] = `${last} ${piece}`
+    else pieces.push(piece)
+  }
+  return pieces
+}
 
 export function Terminal({ command, label = command }: Props): VNode {
   const { speak } = useApp()
@@ -35,7 +50,7 @@ export function Terminal({ command, label = command }: Props): VNode {
   return h(
     'div',
     { class: 'terminal' },
-    h('code', {}, command.split(' ').flatMap(pieceOf)),
+    h('code', {}, piecesOf(command).flatMap(pieceOf)),
     h(
       'button',
       { type: 'button', 'data-copy': '', 'aria-label': `Copy: ${label}`, onClick: (e: Event) => void copy(e) },

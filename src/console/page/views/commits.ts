@@ -88,6 +88,7 @@ function List({ rows }: { readonly rows: readonly CommitRow[] }): VNode {
         id: 'seen',
         title: 'Read',
         of: (c) => h('span', {}, h(Ago, { at: c.firstSeen }), ' ago'),
+        isWhole: true,
         by: (c) => -(c.firstSeen ?? 0),
       },
       { id: 'source', title: 'Source', of: (c) => c.source, by: (c) => c.source },

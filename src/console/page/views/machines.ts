@@ -14,6 +14,7 @@ import type { Machine, Machines as Cells, Wanted } from '../heat/machines.ts'
 import type { MachinesTopic } from '../../protocol.ts'
 import { Ago } from '../parts/clock.ts'
 import { Mark } from '../parts/mark.ts'
+import { Pairs } from '../parts/pairs.ts'
 import { Notice, shown } from '../parts/states.ts'
 import { Table } from '../parts/table.ts'
 import { word } from '../parts/terminal.ts'
@@ -154,15 +155,15 @@ function MachineTable({ cells, isMany }: { readonly cells: Cells; readonly isMan
       {
         id: 'versions',
         title: 'Versions',
-        of: (m) => m.versions.replaceAll(',', ', ').replaceAll('=', ' '),
+        of: (m) => h(Pairs, { of: m.versions.split(',').map((v) => v.replace('=', ' ')) }),
         by: (m) => m.versions,
       },
       { id: 'repair', title: 'Repair', of: (m) => m.repair, by: (m) => m.repair },
       { id: 'silent', title: 'Silent', of: (m) => m.silent, by: (m) => m.silent },
       { id: 'blame', title: 'Blame', of: (m) => m.blame, by: (m) => m.blame },
-      { id: 'zone', title: 'Zone', of: (m) => m.zone, by: (m) => m.zone },
-      { id: 'rack', title: 'Rack', of: (m) => m.rack, by: (m) => m.rack },
-      { id: 'pool', title: 'Pool', of: (m) => m.pool, by: (m) => m.pool },
+      { id: 'zone', title: 'Zone', of: (m) => m.zone, by: (m) => m.zone, isWhole: true },
+      { id: 'rack', title: 'Rack', of: (m) => m.rack, by: (m) => m.rack, isWhole: true },
+      { id: 'pool', title: 'Pool', of: (m) => m.pool, by: (m) => m.pool, isWhole: true },
     ],
   })
 }

@@ -70,6 +70,7 @@ function List({ rows }: { readonly rows: readonly RepairRow[] }): VNode {
         id: 'since',
         title: 'Created',
         of: (r) => h('span', {}, h(Ago, { at: r.createdAt }), ' ago'),
+        isWhole: true,
         by: (r) => -(r.createdAt ?? 0),
       },
       { id: 'relapse', title: 'Relapse', of: (r) => (r.isRelapse ? 'yes' : ''), by: (r) => Number(r.isRelapse) },

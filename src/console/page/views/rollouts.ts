@@ -6,6 +6,7 @@ import { AsTable, ClusterChoice, Page } from '../frame.ts'
 import type { SetTopic, SetsTopic } from '../../protocol.ts'
 import type { Ladder, SetHead, SetMachineRow, SetPartRow, SetRow, SliceRow } from '../../topics.ts'
 import { Ago, Bar, Since, Until } from '../parts/clock.ts'
+import { Pairs } from '../parts/pairs.ts'
 import { Mark } from '../parts/mark.ts'
 import { Notice, shown } from '../parts/states.ts'
 import { Table } from '../parts/table.ts'
@@ -54,7 +55,7 @@ function Sets({ cluster }: { readonly cluster: string | undefined }): VNode {
               {
                 id: 'components',
                 title: 'Components',
-                of: (s) => s.components.map((c) => `${c.name} ${c.version}`).join(', '),
+                of: (s) => h(Pairs, { of: s.components.map((c) => `${c.name} ${c.version}`) }),
               },
               {
                 id: 'updated',
