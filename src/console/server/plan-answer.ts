@@ -24,9 +24,10 @@ export async function planAnswer({ query, hubs, repository, clients }: PlanQuest
   const commit = revisionIn(query, 'commit')
   if (commit === undefined) throw new Refused(400, 'BadCommit', 'name a commit')
   const base = revisionIn(query, 'base')
-  const record = planRecords(hubs, commit)
   const asked = { commit, base }
   const made = await planOf(repository, asked, query.get('predict') === '1' ? clients : undefined)
+  // Releases name a commit by its digest; a branch, or HEAD, is what the repository says it is.
+  const record = planRecords(hubs, made.certain.state === 'Made' ? made.certain.value.commit : commit)
   return { commit, record, ...made, commands: commandsOf(asked, record) }
 }
 

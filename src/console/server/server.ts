@@ -229,6 +229,7 @@ export class ConsoleServer {
 
   /** A cluster that the person may read something of, and their own way to it. */
   #clientOf({ who, access }: AskingPerson, cluster: string): KubeClient {
+    if (cluster === '') throw new Refused(400, 'BadCluster', 'name a cluster')
     const client = access.readable.has(cluster) ? who.clientOf(cluster) : undefined
     if (client === undefined)
       throw new Refused(404, 'NotFound', `there is no cluster ${cluster}, or you may not read it`)

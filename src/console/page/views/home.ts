@@ -8,7 +8,7 @@ import type { AttentionRow, HomeHead } from '../../topics.ts'
 import { Since } from '../parts/clock.ts'
 import { Mark } from '../parts/mark.ts'
 import type { Tone } from '../parts/mark.ts'
-import { shown } from '../parts/states.ts'
+import { Notice, shown } from '../parts/states.ts'
 import { word } from '../parts/terminal.ts'
 import { count } from '../parts/time.ts'
 import { LiftLine, hrefOfObject } from '../parts/wait.ts'
@@ -29,7 +29,9 @@ export function Home(): VNode {
   )
 }
 
-const toneOf = (head: HomeHead): Tone => (head.needsAttention > 0 ? 'bad' : head.waits > 0 ? 'wait' : 'good')
+/** Without machines nothing is known to be well. */
+const toneOf = (head: HomeHead): Tone =>
+  head.needsAttention > 0 ? 'bad' : head.waits > 0 || head.machines.total === 0 ? 'wait' : 'good'
 
 function Board({ head, rows }: Pick<HomeTopic, 'head' | 'rows'>): VNode {
   const { route } = useApp()
@@ -46,6 +48,13 @@ function Board({ head, rows }: Pick<HomeTopic, 'head' | 'rows'>): VNode {
       figure('Need attention', String(head.needsAttention)),
       figure('Waiting', String(head.waits)),
     ),
+    head.machines.total === 0 &&
+      rows.length === 0 &&
+      h(
+        Notice,
+        { title: 'What comes next' },
+        'A FleetSource follows a repository, and its commits declare machines and components; kubenode bootstrap creates one. kubenode import observes Nodes that exist.',
+      ),
     act.length > 0 && h(List, { title: 'Needs attention', rows: act }),
     wait.length > 0 && h(List, { title: 'Waits, and continues by itself', rows: wait }),
   )

@@ -251,5 +251,13 @@ function sentenceOf(acting: readonly AttentionRow[], waits: number, clusters: re
   }
   const loading = clusters.filter((c) => c.state.state === 'Loading').length
   if (loading > 0) return `Nothing needs attention so far; ${counted(loading, 'cluster')} still loading.`
+  // Where nothing was declared, nothing can be wrong: "nothing needs attention" would be read as "all is well".
+  if (waits === 0 && isEmpty(clusters)) return 'No release and no machine yet.'
   return waits === 0 ? 'Nothing needs attention.' : `Nothing needs attention; ${counted(waits, 'change')} in progress.`
 }
+
+const isEmpty = (clusters: readonly ReadableCluster[]): boolean =>
+  clusters.every(
+    ({ state, topics }) =>
+      topics.has('machines') && state.list('machines').length === 0 && state.list('releases').length === 0,
+  )
