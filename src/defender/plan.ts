@@ -3,6 +3,7 @@
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import type { OperationPermit, PermitStatus } from '#api/kinds/operation-permit.ts'
 import { nextPermitPhase, type PermitPhase } from '#api/protocol/permit.ts'
+import { type RefusedAlternate, refusedAlternates } from './alternates.ts'
 import { isPresent, latched } from './blame/latch.ts'
 import { breakerAt } from './breaker.ts'
 import { type CompiledPolicy, builtinPolicy } from './compile-policy.ts'
@@ -20,6 +21,8 @@ export interface PermitDecision {
   readonly permit: OperationPermit
   readonly phase: PermitPhase
   readonly targets: readonly TargetDecision[]
+  /** Asked while the permit waits; afterwards its status keeps what was read. */
+  readonly alternates?: readonly RefusedAlternate[]
 }
 
 export interface Decision {
@@ -114,7 +117,13 @@ function decidePermit(permit: OperationPermit, ground: Ground): PermitDecision {
   const atWork = isEnding ? undefined : decisionAtWork(permit, ground.ledger)
   if (atWork !== undefined) return atWork
   const targets = permit.spec.targets.map((target) => decideTarget(permit, target, ground, isEnding))
-  return { permit, targets, phase: nextPhase(permit, targets, { isRevoked, isExpired }) }
+  const alternates = phase === 'Requested' && !isEnding ? refusedAlternates(permit, ground) : undefined
+  return {
+    permit,
+    targets,
+    phase: nextPhase(permit, targets, { isRevoked, isExpired }),
+    ...(alternates !== undefined && { alternates }),
+  }
 }
 
 /** Most permits of a burst: each target has its slot, its status shows it, and it has no result yet. They need no decision. */

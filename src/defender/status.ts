@@ -23,13 +23,14 @@ export interface StatusTimes {
 }
 
 export function permitStatus(
-  { permit, phase, targets }: PermitDecision,
+  { permit, phase, targets, alternates }: PermitDecision,
   approvals: readonly string[],
   { now, expiresAt }: StatusTimes,
 ): PermitStatus {
   const old = permit.status
   const isDecided = phase !== 'Requested'
   const isEnded = isDecided && phase !== 'Granted'
+  const refused = alternates?.map(({ target, verdict }) => entryOf(target, verdict)) ?? old?.refusedAlternates
   const granted = targets.filter((t) => t.verdict.verdict === 'Granted').length
   return {
     ...(permit.metadata.generation !== undefined && { observedGeneration: permit.metadata.generation }),
@@ -40,6 +41,7 @@ export function permitStatus(
     granted,
     verdicts: targets.map(({ target, verdict }) => entryOf(target, verdict)),
     gates: targets.flatMap(({ target, gates }) => gates.map((g) => entryOf(target, g))),
+    ...(refused !== undefined && { refusedAlternates: refused }),
     ...(approvals.length > 0 && { approvals }),
     conditions: setCondition(old?.conditions, conditionOf({ permit, phase, targets }, granted), now),
   }
@@ -67,12 +69,20 @@ export function isWorthWriting(permit: OperationPermit, wanted: PermitStatus): b
   return !jsonEqual(essence(old), essence(wanted))
 }
 
-const essence = ({ phase, granted, verdicts = [], gates = [], approvals }: PermitStatus): unknown => ({
+const essence = ({
+  phase,
+  granted,
+  verdicts = [],
+  gates = [],
+  refusedAlternates = [],
+  approvals,
+}: PermitStatus): unknown => ({
   phase,
   granted,
   approvals,
   verdicts: verdicts.map(bare),
   gates: gates.map(bare),
+  refusedAlternates: refusedAlternates.map(bare),
 })
 
 const bare = ({ seen: _seen, retryAfter: _retryAfter, ...rest }: Verdict) => rest

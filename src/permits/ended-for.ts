@@ -72,6 +72,12 @@ const OWN_GATES: ReadonlySet<string> = new Set(['Target', 'Protect', 'Rule'])
 export const ownRefusals = ({ status }: OperationPermit) =>
   (status?.verdicts ?? []).filter(({ verdict, gate }) => verdict === 'Denied' && OWN_GATES.has(gate))
 
+/** Of its targets, and of those that it named to be asked for next. */
+export const knownRefusals = (permit: OperationPermit) => [
+  ...ownRefusals(permit),
+  ...(permit.status?.refusedAlternates ?? []),
+]
+
 /** A removal that was refused on the machine's own account is requested again after this time. */
 const OWN_AGAIN_MS = 600_000
 
@@ -83,7 +89,9 @@ export function removeAgainInMs(permit: OperationPermit, endedFor: EndedFor): nu
     : Math.max(0, OWN_AGAIN_MS - endedForMs(permit, endedFor))
 }
 
-/** Decided, with a refusal of the permit or of one of its targets. */
+/** Decided, with a refusal of the permit, of one of its targets or of one that would come next. */
 export const isRefused = ({ status }: OperationPermit): boolean =>
   status?.decidedAt !== undefined &&
-  (status.phase === 'Denied' || status.verdicts?.some((v) => v.verdict === 'Denied') === true)
+  (status.phase === 'Denied' ||
+    status.verdicts?.some((v) => v.verdict === 'Denied') === true ||
+    status.refusedAlternates !== undefined)

@@ -54,6 +54,16 @@ const spec = s.obj('The requested disruption.', {
     s.mapList('The targets to disrupt.', targetRef('One target.'), { keys: ['uid'], min: 1, max: MAX_TARGETS }),
     'targets of a permit are immutable; request another permit',
   ),
+  alternates: s.optional(
+    s.immutable(
+      s.mapList(
+        'Targets that the requester would ask for next. None of them is granted; the Defender reports which of them it denies whenever it is asked.',
+        targetRef('One target.'),
+        { keys: ['uid'], min: 1, max: MAX_TARGETS },
+      ),
+      'alternates of a permit are immutable; request another permit',
+    ),
+  ),
   requester: s.obj('The requester.', {
     manager: s.str('Field manager of the controller.', { min: 1, max: 63 }),
     kind: s.optional(s.str('Kind of the object that needs the permit.', { min: 1, max: 63 })),
@@ -112,6 +122,11 @@ const status = f.status("The Defender's answer.", {
   // One writer has them all: told apart by their keys, who owns which field of each would be more than half of a permit.
   verdicts: s.optional(s.list('One entry per target: the gate that blocks it.', verdict, { max: MAX_TARGETS })),
   gates: s.optional(s.list('The decisions of all gates that limit a target.', verdict, { max: MAX_GATE_VERDICTS })),
+  refusedAlternates: s.optional(
+    s.list('One entry per alternate that is denied on its own account, as read when the permit was decided.', verdict, {
+      max: MAX_TARGETS,
+    }),
+  ),
   approvals: s.optional(s.list('Approvals that were used.', f.objectName('Name of an Approval.'), { max: 8 })),
 })
 

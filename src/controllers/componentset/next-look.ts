@@ -38,6 +38,7 @@ export function nextLook(
   if (end !== undefined) moments.push(end)
   const emptyEnd = members.length === 0 ? emptyUntil(seen.set.status?.waitingFor) : Infinity
   if (emptyEnd > now) moments.push(emptyEnd)
+  if (members.length > 0) moments.push(now + refusals.againInMs)
   for (const { component } of tracks) {
     for (const isRecovery of [false, true]) {
       const closed = closedByRefusal(seen, refusals, { component, isRecovery })

@@ -1,5 +1,6 @@
 // Gathers the inputs of a rollout from caches that are complete and fresh; an object that a slice names and no cache has is read from the server.
 import type { RevisedComponent } from '#api/protocol/set-revision.ts'
+import { defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { componentConfig } from '#api/kinds/component-config.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -41,6 +42,7 @@ export function cachesOf(informers: Informers) {
     ownPods: informers.of(podType, { selection: OWN_PODS }),
     permits: informers.of(operationPermit, { indexes: { [BY_REQUESTER]: (p) => [requesterUid(p) ?? ''] } }),
     holds: informers.of(operationalHold),
+    policies: informers.of(defenderPolicy),
     components: informers.of(machineComponent),
     configs: informers.of(componentConfig),
     revisions: informers.of(controllerRevisionType, {
@@ -99,6 +101,7 @@ export async function observe(
     permits,
     refusedFor: ended.look(uid, [...permits.values()].filter(isRefused)),
     holds: caches.holds.list(),
+    policies: caches.policies,
     sets: contents.all(caches.sets.list(), now()),
     components: caches.components,
     memo,

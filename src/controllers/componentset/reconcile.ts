@@ -193,6 +193,9 @@ function wakeOn(caches: Caches, controller: Controller, gatherMs: () => number):
     for (const owner of (now ?? before)?.metadata.ownerReferences ?? []) wake(owner.name)
   })
   caches.holds.onChange(wakeAll)
+  caches.policies.onChange((before, now) => {
+    if (before?.metadata.generation !== now?.metadata.generation) wakeAll()
+  })
   caches.components.onChange(wakeAll)
   caches.configs.onChange(wakeAll)
 }

@@ -1,5 +1,6 @@
 // A Defender that refuses: some machines on their own account, or everything for a while. The set continues with others, and asks at a pace.
 import { expect, test } from 'vitest'
+import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { RolloutModel } from '#test/support/fleets/rollout-model.ts'
@@ -27,9 +28,21 @@ function refusing(
         verdict: 'Granted',
         ...of(t.name, permit),
       }))
-      if (verdicts.every((v) => v.verdict === 'Granted')) continue
+      const alternates = permit.spec.alternates?.flatMap(({ uid, name: other }): Verdict[] => {
+        const said = of(other, permit)
+        return said === undefined ? [] : [{ target: uid, gate: 'Ledger', verdict: 'Granted', ...said }]
+      })
       const phase = verdicts.every((v) => v.verdict === 'Denied') ? 'Denied' : 'Granted'
-      model.permits.set(name, { ...permit, status: { phase, decidedAt: timestamp(model.now + byMs), verdicts } })
+      if (verdicts.every((v) => v.verdict === 'Granted') && alternates === undefined) continue
+      model.permits.set(name, {
+        ...permit,
+        status: {
+          phase,
+          decidedAt: timestamp(model.now + byMs),
+          verdicts,
+          ...(alternates !== undefined && { refusedAlternates: alternates }),
+        },
+      })
     }
     grant()
   }
@@ -101,4 +114,74 @@ test('F16 a way back does not wait for the refusal of the way there', () => {
   model.declare({ beacon: '1.1.0' })
   rounds(model, 60)
   expect(model.versions('beacon')).toEqual({ '1.1.0': 10 })
+})
+
+/** The first `count` machines are protected, as long as the policy says so. */
+function protecting(model: RolloutModel, count: number) {
+  const policy = { isOn: true, generation: 1 }
+  const put = () =>
+    model.policies.set('databases', {
+      metadata: { name: 'databases', generation: policy.generation },
+      spec: {},
+    } as DefenderPolicy)
+  put()
+  const asked = refusing(model, (name) =>
+    policy.isOn && Number(name.slice(2)) < count
+      ? { gate: 'Protect', policy: 'databases', field: '/protect/0', generation: policy.generation, ...denied }
+      : undefined,
+  )
+  const lift = () => {
+    policy.isOn = false
+    policy.generation++
+    put()
+  }
+  return { asked, lift }
+}
+
+test('F16 behind 300 protected machines the first other one is updated within a minute, after a handful of questions', () => {
+  const model = fleet(330)
+  const { asked } = protecting(model, 300)
+  model.declare({ beacon: '1.1.0' })
+  rounds(model, 60)
+  expect(model.versions('beacon')['1.1.0'] ?? 0).toBeGreaterThanOrEqual(1)
+  expect(asked()).toBeLessThanOrEqual(8)
+})
+
+test('F16 machines are asked for within two minutes after their protection left the policy', () => {
+  const model = fleet(150)
+  const { asked, lift } = protecting(model, 120)
+  model.declare({ beacon: '1.1.0' })
+  rounds(model, 300)
+  expect(model.versions('beacon')).toEqual({ '1.0.0': 120, '1.1.0': 30 })
+  const before = asked()
+  expect(before).toBeLessThan(40)
+  lift()
+  rounds(model, 120)
+  expect(model.versions('beacon')['1.1.0']).toBeGreaterThan(30)
+})
+
+test('F16 a policy that changes every other second is no flood of questions', () => {
+  const model = fleet(60)
+  const policy = protecting(model, 60)
+  model.declare({ beacon: '1.1.0' })
+  let asked = 0
+  for (let n = 0; n < 300; n++) {
+    const kept = model.policies.get('databases') as DefenderPolicy
+    const generation = (kept.metadata.generation ?? 0) + 1
+    if (n % 2 === 0) model.policies.set('databases', { ...kept, metadata: { ...kept.metadata, generation } })
+    model.round()
+    asked = policy.asked()
+  }
+  expect(model.versions('beacon')).toEqual({ '1.0.0': 60 })
+  expect(asked).toBeLessThan(30)
+})
+
+test('the set asks again by itself when nothing else happens', () => {
+  const model = fleet(12)
+  protecting(model, 12)
+  model.declare({ beacon: '1.1.0' })
+  rounds(model, 30)
+  const { requeueAfter } = model.planTurn()
+  expect(requeueAfter).toBeGreaterThan(500_000)
+  expect(requeueAfter).toBeLessThanOrEqual(600_100)
 })

@@ -1,4 +1,5 @@
 // All inputs of a rollout decision: one reading of a set, its machines and everything that restricts them.
+import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { MachineComponentSet, MachineComponentSetStatus } from '#api/kinds/machine-component-set.ts'
 import type { MachineSet } from '#api/kinds/machine-set.ts'
@@ -36,6 +37,8 @@ export interface Seen {
   /** For how long those with a refusal have been refused. */
   readonly refusedFor: EndedFor
   readonly holds: readonly OperationalHold[]
+  /** Only tells whether a policy has changed since it refused a machine; the Defender alone judges by them. */
+  readonly policies?: Lookup<DefenderPolicy>
   /** By name: a hold may select the MachineSet of a machine. */
   readonly machineSets?: Lookup<MachineSet>
   /** All sets of the cluster; the set itself may be among them. */

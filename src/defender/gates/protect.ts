@@ -8,9 +8,10 @@ export function protectGate({ permit, unit, policies }: Question, { snapshot }: 
   const { holds, cluster, wall } = snapshot
   const isLifted = holdsOn(holds, ['Unprotect'], { permit, unit }, { cluster, now: wall }).length > 0
   return policies.flatMap((policy) => {
-    const protection = policy.protections.find((p) => p.matches(unit))
+    const at = policy.protections.findIndex((p) => p.matches(unit))
+    const protection = policy.protections[at]
     if (protection === undefined) return []
     if (isLifted) return [pass('Protect', { reason: 'Protected', policy, seen: 'protection lifted by a hold' })]
-    return [deny('Protect', { reason: 'Protected', policy, seen: protection.reason })]
+    return [deny('Protect', { reason: 'Protected', policy, seen: protection.reason, field: `/protect/${at}` })]
   })
 }

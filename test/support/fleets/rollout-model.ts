@@ -1,4 +1,5 @@
 // A whole rollout in memory: the planner's actions take effect at once, all other actors take turns. For properties and long stories.
+import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
@@ -47,6 +48,7 @@ export class RolloutModel {
   permits = new Map<string, OperationPermit>()
   revisions: readonly ControllerRevision[] = []
   holds: readonly OperationalHold[] = []
+  policies = new Map<string, DefenderPolicy>()
   components: Map<string, MachineComponent>
   configs = new Set<string>()
   probePods: readonly Pod[] = []
@@ -81,6 +83,7 @@ export class RolloutModel {
       permits: new Map(permits),
       refusedFor: this.#ended.look('set', [...permits.values()].filter(isRefused)),
       holds,
+      policies: this.policies,
       sets: [set, ...this.others],
       components,
       configs,

@@ -1,52 +1,82 @@
 // What the Defender refused a moment ago: machines that it refused on their own account are skipped while others go first, and a refusal that concerns all machines
 // closes the set for a while. Without this a set would ask for one permit after the other as fast as they are refused. Pure.
 import { isInForce, readable } from '#holds/in-force.ts'
-import { askAgainInMs, endedForMs, isRefused, ownRefusals } from '#permits/ended-for.ts'
+import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { askAgainInMs, endedForMs, isRefused, knownRefusals, ownRefusals } from '#permits/ended-for.ts'
 import { deniedWait } from '#permits/permit-wait.ts'
 import type { Seen } from '../seen.ts'
+import type { Lookup } from './lookup.ts'
 import type { Wait } from '../waiting.ts'
 
 /** A machine that was refused is asked for again after this time. */
 const REMEMBERED_MS = 600_000
-/** And after this one while a person lifts protections: of which machines is for the Defender to say. */
+/** And after this one while a person lifts protections, or when the policy that refused has changed: of which machines is for the Defender to say. */
 const REMEMBERED_IF_LIFTED_MS = 60_000
 /** So many machines are asked for as fast as the Defender answers. */
 const FREELY_REFUSED = 20
-/** With more of them the set asks once in this time: a first step of one machine may meet thousands that are protected. */
+/** With more of them the set asks once in this time: the Defender answers about a hundred machines at once, and there may be thousands that are protected. */
 const PACE_MS = 10_000
 /** As many as there are can be met within half of the memory, or the set would ask the first ones again and never come to the others. */
-const MEMORY_PER_MACHINE_MS = 2 * PACE_MS
+const MEMORY_PER_QUESTION_MS = 2 * PACE_MS
 const MOST_REMEMBERED_MS = 43_200_000
 
-type RefusalsSeen = Pick<Seen, 'permits' | 'refusedFor' | 'holds'>
+type RefusalsSeen = Pick<Seen, 'permits' | 'refusedFor' | 'holds' | 'policies'>
+type Refusal = ReturnType<typeof knownRefusals>[number]
 
 export interface Refusals {
   /** By uid: a machine that was created again under the same name was never judged. */
   readonly machines: ReadonlyMap<string, string>
   /** For how long the last of them has been refused. */
   readonly lastForMs: number
+  /** When the first of them may be asked for again. */
+  readonly againInMs: number
 }
 
-export function recentlyRefused({ permits, refusedFor, holds }: RefusalsSeen, now: number): Refusals {
-  const refused = [...permits.values()].flatMap((permit) => {
-    const own = isRefused(permit) ? ownRefusals(permit) : []
-    return own.length === 0 ? [] : [{ own, forMs: endedForMs(permit, refusedFor) }]
-  })
-  const known = refused.filter(({ forMs }) => forMs < MOST_REMEMBERED_MS)
-  const count = new Set(known.flatMap(({ own }) => own.map((v) => v.target))).size
+export function recentlyRefused({ permits, refusedFor, holds, policies }: RefusalsSeen, now: number): Refusals {
+  const latest = latestOf(permits.values(), refusedFor)
+  const questions = new Set([...latest.values()].map(({ permit }) => permit)).size
   const isLifted = holds.map(readable).some((h) => h.spec.effect === 'Unprotect' && isInForce(h, now))
-  const memoryMs = isLifted
-    ? REMEMBERED_IF_LIFTED_MS
-    : Math.min(MOST_REMEMBERED_MS, Math.max(REMEMBERED_MS, count * MEMORY_PER_MACHINE_MS))
+  const longMs = Math.min(MOST_REMEMBERED_MS, Math.max(REMEMBERED_MS, questions * MEMORY_PER_QUESTION_MS))
   const machines = new Map<string, string>()
   let lastForMs = Infinity
-  for (const { own, forMs } of known) {
+  let againInMs = Infinity
+  for (const [target, { refusal, forMs }] of latest) {
+    const memoryMs = isLifted || isOutdated(refusal, policies) ? REMEMBERED_IF_LIFTED_MS : longMs
     if (forMs >= memoryMs) continue
     lastForMs = Math.min(lastForMs, forMs)
-    for (const { target, gate, seen } of own)
-      machines.set(target, `denied by the Defender: gate ${gate}${seen === undefined ? '' : `: ${seen}`}`)
+    againInMs = Math.min(againInMs, memoryMs - forMs)
+    const { gate, seen } = refusal
+    machines.set(target, `denied by the Defender: gate ${gate}${seen === undefined ? '' : `: ${seen}`}`)
   }
-  return { machines, lastForMs }
+  return { machines, lastForMs, againInMs }
+}
+
+interface Latest {
+  readonly permit: OperationPermit
+  readonly refusal: Refusal
+  readonly forMs: number
+}
+
+/** The last refusal of each machine, the newest first. */
+function latestOf(permits: Iterable<OperationPermit>, refusedFor: Seen['refusedFor']): ReadonlyMap<string, Latest> {
+  const known = [...permits]
+    .filter(isRefused)
+    .map((permit) => ({ permit, forMs: endedForMs(permit, refusedFor) }))
+    .filter(({ forMs }) => forMs < MOST_REMEMBERED_MS)
+    .toSorted((a, b) => a.forMs - b.forMs)
+  const latest = new Map<string, Latest>()
+  for (const { permit, forMs } of known)
+    for (const refusal of knownRefusals(permit))
+      if (!latest.has(refusal.target)) latest.set(refusal.target, { permit, refusal, forMs })
+  return latest
+}
+
+/** Whether the machine is protected now is for the Defender alone to say; that its policy is another one by now is reason enough to ask. */
+function isOutdated({ policy, generation }: Refusal, policies: Lookup<DefenderPolicy> | undefined): boolean {
+  if (policy === undefined || policies === undefined) return false
+  const now = policies.get(policy)
+  return now === undefined || (generation !== undefined && (now.metadata.generation ?? 0) > generation)
 }
 
 interface Closed {

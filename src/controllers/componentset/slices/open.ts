@@ -144,6 +144,8 @@ export function openSlice({ seen, survey, slices, room, refusals, spec, now, nam
     now,
     nameOfStep,
     isRecovery: planned.recovery !== undefined,
+    alternates:
+      refusals.machines.size === 0 ? [] : nextAfter(survey, picked, { spread: rollout.spread, isRecovery, out }),
   })
   return { slices: [asked.slice], actions: asked.actions, costs, machines, wait: undefined }
 }
@@ -180,6 +182,25 @@ function pick(survey: Survey, { most, free, isIdle, spread, isRecovery, taken }:
   return [...first, ...next, ...take(sounds, room - next.length, next)]
 }
 
+interface NextWish {
+  readonly spread: readonly Domain[]
+  readonly isRecovery: boolean
+  /** Machines of other slices. */
+  readonly out: ReadonlySet<string>
+}
+
+/** Whom the set would ask for next. After a refusal the Defender is asked about them too: otherwise a first step of one machine learns of one protected machine at a time. */
+function nextAfter(
+  { sound, goingBack, triedByClass: tried }: Survey,
+  picked: readonly Reading[],
+  { spread, isRecovery, out }: NextWish,
+): readonly Reading[] {
+  const chosen = new Set(picked)
+  const isTaken = (r: Reading) => chosen.has(r) || out.has(r.name)
+  const list = isRecovery ? sound.filter((r) => goingBack.has(r)) : sound
+  return pickOrdered(list, { count: MAX_TARGETS, domains: spread, tried, isTaken })
+}
+
 interface PickWish {
   readonly most: number
   /** Sound machines that may go down. */
@@ -199,6 +220,8 @@ interface AskInput {
   readonly now: number
   readonly nameOfStep: (slice: Slice) => string
   readonly isRecovery: boolean
+  /** Asked about, not for. */
+  readonly alternates?: readonly Reading[]
 }
 
 interface Asked {
@@ -228,7 +251,15 @@ function ask(input: AskInput): Asked {
   return { slice: next, actions }
 }
 
-function requestOf({ seen: { set }, slice, targets, spec, nameOfStep, isRecovery }: AskInput): PermitRequest {
+function requestOf({
+  seen: { set },
+  slice,
+  targets,
+  spec,
+  nameOfStep,
+  isRecovery,
+  alternates = [],
+}: AskInput): PermitRequest {
   const { name = '', uid = '', annotations } = set.metadata
   const disruption = spec?.disruption
   const commit = annotations?.[ANNOTATIONS.commit]
@@ -243,7 +274,8 @@ function requestOf({ seen: { set }, slice, targets, spec, nameOfStep, isRecovery
       ...(slice.version !== undefined && { version: slice.version }),
       ...(slice.config !== undefined && { config: slice.config }),
     },
-    targets: targets.map((r) => ({ kind: 'Machine' as const, name: r.name, uid: r.uid })),
+    targets: targets.map(refTo),
+    ...(alternates.length > 0 && { alternates: alternates.map(refTo) }),
     requester: { manager: FIELD_MANAGERS.componentSet, kind: set.kind, name, uid },
     reason: `${versionOf(slice)}: ${nameOfStep(slice)}`,
     recovery: isRecovery,
@@ -251,6 +283,8 @@ function requestOf({ seen: { set }, slice, targets, spec, nameOfStep, isRecovery
     leaseSeconds: LEASE_SECONDS,
   }
 }
+
+const refTo = ({ name, uid }: Reading) => ({ kind: 'Machine' as const, name, uid })
 
 const MOST_SET_CHARS = 100
 
