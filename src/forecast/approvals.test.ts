@@ -99,7 +99,7 @@ describe('approvals of a release', () => {
     })
   const clusters = [made('Cluster', 'test-1', { stage: 'test' }), made('Cluster', 'prod-1', { stage: 'prod' })]
   const config = (value: string) => ({ ...made('ConfigMap', 'a', {}), apiVersion: 'v1', data: { value } })
-  const fleet = (test1: string, prod1: string, gates: readonly object[] = [BOARD]): Targets =>
+  const fleet = (test1: string, prod1: string, gates: readonly object[] = [BOARD]): Map<string, RenderedTarget> =>
     new Map([
       ['hub', target(pipeline(gates), ...clusters)],
       ['test-1', target(config(test1))],
@@ -145,6 +145,45 @@ describe('approvals of a release', () => {
 
   test('are those of the pipeline before the commit', () => {
     expect(needed(fleet('2', '2', []), [inventory([])])).toEqual([WANTED])
+  })
+
+  test('are those of the stage that a cluster had before the commit', () => {
+    const after = fleet('2', '2')
+    const moved = [made('Cluster', 'test-1', { stage: 'test' }), made('Cluster', 'prod-1', { stage: 'free' })]
+    after.set('hub', target(pipeline([BOARD]), ...moved))
+    expect(needed(after, [inventory([])])).toEqual([WANTED])
+  })
+
+  describe('with a stage for the hub', () => {
+    const HUB_BOARD = { name: 'people', approval: { from: ['bob'], count: 1 } }
+    const staged = (prodGates: readonly object[], hubGates: readonly object[] = [HUB_BOARD]) => {
+      const all = fleet('1', '1', prodGates)
+      const stages = [
+        { name: 'hub', clusters: { hub: true }, before: hubGates },
+        { name: 'prod', clusters: { names: ['prod-1'] }, before: prodGates },
+      ]
+      all.set('hub', target(made('ReleasePipeline', 'standard', { stages }), ...clusters))
+      return all
+    }
+    const wanted = (after: Targets, approvals: readonly Approval[] = []) =>
+      releaseApprovals({ before: staged([BOARD]), after, inventories: [inventory(approvals)], now: NOW })
+    const HUB_WANTED = { asker: 'gate people of stage hub', from: ['bob'], count: 1, missing: 1 }
+
+    test('are those of that stage for a change of the hub alone, also where the commit drops them', () => {
+      expect(wanted(staged([]))).toEqual([HUB_WANTED])
+      expect(wanted(staged([BOARD], []))).toEqual([HUB_WANTED])
+      expect(wanted(staged([BOARD]))).toEqual([])
+    })
+
+    test('name what is declared for the hub, too', () => {
+      const after = staged([])
+      const digests = Object.fromEntries([...after].map(([name, t]) => [name, targetDigest(t)]))
+      expect(wanted(after, [approval(targetsDigest({ spec: { digests } }), 'bob')])).toEqual([
+        { ...HUB_WANTED, missing: 0 },
+      ])
+      const { hub: _, ...members } = digests
+      expect(wanted(after, [approval(targetsDigest({ spec: { digests: members } }), 'bob')])).toEqual([HUB_WANTED])
+    })
   })
 
   test('that were given for the same content are subtracted, each person once', () => {

@@ -1,22 +1,19 @@
 // Approvals that a commit needs before it is everywhere, and how many of them are still missing: those of the Defender's policies for each batch, and those of
 // the stages for the release. Pure.
-import { API_GROUP, type ApiKind } from '#api/kind.ts'
 import type { Approval } from '#api/kinds/approval.ts'
-import { type Cluster, cluster } from '#api/kinds/cluster.ts'
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
-import { type ReleasePipeline, releasePipeline } from '#api/kinds/release-pipeline.ts'
+import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { HUB_TARGET } from '#api/names.ts'
 import type { Targets } from '#delivery/desired.ts'
 import { approvalNeed } from '#defender/approvals.ts'
 import { compilePolicy } from '#defender/compile-policy.ts'
 import type { Unit } from '#defender/unit.ts'
-import { applyDefaults } from '#schema/default.ts'
 import { type Approver, type Gate, type Stage, approversOf } from '#sync/release/gates.ts'
 import { splitByTrack, targetDigest, targetsDigest } from '#sync/release/tracks.ts'
 import type { Inventory, NewestContent, SourceRules } from './inventory.ts'
-import { isInStage } from './stage-members.ts'
+import { bindingHub, isInStage } from './stage-members.ts'
 
 export interface NeededApproval {
   /** A policy of the Defender, or a gate. */
@@ -68,20 +65,19 @@ export interface ReleaseWish {
   readonly now: number
 }
 
-/** By the pipelines as they are before the commit: it can't drop its own gates. */
+/** By the pipelines and the stages of clusters as they are before the commit: it can't drop its own gates. */
 export function releaseApprovals(wish: ReleaseWish): readonly NeededApproval[] {
   const { before, after, inventories, now } = wish
-  const old = onHub(releasePipeline, before)
-  const pipelines = (old.length > 0 ? old : onHub(releasePipeline, after)) as readonly ReleasePipeline[]
-  const clusters = onHub(cluster, after) as readonly Cluster[]
+  const { pipelines, clusters } = bindingHub(before, after)
   const valid = inventories.flatMap((i) => i.approvals).filter(({ spec: { until } }) => !isPast(until, now))
-  return releasesOf(wish).flatMap(({ pipeline, changed, digest, since }) => {
+  return releasesOf(wish, pipelines).flatMap(({ pipelines: mine, changed, digest, since }) => {
     const given = valid.filter((a) => a.spec.digest === digest && !(madeAt(a) < since))
     const people = given.map(({ spec: { by, groups = [] } }) => ({ by, groups }))
     const reached = clusters.filter((c) => changed.has(c.metadata.name ?? ''))
-    return pipelines
-      .filter((p) => pipeline === undefined || p.metadata.name === pipeline)
-      .flatMap(({ spec }) => spec.stages.filter((stage) => reached.some((c) => isInStage(stage, c))))
+    const isReached = (stage: Stage) =>
+      stage.clusters.hub === true ? changed.has(HUB_TARGET) : reached.some((c) => isInStage(stage, c))
+    return mine
+      .flatMap(({ spec }) => spec.stages.filter(isReached))
       .flatMap((stage) => gatesOf(stage).flatMap((gate) => gateApproval(stage.name, gate, people)))
   })
 }
@@ -99,14 +95,9 @@ const madeAt = ({ metadata }: Approval): number => Date.parse(metadata.creationT
 
 const isPast = (until: string | undefined, now: number): boolean => until !== undefined && Date.parse(until) <= now
 
-const onHub = (kind: ApiKind, targets: Targets): readonly unknown[] =>
-  (targets.get(HUB_TARGET)?.objects ?? [])
-    .filter(({ ref }) => ref.group === API_GROUP && ref.kind === kind.kind)
-    .map(({ object }) => applyDefaults(kind.schema, object))
-
 interface PlannedRelease {
-  /** Undefined: which pipeline a track has is in no inventory. */
-  readonly pipeline: string | undefined
+  /** All, where no inventory says which one a track has. */
+  readonly pipelines: readonly ReleasePipeline[]
   readonly changed: ReadonlySet<string>
   /** What an Approval of it names. */
   readonly digest: string | undefined
@@ -115,25 +106,34 @@ interface PlannedRelease {
 }
 
 /** One for each track whose objects change. */
-function releasesOf({ before, after, inventories }: ReleaseWish): readonly PlannedRelease[] {
+function releasesOf(
+  { before, after, inventories }: ReleaseWish,
+  pipelines: readonly ReleasePipeline[],
+): readonly PlannedRelease[] {
   const sources = inventories.flatMap((i) => i.sources ?? [])
   if (sources.length === 0)
-    return [{ pipeline: undefined, changed: changedIn(before, after), digest: undefined, since: ALWAYS }]
+    return [{ pipelines, changed: changedIn(before, after, isHubStaged(pipelines)), digest: undefined, since: ALWAYS }]
   return sources.flatMap(({ tracks, newest }: SourceRules) => {
     const [old, now] = [splitByTrack(before, tracks).tracks, splitByTrack(after, tracks).tracks]
     return tracks.flatMap(({ name, pipelineRef }) => {
       const [mine, earlier] = [now.get(name) ?? NO_TARGETS, old.get(name) ?? NO_TARGETS]
-      const changed = changedIn(earlier, mine)
+      const ofTrack = pipelines.filter((p) => p.metadata.name === pipelineRef.name)
+      const isStaged = isHubStaged(ofTrack)
+      const changed = changedIn(earlier, mine, isStaged)
       if (changed.size === 0) return []
-      const digest = targetsDigest({ spec: { digests: digestsOf(mine) } })
+      const digest = targetsDigest({ spec: { digests: digestsOf(mine, isStaged) } })
       const since = sinceWhen(
         digest,
         newest?.find((n) => n.track === name),
       )
-      return [{ pipeline: pipelineRef.name, changed, digest, since }]
+      return [{ pipelines: ofTrack, changed, digest, since }]
     })
   })
 }
+
+/** Then what is declared for the hub is part of the Release, and of what an Approval names. */
+const isHubStaged = (pipelines: readonly ReleasePipeline[]): boolean =>
+  pipelines.some(({ spec }) => spec.stages.some(({ clusters }) => clusters.hub === true))
 
 const ALWAYS = Number.NEGATIVE_INFINITY
 
@@ -144,10 +144,12 @@ function sinceWhen(digest: string, newest: NewestContent | undefined): number {
 
 const NO_TARGETS: Targets = new Map()
 
-const digestsOf = (targets: Targets): Release['spec']['digests'] =>
-  Object.fromEntries([...targets].filter(([name]) => name !== HUB_TARGET).map(([name, t]) => [name, targetDigest(t)]))
+const digestsOf = (targets: Targets, isStaged: boolean): Release['spec']['digests'] =>
+  Object.fromEntries(
+    [...targets].filter(([name]) => name !== HUB_TARGET || isStaged).map(([name, t]) => [name, targetDigest(t)]),
+  )
 
-const changedIn = (before: Targets, after: Targets): ReadonlySet<string> => {
-  const [old, now] = [digestsOf(before), digestsOf(after)]
+const changedIn = (before: Targets, after: Targets, isStaged: boolean): ReadonlySet<string> => {
+  const [old, now] = [digestsOf(before, isStaged), digestsOf(after, isStaged)]
   return new Set([...Object.keys(old), ...Object.keys(now)].filter((name) => old[name] !== now[name]))
 }

@@ -111,7 +111,7 @@ describe('the forecast of a rollout', () => {
         holds: [holdOn('MachineComponentSet', 'base', { reason: 'incident 42', until })],
       })
     const soon = await held(timestamp(START + 2 * 3_600_000))
-    expect(soon.brakes[0]?.what).toBe('hold h: incident 42 (set base)')
+    expect(soon.brakes[0]).toMatchObject({ what: 'hold h: incident 42 (set base)', isHold: true })
     expect([soon.stuck, soon.ms > 2 * 3_600_000]).toEqual([[], true])
     const late = await held('2030-01-01T00:00:00Z')
     expect(late.slices).toEqual([])

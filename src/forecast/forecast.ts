@@ -29,6 +29,8 @@ export interface ForecastSlice {
 export interface Brake {
   readonly what: string
   readonly ms: number
+  /** Of a person, so a person can end it. */
+  readonly isHold?: true
 }
 
 export interface Forecast {
@@ -105,6 +107,7 @@ class Log {
   readonly #components: ReadonlyMap<string, MachineComponent>
   readonly #slices = new Map<string, ForecastSlice>()
   readonly #brakes = new Map<string, number>()
+  readonly #holds = new Set<string>()
   #mostUnavailable = 0
   #risk: Risk | undefined
   #last: number
@@ -168,9 +171,12 @@ class Log {
       if (!this.#sets.has(name)) continue
       const wait = status?.waitingFor
       if (wait?.predicate === 'BudgetExhausted') reasons.add(`maxUnavailable of ${name}`)
-      else if (wait !== undefined && HOLD_REASONS.has(wait.predicate))
-        reasons.add(`${wait.seen ?? 'hold'} (set ${name})`)
-      else if (wait !== undefined && BRAKES.has(wait.predicate)) reasons.add(`${BRAKES.get(wait.predicate)} of ${name}`)
+      else if (wait !== undefined && HOLD_REASONS.has(wait.predicate)) {
+        const hold = `${wait.seen ?? 'hold'} (set ${name})`
+        reasons.add(hold)
+        this.#holds.add(hold)
+      } else if (wait !== undefined && BRAKES.has(wait.predicate))
+        reasons.add(`${BRAKES.get(wait.predicate)} of ${name}`)
       for (const slice of status?.slices ?? []) {
         const permit = slice.phase === 'AwaitingPermit' ? world.permits.get(slice.permit ?? '') : undefined
         const bound = permit?.status?.verdicts?.find((v) => v.verdict === 'Waiting')
@@ -191,7 +197,9 @@ class Log {
       endedAt: world.now,
       permits: [...world.permits.values()],
       mostUnavailable: this.#mostUnavailable,
-      brakes: [...this.#brakes].map(([what, ms]) => ({ what, ms })).toSorted((a, b) => b.ms - a.ms),
+      brakes: [...this.#brakes]
+        .map(([what, ms]) => ({ what, ms, ...(this.#holds.has(what) && { isHold: true as const }) }))
+        .toSorted((a, b) => b.ms - a.ms),
       risk: this.#risk,
       stuck: stuck.map(({ metadata: { name = '' }, status }) => {
         const { predicate = 'Progressing', seen = '', unblock = '' } = status?.waitingFor ?? {}

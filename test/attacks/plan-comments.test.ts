@@ -64,6 +64,8 @@ const LOST = differs([change('MachineSet', 'workers', { change: 'removed' })], {
   machines: { deleted: 12, sets: [{ set: 'workers', of: 12, deleted: 12, kept: 0 }], single: [] },
 })
 
+const NO_HUB = { pipelines: [], clusters: [] }
+
 const plan = (more: Partial<PlanDocument> = {}): PlanDocument => ({
   commit: '3f2a91c0'.repeat(5),
   base: '8be1d070'.repeat(5),
@@ -72,7 +74,7 @@ const plan = (more: Partial<PlanDocument> = {}): PlanDocument => ({
   problems: [],
   loosened: [{ cluster: 'hub', object: 'ReleasePipeline/standard', what: ['gate people is removed'] }],
   oneWay: [{ cluster: 'prod', what: 'deletes 12 machines; a revert creates new ones' }],
-  outlook: outlookOf([prediction()], [], ['prod']),
+  outlook: outlookOf([prediction()], NO_HUB, ['prod']),
   digest: `sha256:${'a'.repeat(64)}`,
   version: '0.1.0',
   ...more,
@@ -94,7 +96,7 @@ const MUST_FIT = [...MUST, '| stage | cluster |', '↩ Way back']
 
 const many = <T>(count: number, of: (i: number) => T): readonly T[] => Array.from({ length: count }, (_, i) => of(i))
 const predicted = (more: Partial<ClusterPrediction>): Partial<PlanDocument> => ({
-  outlook: outlookOf([prediction(more)], [], ['prod']),
+  outlook: outlookOf([prediction(more)], NO_HUB, ['prod']),
 })
 
 describe('nothing pushes out what must be read:', () => {
@@ -186,14 +188,14 @@ describe('what is only doubtful is not said to be impossible, and the other way 
 
 describe('a plan does not say that nothing happens:', () => {
   const quiet = (clusters: readonly ClusterDifference[]) =>
-    plan({ clusters, outlook: outlookOf([prediction({ machines: [], risk: undefined })], [], ['prod'], [people]) })
+    plan({ clusters, outlook: outlookOf([prediction({ machines: [], risk: undefined })], NO_HUB, ['prod'], [people]) })
   const people = { asker: 'gate people of stage prod', from: ['group:sre'], count: 1, missing: 1 }
 
   test('where a hold stops a set for longer than is predicted: the hold is named in red, and the sentence says so', () => {
     const [seen, unblock] = ['hold h: incident 42', 'the hold is deleted or expires at 2030-01-01T00:00:00Z']
     const stuck = [{ set: 'base', wait: { predicate: 'HoldPause' as const, seen, unblock } }]
     const clusters = [differs([change('MachineComponentSet', 'base')])]
-    const outlook = outlookOf([prediction({ machines: [], risk: undefined, stuck })], [], ['prod'])
+    const outlook = outlookOf([prediction({ machines: [], risk: undefined, stuck })], NO_HUB, ['prod'])
     const text = written(plan({ clusters, outlook }))
     expect(text).toContain('**No machine is touched while a hold lasts** in 1 cluster')
     expect(text).toContain(
@@ -204,6 +206,31 @@ describe('a plan does not say that nothing happens:', () => {
     expect(outlookText(outlook)).toMatch(
       /no machine is touched while a hold lasts\n[^]*set base does not finish: hold h: incident 42; it continues when the hold is deleted/,
     )
+  })
+
+  test('where a hold on the source stops the commit: the hold is named in red, and is not why no machine is touched', () => {
+    const clusters = [differs([change('DefenderPolicy', 'careful')])]
+    const what = 'hub: source fleet/main: ada holds it until 2030-01-01T00:00:00Z: year end'
+    const calm = outlookOf([prediction({ machines: [], risk: undefined })], NO_HUB, ['prod'])
+    const outlook = { ...calm, waits: [{ is: 'Hold' as const, what }] }
+    const text = written(plan({ clusters, outlook }))
+    expect(text).toContain(`🔴 **A hold stops this**\n- ✖ ${what}`)
+    expect(text).toContain('**No machine is touched** in 1 cluster')
+    expect(outlookText(outlook)).toContain(`no machine is touched by a rollout\n  ! ${what}`)
+  })
+
+  test('where a hold or a window delays it: both are named beside the times', () => {
+    const clusters = [differs([change('MachineComponentSet', 'base')])]
+    const brakes = [{ what: 'hold h: incident 42 (set base)', ms: 49.1 * 3_600_000, isHold: true as const }]
+    const window = 'stage prod starts in its maintenance windows only (none opens again)'
+    const outlook = {
+      ...outlookOf([prediction({ brakes })], NO_HUB, ['prod']),
+      waits: [{ is: 'Window' as const, what: window }],
+    }
+    const hold = 'prod: hold h: incident 42 (set base) delays it by 2 days 2 h, which the times include'
+    const read = (text: string) => text.replaceAll(/&#(\d+);/g, (_, n: string) => String.fromCharCode(Number(n)))
+    expect(read(written(plan({ clusters, outlook })))).toContain(`**Check this**\n- ⚠ ${hold}\n- ⚠ ${window}\n`)
+    expect(outlookText(outlook)).toContain(`\n  ! ${hold}\n  ! ${window}\n`)
   })
 
   test('where machines are deleted or made', () => {
@@ -274,7 +301,7 @@ describe('an inventory that a pull request brings', () => {
 
   test('is named above the fold', () => {
     const stale = taken('2026-01-05T10:00:00Z')
-    const outlook = { ...outlookOf([prediction()], [], ['prod']), stale }
+    const outlook = { ...outlookOf([prediction()], NO_HUB, ['prod']), stale }
     expect(written(plan({ outlook })).split('<details>')[0]).toContain('- ⚠ the inventory of prod is 322 days old')
   })
 })

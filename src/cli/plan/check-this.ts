@@ -4,8 +4,9 @@ import { shortened } from '#lib/shortened.ts'
 import type { ClusterPrediction } from '#forecast/predict.ts'
 import type { OneWay } from '#forecast/one-way.ts'
 import { code, escaped, firstOf } from './markdown-text.ts'
-import type { Outlook } from './outlook.ts'
-import { bookedTexts, minutesText, staleText } from './spans.ts'
+import { minutesText } from './minutes.ts'
+import { delayTexts, type Outlook, windowTexts } from './outlook.ts'
+import { bookedTexts, staleText } from './spans.ts'
 
 /** Of one kind of finding. */
 const MOST_LINES = 8
@@ -15,10 +16,11 @@ const MOST_NAMED = 5
 const cut = (text: string): string => escaped(shortened(text, MOST_CHARS))
 
 export function checkThis(outlook: Outlook | undefined, oneWay: readonly OneWay[] | undefined): string {
-  if (outlook === undefined || outlook.machines + outlook.clusters.length === 0) return ''
+  if (outlook === undefined || outlook.machines + outlook.clusters.length + windowTexts(outlook).length === 0) return ''
   const all = outlook.clusters.map((c) => c.prediction)
   const findings: readonly (readonly string[])[] = [
     (outlook.stale ?? []).map((s) => `- ⚠ ${cut(staleText(s))}`),
+    [...delayTexts(outlook), ...windowTexts(outlook)].map((text) => `- ⚠ ${cut(text)}`),
     all.flatMap(({ cluster, stuck }) =>
       stuck.map((s) => `- ✖ ${code(cluster)}: set ${code(s.set)} does not finish: ${cut(s.wait.seen)}`),
     ),

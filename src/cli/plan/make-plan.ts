@@ -1,5 +1,4 @@
 // Makes the plan of one commit: renders it and its base in the cage, compares them, and predicts from inventories where there are any. Contacts no cluster.
-import { HUB_TARGET } from '#api/names.ts'
 import type { Targets } from '#delivery/desired.ts'
 import { releaseApprovals } from '#forecast/approvals.ts'
 import type { Inventory } from '#forecast/inventory.ts'
@@ -8,6 +7,8 @@ import { type OneWay, oneWaySteps } from '#forecast/one-way.ts'
 import { type PlaneChange, planeChanges } from '#forecast/plane-changes.ts'
 import { predict } from '#forecast/predict.ts'
 import { type Prunes, type PrunesWish, prunesOf } from '#forecast/prunes.ts'
+import { releaseWaits } from '#forecast/release-waits.ts'
+import { bindingHub } from '#forecast/stage-members.ts'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { type ClusterDifference, differenceOf } from '#sync/difference.ts'
@@ -130,9 +131,10 @@ async function predicted(
   const changed = shown.filter((d) => d.changes.length > 0).map((d) => d.cluster)
   const now = systemClock.now()
   const ofRelease = releaseApprovals({ before, after, inventories, now })
-  const outlook = outlookOf(predictions, objectsOf(after, HUB_TARGET), changed, ofRelease)
+  const outlook = outlookOf(predictions, bindingHub(before, after), changed, ofRelease)
   const used = inventories.filter((i) => wanted.has(i.cluster))
-  return { ...outlook, stale: staleInventories(used, now) }
+  const waits = releaseWaits({ before, after, clusters: changed, inventories, now })
+  return { ...outlook, stale: staleInventories(used, now), waits }
 }
 
 function prunesIn(

@@ -156,7 +156,7 @@ const document: fc.Arbitrary<PlanDocument> = fc
       predictions &&
       outlookOf(
         predictions,
-        [],
+        { pipelines: [], clusters: [] },
         clusters.map((c) => c.cluster),
       ),
     digest: `sha256:${'a'.repeat(64)}`,

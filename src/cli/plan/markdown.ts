@@ -6,11 +6,12 @@ import type { ClusterPrediction } from '#forecast/predict.ts'
 import type { Loosened } from '#forecast/loosened/loosened.ts'
 import type { OneWay } from '#forecast/one-way.ts'
 import type { Prunes } from '#forecast/prunes.ts'
-import { heldTexts, type Outlook } from './outlook.ts'
+import { minutesText } from './minutes.ts'
+import { heldTexts, type Outlook, whileHeld } from './outlook.ts'
 import { checkThis } from './check-this.ts'
 import { code, escaped, firstOf, short, shownPart } from './markdown-text.ts'
 import { approveCommand, guardText, pruneDoubt, unknownTexts } from './prunes.ts'
-import { approvalTexts, movedText, minutesText, oneWayLines, spanText, stepsText, timeText } from './spans.ts'
+import { approvalTexts, movedText, oneWayLines, spanText, stepsText, timeText } from './spans.ts'
 import { unpredictedRules, whatChanges } from './what-changes.ts'
 
 export interface PlanDocument {
@@ -226,7 +227,7 @@ function summary({ outlook, clusters, only }: PlanDocument): string {
   const rules = unpredictedRules(clusters)
   const within = known.filter((c) => c.prediction.machines.length > 0).length
   const moved = movedText(clusters)
-  const held = heldTexts(outlook).length === 0 ? '' : ' while a hold lasts'
+  const held = whileHeld(outlook)
   const first =
     machines === 0
       ? `${moved === '' ? `**No machine is touched${held}**` : `**${moved}; no other machine is touched${held}**`} in ${counted(known.length, 'cluster')} with an inventory.`

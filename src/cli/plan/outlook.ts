@@ -1,27 +1,49 @@
 // What a commit does to machines over all clusters that were predicted, in the order of the stages. Pure.
 import { HOLD_REASONS } from '#holds/names.ts'
-import type { Cluster } from '#api/kinds/cluster.ts'
-import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
 import { parseDuration } from '#lib/duration.ts'
-import type { KubeObject } from '#schema/object.ts'
 import { isAtLeast, type Risk } from '#defender/risk.ts'
 import type { NeededApproval } from '#forecast/approvals.ts'
 import type { Inventory } from '#forecast/inventory.ts'
 import type { ClusterPrediction } from '#forecast/predict.ts'
-import { isInStage } from '#forecast/stage-members.ts'
+import type { ReleaseWait } from '#forecast/release-waits.ts'
+import { type BindingHub, isInStage } from '#forecast/stage-members.ts'
+import { MINUTE, minutesText } from './minutes.ts'
 
 interface StagedPrediction {
   readonly stage: string
   readonly prediction: ClusterPrediction
 }
 
-/** Sets that a hold stops for longer than is predicted: their machines switch once it ends, and are in no number of the plan. */
-export const heldTexts = ({ clusters }: Outlook): readonly string[] =>
+/** What a hold stops whole: the source, and sets for longer than is predicted, whose machines are in no number of the plan. */
+export const heldTexts = (outlook: Outlook): readonly string[] => [
+  ...sourceHeldTexts(outlook),
+  ...heldSets(outlook).map(
+    ({ cluster, set, wait }) => `${cluster}: set ${set} waits for ${wait.seen}; it continues when ${wait.unblock}`,
+  ),
+]
+
+export const sourceHeldTexts = ({ waits = [] }: Outlook): readonly string[] =>
+  waits.filter(({ is }) => is === 'Hold').map(({ what }) => what)
+
+const heldSets = ({ clusters }: Outlook) =>
   clusters.flatMap(({ prediction: { cluster, stuck } }) =>
-    stuck
-      .filter(({ wait }) => HOLD_REASONS.has(wait.predicate))
-      .map(({ set, wait }) => `${cluster}: set ${set} waits for ${wait.seen}; it continues when ${wait.unblock}`),
+    stuck.filter(({ wait }) => HOLD_REASONS.has(wait.predicate)).map(({ set, wait }) => ({ cluster, set, wait })),
   )
+
+/** Ends a sentence that no machine is touched: the hold of a set, not of the source, is why. */
+export const whileHeld = (outlook: Outlook): string => (heldSets(outlook).length === 0 ? '' : ' while a hold lasts')
+
+/** Holds that end within what is predicted: the times have the wait in them. */
+export const delayTexts = ({ clusters }: Outlook): readonly string[] =>
+  clusters.flatMap(({ prediction: { cluster, brakes } }) =>
+    brakes
+      .filter((b) => b.isHold === true && b.ms >= MINUTE)
+      .map(({ what, ms }) => `${cluster}: ${what} delays it by ${minutesText(ms)}, which the times include`),
+  )
+
+/** Stages that start in their windows only. */
+export const windowTexts = ({ waits = [] }: Outlook): readonly string[] =>
+  waits.filter(({ is }) => is === 'Window').map(({ what }) => what)
 
 interface UncoveredClass {
   readonly class: string
@@ -49,6 +71,8 @@ export interface Outlook {
   /** Milliseconds of p50 and p90 between stages. */
   readonly soak: number
   readonly stale?: readonly StaleInventory[]
+  /** What the release waits for whatever its machines do. */
+  readonly waits?: readonly ReleaseWait[]
 }
 
 export interface StaleInventory {
@@ -82,11 +106,10 @@ interface StageOf {
 
 const NO_STAGE: StageOf = { name: '-', index: Number.MAX_SAFE_INTEGER, soakMs: 0 }
 
-/** Which stage of a pipeline each cluster is in, by what the hub is to have. */
-function stagesIn(hub: readonly KubeObject[]): ReadonlyMap<string, StageOf> {
-  const clusters = hub.filter((o): o is Cluster => o.kind === 'Cluster')
+/** Which stage of a pipeline each cluster is in. */
+function stagesIn({ pipelines, clusters }: BindingHub): ReadonlyMap<string, StageOf> {
   const found = new Map<string, StageOf>()
-  for (const pipeline of hub.filter((o): o is ReleasePipeline => o.kind === 'ReleasePipeline'))
+  for (const pipeline of pipelines)
     for (const [index, stage] of pipeline.spec.stages.entries()) {
       const members =
         stage.clusters.names ?? clusters.filter((c) => isInStage(stage, c)).map((c) => c.metadata.name ?? '')
@@ -101,7 +124,7 @@ const DEFAULT_SOAK = '15m'
 
 export function outlookOf(
   predictions: readonly ClusterPrediction[],
-  hub: readonly KubeObject[],
+  hub: BindingHub,
   changed: readonly string[],
   ofRelease: readonly NeededApproval[] = [],
 ): Outlook {

@@ -7,7 +7,8 @@ import { problemText } from '#sync/render/problems.ts'
 import { contentLines, type ContentLine } from './content.ts'
 import type { MadePlan } from './make-plan.ts'
 import { approveCommand, guardText, pruneDoubt, unknownTexts } from './prunes.ts'
-import { oneWayLines, spanText, stepsText, minutesText, summaryText } from './spans.ts'
+import { minutesText } from './minutes.ts'
+import { oneWayLines, spanText, stepsText, summaryText } from './spans.ts'
 import { fieldText, groupsOf, lossTexts, outlookLines } from './text.ts'
 
 /** More at once is not read on a page; the terminal has all. */

@@ -5,18 +5,8 @@ import type { OneWay } from '#forecast/one-way.ts'
 import type { ClusterPrediction } from '#forecast/predict.ts'
 import type { Loosened } from '#forecast/loosened/loosened.ts'
 import type { ClusterDifference } from '#sync/difference.ts'
-import { heldTexts, type Outlook, type StaleInventory } from './outlook.ts'
-
-const MINUTE = 60_000
-
-/** Minutes, and hours from ninety minutes on; rounded up. */
-export function minutesText(ms: number): string {
-  const minutes = Math.ceil(ms / MINUTE)
-  if (minutes < 90) return `${minutes} min`
-  const [hours, rest] = [Math.floor(minutes / 60), minutes % 60]
-  if (hours >= 48) return `${Math.ceil(minutes / 1_440)} days`
-  return rest === 0 ? `${hours} h` : `${hours} h ${rest} min`
-}
+import { minutesText } from './minutes.ts'
+import { type Outlook, type StaleInventory, whileHeld } from './outlook.ts'
 
 export function spanText(p50: number, p90: number): string {
   const [a, b] = [minutesText(p50), minutesText(p90)]
@@ -121,7 +111,7 @@ export function summaryText(
   return [
     ...loss,
     machines === 0
-      ? `no ${deleted + created === 0 ? '' : 'other '}machine is touched${heldTexts(outlook).length === 0 ? '' : ' while a hold lasts'}`
+      ? `no ${deleted + created === 0 ? '' : 'other '}machine is touched${whileHeld(outlook)}`
       : `${counted(machines, 'machine')} · ${counted(drains, 'drain')} · ~${minutesText(p50)}`,
     ...(risk === undefined ? [] : [risk.toLowerCase()]),
     ...(missing === 0 ? [] : [`${counted(missing, 'approval')} missing`]),

@@ -9,18 +9,10 @@ import { API_GROUP } from '#api/kind.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { declaredErrors } from '#declared/declared-errors.ts'
 import { type Tone, paintOf } from '../paint.ts'
-import { heldTexts, type Outlook } from './outlook.ts'
+import { minutesText } from './minutes.ts'
+import { delayTexts, type Outlook, sourceHeldTexts, whileHeld, windowTexts } from './outlook.ts'
 import { approveCommand, guardText, pruneDoubt, unknownTexts } from './prunes.ts'
-import {
-  approvalTexts,
-  bookedTexts,
-  minutesText,
-  oneWayLines,
-  spanText,
-  staleText,
-  stepsText,
-  timeText,
-} from './spans.ts'
+import { approvalTexts, bookedTexts, oneWayLines, spanText, staleText, stepsText, timeText } from './spans.ts'
 
 const MARKS = { added: '+', changed: '~', removed: '-' } as const
 /** Fields of one object in the text; the JSON has more. */
@@ -76,11 +68,10 @@ export function outlookLines(outlook: Outlook, oneWay: readonly OneWay[]): reado
   return [
     as('Head')(
       machines === 0
-        ? heldTexts(outlook).length === 0
-          ? 'no machine is touched by a rollout'
-          : 'no machine is touched while a hold lasts'
+        ? `no machine is touched${whileHeld(outlook) || ' by a rollout'}`
         : `${counted(machines, 'machine')}, ${counted(drains, 'drain')}, ${counted(reboots, 'reboot')}, ${timeText(outlook)}, at most ${mostUnavailable} unavailable at once${risk === undefined ? '' : `, risk ${risk.toLowerCase()}`}`,
     ),
+    ...[...sourceHeldTexts(outlook), ...delayTexts(outlook), ...windowTexts(outlook)].map(warning),
     ...clusters.flatMap(({ stage, prediction: p }) => [
       ...(p.machines.length === 0
         ? []
