@@ -95,6 +95,20 @@ describe('the forecast of a rollout', () => {
     expect([slices, ms]).toEqual([[], 0])
   })
 
+  test('other values of the same version are switches that take their time', async () => {
+    const valued = {
+      ...NEXT,
+      spec: { ...NEXT.spec, components: [{ name: 'beacon', version: '1.0.0', values: { level: 'debug' } }] },
+    }
+    const { slices, mostUnavailable, stuck, ms } = await forecastOf(inventory(fleetOf(3)), [valued])
+    expect(stuck).toEqual([])
+    expect(new Set(slices.flatMap((s) => s.machines)).size).toBe(3)
+    expect(mostUnavailable).toBe(1)
+    // A minute and a half for each machine, and the soaks of the steps.
+    expect(ms).toBeGreaterThan(3 * 90_000)
+    for (const { begun = 0, done = 0 } of slices) expect(done - begun).toBeGreaterThanOrEqual(90_000)
+  })
+
   test("the Defender's budgets hold it up as they will, and say by which limit", async () => {
     const policies = [policy({ budgets: [{ max: 1, of: 'concurrent', per: 'cluster' }] })]
     const from = inventory(fleetOf(40))

@@ -322,7 +322,8 @@ export class World {
       // How long a drain takes is part of how long such a switch took before.
       isDrained: true,
     })
-    const next = this.#agentTurn(name, { ...machine, spec: { ...machine.spec, components } }, permits)
+    const before = new Map(current.map((c) => [c.name, c.config]))
+    const next = this.#agentTurn(name, { ...machine, spec: { ...machine.spec, components } }, { permits, before })
     const isBusy = components.some((c) => c.switch !== undefined) || next.some((r) => isSwitching(r.state))
     const { phase } = machine.status ?? {}
     const isWorking = phase === 'Ready' || phase === 'Updating'
@@ -334,7 +335,7 @@ export class World {
   }
 
   /** Staged at once, since that disrupts nothing; then the switch takes its time. */
-  #agentTurn(name: string, machine: Machine, permits: readonly OperationPermit[]): readonly ComponentStatus[] {
+  #agentTurn(name: string, machine: Machine, { permits, before }: Orders): readonly ComponentStatus[] {
     const reports = machine.status?.components ?? []
     const uid = machine.metadata.uid ?? ''
     return (machine.spec.components ?? []).map((told): ComponentStatus => {
@@ -356,7 +357,9 @@ export class World {
       const isKnown = report?.desired === told.version && report.attempt === told.attempt
       const base = { name: told.name, desired: told.version, attempt: told.attempt, since: timestamp(this.now) }
       const running = report?.version === undefined ? {} : { version: report.version }
-      if (!isKnown) return { ...base, ...running, state: report?.version === told.version ? 'Healthy' : 'Staged' }
+      // Another configuration is a switch, too.
+      const isRunning = report?.version === told.version && before.get(told.name) === told.config
+      if (!isKnown) return { ...base, ...running, state: isRunning ? 'Healthy' : 'Staged' }
       if (report.state === 'Fetching') return { ...report, state: 'Staged', since: timestamp(this.now) }
       const isOrdered = told.switch?.attempt === told.attempt && isGranted(permits, told.switch.permit, uid)
       if (report.state !== 'Staged' || !isOrdered) return report
@@ -364,6 +367,12 @@ export class World {
       return { ...report, state: 'Switching', since: timestamp(this.now) }
     })
   }
+}
+
+interface Orders {
+  readonly permits: readonly OperationPermit[]
+  /** Configurations that were ordered before, by component. */
+  readonly before: ReadonlyMap<string, string | undefined>
 }
 
 const isGranted = (permits: readonly OperationPermit[], name: string, uid: string): boolean =>
