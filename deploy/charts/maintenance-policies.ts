@@ -6,6 +6,33 @@ import { all, any, isInstaller, isProgram, operations, quoted, type AdmissionPol
 
 const isOfPeople = (object: 'object' | 'oldObject'): string => `${object}.spec.source == ${quoted(PEOPLE)}`
 
+const isCaller = (value: string): string => `${value} == request.userInfo.username`
+const fieldOf = (object: 'object' | 'oldObject', field: string): string => `${object}.spec.?${field}.orValue('')`
+const isKept = (field: string): string => `${fieldOf('object', field)} == ${fieldOf('oldObject', field)}`
+
+/** Whoever plans signs, and whoever ends: the host doctor and everybody who meets a drained node names them. */
+const SIGNED = [
+  {
+    expression: any(
+      `!(${operations('CREATE')})`,
+      all(isCaller(fieldOf('object', 'plannedBy')), `${fieldOf('object', 'endedBy')} == ''`),
+    ),
+    message: 'spec.plannedBy must be who plans the work; to plan it, run kubenode maintenance plan',
+  },
+  {
+    expression: any(`!(${operations('UPDATE')})`, isKept('plannedBy')),
+    message: 'spec.plannedBy is who planned the work, and does not change',
+  },
+  {
+    expression: any(
+      `!(${operations('UPDATE')})`,
+      all('object.spec.state == oldObject.spec.state', isKept('endedBy')),
+      all(`object.spec.state != ${quoted('Scheduled')}`, isCaller(fieldOf('object', 'endedBy'))),
+    ),
+    message: 'spec.endedBy must be who ends the work; to end it, run kubenode maintenance done or cancel',
+  },
+] as const
+
 const events: AdmissionPolicy = {
   name: 'kubenode-maintenance',
   rules: [
@@ -27,6 +54,7 @@ const events: AdmissionPolicy = {
       ),
       message: 'people write events with source People only; to plan one, run kubenode maintenance plan',
     },
+    ...SIGNED,
   ],
 }
 

@@ -120,6 +120,7 @@ export const REASONS = {
   CordonedByPeople: because('waiting', 'A user set spec.unschedulable; KubeNode does not change it.'),
   // maintenance
   MaintenancePlanned: because('maintenance', 'The host is to be worked on; the preparation starts in time.'),
+  MaintenancePrepared: because('maintenance', 'The node is drained for work on its host, or is about to be.'),
   MaintenanceUnderWay: because('maintenance', 'The host is being worked on; repairs of the node stand off.'),
   MassReclaim: because(
     'maintenance',
@@ -127,6 +128,10 @@ export const REASONS = {
   ),
   MaintenanceMissed: because('maintenance', 'The work on the host began before the node was drained.'),
   MaintenanceOverrun: because('maintenance', 'Work that people planned is not over at its planned end.'),
+  MaintenanceEnded: because(
+    'maintenance',
+    'The work on the host is over or was called off, by the user that is named.',
+  ),
   MaintenanceFailed: because('maintenance', 'The machine is not well again after the work on its host.'),
   // permits
   PermitRequested: because('permits', 'The Defender has not decided yet.'),

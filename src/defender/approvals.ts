@@ -50,4 +50,4 @@ const GROUP = 'group:'
 const isFrom = ({ by, groups = [] }: Approval['spec'], from: readonly string[]): boolean =>
   from.some((f) => (f.startsWith(GROUP) ? groups.includes(f.slice(GROUP.length)) : f === by))
 
-const byName = (a: Approval, b: Approval): number => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1)
+export const byName = (a: Approval, b: Approval): number => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1)

@@ -1,4 +1,5 @@
 // The desired status of a permit after a decision. Pure; equal decisions give equal statuses, so that nothing is written twice.
+import type { Approval } from '#api/kinds/approval.ts'
 import type { OperationPermit, PermitStatus } from '#api/kinds/operation-permit.ts'
 import { timestamp } from '#lib/clock.ts'
 import { jsonEqual } from '#lib/json.ts'
@@ -24,7 +25,7 @@ export interface StatusTimes {
 
 export function permitStatus(
   { permit, phase, targets, alternates }: PermitDecision,
-  approvals: readonly string[],
+  approvals: readonly Approval[],
   { now, expiresAt }: StatusTimes,
 ): PermitStatus {
   const old = permit.status
@@ -42,7 +43,10 @@ export function permitStatus(
     verdicts: targets.map(({ target, verdict }) => entryOf(target, verdict)),
     gates: targets.flatMap(({ target, gates }) => gates.map((g) => entryOf(target, g))),
     ...(refused !== undefined && { refusedAlternates: refused }),
-    ...(approvals.length > 0 && { approvals }),
+    ...(approvals.length > 0 && {
+      approvals: approvals.map((a) => a.metadata.name ?? ''),
+      approvedBy: [...new Set(approvals.map((a) => a.spec.by))],
+    }),
     conditions: setCondition(old?.conditions, conditionOf({ permit, phase, targets }, granted), now),
   }
 }

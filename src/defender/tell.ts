@@ -9,7 +9,7 @@ import type { Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { writeStatus } from '#runtime/write-status.ts'
-import { approvalNeed } from './approvals.ts'
+import { usedApprovals } from './gates/approval.ts'
 import type { Caches } from './caches.ts'
 import { DecisionCounts } from './decision-counts.ts'
 import type { LeaseWatch } from './lease-watch.ts'
@@ -72,7 +72,7 @@ export class Teller {
     const { uid = '' } = permit.metadata
     if (!mayWrite()) return true
     const left = leases.left(uid) ?? permit.spec.leaseSeconds * 1_000
-    const wanted = permitStatus(decision, approvalsOf(permit, snapshot), { now, expiresAt: now + left })
+    const wanted = permitStatus(decision, usedApprovals(permit, snapshot), { now, expiresAt: now + left })
     const isDue = clock.monotonic() - (this.#writtenAt.get(uid) ?? -Infinity) >= REFRESH_MS
     if (!isWorthWriting(permit, wanted) && !(isDue && isOutdated(permit.status, wanted))) return true
     const own = { client, type: operationPermit, cache: caches.permits, fieldManager }
@@ -117,10 +117,4 @@ export class Teller {
 function isOutdated(old: PermitStatus | undefined, wanted: PermitStatus): boolean {
   const seen = (s: PermitStatus | undefined) => (s?.verdicts ?? []).map((v) => v.seen).join('\n')
   return seen(old) !== seen(wanted)
-}
-
-function approvalsOf({ spec }: OperationPermit, { policies, approvals, wall }: Snapshot): readonly string[] {
-  const rules = policies.flatMap((p) => p.spec.approvals ?? [])
-  if (rules.length === 0) return []
-  return (approvalNeed(rules, spec, approvals, wall)?.counted ?? []).slice(0, 8)
 }

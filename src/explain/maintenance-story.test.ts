@@ -85,6 +85,21 @@ test.each([
   ])
 })
 
+test('who planned, approved and called it off are named', () => {
+  const approved = event(
+    'people-1',
+    { plannedBy: 'ada@example.org', endedBy: 'bob@example.org', state: 'Cancelled' },
+    { phase: 'Prepared', approvedBy: ['cyd', 'dan'] },
+  )
+  const story = maintenanceStory(approved)
+  expect(story[0]).toMatch(/^Stop by ada@example\.org, from /)
+  expect(story).toContain('approved by cyd, dan')
+  expect(story).toContain('called off by bob@example.org')
+  expect(maintenanceStory({ ...approved, spec: { ...approved.spec, state: 'Executed' } })).toContain(
+    'ended by bob@example.org',
+  )
+})
+
 test('a loss of data, a missed drain and a notice for people are named', () => {
   const missed = event(
     'm',

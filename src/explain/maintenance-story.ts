@@ -1,6 +1,6 @@
 // The story of the work on a host in lines: what, by whom, when, how far its node is prepared, and the command that ends it. Pure.
 import { type MaintenanceEvent, PEOPLE } from '#api/kinds/maintenance-event.ts'
-import { isOver, phaseOfEvent, standsOff, takesHostAway } from '#faults/maintenance.ts'
+import { isOver, phaseOfEvent, plannerOf, standsOff, takesHostAway } from '#faults/maintenance.ts'
 
 const DAY_MS = 86_400_000
 
@@ -25,9 +25,13 @@ export function maintenanceStory(event: MaintenanceEvent): readonly string[] {
   const { spec, status = {} } = event
   const reason = spec.description === undefined ? '' : `: ${spec.description}`
   return [
-    `${spec.kind} by ${spec.source}, ${timesOf(event)}${reason}`,
+    `${spec.kind} by ${plannerOf(spec)}, ${timesOf(event)}${reason}`,
     ...(takesHostAway(event) ? [] : ['a notice for people: nothing is done']),
     ...(spec.dataLoss ? ["it destroys the data on the host's own disks"] : []),
+    ...(status.approvedBy === undefined ? [] : [`approved by ${status.approvedBy.join(', ')}`]),
+    ...(spec.endedBy === undefined
+      ? []
+      : [`${spec.state === 'Cancelled' ? 'called off' : 'ended'} by ${spec.endedBy}`]),
     ...(status.missedAt === undefined ? [] : [`it began before the node was drained, at ${status.missedAt}`]),
     ...(status.drainedAt === undefined ? [] : [`the node was drained at ${status.drainedAt}`]),
     ...(standsOff(event) ? ['repairs of the node stand off until it is over'] : []),

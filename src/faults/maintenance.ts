@@ -33,6 +33,9 @@ export function bookedFrom(event: Pick<MaintenanceEvent, 'status' | 'spec'>): nu
   return Number.isNaN(at) ? undefined : at - leadMs(event)
 }
 
+/** Who takes the host away: the person who planned it, or the source. */
+export const plannerOf = ({ plannedBy, source }: MaintenanceEvent['spec']): string => plannedBy ?? source
+
 /** One sentence for people. */
 export const maintenanceText = ({ metadata, spec, status }: MaintenanceEvent): string =>
-  `maintenanceevent/${metadata.name} (${spec.kind} by ${spec.source}) is ${status?.phase ?? 'Announced'}`
+  `maintenanceevent/${metadata.name} (${spec.kind} by ${plannerOf(spec)}) is ${status?.phase ?? 'Announced'}`

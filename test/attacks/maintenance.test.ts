@@ -11,15 +11,15 @@ import {
 
 const EVENTS = '/apis/kubenode.io/v1alpha1/maintenanceevents'
 
-const event = (name: string, source: string) => ({
+const event = (name: string, source: string, plannedBy?: string) => ({
   apiVersion: 'kubenode.io/v1alpha1',
   kind: maintenanceEvent.kind,
   metadata: { name },
-  spec: { machine: 'm-a', source, eventId: name, kind: 'Reboot', notBefore: '2030-01-01T00:00:00Z' },
+  spec: { machine: 'm-a', source, eventId: name, kind: 'Reboot', notBefore: '2030-01-01T00:00:00Z', plannedBy },
 })
 
 async function made({ ask }: AttackWorld, by: Who, name: string, source: string): Promise<void> {
-  const { status, text } = await ask(by, 'POST', EVENTS, { body: event(name, source) })
+  const { status, text } = await ask(by, 'POST', EVENTS, { body: event(name, source, by.user) })
   if (status !== 201 && status !== 409) throw new Error(`cannot prepare event ${name}: ${text}`)
 }
 
@@ -64,8 +64,55 @@ const EVENTS_OF_PROVIDERS: readonly Attempt[] = [
       return world.ask(world.who.installer, 'PATCH', `${EVENTS}/own`, { body: { spec: { source: 'cloud' } } })
     },
     control: ({ ask, who }) =>
-      ask(who.installer, 'PATCH', `${EVENTS}/own?dryRun=All`, { body: { spec: { state: 'Cancelled' } } }),
+      ask(who.installer, 'PATCH', `${EVENTS}/own?dryRun=All`, {
+        body: { spec: { state: 'Cancelled', endedBy: who.installer.user } },
+      }),
     refused: OF_PEOPLE,
+  },
+]
+
+const SIGNED = /spec\.plannedBy/
+const ENDED = /spec\.endedBy/
+
+/** The name of a colleague below one's own work, and work that nobody signed. */
+const SIGNATURES: readonly Attempt[] = [
+  ...(['eve', undefined] as const).map((by): Attempt => ({
+    name: `a person plans work ${by === undefined ? 'without a name' : 'in the name of another'}`,
+    attempt: ({ ask, who }) => ask(who.installer, 'POST', EVENTS, { body: event('signed', 'People', by) }),
+    control: ({ ask, who }) =>
+      ask(who.installer, 'POST', `${EVENTS}?dryRun=All`, { body: event('signed', 'People', who.installer.user) }),
+    refused: SIGNED,
+  })),
+  {
+    name: 'a person changes who planned work',
+    attempt: async (world) => {
+      await made(world, world.who.installer, 'own', 'People')
+      return world.ask(world.who.installer, 'PATCH', `${EVENTS}/own`, { body: { spec: { plannedBy: 'eve' } } })
+    },
+    refused: SIGNED,
+  },
+  ...[{ state: 'Executed' }, { state: 'Executed', endedBy: 'eve' }, { endedBy: 'eve' }].map((spec): Attempt => ({
+    name: `a person writes ${JSON.stringify(spec)} without signing it`,
+    attempt: async (world) => {
+      await made(world, world.who.installer, 'own', 'People')
+      return world.ask(world.who.installer, 'PATCH', `${EVENTS}/own`, { body: { spec } })
+    },
+    control: ({ ask, who }) =>
+      ask(who.installer, 'PATCH', `${EVENTS}/own?dryRun=All`, {
+        body: { spec: { state: 'Executed', endedBy: who.installer.user } },
+      }),
+    refused: ENDED,
+  })),
+  {
+    name: 'a person takes back the end of work, which would have its node drained again',
+    attempt: async (world) => {
+      const { ask, who } = world
+      await made(world, who.installer, 'over', 'People')
+      const end = { spec: { state: 'Executed', endedBy: who.installer.user } }
+      await ask(who.installer, 'PATCH', `${EVENTS}/over`, { body: end })
+      return ask(who.installer, 'PATCH', `${EVENTS}/over`, { body: { spec: { state: 'Scheduled' } } })
+    },
+    refused: ENDED,
   },
 ]
 
@@ -87,4 +134,4 @@ const AGENTS: readonly Attempt[] = (['agentA', 'tenant', 'anybody'] as const).ma
   refused: 403,
 }))
 
-tryOnServers('events about work on hosts', [...EVENTS_OF_PROVIDERS, ...LIFE_CYCLES, ...AGENTS])
+tryOnServers('events about work on hosts', [...EVENTS_OF_PROVIDERS, ...SIGNATURES, ...LIFE_CYCLES, ...AGENTS])

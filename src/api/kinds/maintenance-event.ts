@@ -59,6 +59,12 @@ const spec = s.rule(
       s.setOf('The answers that the source takes.', s.choice('An answer.', MAINTENANCE_ANSWERS), { min: 1, max: 3 }),
     ),
     description: s.optional(f.sentence('The description of the source.', 1_024)),
+    plannedBy: s.optional(
+      s.str('The user who planned it; must be the user that creates this object.', { min: 1, max: 253 }),
+    ),
+    endedBy: s.optional(
+      s.str('The user who called it off or ended it; must be the user that writes that state.', { min: 1, max: 253 }),
+    ),
   }),
   {
     cel: '!has(self.notBefore) || !has(self.notAfter) || self.notBefore <= self.notAfter',
@@ -86,6 +92,9 @@ const status = f.status('The life cycle of the event.', {
       outcome: s.choice('What the source made of it.', ['Pending', 'Ordered', 'Refused']),
     }),
   ),
+  approvedBy: s.optional(
+    s.setOf('The users whose Approvals the permit rests on.', s.str('A user.', { min: 1, max: 253 }), { max: 8 }),
+  ),
   missedAt: s.optional(s.time('When the event began before the node was drained.')),
   healthySince: s.optional(s.time('Since when the machine has been healthy again.')),
   endedAt: s.optional(s.time('When the event ended; the object is deleted 30 days later.')),
@@ -106,6 +115,8 @@ export const maintenanceEvent = defineKind('MaintenanceEvent', 'kme', {
     text('Starts', '.status.startAt'),
     text('Waiting', '.status.waitingFor.predicate'),
     wide(text('Source', '.spec.source')),
+    wide(text('Planned by', '.spec.plannedBy')),
+    wide(text('Approved by', '.status.approvedBy')),
     wide(text('State', '.spec.state')),
     wide(text('Permit', '.status.permitRef')),
     wide(text('Description', '.spec.description')),

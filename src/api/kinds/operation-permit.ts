@@ -128,6 +128,7 @@ const status = f.status("The Defender's answer.", {
     }),
   ),
   approvals: s.optional(s.list('Approvals that were used.', f.objectName('Name of an Approval.'), { max: 8 })),
+  approvedBy: s.optional(s.setOf('The users who gave them.', s.str('A user.', { min: 1, max: 253 }), { max: 8 })),
 })
 
 export const operationPermit = defineKind('OperationPermit', 'kperm', {

@@ -52,6 +52,7 @@ async function plan(words: readonly string[], options: PlanOptions, io: Io): Pro
     { outcomeOf },
     { findObject },
     { isOver },
+    { authorOf },
   ] = await Promise.all([
     import('../maintenance/planned.ts'),
     import('#api/kinds/maintenance-event.ts'),
@@ -60,6 +61,7 @@ async function plan(words: readonly string[], options: PlanOptions, io: Io): Pro
     import('#kube/outcome.ts'),
     import('../inspect/find-object.ts'),
     import('#faults/maintenance.ts'),
+    import('../who-am-i.ts'),
   ])
   // Mistyped words are reported before any request.
   const places = words.map(placeOf)
@@ -67,17 +69,18 @@ async function plan(words: readonly string[], options: PlanOptions, io: Io): Pro
   const client = await connect(options, io)
   for (const { kind, name } of places) if (kind === 'machine') await findObject(client, machine, name)
   const found = machinesIn(places, await listAll(client, machine))
+  const by = await authorOf(client, io)
   for (const target of found) {
     // What was called off or is done stays for a month, and plans nothing any longer.
     for (let again = 0; again < MOST_AGAIN; again++) {
-      const event = plannedEvent(target, span, options.reason, again)
+      const event = plannedEvent(target, span, { reason: options.reason, by }, again)
       const name = event.metadata?.name ?? ''
       const made = await outcomeOf(() =>
         client.create(maintenanceEvent, event as never, { fieldManager: 'kubenode-cli' }),
       )
       if (made.kind !== 'Applied' && made.kind !== 'Exists') throw made.error
       const known = made.kind === 'Exists' ? await client.get(maintenanceEvent, { name }) : undefined
-      if (known !== undefined && (isOver(known) || saidOf(known, 'done') === undefined)) continue
+      if (known !== undefined && (isOver(known) || saidOf(known, 'done', by) === undefined)) continue
       io.out(shownInWindow(io, [`maintenanceevent/${name} for machine/${target.metadata.name ?? ''}`]))
       break
     }
@@ -88,14 +91,16 @@ async function plan(words: readonly string[], options: PlanOptions, io: Io): Pro
 }
 
 async function say(verb: 'done' | 'cancel', names: readonly string[], options: ServerOptions, io: Io): Promise<void> {
-  const [{ saidOf }, { maintenanceEvent }, { findObject }] = await Promise.all([
+  const [{ saidOf }, { maintenanceEvent }, { findObject }, { authorOf }] = await Promise.all([
     import('../maintenance/planned.ts'),
     import('#api/kinds/maintenance-event.ts'),
     import('../inspect/find-object.ts'),
+    import('../who-am-i.ts'),
   ])
   const client = await connect(options, io)
   const found = await Promise.all(names.map((name) => findObject(client, maintenanceEvent, name)))
-  const said = found.map((event) => ({ event, now: saidOf(event, verb) }))
+  const by = await authorOf(client, io)
+  const said = found.map((event) => ({ event, now: saidOf(event, verb, by) }))
   for (const { event, now } of said) {
     if (now !== undefined) await client.update(maintenanceEvent, now, { fieldManager: 'kubenode-cli' })
     const what =
@@ -109,7 +114,7 @@ async function say(verb: 'done' | 'cancel', names: readonly string[], options: S
 }
 
 async function list(options: ServerOptions, io: Io): Promise<void> {
-  const [{ maintenanceEvent }, { isOver, phaseOfEvent }, { listAll }, { alignedRows }] = await Promise.all([
+  const [{ maintenanceEvent }, { isOver, phaseOfEvent, plannerOf }, { listAll }, { alignedRows }] = await Promise.all([
     import('#api/kinds/maintenance-event.ts'),
     import('#faults/maintenance.ts'),
     import('#kube/list-all.ts'),
@@ -126,12 +131,12 @@ async function list(options: ServerOptions, io: Io): Promise<void> {
     .map((e) => [
       e.metadata.name ?? '',
       e.spec.machine,
-      e.spec.source,
+      plannerOf(e.spec),
       e.spec.kind,
       phaseOfEvent(e),
       e.spec.notBefore ?? '-',
       e.spec.notAfter ?? '-',
     ])
-  const head = ['NAME', 'MACHINE', 'SOURCE', 'KIND', 'PHASE', 'NOT BEFORE', 'NOT AFTER']
+  const head = ['NAME', 'MACHINE', 'BY', 'KIND', 'PHASE', 'NOT BEFORE', 'NOT AFTER']
   io.out(`${alignedRows([head, ...rows])}\n`)
 }

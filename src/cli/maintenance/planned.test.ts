@@ -7,6 +7,8 @@ import { machinesIn, placeOf, plannedEvent, saidOf, spanOf } from './planned.ts'
 
 const NOW = Date.parse('2026-03-02T12:00:00Z')
 
+const by = { by: 'ada@example.org' }
+
 const machine = (name: string, more: object = {}): Machine =>
   ({ metadata: { name, uid: `uid-${name}` }, spec: { rack: 'r1', zone: 'z1', ...more } }) as unknown as Machine
 
@@ -70,18 +72,20 @@ describe('the event', () => {
   const span = spanOf({ from: '2026-03-08T02:00:00Z', until: '2h' }, NOW)
 
   test('names no time when it begins with the end of the drain', () => {
-    const event = plannedEvent(machine('a'), spanOf({ until: '2h' }, NOW), 'new disk')
+    const event = plannedEvent(machine('a'), spanOf({ until: '2h' }, NOW), { ...by, reason: 'new disk' })
     expect(event.spec).not.toHaveProperty('notBefore')
     expect(validate(maintenanceEvent.schema, event)).toEqual([])
   })
 
   test('has another name when the first of its name is over', () => {
-    const names = [0, 1, 2].map((again) => plannedEvent(machine('a'), span, 'x', again).metadata?.name)
+    const names = [0, 1, 2].map(
+      (again) => plannedEvent(machine('a'), span, { ...by, reason: 'x' }, again).metadata?.name,
+    )
     expect(new Set(names).size).toBe(3)
   })
 
   test('names host and place where the Machine has them, and is valid', () => {
-    const event = plannedEvent(machine('a', { providerID: 'metal://a' }), span, 'new disk')
+    const event = plannedEvent(machine('a', { providerID: 'metal://a' }), span, { ...by, reason: 'new disk' })
     expect(event.spec).toMatchObject({
       machine: 'a',
       host: { id: 'metal://a', rack: 'r1', zone: 'z1' },
@@ -90,21 +94,24 @@ describe('the event', () => {
       notBefore: span.from,
       notAfter: span.until,
       description: 'new disk',
+      plannedBy: 'ada@example.org',
     })
     expect(validate(maintenanceEvent.schema, event)).toEqual([])
-    expect(plannedEvent(machine('a'), span, 'x').spec.host).toBeUndefined()
+    expect(plannedEvent(machine('a'), span, { ...by, reason: 'x' }).spec.host).toBeUndefined()
   })
 
   test('has the same name for the same request, and another for another machine or time', () => {
     const name = (of: MaintenanceEventInput) => of.metadata?.name
-    const first = plannedEvent(machine('a'), span, 'new disk')
-    expect(name(plannedEvent(machine('a'), span, 'other words'))).toBe(name(first))
-    expect(name(plannedEvent(machine('b'), span, 'new disk'))).not.toBe(name(first))
-    expect(name(plannedEvent(machine('a'), spanOf({ until: '3h' }, NOW), 'new disk'))).not.toBe(name(first))
+    const first = plannedEvent(machine('a'), span, { ...by, reason: 'new disk' })
+    expect(name(plannedEvent(machine('a'), span, { ...by, reason: 'other words' }))).toBe(name(first))
+    expect(name(plannedEvent(machine('b'), span, { ...by, reason: 'new disk' }))).not.toBe(name(first))
+    expect(name(plannedEvent(machine('a'), spanOf({ until: '3h' }, NOW), { ...by, reason: 'new disk' }))).not.toBe(
+      name(first),
+    )
   })
 
   test('keeps the first 1,024 characters of a reason', () => {
-    expect(plannedEvent(machine('a'), span, 'x'.repeat(2_000)).spec.description).toHaveLength(1_024)
+    expect(plannedEvent(machine('a'), span, { ...by, reason: 'x'.repeat(2_000) }).spec.description).toHaveLength(1_024)
   })
 })
 
@@ -120,7 +127,7 @@ describe('what people report', () => {
     const answers = Object.keys(maintenanceTable.states).map((phase) => {
       const of = (verb: 'done' | 'cancel') => {
         try {
-          return saidOf(event(phase), verb)?.spec.state ?? 'over'
+          return saidOf(event(phase), verb, 'ada')?.spec.state ?? 'over'
         } catch (e) {
           return /KN\d+/.exec(String(e))?.[0]
         }
@@ -142,11 +149,16 @@ describe('what people report', () => {
     `)
   })
 
+  test('who ended it is kept, beside who planned it', () => {
+    const planned = event('Prepared', { plannedBy: 'ada' })
+    expect(saidOf(planned, 'cancel', 'bob')?.spec).toMatchObject({ plannedBy: 'ada', endedBy: 'bob' })
+  })
+
   test('what a provider announced is not theirs to end', () => {
-    expect(() => saidOf(event('InProgress', { source: 'cloud' }), 'done')).toThrow(/KN1685.*cloud/)
+    expect(() => saidOf(event('InProgress', { source: 'cloud' }), 'done', 'ada')).toThrow(/KN1685.*cloud/)
   })
 
   test('what is reported already is not written again', () => {
-    expect(saidOf(event('InProgress', { state: 'Executed' }), 'done')).toBeUndefined()
+    expect(saidOf(event('InProgress', { state: 'Executed' }), 'done', 'ada')).toBeUndefined()
   })
 })

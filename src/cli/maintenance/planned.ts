@@ -72,7 +72,7 @@ export function machinesIn(places: readonly Place[], machines: readonly Machine[
 export function plannedEvent(
   { metadata, spec }: Machine,
   { from, until }: Span,
-  reason: string,
+  { reason, by }: { readonly reason: string; readonly by: string },
   again = 0,
 ): MaintenanceEventInput {
   const machine = metadata.name ?? ''
@@ -100,12 +100,13 @@ export function plannedEvent(
       ...(from !== undefined && { notBefore: from, initialNotBefore: from }),
       notAfter: until,
       description: reason.slice(0, 1_024),
+      plannedBy: by,
     },
   }
 }
 
 /** What is said of an event by those who planned it; undefined: it is over already. */
-export function saidOf(event: MaintenanceEvent, verb: 'done' | 'cancel'): MaintenanceEvent | undefined {
+export function saidOf(event: MaintenanceEvent, verb: 'done' | 'cancel', by: string): MaintenanceEvent | undefined {
   const { metadata, spec } = event
   const name = metadata.name ?? ''
   if (spec.source !== PEOPLE)
@@ -116,5 +117,5 @@ export function saidOf(event: MaintenanceEvent, verb: 'done' | 'cancel'): Mainte
   const phase = phaseOfEvent(event)
   if (verb === 'cancel' && (phase === 'InProgress' || phase === 'Missed' || phase === 'Verifying'))
     throw new KubeNodeError(maintenanceErrors.KN1686({ name }))
-  return { ...event, spec: { ...spec, state: verb === 'done' ? 'Executed' : 'Cancelled' } }
+  return { ...event, spec: { ...spec, state: verb === 'done' ? 'Executed' : 'Cancelled', endedBy: by } }
 }

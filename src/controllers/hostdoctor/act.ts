@@ -3,7 +3,7 @@ import { API_GROUP_VERSION } from '#api/kind.ts'
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { operationPermit, type OperationPermit } from '#api/kinds/operation-permit.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
-import { phaseOfEvent } from '#faults/maintenance.ts'
+import { phaseOfEvent, plannerOf } from '#faults/maintenance.ts'
 import type { Clock } from '#lib/clock.ts'
 import { assertNever, messageOf } from '#lib/errors.ts'
 import type { Random } from '#lib/random.ts'
@@ -55,7 +55,7 @@ export async function act(
       const stale = await staleness(tools, action.permit, seen, signal)
       if (stale !== undefined) return outdated(stale)
       if (node === undefined) return outdated('the machine has no Node')
-      const reason = `${event.spec.kind} by ${event.spec.source}`
+      const reason = `${event.spec.kind} by ${plannerOf(event.spec)}`
       return settled(await cordon(nodeTools(tools, signal), refOf(node), cordonOwner(event), { reason }))
     }
     case 'Drain': {
@@ -114,7 +114,7 @@ async function request(tools: DoctorTools, name: string, seen: Seen, signal: Abo
       name: nameOf(event),
       ...(metadata.uid !== undefined && { uid: metadata.uid }),
     },
-    reason: `${spec.kind} of the host by ${spec.source}${spec.notBefore === undefined ? '' : `, not before ${spec.notBefore}`}`,
+    reason: `${spec.kind} of the host by ${plannerOf(spec)}${spec.notBefore === undefined ? '' : `, not before ${spec.notBefore}`}`,
     leaseSeconds: LEASE_SECONDS,
   })
   return made.kind === 'Exists' ? { kind: 'Applied', object: API_GROUP_VERSION } : made

@@ -493,3 +493,39 @@ describe('after the end', () => {
     expect(phase(seen({ event: planned(HOUR), machine: undefined }))).toBe('Cancelled')
   })
 })
+
+describe('the users behind work', () => {
+  const approvedPermit = (): OperationPermit => {
+    const granted = permit('Granted')
+    return { ...granted, status: { ...granted.status, approvedBy: ['cyd'] } } as OperationPermit
+  }
+  const preparing = (spec: Partial<Spec>) =>
+    event({ source: 'People', plannedBy: 'ada', ...spec }, { phase: 'Preparing', permitRef: EVENT })
+  const notes = (s: Seen) => plan(s, NOW).notices.map(({ reason, message }) => `${reason} ${message}`)
+
+  test('who approved is kept with the drain, and the event names both', () => {
+    const drained = seen({ event: preparing({}), node: node(true), permit: approvedPermit(), hasPods: false })
+    expect(plan(drained, NOW).change).toMatchObject({ phase: 'Prepared', approvedBy: ['cyd'] })
+    expect(notes(drained)).toEqual([
+      'MaintenancePrepared Reboot of the host of m-1 by ada: the node is drained, as cyd approved',
+    ])
+  })
+
+  test.each([
+    ['called off', 'Cancelled', 'MaintenanceEnded Reboot of the host of m-1 by ada: bob cancelled it'],
+    [
+      'ended',
+      'Executed',
+      'MaintenanceEnded Reboot of the host of m-1 by ada: bob ended it; the machine must be well again',
+    ],
+  ] as const)('who %s it is in the event', (_, state, message) => {
+    expect(notes(seen({ event: preparing({ state, endedBy: 'bob' }), permit: permit('Granted') }))).toEqual([message])
+  })
+
+  test('approvals of an earlier time are not those of the next one', () => {
+    const moved = event({ notBefore: at(48 * HOUR) }, { phase: 'Prepared', plannedFor: at(HOUR), approvedBy: ['cyd'] })
+    const { change } = plan(seen({ event: moved, permit: approvedPermit(), node: node(true) }), NOW)
+    expect([change?.phase, change?.approvedBy]).toEqual(['Announced', undefined])
+    expect(change).toHaveProperty('approvedBy')
+  })
+})

@@ -8,7 +8,7 @@ import {
 } from '#api/protocol/maintenance.ts'
 import { timestamp } from '#lib/clock.ts'
 import { formatDuration } from '#lib/duration.ts'
-import { isOver, leadMs, phaseOfEvent, takesHostAway } from '#faults/maintenance.ts'
+import { isOver, leadMs, phaseOfEvent, plannerOf, takesHostAway } from '#faults/maintenance.ts'
 import { assertNever } from '#lib/errors.ts'
 import { isCordonedBy } from '#nodes/cordon.ts'
 import { openingOf } from '#windows/windows.ts'
@@ -65,6 +65,7 @@ function moved(seen: Seen, move: MaintenanceMove, to: MaintenancePhase, now: num
   const isMissed =
     move === 'miss' || (move === 'begin' && from !== 'Prepared' && from !== 'Missed' && !event.spec.unplanned)
   const bootID = machine?.status?.bootID
+  const isApproved = isHeldPermit(seen) && seen.permit?.status?.approvedBy !== undefined
   const isEnd = (maintenanceTable.terminal as readonly string[]).includes(to)
   const change: StatusChange = {
     phase: to,
@@ -74,6 +75,9 @@ function moved(seen: Seen, move: MaintenanceMove, to: MaintenancePhase, now: num
     ...((to === 'Preparing' || to === 'Missed' || (to === 'InProgress' && event.status?.bootID === undefined)) &&
       bootID !== undefined && { bootID }),
     ...(to === 'Prepared' && { drainedAt: at }),
+    ...(isApproved && { approvedBy: seen.permit?.status?.approvedBy }),
+    // Of another time, which its permit was not asked for.
+    ...(to === 'Announced' && { approvedBy: undefined }),
     ...(to === 'Announced' && {
       startAt: undefined,
       plannedFor: undefined,
@@ -83,7 +87,7 @@ function moved(seen: Seen, move: MaintenanceMove, to: MaintenancePhase, now: num
     ...(to === 'Verifying' && { healthySince: undefined }),
     ...(isEnd && { endedAt: at }),
   }
-  return { actions: [], notices: noticesOf(seen, to, isMissed), change }
+  return { actions: [], notices: noticesOf(seen, to, SAID[move](seen), isMissed), change }
 }
 
 const SAID: Readonly<Record<MaintenanceMove, (seen: Seen) => string>> = {
@@ -91,29 +95,38 @@ const SAID: Readonly<Record<MaintenanceMove, (seen: Seen) => string>> = {
   fail: () => 'its source reports that it failed',
   cancel: ({ event, twin }) =>
     event.spec.state === 'Cancelled'
-      ? 'its source cancelled it'
+      ? `${event.spec.endedBy ?? 'its source'} cancelled it`
       : twin === undefined
         ? 'its source no longer lists it, twice in a row'
         : `maintenanceevent/${twin} is the same event`,
-  end: () => 'it is over at its source; the machine must be well again',
+  end: ({ event: { spec } }) =>
+    spec.endedBy === undefined
+      ? 'it is over at its source; the machine must be well again'
+      : `${spec.endedBy} ended it; the machine must be well again`,
   move: ({ event }) => `moved to ${event.spec.notBefore ?? 'another time'}`,
   begin: () => 'the host is being worked on; repairs stand off',
   miss: () => 'notBefore passed before the node was drained',
-  drained: () => 'the node is drained',
+  drained: ({ permit }) =>
+    permit?.status?.approvedBy === undefined
+      ? 'the node is drained'
+      : `the node is drained, as ${permit.status.approvedBy.join(', ')} approved`,
   prepare: () => 'the preparation starts',
   succeed: () => 'the machine is well again',
   overdue: () => 'the machine is not well again; repairs take over',
 }
 
-function noticesOf({ event }: Seen, to: MaintenancePhase, isMissed: boolean): readonly Notice[] {
+/** Each step that changes a node, and each end, with the users behind it. */
+function noticesOf({ event }: Seen, to: MaintenancePhase, said: string, isMissed: boolean): readonly Notice[] {
   const say = (reason: string, message: string, severity: Notice['severity'] = 'Warning'): Notice => ({
     reason,
-    message: `${event.spec.kind} of the host of ${event.spec.machine} by ${event.spec.source}: ${message}`,
+    message: `${event.spec.kind} of the host of ${event.spec.machine} by ${plannerOf(event.spec)}: ${message}`,
     severity,
     about: event,
   })
   return [
     ...(isMissed ? [say('MaintenanceMissed', 'it began before the node was drained')] : []),
+    ...(to === 'Preparing' || to === 'Prepared' ? [say('MaintenancePrepared', said, 'Normal')] : []),
+    ...(to === 'Cancelled' || to === 'Verifying' ? [say('MaintenanceEnded', said, 'Normal')] : []),
     ...(to === 'InProgress' ? [say('MaintenanceUnderWay', 'repairs of the node stand off', 'Normal')] : []),
     ...(to === 'Failed' ? [say('MaintenanceFailed', 'the machine is not well again')] : []),
   ]

@@ -1,11 +1,16 @@
 // What people have to say yes to first.
+import type { Approval } from '#api/kinds/approval.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { isOver } from '#faults/maintenance.ts'
-import { anyApproval, approvalNeed, type ApprovalNeed } from '../approvals.ts'
+import { anyApproval, approvalNeed, type ApprovalNeed, byName } from '../approvals.ts'
 import type { GateVerdict } from '../gate.ts'
 import type { Ground, Question } from '../question.ts'
 import { losesMachine } from '../reservations.ts'
 import { pass, wait } from '../say.ts'
+
+/** Of one permit in its status. */
+const MOST_SHOWN = 8
 
 export function approvalGate(question: Question, { snapshot }: Ground): readonly GateVerdict[] {
   const { permit, policies } = question
@@ -14,7 +19,7 @@ export function approvalGate(question: Question, { snapshot }: Ground): readonly
     const need = approvalNeed(policy.spec.approvals ?? [], permit.spec, approvals, wall)
     return need === undefined ? [] : [verdict(need, { policy })]
   })
-  return losesData(question, snapshot)
+  return losesData(permit, question.unit.name, snapshot)
     ? [...said, verdict(anyApproval(permit.spec, approvals, wall), { policy: policies[0] })]
     : said
 }
@@ -34,8 +39,27 @@ function verdict(
 }
 
 /** Whatever the policies say: data that a vendor destroys is not given away by a program. */
-function losesData({ permit, unit }: Question, { maintenance = [] }: Ground['snapshot']): boolean {
-  const { requester } = permit.spec
+function losesData(
+  { spec: { requester } }: OperationPermit,
+  machine: string,
+  { maintenance = [] }: Ground['snapshot'],
+): boolean {
   if (requester.kind !== maintenanceEvent.kind) return false
-  return maintenance.some((e) => e.spec.machine === unit.name && !isOver(e) && losesMachine(e.spec))
+  return maintenance.some((e) => e.spec.machine === machine && !isOver(e) && losesMachine(e.spec))
+}
+
+/** For the status of the permit. */
+export function usedApprovals(permit: OperationPermit, snapshot: Ground['snapshot']): readonly Approval[] {
+  const { policies, approvals, wall } = snapshot
+  if (approvals.length === 0) return []
+  const rules = policies.flatMap((p) => p.spec.approvals ?? [])
+  const isLoss = permit.spec.targets.some(({ name }) => losesData(permit, name, snapshot))
+  const counted = new Set([
+    ...(rules.length === 0 ? [] : (approvalNeed(rules, permit.spec, approvals, wall)?.counted ?? [])),
+    ...(isLoss ? anyApproval(permit.spec, approvals, wall).counted : []),
+  ])
+  return approvals
+    .filter((a) => counted.has(a.metadata.name ?? ''))
+    .toSorted(byName)
+    .slice(0, MOST_SHOWN)
 }

@@ -205,18 +205,24 @@ export function aDay({ killedEveryMs }: { readonly killedEveryMs?: number } = {}
       [206, () => hosts.goes(5, 12 * MINUTE)],
     ]
 
+    const me = async (): Promise<string> => (await whoAmI(as()))?.name ?? ''
+
     async function plan(): Promise<void> {
       const target = await hosts.machine(1)
       if (target === undefined) throw new Error('m-1 is gone')
       const [from, until] = [clock.now() + 30 * MINUTE, clock.now() + 60 * MINUTE].map(timestamp)
-      const event = plannedEvent(target, { ...(from !== undefined && { from }), until: until ?? '' }, 'a new fan')
+      const event = plannedEvent(
+        target,
+        { ...(from !== undefined && { from }), until: until ?? '' },
+        { reason: 'a new fan', by: await me() },
+      )
       planned = event.spec.eventId
       await as().create(maintenanceEvent, event as never, { fieldManager: 'kubenode-cli' })
     }
 
     async function done(): Promise<void> {
       const [event] = eventsOf(planned)
-      const now = event === undefined ? undefined : saidOf(event, 'done')
+      const now = event === undefined ? undefined : saidOf(event, 'done', await me())
       if (now !== undefined) await as().update(maintenanceEvent, now, { fieldManager: 'kubenode-cli' })
     }
 
