@@ -10,7 +10,7 @@ const isCaller = (value: string): string => `${value} == request.userInfo.userna
 const fieldOf = (object: 'object' | 'oldObject', field: string): string => `${object}.spec.?${field}.orValue('')`
 const isKept = (field: string): string => `${fieldOf('object', field)} == ${fieldOf('oldObject', field)}`
 
-/** Whoever plans signs, and whoever ends: the host doctor and everybody who meets a drained node names them. */
+/** The users who plan and end work are named in events and on drained nodes, so the names must be theirs. */
 const SIGNED = [
   {
     expression: any(

@@ -74,7 +74,7 @@ const EVENTS_OF_PROVIDERS: readonly Attempt[] = [
 const SIGNED = /spec\.plannedBy/
 const ENDED = /spec\.endedBy/
 
-/** The name of a colleague below one's own work, and work that nobody signed. */
+/** Work in the name of another user, and work without a name. */
 const SIGNATURES: readonly Attempt[] = [
   ...(['eve', undefined] as const).map((by): Attempt => ({
     name: `a person plans work ${by === undefined ? 'without a name' : 'in the name of another'}`,

@@ -494,15 +494,15 @@ describe('after the end', () => {
   })
 })
 
-describe('the users behind work', () => {
-  const approvedPermit = (): OperationPermit => {
-    const granted = permit('Granted')
-    return { ...granted, status: { ...granted.status, approvedBy: ['cyd'] } } as OperationPermit
-  }
-  const preparing = (spec: Partial<Spec>) =>
-    event({ source: 'People', plannedBy: 'ada', ...spec }, { phase: 'Preparing', permitRef: EVENT })
-  const notes = (s: Seen) => plan(s, NOW).notices.map(({ reason, message }) => `${reason} ${message}`)
+const approvedPermit = (): OperationPermit => {
+  const granted = permit('Granted')
+  return { ...granted, status: { ...granted.status, approvedBy: ['cyd'] } } as OperationPermit
+}
+const preparing = (spec: Partial<Spec>) =>
+  event({ source: 'People', plannedBy: 'ada', ...spec }, { phase: 'Preparing', permitRef: EVENT })
+const notes = (s: Seen) => plan(s, NOW).notices.map(({ reason, message }) => `${reason} ${message}`)
 
+describe('the users behind work', () => {
   test('who approved is kept with the drain, and the event names both', () => {
     const drained = seen({ event: preparing({}), node: node(true), permit: approvedPermit(), hasPods: false })
     expect(plan(drained, NOW).change).toMatchObject({ phase: 'Prepared', approvedBy: ['cyd'] })
