@@ -13,7 +13,7 @@ afterEach(async () => {
 const policy = (w: ClusterWorld, name: string, spec: Partial<DefenderPolicy['spec']>) =>
   w.admin.apply(
     defenderPolicy,
-    { apiVersion: API_GROUP_VERSION, kind: 'DefenderPolicy', metadata: { name }, spec: spec as DefenderPolicy['spec'] },
+    { apiVersion: API_GROUP_VERSION, kind: 'DefenderPolicy', metadata: { name }, spec },
     { fieldManager: 'git', force: true },
   )
 

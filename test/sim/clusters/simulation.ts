@@ -1,7 +1,7 @@
 // The life of short-lived Clusters: announced, extended, stopped at the end while git declares them, brought back by a longer time, and deleted. The host of control
 // planes outlives the controller, which may die around any write.
 import { cluster as clusterType, type Cluster } from '#api/kinds/cluster.ts'
-import { operationalHold } from '#api/kinds/operational-hold.ts'
+import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { operationPermit, type OperationPermit } from '#api/kinds/operation-permit.ts'
 import { KINDS } from '#api/kinds.ts'
 import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
@@ -109,7 +109,7 @@ function controller(story: Story, module: typeof clusterModule): Actor {
         hosts: [story.planes],
         connect: () => inside.client({ actor: 'inside' }),
         addons: async () => addonsOf('none', [], []),
-      } as ClusterContext
+      }
       const running = module.setup(context)
       for (const c of running.controllers) c.start()
       for (const part of running.parts ?? []) void part.start(signal)
@@ -171,7 +171,7 @@ function livesUntil(world: World, id: string): number {
   if (found === undefined || found.metadata.deletionTimestamp !== undefined) return 0
   const hours = Number.parseInt(found.spec.ttl ?? '0', 10)
   const own = Date.parse(found.metadata.creationTimestamp ?? '') + hours * HOUR_MS
-  const holds = world.fake.all(operationalHold) as readonly { spec: { until: string; target: { name?: string } } }[]
+  const holds = world.fake.all(operationalHold) as readonly OperationalHold[]
   return Math.max(own, ...holds.filter((h) => h.spec.target.name === name).map((h) => Date.parse(h.spec.until)))
 }
 
