@@ -41,7 +41,7 @@ export const declaredAddons = ({ spec }: Cluster): readonly DeclaredAddon[] =>
   (spec.addons ?? []).map(({ name, version, values }) => ({
     name,
     version,
-    ...(values !== undefined && { values: values as Readonly<Record<string, unknown>> }),
+    ...(values !== undefined && { values }),
   }))
 
 export const networkOf = ({ spec: { network } }: Cluster): AddonNetwork => ({
