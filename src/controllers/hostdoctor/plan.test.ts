@@ -496,7 +496,7 @@ describe('after the end', () => {
 
 const approvedPermit = (): OperationPermit => {
   const granted = permit('Granted')
-  return { ...granted, status: { ...granted.status, approvedBy: ['cyd'] } } as OperationPermit
+  return { ...granted, status: { ...granted.status, approvedBy: ['cyd'] } }
 }
 const preparing = (spec: Partial<Spec>) =>
   event({ source: 'People', plannedBy: 'ada', ...spec }, { phase: 'Preparing', permitRef: EVENT })
