@@ -2,7 +2,7 @@
 import { inParallel } from '#lib/pool.ts'
 import { type DefenderPolicy, defenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
-import { operationPermit, type OperationPermit, type PermitStatus } from '#api/kinds/operation-permit.ts'
+import { operationPermit, type PermitStatus } from '#api/kinds/operation-permit.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'

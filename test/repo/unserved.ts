@@ -2,7 +2,6 @@
 
 /** Marked with `unserved` in the kind, so lint and admission refuse it. */
 export const UNSERVED_SPEC = [
-  'Cluster spec.addons',
   'Machine spec.channel SSH',
   'Machine spec.ssh',
   'MachineSet spec.template.spec.channel SSH',

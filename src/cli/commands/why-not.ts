@@ -62,7 +62,7 @@ async function whyNot(what: string, options: WhyNotOptions, io: Io): Promise<voi
   else io.out(shownInWindow(io, blockerLines(seen)))
 }
 
-/** A Machine and its Node are one host, and rules look at the Node. */
+/** A Machine and its Node are one host, and rules read the Node's conditions. */
 async function nodeOfMachine(client: KubeClient, name: string): Promise<string> {
   const [{ findObject }, { machine }] = await Promise.all([
     import('../inspect/find-object.ts'),

@@ -15,7 +15,7 @@ export const repairErrors = errorTable({
     next: 'name a node, like node/NAME, or a machine, like machine/NAME',
   },
   KN1381: {
-    text: 'cannot explain why machine/{name} is not repaired: it has no Node yet, and rules look at Nodes',
+    text: 'cannot explain why machine/{name} is not repaired: it has no Node yet, and rules read conditions of Nodes',
     next: 'see kubenode why machine/{name}',
   },
   KN1354: {

@@ -44,7 +44,7 @@ export const declaredAddons = ({ spec }: Cluster): readonly DeclaredAddon[] =>
     ...(values !== undefined && { values }),
   }))
 
-export const networkOf = ({ spec: { network } }: Cluster): AddonNetwork => ({
+const networkOf = ({ spec: { network } }: Cluster): AddonNetwork => ({
   services: network?.serviceCIDR ?? '10.96.0.0/16',
   domain: network?.dnsDomain ?? 'cluster.local',
 })
