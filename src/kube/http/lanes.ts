@@ -2,6 +2,7 @@
 // lanes share the sockets, or every other minute a new one would be opened beside an open one: its handshake is six times what a heartbeat sends.
 import type http from 'node:http'
 import https from 'node:https'
+import { createSecureContext } from 'node:tls'
 import { KubeNodeError } from '#lib/errors.ts'
 import { nodeHttp } from '#lib/node-http.ts'
 import type { TlsMaterial } from './credentials.ts'
@@ -106,13 +107,25 @@ export class Lanes {
     const { tlsServerName, insecureSkipTlsVerify, proxy } = this.#options
     return new https.Agent({
       ...sockets,
-      ...(material.ca === undefined ? {} : { ca: material.ca }),
-      ...(material.cert === undefined ? {} : { cert: material.cert }),
-      ...(material.key === undefined ? {} : { key: material.key }),
+      ...contextOf(material),
       ...(tlsServerName === undefined ? {} : { servername: tlsServerName }),
       ...(proxy === undefined ? {} : { proxyEnv: proxy }),
       rejectUnauthorized: !insecureSkipTlsVerify,
     })
+  }
+}
+
+/** Certificates and keys are parsed once, not for each connection; material that cannot be parsed fails its requests, which name it. */
+function contextOf({ ca, cert, key }: TlsMaterial): https.AgentOptions {
+  const material = {
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+  }
+  try {
+    return { secureContext: createSecureContext(material) }
+  } catch {
+    return material
   }
 }
 

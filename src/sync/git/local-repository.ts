@@ -44,6 +44,10 @@ const DEFAULT_DEADLINE_MS = 30_000
 /** A parser's message may quote the commit, and HEAD may contain anything. */
 const MAX_WHY = 300
 const COMMIT_ID = /^[0-9a-f]{40}$/
+/** The commits that polls and trust ask about again and again: the heads of some tracks, and what lies between. */
+const KEPT_COMMITS = 64
+/** A longer one is no real message, and is parsed each time instead of being kept. */
+const MAX_KEPT_BYTES = 16 * 1024
 
 export interface LocalOptions {
   readonly clock?: Clock
@@ -120,9 +124,17 @@ export class LocalRepository implements GitRepository {
     throw new KubeNodeError(syncErrors.KN7016({ path: this.name, object: id, type: 'commit' }))
   }
 
+  readonly #commits = new Map<string, Awaited<ReturnType<typeof parseCommit>>>()
+
+  /** The bytes were read and checked against the id just now, and equal bytes say the same: a poll parses the head of its branch once. */
   async #parsed(oid: string, object: GitObject) {
+    const known = this.#commits.get(oid)
+    if (known !== undefined) return known
     try {
-      return await parseCommit(oid, object)
+      const parsed = await parseCommit(oid, object)
+      if (object.content.length <= MAX_KEPT_BYTES) this.#commits.set(oid, parsed)
+      for (const old of [...this.#commits.keys()].slice(0, -KEPT_COMMITS)) this.#commits.delete(old)
+      return parsed
     } catch (cause) {
       throw new KubeNodeError(
         syncErrors.KN7007({
