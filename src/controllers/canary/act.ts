@@ -11,7 +11,7 @@ import { renewPermit, requestPermit } from '#permits/permits.ts'
 import { recheck } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import type { CanaryAction } from './actions.ts'
-import { resultOf } from './batches.ts'
+import { isUndecided, resultOf } from './batches.ts'
 import type { Seen } from './seen.ts'
 import { MARKING } from './trial.ts'
 
@@ -53,6 +53,8 @@ function report(
 ): Promise<ActionOutcome> {
   const isMarking = MARKING.has(canary.status?.phase ?? 'Pending') && results.every((r) => r.result !== 'Released')
   return reportConfirmed({ client, fieldManager, signal }, permit, results, (fresh, { result }) =>
-    resultOf(fresh, wanted, isMarking && !isLetGo(fresh, permit.metadata.uid ?? '')) === result ? 'OnceLetGo' : 'No',
+    resultOf(fresh, wanted, isMarking && !isLetGo(fresh, permit.metadata.uid ?? ''), isUndecided(permit)) === result
+      ? 'OnceLetGo'
+      : 'No',
   )
 }

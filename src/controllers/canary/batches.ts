@@ -32,7 +32,7 @@ export function results({ canary, permits, machines }: Seen, isGoingOn: boolean)
       if (permit.spec.results?.[uid] !== undefined) return []
       const machine = machines.find((m) => m.metadata.name === name && m.metadata.uid === uid)
       const mayGoOn = isGoingOn && machine !== undefined && !isLetGo(machine, permit.metadata.uid ?? '')
-      const result = machine === undefined ? 'Released' : resultOf(machine, wanted, mayGoOn)
+      const result = machine === undefined ? 'Released' : resultOf(machine, wanted, mayGoOn, isUndecided(permit))
       return result === undefined ? [] : [{ machine: name, uid, result }]
     })
     if (ended.length === 0) return []
@@ -41,10 +41,20 @@ export function results({ canary, permits, machines }: Seen, isGoingOn: boolean)
   })
 }
 
-export function resultOf(machine: Machine, wanted: DeclaredComponent, isGoingOn: boolean): TargetResult | undefined {
+/** Nothing can have been ordered under it. */
+export const isUndecided = ({ status }: OperationPermit): boolean => (status?.phase ?? 'Requested') === 'Requested'
+
+export function resultOf(
+  machine: Machine,
+  wanted: DeclaredComponent,
+  isGoingOn: boolean,
+  isUngranted: boolean,
+): TargetResult | undefined {
   const standing = standingOf(machine, wanted)
   if (standing === 'Healthy') return 'Succeeded'
   if (standing === 'Failed') return 'Failed'
+  // The Defender gives no answer about a silent machine: one that is dead would hold its batch until the canary ends.
+  if (isUngranted && standing !== 'Switching' && isSilent(machine)) return 'Released'
   return isGoingOn || standing === 'Switching' || isSilent(machine) ? undefined : 'Released'
 }
 

@@ -293,6 +293,14 @@ describe('a canary', () => {
     ])
   })
 
+  test('frees a machine that fell silent before its permit was granted, and leaves it alone afterwards', () => {
+    const machines = [silenced(old('m-0'), START - 120_000), ...NAMES.slice(1).map(old)]
+    const of = (phase: 'Requested' | 'Granted') =>
+      plan(seen({ canary: canary({}, rolling), machines, permits: [permit(['m-0'], phase)] }), START).actions
+    expect(of('Requested')).toMatchObject([{ kind: 'Report', results: [{ machine: 'm-0', result: 'Released' }] }])
+    expect(of('Granted')).toEqual([])
+  })
+
   test('fails with one machine too many that went back, and asks for nothing more', () => {
     const machines = [told('m-0', 'RolledBack'), ...NAMES.slice(1).map(old)]
     const { status, actions } = plan(seen({ canary: canary({}, rolling), machines }), START)

@@ -77,6 +77,31 @@ describe.each([
   )
 })
 
+test('F42 a machine that falls silent before its permit is granted makes way for another', () => {
+  const model = fleet(10)
+  const grant = model.defender.bind(model)
+  model.defender = () => undefined
+  model.declare({ beacon: '1.1.0' }, { maxUnavailable: '50%' })
+  until(model, () => phases(model).includes('AwaitingPermit'))
+  const [name = ''] = model.set.status?.slices?.[0]?.machines ?? []
+  update(model, name, (m) => lost(m, model.now))
+  // As the real one: the health of a silent machine is unknown, so its target waits for as long as it is silent.
+  model.defender = () => {
+    const waiting = [...model.permits].filter(
+      ([, { spec }]) => spec.results === undefined && spec.targets.some((t) => t.name === name),
+    )
+    for (const [permit] of waiting) model.permits.delete(permit)
+    grant()
+    for (const [permit, object] of waiting) model.permits.set(permit, object)
+  }
+  rounds(model, 5 * MINUTE_MS)
+  expect(model.versions('beacon')).toEqual({ '1.0.0': 1, '1.1.0': 9 })
+  expect(isBlocked(model)).toBe(false)
+  update(model, name, (m) => back(m, model.now))
+  model.settle()
+  expect(model.versions('beacon')).toEqual({ '1.1.0': 10 })
+})
+
 test('F42 a machine that does not come back within five minutes counts', () => {
   const model = fleet(10)
   model.declare({ beacon: '1.1.0' })

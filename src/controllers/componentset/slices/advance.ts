@@ -89,11 +89,12 @@ function awaitPermit(view: SliceView, permit: OperationPermit, around: Surroundi
 }
 
 /**
- * Machines that have the desired version without a switch, or were deleted, no longer need a permit: a slice with only such machines ends before the Defender
- * answers.
+ * Machines that have the desired version without a switch, were deleted, or fell silent before they began, no longer need a permit: a slice with only such
+ * machines ends before the Defender answers. About a silent one it gives no answer, and one that is dead would hold the rollout for ever.
  */
 function withoutPermit(view: SliceView, around: Surroundings): Moved | undefined {
-  const { slice, permit, machines } = view
+  const { slice, permit } = view
+  const machines = view.machines.map(releasedIfSilent)
   const needNone = machines.filter((m) => m.result !== undefined || m.end === 'Succeeded' || m.end === 'Released')
   const actions = reports({ slice, permit, machines: needNone })
   const facts: SliceFacts = {
@@ -103,6 +104,10 @@ function withoutPermit(view: SliceView, around: Surroundings): Moved | undefined
   if (around.rules.nextPhase(slice.phase, 'withdraw', facts) !== undefined) return { slice: undefined, actions }
   return actions.length === 0 || permit === undefined ? undefined : waits(slice, permitWait(permit), around, actions)
 }
+
+/** Nothing was ordered under a permit that is not granted; its Machine is read once more before the result is written, and gets no order afterwards. */
+const releasedIfSilent = (m: SliceMachine): SliceMachine =>
+  m.end === 'Lost' && m.standing !== 'Switching' ? { ...m, end: 'Released' } : m
 
 /** Its permit was requested before the slice was named, so a missing one was deleted. */
 function askAnew({ slice }: SliceView, around: Surroundings): Moved {
