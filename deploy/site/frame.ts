@@ -76,6 +76,9 @@ img { max-width: 100%; height: auto }
 @media (max-width: 50rem) { #page { grid-template-columns: minmax(0, 1fr); gap: 0 } nav { border-bottom: 1px solid var(--line); margin-bottom: 1rem } }
 `
 
+/** What a search is asked with, as it stands in the page. The changelog has all words; who searches wants the page about them. */
+export const ASKED_WITH = `{ prefix: true, fuzzy: 0.15, boost: { title: 3, page: 2 }, combineWith: 'AND', boostDocument: (id, term, { url }) => url.startsWith('CHANGELOG') ? 0.1 : 1 }`
+
 /** The index is loaded from beside the page at the first search, so that it works from a folder too. */
 export const SEARCH = `const box = document.getElementById('search'), found = document.getElementById('found'), root = document.body.dataset.root
 let engine
@@ -91,7 +94,7 @@ async function look() {
   const words = box.value.trim()
   if (words === '') return void (found.hidden = true)
   const search = await ready()
-  const hits = search.search(words, { prefix: true, fuzzy: 0.15, boost: { title: 3, page: 2 }, combineWith: 'AND' }).slice(0, 20)
+  const hits = search.search(words, ${ASKED_WITH}).slice(0, 20)
   found.replaceChildren(...(hits.length === 0 ? [Object.assign(document.createElement('li'), { textContent: 'nothing found' })] : hits.map((hit) => {
     const link = Object.assign(document.createElement('a'), { href: root + '/' + hit.url, textContent: hit.title })
     const page = Object.assign(document.createElement('small'), { textContent: hit.title === hit.page ? '' : ' ' + hit.page })

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
+import { ASKED_WITH } from './frame.ts'
 import { picturesOf } from './pictures.ts'
 import { htmlPath, renderPage } from './render.ts'
 import { pagesOf, siteOf } from './site.ts'
@@ -48,9 +49,15 @@ interface Hit {
 }
 const search = (words: string): readonly Hit[] => {
   const scripts = ['minisearch.js', 'search-index.js'].map((f) => site.files.get(f) ?? '').join('\n')
-  const ask = `MiniSearch.loadJS(KUBENODE_INDEX.index, KUBENODE_INDEX.options).search(${JSON.stringify(words)}, { prefix: true, fuzzy: 0.15, boost: { title: 3, page: 2 }, combineWith: 'AND' })`
+  const ask = `MiniSearch.loadJS(KUBENODE_INDEX.index, KUBENODE_INDEX.options).search(${JSON.stringify(words)}, ${ASKED_WITH})`
   return runInNewContext(`${scripts}\n;${ask}`) as readonly Hit[]
 }
+
+test('what the changelog says of something comes after the page about it', () => {
+  const found = search('a rollout stands').map((hit) => hit.url)
+  expect(found[0]).toBe('docs/three-in-the-morning.html#a-rollout-stands')
+  expect(found.some((url) => url.startsWith('CHANGELOG'))).toBe(true)
+})
 
 test.each([
   ['rollout stands', 'docs/three-in-the-morning.html#a-rollout-stands'],
