@@ -75,6 +75,15 @@ const inStatus = (kind: ApiKind, changes: Changes, message: string): Rejected =>
   inStatus: true,
 })
 
+/** A permit that also asks about the machine that would be next. */
+const PERMIT_WITH_ALTERNATES: InputOf<typeof operationPermit> = {
+  ...operationPermit.example,
+  spec: {
+    ...operationPermit.example.spec,
+    alternates: [{ kind: 'Machine', name: 'prod-1-worker-0008', uid: '0d0f5f3e-1c2b-4f5a-8e6d-7a9b0c1d2e3f' }],
+  },
+}
+
 /** Refused when they are created. */
 export const REJECTED: readonly Rejected[] = [
   hosted(
@@ -169,6 +178,11 @@ export const REJECTED: readonly Rejected[] = [
   hosted({ '/spec/version': undefined }, 'a control plane requires version'),
   hosted({ '/spec/ttl': '1h' }, 'ttl requires deletionPolicy Delete'),
   rejected(cluster, { '/spec/ttl': '1h', '/spec/deletionPolicy': 'Delete' }, 'ttl is for a control plane on the hub'),
+  rejected(
+    cluster,
+    { '/spec/addons': [{ name: 'coredns', version: '1.12.1' }] },
+    'addons are for a control plane on the hub',
+  ),
   hosted({ '/spec/controlPlane/rotation': { certificateAuthority: 2 } }, 'rotation is for flavor embedded'),
   hosted({ '/spec/controlPlane/etcd/replicas': 2 }, 'etcd must have 1, 3 or 5 members'),
   rejected(fleetSource, { '/spec/ref/tag': 'v1' }, 'exactly one of branch, tag, commit must be set'),
@@ -229,6 +243,14 @@ export const REJECTED_UPDATES: readonly Rejected[] = [
     { '/spec/targets/0/name': 'other' },
     'targets of a permit are immutable; request another permit',
   ),
+  {
+    ...rejected(
+      operationPermit,
+      { '/spec/alternates/0/name': 'other' },
+      'alternates of a permit are immutable; request another permit',
+    ),
+    base: PERMIT_WITH_ALTERNATES,
+  },
   rejected(operationalHold, { '/spec/target/name': 'other' }, 'the target of a hold is immutable; create another hold'),
   rejected(operationalHold, { '/spec/effect': 'Freeze' }, 'the effect of a hold is immutable; create another hold'),
   rejected(logRequest, { '/spec/machine': 'm-2' }, 'a LogRequest is immutable; create another one'),

@@ -55,6 +55,7 @@ test('each disruption is as risky, and reaches as far, as before', () => {
     'Replace',
     'ScaleIn',
     'ChangeControlPlane',
+    'DeleteControlPlane',
     'MassPrune',
   ])
   expect(those((d) => disruptionFacts(d).isFromOutside)).toEqual([
