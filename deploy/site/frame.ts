@@ -76,7 +76,7 @@ img { max-width: 100%; height: auto }
 @media (max-width: 50rem) { #page { grid-template-columns: minmax(0, 1fr); gap: 0 } nav { border-bottom: 1px solid var(--line); margin-bottom: 1rem } }
 `
 
-/** What a search is asked with, as it stands in the page. The changelog has all words; who searches wants the page about them. */
+/** Options of a search, as text of the page. The changelog contains every word; people who search want the page about it. */
 export const ASKED_WITH = `{ prefix: true, fuzzy: 0.15, boost: { title: 3, page: 2 }, combineWith: 'AND', boostDocument: (id, term, { url }) => url.startsWith('CHANGELOG') ? 0.1 : 1 }`
 
 /** The index is loaded from beside the page at the first search, so that it works from a folder too. */

@@ -301,7 +301,7 @@ export const REASONS = {
   ),
   MemberLost: because(
     'clusters',
-    'A member of the etcd of the control plane lost its volume while all others serve. It is replaced with a permit of the Defender; the message says what was seen.',
+    'A member of the etcd of the control plane lost its volume while all others serve. It is replaced with a permit of the Defender; the message has what was seen.',
   ),
   EtcdFull: because(
     'clusters',
