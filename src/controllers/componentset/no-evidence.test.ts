@@ -97,6 +97,7 @@ test('F42 a machine that falls silent before its permit is granted makes way for
   rounds(model, 5 * MINUTE_MS)
   expect(model.versions('beacon')).toEqual({ '1.0.0': 1, '1.1.0': 9 })
   expect(isBlocked(model)).toBe(false)
+  model.defender = grant
   update(model, name, (m) => back(m, model.now))
   model.settle()
   expect(model.versions('beacon')).toEqual({ '1.1.0': 10 })
