@@ -53,6 +53,13 @@ export interface ControlPlaneShape {
   readonly extraArgs: Readonly<Record<string, string>>
 }
 
+/** Of a Cluster that declares none. */
+export const DEFAULT_NETWORK: ControlPlaneShape['network'] = {
+  pods: '10.244.0.0/16',
+  services: '10.96.0.0/16',
+  domain: 'cluster.local',
+}
+
 /** For a host that upgrades in steps. */
 export interface UpgradeTerms {
   readonly soakMs: number

@@ -29,10 +29,10 @@ export function addonsAfter(
   const result = resultOf(results)
   const delivered = deliveredIn(results)
   const before = delivered === undefined ? namedIn(cluster) : delivered.map(namedEntry)
-  const others = hasOtherStore(results, plane) ? [] : before
+  const isOther = hasOtherStore(results, plane)
+  const others = isOther ? [] : before
   if (result !== undefined) return [entryOf(result), ...others]
-  if (hasOtherStore(results, plane)) return []
-  const own = addonIn(cluster)
+  const own = isOther ? undefined : addonIn(cluster)
   return own === undefined ? others : [own, ...others]
 }
 

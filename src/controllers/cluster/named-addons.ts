@@ -4,6 +4,7 @@ import type { AddonNetwork } from '#api/constructs/addons/addon.ts'
 import { addonObjects, type DeclaredAddon } from '#api/constructs/addons/table.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { ANNOTATIONS, CLUSTERS_NAMESPACE } from '#api/names.ts'
+import { DEFAULT_NETWORK } from '#controlplanes/port.ts'
 import { actOnCluster } from '#delivery/act.ts'
 import { connectTo } from '#delivery/connection.ts'
 import { digestOf, type DesiredObject } from '#delivery/desired.ts'
@@ -15,7 +16,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { type Clock, timestamp } from '#lib/clock.ts'
 import { printableLine } from '#lib/printable.ts'
 
-/** What became of one of them. `isFailed`: an object of it was refused, or is broken; otherwise it is there and may have to wait for machines. */
+/** What became of one of them. False: an object of it was refused, or is broken. Unknown: it is there, and may have to wait for machines. */
 export interface NamedResult {
   readonly name: string
   readonly version: string
@@ -45,8 +46,8 @@ export const declaredAddons = ({ spec }: Cluster): readonly DeclaredAddon[] =>
   }))
 
 const networkOf = ({ spec: { network } }: Cluster): AddonNetwork => ({
-  services: network?.serviceCIDR ?? '10.96.0.0/16',
-  domain: network?.dnsDomain ?? 'cluster.local',
+  services: network?.serviceCIDR ?? DEFAULT_NETWORK.services,
+  domain: network?.dnsDomain ?? DEFAULT_NETWORK.domain,
 })
 
 export async function deliverAddons(tools: Tools, cluster: Cluster): Promise<readonly NamedResult[]> {

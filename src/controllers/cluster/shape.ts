@@ -2,7 +2,7 @@
 import { refusedArgs } from '#api/constructs/control-plane/arguments.ts'
 import { PARTS } from '#api/constructs/control-plane/settings.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
-import type { ControlPlaneShape, UpgradeTerms } from '#controlplanes/port.ts'
+import { type ControlPlaneShape, DEFAULT_NETWORK, type UpgradeTerms } from '#controlplanes/port.ts'
 import { durationMs } from '#lib/duration.ts'
 import type { ControlPlaneSpec } from './seen.ts'
 
@@ -23,8 +23,8 @@ export function shapeOf({ spec }: Cluster, controlPlane: ControlPlaneSpec): Part
     endpoint: { type: endpoint?.type ?? 'ClusterIP', ...(endpoint?.host !== undefined && { host: endpoint.host }) },
     ...(network !== undefined && {
       network: {
-        pods: network.podCIDR ?? '10.244.0.0/16',
-        services: network.serviceCIDR ?? '10.96.0.0/16',
+        pods: network.podCIDR ?? DEFAULT_NETWORK.pods,
+        services: network.serviceCIDR ?? DEFAULT_NETWORK.services,
         domain: network.dnsDomain,
       },
     }),

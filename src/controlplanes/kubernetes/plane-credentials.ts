@@ -9,6 +9,7 @@ import type { ServerReports } from '../credentials/rotation.ts'
 import { heldIn } from '../credentials/secrets.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { listAll } from '#kube/list-all.ts'
+import { addressIn } from '#lib/range-address.ts'
 import type { OwnCredentials, RotationRequest } from '../port.ts'
 import { credentialSettings, secretFiles, type SecretFiles } from './mounted-secrets.ts'
 import { programsWith, type Place } from './plane-objects.ts'
@@ -102,10 +103,5 @@ function inputsOf({ rotation }: CredentialTools, record: PlaneRecord): Credentia
   }
 }
 
-/** The address of `kubernetes.default` in the cluster: the first one of the range. */
-const firstOf = (range: string): string => {
-  const [network = ''] = range.split('/')
-  return network.includes(':')
-    ? `${network.replace(/::$/, '')}::1`
-    : network.replace(/\.(\d+)$/, (_, last) => `.${Number(last) + 1}`)
-}
+/** The address of `kubernetes.default` in the cluster. */
+const firstOf = (range: string): string => addressIn(range, 1)

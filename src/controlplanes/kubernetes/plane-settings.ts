@@ -1,7 +1,7 @@
 // From the record of a control plane to the settings of its objects. Pure.
 import { PARTS, type ControlPlaneSettings, type Part } from '#api/constructs/control-plane/settings.ts'
 import { minorOf } from '#api/constructs/control-plane/settings.ts'
-import type { ControlPlaneShape } from '../port.ts'
+import { type ControlPlaneShape, DEFAULT_NETWORK } from '../port.ts'
 import { etcdMinor } from '../upgrade/preflight.ts'
 import type { Form } from '../upgrade/seen.ts'
 import { planeNamespace, type PlaneRecord } from './plane-record.ts'
@@ -11,7 +11,7 @@ export const DEFAULT_SHAPE: ControlPlaneShape = {
   replicas: 1,
   etcd: { members: 1, storage: '8Gi' },
   endpoint: { type: 'ClusterIP' },
-  network: { pods: '10.244.0.0/16', services: '10.96.0.0/16', domain: 'cluster.local' },
+  network: DEFAULT_NETWORK,
   resources: {},
   extraArgs: {},
 }

@@ -113,7 +113,7 @@ describe('calls of a cloud', () => {
     expect(region.overLimit).toBe(0)
   })
 
-  test('that nobody waits for any longer are counted: who asked was killed, and asks again', async () => {
+  test('whose answers are not awaited any longer are counted: the caller was killed, and asks again', async () => {
     const vendor = VENDORS[1] as Vendor
     // A network that was blocked lets all of them through at once.
     const wayMs = [0, 4_000, 4_000, 4_000, 4_000, 3_400, 2_800, 2_200, 1_600, 1_000, 400, 0]

@@ -1,4 +1,5 @@
 // CoreDNS: names of Services and pods for the pods of a cluster, at the address that kubelets give them.
+import { addressIn } from '#lib/range-address.ts'
 import type { KubeObject } from '#schema/object.ts'
 import {
   type AddonChart,
@@ -25,11 +26,7 @@ const ADDRESS = /^[0-9a-fA-F.:]{2,45}$/
 const TENTH = 10
 
 /** The address of the Service in a range of Services. */
-export function dnsAddress(range: string): string {
-  const [network = ''] = range.split('/')
-  if (network.includes(':')) return `${network.replace(/::$/, '')}::a`
-  return network.replace(/\.(\d+)$/, (_, last: string) => `.${Number(last) + TENTH}`)
-}
+export const dnsAddress = (range: string): string => addressIn(range, TENTH)
 
 export const coredns: AddonChart = {
   versions: { '1.11': [32, 34], '1.12': [32, 36], '1.13': [33, 37], '1.14': [34, 38] },
