@@ -26,7 +26,6 @@ const STORED: Machine = {
 
 /** A spec for each field, whole enough for the rules of its definition. */
 const USES: Readonly<Record<string, object>> = {
-  'Cluster spec.addons': { kubeconfigSecretRef: secret, addons: [{ name: 'dns', version: '1' }] },
   'Machine spec.channel': { channel: 'SSH', ssh },
   'Machine spec.ssh': { ssh },
   'MachineSet spec.template.spec.channel': { template: { spec: { channel: 'SSH', ssh } } },
