@@ -47,8 +47,10 @@ interface Bucket {
   tokens: number
   /** Sent and not answered. */
   inFlight: number
-  /** Calls that may still arrive although their answers are not awaited, until when; soonest first. */
-  readonly late: number[]
+  /** Calls that may still arrive although their answers are not awaited, until when; soonest first. A program that starts may have tens of thousands with one end. */
+  readonly late: { readonly until: number; count: number }[]
+  /** All of them together. */
+  lateCalls: number
   at: number
   pausedUntil: number
   /** When the last of those who were sent away comes back. */
@@ -121,7 +123,7 @@ export class Rate {
       // Until now the place was taken, and nothing was saved up for it.
       refill(bucket, now)
       bucket.inFlight--
-      if (isLeft) keepPlace(bucket, sentAt + ARRIVES_WITHIN_MS, now)
+      if (isLeft) keepPlaces(bucket, 1, { until: sentAt + ARRIVES_WITHIN_MS, now })
     }
     return { kind: 'Go', answered: () => over(false), left: () => over(true) }
   }
@@ -160,13 +162,14 @@ export class Rate {
       tokens: 0,
       inFlight: 0,
       late: [],
+      lateCalls: 0,
       at: now,
       pausedUntil: 0,
       lastBack: 0,
       line: [],
       isServed: false,
     }
-    for (let n = 0; n < before; n++) keepPlace(made, this.#begunAt + ARRIVES_WITHIN_MS, now)
+    keepPlaces(made, before, { until: this.#begunAt + ARRIVES_WITHIN_MS, now })
     this.#buckets.set(action, made)
     return made
   }
@@ -186,27 +189,37 @@ function comeBackIn(bucket: Bucket, now: number, soonestMs: number): number {
   return Math.ceil(ms)
 }
 
-function keepPlace({ late }: Bucket, until: number, now: number): void {
-  if (until <= now) return
-  const at = late.findIndex((t) => t > until)
-  late.splice(at < 0 ? late.length : at, 0, until)
+interface Span {
+  readonly until: number
+  readonly now: number
+}
+
+function keepPlaces(bucket: Bucket, count: number, { until, now }: Span): void {
+  if (count === 0 || until <= now) return
+  const { late } = bucket
+  bucket.lateCalls += count
+  const at = late.findIndex((l) => l.until >= until)
+  const there = late[at]
+  if (there?.until === until) there.count += count
+  else late.splice(at < 0 ? late.length : at, 0, { until, count })
 }
 
 function refill(bucket: Bucket, now: number): void {
   const { late } = bucket
   // What is saved up for a place begins when it is free.
-  for (let [until] = late; until !== undefined && until <= now; [until] = late) {
-    saveUp(bucket, until)
+  for (let [first] = late; first !== undefined && first.until <= now; [first] = late) {
+    saveUp(bucket, first.until)
+    bucket.lateCalls -= first.count
     late.shift()
   }
   saveUp(bucket, now)
 }
 
 function saveUp(bucket: Bucket, now: number): void {
-  const { full, late, inFlight } = bucket
+  const { full, lateCalls, inFlight } = bucket
   const seconds = (now - Math.max(bucket.at, Math.min(bucket.pausedUntil, now))) / 1_000
   bucket.at = Math.max(bucket.at, now)
   if (seconds <= 0) return
-  bucket.tokens = Math.min(full.burst - inFlight - late.length, bucket.tokens + bucket.rate * seconds)
+  bucket.tokens = Math.min(full.burst - inFlight - lateCalls, bucket.tokens + bucket.rate * seconds)
   bucket.rate = Math.min(full.perSecond, bucket.rate + full.perSecond * RECOVERY_PER_SECOND * seconds)
 }
