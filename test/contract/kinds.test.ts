@@ -6,15 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { crdOf } from '#api/crd.ts'
 import type { ApiKind } from '#api/kind.ts'
 import { KINDS } from '#api/kinds.ts'
-import { cluster } from '#api/kinds/cluster.ts'
-import {
-  HOSTED_CLUSTER,
-  REJECTED,
-  REJECTED_UPDATES,
-  rejectedBase,
-  rejectedObject,
-  type Rejected,
-} from '#api/kinds/rejected.ts'
+import { REJECTED, REJECTED_UPDATES, rejectedBase, rejectedObject, type Rejected } from '#api/kinds/rejected.ts'
 import { createApiServer } from '#apiserver/api-server.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { ApiError } from '#kube/errors.ts'
@@ -104,7 +96,8 @@ describe.each(SERVERS)('on %s', (_, start) => {
     for (const kind of KINDS) await client.create(DEFINITIONS, crdOf(kind) as unknown as KubeObject)
     await Promise.all(KINDS.map(established))
     for (const kind of KINDS) await create(kind, kind.example)
-    await create(cluster, HOSTED_CLUSTER)
+    const bases = REJECTED_UPDATES.flatMap(({ kind, base }) => (base === undefined ? [] : [[base, kind] as const]))
+    for (const [base, kind] of new Map(bases)) await create(kind, base)
   })
 
   afterAll(async () => {

@@ -46,7 +46,7 @@ const GATES =
 const rejected = (kind: ApiKind, changes: Changes, message: string): Rejected => ({ kind, changes, message })
 
 /** A cluster with a control plane of flavor kubernetes. */
-export const HOSTED_CLUSTER: InputOf<typeof cluster> = {
+const HOSTED_CLUSTER: InputOf<typeof cluster> = {
   ...cluster.example,
   metadata: { name: 'hosted', namespace: 'fleet' },
   spec: {
@@ -78,6 +78,7 @@ const inStatus = (kind: ApiKind, changes: Changes, message: string): Rejected =>
 /** A permit that also asks about the machine that would be next. */
 const PERMIT_WITH_ALTERNATES: InputOf<typeof operationPermit> = {
   ...operationPermit.example,
+  metadata: { name: 'base-kubelet-s2-1' },
   spec: {
     ...operationPermit.example.spec,
     alternates: [{ kind: 'Machine', name: 'prod-1-worker-0008', uid: '0d0f5f3e-1c2b-4f5a-8e6d-7a9b0c1d2e3f' }],
