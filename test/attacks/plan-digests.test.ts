@@ -321,7 +321,8 @@ describe('several commits between two polls', () => {
     }
   }
 
-  test('are followed when each is planned against the one before, as they would have been one by one', async () => {
+  test('are followed when each is planned against the one before, as they would have been one by one', async (context) => {
+    onlyInFull(context)
     w = new World({ requirePlan: true })
     await w.followFleet(fleet('1'))
     const [one, two] = [await step(fleet('1'), NEXT), await step(NEXT, THREE)]

@@ -9,10 +9,10 @@ import { createInformer } from '#kube/informer.ts'
 import { systemClock } from '#lib/clock.ts'
 import { seededRandom, type Random } from '#lib/random.ts'
 import type { KubeObject } from '#schema/object.ts'
+import { inFull, onlyInFull } from '#test/support/tools/full.ts'
 import { Requests, type WatchLine } from '#test/support/servers/api-requests.ts'
 import { startApiServer, startedApiServer, type ServerProcess } from '#test/support/servers/apiserver-process.ts'
 import { CONFIG_MAPS } from '#test/support/servers/kube-contract.ts'
-import { inFull } from '#test/support/tools/full.ts'
 import { testSeed } from '#test/support/tools/seed.ts'
 
 const PATH = '/api/v1/namespaces/default/configmaps'
@@ -183,7 +183,8 @@ describe('killed while many write', () => {
     }
   })
 
-  test('a watch goes on after the restart from where it was, when nothing was missed', async () => {
+  test('a watch goes on after the restart from where it was, when nothing was missed', async (context) => {
+    onlyInFull(context)
     const first = await start()
     const before = new Requests(first)
     const made = await before.made(PATH, configMap('one', 1))
@@ -233,7 +234,8 @@ describe('an end that was asked for', () => {
     expect({ code, err: err.split('\n').filter((l) => !l.startsWith('serving ')) }).toEqual({ code: 0, err: [''] })
   })
 
-  test('a server that has written nothing ends as cleanly', async () => {
+  test('a server that has written nothing ends as cleanly', async (context) => {
+    onlyInFull(context)
     await end(await start(), 'SIGTERM')
     const { code, err } = await end(await start(), 'SIGTERM')
     expect({ code, warned: err.includes('Warning') }).toEqual({ code: 0, warned: false })

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { run } from '#cli/program.ts'
 import { coreKind } from '#kube/core-kinds.ts'
+import { onlyInFull } from '#test/support/tools/full.ts'
 import { freePort } from '#test/support/servers/free-port.ts'
 import { chapterOf } from '#test/support/tools/page.ts'
 import { until } from '#test/support/tools/processes.ts'
@@ -102,7 +103,8 @@ const lines = (out: string) => new Map(out.split('\n').map((l) => [/^. ([a-z-]+)
 
 test(
   'check passes while the Defender runs; once it alone is killed, check names it, what to read, and ends with 1',
-  async () => {
+  async (context) => {
+    onlyInFull(context)
     const { version: _, ...all } = wholeValues
     const artifacts = { ...(all.artifacts as object), source: { oci: ARTIFACTS } }
     const values = { ...all, providerSecrets: [], artifacts }

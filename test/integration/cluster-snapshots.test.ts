@@ -1,6 +1,7 @@
 // Snapshots that a Cluster declares to be taken again and again, of both flavors, through the whole controller: taken, opened, kept as many as declared, and a user's
 // own in between. Pods are played.
 import { afterEach, expect, test } from 'vitest'
+import { onlyInFull } from '#test/support/tools/full.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { programUser, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { PlaneRecords } from '#controlplanes/kubernetes/plane-record.ts'
@@ -41,7 +42,8 @@ test('of flavor embedded one is taken at once, opened, and the next one is due a
   expect(conditions.find((c) => c.type === 'SnapshotsCurrent')?.status).toBe('True')
 })
 
-test('of flavor kubernetes the oldest is dropped once the newer one was opened, and what it waits for is in the status', async () => {
+test('of flavor kubernetes the oldest is dropped once the newer one was opened, and what it waits for is in the status', async (context) => {
+  onlyInFull(context)
   const wild = { isHeld: true, isFull: false }
   const w = (world = await playedClusters({ holdsJobs: () => wild.isHeld, failsJobs: () => wild.isFull }))
   await w.startController(w.newHost())

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deploymentType } from '#cli/install/observe.ts'
 import { run } from '#cli/program.ts'
 import { coreKind } from '#kube/core-kinds.ts'
-import { isFull } from '#test/support/tools/full.ts'
+import { isFull, onlyInFull } from '#test/support/tools/full.ts'
 import { Kubectl } from '#test/support/tools/kubectl.ts'
 import { shellBlocks } from '#test/support/tools/readme.ts'
 import {
@@ -51,7 +51,8 @@ describe.each(isFull ? installServers : installServers.slice(0, 1))('on $name', 
     return { code: await run([...argv, '--values', 'values.yaml'], io), text }
   }
 
-  test('the two commands make the claim, the checks name its missing StorageClass, and pods mount it once that is there', async () => {
+  test('the two commands make the claim, the checks name its missing StorageClass, and pods mount it once that is there', async (context) => {
+    onlyInFull(context)
     const kubectl = new Kubectl(world.server)
     const before = await kubenode('check', '--pre')
     expect(before.text).toMatch(/KN1412: persistentvolumeclaim artifacts gets no volume: it is not in namespace/)

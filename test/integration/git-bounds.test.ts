@@ -109,7 +109,8 @@ test('a fetch that fills the disk with many files, or never ends, is ended with 
   expect(readdirSync(join(copy(), 'objects/pack'))).toHaveLength(count)
 })
 
-test('a copy that was fetched often stays one that is read: its packs are joined, and no commit is lost', async () => {
+test('a copy that was fetched often stays one that is read: its packs are joined, and no commit is lost', async (context) => {
+  onlyInFull(context)
   const url = `file://${repository.dir}`
   const away = repository.commit({ 'fleet/main.ts': 'away' })
   await fetchMirror(url, { branch: 'main' }, options())

@@ -9,6 +9,7 @@ import { systemClock } from '#lib/clock.ts'
 import { issueCertificate, newAuthority } from '#lib/x509/certificates.ts'
 import { Renders } from '#sync/hub/renders.ts'
 import { GitFolder } from '#test/support/benches/sync-bench.ts'
+import { onlyInFull } from '#test/support/tools/full.ts'
 import { startGitServer, type GitServer } from '#test/support/servers/git-server.ts'
 
 const MIB = 1024 * 1024
@@ -32,7 +33,8 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('four fifths of the bound of all copies are reported; beyond it a fetch is refused, copies that no source reads go first, and the others stay', async () => {
+test('four fifths of the bound of all copies are reported; beyond it a fetch is refused, copies that no source reads go first, and the others stay', async (context) => {
+  onlyInFull(context)
   const url = `https://localhost:${server.port}/${repository.dir.split('/').at(-1) ?? ''}/.git`
   // Three copies take 7.7 of 9 MiB.
   const commit = repository.commit({ 'big.bin': randomBytes(2.55 * MIB).toString('base64') })

@@ -7,6 +7,7 @@ import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { approvalOf } from '#cli/approve/approval.ts'
 import { requestsOf } from '#explain/approval-requests.ts'
 import { CONFIG_MAP, eventually, syncBench, type SyncBench } from '#test/support/benches/sync-bench.ts'
+import { onlyInFull } from '#test/support/tools/full.ts'
 
 let bench: SyncBench | undefined
 afterEach(() => bench?.close())
@@ -124,7 +125,8 @@ test('what a commit declares for the hub waits for its stage, and a commit canno
   expect(record.every((r) => r.finishedAt !== undefined)).toBe(true)
 })
 
-test('a commit that removes the stage removes it for the commits after it', async () => {
+test('a commit that removes the stage removes it for the commits after it', async (context) => {
+  onlyInFull(context)
   const { b, onHub, onMember, releaseOf, waits, stages, approve } = await world()
   b.repository.commit(fleet(gated('ada'), '1'))
   await b.start()

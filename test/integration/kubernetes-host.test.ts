@@ -13,6 +13,7 @@ import { systemClock } from '#lib/clock.ts'
 import { OPENED_LOG, PLAYED_WORKLOADS, playPods, type PlayedHub } from '#test/support/worlds/played-pods.ts'
 import { ALL_WELL, REAL_VERSIONS } from '#test/support/worlds/kubernetes-host-world.ts'
 import { shippedHub } from '#test/support/worlds/shipped-hub.ts'
+import { onlyInFull } from '#test/support/tools/full.ts'
 
 const SLOW_MS = 300_000
 const PLAY_MS = 200
@@ -283,7 +284,8 @@ test.each([
 
 test(
   'before the edge the old programs return with the old version, and no snapshot is restored',
-  async () => {
+  async (context) => {
+    onlyInFull(context)
     const of = request('back')
     const host = hostOn(hub.program)
     await settled(host, of)

@@ -11,7 +11,7 @@ import { listAll } from '#kube/list-all.ts'
 import { createInformers } from '#runtime/informers.ts'
 import { CONFIG_MAP, eventually, syncBench, type SyncBench } from '#test/support/benches/sync-bench.ts'
 import { syncProgram } from '#test/support/benches/sync-program.ts'
-import { isFull } from '#test/support/tools/full.ts'
+import { isFull, onlyInFull } from '#test/support/tools/full.ts'
 
 const COUNT = isFull ? 100 : 10
 const CLUSTERS = Array.from({ length: COUNT }, (_, i) => `c${i}`)
@@ -137,7 +137,8 @@ test(
 
 test(
   'commits that change no file of the fleet, empty ones and merges make no release; of a burst of commits the last one counts',
-  async () => {
+  async (context) => {
+    onlyInFull(context)
     const few = CLUSTERS.slice(0, 2)
     const b = await syncBench(CLUSTERS.slice(0, COUNT), {}, { isDefended: false })
     bench = b

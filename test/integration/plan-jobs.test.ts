@@ -1,5 +1,6 @@
 // The jobs of deploy/ci: their steps are run as they are written, with a forge that is a file.
 import { execFileSync, spawnSync } from 'node:child_process'
+import { inFullAll } from '#test/support/tools/full.ts'
 import {
   chmodSync,
   existsSync,
@@ -131,7 +132,7 @@ describe('the job that posts', () => {
     }
   })
 
-  test.each(FORGED)('a plan that its author wrote %s does nothing when it is posted', (_, text, raw) => {
+  test.each(inFullAll(FORGED, 3))('a plan that its author wrote %s does nothing when it is posted', (_, text, raw) => {
     writeFileSync(join(home, 'plan/plan.md'), `<!-- kubenode-plan -->\n${text}\n`)
     expect(run(script, RUN).status).toBe(0)
     expect(calls()).toMatch(/\u200b/)
@@ -161,16 +162,21 @@ describe('the job that posts', () => {
     expect(calls()).not.toContain('issues')
   })
 
-  test.each([
-    ['.github/workflows/plan.yml'],
-    ['inventory/prod.json'],
-    ['package.json'],
-    ['package-lock.json'],
-    ['apps/one/package.json'],
-    ['.npmrc'],
-    ['node_modules/kubenode/bin/kubenode'],
-    ['vendor/kubenode-0.1.0.tgz'],
-  ])('a pull request that changes %s is named as one that can forge its plan, first of all', (file) => {
+  test.each(
+    inFullAll(
+      [
+        ['.github/workflows/plan.yml'],
+        ['inventory/prod.json'],
+        ['package.json'],
+        ['package-lock.json'],
+        ['apps/one/package.json'],
+        ['.npmrc'],
+        ['node_modules/kubenode/bin/kubenode'],
+        ['vendor/kubenode-0.1.0.tgz'],
+      ],
+      3,
+    ),
+  )('a pull request that changes %s is named as one that can forge its plan, first of all', (file) => {
     writeFileSync(join(home, 'files'), `fleet/a.ts\n${file}\nzebra.md\n`)
     expect(run(script, RUN).status).toBe(0)
     expect(calls()).toMatch(
@@ -354,7 +360,7 @@ describe('the jobs of GitLab', () => {
     expect(run(scriptOf('plan-comment'), env).status).not.toBe(0)
   })
 
-  test.each(FORGED)('a plan that its author wrote %s does nothing when it is posted', (_, text, raw) => {
+  test.each(inFullAll(FORGED, 3))('a plan that its author wrote %s does nothing when it is posted', (_, text, raw) => {
     writeFileSync(join(home, 'plan/plan.md'), `<!-- kubenode-plan -->\n${text}\n`)
     expect(run(scriptOf('plan-comment'), env).status).toBe(0)
     expect(calls()).toMatch(/\u200b/)
@@ -370,16 +376,21 @@ describe('the jobs of GitLab', () => {
     writeFileSync(join(home, 'count'), JSON.stringify({ changes_count: count }))
   }
 
-  test.each([
-    ['.gitlab-ci.yml'],
-    ['.gitlab/ci/plan.yml'],
-    ['inventory/prod.json'],
-    ['package.json'],
-    ['apps/one/package-lock.json'],
-    ['.npmrc'],
-    ['node_modules/kubenode/bin/kubenode'],
-    ['vendor/kubenode-0.1.0.tgz'],
-  ])('a merge request that changes %s is named as one that can forge its plan, first of all', (file) => {
+  test.each(
+    inFullAll(
+      [
+        ['.gitlab-ci.yml'],
+        ['.gitlab/ci/plan.yml'],
+        ['inventory/prod.json'],
+        ['package.json'],
+        ['apps/one/package-lock.json'],
+        ['.npmrc'],
+        ['node_modules/kubenode/bin/kubenode'],
+        ['vendor/kubenode-0.1.0.tgz'],
+      ],
+      3,
+    ),
+  )('a merge request that changes %s is named as one that can forge its plan, first of all', (file) => {
     for (const [after, before] of [
       [file, file],
       ['docs/moved.md', file],

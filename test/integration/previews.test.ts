@@ -1,5 +1,6 @@
 // Previews by branch over a bare repository behind https: hub with the shipped roles and policies, its Defender, the host of control planes, the program of clusters,
 // and sync as its own user.
+import { onlyInFull } from '#test/support/tools/full.ts'
 import { builtCage } from '#test/support/tools/own-build.ts'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -257,7 +258,8 @@ test('a branch gets a cluster with its own objects, its next commit reaches that
   expect(await world.admin.get(coreKind('Secret'), secret)).toBeUndefined()
 })
 
-test('a branch reaches neither the hub nor another cluster, and an unsigned one, one beyond the cap and one that is deleted at once get nothing', async () => {
+test('a branch reaches neither the hub nor another cluster, and an unsigned one, one beyond the cap and one that is deleted at once get nothing', async (context) => {
+  onlyInFull(context)
   await begin()
   stops.push(await startSync())
   await world.untilPhase('dev', 'Ready')
@@ -310,7 +312,8 @@ new ApiObject(new ClusterChart(app, 'prod'), 'settings', { apiVersion: 'v1', kin
   await world.until('the status forgets them', async () => (await previewsNow()).length === 0)
 })
 
-test('a preview that has ended is not made again for its branch, and a source that is deleted takes its previews with it', async () => {
+test('a preview that has ended is not made again for its branch, and a source that is deleted takes its previews with it', async (context) => {
+  onlyInFull(context)
   await begin()
   stops.push(await startSync())
   await world.untilPhase('dev', 'Ready')

@@ -103,7 +103,8 @@ test('a track that loses its last object in a cluster deletes it, whatever other
   expect((await b.releases()).filter((r) => r.spec.commit === second).map((r) => r.spec.track)).toEqual(['secrets'])
 })
 
-test('the last objects of a cluster wait for a person when the guard allows fewer', async () => {
+test('the last objects of a cluster wait for a person when the guard allows fewer', async (context) => {
+  onlyInFull(context)
   const b = await started({ test: ['ConfigMap:a', 'ConfigMap:b'], prod: ['ConfigMap:a'] })
   const second = b.repository.commit(fleet({ test: 'no chart', prod: ['ConfigMap:a'] }))
   const asking = await eventually(

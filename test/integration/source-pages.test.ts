@@ -15,6 +15,7 @@ import { leaseType } from '#runtime/lease.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { HooksServer } from '#sync/hooks/server.ts'
 import { eventually, syncBench, type SyncBench } from '#test/support/benches/sync-bench.ts'
+import { onlyInFull } from '#test/support/tools/full.ts'
 import { startGitServer } from '#test/support/servers/git-server.ts'
 import { missingSshServer, startSshServer } from '#test/support/servers/ssh-server.ts'
 import { type Block, blocksIn, Typist } from '#test/support/tools/page.ts'
@@ -94,6 +95,7 @@ const commitOf = async (bench: SyncBench) => (await sourceOf(bench))?.status?.co
 
 describe('as printed', () => {
   test('docs/how-to/private-repository.md: https, ssh and a webhook', { timeout: 2 * PATIENCE_MS }, async (context) => {
+    onlyInFull(context)
     const missing = missingSshServer() ?? missingOf('kubectl', 'openssl', 'curl', 'ssh-keyscan')
     if (missing !== undefined) context.skip(missing)
     const { folder, bench, kubeconfig, typist } = await world()
@@ -168,6 +170,7 @@ describe('as printed', () => {
   })
 
   test('docs/how-to/sync-reverts.md: a branch for review, merged', { timeout: 2 * PATIENCE_MS }, async (context) => {
+    onlyInFull(context)
     const missing = missingOf('kubectl', 'ssh-keygen')
     if (missing !== undefined) context.skip(missing)
     const { bench, typist } = await world(['test'], breakable())

@@ -6,6 +6,7 @@ import { deploymentType } from '#cli/install/observe.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
+import { isFull, onlyInFull } from '#test/support/tools/full.ts'
 import {
   everything,
   installServers,
@@ -14,7 +15,6 @@ import {
   startInstallWorld,
 } from '#test/support/worlds/install-world.ts'
 import type { InstallWorld } from '#test/support/worlds/install-world.ts'
-import { isFull } from '#test/support/tools/full.ts'
 
 const configMaps = coreKind('ConfigMap')
 const HELD = { name: 'held', namespace: SYSTEM_NAMESPACE }
@@ -51,7 +51,8 @@ describe.each(SERVERS)('on $name', ({ start }) => {
     expect(await replicas()).toEqual(before)
   })
 
-  test('an object with a finalizer of another program holds its namespace: install waits for it and writes nothing, uninstall continues once it is gone', async () => {
+  test('an object with a finalizer of another program holds its namespace: install waits for it and writes nothing, uninstall continues once it is gone', async (context) => {
+    onlyInFull(context)
     const { admin } = world
     await admin.create(configMaps, {
       apiVersion: 'v1',

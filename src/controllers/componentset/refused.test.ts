@@ -5,6 +5,7 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { RolloutModel } from '#test/support/fleets/rollout-model.ts'
 import { fleet, holdOn } from '#test/support/fleets/rollout-story.ts'
+import { inFullAll } from '#test/support/tools/full.ts'
 
 type Verdict = NonNullable<NonNullable<OperationPermit['status']>['verdicts']>[number]
 
@@ -53,7 +54,7 @@ const rounds = (model: RolloutModel, count: number): void => {
   for (let n = 0; n < count; n++) model.round()
 }
 
-test.each([5, 25, 60])(
+test.each(inFullAll([60, 5, 25], 3))(
   'F16 with %d of 100 machines protected, the others are updated, and the Defender is not flooded',
   (count) => {
     const model = fleet(100)

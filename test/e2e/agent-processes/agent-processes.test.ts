@@ -27,15 +27,20 @@ const common = {
   clock: systemClock,
   log: silentLogger,
   environment: {},
-  lookEveryMs: 50,
-  frozenAfterMs: 150,
 }
+/** A look at our own processes costs little. */
+const OFTEN = { lookEveryMs: 50, frozenAfterMs: 150 }
+/** A look at those of systemd starts a program. */
+const SELDOM = { lookEveryMs: 200, frozenAfterMs: 600 }
+/** What comes at once on an idle machine. */
+const PATIENCE_MS = 120_000
 
 async function ownSupervisor(): Promise<Subject> {
   const dir = nodeDir(mkdtempSync(join(tmpdir(), 'kubenode-processes-')))
   return {
     dir,
-    next: () => new Supervisor({ ...common, dir, bootId: 'this', binFolder: dirname(execPath), graceMs: 500 }),
+    next: () =>
+      new Supervisor({ ...common, ...OFTEN, dir, bootId: 'this', binFolder: dirname(execPath), graceMs: 500 }),
     signal: (pid, signal) => void kill(pid, signal),
     remove: async () => rmSync(dir.path, { recursive: true, force: true }),
   }
@@ -51,6 +56,7 @@ async function systemd(): Promise<Subject> {
     next: () =>
       new Systemd({
         ...common,
+        ...SELDOM,
         dir,
         systemctl: createSystemctl([...inside, 'systemctl']),
         proc: `/proc/${machine.leader()}/root/proc`,
@@ -110,7 +116,7 @@ describe.each(SUBJECTS)('%s', (_name, make, missing) => {
   const sleeper = (more: Partial<Service> = {}, slot?: string): StartRequest => program('sleep 1000', more, slot)
 
   async function until(what: string, isTrue: () => boolean): Promise<void> {
-    const end = Date.now() + 15_000
+    const end = Date.now() + PATIENCE_MS
     while (!isTrue()) {
       if (Date.now() > end)
         throw new Error(`${what} did not come: ${processes.reading('c')} ${processes.describe('c') ?? ''}`)
