@@ -499,6 +499,10 @@ describe('options of the program', () => {
 
 test.each([
   [['get', ''], /^KN1603/],
+  [['approve', 'x'], /^KN1334: .*"x".*operationpermit\/NAME, release\/NAME or source\/NAME/],
+  [['approve', 'nonsense/x'], /^KN1334/],
+  [['approve', 'machine/x'], /^KN1334/],
+  [['approve', 'pod/x'], /^KN1310: .*kubectl/],
   [['rollout', 'status', 'machine/a'], /^KN1002: .*'machine\/a' is invalid.*Name a set: set\/NAME/],
   [['rollout', 'status', 'machinecomponentset/a'], /^KN1312/],
   [['rollout', 'status', 'kmcs/a'], /^KN1312/],

@@ -9,6 +9,12 @@ const SLOW_IN_PIPE_MS = 5_000
 const EVERY_MS = 1_000
 const CLEAR_LINE = '\r\u001b[K'
 
+/** Removes a line of so many characters. A terminal breaks it when its window becomes narrower: then it has several rows. */
+function clearOf(length: number, width: number | undefined): string {
+  const more = width === undefined ? 0 : Math.floor(length / width)
+  return more === 0 ? CLEAR_LINE : `\r\u001b[${more}A\u001b[J`
+}
+
 export async function withProgress<T>(
   io: Pick<Io, 'err' | 'errWidth'>,
   what: string,
@@ -17,7 +23,7 @@ export async function withProgress<T>(
 ): Promise<T> {
   const start = clock.monotonic()
   const line = printableLine(what)
-  let isDrawn = false
+  let drawn = 0
   const draw = (): void => {
     const width = io.errWidth?.()
     if (width === undefined) {
@@ -26,8 +32,9 @@ export async function withProgress<T>(
     }
     const seconds = ` ${Math.round((clock.monotonic() - start) / 1_000)}s`
     const most = Math.max(1, width - seconds.length - 1)
-    io.err(`${CLEAR_LINE}${line.length <= most ? line : `${line.slice(0, most - 1)}…`}${seconds}`)
-    isDrawn = true
+    const text = `${line.length <= most ? line : `${line.slice(0, most - 1)}…`}${seconds}`
+    io.err(`${clearOf(drawn, width)}${text}`)
+    drawn = text.length
     timer = clock.after(EVERY_MS, draw)
   }
   let timer = clock.after(io.errWidth?.() === undefined ? SLOW_IN_PIPE_MS : SLOW_MS, draw)
@@ -35,6 +42,6 @@ export async function withProgress<T>(
     return await work
   } finally {
     timer.cancel()
-    if (isDrawn) io.err(CLEAR_LINE)
+    if (drawn > 0) io.err(clearOf(drawn, io.errWidth?.()))
   }
 }

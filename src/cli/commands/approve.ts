@@ -63,7 +63,7 @@ interface Requested {
 }
 
 async function requested(what: string, options: Options, io: Io): Promise<Requested> {
-  const [{ digestIn, findRequest }, { requestsOf }, { kindCalled }, { findObject }] = await Promise.all([
+  const [{ digestIn, findRequest }, { requestsOf }, { isKindWord, kindCalled }, { findObject }] = await Promise.all([
     import('../approve/by-digest.ts'),
     import('#explain/approval-requests.ts'),
     import('../inspect/target.ts'),
@@ -83,7 +83,7 @@ async function requested(what: string, options: Options, io: Io): Promise<Reques
     import('#api/kinds/fleet-source.ts'),
   ])
   const [word = '', name = '', ...rest] = what.split('/')
-  const { kind } = kindCalled(word)
+  const kind = isKindWord(word) ? kindCalled(word).kind : undefined
   const type = [operationPermit, release, fleetSource].find((t) => t.kind === kind)
   if (type === undefined || name === '' || rest.length > 0) throw wrong()
   const client = await connect(options, io)

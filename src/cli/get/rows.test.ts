@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { hasColors, paintOf, toneOf } from '../paint.ts'
-import { alignedRows } from './rows.ts'
+import { alignedRows, laterRows } from './rows.ts'
 
 const ROWS = [
   ['NAME', 'READY', 'MESSAGE'],
@@ -55,6 +55,40 @@ test('where columns would say nothing each row is a block, with whole words', ()
     '  MESSAGE  x',
   ])
   expect(alignedRows(ROWS.slice(2), 26, { hasHead: false })).toBe('a-long-name-of-a-node\n  False\n  x')
+})
+
+test('later rows keep the columns of the first ones, and a window that narrows meanwhile tears none', () => {
+  let width: number | undefined = 60
+  const textOf = laterRows(ROWS, { width: () => width })
+  const row = ['n-1', 'Unknown', 'the agent sent no heartbeat since 02:03']
+  expect(textOf(row)).toBe('n-1                     Unkn…   the agent sent no heartbeat…')
+  width = 50
+  expect(textOf(row, '   (deleted)').split('\n')).toEqual(['n-1                     Unkn…   the a…   (deleted)'])
+  width = 26
+  expect(textOf(row).split('\n')).toEqual([
+    'n-1',
+    '  READY    Unknown',
+    '  MESSAGE  the agent sent',
+    '             no heartbeat',
+    '             since 02:03',
+  ])
+  width = undefined
+  expect(textOf(row)).toBe('n-1                     Unknown   the agent sent no heartbeat since 02:03')
+})
+
+test('no later row is wider than its window', () => {
+  const cell = fc.string({ unit: fc.constantFrom('a', 'b', ' '), maxLength: 60 }).map((s) => s.trim())
+  const row = fc.tuple(fc.constant('n'), cell, cell, cell)
+  const widths = fc.array(fc.integer({ min: 40, max: 200 }), { minLength: 1, maxLength: 4 })
+  fc.assert(
+    fc.property(fc.array(row, { minLength: 1, maxLength: 4 }), row, widths, (first, later, windows) => {
+      let width = 0
+      const textOf = laterRows(first, { width: () => width })
+      for (width of windows) {
+        for (const line of textOf(later, '   (deleted)').split('\n')) expect(line.length).toBeLessThanOrEqual(width)
+      }
+    }),
+  )
 })
 
 test('what is cut fits, says so, and a pipe gets everything', () => {

@@ -73,6 +73,23 @@ export function alignedRows(rows: readonly (readonly string[])[], most?: number,
   return rows.map((row) => alignedRow(row, widths, { ...style, isCut: most !== undefined })).join('\n')
 }
 
+/** Prints later rows in the columns of the first ones. The window is asked each time, since it may have become narrower. */
+export function laterRows(
+  first: readonly (readonly string[])[],
+  { width, paint, hasHead }: RowStyle & { readonly width: () => number | undefined },
+): (row: readonly string[], mark?: string) => string {
+  const head = first[0] ?? []
+  return (row, mark = '') => {
+    const all = width()
+    const most = all === undefined ? undefined : Math.max(MIN_WIDTH, all - mark.length)
+    const widths = widthsOf(first, most)
+    const style = { ...(paint !== undefined && { paint }), ...(hasHead !== undefined && { hasHead }) }
+    if (most !== undefined && total(widths) > most)
+      return `${blocks(hasHead === false ? [row] : [head, row], most, style)}${mark}`
+    return `${alignedRow(row, widths, { ...style, isCut: most !== undefined })}${mark}`
+  }
+}
+
 /** The first cell of each row, and below it the others with the names of their columns. Words stay whole. */
 function blocks(all: readonly (readonly string[])[], most: number, { paint, hasHead = true }: RowStyle): string {
   const head = hasHead ? all[0] : undefined

@@ -15,6 +15,7 @@ import { type Asked, forReader, listOptions, objectsOf } from './asked.ts'
 import { CLUSTER_HEAD, clusterCells, expiresText } from './cluster-columns.ts'
 import { columnCells, dataText } from './data-text.ts'
 import { alignedRows } from './rows.ts'
+import { shortCommits } from './short-commits.ts'
 import { keyOfObject } from './sorting.ts'
 import { type Table, type TableShape, tableAt } from './table.ts'
 import type { Wanted } from './wanted.ts'
@@ -192,9 +193,11 @@ async function unmatchedText(type: ResourceType, { client, namespace, options }:
   return `no ${qualifiedPlural(type)} match ${asked.join(' ')}${hint}`
 }
 
-function printTable({ head, rows }: Table, { options, io }: Asked): void {
-  const all = options.headers ? [head, ...rows] : rows
-  io.out(`${alignedRows(all, io.width?.(), { paint: painterOf(head, io), hasHead: options.headers })}\n`)
+function printTable({ head, rows }: Table, { options, io, form }: Asked): void {
+  const width = io.width?.()
+  const shown = rows.map(shortCommits(head, { form, width }))
+  const all = options.headers ? [head, ...shown] : shown
+  io.out(`${alignedRows(all, width, { paint: painterOf(head, io), hasHead: options.headers })}\n`)
 }
 
 /** Words of states, below the heads that have them. */

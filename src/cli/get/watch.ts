@@ -5,7 +5,8 @@ import { objectPath, qualifiedKind } from '#schema/resource.ts'
 import { printableLine } from '#lib/printable.ts'
 import { type Asked, forReader, listOptions, objectsOf } from './asked.ts'
 import { columnCells, dataText } from './data-text.ts'
-import { alignedRow, widthsOf } from './rows.ts'
+import { laterRows } from './rows.ts'
+import { shortCommits } from './short-commits.ts'
 import { listPath, painterOf, shapeOf } from './show.ts'
 import { tableAt } from './table.ts'
 import type { Wanted } from './wanted.ts'
@@ -80,10 +81,8 @@ async function printerOf(wanted: Wanted, asked: Asked): Promise<Print> {
   if (form.kind === 'columns') {
     const head = form.columns.map((c) => printableLine(c.head))
     const before = (await objectsOf(wanted, asked)).map((o) => columnCells(form.columns, o).map(printableLine))
-    const widths = widthsOf([head, ...before], io.width?.())
-    const style = { isCut: io.isTerminal, paint: painterOf(head, io) }
-    return (o) =>
-      io.out(`${alignedRow(columnCells(form.columns, withoutManagers(o)).map(printableLine), widths, style)}\n`)
+    const textOf = laterRows([head, ...before], styleOf(head, asked))
+    return (o) => io.out(`${textOf(columnCells(form.columns, withoutManagers(o)).map(printableLine))}\n`)
   }
   if (form.kind === 'name') return (o) => io.out(`${qualifiedKind(type)}/${printableLine(o.metadata.name ?? '')}\n`)
   return (o) => {
@@ -92,14 +91,21 @@ async function printerOf(wanted: Wanted, asked: Asked): Promise<Print> {
   }
 }
 
+const styleOf = (head: readonly string[], { io, options }: Asked) => ({
+  paint: painterOf(head, io),
+  hasHead: options.headers,
+  width: () => io.width?.(),
+})
+
 /** Only the server knows how a row of a kind looks: it is asked for the row of each changed object. */
 async function rowPrinter(wanted: Wanted, asked: Asked): Promise<Print> {
   const { client, io } = asked
   const { type } = wanted
   const shape = shapeOf(wanted, asked)
   const list = await tableAt(client, listPath(type, asked), shape)
-  const widths = widthsOf(list === undefined ? [] : [list.head, ...list.rows], io.width?.())
-  const style = { isCut: io.isTerminal, paint: painterOf(list?.head ?? [], io) }
+  const { head = [] } = list ?? {}
+  const short = shortCommits(head, { form: asked.form, width: io.width?.() })
+  const textOf = laterRows([head, ...(list?.rows ?? []).map(short)], styleOf(head, asked))
   const nameAt = shape.showsNamespace ? 1 : 0
   const rows = new Map((list?.rows ?? []).map((row) => [row.slice(0, nameAt + 1).join('/'), row]))
   return async (object, change) => {
@@ -111,6 +117,6 @@ async function rowPrinter(wanted: Wanted, asked: Asked): Promise<Print> {
     if (row === undefined) return
     if (change === 'DELETED') rows.delete(key)
     else rows.set(key, row)
-    io.out(`${alignedRow(row, widths, style)}${change === 'DELETED' ? '   (deleted)' : ''}\n`)
+    io.out(`${textOf(short(row), change === 'DELETED' ? '   (deleted)' : '')}\n`)
   }
 }

@@ -1,0 +1,20 @@
+// Commits in tables that a person reads: twelve digits, as releases are named after them. A pipe, `-o wide`, json and yaml keep all forty. Pure.
+import type { Form } from './form.ts'
+
+const HEAD = 'COMMIT'
+const SHORT = 12
+const WHOLE = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/
+
+/** `width`: of the terminal; undefined in a pipe, where nothing is shortened. */
+export function shortCommits(
+  head: readonly string[],
+  { form, width }: { readonly form: Form; readonly width: number | undefined },
+): (row: readonly string[]) => readonly string[] {
+  const isShort = form.kind === 'table' && !form.isWide && width !== undefined
+  const at = head.indexOf(HEAD)
+  if (!isShort || at === -1) return (row) => row
+  return (row) => {
+    const cell = row[at] ?? ''
+    return WHOLE.test(cell) ? row.with(at, cell.slice(0, SHORT)) : row
+  }
+}
