@@ -31,6 +31,10 @@ test.each([
   ['kubenode why-not node/n-17 shows what blocks it', ['kubenode why-not node/n-17', '  shows what blocks it']],
   ['see kubenode rollout history base; then wait', ['see', '  kubenode rollout history base;', '  then wait']],
   ['git revert --no-edit 1a2b3c4d5e6f7a8b takes it back', ['git revert --no-edit 1a2b3c4d5e6f7a8b', '  takes it back']],
+  [
+    'to unblock: git revert --no-edit 1a2b3c4d5e6f && git push; to retry, kubenode rollout retry base',
+    ['to unblock:', '  git revert --no-edit 1a2b3c4d5e6f && git push;', '  to retry,', '  kubenode rollout retry base'],
+  ],
 ])('a command is in one line, however narrow the window: %s', (line, lines) => {
   expect(wrapped(line, 26)).toEqual(lines)
 })

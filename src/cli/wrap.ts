@@ -33,11 +33,17 @@ const END = /[;,:)`]$/
 function unitsOf(words: readonly string[]): readonly string[] {
   const units: string[] = []
   for (let i = 0; i < words.length;) {
-    const end = PROGRAM.test(words[i] ?? '') ? endOfCommand(words, i) : i + 1
+    const end = PROGRAM.test(words[i] ?? '') ? endOfCommands(words, i) : i + 1
     units.push(words.slice(i, end).join(' '))
     i = end
   }
   return units
+}
+
+/** `git revert COMMIT && git push` is pasted as one. */
+function endOfCommands(words: readonly string[], start: number): number {
+  const end = endOfCommand(words, start)
+  return words[end] === '&&' && PROGRAM.test(words[end + 1] ?? '') ? endOfCommands(words, end + 1) : end
 }
 
 /** The position after the last word of the command that begins at `start`. */

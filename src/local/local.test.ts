@@ -354,10 +354,11 @@ test('after a start no machine is ready without a heartbeat since', () => {
 })
 
 describe('the screen', () => {
-  const recorder = (isTerminal: boolean) => {
+  const recorder = (isTerminal: boolean, foldsLongLines = false) => {
     let text = ''
     const size = { columns: 20, rows: 5 }
-    return { screen: createScreen((t) => (text += t), { isTerminal, size: () => size }), text: () => text, size }
+    const screen = createScreen((t) => (text += t), { isTerminal, foldsLongLines, size: () => size })
+    return { screen, text: () => text, size }
   }
 
   test('without a terminal only what changed is printed, without escapes', () => {
@@ -390,6 +391,18 @@ describe('the screen', () => {
     screen.show(['x'.repeat(15), 'c'])
     expect(text().slice(0, drawn)).toContain('\u001b[2J\u001b[H')
     expect(text().slice(drawn)).not.toContain('\u001b[2J')
+  })
+
+  test('a line that the terminal folds has several rows: they are written over, and the window is not cleared', () => {
+    const { screen, text, size } = recorder(true, true)
+    screen.show(['x'.repeat(30), 'y'.repeat(20), 'a'])
+    const drawn = text().length
+    screen.show(['x'.repeat(30), 'y'.repeat(20), 'b'])
+    // Two rows, one that is exactly full, and one.
+    expect(text().slice(drawn)).toBe(`\u001b[4A\r${'x'.repeat(30)}\u001b[K\n${'y'.repeat(20)}\nb\u001b[K\n\u001b[J`)
+    size.columns = 40
+    screen.show(['c'])
+    expect(text()).toMatch(/\u001b\[2J\u001b\[Hc\u001b\[K\n\u001b\[J$/)
   })
 
   test('on a terminal what is said stands above the picture', () => {

@@ -39,6 +39,19 @@ test('the clone is at the commit of the checkout, and only made once', async () 
   expect(await provideRepository(dir, target)).toEqual({ commit })
 })
 
+test('the revert that a status advises ends well in the clone, which is pushed nowhere', async () => {
+  const target = join(folderIn(tmpdir()), 'fleet')
+  git('commit', '--quiet', '--allow-empty', '-m', 'two')
+  await provideRepository(dir, target)
+  const inClone = (...args: string[]) => execFileSync('git', ['-C', target, ...args], { stdio: 'pipe' }).toString()
+  writeFileSync(join(target, 'fleet/a.ts'), 'export const a = 1\n')
+  inClone('commit', '--quiet', '-am', 'bad')
+  inClone('revert', '--no-edit', inClone('rev-parse', 'HEAD').trim())
+  inClone('push')
+  expect(readFileSync(join(target, 'fleet/a.ts'), 'utf8')).toBe('export {}\n')
+  expect(inClone('log', '--format=%s').split('\n')[0]).toBe('Revert "bad"')
+})
+
 /** A memory file system that Linux distributions mount. */
 const OTHER = '/dev/shm'
 

@@ -72,6 +72,9 @@ async function cloneOf(source: string, target: string): Promise<void> {
     ])
     await git(partial, ['checkout', '--quiet', '-B', BRANCH, commit])
     await git(partial, ['remote', 'remove', 'origin'])
+    // Sync reads this repository itself, so there is nowhere to push to; `git revert … && git push`, as statuses advise it, must not end in an error.
+    await git(partial, ['config', `branch.${BRANCH}.remote`, '.'])
+    await git(partial, ['config', `branch.${BRANCH}.merge`, `refs/heads/${BRANCH}`])
     renameSync(partial, target)
   } catch (cause) {
     rmSync(partial, { recursive: true, force: true })

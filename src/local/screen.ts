@@ -24,11 +24,13 @@ const CLEAR_WINDOW = '\u001b[2J\u001b[H'
 /** Without a terminal, lines of so many last pictures are not printed again: what goes to and fro is said once. */
 const PICTURES_REMEMBERED = 8
 
+/** How many rows a line has that the terminal folds. */
+const rowsOf = (line: string, columns: number): number => Math.max(1, Math.ceil(line.length / columns))
+
 /** How many of the lines fit, with room for the cursor, and where not all do, for the line that says so. */
 function endOfRows(lines: readonly string[], columns: number, rows: number): number {
-  const rowsOf = (line: string): number => Math.max(1, Math.ceil(line.length / columns))
   const ends: number[] = []
-  for (const line of lines) ends.push((ends.at(-1) ?? 0) + rowsOf(line))
+  for (const line of lines) ends.push((ends.at(-1) ?? 0) + rowsOf(line, columns))
   if ((ends.at(-1) ?? 0) < rows) return lines.length
   return Math.max(1, ends.filter((end) => end <= rows - 2).length)
 }
@@ -38,6 +40,8 @@ export function createScreen(
   { isTerminal, foldsLongLines = false, size = () => ({ columns: 100, rows: 50 }) }: ScreenOptions,
 ): Screen {
   let drawn = 0
+  /** Of the window that the last picture was drawn in. */
+  let drawnColumns = 0
   let last: readonly string[] = []
   const pictures: (readonly string[])[] = []
 
@@ -50,15 +54,19 @@ export function createScreen(
     return short.map((l) => (l.length < columns ? l : `${l.slice(0, Math.max(0, columns - 2))}…`))
   }
 
-  /** Some terminals break the lines of a window that became narrower and others cut them, so it is unknown how far up the picture begins. */
-  const isTorn = (): boolean => last.some((l) => l.length >= size().columns)
+  /** Some terminals break the lines of a window that changed its width, and join folded ones, and others do not: then it is unknown how far up the picture begins. */
+  const isTorn = (columns: number): boolean =>
+    columns !== drawnColumns && last.some((l) => l.length >= Math.min(columns, drawnColumns))
 
   /** Each line is written over the one before and never blanked first: nothing flickers. */
   const redraw = (lines: readonly string[]): void => {
-    const start = isTorn() ? CLEAR_WINDOW : `${up(drawn)}\r`
-    // Behind a line that fills the window exactly, this would clear its last character.
-    const rest = (line: string) => (line.length < size().columns ? CLEAR_REST_OF_LINE : '')
+    const { columns } = size()
+    const rows = drawn === 0 ? 0 : last.reduce((sum, line) => sum + rowsOf(line, columns), 0)
+    const start = drawn > 0 && isTorn(columns) ? CLEAR_WINDOW : `${up(rows)}\r`
+    // Behind a line that fills its last row exactly, this would clear its last character.
+    const rest = (line: string) => (line !== '' && line.length % columns === 0 ? '' : CLEAR_REST_OF_LINE)
     write(`${start}${lines.map((l) => `${l}${rest(l)}\n`).join('')}${CLEAR_BELOW}`)
+    drawnColumns = columns
   }
 
   const print = (lines: readonly string[]): void => {

@@ -69,6 +69,15 @@ describe('what may follow', () => {
       ['set/in-x', 'set/machinecomponentsets-1'],
     ],
     [['why', 'set/a', 'node/n'], ['node/nodes-1']],
+    // As kubectl has it.
+    [['describe', 'machine', 'm'], ['machines-1']],
+    [['describe', 'km', 'machines-1', 'm'], ['machines-1']],
+    [
+      ['why', 'nodes', ''],
+      ['in-x', 'nodes-1'],
+    ],
+    [['why', 'set/a', 'n'], ['node/']],
+    [['freeze', 'machine', ''], []],
     [
       ['pause', 'ma'],
       ['machine/', 'machineset/'],

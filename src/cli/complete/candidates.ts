@@ -41,10 +41,19 @@ const namesAfterSlash = async (typed: Typed, names: Names): Promise<readonly Can
   return type === undefined ? [] : plain((await names.objects(type, typed)).map((name) => `${noun}/${name}`))
 }
 
-/** `machine/NAME`; one word for each kind. */
+/** `describe machine NAME`, as kubectl has it: of a command that takes the kind as a word of its own. */
+function kindBefore({ command, arguments: [first = '', ...more], word }: Typed): ResourceType | undefined {
+  if (first.includes('/') || word.includes('/')) return undefined
+  const next = command.arguments[more.length + 1] ?? command.arguments.findLast((a) => a.isVariadic)
+  return next === undefined ? undefined : kindOrUndefined(first)
+}
+
+/** `machine/NAME`, one word for each kind; or the kind, and then names. */
 const kindSlashName =
   (nouns: readonly string[], isRepeated = false): Ask =>
-  (typed, names) => {
+  async (typed, names) => {
+    const kind = kindBefore(typed)
+    if (kind !== undefined) return plain(await names.objects(kind, typed))
     if (typed.arguments.length > 0 && !isRepeated) return []
     return typed.word.includes('/') ? namesAfterSlash(typed, names) : plain(nouns.map((noun) => `${noun}/`))
   }

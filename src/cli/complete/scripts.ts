@@ -23,15 +23,18 @@ complete -F _kubenode kubenode
   zsh: `#compdef kubenode
 _kubenode() {
   local -a closed open
-  local program=\${(Q)words[1]} line word files=0
+  local program=\${(Q)words[1]} line word help files=0
   [[ -n \${commands[$program]-} || -x $program ]] || program=kubenode
   for line in "\${(@f)$("$program" __complete -- "\${(@Q)words[2,CURRENT]}" 2>/dev/null </dev/null)}"; do
     word=\${line%%$'\\t'*}
-    case $word in
+    # Without a help there is no colon: zsh would print "--" behind such words.
+    help=\${line#*$'\\t'}
+    word=\${word//:/\\\\:}\${help:+:$help}
+    case $line in
       '') ;;
-      :files) files=1 ;;
-      *[/=]) open+=("\${word//:/\\\\:}:\${line#*$'\\t'}") ;;
-      *) closed+=("\${word//:/\\\\:}:\${line#*$'\\t'}") ;;
+      :files*) files=1 ;;
+      *[/=]$'\\t'*) open+=("$word") ;;
+      *) closed+=("$word") ;;
     esac
   done
   (( files )) && _files

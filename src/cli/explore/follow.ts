@@ -69,11 +69,13 @@ interface SeenWithHolds extends Seen {
   readonly holds: readonly OperationalHold[]
 }
 
+/** The picture needs them only for a command that ends a hold. */
+export const holdsOn = (client: KubeClient): Promise<readonly OperationalHold[]> =>
+  listAll(new PartialReader(client), operationalHold)
+
 async function read(client: KubeClient, followed: Followed): Promise<SeenWithHolds> {
-  // The picture needs them only for a command that ends a hold.
-  const holds = listAll(new PartialReader(client), operationalHold)
-  const [seen, own] = await Promise.all([readRollouts(client, followed), holds])
-  return { ...seen, holds: own }
+  const [seen, holds] = await Promise.all([readRollouts(client, followed), holdsOn(client)])
+  return { ...seen, holds }
 }
 
 async function readRollouts(client: KubeClient, { wanted, namespace }: Followed): Promise<Seen> {
@@ -119,26 +121,26 @@ function pictureOf({ sets, releases, holds }: SeenWithHolds, now: number, column
       ? 'InProgress'
       : 'Done'
   const parts = [
-    ...releases.map((r) => [...releaseLines(r, now), ...heldLines({ ...r, kind: release.kind }, holds, now)]),
-    ...sets.map((s) => [
-      ...barLines(s, columns),
-      ...setLines(s, []),
-      ...heldLines({ ...s, kind: machineComponentSet.kind }, holds, now),
-    ]),
+    ...releases.map((r) => [...releaseLines(r, now), ...endLines({ ...r, kind: release.kind }, holds, now)]),
+    ...sets.map((s) => [...barLines(s, columns), ...setLines(s, []), ...heldLines(s, holds, now)]),
   ]
   return { state, lines: parts.length === 0 ? ['no sets and no releases on this server'] : parts.flat() }
 }
 
 /** A hold that stops it, and the command that lifts it. */
-function heldLines(
+function heldLines(set: MachineComponentSet, holds: readonly OperationalHold[], now: number): readonly string[] {
+  const ends = endLines({ ...set, kind: machineComponentSet.kind }, holds, now)
+  const paused = set.status?.waitingFor === undefined && findCondition(set.status?.conditions, 'Paused')?.message
+  return [...(ends.length > 0 && paused ? [`paused: ${paused}`] : []), ...ends]
+}
+
+function endLines(
   object: (MachineComponentSet | Release) & { readonly kind: string },
   holds: readonly OperationalHold[],
   now: number,
 ): readonly string[] {
   const command = endOfHoldOver(object, holds, now)
-  if (command === undefined) return []
-  const paused = object.status?.waitingFor === undefined && findCondition(object.status?.conditions, 'Paused')?.message
-  return [...(paused ? [`paused: ${paused}`] : []), `to continue: ${command}`]
+  return command === undefined ? [] : [`to continue: ${command}`]
 }
 
 const [LEAST_BAR, BAR] = [4, 30]

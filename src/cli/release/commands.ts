@@ -110,11 +110,19 @@ async function showStatus(name: string | undefined, options: StatusOptions, io: 
   if (found.length === 0) await sayNone(client, io)
   else if (wait !== undefined) await follow(found, client, wait, io)
   else {
-    const { unreleasedAfter } = await import('#explain/read-why.ts')
-    const { linesOf } = await import('#explain/told.ts')
+    const [{ endOfHoldOver, unreleasedAfter }, { linesOf }, { holdsOn }] = await Promise.all([
+      import('#explain/read-why.ts'),
+      import('#explain/told.ts'),
+      import('../explore/follow.ts'),
+    ])
     const now = systemClock.now()
+    const holds = await holdsOn(client)
     const whole = await Promise.all(
-      found.map(async (r) => [...releaseLines(r, now), ...(await unreleasedAfter(client, r, now)).flatMap(linesOf)]),
+      found.map(async (r) => {
+        const end = endOfHoldOver({ ...r, kind: 'Release' }, holds, now)
+        const continued = end === undefined ? [] : [`to continue: ${end}`]
+        return [...releaseLines(r, now), ...continued, ...(await unreleasedAfter(client, r, now)).flatMap(linesOf)]
+      }),
     )
     io.out(whole.map((lines) => shownInWindow(io, lines)).join('\n'))
   }

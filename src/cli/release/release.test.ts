@@ -52,6 +52,15 @@ test('a stopped release names what failed, what is older, and the command that t
   ])
 })
 
+test('a hold of a person is shown, also on a release whose stage failed', () => {
+  const message = 'ada holds it until 2026-02-01T12:00:00Z: not tonight'
+  const condition = { type: 'Paused', reason: 'HoldPause', message, lastTransitionTime: since } as const
+  const lines = (status: 'True' | 'False') =>
+    releaseLines(release('fleet-1', { ...stopped, conditions: [{ ...condition, status }] }), NOW)
+  expect(lines('True')[1]).toBe(`paused: ${message}`)
+  expect(lines('False')).toEqual(releaseLines(release('fleet-1', stopped), NOW))
+})
+
 test('a release that waits for deletions names the digest and how to approve it', () => {
   const prune = { digest: 'd'.repeat(64), count: 3, allowed: 1, first: 'ConfigMap/default/a' }
   const waitingFor = { predicate: 'PruneGuard', seen: '3 objects would be deleted', since }

@@ -59,6 +59,9 @@ export async function retryRelease(word: string, options: RequestOptions, io: Io
     shownInWindow(io, [`retrying ${failed.join(', ')} of release/${name} (operationalhold/${hold.metadata.name})`]),
   )
   io.err(shownLine(`kubenode release status ${name}`))
+  // Only the cluster itself can try a revision again; here it would fail once more, at once.
+  if (clusters.length > 0)
+    io.err('a set that is Blocked is retried in its cluster: kubenode rollout retry NAME --reason WHY\n')
 }
 
 /** Only the soak is a matter of patience; what else a stage waits for has a command or a cause of its own. */

@@ -3,6 +3,7 @@ import type { Release } from '#api/kinds/release.ts'
 import { counted } from '#lib/counted.ts'
 import { formatAge } from '#lib/duration.ts'
 import { unblockLines } from '#explain/unblock.ts'
+import { findCondition } from '#kube/conditions.ts'
 
 type Status = NonNullable<Release['status']>
 type ClusterStatus = NonNullable<Status['clusters']>[number]
@@ -14,6 +15,7 @@ export function releaseLines(release: Release, now: number): readonly string[] {
   const { phase = 'Pending', stages = [], clusters = [] } = status
   return [
     `release/${name} is ${phase}: commit ${spec.commit.slice(0, 12)} of track ${spec.track}`,
+    ...heldLines(status),
     ...stages.flatMap((stage) => [
       `stage ${stage.name}: ${stage.phase}, ${stage.healthy ?? 0} of ${counted(stage.total ?? 0, 'cluster')} healthy`,
       ...waitLines(stage.waitingFor, now),
@@ -28,6 +30,12 @@ export function releaseLines(release: Release, now: number): readonly string[] {
     ),
     ...commands(name, status),
   ]
+}
+
+/** The hold of a person, also where a stage failed too: else nobody sees why a retry does nothing. */
+function heldLines({ conditions }: Status): readonly string[] {
+  const paused = findCondition(conditions, 'Paused')
+  return paused?.status === 'True' ? [`paused: ${paused.message}`] : []
 }
 
 function revertLines({ revertCommit, revert }: Status): readonly string[] {
