@@ -1,6 +1,10 @@
 // Every command and every option with a right and a wrong use. The tree itself is walked: a command or an option without a row fails.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import type { Command, Option } from 'commander'
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
+import { generateKey } from '#api/trust/keys.ts'
 import { buildProgram, run } from './program.ts'
 
 const io = { out: () => undefined, err: () => undefined, cwd: '/', env: {}, isTerminal: false }
@@ -338,6 +342,18 @@ interface Node {
   readonly command: Command
 }
 
+const SIGNING_KEY = join(mkdtempSync(join(tmpdir(), 'kubenode-options-')), 'key.pem')
+writeFileSync(SIGNING_KEY, generateKey().pem)
+afterAll(() => rmSync(dirname(SIGNING_KEY), { recursive: true }))
+const KEYS_TRUST = [
+  '-f',
+  join(dirname(SIGNING_KEY), 'trust.json'),
+  '--sign-with',
+  SIGNING_KEY,
+  '--expires',
+  '2099-01-01',
+]
+
 const commandsBelow = (command: Command, path: readonly string[] = []): readonly Node[] =>
   command.commands
     .filter((c) => !c.name().startsWith('__'))
@@ -468,6 +484,55 @@ describe('an option', () => {
       'soon',
     ])
     expect([code, err]).toEqual([2, expect.stringMatching(/^KN(?!1000|1002|1312)\d+: .*soon/)])
+  })
+})
+
+/** Of options with a number, a time or an address: what else belongs on the line so that their value is read. */
+const VALUES: Readonly<Record<string, readonly string[]>> = {
+  'apiserver --health-listen': [],
+  'apiserver --most': [],
+  'apiserver --port': [],
+  'artifact keys rotate --expires': ['--new-key', 'a'],
+  'artifact keys trust --expires': KEYS_TRUST,
+  'artifact keys trust --sequence': KEYS_TRUST,
+  'artifact keys trust --threshold': KEYS_TRUST,
+  'bootstrap --replicas': ['--git', 'https://git.example.org/a'],
+  'check --replicas': [],
+  'cluster extend --until': ['--reason', 'x'],
+  'console --port': [],
+  'install --replicas': [],
+  'local up --nodes': [],
+  'logs --tail': [],
+  'machine readmit --all-waiting': [],
+  'maintenance plan --from': ['--until', '2h', '--reason', 'x'],
+  'maintenance plan --until': ['--reason', 'x'],
+  'plan --max-chars': [],
+  'provider serve --health-listen': ['--providers', 'a', '--socket', 'a', '--name', 'a'],
+  'provider serve --listen': ['--providers', 'a', '--cert', 'a', '--key', 'a', '--token-file', 'a'],
+  'run --artifacts-listen': ['--roles', 'artifacts', '--artifacts-folder', 'a', '--artifacts-host', 'a'],
+  'run --console-listen': ['--roles', 'console', '--console-config', 'a'],
+  'run --health-listen': ['--roles', 'approver'],
+  'run --hooks-listen': ['--roles', 'sync'],
+  'run --max-repository': ['--roles', 'sync'],
+  'run --metrics-listen': ['--roles', 'approver'],
+  'run --metrics-port': ['--roles', 'approver'],
+  'run --webhook-port': ['--roles', 'approver'],
+  'upgrade --replicas': [],
+}
+
+const MEASURED = PAIRS.filter(({ option }) => /<(n|count|number|MiB|time|address:port)>/.test(option.flags)).map(
+  ({ path, option }) => [path, option.long ?? ''] as const,
+)
+
+describe('an option with a number, a time or an address', () => {
+  test('has a row, and no row is of an option that does not exist', () => {
+    expect(Object.keys(VALUES).toSorted()).toEqual(MEASURED.map((words) => words.join(' ')).toSorted())
+  })
+
+  test.each(MEASURED)('%s %s refuses another text, and names it', async (path, flag) => {
+    const more = VALUES[`${path} ${flag}`] ?? []
+    const { code, err } = await refused([...path.split(' '), ...(ARGUMENTS[path] ?? []), ...more, flag, 'nonsense'])
+    expect([code, err]).toEqual([2, expect.stringMatching(/^KN(?!1000|1312)\d+: .*nonsense/)])
   })
 })
 

@@ -22,6 +22,18 @@ export class Exit extends Error {
   }
 }
 
+/** What a call of the system was to do, where its name says it to programmers only. */
+const ACTS: ReadonlyMap<string, string> = new Map([
+  ['lstat', 'read'],
+  ['stat', 'read'],
+  ['scandir', 'read'],
+  ['access', 'read'],
+  ['mkdir', 'create'],
+  ['mkdtemp', 'create'],
+  ['unlink', 'delete'],
+  ['rmdir', 'delete'],
+])
+
 /** Prints the error and returns its exit code. A stack is shown only for our own bugs. */
 export function reportError(io: Io, error: unknown): number {
   if (error instanceof Exit) return error.code
@@ -31,7 +43,8 @@ export function reportError(io: Io, error: unknown): number {
   }
   if (isSystemError(error)) {
     const { syscall, path, code } = error
-    const what = path === undefined ? syscall : `${syscall} ${path}`
+    const act = ACTS.get(syscall) ?? syscall
+    const what = path === undefined ? act : `${act} ${path}`
     io.err(`${printable(numbered(cliErrors.KN1003({ what, why: systemWords(code) ?? code })))}\n`)
     return EXIT_ERROR
   }

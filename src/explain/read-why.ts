@@ -73,7 +73,10 @@ async function relatedTo(reader: Reader, object: KubeObject, now: number): Promi
     })),
     ...sets.filter(isIn).map((s) => ({ label: 'In a slice of', object: s })),
     ...repairs.filter((j) => j.status?.phase !== 'Done').map((j) => ({ label: 'Being repaired by', object: j })),
-    ...recentRepairs(repairs, now).map((j) => ({ label: 'Repaired by', object: j })),
+    ...recentRepairs(repairs, now).map((j) => ({
+      label: j.status?.outcome === 'Succeeded' ? 'Repaired by' : 'Not repaired by',
+      object: j,
+    })),
   ]
 }
 

@@ -54,6 +54,10 @@ export const artifactErrors = errorTable({
     text: 'cannot pack {folder}: agents would refuse the archive: {why}',
     next: 'correct the folder, then pack it again',
   },
+  KN1114: {
+    text: 'cannot write the trust document {path}: {why}',
+    next: 'correct --sequence, --threshold, --expires or --key; nothing was written',
+  },
   KN1130: {
     text: 'cannot read {file}: {why}',
     next: 'download it again, and compare its digest with the one that its publisher names',

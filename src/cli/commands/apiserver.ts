@@ -17,7 +17,7 @@ interface Options {
   readonly server: boolean
   readonly advertise?: string
   readonly healthListen?: string
-  readonly most?: string
+  readonly most?: number
   readonly host: string
   readonly loops: boolean
   readonly recordRights?: boolean
@@ -37,7 +37,9 @@ export function register(program: Command, io: Io): void {
     )
     .option('--control-socket <file>', 'socket at which role cluster asks for control planes')
     .option('--no-server', 'run control planes alone; each takes the first free port from --port on')
-    .option('--most <n>', 'how many control planes run here at most; 200 when left out')
+    .addOption(
+      new Option('--most <n>', 'how many control planes run here at most; 200 when left out').argParser(mostOf),
+    )
     .option('--advertise <name>', 'name or address by which clients reach control planes; --host when left out')
     .option('--health-listen <address:port>', 'serve /healthz and /readyz there')
     .addOption(new Option('--host <address>', 'address to listen on').default('127.0.0.1'))
@@ -132,7 +134,7 @@ async function controlPlanes(
     recordsRights: recordRights ?? false,
     listen: options.host,
     ...(options.advertise !== undefined && { address: options.advertise }),
-    ...(options.most !== undefined && { most: mostOf(options.most) }),
+    ...(options.most !== undefined && { most: options.most }),
     ...(!options.server && { firstPort: portOf(options.port) }),
   })
   await host.open()

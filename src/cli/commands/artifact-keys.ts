@@ -21,25 +21,17 @@ interface TrustOptions {
 }
 
 async function makeTrust(options: TrustOptions, io: Io): Promise<void> {
-  const [{ Signer }, { trustBytes }, files] = await Promise.all([
+  const [{ Signer }, { newTrust }, files] = await Promise.all([
     import('#api/trust/keys.ts'),
-    import('#api/trust/trust-document.ts'),
+    import('../artifact/new-trust.ts'),
     import('../artifact/statement-file.ts'),
   ])
+  const { output, sequence, threshold, expires, key: keys } = options
   const signers = options.signWith.map((path) => new Signer(files.readText(path, 'signing key')))
-  const document = {
-    sequence: Number(options.sequence),
-    expires: options.expires,
-    threshold: Number(options.threshold),
-    keys:
-      options.key.length > 0
-        ? options.key.map((k) => JSON.parse(k) as { keyId: string; publicKey: string })
-        : signers.map((s) => s.publicKey),
-    revoked: [],
-    floors: {},
-  }
-  files.writeJson(options.output, { document, signatures: signers.map((s) => s.sign(trustBytes(document))) })
-  io.out(`${options.output}: sequence ${document.sequence}, ${document.keys.length} keys, until ${document.expires}\n`)
+  const signed = newTrust({ output, sequence, threshold, expires, keys }, signers, Date.now())
+  files.writeJson(output, signed)
+  const { document } = signed
+  io.out(`${output}: sequence ${document.sequence}, ${document.keys.length} keys, until ${document.expires}\n`)
 }
 
 interface RotateCliOptions {
@@ -54,13 +46,15 @@ interface RotateCliOptions {
 const YEAR_MS = 365 * 24 * 3_600_000
 
 async function rotate(options: RotateCliOptions, io: Io): Promise<void> {
-  const [{ rotateKeys }, { nodesOfLocalFleet, putTrustOnHost }] = await Promise.all([
+  const [{ noTime }, { rotateKeys }, { nodesOfLocalFleet, putTrustOnHost }] = await Promise.all([
+    import('../artifact/new-trust.ts'),
     import('../artifact/rotate.ts'),
     import('../artifact/trust-on-host.ts'),
   ])
   const now = Date.now()
   const { components, newKey, oldKey, keep, localFleet } = options
   const expires = options.expires ?? new Date(now + YEAR_MS).toISOString()
+  if (Number.isNaN(Date.parse(expires))) throw noTime(`${components}/trust/trust.json`, expires)
   // Before anything is written: a folder that is no local fleet is a mistake.
   const nodes = localFleet === undefined ? [] : nodesOfLocalFleet(localFleet)
   const done = rotateKeys({ components, newKey, oldKeys: oldKey, keep, expires, now })

@@ -11,6 +11,7 @@ import type { Finding } from '../install/checks/finding.ts'
 import type { InstallPlan } from '../install/plan.ts'
 import type { Release } from '../install/release.ts'
 import { Exit, EXIT_DIFFERENT } from '../exit.ts'
+import { countOption } from '../counted-option.ts'
 import type { Io } from '../io.ts'
 import { outputOption } from '../output.ts'
 import { connectionTo, type ServerOptions, withServer } from './inspect.ts'
@@ -52,7 +53,7 @@ export const withSettings = (command: Command): Command =>
     .option('--roles <roles>', 'hub, business, or both, separated by commas')
     .option('--image <reference>', 'image of the programs, by digest: NAME@sha256:…')
     .option('--registry <prefix>', 'registry and path that replace those of the image')
-    .option('--replicas <count>', 'pods of each program')
+    .addOption(countOption('--replicas <count>', 'pods of each program'))
 
 export const withTimeout = (command: Command, length: string): Command =>
   command.option('--timeout <duration>', 'how long to wait for each step', length)

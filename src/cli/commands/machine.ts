@@ -10,6 +10,7 @@ import { systemTrouble } from '#lib/system-trouble.ts'
 import { shownLine } from '#lib/printable.ts'
 import { Exit, EXIT_ERROR } from '../exit.ts'
 import { nameOfKind, namesOfKind } from '../inspect/name-word.ts'
+import { countOption } from '../counted-option.ts'
 import type { Io } from '../io.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
 import { machinesErrors } from '../machines/machines-errors.ts'
@@ -85,7 +86,9 @@ export function register(program: Command, io: Io): void {
   withMachines(machine.command('readmit'))
     .description('let agents whose certificates are of an earlier Machine, or expired, come back as these machines')
     .option('--list', 'show which machines are waiting to be readmitted, and change nothing')
-    .option('--all-waiting <count>', 'every machine that is waiting; count is the number that --list shows')
+    .addOption(
+      countOption('--all-waiting <count>', 'every machine that is waiting; count is the number that --list shows', 0),
+    )
     .option('--token', 'make a join token for each as well, for hosts whose key was revoked or lost')
     .option('--for <duration>', 'how long they may come back, at most 7d', '24h')
     .action((names: string[], options: ReadmitOptions) => readmitMachines(names, options, io))

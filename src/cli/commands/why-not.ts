@@ -93,9 +93,7 @@ async function repair(what: string, options: RepairOptions, io: Io): Promise<voi
   }
   const author = await authorOf(client, io)
   const { metadata, spec } = await placeHold(client, askHold({ ...wish, author }, systemClock.now()))
-  io.out(
-    shownInWindow(io, [
-      `${spec.effect} of ${what} until ${spec.until} by ${spec.author} (operationalhold/${metadata.name})`,
-    ]),
-  )
+  const done = verb === 'repair' ? `repair of ${what} requested` : `protection of ${what} lifted`
+  const hold = `operationalhold/${metadata.name}`
+  io.out(shownInWindow(io, [`${done} by ${spec.author}; valid until ${spec.until} (${hold})`]))
 }

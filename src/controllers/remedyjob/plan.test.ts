@@ -240,7 +240,7 @@ const rows: readonly (readonly [string, Seen, string])[] = [
       node: undefined,
       cleared: { kind: 'Unknown', why: 'the Node was deleted' },
     }),
-    'not away, waits: VerificationFailed',
+    'not away, waits: Progressing',
   ],
   ['a dry run ends before it asks', seen({ spec: { dryRun: true } }), 'Done, Cancelled'],
   ['a fault that went away is left alone', seen({ fault: { kind: 'Absent' } }), 'Done, Superseded'],
@@ -615,7 +615,7 @@ const rows: readonly (readonly [string, Seen, string])[] = [
   [
     'a fault that is still shown may still go',
     seen({ status: VERIFYING, permit: granted }),
-    'not away, waits: VerificationFailed',
+    'not away, waits: Progressing',
   ],
   [
     'a fault that stays is for the next rung',
@@ -656,7 +656,7 @@ const rows: readonly (readonly [string, Seen, string])[] = [
   [
     'unknown is not away',
     seen({ status: { ...VERIFYING, verifyUntil: ago(1) }, permit: granted, cleared: { kind: 'Unknown', why: 'x' } }),
-    'not away, waits: VerificationFailed',
+    'not away, waits: Progressing',
   ],
   [
     'a job at work renews its permit',

@@ -47,7 +47,8 @@ export function planVerify(seen: Seen, now: number): JobPlan {
     return {
       actions: [],
       change: { verifyUntil },
-      waiting: { predicate: verifyUntil === null ? 'VerificationFailed' : 'Progressing', seen: text, unblock },
+      // Whether it failed is known at the deadline only.
+      waiting: { predicate: 'Progressing', seen: text, unblock },
       requeueAfter,
     }
   }

@@ -1,0 +1,56 @@
+// Makes the signed trust document that options of the command line describe. What no agent would accept is refused before it is written.
+import { KubeNodeError } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import type { PublicKey, Signer } from '#api/trust/keys.ts'
+import { type SignedTrust, type TrustDocument, judgeTrust, trustBytes } from '#api/trust/trust-document.ts'
+import { artifactErrors } from './artifact-errors.ts'
+
+export interface TrustWish {
+  readonly output: string
+  readonly sequence: string
+  readonly threshold: string
+  readonly expires: string
+  /** As `keys new` prints them; empty: those that sign. */
+  readonly keys: readonly string[]
+}
+
+export const noTime = (path: string, text: string): KubeNodeError =>
+  new KubeNodeError(
+    artifactErrors.KN1114({ path, why: `--expires ${JSON.stringify(text)} is no time such as 2027-01-31T00:00:00Z` }),
+  )
+
+export function newTrust(wish: TrustWish, signers: readonly Signer[], now: number): SignedTrust {
+  const wrong = (why: string) => new KubeNodeError(artifactErrors.KN1114({ path: wish.output, why }))
+  const countOf = (flag: string, text: string): number => {
+    if (!/^[1-9]\d{0,8}$/.test(text)) throw wrong(`${flag} ${JSON.stringify(text)} is not a whole number from 1 on`)
+    return Number(text)
+  }
+  const keyOf = (text: string): PublicKey => {
+    const key = parsed(text)
+    if (isObject(key) && typeof key['keyId'] === 'string' && typeof key['publicKey'] === 'string')
+      return { keyId: key['keyId'], publicKey: key['publicKey'] }
+    throw wrong(`--key ${JSON.stringify(text)} is no public key as kubenode artifact keys new prints it`)
+  }
+  if (Number.isNaN(Date.parse(wish.expires))) throw noTime(wish.output, wish.expires)
+  const document: TrustDocument = {
+    sequence: countOf('--sequence', wish.sequence),
+    expires: wish.expires,
+    threshold: countOf('--threshold', wish.threshold),
+    keys: wish.keys.length > 0 ? wish.keys.map(keyOf) : signers.map((s) => s.publicKey),
+    revoked: [],
+    floors: {},
+  }
+  const signed = { document, signatures: signers.map((s) => s.sign(trustBytes(document))) }
+  // Who must have signed it depends on the document that an agent holds.
+  const verdict = judgeTrust({ sequence: 0, threshold: 0, keys: document.keys }, signed, now)
+  if (verdict.kind === 'Refused') throw wrong(verdict.reason)
+  return signed
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

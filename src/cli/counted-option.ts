@@ -1,0 +1,9 @@
+// An option with a count: a mistyped one is refused with the rest of the command line, before any server is asked.
+import { InvalidArgumentError, Option } from 'commander'
+
+/** The text stays as it was typed. */
+export const countOption = (flags: string, help: string, least = 1): Option =>
+  new Option(flags, help).argParser((text: string) => {
+    if (/^\d{1,9}$/.test(text) && Number(text) >= least) return text
+    throw new InvalidArgumentError(`Give a whole number from ${least} on.`)
+  })
