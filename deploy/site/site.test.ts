@@ -69,6 +69,17 @@ test.each([
   expect(found.some((u) => u.startsWith(url)) || found.slice(0, 5)).toBe(true)
 })
 
+test.each([
+  ['canary', 'docs/how-to/canary.html'],
+  ['hub lost', 'docs/three-in-the-morning.html'],
+  ['freeze', 'docs/how-to/freeze.html'],
+])('of %s the page that says what to do is among the first three, before lists of fields', (words, url) => {
+  const first = search(words)
+    .slice(0, 3)
+    .map((hit) => hit.url)
+  expect(first.some((u) => u.startsWith(url)) || first).toBe(true)
+})
+
 test('the pictures are those that npm run docs -- --pictures draws now', () => {
   const drawn = picturesOf(ROOT)
   expect(drawn.size).toBeGreaterThan(0)
