@@ -544,8 +544,20 @@ const BESIDE: Readonly<Record<string, readonly string[]>> = {
 }
 const beside = (path: string): readonly string[] => BESIDE[path] ?? []
 
+/** Those before the command, each used wrongly. */
+const PROGRAM_OPTIONS: Readonly<Record<string, string>> = {
+  '--color': '--color=sometimes',
+  '--quiet': '--quiet=x',
+  '--version': '--version=x',
+}
+
 describe('options of the program', () => {
-  test.each([['--color=sometimes'], ['--quiet=x'], ['--no-such']])('%s is refused', async (flag) => {
+  test('have a row each, and no row is of an option that does not exist', async () => {
+    const { options } = await buildProgram(io)
+    expect(Object.keys(PROGRAM_OPTIONS).toSorted()).toEqual(options.map((o) => o.long).toSorted())
+  })
+
+  test.each([...Object.values(PROGRAM_OPTIONS), '--no-such'])('%s is refused', async (flag) => {
     expect(await refused([flag, 'version'])).toMatchObject({
       code: 2,
       err: expect.stringMatching(/^KN1002: /) as string,

@@ -3,6 +3,7 @@ import { KINDS } from '#api/kinds.ts'
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { machine } from '#api/kinds/machine.ts'
+import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { seededRandom } from '#lib/random.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { nodeType } from '#nodes/objects.ts'
@@ -184,4 +185,18 @@ test.each([
       ? ['Nothing of its own is pending.', 'Machine: machine/m-1']
       : [`${word} until 2026-03-02T13:00:00Z by ada: r`, `  to unblock: ${command}`],
   )
+})
+
+test.each([
+  ['Succeeded', 'Repaired by job/a '],
+  ['Escalated', 'Not repaired by job/a '],
+])('a repair that ended as %s is told as such', async (outcome, words) => {
+  const kube = server()
+  const spec = { ...remedyOperationJob.example.spec, node: { name: 'node-1', uid: 'u' }, machine: 'm-1' }
+  kube.plant(remedyOperationJob, { apiVersion: API, kind: 'RemedyOperationJob', metadata: { name: 'a' }, spec })
+  const status = { phase: 'Done', outcome, finishedAt: '2026-03-02T11:59:00Z' }
+  kube.poke(remedyOperationJob, { name: 'a' }, { status }, 'status')
+  const node = await kube.client({ actor: 'test' }).get(nodeType, { name: 'node-1' })
+  if (node === undefined) throw new Error('not planted')
+  expect(storyLines(await readWhy(kube.client({ actor: 'test' }), node, NOW)).join('\n')).toContain(words)
 })

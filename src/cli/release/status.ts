@@ -32,7 +32,7 @@ export function releaseLines(release: Release, now: number): readonly string[] {
   ]
 }
 
-/** The hold of a person, also where a stage failed too: else nobody sees why a retry does nothing. */
+/** The hold of a user, also where a stage failed too: it explains why a retry does nothing. */
 function heldLines({ conditions }: Status): readonly string[] {
   const paused = findCondition(conditions, 'Paused')
   return paused?.status === 'True' ? [`paused: ${paused.message}`] : []
