@@ -52,7 +52,8 @@ async function linesOf({ files, entry }: RenderRequest): Promise<readonly Answer
   hook()
   const run = String(runs.size + 1)
   runs.set(run, files)
-  const [synth, addChild] = [App.prototype.synth, Reflect.get(Node.prototype, 'addChild') as unknown]
+  const synth: unknown = Reflect.get(App.prototype, 'synth')
+  const addChild: unknown = Reflect.get(Node.prototype, 'addChild')
   try {
     const caught = catchSynth(placeHere)
     await import(`${FLEET_ROOT}${String(entry)}?run=${run}`)
@@ -76,7 +77,7 @@ async function linesOf({ files, entry }: RenderRequest): Promise<readonly Answer
     if (error instanceof Error && error.stack !== undefined) error.stack = error.stack.replaceAll(/\?run=\d+/g, '')
     return [{ error: describe(error) }]
   } finally {
-    App.prototype.synth = synth
+    Reflect.set(App.prototype, 'synth', synth)
     Reflect.set(Node.prototype, 'addChild', addChild)
     // Its address stays known to Node, so the number is not used again.
     runs.set(run, {})
