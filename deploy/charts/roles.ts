@@ -19,6 +19,7 @@ import {
   METRICS_READER,
   metricsSecretName,
   PROBES_NAMESPACE,
+  programLeaseName,
   programUser,
   RENDER_NAMESPACE,
   ORPHAN_HOSTS,
@@ -233,6 +234,13 @@ const page: RoleEntry = {
       ['list', 'watch'],
     ),
   ],
+}
+
+/** Whether the programs run. The Leases of agents are in the same namespace: they are not read. */
+const pageLeases: RoleEntry = {
+  ...page,
+  namespace: SYSTEM_NAMESPACE,
+  rules: [leases(['leases'], ['get'], PROGRAMS.map(programLeaseName))],
 }
 
 const controllers: RoleEntry = {
@@ -583,6 +591,7 @@ export const ROLES: readonly RoleEntry[] = [
   renders,
   artifacts,
   page,
+  pageLeases,
   controllers,
   approver,
   joinTokens,

@@ -31,6 +31,8 @@ export interface HomeHead {
   readonly sentence: string
   readonly needsAttention: number
   readonly waits: number
+  /** Clusters that are read only in part, or not yet. Above 0 nothing is known to be well. */
+  readonly unknown: number
   readonly clusters: { readonly total: number; readonly connected: number }
   readonly machines: { readonly total: number; readonly ready: number }
 }
@@ -38,11 +40,13 @@ export interface HomeHead {
 export interface AttentionRow {
   readonly id: string
   readonly object: ObjectName
-  /** `Act`: a user has to act. `Wait`: it continues by itself. */
-  readonly weight: 'Act' | 'Wait'
+  /** `Act`: a user has to act. `Wait`: it continues by itself. `Unknown`: the reader may not, or cannot, read it. */
+  readonly weight: 'Act' | 'Wait' | 'Unknown'
   readonly text: string
   readonly since?: Stamp
   readonly lift?: Lift
+  /** The page about it, as a path of the repository. */
+  readonly runbook?: string
 }
 
 // ---------------------------------------------------------------- pipeline

@@ -1,6 +1,6 @@
 // What a view shows while there is nothing to show, and what becomes of it: loading, empty, refused, missing, failed, offline, signed out.
 import { expect, test } from 'vitest'
-import type { PipelineTopic, RepairsTopic } from '#console/protocol.ts'
+import type { HomeTopic, PipelineTopic, RepairsTopic } from '#console/protocol.ts'
 import { NOW } from './browser-path.ts'
 import { useBench } from './browser.ts'
 
@@ -92,6 +92,54 @@ test('a page for which there is no place shows its views, says why it is not liv
   await page.getByRole('heading', { name: '1 node needs attention' }).waitFor()
   bench.server.instead.clear()
   await page.getByText(message).waitFor({ state: 'detached' })
+})
+
+test('a program that is away, and a part that may not be read, are on the home with what helps', async () => {
+  const text = 'the Defender is away: no permit is granted, so disruptions do not begin'
+  const gap = 'cluster/test is known in part: not included: releases; you lack the right to read them'
+  const ofCluster = (name: string) => ({ cluster: name, kind: 'Cluster', name })
+  bench.server.change<HomeTopic>('home', (t) => ({
+    ...t,
+    head: { ...t.head, sentence: `1 thing needs attention: ${text} (prod)`, needsAttention: 1, waits: 0, unknown: 1 },
+    rows: [
+      {
+        id: 'a',
+        object: ofCluster('prod'),
+        weight: 'Act',
+        text,
+        since: NOW - 240_000,
+        lift: { text: 'kubenode check', isCommand: true },
+        runbook: 'docs/three-in-the-morning.md',
+      },
+      { id: 'b', object: ofCluster('test'), weight: 'Unknown', text: gap },
+    ],
+  }))
+  const page = await bench.open('#/home')
+  await page.getByRole('heading', { level: 1, name: text }).waitFor()
+  const acts = page.getByRole('region', { name: 'Needs attention' })
+  await acts.getByText('kubenode check --context prod').waitFor()
+  await acts.getByText('docs/three-in-the-morning.md').waitFor()
+  expect(await acts.innerText()).toContain('4m')
+  await page.getByRole('region', { name: 'Not known' }).getByText(gap).waitFor()
+})
+
+test('the first line is green only for what is known and of now', async () => {
+  const head = { sentence: 'Nothing needs attention.', needsAttention: 0, waits: 0, unknown: 0 }
+  const put = (more: Partial<HomeTopic['head']>) =>
+    bench.server.change<HomeTopic>('home', (t) => ({ ...t, head: { ...t.head, ...head, ...more }, rows: [] }))
+  put({})
+  const page = await bench.open('#/home', { isStill: false })
+  const good = page.locator('.verdict.good')
+  await good.waitFor()
+  await expect.poll(() => bench.server.streams).toBe(1)
+  await bench.server.stop()
+  await page.getByText('Offline since').waitFor()
+  await good.waitFor({ state: 'detached' })
+  put({ unknown: 1 })
+  await bench.server.start()
+  await page.getByText('Offline since').waitFor({ state: 'detached' })
+  await page.locator('.verdict.wait').waitFor()
+  await good.waitFor({ state: 'detached' })
 })
 
 const headOf = (snapshot: unknown): object => (snapshot as { readonly head: object }).head

@@ -2,11 +2,13 @@
 import { approval } from '#api/kinds/approval.ts'
 import { HOLD_TARGETS, operationalHold } from '#api/kinds/operational-hold.ts'
 import { API_GROUP } from '#api/kind.ts'
+import { programLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
-import { isAllowed } from '#kube/access-review.ts'
+import { type AccessQuestion, isAllowed } from '#kube/access-review.ts'
 import { isApiError } from '#kube/errors.ts'
+import { PROGRAMS } from '#explain/programs.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { ClusterAccess } from '../protocol.ts'
 import type { ClusterCache } from './cluster-cache.ts'
@@ -15,7 +17,7 @@ import type { SignedIn } from './sessions.ts'
 import { HEARTBEAT_MS } from './stream.ts'
 import { readAs, type Readable, type Rights, topicsOf, troubleFor } from './rights.ts'
 import { isHub } from './views/clusters.ts'
-import { WATCHED, WATCHED_KINDS, type WatchedKind } from './watched-kinds.ts'
+import { LISTED_KINDS, WATCHED, type WatchedKind } from './watched-kinds.ts'
 
 /** Answers of an API server are kept for this time. */
 const KEPT_MS = 60_000
@@ -91,16 +93,24 @@ export class AccessBook {
 
   /** Without an answer nothing is allowed, and the question is asked again soon. */
   async #ask(client: KubeClient, key: string, refused: () => void): Promise<OfCluster> {
-    const may = async (verb: string, resource: string): Promise<boolean> =>
-      (await isAllowed(client, { verb, group: API_GROUP, resource }, AbortSignal.timeout(REVIEW_MS))) === true
+    const ask = async (question: AccessQuestion): Promise<boolean> =>
+      (await isAllowed(client, question, AbortSignal.timeout(REVIEW_MS))) === true
+    const may = (verb: string, resource: string) => ask({ verb, group: API_GROUP, resource })
     try {
-      const [kinds, canHold, canLift, canApprove] = await Promise.all([
-        Promise.all(WATCHED_KINDS.map(async (k) => ((await may('list', WATCHED[k].type.plural)) ? [k] : []))),
+      const [kinds, seesPrograms, canHold, canLift, canApprove] = await Promise.all([
+        Promise.all(LISTED_KINDS.map(async (k) => ((await may('list', WATCHED[k].type.plural)) ? [k] : []))),
+        mayReadPrograms(ask),
         may('create', operationalHold.plural),
         may('delete', operationalHold.plural),
         may('create', approval.plural),
       ])
-      return { isKnown: true, kinds: new Set(kinds.flat()), canHold, canLift, canApprove }
+      return {
+        isKnown: true,
+        kinds: new Set([...kinds.flat(), ...(seesPrograms ? (['programs'] as const) : [])]),
+        canHold,
+        canLift,
+        canApprove,
+      }
     } catch (e) {
       this.#log.debug('cannot ask for rights', { error: messageOf(e) })
       if (isApiError(e) && e.status === 401) refused()
@@ -109,6 +119,15 @@ export class AccessBook {
       return NOTHING
     }
   }
+}
+
+/** All Leases of the namespace, or those of our programs by name. */
+async function mayReadPrograms(ask: (question: AccessQuestion) => Promise<boolean>): Promise<boolean> {
+  const { group, plural } = WATCHED.programs.type
+  const leases = { verb: 'get', group, resource: plural, namespace: SYSTEM_NAMESPACE }
+  if (await ask(leases)) return true
+  const each = await Promise.all(PROGRAMS.map((program) => ask({ ...leases, name: programLeaseName(program) })))
+  return each.every(Boolean)
 }
 
 const signedOut = ({ name }: ClusterCache): ClusterAccess => ({

@@ -5,16 +5,20 @@ import { messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
-import { ApiError } from '#kube/errors.ts'
+import { ApiError, isNotFound } from '#kube/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { createInformer, type Informer, type InformerNotice } from '#kube/informer.ts'
 import { withoutManagedFields } from '#kube/trim.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { TopicFamily } from '../protocol.ts'
 import { machineRow, SharedTexts } from './machine-row.ts'
-import { type Watched, type WatchedKind, WATCHED, WATCHED_KINDS } from './watched-kinds.ts'
+import { ProgramWatch } from './program-watch.ts'
+import { LISTED_KINDS, type Watched, type WatchedKind, WATCHED, WATCHED_KINDS } from './watched-kinds.ts'
 
 export type ConnectionState = 'Loading' | 'Connected' | 'Unreachable' | 'Refused'
+
+/** Whether what is cached of a kind is what the cluster has. Failed: it is the state of before, or nothing. */
+export type ReadState = 'Read' | 'Loading' | 'Failed'
 
 /** What the views read of a cluster. */
 export interface ClusterState {
@@ -23,6 +27,7 @@ export interface ClusterState {
   readonly message: string | undefined
   /** Version of its API server. */
   readonly version: string | undefined
+  readState(kind: WatchedKind): ReadState
   list<K extends WatchedKind>(kind: K): readonly Watched[K][]
   machine(name: string): Watched['machines'] | undefined
 }
@@ -50,6 +55,9 @@ export class ClusterCache implements ClusterState {
   readonly #options: ClusterCacheOptions
   readonly #informers = new Map<WatchedKind, Informer>()
   readonly #answering = new Map<WatchedKind, boolean>()
+  /** Kinds that this API server does not serve: it has no objects of them. */
+  readonly #unserved = new Set<WatchedKind>()
+  readonly #programs: ProgramWatch
   #trouble: { readonly state: ConnectionState; readonly message: string } | undefined
   readonly #stop = new AbortController()
   #running: Promise<unknown> = Promise.resolve()
@@ -58,14 +66,21 @@ export class ClusterCache implements ClusterState {
     this.name = options.name
     this.client = options.client
     this.#options = options
+    const { client, clock, random } = options
+    this.#programs = new ProgramWatch({
+      client,
+      clock,
+      random,
+      onChange: () => options.onChange(this.name, WATCHED.programs.topics),
+    })
     const texts = new SharedTexts()
-    for (const kind of WATCHED_KINDS) {
+    for (const kind of LISTED_KINDS) {
       const { type, topics } = WATCHED[kind]
       const informer = createInformer<KubeObject>({
-        client: options.client,
+        client,
         type,
-        clock: options.clock,
-        random: options.random,
+        clock,
+        random,
         transform: (object) =>
           kind === 'machines' ? machineRow(object as Machine, texts) : withoutManagedFields(object),
         notice: (notice) => this.#note(kind, notice),
@@ -88,7 +103,14 @@ export class ClusterCache implements ClusterState {
   }
 
   list<K extends WatchedKind>(kind: K): readonly Watched[K][] {
+    if (kind === 'programs') return this.#programs.looks as unknown as readonly Watched[K][]
     return (this.#informers.get(kind)?.store.list() ?? []) as unknown as readonly Watched[K][]
+  }
+
+  readState(kind: WatchedKind): ReadState {
+    if (kind === 'programs') return readStateOf(this.#programs.looks)
+    if (this.#answering.get(kind) === false) return this.#unserved.has(kind) ? 'Read' : 'Failed'
+    return this.#informers.get(kind)?.isSynced === true ? 'Read' : 'Loading'
   }
 
   machine(name: string): Watched['machines'] | undefined {
@@ -101,7 +123,8 @@ export class ClusterCache implements ClusterState {
   }
 
   start(): void {
-    this.#running = Promise.all([...this.#informers.values()].map((i) => i.run(this.#stop.signal)))
+    const { signal } = this.#stop
+    this.#running = Promise.all([...this.#informers.values(), this.#programs].map((i) => i.run(signal)))
   }
 
   async stop(): Promise<void> {
@@ -110,14 +133,17 @@ export class ClusterCache implements ClusterState {
   }
 
   #note(kind: WatchedKind, notice: InformerNotice): void {
-    const before = this.state
+    const [before, readBefore] = [this.state, this.readState(kind)]
     if (notice.kind === 'Listed' || notice.kind === 'Watching') this.#answering.set(kind, true)
     else if (notice.kind === 'Failed') {
       this.#answering.set(kind, false)
+      if (isNotFound(notice.error)) this.#unserved.add(kind)
+      else this.#unserved.delete(kind)
       this.#trouble = troubleOf(notice.error)
       this.#options.log.debug('cannot read a kind', { cluster: this.name, kind, error: messageOf(notice.error) })
     } else if (notice.kind === 'HandlerFailed')
       this.#options.log.warn('cannot draw a change', { cluster: this.name, kind, error: messageOf(notice.error) })
+    if (this.readState(kind) !== readBefore) this.#options.onChange(this.name, WATCHED[kind].topics)
     if (this.state === before) return
     if (this.state === 'Connected') void this.#readVersion()
     this.#options.onChange(this.name, ALL_FAMILIES)
@@ -135,6 +161,11 @@ export class ClusterCache implements ClusterState {
       this.#options.log.debug('cannot read the version', { cluster: this.name, error: messageOf(e) })
     }
   }
+}
+
+const readStateOf = (looks: readonly Watched['programs'][]): ReadState => {
+  if (looks.some(({ message }) => message !== undefined)) return 'Failed'
+  return looks.some(({ state }) => state === 'Unknown') ? 'Loading' : 'Read'
 }
 
 function troubleOf(error: unknown): { readonly state: ConnectionState; readonly message: string } {

@@ -11,7 +11,7 @@ import { audienceOf, parseTopic, type TopicName } from './topics.ts'
 import { WATCHED, WATCHED_KINDS, type WatchedKind } from './watched-kinds.ts'
 
 /** Every kind has one object, which a right to list that kind shows. */
-const SECRETS: Readonly<Record<WatchedKind, object>> = {
+const SECRETS = {
   machines: {
     metadata: { name: 'machine-secret', uid: 'm' },
     row: {
@@ -106,11 +106,25 @@ const SECRETS: Readonly<Record<WatchedKind, object>> = {
     spec: { source: 'release-secret', track: 'main', pipeline: 'p', commit: 'release-secret', digests: {} },
     status: { phase: 'Paused' },
   },
-  clusters: { metadata: { name: 'cluster-secret', namespace: 'a' }, spec: { stage: 'cluster-secret' } },
-}
+  clusters: {
+    metadata: { name: 'cluster-secret', namespace: 'a' },
+    spec: { stage: 'cluster-secret', controlPlane: {} },
+  },
+  programs: {
+    metadata: { name: 'program-secret' },
+    // No other kind has this year in it.
+    program: 'defender',
+    state: 'Away',
+    how: 'Stopped',
+    since: Date.parse('1999-01-01T00:00:00Z'),
+  },
+} satisfies Readonly<Record<WatchedKind, object>>
 
-/** The word of a kind's own object. */
-const wordOf = (kind: WatchedKind): string => /"([a-z]+-secret)"/.exec(JSON.stringify(SECRETS[kind]))?.[1] ?? ''
+/** The word of a kind's own object. Of a program the home shows the time alone. */
+const wordOf = (kind: WatchedKind): string =>
+  kind === 'programs'
+    ? String(SECRETS.programs.since)
+    : (/"([a-z]+-secret)"/.exec(JSON.stringify(SECRETS[kind]))?.[1] ?? '')
 
 const rightsTo = (kinds: ReadonlySet<WatchedKind>): Readable =>
   new Map([['test', { topics: topicsOf(kinds), kinds, seesTrouble: true }]])
@@ -132,6 +146,7 @@ function fleetOf(objects: Record<string, readonly object[]> = {}) {
     state: 'Connected',
     message: undefined,
     version: '1.36.2',
+    readState: () => 'Read',
     list: (kind: string) => lists[kind] ?? [],
     machine: (name: string) =>
       (lists['machines'] ?? []).find((m) => (m as { metadata: { name: string } }).metadata.name === name),

@@ -27,10 +27,38 @@ test('why of a Node names the rights that are missing for its repair, and gives 
     name: 'node-1',
     namespace: undefined,
     now: 0,
+    away: [],
   })
   const lines = linesOf(tree)
   expect(lines.slice(lines.indexOf('its repair'))).toEqual([
     'its repair',
     'Not included: noderemediers.kubenode.io; you lack the right to list them',
   ])
+})
+
+test('why begins with the programs that would have to move the object on, and are away', async () => {
+  const kube = new FakeKube({
+    clock: new VirtualClock(),
+    random: seededRandom(1),
+    kinds: KINDS.map((k) => ({ type: k, schema: k.schema, status: k.definition.status !== undefined })),
+  })
+  kube.plant(nodeType, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node-1' } })
+  const { tree } = await whyAnswer({
+    client: kube.client({ actor: 'reader' }),
+    cluster: 'prod',
+    kind: 'Node',
+    name: 'node-1',
+    namespace: undefined,
+    now: 240_000,
+    away: [
+      { program: 'defender', since: 0 },
+      { program: 'sync', since: 0 },
+    ],
+  })
+  expect(tree.below[0]).toEqual({
+    text: 'Stopped for 4m: the Defender has not renewed the lease since 1970-01-01T00:00:00Z; no permit is granted, so disruptions do not begin',
+    lift: { text: 'kubenode check', isCommand: true },
+    below: [],
+  })
+  expect(linesOf(tree).join('\n')).not.toContain('sync has')
 })

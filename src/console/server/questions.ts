@@ -1,5 +1,6 @@
 // Questions of a page beside its topics: why an object waits, where something is, and how a topic was before.
 import { KINDS } from '#api/kinds.ts'
+import { programsOf, type StoppedProgram, stoppedTold } from '#explain/programs.ts'
 import { PartialReader } from '#explain/partial-reader.ts'
 import { readWhy } from '#explain/read-why.ts'
 import { blockersTold } from '#explain/repairs/blockers.ts'
@@ -41,9 +42,11 @@ export interface WhyWish {
   readonly name: string
   readonly namespace: string | undefined
   readonly now: number
+  /** Programs of the cluster that are away, as far as the person may know. */
+  readonly away: readonly StoppedProgram[]
 }
 
-export async function whyAnswer({ client, cluster, kind, name, namespace, now }: WhyWish): Promise<WhyAnswer> {
+export async function whyAnswer({ client, cluster, kind, name, namespace, now, away }: WhyWish): Promise<WhyAnswer> {
   const type = TYPES.get(kind)
   if (type === undefined) throw new Refused(404, 'NotFound', `there is no kind ${kind}`)
   const isName = NAME.test(name) && (namespace === undefined || NAME.test(namespace))
@@ -58,11 +61,14 @@ export async function whyAnswer({ client, cluster, kind, name, namespace, now }:
     cluster,
     kind,
     name,
-    tree: nodeOf(
-      blocked.length === 0
-        ? story
-        : { ...story, below: [...(story.below ?? []), { text: 'its repair', below: blocked }] },
-    ),
+    tree: nodeOf({
+      ...story,
+      below: [
+        ...away.filter(({ program }) => programsOf([kind]).includes(program)).map((one) => stoppedTold(one, now)),
+        ...(story.below ?? []),
+        ...(blocked.length === 0 ? [] : [{ text: 'its repair', below: blocked }]),
+      ],
+    }),
     command: `${own}${place} --context ${shellWord(cluster)}`,
   }
 }

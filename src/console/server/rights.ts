@@ -47,6 +47,7 @@ export function readAs(cluster: ClusterState, family: TopicFamily, rights: Right
     get version() {
       return rights.topics.size === 0 ? undefined : cluster.version
     },
+    readState: (kind) => (shown.has(kind) ? cluster.readState(kind) : 'Read'),
     list: <K extends WatchedKind>(kind: K): readonly Watched[K][] => (shown.has(kind) ? cluster.list(kind) : []),
     machine: (name) => (shown.has('machines') ? cluster.machine(name) : undefined),
   }

@@ -26,6 +26,7 @@ import { Stream } from './stream.ts'
 import { mayReadTopic, readAs } from './rights.ts'
 import { numberOf } from './topic-log.ts'
 import { mayRead, parseTopic, type TopicName } from './topics.ts'
+import { awayPrograms } from './views/programs.ts'
 import { liftHold, writeApproval, writeHold } from './writes.ts'
 
 const MOST_TOPICS_OF_STREAM = 32
@@ -237,9 +238,11 @@ export class ConsoleServer {
   }
 
   async #why(person: AskingPerson): Promise<void> {
-    const { request, response, url } = person
+    const { request, response, url, access } = person
     const given = (key: string): string => url.searchParams.get(key) ?? ''
     const cluster = given('cluster')
+    const [state, rights] = [this.#options.fleet.cluster(cluster), access.readable.get(cluster)]
+    const away = state === undefined || rights === undefined ? [] : awayPrograms({ state, ...rights })
     const answer = await whyAnswer({
       client: this.#clientOf(person, cluster),
       cluster,
@@ -247,6 +250,7 @@ export class ConsoleServer {
       name: given('name'),
       namespace: url.searchParams.get('namespace') ?? undefined,
       now: this.#options.clock.now(),
+      away: away.map(({ program, since }) => ({ program, since })),
     })
     return sendJson(request, response, 200, answer)
   }

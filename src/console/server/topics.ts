@@ -4,7 +4,8 @@ import type { Snapshot, Topic, TopicFamily } from '../protocol.ts'
 import type { ClusterState } from './cluster-cache.ts'
 import { budgetRows, budgetsHead } from './views/budgets.ts'
 import { clusterRows } from './views/clusters.ts'
-import { attention, homeHead, type ReadableCluster } from './views/home.ts'
+import { attention, homeHead } from './views/home.ts'
+import type { ReadableCluster } from './views/programs.ts'
 import { commitRows, pipelineRows } from './views/pipeline.ts'
 import { maintenanceRows, repairRows } from './views/repairs.ts'
 import { setHead, setParts, setRows } from './views/sets.ts'
@@ -93,7 +94,9 @@ export function snapshotOf(
     const { family } = topic
     const all = clusters.flatMap((c): readonly ReadableCluster[] => {
       const rights = readable.get(c.name)
-      return rights === undefined ? [] : [{ state: readAs(c, family, rights), topics: rights.topics }]
+      return rights === undefined
+        ? []
+        : [{ state: readAs(c, family, rights), topics: rights.topics, kinds: rights.kinds }]
     })
     const allowed = all.filter(({ topics }) => topics.has(family)).map(({ state }) => state)
     switch (family) {

@@ -1,4 +1,4 @@
-// The kinds that the console reads in every cluster, and which topics draw them. Secrets and pods are not among them.
+// The kinds that the console reads in every cluster, and which topics draw them. Of Leases those of our programs alone; Secrets and pods are not among them.
 import { type Cluster, cluster } from '#api/kinds/cluster.ts'
 import { type DefenderLedger, defenderLedger } from '#api/kinds/defender-ledger.ts'
 import { type DefenderPolicy, defenderPolicy } from '#api/kinds/defender-policy.ts'
@@ -11,9 +11,11 @@ import { type OperationPermit, operationPermit } from '#api/kinds/operation-perm
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { type Release, release } from '#api/kinds/release.ts'
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { leaseType } from '#runtime/lease.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import type { TopicFamily } from '../protocol.ts'
 import type { MachineRow } from './machine-row.ts'
+import type { ProgramLook } from './program-look.ts'
 
 /** Objects of one cluster by kind, as they are cached. */
 export interface Watched {
@@ -29,6 +31,7 @@ export interface Watched {
   readonly sources: FleetSource
   readonly releases: Release
   readonly clusters: Cluster
+  readonly programs: ProgramLook
 }
 
 export type WatchedKind = keyof Watched
@@ -51,10 +54,14 @@ export const WATCHED: Readonly<Record<WatchedKind, WatchedType>> = {
   events: { type: maintenanceEvent, topics: ['maintenance', 'home'] },
   sources: { type: fleetSource, topics: ['commits', 'clusters', 'home'] },
   releases: { type: release, topics: ['pipeline', 'commits', 'clusters', 'home'] },
-  clusters: { type: cluster, topics: ['clusters'] },
+  clusters: { type: cluster, topics: ['clusters', 'home'] },
+  programs: { type: leaseType, topics: ['home'] },
 }
 
 export const WATCHED_KINDS = Object.keys(WATCHED) as unknown as readonly WatchedKind[]
+
+/** All but the Leases of programs are listed and watched whole. */
+export const LISTED_KINDS = WATCHED_KINDS.filter((kind) => kind !== 'programs')
 
 /** A person reads a topic of a cluster when the API server lets them list these kinds there. */
 export const TOPIC_NEEDS: Readonly<Record<Exclude<TopicFamily, 'home'>, readonly WatchedKind[]>> = {

@@ -94,6 +94,7 @@ export const home: HomeTopic = {
     sentence: '1 node needs attention: n-3 in prod (ladder exhausted).',
     needsAttention: 1,
     waits: 1,
+    unknown: 0,
     clusters: { total: 4, connected: 3 },
     machines: { total: 12, ready: 10 },
   },

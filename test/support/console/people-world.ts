@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { API_GROUP } from '#api/kind.ts'
 import { startConsole } from '#console/server/console.ts'
 import type { ConnectAs, OwnClient } from '#console/server/sign-in/own-clients.ts'
 import { OidcSignIn } from '#console/server/sign-in/oidc/code-flow.ts'
@@ -138,7 +139,12 @@ export async function peopleWorld() {
     },
 
     /** `subject`: `user:ada`, `group:admins`, or the name of an account. */
-    async allow(subject: string, resources: readonly string[], verbs: readonly string[]): Promise<void> {
+    async allow(
+      subject: string,
+      resources: readonly string[],
+      verbs: readonly string[],
+      of = API_GROUP,
+    ): Promise<void> {
       const group = 'rbac.authorization.k8s.io'
       const name = `${subject.replace(':', '-')}-${resources[0]}-${verbs[0]}`
       const [kind, who] = /^(user|group):(.*)$/.exec(subject)?.slice(1) ?? ['', subject]
@@ -146,7 +152,7 @@ export async function peopleWorld() {
         apiVersion: `${group}/v1`,
         kind: 'ClusterRole',
         metadata: { name },
-        rules: [{ apiGroups: ['kubenode.io'], resources, verbs }],
+        rules: [{ apiGroups: [of], resources, verbs }],
       })
       const binding = {
         group,

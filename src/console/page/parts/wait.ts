@@ -77,6 +77,8 @@ export function hrefOfObject(route: Route, { cluster, kind, name }: ObjectName):
   if (kind === 'Machine' || kind === 'Node') return to(route, 'node', { cluster, name })
   if (kind === 'MachineComponentSet') return to(route, 'rollouts', { cluster, name })
   if (kind === 'RemedyOperationJob') return to(route, 'repairs', { cluster, name })
+  // Most clusters have no Cluster object of themselves to explain.
+  if (kind === 'Cluster') return to(route, 'clusters')
   if (kind === 'Release') return to(route, 'pipeline', { params: { release: name } })
   return to(route, 'why', { cluster, kind, name })
 }

@@ -15,28 +15,37 @@ import { LiftLine, hrefOfObject } from '../parts/wait.ts'
 import { to } from '../router.ts'
 
 export function Home(): VNode {
-  const { session } = useApp()
+  const { session, store } = useApp()
   const loaded = useTopic<HomeTopic>('home')
   const head = loaded.state === 'Ready' ? loaded.value.head : undefined
   return h(
     Page,
     {
       title: 'Home',
-      ...(head !== undefined && { heading: head.sentence, tone: toneOf(head) }),
+      ...(head !== undefined && {
+        heading: head.sentence,
+        tone: toneOf(NOW.has(store.connection.state) ? head : { ...head, unknown: 1 }),
+      }),
       commands: [`kubenode get clusters,releases -A --context ${word(hubOf(session))}`],
     },
     shown(loaded, ({ head, rows }) => h(Board, { head, rows })),
   )
 }
 
-/** Without machines nothing is known to be well. */
-const toneOf = (head: HomeHead): Tone =>
-  head.needsAttention > 0 ? 'bad' : head.waits > 0 || head.machines.total === 0 ? 'wait' : 'good'
+/** What is shown is of now. */
+const NOW: ReadonlySet<string> = new Set(['Connecting', 'Live'])
+
+/** Without machines nothing is known to be well, nor while a part is unknown; the server of before does not say whether there is one. */
+const toneOf = (head: HomeHead): Tone => {
+  if (head.needsAttention > 0) return 'bad'
+  return head.waits > 0 || head.unknown !== 0 || head.machines.total === 0 ? 'wait' : 'good'
+}
 
 function Board({ head, rows }: Pick<HomeTopic, 'head' | 'rows'>): VNode {
   const { route } = useApp()
   const act = rows.filter(({ weight }) => weight === 'Act').toSorted(oldestFirst)
   const wait = rows.filter(({ weight }) => weight === 'Wait').toSorted(oldestFirst)
+  const unknown = rows.filter(({ weight }) => weight === 'Unknown')
   return h(
     'div',
     { class: 'wide' },
@@ -57,6 +66,7 @@ function Board({ head, rows }: Pick<HomeTopic, 'head' | 'rows'>): VNode {
       ),
     act.length > 0 && h(List, { title: 'Needs attention', rows: act }),
     wait.length > 0 && h(List, { title: 'Waits, and continues by itself', rows: wait }),
+    unknown.length > 0 && h(List, { title: 'Not known', rows: unknown }),
   )
 }
 
@@ -69,6 +79,8 @@ const figure = (label: string, value: string, href?: string): VNode =>
     h('b', {}, value),
     h('span', { class: 'soft' }, label),
   )
+
+const TONES: Readonly<Record<AttentionRow['weight'], Tone>> = { Act: 'bad', Wait: 'wait', Unknown: 'still' }
 
 function List({ title, rows }: { readonly title: string; readonly rows: readonly AttentionRow[] }): VNode {
   const { route } = useApp()
@@ -90,11 +102,12 @@ function List({ title, rows }: { readonly title: string; readonly rows: readonly
             h(
               'span',
               { class: 'row small soft' },
-              h(Mark, { phase: row.object.cluster, tone: row.weight === 'Act' ? 'bad' : 'wait' }),
+              h(Mark, { phase: row.object.cluster, tone: TONES[row.weight] }),
               h(Since, { at: row.since }),
             ),
           ),
           row.lift !== undefined && h(LiftLine, { lift: row.lift, cluster: row.object.cluster }),
+          row.runbook !== undefined && h('p', { class: 'small soft' }, 'More: ', h('code', {}, row.runbook)),
         ),
       ),
     ),

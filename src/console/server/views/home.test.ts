@@ -1,20 +1,156 @@
-// Tests the sentence of the home of a fleet in which nothing was declared.
+// Tests the first line of the console: nothing is called well that was not declared, not read, or may not be read.
 import { expect, test } from 'vitest'
 import type { TopicFamily } from '../../protocol.ts'
-import { homeHead, type ReadableCluster } from './home.ts'
+import type { ReadState } from '../cluster-cache.ts'
+import type { ProgramLook } from '../program-look.ts'
+import { topicsOf } from '../rights.ts'
+import { type WatchedKind, WATCHED_KINDS } from '../watched-kinds.ts'
+import { attention, homeHead } from './home.ts'
+import type { ReadableCluster } from './programs.ts'
 
-function clusterWith(lists: Readonly<Record<string, readonly object[]>>, topics: readonly TopicFamily[]) {
-  const list = (kind: string) => lists[kind] ?? []
-  const state = { name: 'hub', state: 'Connected', message: undefined, version: '1.36.2', list }
-  return { state, topics: new Set(topics) } as unknown as ReadableCluster
+type Lists = Readonly<Partial<Record<WatchedKind, readonly object[]>>>
+
+interface Seen {
+  readonly lists?: Lists
+  /** Kinds that the reader may not list. */
+  readonly without?: readonly WatchedKind[]
+  readonly readState?: Readonly<Partial<Record<WatchedKind, ReadState>>>
+}
+
+function clusterWith({ lists = {}, without = [], readState = {} }: Seen): ReadableCluster {
+  const kinds = new Set(WATCHED_KINDS.filter((k) => !without.includes(k)))
+  const state = {
+    name: 'test',
+    state: 'Connected',
+    message: undefined,
+    version: '1.36.2',
+    list: (kind: WatchedKind) => (kinds.has(kind) ? (lists[kind] ?? []) : []),
+    readState: (kind: WatchedKind) => readState[kind] ?? 'Read',
+  }
+  const topics: ReadonlySet<TopicFamily> = topicsOf(kinds)
+  return { state, topics, kinds } as unknown as ReadableCluster
+}
+
+function homeOf(...seen: readonly Seen[]) {
+  const clusters = seen.map(clusterWith)
+  const rows = attention(clusters)
+  return { rows, head: homeHead(clusters, rows) }
 }
 
 const release = { metadata: { name: 'fleet-1' }, spec: {}, status: { phase: 'Succeeded' } }
+const machine = { metadata: { name: 'm-1' }, row: { phase: 'Ready', isReady: true } }
+const source = { metadata: { name: 'fleet', namespace: 'fleet' }, spec: {}, status: {} }
+const hosted = { metadata: { name: 'edge' }, spec: { controlPlane: { flavor: 'Embedded' } } }
+const registered = { metadata: { name: 'edge' }, spec: { kubeconfigSecretRef: { name: 'edge' } } }
 
-test.each([
-  ['without a release and a machine', {}, ['machines'], 'No release and no machine yet.'],
-  ['with a release', { releases: [release] }, ['machines'], 'Nothing needs attention.'],
-  ['whose machines may not be read', {}, ['pipeline'], 'Nothing needs attention.'],
-] as const)('a fleet %s says so', (_, lists, topics, sentence) => {
-  expect(homeHead([clusterWith(lists, topics)], []).sentence).toBe(sentence)
+const AT = Date.parse('2026-01-05T02:03:10Z')
+const look = (program: ProgramLook['program'], more: Partial<ProgramLook> = {}): ProgramLook => ({
+  metadata: { name: `kubenode-${program}` },
+  program,
+  state: 'Runs',
+  ...more,
+})
+const away = (program: ProgramLook['program'], how: ProgramLook['how'] = 'Stopped', since: number | null = AT) =>
+  look(program, { state: 'Away', how, ...(since !== null && { since }) })
+
+test.each<readonly [string, Seen, string, number]>([
+  ['nothing was declared in', {}, 'No release and no machine yet.', 0],
+  ['has a release', { lists: { releases: [release] } }, 'Nothing needs attention.', 0],
+  [
+    'has machines that may not be read',
+    { without: ['machines'], lists: { releases: [release] } },
+    'Nothing known needs attention; 1 cluster known only in part.',
+    1,
+  ],
+  [
+    'has programs whose leases may not be read',
+    { without: ['programs'], lists: { releases: [release] } },
+    'Nothing known needs attention; 1 cluster known only in part.',
+    1,
+  ],
+  [
+    'has releases that cannot be read now',
+    { lists: { machines: [machine] }, readState: { releases: 'Failed' } },
+    'Nothing known needs attention; 1 cluster known only in part.',
+    1,
+  ],
+  [
+    'has releases that were not read yet',
+    { lists: { machines: [machine] }, readState: { releases: 'Loading' } },
+    'Nothing needs attention so far; 1 cluster still loading.',
+    1,
+  ],
+  [
+    'has programs that are watched since a moment ago',
+    { lists: { machines: [machine] }, readState: { programs: 'Loading' } },
+    'Nothing needs attention so far; 1 cluster still loading.',
+    1,
+  ],
+])('the home of a cluster that %s says so', (_, seen, sentence, unknown) => {
+  const { head } = homeOf(seen)
+  expect(head).toMatchObject({ sentence, unknown, needsAttention: 0 })
+})
+
+test('what a reader may not read is named, with the parts that are missing for it', () => {
+  const { rows } = homeOf({ without: ['ledgers', 'rules', 'programs'] }, {})
+  expect(rows.map(({ weight, text }) => [weight, text])).toEqual([
+    [
+      'Unknown',
+      'cluster/test is known in part: not included: budgets, repairs, leases of the programs; you lack the right to read them',
+    ],
+  ])
+})
+
+test('a kind whose reading fails while others answer is named', () => {
+  const [row] = homeOf({ readState: { releases: 'Failed', programs: 'Failed' } }).rows
+  expect(row?.text).toBe('cluster/test is known in part: cannot be read now: releases, leases of the programs')
+})
+
+test('a program that is away comes first: since when, what that stops, and the command', () => {
+  const { head, rows } = homeOf({ lists: { machines: [machine], programs: [look('controllers'), away('defender')] } })
+  expect(head.sentence).toBe(
+    '1 thing needs attention: the Defender is away: no permit is granted, so disruptions do not begin (test)',
+  )
+  expect(rows).toEqual([
+    {
+      id: 'test/Cluster//test/program/defender',
+      object: { cluster: 'test', kind: 'Cluster', name: 'test' },
+      weight: 'Act',
+      text: 'the Defender is away: no permit is granted, so disruptions do not begin',
+      since: AT,
+      lift: { text: 'kubenode check', isCommand: true },
+      runbook: 'docs/three-in-the-morning.md',
+    },
+  ])
+})
+
+const nothing = 'cluster that has nothing for it to do'
+test.each<readonly [ProgramLook, string, Lists, readonly WatchedKind[], boolean]>([
+  [away('controllers'), nothing, {}, [], true],
+  [away('controllers', 'Released'), nothing, {}, [], false],
+  [away('controllers', 'Released'), 'cluster with machines', { machines: [machine] }, [], true],
+  [away('controllers', 'Released'), 'cluster whose machines may not be read', {}, ['machines'], true],
+  [away('controllers', 'Absent', null), nothing, {}, [], false],
+  [away('controllers', 'Absent', null), 'cluster with machines', { machines: [machine] }, [], true],
+  [away('sync', 'Absent', null), 'member', { machines: [machine] }, [], false],
+  [away('sync', 'Absent', null), 'hub with a source', { sources: [source] }, [], true],
+  [away('sync', 'Released'), 'hub with a source', { sources: [source] }, [], true],
+  [away('approver', 'Absent', null), 'cluster with machines', { machines: [machine] }, [], false],
+  [away('approver', 'Released'), 'cluster with machines', { machines: [machine] }, [], true],
+  [away('cluster', 'Released'), 'hub with a registered cluster', { clusters: [registered] }, [], false],
+  [away('cluster', 'Released'), 'hub with a hosted cluster', { clusters: [hosted] }, [], true],
+  [look('sync', { state: 'Unknown' }), 'hub with a source', { sources: [source] }, [], false],
+])('%o in a %s', (program, _, lists, without, isReported) => {
+  const { rows } = homeOf({ lists: { ...lists, programs: [program] }, without })
+  expect(rows.some(({ id }) => id.endsWith(`program/${program.program}`))).toBe(isReported)
+})
+
+test('a program that was never there is told apart from one that ended', () => {
+  const lists = { sources: [source], programs: [away('sync', 'Absent', null)] }
+  expect(homeOf({ lists }).rows[0]?.text).toBe('sync has never run here: no commit is read, and no release continues')
+})
+
+test('who may not read the leases learns of no program', () => {
+  const { rows } = homeOf({ lists: { machines: [machine], programs: [away('defender')] }, without: ['programs'] })
+  expect(JSON.stringify(rows)).not.toContain('Defender')
 })

@@ -2,16 +2,10 @@
 import { newestReleases } from '#explain/newest-releases.ts'
 import { counted } from '#lib/counted.ts'
 import type { Lift, ObjectName } from '../../basics.ts'
-import type { TopicFamily } from '../../protocol.ts'
 import type { AttentionRow, HomeHead } from '../../topics.ts'
 import type { ClusterState } from '../cluster-cache.ts'
 import { at, given, waitOf } from './parts.ts'
-
-/** A cluster with the topics that the reader may read of it. */
-export interface ReadableCluster {
-  readonly state: ClusterState
-  readonly topics: ReadonlySet<TopicFamily>
-}
+import { awayPrograms, awayText, gapOf, isLoading, type ReadableCluster } from './programs.ts'
 
 /** Of each kind and cluster: the view of that kind lists all. */
 const MOST = 20
@@ -19,16 +13,21 @@ const MOST = 20
 const command = (text: string): Lift => ({ text, isCommand: true })
 
 export function attention(clusters: readonly ReadableCluster[]): readonly AttentionRow[] {
-  return clusters.flatMap(({ state, topics }) => [
-    ...ofConnection(state),
-    ...(topics.has('pipeline') ? ofReleases(state) : []),
-    ...(topics.has('commits') ? ofSources(state) : []),
-    ...(topics.has('sets') ? ofSets(state) : []),
-    ...(topics.has('budgets') ? [...ofBreakers(state), ...ofPermits(state)] : []),
-    ...(topics.has('repairs') ? ofRules(state) : []),
-    ...(topics.has('machines') ? ofMachines(state) : []),
-    ...(topics.has('maintenance') ? ofMaintenance(state) : []),
-  ])
+  return clusters.flatMap((cluster) => {
+    const { state, topics } = cluster
+    return [
+      ...ofConnection(state),
+      ...ofPrograms(cluster),
+      ...(topics.has('pipeline') ? ofReleases(state) : []),
+      ...(topics.has('commits') ? ofSources(state) : []),
+      ...(topics.has('sets') ? ofSets(state) : []),
+      ...(topics.has('budgets') ? [...ofBreakers(state), ...ofPermits(state)] : []),
+      ...(topics.has('repairs') ? ofRules(state) : []),
+      ...(topics.has('machines') ? ofMachines(state) : []),
+      ...(topics.has('maintenance') ? ofMaintenance(state) : []),
+      ...ofGap(cluster),
+    ]
+  })
 }
 
 interface Point {
@@ -36,11 +35,12 @@ interface Point {
   readonly text: string
   readonly since?: string | undefined
   readonly lift?: Lift | undefined
+  readonly runbook?: string
   /** Distinguishes several points of one object. */
   readonly part?: string
 }
 
-function row(object: ObjectName, { weight, text, since, lift, part }: Point): AttentionRow {
+function row(object: ObjectName, { weight, text, since, lift, part, runbook }: Point): AttentionRow {
   const { cluster, kind, namespace = '', name } = object
   return {
     id: [cluster, kind, namespace, name, ...(part === undefined ? [] : [part])].join('/'),
@@ -49,6 +49,7 @@ function row(object: ObjectName, { weight, text, since, lift, part }: Point): At
     text,
     ...at('since', since),
     ...given('lift', lift),
+    ...given('runbook', runbook),
   }
 }
 
@@ -72,6 +73,26 @@ const ofConnection = (cluster: ClusterState): readonly AttentionRow[] =>
         }),
       ]
     : []
+
+const PROGRAMS_RUNBOOK = 'docs/three-in-the-morning.md'
+
+const ofPrograms = (cluster: ReadableCluster): readonly AttentionRow[] =>
+  awayPrograms(cluster).map((look) =>
+    row(named(cluster.state, 'Cluster', { name: cluster.state.name }), {
+      weight: 'Act',
+      part: `program/${look.program}`,
+      text: awayText(look),
+      since: look.since === undefined ? undefined : new Date(look.since).toISOString(),
+      lift: command('kubenode check'),
+      runbook: PROGRAMS_RUNBOOK,
+    }),
+  )
+
+const ofGap = (cluster: ReadableCluster): readonly AttentionRow[] => {
+  const text = gapOf(cluster)
+  const object = named(cluster.state, 'Cluster', { name: cluster.state.name })
+  return text === undefined ? [] : [row(object, { weight: 'Unknown', part: 'gap', text })]
+}
 
 const STOPPED: ReadonlySet<string> = new Set(['Paused', 'Failed'])
 
@@ -230,30 +251,41 @@ const ofMaintenance = (cluster: ClusterState): readonly AttentionRow[] =>
 
 export function homeHead(clusters: readonly ReadableCluster[], rows: readonly AttentionRow[]): HomeHead {
   const acting = rows.filter((r) => r.weight === 'Act')
-  const waits = rows.length - acting.length
+  const waits = rows.filter((r) => r.weight === 'Wait').length
+  const unknown = rows.filter((r) => r.weight === 'Unknown').length
+  const loading = clusters.filter(isLoading).length
   const machines = clusters.filter((c) => c.topics.has('machines')).flatMap((c) => c.state.list('machines'))
   const ready = machines.filter((m) => m.row.isReady).length
   const connected = clusters.filter((c) => c.state.state === 'Connected').length
   return {
-    sentence: sentenceOf(acting, waits, clusters),
+    sentence: sentenceOf({ acting, waits, unknown, loading }, clusters),
     needsAttention: acting.length,
     waits,
+    unknown: unknown + loading,
     clusters: { total: clusters.length, connected },
     machines: { total: machines.length, ready },
   }
 }
 
-function sentenceOf(acting: readonly AttentionRow[], waits: number, clusters: readonly ReadableCluster[]): string {
+interface Counts {
+  readonly acting: readonly AttentionRow[]
+  readonly waits: number
+  readonly unknown: number
+  readonly loading: number
+}
+
+function sentenceOf({ acting, waits, unknown, loading }: Counts, clusters: readonly ReadableCluster[]): string {
   const [first] = acting
   if (first !== undefined) {
     const many = acting.length === 1 ? '1 thing needs attention' : `${acting.length} things need attention`
     return `${many}${acting.length === 1 ? '' : ', the first'}: ${first.text} (${first.object.cluster})`
   }
-  const loading = clusters.filter((c) => c.state.state === 'Loading').length
   if (loading > 0) return `Nothing needs attention so far; ${counted(loading, 'cluster')} still loading.`
+  const changes = waits === 0 ? '' : `; ${counted(waits, 'change')} in progress`
+  if (unknown > 0) return `Nothing known needs attention${changes}; ${counted(unknown, 'cluster')} known only in part.`
   // Where nothing was declared, nothing can be wrong: "nothing needs attention" would be read as "all is well".
   if (waits === 0 && isEmpty(clusters)) return 'No release and no machine yet.'
-  return waits === 0 ? 'Nothing needs attention.' : `Nothing needs attention; ${counted(waits, 'change')} in progress.`
+  return `Nothing needs attention${changes}.`
 }
 
 const isEmpty = (clusters: readonly ReadableCluster[]): boolean =>

@@ -1,0 +1,82 @@
+// Which programs of a cluster are away, and of which clusters the reader knows only a part: what is unknown is never shown as well. Pure.
+import { effectOf, type Program, programWith } from '#explain/programs.ts'
+import type { TopicFamily } from '../../protocol.ts'
+import type { ClusterState } from '../cluster-cache.ts'
+import type { ProgramLook } from '../program-look.ts'
+import { WATCHED, WATCHED_KINDS, type WatchedKind } from '../watched-kinds.ts'
+
+/** A cluster with what the reader may read of it. */
+export interface ReadableCluster {
+  readonly state: ClusterState
+  readonly topics: ReadonlySet<TopicFamily>
+  readonly kinds: ReadonlySet<WatchedKind>
+}
+
+/** Objects that wait for a program. Without any of them a cluster need not have it. */
+const WORK: Readonly<Record<Program, readonly WatchedKind[]>> = {
+  sync: ['sources'],
+  controllers: ['machines', 'sets', 'rules'],
+  defender: ['machines', 'sets', 'policies'],
+  approver: ['machines'],
+  cluster: ['clusters'],
+}
+
+export const awayPrograms = (cluster: ReadableCluster): readonly ProgramLook[] =>
+  cluster.kinds.has('programs')
+    ? cluster.state.list('programs').filter((look) => look.state === 'Away' && isMissed(cluster, look))
+    : []
+
+/** A Lease that its holder does not renew is always a failure. One that was released, or never taken, is one where there is work. */
+function isMissed({ state, kinds }: ReadableCluster, { program, how }: ProgramLook): boolean {
+  if (how === 'Stopped') return true
+  const work = program === 'cluster' ? state.list('clusters').filter(({ spec }) => spec.controlPlane !== undefined) : []
+  const has = WORK[program].some((kind) => (kind === 'clusters' ? work : state.list(kind)).length > 0)
+  // Machines may join elsewhere: an installation without an approver is none without a part.
+  if (how === 'Absent') return has && program !== 'approver'
+  return has || WORK[program].some((kind) => !kinds.has(kind))
+}
+
+export const awayText = ({ program, how, since }: ProgramLook): string => {
+  const isNew = how === 'Absent' && since === undefined
+  const what = isNew
+    ? `${programWith(program, ['has', 'have'])} never run here`
+    : `${programWith(program, ['is', 'are'])} away`
+  return `${what}: ${effectOf(program)}`
+}
+
+/** Each part of the picture that depends on a right, as people call it. */
+const PARTS: readonly (readonly [name: string, topic: TopicFamily | undefined, ...kinds: readonly WatchedKind[]])[] = [
+  ['releases', 'pipeline'],
+  ['commits', 'commits'],
+  ['rollouts', 'sets'],
+  ['budgets', 'budgets'],
+  ['repairs', 'repairs', 'rules'],
+  ['machines', 'machines'],
+  ['maintenance', 'maintenance'],
+  ['leases of the programs', undefined, 'programs'],
+]
+
+/** What is not known of a cluster that answers; undefined: all is. */
+export function gapOf({ state, topics, kinds }: ReadableCluster): string | undefined {
+  if (state.state !== 'Connected') return undefined
+  const hidden = PARTS.flatMap(([name, topic, ...needs]) =>
+    (topic === undefined || topics.has(topic)) && needs.every((kind) => kinds.has(kind)) ? [] : [name],
+  )
+  const failing = shownAtHome(kinds).filter((kind) => state.readState(kind) === 'Failed')
+  const parts = [
+    ...(hidden.length === 0 ? [] : [`not included: ${hidden.join(', ')}; you lack the right to read them`]),
+    ...(failing.length === 0 ? [] : [`cannot be read now: ${failing.map(nameOf).join(', ')}`]),
+  ]
+  return parts.length === 0 ? undefined : `cluster/${state.name} is known in part: ${parts.join('. ')}`
+}
+
+const nameOf = (kind: WatchedKind): string =>
+  kind === 'programs' ? 'leases of the programs' : WATCHED[kind].type.plural
+
+/** Something that the reader may see has not been read for the first time. */
+export const isLoading = ({ state, kinds }: ReadableCluster): boolean =>
+  state.state === 'Loading' ||
+  (state.state === 'Connected' && shownAtHome(kinds).some((kind) => state.readState(kind) === 'Loading'))
+
+const shownAtHome = (kinds: ReadonlySet<WatchedKind>): readonly WatchedKind[] =>
+  WATCHED_KINDS.filter((kind) => kinds.has(kind) && WATCHED[kind].topics.includes('home'))
