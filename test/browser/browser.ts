@@ -24,24 +24,42 @@ export interface Bench {
   readonly errors: string[]
 }
 
-export function useBench(): Bench {
+interface Sharing {
+  /** All tests of the file have one server, and the pages that they opened. */
+  readonly isShared?: boolean
+}
+
+export const WIDE = { width: 1280, height: 860 }
+
+export function useBench({ isShared = false }: Sharing = {}): Bench {
   const errors: string[] = []
   const bench = { server: new FixtureServer(), errors }
   let browser: Browser | undefined
+  const begin = async (): Promise<void> => {
+    bench.server = new FixtureServer()
+    await bench.server.start()
+  }
+  const end = async (): Promise<void> => {
+    for (const context of browser?.contexts() ?? []) await context.close()
+    if (path !== undefined) await bench.server.stop()
+  }
   beforeAll(async () => {
-    if (path !== undefined) browser = await chromium.launch({ executablePath: path, args: ['--no-sandbox'] })
+    if (path === undefined) return
+    browser = await chromium.launch({ executablePath: path, args: ['--no-sandbox'] })
+    if (isShared) await begin()
   })
-  afterAll(() => browser?.close())
+  afterAll(async () => {
+    if (isShared) await end()
+    await browser?.close()
+  })
   beforeEach(async (context: TestContext) => {
     if (path === undefined)
       context.skip('no browser: install chromium-headless-shell, or name one in KUBENODE_CHROMIUM')
     errors.length = 0
-    bench.server = new FixtureServer()
-    await bench.server.start()
+    if (!isShared) await begin()
   })
   afterEach(async () => {
-    for (const context of browser?.contexts() ?? []) await context.close()
-    if (path !== undefined) await bench.server.stop()
+    if (!isShared) await end()
   })
   const current = (): Browser => {
     if (browser === undefined) throw new Error('the browser has not started')
@@ -49,7 +67,7 @@ export function useBench(): Bench {
   }
   const open = async (hash: string, { isStill = true, url, ...options }: Opening = {}): Promise<Page> => {
     const context = await current().newContext({
-      viewport: { width: 1280, height: 860 },
+      viewport: WIDE,
       timezoneId: 'UTC',
       locale: 'en-US',
       ...options,

@@ -5,7 +5,7 @@ import type { PipelineTopic } from '#console/protocol.ts'
 import type { PipelineRow } from '#console/topics.ts'
 import { isFull } from '#test/support/tools/full.ts'
 import { NOW } from './browser-path.ts'
-import { audited, findings, prepared } from './audit.ts'
+import { audited, findings, inTurns, prepared } from './audit.ts'
 import { useBench } from './browser.ts'
 
 const bench = useBench()
@@ -88,19 +88,18 @@ const STATES: Readonly<Record<string, (options?: Options) => Promise<Page>>> = {
   },
 }
 
-test.each(Object.entries(STATES))('the state %s is what its snapshot shows', async (name, open) => {
-  const page = await open()
-  await expect(`${await page.locator(DIALOG).ariaSnapshot()}\n`).toMatchFileSnapshot(`snapshots/${name}.yml`)
-  expect(bench.errors).toEqual([])
-})
-
 /** The others have the same parts. */
 const AUDITED = ['dialog-hold-refused', 'dialog-hold-created', 'dialog-approval', 'dialog-lift']
-const audits = Object.entries(STATES).filter(([name]) => isFull || AUDITED.includes(name))
 
-test.each(audits)('axe finds nothing in the state %s, light, dark and on a phone', async (_, open) => {
-  await audited(await open({ bypassCSP: true }))
-})
+test.each(inTurns(STATES))(
+  'the state %s is what its snapshot shows, and axe finds nothing in it',
+  async (name, open, isDark) => {
+    const page = await open()
+    await expect(`${await page.locator(DIALOG).ariaSnapshot()}\n`).toMatchFileSnapshot(`snapshots/${name}.yml`)
+    expect(bench.errors).toEqual([])
+    if (isFull || AUDITED.includes(name)) await audited(page, isDark)
+  },
+)
 
 test('what axe looks for would be found: a name, an order of headings, a contrast', async () => {
   const page = await bench.open('#/home', { bypassCSP: true })

@@ -3,7 +3,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { GOOD_TOKEN } from '#test/support/console/fixture-server.ts'
 import { prepared } from '#test/support/console/plan-fixtures.ts'
-import { audited, settled } from './audit.ts'
+import { audited, inTurns, settled } from './audit.ts'
 import { useBench } from './browser.ts'
 
 const bench = useBench()
@@ -104,16 +104,16 @@ const STATES: Readonly<Record<string, (options?: Options) => Promise<Page>>> = {
   account,
 }
 
-test.each(Object.entries(STATES))('the state %s is what its snapshot shows', async (name, open) => {
-  const page = await open()
-  await settled(page)
-  await expect(`${await page.locator('main').ariaSnapshot()}\n`).toMatchFileSnapshot(`snapshots/${name}.yml`)
-  expect(bench.errors).toEqual([])
-})
-
-test.each(Object.entries(STATES))('axe finds nothing in the state %s, light, dark and on a phone', async (_, open) => {
-  await audited(await open({ bypassCSP: true }))
-})
+test.each(inTurns(STATES))(
+  'the state %s is what its snapshot shows, and axe finds nothing in it',
+  async (name, open, isDark) => {
+    const page = await open()
+    await settled(page)
+    await expect(`${await page.locator('main').ariaSnapshot()}\n`).toMatchFileSnapshot(`snapshots/${name}.yml`)
+    expect(bench.errors).toEqual([])
+    await audited(page, isDark)
+  },
+)
 
 test('a version bump is prepared from its rollout, shown line by line, copied as a patch, and pushed with a token once', async () => {
   const page = await bench.open('#/rollouts/prod/base', { permissions: ['clipboard-read', 'clipboard-write'] })

@@ -1,9 +1,10 @@
 // Every view in the words that a screen reader gets, without findings of axe, without a report of the content policy.
 import { expect, test } from 'vitest'
-import { audited, settled } from './audit.ts'
-import { useBench } from './browser.ts'
+import type { Page } from 'playwright-core'
+import { audited, inTurns, settled } from './audit.ts'
+import { useBench, WIDE } from './browser.ts'
 
-const bench = useBench()
+const bench = useBench({ isShared: true })
 
 const VIEWS: Readonly<Record<string, string>> = {
   home: '#/home',
@@ -35,17 +36,27 @@ const VIEWS: Readonly<Record<string, string>> = {
   keys: '#/keys',
 }
 
-test.each(Object.entries(VIEWS))('the view %s is what its snapshot shows', async (name, hash) => {
-  const page = await bench.open(hash)
-  await settled(page)
-  await expect(`${await page.locator('main').ariaSnapshot()}\n`).toMatchFileSnapshot(`snapshots/${name}.yml`)
-  expect(bench.errors).toEqual([])
-})
+let opened: Page | undefined
 
-test.each(Object.entries(VIEWS))('axe finds nothing in the view %s, light, dark and on a phone', async (_, hash) => {
-  const page = await bench.open(hash, { bypassCSP: true })
-  await audited(page)
-})
+/** One page goes from view to view, as people do; views that are loaded by their address are in the other files. */
+async function viewed(hash: string): Promise<Page> {
+  opened ??= await bench.open('#/account')
+  await opened.emulateMedia({ colorScheme: 'light' })
+  await opened.setViewportSize(WIDE)
+  await opened.evaluate(`location.hash = ${JSON.stringify(hash)}`)
+  await settled(opened)
+  return opened
+}
+
+test.each(inTurns(VIEWS))(
+  'the view %s is what its snapshot shows, and axe finds nothing in it',
+  async (name, hash, isDark) => {
+    const page = await viewed(hash)
+    await expect(`${await page.locator('main').ariaSnapshot()}\n`).toMatchFileSnapshot(`snapshots/${name}.yml`)
+    expect(bench.errors).toEqual([])
+    await audited(page, isDark)
+  },
+)
 
 test('on a phone the name of the current view is in sight', async () => {
   const page = await bench.open('#/commits', { viewport: { width: 390, height: 844 } })
