@@ -1,11 +1,14 @@
 // The head and rows of the topic of budgets. Types only; times are milliseconds since 1970.
 import type { ObjectName, Stamp } from './basics.ts'
+import type { HoldNote } from './topics.ts'
 import type { Approvable } from './topics.ts'
 
 export interface BudgetsHead {
   /** Clock of the Defender; absent without a ledger. */
   readonly asOf?: Stamp
   readonly leader?: string
+  /** On the whole cluster, as far as the reader may list holds: while one freezes it nothing is granted. */
+  readonly holds?: readonly HoldNote[]
   /** No policy is declared: the built-in one decides. */
   readonly isBuiltIn: boolean
   readonly counts: {

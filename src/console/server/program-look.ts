@@ -14,7 +14,7 @@ export type ProgramReading =
 export interface ProgramLook {
   readonly metadata: { readonly name: string }
   readonly program: Program
-  /** Unknown: not watched for long enough, or its Lease cannot be read. Unknown is never well. */
+  /** Unknown: watched for less than a lease lasts, or its Lease cannot be read. Unknown is never well. */
   readonly state: 'Unknown' | 'Runs' | 'Away'
   /** Why its Lease cannot be read. */
   readonly message?: string

@@ -101,7 +101,7 @@ export function snapshotOf(
     const allowed = all.filter(({ topics }) => topics.has(family)).map(({ state }) => state)
     switch (family) {
       case 'home': {
-        const rows = attention(all)
+        const rows = attention(all, at)
         return { ...base, head: homeHead(all, rows), rows }
       }
       case 'pipeline':
@@ -121,7 +121,7 @@ export function snapshotOf(
     case 'sets':
       return { ...base, head: {}, rows: setRows(cluster, at) }
     case 'budgets':
-      return { ...base, head: budgetsHead(cluster), rows: budgetRows(cluster, at) }
+      return { ...base, head: budgetsHead(cluster, at), rows: budgetRows(cluster, at) }
     case 'repairs':
       return { ...base, head: {}, rows: repairRows(cluster) }
     case 'maintenance':

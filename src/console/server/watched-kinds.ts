@@ -48,7 +48,7 @@ export const WATCHED: Readonly<Record<WatchedKind, WatchedType>> = {
   permits: { type: operationPermit, topics: ['budgets', 'home'] },
   policies: { type: defenderPolicy, topics: ['budgets'] },
   ledgers: { type: defenderLedger, topics: ['budgets', 'machines', 'home'] },
-  holds: { type: operationalHold, topics: ['pipeline', 'sets', 'set', 'node', 'home'] },
+  holds: { type: operationalHold, topics: ['pipeline', 'sets', 'set', 'node', 'budgets', 'home'] },
   jobs: { type: remedyOperationJob, topics: ['repairs', 'machines', 'clusters', 'home'] },
   rules: { type: nodeRemedier, topics: ['home'] },
   events: { type: maintenanceEvent, topics: ['maintenance', 'home'] },

@@ -17,7 +17,7 @@ const OTHER_WAY = /; (to [a-z ]+), (?=kubenode )/
 /** A command names its cluster: pasted into a terminal it must not reach the one that is chosen there. */
 export function LiftLine({ lift, cluster }: { readonly lift: Lift; readonly cluster?: string }): VNode {
   const { route, session } = useApp()
-  if (!lift.isCommand) return h('p', { class: 'small' }, lift.text)
+  if (!lift.isCommand) return h('p', { class: 'small' }, `Unblocks when: ${lift.text}`)
   const place = cluster ?? route.cluster ?? hubOf(session)
   const [first = '', ...others] = lift.text.split(OTHER_WAY)
   const line = (text: string) => {

@@ -18,7 +18,7 @@ import { Mark } from '../parts/mark.ts'
 import { shown } from '../parts/states.ts'
 import { Table } from '../parts/table.ts'
 import { word } from '../parts/terminal.ts'
-import { ObjectLink } from '../parts/wait.ts'
+import { Holds, ObjectLink } from '../parts/wait.ts'
 import { ApproveButton, HoldButton } from '../parts/write-forms.ts'
 import { to } from '../router.ts'
 
@@ -48,18 +48,20 @@ function summary({ head, rows }: BudgetsTopic): string {
   const waiting = rows.filter((r) => r.row === 'Waiting').length
   const used = `${full === 0 ? 'Every budget has room' : `${full} without room`}, ${waiting} waiting for a permit.`
   const counts = `${head.counts.granted} granted, ${head.counts.denied} denied, ${head.counts.failed} failed since the Defender started counting.`
-  return `${used} ${counts}${head.isBuiltIn ? ' No policy is declared: the built-in one decides.' : ''}`
+  const held = head.holds?.some(({ effect }) => effect === 'Freeze') === true ? 'Frozen: nothing is granted. ' : ''
+  return `${held}${used} ${counts}${head.isBuiltIn ? ' No policy is declared: the built-in one decides.' : ''}`
 }
 
 const isLimit = (row: BudgetRow): row is LimitRow =>
   row.row === 'Budget' || row.row === 'Rate' || row.row === 'HealthFloor'
 
-function Board({ topic: { rows }, cluster }: { readonly topic: BudgetsTopic; readonly cluster: string }): VNode {
+function Board({ topic: { head, rows }, cluster }: { readonly topic: BudgetsTopic; readonly cluster: string }): VNode {
   const of = <T extends BudgetRow['row']>(name: T) =>
     rows.filter((row): row is Extract<BudgetRow, { readonly row: T }> => row.row === name)
   return h(
     'div',
     { class: 'wide' },
+    head.holds !== undefined && h('div', { class: 'sheet pad' }, h(Holds, { holds: head.holds, cluster })),
     h(State, { breakers: of('Breaker'), windows: of('Window'), blames: of('Blame') }),
     h(Limits, { rows: rows.filter(isLimit) }),
     h(Waiting, { rows: of('Waiting'), cluster }),

@@ -32,7 +32,7 @@ export function Home(): VNode {
   )
 }
 
-/** What is shown is of now. */
+/** States of the connection in which the page shows the present. */
 const NOW: ReadonlySet<string> = new Set(['Connecting', 'Live'])
 
 /** Without machines nothing is known to be well, nor while a part is unknown; the server of before does not say whether there is one. */

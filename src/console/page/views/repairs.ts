@@ -74,7 +74,7 @@ function List({ rows }: { readonly rows: readonly RepairRow[] }): VNode {
         by: (r) => -(r.createdAt ?? 0),
       },
       { id: 'relapse', title: 'Relapse', of: (r) => (r.isRelapse ? 'yes' : ''), by: (r) => Number(r.isRelapse) },
-      { id: 'wait', title: 'Waits for', of: (r) => r.wait?.seen ?? r.message ?? '' },
+      { id: 'wait', title: 'Waits for, or result', of: (r) => r.wait?.seen ?? r.message ?? '' },
     ],
   })
 }

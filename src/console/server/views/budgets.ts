@@ -18,15 +18,17 @@ import type {
 } from '../../budget-topics.ts'
 import type { ClusterState } from '../cluster-cache.ts'
 import type { MachineRow } from '../machine-row.ts'
-import { at, given, stamp, stampOr0 } from './parts.ts'
+import { at, given, holdNotes, stamp, stampOr0 } from './parts.ts'
 
 const ledgerOf = (cluster: ClusterState): DefenderLedger | undefined => cluster.list('ledgers')[0]
 
-export function budgetsHead(cluster: ClusterState): BudgetsHead {
+export function budgetsHead(cluster: ClusterState, now: number): BudgetsHead {
   const { spec } = ledgerOf(cluster) ?? {}
+  const holds = holdNotes(cluster.list('holds'), [], now)
   return {
     ...at('asOf', spec?.asOf),
     ...given('leader', spec?.leader),
+    ...given('holds', holds.length === 0 ? undefined : holds),
     isBuiltIn: decidingPolicies(cluster.list('policies')).some((p) => p.name === BUILTIN_POLICY_NAME),
     counts: spec?.counts ?? { granted: 0, denied: 0, succeeded: 0, failed: 0 },
   }

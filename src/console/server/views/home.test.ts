@@ -8,6 +8,8 @@ import { type WatchedKind, WATCHED_KINDS } from '../watched-kinds.ts'
 import { attention, homeHead } from './home.ts'
 import type { ReadableCluster } from './programs.ts'
 
+const AT = Date.parse('2026-01-05T02:03:10Z')
+
 type Lists = Readonly<Partial<Record<WatchedKind, readonly object[]>>>
 
 interface Seen {
@@ -33,7 +35,7 @@ function clusterWith({ lists = {}, without = [], readState = {} }: Seen): Readab
 
 function homeOf(...seen: readonly Seen[]) {
   const clusters = seen.map(clusterWith)
-  const rows = attention(clusters)
+  const rows = attention(clusters, AT)
   return { rows, head: homeHead(clusters, rows) }
 }
 
@@ -43,7 +45,6 @@ const source = { metadata: { name: 'fleet', namespace: 'fleet' }, spec: {}, stat
 const hosted = { metadata: { name: 'edge' }, spec: { controlPlane: { flavor: 'Embedded' } } }
 const registered = { metadata: { name: 'edge' }, spec: { kubeconfigSecretRef: { name: 'edge' } } }
 
-const AT = Date.parse('2026-01-05T02:03:10Z')
 const look = (program: ProgramLook['program'], more: Partial<ProgramLook> = {}): ProgramLook => ({
   metadata: { name: `kubenode-${program}` },
   program,
@@ -108,9 +109,7 @@ test('a kind whose reading fails while others answer is named', () => {
 
 test('a program that is away comes first: since when, what that stops, and the command', () => {
   const { head, rows } = homeOf({ lists: { machines: [machine], programs: [look('controllers'), away('defender')] } })
-  expect(head.sentence).toBe(
-    '1 thing needs attention: the Defender is away: no permit is granted, so disruptions do not begin (test)',
-  )
+  expect(head.sentence).toBe('1 thing needs attention: the Defender is away (test)')
   expect(rows).toEqual([
     {
       id: 'test/Cluster//test/program/defender',
@@ -153,4 +152,44 @@ test('a program that was never there is told apart from one that ended', () => {
 test('who may not read the leases learns of no program', () => {
   const { rows } = homeOf({ lists: { machines: [machine], programs: [away('defender')] }, without: ['programs'] })
   expect(JSON.stringify(rows)).not.toContain('Defender')
+})
+
+test('the first line names what is first in the list, the oldest, and leaves the rest to the list', () => {
+  const waitingFor = { predicate: 'StageFailed', seen: '1 of 1 clusters failed: test', since: '2026-01-05T02:00:00Z' }
+  const paused = { metadata: { name: 'fleet-2' }, spec: {}, status: { phase: 'Paused', waitingFor } }
+  const base = {
+    metadata: { name: 'base' },
+    spec: {},
+    status: {
+      phase: 'Blocked',
+      waitingFor: { ...waitingFor, since: '2026-01-05T01:59:00Z', seen: 'beacon: 1 failed' },
+    },
+  }
+  const { head } = homeOf({ lists: { releases: [paused], sets: [base] } })
+  expect(head.sentence).toBe('2 things need attention, the first: set/base is Blocked (test)')
+})
+
+const hold = (effect: string, target: object, until = '2026-01-05T03:00:00Z') => ({
+  metadata: { name: 'freeze-all' },
+  spec: { effect, target, author: 'eve', reason: 'a look at the graphs', until },
+})
+const everything = { kind: 'Cluster', selector: {} }
+
+test('a cluster that is frozen says so, although no object of it waits', () => {
+  const { head, rows } = homeOf({ lists: { machines: [machine], holds: [hold('Freeze', everything)] } })
+  expect(head.sentence).toBe('Nothing needs attention; 1 hold on a whole cluster.')
+  expect(rows).toMatchObject([
+    {
+      weight: 'Wait',
+      text: 'cluster/test is frozen by eve until 2026-01-05T03:00:00Z: a look at the graphs',
+      lift: { text: 'kubenode thaw', isCommand: true },
+    },
+  ])
+})
+
+test.each([
+  ['that has ended', hold('Freeze', everything, '2026-01-05T02:00:00Z')],
+  ['of one set', hold('Pause', { kind: 'MachineComponentSet', name: 'base' })],
+])('a hold %s is not one of the cluster', (_, one) => {
+  expect(homeOf({ lists: { machines: [machine], holds: [one] } }).rows).toEqual([])
 })

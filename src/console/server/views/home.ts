@@ -1,10 +1,11 @@
 // Whether anything in the fleet needs attention, in one sentence and a short list. Pure.
 import { newestReleases } from '#explain/newest-releases.ts'
+import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import type { Lift, ObjectName } from '../../basics.ts'
 import type { AttentionRow, HomeHead } from '../../topics.ts'
 import type { ClusterState } from '../cluster-cache.ts'
-import { at, given, waitOf } from './parts.ts'
+import { at, given, holdNotes, waitOf } from './parts.ts'
 import { awayPrograms, awayText, gapOf, isLoading, type ReadableCluster } from './programs.ts'
 
 /** Of each kind and cluster: the view of that kind lists all. */
@@ -12,12 +13,13 @@ const MOST = 20
 
 const command = (text: string): Lift => ({ text, isCommand: true })
 
-export function attention(clusters: readonly ReadableCluster[]): readonly AttentionRow[] {
+export function attention(clusters: readonly ReadableCluster[], now: number): readonly AttentionRow[] {
   return clusters.flatMap((cluster) => {
     const { state, topics } = cluster
     return [
       ...ofConnection(state),
       ...ofPrograms(cluster),
+      ...ofHolds(state, now),
       ...(topics.has('pipeline') ? ofReleases(state) : []),
       ...(topics.has('commits') ? ofSources(state) : []),
       ...(topics.has('sets') ? ofSets(state) : []),
@@ -73,6 +75,16 @@ const ofConnection = (cluster: ClusterState): readonly AttentionRow[] =>
         }),
       ]
     : []
+
+/** A hold on the whole cluster: repairs and rollouts that it stops do not each say so. */
+const ofHolds = (cluster: ClusterState, now: number): readonly AttentionRow[] =>
+  holdNotes(cluster.list('holds'), [], now).map(({ name, effect, author, reason, until }) =>
+    row(named(cluster, 'OperationalHold', { name }), {
+      weight: 'Wait',
+      text: `cluster/${cluster.name} is ${effect === 'Freeze' ? 'frozen' : 'paused'} by ${author} until ${timestamp(until)}: ${reason}`,
+      lift: command(effect === 'Freeze' ? 'kubenode thaw' : `kubectl delete operationalhold ${name}`),
+    }),
+  )
 
 const PROGRAMS_RUNBOOK = 'docs/three-in-the-morning.md'
 
@@ -250,15 +262,16 @@ const ofMaintenance = (cluster: ClusterState): readonly AttentionRow[] =>
     )
 
 export function homeHead(clusters: readonly ReadableCluster[], rows: readonly AttentionRow[]): HomeHead {
-  const acting = rows.filter((r) => r.weight === 'Act')
+  const acting = rows.filter((r) => r.weight === 'Act').toSorted((a, b) => (a.since ?? 0) - (b.since ?? 0))
   const waits = rows.filter((r) => r.weight === 'Wait').length
+  const holds = rows.filter((r) => r.object.kind === 'OperationalHold').length
   const unknown = rows.filter((r) => r.weight === 'Unknown').length
   const loading = clusters.filter(isLoading).length
   const machines = clusters.filter((c) => c.topics.has('machines')).flatMap((c) => c.state.list('machines'))
   const ready = machines.filter((m) => m.row.isReady).length
   const connected = clusters.filter((c) => c.state.state === 'Connected').length
   return {
-    sentence: sentenceOf({ acting, waits, unknown, loading }, clusters),
+    sentence: sentenceOf({ acting, waits, holds, unknown, loading }, clusters),
     needsAttention: acting.length,
     waits,
     unknown: unknown + loading,
@@ -270,23 +283,31 @@ export function homeHead(clusters: readonly ReadableCluster[], rows: readonly At
 interface Counts {
   readonly acting: readonly AttentionRow[]
   readonly waits: number
+  /** Of those that wait: holds on a whole cluster. */
+  readonly holds: number
   readonly unknown: number
   readonly loading: number
 }
 
-function sentenceOf({ acting, waits, unknown, loading }: Counts, clusters: readonly ReadableCluster[]): string {
+function sentenceOf({ acting, waits, holds, unknown, loading }: Counts, clusters: readonly ReadableCluster[]): string {
   const [first] = acting
   if (first !== undefined) {
     const many = acting.length === 1 ? '1 thing needs attention' : `${acting.length} things need attention`
-    return `${many}${acting.length === 1 ? '' : ', the first'}: ${first.text} (${first.object.cluster})`
+    return `${many}${acting.length === 1 ? '' : ', the first'}: ${headline(first.text)} (${first.object.cluster})`
   }
   if (loading > 0) return `Nothing needs attention so far; ${counted(loading, 'cluster')} still loading.`
-  const changes = waits === 0 ? '' : `; ${counted(waits, 'change')} in progress`
+  const changes = [
+    ...(holds === 0 ? [] : [`; ${counted(holds, 'hold')} on a whole cluster`]),
+    ...(waits === holds ? [] : [`; ${counted(waits - holds, 'change')} in progress`]),
+  ].join('')
   if (unknown > 0) return `Nothing known needs attention${changes}; ${counted(unknown, 'cluster')} known only in part.`
   // Where nothing was declared, nothing can be wrong: "nothing needs attention" would be read as "all is well".
   if (waits === 0 && isEmpty(clusters)) return 'No release and no machine yet.'
   return `Nothing needs attention${changes}.`
 }
+
+/** One line at the top: what was seen, and what it stops, is in the list below. */
+const headline = (text: string): string => text.split(': ', 1)[0] ?? text
 
 const isEmpty = (clusters: readonly ReadableCluster[]): boolean =>
   clusters.every(

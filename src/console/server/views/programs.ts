@@ -1,4 +1,4 @@
-// Which programs of a cluster are away, and of which clusters the reader knows only a part: what is unknown is never shown as well. Pure.
+// Which programs of a cluster are away, and which parts of a cluster the reader does not know: a gap is never shown as well. Pure.
 import { effectOf, type Program, programWith } from '#explain/programs.ts'
 import type { TopicFamily } from '../../protocol.ts'
 import type { ClusterState } from '../cluster-cache.ts'
@@ -52,6 +52,7 @@ const PARTS: readonly (readonly [name: string, topic: TopicFamily | undefined, .
   ['budgets', 'budgets'],
   ['repairs', 'repairs', 'rules'],
   ['machines', 'machines'],
+  ['holds', undefined, 'holds'],
   ['maintenance', 'maintenance'],
   ['leases of the programs', undefined, 'programs'],
 ]
