@@ -15,7 +15,7 @@ import type { ClusterCache } from './cluster-cache.ts'
 import type { Fleet } from './fleet.ts'
 import type { SignedIn } from './sessions.ts'
 import { HEARTBEAT_MS } from './stream.ts'
-import { readAs, type Readable, type Rights, topicsOf, troubleFor } from './rights.ts'
+import { NO_ANSWER, readAs, type Readable, type Rights, topicsOf, troubleFor } from './rights.ts'
 import { isHub } from './views/clusters.ts'
 import { LISTED_KINDS, WATCHED, type WatchedKind } from './watched-kinds.ts'
 
@@ -66,13 +66,14 @@ export class AccessBook {
     const clusters = pairs.flatMap(([cluster, own]) => {
       if (own === 'SignedOut') return [signedOut(cluster)]
       const topics = topicsOf(own.kinds)
-      // A cluster of which nothing may be read is not drawn, unless it does not answer: then the rights are unknown.
-      if (topics.size === 0 && (cluster.state === 'Connected' || (own.isKnown && !isOwn))) return []
-      const rights = { topics, kinds: own.kinds, seesTrouble: isOwn || topics.size > 0 }
+      // A cluster of which nothing may be read is not drawn. Without an answer the rights are unknown, and that is said.
+      if (topics.size === 0 && own.isKnown && (cluster.state === 'Connected' || !isOwn)) return []
+      const seesTrouble = isOwn || topics.size > 0
+      const rights = { topics, kinds: own.kinds, seesTrouble, ...(!own.isKnown && { isUnknown: true as const }) }
       readable.set(cluster.name, rights)
       return [accessOf(cluster, own, rights)]
     })
-    const kinds = [...readable].map(([name, rights]) => [name, ...rights.kinds])
+    const kinds = [...readable].map(([name, rights]) => [name, rights.isUnknown === true, ...rights.kinds])
     return { readable, clusters, digest: JSON.stringify([clusters, kinds]) }
   }
 
@@ -149,11 +150,11 @@ const accessOf = (
   rights: Rights,
 ): ClusterAccess => {
   const { topics } = rights
-  const message = troubleFor(cluster, rights)
+  const message = rights.isUnknown === true && cluster.state === 'Connected' ? NO_ANSWER : troubleFor(cluster, rights)
   return {
     name: cluster.name,
     isHub: topics.size > 0 && isHub(readAs(cluster, 'clusters', rights)),
-    state: cluster.state,
+    state: rights.isUnknown === true && cluster.state === 'Connected' ? 'Unreachable' : cluster.state,
     ...(message !== undefined && { message }),
     topics: [...topics].toSorted(),
     holds: canHold ? HOLD_TARGETS : [],

@@ -9,6 +9,8 @@ export interface Rights {
   readonly kinds: ReadonlySet<WatchedKind>
   /** Whether the person sees why the cluster does not answer: the text names addresses and the account of the console. */
   readonly seesTrouble: boolean
+  /** The API server did not answer what the person may read: until it does, nothing is shown, and nothing is concluded from that. */
+  readonly isUnknown?: true
 }
 
 /** By cluster. A cluster of which nothing may be read is absent. */
@@ -28,7 +30,7 @@ export function topicsOf(kinds: ReadonlySet<WatchedKind>): ReadonlySet<TopicFami
 export const kindsShown = (family: TopicFamily, { kinds }: Rights): readonly WatchedKind[] =>
   WATCHED_KINDS.filter((kind) => kinds.has(kind) && WATCHED[kind].topics.includes(family))
 
-const NO_ANSWER = 'the cluster does not answer, so what you may read there is unknown'
+export const NO_ANSWER = 'the cluster does not answer, so what you may read there is unknown'
 
 export const troubleFor = ({ state, message }: ClusterState, rights: Rights): string | undefined =>
   rights.seesTrouble || state === 'Connected' ? message : NO_ANSWER

@@ -68,6 +68,7 @@ export function audienceOf(topic: TopicName, readable: Readable): string {
     .map(([cluster, rights]) => [
       cluster,
       ...(isOfAllClusters(family) && rights.seesTrouble ? ['trouble'] : []),
+      ...(isOfAllClusters(family) && rights.isUnknown === true ? ['unknown'] : []),
       ...kindsShown(family, rights),
     ])
   return JSON.stringify(wanted.toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1)))
@@ -94,9 +95,7 @@ export function snapshotOf(
     const { family } = topic
     const all = clusters.flatMap((c): readonly ReadableCluster[] => {
       const rights = readable.get(c.name)
-      return rights === undefined
-        ? []
-        : [{ state: readAs(c, family, rights), topics: rights.topics, kinds: rights.kinds }]
+      return rights === undefined ? [] : [{ ...rights, state: readAs(c, family, rights) }]
     })
     const allowed = all.filter(({ topics }) => topics.has(family)).map(({ state }) => state)
     switch (family) {

@@ -92,6 +92,19 @@ test.each<readonly [string, Seen, string, number]>([
   expect(head).toMatchObject({ sentence, unknown, needsAttention: 0 })
 })
 
+test('without any cluster nothing is known', () => {
+  expect(homeOf().head).toMatchObject({ sentence: 'No cluster can be read.', unknown: 1 })
+})
+
+test('while it is unknown what the reader may read, it is not an empty fleet', () => {
+  const cluster: ReadableCluster = { ...clusterWith({ without: WATCHED_KINDS }), isUnknown: true }
+  const rows = attention([cluster], AT)
+  expect(rows.map(({ text }) => text)).toEqual([
+    'cluster/test: the cluster does not answer, so what you may read there is unknown',
+  ])
+  expect(homeHead([cluster], rows).sentence).toBe('Nothing known needs attention; 1 cluster known only in part.')
+})
+
 test('what a reader may not read is named, with the parts that are missing for it', () => {
   const { rows } = homeOf({ without: ['ledgers', 'rules', 'programs'] }, {})
   expect(rows.map(({ weight, text }) => [weight, text])).toEqual([

@@ -274,7 +274,7 @@ export function homeHead(clusters: readonly ReadableCluster[], rows: readonly At
     sentence: sentenceOf({ acting, waits, holds, unknown, loading }, clusters),
     needsAttention: acting.length,
     waits,
-    unknown: unknown + loading,
+    unknown: unknown + loading + (clusters.length === 0 ? 1 : 0),
     clusters: { total: clusters.length, connected },
     machines: { total: machines.length, ready },
   }
@@ -295,6 +295,7 @@ function sentenceOf({ acting, waits, holds, unknown, loading }: Counts, clusters
     const many = acting.length === 1 ? '1 thing needs attention' : `${acting.length} things need attention`
     return `${many}${acting.length === 1 ? '' : ', the first'}: ${headline(first.text)} (${first.object.cluster})`
   }
+  if (clusters.length === 0) return 'No cluster can be read.'
   if (loading > 0) return `Nothing needs attention so far; ${counted(loading, 'cluster')} still loading.`
   const changes = [
     ...(holds === 0 ? [] : [`; ${counted(holds, 'hold')} on a whole cluster`]),

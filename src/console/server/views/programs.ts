@@ -3,6 +3,7 @@ import { effectOf, type Program, programWith } from '#explain/programs.ts'
 import type { TopicFamily } from '../../protocol.ts'
 import type { ClusterState } from '../cluster-cache.ts'
 import type { ProgramLook } from '../program-look.ts'
+import { NO_ANSWER } from '../rights.ts'
 import { WATCHED, WATCHED_KINDS, type WatchedKind } from '../watched-kinds.ts'
 
 /** A cluster with what the reader may read of it. */
@@ -10,6 +11,8 @@ export interface ReadableCluster {
   readonly state: ClusterState
   readonly topics: ReadonlySet<TopicFamily>
   readonly kinds: ReadonlySet<WatchedKind>
+  /** What the reader may read of it is unknown. */
+  readonly isUnknown?: true
 }
 
 /** Objects that wait for a program. Without any of them a cluster need not have it. */
@@ -58,8 +61,9 @@ const PARTS: readonly (readonly [name: string, topic: TopicFamily | undefined, .
 ]
 
 /** What is not known of a cluster that answers; undefined: all is. */
-export function gapOf({ state, topics, kinds }: ReadableCluster): string | undefined {
+export function gapOf({ state, topics, kinds, isUnknown }: ReadableCluster): string | undefined {
   if (state.state !== 'Connected') return undefined
+  if (isUnknown === true) return `cluster/${state.name}: ${NO_ANSWER}`
   const hidden = PARTS.flatMap(([name, topic, ...needs]) =>
     (topic === undefined || topics.has(topic)) && needs.every((kind) => kinds.has(kind)) ? [] : [name],
   )
