@@ -31,8 +31,6 @@ export interface PollTools {
   readonly machineOf: (providerID: string) => Machine | undefined
   /** The count of an event changed. */
   readonly wake: (event: string) => void
-  /** After each list that came whole, and with false when none came. */
-  readonly told?: (provider: string, isComplete: boolean) => void
 }
 
 export class Polls {
@@ -57,11 +55,12 @@ export class Polls {
     return this.#present.values().some((names) => names.has(event))
   }
 
-  /** Of one complete list. One that is not newer than the last says nothing. */
+  /** Of one complete list. One that is not newer than the last says nothing, unless the last is ahead of our clock: then the clock was set back. */
   async take(provider: Provider, { events: listed, asOf }: MaintenanceList, signal: AbortSignal): Promise<void> {
-    const { events, machineOf, wake } = this.#tools
+    const { clock, events, machineOf, wake } = this.#tools
     const at = Date.parse(asOf)
-    if (!(at > (this.#asOf.get(provider.name) ?? -Infinity))) return
+    const last = this.#asOf.get(provider.name) ?? -Infinity
+    if (Number.isNaN(at) || (at <= last && last <= clock.now())) return
     const known = events()
     const { create, update, present } = planPoll({ source: provider.name, listed, machineOf, known })
     this.#asOf.set(provider.name, at)
@@ -130,21 +129,29 @@ export class Polls {
   }
 
   async #askForever(provider: Provider, signal: AbortSignal): Promise<void> {
-    const { clock, random, log, told } = this.#tools
+    const { clock, random, log } = this.#tools
     let failures = 0
     while (!signal.aborted) {
-      try {
-        const list = await provider.maintenance?.(signal)
-        if (list !== undefined) await this.take(provider, list, signal)
-        failures = 0
-        told?.(provider.name, true)
-      } catch (error) {
-        failures++
-        told?.(provider.name, false)
-        if (!signal.aborted) log.warn('cannot list the maintenance of a provider', { provider: provider.name, error })
-      }
+      const list = await this.#ask(provider, signal)
+      failures = list === 'Failed' ? failures + 1 : 0
+      if (list !== 'Failed' && list !== undefined)
+        await this.take(provider, list, signal).catch((error: unknown) => {
+          // Caches that are not fresh are no failure of the provider: an hour of them must not keep it from being asked for a quarter of an hour more.
+          if (!signal.aborted)
+            log.warn('cannot compare a list of maintenance with the events', { provider: provider.name, error })
+        })
       const wait = failures === 0 ? random.jitter(ASK_EVERY_MS) : backoffDelay(AFTER_FAILURE, failures - 1, random)
       await clock.sleep(wait, signal).catch(() => undefined)
+    }
+  }
+
+  async #ask(provider: Provider, signal: AbortSignal): Promise<MaintenanceList | 'Failed' | undefined> {
+    try {
+      return await provider.maintenance?.(signal)
+    } catch (error) {
+      if (!signal.aborted)
+        this.#tools.log.warn('cannot list the maintenance of a provider', { provider: provider.name, error })
+      return 'Failed'
     }
   }
 }

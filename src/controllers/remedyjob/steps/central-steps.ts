@@ -42,7 +42,7 @@ export function centralStep(seen: Seen, now: number, turn: CentralTurn): JobPlan
   if (operationFacts(operation)?.givesBack !== true && permit.kind !== 'Granted')
     return ended(step, now, 'Failed', 'the permit expired')
   if (operationFacts(operation)?.isSafeToRepeat !== true && !isOurs(seen, step))
-    return ended(step, now, 'Failed', 'unknown whether the request was sent')
+    return ended(step, now, unsent(operation), 'unknown whether the request was sent')
   return { actions: [{ kind: 'DoStep', reason: `step ${index}`, step }], ...goingOn(turn, step), requeueAfter: PASS_MS }
 }
 
@@ -97,7 +97,10 @@ function beginning(seen: Seen, now: number, turn: CentralTurn, name: JobStep['op
   return { actions: [], change: { step: begun } }
 }
 
-const ended = (step: JobStep, now: number, outcome: 'Succeeded' | 'Failed', output: string): JobPlan => ({
+/** A repair does not depend on its report to the vendor: controllers that restart in that moment must not cost it an attempt. */
+const unsent = ({ reportFault }: Operation): 'Skipped' | 'Failed' => (reportFault === undefined ? 'Failed' : 'Skipped')
+
+const ended = (step: JobStep, now: number, outcome: 'Succeeded' | 'Failed' | 'Skipped', output: string): JobPlan => ({
   actions: [],
   change: { step: { ...step, outcome, finishedAt: timestamp(now), output } },
 })

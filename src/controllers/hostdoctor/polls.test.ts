@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest'
+import type { Machine } from '#api/kinds/machine.ts'
+import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
+import { silentLogger } from '#lib/log.ts'
+import { seededRandom } from '#lib/random.ts'
+import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
+import { announced, maintenanceProvider, noAnnouncements } from '#test/doubles/providers/maintenance-double.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
+import { Polls } from './polls.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const machine = { metadata: { name: 'm-1' }, spec: { providerID: 'cloud://m-1' } } as Machine
+
+function asked() {
+  const clock = new VirtualClock()
+  const fake = new FakeKube({ clock, random: seededRandom(1), kinds: [{ type: maintenanceEvent, status: true }] })
+  const vendor = noAnnouncements()
+  const cloud = maintenanceProvider({ clock, name: 'cloud' }, vendor)
+  let isFresh = true
+  const polls = new Polls({
+    client: fake.client({ actor: 'doctor' }),
+    clock,
+    random: seededRandom(2),
+    log: silentLogger,
+    events: () => {
+      if (!isFresh) throw new Error('the cache is stale')
+      return fake.all(maintenanceEvent) as never
+    },
+    machineOf: () => machine,
+    wake: () => undefined,
+  })
+  for (const part of polls.parts([cloud])) void part.start(new AbortController().signal)
+  return {
+    clock,
+    vendor,
+    events: () => fake.all(maintenanceEvent).length,
+    setFresh: (is: boolean) => void (isFresh = is),
+  }
+}
+
+const event = announced({ eventId: 'sudden', providerID: 'cloud://m-1', state: 'Executing', isUnplanned: true })
+
+test('after an hour of stale caches a provider is asked within a minute, as if nothing had been', async () => {
+  const { clock, vendor, events, setFresh } = asked()
+  setFresh(false)
+  await clock.advance(HOUR)
+  setFresh(true)
+  vendor.events.push(event)
+  await clock.advance(MINUTE)
+  expect(events()).toBe(1)
+})
+
+test('a provider that refuses is asked less and less often', async () => {
+  const { clock, vendor, events } = asked()
+  vendor.failures = 6
+  vendor.events.push(event)
+  await clock.advance(20 * MINUTE)
+  expect(events()).toBe(0)
+  await clock.advance(40 * MINUTE)
+  expect(events()).toBe(1)
+})
+
+test('lists count again at once after the clock was set back by an hour', async () => {
+  const { clock, vendor, events } = asked()
+  await clock.advance(10 * MINUTE)
+  clock.jumpWall(-HOUR)
+  vendor.events.push(event)
+  await clock.advance(MINUTE)
+  expect(events()).toBe(1)
+})
