@@ -1,6 +1,6 @@
 // Which machines of a cluster will be away for work on their hosts, and until when that is assumed. Pure.
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
-import { bookedFrom, isOver, LEAST_LEAD_MS, takesHostAway } from '#faults/maintenance.ts'
+import { bookedFrom, isOver, LEAST_LEAD_MS, plannerOf, takesHostAway } from '#faults/maintenance.ts'
 import { timestamp } from '#lib/clock.ts'
 
 /** One machine that is away anyway while a rollout runs. */
@@ -9,6 +9,8 @@ export interface Booked {
   readonly event: string
   readonly kind: string
   readonly source: string
+  /** The person who planned it, or the source. */
+  readonly by: string
   /** From then on it counts in every budget. */
   readonly from: string
   /** Absent: its source names no end, and two hours of work are assumed. */
@@ -31,6 +33,7 @@ export const bookedBetween = (events: readonly MaintenanceEvent[], from: number,
         event: event.metadata.name ?? '',
         kind,
         source,
+        by: plannerOf(event.spec),
         from: timestamp(Math.max(from, bookedFrom(event) ?? from)),
         ...(notAfter !== undefined && { until: notAfter }),
       }

@@ -194,6 +194,7 @@ describe('work on hosts', () => {
         event: 'reboot-0',
         kind: 'Reboot',
         source: 'cloud',
+        by: 'cloud',
         from: at(0),
         until: at(2 * HOUR),
       },

@@ -403,6 +403,7 @@ export const machine = defineKind('Machine', 'km', {
     text('Node', '.status.nodeRef.name'),
     text('Pool', '.spec.pool'),
     wide(text('Zone', '.spec.zone')),
+    wide(text('Rack', '.spec.rack')),
     wide(text('Class', '.spec.class')),
     wide(text('Agent', '.status.agent.version')),
   ],

@@ -54,7 +54,7 @@ export function bookedTexts({ booked }: ClusterPrediction): readonly string[] {
   const named = booked
     .slice(0, MOST_BOOKED)
     .map(
-      (b) => `${b.machine} (${b.kind} by ${b.source}, from ${b.from}${b.until === undefined ? '' : ` to ${b.until}`})`,
+      (b) => `${b.machine} (${b.kind} by ${b.by}, from ${b.from}${b.until === undefined ? '' : ` to ${b.until}`})`,
     )
   const rest = booked.length > MOST_BOOKED ? `, and ${booked.length - MOST_BOOKED} more` : ''
   const are = counted(machines, 'machine is', 'machines are')

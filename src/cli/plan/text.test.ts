@@ -159,11 +159,12 @@ test('machines that are away anyway are counted, and the first three are named',
     event: `reboot-${n}`,
     kind: 'Reboot',
     source: n === 0 ? 'People' : 'cloud',
+    by: n === 0 ? 'ada@example.org' : 'cloud',
     from: '2026-03-02T12:00:00Z',
     ...(n === 0 && { until: '2026-03-02T14:00:00Z' }),
   }))
   expect(bookedTexts({ booked } as unknown as ClusterPrediction)).toEqual([
-    '4 machines are away for work on hosts while it runs, and counted in every budget: m-0 (Reboot by People, from 2026-03-02T12:00:00Z to 2026-03-02T14:00:00Z), m-1 (Reboot by cloud, from 2026-03-02T12:00:00Z), m-2 (Reboot by cloud, from 2026-03-02T12:00:00Z), and 1 more',
+    '4 machines are away for work on hosts while it runs, and counted in every budget: m-0 (Reboot by ada@example.org, from 2026-03-02T12:00:00Z to 2026-03-02T14:00:00Z), m-1 (Reboot by cloud, from 2026-03-02T12:00:00Z), m-2 (Reboot by cloud, from 2026-03-02T12:00:00Z), and 1 more',
   ])
   expect(bookedTexts({ booked: [] } as unknown as ClusterPrediction)).toEqual([])
 })

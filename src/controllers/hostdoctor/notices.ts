@@ -19,11 +19,15 @@ const fieldManager = FIELD_MANAGERS.hostDoctor
 /** Events of one machine that its agent may have reported within their month: an agent that reports new ones all the time is bounded. */
 const MOST_OF_MACHINE = 32
 /** Keyed by machine. */
-export function noticesController(context: ControllerContext, caches: DoctorCaches): Controller {
+export function noticesController(
+  context: ControllerContext,
+  caches: DoctorCaches,
+  isMass: typeof isMassReclaim = isMassReclaim,
+): Controller {
   const controller = controllerIn(context, {
     name: 'hostdoctor-notices',
     allKeys: () => caches.machines.list().flatMap((m) => (m.status?.notices === undefined ? [] : [nameIn(m)])),
-    reconcile: (name, { signal }) => reconcile(context, caches, name, signal),
+    reconcile: (name, { signal }) => reconcile({ ...context, caches, isMass }, name, signal),
   })
   caches.machines.onChange((before, now) => {
     const looked = (m: Machine | undefined) => JSON.stringify([m?.status?.notices, m?.spec.notices, m?.spec.providerID])
@@ -34,9 +38,10 @@ export function noticesController(context: ControllerContext, caches: DoctorCach
 
 const nameIn = ({ metadata }: Machine): string => metadata.name ?? ''
 
+type NoticeTools = ControllerContext & { readonly caches: DoctorCaches; readonly isMass: typeof isMassReclaim }
+
 async function reconcile(
-  { client, log, events }: ControllerContext,
-  caches: DoctorCaches,
+  { client, log, events, caches, isMass: isMassNow }: NoticeTools,
   name: string,
   signal: AbortSignal,
 ): Promise<Outcome> {
@@ -47,7 +52,7 @@ async function reconcile(
   if (listed === undefined) return done
   const known = caches.events.byIndex(BY_MACHINE, name)
   const { create, update } = planPoll({ source: METADATA, listed, machineOf: () => machine, known })
-  const isMass = create.some((w) => w.spec.kind === 'Reclaim') && isMassReclaim(caches.machines.list())
+  const isMass = create.some((w) => w.spec.kind === 'Reclaim') && isMassNow(caches.machines.list())
   if (isMass) {
     const note = 'half of the machines and more report that their hosts are being reclaimed; no node is drained for it'
     events.record(machine, { type: 'Warning', reason: 'MassReclaim', action: 'Reconcile', note })

@@ -1,5 +1,6 @@
 // Decides what the source is answered: nothing without a policy that says so, within our windows, once, and only for a node that is drained. Pure.
 import { PEOPLE } from '#api/kinds/maintenance-event.ts'
+import { plannerOf } from '#faults/maintenance.ts'
 import { timestamp } from '#lib/clock.ts'
 import { openingOf } from '#windows/windows.ts'
 import type { DoctorPlan } from './actions.ts'
@@ -19,8 +20,8 @@ export function planAnswer(seen: Seen, now: number, lookAgainMs: number): Doctor
     notices: [],
     waiting: {
       predicate: 'WaitingForOther',
-      seen: `${spec.source} says ${spec.state}${spec.notBefore === undefined ? '' : `, not before ${spec.notBefore}`}`,
-      unblock: 'its source begins',
+      seen: saidText(spec),
+      unblock: spec.source === PEOPLE ? 'that time comes' : 'its source begins',
     },
     requeueAfter: lookAgainMs,
   }
@@ -38,6 +39,10 @@ export function planAnswer(seen: Seen, now: number, lookAgainMs: number): Doctor
     actions: [...renewal, kind === 'Reboot' ? { kind, reason, permit } : { kind: 'Respond', reason, answer: { kind } }],
   }
 }
+
+/** Users plan, and sources say. */
+export const saidText = (spec: Seen['event']['spec']): string =>
+  `${spec.source === PEOPLE ? `planned by ${plannerOf(spec)}` : `${spec.source} says ${spec.state}`}${spec.notBefore === undefined ? '' : `, not before ${spec.notBefore}`}`
 
 /** The answer that the policy gives; undefined: the source is waited for. */
 export function wantedAnswer({ event: { spec }, wishes }: Seen): Exclude<Answered['kind'], 'Postpone'> | undefined {

@@ -195,7 +195,11 @@ function planAnnounced(seen: Seen, now: number): DoctorPlan {
       seen: isOutsideWindows
         ? `no window of the policies opens before ${event.spec.notBefore} less ${formatDuration(lead)}`
         : `the preparation starts at ${timestamp(startAt)}`,
-      unblock: isOutsideWindows ? 'a window, or another time at the source' : 'that time comes, or its source moves it',
+      unblock: isOutsideWindows
+        ? 'a window, or another time at the source'
+        : event.spec.source === PEOPLE
+          ? 'that time comes'
+          : 'that time comes, or its source moves it',
     },
     requeueAfter: Math.min(LONGEST_WAIT_MS, Math.max(1_000, startAt - now)),
   }
@@ -253,12 +257,12 @@ function planUnderWay(seen: Seen, now: number): DoctorPlan {
     waiting: isOverrun
       ? {
           predicate: 'MaintenanceOverrun',
-          seen: `planned until ${spec.notAfter}`,
+          seen: `planned by ${plannerOf(spec)} until ${spec.notAfter}`,
           unblock: `kubenode maintenance done ${event.metadata.name}`,
         }
       : {
           predicate: 'MaintenanceUnderWay',
-          seen: `${spec.source} says ${spec.state}`,
+          seen: spec.source === PEOPLE ? `${plannerOf(spec)} works on the host` : `${spec.source} says ${spec.state}`,
           unblock: spec.source === PEOPLE ? `kubenode maintenance done ${event.metadata.name}` : 'its source ends it',
         },
     requeueAfter: more?.requeueAfter ?? LOOK_AGAIN_MS,

@@ -13,6 +13,7 @@ import type { ControllerContext, ControllerModule } from '../module.ts'
 import { act } from './act.ts'
 import type { DoctorAction, DoctorPlan } from './actions.ts'
 import { BY_MACHINE, type DoctorCaches, cachesOf, freshen, machineOnHost, observe } from './observe.ts'
+import type { isMassReclaim } from './heard.ts'
 import { noticesController } from './notices.ts'
 import { plan } from './plan.ts'
 import { Polls } from './polls.ts'
@@ -25,6 +26,7 @@ const fieldManager = FIELD_MANAGERS.hostDoctor
 export interface DoctorParts {
   readonly plan: (seen: Seen, now: number) => DoctorPlan
   readonly act: typeof act
+  readonly isMass?: typeof isMassReclaim
 }
 
 export const hostDoctorModule: ControllerModule = hostDoctorOf({ plan, act })
@@ -80,7 +82,7 @@ function setup(context: ControllerContext, parts: DoctorParts): RunningModule {
     }),
   })
   wakeUp(caches, (name) => controller.enqueue(name))
-  return { controllers: [controller, noticesController(context, caches)], parts: polls.parts(Object.values(providers)) }
+  return { controllers: [controller, noticesController(context, caches, parts.isMass)], parts: polls.parts(Object.values(providers)) }
 }
 
 /** What an event rests on: its own spec and status, its permit, its machine and Node. */

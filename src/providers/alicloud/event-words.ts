@@ -20,7 +20,7 @@ const KINDS: readonly (readonly [RegExp, MaintenanceKind])[] = [
   [/Disk/, 'DiskRepair'],
 ]
 
-/** Bills are for people: a host is not emptied for one, unless it ends today. */
+/** Bills are for people: a host is not drained for one, however near its end is. */
 const BILLING = /^(InstanceExpiration|AccountUnbalanced)\./
 
 const kindOf = (type: string): MaintenanceKind =>

@@ -13,6 +13,8 @@ export interface Announcements {
   failures: number
   /** Ids of events that the next list lacks, and only that one. */
   readonly hiddenOnce: Set<string>
+  /** Id and state of each event that any list had. */
+  readonly listed: Set<string>
 }
 
 export const noAnnouncements = (): Announcements => ({
@@ -21,6 +23,7 @@ export const noAnnouncements = (): Announcements => ({
   reboots: [],
   failures: 0,
   hiddenOnce: new Set(),
+  listed: new Set(),
 })
 
 export const announced = (
@@ -55,6 +58,7 @@ export function maintenanceProvider(
       }
       const events = announcements.events.filter((e) => !announcements.hiddenOnce.has(e.eventId))
       announcements.hiddenOnce.clear()
+      for (const { eventId, state } of events) announcements.listed.add(`${eventId} ${state}`)
       return { events, asOf: timestamp(options.clock.now()) }
     },
     respond: async (eventId, answer) => {

@@ -1,5 +1,6 @@
 // What must hold at every write of the simulated day, read from the objects on the server: no cache of the programs can mislead it.
 import { type DefenderLedger, defenderLedger } from '#api/kinds/defender-ledger.ts'
+import { machine as machineType } from '#api/kinds/machine.ts'
 import { type MaintenanceEvent, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { bookedFrom } from '#faults/maintenance.ts'
@@ -7,8 +8,9 @@ import { cordonOwners } from '#nodes/cordon.ts'
 import { type Node, type Pod, nodeType, podType } from '#nodes/objects.ts'
 import type { Invariant } from '../harness.ts'
 import type { World } from '../world.ts'
-import { MOST_OF_RACK, rackOf as rackOfStory } from './story.ts'
+import { MASS_PREFIX, MOST_OF_RACK, rackOf as rackOfStory } from './story.ts'
 
+const eventsIn = (world: World) => world.fake.all(maintenanceEvent) as readonly MaintenanceEvent[]
 const isLedger = (kind: string): boolean => kind === `${defenderLedger.group}/${defenderLedger.plural}`
 const permitsIn = (world: World): readonly OperationPermit[] =>
   world.fake.all(operationPermit) as readonly OperationPermit[]
@@ -56,7 +58,10 @@ function overBudget(rackOf: (machine: string) => string): Invariant {
     for (const grant of grants.filter((g) => !known.has(`${g.permitUid} ${g.target}`))) {
       // A machine that will be away anyway may be drained while others of its rack are only booked, and not away yet.
       const isPrepared = grant.operations.includes('Drain')
-      const counted = booked.filter((b) => !isPrepared || !b.isAhead)
+      // Of a machine that was deleted nothing is away any longer, whether or not its event was ended yet.
+      const counted = booked.filter(
+        (b) => (!isPrepared || !b.isAhead) && world.fake.peek(machineType, { name: b.name }) !== undefined,
+      )
       const away = new Set(
         [...grants, ...counted].filter((x) => rackOf(x.name) === rackOf(grant.name)).map((x) => x.name),
       )
@@ -156,15 +161,39 @@ const uncordonedFirst: Invariant = ({ kind, object }, world) => {
 }
 
 /** One event that two sources report, each under its own id. */
-export const isTwin = ({ spec }: MaintenanceEvent): boolean => ['doubled', 'its-other-name'].includes(spec.eventId)
+const TWINS = [
+  ['doubled', 'its-other-name'],
+  ['reclaimed', 'its-spot-notice'],
+]
+export const isTwin = ({ spec }: MaintenanceEvent): boolean => TWINS.flat().includes(spec.eventId)
+/** Of twins the same one for both. */
+export const storyName = ({ spec }: MaintenanceEvent): string =>
+  TWINS.find((ids) => ids.includes(spec.eventId))?.[0] ?? spec.eventId
 
 /** Two sources, one event: whatever was written down twice is prepared for once. */
 const oneEvent: Invariant = ({ kind }, world) => {
   if (kind !== `${maintenanceEvent.group}/${maintenanceEvent.plural}`) return undefined
-  const acted = (world.fake.all(maintenanceEvent) as readonly MaintenanceEvent[]).filter(
-    (e) => isTwin(e) && e.status?.permitRef !== undefined,
-  )
-  return acted.length > 1 ? `one event is prepared for as ${acted.map((e) => e.spec.eventId).join(' and ')}` : undefined
+  const acted = eventsIn(world).filter((e) => e.status?.permitRef !== undefined)
+  const double = TWINS.map((ids) => acted.filter((e) => ids.includes(e.spec.eventId))).find((twins) => twins.length > 1)
+  return double && `one event is prepared for as ${double.map((e) => e.spec.eventId).join(' and ')}`
+}
+
+/** What is for people asks for no permit and cordons nothing. */
+const forPeople: Invariant = ({ kind, object }, world) => {
+  const notices = eventsIn(world).filter((e) => e.spec.kind === 'Notice')
+  if (notices.length === 0) return undefined
+  const names = new Set(notices.map((e) => e.metadata.name ?? ''))
+  const { requester } = kind === `${operationPermit.group}/${operationPermit.plural}` ? (object as OperationPermit).spec : {}
+  if (names.has(requester?.name ?? '')) return `${requester?.name} is for people, and asks for a permit`
+  return undefined
+}
+
+/** Reports of half of all machines at once are not believed: what came before there were that many is all that is drained for. */
+export const MOST_OF_MASS = 9
+const noMass: Invariant = ({ kind }, world) => {
+  if (kind !== `${maintenanceEvent.group}/${maintenanceEvent.plural}`) return undefined
+  const mass = eventsIn(world).filter((e) => e.spec.machine.startsWith(MASS_PREFIX))
+  return mass.length > MOST_OF_MASS ? `${mass.length} hosts are believed to be reclaimed at once` : undefined
 }
 
 export const doctorInvariants = (rackOf = rackOfStory): Readonly<Record<string, Invariant>> => ({
@@ -175,4 +204,6 @@ export const doctorInvariants = (rackOf = rackOfStory): Readonly<Record<string, 
   prepared: preparedWithPods,
   'given back': uncordonedFirst,
   'one event': oneEvent,
+  'for people': forPeople,
+  'no mass': noMass,
 })

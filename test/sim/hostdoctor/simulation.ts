@@ -8,6 +8,7 @@ import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { act } from '#controllers/hostdoctor/act.ts'
 import { plan } from '#controllers/hostdoctor/plan.ts'
 import { type DoctorParts, hostDoctorOf } from '#controllers/hostdoctor/reconcile.ts'
+import { isOver } from '#faults/maintenance.ts'
 import { type Node, nodeType } from '#nodes/objects.ts'
 import { createInformers } from '#runtime/informers.ts'
 import { leaseType } from '#runtime/lease.ts'
@@ -19,7 +20,8 @@ import type { Invariant, Phase, Simulation } from '../harness.ts'
 import type { Actor } from '../process.ts'
 import type { FaultKind } from '../sim-faults.ts'
 import type { World } from '../world.ts'
-import { doctorInvariants, isTwin } from './invariants.ts'
+import { doctorInvariants, isTwin, storyName } from './invariants.ts'
+import { massReclaim, spotHosts } from './notices-story.ts'
 import {
   type DoctorStory,
   HOUR,
@@ -126,7 +128,21 @@ const CHAPTERS: readonly Chapter[] = [
       later(world, story, NOTICE_MS + 10 * MINUTE, () => void story.other.events.splice(0))
     },
   },
+  {
+    name: 'agents report spot hosts that are reclaimed, one that its provider lists too, a notice that is withdrawn, and one for people',
+    tell: spotHosts,
+  },
+  { name: 'the hosts of nearly all machines are reported as reclaimed', tell: massReclaim },
 ]
+/** The chapters of a vendor, and those of the notices of agents. */
+const DAY = [0, 1, 2]
+export const NOTICES = [3, 4]
+
+/** Both host doctors stood still from the beginning to the end of the event without notice: nobody can have known of it. */
+const neverListed = ({ vendor }: DoctorStory): readonly string[] =>
+  vendor.events.some((e) => e.eventId === 'unplanned') && !vendor.listed.has('unplanned Executing')
+    ? ['unplanned m-5 Done']
+    : []
 
 const FAULTS: readonly FaultKind[] = ['Crash', 'Pause', 'LostReply', 'Refuse', 'Missed', 'Stale']
 
@@ -138,18 +154,23 @@ export interface Variant {
   readonly withFaultyDefender?: boolean
   /** Of a phase, timers too: three times what it takes, so that nothing asks the server without a pause. */
   readonly mostSteps?: number
-  /** Numbers of the chapters of the story; the default is all. */
+  /** Numbers of the chapters of the story; the default is the day of a vendor. */
   readonly chapters?: readonly number[]
   /** The path of each event is a part of the state: drained or missed. A fault may turn the one into the other. */
   readonly withPaths?: boolean
+  /** What ended may have ended before any host doctor knew of it: then only what is open is a part of the state. */
+  readonly openOnly?: boolean
+  readonly faultyMs?: number
 }
 
 export function doctorSimulation({
   parts = () => ({ plan, act }),
   defenderParts,
   faults = FAULTS,
-  chapters = CHAPTERS.keys().toArray(),
+  chapters = DAY,
   withPaths = false,
+  openOnly = false,
+  faultyMs = 3 * HOUR,
   withFaultyDefender = false,
   mostSteps = 150_000,
 }: Variant = {}): Simulation {
@@ -194,7 +215,7 @@ export function doctorSimulation({
       },
     },
     faults,
-    faultyMs: 3 * HOUR,
+    faultyMs,
     settleMs: 6 * HOUR,
     quietMs: 20 * MINUTE,
     isPending: () => story.pending > 0,
@@ -209,11 +230,13 @@ export function doctorSimulation({
     counted: [],
     state: (world) => ({
       events: (world.fake.all(maintenanceEvent) as readonly MaintenanceEvent[])
-        .filter((e) => !isTwin(e) || e.status?.phase !== 'Cancelled')
+        .filter((e) => !isTwin(e) || e.status?.phase !== 'Cancelled' || (withPaths && e.status.drainedAt !== undefined))
+        .filter((e) => !openOnly || !isOver(e))
         .map(
           (e) =>
-            `${isTwin(e) ? 'doubled' : e.spec.eventId} ${e.spec.machine} ${e.status?.phase}${withPaths ? pathOf(e) : ''}`,
+            `${storyName(e)} ${e.spec.machine} ${e.status?.phase}${withPaths ? pathOf(e) : ''}`,
         )
+        .concat(neverListed(story))
         .toSorted(),
       taints: (world.fake.all(nodeType) as readonly Node[])
         .filter((n) => (n.spec?.taints ?? []).length > 0)

@@ -15,6 +15,8 @@ import type { Actor } from '../process.ts'
 import type { World } from '../world.ts'
 
 const MACHINES = 6
+/** Machines of the chapter in which all hosts seem to be reclaimed. */
+export const MASS_PREFIX = 's-'
 export const RACK_SIZE = 3
 /** Of a rack, at the same time. */
 export const MOST_OF_RACK = 1
@@ -30,8 +32,10 @@ const GRACE_MS = 20_000
 const SCHEDULED_MS = MINUTE
 
 const nameOf = (n: number): string => `m-${n}`
-export const rackOf = (name: string): string => (Number(name.slice(2)) < RACK_SIZE ? 'r1' : 'r2')
-export const idOf = (n: number): string => `cloud://${nameOf(n)}`
+export const rackOf = (name: string): string =>
+  name.startsWith('m-') ? (Number(name.slice(2)) < RACK_SIZE ? 'r1' : 'r2') : `of-${name}`
+const hostOf = (name: string): string => `cloud://${name}`
+export const idOf = (n: number): string => hostOf(nameOf(n))
 export const at = (world: World, ms: number): string => timestamp(world.clock.now() + ms)
 
 export interface DoctorStory {
@@ -58,6 +62,7 @@ export function resetStory(story: DoctorStory): void {
     source.reboots.splice(0)
     source.failures = 0
     source.hiddenOnce.clear()
+    source.listed.clear()
   }
   story.pending = 0
   story.turns = 0
@@ -72,37 +77,7 @@ const condition = (world: World, type: string, status: string) => ({
 })
 
 export function plantFleet(world: World): void {
-  for (let n = 0; n < MACHINES; n++) {
-    const name = nameOf(n)
-    const node = world.fake.plant(nodeType, { apiVersion: 'v1', kind: 'Node', metadata: { name } })
-    world.fake.poke(nodeType, { name }, { status: { conditions: [condition(world, 'Ready', 'True')] } }, 'status')
-    plantPod(world, name)
-    const planted = world.fake.plant(machineType, {
-      apiVersion: 'kubenode.io/v1alpha1',
-      kind: 'Machine',
-      metadata: { name },
-      spec: { rack: rackOf(name), pool: 'workers', providerID: idOf(n), provider: { name: 'cloud' } },
-    })
-    world.fake.poke(
-      machineType,
-      { name },
-      {
-        status: {
-          phase: 'Ready',
-          nodeRef: { name, uid: node.metadata.uid },
-          bootID: `${name}-boot-1`,
-          conditions: ['Ready', 'AgentReachable'].map((type) => condition(world, type, 'True')),
-        },
-      },
-      'status',
-    )
-    world.fake.plant(leaseType, {
-      apiVersion: 'coordination.k8s.io/v1',
-      kind: 'Lease',
-      metadata: { name: agentLeaseName(name), namespace: SYSTEM_NAMESPACE },
-      spec: { holderIdentity: planted.metadata.uid ?? '', renewTime: microTimestamp(world.clock.now()) },
-    })
-  }
+  for (let n = 0; n < MACHINES; n++) plantMachine(world, nameOf(n))
   world.fake.plant(defenderPolicy, {
     apiVersion: 'kubenode.io/v1alpha1',
     kind: 'DefenderPolicy',
@@ -113,15 +88,56 @@ export function plantFleet(world: World): void {
   heartbeats(world)
 }
 
+export function plantMachine(world: World, name: string): void {
+  const node = world.fake.plant(nodeType, { apiVersion: 'v1', kind: 'Node', metadata: { name } })
+  world.fake.poke(nodeType, { name }, { status: { conditions: [condition(world, 'Ready', 'True')] } }, 'status')
+  plantPod(world, name)
+  const planted = world.fake.plant(machineType, {
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'Machine',
+    metadata: { name },
+    spec: { rack: rackOf(name), pool: 'workers', providerID: hostOf(name), provider: { name: 'cloud' } },
+  })
+  world.fake.poke(
+    machineType,
+    { name },
+    {
+      status: {
+        phase: 'Ready',
+        nodeRef: { name, uid: node.metadata.uid },
+        bootID: `${name}-boot-1`,
+        conditions: ['Ready', 'AgentReachable'].map((type) => condition(world, type, 'True')),
+      },
+    },
+    'status',
+  )
+  world.fake.plant(leaseType, {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { name: agentLeaseName(name), namespace: SYSTEM_NAMESPACE },
+    spec: { holderIdentity: planted.metadata.uid ?? '', renewTime: microTimestamp(world.clock.now()) },
+  })
+}
+
+/** Its host is gone for good, and a controller of machines removed what stood for it. */
+export function vanishes(world: World, name: string): void {
+  const pod = podOf(name)
+  // At once: nobody evicts a pod of a host that is gone.
+  if (world.fake.peek(podType, pod) !== undefined) world.fake.uproot(podType, pod, { gracePeriodSeconds: 0 })
+  world.fake.uproot(nodeType, { name })
+  world.fake.uproot(machineType, { name })
+}
+
 /** Agents renew every ten seconds; in a day half a minute makes no difference. */
 const HEARTBEAT_MS = MINUTE / 2
 
 /** The agent of a host that is there is heard: without it a slot that lost its holder would be taken for ever. */
 function heartbeats(world: World): void {
   const beat = (): void => {
-    for (let n = 0; n < MACHINES; n++) {
-      const node = world.fake.peek(nodeType, { name: nameOf(n) })
-      const lease = { name: agentLeaseName(nameOf(n)), namespace: SYSTEM_NAMESPACE }
+    for (const { metadata } of world.fake.all(machineType)) {
+      const { name = '' } = metadata
+      const node = world.fake.peek(nodeType, { name })
+      const lease = { name: agentLeaseName(name), namespace: SYSTEM_NAMESPACE }
       if (node !== undefined && isNodeReady(node))
         world.fake.poke(leaseType, lease, { spec: { renewTime: microTimestamp(world.clock.now()) } })
     }
@@ -190,7 +206,7 @@ export function goes(world: World, story: DoctorStory, n: number, event: HostMai
   })
 }
 
-function setReady(world: World, name: string, isReady: boolean): void {
+export function setReady(world: World, name: string, isReady: boolean): void {
   world.fake.poke(
     nodeType,
     { name },
