@@ -244,6 +244,7 @@ export const FINALIZERS = {
   machine: 'kubenode.io/machine',
   machineSet: 'kubenode.io/machineset',
   job: 'kubenode.io/incident-record',
+  maintenance: 'kubenode.io/maintenance',
   cluster: 'kubenode.io/control-plane',
 } as const
 

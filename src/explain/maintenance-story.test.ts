@@ -61,15 +61,19 @@ test('work under way says that repairs stand off and the command that ends it, a
       phase: 'InProgress',
       drainedAt: '2026-02-01T01:30:00Z',
       message: 'the host is being worked on; repairs stand off',
-      ...wait('MaintenanceUnderWay', 'People says Scheduled', 'kubenode maintenance done people-1'),
+      ...wait(
+        'MaintenanceUnderWay',
+        'ada works on the host',
+        'the work is over; then run kubenode maintenance done people-1',
+      ),
     },
   )
   expect(why(underWay).slice(2)).toEqual([
     '  the node was drained at 2026-02-01T01:30:00Z',
     '  repairs of the node stand off until it is over',
     '  Waiting for 2m: MaintenanceUnderWay',
-    '    observed: People says Scheduled',
-    '    to unblock: kubenode maintenance done people-1',
+    '    observed: ada works on the host',
+    '    unblocks when: the work is over; then run kubenode maintenance done people-1',
   ])
 })
 

@@ -22,6 +22,7 @@ const seen = (blames: readonly object[]): PlaceSeen =>
       {
         metadata: { name: 'stop-1' },
         spec: { machine: 'm-2', source: 'metal', eventId: 'e', kind: 'Stop', state: 'Scheduled' },
+        status: { waitingFor: { predicate: 'HealthFloor', seen: '1 of 3 left', unblock: 'more are healthy', since: '2026-11-23T11:58:00Z' } },
       },
     ],
     permits: [
@@ -58,6 +59,9 @@ test('a rack that is blamed: its machines, the repairs and rollouts that wait, a
     'Counted as away by the Defender: none of its machines.',
     'Work on a host: maintenanceevent/stop-1 (Stop by metal) is Announced',
     '  Stop by metal, at a time that its source does not name',
+    '  Waiting for 2m: HealthFloor',
+    '    observed: 1 of 3 left',
+    '    unblocks when: more are healthy',
   ])
 })
 

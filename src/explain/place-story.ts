@@ -10,6 +10,7 @@ import { counted } from '#lib/counted.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { maintenanceStory, shownMaintenance } from './maintenance-story.ts'
 import { plain, type Story, type Told } from './told.ts'
+import { waitOf } from './why.ts'
 
 export interface PlaceNamed {
   readonly kind: 'rack' | 'zone'
@@ -49,7 +50,10 @@ export function placeStory(place: PlaceNamed, seen: PlaceSeen, now: number): Sto
         : blameTold(blame, waitingFor(here, seen.permits), now),
       { text: `Machines: ${listed(names)}` },
       ...awayTold(here, seen.ledger?.spec, now),
-      ...events.map((e) => ({ text: `Work on a host: ${maintenanceText(e)}`, below: plain(maintenanceStory(e)) })),
+      ...events.map((e) => ({
+        text: `Work on a host: ${maintenanceText(e)}`,
+        below: [...plain(maintenanceStory(e)), ...waitOf(e.status?.waitingFor, { now })],
+      })),
     ],
   }
 }

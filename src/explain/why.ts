@@ -33,7 +33,7 @@ const urgencyOf = (predicate: string): Urgency =>
 const WORDS: Readonly<Partial<Record<Urgency, string>>> = { Progressing: 'In progress' }
 
 /** Every wait has the same four parts. `what` names the part of the object that waits. */
-function waitOf(waiting: unknown, { now, holdEnds }: Moment, what?: string): readonly Told[] {
+export function waitOf(waiting: unknown, { now, holdEnds }: Moment, what?: string): readonly Told[] {
   const w = fields(waiting)
   const predicate = text(w['predicate'])
   if (predicate === '') return []

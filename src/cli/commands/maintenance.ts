@@ -91,24 +91,23 @@ async function plan(words: readonly string[], options: PlanOptions, io: Io): Pro
 }
 
 async function say(verb: 'done' | 'cancel', names: readonly string[], options: ServerOptions, io: Io): Promise<void> {
-  const [{ saidOf }, { maintenanceEvent }, { findObject }, { authorOf }] = await Promise.all([
+  const [{ saidOf, sayOnce }, { maintenanceEvent }, { findObject }, { authorOf }] = await Promise.all([
     import('../maintenance/planned.ts'),
     import('#api/kinds/maintenance-event.ts'),
     import('../inspect/find-object.ts'),
     import('../who-am-i.ts'),
   ])
   const client = await connect(options, io)
-  const found = await Promise.all(names.map((name) => findObject(client, maintenanceEvent, name)))
+  const found = await Promise.all([...new Set(names)].map((name) => findObject(client, maintenanceEvent, name)))
   const by = await authorOf(client, io)
-  const said = found.map((event) => ({ event, now: saidOf(event, verb, by) }))
-  for (const { event, now } of said) {
-    if (now !== undefined) await client.update(maintenanceEvent, now, { fieldManager: 'kubenode-cli' })
+  // What cannot be ended is reported before anything is.
+  for (const event of found) saidOf(event, verb, by)
+  for (const event of found) {
+    const isNew = await sayOnce(client, event, (now) => saidOf(now, verb, by))
     const what =
       verb === 'done' ? 'done; the node is uncordoned once the machine is well' : 'cancelled; the node is uncordoned'
     io.out(
-      shownInWindow(io, [
-        `maintenanceevent/${event.metadata.name ?? ''} ${now === undefined ? 'is over already' : what}`,
-      ]),
+      shownInWindow(io, [`maintenanceevent/${event.metadata.name ?? ''} ${isNew ? what : 'was ended before'}`]),
     )
   }
 }

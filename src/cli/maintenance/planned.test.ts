@@ -3,7 +3,10 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { type MaintenanceEvent, type MaintenanceEventInput, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { validate } from '#schema/validate.ts'
 import { maintenanceTable } from '#api/protocol/maintenance.ts'
-import { machinesIn, placeOf, plannedEvent, saidOf, spanOf } from './planned.ts'
+import { seededRandom } from '#lib/random.ts'
+import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
+import { machinesIn, placeOf, plannedEvent, saidOf, sayOnce, spanOf } from './planned.ts'
 
 const NOW = Date.parse('2026-03-02T12:00:00Z')
 
@@ -160,5 +163,37 @@ describe('what people report', () => {
 
   test('what is reported already is not written again', () => {
     expect(saidOf(event('InProgress', { state: 'Executed' }), 'done', 'ada')).toBeUndefined()
+  })
+})
+
+describe('the write that ends work', () => {
+  const world = () => {
+    const fake = new FakeKube({
+      clock: new VirtualClock(),
+      random: seededRandom(1),
+      kinds: [{ type: maintenanceEvent, status: true }],
+    })
+    return { fake, found: plant(fake), client: fake.client({ actor: 'ada' }) }
+  }
+  const plant = (fake: FakeKube) => {
+    const planned = plannedEvent(machine('a'), spanOf({ until: '2h' }, NOW), { ...by, reason: 'new disk' })
+    return fake.plant(maintenanceEvent, { ...planned, metadata: { name: 'people-1' } } as never) as MaintenanceEvent
+  }
+  const done = (now: MaintenanceEvent) => saidOf(now, 'done', 'ada')
+
+  test('is repeated when the host doctor wrote to the event meanwhile', async () => {
+    const { fake, found, client } = world()
+    fake.poke(maintenanceEvent, { name: 'people-1' }, { status: { phase: 'Prepared' } }, 'status')
+    expect(await sayOnce(client, found, done)).toBe(true)
+    expect(fake.peek(maintenanceEvent, { name: 'people-1' })).toMatchObject({ spec: { state: 'Executed', endedBy: 'ada' } })
+  })
+
+  test('is not made twice, and not to another event of the name', async () => {
+    const { fake, found, client } = world()
+    expect(await sayOnce(client, found, done)).toBe(true)
+    expect(await sayOnce(client, found, done)).toBe(false)
+    fake.uproot(maintenanceEvent, { name: 'people-1' })
+    plant(fake)
+    await expect(sayOnce(client, found, done)).rejects.toThrow(/people-1/)
   })
 })

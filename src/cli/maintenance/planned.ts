@@ -1,4 +1,4 @@
-// Work on machines that people plan: which machines, when, and the events that say it. Pure.
+// Work on machines that people plan: which machines, when, the events that say it, and the write that ends one.
 import { createHash } from 'node:crypto'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Machine } from '#api/kinds/machine.ts'
@@ -13,6 +13,8 @@ import { timestamp } from '#lib/clock.ts'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { canonicalJson } from '#lib/json.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { outcomeOf } from '#kube/outcome.ts'
 import { kindOf } from '../inspect/name-word.ts'
 import { maintenanceErrors } from './maintenance-errors.ts'
 
@@ -118,4 +120,27 @@ export function saidOf(event: MaintenanceEvent, verb: 'done' | 'cancel', by: str
   if (verb === 'cancel' && (phase === 'InProgress' || phase === 'Missed' || phase === 'Verifying'))
     throw new KubeNodeError(maintenanceErrors.KN1686({ name }))
   return { ...event, spec: { ...spec, state: verb === 'done' ? 'Executed' : 'Cancelled', endedBy: by } }
+}
+
+/** The host doctor writes to the same object every few seconds while it drains. */
+const MOST_TRIES = 5
+
+/** False: it was ended before. */
+export async function sayOnce(
+  client: KubeClient,
+  found: MaintenanceEvent,
+  said: (event: MaintenanceEvent) => MaintenanceEvent | undefined,
+): Promise<boolean> {
+  for (let event = found, tries = 1; ; tries++) {
+    const wanted = said(event)
+    if (wanted === undefined) return false
+    const written = await outcomeOf(() => client.update(maintenanceEvent, wanted, { fieldManager: 'kubenode-cli' }))
+    if (written.kind === 'Applied') return true
+    const fresh =
+      written.kind === 'Conflict' && tries < MOST_TRIES
+        ? await client.get(maintenanceEvent, { name: event.metadata.name ?? '' })
+        : undefined
+    if (fresh === undefined || fresh.metadata.uid !== event.metadata.uid) throw written.error
+    event = fresh
+  }
 }

@@ -1,8 +1,8 @@
 // Carries out one planned action for an event; decides nothing. Before harm, permit and event are read again from the server.
 import { API_GROUP_VERSION } from '#api/kind.ts'
-import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
+import { type MaintenanceEvent, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { operationPermit, type OperationPermit } from '#api/kinds/operation-permit.ts'
-import { FIELD_MANAGERS } from '#api/names.ts'
+import { FIELD_MANAGERS, FINALIZERS } from '#api/names.ts'
 import { phaseOfEvent, plannerOf } from '#faults/maintenance.ts'
 import type { Clock } from '#lib/clock.ts'
 import { assertNever, messageOf } from '#lib/errors.ts'
@@ -15,11 +15,11 @@ import { nodeType } from '#nodes/objects.ts'
 import { permitAnswer, renewPermit, reportResults, requestPermit } from '#permits/permits.ts'
 import type { Provider } from '#providers/port.ts'
 import type { Swap } from '#runtime/compare-and-swap.ts'
-import { deleteExactly, recheck } from '#runtime/preconditions.ts'
+import { deleteExactly, recheck, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import type { DoctorAction } from './actions.ts'
 import { operationsOf } from './plan-permit.ts'
-import { type Seen, cordonOwner, nameOf } from './seen.ts'
+import { type Seen, cordonOwner, isDeleted, nameOf } from './seen.ts'
 
 export interface DoctorTools {
   readonly client: KubeClient
@@ -93,6 +93,10 @@ export async function act(
     }
     case 'DeleteEvent':
       return deleteExactly(client, maintenanceEvent, event, { signal })
+    case 'KeepRecord':
+      return writeFinalizers(client, event, [...othersOf(event), FINALIZERS.maintenance], signal)
+    case 'ReleaseRecord':
+      return writeFinalizers(client, event, othersOf(event), signal)
     default:
       return assertNever(action)
   }
@@ -142,10 +146,26 @@ async function stillNeeded({ client }: DoctorTools, seen: Seen, signal: AbortSig
   const again = await recheck(client, maintenanceEvent, event, signal)
   if (again.kind === 'Stale') return again.seen
   const permit = event.status?.permitRef
-  if (permit === undefined || phaseOfEvent(event) !== 'Preparing') return undefined
+  if (isDeleted(event) || permit === undefined || phaseOfEvent(event) !== 'Preparing') return undefined
   const read = await client.get(operationPermit, { name: permit }, { signal })
   return permitAnswer(read, machine?.metadata.uid ?? '').kind === 'Granted' ? `permit ${permit} is Granted` : undefined
 }
+
+const othersOf = ({ metadata }: MaintenanceEvent): readonly string[] =>
+  (metadata.finalizers ?? []).filter((f) => f !== FINALIZERS.maintenance)
+
+const writeFinalizers = (
+  client: KubeClient,
+  event: MaintenanceEvent,
+  finalizers: readonly string[],
+  signal: AbortSignal,
+): Promise<ActionOutcome> =>
+  updateExactly(
+    client,
+    maintenanceEvent,
+    { ...event, metadata: { ...event.metadata, finalizers: [...finalizers] } },
+    { fieldManager, signal },
+  )
 
 const refOf = ({ metadata }: { readonly metadata: { readonly name?: string; readonly uid?: string } }) => ({
   name: metadata.name ?? '',

@@ -22,6 +22,9 @@ export type DoctorAction =
   | { readonly kind: 'Respond'; readonly reason: string; readonly answer: MaintenanceAnswer }
   | { readonly kind: 'Reboot'; readonly reason: string; readonly permit: OperationPermit }
   | { readonly kind: 'DeleteEvent'; readonly reason: string }
+  /** Holds the event until its node and its slot are given back, whoever deletes it. */
+  | { readonly kind: 'KeepRecord'; readonly reason: string }
+  | { readonly kind: 'ReleaseRecord'; readonly reason: string }
 
 export interface Waiting {
   readonly predicate: Reason

@@ -18,7 +18,7 @@ import { isHeard } from './heard.ts'
 import { twinOf } from './plan-poll.ts'
 import { percentile95 } from './schedule.ts'
 import { isOpenPermit } from './plan-permit.ts'
-import { type Seen, cordonOwner, nameOf } from './seen.ts'
+import { type Seen, cordonOwner, isDeleted, isKept, nameOf } from './seen.ts'
 import { wishesOf } from './wishes.ts'
 import { timeOf } from './time-of.ts'
 
@@ -71,7 +71,7 @@ export async function observe(options: ObserveOptions, name: string, signal: Abo
   const { client, caches, now } = options
   freshen(caches)
   const event = caches.events.get(name)
-  if (event === undefined || event.metadata.deletionTimestamp !== undefined) return undefined
+  if (event === undefined || (isDeleted(event) && !isKept(event))) return undefined
   const known = machineOf(caches, event)
   // The Node of a machine that was deleted still has our taint for a moment.
   const nodeName = known === undefined ? event.spec.machine : nodeNameOf(known)

@@ -8,7 +8,7 @@ import { isCordonedBy } from '#nodes/cordon.ts'
 import { permitWait } from '#permits/permit-wait.ts'
 import { type TargetResult, isRenewalDue, permitAnswer } from '#permits/permits.ts'
 import type { DoctorAction, DoctorPlan } from './actions.ts'
-import { type Seen, cordonOwner, nameOf } from './seen.ts'
+import { type Seen, cordonOwner, isKept, nameOf } from './seen.ts'
 import { timeOf } from './time-of.ts'
 
 /** How often a permit that waits is checked; its watch tells sooner. */
@@ -65,6 +65,7 @@ export function planPermit(seen: Seen, now: number): DoctorPlan {
       return draining(seen, now)
     case 'Absent': {
       const name = event.status?.permitRef ?? nextName(seen)
+      if (!isKept(event)) return keeps
       return asks(name, event.status?.permitRef === name ? 'no permit exists' : 'the preparation starts')
     }
     case 'Waiting': {
@@ -84,11 +85,18 @@ export function planPermit(seen: Seen, now: number): DoctorPlan {
           actions: back,
           requeueAfter: Math.max(1_000, left),
         }
-      return asks(nextName(seen), `the last permit ended: ${answer.seen}`)
+      return isKept(event) ? asks(nextName(seen), `the last permit ended: ${answer.seen}`) : keeps
     }
     default:
       return assertNever(answer)
   }
+}
+
+/** Before anything is asked for: an event that could vanish would leave its node cordoned for good. */
+const keeps: DoctorPlan = {
+  actions: [{ kind: 'KeepRecord', reason: 'its node is drained only while the event is there' }],
+  notices: [],
+  requeueAfter: 1_000,
 }
 
 /** The name follows from the event and the permit before: a request whose trace was lost is made again under the same name. */

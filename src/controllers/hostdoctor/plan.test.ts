@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
-import { ANNOTATIONS, TAINTS } from '#api/names.ts'
+import { ANNOTATIONS, FINALIZERS, TAINTS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { Node } from '#nodes/objects.ts'
 import { KEPT_MS, plan } from './plan.ts'
@@ -19,7 +19,7 @@ type Status = NonNullable<MaintenanceEvent['status']>
 
 const event = (spec: Partial<Spec> = {}, status?: Partial<Status>): MaintenanceEvent =>
   ({
-    metadata: { name: EVENT, uid: 'e', resourceVersion: '1' },
+    metadata: { finalizers: [FINALIZERS.maintenance], name: EVENT, uid: 'e', resourceVersion: '1' },
     spec: {
       machine: 'm-1',
       host: { id: 'cloud://m-1' },
@@ -487,6 +487,23 @@ describe('after the end', () => {
     expect(kinds(seen({ event: done(-KEPT_MS) }))).toEqual(['DeleteEvent'])
     expect(kinds(seen({ event: done(-KEPT_MS + 1_000) }))).toEqual([])
     expect(kinds(seen({ event: done(0), isSurplus: true }))).toEqual(['DeleteEvent'])
+  })
+
+  test('a deleted event gives its node and its slot back before it is gone, whatever its phase and whatever the caches show', () => {
+    const deleted = (e: MaintenanceEvent) => ({ ...e, metadata: { ...e.metadata, deletionTimestamp: at(0) } })
+    for (const phase of ['Preparing', 'Prepared', 'InProgress', 'Verifying', 'Done'] as const) {
+      const left = seen({ event: deleted(planned(-HOUR, { phase, permitRef: EVENT })), permit: permit('Granted') })
+      expect(plan(left, NOW)).toMatchObject({
+        actions: [{ kind: 'Uncordon' }, { kind: 'ReportResult', result: 'Released' }, { kind: 'ReleaseRecord' }],
+      })
+    }
+    expect(kinds(seen({ event: deleted(planned(HOUR)), node: undefined }))).toEqual(['ReleaseRecord'])
+  })
+
+  test('an event is held before its permit is asked for, so that nobody can delete it away from a cordoned node', () => {
+    const open = planned(-HOUR, { phase: 'Preparing' })
+    expect(kinds(seen({ event: { ...open, metadata: { ...open.metadata, finalizers: [] } } }))).toEqual(['KeepRecord'])
+    expect(kinds(seen({ event: open }))).toEqual(['RequestPermit'])
   })
 
   test('a machine that was deleted ends its event', () => {

@@ -18,7 +18,7 @@ import { factsOf, isWell } from './facts.ts'
 import { isHeldPermit, planPermit, reportOf, renewalOf, straysBack } from './plan-permit.ts'
 import { planAnswer, planPostponement, wantedAnswer } from './plan-answer.ts'
 import { leadOf, nextStart, scheduleOf } from './schedule.ts'
-import { type Seen, cordonOwner } from './seen.ts'
+import { type Seen, cordonOwner, isDeleted } from './seen.ts'
 import { timeOf } from './time-of.ts'
 
 /** The record of an event stays this long after its end. */
@@ -48,6 +48,7 @@ export function plan(seen: Seen, now: number): DoctorPlan {
   const phase = phaseOfEvent(seen.event)
   const strays = straysBack(seen)
   if (strays.length > 0) return { actions: strays, notices: [] }
+  if (isDeleted(seen.event)) return planDeleted(seen)
   if (isOver(seen.event)) return planOver(seen, now)
   const facts = factsOf(seen, now)
   for (const move of MOVES) {
@@ -263,7 +264,11 @@ function planUnderWay(seen: Seen, now: number): DoctorPlan {
       : {
           predicate: 'MaintenanceUnderWay',
           seen: spec.source === PEOPLE ? `${plannerOf(spec)} works on the host` : `${spec.source} says ${spec.state}`,
-          unblock: spec.source === PEOPLE ? `kubenode maintenance done ${event.metadata.name}` : 'its source ends it',
+          // No command of its own: it would be shown as what to do first, while users are still at work.
+          unblock:
+            spec.source === PEOPLE
+              ? `the work is over; then run kubenode maintenance done ${event.metadata.name}`
+              : 'its source ends it',
         },
     requeueAfter: more?.requeueAfter ?? LOOK_AGAIN_MS,
   }
@@ -285,7 +290,7 @@ function planVerifying(seen: Seen, now: number): DoctorPlan {
     ...(change && { change }),
     waiting: {
       predicate: 'MaintenanceUnderWay',
-      seen: well ? `well since ${since ?? 'now'}` : 'the machine is not Ready, or a component is not Healthy',
+      seen: well ? `well since ${since ?? timestamp(now)}` : 'the machine is not Ready, or a component is not Healthy',
       unblock: 'the machine stays well and its source no longer lists the event',
     },
     requeueAfter: VERIFY_LOOK_MS,
@@ -303,6 +308,20 @@ function planOver(seen: Seen, now: number): DoctorPlan {
   return left <= 0 || seen.isSurplus
     ? { actions: [{ kind: 'DeleteEvent', reason: left <= 0 ? 'its time is over' : 'too many are kept' }], notices: [] }
     : { actions: [], notices: [], requeueAfter: Math.min(left, LONGEST_WAIT_MS) }
+}
+
+/** A deleted event is one that was called off: nothing of it may stay on the node. By what the server says, since a cache may lack the taint. */
+function planDeleted(seen: Seen): DoctorPlan {
+  const reason = 'the event was deleted'
+  const report = reportOf(seen, 'Released', reason)
+  return {
+    actions: [
+      ...(seen.node === undefined ? [] : [{ kind: 'Uncordon', reason } as const]),
+      ...(report === undefined ? [] : [report]),
+      { kind: 'ReleaseRecord', reason },
+    ],
+    notices: [],
+  }
 }
 
 /** A cache may not have our taint yet: before a slot in use is released, the taint is removed by what the server says. */

@@ -4,6 +4,7 @@ import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { DefenderPolicySpec } from '#api/kinds/defender-policy.ts'
 import type { Node } from '#nodes/objects.ts'
+import { FINALIZERS } from '#api/names.ts'
 import type { Window } from '#windows/windows.ts'
 
 type AnswerWish = NonNullable<DefenderPolicySpec['maintenance']>['answer']
@@ -43,6 +44,11 @@ export interface Seen {
 }
 
 export const nameOf = ({ metadata }: MaintenanceEvent): string => metadata.name ?? ''
+
+export const isKept = ({ metadata }: MaintenanceEvent): boolean =>
+  metadata.finalizers?.includes(FINALIZERS.maintenance) === true
+
+export const isDeleted = ({ metadata }: MaintenanceEvent): boolean => metadata.deletionTimestamp !== undefined
 
 /** The owner of the cordon for an event: only its own is ever taken off. */
 export const cordonOwner = (event: MaintenanceEvent): string => `maintenance/${nameOf(event)}`

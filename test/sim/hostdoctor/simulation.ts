@@ -4,7 +4,7 @@ import { KINDS } from '#api/kinds.ts'
 import { defenderLedger } from '#api/kinds/defender-ledger.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { type MaintenanceEvent, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
-import { operationPermit } from '#api/kinds/operation-permit.ts'
+import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { act } from '#controllers/hostdoctor/act.ts'
 import { plan } from '#controllers/hostdoctor/plan.ts'
 import { type DoctorParts, hostDoctorOf } from '#controllers/hostdoctor/reconcile.ts'
@@ -22,6 +22,7 @@ import type { FaultKind } from '../sim-faults.ts'
 import type { World } from '../world.ts'
 import { doctorInvariants, isTwin, storyName } from './invariants.ts'
 import { massReclaim, spotHosts } from './notices-story.ts'
+import { deletedAndMadeAgain } from './people-story.ts'
 import {
   type DoctorStory,
   HOUR,
@@ -133,10 +134,12 @@ const CHAPTERS: readonly Chapter[] = [
     tell: spotHosts,
   },
   { name: 'the hosts of nearly all machines are reported as reclaimed', tell: massReclaim },
+  { name: 'planned work is deleted while its node is drained, and made again under its name', tell: deletedAndMadeAgain },
 ]
 /** The chapters of a vendor, and those of the notices of agents. */
 const DAY = [0, 1, 2]
 export const NOTICES = [3, 4]
+export const PEOPLE_CHAPTER = [5]
 
 /** Both host doctors stood still from the beginning to the end of the event without notice: nobody can have known of it. */
 const neverListed = ({ vendor }: DoctorStory): readonly string[] =>
@@ -241,6 +244,10 @@ export function doctorSimulation({
       taints: (world.fake.all(nodeType) as readonly Node[])
         .filter((n) => (n.spec?.taints ?? []).length > 0)
         .map((n) => n.metadata.name),
+      // Slots that are held for work that is over, or was deleted.
+      held: (world.fake.all(operationPermit) as readonly OperationPermit[]).filter(
+        (p) => p.spec.requester.kind === maintenanceEvent.kind && p.status?.phase === 'Granted',
+      ).length,
     }),
   }
 }

@@ -1,0 +1,44 @@
+// What people do to the work that they planned: it is deleted while its node is drained, made again under its name for another machine, and ended at last.
+import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
+import type { World } from '../world.ts'
+import { type DoctorStory, HOUR, MINUTE, at, idOf, later } from './story.ts'
+
+const NAME = 'people-sunday'
+/** A drain that begins at once is under way by then; a fault may make it begin later. */
+const DELETED_MS = 5 * MINUTE
+
+function plans(world: World, n: number): void {
+  world.fake.plant(maintenanceEvent, {
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'MaintenanceEvent',
+    metadata: { name: NAME },
+    spec: {
+      machine: `m-${n}`,
+      host: { id: idOf(n) },
+      source: 'People',
+      eventId: `sunday-${n}`,
+      kind: 'Stop',
+      state: 'Scheduled',
+      notAfter: at(world, 2 * HOUR),
+      plannedBy: 'ada',
+    },
+  })
+}
+
+/** As soon as the one before it is gone: people who script it try until it works. */
+function plansAgain(world: World, story: DoctorStory, n: number): void {
+  if (world.fake.peek(maintenanceEvent, { name: NAME }) === undefined) plans(world, n)
+  else later(world, story, MINUTE, () => plansAgain(world, story, n))
+}
+
+export function deletedAndMadeAgain(world: World, story: DoctorStory): void {
+  plans(world, 0)
+  later(world, story, DELETED_MS, () => {
+    world.fake.uproot(maintenanceEvent, { name: NAME })
+    plansAgain(world, story, 3)
+  })
+  later(world, story, HOUR, () => {
+    if (world.fake.peek(maintenanceEvent, { name: NAME }) !== undefined)
+      world.fake.poke(maintenanceEvent, { name: NAME }, { spec: { state: 'Executed', endedBy: 'ada' } })
+  })
+}
