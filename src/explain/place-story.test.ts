@@ -22,7 +22,14 @@ const seen = (blames: readonly object[]): PlaceSeen =>
       {
         metadata: { name: 'stop-1' },
         spec: { machine: 'm-2', source: 'metal', eventId: 'e', kind: 'Stop', state: 'Scheduled' },
-        status: { waitingFor: { predicate: 'HealthFloor', seen: '1 of 3 left', unblock: 'more are healthy', since: '2026-11-23T11:58:00Z' } },
+        status: {
+          waitingFor: {
+            predicate: 'HealthFloor',
+            seen: '1 of 3 left',
+            unblock: 'more are healthy',
+            since: '2026-11-23T11:58:00Z',
+          },
+        },
       },
     ],
     permits: [

@@ -106,9 +106,7 @@ async function say(verb: 'done' | 'cancel', names: readonly string[], options: S
     const isNew = await sayOnce(client, event, (now) => saidOf(now, verb, by))
     const what =
       verb === 'done' ? 'done; the node is uncordoned once the machine is well' : 'cancelled; the node is uncordoned'
-    io.out(
-      shownInWindow(io, [`maintenanceevent/${event.metadata.name ?? ''} ${isNew ? what : 'was ended before'}`]),
-    )
+    io.out(shownInWindow(io, [`maintenanceevent/${event.metadata.name ?? ''} ${isNew ? what : 'was ended before'}`]))
   }
 }
 

@@ -185,7 +185,9 @@ describe('the write that ends work', () => {
     const { fake, found, client } = world()
     fake.poke(maintenanceEvent, { name: 'people-1' }, { status: { phase: 'Prepared' } }, 'status')
     expect(await sayOnce(client, found, done)).toBe(true)
-    expect(fake.peek(maintenanceEvent, { name: 'people-1' })).toMatchObject({ spec: { state: 'Executed', endedBy: 'ada' } })
+    expect(fake.peek(maintenanceEvent, { name: 'people-1' })).toMatchObject({
+      spec: { state: 'Executed', endedBy: 'ada' },
+    })
   })
 
   test('is not made twice, and not to another event of the name', async () => {

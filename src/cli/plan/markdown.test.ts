@@ -107,9 +107,12 @@ const prediction: fc.Arbitrary<ClusterPrediction> = fc.record({
   untimed: fc.array(nasty, { maxLength: 3 }),
   assumed: fc.array(nasty, { maxLength: 3 }),
   wayBack: fc.option(fc.nat(1_000_000), { nil: undefined }),
-  booked: fc.array(fc.record({ machine: nasty, event: nasty, kind: nasty, source: nasty, by: nasty, from: nasty, until: nasty }), {
-    maxLength: 5,
-  }),
+  booked: fc.array(
+    fc.record({ machine: nasty, event: nasty, kind: nasty, source: nasty, by: nasty, from: nasty, until: nasty }),
+    {
+      maxLength: 5,
+    },
+  ),
   underWay: fc.array(nasty, { maxLength: 2 }),
 })
 

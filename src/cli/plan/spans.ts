@@ -53,9 +53,7 @@ export function bookedTexts({ booked }: ClusterPrediction): readonly string[] {
   const machines = new Set(booked.map((b) => b.machine)).size
   const named = booked
     .slice(0, MOST_BOOKED)
-    .map(
-      (b) => `${b.machine} (${b.kind} by ${b.by}, from ${b.from}${b.until === undefined ? '' : ` to ${b.until}`})`,
-    )
+    .map((b) => `${b.machine} (${b.kind} by ${b.by}, from ${b.from}${b.until === undefined ? '' : ` to ${b.until}`})`)
   const rest = booked.length > MOST_BOOKED ? `, and ${booked.length - MOST_BOOKED} more` : ''
   const are = counted(machines, 'machine is', 'machines are')
   return [`${are} away for work on hosts while it runs, and counted in every budget: ${named.join(', ')}${rest}`]

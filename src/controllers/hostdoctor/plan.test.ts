@@ -33,7 +33,7 @@ const event = (spec: Partial<Spec> = {}, status?: Partial<Status>): MaintenanceE
       ...spec,
     },
     ...(status && { status }),
-  }) as MaintenanceEvent
+  }) as unknown as MaintenanceEvent
 
 const machine = (ready = true, bootID = 'b1'): Machine =>
   ({

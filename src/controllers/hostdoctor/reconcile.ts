@@ -82,7 +82,10 @@ function setup(context: ControllerContext, parts: DoctorParts): RunningModule {
     }),
   })
   wakeUp(caches, (name) => controller.enqueue(name))
-  return { controllers: [controller, noticesController(context, caches, parts.isMass)], parts: polls.parts(Object.values(providers)) }
+  return {
+    controllers: [controller, noticesController(context, caches, parts.isMass)],
+    parts: polls.parts(Object.values(providers)),
+  }
 }
 
 /** What an event rests on: its own spec and status, its permit, its machine and Node. */

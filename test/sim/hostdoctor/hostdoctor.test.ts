@@ -2,8 +2,12 @@ import { describe, expect, test } from 'vitest'
 import { seeds } from '#test/support/clocks/scheduler.ts'
 import { inFull, inFullAll } from '#test/support/tools/full.ts'
 import { checkSeeds, firstViolation, referenceRun } from '../harness.ts'
+import { FINALIZERS } from '#api/names.ts'
+import { act } from '#controllers/hostdoctor/act.ts'
+import { plan } from '#controllers/hostdoctor/plan.ts'
 import { mutants } from './mutants.ts'
-import { doctorSimulation } from './simulation.ts'
+import { PEOPLE_CHAPTER, doctorSimulation } from './simulation.ts'
+import { MINUTE } from './story.ts'
 
 const SEEDS = inFull(1_000, 2)
 /** A chunk is a test of its own, with its own time: the first that fails does not keep the others from being tried. */
@@ -57,6 +61,32 @@ describe('a day of a vendor', () => {
     'a Defender whose caches stand still while leases run out asks the server no faster than before',
     async () => {
       await checkSeeds(doctorSimulation({ withFaultyDefender: true, chapters: [0] }), [8])
+    },
+    FULL_MS,
+  )
+})
+
+describe('planned work that is deleted while its node is drained, and made again for another machine', () => {
+  const ofPeople = { chapters: PEOPLE_CHAPTER, faultyMs: 40 * MINUTE }
+
+  test(
+    'leaves no cordon and no slot behind, and is done in the end',
+    async () => {
+      await checkSeeds(doctorSimulation({ ...ofPeople, withFaultyDefender: true }), seeds(inFull(1_000, 1)))
+    },
+    FULL_MS,
+  )
+
+  test(
+    'a planted bug is found: the event is not held until its node is given back',
+    async () => {
+      const careless = (seen: Parameters<typeof plan>[0], now: number) => {
+        const metadata = { ...seen.event.metadata, finalizers: [FINALIZERS.maintenance] }
+        return plan({ ...seen, event: { ...seen.event, metadata } }, now)
+      }
+      const planted = doctorSimulation({ ...ofPeople, faults: [], parts: () => ({ plan: careless, act }) })
+      const found = await firstViolation(planted, doctorSimulation({ ...ofPeople, faults: [] }), [1])
+      expect(found?.violation.message).toMatch(/m-0|held/)
     },
     FULL_MS,
   )

@@ -183,7 +183,8 @@ const forPeople: Invariant = ({ kind, object }, world) => {
   const notices = eventsIn(world).filter((e) => e.spec.kind === 'Notice')
   if (notices.length === 0) return undefined
   const names = new Set(notices.map((e) => e.metadata.name ?? ''))
-  const { requester } = kind === `${operationPermit.group}/${operationPermit.plural}` ? (object as OperationPermit).spec : {}
+  const { requester } =
+    kind === `${operationPermit.group}/${operationPermit.plural}` ? (object as OperationPermit).spec : {}
   if (names.has(requester?.name ?? '')) return `${requester?.name} is for people, and asks for a permit`
   return undefined
 }

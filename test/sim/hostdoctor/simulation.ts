@@ -134,7 +134,10 @@ const CHAPTERS: readonly Chapter[] = [
     tell: spotHosts,
   },
   { name: 'the hosts of nearly all machines are reported as reclaimed', tell: massReclaim },
-  { name: 'planned work is deleted while its node is drained, and made again under its name', tell: deletedAndMadeAgain },
+  {
+    name: 'planned work is deleted while its node is drained, and made again under its name',
+    tell: deletedAndMadeAgain,
+  },
 ]
 /** The chapters of a vendor, and those of the notices of agents. */
 const DAY = [0, 1, 2]
@@ -235,10 +238,7 @@ export function doctorSimulation({
       events: (world.fake.all(maintenanceEvent) as readonly MaintenanceEvent[])
         .filter((e) => !isTwin(e) || e.status?.phase !== 'Cancelled' || (withPaths && e.status.drainedAt !== undefined))
         .filter((e) => !openOnly || !isOver(e))
-        .map(
-          (e) =>
-            `${storyName(e)} ${e.spec.machine} ${e.status?.phase}${withPaths ? pathOf(e) : ''}`,
-        )
+        .map((e) => `${storyName(e)} ${e.spec.machine} ${e.status?.phase}${withPaths ? pathOf(e) : ''}`)
         .concat(neverListed(story))
         .toSorted(),
       taints: (world.fake.all(nodeType) as readonly Node[])

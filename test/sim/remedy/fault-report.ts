@@ -15,7 +15,11 @@ import { type Modules, controllers, kinds } from './simulation.ts'
 import { HEALS_AT, NODES, agents, defender, label, nodeName, plantNodes, setCondition } from './surroundings.ts'
 
 /** Both rungs report: who is told on the first is not told again on the second. */
-const operations = [{ cordon: {} }, { reportFault: { category: 'Hang' } }, { restartComponent: { component: 'beacon' } }]
+const operations = [
+  { cordon: {} },
+  { reportFault: { category: 'Hang' } },
+  { restartComponent: { component: 'beacon' } },
+]
 const rung = { operations, timeout: '2m', verify: { conditionCleared: 'KernelDeadlock', stableFor: '5s' } }
 const RULE = {
   when: { all: [{ fact: 'conditions', path: '/KernelDeadlock/status', operator: 'equal', value: 'True' }] },
@@ -91,7 +95,8 @@ const toldOnce =
           .filter((j) => idOf(j.spec.node.name) === id)
           .map((j) => j.spec.incident),
       )
-      if (reports.length > incidents.size) return `${id} is reported ${reports.length} times for ${incidents.size} incidents`
+      if (reports.length > incidents.size)
+        return `${id} is reported ${reports.length} times for ${incidents.size} incidents`
     }
     return undefined
   }
