@@ -22,7 +22,7 @@ export type DoctorAction =
   | { readonly kind: 'Respond'; readonly reason: string; readonly answer: MaintenanceAnswer }
   | { readonly kind: 'Reboot'; readonly reason: string; readonly permit: OperationPermit }
   | { readonly kind: 'DeleteEvent'; readonly reason: string }
-  /** Holds the event until its node and its slot are given back, whoever deletes it. */
+  /** Keeps a deleted event until its node is uncordoned and its slot is released. */
   | { readonly kind: 'KeepRecord'; readonly reason: string }
   | { readonly kind: 'ReleaseRecord'; readonly reason: string }
 

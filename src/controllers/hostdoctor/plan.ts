@@ -264,7 +264,7 @@ function planUnderWay(seen: Seen, now: number): DoctorPlan {
       : {
           predicate: 'MaintenanceUnderWay',
           seen: spec.source === PEOPLE ? `${plannerOf(spec)} works on the host` : `${spec.source} says ${spec.state}`,
-          // No command of its own: it would be shown as what to do first, while users are still at work.
+          // No command of its own: it would be shown as the first thing to do before the work has ended.
           unblock:
             spec.source === PEOPLE
               ? `the work is over; then run kubenode maintenance done ${event.metadata.name}`

@@ -8,7 +8,7 @@ import { type DoctorStory, MASS_PREFIX, MINUTE, at, idOf, later, plantMachine, s
 const CLOUD = 'AWS'
 /** What AWS leaves a spot host. */
 const SPOT_MS = 2 * MINUTE
-/** Until somebody, or a controller of machines, removes what stood for a host that is gone. */
+/** Until a user or a controller deletes the Machine and the Node of a deleted host. */
 const REMOVED_MS = 10 * MINUTE
 const MASS = 12
 /** Agents ask each on their own: all reports are there within half a minute. */

@@ -25,7 +25,7 @@ function plans(world: World, n: number): void {
   })
 }
 
-/** As soon as the one before it is gone: people who script it try until it works. */
+/** As soon as the event before it was deleted: a script of users tries until it works. */
 function plansAgain(world: World, story: DoctorStory, n: number): void {
   if (world.fake.peek(maintenanceEvent, { name: NAME }) === undefined) plans(world, n)
   else later(world, story, MINUTE, () => plansAgain(world, story, n))

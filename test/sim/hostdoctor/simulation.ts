@@ -144,7 +144,7 @@ const DAY = [0, 1, 2]
 export const NOTICES = [3, 4]
 export const PEOPLE_CHAPTER = [5]
 
-/** Both host doctors stood still from the beginning to the end of the event without notice: nobody can have known of it. */
+/** Both host doctors were paused for as long as the event without notice lasted: they cannot know it. */
 const neverListed = ({ vendor }: DoctorStory): readonly string[] =>
   vendor.events.some((e) => e.eventId === 'unplanned') && !vendor.listed.has('unplanned Executing')
     ? ['unplanned m-5 Done']
@@ -164,7 +164,7 @@ export interface Variant {
   readonly chapters?: readonly number[]
   /** The path of each event is a part of the state: drained or missed. A fault may turn the one into the other. */
   readonly withPaths?: boolean
-  /** What ended may have ended before any host doctor knew of it: then only what is open is a part of the state. */
+  /** An event may end before a host doctor knows of it: then the state has open events only. */
   readonly openOnly?: boolean
   readonly faultyMs?: number
 }

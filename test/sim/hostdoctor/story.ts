@@ -119,10 +119,10 @@ export function plantMachine(world: World, name: string): void {
   })
 }
 
-/** Its host is gone for good, and a controller of machines removed what stood for it. */
+/** Its host was deleted, and a controller deletes its Node and its Machine. */
 export function vanishes(world: World, name: string): void {
   const pod = podOf(name)
-  // At once: nobody evicts a pod of a host that is gone.
+  // At once: pods of a deleted host are not evicted.
   if (world.fake.peek(podType, pod) !== undefined) world.fake.uproot(podType, pod, { gracePeriodSeconds: 0 })
   world.fake.uproot(nodeType, { name })
   world.fake.uproot(machineType, { name })

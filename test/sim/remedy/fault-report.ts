@@ -1,4 +1,4 @@
-// The scenario of reports to the vendor: nodes fail, one is not helped by the first rung, one fails again, and the vendor is told of each incident once. What
+// The scenario of reports to the vendor: nodes fail, one is not helped by the first rung, one fails again, and each incident is reported once. What
 // the vendor was told is kept outside of the programs, as it would be, and its form may fail before or after it took a report.
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { nodeRemedier } from '#api/kinds/node-remedier.ts'
@@ -14,7 +14,7 @@ import type { World } from '../world.ts'
 import { type Modules, controllers, kinds } from './simulation.ts'
 import { HEALS_AT, NODES, agents, defender, label, nodeName, plantNodes, setCondition } from './surroundings.ts'
 
-/** Both rungs report: who is told on the first is not told again on the second. */
+/** Both rungs report: a report on the first is not repeated on the second. */
 const operations = [
   { cordon: {} },
   { reportFault: { category: 'Hang' } },
