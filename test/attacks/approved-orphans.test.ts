@@ -9,7 +9,7 @@ import { nodeType } from '#nodes/objects.ts'
 import type { Host, Provider } from '#providers/port.ts'
 import { leaseType } from '#runtime/lease.ts'
 import { type MemoryHost, MemoryProvider, overridden } from '#test/doubles/providers/memory-provider.ts'
-import { type Attempt, tryOnServers } from '#test/support/worlds/attack-world.ts'
+import { type Attempt, type AttackWorld, tryOnServers } from '#test/support/worlds/attack-world.ts'
 import { endWorlds, machineWorld, type TestWorld } from '#test/support/worlds/machine-world.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 
@@ -261,16 +261,50 @@ const approval = {
   metadata: { annotations: { [ANNOTATIONS.approvedOrphans]: approvalsText({ [ID]: UID }, Date.now()) } },
 }
 
-const APPROVALS: readonly Attempt[] = (['agentA', 'joining', 'tenant', 'anybody', 'defender', 'approver'] as const).map(
-  (identity) => ({
-    name: `${identity} approves the deletion of a host`,
-    attempt: async ({ ask, who }) => {
-      await ask(who.installer, 'POST', PATH, { body: { apiVersion: 'v1', kind: 'ConfigMap', metadata: key } })
-      return ask(who[identity], 'PATCH', `${PATH}/${ORPHAN_HOSTS}`, { body: approval })
-    },
-    control: ({ ask, who }) => ask(who.installer, 'PATCH', `${PATH}/${ORPHAN_HOSTS}?dryRun=All`, { body: approval }),
-    refused: 403,
-  }),
-)
+const APPROVALS: readonly Attempt[] = (
+  ['agentA', 'joining', 'tenant', 'anybody', 'defender', 'approver', 'sync'] as const
+).map((identity) => ({
+  name: `${identity} approves the deletion of a host`,
+  attempt: async ({ ask, who }) => {
+    await ask(who.installer, 'POST', PATH, { body: { apiVersion: 'v1', kind: 'ConfigMap', metadata: key } })
+    return ask(who[identity], 'PATCH', `${PATH}/${ORPHAN_HOSTS}`, { body: approval })
+  },
+  control: ({ ask, who }) => ask(who.installer, 'PATCH', `${PATH}/${ORPHAN_HOSTS}?dryRun=All`, { body: approval }),
+  refused: 403,
+}))
 
-tryOnServers('approvals of deletions', APPROVALS)
+/** The key of sync writes ConfigMaps that git declares, but not this one: neither an approval, nor what the controllers remember about hosts that served. */
+const withKeyOfSync = (
+  name: string,
+  method: string,
+  more: { readonly body?: object; readonly type?: string },
+): Attempt => {
+  const path = method === 'POST' ? PATH : `${PATH}/${ORPHAN_HOSTS}`
+  const listed = { apiVersion: 'v1', kind: 'ConfigMap', metadata: key, data: { [CLOUD]: 'what was observed' } }
+  const begun = async ({ ask, who }: AttackWorld) => {
+    if (method !== 'POST') await ask(who.installer, 'POST', PATH, { body: listed })
+    else await ask(who.installer, 'DELETE', `${PATH}/${ORPHAN_HOSTS}`)
+  }
+  return {
+    name: `sync ${name}`,
+    attempt: async (world) => {
+      await begun(world)
+      return world.ask(world.who.sync, method, path, more)
+    },
+    control: async (world) => {
+      await begun(world)
+      return world.ask(world.who.installer, method, `${path}?dryRun=All`, more)
+    },
+    refused: 403,
+  }
+}
+const whole = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { ...key, ...approval.metadata } }
+
+const BY_SYNC: readonly Attempt[] = [
+  withKeyOfSync('makes the list with an approval in it', 'POST', { body: whole }),
+  withKeyOfSync('writes the whole list anew', 'PUT', { body: whole }),
+  withKeyOfSync('deletes the list and what was observed of hosts', 'DELETE', {}),
+  withKeyOfSync('empties what was observed of hosts', 'PATCH', { body: { data: { [CLOUD]: null } } }),
+]
+
+tryOnServers('approvals of deletions', [...APPROVALS, ...BY_SYNC])
