@@ -124,7 +124,7 @@ export const providersErrors = errorTable({
   },
   KN11066: {
     text: 'no provider can be used at {place}: {why}',
-    next: 'start the program that serves it, or name another place',
+    next: 'start or correct the program that serves it, or name another place',
   },
   KN11080: {
     text: 'cannot {what}: provider {name} did not answer within {seconds} s',

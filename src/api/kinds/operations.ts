@@ -77,7 +77,7 @@ const operations = {
   ),
   fence: s.optional(
     s.obj(
-      'Taints the node as out of service, once the provider confirms that the machine is off. A provider with power switches it off first, and on again once the pods of the node were given up.',
+      'Taints the node as out of service, once the provider has reported the machine as off for ten seconds and the node sends no heartbeats. A provider with power switches it off first, and on again once the pods of the node were given up.',
       {},
     ),
   ),

@@ -40,21 +40,28 @@ export async function runConformance(run: ConformanceRun, io: Io): Promise<void>
   const provider = new RemoteProvider({ name: said.name, place, clock, log })
   await provider.connect()
   const say = (line: string) => (isJson ? undefined : io.out(shownLine(line)))
+  const lineOf = linesOf()
   say(`the provider ${said.name} at ${placeText(place)} (${PROTOCOL})`)
   const results: Result[] = []
   try {
     const served = conformanceFor(said.capabilities)
     for (const c of CONFORMANCE) {
-      const why = served.includes(c) ? undefined : 'its hosts are kept'
+      const why = served.includes(c) ? whyNot(results) : 'its hosts are kept'
       results.push(
         why === undefined ? await resultOf(c, provider, run) : { case: c.name, result: 'skipped', message: why },
       )
       say(lineOf(results.at(-1)))
     }
     for (const c of WIRE_CONFORMANCE) {
+      const why = whyNot(results)
+      if (why !== undefined) {
+        results.push({ case: c.name, result: 'skipped', message: why })
+        say(lineOf(results.at(-1)))
+        continue
+      }
       const problem = await c.run({ place, clock, name: said.name }).then(
         (skip) => (skip === undefined ? undefined : { result: 'skipped' as const, message: skip }),
-        (error: unknown) => ({ result: 'FAILED' as const, message: messageOf(error) }),
+        (error: unknown) => ({ result: 'FAILED' as const, message: withoutAdvice(error) }),
       )
       results.push({ case: c.name, ...(problem ?? { result: 'ok' as const }) })
       say(lineOf(results.at(-1)))
@@ -69,8 +76,27 @@ export async function runConformance(run: ConformanceRun, io: Io): Promise<void>
 }
 
 const WIDTH = 7
-const lineOf = (r: Result | undefined): string =>
-  r === undefined ? '' : `${r.result.padEnd(WIDTH)} ${r.case}${r.message === undefined ? '' : `: ${r.message}`}`
+/** One mistake fails many cases: its reason is shown once. */
+function linesOf() {
+  const shown = new Set<string>()
+  return (r: Result | undefined): string => {
+    if (r === undefined) return ''
+    const { case: name, result, message } = r
+    const isKnown = result === 'FAILED' && message !== undefined && shown.has(message)
+    if (message !== undefined) shown.add(message)
+    const why = message === undefined ? '' : `: ${isKnown ? 'same reason as above' : message}`
+    return `${result.padEnd(WIDTH)} ${name}${why}`
+  }
+}
+
+/** A call that was not answered took its whole time: every later case would, too. */
+const whyNot = (results: readonly Result[]): string | undefined =>
+  results.some((r) => r.result === 'FAILED' && r.message?.includes('KN11060') === true)
+    ? 'the provider does not answer'
+    : undefined
+
+/** What controllers do about it is no advice for who writes the provider. */
+const withoutAdvice = (error: unknown): string => messageOf(error).replace(/; retried automatically; .*$/, '')
 
 async function resultOf(c: ConformanceCase, remote: RemoteProvider, run: ConformanceRun): Promise<Result> {
   const { clock, params, withinMs } = run
@@ -87,7 +113,7 @@ async function resultOf(c: ConformanceCase, remote: RemoteProvider, run: Conform
     await Promise.race([c.run({ provider, params, until: untilWithin(clock, late.signal) }), ended])
     return { case: c.name, result: 'ok' }
   } catch (error) {
-    return { case: c.name, result: 'FAILED', message: messageOf(error) }
+    return { case: c.name, result: 'FAILED', message: withoutAdvice(error) }
   } finally {
     timer.cancel()
     await removed(remote, mine, clock)

@@ -23,7 +23,7 @@ export const providerProtocolPage = (): string =>
     [
       '- On a Unix socket of the same user with mode 0600, or over https; with a token, each request has `Authorization: Bearer TOKEN`.',
       `- Header \`${DEADLINE_HEADER}\` is the number of milliseconds that the caller waits. The work of a request may end with it.`,
-      '- No body is larger than 4 MiB; `content-type` is `application/json`, without compression. No redirect is followed.',
+      '- No body is larger than 4 MiB; `content-type` is `application/json`, without compression. An answer has a `content-length` or is chunked. No redirect is followed.',
       '- A field that is not listed here is refused, in requests and in answers.',
       '- Every call may be repeated, also after it succeeded.',
       '- Status 200 has the answer. Every other answer is an error of the list below; anything else counts as no answer.',

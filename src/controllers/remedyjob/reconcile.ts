@@ -9,6 +9,7 @@ import { Observer } from './observe.ts'
 import { plan } from './plan.ts'
 import { type JobParts, JobReconciler } from './reconciler.ts'
 import { nameOf } from './seen.ts'
+import { OffSightings } from './steps/off-sightings.ts'
 import { GRANTED, wakeUp } from './wake.ts'
 
 export const remedyJobModuleOf = (parts: JobParts): ControllerModule => ({
@@ -29,7 +30,8 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
   const providers = guardedAll(config.providers, clock)
   const caches = cachesOf(context.informers)
   const asking = new Asking(clock, (name) => controller.enqueue(name, GRANTED))
-  const tools = { client, clock, random, providers, ...(outbound !== undefined && { outbound }) }
+  const off = new OffSightings(clock)
+  const tools = { client, clock, random, providers, off, ...(outbound !== undefined && { outbound }) }
   const observer = new Observer(caches, context)
   const reconciler = new JobReconciler({ parts, tools, clock, caches, observer, asking, events })
   const controller = controllerIn(context, {

@@ -74,6 +74,9 @@ export class Asker {
       const type = headers['content-type'] ?? ''
       if (!/^application\/json\b/i.test(type)) throw new BadAnswer(`status ${status} with content that is not JSON`)
       if (headers['content-encoding'] !== undefined) throw new BadAnswer('a compressed answer')
+      // Its end could not be told from that of the connection: it would seem whole when it broke off, and last until the deadline where the connection is kept.
+      if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined)
+        throw new BadAnswer('an answer with neither Content-Length nor chunks')
       if (Number(headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw tooLong()
       return { status, value: jsonOf(await textOf(response)) }
     } catch (error) {

@@ -185,6 +185,15 @@ const BROKEN: Readonly<Record<string, { readonly answer: Answer; readonly says: 
     },
     says: /KN11060/,
   },
+  'does not say where its answer ends': {
+    answer: (_, response) => {
+      response.useChunkedEncodingByDefault = false
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.write(JSON.stringify({ kind: 'Deleted' }))
+      // The connection stays open.
+    },
+    says: /KN11061.*neither Content-Length nor chunks/,
+  },
   'nests its answer a hundred thousand levels deep': {
     answer: (_, response) => {
       response

@@ -314,7 +314,10 @@ export async function saidBy(place: RemotePlace, clock: Clock): Promise<SaidCapa
     if (status !== 200) throw new BadAnswer(`status ${status}`)
     return checked(createReaders().capabilities(value))
   } catch (cause) {
-    const why = printableLine(connectTrouble(cause)).slice(0, 300)
+    // It says what to do itself.
+    if (isKubeNodeError(cause)) throw cause
+    const of = cause instanceof BadAnswer ? 'cannot use its answer to capabilities: ' : ''
+    const why = `${of}${printableLine(connectTrouble(cause)).slice(0, 300)}`
     throw new KubeNodeError(providersErrors.KN11066({ place: placeText(place), why }), { cause })
   } finally {
     asker?.close()

@@ -1,12 +1,13 @@
 // Takes a node out of service: its provider switches the machine off and reports it as Stopped, then the node is tainted, and once its pods were given up the machine is switched on.
-// Never because of silence alone: the workloads of a machine that runs behind a broken network would be started twice.
+// Never because of silence alone: the workloads of a machine that runs behind a broken network would be started twice. Nor because of one answer of the provider, or
+// against the heartbeats of the node.
 import { messageOf } from '#lib/errors.ts'
 import { counted } from '#lib/counted.ts'
 import { drainPlan, podsOn } from '#nodes/drain.ts'
 import { fence, isFencedBy } from '#nodes/fence.ts'
 import type { Host, Provider } from '#providers/port.ts'
 import type { ActionOutcome } from '#runtime/reconcile-with.ts'
-import { type JobStep, type Seen, cordonOwner } from '../seen.ts'
+import { type JobStep, type Seen, cordonOwner, uidOf } from '../seen.ts'
 import { type JobTools, applied, failed, hostOf, nodeTools, settled } from './step-tools.ts'
 
 /** A machine takes its time to go off. */
@@ -32,10 +33,15 @@ export async function fenceOff(
   const owner = cordonOwner(job)
   try {
     const found = await provider.get(providerID, signal)
+    const repair = uidOf(job)
     if (found !== undefined && found.state !== 'Stopped') {
+      tools.off.forget(repair)
       if (isOurs && isFencedBy(seen.node, owner)) return applied({ outcome: 'Succeeded', output: DONE })
       return await switchOff({ provider, found, isOurs }, signal)
     }
+    const doubt = isFencedBy(seen.node, owner) ? undefined : doubtOf(tools, seen, found)
+    if (doubt !== undefined) return isOurs ? again(doubt) : applied({ output: doubt, againMs: FENCE_LOOK_MS })
+    tools.off.forget(repair)
     const tainted = settled(await fence(nodeTools(tools, signal), job.spec.node, owner), 'the machine is off')
     if (!isOurs || found === undefined || tainted.kind !== 'Applied') return tainted
     const { evict, going } = drainPlan(await podsOn(tools.client, job.spec.node.name, signal))
@@ -49,6 +55,14 @@ export async function fenceOff(
     const text = `the provider cannot tell whether the machine is off: ${messageOf(error)}`
     return applied({ output: (isOurs ? `${SWITCHING}; ${text}` : text).slice(0, 200) })
   }
+}
+
+/** Why the machine may still run although its provider says that it is off. */
+function doubtOf({ off }: JobTools, { job, standing }: Seen, found: Host | undefined): string | undefined {
+  const said = `the provider ${found === undefined ? 'no longer has the machine' : 'reports the machine as Stopped'}`
+  const isSure = off.untilSureMs(uidOf(job)) === 0
+  if (standing.kind === 'Readable') return `${said}, but its node still sends heartbeats`
+  return isSure ? undefined : `${said}; waiting for it to report so again`
 }
 
 const DONE = 'the machine was switched off, taken out of service, and switched on'

@@ -10,12 +10,14 @@ import type { OutboundPlaces } from '#runtime/outbound/places.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import type { StepResult } from '../actions.ts'
 import type { Seen } from '../seen.ts'
+import type { OffSightings } from './off-sightings.ts'
 
 export interface JobTools {
   readonly client: KubeClient
   readonly clock: Clock
   readonly random: Random
   readonly providers: Readonly<Record<string, Provider>>
+  readonly off: OffSightings
   readonly outbound?: OutboundPlaces
 }
 
