@@ -18,6 +18,9 @@ const START_MS = 300_000
 /** The provider, which keeps nothing, is killed more often than the controllers, which must lead for a minute to know that an agent is silent. */
 const USUAL_FAULTS: Faults = { providerKillsMs: [4_000, 12_000], lostReplies: 0.05 }
 const CONTROLLERS_KILLS_MS = [25_000, 50_000] as const
+/** One of so many kills may hit a program that is starting. */
+const START_KILLS = 4
+const LOOK_MS = 200
 
 interface Faults {
   /** The least and the most time between two kills. */
@@ -72,16 +75,25 @@ export function aDay(size: number, { providerKillsMs, lostReplies }: Faults = US
     let agents: { stop(): Promise<void> }
     const timers = new Set<NodeJS.Timeout>()
 
+    /** Some while it starts; most after it began its work, or on a busy machine no program would ever come so far. */
     const killAgainAndAgain = (program: 'controllers' | 'provider', [least, most]: readonly [number, number]) => {
-      const timer = setTimeout(
-        () => {
+      const after = (ms: number, then: () => void) => {
+        const timer = setTimeout(() => {
           timers.delete(timer)
-          programs.kill(program)
-          killAgainAndAgain(program, [least, most])
-        },
-        least + random.below(most - least),
-      )
-      timers.add(timer)
+          then()
+        }, ms)
+        timers.add(timer)
+      }
+      const mayStart = random.below(START_KILLS) > 0
+      const kill = () => {
+        programs.kill(program)
+        killAgainAndAgain(program, [least, most])
+      }
+      const begin = (): void =>
+        mayStart && !programs.isAtWork(program)
+          ? after(LOOK_MS, begin)
+          : after(least + random.below(most - least), kill)
+      begin()
     }
     const noMoreKills = () => {
       for (const timer of timers) clearTimeout(timer)

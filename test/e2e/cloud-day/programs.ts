@@ -19,6 +19,8 @@ import { programFile } from '#test/support/tools/own-build.ts'
 
 const MEMORY = ['--max-old-space-size=512', '--max-semi-space-size=8']
 const AGAIN_MS = 1_000
+/** What each prints once it serves or leads. */
+const AT_WORK = /serving providers|role is running/
 const START_MS = 240_000
 
 const ROLES = ['controllers', 'approver', 'defender'] as const
@@ -29,6 +31,8 @@ export class Programs {
   readonly repository = new GitFolder()
   readonly kills: Record<Program, number> = { controllers: 0, approver: 0, defender: 0, provider: 0 }
   readonly #running = new Map<Program, ChildProcess>()
+  /** Those that have begun their work since they were started. */
+  readonly #atWork = new Set<ChildProcess>()
   readonly #cloud: Cloud
   #again = true
   #server: ServerProcess | undefined
@@ -133,10 +137,18 @@ export class Programs {
     child.stdout.pipe(log, { end: false })
     child.stderr.pipe(log, { end: false })
     this.#running.set(program, child)
+    child.stdout.on('data', (said: Buffer) => void (AT_WORK.test(said.toString()) && this.#atWork.add(child)))
     child.once('exit', () => {
+      this.#atWork.delete(child)
       if (this.#again && this.#running.get(program) === child)
         setTimeout(() => this.#again && this.#run(program), AGAIN_MS)
     })
+  }
+
+  /** On a busy machine a start may take longer than the time between two kills. */
+  isAtWork(program: Program): boolean {
+    const child = this.#running.get(program)
+    return child !== undefined && this.#atWork.has(child)
   }
 
   /** SIGKILL; the program begins again a second later. */
