@@ -33,7 +33,7 @@ import { ownStatusOf } from './own-status.ts'
 import { QuietLooks } from './quiet-looks.ts'
 import { plan } from './plan.ts'
 import { type Seen, hadJoined, hasJoined, isProvided, nameOf, uidOf } from './seen.ts'
-import { StatusPace, isPassing } from './status-pace.ts'
+import { HostReportPace, StatusPace, isPassing } from './status-pace.ts'
 import { type OwnStatus, statusOf } from './status.ts'
 import { wakeUp } from './wake.ts'
 
@@ -64,9 +64,11 @@ function setup(context: ControllerContext): RunningModule {
   const writing = { client, clock, random, cache: caches.machines, permitNow }
   const tools: MachineTools = { ...writing, providers, cluster, join, exhausted, sightings, secretValues }
   const pace = new StatusPace(() => clock.monotonic())
+  const hostPace = new HostReportPace(() => clock.monotonic())
   caches.machines.onChange((before, now) => {
     if (now !== undefined || before === undefined) return
     pace.over(nameOf(before))
+    hostPace.over(nameOf(before))
     sightings.forget(uidOf(before))
   })
   const quietLooks = new QuietLooks(() => clock.monotonic())
@@ -91,13 +93,15 @@ function setup(context: ControllerContext): RunningModule {
       const { machine } = seen
       const before = ownStatusOf(machine)
       const name = machine.metadata.name ?? ''
-      const left = isPassing(machine, before, status) ? pace.left(name) : 0
+      const flipsFor = hostPace.left(name, before, status)
+      const left = isPassing(machine, before, status) ? pace.left(name) : flipsFor
       const isEqual = jsonEqual(before, status)
       if (!isEqual && left > 0) {
         quietLooks.over(name)
         controller.enqueueAfter(name, left)
       } else pace.over(name)
       if (isEqual || left > 0) return undefined
+      hostPace.written(name, before, status)
       const expiring = newlyExpiring(machine.status?.conditions, status.conditions)
       if (expiring !== undefined)
         events.record(machine, {

@@ -60,3 +60,42 @@ export class StatusPace {
     this.#since.delete(machine)
   }
 }
+
+/** A provider may answer otherwise each time, and each report wakes its Machine, which asks again: what was reported so lately waits. */
+export const SAME_ANSWER_MS = 10_000
+
+/** What was last reported about the host of each machine, by reason, so that answers that flip are not written and asked again without a pause. */
+export class HostReportPace {
+  readonly #monotonic: () => number
+  readonly #reported = new Map<string, Map<string, number>>()
+
+  constructor(monotonic: () => number) {
+    this.#monotonic = monotonic
+  }
+
+  /** Milliseconds until it may be written: 0 for what is new, and for what says nothing else about the host. */
+  left(machine: string, before: OwnStatus, after: OwnStatus): number {
+    const next = hostReport(after)
+    if (next === undefined || jsonEqual(hostReport(before), next)) return 0
+    const at = this.#reported.get(machine)?.get(next.reason)
+    return at === undefined ? 0 : Math.max(0, at + SAME_ANSWER_MS - this.#monotonic())
+  }
+
+  written(machine: string, before: OwnStatus, after: OwnStatus): void {
+    const reports = [hostReport(before), hostReport(after)]
+    if (jsonEqual(reports[0], reports[1])) return
+    const known = this.#reported.get(machine) ?? new Map<string, number>()
+    for (const report of reports) if (report !== undefined) known.set(report.reason, this.#monotonic())
+    this.#reported.set(machine, known)
+  }
+
+  /** Its machine was deleted. */
+  over(machine: string): void {
+    this.#reported.delete(machine)
+  }
+}
+
+function hostReport({ conditions }: OwnStatus): { readonly reason: string; readonly message: string } | undefined {
+  const found = conditions?.find((c) => c.type === 'InfrastructureReady')
+  return found && { reason: `${found.status} ${found.reason}`, message: found.message }
+}
