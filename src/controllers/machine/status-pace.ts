@@ -95,7 +95,14 @@ export class HostReportPace {
   }
 }
 
-function hostReport({ conditions }: OwnStatus): { readonly reason: string; readonly message: string } | undefined {
+/** Until it has joined, its phase follows from what the provider says. */
+const OF_ITS_HOST: ReadonlySet<string | undefined> = new Set(['Provisioning', 'Joining'])
+
+function hostReport({
+  phase,
+  conditions,
+}: OwnStatus): { readonly reason: string; readonly message: string } | undefined {
   const found = conditions?.find((c) => c.type === 'InfrastructureReady')
-  return found && { reason: `${found.status} ${found.reason}`, message: found.message }
+  const told = OF_ITS_HOST.has(phase) ? ` ${phase}` : ''
+  return found && { reason: `${found.status} ${found.reason}${told}`, message: found.message }
 }
