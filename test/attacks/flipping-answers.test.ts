@@ -38,4 +38,4 @@ const LIES: Readonly<Record<string, Lie>> = {
     createdAt: isOdd(n) ? '2000-01-01T00:00:00Z' : '2090-01-01T00:00:00Z',
   }),
   'changes boots with each answer': (host, n) => ({ ...host, bootID: `b-${n}` }),
-})
+}
