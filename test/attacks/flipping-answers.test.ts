@@ -39,3 +39,92 @@ const LIES: Readonly<Record<string, Lie>> = {
   }),
   'changes boots with each answer': (host, n) => ({ ...host, bootID: `b-${n}` }),
 }
+
+interface Liar {
+  readonly provider: Provider
+  readonly deleted: string[]
+  readonly hosts: Map<string, MemoryHost>
+  /** The tokens that a host was asked for with, by Machine. */
+  readonly tokens: Map<string, Set<string>>
+  lie: Lie | undefined
+}
+
+function liar(clock: { now(): number }): Liar {
+  const hosts = new Map<string, MemoryHost>()
+  const honest = new MemoryProvider({ clock, name: NAME, hosts })
+  let questions = 0
+  const said = (host: Host, n: number) => self.lie?.(host, n, [...hosts.values()]) ?? host
+  const self: Liar = {
+    hosts,
+    deleted: [],
+    tokens: new Map(),
+    lie: undefined,
+    provider: overridden(honest, {
+      create: async (request: HostRequest) => {
+        const { machineUid, clientToken } = request
+        self.tokens.set(machineUid, (self.tokens.get(machineUid) ?? new Set()).add(clientToken))
+        const made = await honest.create(request)
+        return made.kind === 'Host' ? { kind: 'Host', host: said(made.host, ++questions) } : made
+      },
+      get: async (id) => {
+        const host = await honest.get(id)
+        return host && said(host, ++questions)
+      },
+      list: async () => {
+        const list = await honest.list()
+        const n = ++questions
+        return { ...list, hosts: list.hosts.map((h) => said(h, n)) }
+      },
+      delete: async (id) => {
+        self.deleted.push(id)
+        return honest.delete(id)
+      },
+    }),
+  }
+  return self
+}
+
+const machinesOf = ({ fake }: TestWorld) => fake.all(machineType) as readonly Machine[]
+const idsOf = (world: TestWorld) => machinesOf(world).map((m) => [m.metadata.uid, m.spec.providerID])
+
+async function aWhile(world: TestWorld, isHeard: boolean): Promise<void> {
+  const step = isHeard ? BEAT_MS : 60_000
+  for (let ms = 0; ms < LONG_MS; ms += step) {
+    if (isHeard) for (const { metadata } of machinesOf(world)) beat(world, metadata.name ?? '')
+    await world.clock.advance(step)
+  }
+}
+
+afterEach(endWorlds)
+
+describe.each(inFullAll(Object.entries(LIES), 3))('a provider that %s', (_, lie) => {
+  test.each([
+    ['are heard', true],
+    ['are silent', false],
+  ])('keeps the hosts of Machines whose agents %s', async (__, isHeard) => {
+    const cloud = liar({ now: () => 0 })
+    const world = await machineWorld({ providers: { [NAME]: cloud.provider }, withParts: true })
+    world.fake.plant(machineSet, setOf(REPLICAS))
+    await world.clock.advance(60_000)
+    for (const { metadata } of machinesOf(world)) beat(world, metadata.name ?? '')
+    await world.clock.advance(BEAT_MS)
+    const before = idsOf(world)
+    expect(new Set(before.map(([, id]) => id)).size).toBe(REPLICAS)
+    cloud.lie = lie
+    await aWhile(world, isHeard)
+    expect([idsOf(world), cloud.hosts.size, cloud.deleted]).toEqual([before, REPLICAS, []])
+  })
+
+  test('gives each Machine one host, asked for with one token, while it does', async () => {
+    const cloud = liar({ now: () => 0 })
+    const world = await machineWorld({ providers: { [NAME]: cloud.provider }, withParts: true })
+    cloud.lie = lie
+    world.fake.plant(machineSet, setOf(REPLICAS))
+    await aWhile(world, false)
+    cloud.lie = undefined
+    await world.clock.advance(15 * 60_000)
+    expect(cloud.deleted).toEqual([])
+    expect([...cloud.tokens.values()].map((t) => t.size)).toEqual(Array.from({ length: REPLICAS }, () => 1))
+    expect(new Set(idsOf(world).map(([, id]) => id))).toEqual(new Set(cloud.hosts.keys()))
+  })
+})
