@@ -554,7 +554,7 @@ const PROGRAM_OPTIONS: Readonly<Record<string, string>> = {
 describe('options of the program', () => {
   test('have a row each, and no row is of an option that does not exist', async () => {
     const { options } = await buildProgram(io)
-    expect(Object.keys(PROGRAM_OPTIONS).toSorted()).toEqual(options.map((o) => o.long).toSorted())
+    expect(Object.keys(PROGRAM_OPTIONS).toSorted()).toEqual(options.map((o) => o.long ?? '').toSorted())
   })
 
   test.each([...Object.values(PROGRAM_OPTIONS), '--no-such'])('%s is refused', async (flag) => {

@@ -146,7 +146,7 @@ describe('nothing pushes out what must be read:', () => {
     [
       'an inventory with work of any length',
       predicted({
-        booked: many(100, (i) => ({ machine: `m-${i}`, event: 'e', kind: WIDE, source: LONG, from: 'now' })),
+        booked: many(100, (i) => ({ machine: `m-${i}`, event: 'e', kind: WIDE, source: LONG, by: WIDE, from: 'now' })),
       }),
     ],
     [

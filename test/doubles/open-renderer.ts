@@ -1,4 +1,4 @@
-// Renders a fleet in the process of the test: for tests about what becomes of its objects. A cage is a process of its own that loads the release anew, a second of
+// Renders a fleet in the process of the test: for tests about what becomes of its objects. A cage is a process of its own that loads the release again, a second of
 // the processor for each commit. Code that never ends, or that tries to get out, needs a real one.
 import { App } from 'cdk8s'
 import { Node } from 'constructs'

@@ -177,7 +177,7 @@ describe('the write that ends work', () => {
   }
   const plant = (fake: FakeKube) => {
     const planned = plannedEvent(machine('a'), spanOf({ until: '2h' }, NOW), { ...by, reason: 'new disk' })
-    return fake.plant(maintenanceEvent, { ...planned, metadata: { name: 'people-1' } } as never) as MaintenanceEvent
+    return fake.plant(maintenanceEvent, { ...planned, metadata: { name: 'people-1' } }) as MaintenanceEvent
   }
   const done = (now: MaintenanceEvent) => saidOf(now, 'done', 'ada')
 

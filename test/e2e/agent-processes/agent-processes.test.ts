@@ -28,9 +28,9 @@ const common = {
   log: silentLogger,
   environment: {},
 }
-/** A look at our own processes costs little. */
+/** Reading our own processes costs little. */
 const OFTEN = { lookEveryMs: 50, frozenAfterMs: 150 }
-/** A look at those of systemd starts a program. */
+/** Reading those of systemd starts a program. */
 const SELDOM = { lookEveryMs: 200, frozenAfterMs: 600 }
 /** What comes at once on an idle machine. */
 const PATIENCE_MS = 120_000
