@@ -47,6 +47,7 @@ export const EVIDENCE: readonly string[] = [
   'test/integration/artifacts-role.test.ts',
   'test/integration/defender-webhook.test.ts',
   'test/integration/clusters.test.ts',
+  'test/integration/console-programs.test.ts',
   'test/integration/console-role.test.ts',
   'test/integration/defender.test.ts',
   'test/integration/drift.test.ts',
