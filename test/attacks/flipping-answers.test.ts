@@ -37,7 +37,11 @@ const LIES: Readonly<Record<string, Lie>> = {
     ...host,
     createdAt: isOdd(n) ? '2000-01-01T00:00:00Z' : '2090-01-01T00:00:00Z',
   }),
-  'changes boots with each answer': (host, n) => ({ ...host, bootID: `b-${n}` }),
+  'changes boots and addresses with each answer': (host, n) => ({
+    ...host,
+    bootID: `b-${n}`,
+    address: `10.0.0.${n % 250}`,
+  }),
 }
 
 interface Liar {

@@ -75,7 +75,7 @@ function setup(context: ControllerContext): RunningModule {
   const look = reconcileWith<Seen, MachineAction, OwnStatus>({
     clock,
     observe: (key, { signal }) => observe(observing, key, signal),
-    plan,
+    plan: (seen, now) => hostPace.paced(plan(seen, now), seen.machine),
     act: (action, seen, reconcile) => act(tools, action, seen, reconcile),
     status: (seen, planned, results) => {
       const { quiet } = planned as MachinePlan

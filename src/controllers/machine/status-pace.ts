@@ -2,6 +2,7 @@
 // no one would read it. So progress is written once it has lasted, and its end at once, like every other change.
 import type { Machine } from '#api/kinds/machine.ts'
 import { jsonEqual } from '#lib/json.ts'
+import type { MachineAction, MachinePlan } from './actions.ts'
 import type { OwnStatus } from './status.ts'
 
 /**
@@ -68,6 +69,7 @@ export const SAME_ANSWER_MS = 10_000
 export class HostReportPace {
   readonly #monotonic: () => number
   readonly #reported = new Map<string, Map<string, number>>()
+  readonly #addresses = new Map<string, number>()
 
   constructor(monotonic: () => number) {
     this.#monotonic = monotonic
@@ -89,8 +91,24 @@ export class HostReportPace {
     this.#reported.set(machine, known)
   }
 
+  /** The plan, without the write of an address where one was written so lately; everything else goes on. */
+  paced(plan: MachinePlan, { metadata: { name = '' }, spec }: Machine): MachinePlan {
+    const isAddress = (action: MachineAction): boolean =>
+      action.kind === 'WriteHost' && action.providerID === spec.providerID
+    if (!plan.actions.some(isAddress)) return plan
+    const now = this.#monotonic()
+    const left = (this.#addresses.get(name) ?? Number.NEGATIVE_INFINITY) + SAME_ANSWER_MS - now
+    if (left <= 0) {
+      this.#addresses.set(name, now)
+      return plan
+    }
+    const actions = plan.actions.filter((action) => !isAddress(action))
+    return { ...plan, actions, requeueAfter: Math.min(plan.requeueAfter ?? left, left) }
+  }
+
   /** Its machine was deleted. */
   over(machine: string): void {
+    this.#addresses.delete(machine)
     this.#reported.delete(machine)
   }
 }
