@@ -41,7 +41,7 @@ export function planAnswer(seen: Seen, now: number, lookAgainMs: number): Doctor
 }
 
 /** Users plan, and sources say. */
-export const saidText = (spec: Seen['event']['spec']): string =>
+const saidText = (spec: Seen['event']['spec']): string =>
   `${spec.source === PEOPLE ? `planned by ${plannerOf(spec)}` : `${spec.source} says ${spec.state}`}${spec.notBefore === undefined ? '' : `, not before ${spec.notBefore}`}`
 
 /** The answer that the policy gives; undefined: the source is waited for. */

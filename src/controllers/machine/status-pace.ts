@@ -63,7 +63,7 @@ export class StatusPace {
 }
 
 /** A provider may answer otherwise each time, and each report wakes its Machine, which asks again: what was reported so lately waits. */
-export const SAME_ANSWER_MS = 10_000
+const SAME_ANSWER_MS = 10_000
 
 /** What was last reported about the host of each machine, by reason, so that answers that flip are not written and asked again without a pause. */
 export class HostReportPace {

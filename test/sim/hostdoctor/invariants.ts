@@ -190,7 +190,7 @@ const forPeople: Invariant = ({ kind, object }, world) => {
 }
 
 /** Reports of half of all machines at once are not believed: what came before there were that many is all that is drained for. */
-export const MOST_OF_MASS = 9
+const MOST_OF_MASS = 9
 const noMass: Invariant = ({ kind }, world) => {
   if (kind !== `${maintenanceEvent.group}/${maintenanceEvent.plural}`) return undefined
   const mass = eventsIn(world).filter((e) => e.spec.machine.startsWith(MASS_PREFIX))
