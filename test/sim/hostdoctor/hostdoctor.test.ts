@@ -34,6 +34,7 @@ describe('a day of a vendor', () => {
             "wave-1 m-1 Done missed",
             "wave-2 m-2 Done missed",
           ],
+          "held": 0,
           "taints": [],
         }
       `)
