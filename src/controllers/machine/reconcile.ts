@@ -101,7 +101,6 @@ function setup(context: ControllerContext): RunningModule {
         controller.enqueueAfter(name, left)
       } else pace.over(name)
       if (isEqual || left > 0) return undefined
-      hostPace.written(name, before, status)
       const expiring = newlyExpiring(machine.status?.conditions, status.conditions)
       if (expiring !== undefined)
         events.record(machine, {
@@ -115,7 +114,11 @@ function setup(context: ControllerContext): RunningModule {
       const isJoining = isProvided(machine) && !hasJoined(seen) && !hadJoined(seen)
       const shared = { before, over: isJoining ? 'Version' : 'Object' } as const
       const cache = caches.machines
-      return writeStatus({ client, type: machineType, cache, object: machine, status, fieldManager, signal, shared })
+      const write = { client, type: machineType, cache, object: machine, status, fieldManager, signal, shared }
+      const outcome = await writeStatus(write)
+      // One that met a newer version is written again at once.
+      if (outcome?.kind === 'Applied') hostPace.written(name, before, status)
+      return outcome
     },
     onPlan: ({ notices }, key) => {
       const machine = caches.machines.get(key)
