@@ -94,7 +94,7 @@ export async function observe(options: ObserveOptions, name: string, signal: Abo
       .byIndex(BY_REQUESTER, event.metadata.uid ?? '')
       .filter((p) => p !== permit && isOpenPermit(p)),
     hasPods,
-    absentPolls: absence(options, event, known),
+    absentPolls: await absence(options, event, known, signal),
     wishes: wishesOf(machine === undefined ? [] : policiesOf(caches), machine ?? NO_MACHINE, node),
     drainP95Ms: drainP95(caches, machine),
     runningJob: caches.jobs
@@ -106,10 +106,20 @@ export async function observe(options: ObserveOptions, name: string, signal: Abo
 }
 
 /** What an agent dropped it had read twice without; what it still lists is not absent, whatever the list of the provider lacks. */
-function absence({ absentPolls, isListed }: ObserveOptions, event: MaintenanceEvent, machine: Machine | undefined) {
-  const isReported = isHeard(event, machine)
+async function absence(
+  options: ObserveOptions,
+  event: MaintenanceEvent,
+  cached: Machine | undefined,
+  signal: AbortSignal,
+) {
+  const { client, absentPolls, isListed } = options
+  const isOfAgent = event.spec.source === METADATA
+  // A cache may be older than the event that was made from a report: then the server says what the agent lists now.
+  const isRead = isOfAgent && !isOver(event) && cached !== undefined && isHeard(event, cached) === false
+  const name = cached?.metadata.name ?? ''
+  const isReported = isHeard(event, isRead ? await client.get(machineType, { name }, { signal }) : cached)
   if (isReported === true || isListed(nameOf(event))) return 0
-  if (event.spec.source !== METADATA) return absentPolls(nameOf(event))
+  if (!isOfAgent) return absentPolls(nameOf(event))
   return isReported === false ? ABSENT_POLLS : 0
 }
 

@@ -34,13 +34,13 @@ test(
         },
         {
           "events": [
-            "mass-0 s-0 Cancelled",
+            "mass-0 s-0 Done drained",
             "mass-1 s-1 Done drained",
             "mass-2 s-2 Done drained",
             "mass-3 s-3 Done drained",
             "mass-4 s-4 Done drained",
             "mass-5 s-5 Done drained",
-            "mass-6 s-6 Cancelled",
+            "mass-6 s-6 Done drained",
             "mass-7 s-7 Done drained",
             "mass-8 s-8 Done drained",
             "rebalance m-2 Announced",
