@@ -30,12 +30,17 @@ const WITH_VARIABLE = ALL.filter(({ option }) => option.envVar !== undefined)
 const shownAs = ({ words, option }: Place) => `${words.join(' ')} ${option.long}` as const
 
 const takesValue = (o: Option) => o.required || o.optional
-/** The opposite of a flag's default; or one of its choices; or any text. */
-const sample = (o: Option) => (takesValue(o) ? (o.argChoices?.at(-1) ?? 'from-env') : o.negate ? 'false' : 'true')
-const other = (o: Option) => (takesValue(o) ? (o.argChoices?.[0] ?? 'from-line') : undefined)
+const isCount = (o: Option) => o.flags.endsWith('<n>')
+/** The opposite of a flag's default; or one of its choices, a number, or any text. */
+const sample = (o: Option) =>
+  takesValue(o) ? (o.argChoices?.at(-1) ?? (isCount(o) ? '7' : 'from-env')) : o.negate ? 'false' : 'true'
+const other = (o: Option) => (takesValue(o) ? (o.argChoices?.[0] ?? (isCount(o) ? '8' : 'from-line')) : undefined)
 
-/** An option that may be given several times holds a list: of one value, when one was given. */
-const plain = (value: unknown): unknown => (Array.isArray(value) && value.length === 1 ? value[0] : value)
+/** An option that may be given several times holds a list: of one value, when one was given. Numbers may be read as such already. */
+const plain = (value: unknown): unknown => {
+  const one: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value
+  return typeof one === 'number' ? String(one) : one
+}
 
 /** Runs one command line up to its action and returns the options that the action would get. */
 async function parsed(place: Place, env: Io['env'], more: readonly string[] = []): Promise<Record<string, unknown>> {
