@@ -1,5 +1,7 @@
 // Previews by branch over a bare repository behind https: hub with the shipped roles and policies, its Defender, the host of control planes, the program of clusters,
 // and sync as its own user.
+import { onlyInFull } from '#test/support/tools/full.ts'
+import { builtCage } from '#test/support/tools/own-build.ts'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -20,12 +22,9 @@ import { issueCertificate, newAuthority } from '#lib/x509/certificates.ts'
 import { createInformers } from '#runtime/informers.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { syncModule } from '#sync/role.ts'
-import { openRenderer } from '#test/doubles/open-renderer.ts'
 import { SignedRepository } from '#test/support/fleets/signed-repository.ts'
 import { startGitServer, type GitServer } from '#test/support/servers/git-server.ts'
 import { manifests } from '#test/support/servers/installed.ts'
-import { isFull, onlyInFull } from '#test/support/tools/full.ts'
-import { builtCage } from '#test/support/tools/own-build.ts'
 import { clusterWorld, foldersIn, type ClusterWorld } from '#test/support/worlds/cluster-world.ts'
 
 const CONFIG_MAP = coreKind('ConfigMap')
@@ -118,7 +117,7 @@ async function startSync(): Promise<() => Promise<void>> {
     config: {
       cacheDir: join(repository.folder, 'cache'),
       weakCage: 'allow',
-      ...(isFull ? { caged: builtCage() } : { renderer: openRenderer() }),
+      caged: builtCage(),
       gitReach: { trusted: ['localhost'] },
       gitEnv: { PATH: process.env['PATH'] ?? '' },
       renderLimits: { deadlineMs: 300_000 },
