@@ -91,7 +91,7 @@ export class HostReportPace {
     this.#reported.set(machine, known)
   }
 
-  /** The plan, without the write of an address where one was written so lately; everything else goes on. */
+  /** The plan, without the write of an address where one was written so lately; everything else continues. */
   paced(plan: MachinePlan, { metadata: { name = '' }, spec }: Machine): MachinePlan {
     const isAddress = (action: MachineAction): boolean =>
       action.kind === 'WriteHost' && action.providerID === spec.providerID
