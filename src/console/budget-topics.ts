@@ -1,7 +1,6 @@
 // The head and rows of the topic of budgets. Types only; times are milliseconds since 1970.
 import type { ObjectName, Stamp } from './basics.ts'
-import type { HoldNote } from './topics.ts'
-import type { Approvable } from './topics.ts'
+import type { Approvable, HoldNote } from './topics.ts'
 
 export interface BudgetsHead {
   /** Clock of the Defender; absent without a ledger. */

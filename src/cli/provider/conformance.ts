@@ -6,7 +6,7 @@ import type { Host, HostRequest, Provider } from '#providers/port.ts'
 import { RemoteProvider, saidBy } from '#providers/remote/provider.ts'
 import { placeText, type RemotePlace } from '#providers/remote/place.ts'
 import { PROTOCOL } from '#providers/remote/protocol.ts'
-import { WIRE_CONFORMANCE } from '#providers/remote/wire-conformance.ts'
+import { WIRE_CONFORMANCE, type WireCase } from '#providers/remote/wire-conformance.ts'
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
@@ -45,26 +45,17 @@ export async function runConformance(run: ConformanceRun, io: Io): Promise<void>
   const results: Result[] = []
   try {
     const served = conformanceFor(said.capabilities)
+    const add = (result: Result) => {
+      results.push(result)
+      say(lineOf(result))
+    }
     for (const c of CONFORMANCE) {
       const why = served.includes(c) ? whyNot(results) : 'its hosts are kept'
-      results.push(
-        why === undefined ? await resultOf(c, provider, run) : { case: c.name, result: 'skipped', message: why },
-      )
-      say(lineOf(results.at(-1)))
+      add(why === undefined ? await resultOf(c, provider, run) : skipped(c, why))
     }
     for (const c of WIRE_CONFORMANCE) {
       const why = whyNot(results)
-      if (why !== undefined) {
-        results.push({ case: c.name, result: 'skipped', message: why })
-        say(lineOf(results.at(-1)))
-        continue
-      }
-      const problem = await c.run({ place, clock, name: said.name }).then(
-        (skip) => (skip === undefined ? undefined : { result: 'skipped' as const, message: skip }),
-        (error: unknown) => ({ result: 'FAILED' as const, message: withoutAdvice(error) }),
-      )
-      results.push({ case: c.name, ...(problem ?? { result: 'ok' as const }) })
-      say(lineOf(results.at(-1)))
+      add(why === undefined ? await wireResultOf(c, { place, clock, name: said.name }) : skipped(c, why))
     }
   } finally {
     provider.close()
@@ -79,9 +70,7 @@ const WIDTH = 7
 /** One mistake fails many cases: its reason is shown once. */
 function linesOf() {
   const shown = new Set<string>()
-  return (r: Result | undefined): string => {
-    if (r === undefined) return ''
-    const { case: name, result, message } = r
+  return ({ case: name, result, message }: Result): string => {
     const isKnown = result === 'FAILED' && message !== undefined && shown.has(message)
     if (message !== undefined) shown.add(message)
     const why = message === undefined ? '' : `: ${isKnown ? 'same reason as above' : message}`
@@ -97,6 +86,18 @@ const whyNot = (results: readonly Result[]): string | undefined =>
 
 /** What controllers do about it is no advice for who writes the provider. */
 const withoutAdvice = (error: unknown): string => messageOf(error).replace(/; retried automatically; .*$/, '')
+
+const skipped = ({ name }: { readonly name: string }, message: string): Result => ({
+  case: name,
+  result: 'skipped',
+  message,
+})
+
+const wireResultOf = (c: WireCase, world: Parameters<WireCase['run']>[0]): Promise<Result> =>
+  c.run(world).then(
+    (skip): Result => (skip === undefined ? { case: c.name, result: 'ok' } : skipped(c, skip)),
+    (error: unknown): Result => ({ case: c.name, result: 'FAILED', message: withoutAdvice(error) }),
+  )
 
 async function resultOf(c: ConformanceCase, remote: RemoteProvider, run: ConformanceRun): Promise<Result> {
   const { clock, params, withinMs } = run

@@ -179,7 +179,7 @@ test.each<readonly [string, readonly (readonly [number, ProgramReading])[], stri
     'Unknown',
   ],
   [
-    'after an outage it is judged anew',
+    'after an outage it is judged again from the start',
     [
       [0, v(1)],
       [10, notRead],

@@ -12,6 +12,7 @@ import { outcomeOf, type WriteOutcome } from '#kube/outcome.ts'
 import { type Clock, timestamp } from '#lib/clock.ts'
 import { assertNever, messageOf } from '#lib/errors.ts'
 import { renewPermit, reportResults, requestPermit } from '#permits/permits.ts'
+import { withFinalizer, withoutFinalizer } from '#runtime/finalizers.ts'
 import { deleteExactly, recheck, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -73,7 +74,12 @@ async function carryOut(
     case 'AddFinalizer':
     case 'RemoveFinalizer':
       return goneIsDone(
-        await updateExactly(client, clusterKind, withFinalizer(cluster, action.kind), { fieldManager, signal }),
+        await updateExactly(
+          client,
+          clusterKind,
+          (action.kind === 'AddFinalizer' ? withFinalizer : withoutFinalizer)(cluster, FINALIZERS.cluster),
+          { fieldManager, signal },
+        ),
       )
     case 'DeleteCluster':
       // As it was seen: a longer time that was committed since is a conflict, and is decided about once more.
@@ -162,12 +168,6 @@ async function unlessStale(
   const fresh = await recheck(client, clusterKind, cluster, signal)
   if (fresh.kind === 'Stale') return outdated(fresh.seen)
   return work()
-}
-
-function withFinalizer(cluster: Cluster, how: 'AddFinalizer' | 'RemoveFinalizer'): Cluster {
-  const others = (cluster.metadata.finalizers ?? []).filter((f) => f !== FINALIZERS.cluster)
-  const finalizers = how === 'AddFinalizer' ? [...others, FINALIZERS.cluster] : others
-  return { ...cluster, metadata: { ...cluster.metadata, finalizers } }
 }
 
 async function writeKubeconfig(

@@ -1,6 +1,6 @@
 // Carries out one planned action for an event; decides nothing. Before harm, permit and event are read again from the server.
 import { API_GROUP_VERSION } from '#api/kind.ts'
-import { type MaintenanceEvent, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
+import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { operationPermit, type OperationPermit } from '#api/kinds/operation-permit.ts'
 import { FIELD_MANAGERS, FINALIZERS } from '#api/names.ts'
 import { phaseOfEvent, plannerOf } from '#faults/maintenance.ts'
@@ -15,6 +15,7 @@ import { nodeType } from '#nodes/objects.ts'
 import { permitAnswer, renewPermit, reportResults, requestPermit } from '#permits/permits.ts'
 import type { Provider } from '#providers/port.ts'
 import type { Swap } from '#runtime/compare-and-swap.ts'
+import { withFinalizer, withoutFinalizer } from '#runtime/finalizers.ts'
 import { deleteExactly, recheck, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import type { DoctorAction } from './actions.ts'
@@ -94,9 +95,15 @@ export async function act(
     case 'DeleteEvent':
       return deleteExactly(client, maintenanceEvent, event, { signal })
     case 'KeepRecord':
-      return writeFinalizers(client, event, [...othersOf(event), FINALIZERS.maintenance], signal)
+      return updateExactly(client, maintenanceEvent, withFinalizer(event, FINALIZERS.maintenance), {
+        fieldManager,
+        signal,
+      })
     case 'ReleaseRecord':
-      return writeFinalizers(client, event, othersOf(event), signal)
+      return updateExactly(client, maintenanceEvent, withoutFinalizer(event, FINALIZERS.maintenance), {
+        fieldManager,
+        signal,
+      })
     default:
       return assertNever(action)
   }
@@ -150,22 +157,6 @@ async function stillNeeded({ client }: DoctorTools, seen: Seen, signal: AbortSig
   const read = await client.get(operationPermit, { name: permit }, { signal })
   return permitAnswer(read, machine?.metadata.uid ?? '').kind === 'Granted' ? `permit ${permit} is Granted` : undefined
 }
-
-const othersOf = ({ metadata }: MaintenanceEvent): readonly string[] =>
-  (metadata.finalizers ?? []).filter((f) => f !== FINALIZERS.maintenance)
-
-const writeFinalizers = (
-  client: KubeClient,
-  event: MaintenanceEvent,
-  finalizers: readonly string[],
-  signal: AbortSignal,
-): Promise<ActionOutcome> =>
-  updateExactly(
-    client,
-    maintenanceEvent,
-    { ...event, metadata: { ...event.metadata, finalizers: [...finalizers] } },
-    { fieldManager, signal },
-  )
 
 const refOf = ({ metadata }: { readonly metadata: { readonly name?: string; readonly uid?: string } }) => ({
   name: metadata.name ?? '',

@@ -114,10 +114,10 @@ async function absence(
 ) {
   const { client, absentPolls, isListed } = options
   const isOfAgent = event.spec.source === METADATA
+  let isReported = isHeard(event, cached)
   // A cache may be older than the event that was made from a report: then the server says what the agent lists now.
-  const isRead = isOfAgent && !isOver(event) && cached !== undefined && isHeard(event, cached) === false
-  const name = cached?.metadata.name ?? ''
-  const isReported = isHeard(event, isRead ? await client.get(machineType, { name }, { signal }) : cached)
+  if (isReported === false && isOfAgent && !isOver(event) && cached !== undefined)
+    isReported = isHeard(event, await client.get(machineType, { name: cached.metadata.name ?? '' }, { signal }))
   if (isReported === true || isListed(nameOf(event))) return 0
   if (!isOfAgent) return absentPolls(nameOf(event))
   return isReported === false ? ABSENT_POLLS : 0

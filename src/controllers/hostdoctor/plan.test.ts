@@ -500,7 +500,7 @@ describe('after the end', () => {
     expect(kinds(seen({ event: deleted(planned(HOUR)), node: undefined }))).toEqual(['ReleaseRecord'])
   })
 
-  test('an event is held before its permit is asked for, so that nobody can delete it away from a cordoned node', () => {
+  test('an event is held before its permit is asked for, so that its node is uncordoned whoever deletes it', () => {
     const open = planned(-HOUR, { phase: 'Preparing' })
     expect(kinds(seen({ event: { ...open, metadata: { ...open.metadata, finalizers: [] } } }))).toEqual(['KeepRecord'])
     expect(kinds(seen({ event: open }))).toEqual(['RequestPermit'])

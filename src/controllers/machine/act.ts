@@ -1,5 +1,5 @@
 // Carries out what was planned for a machine and decides nothing. Each step may be repeated; what destroys names exactly what was decided about.
-import type { Machine } from '#api/kinds/machine.ts'
+import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { isLetGo } from '#api/protocol/let-go.ts'
 import { FIELD_MANAGERS, FINALIZERS, SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
@@ -10,10 +10,11 @@ import { cordon, uncordon } from '#nodes/cordon.ts'
 import { drainPass } from '#nodes/drain.ts'
 import { type Node, nodeType, podType } from '#nodes/objects.ts'
 import { permitAnswer, renewPermit, reportResults, requestPermit } from '#permits/permits.ts'
+import { withFinalizer, withoutFinalizer } from '#runtime/finalizers.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
 import { type Swap, compareAndSwap } from '#runtime/compare-and-swap.ts'
 import { leaseType } from '#runtime/lease.ts'
-import { deleteExactly, keyOf, preconditionsOf } from '#runtime/preconditions.ts'
+import { deleteExactly, keyOf, preconditionsOf, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import { provision } from './act-provision.ts'
 import type { MachineAction } from './actions.ts'
@@ -22,7 +23,7 @@ import { claimedNode, handedBackNode, syncedNode } from './node-sync.ts'
 import { type ConfigMap, configMapType } from './objects.ts'
 import { sealedObjects } from './sealing.ts'
 import { removalPermits } from './plan-delete.ts'
-import { applySpec, writeFinalizers, writeSpec } from './write-spec.ts'
+import { applySpec, writeSpec } from './write-spec.ts'
 import type { MachineTools } from './tools.ts'
 import { recordAbandoned } from './abandoned.ts'
 import { type Seen, isInService, nameOf, uidOf } from './seen.ts'
@@ -52,7 +53,7 @@ export async function act(
   const nodeRef = { name: node?.metadata.name ?? '', uid: node?.metadata.uid ?? '' }
   switch (action.kind) {
     case 'AddFinalizer':
-      return writeFinalizers(client, machine, (f) => [...f, FINALIZERS.machine], signal)
+      return updateExactly(client, machineType, withFinalizer(machine, FINALIZERS.machine), { fieldManager, signal })
     case 'Provision':
       return provision(tools, seen, action.attempt, signal)
     case 'Seal':
@@ -129,7 +130,10 @@ export async function act(
     case 'DeleteLease':
       return deleteLeases(client, machine, action.withNode, signal)
     case 'RemoveFinalizer':
-      return writeFinalizers(client, machine, (f) => f.filter((x) => x !== FINALIZERS.machine), signal).then(goneIsDone)
+      return updateExactly(client, machineType, withoutFinalizer(machine, FINALIZERS.machine), {
+        fieldManager,
+        signal,
+      }).then(goneIsDone)
     default:
       return assertNever(action)
   }

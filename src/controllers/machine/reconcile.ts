@@ -33,7 +33,7 @@ import { ownStatusOf } from './own-status.ts'
 import { QuietLooks } from './quiet-looks.ts'
 import { plan } from './plan.ts'
 import { type Seen, hadJoined, hasJoined, isProvided, nameOf, uidOf } from './seen.ts'
-import { HostReportPace, StatusPace, isPassing } from './status-pace.ts'
+import { HostReportPace, StatusPace, isAddressOnly, isPassing } from './status-pace.ts'
 import { type OwnStatus, statusOf } from './status.ts'
 import { wakeUp } from './wake.ts'
 
@@ -76,7 +76,12 @@ function setup(context: ControllerContext): RunningModule {
     clock,
     observe: (key, { signal }) => observe(observing, key, signal),
     plan: (seen, now) => hostPace.paced(plan(seen, now), seen.machine),
-    act: (action, seen, reconcile) => act(tools, action, seen, reconcile),
+    act: async (action, seen, reconcile) => {
+      const outcome = await act(tools, action, seen, reconcile)
+      if (isAddressOnly(action, seen.machine) && outcome.kind === 'Applied')
+        hostPace.addressWritten(nameOf(seen.machine))
+      return outcome
+    },
     status: (seen, planned, results) => {
       const { quiet } = planned as MachinePlan
       if (quiet !== undefined)

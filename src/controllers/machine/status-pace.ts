@@ -91,19 +91,21 @@ export class HostReportPace {
     this.#reported.set(machine, known)
   }
 
-  /** The plan, without the write of an address where one was written so lately; everything else continues. */
-  paced(plan: MachinePlan, { metadata: { name = '' }, spec }: Machine): MachinePlan {
-    const isAddress = (action: MachineAction): boolean =>
-      action.kind === 'WriteHost' && action.providerID === spec.providerID
+  /** The plan, without the write of an address where one was written so lately; everything else continues. Changes nothing. */
+  paced(plan: MachinePlan, machine: Machine): MachinePlan {
+    const isAddress = (action: MachineAction): boolean => isAddressOnly(action, machine)
     if (!plan.actions.some(isAddress)) return plan
-    const now = this.#monotonic()
-    const left = (this.#addresses.get(name) ?? Number.NEGATIVE_INFINITY) + SAME_ANSWER_MS - now
-    if (left <= 0) {
-      this.#addresses.set(name, now)
-      return plan
-    }
+    const left =
+      (this.#addresses.get(machine.metadata.name ?? '') ?? Number.NEGATIVE_INFINITY) +
+      SAME_ANSWER_MS -
+      this.#monotonic()
+    if (left <= 0) return plan
     const actions = plan.actions.filter((action) => !isAddress(action))
     return { ...plan, actions, requeueAfter: Math.min(plan.requeueAfter ?? left, left) }
+  }
+
+  addressWritten(machine: string): void {
+    this.#addresses.set(machine, this.#monotonic())
   }
 
   /** Its machine was deleted. */
@@ -112,6 +114,9 @@ export class HostReportPace {
     this.#reported.delete(machine)
   }
 }
+
+export const isAddressOnly = (action: MachineAction, { spec }: Machine): boolean =>
+  action.kind === 'WriteHost' && action.providerID === spec.providerID
 
 /** Until it has joined, its phase follows from what the provider says. */
 const OF_ITS_HOST: ReadonlySet<string | undefined> = new Set(['Provisioning', 'Joining'])

@@ -1,4 +1,4 @@
-// Writes what is the machine controller's in a Machine: its fields of the spec, and its finalizer.
+// Writes what is the machine controller's in a Machine: its fields of the spec.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
@@ -56,17 +56,3 @@ export async function writeSpec(
     { fieldManager, signal },
   )
 }
-
-/** The exact version that was decided about. */
-export const writeFinalizers = (
-  client: KubeClient,
-  machine: Machine,
-  change: (list: readonly string[]) => readonly string[],
-  signal: AbortSignal,
-): Promise<WriteOutcome<Machine>> =>
-  updateExactly(client, machineType, withFinalizers(machine, change), { fieldManager, signal })
-
-const withFinalizers = (m: Machine, change: (list: readonly string[]) => readonly string[]): Machine => ({
-  ...m,
-  metadata: { ...m.metadata, finalizers: change(m.metadata.finalizers ?? []) },
-})

@@ -4,6 +4,7 @@ import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { outcomeOf } from '#kube/outcome.ts'
+import { withoutFinalizer } from '#runtime/finalizers.ts'
 import { updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import { type MachineSetAction, goneIsDone } from './actions.ts'
@@ -70,18 +71,7 @@ export async function leave({ client }: Tools, { set }: Seen, signal: AbortSigna
   const { set: now, machines } = read.object
   if (now === undefined || uidOf(now) !== uidOf(set)) return { kind: 'Applied', object: undefined }
   if (machines.some((m) => isOwned(m, set)) && !isOrphaning(now)) return outdated('the set still owns machines')
-  return updateExactly(client, machineSet, withoutFinalizer(now), { fieldManager }).then(goneIsDone)
+  return updateExactly(client, machineSet, withoutFinalizer(now, FINALIZERS.machineSet), { fieldManager }).then(
+    goneIsDone,
+  )
 }
-
-export const withFinalizer = (set: MachineSet): MachineSet => ({
-  ...set,
-  metadata: { ...set.metadata, finalizers: [...(set.metadata.finalizers ?? []), FINALIZERS.machineSet] },
-})
-
-const withoutFinalizer = (set: MachineSet): MachineSet => ({
-  ...set,
-  metadata: {
-    ...set.metadata,
-    finalizers: (set.metadata.finalizers ?? []).filter((f) => f !== FINALIZERS.machineSet),
-  },
-})

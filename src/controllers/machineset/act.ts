@@ -10,10 +10,11 @@ import type { KubeClient } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
 import { formatSelector } from '#kube/selector.ts'
 import { type PermitRequest, renewPermit, reportResults, requestPermit } from '#permits/permits.ts'
+import { withFinalizer } from '#runtime/finalizers.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
 import { deleteExactly, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
-import { handOver, leave, removeLeaving, withFinalizer } from './act-going.ts'
+import { handOver, leave, removeLeaving } from './act-going.ts'
 import { type MachineSetAction, goneIsDone } from './actions.ts'
 import { deletePermitted } from './delete-permitted.ts'
 import { allMachines, owned, ownerReference, released } from './ownership.ts'
@@ -109,7 +110,7 @@ async function withFresh(
 async function addFinalizer(client: KubeClient, { set }: Seen, signal: AbortSignal): Promise<ActionOutcome> {
   const found = await client.get(machineSet, { name: nameOf(set) }, { signal })
   if (found === undefined || uidOf(found) !== uidOf(set) || isGoing(found)) return outdated('the set changed')
-  return updateExactly(client, machineSet, withFinalizer(found), { fieldManager })
+  return updateExactly(client, machineSet, withFinalizer(found, FINALIZERS.machineSet), { fieldManager })
 }
 
 async function listMachines(client: KubeClient, set: MachineSet, signal: AbortSignal): Promise<readonly Machine[]> {

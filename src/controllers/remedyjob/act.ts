@@ -10,6 +10,7 @@ import { type WriteOutcome } from '#kube/outcome.ts'
 import { uncordon } from '#nodes/cordon.ts'
 import { unfence } from '#nodes/fence.ts'
 import { type PermitRequest, renewPermit, reportResults, requestPermit } from '#permits/permits.ts'
+import { withoutFinalizer } from '#runtime/finalizers.ts'
 import type { Swap } from '#runtime/compare-and-swap.ts'
 import { deleteExactly, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
@@ -44,15 +45,8 @@ export async function act(tools: JobTools, action: JobAction, seen: Seen, signal
       return released(await unfence(nodeTools(tools, signal), job.spec.node, action.owner))
     case 'DeleteRecord':
       return deleteExactly(client, remedyOperationJob, job, { signal })
-    case 'ReleaseRecord': {
-      const finalizers = (job.metadata.finalizers ?? []).filter((f) => f !== FINALIZERS.job)
-      return updateExactly(
-        client,
-        remedyOperationJob,
-        { ...job, metadata: { ...job.metadata, finalizers } },
-        { fieldManager, signal },
-      )
-    }
+    case 'ReleaseRecord':
+      return updateExactly(client, remedyOperationJob, withoutFinalizer(job, FINALIZERS.job), { fieldManager, signal })
     default:
       return assertNever(action)
   }
