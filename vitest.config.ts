@@ -25,7 +25,7 @@ const project = (name: string, include: string[], testTimeout = 10_000, shares =
     hookTimeout: Math.max(testTimeout, HOOK_MS),
     expect: { poll: { timeout: POLLS_MS } },
     pool: 'forks' as const,
-    setupFiles: ['compiled-once', 'end-with-runner', 'seeded-properties'].map(
+    setupFiles: ['compiled-once', 'end-with-runner', 'own-umask', 'seeded-properties'].map(
       (name) => `test/support/tools/${name}.ts`,
     ),
     isolate: !shares,
