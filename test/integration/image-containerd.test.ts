@@ -188,8 +188,8 @@ describe('in containerd', () => {
     )
     for (const { role, health, pod } of started) {
       const leads = async () => (LEADERLESS.includes(role) || (await holderOf(role)) !== '' ? true : undefined)
-      await pod.until(`${role} leads`, leads)
-      await pod.until(`${role} is ready`, async () => {
+      await untilOrEnded(pod, `${role} leads`, leads)
+      await untilOrEnded(pod, `${role} is ready`, async () => {
         const answers = await Promise.all(['healthz', 'readyz'].map((p) => fetch(`http://127.0.0.1:${health}/${p}`)))
         return answers.every((a) => a.status === 200) ? true : undefined
       })
@@ -295,10 +295,6 @@ class Pod {
   }
 
   output = (): string => this.#before + this.#container.output()
-
-  until(what: string, look: () => Promise<true | undefined>): Promise<void> {
-    return untilOrEnded(this, what, look)
-  }
 
   terminate(): Promise<void> {
     this.#isTerminating = true

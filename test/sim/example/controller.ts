@@ -5,6 +5,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { type Informer, createInformer } from '#kube/informer.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { Controller, type ReconcileContext } from '#runtime/controller.ts'
+import { withFinalizer, withoutFinalizer } from '#runtime/finalizers.ts'
 import { deleteExactly, recheck, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated, reconcileWith } from '#runtime/reconcile-with.ts'
 import { apiVersionOf } from '#schema/resource.ts'
@@ -63,18 +64,13 @@ async function act(
 ): Promise<ActionOutcome> {
   const { client } = tools
   const { parent } = seen
-  const finalizers = parent.metadata.finalizers ?? []
-  const withFinalizers = (list: readonly string[]): Parent => ({
-    ...parent,
-    metadata: { ...parent.metadata, finalizers: list },
-  })
   switch (action.kind) {
     case 'AddFinalizer':
-      return updateExactly(client, parentType, withFinalizers([...finalizers, FINALIZER]))
+      return updateExactly(client, parentType, withFinalizer(parent, FINALIZER))
     case 'RemoveFinalizer': {
       const { children } = await freshlySeen(tools, seen)
       if (children.length > 0) return outdated('children are left')
-      return updateExactly(client, parentType, withFinalizers(finalizers.filter((f) => f !== FINALIZER)))
+      return updateExactly(client, parentType, withoutFinalizer(parent, FINALIZER))
     }
     case 'Create': {
       if ((await recheck(client, parentType, parent, signal)).kind === 'Stale') return outdated('the parent changed')
