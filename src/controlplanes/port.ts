@@ -31,7 +31,7 @@ export interface RotationRequest {
 
 /** Of credentials that the host makes itself. */
 export interface OwnCredentials {
-  /** By authority or key set: what was declared when the newest one was made. */
+  /** By authority or key set, all that it has: what was declared when the newest one was made. */
   readonly declared: Readonly<Record<string, number>>
   readonly rotations: readonly Rotation[]
   /** When the next certificate is due, or the next phase. */

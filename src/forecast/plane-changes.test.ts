@@ -61,3 +61,40 @@ test('a patch, the same version, and an embedded API server have no one-way step
   expect(changes(old, cluster('1.35.11'))).toEqual([])
   expect(changes(cluster('1.35.9', 'embedded'), cluster('1.36.2', 'embedded'))).toEqual([])
 })
+
+const withRotation = (rotation: object | undefined, flavor = 'kubernetes') => {
+  const of = cluster('1.35.9', flavor)
+  return { ...of, spec: { ...of.spec, controlPlane: { flavor, ...(rotation && { rotation }) } } } as Cluster
+}
+
+test.each([
+  [
+    'asked for',
+    undefined,
+    { certificateAuthority: 2 },
+    [[true, /^replaces the certificate authority of cluster\/one,/]],
+  ],
+  [
+    'asked for once more, with another',
+    { certificateAuthority: 2 },
+    { certificateAuthority: 3, etcdAuthority: 2 },
+    [[true, /^replaces the certificate authority, the authority of etcd of cluster\/one,.* a revert does not bring/]],
+  ],
+  [
+    'reverted',
+    { serviceAccountKeys: 2 },
+    undefined,
+    [[false, /^lowers the number of the service account keys of cluster\/one: nothing is replaced/]],
+  ],
+  ['as before', { frontProxyAuthority: 2 }, { frontProxyAuthority: 2 }, []],
+  ['the number of the first ones', undefined, { certificateAuthority: 1 }, []],
+] as const)('keys of a control plane of either flavor whose replacement is %s', (_, from, to, said) => {
+  const all = said.map(([isOneWay, what]) => [isOneWay, expect.stringMatching(what)])
+  for (const flavor of ['kubernetes', 'embedded'])
+    expect(changes(withRotation(from, flavor), withRotation(to, flavor))).toEqual(all)
+})
+
+test('a new control plane has its first keys, whatever the number', () => {
+  const added = target(withRotation({ certificateAuthority: 4 }))
+  expect(planeChanges(new Map(), added, undefined)).toEqual([])
+})

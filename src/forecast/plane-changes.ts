@@ -1,10 +1,12 @@
-// What a commit does to the version of a control plane, and which way back there is: the old programs until the one-way step, and after it only a restore that
-// loses writes. Pure. What runs now is known only from an inventory of the hub.
+// What a commit does to the version and the keys of a control plane, and which way back there is: the old programs until the one-way step, and after it only a
+// restore that loses writes; keys never come back. Pure. What runs now is known only from an inventory of the hub.
 import { minorOf } from '#api/constructs/control-plane/settings.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { type Cluster, cluster as clusterKind } from '#api/kinds/cluster.ts'
 import { HUB_TARGET } from '#api/names.ts'
 import type { RenderedTarget, Targets } from '#delivery/desired.ts'
+
+type ControlPlane = NonNullable<Cluster['spec']['controlPlane']>
 
 /** Of one Cluster on the hub, when the inventory was taken. */
 export interface PlaneNow {
@@ -40,8 +42,14 @@ export function planeChanges(
   after: Targets,
   now: readonly PlaneNow[] | undefined,
 ): readonly PlaneChange[] {
+  return [...versionChanges(before, after, now), ...keyChanges(before, after)]
+}
+
+function versionChanges(before: Targets, after: Targets, now: readonly PlaneNow[] | undefined): readonly PlaneChange[] {
   const olds = planesIn(before.get(HUB_TARGET))
   return [...planesIn(after.get(HUB_TARGET))].flatMap(([key, wanted]) => {
+    // The embedded API server keeps its data over every change of the version that it reports.
+    if (wanted.spec.controlPlane?.flavor === 'embedded') return []
     const [from, to] = [olds.get(key)?.spec.version, wanted.spec.version]
     const [oldMinor, newMinor] = [minorOf(from ?? ''), minorOf(to ?? '')]
     if (from === undefined || to === undefined || oldMinor === undefined || newMinor === undefined) return []
@@ -51,6 +59,53 @@ export function planeChanges(
     const live = now?.find((p) => p.name === name && p.namespace === namespace)
     const said = newMinor > oldMinor ? forward(wanted, from, to) : back(name, live, { from, to }, now !== undefined)
     return [{ cluster: HUB_TARGET, ...said }]
+  })
+}
+
+type RotationField = keyof NonNullable<ControlPlane['rotation']>
+
+const KEYS: Readonly<Record<RotationField, string>> = {
+  certificateAuthority: 'the certificate authority',
+  serviceAccountKeys: 'the service account keys',
+  etcdAuthority: 'the authority of etcd',
+  frontProxyAuthority: 'the authority of the front proxy',
+}
+const ROTATION_FIELDS = Object.keys(KEYS) as readonly RotationField[]
+
+/** A control plane that is new has its first keys, whatever the number. */
+function keyChanges(before: Targets, after: Targets): readonly PlaneChange[] {
+  const olds = planesIn(before.get(HUB_TARGET))
+  return [...planesIn(after.get(HUB_TARGET))].flatMap(([key, wanted]) => {
+    const old = olds.get(key)?.spec.controlPlane
+    if (old === undefined) return []
+    const numberOf = (plane: ControlPlane | undefined, field: RotationField) => plane?.rotation?.[field] ?? 1
+    const changed = ROTATION_FIELDS.map((field) => ({
+      called: KEYS[field],
+      by: numberOf(wanted.spec.controlPlane, field) - numberOf(old, field),
+    }))
+    const named = (of: readonly { readonly called: string }[]) => of.map(({ called }) => called).join(', ')
+    const [higher, lower] = [changed.filter(({ by }) => by > 0), changed.filter(({ by }) => by < 0)]
+    const cluster = `cluster/${wanted.metadata.name ?? ''}`
+    return [
+      ...(higher.length === 0
+        ? []
+        : [
+            {
+              cluster: HUB_TARGET,
+              what: `replaces ${named(higher)} of ${cluster}, in phases during which it works; a revert does not bring the old one back, and copied kubeconfigs end with it`,
+              isOneWay: true,
+            },
+          ]),
+      ...(lower.length === 0
+        ? []
+        : [
+            {
+              cluster: HUB_TARGET,
+              what: `lowers the number of ${named(lower)} of ${cluster}: nothing is replaced, and the newest one stays`,
+              isOneWay: false,
+            },
+          ]),
+    ]
   })
 }
 
@@ -100,8 +155,7 @@ const planesIn = (target: RenderedTarget | undefined): ReadonlyMap<string, Clust
     (target?.objects ?? []).flatMap(({ ref, object }) => {
       const cluster = object as Cluster
       const isOurs = ref.group === API_GROUP && ref.kind === clusterKind.kind
-      // The embedded API server keeps its data over every change of the version that it reports.
-      return isOurs && cluster.spec.controlPlane !== undefined && cluster.spec.controlPlane.flavor !== 'embedded'
+      return isOurs && cluster.spec.controlPlane !== undefined
         ? [[`${ref.namespace}/${ref.name}`, cluster] as const]
         : []
     }),

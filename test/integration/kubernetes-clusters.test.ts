@@ -119,3 +119,44 @@ test('a Cluster is made, upgraded, brought back before the one-way step, upgrade
   expect(await w.admin.get(NAMESPACES, { name: PLAYED_NAMESPACE })).toBeDefined()
   expect(await w.newHost().list()).toEqual([])
 })
+
+test('keys are replaced as a commit asks, also with another leader in between, and not before what must follow is known to', async () => {
+  const w = (world = await playedClusters())
+  await w.startController(w.newHost())
+  await w.declareKubernetes('1.35.9')
+  await w.untilSeen('it is Ready', ({ status }) => status?.phase === 'Ready')
+  const numbers = async () => (await w.newHost().list())[0]?.own?.declared
+  expect(await numbers()).toEqual({ ca: 1, 'service-account': 1, 'etcd-ca': 1, 'front-proxy-ca': 1 })
+  const rotation = { certificateAuthority: 2, serviceAccountKeys: 2, etcdAuthority: 2, frontProxyAuthority: 2 }
+  await w.declareKubernetes('1.35.9', { rotation })
+  const seen = new Set<string>()
+  const note = ({ status }: Cluster) => {
+    for (const { name, phase } of status?.rotations ?? []) seen.add(`${name} ${phase}`)
+    return (status?.rotations ?? []).length
+  }
+  await w.untilSeen('all of them have begun', (c) => note(c) === 4)
+  await w.stopController()
+  await w.startController(w.newHost())
+  // Its API server is played: no agent can be asked, and that is never enough.
+  const left = await w.untilSeen('two of them are over, and the others wait', (c) => {
+    const [authority, keys, ...others] = note(c) === 2 ? (c.status?.rotations ?? []) : []
+    return authority?.waitsFor?.what === 'Agents' && keys?.phase === 'Reissuing' && others.length === 0
+  })
+  expect(left.status?.phase).toBe('Ready')
+  expect(left.status?.rotations).toMatchObject([
+    { name: 'CertificateAuthority', phase: 'Distributing', waitsFor: { what: 'Agents', missing: [] } },
+    { name: 'ServiceAccountKeys', phase: 'Reissuing' },
+  ])
+  expect(left.status?.waitingFor).toMatchObject({
+    predicate: 'RotationUnderWay',
+    seen: expect.stringContaining('the machines of the cluster cannot be read'),
+  })
+  expect([...seen]).toEqual(expect.arrayContaining(['EtcdAuthority Reissuing', 'FrontProxyAuthority Reissuing']))
+  expect(await numbers()).toEqual({ ca: 2, 'service-account': 2, 'etcd-ca': 2, 'front-proxy-ca': 2 })
+  expect(await kubenode(w, 'why', 'cluster/one')).toContain('the certificate authority: the new one is trusted')
+  expect(await kubenode(w, 'cluster', 'show', 'one')).toMatch(/certificate authority: the new one is trusted/)
+  // A commit that is reverted replaces nothing once more.
+  await w.declareKubernetes('1.35.9')
+  await w.untilSeen('it stays as it is', ({ status }) => status?.rotations?.length === 2 && status.phase === 'Ready')
+  expect(await numbers()).toEqual({ ca: 2, 'service-account': 2, 'etcd-ca': 2, 'front-proxy-ca': 2 })
+})

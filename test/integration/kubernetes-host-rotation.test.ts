@@ -1,12 +1,15 @@
 // Rotation of a control plane of Kubernetes programs on a hub with the shipped rights: each phase waits until all programs run with what the phase before gave them.
+import { createPublicKey } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { FIELD_MANAGERS, programUser } from '#api/names.ts'
 import { KubernetesHost } from '#controlplanes/kubernetes/host.ts'
 import { planeNamespace } from '#controlplanes/kubernetes/plane-record.ts'
 import type { ControlPlane, ControlPlaneRequest, RotationRequest } from '#controlplanes/port.ts'
-import { authorityPrints } from '#identity/authority-prints.ts'
+import { authorityPrints, signerPrint } from '#identity/authority-prints.ts'
+import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { systemClock } from '#lib/clock.ts'
+import type { KubeObject } from '#schema/object.ts'
 import { ALL_WELL, REAL_VERSIONS } from '#test/support/worlds/kubernetes-host-world.ts'
 import { OPENED_LOG, playPods, type PlayedHub } from '#test/support/worlds/played-pods.ts'
 import { shippedHub } from '#test/support/worlds/shipped-hub.ts'
@@ -16,7 +19,6 @@ const DAY_MS = 86_400_000
 /** Longer than hosts may take to join, and than the tokens of the old key live. */
 const [JOIN_MS, TOKENS_MS] = [16 * 60_000, 367 * DAY_MS]
 const ID = 'fleet.rotated'
-const NAMESPACE = planeNamespace(ID)
 const SECRETS = coreKind('Secret')
 
 let hub: Awaited<ReturnType<typeof shippedHub>>
@@ -27,9 +29,9 @@ afterAll(() => hub.close())
 
 let ahead = 0
 /** Another one for each call, as after a kill. */
-const host = (): KubernetesHost =>
+const host = (client: KubeClient = hub.program): KubernetesHost =>
   new KubernetesHost({
-    client: hub.program,
+    client,
     fieldManager: FIELD_MANAGERS.cluster,
     clock: { ...systemClock, now: () => Date.now() + ahead },
     versions: () => REAL_VERSIONS,
@@ -39,10 +41,10 @@ const host = (): KubernetesHost =>
     withinMs: 20_000,
   })
 
-const request = (rotation?: RotationRequest, version = '1.35.9'): ControlPlaneRequest => ({
-  id: ID,
+const request = (rotation?: RotationRequest, id = ID): ControlPlaneRequest => ({
+  id,
   owner: 'uid-rotated',
-  version,
+  version: '1.35.9',
   upgrade: { soakMs: 3_600_000, walksMinors: false },
   ...(rotation !== undefined && { rotation }),
 })
@@ -50,7 +52,7 @@ const request = (rotation?: RotationRequest, version = '1.35.9'): ControlPlaneRe
 async function put(of: ControlPlaneRequest, played: PlayedHub | undefined = {}): Promise<ControlPlane> {
   const result = await host().put(of)
   if (result.kind === 'Refused') throw new Error(result.message)
-  if (played !== undefined) await playPods(hub.admin, NAMESPACE, played)
+  if (played !== undefined) await playPods(hub.admin, planeNamespace(of.id), played)
   return result.plane
 }
 
@@ -67,8 +69,8 @@ async function until(
   throw new Error(`never: ${JSON.stringify({ ...plane, ca: '' })}`)
 }
 
-const fileOf = async (secret: string, file: string): Promise<string> => {
-  const data = (await hub.admin.get(SECRETS, { namespace: NAMESPACE, name: secret }))?.['data']
+const fileOf = async (secret: string, file: string, id = ID): Promise<string> => {
+  const data = (await hub.admin.get(SECRETS, { namespace: planeNamespace(id), name: secret }))?.['data']
   return Buffer.from((data as Readonly<Record<string, string>>)[file] ?? '', 'base64').toString()
 }
 const rotationOf = ({ own }: ControlPlane, name: string) => own?.rotations.find((r) => r.name === name)
@@ -78,7 +80,10 @@ test(
   'an authority and the keys of service accounts are rotated once, in phases that wait for all programs, agents and tokens',
   async () => {
     const first = await until(request(), (p) => p.state === 'Running' && p.own !== undefined)
-    expect(first.own).toMatchObject({ declared: { ca: 1, 'service-account': 1 }, rotations: [] })
+    expect(first.own).toMatchObject({
+      declared: { ca: 1, 'service-account': 1, 'etcd-ca': 1, 'front-proxy-ca': 1 },
+      rotations: [],
+    })
     const key = await fileOf('service-accounts', 'sa.key')
     const declared = { ca: 2, 'service-account': 2 }
     const agent = { machine: 'm-1', authorities: [first.own?.signer ?? ''], signedBy: first.own?.signer ?? '' }
@@ -131,10 +136,116 @@ test(
     expect(rotationOf(over, 'service-account')?.phase).toBe('Reissuing')
     ahead += TOKENS_MS
     const done = await until(renewed, (p) => rotationOf(p, 'service-account') === undefined)
-    expect(done.own?.declared).toEqual(declared)
+    expect(done.own?.declared).toEqual({ ...declared, 'etcd-ca': 1, 'front-proxy-ca': 1 })
     await expect(fileOf('service-accounts', 'sa-old-0.pub')).resolves.toBe('')
     // What was asked for once is done once.
     for (let calls = 0; calls < 3; calls++) expect(rotationOf(await put(renewed), 'ca')).toBeUndefined()
+  },
+  SLOW_MS,
+)
+
+/** Which program shows which certificate to which, and the file of the other in which its authority is. */
+const WAYS = [
+  ['apiserver', 'client-ca'],
+  ['apiserver-kubelet', 'client-ca'],
+  ['front-proxy', 'front-proxy'],
+  ['apiserver-etcd', 'etcd-server'],
+  ['etcd-server', 'apiserver-etcd'],
+  ['etcd-peer', 'etcd-peer'],
+] as const
+
+/** Programs that start now can reach each other, whatever phase it is. */
+async function allVerify(id: string): Promise<readonly string[]> {
+  const broken: string[] = []
+  for (const [shows, verifies] of WAYS) {
+    const [leaf, bundle] = [await fileOf(shows, 'tls.crt', id), await fileOf(verifies, 'ca.crt', id)]
+    if (signerPrint(leaf, bundle) === undefined) broken.push(`${verifies} does not trust ${shows}`)
+  }
+  const [key, ...open] = [
+    await fileOf('service-accounts', 'sa.key', id),
+    await fileOf('service-accounts', 'sa.pub', id),
+  ]
+  if (createPublicKey(key).export({ type: 'spki', format: 'pem' }) !== open[0]) broken.push('sa.pub is not of sa.key')
+  return broken
+}
+
+interface Life {
+  readonly client: KubeClient
+  readonly isOver: () => boolean
+}
+
+/** Dies after the first write that changed something: the answer is lost, and nothing else is done. */
+function oneWriteLong(client: KubeClient, versions: Map<string, string>): Life {
+  let isOver = false
+  const die = (): never => {
+    throw new Error('killed')
+  }
+  const written = async (call: () => Promise<unknown>): Promise<unknown> => {
+    const result = await call()
+    const { metadata } = result as { readonly metadata?: KubeObject['metadata'] }
+    const [uid, version] = [metadata?.uid ?? '', metadata?.resourceVersion ?? '']
+    if (uid !== '' && versions.get(uid) === version) return result
+    versions.set(uid, version)
+    isOver = true
+    return die()
+  }
+  const WRITES = new Set(['create', 'update', 'patch', 'apply', 'delete', 'deleteCollection', 'scale', 'evict'])
+  return {
+    isOver: () => isOver,
+    client: new Proxy(client, {
+      get(target, name) {
+        const method = Reflect.get(target, name) as unknown
+        if (typeof method !== 'function') return method
+        const call = method as (...args: readonly unknown[]) => Promise<unknown>
+        return (...args: readonly unknown[]) => {
+          if (isOver) return Promise.reject(new Error('killed'))
+          const made = (): Promise<unknown> => call.apply(target, [...args])
+          return WRITES.has(String(name)) ? written(made) : made()
+        }
+      },
+    }),
+  }
+}
+
+test(
+  'with a host that is killed after each of its writes, every authority and key set is rotated once, and programs trust each other at every step',
+  async () => {
+    const id = 'fleet.killed'
+    const first = await until(request(undefined, id), (p) => p.state === 'Running' && p.own !== undefined)
+    const sealing = await fileOf('encryption', 'config.yaml', id)
+    const declared = { ca: 2, 'service-account': 2, 'etcd-ca': 2, 'front-proxy-ca': 2 }
+    const versions = new Map<string, string>()
+    const phases = new Set<string>()
+    let [deaths, plane] = [0, first]
+    const isDone = ({ own }: ControlPlane): boolean => own?.declared['ca'] === 2 && own.rotations.length === 0
+    while (!isDone(plane)) {
+      // As agents that follow at once.
+      const authorities = authorityPrints(await fileOf('client-ca', 'ca.crt', id))
+      const rotation = { declared, agents: [{ machine: 'm-1', authorities, signedBy: plane.own?.signer ?? '' }] }
+      const life = oneWriteLong(hub.program, versions)
+      const result = await host(life.client)
+        .put(request(rotation, id))
+        .catch(() => undefined)
+      expect(await allVerify(id)).toEqual([])
+      if (life.isOver()) deaths += 1
+      else await playPods(hub.admin, planeNamespace(id))
+      plane = result?.kind === 'Plane' && result.plane.own !== undefined ? result.plane : plane
+      for (const { name, phase } of plane.own?.rotations ?? []) phases.add(`${name} ${phase}`)
+      if (!life.isOver() && plane.own?.rotations.every(({ waitsFor }) => waitsFor === undefined) === true)
+        ahead += plane.own.rotations.some(({ name }) => name === 'ca') ? JOIN_MS : TOKENS_MS
+      expect(deaths).toBeLessThan(400)
+    }
+    expect(deaths).toBeGreaterThan(30)
+    expect([...phases].toSorted()).toEqual(
+      Object.keys(declared)
+        .flatMap((name) => [`${name} Distributing`, `${name} Reissuing`])
+        .toSorted(),
+    )
+    expect(plane.own?.declared).toEqual(declared)
+    expect(plane.own?.signer).not.toBe(first.own?.signer)
+    for (const [, bundle] of WAYS) expect(certificates(await fileOf(bundle, 'ca.crt', id))).toBe(1)
+    // What seals the store is no part of it: it would not be read any more.
+    expect(await fileOf('encryption', 'config.yaml', id)).toBe(sealing)
   },
   SLOW_MS,
 )

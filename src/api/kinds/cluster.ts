@@ -95,7 +95,7 @@ const controlPlaneFields = s.obj('The control plane, on the hub.', {
   ),
   rotation: s.optional(
     s.obj(
-      'A higher number replaces keys once, in phases during which the cluster keeps working; of flavor embedded. status.rotations has the phase.',
+      'A higher number replaces keys once, in phases during which the cluster keeps working. status.rotations has the phase. A lower number changes nothing.',
       {
         certificateAuthority: s.optional(
           s.int(
@@ -108,6 +108,15 @@ const controlPlaneFields = s.obj('The control plane, on the hub.', {
             'The keys that sign tokens of service accounts: the old ones are accepted until their last token has ended.',
             { min: 1, max: 1_000_000 },
           ),
+        ),
+        etcdAuthority: s.optional(
+          s.int('The authority of etcd, which its members and the API servers know.', { min: 1, max: 1_000_000 }),
+        ),
+        frontProxyAuthority: s.optional(
+          s.int('The authority of requests that API servers hand on to extension API servers.', {
+            min: 1,
+            max: 1_000_000,
+          }),
         ),
       },
     ),
@@ -154,11 +163,13 @@ const controlPlaneFields = s.obj('The control plane, on the hub.', {
   ),
 })
 
+/** The embedded API server has neither etcd nor extension API servers. */
 const rotatedControlPlane = s.rule(controlPlaneFields, {
-  cel: "self.flavor == 'embedded' || !has(self.rotation)",
-  message: 'rotation is for flavor embedded',
+  cel: "self.flavor == 'kubernetes' || !has(self.rotation) || (!has(self.rotation.etcdAuthority) && !has(self.rotation.frontProxyAuthority))",
+  message: 'rotation.etcdAuthority and rotation.frontProxyAuthority are for flavor kubernetes',
   fieldPath: '.flavor',
-  holds: (c) => c.flavor === 'embedded' || c.rotation === undefined,
+  holds: ({ flavor, rotation }) =>
+    flavor === 'kubernetes' || (rotation?.etcdAuthority === undefined && rotation?.frontProxyAuthority === undefined),
 })
 
 const controlPlane = s.rule(rotatedControlPlane, {
@@ -323,9 +334,14 @@ const status = f.waitingStatus('The observed state of the cluster.', {
   ),
   rotations: s.optional(
     s.mapList(
-      'The rotations that are under way, of flavor embedded.',
+      'The rotations that are under way, of a control plane whose host makes its credentials.',
       s.obj('One rotation.', {
-        name: s.choice('What is replaced.', ['CertificateAuthority', 'ServiceAccountKeys']),
+        name: s.choice('What is replaced.', [
+          'CertificateAuthority',
+          'ServiceAccountKeys',
+          'EtcdAuthority',
+          'FrontProxyAuthority',
+        ]),
         phase: s.choice(
           'Distributing: the new one is only trusted. Reissuing: the new one signs, and the old one is still trusted.',
           ['Distributing', 'Reissuing'],
@@ -342,7 +358,7 @@ const status = f.waitingStatus('The observed state of the cluster.', {
         until: s.optional(s.time('The phase lasts until then at least.')),
         message: f.sentence('The phase and what it waits for, for people.'),
       }),
-      { keys: ['name'], max: 2 },
+      { keys: ['name'], max: 4 },
     ),
   ),
   restored: s.optional(s.str('The last restore that was done: snapshot/attempt.', { max: 100 })),

@@ -184,7 +184,10 @@ export const REJECTED: readonly Rejected[] = [
     { '/spec/addons': [{ name: 'coredns', version: '1.12.1' }] },
     'addons are for a control plane on the hub',
   ),
-  hosted({ '/spec/controlPlane/rotation': { certificateAuthority: 2 } }, 'rotation is for flavor embedded'),
+  hosted(
+    { '/spec/controlPlane/flavor': 'embedded', '/spec/controlPlane/rotation': { etcdAuthority: 2 } },
+    'rotation.etcdAuthority and rotation.frontProxyAuthority are for flavor kubernetes',
+  ),
   hosted({ '/spec/controlPlane/etcd/replicas': 2 }, 'etcd must have 1, 3 or 5 members'),
   rejected(fleetSource, { '/spec/ref/tag': 'v1' }, 'exactly one of branch, tag, commit must be set'),
   rejected(

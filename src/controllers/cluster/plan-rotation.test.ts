@@ -17,7 +17,7 @@ import type { Seen } from './seen.ts'
 const NOW = Date.UTC(2030, 0, 1)
 const HOUR = 3_600_000
 
-const of = (name: 'ca' | 'service-account', more: Partial<Rotation> = {}): Rotation => ({
+const of = (name: 'ca' | 'service-account' | 'etcd-ca', more: Partial<Rotation> = {}): Rotation => ({
   name,
   phase: 'Distributing',
   since: NOW,
@@ -35,7 +35,12 @@ function seenOf(rotations: readonly Rotation[], rotation: object = {}, more: Par
     metadata: { name: 'a', namespace: 'fleet', uid: 'u-1' },
     spec: { controlPlane: { flavor: 'embedded', rotation } },
   } as unknown as Cluster
-  const own = { declared: { ca: 1, 'service-account': 1 }, rotations, signer: 'x', renewAt: NOW + 100 * HOUR }
+  const own = {
+    declared: { ca: 1, 'service-account': 1, 'etcd-ca': 1 },
+    rotations,
+    signer: 'x',
+    renewAt: NOW + 100 * HOUR,
+  }
   const plane = { ...runningPlane('fleet.a'), own }
   return { cluster, plane, kubeconfig: undefined, agents: undefined, ...more } as Seen
 }
@@ -44,6 +49,8 @@ test.each([
   ['nothing was asked for', seenOf([]), undefined],
   ['the number is that of the newest', seenOf([], { certificateAuthority: 1 }), undefined],
   ['a higher number was committed', seenOf([], { certificateAuthority: 2 }), 'a rotation was asked for'],
+  ['a higher number was committed for etcd', seenOf([], { etcdAuthority: 2 }), 'a rotation was asked for'],
+  ['it is of what this control plane does not have', seenOf([], { frontProxyAuthority: 2 }), undefined],
   ['agents are waited for', seenOf([of('ca', { waitsFor: agents(1, 2, ['m']) })]), 'a rotation is under way'],
   ['only time is waited for', seenOf([of('ca', { until: NOW + HOUR })]), undefined],
   ['the time is over', seenOf([of('ca', { until: NOW })]), 'a phase of a rotation is over'],
@@ -61,7 +68,10 @@ test('a certificate that is due is renewed without a commit', () => {
 test('machines are read for an authority alone, and the more there are the more rarely', () => {
   const waiting = of('ca', { waitsFor: agents(0, 1, ['m']) })
   const isRead = ({ cluster, plane }: Seen): boolean => mustHearAgents(cluster, plane)
-  expect([seenOf([]), seenOf([of('service-account')]), seenOf([waiting])].map(isRead)).toEqual([false, false, true])
+  const others = [of('service-account'), of('etcd-ca')]
+  expect([seenOf([]), seenOf(others), seenOf([waiting])].map(isRead)).toEqual([false, false, true])
+  const asked = [seenOf([], { etcdAuthority: 2, serviceAccountKeys: 2 }), seenOf([], { certificateAuthority: 2 })]
+  expect(asked.map(isRead)).toEqual([false, true])
   const many = Array.from({ length: 10_000 }, (_, n) => ({ machine: `m-${n}` }))
   expect(nextRotationLook(seenOf([waiting]), NOW)).toBe(5_000)
   expect(nextRotationLook(seenOf([waiting], {}, { agents: many }), NOW)).toBe(50_000)
@@ -106,6 +116,18 @@ test.each([
     'the API server of the cluster answers the hub',
   ],
   [
+    'programs that are counted are a number, with the name of what they follow',
+    of('etcd-ca', { waitsFor: { what: 'servers', seen: 3, of: 4, missing: [] } }),
+    'the authority of etcd: the new one is trusted beside the old one and signs nothing yet; 3 of 4 programs of the control plane run with it',
+    'the host gives it to them',
+  ],
+  [
+    'programs that change for another reason are no number',
+    of('etcd-ca', { waitsFor: { what: 'servers', seen: 0, of: 0, missing: [], isUnknown: true } }),
+    'the programs of the control plane change for another reason, and are not counted',
+    'the upgrade, the restore or the stop that is under way ends',
+  ],
+  [
     'an authority that waits for time alone has its end',
     of('ca', { phase: 'Reissuing', until: NOW + HOUR }),
     'the new one signs, and the old one is still trusted until 2030-01-01T01:00:00Z',
@@ -113,6 +135,7 @@ test.each([
   ],
 ])('%s', (_, rotation, seen, unblock) => {
   const wait = waitOfRotation(seenOf([rotation]).plane)
+  expect(wait?.predicate).toBe('RotationUnderWay')
   expect(wait?.seen).toContain(seen)
   expect(wait?.unblock).toContain(unblock)
 })

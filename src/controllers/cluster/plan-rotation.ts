@@ -3,12 +3,12 @@
 import type { Reason } from '#api/catalogue.ts'
 import type { Cluster, ClusterStatus } from '#api/kinds/cluster.ts'
 import type { Machine } from '#api/kinds/machine.ts'
-import { CLUSTER_AUTHORITY, TOKEN_KEYS } from '#controlplanes/credentials/recipe.ts'
+import { CLUSTER_AUTHORITY, ETCD_AUTHORITY, PROXY_AUTHORITY, TOKEN_KEYS } from '#controlplanes/credentials/recipe.ts'
 import type { AgentTrust, Count, Rotation } from '#controlplanes/credentials/rotation.ts'
 import type { ControlPlane, RotationRequest } from '#controlplanes/port.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { Wait } from '#runtime/waiting.ts'
-import type { KubeconfigSeen, Seen } from './seen.ts'
+import type { ControlPlaneSpec, KubeconfigSeen, Seen } from './seen.ts'
 
 /** A look reads every machine of the cluster: five seconds for a small one, fifty for 10,000. */
 const LOOK_MS = 5_000
@@ -16,38 +16,64 @@ const LOOK_MS_EACH = 5
 /** After a step: what it changed is seen at once. */
 const SOON_MS = 1_000
 
-const NAMES: Readonly<Record<string, 'CertificateAuthority' | 'ServiceAccountKeys'>> = {
-  [CLUSTER_AUTHORITY]: 'CertificateAuthority',
-  [TOKEN_KEYS]: 'ServiceAccountKeys',
+type Field = keyof NonNullable<ControlPlaneSpec['rotation']>
+type Shown = NonNullable<NonNullable<ClusterStatus>['rotations']>[number]
+
+interface Rotated {
+  /** In `spec.controlPlane.rotation`. */
+  readonly field: Field
+  /** In `status.rotations`. */
+  readonly name: Shown['name']
+  /** For people. */
+  readonly called: string
 }
-const CALLED = { CertificateAuthority: 'certificate authority', ServiceAccountKeys: 'service account keys' } as const
 
 /** By authority or key set, as the graph calls them. */
-function declaredOf({ spec }: Cluster): Readonly<Record<string, number>> {
-  const { certificateAuthority, serviceAccountKeys } = spec.controlPlane?.rotation ?? {}
-  return {
-    ...(certificateAuthority !== undefined && { [CLUSTER_AUTHORITY]: certificateAuthority }),
-    ...(serviceAccountKeys !== undefined && { [TOKEN_KEYS]: serviceAccountKeys }),
-  }
+const ROTATED: Readonly<Record<string, Rotated>> = {
+  [CLUSTER_AUTHORITY]: {
+    field: 'certificateAuthority',
+    name: 'CertificateAuthority',
+    called: 'certificate authority',
+  },
+  [TOKEN_KEYS]: { field: 'serviceAccountKeys', name: 'ServiceAccountKeys', called: 'service account keys' },
+  [ETCD_AUTHORITY]: { field: 'etcdAuthority', name: 'EtcdAuthority', called: 'authority of etcd' },
+  [PROXY_AUTHORITY]: {
+    field: 'frontProxyAuthority',
+    name: 'FrontProxyAuthority',
+    called: 'authority of the front proxy',
+  },
 }
 
-/** One that is under way ends first. */
-const isAskedFor = (cluster: Cluster, { own }: ControlPlane): boolean =>
-  own !== undefined &&
-  Object.entries(declaredOf(cluster)).some(
-    ([name, number]) => number > (own.declared[name] ?? 1) && own.rotations.every((r) => r.name !== name),
+/** By authority or key set. */
+function declaredOf({ spec }: Cluster): Readonly<Record<string, number>> {
+  const rotation = spec.controlPlane?.rotation ?? {}
+  return Object.fromEntries(
+    Object.entries(ROTATED).flatMap(([item, { field }]) => {
+      const number = rotation[field]
+      return number === undefined ? [] : [[item, number] as const]
+    }),
+  )
+}
+
+/** One that is under way ends first. What the control plane does not have cannot be asked for. */
+const askedFor = (cluster: Cluster, { own }: ControlPlane): readonly string[] =>
+  Object.entries(declaredOf(cluster)).flatMap(([item, number]) =>
+    own !== undefined && number > (own.declared[item] ?? Infinity) && own.rotations.every((r) => r.name !== item)
+      ? [item]
+      : [],
   )
 
 /** Whether clients of the control plane must be heard: it takes a read of every machine. */
 export const mustHearAgents = (cluster: Cluster, plane: ControlPlane | undefined): boolean =>
   plane?.own !== undefined &&
-  (isAskedFor(cluster, plane) || plane.own.rotations.some(({ name }) => name === CLUSTER_AUTHORITY))
+  (askedFor(cluster, plane).includes(CLUSTER_AUTHORITY) ||
+    plane.own.rotations.some(({ name }) => name === CLUSTER_AUTHORITY))
 
 /** Why the host is asked to continue; undefined while there is nothing that it could do. */
 export function rotationDue({ cluster, plane }: Seen, now: number): string | undefined {
   if (plane?.own === undefined) return undefined
   const { rotations, renewAt } = plane.own
-  if (isAskedFor(cluster, plane)) return 'a rotation was asked for'
+  if (askedFor(cluster, plane).length > 0) return 'a rotation was asked for'
   if (rotations.some(({ waitsFor }) => waitsFor !== undefined)) return 'a rotation is under way'
   if (rotations.some(({ until }) => until === undefined || now >= until)) return 'a phase of a rotation is over'
   return renewAt !== undefined && now >= renewAt ? 'a certificate is due' : undefined
@@ -84,22 +110,20 @@ export function trustOf({ metadata, status }: Machine): readonly AgentTrust[] {
 /** How soon the next look is worth its cost; undefined while there is no rotation. */
 export function nextRotationLook({ cluster, plane, agents = [] }: Seen, now: number): number | undefined {
   const rotations = plane?.own?.rotations ?? []
-  if (plane !== undefined && isAskedFor(cluster, plane)) return SOON_MS
+  if (plane !== undefined && askedFor(cluster, plane).length > 0) return SOON_MS
   if (rotations.some(({ waitsFor }) => waitsFor !== undefined)) return Math.max(LOOK_MS, agents.length * LOOK_MS_EACH)
   const untils = rotations.flatMap(({ until }) => (until !== undefined && until > now ? [until - now] : []))
   return untils.length === 0 ? undefined : Math.min(...untils)
 }
 
-type Shown = NonNullable<NonNullable<ClusterStatus>['rotations']>[number]
-
 export const rotationsOf = (plane: ControlPlane | undefined): readonly Shown[] =>
   (plane?.own?.rotations ?? []).flatMap((rotation) => {
-    const of = NAMES[rotation.name]
+    const of = ROTATED[rotation.name]
     if (of === undefined) return []
     const { phase, since, waitsFor, until } = rotation
     return [
       {
-        name: of,
+        name: of.name,
         phase,
         since: timestamp(since),
         ...(waitsFor !== undefined && {
@@ -115,15 +139,10 @@ export const rotationsOf = (plane: ControlPlane | undefined): readonly Shown[] =
     ]
   })
 
-/** One that no Cluster can ask for is rotated by its age alone, and has no name of its own. */
-const titleOf = ({ name }: Rotation): string => {
-  const of = NAMES[name]
-  return of === undefined ? `the authority ${name}` : `the ${CALLED[of]}`
-}
+const titleOf = ({ name }: Rotation): string => `the ${ROTATED[name]?.called ?? name}`
 
 /** What a person who is called at night wants to know. */
 function stateOf({ name, phase, waitsFor, until }: Rotation): string {
-  const isAuthority = name === CLUSTER_AUTHORITY
   const done =
     phase === 'Distributing'
       ? 'the new one is trusted beside the old one and signs nothing yet'
@@ -131,11 +150,14 @@ function stateOf({ name, phase, waitsFor, until }: Rotation): string {
   const end = until === undefined ? '' : ` until ${timestamp(until)}`
   if (waitsFor !== undefined) return `${done}; ${countOf(waitsFor, phase)}`
   if (phase === 'Distributing') return `${done}${end}`
-  return isAuthority ? `${done}${end}` : `${done}${end}, when the last token of the old one has ended`
+  return name === TOKEN_KEYS ? `${done}${end}, when the last token of the old one has ended` : `${done}${end}`
 }
 
 function countOf({ what, seen, of, missing, isUnknown }: Count, phase: Rotation['phase']): string {
-  if (isUnknown === true) return 'the machines of the cluster cannot be read'
+  if (isUnknown === true)
+    return what === 'servers'
+      ? 'the programs of the control plane change for another reason, and are not counted'
+      : 'the machines of the cluster cannot be read'
   if (what === 'servers') return `${seen} of ${of} programs of the control plane run with it`
   const did = phase === 'Distributing' ? 'report that they trust it' : 'have a certificate of it'
   const others = of - seen - missing.length
@@ -153,8 +175,11 @@ export function waitOfRotation(plane: ControlPlane | undefined): Wait<Reason> | 
 
 function unblockOf({ waitsFor, phase }: Rotation): string {
   if (waitsFor === undefined) return 'time passes; it continues by itself'
+  if (waitsFor.what === 'servers')
+    return waitsFor.isUnknown === true
+      ? 'the upgrade, the restore or the stop that is under way ends'
+      : 'the host gives it to them'
   if (waitsFor.isUnknown === true) return 'the API server of the cluster answers the hub'
-  if (waitsFor.what === 'servers') return 'the host gives it to them'
   return phase === 'Distributing'
     ? 'those agents take the new list, within 45 minutes of an agent that runs; start them, or delete their Machines'
     : 'those agents renew their certificates; start them, or delete their Machines'

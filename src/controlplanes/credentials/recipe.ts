@@ -71,6 +71,10 @@ export const HUB_LEAF = 'hub'
 /** With which sync applies what git declares for the cluster. */
 export const SYNC_LEAF = 'sync'
 
+/** Of Kubernetes programs alone. */
+export const ETCD_AUTHORITY = 'etcd-ca'
+export const PROXY_AUTHORITY = 'front-proxy-ca'
+
 export const MASTERS = 'system:masters'
 
 const client = (name: string, commonName: string, organizations: readonly string[] = []): LeafRecipe => ({

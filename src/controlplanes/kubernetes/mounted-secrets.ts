@@ -3,8 +3,15 @@ import { PARTS, type ControlPlaneSettings, type Part, type SecretName } from '#a
 import type { KubeObject } from '#schema/object.ts'
 import { bundleOf, leafIn, rootIn, sharedKeyIn, signerOf, type Held } from '../credentials/held.ts'
 import { madeOf } from '../credentials/prints.ts'
-import { CLUSTER_AUTHORITY, kubeconfigName, SERVER_LEAF, TOKEN_KEYS } from '../credentials/recipe.ts'
-import { ENCRYPTION_KEY, ETCD_AUTHORITY, LEAVES, PROXY_AUTHORITY } from './recipe.ts'
+import {
+  CLUSTER_AUTHORITY,
+  ETCD_AUTHORITY,
+  kubeconfigName,
+  PROXY_AUTHORITY,
+  SERVER_LEAF,
+  TOKEN_KEYS,
+} from '../credentials/recipe.ts'
+import { ENCRYPTION_KEY, LEAVES } from './recipe.ts'
 
 type Files = Readonly<Record<string, string>>
 export type SecretFiles = Readonly<Record<SecretName, Files>>

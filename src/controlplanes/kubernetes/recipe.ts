@@ -3,15 +3,15 @@ import {
   AUTHORITY_DAYS,
   CLUSTER_AUTHORITY,
   EMBEDDED_RECIPE,
+  ETCD_AUTHORITY,
   LEAF_DAYS,
   MASTERS,
+  PROXY_AUTHORITY,
   kubeconfigName,
   type LeafRecipe,
   type Recipe,
 } from '../credentials/recipe.ts'
 
-export const ETCD_AUTHORITY = 'etcd-ca'
-export const PROXY_AUTHORITY = 'front-proxy-ca'
 export const ENCRYPTION_KEY = 'encryption'
 export const LEAVES = {
   etcdServer: 'etcd-server',
