@@ -249,6 +249,17 @@ test('a branch gets a cluster with its own objects, its next commit reaches that
   expect(await settingsIn(cluster)).toEqual({ version: 'branch moved' })
   expect(await settingsIn('dev')).toEqual({ version: '1' })
 
+  // A job does not wait half an hour for what only another commit can mend; what was applied stays.
+  const broken = pushBranch('preview/Feature_ONE', fleet('broken', '', `throw new Error('a typo')\n`))
+  expect(await kubenode('preview', 'wait', 'preview/Feature_ONE', '--commit', broken, '--timeout', '5m')).toEqual([
+    1,
+    expect.stringMatching(/preview\/Feature_ONE is Refused: KN7102: .*a typo/),
+  ])
+  expect(await settingsIn(cluster)).toEqual({ version: 'branch moved' })
+  const third = pushBranch('preview/Feature_ONE', fleet('branch mended'))
+  await untilPreview('preview/Feature_ONE', isReadyAt(third))
+  expect(await settingsIn(cluster)).toEqual({ version: 'branch mended' })
+
   deleteBranch('preview/Feature_ONE')
   await world.untilGone(cluster)
   await world.until('the status forgets it', async () => (await previewsNow()).length === 0)

@@ -18,6 +18,7 @@ import { done, requeueAfter, type Outcome } from '#runtime/outcome.ts'
 import { deleteExactly } from '#runtime/preconditions.ts'
 import { writeStatus, writtenOrThrow } from '#runtime/write-status.ts'
 import { actingUser, approvingUsers, keyParts, pausedBy, type HubParts } from '../hub/parts.ts'
+import { isOfTheCommit } from '../render/render-errors.ts'
 import { keyOfSource, standingProblem } from '../sources/scope.ts'
 import { isVerified } from '../trust/policy.ts'
 import { applyBranch } from './apply.ts'
@@ -198,7 +199,7 @@ async function keepUp(pass: Pass, { branch, commit, cluster, followed }: Kept): 
     return await applyBranch(pass.parts, { source, followed, template, commit, cluster }, pass.signal)
   } catch (error) {
     if (pass.signal.aborted || !isKubeNodeError(error)) throw error
-    return { phase: 'Applying', message: messageOf(error) }
+    return { phase: isOfTheCommit(error.code) ? 'Refused' : 'Applying', message: messageOf(error) }
   }
 }
 

@@ -151,3 +151,17 @@ export const renderErrors = errorTable({
     next: 'set it to {known}, or upgrade sync to the version of the definitions',
   },
 })
+
+const OF_THE_COMMIT: ReadonlySet<string> = new Set([
+  'KN7101',
+  'KN7102',
+  'KN7103',
+  'KN7107',
+  'KN7109',
+  'KN7111',
+  'KN7112',
+  'KN7117',
+])
+
+/** What is wrong with the commit itself: only another commit helps. */
+export const isOfTheCommit = (code: string): boolean => OF_THE_COMMIT.has(code)
