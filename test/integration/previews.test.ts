@@ -249,7 +249,7 @@ test('a branch gets a cluster with its own objects, its next commit reaches that
   expect(await settingsIn(cluster)).toEqual({ version: 'branch moved' })
   expect(await settingsIn('dev')).toEqual({ version: '1' })
 
-  // A job does not wait half an hour for what only another commit can mend; what was applied stays.
+  // A job does not wait half an hour for what only another commit can mend; the objects of the commit before stay.
   const broken = pushBranch('preview/Feature_ONE', fleet('broken', '', `throw new Error('a typo')\n`))
   expect(await kubenode('preview', 'wait', 'preview/Feature_ONE', '--commit', broken, '--timeout', '5m')).toEqual([
     1,
