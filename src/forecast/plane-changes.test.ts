@@ -78,7 +78,12 @@ test.each([
     'asked for once more, with another',
     { certificateAuthority: 2 },
     { certificateAuthority: 3, etcdAuthority: 2 },
-    [[true, /^replaces the certificate authority, the authority of etcd of cluster\/one,.* a revert does not bring/]],
+    [
+      [
+        true,
+        /^replaces the certificate authority and the authority of etcd of cluster\/one,.* a revert does not bring/,
+      ],
+    ],
   ],
   [
     'reverted',

@@ -83,7 +83,7 @@ function keyChanges(before: Targets, after: Targets): readonly PlaneChange[] {
       called: KEYS[field],
       by: numberOf(wanted.spec.controlPlane, field) - numberOf(old, field),
     }))
-    const named = (of: readonly { readonly called: string }[]) => of.map(({ called }) => called).join(', ')
+    const named = (of: readonly { readonly called: string }[]) => of.map(({ called }) => called).join(' and ')
     const [higher, lower] = [changed.filter(({ by }) => by > 0), changed.filter(({ by }) => by < 0)]
     const cluster = `cluster/${wanted.metadata.name ?? ''}`
     return [
@@ -92,7 +92,7 @@ function keyChanges(before: Targets, after: Targets): readonly PlaneChange[] {
         : [
             {
               cluster: HUB_TARGET,
-              what: `replaces ${named(higher)} of ${cluster}, in phases during which it works; a revert does not bring the old one back, and copied kubeconfigs end with it`,
+              what: `replaces ${named(higher)} of ${cluster}, in phases during which it works; a revert does not bring the old back, and copied kubeconfigs end with them`,
               isOneWay: true,
             },
           ]),
@@ -101,7 +101,7 @@ function keyChanges(before: Targets, after: Targets): readonly PlaneChange[] {
         : [
             {
               cluster: HUB_TARGET,
-              what: `lowers the number of ${named(lower)} of ${cluster}: nothing is replaced, and the newest one stays`,
+              what: `lowers the number of ${named(lower)} of ${cluster}: nothing is replaced, and the newest stays`,
               isOneWay: false,
             },
           ]),

@@ -206,3 +206,16 @@ describe('the status of an object', () => {
     ])
   })
 })
+
+test('a sentence that is longer than its field allows is cut, and the same status is not written once more', async () => {
+  const { fake, seen } = world()
+  const status = { type: 'object', properties: { seen: { type: 'string', maxLength: 10 } } } as const
+  const ours: ResourceType<Widget> = { ...type, schema: { type: 'object', properties: { status } } }
+  const client = fake.client({ actor: 'a' })
+  const write = (object: Widget) =>
+    writeStatus({ client, type: ours, object, status: { seen: 'x'.repeat(300) }, fieldManager })
+  await write(seen)
+  const now = fake.peek(type, KEY) as Widget
+  expect(now.status).toEqual({ seen: `${'x'.repeat(9)}…` })
+  expect(await write(now)).toBeUndefined()
+})

@@ -3,6 +3,7 @@
 import type { KubeClient } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
 import { jsonEqual } from '#lib/json.ts'
+import { fitTexts } from '#schema/fit-texts.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { type ResourceType, apiVersionOf } from '#schema/resource.ts'
 import type { SharedInformer } from './informers.ts'
@@ -31,7 +32,8 @@ interface SharedStatus {
 
 /** Undefined: the server has this status already. A conflict is not retried here: the caller computes the status again from the newer object. */
 export async function writeStatus<T extends KubeObject>(write: StatusWrite<T>): Promise<WriteOutcome<T> | undefined> {
-  const { client, type, object, status, fieldManager, cache, signal, shared } = write
+  const { client, type, object, fieldManager, cache, signal, shared } = write
+  const status = fitted(type, write.status)
   if (jsonEqual(shared === undefined ? object['status'] : shared.before, status)) return undefined
   const { uid, resourceVersion } = preconditionsOf(object)
   const { name, namespace } = object.metadata
@@ -51,6 +53,12 @@ export async function writeStatus<T extends KubeObject>(write: StatusWrite<T>): 
   )
   if (outcome.kind === 'Applied') cache?.assume(outcome.object)
   return outcome
+}
+
+/** A sentence that is too long would cost the whole status, and everything that is decided from it. */
+function fitted({ schema }: ResourceType, status: object): object {
+  const of = schema?.properties?.['status']
+  return of === undefined ? status : (fitTexts(of, status) as object)
 }
 
 /** For callers whose queue retries after an error. An object that no longer exists needs no status. */

@@ -1,5 +1,6 @@
 // Names a kind of the API: where its URL is and, for the type checker alone, what its objects look like.
 import type { KubeObject } from './object.ts'
+import type { Schema } from './schema.ts'
 
 export interface ResourceType<T extends KubeObject = KubeObject> {
   /** Empty for the core group. */
@@ -8,6 +9,8 @@ export interface ResourceType<T extends KubeObject = KubeObject> {
   readonly kind: string
   readonly plural: string
   readonly namespaced: boolean
+  /** Of a kind whose schema is ours. */
+  readonly schema?: Schema
   /** Never set; carries the type of the objects. */
   readonly objectType?: T
 }

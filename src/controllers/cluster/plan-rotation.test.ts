@@ -106,7 +106,7 @@ test.each([
   [
     'agents that are missing are named, and the others counted',
     of('ca', { waitsFor: agents(7, 12, ['m-1', 'm-2', 'm-3']) }),
-    '7 of 12 clients (agents and sync) report that they trust it, not m-1, m-2, m-3 and 2 more',
+    '7 of 12 clients (agents and sync) trust it, not m-1, m-2, m-3 and 2 more',
     'start them, or delete their Machines',
   ],
   [
@@ -118,7 +118,7 @@ test.each([
   [
     'programs that are counted are a number, with the name of what they follow',
     of('etcd-ca', { waitsFor: { what: 'servers', seen: 3, of: 4, missing: [] } }),
-    'the authority of etcd: the new one is trusted beside the old one and signs nothing yet; 3 of 4 programs of the control plane run with it',
+    'the authority of etcd: the new one is trusted and signs nothing yet; 3 of 4 programs of the control plane run with it',
     'the host gives it to them',
   ],
   [

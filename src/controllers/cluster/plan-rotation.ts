@@ -145,7 +145,7 @@ const titleOf = ({ name }: Rotation): string => `the ${ROTATED[name]?.called ?? 
 function stateOf({ name, phase, waitsFor, until }: Rotation): string {
   const done =
     phase === 'Distributing'
-      ? 'the new one is trusted beside the old one and signs nothing yet'
+      ? 'the new one is trusted and signs nothing yet'
       : 'the new one signs, and the old one is still trusted'
   const end = until === undefined ? '' : ` until ${timestamp(until)}`
   if (waitsFor !== undefined) return `${done}; ${countOf(waitsFor, phase)}`
@@ -159,7 +159,7 @@ function countOf({ what, seen, of, missing, isUnknown }: Count, phase: Rotation[
       ? 'the programs of the control plane change for another reason, and are not counted'
       : 'the machines of the cluster cannot be read'
   if (what === 'servers') return `${seen} of ${of} programs of the control plane run with it`
-  const did = phase === 'Distributing' ? 'report that they trust it' : 'have a certificate of it'
+  const did = phase === 'Distributing' ? 'trust it' : 'have a certificate of it'
   const others = of - seen - missing.length
   return `${seen} of ${of} clients (agents and sync) ${did}, not ${missing.join(', ')}${others > 0 ? ` and ${others} more` : ''}`
 }
