@@ -81,3 +81,11 @@ test('another refusal is reported unchanged, at once', async () => {
   )
   expect(tries()).toBe(1)
 })
+
+test('a sentence that is too long does not cost the rest of the status', async () => {
+  const { client, applied } = olderServer()
+  const long = object({ components: [{ name: 'c', state: 'Healthy', message: 'x'.repeat(5_000) }] })
+  await new KnownFields(silentLogger).apply(client, machineType, long, options)
+  const cut = object({ components: [{ name: 'c', state: 'Healthy', message: `${'x'.repeat(199)}…` }] })
+  expect(applied).toEqual([cut])
+})

@@ -1,9 +1,10 @@
 // Writes to a server that is older than this agent: it refuses an object with any unknown field, so such fields are left out, as
-// an agent of that age would. Fields that the server knows are written as ever.
+// an agent of that age would. Fields that the server knows are written as ever, with sentences as long as they may be.
 import type { Logger } from '#lib/log.ts'
 import { isObject } from '#lib/json.ts'
 import type { ApplyOptions, KubeClient } from '#kube/client.ts'
 import { ApiError } from '#kube/errors.ts'
+import { fitTexts } from '#schema/fit-texts.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 
@@ -71,6 +72,7 @@ export class KnownFields {
 
   #known(type: ResourceType, object: KubeObject): KubeObject {
     const paths = [...(this.#unknown.get(type.kind)?.values() ?? [])]
-    return paths.reduce<KubeObject>((o, path) => withoutField(o, path) as KubeObject, object)
+    const fitted = type.schema === undefined ? object : (fitTexts(type.schema, object) as KubeObject)
+    return paths.reduce<KubeObject>((o, path) => withoutField(o, path) as KubeObject, fitted)
   }
 }
