@@ -34,6 +34,8 @@ export class Cloud {
   /** Ids of hosts whose deletion was asked for. */
   readonly deleted = new Set<string>()
   lostReplies = 0
+  /** Told of each host that is made, before anybody has the answer. */
+  onHost: (made: number) => void = () => undefined
   #server: StampedServer | undefined
   #looking: NodeJS.Timeout | undefined
   readonly #booted = new Set<string>()
@@ -63,8 +65,10 @@ export class Cloud {
       const here = region.alive().filter((i) => i.zone === first).length
       const key = `${first}/${AWS.type}`
       if (here >= mostInFirstZone) region.faults.noStock.add(key)
+      const made = region.instances.size
       const answer = handler(request)
       if (answer === 'Lost') this.lostReplies++
+      if (region.instances.size > made) this.onHost(region.instances.size)
       this.#judge(request)
       return answer
     }

@@ -1,5 +1,6 @@
-// F50, a day of a region: a commit adds a pool, its hosts are made and join; the first zone runs out of hosts and the next one serves; a spot host is reclaimed; a commit
-// makes the pool smaller. The controllers and the provider are killed all the time. In the end each Machine has exactly one host, and none is left over.
+// F50, a day of a region: a commit adds a pool, its hosts are made and join; the first zone runs out of hosts and the next one serves; a spot host is reclaimed. The
+// controllers and the provider are killed all the time, and at the moments when a host could be made twice or lost. In the end each Machine has exactly one host, and
+// none is left over.
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { CLUSTERS_NAMESPACE, FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
@@ -18,6 +19,12 @@ const START_MS = 300_000
 /** The provider, which keeps nothing, is killed more often than the controllers, which must lead for a minute to know that an agent is silent. */
 const USUAL_FAULTS: Faults = { providerKillsMs: [4_000, 12_000], lostReplies: 0.05 }
 const CONTROLLERS_KILLS_MS = [25_000, 50_000] as const
+/** Which of the hosts: it is made, and those that asked for it die before its answer reaches them. */
+const DIE_BEFORE_ANSWER: ReadonlyMap<number, readonly ('controllers' | 'provider')[]> = new Map([
+  [2, ['controllers']],
+  [5, ['provider']],
+  [8, ['controllers', 'provider']],
+])
 /** One of so many kills may hit a program that is starting. */
 const START_KILLS = 4
 const LOOK_MS = 200
@@ -95,11 +102,17 @@ export function aDay(size: number, { providerKillsMs, lostReplies }: Faults = US
           : after(least + random.below(most - least), kill)
       begin()
     }
+    const killBoth = () => {
+      killAgainAndAgain('provider', providerKillsMs)
+      killAgainAndAgain('controllers', CONTROLLERS_KILLS_MS)
+    }
     const noMoreKills = () => {
       for (const timer of timers) clearTimeout(timer)
       timers.clear()
     }
 
+    const isAsked = ({ status }: Machine) =>
+      status?.provisioning !== undefined && status.provisioning.answer === undefined
     const isReady = (m: Machine) => m.status?.phase === 'Ready'
     const ready = () => observer.machines().filter(isReady).length
     const uids = () => new Set(observer.machines().map((m) => m.metadata.uid ?? ''))
@@ -149,7 +162,7 @@ export function aDay(size: number, { providerKillsMs, lostReplies }: Faults = US
       programs.startSync()
       observer = observe(programs.adminKubeconfig)
       agents = cloud.runAgents(client)
-    }, START_MS)
+    }, PATIENCE_MS)
 
     afterAll(async () => {
       noMoreKills()
@@ -163,10 +176,12 @@ export function aDay(size: number, { providerKillsMs, lostReplies }: Faults = US
       'a commit adds a pool: its hosts are made and join while controllers and provider are killed',
       { timeout: PATIENCE_MS + START_MS },
       async () => {
+        cloud.onHost = (made) => {
+          for (const program of DIE_BEFORE_ANSWER.get(made) ?? []) programs.kill(program)
+        }
         programs.repository.commit(fleet(cloud, size), 'a pool')
         await until('the first Machine is there', () => observer.machines().length > 0 || undefined, START_MS)
-        killAgainAndAgain('provider', providerKillsMs)
-        killAgainAndAgain('controllers', CONTROLLERS_KILLS_MS)
+        killBoth()
         await become('pool_ready_s', size)
         expect(cloud.region.alive().filter((i) => i.isSpot).length).toBe(spot)
       },
@@ -174,7 +189,17 @@ export function aDay(size: number, { providerKillsMs, lostReplies }: Faults = US
 
     test('a zone has no hosts left, and the next offering serves', { timeout: PATIENCE_MS + START_MS }, async () => {
       const before = cloud.region.alive().filter((i) => i.isSpot).length
+      // The controllers die after they wrote a token down and before anything was asked with it.
+      noMoreKills()
+      await until('the provider serves', () => programs.isAtWork('provider') || undefined, START_MS)
+      const provider = programs.pause('provider')
+      const made = cloud.region.instances.size
       programs.repository.commit(fleet(cloud, more), 'a larger pool')
+      await until('a token is written down', () => observer.machines().some(isAsked) || undefined, PATIENCE_MS)
+      programs.kill('controllers')
+      expect(cloud.region.instances.size).toBe(made)
+      provider.goOn()
+      killBoth()
       await become('larger_pool_ready_s', more)
       const [first, second] = cloud.vendor.zones
       const inZone = (zone: string) => cloud.region.alive().filter((i) => i.zone === zone).length

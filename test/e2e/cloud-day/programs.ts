@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { createWriteStream, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { systemClock } from '#lib/clock.ts'
 import { provideIdentity } from '#local/identities.ts'
@@ -19,8 +20,8 @@ import { programFile } from '#test/support/tools/own-build.ts'
 
 const MEMORY = ['--max-old-space-size=512', '--max-semi-space-size=8']
 const AGAIN_MS = 1_000
-/** What each prints once it serves or leads. */
-const AT_WORK = /serving providers|role is running/
+/** What each logs once it serves or leads. */
+const AT_WORK = /"(serving providers|role is running)"/
 const START_MS = 240_000
 
 const ROLES = ['controllers', 'approver', 'defender'] as const
@@ -69,8 +70,9 @@ export class Programs {
     this.#write('of-the-provider.json', { providers: [{ name: vendor.name, options }] })
     const remote = { name: vendor.name, socket: this.#socket }
     this.#write('of-the-controllers.json', { providers: [{ name: 'remote', options: remote }] })
-    for (const program of ['provider', ...ROLES] as const) this.#run(program)
-    await until('the provider serves', () => this.said('provider').includes('serving providers') || undefined, START_MS)
+    const all = ['provider', ...ROLES] as const
+    for (const program of all) this.#run(program)
+    await until('all programs are at work', () => all.every((p) => this.isAtWork(p)) || undefined, START_MS)
   }
 
   startSync(): void {
@@ -137,7 +139,7 @@ export class Programs {
     child.stdout.pipe(log, { end: false })
     child.stderr.pipe(log, { end: false })
     this.#running.set(program, child)
-    child.stdout.on('data', (said: Buffer) => void (AT_WORK.test(said.toString()) && this.#atWork.add(child)))
+    createInterface({ input: child.stderr }).on('line', (line) => void (AT_WORK.test(line) && this.#atWork.add(child)))
     child.once('exit', () => {
       this.#atWork.delete(child)
       if (this.#again && this.#running.get(program) === child)
@@ -157,6 +159,13 @@ export class Programs {
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
     this.kills[program]++
     child.kill('SIGKILL')
+  }
+
+  /** SIGSTOP: it takes calls and answers none until it goes on. */
+  pause(program: Program): { goOn(): void } {
+    const child = this.#running.get(program)
+    child?.kill('SIGSTOP')
+    return { goOn: () => void child?.kill('SIGCONT') }
   }
 
   /** All that it printed, in every life. */
