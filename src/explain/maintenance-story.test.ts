@@ -104,7 +104,7 @@ test('who planned, approved and called it off are named', () => {
   )
 })
 
-test('a loss of data, a missed drain and a notice for people are named', () => {
+test('a loss of data, a missed drain, a bill and a notice for people are named', () => {
   const missed = event(
     'm',
     { source: 'metal', dataLoss: true },
@@ -114,6 +114,10 @@ test('a loss of data, a missed drain and a notice for people are named', () => {
     "it destroys the data on the host's own disks",
     'it began before the node was drained, at 2026-02-01T02:00:00Z',
   ])
+  const bill = event('b', { source: 'metal', bill: true })
+  expect(maintenanceStory(bill)[1]).toBe(
+    'what was paid for ends: pay the bill at the provider, or renew the host; nothing is done before 2026-01-31T02:00:00Z',
+  )
   const notice = event('n', { source: 'metal', kind: 'Notice' })
   expect(maintenanceStory(notice).slice(1)).toEqual(['a notice for people: nothing is done'])
 })

@@ -1,6 +1,7 @@
 // The story of the work on a host in lines: what, by whom, when, how far its node is prepared, and the command that ends it. Pure.
 import { type MaintenanceEvent, PEOPLE } from '#api/kinds/maintenance-event.ts'
-import { isOver, phaseOfEvent, plannerOf, standsOff, takesHostAway } from '#faults/maintenance.ts'
+import { BILL_LEAD_MS, isOver, phaseOfEvent, plannerOf, standsOff, takesHostAway } from '#faults/maintenance.ts'
+import { timestamp } from '#lib/clock.ts'
 
 const DAY_MS = 86_400_000
 
@@ -27,6 +28,7 @@ export function maintenanceStory(event: MaintenanceEvent): readonly string[] {
   return [
     `${spec.kind} by ${plannerOf(spec)}, ${timesOf(event)}${reason}`,
     ...(takesHostAway(event) ? [] : ['a notice for people: nothing is done']),
+    ...(spec.bill === true ? [billText(event)] : []),
     ...(spec.dataLoss ? ["it destroys the data on the host's own disks"] : []),
     ...(status.approvedBy === undefined ? [] : [`approved by ${status.approvedBy.join(', ')}`]),
     ...(spec.endedBy === undefined
@@ -38,6 +40,13 @@ export function maintenanceStory(event: MaintenanceEvent): readonly string[] {
     ...(isOver(event) && status.message !== undefined ? [status.message] : []),
     ...commandLines(event),
   ]
+}
+
+function billText(event: MaintenanceEvent): string {
+  const cause = 'what was paid for ends: pay the bill at the provider, or renew the host'
+  if (!takesHostAway(event)) return cause
+  const from = timestamp(Date.parse(event.spec.notBefore ?? '') - BILL_LEAD_MS)
+  return `${cause}; nothing is done before ${from}`
 }
 
 function timesOf({ spec }: MaintenanceEvent): string {

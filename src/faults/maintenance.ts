@@ -3,6 +3,9 @@ import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { maintenanceTable, type MaintenancePhase } from '#api/protocol/maintenance.ts'
 import { durationMs } from '#lib/duration.ts'
 
+/** A bill is for people, who can pay it; on the last day before the host ends, its node is drained. */
+export const BILL_LEAD_MS = 86_400_000
+
 /** Before notBefore, at least: a drain that never happened before may take this long. */
 export const LEAST_LEAD_MS = 2 * 3_600_000
 
@@ -16,7 +19,13 @@ export const isOver = (event: Pick<MaintenanceEvent, 'status'>): boolean =>
 export const standsOff = (event: Pick<MaintenanceEvent, 'status' | 'spec'>): boolean =>
   !isOver(event) && (phaseOfEvent(event) !== 'Announced' || (event.spec.unplanned && takesHostAway(event)))
 
-export const takesHostAway = ({ spec }: Pick<MaintenanceEvent, 'spec'>): boolean => spec.kind !== 'Notice'
+/** A bill that names no end has no last day. */
+export const takesHostAway = ({ spec }: Pick<MaintenanceEvent, 'spec'>): boolean =>
+  spec.kind !== 'Notice' && (spec.bill !== true || spec.notBefore !== undefined)
+
+/** The longest time before notBefore at which anything is done about it. */
+export const mostLeadMs = ({ bill }: Pick<MaintenanceEvent['spec'], 'bill'>): number =>
+  bill === true ? BILL_LEAD_MS : Infinity
 
 export const leadMs = ({ status }: Pick<MaintenanceEvent, 'status'>): number =>
   Math.max(LEAST_LEAD_MS, durationMs(status?.lead ?? '') ?? 0)

@@ -110,6 +110,8 @@ export interface HostMaintenance {
   readonly isUnplanned: boolean
   /** Data on the host's own disks is lost by it. */
   readonly losesData: boolean
+  /** What was paid for ends: a person can pay until then. */
+  readonly isBill?: boolean
   readonly notBefore?: string
   readonly notAfter?: string
   readonly answers: readonly MaintenanceAnswer['kind'][]

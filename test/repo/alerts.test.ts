@@ -54,6 +54,10 @@ test('what should never go unnoticed has a rule and a test of it', () => {
     'KubeNodeLadderExhausted',
     'KubeNodePermitsDenied',
     'KubeNodeNotificationsFail',
+    'KubeNodeMaintenanceMissed',
+    'KubeNodeMaintenanceOverrun',
+    'KubeNodeMaintenanceFailed',
+    'KubeNodeBillUnpaid',
   ]
   expect(needed.filter((n) => !tested.has(n) || !rules.some((r) => r.alert === n))).toEqual([])
 })

@@ -195,6 +195,7 @@ describe('Alibaba Cloud', () => {
           NotBefore: '2026-03-05T00:00:00Z',
         },
         { EventId: 'e-2', EventType: { Name: 'SystemFailure.Reboot' }, EventCycleStatus: { Name: 'Executing' } },
+        { EventId: 'e-3', EventType: 'InstanceExpiration.Stop', EventCycleStatus: 'Scheduled' },
       ]),
     )
     watch.obey('Alicloud')
@@ -202,6 +203,7 @@ describe('Alibaba Cloud', () => {
     expect(watch.report?.items).toMatchObject([
       { id: 'e-1', kind: 'Redeploy', state: 'Scheduled', dataLoss: true, notBefore: '2026-03-05T00:00:00Z' },
       { id: 'e-2', kind: 'Reboot', state: 'Executing', unplanned: true },
+      { id: 'e-3', kind: 'Stop', state: 'Scheduled', bill: true },
       { id: 'spot-2026-03-03T08:22:00Z', kind: 'Reclaim', notBefore: '2026-03-03T08:22:00Z' },
     ])
   })

@@ -272,6 +272,7 @@ const notice = s.obj('One notice of the metadata service.', {
   state: s.choice('The state that the cloud reports.', MAINTENANCE_STATES),
   unplanned: s.optional(s.bool('Whether it happened without an announcement.')),
   dataLoss: s.optional(s.bool("Whether data on the host's own disks is lost.")),
+  bill: s.optional(s.bool('Whether a bill that is not paid, or the end of what was paid for, is the cause.')),
   notBefore: s.optional(s.time('Earliest start.')),
   notAfter: s.optional(s.time('Latest start.')),
   description: s.optional(f.sentence('The words of the cloud.', 200)),

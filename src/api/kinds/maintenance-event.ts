@@ -52,6 +52,11 @@ const spec = s.rule(
     state: s.fallback(s.choice('The state that the source reports.', MAINTENANCE_STATES), 'Scheduled'),
     unplanned: s.fallback(s.bool('Whether it happened without an announcement.'), false),
     dataLoss: s.fallback(s.bool("Whether data on the host's own disks is lost."), false),
+    bill: s.optional(
+      s.bool(
+        'Whether it happens because a bill is not paid or what was paid for ends: until a day before, it is for people.',
+      ),
+    ),
     notBefore: s.optional(s.time('Earliest start.')),
     notAfter: s.optional(s.time('Latest start; of an event that people planned, its planned end.')),
     initialNotBefore: s.optional(s.time('The earliest start that was announced first.')),

@@ -7,7 +7,7 @@ import { isCordonedBy } from '#nodes/cordon.ts'
 import { isNodeReady } from '#nodes/objects.ts'
 import { permitAnswer } from '#permits/permits.ts'
 import { wantedAnswer } from './plan-answer.ts'
-import { leadOf, scheduleOf } from './schedule.ts'
+import { earliestOf, leadOf, scheduleOf } from './schedule.ts'
 import { type Seen, cordonOwner } from './seen.ts'
 import { timeOf } from './time-of.ts'
 
@@ -123,6 +123,7 @@ function isMovedAway({ event, wishes, drainP95Ms }: Seen, now: number): boolean 
   if (notBefore === undefined || spec.unplanned || spec.state === 'Executing') return false
   if (!OPEN_AT_SOURCE.has(spec.state) || status?.plannedFor === undefined || status.plannedFor === spec.notBefore)
     return false
-  const lead = leadOf(drainP95Ms)
-  return notBefore - now > lead && scheduleOf(notBefore, lead, wishes.windows, now).startAt > now
+  const lead = leadOf(spec, drainP95Ms)
+  const earliest = earliestOf(spec, notBefore, now)
+  return notBefore - now > lead && scheduleOf(notBefore, lead, wishes.windows, earliest).startAt > now
 }

@@ -13,13 +13,14 @@ export function heardOf({ metadata, spec, status }: Machine): readonly HostMaint
   const { notices } = status ?? {}
   if (spec.notices === undefined || notices?.from !== spec.notices) return undefined
   const providerID = spec.providerID ?? `machine://${metadata.uid ?? ''}`
-  return notices.items.map(({ id, kind, state, unplanned, dataLoss, notBefore, notAfter, description }) => ({
+  return notices.items.map(({ id, kind, state, unplanned, dataLoss, bill, notBefore, notAfter, description }) => ({
     eventId: id,
     providerID,
     kind,
     state,
     isUnplanned: unplanned === true,
     losesData: dataLoss === true,
+    ...(bill === true && { isBill: true }),
     ...(notBefore !== undefined && { notBefore }),
     ...(notAfter !== undefined && { notAfter }),
     answers: [],

@@ -47,7 +47,8 @@ const saidText = (spec: Seen['event']['spec']): string =>
 /** The answer that the policy gives; undefined: the source is waited for. */
 export function wantedAnswer({ event: { spec }, wishes }: Seen): Exclude<Answered['kind'], 'Postpone'> | undefined {
   const { answer } = wishes
-  if (spec.source === PEOPLE || answer === 'Wait') return undefined
+  // No answer and no restart pays a bill.
+  if (spec.source === PEOPLE || spec.bill === true || answer === 'Wait') return undefined
   if (answer === 'Reboot') return REBOOTED.has(spec.kind) && !spec.dataLoss ? answer : undefined
   return spec.answers?.includes(answer) === true ? answer : undefined
 }

@@ -114,11 +114,22 @@ export function twinOf(event: MaintenanceEvent, ofMachine: readonly MaintenanceE
   )?.metadata.name
 }
 
-const said = ({ kind, state, isUnplanned, losesData, notBefore, notAfter, answers, description }: HostMaintenance) => ({
+const said = ({
+  kind,
+  state,
+  isUnplanned,
+  losesData,
+  isBill,
+  notBefore,
+  notAfter,
+  answers,
+  description,
+}: HostMaintenance) => ({
   kind,
   state,
   unplanned: isUnplanned,
   dataLoss: losesData,
+  ...(isBill === true && { bill: true }),
   ...(notBefore !== undefined && { notBefore: wholeSeconds(notBefore) }),
   // A vendor that says the end before the start has said no end.
   ...(notAfter !== undefined &&

@@ -194,6 +194,53 @@ describe('an event that is announced', () => {
   })
 })
 
+describe('a host that ends because of a bill', () => {
+  const bill = (endsMs: number) => ({ kind: 'Stop', bill: true, notBefore: at(endsMs) }) as const
+  const windows = [[{ cron: '0 2 * * *', duration: '3h', timeZone: 'UTC' }]]
+  const inWindows = { answer: 'Wait', postpone: false, windows } as const
+
+  test('is for people until its last day: no window and no slow drain begins earlier', () => {
+    const ends = event(bill(100 * HOUR))
+    expect(plan(seen({ event: ends, drainP95Ms: 20 * HOUR }), NOW)).toMatchObject({
+      actions: [],
+      change: { startAt: at(76 * HOUR), lead: '1d' },
+      waiting: { unblock: 'the bill is paid' },
+    })
+    // A day before is 16:00: the window of that morning is too early.
+    expect(plan(seen({ event: ends, wishes: inWindows }), NOW).change?.startAt).toBe('2026-03-06T02:00:00Z')
+  })
+
+  test('is prepared for on its last day, under a permit', () => {
+    const lastDay = (endsMs: number) => planned(endsMs - 2 * HOUR, {}, bill(endsMs))
+    expect(phase(seen({ event: lastDay(25 * HOUR) }))).toBeUndefined()
+    expect(phase(seen({ event: lastDay(2 * HOUR) }))).toBe('Preparing')
+    const preparing = { ...lastDay(HOUR), status: { ...lastDay(HOUR).status, phase: 'Preparing' } as Status }
+    expect(kinds(seen({ event: preparing }))).toEqual(['RequestPermit'])
+  })
+
+  test('gives the node back when the bill is paid', () => {
+    const prepared = planned(-1, { phase: 'Prepared' }, { ...bill(2 * HOUR), state: 'Cancelled' })
+    expect(phase(seen({ event: prepared, node: node(true), permit: permit('Granted') }))).toBe('Cancelled')
+  })
+
+  test('is answered by no restart', () => {
+    const prepared = planned(-1, { phase: 'Prepared', permitRef: EVENT }, bill(2 * HOUR))
+    const wishes = { answer: 'Reboot', postpone: false, windows: [] } as const
+    const drained = { event: prepared, node: node(true), permit: permit('Granted'), hasPods: false, wishes }
+    expect(plan(seen(drained), NOW).change?.answer).toBeUndefined()
+    const restart = planned(-1, { phase: 'Prepared', permitRef: EVENT }, { ...bill(2 * HOUR), bill: false })
+    expect(plan(seen({ ...drained, event: restart }), NOW).change?.answer).toMatchObject({ kind: 'Reboot' })
+  })
+
+  test('has no last day when it names no end', () => {
+    const { notBefore: _, ...spec } = event(bill(0)).spec
+    const untimed = { ...event(), spec, status: { phase: 'Announced', startAt: at(-HOUR) } } as MaintenanceEvent
+    const wishes = { answer: 'Reboot', postpone: false, windows: [] } as const
+    expect(plan(seen({ event: untimed, wishes }), NOW)).toMatchObject({ actions: [], notices: [] })
+    expect(phase(seen({ event: untimed, wishes }))).toBeUndefined()
+  })
+})
+
 describe('an end at its source', () => {
   test.each([
     [0, 'Announced', undefined],

@@ -17,7 +17,7 @@ import type { DoctorAction, DoctorPlan, StatusChange } from './actions.ts'
 import { factsOf, isWell } from './facts.ts'
 import { isHeldPermit, planPermit, reportOf, renewalOf, straysBack } from './plan-permit.ts'
 import { planAnswer, planPostponement, wantedAnswer } from './plan-answer.ts'
-import { leadOf, nextStart, scheduleOf } from './schedule.ts'
+import { earliestOf, leadOf, nextStart, scheduleOf } from './schedule.ts'
 import { type Seen, cordonOwner, isDeleted } from './seen.ts'
 import { timeOf } from './time-of.ts'
 
@@ -163,8 +163,9 @@ function planAnnounced(seen: Seen, now: number): DoctorPlan {
   const notBefore = timeOf(event.spec.notBefore)
   if (!takesHostAway(event)) return { actions: [], notices: [], requeueAfter: LONGEST_WAIT_MS }
   if (notBefore === undefined) return planUntimed(seen, now)
-  const lead = leadOf(drainP95Ms)
-  const { startAt, isOutsideWindows } = scheduleOf(notBefore, lead, wishes.windows, now)
+  const lead = leadOf(event.spec, drainP95Ms)
+  const earliest = earliestOf(event.spec, notBefore, now)
+  const { startAt, isOutsideWindows } = scheduleOf(notBefore, lead, wishes.windows, earliest)
   const postponement = isOutsideWindows ? planPostponement(seen, now, lead) : undefined
   if (postponement !== undefined) return postponement
   const known = event.status
@@ -200,7 +201,9 @@ function planAnnounced(seen: Seen, now: number): DoctorPlan {
         ? 'a window, or another time at the source'
         : event.spec.source === PEOPLE
           ? 'that time comes'
-          : 'that time comes, or its source moves it',
+          : event.spec.bill === true
+            ? 'the bill is paid'
+            : 'that time comes, or its source moves it',
     },
     requeueAfter: Math.min(LONGEST_WAIT_MS, Math.max(1_000, startAt - now)),
   }

@@ -1,5 +1,6 @@
 // When the preparation for an event starts: at the last window that still leaves the lead. Pure.
-import { LEAST_LEAD_MS } from '#faults/maintenance.ts'
+import type { MaintenanceSpec } from '#api/kinds/maintenance-event.ts'
+import { LEAST_LEAD_MS, mostLeadMs } from '#faults/maintenance.ts'
 import { type Window, openingOf } from '#windows/windows.ts'
 
 /** Of the 95th percentile of the drains of the pool: one slow drain in twenty must still fit. */
@@ -7,14 +8,18 @@ const DRAINS_IN_LEAD = 3
 /** Window starts that are read; a window a minute is none. */
 const MOST_STARTS = 1_000
 
-export const leadOf = (drainP95Ms: number | undefined): number =>
-  Math.max(LEAST_LEAD_MS, DRAINS_IN_LEAD * (drainP95Ms ?? 0))
+export const leadOf = (spec: Pick<MaintenanceSpec, 'bill'>, drainP95Ms: number | undefined): number =>
+  Math.min(mostLeadMs(spec), Math.max(LEAST_LEAD_MS, DRAINS_IN_LEAD * (drainP95Ms ?? 0)))
 
 /** Nearest rank; undefined without any. */
 export function percentile95(durations: readonly number[]): number | undefined {
   const sorted = durations.toSorted((a, b) => a - b)
   return sorted[Math.ceil(sorted.length * 0.95) - 1]
 }
+
+/** From when on something may be done about it. */
+export const earliestOf = (spec: Pick<MaintenanceSpec, 'bill'>, notBefore: number, now: number): number =>
+  Math.max(now, notBefore - mostLeadMs(spec))
 
 export interface Schedule {
   readonly startAt: number

@@ -1,4 +1,4 @@
-// Work on hosts: events by phase and kind, those that were missed or went wrong within a day, and those of people that are not over at their planned end.
+// Work on hosts: events by phase and kind, those that were missed or went wrong within a day, bills, and those of people that are not over at their planned end.
 import { type MaintenanceEvent, PEOPLE } from '#api/kinds/maintenance-event.ts'
 import { isOver, phaseOfEvent } from '#faults/maintenance.ts'
 import { type Family, tally } from './family.ts'
@@ -32,6 +32,11 @@ export function maintenanceFamilies(events: readonly MaintenanceEvent[], now: nu
       'kubenode_maintenance_failed',
       'Events of the last day after which the machine was not well again.',
       events.filter((e) => phaseOfEvent(e) === 'Failed' && isRecent(e.status?.endedAt)),
+    ),
+    count(
+      'kubenode_maintenance_bills',
+      'Hosts that end because of a bill, until the host has ended or the bill is paid.',
+      events.filter((e) => e.spec.bill === true && !isOver(e)),
     ),
     count(
       'kubenode_maintenance_overrun',

@@ -1,12 +1,14 @@
 import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
+import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { aMachine, START_MS } from '#test/support/fleets/defender-objects.ts'
 import type { ControllerContext } from '../module.ts'
 import { type Family, tally } from './family.ts'
 import { machineFamilies } from './machines.ts'
+import { maintenanceFamilies } from './maintenance.ts'
 import { repairFamilies } from './repairs.ts'
 import { rolloutFamilies } from './rollouts.ts'
 import { stateModule } from './state.ts'
@@ -102,6 +104,32 @@ test('metrics count repairs by phase, outcome and rung, by rule, and how long th
     'kubenode_repairs_exhausted{rule} 1',
     'kubenode_repair_oldest_waiting_seconds{} 600',
   ])
+})
+
+const ofHost = (spec: object, status?: object) =>
+  ({
+    spec: { source: 'cloud', kind: 'Reboot', notAfter: '2026-01-04T23:59:00Z', ...spec },
+    ...(status && { status }),
+  }) as unknown as MaintenanceEvent
+
+test('metrics of work on hosts count what people have not ended in time, and bills until they are paid', () => {
+  const people = { source: 'People', kind: 'Stop' }
+  const counted = (events: readonly MaintenanceEvent[]) =>
+    lines(maintenanceFamilies(events, START_MS)).filter((line) => /overrun|bills/.test(line))
+  expect(
+    counted([
+      ofHost(people, { phase: 'InProgress' }),
+      ofHost(people, { phase: 'Preparing' }),
+      ofHost({ ...people, notAfter: '2026-01-05T00:01:00Z' }, { phase: 'InProgress' }),
+      ofHost({ ...people, notAfter: undefined }, { phase: 'InProgress' }),
+      ofHost(people, { phase: 'Verifying' }),
+      ofHost(people, { phase: 'Done' }),
+      // What a provider says last is when it begins.
+      ofHost({}, { phase: 'InProgress' }),
+      ofHost({ bill: true }),
+      ofHost({ bill: true }, { phase: 'Cancelled' }),
+    ]),
+  ).toEqual(['kubenode_maintenance_bills{} 1', 'kubenode_maintenance_overrun{} 2'])
 })
 
 test('a thousand versions are five hundred samples, and none is lost', () => {

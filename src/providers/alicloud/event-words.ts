@@ -20,13 +20,12 @@ const KINDS: readonly (readonly [RegExp, MaintenanceKind])[] = [
   [/Disk/, 'DiskRepair'],
 ]
 
-/** Bills are for people: a host is not drained for one, however near its end is. */
+/** The end of a subscription, and an account without money. */
 const BILLING = /^(InstanceExpiration|AccountUnbalanced)\./
 
-const kindOf = (type: string): MaintenanceKind =>
-  BILLING.test(type) ? 'Notice' : (KINDS.find(([pattern]) => pattern.test(type))?.[1] ?? 'Notice')
+const kindOf = (type: string): MaintenanceKind => KINDS.find(([pattern]) => pattern.test(type))?.[1] ?? 'Notice'
 
-type EventMeaning = Pick<HostMaintenance, 'kind' | 'state' | 'isUnplanned' | 'losesData'>
+type EventMeaning = Pick<HostMaintenance, 'kind' | 'state' | 'isUnplanned' | 'losesData' | 'isBill'>
 
 export function ecsEvent(type: string, stateWord = ''): EventMeaning {
   const known = ECS_STATES[stateWord]
@@ -38,5 +37,6 @@ export function ecsEvent(type: string, stateWord = ''): EventMeaning {
     isUnplanned: type.startsWith('SystemFailure.') || type.startsWith('InstanceFailure.'),
     // Local disks do not move with the host.
     losesData: kind === 'Redeploy' || kind === 'Delete',
+    ...(BILLING.test(type) && { isBill: true }),
   }
 }

@@ -72,7 +72,7 @@ function eventOf(event: unknown): CloudMaintenance | undefined {
   const [eventId, id] = [textIn(event, 'EventId'), textIn(event, 'InstanceId')]
   const type = textIn(event, 'EventType', 'Name') ?? ''
   if (eventId === undefined || id === undefined) return undefined
-  const { kind, state, isUnplanned, losesData } = ecsEvent(type, textIn(event, 'EventCycleStatus', 'Name'))
+  const { kind, state, isUnplanned, losesData, isBill } = ecsEvent(type, textIn(event, 'EventCycleStatus', 'Name'))
   const notBefore = textIn(event, 'NotBefore')
   return {
     id,
@@ -81,8 +81,9 @@ function eventOf(event: unknown): CloudMaintenance | undefined {
     state,
     isUnplanned,
     losesData,
+    ...(isBill === true && { isBill }),
     ...(notBefore !== undefined && { notBefore }),
-    answers: answersTo(kind, state),
+    answers: isBill === true ? [] : answersTo(kind, state),
     description: `${type}: ${textIn(event, 'Reason') ?? 'no reason given'}`.slice(0, DESCRIPTION_CHARS),
   }
 }

@@ -41,7 +41,7 @@ function events(text: string): readonly Notice[] | undefined {
     const id = idOf(textIn(event, 'EventId'))
     if (id === undefined) return []
     const type = word(event, 'EventType') ?? ''
-    const { kind, state, isUnplanned, losesData } = ecsEvent(type, word(event, 'EventCycleStatus'))
+    const { kind, state, isUnplanned, losesData, isBill } = ecsEvent(type, word(event, 'EventCycleStatus'))
     const notBefore = timeIn(textIn(event, 'NotBefore'))
     return [
       {
@@ -50,6 +50,7 @@ function events(text: string): readonly Notice[] | undefined {
         state,
         ...(isUnplanned && { unplanned: true }),
         ...(losesData && { dataLoss: true }),
+        ...(isBill === true && { bill: true }),
         ...(notBefore !== undefined && { notBefore }),
         description: sentence(`${type}: ${textIn(event, 'Reason') ?? 'no reason given'}`),
       },

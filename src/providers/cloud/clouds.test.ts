@@ -306,6 +306,23 @@ describe.each(VENDORS)('$name', (v: Vendor) => {
     expect((await provider.maintenance?.())?.events[0]?.state).toBe(v.name === 'aws' ? 'Executed' : 'Avoided')
   })
 
+  // The other vendor announces none.
+  if (v.name === 'alicloud')
+    test('a bill is told as one, with what follows, and no answer is taken', async () => {
+      fresh()
+      const provider = start()
+      const { providerID } = hostIn(await provider.create(hostRequest(v, 'm')))
+      const instance = providerID.split('/').at(-1) ?? ''
+      const [notBefore, status, reason] = ['2026-12-01T00:00:00Z', 'Scheduled', 'expired']
+      for (const type of ['InstanceExpiration.Stop', 'AccountUnbalanced.Delete'])
+        region.events.push({ eventId: type, instance, type, status, notBefore, reason })
+      expect((await provider.maintenance?.())?.events).toMatchObject([
+        { kind: 'Stop', isBill: true, losesData: false, notBefore, answers: [] },
+        { kind: 'Delete', isBill: true, losesData: true, notBefore, answers: [] },
+      ])
+      expect(await provider.respond?.('InstanceExpiration.Stop', { kind: 'Start' })).toBe('Refused')
+    })
+
   test('a fault that we found is reported to the vendor', async () => {
     fresh()
     const provider = start()

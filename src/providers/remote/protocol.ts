@@ -139,6 +139,7 @@ const maintenanceEvent = obj('Something announced, under way or ended.', {
   ]),
   isUnplanned: bool('It was not announced: it happened.'),
   losesData: bool('Data on the own disks of the host is lost by it.'),
+  isBill: optional(bool('What was paid for ends: a person can pay until then.')),
   notBefore: optional(time('It does not begin before.')),
   notAfter: optional(time('It begins at the latest.')),
   answers: list('Answers that it takes now.', choice('An answer.', ['Accept', 'Start', 'Postpone']), { max: 3 }),
