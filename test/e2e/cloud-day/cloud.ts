@@ -34,7 +34,7 @@ export class Cloud {
   /** Ids of hosts whose deletion was asked for. */
   readonly deleted = new Set<string>()
   lostReplies = 0
-  /** Told of each host that is made, before anybody has the answer. */
+  /** Called for each host that is made, before its answer is sent. */
   onHost: (made: number) => void = () => undefined
   #server: StampedServer | undefined
   #looking: NodeJS.Timeout | undefined

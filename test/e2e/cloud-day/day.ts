@@ -17,7 +17,7 @@ import { Programs } from './programs.ts'
 const PATIENCE_MS = 1_800_000
 const START_MS = 300_000
 /** The provider, which keeps nothing, is killed more often than the controllers, which must lead for a minute to know that an agent is silent. */
-const USUAL_FAULTS: Faults = { providerKillsMs: [4_000, 12_000], lostReplies: 0.05 }
+const USUAL_FAULTS: Faults = { providerKillsMs: [4_000, 12_000], lostReplies: 0.2 }
 const CONTROLLERS_KILLS_MS = [25_000, 50_000] as const
 /** Which of the hosts: it is made, and those that asked for it die before its answer reaches them. */
 const DIE_BEFORE_ANSWER: ReadonlyMap<number, readonly ('controllers' | 'provider')[]> = new Map([
@@ -198,7 +198,7 @@ export function aDay(size: number, { providerKillsMs, lostReplies }: Faults = US
       await until('a token is written down', () => observer.machines().some(isAsked) || undefined, PATIENCE_MS)
       programs.kill('controllers')
       expect(cloud.region.instances.size).toBe(made)
-      provider.goOn()
+      provider.resume()
       killBoth()
       await become('larger_pool_ready_s', more)
       const [first, second] = cloud.vendor.zones
@@ -247,7 +247,7 @@ export function aDay(size: number, { providerKillsMs, lostReplies }: Faults = US
         expect([...cloud.deleted].filter((id) => hosts.some((h) => h.id === id))).toEqual([])
         expect(cloud.region.overLimit).toBe(0)
         const { kills } = programs
-        expect(Math.min(kills.controllers, kills.provider)).toBeGreaterThan(0)
+        expect(Math.min(kills.controllers, kills.provider)).toBeGreaterThanOrEqual(3)
         // The key is in no log and in none but the provider's surroundings.
         for (const program of ['controllers', 'provider', 'approver', 'defender'] as const)
           expect(programs.said(program)).not.toContain('a-secret-that-nobody-may-see')

@@ -161,11 +161,11 @@ export class Programs {
     child.kill('SIGKILL')
   }
 
-  /** SIGSTOP: it takes calls and answers none until it goes on. */
-  pause(program: Program): { goOn(): void } {
+  /** SIGSTOP: it takes calls and answers none until it continues. */
+  pause(program: Program): { resume(): void } {
     const child = this.#running.get(program)
     child?.kill('SIGSTOP')
-    return { goOn: () => void child?.kill('SIGCONT') }
+    return { resume: () => void child?.kill('SIGCONT') }
   }
 
   /** All that it printed, in every life. */
