@@ -12,11 +12,17 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const machine = { metadata: { name: 'm-1' }, spec: { providerID: 'cloud://m-1' } } as Machine
 
-function asked() {
+function asked(isListing = true) {
   const clock = new VirtualClock()
   const fake = new FakeKube({ clock, random: seededRandom(1), kinds: [{ type: maintenanceEvent, status: true }] })
   const vendor = noAnnouncements()
   const cloud = maintenanceProvider({ clock, name: 'cloud' }, vendor)
+  const maintenance = cloud.maintenance?.bind(cloud)
+  const setListing = (is: boolean) => {
+    if (is && maintenance !== undefined) cloud.maintenance = maintenance
+    else delete cloud.maintenance
+  }
+  setListing(isListing)
   let isFresh = true
   const polls = new Polls({
     client: fake.client({ actor: 'doctor' }),
@@ -34,6 +40,7 @@ function asked() {
   return {
     clock,
     vendor,
+    setListing,
     events: () => fake.all(maintenanceEvent).length,
     setFresh: (is: boolean) => void (isFresh = is),
   }
@@ -48,6 +55,16 @@ test('after an hour of stale caches a provider is asked within a minute, as if n
   setFresh(true)
   vendor.events.push(event)
   await clock.advance(MINUTE)
+  expect(events()).toBe(1)
+})
+
+test('a provider that learns to list maintenance after the controllers began is asked from then on', async () => {
+  const { clock, vendor, events, setListing } = asked(false)
+  vendor.events.push(event)
+  await clock.advance(10 * MINUTE)
+  expect(events()).toBe(0)
+  setListing(true)
+  await clock.advance(2 * MINUTE)
   expect(events()).toBe(1)
 })
 

@@ -108,24 +108,22 @@ export class Polls {
       })
   }
 
-  /** One loop for each provider that knows of maintenance, for as long as we lead. */
+  /** One loop for each provider, for as long as we lead: what a provider in another program can do becomes known, and changes, meanwhile. */
   parts(providers: readonly Provider[]): readonly Part[] {
-    return providers
-      .filter((p) => p.maintenance !== undefined)
-      .map((provider): Part => {
-        const stop = new AbortController()
-        let running: Promise<void> | undefined
-        return {
-          name: `maintenance of provider ${provider.name}`,
-          start: () => {
-            running = this.#askForever(provider, stop.signal)
-          },
-          stop: async () => {
-            stop.abort()
-            await running
-          },
-        }
-      })
+    return providers.map((provider): Part => {
+      const stop = new AbortController()
+      let running: Promise<void> | undefined
+      return {
+        name: `maintenance of provider ${provider.name}`,
+        start: () => {
+          running = this.#askForever(provider, stop.signal)
+        },
+        stop: async () => {
+          stop.abort()
+          await running
+        },
+      }
+    })
   }
 
   async #askForever(provider: Provider, signal: AbortSignal): Promise<void> {
@@ -145,6 +143,7 @@ export class Polls {
     }
   }
 
+  /** Undefined of a provider that knows of no maintenance. */
   async #ask(provider: Provider, signal: AbortSignal): Promise<MaintenanceList | 'Failed' | undefined> {
     try {
       return await provider.maintenance?.(signal)

@@ -379,11 +379,13 @@ describe('a provider that is away at the start', () => {
     await expect(late.get('liar://h-1')).rejects.toThrow('KN11060')
     expect(await late.create(REQUEST)).toMatchObject({ kind: 'Unknown', message: expect.stringContaining('KN11060') })
     expect(late.capabilities.visibleWithinMs).toBeGreaterThan(0)
-    expect(late.power === undefined).toBe(true)
+    // What it can do is unknown too, and a call that it may lack is not one that it lacks.
+    await expect(late.power?.('liar://h-1', 'Off')).rejects.toThrow('KN11060')
+    await expect(late.maintenance?.()).rejects.toThrow('KN11060')
     answers['get'] = json({ kind: 'Absent' })
     await listen()
     await expect.poll(() => late.get('liar://h-1').then(() => 'answered', String), { timeout: 60_000 }).toBe('answered')
-    expect(late.power === undefined).toBe(false)
+    expect([late.power === undefined, late.maintenance === undefined]).toEqual([false, true])
     stop.abort()
     await running
   })

@@ -46,6 +46,7 @@ interface Waits {
 const WAITS: Waits = { readMs: 10_000, callMs: 30_000, slowMs: 60_000, awayMs: 2_000 }
 /** Authority, token and capabilities are read again after it, and after every failure. */
 const FRESH_MS = 60_000
+const OPTIONAL = ['power', 'maintenance', 'respond', 'reportFault'] as const
 const SLOW: ReadonlySet<CallName> = new Set(['create', 'list', 'maintenance'])
 /** 64 MiB of JSON at most: 80,000 hosts as our own server pages them. */
 const MOST_PAGES = 16
@@ -72,6 +73,7 @@ export class RemoteProvider implements Provider {
     this.#options = options
     this.name = options.name
     this.#waits = { ...WAITS, ...options.waits }
+    this.#can(OPTIONAL)
   }
 
   get capabilities(): Capabilities {
@@ -220,8 +222,12 @@ export class RemoteProvider implements Provider {
     // The longest that it ever said: a host is not absent because the provider thinks better of itself.
     const visibleWithinMs = Math.max(said.capabilities.visibleWithinMs, this.#said?.capabilities.visibleWithinMs ?? 0)
     this.#said = { ...said, capabilities: { ...said.capabilities, visibleWithinMs } }
-    const { can } = said
-    for (const call of ['power', 'maintenance', 'respond', 'reportFault'] as const) delete this[call]
+    this.#can(said.can)
+  }
+
+  /** Until it says what it can do, a call that it may lack fails like any other: a provider that is away is not one that takes no answers. */
+  #can(can: readonly string[]): void {
+    for (const call of OPTIONAL) delete this[call]
     if (can.includes('power')) this.power = this.#power
     if (can.includes('maintenance')) this.maintenance = this.#maintenance
     if (can.includes('respond')) this.respond = this.#respond
