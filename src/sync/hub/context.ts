@@ -10,6 +10,7 @@ import type { GitReach } from '../git/reach.ts'
 import type { Bundle } from '../render/bundle.ts'
 import type { WeakCage } from '../render/cage.ts'
 import type { Placement } from '../render/job/job-spec.ts'
+import type { Renderer } from '../render/renderer.ts'
 import type { CageLimits } from '../render/run-caged.ts'
 
 export interface SyncConfig {
@@ -23,6 +24,8 @@ export interface SyncConfig {
   readonly version?: string
   /** Renders in Jobs of this image, which holds the program in this version; in a process without it. */
   readonly jobs?: { readonly image: string; readonly version: string; readonly placement?: Placement }
+  /** Renders in place of both. */
+  readonly renderer?: Renderer
   /** Environment that git needs for remote repositories: PATH. */
   readonly gitEnv?: Readonly<Record<string, string>>
   /** Which git servers sources may name; without it none of this machine. */

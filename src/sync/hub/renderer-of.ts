@@ -12,7 +12,8 @@ const newRun = (random: Random): string =>
   Array.from({ length: RUN_DIGITS }, () => random.below(16).toString(16)).join('')
 
 export async function rendererOf({ client, clock, log, random, config }: SyncContext): Promise<Renderer> {
-  const { weakCage, caged, jobs } = config
+  const { weakCage, caged, jobs, renderer: given } = config
+  if (given !== undefined) return given
   if (jobs === undefined) return processRenderer(await findCage(weakCage, CAGE_LEVELS, caged))
   const renderer = new JobRenderer({ client, clock, log, ...jobs, newRun: () => newRun(random) })
   await renderer.sweep()

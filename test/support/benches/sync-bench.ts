@@ -1,5 +1,4 @@
 // A hub and business clusters on embedded servers, a git repository in a temporary folder, and the sync role over them: real HTTP, real git, real renders.
-import { builtCage } from '#test/support/tools/own-build.ts'
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,9 +19,12 @@ import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import { createInformers } from '#runtime/informers.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { syncModule, type SyncConfig } from '#sync/role.ts'
+import { openRenderer } from '#test/doubles/open-renderer.ts'
 import { shiftedClock } from '#test/support/clocks/shifted-clock.ts'
 import { startFaultProxy, type FaultProxy } from '#test/support/faults/fault-proxy.ts'
 import { manifests } from '#test/support/servers/installed.ts'
+import { isFull } from '#test/support/tools/full.ts'
+import { builtCage } from '#test/support/tools/own-build.ts'
 
 const CRD = coreKind('CustomResourceDefinition')
 export const NAMESPACE = coreKind('Namespace')
@@ -60,7 +62,8 @@ export class GitFolder {
 
   git(...args: readonly string[]): string {
     const identity = ['-c', 'user.name=t', '-c', 'user.email=t@example.org', '-c', 'commit.gpgsign=false']
-    return execFileSync('git', [...identity, ...args], {
+    // No commit starts a second program that looks for what could be packed.
+    return execFileSync('git', [...identity, '-c', 'maintenance.auto=false', ...args], {
       cwd: this.dir,
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -105,12 +108,14 @@ export interface SyncBench {
 type SyncBenchOptions = Pick<SyncConfig, 'looks' | 'outbound'> & {
   readonly isDefended?: boolean
   readonly withProxies?: boolean
+  /** Renders in a cage, as a program does: for code that never ends, and what is said of it. */
+  readonly isCaged?: boolean
 }
 
 export async function syncBench(
   names: readonly string[],
   source: Partial<FleetSourceInput['spec']> = {},
-  { isDefended = true, withProxies = false, ...more }: SyncBenchOptions = {},
+  { isDefended = true, withProxies = false, isCaged = isFull, ...more }: SyncBenchOptions = {},
 ): Promise<SyncBench> {
   const repository = new GitFolder()
   const [hub, ...business] = await Promise.all([startCluster(), ...names.map(startCluster)])
@@ -175,7 +180,7 @@ export async function syncBench(
       config: {
         cacheDir: join(repository.dir, '.git/kubenode-cache'),
         weakCage: 'allow',
-        caged: builtCage(),
+        ...(isCaged ? { caged: builtCage() } : { renderer: openRenderer() }),
         localPollMs: 50,
         localRepositories: [{ folder: tmpdir() }],
         gitReach: { trusted: ['localhost'] },

@@ -1,5 +1,4 @@
 // What sync makes of the newest commit of a source, with real git, signatures and renders; the objects on the hub are a few lists.
-import { builtCage } from '#test/support/tools/own-build.ts'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,14 +17,16 @@ import type { KubeObject } from '#schema/object.ts'
 import { createTrustMetrics } from '#sync/hub/metrics.ts'
 import type { HubParts } from '#sync/hub/parts.ts'
 import { Renders } from '#sync/hub/renders.ts'
-import type { Renderer } from '#sync/render/renderer.ts'
 import { observe } from '#sync/hub/source/observe.ts'
 import { plan } from '#sync/hub/source/plan.ts'
 import { statusOf } from '#sync/hub/source/status.ts'
 import { Verification } from '#sync/hub/source/verified.ts'
 import { HUB } from '#sync/release/tracks.ts'
+import { openRenderer } from '#test/doubles/open-renderer.ts'
 import { holdOn } from '#test/support/fleets/holds.ts'
 import { SignedRepository } from '#test/support/fleets/signed-repository.ts'
+import { isFull } from '#test/support/tools/full.ts'
+import { builtCage } from '#test/support/tools/own-build.ts'
 
 /** The fleet is as a file of values says: pipelines by name, and ConfigMaps by name, on the hub and in the cluster `test`. */
 const MAIN = `
@@ -80,8 +81,8 @@ export class SourceWorld {
   holds: readonly OperationalHold[] = []
   status: FleetSource['status'] = {}
 
-  /** `renderer`: in place of the cage, which takes a second or two for each commit. */
-  constructor(spec: Partial<FleetSourceInput['spec']> = {}, renderer?: Renderer) {
+  /** `renderer`: in place of a cage, which the full run has. */
+  constructor(spec: Partial<FleetSourceInput['spec']> = {}, renderer = isFull ? undefined : openRenderer()) {
     this.#spec = spec
     const config = {
       cacheDir: this.#cache,

@@ -2,17 +2,11 @@
 import { readFileSync, writeSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
 import type { MadeObject } from '#api/constructs/synthesis.ts'
-import {
-  ANSWER_FD,
-  FLEET_ROOT,
-  type AnswerLine,
-  type FleetError,
-  type LoadedModule,
-  type RenderRequest,
-} from '../protocol.ts'
+import { ANSWER_FD, FLEET_ROOT, type AnswerLine, type LoadedModule, type RenderRequest } from '../protocol.ts'
+import { describe } from './describe.ts'
 import { freeze, seal } from './freeze.ts'
 import { placeHere } from './places.ts'
-import { ImportRefused, openImports } from './release.ts'
+import { openImports } from './release.ts'
 
 const STDIN_FD = 0
 // Taken before any code of the fleet runs, so that it cannot put its own in their place.
@@ -43,42 +37,6 @@ function send(text: string): void {
 function fail(error: unknown): never {
   answer([{ error: describe(error) }])
   return exit(1)
-}
-
-const LOCATION = /fleet:\/\/\/([^\s:)]+(?::\d+){1,2})/
-
-/** The thrown value belongs to the fleet: it may be anything, and reading it may run code. */
-function describe(error: unknown): FleetError {
-  try {
-    const { stack = '', message }: { readonly stack?: unknown; readonly message: unknown } =
-      error instanceof Error ? error : { message: `threw ${String(error)}` }
-    const at = LOCATION.exec(String(stack))?.[1] ?? madeAt(error)
-    const isSyntax = error instanceof SyntaxError
-    const kind = error instanceof ImportRefused ? 'Import' : isSyntax ? 'Syntax' : 'Thrown'
-    return {
-      kind,
-      message: String(message).slice(0, 4_000),
-      ...(at === undefined ? {} : { at: decoded(at.slice(0, 1_000)) }),
-    }
-  } catch {
-    return { kind: 'Thrown', message: 'threw something that cannot be shown' }
-  }
-}
-
-/** A construct that fails late names the line that made it, unless a line of the fleet failed. By name: the class may not be loaded yet. */
-function madeAt(error: unknown): string | undefined {
-  if (!(error instanceof Error) || error.name !== 'ConstructFailed') return undefined
-  const { cause, at } = error as { readonly cause?: unknown; readonly at?: unknown }
-  const stack = cause instanceof Error ? String(cause.stack) : ''
-  return LOCATION.exec(stack)?.[1] ?? (typeof at === 'string' ? at : undefined)
-}
-
-function decoded(path: string): string {
-  try {
-    return decodeURIComponent(path)
-  } catch {
-    return path
-  }
 }
 
 const request = parse(readFileSync(STDIN_FD, 'utf8')) as RenderRequest
