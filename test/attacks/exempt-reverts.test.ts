@@ -64,8 +64,7 @@ describe('a source that a hold pauses', () => {
     // What it brings back is followed already; what is under it is not.
     expect(await attempt(values('3'), reverts(during))).toBeUndefined()
     expect(await attempt(values('evil'), reverts(ids.three))).toBeUndefined()
-    w.repository.git('reset', '--quiet', '--hard', base)
-    w.repository.push(true)
+    w.repository.moveTo(base)
   })
 
   test('does not follow it under a freeze that the pipeline does not name', async () => {
@@ -183,8 +182,7 @@ describe('where commits are verified', () => {
     expect(await back('ada')).toBeUndefined()
     // Back to a state that was never verified: a commit before the anchor, or one that is refused.
     expect(await anchored.attempt(values('evil'), { key: 'ada', message: reverts(bad) })).toBeUndefined()
-    anchored.repository.git('reset', '--quiet', '--hard', base)
-    anchored.repository.push(true)
+    anchored.repository.moveTo(base)
     expect(await anchored.attempt(values('0'), { key: 'ada', message: reverts(anchor) })).toBeUndefined()
   })
 })

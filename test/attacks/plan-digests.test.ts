@@ -82,10 +82,7 @@ class World extends SourceWorld {
   /** Where the branch is, and the way back there. */
   base(): { readonly id: string; readonly back: () => void } {
     const id = this.repository.git('rev-parse', 'HEAD')
-    const back = () => {
-      this.repository.git('reset', '--quiet', '--hard', id)
-      this.repository.push(true)
-    }
+    const back = () => this.repository.moveTo(id)
     return { id, back }
   }
 
@@ -117,8 +114,7 @@ class World extends SourceWorld {
     const tree = repository.git('write-tree')
     const made = repository.git('commit-tree', tree, ...parents.flatMap((p) => ['-p', p]), '-m', merge[1])
     repository.git('checkout', '--quiet', '-f', 'main')
-    repository.git('reset', '--quiet', '--hard', made)
-    repository.push(true)
+    repository.moveTo(made)
     try {
       return await this.followed()
     } finally {

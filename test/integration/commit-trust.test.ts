@@ -86,7 +86,7 @@ async function change(b: SyncBench, edit: (verify: Verify) => Verify): Promise<v
     metadata: { name: metadata.name, namespace: metadata.namespace },
     spec: { ...spec, verify: edit(spec.verify as Verify) },
   }
-  await b.hub.client.apply(fleetSource, declared as FleetSource, { fieldManager: FIELD_MANAGERS.cli, force: true })
+  await b.hub.client.apply(fleetSource, declared as FleetSource, { fieldManager: FIELD_MANAGERS.cli })
 }
 
 test('a signed commit is applied; an unsigned one is refused, and what was applied stays; signed again it follows', async () => {
@@ -119,7 +119,7 @@ test('a signed commit is applied; an unsigned one is refused, and what was appli
   expect(await versionOf(b)).toBe('2')
 
   repository.git('reset', '--quiet', '--hard', good)
-  repository.commit(versionFile('5'), { key: 'bob', force: true })
+  repository.commit(versionFile('5'), { key: 'bob' })
   await eventually(
     () => versionOf(b),
     (v) => v === '5',
@@ -168,7 +168,7 @@ test('a branch without the last verified commit is HistoryRewritten, until the h
     (v) => v === '2',
   )
   repository.git('reset', '--quiet', '--hard', `${first}~1`)
-  const other = repository.commit(versionFile('3'), { key: 'ada', force: true })
+  const other = repository.commit(versionFile('3'), { key: 'ada' })
   expect(await refusal(b, first.slice(0, 12))).toBe('HistoryRewritten')
   expect(await versionOf(b)).toBe('2')
   await change(b, (verify) => ({ ...verify, anchor: other }))

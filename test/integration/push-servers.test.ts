@@ -86,7 +86,7 @@ describe('over https', () => {
     expect(branchAt('revert/x')).toBe(made.commit)
     const direct = await pushed({ url: url(), data: data(), branch: 'main', expected: parent })
     expect([direct.problem, branchAt('main')]).toEqual([undefined, direct.commit])
-    const late = r.commit({ 'a.ts': '2' }, { key: undefined, force: true })
+    const late = r.commit({ 'a.ts': '2' }, { key: undefined })
     const refused = await pushed({ url: url(), data: data(), branch: 'main', expected: parent })
     expect(refused.problem).toMatch(/KN7051: cannot write revert [0-9a-f]{12} to branch main .*rejected/)
     expect(branchAt('main')).toBe(late)

@@ -1,6 +1,6 @@
 // A bare git repository and a clone of it in which the real git signs commits with SSH keys, as people do.
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
@@ -8,7 +8,6 @@ export interface CommitWish {
   /** Name of the key; undefined: unsigned. */
   readonly key: string | undefined
   readonly message?: string
-  readonly force?: boolean
   readonly env?: Readonly<Record<string, string>>
 }
 
@@ -27,6 +26,14 @@ const settingsFor = (signingKey: string): string => `[user]
 	autogc = false
 `
 
+const COMMIT = `git add --all
+git "$@"`
+
+/** As a push, by programs that cost a quarter of it: both repositories have the same objects. */
+const MOVE = `id=$(git rev-parse --verify "$1^{commit}")
+git --git-dir="$BARE" update-ref refs/heads/main "$id"
+echo "$id"`
+
 export class SignedRepository {
   readonly folder: string
   readonly #env: Record<string, string>
@@ -43,6 +50,9 @@ export class SignedRepository {
     writeFileSync(join(this.folder, '.gitconfig'), settingsFor(join(this.folder, 'ada')))
     this.#run(this.folder, 'git', ['init', '--quiet', '--bare', '--initial-branch=main', this.bare])
     this.#run(this.folder, 'git', ['clone', '--quiet', this.bare, this.work])
+    const objects = join(this.work, '.git/objects')
+    rmSync(objects, { recursive: true })
+    symlinkSync(join(this.bare, 'objects'), objects)
     this.git('checkout', '--quiet', '-B', 'main')
   }
 
@@ -72,23 +82,42 @@ export class SignedRepository {
   }
 
   write(files: Readonly<Record<string, string>>): void {
+    this.#put(files)
+    this.git('add', '--all')
+  }
+
+  #put(files: Readonly<Record<string, string>>): void {
     for (const [name, text] of Object.entries(files)) {
       mkdirSync(dirname(join(this.work, name)), { recursive: true })
       writeFileSync(join(this.work, name), text)
     }
-    this.git('add', '--all')
   }
 
-  /** Writes the files, commits them, pushes, and returns the commit. */
-  commit(
+  /** Writes the files, commits them, moves the published branch there, whatever it was at, and returns the commit. */
+  commit(files: Readonly<Record<string, string>>, { key, message = 'change', env = {} }: CommitWish): string {
+    this.#put(files)
+    return this.#script(`${COMMIT}\nset -- HEAD\n${MOVE}`, this.#committing(key, message), env)
+  }
+
+  /** As `commit`, on top of another commit and on no branch: whoever has its id can read it in the bare repository. */
+  commitAside(
+    base: string,
     files: Readonly<Record<string, string>>,
-    { key, message = 'change', force = false, env = {} }: CommitWish,
+    { key, message = 'change', env }: CommitWish,
   ): string {
-    this.write(files)
+    this.git('checkout', '--quiet', '--force', '--detach', base)
+    this.#put(files)
+    return this.#script(`${COMMIT}\ngit rev-parse HEAD`, this.#committing(key, message), env)
+  }
+
+  #committing(key: string | undefined, message: string): readonly string[] {
     const signed = key === undefined ? ['commit', '--no-gpg-sign'] : [...this.signedBy(key), 'commit', '-S']
-    this.#run(this.work, 'git', [...signed, '--quiet', '--allow-empty', '-m', message], env)
-    this.push(force)
-    return this.git('rev-parse', 'HEAD')
+    return [...signed, '--quiet', '--allow-empty', '-m', message]
+  }
+
+  /** The work tree and the published branch are at this commit, whatever they were at. */
+  moveTo(commit: string): void {
+    this.#script(`git reset --quiet --hard "$1"\n${MOVE}`, [commit])
   }
 
   /** git in the work tree, with more in its environment. */
@@ -119,13 +148,6 @@ export class SignedRepository {
     copyFileSync(path(from), path(to))
   }
 
-  /** An object that was made in the bare repository, also in the work tree. */
-  fetchFromBare(id: string): void {
-    const path = (root: string) => join(root, 'objects', id.slice(0, 2), id.slice(2))
-    mkdirSync(dirname(path(join(this.work, '.git'))), { recursive: true })
-    copyFileSync(path(this.bare), path(join(this.work, '.git')))
-  }
-
   sign(key: string, content: Buffer, namespace: string): string {
     const args = ['-q', '-Y', 'sign', '-n', namespace, '-f', join(this.folder, key)]
     return execFileSync('ssh-keygen', args, { input: content, encoding: 'utf8', stdio: ['pipe', 'pipe', 'ignore'] })
@@ -144,6 +166,12 @@ export class SignedRepository {
 
   remove(): void {
     rmSync(this.folder, { recursive: true, force: true })
+  }
+
+  /** Several programs in one process of the test: starting one from a large process costs more than git itself. */
+  #script(text: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): string {
+    const all = ['-e', '-c', text, 'sh', ...args]
+    return this.#run(this.work, 'sh', all, { ...env, BARE: this.bare })
   }
 
   #run(cwd: string, program: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): string {

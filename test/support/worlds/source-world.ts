@@ -209,8 +209,7 @@ export class SourceWorld {
     try {
       return await this.followed()
     } finally {
-      this.repository.git('reset', '--quiet', '--hard', base)
-      this.repository.push(true)
+      this.repository.moveTo(base)
     }
   }
 
