@@ -99,7 +99,7 @@ export class SignedRepository {
     return this.#script(`${COMMIT}\nset -- HEAD\n${MOVE}`, this.#committing(key, message), env)
   }
 
-  /** As `commit`, on top of another commit and on no branch: whoever has its id can read it in the bare repository. */
+  /** As `commit`, on top of another commit and on no branch: a client that knows its id can read it in the bare repository. */
   commitAside(
     base: string,
     files: Readonly<Record<string, string>>,
