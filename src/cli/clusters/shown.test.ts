@@ -88,3 +88,15 @@ test('the kubeconfig is where the controller wrote it, or where the Cluster name
   })
   expect(kubeconfigPlace({ ...preview, status: {} })).toBeUndefined()
 })
+
+test('rotations are shown with their phase, also one that blocks nothing', () => {
+  const message =
+    'the service account keys: the new one signs, and the old one is still trusted until 2031-01-01T00:00:00Z'
+  const rotations = [
+    { name: 'ServiceAccountKeys', phase: 'Reissuing', since: '2030-01-01T00:00:00Z', message },
+  ] as const
+  const rotated = { ...preview, status: { ...preview.status, rotations } } as unknown as Cluster
+  expect(clusterLines({ cluster: rotated, holds: [], policies: [] }, NOW)).toContain(
+    `  rotation        Reissuing, ${message}`,
+  )
+})

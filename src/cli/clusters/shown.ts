@@ -38,7 +38,7 @@ const line = (label: string, text: string): string => `  ${label.padEnd(LABEL_CH
 
 export function clusterLines(known: Known, now: number): readonly string[] {
   const { metadata, spec, status = {} } = known.cluster
-  const { addons = [], history = [], machines, snapshots = [], versions = [], waitingFor } = status
+  const { addons = [], history = [], machines, rotations = [], snapshots = [], versions = [], waitingFor } = status
   const place = kubeconfigPlace(known.cluster)
   const version = versions[0]?.version
   const wanted = spec.version !== undefined && spec.version !== version ? `; declared ${spec.version}` : ''
@@ -80,6 +80,7 @@ export function clusterLines(known: Known, now: number): readonly string[] {
           line('change', `from ${status.change.from} to ${status.change.to}: ${status.change.message}`),
           line('way back', wayBackOf(status.change)),
         ]),
+    ...rotations.map(({ phase, message }) => line('rotation', `${phase}, ${message}`)),
     ...scheduleLines(status.snapshotSchedule, now),
     ...snapshots.map((s) => line('snapshot', `${s.name} of ${s.takenAt}, ${s.objects} objects, ${s.version}`)),
     ...(waitingFor === undefined
