@@ -1,10 +1,11 @@
 // A fleet that is refused names the TypeScript file and line of the construct, wherever the refusal comes from.
 import { beforeAll, expect, test } from 'vitest'
-import { findCage, type Cage } from '#sync/render/cage.ts'
+import { CAGE_LEVELS, findCage, type Cage } from '#sync/render/cage.ts'
 import { processRenderer } from '#sync/render/renderer.ts'
 import { renderCommit } from '#sync/render/render.ts'
 import { refText } from '#delivery/object-ref.ts'
 import { inFullAll } from '#test/support/tools/full.ts'
+import { builtCage } from '#test/support/tools/own-build.ts'
 import type { GitRepository } from '#sync/git/repository.ts'
 
 const COMMIT = '3f1c9e0a7b5d4c2e8f6a1b3c5d7e9f0a2b4c6d8e'
@@ -20,7 +21,8 @@ const holding = (files: Readonly<Record<string, string>>): GitRepository => ({
 
 let cage: Cage
 beforeAll(async () => {
-  cage = await findCage('allow')
+  // As programs have it; built-cage.test.ts compares the two.
+  cage = await findCage('allow', CAGE_LEVELS, builtCage())
 })
 
 const render = (files: Readonly<Record<string, string>>) =>
