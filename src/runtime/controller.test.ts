@@ -12,8 +12,8 @@ const testErrors = errorTable({ KN9999: { text: 'invalid', next: 'none' } })
 
 function setup(reconcile: Reconcile, options: Partial<ControllerOptions> = {}) {
   const clock = new VirtualClock()
-  const lines: (LogFields & { message: string })[] = []
-  const log = loggerTo((_, message, fields) => void lines.push({ ...fields, message }))
+  const lines: (LogFields & { level: string; message: string })[] = []
+  const log = loggerTo((level, message, fields) => void lines.push({ ...fields, level, message }))
   const controller = new Controller({
     name: 'example',
     reconcile,
@@ -92,6 +92,23 @@ test('a key that asks for another look has done well: its failures are forgotten
   controller.enqueue('a')
   await clock.advance(60_000)
   expect(failures).toEqual([0, 1, 2, 0])
+})
+
+test('a write that another program was faster with is a warning only when it happens again', async () => {
+  const conflict = new ApiError(failure(409, 'changed'), { action: 'update', target: 'nodes/a' })
+  const gone = new ApiError(failure(404, 'gone'), { action: 'update', target: 'nodes/b' })
+  const outcomes = [retry(conflict), done, retry(gone), retry(gone), retry(new Error('no')), done]
+  const { clock, controller, lines } = setup(async () => outcomes.shift() ?? done)
+  controller.enqueue('a')
+  await clock.advance(1_000)
+  controller.enqueue('a')
+  await clock.advance(60_000)
+  expect(lines.map(({ level, failures }) => [level, failures])).toEqual([
+    ['debug', 1],
+    ['debug', 1],
+    ['warn', 2],
+    ['warn', 3],
+  ])
 })
 
 test('a server that asks for hours is asked again after minutes', async () => {

@@ -1,5 +1,6 @@
 // The controller loop: takes keys from its queue, has each reconciled under a deadline, and turns the outcome into the next turn of that key.
 // One bad key costs its own backoff and nothing else: it can throw, hang or ignore its signal without delaying another key.
+import { isConflict, isNotFound } from '#kube/errors.ts'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError, assertNever } from '#lib/errors.ts'
 import { followSignal } from '#lib/follow-signal.ts'
@@ -224,7 +225,8 @@ export class Controller {
     this.#queue.addAfter(key, afterMs)
     const failures = this.#queue.failures(key)
     const fields = { key, failures, afterMs: Math.round(afterMs), reason: next.kind, error }
-    this.#log.warn('reconcile failed', fields)
+    // Nobody is woken by what the next look settles in milliseconds.
+    this.#log[failures === 1 && isLostRace(error) ? 'debug' : 'warn']('reconcile failed', fields)
   }
 
   #refused(): void {
@@ -232,3 +234,6 @@ export class Controller {
     this.#refill?.refused()
   }
 }
+
+/** Another program changed or removed the object between the look and the write. */
+const isLostRace = (error: unknown): boolean => isConflict(error) || isNotFound(error)
