@@ -225,7 +225,7 @@ export class Controller {
     this.#queue.addAfter(key, afterMs)
     const failures = this.#queue.failures(key)
     const fields = { key, failures, afterMs: Math.round(afterMs), reason: next.kind, error }
-    // Nobody is woken by what the next look settles in milliseconds.
+    // What the next look settles in milliseconds is no reason to wake a person.
     this.#log[failures === 1 && isLostRace(error) ? 'debug' : 'warn']('reconcile failed', fields)
   }
 
