@@ -57,6 +57,10 @@ test('both authorities are trusted once both are published, and then the new one
   expect((await after(2, world(next, next))).kept).toEqual([next])
 })
 
+test('an agent that has just started looks within two minutes: a host that restarts again and again follows, too', async () => {
+  expect((await after(1 / 30, world(`${old}${next}`))).kept).toEqual([`${old}${next}`])
+})
+
 test('authorities that the server cannot be verified with are tried, and never kept', async () => {
   const { tried, kept } = await after(5, world(next))
   expect([tried.length > 1, kept]).toEqual([true, []])

@@ -18,6 +18,8 @@ const KEY = 'ca.crt'
 
 /** A rotation waits for the slowest agent; 10,000 agents cost an API server six small reads a second. */
 const EVERY_MS = 30 * 60_000
+/** A host that restarts every quarter of an hour must follow, too. */
+const FIRST_MS = 60_000
 const JITTER = 0.5
 
 export interface AuthoritiesDeps {
@@ -37,8 +39,10 @@ export interface AuthoritiesDeps {
 export async function followAuthorities(deps: AuthoritiesDeps, signal: AbortSignal): Promise<void> {
   const { clock, random, log } = deps
   let failed: string | undefined
+  let afterMs = FIRST_MS
   while (!signal.aborted) {
-    await clock.sleep(random.jitter(EVERY_MS, JITTER), signal)
+    await clock.sleep(random.jitter(afterMs, JITTER), signal)
+    afterMs = EVERY_MS
     const published = await publishedAuthorities(deps, signal).catch(() => undefined)
     if (published === undefined || isSame(published, deps.trusted)) continue
     try {
