@@ -182,5 +182,5 @@ function unblockOf({ waitsFor, phase }: Rotation): string {
   if (waitsFor.isUnknown === true) return 'the API server of the cluster answers the hub'
   return phase === 'Distributing'
     ? 'those agents take the new list, within 45 minutes of an agent that runs; start them, or delete their Machines'
-    : 'those agents renew their certificates; start them, or delete their Machines'
+    : 'those agents renew their certificates, after two thirds of their life (seven days by default); start them, or delete their Machines'
 }
