@@ -7,7 +7,7 @@ import { isCordonedBy } from '#nodes/cordon.ts'
 import { isNodeReady } from '#nodes/objects.ts'
 import { permitAnswer } from '#permits/permits.ts'
 import { wantedAnswer } from './plan-answer.ts'
-import { earliestOf, leadOf, scheduleOf } from './schedule.ts'
+import { preparationOf } from './schedule.ts'
 import { type Seen, cordonOwner } from './seen.ts'
 import { timeOf } from './time-of.ts'
 
@@ -117,13 +117,12 @@ function startReached(seen: Seen, now: number): boolean | undefined {
   return now >= startAt || notBefore - now <= leadMs(seen.event)
 }
 
-function isMovedAway({ event, wishes, drainP95Ms }: Seen, now: number): boolean {
-  const { spec, status } = event
+function isMovedAway(seen: Seen, now: number): boolean {
+  const { spec, status } = seen.event
   const notBefore = timeOf(spec.notBefore)
   if (notBefore === undefined || spec.unplanned || spec.state === 'Executing') return false
   if (!OPEN_AT_SOURCE.has(spec.state) || status?.plannedFor === undefined || status.plannedFor === spec.notBefore)
     return false
-  const lead = leadOf(spec, drainP95Ms)
-  const earliest = earliestOf(spec, notBefore, now)
-  return notBefore - now > lead && scheduleOf(notBefore, lead, wishes.windows, earliest).startAt > now
+  const { lead, startAt } = preparationOf(seen, notBefore, now)
+  return notBefore - now > lead && startAt > now
 }

@@ -17,7 +17,7 @@ import type { DoctorAction, DoctorPlan, StatusChange } from './actions.ts'
 import { factsOf, isWell } from './facts.ts'
 import { isHeldPermit, planPermit, reportOf, renewalOf, straysBack } from './plan-permit.ts'
 import { planAnswer, planPostponement, wantedAnswer } from './plan-answer.ts'
-import { earliestOf, leadOf, nextStart, scheduleOf } from './schedule.ts'
+import { nextStart, preparationOf } from './schedule.ts'
 import { type Seen, cordonOwner, isDeleted } from './seen.ts'
 import { timeOf } from './time-of.ts'
 
@@ -157,15 +157,13 @@ function planWithin(seen: Seen, phase: MaintenancePhase, now: number): DoctorPla
 
 /** What an earlier preparation left is undone first. */
 function planAnnounced(seen: Seen, now: number): DoctorPlan {
-  const { event, drainP95Ms, wishes } = seen
+  const { event } = seen
   const back = takenBack(seen, 'Released', 'the event was moved')
   if (back.length > 0) return { actions: back, notices: [] }
   const notBefore = timeOf(event.spec.notBefore)
   if (!takesHostAway(event)) return { actions: [], notices: [], requeueAfter: LONGEST_WAIT_MS }
   if (notBefore === undefined) return planUntimed(seen, now)
-  const lead = leadOf(event.spec, drainP95Ms)
-  const earliest = earliestOf(event.spec, notBefore, now)
-  const { startAt, isOutsideWindows } = scheduleOf(notBefore, lead, wishes.windows, earliest)
+  const { lead, startAt, isOutsideWindows } = preparationOf(seen, notBefore, now)
   const postponement = isOutsideWindows ? planPostponement(seen, now, lead) : undefined
   if (postponement !== undefined) return postponement
   const known = event.status

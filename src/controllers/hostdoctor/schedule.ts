@@ -2,13 +2,14 @@
 import type { MaintenanceSpec } from '#api/kinds/maintenance-event.ts'
 import { LEAST_LEAD_MS, mostLeadMs } from '#faults/maintenance.ts'
 import { type Window, openingOf } from '#windows/windows.ts'
+import type { Seen } from './seen.ts'
 
 /** Of the 95th percentile of the drains of the pool: one slow drain in twenty must still fit. */
 const DRAINS_IN_LEAD = 3
 /** Window starts that are read; a window a minute is none. */
 const MOST_STARTS = 1_000
 
-export const leadOf = (spec: Pick<MaintenanceSpec, 'bill'>, drainP95Ms: number | undefined): number =>
+const leadOf = (spec: Pick<MaintenanceSpec, 'bill'>, drainP95Ms: number | undefined): number =>
   Math.min(mostLeadMs(spec), Math.max(LEAST_LEAD_MS, DRAINS_IN_LEAD * (drainP95Ms ?? 0)))
 
 /** Nearest rank; undefined without any. */
@@ -18,17 +19,31 @@ export function percentile95(durations: readonly number[]): number | undefined {
 }
 
 /** From when on something may be done about it. */
-export const earliestOf = (spec: Pick<MaintenanceSpec, 'bill'>, notBefore: number, now: number): number =>
+const earliestOf = (spec: Pick<MaintenanceSpec, 'bill'>, notBefore: number, now: number): number =>
   Math.max(now, notBefore - mostLeadMs(spec))
 
-export interface Schedule {
+interface Schedule {
   readonly startAt: number
   /** The windows leave no time before the event. */
   readonly isOutsideWindows: boolean
 }
 
+interface Preparation extends Schedule {
+  readonly lead: number
+}
+
+/** When an event at this time is prepared for: inside the windows, and no bill before its last day. */
+export function preparationOf(
+  { event, drainP95Ms, wishes }: Pick<Seen, 'event' | 'drainP95Ms' | 'wishes'>,
+  notBefore: number,
+  now: number,
+): Preparation {
+  const lead = leadOf(event.spec, drainP95Ms)
+  return { lead, ...scheduleOf(notBefore, lead, wishes.windows, earliestOf(event.spec, notBefore, now)) }
+}
+
 /** No start is before `now`: what should have begun begins now. */
-export function scheduleOf(
+function scheduleOf(
   notBefore: number,
   leadMs: number,
   windows: readonly (readonly Window[])[],
