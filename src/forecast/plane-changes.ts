@@ -4,6 +4,7 @@ import { minorOf } from '#api/constructs/control-plane/settings.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { type Cluster, cluster as clusterKind } from '#api/kinds/cluster.ts'
 import { HUB_TARGET } from '#api/names.ts'
+import { ROTATED_KEYS, type RotationField } from '#api/rotated-keys.ts'
 import type { RenderedTarget, Targets } from '#delivery/desired.ts'
 
 type ControlPlane = NonNullable<Cluster['spec']['controlPlane']>
@@ -62,15 +63,7 @@ function versionChanges(before: Targets, after: Targets, now: readonly PlaneNow[
   })
 }
 
-type RotationField = keyof NonNullable<ControlPlane['rotation']>
-
-const KEYS: Readonly<Record<RotationField, string>> = {
-  certificateAuthority: 'the certificate authority',
-  serviceAccountKeys: 'the service account keys',
-  etcdAuthority: 'the authority of etcd',
-  frontProxyAuthority: 'the authority of the front proxy',
-}
-const ROTATION_FIELDS = Object.keys(KEYS) as readonly RotationField[]
+const ROTATION_FIELDS = Object.keys(ROTATED_KEYS) as readonly RotationField[]
 
 /** A control plane that is new has its first keys, whatever the number. */
 function keyChanges(before: Targets, after: Targets): readonly PlaneChange[] {
@@ -80,7 +73,7 @@ function keyChanges(before: Targets, after: Targets): readonly PlaneChange[] {
     if (old === undefined) return []
     const numberOf = (plane: ControlPlane | undefined, field: RotationField) => plane?.rotation?.[field] ?? 1
     const changed = ROTATION_FIELDS.map((field) => ({
-      called: KEYS[field],
+      called: ROTATED_KEYS[field].called,
       by: numberOf(wanted.spec.controlPlane, field) - numberOf(old, field),
     }))
     const named = (of: readonly { readonly called: string }[]) => of.map(({ called }) => called).join(' and ')

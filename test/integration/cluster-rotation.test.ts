@@ -14,16 +14,13 @@ import { HttpKubeClient } from '#kube/http/client.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import { timestamp } from '#lib/clock.ts'
 import { certificatesIn } from '#lib/x509/pem-list.ts'
+import { atOnce } from '#test/support/fleets/at-once-recipe.ts'
 import { installAll } from '#test/support/servers/installed.ts'
 import { clusterWorld, type ClusterWorld } from '#test/support/worlds/cluster-world.ts'
 
 const secrets = coreKind('Secret')
 /** Nothing lasts a quarter of an hour here. */
-const AT_ONCE = {
-  ...HOST_RECIPE,
-  joinMs: 0,
-  keySets: HOST_RECIPE.keySets.map((keys) => ({ ...keys, signedForMs: 0 })),
-}
+const AT_ONCE = atOnce(HOST_RECIPE)
 const ID = `${SYSTEM_NAMESPACE}.one`
 
 let world: ClusterWorld | undefined

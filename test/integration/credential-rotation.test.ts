@@ -24,6 +24,7 @@ import { systemClock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 import { certificatesIn } from '#lib/x509/pem-list.ts'
 import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'
+import { atOnce } from '#test/support/fleets/at-once-recipe.ts'
 import { freePort } from '#test/support/servers/free-port.ts'
 
 const configMaps = coreKind('ConfigMap')
@@ -95,11 +96,7 @@ async function keepWatching(): Promise<void> {
 beforeAll(async () => {
   const port = await freePort()
   inputs = {
-    recipe: {
-      ...EMBEDDED_RECIPE,
-      joinMs: 0,
-      keySets: EMBEDDED_RECIPE.keySets.map((keys) => ({ ...keys, signedForMs: 0 })),
-    },
+    recipe: atOnce(EMBEDDED_RECIPE),
     endpoint: `https://127.0.0.1:${port}`,
     hosts: [],
     declared: {},

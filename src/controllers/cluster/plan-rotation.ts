@@ -3,12 +3,13 @@
 import type { Reason } from '#api/catalogue.ts'
 import type { Cluster, ClusterStatus } from '#api/kinds/cluster.ts'
 import type { Machine } from '#api/kinds/machine.ts'
+import { ROTATED_KEYS, type RotationField } from '#api/rotated-keys.ts'
 import { CLUSTER_AUTHORITY, ETCD_AUTHORITY, PROXY_AUTHORITY, TOKEN_KEYS } from '#controlplanes/credentials/recipe.ts'
 import type { AgentTrust, Count, Rotation } from '#controlplanes/credentials/rotation.ts'
 import type { ControlPlane, RotationRequest } from '#controlplanes/port.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { Wait } from '#runtime/waiting.ts'
-import type { ControlPlaneSpec, KubeconfigSeen, Seen } from './seen.ts'
+import type { KubeconfigSeen, Seen } from './seen.ts'
 
 /** A look reads every machine of the cluster: five seconds for a small one, fifty for 10,000. */
 const LOOK_MS = 5_000
@@ -16,39 +17,19 @@ const LOOK_MS_EACH = 5
 /** After a step: what it changed is seen at once. */
 const SOON_MS = 1_000
 
-type Field = keyof NonNullable<ControlPlaneSpec['rotation']>
-type Shown = NonNullable<NonNullable<ClusterStatus>['rotations']>[number]
-
-interface Rotated {
-  /** In `spec.controlPlane.rotation`. */
-  readonly field: Field
-  /** In `status.rotations`. */
-  readonly name: Shown['name']
-  /** For people. */
-  readonly called: string
-}
-
 /** By authority or key set, as the graph calls them. */
-const ROTATED: Readonly<Record<string, Rotated>> = {
-  [CLUSTER_AUTHORITY]: {
-    field: 'certificateAuthority',
-    name: 'CertificateAuthority',
-    called: 'certificate authority',
-  },
-  [TOKEN_KEYS]: { field: 'serviceAccountKeys', name: 'ServiceAccountKeys', called: 'service account keys' },
-  [ETCD_AUTHORITY]: { field: 'etcdAuthority', name: 'EtcdAuthority', called: 'authority of etcd' },
-  [PROXY_AUTHORITY]: {
-    field: 'frontProxyAuthority',
-    name: 'FrontProxyAuthority',
-    called: 'authority of the front proxy',
-  },
+const FIELDS: Readonly<Record<string, RotationField>> = {
+  [CLUSTER_AUTHORITY]: 'certificateAuthority',
+  [TOKEN_KEYS]: 'serviceAccountKeys',
+  [ETCD_AUTHORITY]: 'etcdAuthority',
+  [PROXY_AUTHORITY]: 'frontProxyAuthority',
 }
 
 /** By authority or key set. */
 function declaredOf({ spec }: Cluster): Readonly<Record<string, number>> {
   const rotation = spec.controlPlane?.rotation ?? {}
   return Object.fromEntries(
-    Object.entries(ROTATED).flatMap(([item, { field }]) => {
+    Object.entries(FIELDS).flatMap(([item, field]) => {
       const number = rotation[field]
       return number === undefined ? [] : [[item, number] as const]
     }),
@@ -116,14 +97,16 @@ export function nextRotationLook({ cluster, plane, agents = [] }: Seen, now: num
   return untils.length === 0 ? undefined : Math.min(...untils)
 }
 
+type Shown = NonNullable<NonNullable<ClusterStatus>['rotations']>[number]
+
 export const rotationsOf = (plane: ControlPlane | undefined): readonly Shown[] =>
   (plane?.own?.rotations ?? []).flatMap((rotation) => {
-    const of = ROTATED[rotation.name]
-    if (of === undefined) return []
+    const field = FIELDS[rotation.name]
+    if (field === undefined) return []
     const { phase, since, waitsFor, until } = rotation
     return [
       {
-        name: of.name,
+        name: ROTATED_KEYS[field].name,
         phase,
         since: timestamp(since),
         ...(waitsFor !== undefined && {
@@ -139,7 +122,10 @@ export const rotationsOf = (plane: ControlPlane | undefined): readonly Shown[] =
     ]
   })
 
-const titleOf = ({ name }: Rotation): string => `the ${ROTATED[name]?.called ?? name}`
+function titleOf({ name }: Rotation): string {
+  const field = FIELDS[name]
+  return field === undefined ? `the ${name}` : ROTATED_KEYS[field].called
+}
 
 /** What a person who is called at night wants to know. */
 function stateOf({ name, phase, waitsFor, until }: Rotation): string {

@@ -5,6 +5,7 @@ import { coreKind } from '#kube/core-kinds.ts'
 import { seededRandom } from '#lib/random.ts'
 import { dyingClient } from '#test/doubles/kube/dying-client.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
+import { atOnce } from '#test/support/fleets/at-once-recipe.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import type { CredentialInputs } from './graph.ts'
 import { rootIn, type Held } from './held.ts'
@@ -25,9 +26,7 @@ beforeEach(() => {
 
 const inputs = (declared: Readonly<Record<string, number>> = {}): CredentialInputs => ({
   recipe: {
-    ...EMBEDDED_RECIPE,
-    joinMs: 0,
-    keySets: EMBEDDED_RECIPE.keySets.map((keys) => ({ ...keys, signedForMs: 0 })),
+    ...atOnce(EMBEDDED_RECIPE),
     sharedKeys: [{ name: 'encryption', bytes: 32 }],
   },
   endpoint: 'https://10.0.0.1:6443',

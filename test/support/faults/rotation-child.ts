@@ -10,6 +10,7 @@ import { authorityPrints } from '#identity/authority-prints.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import { systemClock } from '#lib/clock.ts'
+import { atOnce } from '../fleets/at-once-recipe.ts'
 
 export interface RotationSaid {
   readonly declared: Readonly<Record<string, number>>
@@ -23,13 +24,7 @@ export interface RotationSaid {
 const ID = 'fleet.killed'
 const [root = '', number = '1'] = process.argv.slice(2)
 const given = join(root, 'given.kubeconfig')
-/** Nothing lasts a quarter of an hour here. */
-const recipe = {
-  ...HOST_RECIPE,
-  joinMs: 0,
-  keySets: HOST_RECIPE.keySets.map((keys) => ({ ...keys, signedForMs: 0 })),
-}
-const host = new EmbeddedHost({ root: join(root, 'planes'), clock: systemClock, recipe })
+const host = new EmbeddedHost({ root: join(root, 'planes'), clock: systemClock, recipe: atOnce(HOST_RECIPE) })
 
 const planeNow = async (): Promise<ControlPlane> => {
   const plane = await host.get(ID)

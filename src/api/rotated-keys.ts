@@ -1,0 +1,18 @@
+// The keys of a control plane that a commit can have replaced, by their field in `spec.controlPlane.rotation`: data for the status, a plan and people.
+import type { Cluster, ClusterStatus } from './kinds/cluster.ts'
+
+export type RotationField = keyof NonNullable<NonNullable<Cluster['spec']['controlPlane']>['rotation']>
+
+interface RotatedKeys {
+  /** In `status.rotations`. */
+  readonly name: NonNullable<NonNullable<ClusterStatus>['rotations']>[number]['name']
+  /** For people. */
+  readonly called: string
+}
+
+export const ROTATED_KEYS: Readonly<Record<RotationField, RotatedKeys>> = {
+  certificateAuthority: { name: 'CertificateAuthority', called: 'the certificate authority' },
+  serviceAccountKeys: { name: 'ServiceAccountKeys', called: 'the service account keys' },
+  etcdAuthority: { name: 'EtcdAuthority', called: 'the authority of etcd' },
+  frontProxyAuthority: { name: 'FrontProxyAuthority', called: 'the authority of the front proxy' },
+}
