@@ -43,12 +43,7 @@ export function preparationOf(
 }
 
 /** No start is before `now`: what should have begun begins now. */
-function scheduleOf(
-  notBefore: number,
-  leadMs: number,
-  windows: readonly (readonly Window[])[],
-  now: number,
-): Schedule {
+function scheduleOf(notBefore: number, leadMs: number, windows: readonly (readonly Window[])[], now: number): Schedule {
   const latest = Math.max(now, notBefore - leadMs)
   const asked = windows.filter((w) => w.length > 0)
   if (asked.length === 0) return { startAt: latest, isOutsideWindows: false }
