@@ -27,7 +27,7 @@ import { sealingKey } from './join/sealing-key.ts'
 import type { SealingKey } from '#api/sealed.ts'
 import type { Condition } from '#schema/object.ts'
 import { knockForToken, tokenDoor } from './join/token-door.ts'
-import { keepRenewing } from './join/rotation.ts'
+import { EarlyRenewal, keepRenewing } from './join/rotation.ts'
 import { tokenCondition, type HeldToken } from './join/token-age.ts'
 import { isMachineThere } from './node/own-machine.ts'
 import { apiProxy } from './join/host-proxy.ts'
@@ -114,6 +114,7 @@ export async function openSession(deps: SessionDeps): Promise<Session> {
   const client = new HttpKubeClient({ ...place, identity: asUs }, options)
   const stranger = new HttpKubeClient(place, options)
   signal.addEventListener('abort', () => stranger.close(), { once: true })
+  const early = new EarlyRenewal()
   const following = {
     clock,
     random,
@@ -124,6 +125,8 @@ export async function openSession(deps: SessionDeps): Promise<Session> {
       const other = new HttpKubeClient({ ...place, ca: { data }, identity: asUs }, options)
       await other.get(machineType, { name: identity.machine }, { signal }).finally(() => other.close())
     },
+    signer: () => authority,
+    renewEarly: () => early.ask(),
     // The host may have joined again meanwhile.
     keep: async (ca: string) =>
       writeIdentity({ files, dir }, { ...((await readIdentity({ files, dir })) ?? identity), ca }),
@@ -151,7 +154,7 @@ export async function openSession(deps: SessionDeps): Promise<Session> {
         onRenewed()
       }
       // What is reported of a token changes with its age, too.
-      const tools = { clock, random, log, renew: () => renew(renewing).finally(onRenewed), onRenewed: renewed }
+      const tools = { clock, random, log, early, renew: () => renew(renewing).finally(onRenewed), onRenewed: renewed }
       return keepRenewing(tools, first, signal).catch(() => undefined)
     },
   }

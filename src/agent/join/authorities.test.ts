@@ -1,5 +1,5 @@
 // The agent takes the published authorities of its cluster only where its server can be verified with them.
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { authorityPrints, signerPrint } from '#identity/authority-prints.ts'
 import { silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
@@ -20,11 +20,18 @@ interface World {
   readonly serves: string
   readonly tried: string[]
   readonly kept: string[]
+  /** What the agent trusts, and who of those signed its certificate. */
+  readonly trusted?: string
+  readonly signer?: string | undefined
+  /** Who signs the next certificate. */
+  readonly signs?: string
+  renewals: number
 }
 
 async function after(hours: number, world: World): Promise<World> {
   const clock = new VirtualClock()
   const stop = new AbortController()
+  let { signer } = world
   const deps = {
     clock,
     random: seededRandom(1),
@@ -36,7 +43,12 @@ async function after(hours: number, world: World): Promise<World> {
         return { apiVersion: 'v1', kind: 'ConfigMap', metadata: {}, data } as unknown as KubeObject
       },
     },
-    trusted: old,
+    trusted: world.trusted ?? old,
+    signer: () => (signer === undefined ? undefined : authorityPrints(signer)[0]),
+    renewEarly: () => {
+      world.renewals++
+      signer = world.signs ?? signer
+    },
     tryOut: async (authorities: string) => {
       world.tried.push(authorities)
       if (!authorities.includes(world.serves)) throw new Error('unable to verify the certificate')
@@ -50,7 +62,14 @@ async function after(hours: number, world: World): Promise<World> {
   return world
 }
 
-const world = (published: World['published'], serves = old): World => ({ published, serves, tried: [], kept: [] })
+const world = (published: World['published'], serves = old, more: Partial<World> = {}): World => ({
+  published,
+  serves,
+  tried: [],
+  kept: [],
+  renewals: 0,
+  ...more,
+})
 
 test('both authorities are trusted once both are published, and then the new one alone', async () => {
   expect((await after(2, world(`${old}${next}`))).kept).toEqual([`${old}${next}`])
@@ -83,4 +102,34 @@ test('the authority that signed the certificate of the agent is found among thos
   const { certificate } = issueCertificate(second, { subject: { commonName: 'x' }, validity, usage: 'client' })
   expect(signerPrint(certificate, `${old}${next}`)).toBe(authorityPrints(next)[0])
   expect([signerPrint(certificate, old), signerPrint('nothing', old)]).toEqual([undefined, undefined])
+})
+
+describe('with both authorities trusted, a new certificate is asked for', () => {
+  const both = `${old}${next}`
+  const renewals = async (serves: string, more: Partial<World>): Promise<number> =>
+    (await after(24, world(both, serves, { trusted: both, signer: old, ...more }))).renewals
+
+  test('once the server has one of the new authority, and only once', async () => {
+    expect(await renewals(next, { signs: next })).toBe(1)
+  })
+
+  test('not while the server has one of the old authority', async () => {
+    expect(await renewals(old, { signs: next })).toBe(0)
+  })
+
+  test('not when ours is of neither, as with a token', async () => {
+    expect(await renewals(next, { signer: undefined })).toBe(0)
+  })
+
+  test('not when the server does not answer', async () => {
+    expect(await renewals('nothing', { signs: next })).toBe(0)
+  })
+
+  test('a few times at most where the new authority never signs for agents', async () => {
+    expect(await renewals(next, {})).toBe(4)
+  })
+
+  test('never with a single authority', async () => {
+    expect((await after(24, world(old, old, { signer: old }))).renewals).toBe(0)
+  })
 })

@@ -1,5 +1,6 @@
 // Which authorities the agent verifies its API server with. While a cluster replaces its authority, the agent takes the published list, but only after the
-// server could be verified with it, and reports what it trusts: the old authority is not removed before all agents follow.
+// server could be verified with it, and reports what it trusts: the old authority is not removed before all agents follow. Once the new one signs, the agent
+// asks for a certificate of it: the old one is not removed before that, either.
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
@@ -21,6 +22,8 @@ const EVERY_MS = 30 * 60_000
 /** A host that restarts every quarter of an hour must follow, too. */
 const FIRST_MS = 60_000
 const JITTER = 0.5
+/** A cluster that signs agents with another authority than its server, always, must not renew for ever. */
+const MOST_EARLY_RENEWALS = 4
 
 export interface AuthoritiesDeps {
   readonly clock: Clock
@@ -31,6 +34,10 @@ export interface AuthoritiesDeps {
   readonly trusted: string
   /** Reads something from the server, verified with these alone. */
   readonly tryOut: (authorities: string) => Promise<void>
+  /** Of those, the one that signed our certificate; undefined when there is none, or a token instead. */
+  readonly signer: () => string | undefined
+  /** Does not wait for two thirds of the certificate's life. */
+  readonly renewEarly: () => void
   /** They work: kept for the next start. */
   readonly keep: (authorities: string) => Promise<void>
 }
@@ -40,11 +47,20 @@ export async function followAuthorities(deps: AuthoritiesDeps, signal: AbortSign
   const { clock, random, log } = deps
   let failed: string | undefined
   let afterMs = FIRST_MS
+  let early = 0
   while (!signal.aborted) {
     await clock.sleep(random.jitter(afterMs, JITTER), signal)
     afterMs = EVERY_MS
     const published = await publishedAuthorities(deps, signal).catch(() => undefined)
-    if (published === undefined || isSame(published, deps.trusted)) continue
+    if (published === undefined) continue
+    if (isSame(published, deps.trusted)) {
+      if (early < MOST_EARLY_RENEWALS && (await isSignerReplaced(deps))) {
+        early++
+        log.info('the API server has a certificate of another authority than ours: renewing')
+        deps.renewEarly()
+      }
+      continue
+    }
     try {
       await deps.tryOut(published)
     } catch (error) {
@@ -58,6 +74,17 @@ export async function followAuthorities(deps: AuthoritiesDeps, signal: AbortSign
     log.info('authorities of the cluster changed, restarting', { authorities: certificatesIn(published).length })
     return
   }
+}
+
+/** Whether the server shows that another authority than ours signs now. One that cannot be reached shows nothing. */
+async function isSignerReplaced({ trusted, signer, tryOut }: AuthoritiesDeps): Promise<boolean> {
+  const ours = signer()
+  const others = certificatesIn(trusted).filter((pem) => authorityPrints(pem)[0] !== ours)
+  if (ours === undefined || others.length === 0) return false
+  return tryOut(others.join('')).then(
+    () => true,
+    () => false,
+  )
 }
 
 async function publishedAuthorities({ client }: AuthoritiesDeps, signal: AbortSignal): Promise<string | undefined> {

@@ -6,7 +6,7 @@ import { silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { isTokenPair, lifeOf, type Pair } from './identity.ts'
-import { keepRenewing, retryMs } from './rotation.ts'
+import { EarlyRenewal, keepRenewing, retryMs } from './rotation.ts'
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 const DAY = 86_400_000
@@ -37,10 +37,11 @@ interface Renewal {
 
 async function renewals(
   days: number,
-  { failures = 0, seed = 1, aheadMs = 0 } = {},
+  { failures = 0, seed = 1, aheadMs = 0, askedOnDays = [] as readonly number[] } = {},
 ): Promise<{ done: readonly Renewal[]; tried: number }> {
   const clock = new VirtualClock()
   const stop = new AbortController()
+  const early = new EarlyRenewal()
   const done: Renewal[] = []
   let [current, left, tried] = [await pairFrom(clock.now() - aheadMs), failures, 0]
   /** Making a certificate takes real time, in which virtual time must not pass. */
@@ -50,6 +51,7 @@ async function renewals(
       clock,
       random: seededRandom(seed),
       log: silentLogger,
+      early,
       renew: async () => {
         tried++
         if (left-- > 0) throw new Error('the API server is unavailable')
@@ -70,6 +72,7 @@ async function renewals(
     stop.signal,
   )
   for (let hour = 0; hour < days * 24; hour++) {
+    if (askedOnDays.includes(hour / 24)) early.ask()
     await clock.advance(DAY / 24)
     await making
   }
@@ -112,4 +115,15 @@ test('S2 F16 a clock that is years ahead asks for a certificate now and then, no
   const { tried } = await renewals(30, { aheadMs: 2_000 * DAY })
   expect(tried).toBeGreaterThan(10)
   expect(tried).toBeLessThan(25)
+})
+
+test('one that was asked for comes at once, and the next at its own time', async () => {
+  const { done } = await renewals(25, { askedOnDays: [2, 3] })
+  expect(done.map(({ share }) => Math.round(share * (LIFE / DAY)))).toEqual([2, 1, 19])
+})
+
+test('one that was asked for and failed leaves the certificate to be renewed at its time', async () => {
+  const { done, tried } = await renewals(21, { askedOnDays: [2], failures: 1 })
+  expect([done.length, tried]).toEqual([1, 2])
+  expect(done[0]?.share).toBeGreaterThanOrEqual(0.6)
 })

@@ -5,6 +5,25 @@ import type { Random } from '#lib/random.ts'
 import { isTokenPair, lifeOf, type Credential } from './identity.ts'
 import type { Renewal } from './renew.ts'
 
+/** A renewal that does not wait for its time. */
+export class EarlyRenewal {
+  #asked = new AbortController()
+
+  ask(): void {
+    this.#asked.abort()
+  }
+
+  /** Whether it was asked for, before or in this sleep. Throws when the signal aborts. */
+  async sleep(clock: Pick<Clock, 'sleep'>, ms: number, signal: AbortSignal): Promise<boolean> {
+    const asked = this.#asked.signal
+    await clock.sleep(ms, AbortSignal.any([signal, asked])).catch((error: unknown) => {
+      if (signal.aborted) throw error
+    })
+    if (asked.aborted) this.#asked = new AbortController()
+    return asked.aborted
+  }
+}
+
 export interface RotationDeps {
   readonly clock: Clock
   readonly random: Random
@@ -12,6 +31,7 @@ export interface RotationDeps {
   /** A new key and its certificate, already stored; or a wait for a user's approval. */
   readonly renew: () => Promise<Renewal>
   readonly onRenewed: (pair: Credential) => void
+  readonly early?: EarlyRenewal
 }
 
 /** Spread, so that a fleet that joined together does not renew together. */
@@ -52,7 +72,7 @@ function lifeMs(certificate: string): number {
 }
 
 export async function keepRenewing(deps: RotationDeps, first: Credential, signal: AbortSignal): Promise<void> {
-  const { clock, random, log } = deps
+  const { clock, random, log, early = new EarlyRenewal() } = deps
   let pair = first
   const life = (): number => (isTokenPair(pair) ? 0 : lifeMs(pair.certificate))
   /** Tokens are replaced by the approver: asked for in fixed steps, whatever the clock of the host says. */
@@ -67,9 +87,9 @@ export async function keepRenewing(deps: RotationDeps, first: Credential, signal
     return clock.sleep(random.jitter(retryOf(pair, ++failures), 0.5), signal)
   }
   while (!signal.aborted) {
-    await clock.sleep(waitMs(random.next()), signal)
+    const isAsked = await early.sleep(clock, waitMs(random.next()), signal)
     // Timers are capped far below the life of some certificates.
-    if (!isTokenPair(pair) && renewInMs(pair.certificate, clock.now(), 0) > 0) continue
+    if (!isAsked && !isTokenPair(pair) && renewInMs(pair.certificate, clock.now(), 0) > 0) continue
     leastMs = LEAST_WAIT_MS
     try {
       const renewal = await deps.renew()
