@@ -105,6 +105,7 @@ export async function runAgent(given: AgentOptions): Promise<AgentEnd> {
     await parts.metrics?.start()
     parts.drift.start()
     await parts.frozen.start()
+    await parts.kubelet?.look()
     await obeyKept(parts)
     const onLeft = (): void => {
       end = 'Left'
@@ -188,6 +189,8 @@ function runForever(tools: Tools): readonly Promise<void>[] {
     watchNamed({ ...common, type: machineType, name: machine, onObject }, signal),
     keepLeases(lease, leases, signal),
     keep(() => parts.machineWriter.touch()),
+    // Its sleep throws when the signal aborts.
+    parts.kubelet?.follow(signal).catch(() => undefined) ?? Promise.resolve(),
   ]
 }
 

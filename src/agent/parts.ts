@@ -5,6 +5,7 @@ import type { DriftWatch } from './drift/drift-watch.ts'
 import { watchFolder } from './files/folder-watch.ts'
 import { FrozenWatch } from './frozen.ts'
 import type { MetricsServer } from './metrics/server.ts'
+import { KubeletTrustWatch } from './node/kubelet-trust.ts'
 import { NodeObject } from './node/node-object.ts'
 import type { StatusWriter } from './node/writer.ts'
 import { NoticeWatch } from './notices/notice-watch.ts'
@@ -35,6 +36,8 @@ export interface Parts extends Pick<PartsOptions, 'files' | 'dir' | 'config' | '
   readonly logs: RunningByName
   readonly notices: NoticeWatch
   readonly frozen: FrozenWatch
+  /** Undefined where the node is a folder: a kubelet of its host is not its own. */
+  readonly kubelet: KubeletTrustWatch | undefined
   readonly machineWriter: StatusWriter<KubeObject>
   readonly nodeWriter: StatusWriter<KubeObject>
   /** The last report of an agent that leaves. */
@@ -67,7 +70,8 @@ export function buildParts(o: PartsOptions): Parts {
   const frozen = new FrozenWatch({ ...base, watchFolder, onChange: onFrozen })
   const { metadataOrigins: origins } = o
   const notices = new NoticeWatch({ ...base, onChange: onStatus, ...(origins !== undefined && { origins }) })
-  const reporting = { supervisor, components, frozen, trust, notices }
+  const kubelet = buildKubeletTrust(ground, onStatus)
+  const reporting = { supervisor, components, frozen, trust, notices, kubelet }
   const machineWriter = buildMachineWriter(ground, reporting)
   const nodeWriter = buildNodeWriter(ground, { nodeObject, board })
   const { repairs, jobs } = buildRepairs(ground, { components, trust, detection, nodeObject, targets })
@@ -90,11 +94,20 @@ export function buildParts(o: PartsOptions): Parts {
     logs,
     notices,
     frozen,
+    kubelet,
     machineWriter,
     nodeWriter,
     reportLeft: reportLeft(ground, reporting, nodeObject),
   }
 }
+
+const buildKubeletTrust = (
+  { isHost, files, clock, session, config }: Ground,
+  onChange: () => void,
+): KubeletTrustWatch | undefined =>
+  isHost
+    ? new KubeletTrustWatch({ files, clock, trusted: session.identity.ca, isExpected: !config.registerNode, onChange })
+    : undefined
 
 const buildNodeObject = ({ client, log, node, facts, session, config, target }: Ground): NodeObject =>
   new NodeObject({

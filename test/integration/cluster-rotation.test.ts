@@ -124,7 +124,7 @@ test('an authority is replaced in phases that wait for agents by number, and no 
   ])
   expect(distributing?.status?.waitingFor).toMatchObject({
     predicate: 'RotationUnderWay',
-    seen: 'the certificate authority: the new one is trusted and signs nothing yet; 1 of 3 clients (agents and sync) trust it, not m-1, m-2',
+    seen: 'the certificate authority: the new one is trusted and signs nothing yet; 1 of 3 clients (agents with their kubelets, and sync) trust it, not m-1, m-2',
   })
   await report(w, 'm-1', [old, next], old)
   await w.until('it waits for one', async () => (await rotations(w))[0]?.waitsFor?.seen === 2)

@@ -8,6 +8,7 @@ import { trustCondition, type TrustStore } from '../components/trust-store.ts'
 import type { ProblemBoard } from '../detect/problem-board.ts'
 import { frozenCondition, type FrozenWatch } from '../frozen.ts'
 import { frozenFile } from '../node-dir.ts'
+import type { KubeletTrustWatch } from '../node/kubelet-trust.ts'
 import type { NodeObject } from '../node/node-object.ts'
 import { isSameStatus, nodeStatus } from '../node/node-status.ts'
 import { addressTowards, ownAddress } from '../node/own-address.ts'
@@ -26,6 +27,7 @@ export interface MachineWriterNeeds {
   readonly frozen: FrozenWatch
   readonly trust: TrustStore
   readonly notices: Pick<NoticeWatch, 'report'>
+  readonly kubelet: Pick<KubeletTrustWatch, 'value'> | undefined
 }
 
 export function buildMachineWriter(ground: Ground, needs: MachineWriterNeeds): StatusWriter<KubeObject> {
@@ -45,7 +47,7 @@ export function buildMachineWriter(ground: Ground, needs: MachineWriterNeeds): S
 
 function machineStatusNow(
   { machine, facts, version, dir, session }: Ground,
-  { components, frozen, trust, notices }: MachineWriterNeeds,
+  { components, frozen, trust, notices, kubelet }: MachineWriterNeeds,
   phase: 'Leaving' | 'Left' | undefined,
 ): KubeObject {
   return machineStatus({
@@ -57,6 +59,7 @@ function machineStatusNow(
     publicKey: session.sealing.publicKey,
     certificate: session.certificateLife(),
     authorities: session.authorities,
+    kubelet: kubelet?.value,
     components: components.reports(),
     notices: notices.report,
     conditions: [

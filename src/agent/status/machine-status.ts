@@ -7,6 +7,7 @@ import type { Condition, KubeObject } from '#schema/object.ts'
 import type { OrderedAttempt } from '../components/order.ts'
 import type { ComponentRecord } from '../components/record.ts'
 import type { HostFacts } from '../node/facts.ts'
+import type { KubeletTrust } from '../node/kubelet-trust.ts'
 
 export interface ComponentReport {
   readonly record: ComponentRecord
@@ -34,6 +35,8 @@ export interface MachineLook {
   readonly certificate?: { readonly from: number; readonly to: number; readonly authority?: string } | undefined
   /** Prints of the authorities that the agent verifies its server with. */
   readonly authorities?: readonly string[]
+  /** Undefined on a host without a kubelet. */
+  readonly kubelet?: KubeletTrust | undefined
   readonly components: readonly ComponentReport[]
   readonly notices?: MachineNotices | undefined
   /** Conditions that the agent reports. */
@@ -110,6 +113,7 @@ export const machineStatusWith = (
     folder,
     certificate,
     authorities = [],
+    kubelet,
     notices,
     conditions = [],
   }: Omit<MachineLook, 'components'>,
@@ -134,6 +138,7 @@ export const machineStatusWith = (
           ...(certificate.authority !== undefined && { authority: certificate.authority }),
         },
       }),
+      ...(kubelet !== undefined && { kubelet }),
     },
     platform: { os: facts.os, arch: facts.arch, kernel: facts.kernel },
     components: withShortOutputs(components).toSorted((a, b) => (a.name < b.name ? -1 : 1)),

@@ -347,6 +347,27 @@ const status = f.status('The observed state of the machine.', {
           authority: s.optional(f.sha256('SHA-256 of the certificate of the authority that signed it.')),
         }),
       ),
+      kubelet: s.optional(
+        s.obj(
+          'Authorities of the kubelet of the host, read from its files. An authority is not removed before all kubelets that agents see can work without it.',
+          {
+            authorities: s.optional(
+              s.setOf(
+                'SHA-256 of the certificate of each authority that it verifies the API server with. Absent: unknown.',
+                f.sha256('SHA-256 of a certificate.'),
+                { max: 8 },
+              ),
+            ),
+            certificate: s.optional(
+              s.obj('The certificate that it acts with. Absent for a kubelet without one.', {
+                authority: s.optional(
+                  f.sha256('SHA-256 of the certificate of the authority that signed it. Absent: unknown.'),
+                ),
+              }),
+            ),
+          },
+        ),
+      ),
     }),
   ),
   platform: s.optional(

@@ -97,6 +97,16 @@ test.each([
     { agent: { authorities: ['x'], certificate: { authority: 'x' } } },
     [{ machine: 'm', authorities: ['x'], signedBy: 'x' }],
   ],
+  [
+    'has an agent with a token and a kubelet with a certificate',
+    { agent: { authorities: ['x'], kubelet: { authorities: ['y'], certificate: { authority: 'y' } } } },
+    [{ machine: 'm', authorities: ['x'], signedBy: 'None', kubelet: { authorities: ['y'], signedBy: 'y' } }],
+  ],
+  [
+    'has a kubelet of which nothing is known',
+    { agent: { authorities: ['x'], kubelet: { certificate: {} } } },
+    [{ machine: 'm', authorities: ['x'], signedBy: 'None', kubelet: {} }],
+  ],
   ['has an agent of before, which reports neither', { agent: { certificate: {} } }, [{ machine: 'm' }]],
 ])('what a machine that %s counts for', (_, status, want) =>
   expect(trustOf({ metadata: { name: 'm' }, status } as unknown as Machine)).toEqual(want),
@@ -106,8 +116,14 @@ test.each([
   [
     'agents that are missing are named, and the others counted',
     of('ca', { waitsFor: agents(7, 12, ['m-1', 'm-2', 'm-3']) }),
-    '7 of 12 clients (agents and sync) trust it, not m-1, m-2, m-3 and 2 more',
+    '7 of 12 clients (agents with their kubelets, and sync) trust it, not m-1, m-2, m-3 and 2 more',
     'start them, or delete their Machines',
+  ],
+  [
+    'kubelets are counted, and what a person does for them is said',
+    of('ca', { waitsFor: { ...agents(11, 12, ['the kubelet of m-1']), kubelets: 1 } }),
+    '11 of 12 clients (agents with their kubelets, and sync) trust it, not the kubelet of m-1; 1 kubelet of those',
+    'write it into the kubeconfig of those kubelets too, and restart them',
   ],
   [
     'machines that cannot be read are no number',

@@ -8,6 +8,7 @@ import { CLUSTER_AUTHORITY, ETCD_AUTHORITY, PROXY_AUTHORITY, TOKEN_KEYS } from '
 import type { AgentTrust, Count, Rotation } from '#controlplanes/credentials/rotation.ts'
 import type { ControlPlane, RotationRequest } from '#controlplanes/port.ts'
 import { timestamp } from '#lib/clock.ts'
+import { counted } from '#lib/counted.ts'
 import type { Wait } from '#runtime/waiting.ts'
 import type { KubeconfigSeen, Seen } from './seen.ts'
 
@@ -78,14 +79,24 @@ const trustOfSync = ({ authorities, signedBy }: KubeconfigSeen): AgentTrust => (
 export function trustOf({ metadata, status }: Machine): readonly AgentTrust[] {
   const agent = status?.agent
   if (agent === undefined) return []
-  const signedBy = agent.certificate === undefined ? 'None' : agent.certificate.authority
+  const { kubelet } = agent
   return [
     {
       machine: metadata.name ?? '',
-      ...(agent.authorities !== undefined && { authorities: agent.authorities }),
-      ...(signedBy !== undefined && { signedBy }),
+      ...reported(agent),
+      ...(kubelet !== undefined && { kubelet: reported(kubelet) }),
     },
   ]
+}
+
+interface Reported {
+  readonly authorities?: readonly string[] | undefined
+  readonly certificate?: { readonly authority?: string | undefined } | undefined
+}
+
+function reported({ authorities, certificate }: Reported): Pick<AgentTrust, 'authorities' | 'signedBy'> {
+  const signedBy = certificate === undefined ? 'None' : certificate.authority
+  return { ...(authorities !== undefined && { authorities }), ...(signedBy !== undefined && { signedBy }) }
 }
 
 /** How soon the next look is worth its cost; undefined while there is no rotation. */
@@ -139,7 +150,7 @@ function stateOf({ name, phase, waitsFor, until }: Rotation): string {
   return name === TOKEN_KEYS ? `${done}${end}, when the last token of the old one has ended` : `${done}${end}`
 }
 
-function countOf({ what, seen, of, missing, isUnknown }: Count, phase: Rotation['phase']): string {
+function countOf({ what, seen, of, missing, kubelets, isUnknown }: Count, phase: Rotation['phase']): string {
   if (isUnknown === true)
     return what === 'servers'
       ? 'the programs of the control plane change for another reason, and are not counted'
@@ -147,7 +158,9 @@ function countOf({ what, seen, of, missing, isUnknown }: Count, phase: Rotation[
   if (what === 'servers') return `${seen} of ${of} programs of the control plane run with it`
   const did = phase === 'Distributing' ? 'trust it' : 'have a certificate of it'
   const others = of - seen - missing.length
-  return `${seen} of ${of} clients (agents and sync) ${did}, not ${missing.join(', ')}${others > 0 ? ` and ${others} more` : ''}`
+  const more = others > 0 ? ` and ${others} more` : ''
+  const byHand = kubelets === undefined ? '' : `; ${counted(kubelets, 'kubelet')} of those`
+  return `${seen} of ${of} clients (agents with their kubelets, and sync) ${did}, not ${missing.join(', ')}${more}${byHand}`
 }
 
 /** Of one that clients must follow. Keys of service accounts wait for a date alone, for up to a year: nothing is to be done about it. */
@@ -166,7 +179,11 @@ function unblockOf({ waitsFor, phase }: Rotation): string {
       ? 'the upgrade, the restore or the stop that is under way ends'
       : 'the host gives it to them'
   if (waitsFor.isUnknown === true) return 'the API server of the cluster answers the hub'
+  if (waitsFor.kubelets !== undefined)
+    return phase === 'Distributing'
+      ? 'agents take the new list by themselves; write it into the kubeconfig of those kubelets too, and restart them (runbook clusters)'
+      : 'agents renew by themselves; have those kubelets ask for new certificates (runbook clusters)'
   return phase === 'Distributing'
     ? 'those agents take the new list, within 45 minutes of an agent that runs; start them, or delete their Machines'
-    : 'those agents renew their certificates, after two thirds of their life (seven days by default); start them, or delete their Machines'
+    : 'those agents renew their certificates, within 45 minutes of an agent that runs; start them, or delete their Machines'
 }

@@ -302,6 +302,46 @@ describe('a rotation waits for a number that is shown', () => {
     expect(credentials(inputs, START + 30 * DAY, held).rotations[0]?.waitsFor?.missing).toEqual(['old-agent'])
   })
 
+  test('kubelets are waited for in both phases, behind agents that follow, and one that is unknown never follows', () => {
+    const late = START + DAY
+    let held = settled(rotated, START, first)
+    const [oldest = '', newest = ''] = (rootIn(held, CLUSTER_AUTHORITY)?.generations ?? []).map(({ open }) =>
+      certificatePrint(open),
+    )
+    type Trust = { readonly authorities?: readonly string[]; readonly signedBy?: string }
+    const seen = (agent: Trust, kubelet: Trust) => {
+      const digest = credentials(rotated, late, held).serverDigest ?? ''
+      const servers = { total: 1, running: [digest] }
+      const inputs = {
+        ...rotated,
+        servers,
+        agents: [
+          { machine: 'm-1', ...agent, kubelet },
+          { machine: 'm-2', ...agent },
+        ],
+      }
+      const { orders, rotations } = credentials(inputs, late, held)
+      return { inputs, orders: orders.length, waitsFor: rotations[0]?.waitsFor }
+    }
+    const both = { authorities: [oldest, newest], signedBy: oldest }
+    const kubelet = { what: 'agents', seen: 1, of: 2, missing: ['the kubelet of m-1'], kubelets: 1 }
+    const agents = { what: 'agents', seen: 0, of: 2, missing: ['m-1', 'm-2'] }
+    for (const behind of [{ authorities: [oldest], signedBy: oldest }, { signedBy: 'None' }, {}]) {
+      expect(seen(both, behind)).toMatchObject({ orders: 0, waitsFor: kubelet })
+      // Only what is left to do is named.
+      expect(seen({ ...both, authorities: [oldest] }, behind)).toMatchObject({ orders: 0, waitsFor: agents })
+    }
+    const { inputs, waitsFor } = seen(both, both)
+    expect(waitsFor).toBeUndefined()
+    held = settled(inputs, late, held)
+    expect(rootIn(held, CLUSTER_AUTHORITY)?.signs).toBe(2)
+    const renewed = { ...both, signedBy: newest }
+    for (const behind of [both, { authorities: [oldest, newest] }, { signedBy: 'None' }, {}])
+      expect(seen(renewed, behind)).toMatchObject({ orders: 0, waitsFor: kubelet })
+    for (const following of [renewed, { ...both, signedBy: 'None' }])
+      expect(seen(renewed, following).waitsFor).toBeUndefined()
+  })
+
   test('an authority in the last third of its life is rotated without a commit', () => {
     const inputs = inputsOf({ recipe: EMBEDDED_RECIPE })
     const later = START + 2_500 * DAY
@@ -345,7 +385,12 @@ function givenBy(held: Held, digest: string): Given {
   }
 }
 
-test('servers and agents that lag behind in any order can always reach each other, and the rotation ends', () => {
+const trustOf = (agent: Agent | undefined) => ({
+  authorities: agent?.trusted ?? [],
+  signedBy: agent?.signedBy ?? '',
+})
+
+test('servers, agents and kubelets that lag behind in any order can always reach each other, and the rotation ends', () => {
   const recipe = EMBEDDED_RECIPE
   const lives = recipe.keySets[0]?.signedForMs ?? 0
   const event = fc.oneof(
@@ -379,7 +424,11 @@ test('servers and agents that lag behind in any order can always reach each othe
           recipe,
           declared,
           servers: { total: 2, running: servers.map(({ digest }) => digest) },
-          agents: agents.map(({ trusted, signedBy }, n) => ({ machine: `m-${n}`, authorities: trusted, signedBy })),
+          // The last is the kubelet of the machine before it.
+          agents: [
+            { machine: 'm-0', ...trustOf(agents[0]) },
+            { machine: 'm-1', ...trustOf(agents[1]), kubelet: trustOf(agents[2]) },
+          ],
         })
       const serve = (n: number): void => {
         const { serverDigest } = credentials(inputs(), now, held)

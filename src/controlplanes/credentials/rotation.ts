@@ -11,6 +11,8 @@ export interface Count {
   readonly of: number
   /** The first of those that are missing. */
   readonly missing: readonly string[]
+  /** Of those that are missing: they follow only by the hand of a person. */
+  readonly kubelets?: number
   /** They could not be asked: that is never enough. */
   readonly isUnknown?: true
 }
@@ -40,11 +42,16 @@ export type RootOrder =
   | { readonly kind: 'Retire'; readonly name: string; readonly number: number }
 
 /** What an agent reports of whom it trusts, and who signed its certificate. */
-export interface AgentTrust {
+export interface AgentTrust extends Trust {
   readonly machine: string
+  /** Of its host, where there is one. */
+  readonly kubelet?: Trust
+}
+
+interface Trust {
   /** Prints of authorities; unknown of agents that do not report them. */
   readonly authorities?: readonly string[]
-  /** Print of the authority of its certificate; 'None' for an agent that has a token instead. */
+  /** Print of the authority of its certificate; 'None' for a client that has a token instead. */
   readonly signedBy?: string
 }
 
@@ -75,14 +82,19 @@ const MAX_MISSING = 3
 
 const isDone = ({ seen, of, isUnknown }: Count): boolean => isUnknown !== true && seen >= of
 
-function agentsThat(agents: readonly AgentTrust[] | undefined, follows: (agent: AgentTrust) => boolean): Count {
+function agentsThat(agents: readonly AgentTrust[] | undefined, follows: (client: Trust) => boolean): Count {
   if (agents === undefined) return { what: 'agents', seen: 0, of: 0, missing: [], isUnknown: true }
-  const missing = agents.filter((agent) => !follows(agent)).map(({ machine }) => machine)
+  const behind = agents.filter((agent) => !follows(agent)).map(({ machine }) => machine)
+  // A host whose agent follows is named with its kubelet: nothing else is left to do there.
+  const kubelets = agents
+    .filter((agent) => follows(agent) && agent.kubelet !== undefined && !follows(agent.kubelet))
+    .map(({ machine }) => `the kubelet of ${machine}`)
   return {
     what: 'agents',
-    seen: agents.length - missing.length,
+    seen: agents.length - behind.length - kubelets.length,
     of: agents.length,
-    missing: missing.toSorted().slice(0, MAX_MISSING),
+    missing: [...behind.toSorted(), ...kubelets.toSorted()].slice(0, MAX_MISSING),
+    ...(kubelets.length > 0 && { kubelets: kubelets.length }),
   }
 }
 
@@ -112,7 +124,10 @@ export function authorityStep(recipe: AuthorityRecipe, held: HeldRoot, facts: Ro
     return { order: { kind: 'Sign', name, number: newest.number }, ...waits(phase, counts) }
   }
   const phase = { name, phase: 'Reissuing', since: held.signsSince } as const
-  const signed = agentsThat(agents, (a) => a.signedBy === print || a.signedBy === 'None')
+  const signed = agentsThat(
+    agents,
+    (a) => a.authorities?.includes(print) === true && (a.signedBy === print || a.signedBy === 'None'),
+  )
   const counts = isOfAgents ? [servers, signed] : [servers]
   // Programs that report nothing get their next certificate meanwhile.
   const until = isOfAgents ? held.signsSince + joinMs : now

@@ -1,0 +1,189 @@
+// Whom the kubelet of this host takes for its API server, and who signed its certificate: an authority of the cluster is not removed while a kubelet depends on
+// it. Only read here: these files belong to the kubelet. What cannot be read is unknown, and what is unknown never counts as following.
+import { readFileSync, readdirSync } from 'node:fs'
+import { dirname, isAbsolute, resolve } from 'node:path'
+import type { Clock } from '#lib/clock.ts'
+import { certificatesIn } from '#lib/x509/pem-list.ts'
+import { authorityPrints, signerPrint } from '#identity/authority-prints.ts'
+import { readStat } from '../supervise/proc.ts'
+import type { Files } from '../files/port.ts'
+
+export interface KubeletTrust {
+  /** Unknown when absent. */
+  readonly authorities?: readonly string[]
+  /** Absent for a kubelet without one, such as with a token; its authority is absent when it is none that the agent trusts. */
+  readonly certificate?: { readonly authority?: string }
+}
+
+/** What a kubeconfig says of trust. Only the plain form that machines write is read: one cluster, one user, one value on each line. */
+interface KubeconfigTexts {
+  readonly authorities?: { readonly path: string } | { readonly pem: string }
+  readonly certificate?: { readonly path: string } | { readonly pem: string }
+  /** Something is there that was not understood. */
+  readonly isUnclear: boolean
+}
+
+export function kubeconfigTexts(text: string): KubeconfigTexts {
+  const ca = valuesOf(text, 'certificate-authority')
+  const own = valuesOf(text, 'client-certificate')
+  return {
+    ...(ca.length === 1 && { authorities: ca[0] }),
+    ...(own.length === 1 && { certificate: own[0] }),
+    isUnclear: ca.length !== 1 || own.length > 1 || /^\s*insecure-skip-tls-verify\s*:\s*true/m.test(text),
+  }
+}
+
+function valuesOf(text: string, key: string): readonly ({ readonly path: string } | { readonly pem: string })[] {
+  const lines = text.matchAll(
+    new RegExp(`^[ \\t-]*"?${key}(-data)?"?[ \\t]*:[ \\t]*["']?([^"'\\s,]+)["']?,?[ \\t]*$`, 'gm'),
+  )
+  return [...lines].map(([, data, value = '']) =>
+    data === undefined ? { path: value } : { pem: Buffer.from(value, 'base64').toString('latin1') },
+  )
+}
+
+/** A kubelet writes its kubeconfig soon after its first start, and reads it only at a start. */
+const WRITES_WITHIN_MS = 300_000
+const PATHS = ['/etc/kubernetes/kubelet.conf', '/var/lib/kubelet/kubeconfig']
+const MOST_BYTES = 256 * 1024
+
+export interface KubeletDeps {
+  readonly files: Pick<Files, 'read' | 'stat' | 'readLink'>
+  /** PEM of what the agent trusts. */
+  readonly trusted: string
+  /** A kubelet has registered the Node. */
+  readonly isExpected: boolean
+  readonly proc?: string
+}
+
+/** Undefined: this host has no kubelet. */
+export async function readKubeletTrust(deps: KubeletDeps): Promise<KubeletTrust | undefined> {
+  const { isExpected } = deps
+  try {
+    const running = runningKubelet(deps.proc ?? '/proc')
+    const paths = running?.kubeconfig === undefined ? PATHS : [running.kubeconfig]
+    for (const path of paths) {
+      const file = await smallFile(deps, path)
+      if (file !== undefined) return await trustIn(deps, file, running?.startedMs)
+    }
+    return running !== undefined || isExpected ? {} : undefined
+  } catch {
+    return {}
+  }
+}
+
+interface SmallFile {
+  readonly text: string
+  readonly modifiedMs: number
+}
+
+async function smallFile({ files }: KubeletDeps, path: string): Promise<SmallFile | undefined> {
+  const bytes = await files.read(path)
+  if (bytes === undefined || bytes.length > MOST_BYTES) return undefined
+  const stat = await files.stat(await behindLinks(files, path))
+  return { text: bytes.toString('utf8'), modifiedMs: stat?.modifiedMs ?? Infinity }
+}
+
+const MOST_LINKS = 8
+
+async function behindLinks(files: KubeletDeps['files'], path: string): Promise<string> {
+  let found = path
+  for (let n = 0; n < MOST_LINKS; n++) {
+    const target = await files.readLink(found)
+    if (target === undefined) return found
+    found = resolve(dirname(found), target)
+  }
+  return found
+}
+
+async function trustIn(
+  deps: KubeletDeps,
+  { text, modifiedMs }: SmallFile,
+  startedMs: number | undefined,
+): Promise<KubeletTrust> {
+  const { authorities, certificate, isUnclear } = kubeconfigTexts(text)
+  const fileOf = async (given: { path: string } | { pem: string }): Promise<SmallFile | undefined> =>
+    'pem' in given ? { text: given.pem, modifiedMs } : isAbsolute(given.path) ? smallFile(deps, given.path) : undefined
+  const trust = authorities && (await fileOf(authorities))
+  const isInUse =
+    startedMs === undefined || Math.max(modifiedMs, trust?.modifiedMs ?? Infinity) <= startedMs + WRITES_WITHIN_MS
+  const own = certificate && (await fileOf(certificate))
+  const [leaf] = own === undefined ? [] : certificatesIn(own.text)
+  const signer = leaf === undefined ? undefined : signerPrint(leaf, deps.trusted)
+  return {
+    ...(trust !== undefined && isInUse && !isUnclear && { authorities: authorityPrints(trust.text) }),
+    ...(certificate !== undefined && { certificate: signer === undefined ? {} : { authority: signer } }),
+  }
+}
+
+interface RunningKubelet {
+  /** Undefined where its arguments name none. */
+  readonly kubeconfig?: string
+  readonly startedMs: number
+}
+
+/** The kernel counts the start of a process in hundredths of a second since the boot. */
+const TICK_MS = 10
+
+function runningKubelet(proc: string): RunningKubelet | undefined {
+  for (const pid of readdirSync(proc)) {
+    if (!/^\d+$/.test(pid) || textOf(`${proc}/${pid}/comm`).trim() !== 'kubelet') continue
+    const stat = readStat(Number(pid), proc)
+    if (stat === undefined || stat.state === 'Z') continue
+    const bootSeconds = Number(/^btime (\d+)$/m.exec(textOf(`${proc}/stat`))?.[1])
+    const startedMs = bootSeconds * 1_000 + Number(stat.startTime) * TICK_MS
+    const kubeconfig = argumentOf(textOf(`${proc}/${pid}/cmdline`).split('\0'), '--kubeconfig')
+    // A start that is not known is the earliest: whatever was written may have been written later.
+    return { startedMs: Number.isFinite(startedMs) ? startedMs : 0, ...(kubeconfig !== undefined && { kubeconfig }) }
+  }
+  return undefined
+}
+
+function argumentOf(words: readonly string[], name: string): string | undefined {
+  const at = words.findLastIndex((word) => word === name || word.startsWith(`${name}=`))
+  const word = words[at]
+  const value = word === name ? words[at + 1] : word?.slice(name.length + 1)
+  return value !== undefined && isAbsolute(value) ? value : undefined
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'latin1')
+  } catch {
+    // It has ended in between.
+    return ''
+  }
+}
+
+/** A rotation waits for the slowest kubelet, whose owner acts by hand. */
+const EVERY_MS = 120_000
+
+/** Read before the first report, so that no report says of a host with a kubelet that it has none. */
+export class KubeletTrustWatch {
+  readonly #deps: KubeletDeps & { readonly clock: Clock; readonly onChange: () => void }
+  #value: KubeletTrust | undefined
+
+  constructor(deps: KubeletDeps & { readonly clock: Clock; readonly onChange: () => void }) {
+    this.#deps = deps
+  }
+
+  get value(): KubeletTrust | undefined {
+    return this.#value
+  }
+
+  async look(): Promise<void> {
+    const found = await readKubeletTrust(this.#deps)
+    if (JSON.stringify(found) === JSON.stringify(this.#value)) return
+    this.#value = found
+    this.#deps.onChange()
+  }
+
+  /** Until the signal aborts. */
+  async follow(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps
+    while (!signal.aborted) {
+      await clock.sleep(EVERY_MS, signal)
+      await this.look()
+    }
+  }
+}
