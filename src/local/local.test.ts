@@ -375,6 +375,21 @@ describe('the screen', () => {
     expect(text()).toBe('waits\nworks\n')
   })
 
+  test('without a terminal a line that came back is printed once more when it stays: a log never ends with what is over', () => {
+    const { screen, text } = recorder(false)
+    for (const lines of [
+      ['a', 'works'],
+      ['a', 'is away'],
+      ['a', 'works'],
+      ['a', 'is away'],
+      ['a', 'works'],
+    ])
+      for (let n = 0; n < 9; n++) screen.show(lines)
+    expect(text()).toBe('a\nworks\nis away\n')
+    for (let n = 0; n < 20; n++) screen.show(['a', 'works'])
+    expect(text()).toBe('a\nworks\nis away\nworks\n')
+  })
+
   test('on a terminal the picture is written over the one before, without blanking it, and never wraps', () => {
     const { screen, text } = recorder(true)
     screen.show(['x'.repeat(30), 'b'])

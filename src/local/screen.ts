@@ -23,6 +23,8 @@ const CLEAR_BELOW = '\u001b[J'
 const CLEAR_WINDOW = '\u001b[2J\u001b[H'
 /** Without a terminal, lines of so many last pictures are not printed again: what goes to and fro is said once. */
 const PICTURES_REMEMBERED = 8
+/** Shown so many times, a picture stays: lines that came back are printed then, or a log would end with what is over. */
+const SHOWN_TO_STAY = 10
 
 /** How many rows a line has that the terminal folds. */
 const rowsOf = (line: string, columns: number): number => Math.max(1, Math.ceil(line.length / columns))
@@ -44,6 +46,9 @@ export function createScreen(
   let drawnColumns = 0
   let last: readonly string[] = []
   const pictures: (readonly string[])[] = []
+  /** Lines of the picture that were in an earlier one, but not in the one before it, and are not printed again yet. */
+  let back: readonly string[] = []
+  let timesShown = 0
 
   /** A line that wraps, or a display that scrolls, would break the count of lines to move up. */
   const fit = (lines: readonly string[]): readonly string[] => {
@@ -71,9 +76,18 @@ export function createScreen(
 
   const print = (lines: readonly string[]): void => {
     const known = new Set(pictures.flat())
+    const before = new Set(pictures.at(-1))
     for (const line of lines) if (!known.has(line)) write(`${line}\n`)
+    back = lines.filter((line) => known.has(line) && (!before.has(line) || back.includes(line)))
+    timesShown = 1
     pictures.push(lines)
     if (pictures.length > PICTURES_REMEMBERED) pictures.shift()
+  }
+
+  const stay = (): void => {
+    if (++timesShown !== SHOWN_TO_STAY) return
+    for (const line of back) write(`${line}\n`)
+    back = []
   }
 
   return {
@@ -84,7 +98,10 @@ export function createScreen(
     },
     show(lines) {
       const picture = isTerminal ? fit(lines) : lines
-      if (picture.join('\n') === last.join('\n')) return
+      if (picture.join('\n') === last.join('\n')) {
+        if (!isTerminal) stay()
+        return
+      }
       if (isTerminal) redraw(picture)
       else print(picture)
       last = picture

@@ -12,7 +12,6 @@ const CASE_MS = 900_000
 const namespaces = coreKind('Namespace')
 
 const why = whyNoHost()
-if (why !== undefined) process.stderr.write(`the host of Kubernetes control planes: not run, ${why}\n`)
 
 let world: Awaited<ReturnType<typeof kubernetesHostWorld>> | undefined
 beforeAll(async () => {
@@ -36,28 +35,25 @@ function connect(kubeconfig: string): PlaneClient {
   }
 }
 
-test.skipIf(why !== undefined).each(CONFORMANCE.map((c) => [c.name, c] as const))(
-  '%s',
-  async (_, conformance) => {
-    if (world === undefined) throw new Error('no world')
-    const { host, client, runner } = world
-    try {
-      await conformance.run({
-        host: host(),
-        connect,
-        versions: ['1.35.9', '1.36.2'],
-        shape: REAL_SHAPE,
-        restarted: async () => host(),
-        leftovers: async (id) => {
-          const name = planeNamespace(id)
-          const left = await client.get(namespaces, { name })
-          return [...(left === undefined ? [] : [`Namespace ${name}`]), ...runner.running(name)]
-        },
-      })
-      expect(runner.problem).toBeUndefined()
-    } catch (error) {
-      throw new Error(`${String(error)}\n${String(runner.problem)}\n${runner.tail()}`, { cause: error })
-    }
-  },
-  CASE_MS,
-)
+test.for(CONFORMANCE.map((c) => [c.name, c] as const))('%s', { timeout: CASE_MS }, async ([, conformance], context) => {
+  if (why !== undefined) context.skip(`the host of Kubernetes control planes: ${why}`)
+  if (world === undefined) throw new Error('no world')
+  const { host, client, runner } = world
+  try {
+    await conformance.run({
+      host: host(),
+      connect,
+      versions: ['1.35.9', '1.36.2'],
+      shape: REAL_SHAPE,
+      restarted: async () => host(),
+      leftovers: async (id) => {
+        const name = planeNamespace(id)
+        const left = await client.get(namespaces, { name })
+        return [...(left === undefined ? [] : [`Namespace ${name}`]), ...runner.running(name)]
+      },
+    })
+    expect(runner.problem).toBeUndefined()
+  } catch (error) {
+    throw new Error(`${String(error)}\n${String(runner.problem)}\n${runner.tail()}`, { cause: error })
+  }
+})
