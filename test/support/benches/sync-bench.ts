@@ -23,6 +23,7 @@ import { openRenderer } from '#test/doubles/open-renderer.ts'
 import { shiftedClock } from '#test/support/clocks/shifted-clock.ts'
 import { startFaultProxy, type FaultProxy } from '#test/support/faults/fault-proxy.ts'
 import { manifests } from '#test/support/servers/installed.ts'
+import { preparedStorage } from '#test/support/servers/prepared.ts'
 import { isFull } from '#test/support/tools/full.ts'
 import { builtCage } from '#test/support/tools/own-build.ts'
 
@@ -42,14 +43,17 @@ export interface BenchCluster {
 }
 
 async function startCluster(): Promise<BenchCluster> {
-  const server = await createApiServer()
+  const server = await createApiServer({ storage: await preparedStorage(installKinds) })
   await server.listen()
   const client = new HttpKubeClient(parseSafeKubeconfig(server.adminKubeconfig(), 'test').config)
+  return { server, client }
+}
+
+async function installKinds(client: KubeClient): Promise<void> {
   for (const name of [SYSTEM_NAMESPACE, CLUSTERS_NAMESPACE])
     await client.apply(NAMESPACE, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } }, cli)
   // One after the other on one connection: dozens of handshakes at once take longer than the writes.
   for (const crd of manifests().kinds) await client.apply(CRD, crd, cli)
-  return { server, client }
 }
 
 /** No commit is signed, and none starts a second program that looks for what could be packed. */

@@ -9,7 +9,7 @@ import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
 import { type RunningServer, startEmbedded } from '#test/support/servers/api-servers.ts'
-import { installAll } from '#test/support/servers/installed.ts'
+import { installedStorage } from '#test/support/servers/installed.ts'
 
 const FILE = { type: 'text/html; charset=utf-8', body: Buffer.from('<!doctype html>'), gzip: Buffer.from('') }
 
@@ -32,7 +32,7 @@ export interface ConsoleWorld {
 }
 
 export async function consoleWorld(): Promise<ConsoleWorld> {
-  const server = await startEmbedded()
+  const server = await startEmbedded({ storage: await installedStorage() })
   const own = {
     server: server.url,
     ca: { data: server.ca },
@@ -45,7 +45,6 @@ export async function consoleWorld(): Promise<ConsoleWorld> {
     return client
   }
   const admin = clientOf(own)
-  await installAll(admin)
   const consoles: RunningConsole[] = []
   return {
     server,

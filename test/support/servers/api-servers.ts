@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { createApiServer, type ApiServerOptions } from '#apiserver/api-server.ts'
 import { LOOPS } from '#apiserver/loops/loops.ts'
 import { embeddedRules } from '#cli/run/embedded-rules.ts'
+import { HttpKubeClient } from '#kube/http/client.ts'
+import { installAll, installedStorage } from './installed.ts'
 import type { RunningServer } from './running-server.ts'
 import { startControlPlane } from './real/control-plane.ts'
 import { whyNoPrograms } from './real/programs.ts'
@@ -17,6 +19,8 @@ export interface ServerChoice {
   /** Whether what a controller manager does is done: a bare kube-apiserver has none. */
   readonly hasLoops: boolean
   readonly start: () => Promise<RunningServer>
+  /** With what KubeNode installs into a cluster that is not its own hub. */
+  readonly startMember: () => Promise<RunningServer>
 }
 
 function withFolder(kubeconfig: string, server: Omit<RunningServer, 'kubeconfig'>): RunningServer {
@@ -59,7 +63,25 @@ const startReal = async (): Promise<RunningServer> => ({
 const whyNot = whyNoPrograms(['etcd', 'kube-apiserver'])
 if (whyNot !== undefined) process.stderr.write(`a real kube-apiserver: not run, ${whyNot}\n`)
 
+async function startRealMember(): Promise<RunningServer> {
+  const server = await startReal()
+  const admin = new HttpKubeClient({
+    server: server.url,
+    ca: { data: server.ca },
+    clientCertificate: { cert: { data: server.cert }, key: { data: server.key } },
+  })
+  await installAll(admin, false).finally(() => admin.close())
+  return server
+}
+
 export const apiServers: readonly ServerChoice[] = [
-  { name: 'the embedded server', hasLoops: true, start: () => startEmbedded() },
-  ...(whyNot === undefined ? [{ name: 'a real kube-apiserver', hasLoops: false, start: startReal }] : []),
+  {
+    name: 'the embedded server',
+    hasLoops: true,
+    start: () => startEmbedded(),
+    startMember: async () => startEmbedded({ storage: await installedStorage(false) }),
+  },
+  ...(whyNot === undefined
+    ? [{ name: 'a real kube-apiserver', hasLoops: false, start: startReal, startMember: startRealMember }]
+    : []),
 ]

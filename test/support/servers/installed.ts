@@ -3,8 +3,10 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import type { StorageBackend } from '#apiserver/storage/port.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { systemClock } from '#lib/clock.ts'
+import { preparedStorage } from './prepared.ts'
 import { installManifests, manifestsOf, type Manifests } from '#local/install.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
@@ -21,6 +23,12 @@ export function manifests(): Manifests {
 /** Kinds, roles and policies. */
 export const installAll = (client: KubeClient, isHub = true): Promise<void> =>
   installManifests(client, manifests(), systemClock, isHub)
+
+const asHub = (client: KubeClient): Promise<void> => installAll(client)
+const asMember = (client: KubeClient): Promise<void> => installAll(client, false)
+
+/** Of a server in memory in which that is installed. */
+export const installedStorage = (isHub = true): Promise<StorageBackend> => preparedStorage(isHub ? asHub : asMember)
 
 function file(): string {
   const hash = createHash('sha256')

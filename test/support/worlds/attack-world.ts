@@ -19,7 +19,6 @@ import { accountObjects } from '#controllers/approver/account-objects.ts'
 import type { AgentIdentity } from '#identity/token-life.ts'
 import { machine, type Machine } from '#api/kinds/machine.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
-import { installAll } from '#test/support/servers/installed.ts'
 import { apiServers, type RunningServer } from '#test/support/servers/api-servers.ts'
 import { eventually } from '#test/support/benches/sync-bench.ts'
 
@@ -116,8 +115,6 @@ async function startWorld(
     clientCertificate: { cert: { data: server.cert }, key: { data: server.key } },
   }
   const admin = new HttpKubeClient(connection)
-  // A member: what a thief can do on the hub besides is in the table of docs/security.md.
-  await installAll(admin, false)
   const clients = new Map<string, HttpKubeClient>()
   const clientOf = (who: Who): HttpKubeClient => {
     const id = JSON.stringify(who)
@@ -269,9 +266,10 @@ export function tryOnServers(
   attempts: readonly Attempt[],
   form: AgentIdentity = 'certificate',
 ): void {
-  describe.each(apiServers)(`${attacker} on $name`, ({ start }) => {
+  // A member: what a thief can do on the hub besides is in the table of docs/security.md.
+  describe.each(apiServers)(`${attacker} on $name`, ({ startMember }) => {
     let world: Awaited<ReturnType<typeof startWorld>>
-    beforeAll(async () => void (world = await startWorld(start, form)))
+    beforeAll(async () => void (world = await startWorld(startMember, form)))
     afterAll(() => world?.stop())
     test.each(attempts)('$name', (attempt) => tryOne(attempt, world))
   })

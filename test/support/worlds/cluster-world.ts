@@ -21,7 +21,7 @@ import { createInformers } from '#runtime/informers.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { partsOf, type ModuleContext, type RunningModule } from '#runtime/module.ts'
 import { startEmbedded, type RunningServer } from '#test/support/servers/api-servers.ts'
-import { installAll } from '#test/support/servers/installed.ts'
+import { installedStorage } from '#test/support/servers/installed.ts'
 
 const STOP_MS = 5_000
 const WITHIN_MS = 120_000
@@ -58,7 +58,7 @@ export async function clusterWorld({
   addons = async () => NO_ADDONS,
   ...more
 }: Partial<EmbeddedHostOptions> & { readonly addons?: () => Promise<Addons> } = {}): Promise<ClusterWorld> {
-  const hub = await startEmbedded()
+  const hub = await startEmbedded({ storage: await installedStorage() })
   const connection = {
     server: hub.url,
     ca: { data: hub.ca },
@@ -71,7 +71,6 @@ export async function clusterWorld({
     return client
   }
   const admin = as()
-  await installAll(admin)
   const root = mkdtempSync(join(tmpdir(), 'kubenode-clusters-'))
   const newHost = () => new EmbeddedHost({ root, clock: systemClock, rules: embeddedRules(), ...more })
   let host = newHost()

@@ -2,17 +2,16 @@
 import { programUser } from '#api/names.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { startEmbedded } from '../servers/api-servers.ts'
-import { installAll } from '../servers/installed.ts'
+import { installedStorage } from '../servers/installed.ts'
 
 export async function shippedHub() {
-  const hub = await startEmbedded()
+  const hub = await startEmbedded({ storage: await installedStorage() })
   const connection = {
     server: hub.url,
     ca: { data: hub.ca },
     clientCertificate: { cert: { data: hub.cert }, key: { data: hub.key } },
   }
   const admin = new HttpKubeClient(connection)
-  await installAll(admin)
   const program = new HttpKubeClient({ ...connection, impersonate: { user: programUser('cluster') } })
   return {
     admin,
