@@ -109,6 +109,20 @@ test('a file that was written after the kubelet started has not been read by it;
   expect(await look()).toEqual({})
 })
 
+test('a kubelet in a container of the host is not the kubelet of the host', async () => {
+  put(CONF, kubeconfig(data(both), 'token: abc'))
+  put('/other', kubeconfig(data(first.certificate), 'token: abc'))
+  kubeletRuns('--kubeconfig=/other')
+  for (const [of, space] of [
+    ['77', 'pid:[2]'],
+    ['self', 'pid:[1]'],
+  ] as const) {
+    mkdirSync(at(`proc/${of}/ns`), { recursive: true })
+    symlinkSync(space, at(`proc/${of}/ns/pid`))
+  }
+  expect((await look())?.authorities).toHaveLength(2)
+})
+
 test('behind a link, the time of the file counts', async () => {
   kubeletRuns(`--kubeconfig=${CONF}`)
   put('/etc/kubernetes/real.conf', kubeconfig(data(both), 'token: abc'), STARTED + 3_600)

@@ -1,6 +1,6 @@
 // Whom the kubelet of this host takes for its API server, and who signed its certificate: an authority of the cluster is not removed while a kubelet depends on
 // it. Only read here: these files belong to the kubelet. What cannot be read is unknown, and what is unknown never counts as following.
-import { readFileSync, readdirSync } from 'node:fs'
+import { readFileSync, readdirSync, readlinkSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, resolve } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
 import { certificatesIn } from '#lib/x509/pem-list.ts'
@@ -127,7 +127,7 @@ const TICK_MS = 10
 
 function runningKubelet(proc: string): RunningKubelet | undefined {
   for (const pid of readdirSync(proc)) {
-    if (!/^\d+$/.test(pid) || textOf(`${proc}/${pid}/comm`).trim() !== 'kubelet') continue
+    if (!/^\d+$/.test(pid) || textOf(`${proc}/${pid}/comm`).trim() !== 'kubelet' || !isOfHost(proc, pid)) continue
     const stat = readStat(Number(pid), proc)
     if (stat === undefined || stat.state === 'Z') continue
     const bootSeconds = Number(/^btime (\d+)$/m.exec(textOf(`${proc}/stat`))?.[1])
@@ -137,6 +137,25 @@ function runningKubelet(proc: string): RunningKubelet | undefined {
     return { startedMs: Number.isFinite(startedMs) ? startedMs : 0, ...(kubeconfig !== undefined && { kubeconfig }) }
   }
   return undefined
+}
+
+/** Not one that a local user gave the name, and not one in a container, such as that of a cluster of containers on this host. */
+function isOfHost(proc: string, pid: string): boolean {
+  try {
+    const space = (of: string): string | undefined => linkOf(`${proc}/${of}/ns/pid`)
+    return statSync(`${proc}/${pid}`).uid === process.getuid?.() && space(pid) === space('self')
+  } catch {
+    // It has ended in between.
+    return false
+  }
+}
+
+function linkOf(path: string): string | undefined {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return undefined
+  }
 }
 
 function argumentOf(words: readonly string[], name: string): string | undefined {
