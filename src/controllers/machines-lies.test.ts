@@ -4,7 +4,7 @@ import { nodeType } from '#nodes/objects.ts'
 import type { CreateResult, Host, Provider } from '#providers/port.ts'
 import { type MemoryHost, MemoryProvider, overridden } from '#test/doubles/providers/memory-provider.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
-import { beat, endWorlds, machineWorld, register } from '#test/support/worlds/machine-world.ts'
+import { beat, endWorlds, machineWorld, nodeBeat, register } from '#test/support/worlds/machine-world.ts'
 import { afterEach, describe, expect, test } from 'vitest'
 
 afterEach(endWorlds)
@@ -102,6 +102,26 @@ describe('a provider that lies once', () => {
       message: expect.stringContaining('as the host of another Machine'),
     })
     expect([...hosts.keys()]).toEqual(['cloud://m'])
+  })
+
+  test('of a node whose kubelet sends heartbeats without the agent takes nothing from it, although its Machine is deleted', async () => {
+    const { w, hosts, machine } = await silentMachine()
+    const beatOfNode = () => nodeBeat(w, 'm')
+    beatOfNode()
+    for (let i = 0; i < 6; i++, beatOfNode()) await w.clock.advance(10_000)
+    expect(machine()?.status?.conditions?.find((c) => c.type === 'AgentReachable')?.status).toBe('False')
+    hosts.clear()
+    await w.client.delete(machineType, { name: 'm' })
+    for (let i = 0; i < 30; i++, beatOfNode()) await w.clock.advance(10_000)
+    expect(machine()?.status?.waitingFor).toMatchObject({
+      predicate: 'HostKnown',
+      seen: 'the provider does not know the host, but its agent or its Node still sends heartbeats',
+    })
+    expect(w.fake.peek(nodeType, { name: 'm' })).toBeDefined()
+    // It was right: the host is gone, and its heartbeats end.
+    await w.clock.advance(MINUTE_MS)
+    expect(machine()).toBeUndefined()
+    expect(w.fake.peek(nodeType, { name: 'm' })).toBeUndefined()
   })
 
   test('is believed when it says the same for longer than ten seconds', async () => {

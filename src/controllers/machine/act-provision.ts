@@ -13,6 +13,8 @@ import type { CreateResult, HostRequest, Provider } from '#providers/port.ts'
 import { preconditionsOf, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import type { MachineTools } from './tools.ts'
+import { otherOnHost } from './hosts-in-use.ts'
+import { twoOnHost } from './observe-host.ts'
 import { ownStatusOf } from './own-status.ts'
 import { answered } from './provisioning.ts'
 import { type Seen, nameOf, uidOf } from './seen.ts'
@@ -76,7 +78,7 @@ export async function provision(
 }
 
 async function asked(
-  { exhausted, sightings }: MachineTools,
+  { exhausted, sightings, cache }: MachineTools,
   { machine }: Seen,
   provider: Provider,
   request: HostRequest,
@@ -91,7 +93,11 @@ async function asked(
   if (result.kind === 'Exhausted' || result.kind === 'Refused') forget()
   // A host becomes visible some time after the call has ended, however long that took.
   else sightings.asked(uidOf(machine))
-  return result
+  const other = result.kind === 'Host' ? otherOnHost(cache, result.host.providerID, uidOf(machine)) : undefined
+  // A host of its own may have been made all the same.
+  return result.kind === 'Host' && other !== undefined
+    ? { kind: 'Unknown', message: twoOnHost(result.host.providerID, other) }
+    : result
 }
 
 /** Writes to exactly the version of the decision. A decision on an older version is refused, and the provider is not called. */

@@ -4,7 +4,20 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { instancesIn, internalAddresses, schemeIn, spellingsOf } from '#nodes/host-ids.ts'
 import type { Node } from '#nodes/objects.ts'
 import type { Host } from '#providers/port.ts'
+import type { SharedInformer } from '#runtime/informers.ts'
 import type { Lease } from '#runtime/lease.ts'
+
+const BY_HOST = 'machine/host'
+export const HOST_INDEX = {
+  [BY_HOST]: ({ spec }: Machine): readonly string[] => (spec.providerID === undefined ? [] : [spec.providerID]),
+}
+
+/** Another Machine that has exactly this host. A host serves one Machine: its provider, or a person, made a mistake. */
+export const otherOnHost = (
+  machines: Pick<SharedInformer<Machine>, 'byIndex'>,
+  providerID: string,
+  uid: string,
+): string | undefined => machines.byIndex(BY_HOST, providerID).find((m) => m.metadata.uid !== uid)?.metadata.name
 
 type HostOf = Pick<Host, 'providerID' | 'machine' | 'machineUid' | 'address'>
 

@@ -5,13 +5,15 @@ import type { ExhaustedOfferings } from './exhausted-offerings.ts'
 import type { HostLists } from './host-lists.ts'
 import { ANY_HOST, type HostSightings } from './host-sightings.ts'
 import { isForgotten, isInDoubt, offeringsOf } from './provisioning.ts'
-import { type HostSeen, type Seen, hasJoined, isDeleting, isLost, isProvided, uidOf } from './seen.ts'
+import { type HostSeen, type Seen, hasJoined, isDeleting, isInService, isLost, isProvided, uidOf } from './seen.ts'
 
 interface Tools {
   readonly hostLists: HostLists
   readonly exhausted: ExhaustedOfferings
   readonly sightings: HostSightings
   readonly now: () => number
+  /** Another Machine that has this host. */
+  readonly otherOn: (providerID: string) => string | undefined
 }
 
 type About = Parameters<typeof hasJoined>[0] & Parameters<typeof isLost>[0]
@@ -26,7 +28,7 @@ export async function observeHost(
   const { machine } = about
   if (!isProvided(machine)) return { host: { kind: 'NotAsked' } }
   if (provider === undefined) return { host: { kind: 'NoProvider' } }
-  const host = await hostOf(tools, provider, about, signal)
+  const host = notOfTwo(tools, about, await hostOf(tools, provider, about, signal))
   const isJoinFixed = provider.capabilities.userDataBytes !== undefined
   if (hasJoined(about) || isDeleting(machine)) return { host, isJoinFixed }
   tools.exhausted.recall(machine, tools.now())
@@ -55,7 +57,7 @@ async function hostOf(tools: Tools, provider: Provider, about: About, signal: Ab
     // What an attempt in doubt made has no name yet: only the list tells whose it is.
     const isUnnamed = providerID === undefined || (isDeleting(machine) && isInDoubt(machine))
     const host = isUnnamed
-      ? preferred((await provider.list(signal)).hosts, about.machine)
+      ? preferred((await provider.list(signal)).hosts, machine, tools)
       : await provider.get(providerID, signal)
     if (host?.machineUid === uid) {
       sightings.seen(host)
@@ -81,13 +83,25 @@ async function hostOf(tools: Tools, provider: Provider, about: About, signal: Ab
   }
 }
 
+/** Nothing is concluded about a host that two Machines have, and none of them deletes it. */
+function notOfTwo({ otherOn }: Tools, about: About, host: HostSeen): HostSeen {
+  const other = host.kind === 'Host' ? otherOn(host.host.providerID) : undefined
+  if (host.kind !== 'Host' || other === undefined) return host
+  // One that never served leaves the host to the other one.
+  if (isDeleting(about.machine) && !isInService(about)) return { kind: 'Gone' }
+  return { kind: 'Unknown', why: twoOnHost(host.host.providerID, other) }
+}
+
+export const twoOnHost = (providerID: string, other: string): string =>
+  `machine ${other} has host ${providerID} too; delete the Machine that it does not belong to`
+
 type Machine = Seen['machine']
 
 /** Of several hosts of one machine the one that is written down, then the one of the latest attempt. */
 function preferred<
   H extends { readonly machineUid: string; readonly providerID: string; readonly clientToken: string },
->(hosts: readonly H[], machine: Machine): H | undefined {
-  const own = hosts.filter((h) => h.machineUid === uidOf(machine))
+>(hosts: readonly H[], machine: Machine, { otherOn }: Pick<Tools, 'otherOn'>): H | undefined {
+  const own = hosts.filter((h) => h.machineUid === uidOf(machine) && otherOn(h.providerID) === undefined)
   const token = machine.status?.provisioning?.token
   return own.find((h) => h.providerID === machine.spec.providerID) ?? own.find((h) => h.clientToken === token) ?? own[0]
 }

@@ -27,6 +27,7 @@ import type { Mark, OfferedVersion } from './desired-components.ts'
 import type { Heartbeat, Heartbeats } from './heartbeats.ts'
 import type { ExhaustedOfferings } from './exhausted-offerings.ts'
 import type { HostLists } from './host-lists.ts'
+import { HOST_INDEX, otherOnHost } from './hosts-in-use.ts'
 import { observeHost } from './observe-host.ts'
 import type { HostSightings } from './host-sightings.ts'
 import { observeWorkloads } from './observe-workloads.ts'
@@ -69,7 +70,7 @@ export const machineOfSealed = (object: Pick<ConfigMap, 'metadata'>): string =>
 
 export function cachesOf(informers: Informers): MachineCaches {
   return {
-    machines: informers.of(machineType),
+    machines: informers.of(machineType, { indexes: HOST_INDEX }),
     nodes: informers.of(nodeType),
     sets: informers.of(machineComponentSet),
     canaries: informers.of(componentCanary),
@@ -141,7 +142,12 @@ export async function observe(tools: ObserveTools, name: string, signal: AbortSi
   ])
   return {
     ...about,
-    ...(await observeHost(tools, providerOf(tools, machine), { ...about, definitions }, signal)),
+    ...(await observeHost(
+      { ...tools, otherOn: (id) => otherOnHost(caches.machines, id, uidOf(machine)) },
+      providerOf(tools, machine),
+      { ...about, definitions },
+      signal,
+    )),
     hold: holdOn(tools, machine, node),
     joinToken: await joinTokenOf(tools, about, signal),
     claims,

@@ -78,14 +78,17 @@ function unprovided(seen: Seen): Seen {
 }
 
 /**
- * The host is alive and still has components. Once they are uninstalled or the host is stopped, this is false; if it is true although the provider does not
- * know the host, another provider was asked.
+ * The host is alive, and it still has components or was not cordoned for its removal. Once it is emptied or stopped, this is false; if it is true although the
+ * provider does not know the host, the provider is mistaken, or another one was asked. A kubelet serves without our agent too.
  */
-const isAtWork = (seen: Seen): boolean =>
-  isInService(seen) && isBeating(seen.agentBeat) === true && (seen.machine.spec.components ?? []).length > 0
+const isAtWork = (seen: Seen): boolean => {
+  const isAlive = isBeating(seen.agentBeat) === true || isBeating(seen.nodeBeat) === true
+  const isEmptied = (seen.machine.spec.components ?? []).length === 0 && isCordonedBy(seen.node, DELETE_OWNER)
+  return isInService(seen) && isAlive && !isEmptied
+}
 
 const HEARD_THOUGH_GONE = {
-  seen: 'the provider does not know the host, but its agent still sends heartbeats',
+  seen: 'the provider does not know the host, but its agent or its Node still sends heartbeats',
   unblock: 'spec.provider names the provider that created the host, or the host stops',
 }
 

@@ -21,7 +21,7 @@ export interface MachineTools {
   readonly cluster: string
   readonly join: JoinGround
   /** Shows our own writes before the watch delivers them. */
-  readonly cache: Pick<SharedInformer<Machine>, 'assume'>
+  readonly cache: Pick<SharedInformer<Machine>, 'assume' | 'byIndex'>
   readonly exhausted: ExhaustedOfferings
   readonly sightings: HostSightings
   readonly secretValues: SecretValues

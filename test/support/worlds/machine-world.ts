@@ -21,6 +21,7 @@ import { leaseType } from '#runtime/lease.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { approverModule } from '#controllers/approver/reconcile.ts'
+import { NODE_LEASES } from '#controllers/machine/observe.ts'
 import { machineModule } from '#controllers/machine/reconcile.ts'
 import { machineSetModule } from '#controllers/machineset/reconcile.ts'
 import type { ControllerContext, ControllerModule } from '#controllers/module.ts'
@@ -139,6 +140,14 @@ export const definition = (version: string) => ({
 /** What the agent of a machine does, in one go: lease, Node, and a report of what it runs. */
 export function beat({ fake, clock }: TestWorld, name: string): void {
   const key = { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(name) }
+  const spec = { holderIdentity: name, leaseDurationSeconds: 40, renewTime: microTimestamp(clock.now()) }
+  if (fake.peek(leaseType, key)) fake.poke(leaseType, key, { spec })
+  else fake.plant(leaseType, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: key, spec })
+}
+
+/** What the kubelet of a machine does, with or without its agent. */
+export function nodeBeat({ fake, clock }: TestWorld, name: string): void {
+  const key = { namespace: NODE_LEASES, name }
   const spec = { holderIdentity: name, leaseDurationSeconds: 40, renewTime: microTimestamp(clock.now()) }
   if (fake.peek(leaseType, key)) fake.poke(leaseType, key, { spec })
   else fake.plant(leaseType, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: key, spec })
