@@ -118,7 +118,7 @@ describe('a provider that lies once', () => {
       seen: 'the provider does not know the host, but its agent or its Node still sends heartbeats',
     })
     expect(w.fake.peek(nodeType, { name: 'm' })).toBeDefined()
-    // It was right: the host is gone, and its heartbeats end.
+    // It was right: the host was deleted, and its heartbeats end.
     await w.clock.advance(MINUTE_MS)
     expect(machine()).toBeUndefined()
     expect(w.fake.peek(nodeType, { name: 'm' })).toBeUndefined()
@@ -201,4 +201,30 @@ test('a provider that creates hosts and never shows them is asked for a few in a
   expect(asked.size).toBeLessThan(12)
   const machine = w.fake.all(machineType)[0] as Machine
   expect(machine.status?.waitingFor?.seen).toMatch(/the provider created cloud:\/\/h-\d+ and does not show it/)
+})
+
+test('a provider that says something of the Machines of another one all the time has that one asked no more often', async () => {
+  const reads = async (isFlooded: boolean) => {
+    const liar = new MemoryProvider({ clock: new VirtualClock(), name: 'liar' })
+    let say: Parameters<Provider['events']>[0] = () => undefined
+    const flooding = overridden(liar, { events: async (heard) => void (say = heard) })
+    const memory = new MemoryProvider({ clock: new VirtualClock(), name: 'cloud' })
+    let gets = 0
+    const cloud = overridden(memory, {
+      get: (id) => {
+        gets++
+        return memory.get(id)
+      },
+    })
+    const w = await machineWorld({ providers: { cloud, liar: flooding }, withParts: true })
+    w.fake.plant(machineType, plain)
+    await w.clock.advance(1_000)
+    for (let i = 0; i < 60; i++) {
+      const event = { providerID: 'liar://m', kind: 'Stopped', message: '' } as const
+      if (isFlooded) for (const machine of ['m', `nothing-${i}`]) say({ ...event, machine })
+      await w.clock.advance(1_000)
+    }
+    return gets
+  }
+  expect(await reads(true)).toBe(await reads(false))
 })

@@ -12,7 +12,7 @@ afterEach(endWorlds)
 const SHARED = 'cloud://shared'
 const MINUTE_MS = 60_000
 
-/** A provider with a single host, which it tags for whoever asked last. */
+/** A provider with a single host, which it tags for the Machine that was asked for last. */
 async function sharingWorld() {
   const hosts = new Map<string, MemoryHost>()
   const deleted: string[] = []

@@ -316,3 +316,57 @@ test('what becomes known of a provider while it runs is seen', async () => {
   expect(plain.capabilities.isHostKept).toBe(true)
   expect(await plain.power?.('cloud://none', 'Off')).toBe('Gone')
 })
+
+test('callers that list at the same time share what is read: at most one list runs, and each gets one that began after it asked', async () => {
+  let [running, most, began] = [0, 0, 0]
+  const { clock, provider } = lying({
+    list: async () => {
+      most = Math.max(most, ++running)
+      const asOf = timestamp(1_000 * ++began)
+      await clock.sleep(1_000)
+      running--
+      return { hosts: [], asOf }
+    },
+  })
+  const first = provider.list()
+  await clock.advance(500)
+  const others = [...Array(31)].map(() => provider.list())
+  const leaving = new AbortController()
+  const left = provider.list(leaving.signal)
+  leaving.abort(new Error('stopped'))
+  await expect(left).rejects.toThrow('stopped')
+  await clock.advance(2_000)
+  const asOf = async (list: Promise<{ readonly asOf: string }>) => (await list).asOf
+  expect(await asOf(first)).toBe(timestamp(1_000))
+  expect(new Set(await Promise.all(others.map(asOf)))).toEqual(new Set([timestamp(2_000)]))
+  expect([most, began]).toEqual([1, 2])
+})
+
+describe('a provider that repeats the join token of a request', () => {
+  const token = 'abcdef.secret-of-the-join'
+  const asked = { ...request, join: { token } } as unknown as HostRequest
+  const echo = `cannot make {"token":"${token}"}`
+  const why = 'cannot make {"token":"[token]"}'
+
+  test.each<[string, Provider['create'], string]>([
+    ['in a refusal', async () => ({ kind: 'Refused', reason: echo }), why],
+    ['in what it does not know', async () => ({ kind: 'Unknown', message: echo }), why],
+    // The cut must not leave a part of it.
+    ['at the end of a long text', async () => ({ kind: 'Refused', reason: `${'x'.repeat(180)} ${token}` }), '[token]'],
+  ])('%s has it nowhere that people read', async (_, create, wanted) => {
+    const { provider } = lying({ create })
+    const said = JSON.stringify(await provider.create(asked))
+    expect(said).not.toContain('secret-of')
+    expect(said.replaceAll('\\"', '"')).toContain(wanted)
+  })
+
+  test.each([
+    ['an error', new Error(echo)],
+    ['an error with a code', new KubeNodeError(providersErrors.KN11060({ name: 'cloud', place: 'x', why: echo }))],
+  ])('in %s has it nowhere either', async (_, error) => {
+    const { provider } = lying({ create: async () => Promise.reject(error) })
+    const thrown = await provider.create(asked).catch((e: unknown) => e)
+    expect(String(thrown)).toContain('[token]')
+    expect(`${String(thrown)} ${JSON.stringify(thrown)} ${String((thrown as Error).cause)}`).not.toContain('secret-of')
+  })
+})

@@ -5,6 +5,7 @@ import { type Clock, timestamp } from '#lib/clock.ts'
 import { isKubeNodeError, KubeNodeError, messageOf } from '#lib/errors.ts'
 import { canonicalJson } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
+import { SharedReads } from '#runtime/shared-reads.ts'
 import { shortened } from '#lib/shortened.ts'
 import {
   type Capabilities,
@@ -12,6 +13,7 @@ import {
   type Host,
   type HostEvent,
   type HostList,
+  type HostRequest,
   type MaintenanceList,
   NOTHING_KNOWN,
   type Provider,
@@ -60,13 +62,21 @@ export function guarded(provider: Provider, clock: GuardClock): Provider {
     const kind = await call(what, CALL_WITHIN_MS, signal, async (s) => run(s))
     return judged(what, () => checked(reader({ kind })).kind)
   }
+  // A list may have 64 MiB, and every machine that leaves in doubt asks for one.
+  const lists = new SharedReads<HostList>(async () => {
+    const list = await call('list hosts', LIST_WITHIN_MS, undefined, (s) => provider.list(s))
+    return judged('list hosts', () => hostsIn(name, list, { read: read.list, clock }))
+  })
   const made: Provider = {
     name,
     capabilities: provider.capabilities,
     async create(request, signal) {
-      const answer = await call('create a host', CREATE_WITHIN_MS, signal, (s) => provider.create(request, s))
+      const hide = (said: string) => withoutToken(said, request)
+      const making = (s: AbortSignal) =>
+        provider.create(request, s).catch((e: unknown) => Promise.reject(shown(name, 'create a host', e, hide)))
+      const answer = await call('create a host', CREATE_WITHIN_MS, signal, making)
       try {
-        return createResultOf(name, request, checked(read.create(fitted(answer))))
+        return createResultOf(name, request, checked(read.create(fitted(answer, hide))))
       } catch (error) {
         if (!(error instanceof BadAnswer)) throw error
         // What is not one of the answers leaves open whether a host was made.
@@ -80,10 +90,7 @@ export function guarded(provider: Provider, clock: GuardClock): Provider {
         foundHost(name, providerID, checked(read.get({ kind: 'Host', host }))),
       )
     },
-    async list(signal) {
-      const list = await call('list hosts', LIST_WITHIN_MS, signal, (s) => provider.list(s))
-      return judged('list hosts', () => hostsIn(name, list, { read: read.list, clock }))
-    },
+    list: (signal) => lists.of('', signal),
     delete: (id, signal) => order(read.delete, 'delete a host', signal, (s) => provider.delete(id, s)),
     reboot: (id, how, signal) => order(read.reboot, 'restart a host', signal, (s) => provider.reboot(id, how, s)),
     events: (heard, signal) => {
@@ -163,9 +170,9 @@ async function withinTime<T>(
 }
 
 /** What a provider throws ends in statuses, events and logs: it is one printable line, or it becomes one. */
-function shown(name: string, what: string, thrown: unknown): unknown {
+function shown(name: string, what: string, thrown: unknown, hide = (said: string) => said): unknown {
   const said = saidBy(thrown).slice(0, MAX_TEXT + 1)
-  const why = shortened(printableLine(said), MAX_TEXT)
+  const why = shortened(printableLine(hide(said)), MAX_TEXT)
   if (isKubeNodeError(thrown) && why === said) return thrown
   const retry = isKubeNodeError(thrown) ? thrown.retry : 'later'
   return new KubeNodeError(providersErrors.KN11082({ name, what, why }), { retry })
@@ -208,12 +215,12 @@ function believer(provider: Provider): () => Capabilities {
 }
 
 /** Sentences are cut rather than refused, and so are times to wait. */
-function fitted(answer: CreateResult): unknown {
+function fitted(answer: CreateResult, hide: (said: string) => string): unknown {
   if (typeof answer !== 'object' || answer === null) return answer
   return {
     ...answer,
-    ...('reason' in answer && { reason: text(answer.reason) }),
-    ...('message' in answer && { message: text(answer.message) }),
+    ...('reason' in answer && { reason: text(answer.reason, hide) }),
+    ...('message' in answer && { message: text(answer.message, hide) }),
     ...('retryAfterMs' in answer && { retryAfterMs: retryMs(answer.retryAfterMs) }),
   }
 }
@@ -274,8 +281,12 @@ const pastOf = (clock: GuardClock, at: string): string => {
   return Date.parse(at) > now ? timestamp(now) : at
 }
 
-const text = (value: unknown): string => {
-  const line = printableLine(typeof value === 'string' ? value.slice(0, MAX_TEXT) : 'no reason given')
+/** A provider that repeats what it was sent must not put the secret of it where people read. */
+const withoutToken = (said: string, { join }: HostRequest): string =>
+  (join.token ?? '') === '' ? said : said.replaceAll(join.token, '[token]')
+
+const text = (value: unknown, hide = (said: string) => said): string => {
+  const line = printableLine(hide(typeof value === 'string' ? value.slice(0, MAX_TEXT) : 'no reason given'))
   return line.length <= MOST_TEXT ? line : `${line.slice(0, MOST_TEXT - 1)}…`
 }
 

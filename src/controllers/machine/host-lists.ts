@@ -24,7 +24,7 @@ export interface HostListsOptions {
   readonly log: Logger
   readonly providers: readonly Provider[]
   /** A host came, went or changed. */
-  readonly onChange: (machine: string) => void
+  readonly onChange: (machine: string, provider: string) => void
   /** After each list that came whole. */
   readonly onList: (provider: Provider, hosts: readonly Host[], signal: AbortSignal) => Promise<void>
 }
@@ -95,7 +95,7 @@ async function listForever(
   while (!signal.aborted) {
     try {
       const { hosts } = await provider.list(signal)
-      for (const machine of lists.note(provider.name, hosts)) onChange(machine)
+      for (const machine of lists.note(provider.name, hosts)) onChange(machine, provider.name)
       await onList(provider, hosts, signal)
     } catch (error) {
       if (!signal.aborted) log.warn('cannot list the hosts of a provider', { provider: provider.name, error })

@@ -4,7 +4,7 @@ import { SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import type { Clock } from '#lib/clock.ts'
-import type { Logger } from '#lib/log.ts'
+import type { LogFields, Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { listPages } from '#kube/list-all.ts'
 import { type Node, nodeType } from '#nodes/objects.ts'
@@ -33,11 +33,14 @@ interface Orphaned {
   readonly clientToken: string
   /** When it was first listed with these two. */
   readonly since: number
-  /** The Node or agent of it that was observed once: it stays so. */
-  heard?: string
   /** The reason that was logged last. */
   why?: string
 }
+
+/** Lines of one list: a provider that lists others each time must not fill the log. */
+const MOST_LOGGED = 20
+/** Far more than the hosts that a cluster loses track of. */
+const MOST_HEARD = 10_000
 
 const isSameClaim = (known: Orphaned, { machineUid, clientToken }: Host): boolean =>
   known.machineUid === machineUid && known.clientToken === clientToken
@@ -45,6 +48,8 @@ const isSameClaim = (known: Orphaned, { machineUid, clientToken }: Host): boolea
 export class OrphanWatch {
   readonly #tools: OrphanTools
   readonly #known = new Map<string, Orphaned>()
+  /** By providerID, the Node or agent of it that was observed once: it stays so, also when a list leaves the host out. */
+  readonly #heard = new Map<string, string>()
 
   constructor(tools: OrphanTools) {
     this.#tools = tools
@@ -58,7 +63,7 @@ export class OrphanWatch {
     const now = clock.monotonic()
     const all = machines()
     const machineNames = new Set(all.map((m) => m.metadata.name ?? ''))
-    const heardOf = this.#heard(provider, observedOn({ nodes: nodes(), leaseNamed, machineNames }))
+    const heardOf = this.#heardOf(provider, observedOn({ nodes: nodes(), leaseNamed, machineNames }))
     const approved = new Set(hosts.filter((h) => reports.isApproved(h)))
     const plan = planOrphans({
       hosts,
@@ -92,15 +97,18 @@ export class OrphanWatch {
   }
 
   /** What was observed of a host once stays so, also after its Node and its Lease were deleted, and whatever Machine it claims. */
-  #heard(
+  #heardOf(
     { name }: Pick<Provider, 'name'>,
     observed: (host: Host) => string | undefined,
   ): (host: Host) => string | undefined {
     return (host) => {
-      const known = this.#known.get(host.providerID)
-      if (known?.heard !== undefined) return known.heard
+      const before = this.#heard.get(host.providerID)
+      if (before !== undefined) return before
       const heard = observed(host) ?? this.#tools.reports.heardBefore(name, host)
-      if (heard !== undefined && known !== undefined) known.heard = heard
+      if (heard === undefined) return undefined
+      this.#heard.set(host.providerID, heard)
+      const [oldest] = this.#heard.keys()
+      if (this.#heard.size > MOST_HEARD && oldest !== undefined) this.#heard.delete(oldest)
       return heard
     }
   }
@@ -121,22 +129,25 @@ export class OrphanWatch {
   #remember(provider: Provider, { orphans, kept }: OrphanPlan, now: number): void {
     const { log } = this.#tools
     const isOf = (id: string) => id.startsWith(`${provider.name}://`)
+    const told: (readonly [string, LogFields])[] = []
     const listed = new Set(orphans.map((h) => h.providerID))
     for (const id of this.#known.keys()) if (isOf(id) && !listed.has(id)) this.#known.delete(id)
     for (const host of orphans) {
       const { providerID, machine, machineUid, clientToken } = host
       const known = this.#known.get(providerID)
       if (known !== undefined && isSameClaim(known, host)) continue
-      const heard = known?.heard
-      this.#known.set(providerID, { machineUid, clientToken, since: now, ...(heard !== undefined && { heard }) })
-      log.warn('host without a Machine', { host: providerID, machine })
+      this.#known.set(providerID, { machineUid, clientToken, since: now })
+      told.push(['host without a Machine', { host: providerID, machine }])
     }
     for (const { host, why } of kept) {
       const known = this.#known.get(host.providerID)
       if (known === undefined || known.why === why) continue
       known.why = why
-      log.warn('host without a Machine, kept', { host: host.providerID, machine: host.machine, reason: why })
+      told.push(['host without a Machine, kept', { host: host.providerID, machine: host.machine, reason: why }])
     }
+    for (const [message, fields] of told.slice(0, MOST_LOGGED)) log.warn(message, fields)
+    if (told.length > MOST_LOGGED)
+      log.warn('more hosts without a Machine', { provider: provider.name, count: told.length - MOST_LOGGED })
   }
 
   /** The caches decided; last of all, right before the host is deleted, the server is asked whether it is in use. */

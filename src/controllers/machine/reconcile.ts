@@ -153,14 +153,20 @@ function setup(context: ControllerContext): RunningModule {
     controller.enqueue(name)
   }
   wakeUp(caches, observing, wake)
+  /** A provider says nothing about the Machines of another one, and names as many as it likes. */
+  const wakeOf = (name: string, provider: string) => {
+    if (caches.machines.get(name)?.spec.provider?.name === provider) wake(name)
+  }
   return {
     controllers: [controller],
     parts: [
-      ...providerParts(context, wake),
-      ...hostParts(context, { caches, hostLists, providers: Object.values(providers) }, wake),
+      ...providerParts(context, wakeOf),
+      ...hostParts(context, { caches, hostLists, providers: Object.values(providers) }, wakeOf),
     ],
   }
 }
+
+type WakeOf = (machine: string, provider: string) => void
 
 interface HostTools {
   readonly caches: MachineCaches
@@ -171,7 +177,7 @@ interface HostTools {
 function hostParts(
   { client, clock, random, log, metrics, config, events }: ControllerContext,
   { caches, hostLists, providers }: HostTools,
-  wake: (machine: string) => void,
+  wake: WakeOf,
 ): readonly Part[] {
   const orphans = new OrphanWatch({
     client,
@@ -198,7 +204,7 @@ function hostParts(
 }
 
 /** The program that creates a provider runs it; this controller only listens to it. */
-function providerParts({ config, clock, log }: ControllerContext, wake: (machine: string) => void): readonly Part[] {
+function providerParts({ config, clock, log }: ControllerContext, wake: WakeOf): readonly Part[] {
   return Object.values(guardedAll(config.providers, clock)).map((provider): Part => {
     const stop = new AbortController()
     let listening: Promise<void> | undefined
@@ -206,7 +212,7 @@ function providerParts({ config, clock, log }: ControllerContext, wake: (machine
       name: `events of provider ${provider.name}`,
       start: () => {
         listening = provider
-          .events(({ machine }) => wake(machine), stop.signal)
+          .events(({ machine }) => wake(machine, provider.name), stop.signal)
           .catch((error: unknown) =>
             log.warn('the event stream of a provider ended', { provider: provider.name, error }),
           )

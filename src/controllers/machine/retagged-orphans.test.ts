@@ -1,7 +1,7 @@
 // A host without a Machine whose tags change: the grace period begins again, and what was observed of it is not forgotten.
 import { expect, test } from 'vitest'
 import { KINDS } from '#api/kinds.ts'
-import { silentLogger } from '#lib/log.ts'
+import { loggerTo, silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
 import { type Node, nodeType } from '#nodes/objects.ts'
 import type { Host, Provider } from '#providers/port.ts'
@@ -32,6 +32,7 @@ function world() {
   })
   const client = kube.client({ actor: 'test' })
   const deleted: string[] = []
+  const lines: string[] = []
   let listed = host()
   let nodes: readonly Node[] = []
   const provider = {
@@ -44,7 +45,7 @@ function world() {
     new OrphanWatch({
       client,
       clock,
-      log: silentLogger,
+      log: loggerTo((level, message) => void lines.push(`${level} ${message}`)),
       machines: () => [],
       nodes: () => nodes,
       leaseNamed: () => undefined,
@@ -61,11 +62,12 @@ function world() {
         name === undefined
           ? []
           : [{ apiVersion: 'v1', kind: nodeType.kind, metadata: { name }, spec: { providerID: host().providerID } }]),
-    look: async (now: Host) => {
-      listed = now
-      await watch.look(provider, [now], new AbortController().signal)
+    look: async (...now: readonly Host[]) => {
+      listed = now[0] ?? listed
+      await watch.look(provider, now, new AbortController().signal)
       await clock.advance(0)
     },
+    lines,
     pass: (ms: number) => clock.skip(ms),
   }
 }
@@ -109,4 +111,26 @@ test.each([
   pass(2 * ORPHAN_GRACE_MS)
   await look(host({ machineUid: 'uid-2' }))
   expect(deleted).toEqual([])
+})
+
+test('of which a Node was observed stays although a list in between left it out', async () => {
+  const { look, pass, deleted, heard } = world()
+  heard('m-1')
+  await look(host())
+  heard(undefined)
+  await look()
+  await look(host())
+  pass(2 * ORPHAN_GRACE_MS)
+  await look(host())
+  expect(deleted).toEqual([])
+})
+
+test('a provider that lists other hosts each time fills no log', async () => {
+  const { look, pass, lines } = world()
+  for (let list = 0; list < 10; list++) {
+    await look(...[...Array(1_000).keys()].map((i) => host({ providerID: `cloud://${list}-${i}` })))
+    pass(ORPHAN_GRACE_MS)
+  }
+  expect(lines.length).toBe(10 * 21)
+  expect(lines.at(-1)).toBe('warn more hosts without a Machine')
 })

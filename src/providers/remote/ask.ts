@@ -1,10 +1,12 @@
 // One request to a program that serves a provider, within a time and with bounded answers: whatever the other side does, this ends, and holds at most one body.
 import type { Agent, IncomingMessage, RequestOptions } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import { connect } from 'node:net'
+import { nextTick } from 'node:process'
 import type { Clock } from '#lib/clock.ts'
 import { followSignal } from '#lib/follow-signal.ts'
 import { nodeHttp } from '#lib/node-http.ts'
-import type { Door } from './place.ts'
+import { checkSocket, type Door } from './place.ts'
 import { DEADLINE_HEADER, MAX_BODY_BYTES } from './protocol.ts'
 
 export interface Question {
@@ -30,6 +32,20 @@ const IDLE_MS = 30_000
 /** The other side gets a little less than we wait, so that its answer about the deadline still arrives. */
 const ON_THE_WAY_MS = 250
 
+/** Another user may have put a socket of theirs where the one of a program was that ended: what is sent would tell them the tokens of hosts. */
+const connectTo =
+  (path: string): Agent['createConnection'] =>
+  (_, onCreate) => {
+    try {
+      checkSocket(path)
+      return connect(path)
+    } catch (error) {
+      // Thrown, it would end the program where a request waits for its turn.
+      nextTick(() => onCreate?.(error as Error, undefined as never))
+      return undefined
+    }
+  }
+
 export class Asker {
   readonly #door: Door
   readonly #clock: Pick<Clock, 'after'>
@@ -41,7 +57,7 @@ export class Asker {
     const options = { keepAlive: true, maxSockets: MOST_CONNECTIONS, timeout: IDLE_MS }
     this.#agent =
       door.kind === 'Socket'
-        ? new nodeHttp.Agent(options)
+        ? Object.assign(new nodeHttp.Agent(options), { createConnection: connectTo(door.path) })
         : new HttpsAgent({ ...options, ca: door.ca, minVersion: 'TLSv1.2', rejectUnauthorized: true })
   }
 

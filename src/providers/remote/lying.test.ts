@@ -1,11 +1,12 @@
 // A provider that is broken, or that an attacker wrote. Whatever it answers: a create is Unknown and a read throws, never an absence; no host of another
 // provider or machine is believed; memory, time and logs stay bounded.
 import { randomUUID } from 'node:crypto'
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { gzipSync } from 'node:zlib'
 import { join } from 'node:path'
+import { getuid } from 'node:process'
 import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -402,6 +403,27 @@ describe('a socket', () => {
     const doubt = socketDoubt(seen, 1000)
     if (wanted === undefined) expect(doubt).toBeUndefined()
     else expect(doubt).toMatch(wanted)
+  })
+
+  test('that another user put in its place is sent nothing, although the one before was trusted a moment ago', async (context) => {
+    if (getuid?.() !== 0) context.skip('only root can give a file to another user')
+    answers['get'] = json({ kind: 'Absent' })
+    expect(await provider.get('liar://h-1')).toBeUndefined()
+    await die()
+    const heard: string[] = []
+    answers['create'] = (request, response) => {
+      heard.push(request.url ?? '')
+      json({ kind: 'Unknown' })(request, response)
+    }
+    await listen()
+    await chown(join(dir, 's'), 1234, 1234)
+    expect(await provider.create(REQUEST)).toMatchObject({
+      kind: 'Unknown',
+      message: expect.stringMatching(/KN11062.*belongs to uid 1234/),
+    })
+    expect(heard).toEqual([])
+    await chown(join(dir, 's'), 0, 0)
+    expect(await provider.create(REQUEST)).toMatchObject({ kind: 'Unknown', message: 'the provider does not know' })
   })
 
   test('that is a file, or open to others, is refused before anything is sent', async () => {

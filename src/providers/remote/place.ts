@@ -1,7 +1,7 @@
 // Where a program that serves a provider is reached: a Unix socket of our own user, or an https address whose authority and token are in files. What is in
-// the files is read again for each connection, so that both can be replaced while we run.
-import { constants } from 'node:fs'
-import { lstat, readFile } from 'node:fs/promises'
+// the files is read again every minute, so that both can be replaced while we run; whose a socket is, before each connection.
+import { constants, lstatSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { getuid } from 'node:process'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { providersErrors } from '../providers-errors.ts'
@@ -29,12 +29,16 @@ export function socketDoubt(seen: { readonly mode: number; readonly uid: number 
   return undefined
 }
 
+/** Throws unless the socket is ours. */
+export function checkSocket(path: string): void {
+  const doubt = socketDoubt(lstatSync(path), getuid?.() ?? ROOT)
+  if (doubt !== undefined) throw new KubeNodeError(providersErrors.KN11062({ path, why: doubt }))
+}
+
 /** Throws when nothing there can be trusted. */
 export async function doorAt(place: RemotePlace): Promise<Door> {
   if (place.kind === 'Socket') {
-    const seen = await lstat(place.path)
-    const doubt = socketDoubt(seen, getuid?.() ?? ROOT)
-    if (doubt !== undefined) throw new KubeNodeError(providersErrors.KN11062({ path: place.path, why: doubt }))
+    checkSocket(place.path)
     return place
   }
   const { url, ca, tokenFile } = place
