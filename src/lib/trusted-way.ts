@@ -5,6 +5,7 @@ import { userInfo } from 'node:os'
 import { dirname, isAbsolute, join, resolve, sep } from 'node:path'
 import { KubeNodeError } from './errors.ts'
 import { libErrors } from './lib-errors.ts'
+import { shellWord } from './shell-word.ts'
 
 /** A folder or a link on the way. */
 export interface Step {
@@ -43,22 +44,20 @@ export function doubtOf(step: Step, { own, isOurs }: Trusted): Doubt | undefined
   const sudo = own === ROOT ? '' : 'sudo '
   if (uid !== ROOT && uid !== own) {
     return isLink
-      ? { path, seen: `${path} is a link that belongs to uid ${uid}`, command: `${sudo}rm ${quoted(path)}` }
+      ? { path, seen: `${path} is a link that belongs to uid ${uid}`, command: `${sudo}rm ${shellWord(path)}` }
       : {
           path,
           seen: `${path} belongs to uid ${uid} (mode ${octal(mode)})`,
-          command: `${sudo}chown ${own} ${quoted(path)}`,
+          command: `${sudo}chown ${own} ${shellWord(path)}`,
         }
   }
   const writers = (mode & ALL_WRITE) !== 0 ? 'everyone' : (mode & GROUP_WRITES) !== 0 && !isOurs(gid) ? 'group' : ''
   if (isLink || writers === '' || (mode & STICKY) !== 0) return undefined
   const by = writers === 'group' ? `its group (gid ${gid})` : 'every user'
   const seen = `${path} belongs to uid ${uid} and is writable by ${by} (mode ${octal(mode)})`
-  return { path, seen, command: `${uid === own ? '' : sudo}chmod go-w ${quoted(path)}` }
+  return { path, seen, command: `${uid === own ? '' : sudo}chmod go-w ${shellWord(path)}` }
 }
 
-/** For a shell that the command is pasted into. */
-const quoted = (path: string): string => (/^[\w./+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`)
 const octal = (mode: number): string => `0${(mode & 0o7777).toString(8)}`
 
 /** As far as it exists, with every link that is followed. */

@@ -43,6 +43,14 @@ describe('a host that no Machine has', () => {
     })
   })
 
+  test('and whose id a shell would run is named in the command as one word', () => {
+    const hosts = [host('a;$(id)'), host('b')]
+    const since = new Map(hosts.map((h) => [h.providerID, 0]))
+    expect(planned({ hosts, since, policy: 'Report' }).kept).toEqual([
+      "a;$(id): reported only; kubenode provider orphans --delete 'cloud://a;$(id)' approves its deletion",
+    ])
+  })
+
   test('is deleted after its grace period once a person approved that, however many there are, but never while something of it was observed', () => {
     const isApproved = (h: Host) => h.providerID === 'cloud://a'
     const many = ['a', 'c', 'd', 'e', 'f', 'g'].map((id) => host(id))

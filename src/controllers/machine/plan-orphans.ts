@@ -2,6 +2,7 @@
 // Node or an agent was ever observed stays, and many orphans at once stop everything.
 import type { Machine } from '#api/kinds/machine.ts'
 import { counted } from '#lib/counted.ts'
+import { shellWord } from '#lib/shell-word.ts'
 import type { OrphanPolicy } from '#providers/definition.ts'
 import type { Host } from '#providers/port.ts'
 import { machinesByHost } from './hosts-in-use.ts'
@@ -56,7 +57,7 @@ export function planOrphans(input: OrphanInput): OrphanPlan {
       return `${counted(orphans.length, 'host', 'hosts')} without a Machine at once (limit ${most}); check whether Machines were lost`
     return policy === 'Delete'
       ? undefined
-      : `reported only; kubenode provider orphans --delete ${h.providerID} approves its deletion`
+      : `reported only; kubenode provider orphans --delete ${shellWord(h.providerID)} approves its deletion`
   }
   return {
     orphans,
