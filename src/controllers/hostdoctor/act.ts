@@ -13,6 +13,7 @@ import { cordon, isCordonedBy, uncordon } from '#nodes/cordon.ts'
 import { drainPass } from '#nodes/drain.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { permitAnswer, renewPermit, reportResults, requestPermit } from '#permits/permits.ts'
+import { foreignHost } from '#providers/foreign-host.ts'
 import type { Provider } from '#providers/port.ts'
 import type { Swap } from '#runtime/compare-and-swap.ts'
 import { withFinalizer, withoutFinalizer } from '#runtime/finalizers.ts'
@@ -90,6 +91,8 @@ export async function act(
       const provider = tools.providers[machine?.spec.provider?.name ?? event.spec.source]
       const providerID = machine?.spec.providerID
       if (provider === undefined || providerID === undefined) return { kind: 'Applied', object: 'Refused' }
+      const foreign = foreignHost(await provider.get(providerID, signal), machine?.metadata.uid)
+      if (foreign !== undefined) return outdated(foreign)
       return { kind: 'Applied', object: await provider.reboot(providerID, { hard: false }, signal) }
     }
     case 'DeleteEvent':

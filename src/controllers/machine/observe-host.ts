@@ -1,4 +1,5 @@
 // Reads what the provider knows of the host of a machine, as rarely as possible. Absence is a fact only when the host cannot merely be not shown yet.
+import { foreignHost } from '#providers/foreign-host.ts'
 import type { Provider } from '#providers/port.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { ExhaustedOfferings } from './exhausted-offerings.ts'
@@ -64,11 +65,8 @@ async function hostOf(tools: Tools, provider: Provider, about: About, signal: Ab
       return { kind: 'Host', host }
     }
     // A machine that is deleted leaves it: another one of its name may have it now. For one that serves, the tags of its host may have been changed by others.
-    if (host !== undefined && !isDeleting(machine))
-      return {
-        kind: 'Unknown',
-        why: `the provider shows ${host.providerID} as the host of another Machine; check its tags`,
-      }
+    const foreign = foreignHost(host, uid)
+    if (foreign !== undefined && !isDeleting(machine)) return { kind: 'Unknown', why: foreign }
     const anyHost = isInDoubt(machine) || isForgotten(machine, tools.now()) ? ANY_HOST : undefined
     const unsureMs = sightings.untilSureMs(provider, uid, isUnnamed ? anyHost : providerID)
     // Where no host was ever written down there is none to be gone.

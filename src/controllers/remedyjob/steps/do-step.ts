@@ -6,6 +6,7 @@ import { assertNever, messageOf } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { cordon, uncordon } from '#nodes/cordon.ts'
 import { type DrainWishes, drainPass } from '#nodes/drain.ts'
+import { foreignHost } from '#providers/foreign-host.ts'
 import { deleteExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import { callWebhook } from './call-webhook.ts'
@@ -80,6 +81,8 @@ async function reboot(tools: JobTools, seen: Seen, signal: AbortSignal): Promise
   const host = hostOf(tools, seen)
   if (typeof host === 'string') return failed(host)
   try {
+    const foreign = foreignHost(await host.provider.get(host.providerID, signal), seen.machine?.metadata.uid)
+    if (foreign !== undefined) return failed(foreign)
     const ordered = await host.provider.reboot(host.providerID, { hard: true }, signal)
     return ordered === 'Gone'
       ? failed('the provider does not know this host')

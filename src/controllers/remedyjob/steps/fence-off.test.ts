@@ -23,7 +23,7 @@ const job = {
 } as unknown as Seen['job']
 
 /** Passes of the step, one for each answer of the provider; answers what each pass said, and whether the node is out of service after it. */
-async function passes(states: readonly State[], { standing = SILENT, canSwitch = false } = {}) {
+async function passes(states: readonly State[], { standing = SILENT, canSwitch = false, machineUid = 'm-1' } = {}) {
   const clock = new VirtualClock()
   const kinds = KINDS.map((type) => ({ type, schema: type.schema, status: type.definition.status !== undefined }))
   const fake = new FakeKube({ clock, random: seededRandom(1), kinds })
@@ -36,7 +36,7 @@ async function passes(states: readonly State[], { standing = SILENT, canSwitch =
     name: 'cloud',
     get: async () => {
       if (state === 'No answer') throw new Error('timed out')
-      return state === 'Absent' ? undefined : { providerID: 'cloud://h-1', state }
+      return state === 'Absent' ? undefined : { providerID: 'cloud://h-1', machineUid, state }
     },
     ...(canSwitch && { power: async (_: string, to: string) => void orders.push(to) }),
   } as unknown as Provider
@@ -118,3 +118,16 @@ test('a machine that was switched off is fenced once that is certain, and switch
   expect(orders).toEqual(['Off', 'On'])
   expect(last).toBe('the machine was switched off, taken out of service, and switched on')
 })
+
+test.each(['Running', 'Stopped'] as const)(
+  'a host that its provider shows as that of another Machine, %s, is not switched, and its node is not taken out of service',
+  async (state) => {
+    for (const canSwitch of [false, true]) {
+      const { orders, isFenced, last } = await passes(Array(5).fill(state), { canSwitch, machineUid: 'another' })
+      expect([orders, isFenced]).toEqual([[], false])
+      expect(last).toBe(
+        'the provider shows cloud://h-1 as the host of another Machine; check its tags: it is unknown whether it is off',
+      )
+    }
+  },
+)

@@ -5,6 +5,7 @@ import { messageOf } from '#lib/errors.ts'
 import { counted } from '#lib/counted.ts'
 import { drainPlan, podsOn } from '#nodes/drain.ts'
 import { fence, isFencedBy } from '#nodes/fence.ts'
+import { foreignHost } from '#providers/foreign-host.ts'
 import type { Host, Provider } from '#providers/port.ts'
 import type { ActionOutcome } from '#runtime/reconcile-with.ts'
 import { type JobStep, type Seen, cordonOwner, uidOf } from '../seen.ts'
@@ -33,6 +34,8 @@ export async function fenceOff(
   const owner = cordonOwner(job)
   try {
     const found = await provider.get(providerID, signal)
+    const foreign = foreignHost(found, seen.machine?.metadata.uid)
+    if (foreign !== undefined) return isOurs ? again(foreign) : failed(`${foreign}: it is unknown whether it is off`)
     const repair = uidOf(job)
     if (found !== undefined && found.state !== 'Stopped') {
       tools.off.forget(repair)

@@ -1,0 +1,56 @@
+// A restart by way of the provider goes to the host of the very Machine.
+import type { Provider } from '#providers/port.ts'
+import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { expect, test } from 'vitest'
+import type { JobStep, Seen } from '../seen.ts'
+import { doStep } from './do-step.ts'
+import type { JobTools } from './step-tools.ts'
+
+async function rebooted(get: Provider['get']) {
+  const orders: string[] = []
+  const provider = {
+    name: 'cloud',
+    get,
+    reboot: async (id: string) => {
+      orders.push(id)
+      return 'Ordered'
+    },
+  } as unknown as Provider
+  const spec = { ...remedyOperationJob.example.spec, operations: [{ reboot: {} }] }
+  const seen = {
+    job: { metadata: { name: 'j', uid: 'j-1' }, spec },
+    machine: {
+      metadata: { name: 'n', uid: 'm-1' },
+      spec: { provider: { name: 'cloud' }, providerID: 'cloud://h-1' },
+    },
+  } as unknown as Seen
+  const tools = { providers: { cloud: provider } } as unknown as JobTools
+  const step = { index: 0, operation: 'reboot' } as JobStep
+  const went = await doStep(tools, step, seen, new AbortController().signal)
+  return { orders, went: went.kind === 'Applied' ? went.object : went }
+}
+
+const host = (machineUid: string) => async () => ({ providerID: 'cloud://h-1', machineUid }) as never
+
+test('its own host is restarted', async () => {
+  expect(await rebooted(host('m-1'))).toEqual({
+    orders: ['cloud://h-1'],
+    went: { output: 'reboot requested from the provider' },
+  })
+})
+
+test('one that the provider shows as the host of another Machine is not', async () => {
+  expect(await rebooted(host('another'))).toEqual({
+    orders: [],
+    went: {
+      outcome: 'Failed',
+      output: 'the provider shows cloud://h-1 as the host of another Machine; check its tags',
+    },
+  })
+})
+
+test('and neither is one of which the provider does not tell', async () => {
+  const { orders, went } = await rebooted(async () => Promise.reject(new Error('timed out')))
+  expect(orders).toEqual([])
+  expect(went).toEqual({ output: 'the provider did not respond: timed out' })
+})
