@@ -50,6 +50,18 @@ describe('a list', () => {
     expect(poll([heard(more)]).create).toEqual([])
   })
 
+  test('that names other events each time makes 32 of a machine while they are open, and a reclaim all the same', () => {
+    const list = (prefix: string) => [...Array(40).keys()].map((i) => heard({ eventId: `${prefix}-${i}` }))
+    const first = poll(list('a'))
+    expect([first.create.length, first.left]).toEqual([32, 8])
+    const known = first.create.map(({ name, spec }) => ({ metadata: { name }, spec }) as unknown as MaintenanceEvent)
+    const second = poll([...list('b'), heard({ eventId: 'end', kind: 'Reclaim' })], known)
+    expect(second.create.map((w) => w.spec.eventId)).toEqual(['end'])
+    expect(second.left).toBe(40)
+    const over = known.map((e) => ({ ...e, status: { phase: 'Done' } }) as MaintenanceEvent)
+    expect(poll(list('c'), over).create).toHaveLength(32)
+  })
+
   test('that repeats itself changes nothing', () => {
     const known = made()
     const again = poll([heard()], [known])

@@ -16,6 +16,8 @@ import { timeOf } from './time-of.ts'
 const SAME_WITHIN_MS = 10 * 60_000
 /** New objects of one list: a vendor that lists more at once is answered list by list. */
 const MOST_NEW = 500
+/** Open events of one machine from one source. One that invents ids, or whose time stands still so that nothing counts as absent, must not fill the cluster. */
+const MOST_OPEN = 32
 
 export interface PollInput {
   readonly source: string
@@ -31,6 +33,8 @@ export interface PollPlan {
   readonly update: readonly { readonly event: MaintenanceEvent; readonly spec: MaintenanceSpec }[]
   /** Names of known events that the list has, also under another id. */
   readonly present: ReadonlySet<string>
+  /** Events that are not written down because their machine has too many. */
+  readonly left: number
 }
 
 export interface WantedEvent {
@@ -51,6 +55,10 @@ export function planPoll({ source, listed, machineOf, known }: PollInput): PollP
   const update = new Map<string, { readonly event: MaintenanceEvent; readonly spec: MaintenanceSpec }>()
   const present = new Set<string>()
   const byMachine = Map.groupBy(known, (e) => e.spec.machine)
+  const open = new Map<string, number>()
+  for (const { spec } of known.filter((e) => e.spec.source === source && !isOver(e)))
+    open.set(spec.machine, (open.get(spec.machine) ?? 0) + 1)
+  let left = 0
   for (const heard of listed) {
     const machine = machineOf(heard.providerID)
     const name = machine?.metadata.name
@@ -72,9 +80,17 @@ export function planPoll({ source, listed, machineOf, known }: PollInput): PollP
     // What was over before it was first listed needs nothing.
     if (ENDED.has(heard.state) || create.size >= MOST_NEW) continue
     const wanted = newEvent(source, machine, heard)
-    if (!create.has(wanted.name)) create.set(wanted.name, wanted)
+    if (create.has(wanted.name)) continue
+    const count = open.get(name) ?? 0
+    // A host is reclaimed once, and in minutes.
+    if (count >= MOST_OPEN && heard.kind !== 'Reclaim') {
+      left++
+      continue
+    }
+    open.set(name, count + 1)
+    create.set(wanted.name, wanted)
   }
-  return { create: [...create.values()], update: [...update.values()], present }
+  return { create: [...create.values()], update: [...update.values()], present, left }
 }
 
 type Heard = Pick<HostMaintenance, 'eventId' | 'providerID' | 'kind' | 'notBefore'>

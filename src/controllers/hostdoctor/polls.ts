@@ -62,7 +62,12 @@ export class Polls {
     const last = this.#asOf.get(provider.name) ?? -Infinity
     if (Number.isNaN(at) || (at <= last && last <= clock.now())) return
     const known = events()
-    const { create, update, present } = planPoll({ source: provider.name, listed, machineOf, known })
+    const { create, update, present, left } = planPoll({ source: provider.name, listed, machineOf, known })
+    if (left > 0)
+      this.#tools.log.warn('a provider lists more maintenance of single machines than is kept', {
+        provider: provider.name,
+        left,
+      })
     this.#asOf.set(provider.name, at)
     this.#present.set(provider.name, present)
     const open = known.filter((e) => e.spec.source === provider.name && !isOver(e))
