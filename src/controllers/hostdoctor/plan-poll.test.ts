@@ -58,7 +58,7 @@ describe('a list', () => {
     const second = poll([...list('b'), heard({ eventId: 'end', kind: 'Reclaim' })], known)
     expect(second.create.map((w) => w.spec.eventId)).toEqual(['end'])
     expect(second.left).toBe(40)
-    const over = known.map((e) => ({ ...e, status: { phase: 'Done' } }) as MaintenanceEvent)
+    const over = known.map((e): MaintenanceEvent => ({ ...e, status: { phase: 'Done' } }))
     expect(poll(list('c'), over).create).toHaveLength(32)
   })
 

@@ -16,7 +16,7 @@ import { timeOf } from './time-of.ts'
 const SAME_WITHIN_MS = 10 * 60_000
 /** New objects of one list: a vendor that lists more at once is answered list by list. */
 const MOST_NEW = 500
-/** Open events of one machine from one source. One that invents ids, or whose time stands still so that nothing counts as absent, must not fill the cluster. */
+/** Open events of one machine from one source. One that invents ids, or whose time does not advance so that nothing counts as absent, must not fill the cluster. */
 const MOST_OPEN = 32
 
 export interface PollInput {
