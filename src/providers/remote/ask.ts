@@ -129,8 +129,14 @@ export class Asker {
         : httpsRequest(below(door.url, path), options)
     const answer = new Promise<IncomingMessage>((resolve, reject) => {
       request.once('response', resolve)
+      // Without a listener, Node destroys the request and reports nothing.
+      request.once('upgrade', (_, socket) => {
+        socket.destroy()
+        reject(new BadAnswer('a switch to another protocol'))
+      })
       // It can also fail after the answer began; the reader of the answer sees that.
       request.on('error', reject)
+      request.once('close', () => reject(new Error('the connection ended without an answer')))
     })
     request.end(body)
     return { request, answer }

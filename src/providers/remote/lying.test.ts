@@ -160,6 +160,11 @@ const BROKEN: Readonly<Record<string, { readonly answer: Answer; readonly says: 
     answer: json({ error: { kind: 'Failed', message: 'out\nof\u001b[31m order' } }, 500),
     says: /KN11063.*Failed\): out\ufffdof\ufffd\[31m order/,
   },
+  'switches to another protocol': {
+    answer: (request) =>
+      void request.socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n{}'),
+    says: /KN11061.*another protocol/,
+  },
   'redirects elsewhere': {
     answer: (_, response) => {
       response.writeHead(302, { location: 'http://169.254.169.254/' }).end()
@@ -332,6 +337,16 @@ describe('a lying provider', () => {
     await changed({ ...SAID, can: [] })
     expect(await provider.get('liar://h-1')).toBeUndefined()
     expect(provider.power === undefined).toBe(true)
+  })
+
+  test('that switches to another protocol when it is asked what it can do is used again afterwards', async () => {
+    answers['capabilities'] = BROKEN['switches to another protocol']?.answer ?? json({})
+    const again = withWaits({ readMs: 2_000, callMs: 2_000, slowMs: 2_000 })
+    await expect(again.connect()).rejects.toThrow(/KN11061.*another protocol/)
+    answers = { capabilities: json(SAID), get: json({ kind: 'Absent' }) }
+    await again.connect()
+    expect(await again.get('liar://h-1')).toBeUndefined()
+    again.close()
   })
 
   test('cannot shorten the time in which its hosts may be missing', async () => {
