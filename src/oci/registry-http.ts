@@ -4,6 +4,7 @@ import { request as httpsRequest } from 'node:https'
 import { Readable } from 'node:stream'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { nodeHttp } from '#lib/node-http.ts'
+import { refuseUpgrade } from '#lib/refuse-upgrade.ts'
 import { ociErrors } from './oci-errors.ts'
 
 export interface RegistryAnswer {
@@ -87,6 +88,7 @@ export class RegistryHttp {
         url.protocol === 'https:'
           ? httpsRequest(url, { ...options, ...(ca !== undefined && { ca }) }, onAnswer)
           : nodeHttp.request(url, options, onAnswer)
+      refuseUpgrade(request)
       request.on('timeout', () => request.destroy(new Error(`no answer for ${SILENT_MS / 1_000}s`)))
       request.on('error', broken)
       request.end(body)

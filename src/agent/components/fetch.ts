@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { systemClock, type Clock } from '#lib/clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { nodeHttp } from '#lib/node-http.ts'
+import { refuseUpgrade } from '#lib/refuse-upgrade.ts'
 import { agentErrors } from '../agent-errors.ts'
 
 export interface Fetcher {
@@ -151,6 +152,7 @@ function send(
       },
       resolve,
     )
+    refuseUpgrade(request)
     request.setTimeout(idleMs, () => request.destroy(new Error(`no data within ${idleMs} ms`)))
     // The headers may arrive byte by byte.
     const head = clock.after(idleMs, () => request.destroy(new Error(`no answer within ${idleMs} ms`)))

@@ -1,6 +1,8 @@
 // Probes that ask a container runtime and the kubelet's Lease: what answers well passes, what is unknown fails nothing.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
 import http2 from 'node:http2'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -97,4 +99,21 @@ test.each<[string, LeaseRenewal, number, string]>([
   expect((await look({ name: 'lease', nodeLease: { maxAge: '40s' }, ...times }, place(renewal), watchedMs)).kind).toBe(
     kind,
   )
+})
+
+test('a component that answers with a switch to another protocol gives its probe no answer, at once', async () => {
+  const server = createServer((request) => {
+    request.socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  try {
+    const probe: Probe = { ...times, http: { port: (server.address() as AddressInfo).port, path: '/healthz' } }
+    expect(await look(probe, place(), 0)).toEqual({
+      kind: 'NoAnswer',
+      message: '/healthz: the answer is a switch to another protocol',
+    })
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
 })

@@ -7,6 +7,7 @@ import net from 'node:net'
 import { messageOf } from '#lib/errors.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { nodeHttp } from '#lib/node-http.ts'
+import { refuseUpgrade } from '#lib/refuse-upgrade.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { askCriStatus } from '../detect/npd/runtime-call.ts'
 import type { LeaseRenewal } from '../node/lease-renewal.ts'
@@ -99,6 +100,7 @@ const lookHttp = ({ port, path, tls }: HttpProbe, host: string, timeoutMs: numbe
     const request = tls
       ? https.get({ ...options, rejectUnauthorized: false }, onResponse)
       : nodeHttp.get(options, onResponse)
+    refuseUpgrade(request)
     request.on('timeout', () => request.destroy(new Error(`no answer within ${timeoutMs} ms`)))
     request.on('error', (e) => resolve({ kind: 'NoAnswer', message: `${path}: ${messageOf(e)}` }))
   })

@@ -1,5 +1,6 @@
 // The HTTPS call to a webhook: one POST within its timeout, connections kept between calls, an answer of a bounded size, no redirects.
 import { Agent, request } from 'node:https'
+import { refuseUpgrade } from '#lib/refuse-upgrade.ts'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { messageOf } from '#lib/errors.ts'
 import type { ServiceReference, WebhookTarget } from './webhook-config.ts'
@@ -144,6 +145,7 @@ const caOf = ({ ca }: WebhookTarget) => (ca === undefined ? {} : { ca })
 
 const responseTo = (sent: ClientRequest, body: Buffer): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
+    refuseUpgrade(sent)
     sent.on('response', resolve)
     sent.on('error', reject)
     sent.end(body)

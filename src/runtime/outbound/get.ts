@@ -4,6 +4,7 @@ import https from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { messageOf } from '#lib/errors.ts'
 import { nodeHttp } from '#lib/node-http.ts'
+import { refuseUpgrade } from '#lib/refuse-upgrade.ts'
 import { checkedLookup, ForbiddenAddressError, forbiddenHostOf } from './checked-lookup.ts'
 
 export interface HttpLimits {
@@ -100,6 +101,7 @@ function once(url: URL, limits: HttpLimits, signal: AbortSignal): Promise<Once> 
       // A token that no header can carry, or an authority that is none. The error may quote it.
       return done({ kind: 'Refused', message: 'the token or the authority of its Secret cannot be used' })
     }
+    refuseUpgrade(request)
     request.on('error', (e) => done(failureOf(e, url, signal, limits)))
     return request.end()
   })

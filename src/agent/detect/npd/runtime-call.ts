@@ -1,6 +1,7 @@
 // Sends a container runtime a small request over its own socket, so that no client program must be installed or started every few seconds.
 import net from 'node:net'
 import { nodeHttp } from '#lib/node-http.ts'
+import { refuseUpgrade } from '#lib/refuse-upgrade.ts'
 
 /** Undefined: it answered correctly; otherwise the actual answer. */
 export type Answer = string | undefined
@@ -20,6 +21,7 @@ export const askHttp = (
       response.destroy()
       resolve(response.statusCode === 200 ? undefined : `HTTP ${response.statusCode ?? 0} from ${place.path}`)
     })
+    refuseUpgrade(request)
     // Time limit of a complete answer: a byte now and then is none.
     const timer = setTimeout(() => request.destroy(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs)
     request.on('close', () => clearTimeout(timer))

@@ -1,5 +1,6 @@
 // What is asked of an issuer: where its parts are, its keys, and tokens for a code. Answers are bounded, nothing is followed, and only HTTPS is spoken.
 import { request } from 'node:https'
+import { refuseUpgrade } from '#lib/refuse-upgrade.ts'
 import type { IncomingMessage } from 'node:http'
 import { isObject } from '#lib/json.ts'
 import { messageOf } from '#lib/errors.ts'
@@ -106,6 +107,7 @@ export class Issuer {
           bounded(response).then((t) => resolve({ status: response.statusCode ?? 0, text: t }), reject)
         },
       )
+      refuseUpgrade(sent)
       sent.on('error', reject)
       sent.end(body)
     }).catch((e: unknown) => {
