@@ -107,7 +107,10 @@ test('a component that answers with a switch to another protocol gives its probe
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   try {
-    const probe: Probe = { ...times, http: { port: (server.address() as AddressInfo).port, path: '/healthz' } }
+    const probe: Probe = {
+      ...times,
+      http: { port: (server.address() as AddressInfo).port, path: '/healthz', tls: false },
+    }
     expect(await look(probe, place(), 0)).toEqual({
       kind: 'NoAnswer',
       message: '/healthz: the answer is a switch to another protocol',
