@@ -108,6 +108,7 @@ test('a component that answers with a switch to another protocol gives its probe
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   try {
     const probe: Probe = {
+      name: 'http',
       ...times,
       http: { port: (server.address() as AddressInfo).port, path: '/healthz', tls: false },
     }
