@@ -24,6 +24,7 @@ import { buildParts, type Parts } from './parts.ts'
 import type { NoticeWatchDeps } from './notices/notice-watch.ts'
 import { openSession, type Session } from './session.ts'
 import { EACH_TICK_MS, withSharedTick } from './shared-tick.ts'
+import { hasReport } from './status/machine-status.ts'
 import { systemctlOf } from './supervise/choose.ts'
 import { watchNamed } from './watch.ts'
 
@@ -182,11 +183,14 @@ function runForever(tools: Tools): readonly Promise<void>[] {
     onBack: () => parts.nodeWriter.again(),
   }
   const onObject = (found: Machine | undefined) => obeyMachine(tools, found)
+  const onListed = (found: Machine | undefined) => {
+    if (found !== undefined) parts.machineWriter.compare((written) => hasReport(found, written))
+  }
   // After the last report no heartbeat may bring back a Lease that was deleted with the Machine.
   const isLast = parts.target.leaving?.phase === 'Report'
   const leases = isLast ? [] : parts.config.registerNode ? [own, ofNode] : [own]
   return [
-    watchNamed({ ...common, type: machineType, name: machine, onObject }, signal),
+    watchNamed({ ...common, type: machineType, name: machine, onObject, onListed }, signal),
     keepLeases(lease, leases, signal),
     keep(() => parts.machineWriter.touch()),
     // Its sleep throws when the signal aborts.

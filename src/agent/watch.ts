@@ -16,6 +16,8 @@ export interface NamedWatch<T extends KubeObject> {
   readonly name: string
   /** Undefined: there is no such object (any longer). */
   readonly onObject: (object: T | undefined) => void | Promise<void>
+  /** The object as each list has it, also one that did not change: the server may have gone back to an earlier state. */
+  readonly onListed?: (object: T | undefined) => void
 }
 
 /** Until the signal aborts; never rejects. */
@@ -29,6 +31,7 @@ export async function watchNamed<T extends KubeObject>(o: NamedWatch<T>, signal:
     random: o.random,
     selection: { fieldSelector: `metadata.name=${o.name}` },
     notice: (notice) => {
+      if (notice.kind === 'Listed') o.onListed?.(informer.store.get({ name: o.name }))
       if (notice.kind === 'Failed' && !isFailing) {
         isFailing = true
         log.warn('watch failed', { error: notice.error })

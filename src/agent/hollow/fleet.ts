@@ -57,6 +57,7 @@ export class HollowFleet {
       notice: (notice) => {
         if (notice.kind === 'Failed') log.warn('watch of machines failed', { error: notice.error })
         else if (notice.kind === 'HandlerFailed') log.error('hollow node failed', { error: notice.error })
+        else if (notice.kind === 'Listed') this.#compare()
       },
     })
     this.#informer.addHandler((_, now) => {
@@ -78,6 +79,10 @@ export class HollowFleet {
     const seen = latest ?? this.#informer.store.get({ name: machine })
     if (seen !== undefined) node.obey(seen)
     return node
+  }
+
+  #compare(): void {
+    for (const machine of this.#informer.store.list()) this.#nodes.get(machine.metadata.name ?? '')?.compare(machine)
   }
 
   #clientOf(machine: string, uid: string | undefined): KubeClient {

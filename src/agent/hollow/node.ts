@@ -22,7 +22,7 @@ import { isSameStatus, nodeStatus } from '../node/node-status.ts'
 import { StatusWriter } from '../node/writer.ts'
 import { readPermit } from '../permits.ts'
 import type { ProcessEnd } from '../supervise/process-end.ts'
-import { componentStatus, machineStatusWith } from '../status/machine-status.ts'
+import { componentStatus, hasReport, machineStatusWith } from '../status/machine-status.ts'
 import { adoptWishes, recordOf } from './adopt.ts'
 import { type Catalogue, isMissing } from './catalogue.ts'
 import type { HollowFaults } from './faults.ts'
@@ -135,6 +135,11 @@ export class HollowNode {
     if (isNodeDeleted(machine)) this.#nodeWriter?.again()
     if (isOther || before?.metadata.generation !== machine.metadata.generation) this.#obeySeen()
     return undefined
+  }
+
+  /** What its Machine has after a list: a store that was restored has an earlier report. */
+  compare(machine: Machine): void {
+    if (!this.#isSilent) this.#machineWriter.compare((written) => hasReport(machine, written))
   }
 
   /** The network fails: nothing is received, read, written or renewed; components keep running. */

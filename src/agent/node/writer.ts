@@ -46,6 +46,11 @@ export class StatusWriter<T> {
     this.touch()
   }
 
+  /** Writes again what the server has forgotten: a store that was restored has what was written before its snapshot. */
+  compare(isThere: (written: T) => boolean): void {
+    if (this.#written !== undefined && !isThere(this.#written)) this.again()
+  }
+
   close(): void {
     this.#isClosed = true
     this.#timer?.cancel()

@@ -1,7 +1,7 @@
 // S24: what an agent reports about its Machine fits into what API servers accept from an agent.
 import { expect, test } from 'vitest'
-import { type ComponentStatus, MAX_COMPONENTS } from '#api/kinds/machine.ts'
-import { machineStatusWith } from './machine-status.ts'
+import { type ComponentStatus, type Machine, MAX_COMPONENTS } from '#api/kinds/machine.ts'
+import { hasReport, machineStatusWith } from './machine-status.ts'
 
 const LIMIT = 64 * 1024
 const look = {
@@ -41,4 +41,19 @@ test.each([
 test('the outputs of a few are as they are', () => {
   const text = 'x'.repeat(1_024)
   expect(outputsOf([failed(1, text), failed(2, text)])).toEqual([text, text])
+})
+
+test('the Machine has the report while nothing of the agent differs, whatever others have written', () => {
+  const component = { ...failed(1, ''), message: 'm' }
+  const frozen = { type: 'Frozen', status: 'True', reason: 'FrozenLocally', message: 'f', lastTransitionTime: 't' }
+  const ready = { ...frozen, type: 'Ready' }
+  const written = machineStatusWith(look, [component])
+  const has = (status: object) =>
+    hasReport({ status: { ...(written['status'] as object), ...status } } as Machine, written)
+  expect(has({ phase: 'Ready', conditions: [ready] })).toBe(true)
+  expect(has({ components: [{ ...component, desired: '1.0.0' }] })).toBe(false)
+  expect(has({ components: [] })).toBe(false)
+  expect(has({ notices: {} })).toBe(false)
+  expect(has({ conditions: [ready, frozen] })).toBe(false)
+  expect(hasReport({}, written)).toBe(false)
 })

@@ -2,7 +2,8 @@
 import { timestamp } from '#lib/clock.ts'
 import type { Reason } from '#api/catalogue.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
-import type { ComponentStatus, MachineNotices } from '#api/kinds/machine.ts'
+import type { ComponentStatus, Machine, MachineNotices } from '#api/kinds/machine.ts'
+import { isObject, jsonEqual } from '#lib/json.ts'
 import type { Condition, KubeObject } from '#schema/object.ts'
 import type { OrderedAttempt } from '../components/order.ts'
 import type { ComponentRecord } from '../components/record.ts'
@@ -147,3 +148,24 @@ export const machineStatusWith = (
     ...(foreign.length === 0 ? {} : { foreignFiles: foreign.toSorted().slice(0, MAX_FOREIGN) }),
   },
 })
+
+/** Of the status, what nobody but the agent writes. */
+const OWN_FIELDS = ['bootID', 'agent', 'platform', 'components', 'notices', 'foreignFiles'] as const
+const OWN_CONDITIONS: readonly string[] = ['Frozen', 'TrustRefused', 'TokenExpiring']
+
+/** Whether the Machine of the server has the report that was written last. */
+export function hasReport({ status }: Pick<Machine, 'status'>, written: KubeObject): boolean {
+  return jsonEqual(ownOf(status), ownOf(written['status']))
+}
+
+function ownOf(status: unknown): unknown {
+  if (!isObject(status)) return {}
+  const conditions = Array.isArray(status['conditions']) ? status['conditions'].filter(isOwn) : []
+  return { ...Object.fromEntries(OWN_FIELDS.map((field) => [field, status[field]])), conditions: byType(conditions) }
+}
+
+const isOwn = (condition: unknown): condition is Readonly<Record<string, unknown>> =>
+  isObject(condition) && OWN_CONDITIONS.includes(String(condition['type']))
+
+const byType = (conditions: readonly Readonly<Record<string, unknown>>[]): unknown =>
+  conditions.toSorted((a, b) => (String(a['type']) < String(b['type']) ? -1 : 1))
