@@ -1,6 +1,6 @@
 // S24: what an agent reports about its Machine fits into what API servers accept from an agent.
 import { expect, test } from 'vitest'
-import { type ComponentStatus, type Machine, MAX_COMPONENTS } from '#api/kinds/machine.ts'
+import { type ComponentStatus, MAX_COMPONENTS } from '#api/kinds/machine.ts'
 import { hasReport, machineStatusWith } from './machine-status.ts'
 
 const LIMIT = 64 * 1024
@@ -48,8 +48,7 @@ test('the Machine has the report while nothing of the agent differs, whatever ot
   const frozen = { type: 'Frozen', status: 'True', reason: 'FrozenLocally', message: 'f', lastTransitionTime: 't' }
   const ready = { ...frozen, type: 'Ready' }
   const written = machineStatusWith(look, [component])
-  const has = (status: object) =>
-    hasReport({ status: { ...(written['status'] as object), ...status } } as Machine, written)
+  const has = (status: object) => hasReport({ status: { ...(written['status'] as object), ...status } }, written)
   expect(has({ phase: 'Ready', conditions: [ready] })).toBe(true)
   expect(has({ components: [{ ...component, desired: '1.0.0' }] })).toBe(false)
   expect(has({ components: [] })).toBe(false)

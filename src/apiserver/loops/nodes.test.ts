@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock, timestamp } from '#lib/clock.ts'
+import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { encodedAt, storeObject } from '../storage/internal-write.ts'
 import { memoryStorage } from '../storage/memory.ts'
@@ -40,4 +41,35 @@ test('a look at nodes that need no change writes nothing, also when they have sa
   expect(await look()).toEqual({ commits: 0, writes: 0 })
   await storeObject(store, at(3), (o) => ({ ...o, status: { ...(o['status'] as object), phase: 'new' } }))
   expect(await look()).toEqual({ commits: 0, writes: 0 })
+})
+
+test.each([
+  ['of a server that was off for an hour, or got back the store of an hour ago', -3_600_000],
+  ['whose clock is a minute late', -60_000],
+])('a node %s becomes Unknown only after it said nothing new for 50 s', async (_, off) => {
+  const clock = new VirtualClock()
+  const store = new Store(memoryStorage())
+  const said = (): KubeObject => {
+    const condition = { type: 'Ready', status: 'True', lastHeartbeatTime: timestamp(clock.now() + off) }
+    const { metadata, ...rest } = node(0, 'True')
+    return {
+      ...rest,
+      metadata: { ...metadata, creationTimestamp: '2020-01-01T00:00:00Z' },
+      status: { conditions: [condition] },
+    }
+  }
+  await store.put(at(0), undefined, encodedAt(said()))
+  const watch = new NodeWatch({ store, clock })
+  const readyAfter = async (ms: number) => {
+    await clock.advance(ms)
+    await watch.look()
+    const status = store.get(at(0))?.value['status'] as { conditions: readonly { status: string }[] } | undefined
+    return status?.conditions[0]?.status
+  }
+  expect(await readyAfter(0)).toBe('True')
+  expect(await readyAfter(45_000)).toBe('True')
+  await storeObject(store, at(0), said)
+  expect(await readyAfter(1_000)).toBe('True')
+  expect(await readyAfter(45_000)).toBe('True')
+  expect(await readyAfter(10_000)).toBe('Unknown')
 })

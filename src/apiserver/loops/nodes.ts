@@ -1,4 +1,5 @@
-// Node lifecycle: a node whose lease has not been renewed becomes Unknown and is tainted; taints follow its conditions.
+// Node lifecycle: a node that said nothing new for a while becomes Unknown and is tainted; taints follow its conditions. Its own time is not enough for that: its
+// clock may be late, the server may have been off, and a restored store is as old as its snapshot. This server must have seen nothing new for as long, too.
 // When most are silent at once it is the network, and nothing is tainted for eviction.
 import { timestamp } from '#lib/clock.ts'
 import { isObject, jsonEqual } from '#lib/json.ts'
@@ -57,6 +58,12 @@ const READ_AT_ONCE = 100
  */
 const WRITTEN_AT_ONCE = 32
 
+/** The time that a node said last, and when this server first saw that, on a clock that does not jump. */
+interface News {
+  readonly said: number
+  readonly at: number
+}
+
 interface Seen {
   readonly stored: Stored
   readonly facts: NodeFacts
@@ -68,6 +75,8 @@ export class NodeWatch {
   readonly #nodes = new WeakMap<Stored, NodeFacts>()
   /** The renewal time in each version of a lease. */
   readonly #leases = new WeakMap<Stored, number>()
+  /** By node, of those that were there at the last look. */
+  #news: ReadonlyMap<string, News> = new Map()
 
   constructor(parts: Pick<ServerParts, 'store' | 'clock'>) {
     this.#parts = parts
@@ -75,8 +84,9 @@ export class NodeWatch {
 
   async look(): Promise<void> {
     const { store, clock } = this.#parts
-    const now = clock.now()
+    const [now, monotonic] = [clock.now(), clock.monotonic()]
     const seen: Seen[] = []
+    const news = new Map<string, News>()
     let silent = 0
     let read = 0
     for (const stored of store.collection('/nodes').snapshot()) {
@@ -86,10 +96,15 @@ export class NodeWatch {
         this.#nodes.set(stored, facts)
         if (++read % READ_AT_ONCE === 0) await nextTurn()
       }
-      const isSilent = facts.reports && now - Math.max(facts.seen, this.#renewed(stored.name)) > GRACE_MS
+      const said = Math.max(facts.seen, this.#renewed(stored.name))
+      const before = this.#news.get(stored.name)
+      const last = before?.said === said ? before : { said, at: monotonic }
+      news.set(stored.name, last)
+      const isSilent = facts.reports && now - said > GRACE_MS && monotonic - last.at > GRACE_MS
       if (isSilent) silent++
       seen.push({ stored, facts, isSilent })
     }
+    this.#news = news
     const widespread = silent / Math.max(1, seen.length) > MOST && silent > 1
     const circumstancesOf = ({ isSilent }: Seen): Circumstances =>
       `${isSilent ? 'silent' : 'heard'}, ${widespread ? 'as most' : 'most heard'}`
@@ -102,10 +117,10 @@ export class NodeWatch {
     }
   }
 
-  async #settle({ stored, isSilent }: Seen, now: number, evicts: boolean): Promise<void> {
+  async #settle({ stored, facts, isSilent }: Seen, now: number, evicts: boolean): Promise<void> {
     await storeObject(this.#parts.store, stored, (o) => {
       // a heartbeat may have arrived since
-      const isStillSilent = isSilent && (o === stored.value || now - nodeFacts(o).seen > GRACE_MS)
+      const isStillSilent = isSilent && (o === stored.value || nodeFacts(o).seen === facts.seen)
       return tainted(isStillSilent ? unheard(o, now) : o, now, evicts)
     })
   }
