@@ -92,7 +92,17 @@ test.each([
     [[false, /^lowers the number of the service account keys of cluster\/one: nothing is replaced/]],
   ],
   ['as before', { frontProxyAuthority: 2 }, { frontProxyAuthority: 2 }, []],
-  ['the number of the first ones', undefined, { certificateAuthority: 1 }, []],
+  [
+    'the number of the first ones',
+    undefined,
+    { certificateAuthority: 1 },
+    [
+      [
+        false,
+        /^gives the certificate authority of cluster\/one the number 1, .* nothing is replaced; 2 replaces them$/,
+      ],
+    ],
+  ],
 ] as const)('keys of a control plane of either flavor whose replacement is %s', (_, from, to, said) => {
   const all = said.map(([isOneWay, what]) => [isOneWay, expect.stringMatching(what)])
   for (const flavor of ['kubernetes', 'embedded'])
@@ -102,4 +112,22 @@ test.each([
 test('a new control plane has its first keys, whatever the number', () => {
   const added = target(withRotation({ certificateAuthority: 4 }))
   expect(planeChanges(new Map(), added, undefined)).toEqual([])
+})
+
+const withRestore = (restore?: object) => {
+  const of = cluster('1.36.2', 'embedded')
+  return { ...of, spec: { ...of.spec, controlPlane: { flavor: 'embedded', ...(restore && { restore }) } } } as Cluster
+}
+
+test('a restore says what it loses, once for each attempt', () => {
+  const [without, first] = [withRestore(), withRestore({ snapshot: 'edge-1', attempt: 1 })]
+  const head = 'restores snapshot edge-1 of cluster/one: it loses everything that was written since '
+  expect(changes(without, first)).toEqual([[true, `${head}it was taken`]])
+  expect(changes(without, first, [runs('1.36.2', { snapshots })])).toEqual([[true, `${head}2026-11-23T14:02:00Z`]])
+  expect(changes(without, first, [runs('1.36.2')])).toEqual([
+    [true, `${head}it was taken. The inventory has no such snapshot: the restore waits until there is one`],
+  ])
+  expect(changes(first, withRestore({ snapshot: 'edge-1', attempt: 2 }))).toHaveLength(1)
+  expect(changes(first, withRestore({ snapshot: 'edge-1' }))).toEqual([])
+  expect(changes(first, without)).toEqual([])
 })

@@ -1,5 +1,5 @@
-// What a commit does to the version and the keys of a control plane, and which way back there is: the old programs until the one-way step, and after it only a
-// restore that loses writes; keys never come back. Pure. What runs now is known only from an inventory of the hub.
+// What a commit does to the version, the data and the keys of a control plane, and which way back there is: the old programs until the one-way step, and after it
+// only a restore that loses writes; keys never come back. Pure. What runs now is known only from an inventory of the hub.
 import { minorOf } from '#api/constructs/control-plane/settings.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { type Cluster, cluster as clusterKind } from '#api/kinds/cluster.ts'
@@ -43,7 +43,7 @@ export function planeChanges(
   after: Targets,
   now: readonly PlaneNow[] | undefined,
 ): readonly PlaneChange[] {
-  return [...versionChanges(before, after, now), ...keyChanges(before, after)]
+  return [...versionChanges(before, after, now), ...restores(before, after, now), ...keyChanges(before, after)]
 }
 
 function versionChanges(before: Targets, after: Targets, now: readonly PlaneNow[] | undefined): readonly PlaneChange[] {
@@ -63,6 +63,35 @@ function versionChanges(before: Targets, after: Targets, now: readonly PlaneNow[
   })
 }
 
+/** Of one that is new there is no snapshot yet. */
+function restores(before: Targets, after: Targets, now: readonly PlaneNow[] | undefined): readonly PlaneChange[] {
+  const olds = planesIn(before.get(HUB_TARGET))
+  return [...planesIn(after.get(HUB_TARGET))].flatMap(([key, { metadata, spec }]) => {
+    const old = olds.get(key)
+    const restore = spec.controlPlane?.restore
+    if (old === undefined || restore === undefined || tokenOf(old) === tokenOf({ spec })) return []
+    const { name = '', namespace = '' } = metadata
+    const live = now?.find((p) => p.name === name && p.namespace === namespace)
+    const taken = live?.snapshots.find((s) => s.name === restore.snapshot)
+    const since =
+      taken === undefined
+        ? `it was taken${live === undefined ? '' : '. The inventory has no such snapshot: the restore waits until there is one'}`
+        : taken.takenAt
+    return [
+      {
+        cluster: HUB_TARGET,
+        what: `restores snapshot ${restore.snapshot} of cluster/${name}: it loses everything that was written since ${since}`,
+        isOneWay: true,
+      },
+    ]
+  })
+}
+
+function tokenOf({ spec }: Pick<Cluster, 'spec'>): string {
+  const { snapshot = '', attempt = 1 } = spec.controlPlane?.restore ?? {}
+  return `${snapshot}/${attempt}`
+}
+
 const ROTATION_FIELDS = Object.keys(ROTATED_KEYS) as readonly RotationField[]
 
 /** A control plane that is new has its first keys, whatever the number. */
@@ -75,11 +104,22 @@ function keyChanges(before: Targets, after: Targets): readonly PlaneChange[] {
     const changed = ROTATION_FIELDS.map((field) => ({
       called: ROTATED_KEYS[field].called,
       by: numberOf(wanted.spec.controlPlane, field) - numberOf(old, field),
+      isFirst: old.rotation?.[field] === undefined && wanted.spec.controlPlane?.rotation?.[field] === 1,
     }))
     const named = (of: readonly { readonly called: string }[]) => of.map(({ called }) => called).join(' and ')
     const [higher, lower] = [changed.filter(({ by }) => by > 0), changed.filter(({ by }) => by < 0)]
+    const first = changed.filter(({ isFirst }) => isFirst)
     const cluster = `cluster/${wanted.metadata.name ?? ''}`
     return [
+      ...(first.length === 0
+        ? []
+        : [
+            {
+              cluster: HUB_TARGET,
+              what: `gives ${named(first)} of ${cluster} the number 1, which the first ones have: nothing is replaced; 2 replaces them`,
+              isOneWay: false,
+            },
+          ]),
       ...(higher.length === 0
         ? []
         : [

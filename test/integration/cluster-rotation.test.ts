@@ -104,6 +104,18 @@ const syncWorks = async (w: ClusterWorld): Promise<boolean> => {
   )
 }
 
+test('a new control plane has its first keys for the numbers that are declared, and only a further number replaces them', async () => {
+  const w = (world = await clusterWorld({ recipe: AT_ONCE }))
+  const numbers = { certificateAuthority: 3, serviceAccountKeys: 2 }
+  await rotate(w, numbers)
+  await w.untilPhase('one', 'Ready')
+  await w.until('sync has a kubeconfig', async () => (await syncConfig(w)) !== undefined)
+  expect((await w.host.get(ID))?.own).toMatchObject({ declared: { ca: 3, 'service-account': 2 }, rotations: [] })
+  expect(await printsNow(w)).toHaveLength(1)
+  await rotate(w, { ...numbers, serviceAccountKeys: 3 })
+  await w.until('the keys are replaced', async () => (await w.host.get(ID))?.own?.declared['service-account'] === 3)
+})
+
 test('an authority is replaced in phases that wait for agents by number, and no certificate of the old one is left', async () => {
   const w = await started()
   const [old = ''] = await printsNow(w)

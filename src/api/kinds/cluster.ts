@@ -95,7 +95,7 @@ const controlPlaneFields = s.obj('The control plane, on the hub.', {
   ),
   rotation: s.optional(
     s.obj(
-      'A higher number replaces keys once, in phases during which the cluster keeps working. status.rotations has the phase. A lower number changes nothing.',
+      'A higher number replaces keys once, in phases during which the cluster keeps working. status.rotations has the phase. A lower number changes nothing; the first keys have those that are declared when they are made, or 1.',
       {
         certificateAuthority: s.optional(
           s.int(

@@ -121,7 +121,7 @@ export class EmbeddedHost implements ControlPlaneHost {
       this.#folders.write(wanted)
       if (serving !== undefined && hasChanged) await this.#halt(request.id)
       await this.#give(request)
-      if (!this.#serving.has(request.id)) await this.#serve(wanted)
+      if (!this.#serving.has(request.id)) await this.#serve(wanted, request.rotation)
       await this.#keep(this.#folders.read(request.id) ?? wanted, request.rotation)
       return { kind: 'Plane', plane: this.#planeOf(this.#folders.read(request.id) ?? wanted) }
     })
@@ -270,14 +270,14 @@ export class EmbeddedHost implements ControlPlaneHost {
   }
 
   /** A failure is kept and told; the next `put` tries again. */
-  async #serve(record: PlaneRecord): Promise<void> {
+  async #serve(record: PlaneRecord, rotation?: RotationRequest): Promise<void> {
     if (this.#isClosed) return
     const { rules, program, log, recordsRights } = this.#options
     const ending = new AbortController()
     try {
       mendData(this.#folders.of(record.id))
       // With the names that clients use, before the server would make them without.
-      await this.#keep(record)
+      await this.#keep(record, rotation)
       const running = await runApiServer({
         data: this.#folders.of(record.id).data,
         port: record.port ?? 0,

@@ -69,6 +69,10 @@ export function rotationRequest({ cluster, agents, kubeconfig }: Seen): Rotation
   return { declared, agents: [...agents, ...sync] }
 }
 
+/** The first keys of a new control plane count for the numbers that are declared then: there is nothing older to be replaced. */
+export const firstNumbers = (cluster: Cluster): { readonly rotation?: RotationRequest } =>
+  cluster.spec.controlPlane?.rotation === undefined ? {} : { rotation: { declared: declaredOf(cluster) } }
+
 const trustOfSync = ({ authorities, signedBy }: KubeconfigSeen): AgentTrust => ({
   machine: 'the kubeconfig of sync',
   authorities,

@@ -21,7 +21,7 @@ import { tooManyCreated } from './plan-creation.ts'
 import { announcedOverdue } from './schedule-status.ts'
 import { planLostMember } from './plan-members.ts'
 import { finishedPermits, isStepwise, planSteps } from './plan-steps.ts'
-import { nextRotationLook, rotationDue, rotationRequest } from './plan-rotation.ts'
+import { firstNumbers, nextRotationLook, rotationDue, rotationRequest } from './plan-rotation.ts'
 import { scheduleMistake, scheduleOf } from './schedule.ts'
 import { shapeMistake, shapeOf, upgradeTerms } from './shape.ts'
 import { isFull, planFull, restoreHelps, tidied } from './plan-store.ts'
@@ -92,7 +92,7 @@ function planOthers(seen: Seen, controlPlane: ControlPlaneSpec, version: string,
       ...(plane?.own !== undefined && { rotation: rotationRequest(seen) }),
     }),
   }
-  if (plane === undefined) return put(seen, 'Creating', 'it does not exist', request)
+  if (plane === undefined) return put(seen, 'Creating', 'it does not exist', { ...request, ...firstNumbers(cluster) })
   if (plane.restoring !== undefined && plane.version !== version)
     return afterRestore(seen, { ...request, version: plane.version }, plane.restoring)
   const full = plane.state === 'Running' ? planStore(seen, request, now) : undefined
