@@ -93,6 +93,44 @@ test('one that fails ends them all, so that the supervisor starts the process ag
   expect([...running]).toEqual([])
 })
 
+test('one that lost its leadership starts again, and the others run on', async () => {
+  const stop = new AbortController()
+  write('a', 'b')
+  const ended = runFollowed({
+    file,
+    log: silentLogger,
+    signal: stop.signal,
+    read: ([, cluster = '']) => ({ cluster }) as RunOptions,
+    run: async ({ cluster = '' }, over) => {
+      begun.push(cluster)
+      if (cluster === 'b' && begun.filter((name) => name === 'b').length === 1) {
+        await until('a runs', () => running.has('a') || undefined, WITHIN_MS)
+        return [
+          { reason: 'LeadershipLost', left: [] },
+          { reason: 'Stopped', left: [] },
+        ]
+      }
+      running.add(cluster)
+      await new Promise<void>((done) => over.addEventListener('abort', () => done()))
+      return [{ reason: 'Stopped', left: [] }]
+    },
+  })
+  await seen('a', 'b')
+  expect(begun).toEqual(['a', 'b', 'b'])
+  stop.abort()
+  expect(await ended).toEqual([])
+})
+
+test.each([
+  ['work of it runs on', { reason: 'LeadershipLost', left: ['sync'] }],
+  ['it lost a right', { reason: 'RightLost', left: [] }],
+] as const)('when %s, the process ends', async (_, how) => {
+  write('a')
+  const read = () => ({}) as RunOptions
+  const { signal } = new AbortController()
+  expect(await runFollowed({ file, log: silentLogger, signal, read, run: async () => [how] })).toEqual([how])
+})
+
 test('a file that cannot be read at the start is refused', async () => {
   await expect(follow(new AbortController().signal)).rejects.toThrow(/ENOENT/)
 })

@@ -31,7 +31,15 @@ interface Running {
   readonly ended: Promise<readonly Ended[]>
 }
 
-/** Answers when the signal aborts, or when a role ended by itself: the process then ends, and its supervisor starts it again. */
+/** What happens to one cluster, such as a restored store that has an earlier leader, must not stop the others. With work that runs on, only the process can end. */
+const isLost = (how: readonly Ended[]): boolean =>
+  how.some(({ reason }) => reason === 'LeadershipLost') &&
+  how.every(({ reason, left }) => (reason === 'LeadershipLost' || reason === 'Stopped') && left.length === 0)
+
+/**
+ * Answers when the signal aborts, or when a role ended by itself: the process then ends, and its supervisor starts it again. One that only lost its leadership
+ * starts again by itself.
+ */
 export async function runFollowed({ file, read, log, signal, run }: Following): Promise<readonly Ended[]> {
   const running = new Map<string, Running>()
   const surprise = Promise.withResolvers<readonly Ended[]>()
@@ -47,6 +55,10 @@ export async function runFollowed({ file, read, log, signal, run }: Following): 
     ended.then(
       (how) => {
         if (stop.signal.aborted) return
+        if (isLost(how)) {
+          log.warn('another process leads: its roles start again and wait for their turn', { entry })
+          return start(entry)
+        }
         surprise.resolve(how)
         failed.abort()
       },
