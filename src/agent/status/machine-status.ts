@@ -149,7 +149,7 @@ export const machineStatusWith = (
   },
 })
 
-/** Of the status, what nobody but the agent writes. */
+/** Of the status, what the agent alone writes. */
 const OWN_FIELDS = ['bootID', 'agent', 'platform', 'components', 'notices', 'foreignFiles'] as const
 const OWN_CONDITIONS: readonly string[] = ['Frozen', 'TrustRefused', 'TokenExpiring']
 

@@ -56,7 +56,7 @@ export async function runFollowed({ file, read, log, signal, run }: Following): 
       (how) => {
         if (stop.signal.aborted) return
         if (isLost(how)) {
-          log.warn('another process leads: its roles start again and wait for their turn', { entry })
+          log.warn('leadership lost: the roles of this cluster start again', { entry })
           return start(entry)
         }
         surprise.resolve(how)
