@@ -251,10 +251,25 @@ describe('the summary', () => {
       },
     ]
     expect(summaryLines(fleet(cluster(), { sources }), 0)[1]).toBe(
-      'hub      newest   commit bbbbbbbb changes no object of a cluster',
+      'hub      newest   commit bbbbbbbb is in force; it changes nothing in the clusters, so it has no release',
     )
     const unread = sources.map((s) => ({ ...s, status: { ...s.status, conditions: [] } }))
     expect(summaryLines(fleet(cluster(), { sources: unread }), 0).join('\n')).not.toContain('newest')
+  })
+
+  test('deletions that wait for a person are said, and the fleet is not as git says', () => {
+    const message = 'hub: 2 of 9 objects would be deleted; to allow it: kubenode approve source/fleet (digest abc)'
+    const status = {
+      commit: 'b'.repeat(40),
+      conditions: [
+        { type: 'Ready', status: 'True' },
+        { type: 'PruneBlocked', status: 'True', message },
+      ],
+    }
+    const seen = fleet(cluster(), { sources: [{ metadata: { name: 'fleet' }, status }] })
+    expect(summaryLines(seen, 0)[1]).toBe(`hub      waits    ${message}`)
+    expect(summaryLines(seen, 0).join('\n')).not.toContain('in force')
+    expect(unmet(seen, 'b'.repeat(40))).toContain(`deletions wait for a person: ${message}`)
   })
 
   test('a machine whose agent has not reported since the start is not shown as Ready', () => {

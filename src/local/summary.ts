@@ -171,6 +171,15 @@ function refusalLines({ sources }: HubSeen): readonly string[] {
   return refused === undefined ? [] : [`hub      refused  ${refused.split('\n')[0] ?? ''}`]
 }
 
+/** What git dropped on the hub, such as a Cluster, and a person must approve. */
+const heldPrune = (source: FleetSource | undefined): string | undefined =>
+  source?.status?.conditions?.find((c) => c.type === 'PruneBlocked' && c.status === 'True')?.message
+
+function pruneLines({ isReachable, sources }: HubSeen): readonly string[] {
+  const held = isReachable ? heldPrune(sources[0]) : undefined
+  return held === undefined ? [] : [`hub      waits    ${held}`]
+}
+
 /** A commit without a release, such as the revert of a refused one: otherwise the release before it looks like the newest commit. */
 function unreleasedLines({ isReachable, sources, releases }: HubSeen): readonly string[] {
   const [source] = sources
@@ -178,8 +187,11 @@ function unreleasedLines({ isReachable, sources, releases }: HubSeen): readonly 
   const release = newest(releases)
   const isFollowed = source !== undefined && refusal(source) === undefined && isTrue(source, 'Ready')
   if (!isReachable || !isFollowed || commit === undefined || release === undefined) return []
+  if (heldPrune(source) !== undefined) return []
   if (releases.some((r) => r.spec.commit === commit) || release.status?.phase !== 'Succeeded') return []
-  return [`hub      newest   commit ${commit.slice(0, 8)} changes no object of a cluster`]
+  return [
+    `hub      newest   commit ${commit.slice(0, 8)} is in force; it changes nothing in the clusters, so it has no release`,
+  ]
 }
 
 interface OnTheWay {
@@ -214,6 +226,7 @@ export const summaryLines = (seen: FleetSeen, since: number): readonly string[] 
 const summaryOf = ({ hub, clusters }: FleetSeen, way: readonly OnTheWay[], since: number): readonly string[] => [
   releaseLine(hub),
   ...refusalLines(hub),
+  ...pruneLines(hub),
   ...unreleasedLines(hub),
   ...programLines('hub', hub.stopped),
   ...stoppedLines(hub),
@@ -257,6 +270,8 @@ function unmetByHub({ isReachable, sources, releases }: HubSeen, commit: string)
   const refused = refusal(source)
   if (refused !== undefined) return [`refused: ${refused}`]
   if (source.status?.commit !== commit) return [`commit ${commit.slice(0, 8)} has not been read yet`]
+  const held = heldPrune(source)
+  if (held !== undefined) return [`deletions wait for a person: ${held}`]
   const release = newest(releases)
   if (release === undefined) return ['no release created yet']
   // Without it the release before it would pass for the newest.
