@@ -2,9 +2,12 @@
 // when its signal aborts later, and the caller would wait for ever.
 import type { ClientRequest } from 'node:http'
 
-export function refuseUpgrade(request: ClientRequest): void {
+export function refuseUpgrade(
+  request: ClientRequest,
+  error: Error = new Error('the answer is a switch to another protocol'),
+): void {
   request.once('upgrade', (_, socket) => {
     socket.destroy()
-    request.emit('error', new Error('the answer is a switch to another protocol'))
+    request.emit('error', error)
   })
 }

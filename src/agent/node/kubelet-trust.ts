@@ -15,10 +15,12 @@ export interface KubeletTrust {
   readonly certificate?: { readonly authority?: string }
 }
 
+type Given = { readonly path: string } | { readonly pem: string }
+
 /** What a kubeconfig says of trust. Only the plain form that machines write is read: one cluster, one user, one value on each line. */
 interface KubeconfigTexts {
-  readonly authorities?: { readonly path: string } | { readonly pem: string }
-  readonly certificate?: { readonly path: string } | { readonly pem: string }
+  readonly authorities?: Given
+  readonly certificate?: Given
   /** Something is there that was not understood. */
   readonly isUnclear: boolean
 }
@@ -33,7 +35,7 @@ export function kubeconfigTexts(text: string): KubeconfigTexts {
   }
 }
 
-function valuesOf(text: string, key: string): readonly ({ readonly path: string } | { readonly pem: string })[] {
+function valuesOf(text: string, key: string): readonly Given[] {
   const lines = text.matchAll(
     new RegExp(`^[ \\t-]*"?${key}(-data)?"?[ \\t]*:[ \\t]*["']?([^"'\\s,]+)["']?,?[ \\t]*$`, 'gm'),
   )
@@ -102,8 +104,10 @@ async function trustIn(
   startedMs: number | undefined,
 ): Promise<KubeletTrust> {
   const { authorities, certificate, isUnclear } = kubeconfigTexts(text)
-  const fileOf = async (given: { path: string } | { pem: string }): Promise<SmallFile | undefined> =>
-    'pem' in given ? { text: given.pem, modifiedMs } : isAbsolute(given.path) ? smallFile(deps, given.path) : undefined
+  const fileOf = async (given: Given): Promise<SmallFile | undefined> => {
+    if ('pem' in given) return { text: given.pem, modifiedMs }
+    return isAbsolute(given.path) ? smallFile(deps, given.path) : undefined
+  }
   const trust = authorities && (await fileOf(authorities))
   const isInUse =
     startedMs === undefined || Math.max(modifiedMs, trust?.modifiedMs ?? Infinity) <= startedMs + WRITES_WITHIN_MS
@@ -177,12 +181,17 @@ function textOf(path: string): string {
 /** A rotation waits for the slowest kubelet, whose owner acts by hand. */
 const EVERY_MS = 120_000
 
+interface KubeletWatchDeps extends KubeletDeps {
+  readonly clock: Clock
+  readonly onChange: () => void
+}
+
 /** Read before the first report, so that no report says of a host with a kubelet that it has none. */
 export class KubeletTrustWatch {
-  readonly #deps: KubeletDeps & { readonly clock: Clock; readonly onChange: () => void }
+  readonly #deps: KubeletWatchDeps
   #value: KubeletTrust | undefined
 
-  constructor(deps: KubeletDeps & { readonly clock: Clock; readonly onChange: () => void }) {
+  constructor(deps: KubeletWatchDeps) {
     this.#deps = deps
   }
 

@@ -8,6 +8,3 @@ export function shellError(message: ErrorMessage): string {
   if (/["`\\]/.test(text)) throw new Error(`${message.code} cannot be said by a shell`)
   return `{ echo "${text}" >&2; exit 1; }`
 }
-
-/** One word of the shell, whatever is in it. */
-export const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`

@@ -13,8 +13,7 @@ import type { CreateResult, HostRequest, Provider } from '#providers/port.ts'
 import { preconditionsOf, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import type { MachineTools } from './tools.ts'
-import { otherOnHost } from './hosts-in-use.ts'
-import { twoOnHost } from './observe-host.ts'
+import { otherOnHost, twoOnHost } from './hosts-in-use.ts'
 import { ownStatusOf } from './own-status.ts'
 import { answered } from './provisioning.ts'
 import { type Seen, nameOf, uidOf } from './seen.ts'
@@ -93,11 +92,11 @@ async function asked(
   if (result.kind === 'Exhausted' || result.kind === 'Refused') forget()
   // A host becomes visible some time after the call has ended, however long that took.
   else sightings.asked(uidOf(machine))
-  const other = result.kind === 'Host' ? otherOnHost(cache, result.host.providerID, uidOf(machine)) : undefined
+  if (result.kind !== 'Host') return result
+  const { providerID } = result.host
+  const other = otherOnHost(cache, providerID, uidOf(machine))
   // A host of its own may have been made all the same.
-  return result.kind === 'Host' && other !== undefined
-    ? { kind: 'Unknown', message: twoOnHost(result.host.providerID, other) }
-    : result
+  return other === undefined ? result : { kind: 'Unknown', message: twoOnHost(providerID, other) }
 }
 
 /** Writes to exactly the version of the decision. A decision on an older version is refused, and the provider is not called. */

@@ -19,6 +19,9 @@ export const otherOnHost = (
   uid: string,
 ): string | undefined => machines.byIndex(BY_HOST, providerID).find((m) => m.metadata.uid !== uid)?.metadata.name
 
+export const twoOnHost = (providerID: string, other: string): string =>
+  `machine ${other} has host ${providerID} too; delete the Machine that it does not belong to`
+
 type HostOf = Pick<Host, 'providerID' | 'machine' | 'machineUid' | 'address'>
 
 /** An address that means this host wherever it is read. */

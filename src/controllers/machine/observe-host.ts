@@ -4,6 +4,7 @@ import type { Provider } from '#providers/port.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { ExhaustedOfferings } from './exhausted-offerings.ts'
 import type { HostLists } from './host-lists.ts'
+import { twoOnHost } from './hosts-in-use.ts'
 import { ANY_HOST, type HostSightings } from './host-sightings.ts'
 import { isForgotten, isInDoubt, offeringsOf } from './provisioning.ts'
 import { type HostSeen, type Seen, hasJoined, isDeleting, isInService, isLost, isProvided, uidOf } from './seen.ts'
@@ -89,9 +90,6 @@ function notOfTwo({ otherOn }: Tools, about: About, host: HostSeen): HostSeen {
   if (isDeleting(about.machine) && !isInService(about)) return { kind: 'Gone' }
   return { kind: 'Unknown', why: twoOnHost(host.host.providerID, other) }
 }
-
-export const twoOnHost = (providerID: string, other: string): string =>
-  `machine ${other} has host ${providerID} too; delete the Machine that it does not belong to`
 
 type Machine = Seen['machine']
 

@@ -6,6 +6,7 @@ import { nextTick } from 'node:process'
 import type { Clock } from '#lib/clock.ts'
 import { followSignal } from '#lib/follow-signal.ts'
 import { nodeHttp } from '#lib/node-http.ts'
+import { refuseUpgrade } from '#lib/refuse-upgrade.ts'
 import { checkSocket, type Door } from './place.ts'
 import { DEADLINE_HEADER, MAX_BODY_BYTES } from './protocol.ts'
 
@@ -129,11 +130,7 @@ export class Asker {
         : httpsRequest(below(door.url, path), options)
     const answer = new Promise<IncomingMessage>((resolve, reject) => {
       request.once('response', resolve)
-      // Without a listener, Node destroys the request and reports nothing.
-      request.once('upgrade', (_, socket) => {
-        socket.destroy()
-        reject(new BadAnswer('a switch to another protocol'))
-      })
+      refuseUpgrade(request, new BadAnswer('a switch to another protocol'))
       // It can also fail after the answer began; the reader of the answer sees that.
       request.on('error', reject)
       request.once('close', () => reject(new Error('the connection ended without an answer')))

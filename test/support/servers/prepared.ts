@@ -8,7 +8,7 @@ import { HttpKubeClient } from '#kube/http/client.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import type { KubeClient } from '#kube/client.ts'
 
-export type Install = (client: KubeClient) => Promise<void>
+type Install = (client: KubeClient) => Promise<void>
 
 interface Prepared {
   readonly revision: number

@@ -138,16 +138,13 @@ export const definition = (version: string) => ({
 })
 
 /** What the agent of a machine does, in one go: lease, Node, and a report of what it runs. */
-export function beat({ fake, clock }: TestWorld, name: string): void {
-  const key = { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(name) }
-  const spec = { holderIdentity: name, leaseDurationSeconds: 40, renewTime: microTimestamp(clock.now()) }
-  if (fake.peek(leaseType, key)) fake.poke(leaseType, key, { spec })
-  else fake.plant(leaseType, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: key, spec })
-}
+export const beat = (world: TestWorld, name: string): void =>
+  renew(world, name, { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(name) })
 
 /** What the kubelet of a machine does, with or without its agent. */
-export function nodeBeat({ fake, clock }: TestWorld, name: string): void {
-  const key = { namespace: NODE_LEASES, name }
+export const nodeBeat = (world: TestWorld, name: string): void => renew(world, name, { namespace: NODE_LEASES, name })
+
+function renew({ fake, clock }: TestWorld, name: string, key: { namespace: string; name: string }): void {
   const spec = { holderIdentity: name, leaseDurationSeconds: 40, renewTime: microTimestamp(clock.now()) }
   if (fake.peek(leaseType, key)) fake.poke(leaseType, key, { spec })
   else fake.plant(leaseType, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: key, spec })
