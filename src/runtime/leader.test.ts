@@ -186,6 +186,65 @@ describe('giving way', () => {
     expect([a.election.isLeader(), a.lost]).toEqual([true, []])
   })
 
+  test('a leader whose last renewal was not answered gives the lease back all the same', async () => {
+    const { clock, fake, candidate, lease } = world()
+    const a = candidate('a')
+    a.election.start()
+    await clock.advance(1_000)
+    let cut = true
+    fake.faults = {
+      call: ({ verb }) => (cut && verb === 'update' ? { kind: 'lose', when: 'after' } : undefined),
+    }
+    await clock.advance(4_000)
+    expect(a.election.isLeader()).toBe(true)
+    cut = false
+    await a.election.stop()
+    expect(lease().spec?.holderIdentity).toBe('')
+  })
+
+  test('a reply to the giving back that is lost leaves no name in the lease', async () => {
+    const { clock, fake, candidate, lease } = world()
+    const a = candidate('a')
+    a.election.start()
+    await clock.advance(1_000)
+    fake.faults = onNthCall({ verbs: ['update'] }, 1, { kind: 'lose', when: 'before' })
+    await a.election.stop()
+    expect(lease().spec?.holderIdentity).toBe('')
+  })
+
+  test('a leader that a slow server cost its term gives the lease back, so that its successor need not wait', async () => {
+    const { clock, fake, leaderAndStandby, lease } = world()
+    const [a, b] = await leaderAndStandby()
+    let cut = true
+    fake.faults = { call: ({ actor }) => (cut && actor === 'a' ? { kind: 'lose', when: 'before' } : undefined) }
+    await clock.advance(renewDeadlineMs + 100)
+    expect([a.lost, lease().spec?.holderIdentity]).toEqual([['renew deadline exceeded'], 'a'])
+    cut = false
+    await a.election.stop()
+    await clock.advance(3_000)
+    expect(b.election.isLeader()).toBe(true)
+  })
+
+  test('a leader that another followed leaves the lease alone when it stops', async () => {
+    const { clock, fake, leaderAndStandby, lease } = world()
+    const [a, b] = await leaderAndStandby()
+    fake.faults = { call: ({ actor }) => (actor === 'a' ? { kind: 'lose', when: 'before' } : undefined) }
+    await clock.advance(renewDeadlineMs + leaseMs)
+    fake.faults = {}
+    await a.election.stop()
+    expect([b.election.isLeader(), lease().spec?.holderIdentity]).toEqual([true, 'b'])
+  })
+
+  test('a server that is away keeps no leader from ending', async () => {
+    const { clock, fake, candidate } = world()
+    const a = candidate('a')
+    a.election.start()
+    await clock.advance(1_000)
+    fake.faults = { call: () => ({ kind: 'lose', when: 'before' }) }
+    await a.election.stop()
+    expect(a.election.isLeader()).toBe(false)
+  })
+
   test.each([
     ['its holder promised a minute', 60, 60_000],
     ['its holder promised less than we would', 2, leaseMs],

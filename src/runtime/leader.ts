@@ -62,6 +62,9 @@ export interface LeaderOptions {
 /** A right that is missing is given by a person; until then a candidate comes this often. */
 export const REFUSED_RETRY_MS = 30_000
 
+/** The second follows a write whose reply was lost or that another client was faster than. */
+const MOST_GIVE_BACKS = 3
+
 const isRefusal = (e: unknown): e is ApiError => e instanceof ApiError && (e.status === 401 || e.status === 403)
 
 interface Term extends LeaderContext {
@@ -79,6 +82,8 @@ export class LeaderElection {
   #sighting: Sighting | undefined
   #term: Term | undefined
   #isRefused = false
+  /** It was asked for at least once, so it may be in our name, even where no reply came. */
+  #mayHold = false
 
   constructor(options: LeaderOptions) {
     this.#options = options
@@ -102,13 +107,33 @@ export class LeaderElection {
     this.#running ??= this.#run()
   }
 
-  /** Ends the term and gives the Lease back, so that the next leader need not wait. Call it after the last write. */
+  /** Ends the term and gives the Lease back, so that the next leader need not wait; also one that was lost only to a server that did not answer. Call it after the last write. */
   async stop(): Promise<void> {
     this.#stop.abort(new KubeNodeError(runtimeErrors.KN3011(), { retry: 'later' }))
     await this.#running
-    const wasLeader = this.isLeader()
     this.#end('released')
-    if (wasLeader && this.#lease !== undefined) await this.#write(givenBack(this.#lease, this.#options.clock.now()))
+    if (this.#mayHold) await this.#giveBack()
+  }
+
+  /** Where a reply was lost only a read tells whose the Lease is. All of it takes no longer than one request may. */
+  async #giveBack(): Promise<void> {
+    const { client, clock, lease: key, identity, log } = this.#options
+    const until = clock.monotonic() + this.#requestMs()
+    for (let tries = 0; tries < MOST_GIVE_BACKS && clock.monotonic() < until; tries++) {
+      const timeoutMs = until - clock.monotonic()
+      try {
+        const lease = this.#lease ?? (await client.get(leaseType, key, { timeoutMs }))
+        if (lease === undefined || holderOf(lease) !== identity) return
+        const outcome = await this.#write(givenBack(lease, clock.now()), until - clock.monotonic())
+        if (outcome.kind === 'Applied' || outcome.kind === 'Denied') return
+      } catch (error) {
+        return log.warn('the lease is not released: it runs out by itself', {
+          lease: key.name,
+          error: messageOf(error),
+        })
+      }
+      this.#lease = undefined
+    }
   }
 
   async #run(): Promise<void> {
@@ -148,6 +173,7 @@ export class LeaderElection {
     this.#sighting = sighted(lease, this.#sighting, startedAt)
     if (!isOurs && !this.#isFree(lease, this.#sighting, startedAt)) return
     const wanted = isOurs ? renewed(lease, clock.now()) : taken(lease, identity, this.#times.leaseMs, clock.now())
+    this.#mayHold = true
     const outcome = await this.#write(wanted)
     if (outcome.kind !== 'Applied') {
       if (outcome.kind === 'Denied' && isRefusal(outcome.error)) this.#refused(outcome.error)
@@ -174,9 +200,9 @@ export class LeaderElection {
     return this.#lease
   }
 
-  #write(lease: Lease): Promise<WriteOutcome<Lease>> {
+  #write(lease: Lease, timeoutMs = this.#requestMs()): Promise<WriteOutcome<Lease>> {
     const { client } = this.#options
-    const options = { timeoutMs: this.#requestMs() }
+    const options = { timeoutMs }
     return outcomeOf(() =>
       lease.metadata.resourceVersion === undefined
         ? client.create(leaseType, lease, options)
