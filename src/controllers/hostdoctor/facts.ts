@@ -58,7 +58,7 @@ export function factsOf(seen: Seen, now: number): MaintenanceFacts {
   return {
     takesHostAway: !isNotice && machine !== undefined && machine.spec.channel !== 'Observe',
     startReached: startReached(seen, now),
-    notBeforePassed: hasCome && isListed(seen),
+    notBeforePassed: seen.isConfirmed ? hasCome && isListed(seen) : undefined,
     missSaid: status?.missedAt !== undefined,
     drained:
       granted && isCordonedBy(node, cordonOwner(event)) && seen.hasPods !== undefined ? !seen.hasPods : undefined,
@@ -104,6 +104,7 @@ function startReached(seen: Seen, now: number): boolean | undefined {
   const startAt = timeOf(status?.startAt)
   // Minutes are left: no window, no lead and no answer is waited for.
   if (spec.kind === 'Reclaim') return true
+  if (!seen.isConfirmed) return undefined
   // A vendor that names no time waits for our answer: without one the node would be drained for an unknown time.
   if (notBefore === undefined)
     return (

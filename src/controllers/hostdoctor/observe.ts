@@ -63,6 +63,8 @@ export interface ObserveOptions {
   readonly absentPolls: (event: string) => number
   /** A provider lists it. */
   readonly isListed: (event: string) => boolean
+  /** A provider was asked about it, or does not answer, or is not one that is asked. */
+  readonly isConfirmed: (event: string, source: string) => boolean
   readonly ended: EndedPermits
   readonly now: number
 }
@@ -95,6 +97,7 @@ export async function observe(options: ObserveOptions, name: string, signal: Abo
       .filter((p) => p !== permit && isOpenPermit(p)),
     hasPods,
     absentPolls: await absence(options, event, known, signal),
+    isConfirmed: options.isConfirmed(name, event.spec.source),
     wishes: wishesOf(machine === undefined ? [] : policiesOf(caches), machine ?? NO_MACHINE, node),
     drainP95Ms: drainP95(caches, machine),
     runningJob: caches.jobs

@@ -26,7 +26,7 @@ export function planAnswer(seen: Seen, now: number, lookAgainMs: number): Doctor
     requeueAfter: lookAgainMs,
   }
   const kind = wantedAnswer(seen)
-  if (kind === undefined || permit === undefined || !isHeldPermit(seen)) return waits
+  if (kind === undefined || permit === undefined || !isHeldPermit(seen) || !seen.isConfirmed) return waits
   const given = status?.answer?.kind === kind ? status.answer : undefined
   if (given !== undefined && given.outcome !== 'Pending') return waits
   if (!seen.wishes.windows.every((w) => openingOf(w, now).isOpen)) return waits

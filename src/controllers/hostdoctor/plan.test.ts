@@ -87,6 +87,7 @@ const seen = (more: Partial<Seen> = {}): Seen => ({
   strays: [],
   hasPods: undefined,
   absentPolls: 0,
+  isConfirmed: true,
   wishes: { answer: 'Wait', postpone: false, windows: [] },
   drainP95Ms: undefined,
   runningJob: undefined,
@@ -110,6 +111,50 @@ const planned = (startMs: number, more: Partial<Status> = {}, spec: Partial<Spec
     } as Status,
   }
 }
+
+describe('what was written before we started, and its source was not asked about since', () => {
+  const isConfirmed = false
+  test.each([
+    ['its time has passed', planned(-2 * HOUR, {}, { notBefore: at(-1_000) }), 'Missed'],
+    ['its preparation is due', planned(-1_000, {}, { notBefore: at(HOUR) }), 'Preparing'],
+    [
+      'it is prepared and its time has passed',
+      planned(-2 * HOUR, { phase: 'Preparing' }, { notBefore: at(-1_000) }),
+      'Missed',
+    ],
+  ] as const)('%s: nothing follows before a list says so', (_, event, then) => {
+    const asked = event.status?.phase === 'Preparing' ? { permit: permit('Requested') } : {}
+    const before = plan(seen({ event, isConfirmed, ...asked }), NOW)
+    expect([before.change?.phase, before.actions]).toEqual([undefined, []])
+    expect(phase(seen({ event, ...asked }))).toBe(then)
+  })
+
+  test('it says for which list it waits', () => {
+    const { waiting } = plan(seen({ event: planned(-1_000, {}, { notBefore: at(HOUR) }), isConfirmed }), NOW)
+    expect(waiting?.seen).toBe('cloud has not been asked since the controllers started')
+  })
+
+  test('no host is restarted for it', () => {
+    const event = planned(
+      -1_000,
+      { phase: 'Prepared', permitRef: EVENT, answer: { kind: 'Reboot', at: at(-1_000), outcome: 'Pending' } },
+      { kind: 'Reboot' },
+    )
+    const prepared = {
+      event,
+      permit: permit('Granted'),
+      node: node(true),
+      wishes: { answer: 'Reboot', postpone: false, windows: [] },
+    } as const
+    expect(kinds(seen({ ...prepared, isConfirmed }))).not.toContain('Reboot')
+    expect(kinds(seen(prepared))).toContain('Reboot')
+  })
+
+  test('a host that is reclaimed in minutes is drained all the same', () => {
+    const reclaim = event({ kind: 'Reclaim', notBefore: at(120_000) })
+    expect(phase(seen({ event: reclaim, isConfirmed }))).toBe('Preparing')
+  })
+})
 
 describe('a host that is taken back', () => {
   const windows = [[{ cron: '0 2 * * *', duration: '3h', timeZone: 'UTC' }]]

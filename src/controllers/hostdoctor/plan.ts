@@ -164,6 +164,7 @@ function planAnnounced(seen: Seen, now: number): DoctorPlan {
   if (!takesHostAway(event)) return { actions: [], notices: [], requeueAfter: LONGEST_WAIT_MS }
   if (notBefore === undefined) return planUntimed(seen, now)
   const { lead, startAt, isOutsideWindows } = preparationOf(seen, notBefore, now)
+  if (!seen.isConfirmed && startAt <= now) return planUnconfirmed(seen)
   const postponement = isOutsideWindows ? planPostponement(seen, now, lead) : undefined
   if (postponement !== undefined) return postponement
   const known = event.status
@@ -206,6 +207,18 @@ function planAnnounced(seen: Seen, now: number): DoctorPlan {
     requeueAfter: Math.min(LONGEST_WAIT_MS, Math.max(1_000, startAt - now)),
   }
 }
+
+/** What was said hours ago may have been taken back since: no node is drained, and no work counts as missed, before its source was asked. */
+const planUnconfirmed = ({ event: { spec } }: Seen): DoctorPlan => ({
+  actions: [],
+  notices: [],
+  waiting: {
+    predicate: 'WaitingForOther',
+    seen: `${spec.source} has not been asked since the controllers started`,
+    unblock: `a list of ${spec.source}, within minutes`,
+  },
+  requeueAfter: LOOK_AGAIN_MS,
+})
 
 /** A source that names no time: it begins when the node is drained (people), when we say so, or it never told when. */
 function planUntimed(seen: Seen, now: number): DoctorPlan {

@@ -41,6 +41,8 @@ function asked(isListing = true) {
     clock,
     vendor,
     setListing,
+    polls,
+    fake,
     events: () => fake.all(maintenanceEvent).length,
     setFresh: (is: boolean) => void (isFresh = is),
   }
@@ -56,6 +58,61 @@ test('after an hour of stale caches a provider is asked within a minute, as if n
   vendor.events.push(event)
   await clock.advance(MINUTE)
   expect(events()).toBe(1)
+})
+
+const MADE = 'reboot-1'
+function written(fake: FakeKube, state: 'Scheduled' | 'Cancelled') {
+  const { eventId, kind, notBefore = '' } = announced({ eventId: 'known', providerID: 'cloud://m-1' })
+  const spec = {
+    machine: 'm-1',
+    host: { id: 'cloud://m-1' },
+    source: 'cloud',
+    eventId,
+    kind,
+    state,
+    unplanned: false,
+    dataLoss: false,
+    notBefore,
+    initialNotBefore: notBefore,
+  }
+  fake.plant(maintenanceEvent, {
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'MaintenanceEvent',
+    metadata: { name: MADE },
+    spec,
+  })
+}
+
+test('what was written before is confirmed by a list that has it, once the object says what the list says', async () => {
+  const { clock, vendor, fake, polls } = asked()
+  written(fake, 'Scheduled')
+  vendor.events.push(announced({ eventId: 'known', providerID: 'cloud://m-1', state: 'Cancelled' }))
+  vendor.failures = 1
+  expect(polls.isConfirmed(MADE, 'cloud')).toBe(false)
+  await clock.advance(1_000)
+  expect(polls.isConfirmed(MADE, 'cloud')).toBe(false)
+  await clock.advance(3 * MINUTE)
+  expect([polls.isConfirmed(MADE, 'cloud'), fake.peek(maintenanceEvent, { name: MADE })?.spec]).toMatchObject([
+    true,
+    { state: 'Cancelled' },
+  ])
+})
+
+test('of a source that does not answer the last word stands after three tries', async () => {
+  const { clock, vendor, fake, polls } = asked()
+  written(fake, 'Scheduled')
+  vendor.failures = 100
+  await clock.advance(MINUTE)
+  expect(polls.isConfirmed(MADE, 'cloud')).toBe(false)
+  await clock.advance(20 * MINUTE)
+  expect(polls.isConfirmed(MADE, 'cloud')).toBe(true)
+})
+
+test('people, agents and providers that list nothing are not waited for', async () => {
+  const { clock, fake, polls } = asked(false)
+  written(fake, 'Scheduled')
+  await clock.advance(1_000)
+  expect(['people', 'metadata', 'cloud'].map((source) => polls.isConfirmed(MADE, source))).toEqual([true, true, true])
 })
 
 test('a provider that learns to list maintenance after the controllers began is asked from then on', async () => {

@@ -19,6 +19,8 @@ import { type WantedEvent, planPoll, withPlace } from './plan-poll.ts'
 const ASK_EVERY_MS = 60_000
 /** A provider that refuses is asked less and less often, and again within a quarter of an hour. */
 const AFTER_FAILURE = { baseMs: ASK_EVERY_MS, capMs: 15 * 60_000 }
+/** Then what a source said last is believed: work on a host does not wait for the program that lists it. */
+const MOST_UNANSWERED = 3
 const fieldManager = FIELD_MANAGERS.hostDoctor
 
 export interface PollTools {
@@ -40,6 +42,10 @@ export class Polls {
   readonly #asOf = new Map<string, number>()
   /** By provider: what its last complete list has, also of events that another source reported first. */
   readonly #present = new Map<string, ReadonlySet<string>>()
+  /** Events of which the object says, or was written to say, what a list of ours says: one may be hours old when we start. */
+  readonly #confirmed = new Set<string>()
+  /** By provider that is asked: tries in a row that it did not answer; Infinity of one that lists no maintenance. */
+  readonly #unanswered = new Map<string, number>()
 
   constructor(tools: PollTools) {
     this.#tools = tools
@@ -53,6 +59,11 @@ export class Polls {
   /** In the last complete list of any provider. */
   isListed(event: string): boolean {
     return this.#present.values().some((names) => names.has(event))
+  }
+
+  /** It says what its source said since we began; or its source does not answer, or is none that we ask. */
+  isConfirmed(event: string, source: string): boolean {
+    return this.#confirmed.has(event) || (this.#unanswered.get(source) ?? Infinity) >= MOST_UNANSWERED
   }
 
   /** Of one complete list. One that is not newer than the last says nothing, unless the last is ahead of our clock: then the clock was set back. */
@@ -70,9 +81,12 @@ export class Polls {
       })
     this.#asOf.set(provider.name, at)
     this.#present.set(provider.name, present)
+    const overtaken = new Set(update.map(({ event }) => event.metadata.name ?? ''))
+    for (const name of present) if (!overtaken.has(name)) this.#confirm(name)
     const open = known.filter((e) => e.spec.source === provider.name && !isOver(e))
     const names = new Set(open.map((e) => e.metadata.name ?? ''))
-    for (const name of this.#absent.keys()) if (!known.some((e) => e.metadata.name === name)) this.#absent.delete(name)
+    for (const kept of [this.#absent, this.#confirmed])
+      for (const name of kept.keys()) if (!known.some((e) => e.metadata.name === name)) kept.delete(name)
     for (const name of names) {
       const event = open.find((e) => e.metadata.name === name)
       // A list that began before the event was written down may rightly lack it.
@@ -94,7 +108,14 @@ export class Polls {
           event: event.metadata.name,
           reason: written.kind,
         })
+      else this.#confirm(event.metadata.name ?? '')
     }
+  }
+
+  #confirm(name: string): void {
+    if (this.#confirmed.has(name)) return
+    this.#confirmed.add(name)
+    this.#tools.wake(name)
   }
 
   async #create(provider: Provider, wanted: WantedEvent, signal: AbortSignal): Promise<void> {
@@ -111,11 +132,13 @@ export class Polls {
         event: name,
         reason: made.kind,
       })
+    if (made.kind === 'Applied') this.#confirm(name)
   }
 
   /** One loop for each provider, for as long as we lead: what a provider in another program can do becomes known, and changes, meanwhile. */
   parts(providers: readonly Provider[]): readonly Part[] {
     return providers.map((provider): Part => {
+      this.#unanswered.set(provider.name, 0)
       const stop = new AbortController()
       let running: Promise<void> | undefined
       return {
@@ -137,6 +160,7 @@ export class Polls {
     while (!signal.aborted) {
       const list = await this.#ask(provider, signal)
       failures = list === 'Failed' ? failures + 1 : 0
+      this.#unanswered.set(provider.name, list === undefined ? Infinity : failures)
       if (list !== 'Failed' && list !== undefined)
         await this.take(provider, list, signal).catch((error: unknown) => {
           // Caches that are not fresh are no failure of the provider: an hour of them must not keep it from being asked for a quarter of an hour more.

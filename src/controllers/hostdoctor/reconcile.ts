@@ -55,6 +55,7 @@ function setup(context: ControllerContext, parts: DoctorParts): RunningModule {
   const sources = {
     absentPolls: (name: string) => polls.absentPolls(name),
     isListed: (name: string) => polls.isListed(name),
+    isConfirmed: (name: string, source: string) => polls.isConfirmed(name, source),
   }
   const controller = controllerIn(context, {
     name: 'hostdoctor',

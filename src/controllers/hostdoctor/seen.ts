@@ -32,6 +32,8 @@ export interface Seen {
   readonly hasPods: boolean | undefined
   /** Complete lists of the source, one after the other, that do not have the event. */
   readonly absentPolls: number
+  /** Its source was asked since this program began, and lists it still, or does not answer: an object may be hours old. */
+  readonly isConfirmed: boolean
   readonly wishes: Wishes
   /** How long nine in ten and more of the drains of the pool took; undefined where none is known. */
   readonly drainP95Ms: number | undefined

@@ -59,6 +59,14 @@ describe('a day of a vendor', () => {
   )
 
   test(
+    'an event that was cancelled while no host doctor saw it is not taken for one that began',
+    async () => {
+      await checkSeeds(doctorSimulation({ withFaultyDefender: true, chapters: [0] }), [266, 825])
+    },
+    FULL_MS,
+  )
+
+  test(
     'a Defender whose caches stand still while leases run out asks the server no faster than before',
     async () => {
       await checkSeeds(doctorSimulation({ withFaultyDefender: true, chapters: [0] }), [8])
