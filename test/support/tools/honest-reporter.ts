@@ -61,6 +61,11 @@ export default class HonestReporter implements Reporter {
     const failed = totals.failed + broken.length + errors.length
     const failures = cases.filter((t) => t.result().state === 'failed')
     for (const t of tests) if (t.state === 'skipped' && t.note) console.log(` skipped: ${t.name}: ${t.note}`)
+    const { shard } = this.#vitest?.config ?? {}
+    if (shard !== undefined)
+      console.log(
+        ` left out: all but share ${shard.index} of ${shard.count} of the layers with servers, programs and seeds: npm test`,
+      )
     if (!isFull) console.log(` left out: files called *.full.test.ts: npm run ok:full`)
     for (const c of complaints) console.error(` dishonest: ${c}`)
     // Once more, beside the totals: the reports of the errors stand far above them.

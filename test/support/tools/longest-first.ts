@@ -2,31 +2,88 @@
 // compute, and the many short unit files fill what is left.
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** Seconds that they take where three run on two cores. A guess is enough; the rest takes less. */
+/** Seconds that they take where six run on two cores. A guess is enough; the rest takes less. */
 export const LONG_FILES: Readonly<Record<string, number>> = {
-  'test/e2e/whole-way/whole-way.test.ts': 180,
-  'test/integration/sync.test.ts': 90,
-  'test/integration/image-containerd.test.ts': 65,
-  'test/integration/install-verbs.test.ts': 65,
-  'test/integration/two-sources.test.ts': 65,
-  'test/e2e/agent-host/agent-host.test.ts': 55,
-  'test/attacks/fleet-code.test.ts': 40,
-  'test/e2e/agent-processes/agent-processes.test.ts': 40,
-  'test/integration/install-document.test.ts': 40,
-  'test/integration/prune-last.test.ts': 40,
-  'test/contract/apiserver-floods.test.ts': 30,
-  'test/integration/render-cage.test.ts': 30,
-  'test/integration/rollout.test.ts': 30,
-  'test/sim/rollout/rollout.test.ts': 30,
-  'test/integration/uncommitted-change.test.ts': 25,
-  'test/sim/machines/renames.test.ts': 20,
-  'test/sim/remedy/remedy.test.ts': 20,
+  'test/e2e/whole-way/whole-way.test.ts': 450,
+  'test/e2e/agent-host/agent-host.test.ts': 420,
+  'test/e2e/agent-processes/agent-processes.test.ts': 240,
+  'test/integration/image-containerd.test.ts': 220,
+  'test/integration/previews.test.ts': 150,
+  'test/integration/kubernetes-clusters.test.ts': 150,
+  'test/contract/git-sources.test.ts': 120,
+  'test/e2e/real/hand-back.test.ts': 110,
+  'test/e2e/apiserver-kill.test.ts': 110,
+  'test/e2e/host-doctor-day/host-doctor-day.test.ts': 100,
+  'test/browser/views.test.ts': 90,
+  'test/integration/plan-jobs.test.ts': 90,
+  'test/sim/rollout/rollout.test.ts': 90,
+  'test/integration/kubernetes-host.test.ts': 90,
+  'test/attacks/plan-digests.test.ts': 80,
+  'src/cli/rules/rules.test.ts': 80,
+  'src/providers/remote/conformance.test.ts': 80,
+  'test/attacks/signed-commits.test.ts': 80,
+  'test/e2e/agent-host/self-upgrade.test.ts': 80,
+  'test/e2e/agent-kill/repairs.test.ts': 80,
+  'test/browser/dialogs.test.ts': 80,
+  'test/browser/forms.test.ts': 80,
+  'test/integration/render-cage.test.ts': 70,
+  'test/sim/hostdoctor/hostdoctor.test.ts': 70,
+  'test/integration/init.test.ts': 70,
+  'test/integration/cluster-rotation.test.ts': 70,
+  'test/browser/many.test.ts': 70,
+  'test/integration/kubernetes-host-rotation.test.ts': 60,
+  'test/integration/install-document.test.ts': 60,
+  'test/integration/install-verbs.test.ts': 60,
+  'test/integration/repair-steps.test.ts': 60,
+  'src/providers/nspawn/nspawn.test.ts': 60,
+  'test/integration/hub-is-member.test.ts': 60,
+  'test/integration/terminal.test.ts': 60,
+  'test/browser/states.test.ts': 60,
+  'test/integration/git-repository.test.ts': 60,
+  'test/integration/rollback-command.test.ts': 60,
+  'test/browser/site.test.ts': 60,
+  'test/integration/git-bombs.test.ts': 60,
+  'test/sim/rollout/promise.test.ts': 50,
+  'test/attacks/fleet-code.test.ts': 50,
+  'test/integration/cluster-addons.test.ts': 50,
+  'test/sim/remedy/remedy.test.ts': 50,
+  'test/attacks/prepared-commits.test.ts': 50,
+  'test/e2e/agent-host/journal-logs.test.ts': 50,
+  'test/e2e/apiserver-history.test.ts': 50,
+  'test/attacks/local-user.test.ts': 50,
+  'test/browser/server.test.ts': 50,
+  'test/browser/hostile.test.ts': 40,
+  'test/integration/install-settings.test.ts': 40,
+  'test/integration/many-clusters.test.ts': 40,
+  'src/cli/control-planes/embedded-host.test.ts': 40,
+  'test/integration/sync.test.ts': 40,
+  'test/e2e/agent-kill/agent-kill.test.ts': 40,
+  'src/local/build.test.ts': 40,
+  'test/contract/apiserver-slow-readers.test.ts': 40,
+  'test/e2e/agent-kill/self.test.ts': 40,
+  'test/e2e/replicas/two-defenders.test.ts': 40,
+  'test/integration/uncommitted-change.test.ts': 40,
+  'test/browser/newer-server.test.ts': 40,
+  'test/integration/join-line.test.ts': 40,
+  'test/integration/terminal-habits.test.ts': 40,
+  'test/integration/agent-accounts.test.ts': 40,
 }
 
 /** Layers whose files share processes, those with the longest files first. */
 const SHARED_LAYERS = ['contract', 'attacks', 'fuzz', 'unit']
 
+/** Layers that every run takes whole. */
+const WHOLE_LAYERS = ['unit', 'repo', 'fuzz']
+
 export class LongestFirst extends BaseSequencer {
+  /** `--shard=2/4`: a quarter of the layers with servers, programs and seeds. */
+  override async shard(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const { index, count } = this.ctx.config.shard ?? { index: 1, count: 1 }
+    const isWhole = ({ project }: TestSpecification): boolean => WHOLE_LAYERS.includes(project.name)
+    const inTurn = files.filter((f) => !isWhole(f)).toSorted((a, b) => (a.moduleId < b.moduleId ? -1 : 1))
+    return [...files.filter(isWhole), ...(shares(inTurn, count, secondsOf)[index - 1] ?? [])]
+  }
+
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     // Projects one after the other, the larger files of each first.
     const sorted = await super.sort(files)
@@ -34,8 +91,23 @@ export class LongestFirst extends BaseSequencer {
     // Files that share processes share them only while they follow each other: after those that do not, one layer after the other.
     const group = ({ project }: TestSpecification): number =>
       project.config.isolate ? -1 : (places.get(project.name) ?? SHARED_LAYERS.length)
-    const seconds = ({ moduleId, project }: TestSpecification): number =>
-      LONG_FILES[moduleId.slice(project.config.root.length + 1)] ?? 0
-    return sorted.toSorted((a, b) => group(a) - group(b) || seconds(b) - seconds(a))
+    return sorted.toSorted((a, b) => group(a) - group(b) || secondsOf(b) - secondsOf(a))
   }
+}
+
+/** What is not in the table takes about as long. */
+const OTHER_SECONDS = 10
+
+const secondsOf = ({ moduleId, project }: TestSpecification): number =>
+  LONG_FILES[moduleId.slice(project.config.root.length + 1)] ?? OTHER_SECONDS
+
+/** Each to the share that has least so far, the longest first: together they are all, and each takes about as long as the others. */
+export function shares<T>(all: readonly T[], count: number, secondsOf: (one: T) => number): readonly (readonly T[])[] {
+  const made = Array.from({ length: count }, () => ({ seconds: 0, of: [] as T[] }))
+  for (const one of all.toSorted((a, b) => secondsOf(b) - secondsOf(a))) {
+    const least = made.reduce((a, b) => (b.seconds < a.seconds ? b : a))
+    least.of.push(one)
+    least.seconds += secondsOf(one)
+  }
+  return made.map((m) => m.of)
 }
