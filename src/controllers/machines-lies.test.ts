@@ -1,5 +1,6 @@
 // What becomes of hosts when their provider lies once, or shows only a part of them.
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { ANNOTATIONS } from '#api/names.ts'
 import { nodeType } from '#nodes/objects.ts'
 import type { CreateResult, Host, Provider } from '#providers/port.ts'
 import { type MemoryHost, MemoryProvider, overridden } from '#test/doubles/providers/memory-provider.ts'
@@ -152,6 +153,78 @@ async function restored() {
   const token = before.status?.provisioning?.token
   return { ...world, token, restore: () => w.fake.restore(machineType, { ...before, spec, status }) }
 }
+
+describe('a Node that an earlier Machine of the name left', () => {
+  const EARLIER = 'earlier-uid'
+  const nodeOf = (w: Awaited<ReturnType<typeof cloudWorld>>['w']) => w.fake.peek(nodeType, { name: 'm' })
+  const leftNode = {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: 'm', annotations: { [ANNOTATIONS.machineUid]: EARLIER } },
+  }
+
+  test('stays when one list lacks its host', async () => {
+    const { w, hosts, hidden } = await cloudWorld()
+    const request = { machine: 'm-before', machineUid: EARLIER, clientToken: 'old', params: {}, join: {} as never }
+    await new MemoryProvider({ clock: w.clock, name: 'cloud', hosts }).create(request)
+    w.fake.plant(nodeType, leftNode)
+    await w.clock.advance(2 * MINUTE_MS)
+    hidden.lists = 1
+    w.fake.plant(machineType, plain)
+    await w.clock.advance(5 * MINUTE_MS)
+    expect(hidden.lists).toBe(0)
+    expect(nodeOf(w)?.metadata.annotations).toEqual({ [ANNOTATIONS.machineUid]: EARLIER })
+  })
+
+  test('and its host that serves are no host of the new one, which says so and waits', async () => {
+    const { w, hosts, machine, asked } = await cloudWorld()
+    const request = { machine: 'm-before', machineUid: EARLIER, clientToken: 'old', params: {}, join: {} as never }
+    await new MemoryProvider({ clock: w.clock, name: 'cloud', hosts }).create(request)
+    w.fake.plant(nodeType, leftNode)
+    w.fake.plant(machineType, plain)
+    await w.clock.advance(2 * MINUTE_MS)
+    const status = machine()?.status
+    expect([status?.nodeRef, status?.waitingFor?.seen, asked]).toEqual([
+      undefined,
+      'node m is of an earlier machine of this name, whose host cloud://m-before is there',
+      [],
+    ])
+    hosts.clear()
+    await w.clock.advance(MINUTE_MS)
+    expect(asked).toEqual(['create m'])
+  })
+
+  test('is deleted when it is still missing ten seconds later', async () => {
+    const { w } = await cloudWorld()
+    w.fake.plant(nodeType, leftNode)
+    await w.clock.advance(2 * MINUTE_MS)
+    w.fake.plant(machineType, plain)
+    await w.clock.advance(5_000)
+    expect(nodeOf(w)).toBeDefined()
+    await w.clock.advance(20_000)
+    expect(nodeOf(w)).toBeUndefined()
+  })
+})
+
+test('a Machine that waits for a provider that was away is tried with the first list after it', async () => {
+  const hosts = new Map<string, MemoryHost>()
+  const memory = new MemoryProvider({ clock: new VirtualClock(), name: 'cloud', hosts })
+  let isAway = true
+  const away = () => Promise.reject(new Error('the program is away'))
+  const cloud = overridden(memory, {
+    create: async (request) => (isAway ? away() : memory.create(request)),
+    list: async () => (isAway ? away() : memory.list()),
+  })
+  const w = await machineWorld({ providers: { cloud }, withParts: true })
+  w.fake.plant(machineType, plain)
+  // So long that its tries are minutes apart.
+  await w.clock.advance(30 * MINUTE_MS)
+  isAway = false
+  let waited = 0
+  for (; hosts.size === 0 && waited < 10 * MINUTE_MS; waited += 1_000) await w.clock.advance(1_000)
+  // A list a minute, and some jitter.
+  expect(waited).toBeLessThanOrEqual(90_000)
+})
 
 describe('a Machine from a backup that knows of no attempt', () => {
   test.each([

@@ -25,6 +25,8 @@ export interface HostListsOptions {
   readonly providers: readonly Provider[]
   /** A host came, went or changed. */
   readonly onChange: (machine: string, provider: string) => void
+  /** It lists again after it did not. */
+  readonly onBack: (provider: string) => void
   /** After each list that came whole. */
   readonly onList: (provider: Provider, hosts: readonly Host[], signal: AbortSignal) => Promise<void>
 }
@@ -89,15 +91,19 @@ export function hostListParts(lists: HostLists, options: HostListsOptions): read
 async function listForever(
   lists: HostLists,
   provider: Provider,
-  { clock, random, log, onChange, onList }: HostListsOptions,
+  { clock, random, log, onChange, onBack, onList }: HostListsOptions,
   signal: AbortSignal,
 ): Promise<void> {
+  let isAway = false
   while (!signal.aborted) {
     try {
       const { hosts } = await provider.list(signal)
+      if (isAway) onBack(provider.name)
+      isAway = false
       for (const machine of lists.note(provider.name, hosts)) onChange(machine, provider.name)
       await onList(provider, hosts, signal)
     } catch (error) {
+      isAway = true
       if (!signal.aborted) log.warn('cannot list the hosts of a provider', { provider: provider.name, error })
     }
     await clock.sleep(random.jitter(LIST_EVERY_MS), signal).catch(() => undefined)

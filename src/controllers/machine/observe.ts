@@ -29,12 +29,12 @@ import type { ExhaustedOfferings } from './exhausted-offerings.ts'
 import type { HostLists } from './host-lists.ts'
 import { HOST_INDEX, otherOnHost } from './hosts-in-use.ts'
 import { observeHost } from './observe-host.ts'
-import type { HostSightings } from './host-sightings.ts'
+import { ANY_HOST, type HostSightings } from './host-sightings.ts'
 import { observeWorkloads } from './observe-workloads.ts'
 import { type ConfigMap, configMapType } from './objects.ts'
 import { type SealingSeen, configsAhead, isOfMachine, isSealedFor, sealingKeyOf } from './sealing.ts'
 import { type Seen, hadJoined, hasJoined, isDeleting, isInService, isProvided, nameOf, uidOf } from './seen.ts'
-import { earlierMachineOf, isAbandoned } from './strange-node.ts'
+import { earlierMachineOf, isAbandoned, whyLeft } from './strange-node.ts'
 
 export const NODE_LEASES = 'kube-node-lease'
 
@@ -124,8 +124,8 @@ export async function observe(tools: ObserveTools, name: string, signal: AbortSi
     ...readBeats(tools, name, found?.metadata.name ?? name),
     ...(strangeLease !== undefined && { strangeLease, agentBeat: { kind: 'None' } as const }),
   }
-  const strangeNode = await strangeNodeOf(tools, byName, signal)
-  const about = strangeNode === undefined ? byName : { ...byName, node: undefined, strangeNode }
+  const left = await leftNode(tools, byName, signal)
+  const about = left === undefined ? byName : { ...byName, node: undefined, ...left }
   const { node } = about
   const permits = caches.permits.byIndex(BY_TARGET, uidOf(machine))
   const revisionNamed = (r: string) => caches.revisions.get({ namespace: SYSTEM_NAMESPACE, name: r })
@@ -168,17 +168,25 @@ function strangeLeaseOf({ caches }: ObserveTools, machine: Machine): Lease | und
   return uid === undefined || uid === uidOf(machine) ? undefined : lease
 }
 
-/** A Node whose host comes back is not strange: a person said so. */
-async function strangeNodeOf(tools: ObserveTools, about: About, signal: AbortSignal): Promise<Node | undefined> {
+/** A Node of an earlier Machine of the name. One whose host comes back is not: a person said so. One list that lacks the host may be wrong. */
+async function leftNode(
+  tools: ObserveTools,
+  about: About,
+  signal: AbortSignal,
+): Promise<Pick<Seen, 'strangeNode' | 'earlierNode'> | undefined> {
   const { machine, node } = about
+  const { sightings } = tools
   const earlier = earlierMachineOf(about)
-  if (earlier === undefined || readmissionOf(machine, tools.now()) !== undefined) return undefined
-  const listed = await providerOf(tools, machine)
-    ?.list(signal)
-    .catch(() => undefined)
-  const hostsFor = listed && new Set(listed.hosts.map((h) => h.machineUid))
-  const pods = await podsOn(tools.client, node?.metadata.name ?? nameOf(machine), signal)
-  return isAbandoned({ earlier, hostsFor, pods }) ? node : undefined
+  const provider = providerOf(tools, machine)
+  if (node === undefined || earlier === undefined || readmissionOf(machine, tools.now()) !== undefined) return undefined
+  const listed = await provider?.list(signal).catch(() => undefined)
+  const host = listed?.hosts.find((h) => h.machineUid === earlier)?.providerID
+  if (host !== undefined) sightings.forget(earlier)
+  const pods = await podsOn(tools.client, node.metadata.name ?? nameOf(machine), signal)
+  const evidence = { isListed: listed !== undefined, host, pods }
+  const isSure =
+    isAbandoned(evidence) && provider !== undefined && sightings.untilSureMs(provider, earlier, ANY_HOST) === 0
+  return isSure ? { strangeNode: node } : { earlierNode: whyLeft(node, evidence) }
 }
 
 /** Read only while a host needs the token. */

@@ -84,6 +84,7 @@ function planManaged(seen: Seen, now: number): MachinePlan {
   const { machine } = seen
   if (!hasFinalizer(machine))
     return onlyThen({ kind: 'AddFinalizer', reason: 'the machine needs cleanup before it is deleted' })
+  if (seen.earlierNode !== undefined) return earlierWait(seen.earlierNode)
   const provision = provisionReason(seen, now)
   if (provision !== undefined && seen.hold !== undefined) return heldBack(seen.hold, provision, now)
   if (provision !== undefined && !isTokenValid(seen, now)) return tokenWait()
@@ -274,6 +275,16 @@ function provisionReason(seen: Seen, now: number): string | undefined {
 
 const isTokenValid = ({ joinToken }: Seen, now: number): boolean =>
   joinToken !== undefined && tokenExpiresAt(joinToken) > now
+
+const EARLIER_LOOK_MS = 5_000
+
+/** A host of ours could not become a Node beside that one. */
+const earlierWait = (why: NonNullable<Seen['earlierNode']>): MachinePlan => ({
+  actions: [],
+  notices: [],
+  waiting: { predicate: 'NodeExists', ...why },
+  requeueAfter: EARLIER_LOOK_MS,
+})
 
 /** The approver makes it as soon as it sees the Machine. */
 const TOKEN_LOOK_MS = 250

@@ -32,7 +32,7 @@ import { OrphanWatch } from './orphans.ts'
 import { ownStatusOf } from './own-status.ts'
 import { QuietLooks } from './quiet-looks.ts'
 import { plan } from './plan.ts'
-import { type Seen, hadJoined, hasJoined, isProvided, nameOf, uidOf } from './seen.ts'
+import { type Seen, hadJoined, hasJoined, isDeleting, isProvided, nameOf, uidOf } from './seen.ts'
 import { HostReportPace, StatusPace, isAddressOnly, isPassing } from './status-pace.ts'
 import { type OwnStatus, statusOf } from './status.ts'
 import { wakeUp } from './wake.ts'
@@ -157,11 +157,16 @@ function setup(context: ControllerContext): RunningModule {
   const wakeOf = (name: string, provider: string) => {
     if (caches.machines.get(name)?.spec.provider?.name === provider) wake(name)
   }
+  /** What waits for a host, or for its end, does not wait out the time between two tries as well. */
+  const wakeWaiting = (provider: string) => {
+    for (const m of caches.machines.list())
+      if (m.spec.provider?.name === provider && (m.status?.nodeRef === undefined || isDeleting(m))) wake(nameOf(m))
+  }
   return {
     controllers: [controller],
     parts: [
       ...providerParts(context, wakeOf),
-      ...hostParts(context, { caches, hostLists, providers: Object.values(providers) }, wakeOf),
+      ...hostParts(context, { caches, hostLists, providers: Object.values(providers), onBack: wakeWaiting }, wakeOf),
     ],
   }
 }
@@ -172,11 +177,12 @@ interface HostTools {
   readonly caches: MachineCaches
   readonly hostLists: HostLists
   readonly providers: readonly Provider[]
+  readonly onBack: (provider: string) => void
 }
 
 function hostParts(
   { client, clock, random, log, metrics, config, events }: ControllerContext,
-  { caches, hostLists, providers }: HostTools,
+  { caches, hostLists, providers, onBack }: HostTools,
   wake: WakeOf,
 ): readonly Part[] {
   const orphans = new OrphanWatch({
@@ -199,6 +205,7 @@ function hostParts(
     log,
     providers,
     onChange: wake,
+    onBack,
     onList: (provider, hosts, signal) => orphans.look(provider, hosts, signal),
   })
 }

@@ -7,7 +7,7 @@ import type { Node, Pod, Secret } from '#nodes/objects.ts'
 import type { Lease } from '#runtime/lease.ts'
 import { plan } from './plan.ts'
 import type { Seen } from './seen.ts'
-import { earlierMachineOf, isAbandoned } from './strange-node.ts'
+import { earlierMachineOf, isAbandoned, whyLeft } from './strange-node.ts'
 
 const NOW = Date.UTC(2026, 0, 5)
 const node = (uid?: string): Node => ({
@@ -25,6 +25,8 @@ const machine = (more: Partial<Machine> = {}): Machine => ({
 const token = {
   data: { expiration: Buffer.from(timestamp(NOW + 600_000)).toString('base64') },
 } as unknown as Secret
+
+const pod = (phase: string) => ({ apiVersion: 'v1', kind: 'Pod', metadata: {}, status: { phase } }) as Pod
 
 type Looked = Parameters<typeof earlierMachineOf>[0]
 const look = (more: Partial<Looked> = {}): Looked => ({
@@ -61,12 +63,11 @@ describe('S26 a Node of the name of a machine', () => {
     expect(earlierMachineOf(seen)).toBe(earlier)
   })
 
-  const pod = (phase: string) => ({ apiVersion: 'v1', kind: 'Pod', metadata: {}, status: { phase } }) as Pod
   test.each<[string, Parameters<typeof isAbandoned>[0], boolean]>([
-    ['no machine is behind it', { earlier: 'old', hostsFor: new Set(['new']), pods: [pod('Pending')] }, true],
-    ['the host of the earlier machine lives', { earlier: 'old', hostsFor: new Set(['old']), pods: [] }, false],
-    ['the provider cannot be asked', { earlier: 'old', hostsFor: undefined, pods: [] }, false],
-    ['a kubelet runs a pod on it', { earlier: 'old', hostsFor: new Set(), pods: [pod('Running')] }, false],
+    ['no machine is behind it', { isListed: true, host: undefined, pods: [pod('Pending')] }, true],
+    ['the host of the earlier machine lives', { isListed: true, host: 'p://old', pods: [] }, false],
+    ['the provider cannot be asked', { isListed: false, host: undefined, pods: [] }, false],
+    ['a kubelet runs a pod on it', { isListed: true, host: undefined, pods: [pod('Running')] }, false],
   ])('is abandoned or not: %s', (_, evidence, expected) => {
     expect(isAbandoned(evidence)).toBe(expected)
   })
@@ -91,6 +92,19 @@ const seen = (more: Partial<Seen>): Seen => ({
   ...more,
 })
 const kinds = (s: Seen) => plan(s, NOW).actions.map((a) => a.kind)
+
+describe('S26 a Node of an earlier machine that may have its host', () => {
+  test.each([
+    [{ isListed: false, host: undefined, pods: [] }, 'the provider does not say whether its host is there'],
+    [{ isListed: true, host: 'p://old', pods: [] }, 'whose host p://old is there'],
+    [{ isListed: true, host: undefined, pods: [pod('Running')] }, 'pods count as running on it'],
+    [{ isListed: true, host: undefined, pods: [] }, 'whose host is gone by one list'],
+  ])('is left alone, and the machine says why: %j', (evidence, why) => {
+    const earlierNode = whyLeft(node('old'), evidence)
+    const planned = plan(seen({ earlierNode }), NOW)
+    expect([planned.actions, planned.waiting?.seen]).toEqual([[], expect.stringContaining(why)])
+  })
+})
 
 describe('S26 what the agent of an earlier machine left', () => {
   const lease = { metadata: { name: 'agent-m' } } as Lease

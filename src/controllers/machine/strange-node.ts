@@ -1,6 +1,6 @@
 // Whether a Node of a machine's name belongs to an earlier Machine: an agent whose Machine was deleted may have made it, and keeps its key for days. Pure.
 import { ANNOTATIONS } from '#api/names.ts'
-import type { Pod } from '#nodes/objects.ts'
+import type { Node, Pod } from '#nodes/objects.ts'
 import { type Seen, hadJoined, isDeleting, isProvided, uidOf } from './seen.ts'
 
 /** The uid of the earlier Machine; undefined when there is nothing to ask. A Node that was ours once stays ours, and a kept host's says nothing anyway. */
@@ -15,12 +15,37 @@ export function earlierMachineOf(
 }
 
 export interface NodeEvidence {
-  readonly earlier: string
-  /** The uids for which the provider has a host; undefined when the provider cannot be asked. */
-  readonly hostsFor: ReadonlySet<string> | undefined
+  /** The provider could be asked. */
+  readonly isListed: boolean
+  /** Of the earlier Machine. */
+  readonly host: string | undefined
   readonly pods: readonly Pod[]
 }
 
+const runsPods = (pods: readonly Pod[]): boolean => pods.some(({ status }) => status?.phase === 'Running')
+
 /** No host is behind it. What an agent may write proves nothing: only the provider knows about hosts, and only a kubelet can report that a pod runs. */
-export const isAbandoned = ({ earlier, hostsFor, pods }: NodeEvidence): boolean =>
-  hostsFor !== undefined && !hostsFor.has(earlier) && !pods.some(({ status }) => status?.phase === 'Running')
+export const isAbandoned = ({ isListed, host, pods }: NodeEvidence): boolean =>
+  isListed && host === undefined && !runsPods(pods)
+
+/** Why it is neither deleted nor taken over. A Node that serves for another host must not count as this machine. */
+export function whyLeft(node: Node, { isListed, host, pods }: NodeEvidence): NonNullable<Seen['earlierNode']> {
+  const name = node.metadata.name ?? ''
+  const which = `node ${name} is of an earlier machine of this name`
+  if (!isListed)
+    return {
+      seen: `${which}, and the provider does not say whether its host is there`,
+      unblock: 'the provider lists its hosts',
+    }
+  if (host !== undefined)
+    return {
+      seen: `${which}, whose host ${host} is there`,
+      unblock: `that host is deleted; see kubenode provider orphans`,
+    }
+  if (runsPods(pods))
+    return {
+      seen: `${which}; it has no host, and pods count as running on it`,
+      unblock: `kubectl delete node ${name}, if the host is gone`,
+    }
+  return { seen: `${which}, whose host is gone by one list`, unblock: 'a later list says the same' }
+}

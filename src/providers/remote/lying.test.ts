@@ -380,6 +380,26 @@ describe('a lying provider', () => {
   })
 })
 
+test('the events of a provider that had none at first are heard once it has them', async () => {
+  const place = { kind: 'Socket', path: join(dir, 's') } as const
+  const waits = { freshMs: 5 }
+  const later = new RemoteProvider({ name: 'liar', place, clock: systemClock, log: silentLogger, waits })
+  let looks = 0
+  answers['capabilities'] = (request, response) =>
+    json({ ...SAID, can: ++looks < 3 ? [] : ['events'] })(request, response)
+  const event = { providerID: 'liar://h-1', machine: 'm-1', kind: 'Deleted', message: 'gone' }
+  answers['events'] = json({ events: [event], next: 'n' })
+  const stop = new AbortController()
+  const heard: unknown[] = []
+  const listening = later.events((e) => {
+    heard.push(e)
+    stop.abort()
+  }, stop.signal)
+  await expect.poll(() => heard.length, { timeout: 60_000 }).toBe(1)
+  await listening
+  later.close()
+})
+
 describe('a provider that is away at the start', () => {
   test('is unknown: nothing is absent, creates are Unknown, and it is used once it answers', async () => {
     await die()

@@ -41,11 +41,11 @@ interface Waits {
   readonly slowMs: number
   /** Between two tries while the program is away. */
   readonly awayMs: number
+  /** Authority, token and capabilities are read again after it, and after every failure. */
+  readonly freshMs: number
 }
 
-const WAITS: Waits = { readMs: 10_000, callMs: 30_000, slowMs: 60_000, awayMs: 2_000 }
-/** Authority, token and capabilities are read again after it, and after every failure. */
-const FRESH_MS = 60_000
+const WAITS: Waits = { readMs: 10_000, callMs: 30_000, slowMs: 60_000, awayMs: 2_000, freshMs: 60_000 }
 const OPTIONAL = ['power', 'maintenance', 'respond', 'reportFault'] as const
 const SLOW: ReadonlySet<CallName> = new Set(['create', 'list', 'maintenance'])
 /** 64 MiB of JSON at most: 80,000 hosts as our own server pages them. */
@@ -130,7 +130,11 @@ export class RemoteProvider implements Provider {
     while (!signal.aborted) {
       try {
         const asker = await this.#ready()
-        if (this.#said?.can.includes('events') !== true) return
+        if (this.#said?.can.includes('events') !== true) {
+          // A newer version of the program may have them.
+          await clock.sleep(this.#waits.freshMs, signal).catch(() => undefined)
+          continue
+        }
         const path = `/v1/events${after === undefined ? '' : `?after=${encodeURIComponent(after)}`}`
         const value = await this.#ask(
           asker,
@@ -163,7 +167,7 @@ export class RemoteProvider implements Provider {
         log.warn('a provider cannot be used', { provider: this.name, why: trouble })
       if (trouble === undefined && said !== undefined) log.info('a provider can be used', { provider: this.name })
       said = trouble
-      await clock.sleep(trouble === undefined ? FRESH_MS : this.#waits.awayMs, signal).catch(() => undefined)
+      await clock.sleep(trouble === undefined ? this.#waits.freshMs : this.#waits.awayMs, signal).catch(() => undefined)
     }
     this.#open?.asker.close()
   }
@@ -200,7 +204,7 @@ export class RemoteProvider implements Provider {
       const what = contradiction(name, this.#said, said)
       if (what !== undefined) throw new KubeNodeError(providersErrors.KN11064({ name, place: placeText(place), what }))
       this.#adopt(said)
-      this.#freshUntil = clock.monotonic() + FRESH_MS
+      this.#freshUntil = clock.monotonic() + this.#waits.freshMs
       this.#trouble = undefined
       return asker
     } catch (error) {

@@ -155,11 +155,14 @@ test('events arrive in order, also those of the time between two questions', asy
   expect(heard[0]).toMatchObject({ providerID: 'memory://a', kind: 'Rebooted' })
 })
 
-test('a provider without events says so, and listening ends at once', async () => {
+test('a provider without events says so, and listening ends when it is no longer wanted', async () => {
   const { provider: client, path } = await served(overridden(memory(), { events: async () => undefined }))
   expect((await raw(path, '/v1/capabilities')).body['can']).toEqual(['power'])
   await client.connect()
-  await client.events(() => undefined, new AbortController().signal)
+  const stop = new AbortController()
+  const listening = client.events(() => undefined, stop.signal)
+  stop.abort()
+  await listening
 })
 
 test('the socket is for its owner only, one that a killed program left is replaced, and one in use is not', async () => {
