@@ -208,7 +208,7 @@ function planAnnounced(seen: Seen, now: number): DoctorPlan {
   }
 }
 
-/** What was said hours ago may have been taken back since: no node is drained, and no work counts as missed, before its source was asked. */
+/** What was said hours ago may be cancelled by now: no node is drained, and no work counts as missed, before its source was asked. */
 const planUnconfirmed = ({ event: { spec } }: Seen): DoctorPlan => ({
   actions: [],
   notices: [],

@@ -42,7 +42,7 @@ export class Polls {
   readonly #asOf = new Map<string, number>()
   /** By provider: what its last complete list has, also of events that another source reported first. */
   readonly #present = new Map<string, ReadonlySet<string>>()
-  /** Events of which the object says, or was written to say, what a list of ours says: one may be hours old when we start. */
+  /** Events of which the object says, or was written to say, what a list that we read says: an object may be hours old when we start. */
   readonly #confirmed = new Set<string>()
   /** By provider that is asked: tries in a row that it did not answer; Infinity of one that lists no maintenance. */
   readonly #unanswered = new Map<string, number>()

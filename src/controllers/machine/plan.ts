@@ -278,7 +278,7 @@ const isTokenValid = ({ joinToken }: Seen, now: number): boolean =>
 
 const EARLIER_LOOK_MS = 5_000
 
-/** A host of ours could not become a Node beside that one. */
+/** A second host could not become a Node beside that one. */
 const earlierWait = (why: NonNullable<Seen['earlierNode']>): MachinePlan => ({
   actions: [],
   notices: [],

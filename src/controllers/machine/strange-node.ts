@@ -45,7 +45,7 @@ export function whyLeft(node: Node, { isListed, host, pods }: NodeEvidence): Non
   if (runsPods(pods))
     return {
       seen: `${which}; it has no host, and pods count as running on it`,
-      unblock: `kubectl delete node ${name}, if the host is gone`,
+      unblock: `kubectl delete node ${name}, if that host was deleted`,
     }
-  return { seen: `${which}, whose host is gone by one list`, unblock: 'a later list says the same' }
+  return { seen: `${which}, whose host is gone by one list`, unblock: 'a second list lacks it too' }
 }
