@@ -127,7 +127,10 @@ export const REASONS = {
     'So many machines report at once that their hosts are being reclaimed that the reports are not believed; no node is drained for them.',
   ),
   MaintenanceMissed: because('maintenance', 'The work on the host began before the node was drained.'),
-  MaintenanceOverrun: because('maintenance', 'Work that people planned is not over at its planned end.'),
+  MaintenanceOverrun: because(
+    'maintenance',
+    'Work is not over at the end that people planned, or a day after a provider began it.',
+  ),
   MaintenanceEnded: because(
     'maintenance',
     'The work on the host is over or was called off, by the user that is named.',

@@ -1,5 +1,5 @@
 // What an open MaintenanceEvent means for the others: repairs of its machine stand off, and its place in the budgets is booked. Pure.
-import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
+import { type MaintenanceEvent, PEOPLE } from '#api/kinds/maintenance-event.ts'
 import { maintenanceTable, type MaintenancePhase } from '#api/protocol/maintenance.ts'
 import { durationMs } from '#lib/duration.ts'
 
@@ -40,6 +40,18 @@ export function bookedFrom(event: Pick<MaintenanceEvent, 'status' | 'spec'>): nu
   if (AWAY.has(phaseOfEvent(event)) || unplanned) return 0
   const at = Date.parse(notBefore ?? '')
   return Number.isNaN(at) ? undefined : at - leadMs(event)
+}
+
+/** Repairs of the node stand off while a provider works on its host: one that says so for ever must be noticed. */
+const LONGEST_WORK_MS = 86_400_000
+
+/** People name an end. What a provider says last is when it begins. */
+export function isOverrun(event: Pick<MaintenanceEvent, 'status' | 'spec'>, now: number): boolean {
+  const { spec, status } = event
+  const phase = phaseOfEvent(event)
+  if (isOver(event) || phase === 'Verifying') return false
+  if (spec.source === PEOPLE) return Date.parse(spec.notAfter ?? '') < now
+  return phase === 'InProgress' && now - Date.parse(status?.phaseSince ?? '') > LONGEST_WORK_MS
 }
 
 /** Who takes the host away: the person who planned it, or the source. */

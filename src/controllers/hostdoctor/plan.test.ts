@@ -112,6 +112,17 @@ const planned = (startMs: number, more: Partial<Status> = {}, spec: Partial<Spec
   }
 }
 
+test('work of a provider that lasts longer than a day is overrun, and the event says whom to ask', () => {
+  const since = at(-25 * HOUR)
+  const executing = event({ state: 'Executing' }, { phase: 'InProgress', phaseSince: since })
+  expect(plan(seen({ event: executing }), NOW).waiting).toMatchObject({
+    predicate: 'MaintenanceOverrun',
+    seen: `cloud says Executing, since ${since}`,
+  })
+  const young = event({ state: 'Executing' }, { phase: 'InProgress', phaseSince: at(-HOUR) })
+  expect(plan(seen({ event: young }), NOW).waiting?.predicate).toBe('MaintenanceUnderWay')
+})
+
 describe('what was written before we started, and its source was not asked about since', () => {
   const isConfirmed = false
   test.each([

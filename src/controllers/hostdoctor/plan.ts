@@ -1,5 +1,5 @@
 // Decides the next move for one maintenance event along its protocol: schedule, ask, drain, answer, stand off, verify, clean up. Pure.
-import { PEOPLE } from '#api/kinds/maintenance-event.ts'
+import { type MaintenanceEvent, PEOPLE } from '#api/kinds/maintenance-event.ts'
 import {
   type MaintenanceMove,
   maintenanceTable,
@@ -8,7 +8,7 @@ import {
 } from '#api/protocol/maintenance.ts'
 import { timestamp } from '#lib/clock.ts'
 import { formatDuration } from '#lib/duration.ts'
-import { isOver, leadMs, phaseOfEvent, plannerOf, takesHostAway } from '#faults/maintenance.ts'
+import { isOver, isOverrun, leadMs, phaseOfEvent, plannerOf, takesHostAway } from '#faults/maintenance.ts'
 import { assertNever } from '#lib/errors.ts'
 import { isCordonedBy } from '#nodes/cordon.ts'
 import { openingOf } from '#windows/windows.ts'
@@ -260,8 +260,6 @@ function planUntimed(seen: Seen, now: number): DoctorPlan {
 function planUnderWay(seen: Seen, now: number): DoctorPlan {
   const { event } = seen
   const { spec, status } = event
-  const until = timeOf(spec.notAfter)
-  const isOverrun = spec.source === PEOPLE && until !== undefined && now > until
   const mayDrain =
     spec.state !== 'Executing' && spec.source !== PEOPLE && status?.drainedAt === undefined && isHeldPermit(seen)
   const more =
@@ -269,23 +267,27 @@ function planUnderWay(seen: Seen, now: number): DoctorPlan {
   return {
     actions: more?.actions ?? renewalOf(seen, now),
     notices: [],
-    waiting: isOverrun
-      ? {
-          predicate: 'MaintenanceOverrun',
-          seen: `planned by ${plannerOf(spec)} until ${spec.notAfter}`,
-          unblock: `kubenode maintenance done ${event.metadata.name}`,
-        }
-      : {
-          predicate: 'MaintenanceUnderWay',
-          seen: spec.source === PEOPLE ? `${plannerOf(spec)} works on the host` : `${spec.source} says ${spec.state}`,
-          // No command of its own: it would be shown as the first thing to do before the work has ended.
-          unblock:
-            spec.source === PEOPLE
-              ? `the work is over; then run kubenode maintenance done ${event.metadata.name}`
-              : 'its source ends it',
-        },
+    waiting: {
+      predicate: isOverrun(event, now) ? 'MaintenanceOverrun' : 'MaintenanceUnderWay',
+      ...workText(event, now),
+    },
     requeueAfter: more?.requeueAfter ?? LOOK_AGAIN_MS,
   }
+}
+
+function workText(event: MaintenanceEvent, now: number): Pick<NonNullable<DoctorPlan['waiting']>, 'seen' | 'unblock'> {
+  const { metadata, spec, status } = event
+  const isLate = isOverrun(event, now)
+  if (spec.source !== PEOPLE)
+    return {
+      seen: `${spec.source} says ${spec.state}${isLate ? `, since ${status?.phaseSince}` : ''}`,
+      unblock: isLate ? `${spec.source} ends it: ask there whether it still works on the host` : 'its source ends it',
+    }
+  const done = `kubenode maintenance done ${metadata.name}`
+  return isLate
+    ? { seen: `planned by ${plannerOf(spec)} until ${spec.notAfter}`, unblock: done }
+    : // No command of its own: it would be shown as the first thing to do before the work has ended.
+      { seen: `${plannerOf(spec)} works on the host`, unblock: `the work is over; then run ${done}` }
 }
 
 function planVerifying(seen: Seen, now: number): DoctorPlan {

@@ -1,6 +1,6 @@
-// Work on hosts: events by phase and kind, those that were missed or went wrong within a day, bills, and those of people that are not over at their planned end.
-import { type MaintenanceEvent, PEOPLE } from '#api/kinds/maintenance-event.ts'
-import { isOver, phaseOfEvent } from '#faults/maintenance.ts'
+// Work on hosts: events by phase and kind, those that were missed or went wrong within a day, bills, and those that are not over in time.
+import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
+import { isOver, isOverrun, phaseOfEvent } from '#faults/maintenance.ts'
 import { type Family, tally } from './family.ts'
 
 /** An alert about what cannot be undone ends by itself. */
@@ -8,8 +8,6 @@ const SHOWN_MS = 86_400_000
 
 export function maintenanceFamilies(events: readonly MaintenanceEvent[], now: number): readonly Family[] {
   const isRecent = (at: string | undefined) => at !== undefined && now - Date.parse(at) < SHOWN_MS
-  const isOverrun = (e: MaintenanceEvent) =>
-    e.spec.source === PEOPLE && !isOver(e) && phaseOfEvent(e) !== 'Verifying' && Date.parse(e.spec.notAfter ?? '') < now
   const count = (name: string, help: string, counted: readonly MaintenanceEvent[]): Family => ({
     name,
     help,
@@ -40,8 +38,8 @@ export function maintenanceFamilies(events: readonly MaintenanceEvent[], now: nu
     ),
     count(
       'kubenode_maintenance_overrun',
-      'Work that people planned and that is not over at its planned end.',
-      events.filter(isOverrun),
+      'Work that is not over at the end that people planned, or a day after a provider began it.',
+      events.filter((e) => isOverrun(e, now)),
     ),
   ]
 }

@@ -125,11 +125,13 @@ test('metrics of work on hosts count what people have not ended in time, and bil
       ofHost(people, { phase: 'Verifying' }),
       ofHost(people, { phase: 'Done' }),
       // What a provider says last is when it begins.
-      ofHost({}, { phase: 'InProgress' }),
+      ofHost({}, { phase: 'InProgress', phaseSince: '2026-01-04T12:00:00Z' }),
+      ofHost({}, { phase: 'InProgress', phaseSince: '2026-01-03T12:00:00Z' }),
+      ofHost({}, { phase: 'Prepared', phaseSince: '2026-01-03T12:00:00Z' }),
       ofHost({ bill: true }),
       ofHost({ bill: true }, { phase: 'Cancelled' }),
     ]),
-  ).toEqual(['kubenode_maintenance_bills{} 1', 'kubenode_maintenance_overrun{} 2'])
+  ).toEqual(['kubenode_maintenance_bills{} 1', 'kubenode_maintenance_overrun{} 3'])
 })
 
 test('a thousand versions are five hundred samples, and none is lost', () => {
