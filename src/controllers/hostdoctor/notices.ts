@@ -1,7 +1,7 @@
 // What agents read from the metadata service of their cloud becomes MaintenanceEvents, as the list of a provider does: one event, whichever source
 // reports it. An agent reports about its own host only.
 import { API_GROUP_VERSION } from '#api/kind.ts'
-import type { Machine } from '#api/kinds/machine.ts'
+import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type MaintenanceEvent, METADATA, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { outcomeOf } from '#kube/outcome.ts'
@@ -24,10 +24,16 @@ export function noticesController(
   caches: DoctorCaches,
   isMass: typeof isMassReclaim = isMassReclaim,
 ): Controller {
+  let massAt = -Infinity
+  const lingers: typeof isMassReclaim = (machines) => {
+    const now = context.clock.monotonic()
+    if (isMass(machines)) massAt = now
+    return now - massAt < MASS_LINGERS_MS
+  }
   const controller = controllerIn(context, {
     name: 'hostdoctor-notices',
     allKeys: () => caches.machines.list().flatMap((m) => (m.status?.notices === undefined ? [] : [nameIn(m)])),
-    reconcile: (name, { signal }) => reconcile({ ...context, caches, isMass }, name, signal),
+    reconcile: (name, { signal }) => reconcile({ ...context, caches, isMass: lingers }, name, signal),
   })
   caches.machines.onChange((before, now) => {
     const looked = (m: Machine | undefined) => JSON.stringify([m?.status?.notices, m?.spec.notices, m?.spec.providerID])
@@ -48,10 +54,14 @@ async function reconcile(
   freshen(caches)
   const machine = caches.machines.get(name)
   if (machine === undefined || machine.metadata.deletionTimestamp !== undefined) return done
-  const listed = heardOf(machine)
-  if (listed === undefined) return done
   const known = caches.events.byIndex(BY_MACHINE, name)
-  const { create, update } = planPoll({ source: METADATA, listed, machineOf: () => machine, known })
+  const planFor = (reporter: Machine) =>
+    planPoll({ source: METADATA, listed: heardOf(reporter) ?? [], machineOf: () => machine, known })
+  const cached = planFor(machine)
+  // A cache that is behind shows reports that their agents have corrected: what is new is read from the server.
+  const fresh = cached.create.length === 0 ? machine : await client.get(machineType, { name }, { signal })
+  if (fresh === undefined || fresh.metadata.uid !== machine.metadata.uid) return done
+  const { create, update } = fresh === machine ? cached : planFor(fresh)
   const isMass = create.some((w) => w.spec.kind === 'Reclaim') && isMassNow(caches.machines.list())
   if (isMass) {
     const note = 'half of the machines and more report that their hosts are being reclaimed; no node is drained for it'
@@ -76,6 +86,9 @@ async function reconcile(
   }
   return isMass ? { kind: 'Requeue', afterMs: ASK_AGAIN_MS } : done
 }
+
+/** As a mass of reports passes, those that are left are fewer, and as wrong. */
+const MASS_LINGERS_MS = 5 * 60_000
 
 /** A mass of reports passes as agents correct themselves: no change of this machine may tell. */
 const ASK_AGAIN_MS = 60_000

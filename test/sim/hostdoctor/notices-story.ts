@@ -63,6 +63,7 @@ export function massReclaim(world: World, story: DoctorStory): void {
     asks(world, name)
     reports(world, name, [])
     later(world, story, MINUTE + n * APART_MS, () => reports(world, name, [reclaim(world, `mass-${n}`, SPOT_MS)]))
-    later(world, story, 15 * MINUTE, () => reports(world, name, []))
+    // They correct themselves one by one as well: those that still report it are not fewer hosts that are reclaimed.
+    later(world, story, 15 * MINUTE + n * APART_MS, () => reports(world, name, []))
   }
 }
