@@ -58,7 +58,7 @@ async function reconcile(
   const planFor = (reporter: Machine) =>
     planPoll({ source: METADATA, listed: heardOf(reporter) ?? [], machineOf: () => machine, known })
   const cached = planFor(machine)
-  // A cache that is behind shows reports that their agents have corrected: what is new is read from the server.
+  // A cache that is behind shows reports that their agents have corrected: before an event is made, the server is asked for the report.
   const fresh = cached.create.length === 0 ? machine : await client.get(machineType, { name }, { signal })
   if (fresh === undefined || fresh.metadata.uid !== machine.metadata.uid) return done
   const { create, update } = fresh === machine ? cached : planFor(fresh)
