@@ -93,6 +93,14 @@ const FORGED: readonly (readonly [string, string, RegExp])[] = [
   ['to call people by a name', 'look &commat;acme', /&commat/],
 ]
 
+/** npm ci runs node-gyp where there is a binding.gyp, whose text names commands; a link in place of a folder brings files from anywhere. */
+const RUN_OR_READ_BY_NPM: readonly (readonly [string])[] = [
+  ['binding.gyp'],
+  ['apps/one/binding.gyp'],
+  ['inventory'],
+  ['vendor'],
+]
+
 describe('the job that posts', () => {
   beforeEach((context) => {
     if (!hasJq) context.skip('jq is not installed')
@@ -173,6 +181,7 @@ describe('the job that posts', () => {
         ['.npmrc'],
         ['node_modules/kubenode/bin/kubenode'],
         ['vendor/kubenode-0.1.0.tgz'],
+        ...RUN_OR_READ_BY_NPM,
       ],
       3,
     ),
@@ -265,14 +274,31 @@ describe('what the jobs may', () => {
 
 describe('the job that plans', () => {
   const script = stepsOf('plan').find((s) => s.run?.includes('kubenode plan') === true)?.run ?? ''
-  const env = { BASE: 'b'.repeat(40), HEAD: 'c'.repeat(40) }
+  const env = { MERGED: 'c'.repeat(40) }
+
+  test('plans what the merge changes: a base that moved on since the branch was made is no change of the pull request', () => {
+    const checkout = stepsOf('plan').find((s) => s.uses?.startsWith('actions/checkout') === true)
+    // Without a ref it is the merge of both, as GitHub makes it.
+    expect(checkout?.with).toEqual({ 'fetch-depth': 0, 'persist-credentials': false })
+    const step = stepsOf('plan').find((s) => s.run?.includes('kubenode plan') === true)
+    expect(step?.env).toEqual({ MERGED: '${{ github.sha }}' })
+  })
+
+  test('a plan that the commit brings is no result: it is gone before the first program runs', () => {
+    const steps = stepsOf('plan').filter((s) => s.run !== undefined)
+    writeFileSync(join(home, 'plan/plan.md'), '<!-- kubenode-plan -->\nforged\n')
+    program('sudo', '#!/bin/bash\nexit 1\n')
+    program('npm', '#!/bin/bash\nexit 1\n')
+    for (const { run: text = '' } of steps) if (run(text, env).status !== 0) break
+    expect(existsSync(join(home, 'plan'))).toBe(false)
+  })
 
   test('plans between the two commits, from the inventories that are there', () => {
     program('npx', '#!/bin/bash\necho "$*" >> "$HOME/calls"\necho "{}"\n')
     mkdirSync(join(home, 'inventory'))
     writeFileSync(join(home, 'inventory/prod.json'), '{}')
     expect(run(script, env).status).toBe(0)
-    const range = `${env.BASE}..${env.HEAD} --inventory inventory/prod.json`
+    const range = `${env.MERGED}^1..${env.MERGED} --inventory inventory/prod.json`
     expect(readFileSync(join(home, 'calls'), 'utf8')).toBe(
       `kubenode plan ${range} -o json\nkubenode plan ${range} -o markdown\n`,
     )
@@ -387,6 +413,7 @@ describe('the jobs of GitLab', () => {
         ['.npmrc'],
         ['node_modules/kubenode/bin/kubenode'],
         ['vendor/kubenode-0.1.0.tgz'],
+        ...RUN_OR_READ_BY_NPM,
       ],
       3,
     ),
@@ -467,6 +494,13 @@ describe('the jobs of GitLab', () => {
     writeFileSync(join(home, 'plan/plan.json'), '"text"')
     expect(run(scriptOf('plan-comment'), env).status).toBe(1)
     expect(calls()).toBe('')
+  })
+
+  test('a plan that the commit brings is no result of the one that plans, also where npm fails', () => {
+    program('npm', '#!/bin/bash\nexit 1\n')
+    const { KUBENODE_COMMENT_TOKEN: _, ...bare } = env
+    expect(run(scriptOf('plan'), bare).status).toBe(1)
+    expect(existsSync(join(home, 'plan'))).toBe(false)
   })
 
   test('the one that plans takes the inventories that are there', () => {

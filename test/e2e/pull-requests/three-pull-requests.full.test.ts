@@ -95,8 +95,11 @@ async function reviewed(branch: string): Promise<Reviewed> {
     )
     if (code !== 0) throw new Error(out)
   }
-  const [base, head] = [git(repo, 'merge-base', 'origin/main', 'HEAD'), git(repo, 'rev-parse', 'HEAD')]
-  job(repo, stepOf('plan', 'kubenode plan'), { BASE: base, HEAD: head })
+  const head = git(repo, 'rev-parse', 'HEAD')
+  // As the forge merges it before the jobs run.
+  git(repo, 'checkout', '--quiet', '--detach', 'origin/main')
+  git(repo, 'merge', '--quiet', '--no-ff', '-m', `Merge ${branch}`, head)
+  job(repo, stepOf('plan', 'kubenode plan'), { MERGED: git(repo, 'rev-parse', 'HEAD') })
   cpSync(join(repo, 'plan'), join(trusted, 'plan'), { recursive: true })
   job(trusted, stepOf('plan-comment', 'gh api'), {
     GH_TOKEN: 'none',
