@@ -9,6 +9,7 @@ import type { RenderedTarget, Targets } from '#delivery/desired.ts'
 import { refText } from '#delivery/object-ref.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ClusterDifference } from '#sync/difference.ts'
+import type { PlaneChange } from './plane-changes.ts'
 
 export interface OneWay {
   readonly cluster: string
@@ -23,26 +24,32 @@ const WITH_CONTENTS: Readonly<Record<string, string>> = {
   PersistentVolume: 'and its data may go with it',
 }
 
-/** What is lost comes before hooks, over all clusters: a list that is cut must not end in its harmless part. */
-export function oneWaySteps(shown: readonly ClusterDifference[], before: Targets, after: Targets): readonly OneWay[] {
+/** The worst comes first, over all clusters: a list that is cut must not end in its harmless part. */
+export function oneWaySteps(
+  shown: readonly ClusterDifference[],
+  before: Targets,
+  after: Targets,
+  planes: readonly PlaneChange[] = [],
+): readonly OneWay[] {
   const all = (of: (difference: ClusterDifference) => readonly string[]): readonly OneWay[] =>
     shown.flatMap((difference) => of(difference).map((what) => ({ cluster: difference.cluster, what })))
   return [
-    ...all(lost),
     ...all(({ cluster, changes }) => planesLost(changes, before.get(cluster))),
+    ...planes.filter((p) => p.isOneWay).map(({ cluster, what }) => ({ cluster, what })),
+    ...all(machinesLost),
+    ...all(contentsLost),
     ...all(({ cluster }) => hooksRun(before.get(cluster), after.get(cluster))),
   ]
 }
 
-function lost({ machines, changes }: ClusterDifference): readonly string[] {
-  const contents = changes.flatMap(({ change, ref, object }) => {
+const machinesLost = ({ machines }: ClusterDifference): readonly string[] =>
+  machines.deleted === 0 ? [] : [`deletes ${counted(machines.deleted, 'machine')}; a revert creates new ones`]
+
+const contentsLost = ({ changes }: ClusterDifference): readonly string[] =>
+  changes.flatMap(({ change, ref, object }) => {
     const more = change === 'removed' ? WITH_CONTENTS[ref.kind] : undefined
     return more === undefined ? [] : [`deletes ${object} ${more}`]
   })
-  return machines.deleted === 0
-    ? contents
-    : [`deletes ${counted(machines.deleted, 'machine')}; a revert creates new ones`, ...contents]
-}
 
 /** Of any flavor: what was written to it is deleted with it. */
 function planesLost(changes: ClusterDifference['changes'], before: RenderedTarget | undefined): readonly string[] {

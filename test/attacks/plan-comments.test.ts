@@ -8,6 +8,10 @@ import { summaryText } from '#cli/plan/spans.ts'
 import { outlookText } from '#cli/plan/text.ts'
 import type { ClusterDifference, ObjectChange } from '#sync/difference.ts'
 import { differenceOf } from '#sync/difference.ts'
+import { oneWaySteps } from '#forecast/one-way.ts'
+import { planeChanges } from '#forecast/plane-changes.ts'
+import { loosenedBy } from '#forecast/loosened/loosened.ts'
+import type { KubeObject } from '#schema/object.ts'
 import { API_GROUP, API_GROUP_VERSION } from '#api/kind.ts'
 import { type DesiredObject, digestOf } from '#delivery/desired.ts'
 import { refOf, refText } from '#delivery/object-ref.ts'
@@ -172,6 +176,98 @@ describe('nothing pushes out what must be read:', () => {
       LEAST_CHARS + 4_000,
     )
     for (const part of MUST.slice(0, 4)) expect(text).toContain(part)
+  })
+})
+
+describe('harmless lines of the same block do not push out the worst one:', () => {
+  const NAMES = many(30, (i) => `a${i}`)
+  const rendered = (objects: readonly object[]) => ({
+    objects: (objects as KubeObject[]).map((object): DesiredObject => ({
+      ref: refOf(object),
+      object,
+      digest: digestOf(object),
+    })),
+    rejected: [],
+  })
+  const ours = (kind: string, name: string, spec: object) => ({
+    apiVersion: API_GROUP_VERSION,
+    kind,
+    metadata: { name },
+    spec,
+  })
+  const made = (
+    before: Readonly<Record<string, readonly object[]>>,
+    after: Readonly<Record<string, readonly object[]>>,
+  ) => {
+    const [old, now] = [before, after].map(
+      (side) => new Map(Object.entries(side).map(([c, all]) => [c, rendered(all)])),
+    )
+    return { old: old ?? new Map(), now: now ?? new Map() }
+  }
+  const PLANE = ours('Cluster', 'prod', {
+    version: '1.36.0',
+    controlPlane: { flavor: 'embedded' },
+    deletionPolicy: 'Delete',
+  })
+  const namespaces = NAMES.map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }))
+
+  test.each([COMMENT, LEAST_CHARS])(
+    'a control plane that is deleted with thirty namespaces, in %i characters',
+    (maxChars) => {
+      const { old, now } = made({ aaa: namespaces, hub: [PLANE, ...namespaces] }, { aaa: [], hub: [] })
+      const clusters = differenceOf(old, now)
+      const oneWay = oneWaySteps(clusters, old, now)
+      const text = written(plan({ clusters, oneWay, loosened: [], outlook: undefined }), maxChars)
+      const [red = '', rest = ''] = text.split('🟠 **A revert')
+      expect(red).toContain('Cluster.kubenode.io/prod')
+      expect(rest).toContain('deletes the control plane of cluster/prod with everything in it')
+    },
+  )
+
+  test('a restore that loses data behind thirty hooks', () => {
+    const HOOK = { command: ['/bin/true'] }
+    const component = (name: string) =>
+      ours('MachineComponent', `${name}.1`, { component: name, version: '1', hooks: { preSwitch: HOOK } })
+    const assigned = ours('MachineComponentSet', 'base', { components: NAMES.map((name) => ({ name, version: '1' })) })
+    const cluster = (more: object) =>
+      ours('Cluster', 'prod', { version: '1.36.0', controlPlane: { flavor: 'embedded', ...more } })
+    const { old, now } = made(
+      { hub: [cluster({})], test: [] },
+      { hub: [cluster({ restore: { snapshot: 'monday' } })], test: [...NAMES.map(component), assigned] },
+    )
+    const oneWay = oneWaySteps(differenceOf(old, now), old, now, planeChanges(old, now, undefined))
+    expect(oneWay[0]?.what).toMatch(/^restores snapshot monday of cluster\/prod/)
+  })
+
+  test('a gate that is removed behind thirty sets of another cluster that soak for a second less, or thirty pipelines that nothing uses', () => {
+    const soaks = (soak: string) =>
+      NAMES.map((name) => ours('MachineComponentSet', name, { selector: {}, components: [], rollout: { soak } }))
+    const gates = many(3, (i) => ({ name: `g${i}`, machinesReady: {} }))
+    const pipeline = (name: string, on: readonly object[]) =>
+      ours('ReleasePipeline', name, { stages: [{ name: 'prod', clusters: { names: ['prod'] }, gates: on }] })
+    const used = ours('FleetSource', 'fleet', {
+      url: 'https://git.example.org/f.git',
+      tracks: [{ name: 'fleet', pipelineRef: { name: 'standard' } }],
+    })
+    const { old, now } = made(
+      { aaa: soaks('2s'), hub: [used, pipeline('standard', gates)] },
+      { aaa: soaks('1s'), hub: [used, pipeline('standard', [])] },
+    )
+    expect(written(plan({ loosened: loosenedBy(old, now) }))).toContain('gate g0 is removed')
+    const ten = (on: readonly object[]) => ({
+      hub: [...NAMES.slice(0, 10), 'standard'].map((name) => pipeline(name, on)),
+    })
+    const both = made(ten(gates), ten([]))
+    const few = loosenedBy(both.old, both.now)
+    const text = written(plan({ loosened: few }))
+    expect(text).toContain('`ReleasePipeline.kubenode.io/standard` in `hub`')
+  })
+
+  test('the largest set of machines behind thirty sets of one', () => {
+    const set = (name: string, replicas: number) => ours('MachineSet', name, { replicas, selector: {}, template: {} })
+    const { old, now } = made({ prod: [...NAMES.map((name) => set(name, 1)), set('workers', 400)] }, { prod: [] })
+    const clusters = differenceOf(old, now)
+    expect(written(plan({ clusters }))).toContain('**430 machines** in `prod`: `workers (400 of 400)`')
   })
 })
 

@@ -82,7 +82,7 @@ export async function makePlan(wish: PlanWish): Promise<MadePlan> {
     digest: planDigest(before, after.targets),
     outlook,
     loosened: loosenedBy(before, after.targets).filter((l) => names.has(l.cluster)),
-    oneWay: [...oneWaySteps(shown, before, after.targets), ...planes.filter((p) => p.isOneWay).map(oneWayOf)],
+    oneWay: oneWaySteps(shown, before, after.targets, planes),
     easyReturns: planes.filter((p) => !p.isOneWay).map(oneWayOf),
     prunes: prunesIn(shown, { inventories: inventories ?? [], before, after: after.targets, commit }),
   }

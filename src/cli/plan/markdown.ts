@@ -1,4 +1,5 @@
 // A plan as a comment on a pull request: what a reviewer must see first comes first, nothing red is folded away, and it always fits.
+import { HUB_TARGET } from '#api/names.ts'
 import { counted } from '#lib/counted.ts'
 import { shortened } from '#lib/shortened.ts'
 import type { ClusterDifference, ObjectChange } from '#sync/difference.ts'
@@ -108,7 +109,7 @@ const MOST_NAMED = 20
 function red({ clusters, problems, outlook, prunes = NO_PRUNES }: PlanDocument, most: number): string {
   const named = (list: readonly string[]) =>
     `${list.slice(0, most).map(code).join(', ')}${list.length > most ? ` and ${list.length - most} more` : ''}`
-  const lossy = clusters.flatMap((d) => lossOf(d, named))
+  const lossy = worstFirst(clusters).flatMap((d) => lossOf(d, named))
   const lost = [...firstOf(lossy, most === 1 ? MOST_SHORTEST : lossy.length), ...heldLines(prunes, most)]
   const wrong = [...problems, ...clusters.flatMap((d) => d.problems.map((p) => `${d.cluster}: ${p}`))]
   const rest = wrong.length > most ? [`- ✖ and ${wrong.length - most} more problems`] : []
@@ -147,9 +148,16 @@ const MOST_SHORTEST = 3
 /** Behind what is red, and as little folded away: the next commit meets less. */
 function loosenedBlock({ loosened = [] }: PlanDocument, most: number): string {
   if (loosened.length === 0) return ''
-  const lines = loosened.flatMap(({ cluster, object, what }) =>
-    what.map((text) => `- ⚠ ${code(object)} in ${code(cluster)}: ${escaped(shortened(text, MOST_LOOSENED_CHARS))}`),
-  )
+  const lines = loosened
+    .flatMap(({ cluster, object, what }) =>
+      what.map((text, nth) => ({
+        nth,
+        line: `- ⚠ ${code(object)} in ${code(cluster)}: ${escaped(shortened(text, MOST_LOOSENED_CHARS))}`,
+      })),
+    )
+    // One object with many must not push out the others.
+    .toSorted((a, b) => a.nth - b.nth)
+    .map(({ line }) => line)
   return ['🟠 **This loosens what later commits must pass**', ...firstOf(lines, most)].join('\n')
 }
 
@@ -196,19 +204,32 @@ function heldLines({ promised, unknown }: Prunes, most: number): readonly string
   ]
 }
 
-/** Kinds whose loss takes more with it than the object. */
-const PRECIOUS: ReadonlySet<string> = new Set([
-  'Machine',
-  'MachineSet',
-  'MachineComponentSet',
+/** Kinds whose loss takes more with it than the object; the worst first, since names are cut. */
+const PRECIOUS: readonly string[] = [
   'Cluster',
-  'Namespace',
   'CustomResourceDefinition',
-])
+  'MachineSet',
+  'Machine',
+  'Namespace',
+  'MachineComponentSet',
+]
+
+/** Control planes are in the hub. */
+const worstFirst = (clusters: readonly ClusterDifference[]): readonly ClusterDifference[] =>
+  clusters.toSorted(
+    (a, b) =>
+      Number(b.cluster === HUB_TARGET) - Number(a.cluster === HUB_TARGET) || b.machines.deleted - a.machines.deleted,
+  )
 
 function lossOf({ cluster, machines, changes }: ClusterDifference, named: (l: readonly string[]) => string): string[] {
-  const sets = machines.sets.filter((s) => s.deleted > 0).map((s) => `${s.set} (${s.deleted} of ${s.of})`)
-  const gone = changes.filter((c) => c.change === 'removed' && PRECIOUS.has(c.ref.kind)).map((c) => c.object)
+  const sets = machines.sets
+    .filter((s) => s.deleted > 0)
+    .toSorted((a, b) => b.deleted - a.deleted)
+    .map((s) => `${s.set} (${s.deleted} of ${s.of})`)
+  const gone = changes
+    .filter((c) => c.change === 'removed' && PRECIOUS.includes(c.ref.kind))
+    .toSorted((a, b) => PRECIOUS.indexOf(a.ref.kind) - PRECIOUS.indexOf(b.ref.kind))
+    .map((c) => c.object)
   const count = machines.deleted
   return [
     ...(count === 0

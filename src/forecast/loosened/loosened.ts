@@ -23,7 +23,10 @@ export interface Loosened {
 }
 
 export function loosenedBy(before: Targets, after: Targets): readonly Loosened[] {
-  const names = [...before.keys()].filter((name) => after.has(name)).toSorted()
+  // What all clusters pass comes first: a list that is cut must not end in its harmless part.
+  const names = [...before.keys()]
+    .filter((name) => after.has(name))
+    .toSorted((a, b) => Number(b === HUB_TARGET) - Number(a === HUB_TARGET) || (a < b ? -1 : 1))
   return names.flatMap((name) => {
     const [old, now] = [before.get(name), after.get(name)]
     const found = [
