@@ -6,7 +6,7 @@ import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machin
 import { counted } from '#lib/counted.ts'
 import { componentObjectName } from '#lib/names.ts'
 import type { RenderedTarget, Targets } from '#delivery/desired.ts'
-import { refText } from '#delivery/object-ref.ts'
+import { type ObjectRef, refText } from '#delivery/object-ref.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ClusterDifference } from '#sync/difference.ts'
 import type { PlaneChange } from './plane-changes.ts'
@@ -23,6 +23,8 @@ const WITH_CONTENTS: Readonly<Record<string, string>> = {
   PersistentVolumeClaim: 'and its data may go with it',
   PersistentVolume: 'and its data may go with it',
 }
+
+export const takesContents = ({ kind }: ObjectRef): boolean => Object.hasOwn(WITH_CONTENTS, kind)
 
 /** The worst comes first, over all clusters: a list that is cut must not end in its harmless part. */
 export function oneWaySteps(

@@ -10,6 +10,8 @@ import { shownJson, shownLine } from '#lib/printable.ts'
 import { EXIT_DIFFERENT, EXIT_ERROR, Exit } from '../exit.ts'
 import { type Io, showProblem } from '../io.ts'
 import { outputOption } from '../output.ts'
+import type { Prunes } from '#forecast/prunes.ts'
+import { hasDeletions } from '../plan/losses.ts'
 import { LEAST_CHARS } from '../plan/least-chars.ts'
 import { commitCalled, noRange, rangeEnds } from '../plan/range.ts'
 import type { Outlook } from '../plan/outlook.ts'
@@ -237,7 +239,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
   if (after.moreProblems > 0) io.err(`and ${after.moreProblems} more; correct these first\n`)
   // Sync refuses the first kind, and applies invalid objects nowhere.
   if (problems.some((p) => p.isCertain) || shown.some((d) => d.problems.length > 0)) throw new Exit(EXIT_ERROR)
-  const reasons = (options.failOn ?? []).filter((what) => isFound(what, { all: shown, outlook, loosened }))
+  const reasons = (options.failOn ?? []).filter((what) => isFound(what, { all: shown, outlook, loosened, prunes }))
   if (reasons.length > 0) {
     showProblem(io, `--fail-on: ${reasons.join(', ')}\n`)
     throw new Exit(EXIT_DIFFERENT)
@@ -249,10 +251,11 @@ interface Findings {
   readonly all: readonly ClusterDifference[]
   readonly outlook: Outlook | undefined
   readonly loosened: readonly Loosened[]
+  readonly prunes: Prunes | undefined
 }
 
 /** Without an inventory nothing is known of machines, and that is what `unknown` is about. */
-function isFound(what: FailOn, { all, outlook, loosened }: Findings): boolean {
+function isFound(what: FailOn, { all, outlook, loosened, prunes }: Findings): boolean {
   const { risk } = outlook ?? {}
   const isChanged = all.some((d) => d.changes.length > 0)
   switch (what) {
@@ -265,7 +268,7 @@ function isFound(what: FailOn, { all, outlook, loosened }: Findings): boolean {
     case 'uncovered-class':
       return (outlook?.uncovered.length ?? 0) > 0
     case 'deletions':
-      return all.some((d) => d.machines.deleted > 0)
+      return hasDeletions(all, prunes)
     case 'loosened':
       return loosened.length > 0
     case 'stuck':

@@ -7,6 +7,7 @@ import type { ClusterPrediction } from '#forecast/predict.ts'
 import type { Loosened } from '#forecast/loosened/loosened.ts'
 import type { OneWay } from '#forecast/one-way.ts'
 import type { Prunes } from '#forecast/prunes.ts'
+import { PRECIOUS } from './losses.ts'
 import { minutesText } from './minutes.ts'
 import { heldTexts, type Outlook, whileHeld } from './outlook.ts'
 import { checkThis } from './check-this.ts'
@@ -203,16 +204,6 @@ function heldLines({ promised, unknown }: Prunes, most: number): readonly string
     ...unknownTexts(unknown).map((text) => `- ⚠ ${escaped(text)}`),
   ]
 }
-
-/** Kinds whose loss takes more with it than the object; the worst first, since names are cut. */
-const PRECIOUS: readonly string[] = [
-  'Cluster',
-  'CustomResourceDefinition',
-  'MachineSet',
-  'Machine',
-  'Namespace',
-  'MachineComponentSet',
-]
 
 /** Control planes are in the hub. */
 const worstFirst = (clusters: readonly ClusterDifference[]): readonly ClusterDifference[] =>

@@ -5,6 +5,7 @@ import type { OneWay } from '#forecast/one-way.ts'
 import type { ClusterPrediction } from '#forecast/predict.ts'
 import type { Loosened } from '#forecast/loosened/loosened.ts'
 import type { ClusterDifference } from '#sync/difference.ts'
+import { clustersLost } from './losses.ts'
 import { minutesText } from './minutes.ts'
 import { type Outlook, type StaleInventory, whileHeld } from './outlook.ts'
 
@@ -98,7 +99,9 @@ export function summaryText(
   if (changed.length === 0) return 'nothing changes'
   const deleted = changed.reduce((n, d) => n + d.machines.deleted, 0)
   const created = changed.reduce((n, d) => n + (d.machines.created ?? 0), 0)
+  const planes = clustersLost(changed)
   const loss = [
+    ...(planes === 0 ? [] : [`deletes ${counted(planes, 'cluster')}`]),
     ...(deleted === 0 ? [] : [`deletes ${counted(deleted, 'machine')}`]),
     ...(created === 0 ? [] : [`creates ${counted(created, 'machine')}`]),
     ...(loosened.length === 0 ? [] : ['loosens gates or limits']),

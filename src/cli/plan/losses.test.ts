@@ -1,0 +1,47 @@
+import { describe, expect, test } from 'vitest'
+import { API_GROUP } from '#api/kind.ts'
+import type { ClusterDifference, ObjectChange } from '#sync/difference.ts'
+import { hasDeletions } from './losses.ts'
+import { summaryText } from './spans.ts'
+
+const removed = (kind: string, group = API_GROUP): ObjectChange => ({
+  change: 'removed',
+  ref: { group, kind, namespace: '', name: 'x' },
+  object: `${kind}/x`,
+  fields: [],
+  more: 0,
+})
+const differs = (changes: readonly ObjectChange[], deleted = 0): readonly ClusterDifference[] => [
+  {
+    cluster: 'hub',
+    added: 0,
+    changed: 0,
+    removed: changes.length,
+    unchanged: 0,
+    changes,
+    problems: [],
+    machines: { deleted, sets: [], single: [] },
+  },
+]
+
+describe('--fail-on deletions', () => {
+  test.each<[string, readonly ClusterDifference[], boolean]>([
+    ['machines', differs([], 2), true],
+    ['a Cluster, whose machines joined by themselves', differs([removed('Cluster')]), true],
+    ['a Namespace with everything in it', differs([removed('Namespace', '')]), true],
+    ['a volume', differs([removed('PersistentVolumeClaim', '')]), true],
+    ['a kind', differs([removed('CustomResourceDefinition', 'apiextensions.k8s.io')]), true],
+    ['a set of components', differs([removed('MachineComponentSet')]), true],
+    ['a MachineSet whose machines another one takes over', differs([removed('MachineSet')]), false],
+    ['a rule', differs([removed('NodeRemedier')]), false],
+  ])('%s', (_, all, is) => expect(hasDeletions(all, undefined)).toBe(is))
+
+  test('what waits for an approval of the prune guard', () => {
+    const promised = [{}] as unknown as NonNullable<Parameters<typeof hasDeletions>[1]>['promised']
+    expect(hasDeletions(differs([removed('ConfigMap', '')]), { promised, unknown: [] })).toBe(true)
+  })
+})
+
+test('the line of the commit status names clusters that are deleted', () => {
+  expect(summaryText(differs([removed('Cluster')]), undefined)).toBe('1 cluster · deletes 1 cluster · machines unknown')
+})
