@@ -13,7 +13,7 @@ import { outputOption } from '../output.ts'
 import type { Prunes } from '#forecast/prunes.ts'
 import { hasDeletions } from '../plan/losses.ts'
 import { LEAST_CHARS } from '../plan/least-chars.ts'
-import { commitCalled, noRange, rangeEnds } from '../plan/range.ts'
+import { apartWarning, commitCalled, noRange, rangeEnds } from '../plan/range.ts'
 import type { Outlook } from '../plan/outlook.ts'
 import { getErrors } from '../get/get-errors.ts'
 import { hasColors } from '../paint.ts'
@@ -163,6 +163,8 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
   })
   const { after, shown, digest, outlook, loosened, oneWay, easyReturns, prunes } = made
   const problems = after.problems.filter((p) => isShown(p, options.cluster))
+  const apart =
+    base === undefined || base === parent || base === commit ? undefined : await apartWarning(repository, base, commit)
   const signature = isDirty ? undefined : signatureOf(repository, commit)
   if (options.output === 'json')
     io.out(
@@ -171,6 +173,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
         ...(isDirty && { dirty: true }),
         base: base ?? null,
         ...(signature !== undefined && { signature }),
+        ...(apart !== undefined && { warning: apart }),
         cage: after.cage,
         clusters: shown,
         problems,
@@ -199,7 +202,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
           ...(options.cluster !== undefined && { only: options.cluster }),
           clusters: shown,
           problems: certain ?? [],
-          warnings: doubtful ?? [],
+          warnings: [...(apart === undefined ? [] : [apart]), ...(doubtful ?? [])],
           outlook,
           digest,
           version: VERSION,
@@ -230,6 +233,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     )
   if (after.writtenFor !== undefined && after.writtenFor !== VERSION)
     io.err(shownLine(`note: ${versionNote(after.writtenFor, VERSION)}`))
+  if (apart !== undefined) io.err(shownLine(`warning: ${apart}`))
   if (signature !== undefined) {
     const earlier = base === undefined || !made.isBaseRead ? undefined : signatureOf(repository, base)
     const note = signatureNote(commit, signature, earlier)

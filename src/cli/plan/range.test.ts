@@ -1,7 +1,7 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { KubeNodeError } from '#lib/errors.ts'
 import { gitErrors } from '#sync/git/git-errors.ts'
-import { commitCalled, rangeEnds } from './range.ts'
+import { apartWarning, commitCalled, rangeEnds } from './range.ts'
 
 /** main is d, after c, after the merge of b into a. */
 const PARENTS: Readonly<Record<string, readonly string[]>> = { d: ['c'], c: ['a', 'b'], a: [], b: ['a'] }
@@ -47,3 +47,27 @@ test.each([
 ])('%s leaves out the commit that is checked out', (range, ends) => expect(rangeEnds(range)).toEqual(ends))
 
 test('a range may count from names', () => expect(rangeEnds('HEAD~3..main')).toEqual(['HEAD~3', 'main']))
+
+describe('the warning of commits that went apart', () => {
+  /** main: a, b. branch: a, x. */
+  const parents: Readonly<Record<string, readonly string[]>> = { a: [], b: ['a'], x: ['a'], m: ['b', 'x'] }
+  const repository = {
+    commit: (id: string) => {
+      const of = parents[id]
+      return of === undefined ? Promise.reject(new Error('shallow')) : Promise.resolve({ parents: of, time: 1 })
+    },
+  }
+  test('names the branch alone', async () => {
+    expect(await apartWarning(repository, 'b', 'x')).toBe(
+      'commit x lacks commits of b, and what these changed is shown in reverse, which a merge does not do: merge or rebase first, or plan a..x, the branch alone',
+    )
+  })
+  test.each([
+    ['a merge', 'b', 'm'],
+    ['a commit on top', 'a', 'b'],
+    ['the way back', 'b', 'a'],
+    ['a shallow clone', 'b', 'nowhere'],
+  ])('is not there for %s', async (_, base, commit) => {
+    expect(await apartWarning(repository, base, commit)).toBeUndefined()
+  })
+})

@@ -1,6 +1,7 @@
 // Reads commits and ranges of commits as they are typed: main, HEAD~2, BASE..HEAD.
 import { isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
 import { gitErrors } from '#sync/git/git-errors.ts'
+import { mergeBase } from '#sync/trust/history.ts'
 import { planErrors } from './plan-errors.ts'
 
 export const noRange = (range: string): KubeNodeError =>
@@ -58,4 +59,22 @@ function stepsBack(back: string): readonly number[] {
       return n === 0 ? [] : [n - 1]
     })
     .slice(0, MOST_BACK)
+}
+
+interface Histories {
+  commit(id: string): Promise<{ readonly parents: readonly string[]; readonly time: number }>
+}
+
+/** A warning where the base has commits that the planned one lacks: a comparison shows them in reverse, and no merge does that. */
+export async function apartWarning(repository: Histories, base: string, commit: string): Promise<string | undefined> {
+  let common: string | undefined
+  try {
+    common = await mergeBase(base, commit, (id) => repository.commit(id))
+  } catch {
+    // A shallow clone ends somewhere; the plan is made all the same.
+    return undefined
+  }
+  if (common === undefined || common === base || common === commit) return undefined
+  const [at, from, to] = [common, base, commit].map((id) => id.slice(0, 12))
+  return `commit ${to} lacks commits of ${from}, and what these changed is shown in reverse, which a merge does not do: merge or rebase first, or plan ${at}..${to}, the branch alone`
 }
