@@ -14,6 +14,8 @@ export interface PlaneClient {
   /** Writes one value under the name, in the default namespace. */
   write(name: string, value: string): Promise<void>
   read(name: string): Promise<string | undefined>
+  /** Of the whole store, as a list names it. */
+  revision(): Promise<number>
   /** The user that the server takes the client for. */
   user(): Promise<string>
   close(): void
@@ -260,6 +262,27 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
       must((await tools.host.restore(request.id, how)) === 'Restored', 'a repeated restore is refused')
       must((await read(tools, request.id)) === 'later', 'a repeated restore was done twice')
       must((await tools.host.get(request.id))?.restored === 't-1', 'it does not tell which restore was done')
+      await gone(tools, request)
+    },
+  },
+  {
+    name: 'what is written after a restore is newer than all that was written before it, also when the snapshot was restored before',
+    run: async (tools) => {
+      const { host } = tools
+      const request = requestFor('revisions', tools)
+      await put(host, request)
+      await write(tools, request.id, 'first')
+      must((await host.snapshot(request.id, 'one')) !== 'Gone', 'no snapshot is taken')
+      let newest = 0
+      for (const token of ['one/1', 'one/2', 'one/3']) {
+        await write(tools, request.id, `before ${token}`)
+        const before = await using(tools, request.id, (c) => c.revision())
+        must(before > newest, `${before} is not above ${newest}, before ${token}`)
+        must((await host.restore(request.id, { snapshot: 'one', token })) === 'Restored', 'it is not restored')
+        newest = before
+      }
+      const last = await using(tools, request.id, (c) => c.revision())
+      must(last > newest, `${last} is not above ${newest}, after the last restore`)
       await gone(tools, request)
     },
   },

@@ -32,6 +32,9 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(root, { recursive: true, force: true }))
 
+/** A clock that says nothing. */
+const NEVER = { now: 0 }
+
 const bytesOf = (name: string, revision: number) =>
   Buffer.from(JSON.stringify({ metadata: { name, resourceVersion: String(revision) }, fill: 'x'.repeat(400) }))
 const change = (name: string, revision: number): Change => ({
@@ -269,7 +272,7 @@ describe('backup, restore, check', () => {
     expect(report.problems).toEqual([])
     expect(statSync(join(root, 'backup.db')).mode & 0o077).toBe(0)
 
-    const restored = restoreData(join(root, 'backup.db'), join(root, 'again'))
+    const restored = restoreData(join(root, 'backup.db'), join(root, 'again'), NEVER)
     expect(restored).toMatchObject({ objects: report.objects, revision: report.revision + REVISION_STEP })
     expect(readFileSync(join(root, 'again/pki/ca.key'), 'utf8')).toBe('key of the authority')
     expect(statSync(join(root, 'again/pki/ca.key')).mode & 0o077).toBe(0)
@@ -298,8 +301,19 @@ describe('backup, restore, check', () => {
     const { objects } = backupData(folder, join(root, 'b'))
     expect(objects).toBe(50)
     rmSync(folder, { recursive: true })
-    expect(restoreData(join(root, 'b'), folder).revision).toBeGreaterThan(60)
+    expect(restoreData(join(root, 'b'), folder, NEVER).revision).toBeGreaterThan(60)
     expect((await served()).names).toBe(50)
+  })
+
+  test('a backup that is restored twice begins above every revision of its first restore, and of a server whose clock goes back', async () => {
+    await closedAfter(many(1, 10))
+    backupData(folder, join(root, 'b'))
+    const first = restoreData(join(root, 'b'), join(root, 'first'), { now: 1_800_000_000_000 })
+    const second = restoreData(join(root, 'b'), join(root, 'second'), { now: 1_800_000_001_000 })
+    // A server writes some thousands in a second.
+    expect(second.revision - first.revision).toBeGreaterThan(100_000)
+    const third = restoreData(join(root, 'b'), join(root, 'third'), { now: 0, above: second.revision + 500 })
+    expect(third.revision).toBe(second.revision + 500 + REVISION_STEP)
   })
 
   test('check names what is damaged', async () => {
@@ -317,15 +331,15 @@ describe('backup, restore, check', () => {
   test.each([
     ['a folder without a server', 'KN6111', () => backupData(join(root, 'none'), join(root, 'b'))],
     ['an existing file', 'KN6112', () => backupData(folder, file)],
-    ['a folder that is not empty', 'KN6114', () => restoreData(join(root, 'good'), folder)],
-    ['a file that is not there', 'KN6115', () => restoreData(join(root, 'none'), join(root, 'new'))],
-    ['a file of objects instead of a backup', 'KN6115', () => restoreData(file, join(root, 'new'))],
+    ['a folder that is not empty', 'KN6114', () => restoreData(join(root, 'good'), folder, NEVER)],
+    ['a file that is not there', 'KN6115', () => restoreData(join(root, 'none'), join(root, 'new'), NEVER)],
+    ['a file of objects instead of a backup', 'KN6115', () => restoreData(file, join(root, 'new'), NEVER)],
     [
       'a backup with a changed key',
       'KN6115',
       () => {
         flipByte(join(root, 'good'), 'key of the authority')
-        return restoreData(join(root, 'good'), join(root, 'new'))
+        return restoreData(join(root, 'good'), join(root, 'new'), NEVER)
       },
     ],
     [
@@ -333,7 +347,7 @@ describe('backup, restore, check', () => {
       'KN6115',
       () => {
         truncateSync(join(root, 'good'), 4_096 * 2)
-        return restoreData(join(root, 'good'), join(root, 'new'))
+        return restoreData(join(root, 'good'), join(root, 'new'), NEVER)
       },
     ],
   ])('%s is refused with %s, and nothing is written', async (_, code, act) => {

@@ -1,5 +1,5 @@
-// Restores a backup into an empty data folder. Revisions continue far above those of the backup, so that a client with a later one
-// gets a 410 and lists again, and never takes an old state for a new one.
+// Restores a backup into an empty data folder. Revisions continue far above those of the backup, and of an earlier restore of it, so that a client with a
+// later one gets a 410 and lists again, and never takes an old state for a new one.
 import {
   chmodSync,
   closeSync,
@@ -25,9 +25,17 @@ import { apiserverErrors } from '../apiserver-errors.ts'
 
 /** More than a server writes between a backup and its loss: a week at 1,500 writes a second. */
 export const REVISION_STEP = 1_000_000_000
+/** More than a server writes in a millisecond: what a later restore begins with is above everything that an earlier one went on to. */
+const REVISIONS_PER_MS = 1_000
+
+export interface RestoreTime {
+  readonly now: number
+  /** The last revision of the data that it replaces, where that is known: clocks go back. */
+  readonly above?: number
+}
 
 /** All or nothing: the folder appears whole, under its name, as the last step. */
-export function restoreData(from: string, folder: string): DataReport {
+export function restoreData(from: string, folder: string, time: RestoreTime): DataReport {
   const target = resolve(folder)
   refuseUsed(target)
   const report = checkedBackup(from)
@@ -39,7 +47,7 @@ export function restoreData(from: string, folder: string): DataReport {
     const file = join(part, OBJECTS)
     copyFileSync(from, file)
     chmodSync(file, 0o600)
-    const revision = unpacked(file, part)
+    const revision = unpacked(file, part, time)
     const mark = new RevisionMark(file)
     mark.write(revision)
     mark.close()
@@ -81,13 +89,13 @@ function checkedBackup(from: string): DataReport {
 }
 
 /** Moves key files out of the database into the folder; returns the new revision. */
-function unpacked(file: string, part: string): number {
+function unpacked(file: string, part: string, { now, above = 0 }: RestoreTime): number {
   const db = new DatabaseSync(file)
   try {
     formatOf(db, file)
     for (const { path, bytes } of db.prepare('SELECT path, bytes FROM backup_file').iterate())
       if (bytes instanceof Uint8Array) writeDurably(join(part, String(path)), bytes)
-    const revision = revisionOf(db) + REVISION_STEP
+    const revision = Math.max(Math.max(revisionOf(db), above) + REVISION_STEP, now * REVISIONS_PER_MS)
     db.exec('PRAGMA synchronous = FULL; BEGIN IMMEDIATE; DROP TABLE backup_file')
     db.prepare('UPDATE clock SET revision = ?').run(revision)
     db.exec('COMMIT')

@@ -42,8 +42,11 @@ export function registerDataCommands(apiserver: Command, io: Io): void {
       const { data, from = '' } = given(command)
       keepFilesPrivate()
       requireTrustedFolder(data, { isClosedByCaller: true })
-      const { restoreData } = await import('#apiserver/storage/restore.ts')
-      const report = restoreData(from, data)
+      const [{ restoreData }, { systemClock }] = await Promise.all([
+        import('#apiserver/storage/restore.ts'),
+        import('#lib/clock.ts'),
+      ])
+      const report = restoreData(from, data, { now: systemClock.now() })
       io.out(`${data}\n`)
       io.err(`restored ${report.objects} objects; revisions continue from ${report.revision}, so clients list again\n`)
     })

@@ -187,7 +187,8 @@ export class EmbeddedHost implements ControlPlaneHost {
       if (record === undefined) return 'Gone'
       if (record.restored === token) return 'Restored'
       const wasServing = this.#serving.has(id)
-      const isDone = await restoreInto(this.#folders.of(id), snapshot, () => this.#halt(id))
+      const now = this.#options.clock.now()
+      const isDone = await restoreInto(this.#folders.of(id), { name: snapshot, now }, () => this.#halt(id))
       const after = isDone ? { ...record, restored: token } : record
       if (isDone) this.#folders.write(after)
       if ((wasServing || !record.isStopped) && !this.#serving.has(id)) await this.#serve(after)

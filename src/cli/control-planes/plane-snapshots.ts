@@ -2,8 +2,9 @@
 import { createHash } from 'node:crypto'
 import { cpSync, existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { backupData } from '#apiserver/storage/backup.ts'
+import { backupData, OBJECTS } from '#apiserver/storage/backup.ts'
 import { checkData } from '#apiserver/storage/check-data.ts'
+import { openForReading, revisionOf } from '#apiserver/storage/data-file.ts'
 import { restoreData } from '#apiserver/storage/restore.ts'
 import type { Snapshot } from '#controlplanes/port.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -38,7 +39,7 @@ export function takeSnapshot({ data, snapshots }: PlaneFolder, { name, version, 
 /** False: there is no such snapshot, or it is damaged; nothing was changed, and nothing was stopped. */
 export async function restoreInto(
   { root, data, snapshots }: PlaneFolder,
-  name: string,
+  { name, now }: Omit<Wanted, 'version'>,
   halt: () => Promise<void>,
 ): Promise<boolean> {
   requireName(name)
@@ -48,7 +49,7 @@ export async function restoreInto(
   const next = join(root, 'data.next')
   const old = join(root, 'data.old')
   for (const part of [next, old]) rmSync(part, { recursive: true, force: true })
-  restoreData(file, next)
+  restoreData(file, next, { now, above: lastRevision(join(data, OBJECTS)) })
   await halt()
   rmSync(join(next, 'pki'), { recursive: true })
   cpSync(join(data, 'pki'), join(next, 'pki'), { recursive: true })
@@ -56,6 +57,20 @@ export async function restoreInto(
   renameSync(next, data)
   rmSync(old, { recursive: true, force: true })
   return true
+}
+
+/** What the server writes until it is halted is far less than a restore goes above it. Damaged data may be what a restore is for. */
+function lastRevision(file: string): number {
+  try {
+    const db = openForReading(file)
+    try {
+      return revisionOf(db)
+    } finally {
+      db.close()
+    }
+  } catch {
+    return 0
+  }
 }
 
 /** A host that was killed between the two renames of a restore: what was there before is put back, and the restore is asked for again. */

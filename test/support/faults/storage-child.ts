@@ -34,7 +34,7 @@ async function store(): Promise<void> {
 try {
   if (mode === 'store') await store()
   else if (mode === 'backup') say(`done ${backupData(folder, other).objects}`)
-  else say(`done ${restoreData(other, folder).objects}`)
+  else say(`done ${restoreData(other, folder, { now: Date.now() }).objects}`)
 } catch (e) {
   say(isKubeNodeError(e) ? `refused to begin ${e.code}` : `bug ${e instanceof Error ? e.stack : String(e)}`)
   process.exit(4)

@@ -24,6 +24,7 @@ export function planeClient(kubeconfig: string): PlaneClient {
       const seen = await client.get(configMaps, { name, namespace })
       return isObject(seen?.['data']) ? String(seen['data']['value']) : undefined
     },
+    revision: async () => Number((await client.list(configMaps, { namespace })).resourceVersion),
     user: async () => {
       const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }
       const path = '/apis/authentication.k8s.io/v1/selfsubjectreviews'
