@@ -116,6 +116,26 @@ describe('F7 what of a stream is news', () => {
     ]).toEqual([-1, 1, undefined])
     expect([newerOf('10', '9'), newerOf('9', '10'), newerOf(undefined, '1')]).toEqual(['10', '10', '1'])
   })
+
+  it('a newer list with an older version of an object is of a restored store, and counts; an older list does not', () => {
+    const store = new Store()
+    const replica = new Replica(store, (o) => o)
+    const list = (asOf: number, ...items: readonly KubeObject[]) => {
+      replica.beginList(String(asOf), false)
+      replica.page(items)
+      replica.endList(String(asOf))
+    }
+    list(10, object('a', 9))
+    replica.event({ type: 'MODIFIED', object: object('a', 20) })
+    replica.beginList('15', false)
+    replica.page([object('a', 9)])
+    replica.endList('15')
+    expect(contents(store)).toEqual(['a@20'])
+    list(1_000, object('a', 9))
+    expect(contents(store)).toEqual(['a@9'])
+    replica.event({ type: 'MODIFIED', object: object('a', 1_001) })
+    expect(contents(store)).toEqual(['a@1001'])
+  })
 })
 
 describe('F6 the changes that a slow handler gets', () => {

@@ -1,5 +1,5 @@
 // Decides which parts of a list or a watch are new, and where a watch resumes.
-// Invariant: an object never returns to an older version, and a late event never revives a deleted one.
+// Invariant: an object never returns to an older version, unless a newer list has it, and a late event never revives a deleted one.
 import type { KubeObject } from '#schema/object.ts'
 import type { WatchEvent } from './client.ts'
 import { PendingWrites, hasOrder } from './pending-writes.ts'
@@ -167,8 +167,9 @@ export class Replica<T extends KubeObject> {
     const old = this.#store.at(key)?.metadata.resourceVersion
     const isPending = this.#pending.has(key)
     if (this.#pending.outdates(key, { revision, ...(asOf !== undefined && { asOf }) })) return
-    // A list that is newer than the write shows an older version: the server lost the write.
-    if (isPending && isOlder(revision, old)) return this.#set(key, object, changes)
+    // A list that is newer than what is known of an object shows an older version: the server lost what came between, as in a restore.
+    const isCurrent = isPending || (asOf !== undefined && !isOlder(asOf, old))
+    if (isCurrent && isOlder(revision, old)) return this.#set(key, object, changes)
     this.#put(key, object, changes)
   }
 
