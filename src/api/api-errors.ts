@@ -58,6 +58,10 @@ export const apiErrors = errorTable({
     text: 'cannot declare the encrypted Secret of {file}: it is no path to a file of sops',
     next: 'write it from the folder of the fleet, as in fleet/secrets/db.sops.yaml',
   },
+  KN5014: {
+    text: 'cannot create a chart for cluster {cluster}: that is the hub itself',
+    next: 'use a HubChart for objects of the hub, and give the cluster another name',
+  },
   KN5101: {
     text: 'cannot read the signing key: it is not a PEM private key',
     next: 'create one with kubenode artifact keys',

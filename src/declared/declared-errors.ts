@@ -82,4 +82,16 @@ export const declaredErrors = errorTable({
     text: 'Cluster {name} names the Secret {secret}, which sync opens only if it is annotated for this cluster',
     next: 'name it {expected}, or annotate the Secret with {annotation}: {id}',
   },
+  KN3097: {
+    text: 'a Cluster cannot be called {name}: that is the hub itself, whose objects would be those of the Cluster',
+    next: 'give the Cluster another name',
+  },
+  KN3098: {
+    text: 'the hub refuses Cluster {name}: {why}; nothing of its control plane is made or changed until it is corrected',
+    next: 'correct the Cluster',
+  },
+  KN3099: {
+    text: 'ttl {ttl} stops the API server of Cluster {name} {when}; its data stays',
+    next: 'set a longer ttl before the merge, or run kubenode cluster extend {name} afterwards',
+  },
 })

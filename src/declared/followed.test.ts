@@ -26,3 +26,18 @@ test('a Cluster that names the Secret of another is reported', () => {
   expect(told(cluster('cluster-test'))).toEqual([['KN3096', '/spec/kubeconfigSecretRef/name', false]])
   expect(told(cluster('cluster-prod'))).toEqual([])
 })
+
+const plane = (controlPlane: object, more: object = {}) =>
+  object('Cluster', { version: '1.36.0', controlPlane: { flavor: 'embedded', ...controlPlane }, ...more })
+
+test('what the hub would refuse of a Cluster is reported before the merge', () => {
+  expect(told(plane({}))).toEqual([])
+  expect(told(plane({ snapshots: { every: '5m' } }))).toEqual([])
+  expect(told(plane({ snapshots: { every: '1m' } }))).toEqual([['KN3098', '/spec', false]])
+  expect(told(plane({}, { addons: [{ name: 'nothing', version: '1.0.0' }] }))).toEqual([['KN3098', '/spec', false]])
+})
+
+test('a Cluster with the name of the hub is refused', () => {
+  const named = plane({})
+  expect(told({ ...named, metadata: { ...named.metadata, name: 'hub' } })).toEqual([['KN3097', '/metadata/name', true]])
+})

@@ -2,15 +2,18 @@
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
-import { ANNOTATIONS, kubeconfigSecretName } from '#api/names.ts'
+import { clusterMistake } from '#api/cluster-mistakes.ts'
+import { ANNOTATIONS, HUB_TARGET, kubeconfigSecretName } from '#api/names.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { declaredErrors } from './declared-errors.ts'
-import { type DeclaredProblem, doubtful } from './problem.ts'
+import { certain, type DeclaredProblem, doubtful } from './problem.ts'
 
 export function followedProblems(object: KubeObject): readonly DeclaredProblem[] {
   if (object.apiVersion !== API_GROUP_VERSION) return []
   if (object.kind === 'FleetSource') return sourceProblems(object as unknown as FleetSource)
-  return object.kind === 'Cluster' ? clusterProblems(object as unknown as Cluster) : []
+  if (object.kind !== 'Cluster') return []
+  const cluster = object as unknown as Cluster
+  return [...nameProblems(cluster), ...specProblems(cluster), ...secretProblems(cluster)]
 }
 
 function sourceProblems(source: FleetSource): readonly DeclaredProblem[] {
@@ -19,8 +22,29 @@ function sourceProblems(source: FleetSource): readonly DeclaredProblem[] {
   return [doubtful({ object: source, pointer: '/spec', words: [name, source.kind] }, declaredErrors.KN3095({ name }))]
 }
 
+function nameProblems(cluster: Cluster): readonly DeclaredProblem[] {
+  const { name = '' } = cluster.metadata
+  if (name !== HUB_TARGET) return []
+  return [
+    certain(
+      { object: cluster, pointer: '/metadata/name', words: [name, cluster.kind] },
+      declaredErrors.KN3097({ name }),
+    ),
+  ]
+}
+
+/** Everything else of the commit can be applied. */
+function specProblems(cluster: Cluster): readonly DeclaredProblem[] {
+  const { name = '' } = cluster.metadata
+  const why = clusterMistake(cluster.spec)
+  if (why === undefined) return []
+  return [
+    doubtful({ object: cluster, pointer: '/spec', words: [name, cluster.kind] }, declaredErrors.KN3098({ name, why })),
+  ]
+}
+
 /** The annotation is on a Secret, which git does not declare: whether it is there is unknown. */
-function clusterProblems(cluster: Cluster): readonly DeclaredProblem[] {
+function secretProblems(cluster: Cluster): readonly DeclaredProblem[] {
   const { name = '', namespace = '' } = cluster.metadata
   const secret = cluster.spec.kubeconfigSecretRef?.name
   const expected = kubeconfigSecretName(name)

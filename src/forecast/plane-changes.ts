@@ -4,6 +4,7 @@ import { minorOf } from '#api/constructs/control-plane/settings.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { type Cluster, cluster as clusterKind } from '#api/kinds/cluster.ts'
 import { HUB_TARGET } from '#api/names.ts'
+import { restoreToken } from '#api/restore-token.ts'
 import { ROTATED_KEYS, type RotationField } from '#api/rotated-keys.ts'
 import type { RenderedTarget, Targets } from '#delivery/desired.ts'
 
@@ -13,6 +14,8 @@ type ControlPlane = NonNullable<Cluster['spec']['controlPlane']>
 export interface PlaneNow {
   readonly namespace: string
   readonly name: string
+  /** Absent in inventories of older releases. */
+  readonly createdAt?: string
   readonly version?: string
   readonly change?: NonNullable<NonNullable<Cluster['status']>['change']>
   readonly snapshots: readonly { readonly name: string; readonly version: string; readonly takenAt: string }[]
@@ -25,12 +28,16 @@ export interface PlaneChange {
   readonly isOneWay: boolean
 }
 
-export function planeNow({ metadata: { namespace = '', name = '' }, status = {} }: Cluster): PlaneNow {
+export function planeNow({
+  metadata: { namespace = '', name = '', creationTimestamp },
+  status = {},
+}: Cluster): PlaneNow {
   const { change, snapshots = [], versions } = status
   const [running] = versions ?? []
   return {
     namespace,
     name,
+    ...(creationTimestamp !== undefined && { createdAt: creationTimestamp }),
     ...(running !== undefined && { version: running.version }),
     ...(change !== undefined && { change }),
     snapshots: snapshots.map((s) => ({ name: s.name, version: s.version, takenAt: s.takenAt })),
@@ -87,9 +94,9 @@ function restores(before: Targets, after: Targets, now: readonly PlaneNow[] | un
   })
 }
 
-function tokenOf({ spec }: Pick<Cluster, 'spec'>): string {
-  const { snapshot = '', attempt = 1 } = spec.controlPlane?.restore ?? {}
-  return `${snapshot}/${attempt}`
+function tokenOf({ spec }: Pick<Cluster, 'spec'>): string | undefined {
+  const restore = spec.controlPlane?.restore
+  return restore === undefined ? undefined : restoreToken(restore)
 }
 
 const ROTATION_FIELDS = Object.keys(ROTATED_KEYS) as readonly RotationField[]
@@ -183,7 +190,7 @@ function back(
   }
 }
 
-const planesIn = (target: RenderedTarget | undefined): ReadonlyMap<string, Cluster> =>
+export const planesIn = (target: RenderedTarget | undefined): ReadonlyMap<string, Cluster> =>
   new Map(
     (target?.objects ?? []).flatMap(({ ref, object }) => {
       const cluster = object as Cluster

@@ -3,6 +3,7 @@ import { Chart } from 'cdk8s'
 import type { Construct } from 'constructs'
 import { KubeNodeError } from '#lib/errors.ts'
 import { apiErrors } from '../api-errors.ts'
+import { HUB_TARGET } from '../names.ts'
 
 /** On every object of a cluster chart: the name of the Cluster it is for. Objects without it belong on the hub. */
 export const CLUSTER_LABEL = 'kubenode.io/cluster'
@@ -24,6 +25,7 @@ export class ClusterChart extends Chart {
 
   constructor(scope: Construct, cluster: string) {
     if (!CLUSTER_NAME.test(cluster)) throw new KubeNodeError(apiErrors.KN5010({ cluster: JSON.stringify(cluster) }))
+    if (cluster === HUB_TARGET) throw new KubeNodeError(apiErrors.KN5014({ cluster }))
     super(scope, `cluster-${cluster}`, { labels: { [CLUSTER_LABEL]: cluster } })
     this.cluster = cluster
   }

@@ -4,6 +4,8 @@ import { releaseApprovals } from '#forecast/approvals.ts'
 import type { Inventory } from '#forecast/inventory.ts'
 import { type Loosened, loosenedBy } from '#forecast/loosened/loosened.ts'
 import { type OneWay, oneWaySteps } from '#forecast/one-way.ts'
+import { updateProblems } from '#forecast/update-problems.ts'
+import { createValidator } from '#api/validate.ts'
 import { type PlaneChange, planeChanges } from '#forecast/plane-changes.ts'
 import { predict } from '#forecast/predict.ts'
 import { type Prunes, type PrunesWish, prunesOf } from '#forecast/prunes.ts'
@@ -55,9 +57,13 @@ const asItIs = <T>(_: string, work: Promise<T>): Promise<T> => work
 
 export async function makePlan(wish: PlanWish): Promise<MadePlan> {
   const { commit, base, cluster, inventories, render, around = asItIs } = wish
-  const after = await render(commit, 'After')
+  const rendered = await render(commit, 'After')
   const old = base === undefined ? undefined : await baseOf(wish, base)
   const before: Targets = old?.targets ?? new Map()
+  const hub = inventories?.find((i) => i.planes !== undefined)
+  const update = { before, after: rendered.targets, planes: hub?.planes, now: systemClock.now() }
+  const problems = [...updateProblems(update, createValidator()), ...rendered.problems]
+  const after: Rendered = { ...rendered, problems }
   const all = differenceOf(before, after.targets)
   const shown = cluster === undefined ? all : all.filter((d) => d.cluster === cluster)
   if (cluster !== undefined && shown.length === 0)
@@ -70,7 +76,6 @@ export async function makePlan(wish: PlanWish): Promise<MadePlan> {
       ? undefined
       : await around('predicting what it does to machines', predicted(inventories, planned))
   const names = new Set(shown.map((d) => d.cluster))
-  const hub = inventories?.find((i) => i.planes !== undefined)
   const planes = planeChanges(before, after.targets, hub?.planes).filter((p) => names.has(p.cluster))
   return {
     commit,

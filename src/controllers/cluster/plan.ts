@@ -4,7 +4,9 @@ import type { Reason } from '#api/catalogue.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { Phase } from '#api/phases.ts'
 import { CLUSTERS_NAMESPACE, FINALIZERS, hostedKubeconfigName } from '#api/names.ts'
-import { addonProblem, unfitAddons } from '#api/constructs/addons/table.ts'
+import { unfitAddons } from '#api/constructs/addons/table.ts'
+import { clusterMistake } from '#api/cluster-mistakes.ts'
+import { attemptAfter, restoreToken } from '#api/restore-token.ts'
 import { minorOf } from '#api/constructs/control-plane/settings.ts'
 import { renewTime } from '#controlplanes/credentials/prints.ts'
 import type { ControlPlaneRequest } from '#controlplanes/port.ts'
@@ -22,8 +24,8 @@ import { announcedOverdue } from './schedule-status.ts'
 import { planLostMember } from './plan-members.ts'
 import { finishedPermits, isStepwise, planSteps } from './plan-steps.ts'
 import { firstNumbers, nextRotationLook, rotationDue, rotationRequest } from './plan-rotation.ts'
-import { scheduleMistake, scheduleOf } from './schedule.ts'
-import { shapeMistake, shapeOf, upgradeTerms } from './shape.ts'
+import { scheduleOf } from './schedule.ts'
+import { shapeOf, upgradeTerms } from './shape.ts'
 import { isFull, planFull, restoreHelps, tidied } from './plan-store.ts'
 import { planDeletion } from './plan-delete.ts'
 import { type ControlPlaneSpec, type Seen, idOf, isLeaving } from './seen.ts'
@@ -146,8 +148,8 @@ function planStore(seen: Seen, request: ControlPlaneRequest, now: number): Clust
 function planRestore(seen: Seen, now: number): ClusterPlan | undefined {
   const restore = seen.cluster.spec.controlPlane?.restore
   if (restore === undefined) return undefined
-  const { snapshot, attempt } = restore
-  const token = `${snapshot}/${attempt}`
+  const { snapshot } = restore
+  const token = restoreToken(restore)
   if (seen.plane?.restored === token) return undefined
   return withPermit(seen, now, 'Restoring', `restore-${token}`, `restore ${snapshot}; later writes are lost`, [
     { kind: 'Restore', reason: `${snapshot} is to be restored`, snapshot, token },
@@ -176,12 +178,6 @@ function planLostQuorum(seen: Seen, request: ControlPlaneRequest, now: number): 
       unblock: `the members come back with their volumes; ${offer}`,
     },
   }
-}
-
-/** The same number as before would restore nothing. */
-function attemptAfter(restored: string | undefined, snapshot: string): number {
-  const [name, attempt] = (restored ?? '').split('/')
-  return name === snapshot ? Number(attempt) + 1 : 1
 }
 
 /** It failed before anything was begun: the same is not tried every two seconds. */
@@ -309,13 +305,7 @@ function mistake(seen: Seen, controlPlane: ControlPlaneSpec, version: string): W
       seen: `flavor ${flavor}; this hub has a host of flavor ${host.name}`,
       unblock: `a commit sets controlPlane.flavor ${host.name}`,
     }
-  const { snapshots } = controlPlane
-  const wrong =
-    (isStepwise(seen) ? shapeMistake(controlPlane) : undefined) ??
-    declaredAddons(seen.cluster)
-      .map(addonProblem)
-      .find((problem) => problem !== undefined) ??
-    (snapshots === undefined ? undefined : scheduleMistake(snapshots))
+  const wrong = clusterMistake(seen.cluster.spec)
   if (wrong !== undefined) return { predicate: 'InvalidSpec', seen: wrong, unblock: 'a commit changes the Cluster' }
   if (!host.capabilities.minors.includes(releaseOf(version)))
     return {

@@ -1,13 +1,12 @@
 // Snapshots that a Cluster declares to be taken again and again: when the next one is due, which are dropped, and when none was verified for too long. Pure. A clock
 // that was set back takes one early and drops none that counts; one from the future counts for nothing.
+import { LEAST_EVERY_MS } from '#api/cluster-mistakes.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { isScheduled, SCHEDULED, type ControlPlane } from '#controlplanes/port.ts'
 import { timestamp } from '#lib/clock.ts'
-import { durationMs, formatDuration } from '#lib/duration.ts'
+import { durationMs } from '#lib/duration.ts'
 import type { Seen } from './seen.ts'
 
-/** Each starts a pod, and reads the whole store. */
-const LEAST_EVERY_MS = 5 * 60_000
 /** How late the second one may be: a node of the hub that is being replaced is no alarm. */
 const GRACE_MS = 30 * 60_000
 
@@ -23,15 +22,6 @@ export interface Schedule {
   /** Not before this is it too long. */
   readonly overdueAt: number
   readonly isOverdue: boolean
-}
-
-type Declared = NonNullable<NonNullable<Cluster['spec']['controlPlane']>['snapshots']>
-
-export function scheduleMistake({ every }: Declared): string | undefined {
-  const ms = durationMs(every) ?? 0
-  return ms < LEAST_EVERY_MS
-    ? `controlPlane.snapshots.every ${every} is less than ${formatDuration(LEAST_EVERY_MS)}`
-    : undefined
 }
 
 /** Undefined without a schedule. */

@@ -1,6 +1,4 @@
 // What a Cluster declares of how its control plane is built and upgraded, as a host of control planes is asked for it. Pure.
-import { refusedArgs } from '#api/constructs/control-plane/arguments.ts'
-import { PARTS } from '#api/constructs/control-plane/settings.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { type ControlPlaneShape, DEFAULT_NETWORK, type UpgradeTerms } from '#controlplanes/port.ts'
 import { durationMs } from '#lib/duration.ts'
@@ -37,11 +35,3 @@ export const upgradeTerms = ({ upgrade }: ControlPlaneSpec): UpgradeTerms => ({
   soakMs: durationMs(upgrade?.soak ?? '') ?? DEFAULT_SOAK_MS,
   walksMinors: upgrade?.chain ?? false,
 })
-
-/** What no host would take. */
-export function shapeMistake({ endpoint, extraArgs = {} }: ControlPlaneSpec): string | undefined {
-  if (endpoint?.type === 'NodePort' && endpoint.host === undefined)
-    return 'endpoint.type NodePort without endpoint.host'
-  const [first] = refusedArgs(extraArgs, PARTS)
-  return first === undefined ? undefined : `extraArgs ${first}`
-}

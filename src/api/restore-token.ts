@@ -1,0 +1,11 @@
+// How a restore of a control plane is named: what is declared is done once, and another number does it again.
+
+/** As in status.restored. A field that is left out is as its default. */
+export const restoreToken = ({ snapshot, attempt = 1 }: { readonly snapshot: string; readonly attempt?: number }) =>
+  `${snapshot}/${attempt}`
+
+/** The same number as before would restore nothing. */
+export function attemptAfter(restored: string | undefined, snapshot: string): number {
+  const [name, attempt] = (restored ?? '').split('/')
+  return name === snapshot ? Number(attempt) + 1 : 1
+}
