@@ -1,5 +1,6 @@
 // What happens to one cluster: the upgrade of its control plane and its way back, and what the newest releases wait for in it. Pure.
-import type { ClusterStatus } from '#api/kinds/cluster.ts'
+import type { Cluster, ClusterStatus } from '#api/kinds/cluster.ts'
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { newestReleases } from './newest-releases.ts'
@@ -25,6 +26,30 @@ export function clusterStory(name: string, releases: readonly Release[], now: nu
         }
       }),
   )
+}
+
+/** A held deletion names its first object only: others of it are found there. */
+export function removalStory(
+  { metadata, spec }: Cluster,
+  source: FleetSource | undefined,
+  now: number,
+): readonly Told[] {
+  const { name = '', namespace = '', deletionTimestamp } = metadata
+  if (deletionTimestamp !== undefined) {
+    const since = formatDuration(Math.max(0, now - Date.parse(deletionTimestamp)))
+    const plane = spec.deletionPolicy === 'Delete' ? 'removed after a final snapshot' : 'kept'
+    return [{ text: `Deleted ${since} ago: its control plane is ${plane} (deletionPolicy ${spec.deletionPolicy})` }]
+  }
+  const isIt = new RegExp(`(^|[ /])${namespace}/${name}($|[^-.a-z0-9])`)
+  const held = (source?.status?.prunes ?? []).map((p) => p.held).find(({ first }) => isIt.test(first))
+  if (held === undefined) return []
+  return [
+    {
+      text: 'git no longer declares it; the prune guard holds its deletion',
+      urgency: 'Waiting',
+      command: { line: `kubenode approve ${held.digest}`, does: 'delete it' },
+    },
+  ]
 }
 
 type Change = NonNullable<NonNullable<ClusterStatus>['change']>

@@ -11,7 +11,8 @@ import { endOfHold } from '#holds/names.ts'
 import { holdOver, named, thing } from '#holds/reach.ts'
 import { listAll } from '#kube/list-all.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { changeStory, clusterStory } from './cluster-story.ts'
+import { ANNOTATIONS } from '#api/names.ts'
+import { changeStory, clusterStory, removalStory } from './cluster-story.ts'
 import { shownMaintenance } from './maintenance-story.ts'
 import { recentRepairs } from './repair-story.ts'
 import { newestReleases } from './newest-releases.ts'
@@ -115,5 +116,18 @@ async function reportedOf(reader: Reader, object: KubeObject, now: number): Prom
   if (kind !== 'Cluster') return []
   const { name = '', namespace } = metadata
   const releases = await listAll(reader, release, namespace === undefined ? {} : { namespace })
-  return [...changeStory((object as Cluster).status?.change), ...clusterStory(name, releases, now)]
+  const [sourceNamespace, sourceName] = (metadata.annotations?.[ANNOTATIONS.source] ?? '').split('/')
+  const source =
+    sourceName === undefined
+      ? undefined
+      : await reader.get(fleetSource, {
+          name: sourceName,
+          ...(sourceNamespace !== undefined && { namespace: sourceNamespace }),
+        })
+  const cluster = object as Cluster
+  return [
+    ...removalStory(cluster, source, now),
+    ...changeStory(cluster.status?.change),
+    ...clusterStory(name, releases, now),
+  ]
 }
