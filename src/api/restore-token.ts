@@ -1,4 +1,4 @@
-// How a restore of a control plane is named: what is declared is done once, and another number does it again.
+// How a restore of a control plane is named. Each token is restored once; another number restores the snapshot again.
 
 /** As in status.restored. A field that is left out is as its default. */
 export const restoreToken = ({ snapshot, attempt = 1 }: { readonly snapshot: string; readonly attempt?: number }) =>

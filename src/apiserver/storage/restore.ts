@@ -25,7 +25,7 @@ import { apiserverErrors } from '../apiserver-errors.ts'
 
 /** More than a server writes between a backup and its loss: a week at 1,500 writes a second. */
 export const REVISION_STEP = 1_000_000_000
-/** More than a server writes in a millisecond: what a later restore begins with is above everything that an earlier one went on to. */
+/** More than a server writes in a millisecond: the first revision of a later restore is above all of an earlier one. */
 const REVISIONS_PER_MS = 1_000
 
 export interface RestoreTime {
