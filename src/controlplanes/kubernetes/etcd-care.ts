@@ -110,7 +110,7 @@ const openedIn = (log: string): Opened | undefined =>
 export async function lookAtRestore(
   place: Place,
   settings: ControlPlaneSettings,
-  { slot, token }: { readonly slot: number; readonly token: string },
+  { slot, token, restores }: { readonly slot: number; readonly token: string; readonly restores: number },
 ): Promise<Looked<undefined>> {
   const jobs: string[] = []
   for (let member = 0; member < settings.etcd.members; member++) {
@@ -129,7 +129,7 @@ export async function lookAtRestore(
     const waits = await emptyVolume(place, settings, member, token)
     if (waits !== undefined) return { is: 'Waits', why: waits }
     const bumpsRevision = (etcdMinor(settings.parts.etcd.version) ?? 0) >= BUMPS_FROM
-    await applyAll(place, [plain(restoreJob(settings, job, { slot, member, bumpsRevision }))])
+    await applyAll(place, [plain(restoreJob(settings, job, { slot, member, ...(bumpsRevision && { restores }) }))])
     return { is: 'Waits', why: `Job ${job} restores member ${member}` }
   }
   for (const job of jobs) await removeJob(place, job)

@@ -23,7 +23,14 @@ import { noteLostMember, replacedIn, replaceLostMember, whyNoReplacement } from 
 import { quotaTrouble, type Trouble } from './part-trouble.ts'
 import { applyAll, partStates, type PartState } from './plane-objects.ts'
 import { defragmentingOf, hasQuorum, planeOf, urlOf } from './plane-of.ts'
-import { namespaceLabels, planeNamespace, PlaneRecords, type Kept, type PlaneRecord } from './plane-record.ts'
+import {
+  beginRestore,
+  namespaceLabels,
+  planeNamespace,
+  PlaneRecords,
+  type Kept,
+  type PlaneRecord,
+} from './plane-record.ts'
 import { formsOf, nextShape, NO_CREDENTIALS, settingsOf } from './plane-settings.ts'
 import { PlaneWork, type WorkOptions } from './plane-work.ts'
 import { noPlace, takenNamespace, unservedVersion } from './refusals.ts'
@@ -203,7 +210,7 @@ export class KubernetesHost implements ControlPlaneHost {
         const restoring = { snapshot, slot: from.slot, token }
         // What comes up afterwards has its time.
         const { noQuorumSince: _, ...rest } = record
-        kept = await this.#records.write(kept, { ...rest, isStopped: false, restoring }, signal)
+        kept = await this.#records.write(kept, beginRestore({ ...rest, isStopped: false }, restoring), signal)
       }
       let plane: ControlPlane | undefined
       await this.#work.until(

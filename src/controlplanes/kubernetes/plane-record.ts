@@ -56,7 +56,9 @@ export interface PlaneRecord {
   /** A member that is lost, and its replacement. */
   readonly members?: MemberCare
   readonly restored?: string
-  readonly restoring?: { readonly snapshot: string; readonly slot: number; readonly token: string }
+  readonly restoring?: Restoring
+  /** How many were begun. */
+  readonly restores?: number
   readonly upgrade?: UpgradeRecord
   readonly blocked: readonly BlockedVersion[]
   /** Since when parts have not been ready, in milliseconds. */
@@ -66,6 +68,19 @@ export interface PlaneRecord {
   /** It was deleted; only the volume with its snapshots is left, until this time. */
   readonly keptUntil?: number
 }
+
+interface Restoring {
+  readonly snapshot: string
+  readonly slot: number
+  readonly token: string
+}
+
+/** Counted, since revisions after a second restore of one snapshot must not be those of the first. */
+export const beginRestore = (record: PlaneRecord, restoring: Restoring): PlaneRecord => ({
+  ...record,
+  restores: (record.restores ?? 0) + 1,
+  restoring,
+})
 
 /** The record with the namespace that it was read from. */
 export interface Kept {

@@ -125,7 +125,7 @@ export class PlaneWork {
     const settings = this.settings(kept, credentials)
     if (!(await this.isDown(place, settings))) return { why: `all of it ends before ${restoring.snapshot} is restored` }
     await endReplacement(place, record)
-    const looked = await lookAtRestore(place, settings, restoring)
+    const looked = await lookAtRestore(place, settings, { ...restoring, restores: record.restores ?? 1 })
     if (looked.is !== 'Done') return { why: `restore of ${restoring.snapshot}: ${looked.why}` }
     const isAsked = !restoring.token.startsWith(OF_UPGRADE)
     const { members = NO_MEMBER_CARE, ...others } = record

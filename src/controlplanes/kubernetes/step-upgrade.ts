@@ -5,7 +5,7 @@ import type { ControlPlaneRequest, Snapshot } from '../port.ts'
 import { planUpgrade, type UpgradeStep } from '../upgrade/plan-upgrade.ts'
 import type { Readiness, UpgradeSeen } from '../upgrade/seen.ts'
 import type { PartState } from './plane-objects.ts'
-import type { Kept, PlaneRecord } from './plane-record.ts'
+import { type Kept, type PlaneRecord, beginRestore } from './plane-record.ts'
 import { formsOf } from './plane-settings.ts'
 import type { ServedVersion } from './version-file.ts'
 
@@ -159,7 +159,7 @@ async function carryOut(tools: UpgradeTools, kept: Kept, step: UpgradeStep): Pro
       // etcd never goes back by itself.
       const forms = { ...formsOf(row), etcd: record.forms.etcd }
       const token = `${OF_UPGRADE}${step.snapshot}/${tools.clock.now()}`
-      return write({ ...record, forms, restoring: { snapshot: step.snapshot, slot: from.slot, token } })
+      return write(beginRestore({ ...record, forms }, { snapshot: step.snapshot, slot: from.slot, token }))
     }
     case 'finish': {
       const { upgrade: _, ...rest } = record

@@ -4,6 +4,7 @@ import { planeSettings } from '#test/support/worlds/control-planes.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { refusedArgs } from './arguments.ts'
 import { controlPlaneObjects } from './control-plane.ts'
+import { restoreJob } from './etcd-jobs.ts'
 import { quotaOf } from './etcd.ts'
 import { PARTS, SECRETS, type ControlPlaneSettings, type Part } from './settings.ts'
 
@@ -152,4 +153,16 @@ test('old keys of service accounts are trusted as long as they are there', () =>
     w.startsWith('--service-account-key-file'),
   )
   expect(keys.map((k) => k.split('/').at(-1))).toEqual(['sa.pub', 'sa-old-0.pub', 'sa-old-1.pub'])
+})
+
+test('each restore begins at revisions above those of the one before, the same for every member', () => {
+  const flagOf = (restores: number | undefined, member: number) => {
+    const job = restoreJob(planeSettings(), 'job', { slot: 0, member, ...(restores !== undefined && { restores }) })
+    return /--bump-revision=(\d+)/.exec(JSON.stringify(job))?.[1]
+  }
+  const [first, second] = [Number(flagOf(1, 0)), Number(flagOf(2, 0))]
+  expect(second - first).toBeGreaterThanOrEqual(1_000_000_000)
+  expect(flagOf(2, 1)).toBe(flagOf(2, 0))
+  // etcd before 3.6 has no such flag.
+  expect(flagOf(undefined, 0)).toBeUndefined()
 })

@@ -63,11 +63,11 @@ export const snapshotJob = (
 export interface RestoreOf {
   readonly slot: number
   readonly member: number
-  /** New revisions start far above those that clients have read; etcd can do so from 3.6. */
-  readonly bumpsRevision: boolean
+  /** How many were made, this one too: new revisions start far above those that clients have read. etcd can do so from 3.6. */
+  readonly restores?: number
 }
 
-export const restoreJob = (settings: ControlPlaneSettings, name: string, { slot, member, bumpsRevision }: RestoreOf) =>
+export const restoreJob = (settings: ControlPlaneSettings, name: string, { slot, member, restores }: RestoreOf) =>
   careJob(settings, name, {
     steps: [
       {
@@ -82,14 +82,14 @@ export const restoreJob = (settings: ControlPlaneSettings, name: string, { slot,
           `--initial-cluster=${initialCluster(settings)}`,
           `--initial-cluster-token=${settings.etcd.token}`,
           `--initial-advertise-peer-urls=${peerUrl(member, settings)}`,
-          ...(bumpsRevision ? [`--bump-revision=${REVISIONS_AHEAD}`, '--mark-compacted'] : []),
+          ...(restores === undefined ? [] : [`--bump-revision=${restores * REVISIONS_AHEAD}`, '--mark-compacted']),
         ],
       },
     ],
     claims: { [SNAPSHOT_CLAIM]: SNAPSHOTS, [dataClaim(member)]: DATA },
   })
 
-/** More writes than any cluster makes between two snapshots. */
+/** More writes than any cluster makes between two snapshots, or two restores. */
 const REVISIONS_AHEAD = 1_000_000_000
 
 interface Steps {
