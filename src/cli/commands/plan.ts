@@ -10,8 +10,6 @@ import { shownJson, shownLine } from '#lib/printable.ts'
 import { EXIT_DIFFERENT, EXIT_ERROR, Exit } from '../exit.ts'
 import { type Io, showProblem } from '../io.ts'
 import { outputOption } from '../output.ts'
-import type { Prunes } from '#forecast/prunes.ts'
-import { hasDeletions } from '../plan/losses.ts'
 import { LEAST_CHARS } from '../plan/least-chars.ts'
 import { apartWarning, commitCalled, noRange, rangeEnds } from '../plan/range.ts'
 import type { Outlook } from '../plan/outlook.ts'
@@ -120,6 +118,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     { loosenedText, oneWayText, outlookText, prunesText, returnsText, textOf },
     { summaryText },
     { makePlan, rendersFrom },
+    { hasDeletions },
   ] = await Promise.all([
     import('node:path'),
     import('#sync/git/local-repository.ts'),
@@ -135,6 +134,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     import('../plan/text.ts'),
     import('../plan/spans.ts'),
     import('../plan/make-plan.ts'),
+    import('../plan/losses.ts'),
   ])
   const inventories = await inventoriesOf(options, io)
   const repository = openLocalRepository(resolve(io.cwd, options.repo ?? '.'), { above: true })
@@ -243,7 +243,9 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
   if (after.moreProblems > 0) io.err(`and ${after.moreProblems} more; correct these first\n`)
   // Sync refuses the first kind, and applies invalid objects nowhere.
   if (problems.some((p) => p.isCertain) || shown.some((d) => d.problems.length > 0)) throw new Exit(EXIT_ERROR)
-  const reasons = (options.failOn ?? []).filter((what) => isFound(what, { all: shown, outlook, loosened, prunes }))
+  const reasons = (options.failOn ?? []).filter((what) =>
+    isFound(what, { all: shown, outlook, loosened, deletes: hasDeletions(shown, prunes) }),
+  )
   if (reasons.length > 0) {
     showProblem(io, `--fail-on: ${reasons.join(', ')}\n`)
     throw new Exit(EXIT_DIFFERENT)
@@ -255,11 +257,11 @@ interface Findings {
   readonly all: readonly ClusterDifference[]
   readonly outlook: Outlook | undefined
   readonly loosened: readonly Loosened[]
-  readonly prunes: Prunes | undefined
+  readonly deletes: boolean
 }
 
 /** Without an inventory nothing is known of machines, and that is what `unknown` is about. */
-function isFound(what: FailOn, { all, outlook, loosened, prunes }: Findings): boolean {
+function isFound(what: FailOn, { all, outlook, loosened, deletes }: Findings): boolean {
   const { risk } = outlook ?? {}
   const isChanged = all.some((d) => d.changes.length > 0)
   switch (what) {
@@ -272,7 +274,7 @@ function isFound(what: FailOn, { all, outlook, loosened, prunes }: Findings): bo
     case 'uncovered-class':
       return (outlook?.uncovered.length ?? 0) > 0
     case 'deletions':
-      return hasDeletions(all, prunes)
+      return deletes
     case 'loosened':
       return loosened.length > 0
     case 'stuck':
