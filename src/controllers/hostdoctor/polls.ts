@@ -85,8 +85,9 @@ export class Polls {
     for (const name of present) if (!overtaken.has(name)) this.#confirm(name)
     const open = known.filter((e) => e.spec.source === provider.name && !isOver(e))
     const names = new Set(open.map((e) => e.metadata.name ?? ''))
+    const all = new Set(known.map((e) => e.metadata.name))
     for (const kept of [this.#absent, this.#confirmed])
-      for (const name of kept.keys()) if (!known.some((e) => e.metadata.name === name)) kept.delete(name)
+      for (const name of kept.keys()) if (!all.has(name)) kept.delete(name)
     for (const name of names) {
       const event = open.find((e) => e.metadata.name === name)
       // A list that began before the event was written down may rightly lack it.

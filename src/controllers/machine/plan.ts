@@ -276,14 +276,12 @@ function provisionReason(seen: Seen, now: number): string | undefined {
 const isTokenValid = ({ joinToken }: Seen, now: number): boolean =>
   joinToken !== undefined && tokenExpiresAt(joinToken) > now
 
-const EARLIER_LOOK_MS = 5_000
-
 /** A second host could not become a Node beside that one. */
-const earlierWait = (why: NonNullable<Seen['earlierNode']>): MachinePlan => ({
+const earlierWait = ({ lookAgainMs, ...why }: NonNullable<Seen['earlierNode']>): MachinePlan => ({
   actions: [],
   notices: [],
   waiting: { predicate: 'NodeExists', ...why },
-  requeueAfter: EARLIER_LOOK_MS,
+  requeueAfter: lookAgainMs,
 })
 
 /** The approver makes it as soon as it sees the Machine. */

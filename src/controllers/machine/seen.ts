@@ -38,7 +38,7 @@ export interface Seen {
   /** A Node of this name, created by the agent of an earlier Machine that no longer runs; `node` is undefined then. */
   readonly strangeNode?: Node
   /** Why a Node of this name is left to an earlier Machine, which may still have its host; `node` is undefined then. */
-  readonly earlierNode?: { readonly seen: string; readonly unblock: string }
+  readonly earlierNode?: { readonly seen: string; readonly unblock: string; readonly lookAgainMs: number }
   readonly host: HostSeen
   /** The host was there before its Machine, and stays when that goes. */
   readonly isHostKept: boolean

@@ -28,6 +28,10 @@ const runsPods = (pods: readonly Pod[]): boolean => pods.some(({ status }) => st
 export const isAbandoned = ({ isListed, host, pods }: NodeEvidence): boolean =>
   isListed && host === undefined && !runsPods(pods)
 
+/** A second list follows soon. What people or a provider must end is asked about less often: each look lists all hosts. */
+const SOON_MS = 5_000
+const LATER_MS = 30_000
+
 /** Why it is neither deleted nor taken over. A Node that serves for another host must not count as this machine. */
 export function whyLeft(node: Node, { isListed, host, pods }: NodeEvidence): NonNullable<Seen['earlierNode']> {
   const name = node.metadata.name ?? ''
@@ -36,16 +40,23 @@ export function whyLeft(node: Node, { isListed, host, pods }: NodeEvidence): Non
     return {
       seen: `${which}, and the provider does not say whether its host is there`,
       unblock: 'the provider lists its hosts',
+      lookAgainMs: LATER_MS,
     }
   if (host !== undefined)
     return {
       seen: `${which}, whose host ${host} is there`,
       unblock: `that host is deleted; see kubenode provider orphans`,
+      lookAgainMs: LATER_MS,
     }
   if (runsPods(pods))
     return {
       seen: `${which}; it has no host, and pods count as running on it`,
       unblock: `kubectl delete node ${name}, if that host was deleted`,
+      lookAgainMs: LATER_MS,
     }
-  return { seen: `${which}, whose host is gone by one list`, unblock: 'a second list lacks it too' }
+  return {
+    seen: `${which}, whose host is gone by one list`,
+    unblock: 'a second list lacks it too',
+    lookAgainMs: SOON_MS,
+  }
 }
