@@ -54,11 +54,41 @@ test.each([
   expect(isHeard(of, seen)).toBe(expected)
 })
 
+const NOW = Date.parse('2026-03-03T08:00:00Z')
+const ONE_NOT_ASKED = machine([SPOT], null)
+const fleetOf = (asked: number, reporting: number) =>
+  Array.from({ length: asked }, (_, n) => {
+    const { metadata, ...rest } = machine(n < reporting ? [SPOT] : [])
+    return { ...rest, metadata: { ...metadata, name: `m-${n}` } }
+  })
+
 test.each([
   ['all of a small fleet', 9, 9, false],
   ['half of a fleet', 10, 20, true],
   ['less than half of it', 10, 21, false],
-])('reports of %s count as a mass, or not', (_, reclaimed, asked, expected) => {
-  const fleet = Array.from({ length: asked }, (_unused, n) => machine(n < reclaimed ? [SPOT] : []))
-  expect(isMassReclaim([...fleet, machine([SPOT], null)])).toBe(expected)
+])('reports of %s count as a mass, or not', (_, reporting, asked, expected) => {
+  expect(isMassReclaim([...fleetOf(asked, reporting), ONE_NOT_ASKED], [], NOW)).toBe(expected)
+})
+
+describe('of a mass only the end is seen: what was believed of it counts', () => {
+  const MINUTE = 60_000
+  const believed = (
+    n: number,
+    { minutesAgo = 20, ...spec }: { minutesAgo?: number; [field: string]: unknown } = {},
+  ) => {
+    const creationTimestamp = new Date(NOW - minutesAgo * MINUTE).toISOString()
+    return { ...event({ machine: `m-${n}`, ...spec }), metadata: { name: `reclaim-${n}`, creationTimestamp } }
+  }
+  const ofTheLastNine = (how: { minutesAgo?: number; [field: string]: unknown } = {}) =>
+    Array.from({ length: 9 }, (_, n) => believed(11 + n, how))
+  test.each([
+    ['nine before, one is left', ofTheLastNine(), true],
+    ['nine of machines that are deleted by now', ofTheLastNine().map((e, n) => believed(100 + n)), false],
+    ['nine of longer ago', ofTheLastNine({ minutesAgo: 31 }), false],
+    ['nine that a provider lists', ofTheLastNine({ source: 'cloud' }), false],
+    ['nine for people', ofTheLastNine({ kind: 'Notice' }), false],
+    ['one host, believed nine times', ofTheLastNine().map(() => believed(1)), false],
+  ])('%s', (_, events, expected) => {
+    expect(isMassReclaim(fleetOf(20, 1), events as MaintenanceEvent[], NOW)).toBe(expected)
+  })
 })

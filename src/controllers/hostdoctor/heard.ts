@@ -3,10 +3,12 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { type MaintenanceEvent, METADATA } from '#api/kinds/maintenance-event.ts'
 import type { HostMaintenance } from '#providers/port.ts'
 import { isSameEvent } from './plan-poll.ts'
+import { timeOf } from './time-of.ts'
 
 /** So many hosts, and this share of those that are asked, are never reclaimed at once: then agents are wrong, or what answers them. */
 const FEWEST_OF_MASS = 10
 const SHARE_OF_MASS = 1 / 2
+const BELIEVED_MS = 30 * 60_000
 
 /** Undefined while nothing may be concluded: the agent was not asked to, or has not read everything once. */
 export function heardOf({ metadata, spec, status }: Machine): readonly HostMaintenance[] | undefined {
@@ -35,8 +37,22 @@ export function isHeard(event: MaintenanceEvent, machine: Machine | undefined): 
   return heardOf(machine)?.some((heard) => isSameEvent(event, METADATA, heard))
 }
 
-export const isMassReclaim = (machines: readonly Machine[]): boolean => {
+/**
+ * Reports that were believed shortly before count as well, whether or not they are corrected by now: a doctor that starts, or whose caches stood still,
+ * sees only the end of a mass.
+ */
+export const isMassReclaim = (
+  machines: readonly Machine[],
+  events: readonly MaintenanceEvent[],
+  now: number,
+): boolean => {
   const asked = machines.filter((m) => m.spec.notices !== undefined && m.metadata.deletionTimestamp === undefined)
-  const reclaimed = asked.filter((m) => heardOf(m)?.some((h) => h.kind === 'Reclaim'))
-  return reclaimed.length >= FEWEST_OF_MASS && reclaimed.length >= asked.length * SHARE_OF_MASS
+  const believed = new Set(events.filter((e) => isBelieved(e, now)).map((e) => e.spec.machine))
+  const isReclaimed = (m: Machine) =>
+    believed.has(m.metadata.name ?? '') || heardOf(m)?.some((h) => h.kind === 'Reclaim') === true
+  const reclaimed = asked.filter(isReclaimed).length
+  return reclaimed >= FEWEST_OF_MASS && reclaimed >= asked.length * SHARE_OF_MASS
 }
+
+const isBelieved = ({ spec, metadata: { creationTimestamp } }: MaintenanceEvent, now: number): boolean =>
+  spec.source === METADATA && spec.kind === 'Reclaim' && now - (timeOf(creationTimestamp) ?? 0) < BELIEVED_MS

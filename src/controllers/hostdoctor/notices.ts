@@ -25,9 +25,9 @@ export function noticesController(
   isMass: typeof isMassReclaim = isMassReclaim,
 ): Controller {
   let massAt = -Infinity
-  const lingers: typeof isMassReclaim = (machines) => {
+  const lingers = () => {
     const now = context.clock.monotonic()
-    if (isMass(machines)) massAt = now
+    if (isMass(caches.machines.list(), caches.events.list(), context.clock.now())) massAt = now
     return now - massAt < MASS_LINGERS_MS
   }
   const controller = controllerIn(context, {
@@ -44,7 +44,7 @@ export function noticesController(
 
 const nameIn = ({ metadata }: Machine): string => metadata.name ?? ''
 
-type NoticeTools = ControllerContext & { readonly caches: DoctorCaches; readonly isMass: typeof isMassReclaim }
+type NoticeTools = ControllerContext & { readonly caches: DoctorCaches; readonly isMass: () => boolean }
 
 async function reconcile(
   { client, log, events, caches, isMass: isMassNow }: NoticeTools,
@@ -62,7 +62,7 @@ async function reconcile(
   const fresh = cached.create.length === 0 ? machine : await client.get(machineType, { name }, { signal })
   if (fresh === undefined || fresh.metadata.uid !== machine.metadata.uid) return done
   const { create, update } = fresh === machine ? cached : planFor(fresh)
-  const isMass = create.some((w) => w.spec.kind === 'Reclaim') && isMassNow(caches.machines.list())
+  const isMass = create.some((w) => w.spec.kind === 'Reclaim') && isMassNow()
   if (isMass) {
     const note = 'half of the machines and more report that their hosts are being reclaimed; no node is drained for it'
     events.record(machine, { type: 'Warning', reason: 'MassReclaim', action: 'Reconcile', note })
