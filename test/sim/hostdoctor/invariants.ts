@@ -6,6 +6,7 @@ import { type OperationPermit, operationPermit } from '#api/kinds/operation-perm
 import { bookedFrom } from '#faults/maintenance.ts'
 import { cordonOwners } from '#nodes/cordon.ts'
 import { type Node, type Pod, nodeType, podType } from '#nodes/objects.ts'
+import { type Announcements, noAnnouncements } from '#test/doubles/providers/maintenance-double.ts'
 import type { Invariant } from '../harness.ts'
 import type { World } from '../world.ts'
 import { MASS_PREFIX, MOST_OF_RACK, rackOf as rackOfStory } from './story.ts'
@@ -197,7 +198,34 @@ const noMass: Invariant = ({ kind }, world) => {
   return mass.length > MOST_OF_MASS ? `${mass.length} hosts are believed to be reclaimed at once` : undefined
 }
 
-export const doctorInvariants = (rackOf = rackOfStory): Readonly<Record<string, Invariant>> => ({
+const DAY_MS = 86_400_000
+
+/** A bill is paid by people: until a day before its end no permit is asked for it, and nothing answers it. */
+const billsArePaid =
+  (vendor: Pick<Announcements, 'answers'>): Invariant =>
+  ({ kind, object }, world) => {
+    if (kind !== `${maintenanceEvent.group}/${maintenanceEvent.plural}`) return undefined
+    const { metadata, spec, status } = object as MaintenanceEvent
+    if (spec.bill !== true) return undefined
+    if (vendor.answers.some((a) => a.eventId === spec.eventId)) return `the bill ${spec.eventId} is answered`
+    const isEarly = status?.permitRef !== undefined && world.clock.now() < Date.parse(spec.notBefore ?? '') - DAY_MS
+    return isEarly ? `${metadata.name} asks for a permit more than a day before its bill ends` : undefined
+  }
+
+/** What loses data is drained for once a person approved it. */
+const dataIsApproved: Invariant = ({ kind, object }) => {
+  if (kind !== `${operationPermit.group}/${operationPermit.plural}`) return undefined
+  const { metadata, spec, status } = object as OperationPermit
+  const isLost = spec.requester.kind === maintenanceEvent.kind && spec.operations.includes('Replace')
+  return isLost && status?.phase === 'Granted' && status.approvedBy === undefined
+    ? `${metadata.name} is granted without an approval`
+    : undefined
+}
+
+export const doctorInvariants = (
+  rackOf = rackOfStory,
+  vendor: Pick<Announcements, 'answers'> = noAnnouncements(),
+): Readonly<Record<string, Invariant>> => ({
   budget: overBudget(rackOf),
   'two doctors': twoDoctors,
   cordon: cordonedTwice(),
@@ -207,4 +235,6 @@ export const doctorInvariants = (rackOf = rackOfStory): Readonly<Record<string, 
   'one event': oneEvent,
   'for people': forPeople,
   'no mass': noMass,
+  bills: billsArePaid(vendor),
+  data: dataIsApproved,
 })

@@ -21,6 +21,7 @@ import type { Actor } from '../process.ts'
 import type { FaultKind } from '../sim-faults.ts'
 import type { World } from '../world.ts'
 import { doctorInvariants, isTwin, storyName } from './invariants.ts'
+import { unpaidBills } from './bills-story.ts'
 import { massReclaim, spotHosts } from './notices-story.ts'
 import { deletedAndMadeAgain } from './people-story.ts'
 import {
@@ -138,11 +139,13 @@ const CHAPTERS: readonly Chapter[] = [
     name: 'planned work is deleted while its node is drained, and made again under its name',
     tell: deletedAndMadeAgain,
   },
+  { name: 'the bills of four hosts are not paid', tell: unpaidBills },
 ]
 /** The chapters of a vendor, and those of the notices of agents. */
 const DAY = [0, 1, 2]
 export const NOTICES = [3, 4]
 export const PEOPLE_CHAPTER = [5]
+export const BILLS_CHAPTER = [6]
 
 /** Both host doctors were paused for as long as the event without notice lasted: they cannot know it. */
 const neverListed = ({ vendor }: DoctorStory): readonly string[] =>
@@ -188,7 +191,7 @@ export function doctorSimulation({
     kinds,
     actors: () => {
       resetStory(story)
-      invariants = doctorInvariants()
+      invariants = doctorInvariants(undefined, story.vendor)
       return [
         { ...defender('defender', defenderParts), isFaulty: withFaultyDefender },
         doctor('doctor-a', story, parts),
