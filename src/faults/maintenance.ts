@@ -19,6 +19,10 @@ export const isOver = (event: Pick<MaintenanceEvent, 'status'>): boolean =>
 export const standsOff = (event: Pick<MaintenanceEvent, 'status' | 'spec'>): boolean =>
   !isOver(event) && (phaseOfEvent(event) !== 'Announced' || (event.spec.unplanned && takesHostAway(event)))
 
+/** Machine → what is said of the work on its host, while that explains what its node shows. */
+export const maintainedBy = (events: readonly MaintenanceEvent[]): ReadonlyMap<string, string> =>
+  new Map(events.flatMap((e) => (standsOff(e) ? [[e.spec.machine, maintenanceText(e)] as const] : [])))
+
 /** A bill that names no end has no last day. */
 export const takesHostAway = ({ spec }: Pick<MaintenanceEvent, 'spec'>): boolean =>
   spec.kind !== 'Notice' && (spec.bill !== true || spec.notBefore !== undefined)

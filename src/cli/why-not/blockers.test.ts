@@ -7,6 +7,7 @@ import { GATES } from '#defender/gate.ts'
 import { KINDS } from '#api/kinds.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { type Machine, machine } from '#api/kinds/machine.ts'
+import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
@@ -317,6 +318,21 @@ test.each(lifted)('%s is found, and gone after the command that is printed with 
   await carryOut(w, (blocker?.command ?? '').replace(' --wait=false', ''))
   // The job controller removes this by itself once it is notified.
   expect((await w.found()).map((b) => `${b.id} ${b.of}`)).not.toContain(`${id} ${blocker?.of}`)
+})
+
+test('work on the host of the node is named, and no job is about to be created', async () => {
+  const w = world()
+  w.rule()
+  w.fake.plant(maintenanceEvent, {
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'MaintenanceEvent',
+    metadata: { name: 'people-1' },
+    spec: { machine: 'n0', source: 'People', eventId: '1', kind: 'Stop', state: 'Scheduled', plannedBy: 'ada' },
+  })
+  w.fake.poke(maintenanceEvent, { name: 'people-1' }, { status: { phase: 'InProgress' } }, 'status')
+  expect(blockerLines(await look(w.client, 'n0', w.clock.now()))).toEqual([
+    'Maintenance (noderemedier/deadlock): the cause is known: maintenanceevent/people-1 (Stop by ada) is InProgress; repairs go on when it ends',
+  ])
 })
 
 const gates: readonly (readonly [id: string, verdict: Wild, spec: Wild])[] = [

@@ -15,7 +15,7 @@ import {
   controllerRevisionType,
   remedierOf,
 } from '#faults/active-rule.ts'
-import { maintenanceText, standsOff } from '#faults/maintenance.ts'
+import { maintainedBy, standsOff } from '#faults/maintenance.ts'
 import { type NodeView, nodeUidOf, nodeView } from '#faults/node-view.ts'
 import { repairsFact } from '#faults/repairs.ts'
 import { MAX_RULES } from '#policy/limits.ts'
@@ -159,9 +159,7 @@ export class Observer {
       counts: this.#verdicts.counts(),
       jobs,
       holds: holds.list(),
-      maintained: new Map(
-        maintenance.list().flatMap((e) => (standsOff(e) ? [[e.spec.machine, maintenanceText(e)] as const] : [])),
-      ),
+      maintained: maintainedBy(maintenance.list()),
       isTimed: this.#verdicts.isTimed,
     }
   }

@@ -139,6 +139,7 @@ const world = fc
     counts: countsOf(seenNodes),
     jobs,
     holds: [],
+    maintained: new Map(),
     isTimed: false,
   }))
 

@@ -274,7 +274,7 @@ function heldBack(given: Case): Decision | undefined {
       `${silence.silent} of ${silence.total} nodes of ${silence.group} are silent: taken for a network problem`,
       LOOK_AGAIN_MS,
     )
-  const known = node.machine === undefined ? undefined : scene.seen.maintained?.get(node.machine)
+  const known = node.machine === undefined ? undefined : scene.seen.maintained.get(node.machine)
   if (known !== undefined) return waits(given, 'MaintenanceUnderWay', `the cause is known: ${known}`, LOOK_AGAIN_MS)
   const hold = holdOver(scene.seen.holds, stopping(heldThings(node), scene.now))
   return hold && waits(given, 'HoldPause', holdText(hold), endsIn(hold, scene.now), hold.metadata.name)

@@ -39,7 +39,7 @@ export interface Seen {
   readonly jobs: readonly RemedyOperationJob[]
   readonly holds: readonly OperationalHold[]
   /** By name of the Machine: what is said of the work on its host, while that explains what the node shows. */
-  readonly maintained?: ReadonlyMap<string, string>
+  readonly maintained: ReadonlyMap<string, string>
   /** Whether some rule can become true by the mere passing of time. */
   readonly isTimed: boolean
 }

@@ -2,6 +2,7 @@
 import { listAll } from '#kube/list-all.ts'
 import { type DefenderPolicy, defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
@@ -13,6 +14,7 @@ import { systemClock } from '#lib/clock.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { RuleBook, controllerRevisionType, remedierOf } from '#faults/active-rule.ts'
+import { maintainedBy } from '#faults/maintenance.ts'
 import { type NodeView, type Standing, nodeView } from '#faults/node-view.ts'
 import { Peers } from '#faults/peers.ts'
 import { repairsFact } from '#faults/repairs.ts'
@@ -55,7 +57,7 @@ export interface RepairsSeen {
 
 /** Everything that decides about repairs, and the controller's current plan for it. */
 async function readRepairs(client: Reader, now: number) {
-  const [nodes, machines, remediers, revisions, jobs, holds, policies] = await Promise.all([
+  const [nodes, machines, remediers, revisions, jobs, holds, policies, maintenance] = await Promise.all([
     listAll(client, nodeType),
     listAll(client, machineType),
     listAll(client, nodeRemedier),
@@ -63,6 +65,7 @@ async function readRepairs(client: Reader, now: number) {
     listAll(client, remedyOperationJob),
     listAll(client, operationalHold),
     listAll(client, defenderPolicy),
+    listAll(client, maintenanceEvent),
   ])
   const byNode = new Map(machines.map((m) => [m.status?.nodeRef?.uid, m]))
   const views = new Map(nodes.map((n) => [n.metadata.name ?? '', nodeView(n, byNode.get(n.metadata.uid))]))
@@ -88,6 +91,7 @@ async function readRepairs(client: Reader, now: number) {
     counts: verdicts.counts(),
     jobs,
     holds,
+    maintained: maintainedBy(maintenance),
     isTimed: false,
   }
   return { nodes, machines, byNode, views, jobs, jobsOf, holds, policies, question, planned: plan(seen, now) }

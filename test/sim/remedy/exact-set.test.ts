@@ -115,6 +115,7 @@ test.each(seeds(SEEDS))(
         counts: verdicts.counts(),
         jobs: [],
         holds: [],
+        maintained: new Map(),
         isTimed: false,
       },
       NOW,
