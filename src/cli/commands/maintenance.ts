@@ -22,7 +22,7 @@ export function register(program: Command, io: Io): void {
     group
       .command('plan')
       .description('drain machines in time for work on them, and let no repair disturb it')
-      .argument('<what...>', 'machine/NAME, several; or rack/NAME, zone/NAME')
+      .argument('<what...>', 'machine/NAME or node/NAME, several; or rack/NAME, zone/NAME')
       .option('--from <time>', 'when the work begins; as soon as the node is drained when left out')
       .requiredOption('--until <time>', 'when it is over, as a time or a duration after --from')
       .requiredOption('--reason <why>', 'why, shown to everyone who meets the drained nodes'),
@@ -45,7 +45,7 @@ export function register(program: Command, io: Io): void {
 
 async function plan(words: readonly string[], options: PlanOptions, io: Io): Promise<void> {
   const [
-    { placeOf, spanOf, machinesIn, plannedEvent, saidOf },
+    { placesOf, reasonOf, spanOf, machinesIn, plannedEvent, saidOf },
     { maintenanceEvent },
     { machine },
     { listAll },
@@ -64,16 +64,18 @@ async function plan(words: readonly string[], options: PlanOptions, io: Io): Pro
     import('../who-am-i.ts'),
   ])
   // Mistyped words are reported before any request.
-  const places = words.map(placeOf)
+  const places = placesOf(words)
+  const reason = reasonOf(options.reason)
   const span = spanOf(options, systemClock.now())
   const client = await connect(options, io)
   for (const { kind, name } of places) if (kind === 'machine') await findObject(client, machine, name)
   const found = machinesIn(places, await listAll(client, machine))
+  const open = (await listAll(client, maintenanceEvent)).filter((e) => !isOver(e))
   const by = await authorOf(client, io)
   for (const target of found) {
     // What was called off or is done stays for a month, and plans nothing any longer.
     for (let again = 0; again < MOST_AGAIN; again++) {
-      const event = plannedEvent(target, span, { reason: options.reason, by }, again)
+      const event = plannedEvent(target, span, { reason, by }, again)
       const name = event.metadata?.name ?? ''
       const made = await outcomeOf(() =>
         client.create(maintenanceEvent, event as never, { fieldManager: 'kubenode-cli' }),
@@ -81,7 +83,10 @@ async function plan(words: readonly string[], options: PlanOptions, io: Io): Pro
       if (made.kind !== 'Applied' && made.kind !== 'Exists') throw made.error
       const known = made.kind === 'Exists' ? await client.get(maintenanceEvent, { name }) : undefined
       if (known !== undefined && (isOver(known) || saidOf(known, 'done', by) === undefined)) continue
-      io.out(shownInWindow(io, [`maintenanceevent/${name} for machine/${target.metadata.name ?? ''}`]))
+      const of = target.metadata.name ?? ''
+      io.out(shownInWindow(io, [`maintenanceevent/${name} for machine/${of}`]))
+      const others = open.filter((e) => e.spec.machine === of && e.metadata.name !== name).map((e) => e.metadata.name)
+      if (others.length > 0) io.err(`machine/${of} has other work, which ends on its own: ${others.join(', ')}\n`)
       break
     }
   }

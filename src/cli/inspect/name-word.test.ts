@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { freezeTarget } from '../hold/freeze.ts'
-import { placeOf } from '../maintenance/planned.ts'
+import { placesOf } from '../maintenance/planned.ts'
 import { heldTarget } from '../rollout/holds.ts'
 import { askHold } from '../why-not/ask.ts'
 import { kindOf, nameOfKind, namesOfKind } from './name-word.ts'
@@ -45,7 +45,7 @@ describe('a name is taken as get -o name prints it', () => {
     })
     expect(heldTarget('rule/disk')).toEqual({ kind: 'NodeRemedier', name: 'disk' })
     expect(freezeTarget('machines.kubenode.io/w-1')).toEqual({ kind: 'Machine', name: 'w-1' })
-    expect(placeOf('machine.kubenode.io/w-1')).toEqual({ kind: 'machine', name: 'w-1' })
+    expect(placesOf(['machine.kubenode.io/w-1'])).toEqual([{ kind: 'machine', name: 'w-1' }])
     const wish = { reason: 'r', for: '1h', author: 'a' }
     expect(askHold({ ...wish, verb: 'repair', what: 'nodes/w-1' }, 0)).toMatchObject({
       metadata: { name: 'repair-node-w-1-0' },

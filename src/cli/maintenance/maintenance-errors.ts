@@ -4,7 +4,7 @@ import { errorTable } from '#lib/error-table.ts'
 export const maintenanceErrors = errorTable({
   KN1680: {
     text: 'cannot plan work on {what}',
-    next: 'name machines as machine/NAME, or one place as rack/NAME or zone/NAME',
+    next: 'name machines as machine/NAME or node/NAME, or one place as rack/NAME or zone/NAME',
   },
   KN1681: {
     text: 'cannot read the time {text} of {option}',
@@ -29,5 +29,13 @@ export const maintenanceErrors = errorTable({
   KN1686: {
     text: 'cannot cancel {name}: the work has begun',
     next: 'run kubenode maintenance done {name} when it is over',
+  },
+  KN1687: {
+    text: 'cannot plan work until {until}: that is longer than {days} days, and repairs stand off all the time',
+    next: 'write an earlier end; work that takes longer is planned again before it is over',
+  },
+  KN1688: {
+    text: 'cannot plan work without a reason: everyone who meets the drained nodes reads it',
+    next: 'write why: --reason "a new disk"',
   },
 })

@@ -6,7 +6,7 @@ import { maintenanceTable } from '#api/protocol/maintenance.ts'
 import { seededRandom } from '#lib/random.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
-import { machinesIn, placeOf, plannedEvent, saidOf, sayOnce, spanOf } from './planned.ts'
+import { machinesIn, placesOf, plannedEvent, reasonOf, saidOf, sayOnce, spanOf } from './planned.ts'
 
 const NOW = Date.parse('2026-03-02T12:00:00Z')
 
@@ -17,27 +17,44 @@ const machine = (name: string, more: object = {}): Machine =>
 
 describe('what is planned for', () => {
   test.each([
-    ['machine/m-1', { kind: 'machine', name: 'm-1' }],
-    ['rack/r12', { kind: 'rack', name: 'r12' }],
-    ['zone/eu-1a', { kind: 'zone', name: 'eu-1a' }],
-  ])('%s', (word, place) => {
-    expect(placeOf(word)).toEqual(place)
+    [['machine/m-1'], [{ kind: 'machine', name: 'm-1' }]],
+    [['rack/r12'], [{ kind: 'rack', name: 'r12' }]],
+    [['zone/eu-1a'], [{ kind: 'zone', name: 'eu-1a' }]],
+    [['no/n-1'], [{ kind: 'node', name: 'n-1' }]],
+    [
+      ['machine', 'm-1', 'm-2'],
+      [
+        { kind: 'machine', name: 'm-1' },
+        { kind: 'machine', name: 'm-2' },
+      ],
+    ],
+    [['rack', 'r12'], [{ kind: 'rack', name: 'r12' }]],
+  ])('%j', (words, places) => {
+    expect(placesOf(words)).toEqual(places)
   })
 
-  test.each(['m-1', 'machine/', 'pool/a', 'rack/a/b', '', '/'])('%j names no place', (word) => {
-    expect(() => placeOf(word)).toThrow(/KN1680/)
-  })
+  test.each([['m-1'], ['machine'], ['machine/'], ['pool/a'], ['rack/a/b'], [''], ['/'], ['machine', 'rack/a']])(
+    '%j names no place',
+    (...words) => {
+      expect(() => placesOf(words)).toThrow(/KN1680/)
+    },
+  )
 
   test('a machine that is named twice, or by its rack too, is planned for once', () => {
     const all = [machine('a'), machine('b', { rack: 'r2' }), machine('c')]
-    const found = machinesIn([placeOf('rack/r1'), placeOf('machine/a'), placeOf('machine/b')], all)
+    const found = machinesIn(placesOf(['rack/r1', 'machine/a', 'machine/b']), all)
     expect(found.map((m) => m.metadata.name)).toEqual(['a', 'c', 'b'])
   })
 
+  test('a node is found by what its machine says of it', () => {
+    const all = [machine('a'), { ...machine('b'), status: { nodeRef: { name: 'ip-10-0-0-7', uid: 'u' } } } as Machine]
+    expect(machinesIn(placesOf(['node/ip-10-0-0-7']), all).map((m) => m.metadata.name)).toEqual(['b'])
+  })
+
   test('a place without machines is refused, and so are more than 500', () => {
-    expect(() => machinesIn([placeOf('rack/r9')], [machine('a')])).toThrow(/KN1683.*rack\/r9/)
+    expect(() => machinesIn(placesOf(['rack/r9']), [machine('a')])).toThrow(/KN1683.*rack\/r9/)
     const many = Array.from({ length: 501 }, (_, n) => machine(`m-${n}`))
-    expect(() => machinesIn([placeOf('zone/z1')], many)).toThrow(/KN1684.*501/)
+    expect(() => machinesIn(placesOf(['zone/z1']), many)).toThrow(/KN1684.*501/)
   })
 })
 
@@ -65,10 +82,15 @@ describe('when', () => {
     ['a time that is none', { from: 'tomorrow', until: '2h' }, /KN1681.*--from/],
     ['an end that is none', { until: 'Sunday' }, /KN1681.*--until/],
     ['an end before the start', { from: '2026-03-08T02:00:00Z', until: '2026-03-08T01:00:00Z' }, /KN1682/],
+    ['an end a year later', { until: '2027-03-02T14:00:00Z' }, /KN1687.*31 days/],
     ['an end in the past', { from: '2026-03-01T02:00:00Z', until: '1h' }, /KN1682/],
   ])('%s is refused', (_, asked, message) => {
     expect(() => spanOf(asked, NOW)).toThrow(message)
   })
+})
+
+test.each(['', ' \n'])('the reason %j is none', (text) => {
+  expect(() => reasonOf(text)).toThrow(/KN1688/)
 })
 
 describe('the event', () => {

@@ -20,13 +20,28 @@ import { maintenanceErrors } from './maintenance-errors.ts'
 
 /** A rack or a small zone; a whole data center is planned in parts that budgets can bear. */
 const MOST_MACHINES = 500
+/** Repairs stand off until the end: one that is mistyped by a year must not turn them off for it. */
+const LONGEST_DAYS = 31
+const DAY_MS = 86_400_000
 const PLACES = ['rack', 'zone'] as const
 
-export type Place = { readonly kind: 'machine' | (typeof PLACES)[number]; readonly name: string }
+export type Place = { readonly kind: 'machine' | 'node' | (typeof PLACES)[number]; readonly name: string }
 
-export function placeOf(word: string): Place {
+const placeKind = (word: string): Place['kind'] | undefined => {
+  const kind = kindOf(word)
+  return kind === 'Machine' ? 'machine' : kind === 'Node' ? 'node' : PLACES.find((k) => k === word)
+}
+
+/** Several `kind/name`, or a kind and then names. */
+export function placesOf(words: readonly string[]): readonly Place[] {
+  const [first = '', ...names] = words
+  const isKindFirst = names.length > 0 && placeKind(first) !== undefined && !words.some((w) => w.includes('/'))
+  return isKindFirst ? names.map((name) => placeOf(`${first}/${name}`)) : words.map(placeOf)
+}
+
+function placeOf(word: string): Place {
   const [kind = '', name = '', ...rest] = word.split('/')
-  const found = kindOf(kind) === 'Machine' ? 'machine' : PLACES.find((k) => k === kind)
+  const found = placeKind(kind)
   if (found === undefined || name === '' || rest.length > 0)
     throw new KubeNodeError(maintenanceErrors.KN1680({ what: JSON.stringify(word) }))
   return { kind: found, name }
@@ -47,6 +62,8 @@ export function spanOf(
   const length = durationMs(until)
   const end = length === undefined ? timeOf(until, '--until') : start + length
   if (end <= start || end <= now) throw new KubeNodeError(maintenanceErrors.KN1682({ until: timestamp(end) }))
+  if (end - start > LONGEST_DAYS * DAY_MS)
+    throw new KubeNodeError(maintenanceErrors.KN1687({ until: timestamp(end), days: LONGEST_DAYS }))
   return { ...(from !== undefined && { from: timestamp(start) }), until: timestamp(end) }
 }
 
@@ -58,9 +75,7 @@ function timeOf(text: string, option: string): number {
 
 export function machinesIn(places: readonly Place[], machines: readonly Machine[]): readonly Machine[] {
   const found = places.flatMap((place) => {
-    const there = machines.filter(({ metadata, spec }) =>
-      place.kind === 'machine' ? metadata.name === place.name : spec[place.kind] === place.name,
-    )
+    const there = machines.filter((m) => isAt(m, place))
     if (there.length === 0) throw new KubeNodeError(maintenanceErrors.KN1683({ what: `${place.kind}/${place.name}` }))
     return there
   })
@@ -68,6 +83,18 @@ export function machinesIn(places: readonly Place[], machines: readonly Machine[
   if (once.length > MOST_MACHINES)
     throw new KubeNodeError(maintenanceErrors.KN1684({ count: once.length, most: MOST_MACHINES }))
   return once
+}
+
+const isAt = ({ metadata, spec, status }: Machine, { kind, name }: Place): boolean => {
+  if (kind === 'machine') return metadata.name === name
+  return kind === 'node' ? status?.nodeRef?.name === name : spec[kind] === name
+}
+
+/** Why, for all who meet the drained node. */
+export function reasonOf(text: string): string {
+  const reason = text.trim()
+  if (reason === '') throw new KubeNodeError(maintenanceErrors.KN1688())
+  return reason
 }
 
 /** The same request twice has the same name: it is planned once. `again`: how many of the name are over already. */

@@ -14,16 +14,16 @@ import { timeOf } from './time-of.ts'
 /** Lists without the event before it counts as gone: one list can be wrong. */
 export const ABSENT_POLLS = 2
 /** How long the machine must be well before the node is uncordoned. */
-const STABLE_MS = 5 * 60_000
+export const STABLE_MS = 5 * 60_000
 /** Longer than a slow machine takes to come back, and than a vendor takes to see that the work is done. */
-const VERIFY_MS = 3_600_000
+export const VERIFY_MS = 3_600_000
 
 const isAbsent = ({ absentPolls }: Pick<Seen, 'absentPolls'>): boolean => absentPolls >= ABSENT_POLLS
 
 const OPEN_AT_SOURCE: ReadonlySet<string> = new Set(['Scheduled', 'Inquiring', 'Executing'])
 
 /** The source still says that it will happen or happens. */
-const isListed = (seen: Seen): boolean => OPEN_AT_SOURCE.has(seen.event.spec.state) && !isAbsent(seen)
+export const isListed = (seen: Seen): boolean => OPEN_AT_SOURCE.has(seen.event.spec.state) && !isAbsent(seen)
 
 /** Ready and every component Healthy: what the node serves with, it has. */
 export const isWell = ({ machine, node }: Pick<Seen, 'machine' | 'node'>): boolean =>

@@ -38,8 +38,8 @@ export function isHeard(event: MaintenanceEvent, machine: Machine | undefined): 
 }
 
 /**
- * Reports that were believed shortly before count as well, whether or not they are corrected by now: a doctor that starts, or whose caches stood still,
- * sees only the end of a mass.
+ * Reports that were believed shortly before count as well, whether or not they are corrected by now: a doctor that starts, or whose caches were
+ * behind, sees only the end of a mass.
  */
 export const isMassReclaim = (
   machines: readonly Machine[],

@@ -483,6 +483,16 @@ describe('the verification', () => {
     expect(phase(seen({ event: verifying({ healthySince: at(-5 * 60_000) }) }))).toBe('Done')
   })
 
+  test('what the end waits for is said with its time', () => {
+    const unblock = (...[status, spec]: Parameters<typeof verifying>) =>
+      plan(seen({ event: verifying(status, spec) }), NOW).waiting?.unblock
+    expect(unblock()).toBe('the machine is well for 5m')
+    expect(unblock({ healthySince: at(-60_000) })).toBe(`the machine stays well until ${at(4 * 60_000)}`)
+    expect(unblock({ healthySince: at(-60_000), phaseSince: at(-120_000) }, { state: 'Scheduled' })).toBe(
+      `the machine stays well until ${at(4 * 60_000)}, and cloud no longer lists the event, which is waited for until ${at(58 * 60_000)}`,
+    )
+  })
+
   test('starts again when the machine falls ill, and fails after an hour', () => {
     const ill = { machine: machine(false) }
     expect(plan(seen({ event: verifying({ healthySince: at(-60_000) }), ...ill }), NOW).change).toEqual({

@@ -14,7 +14,7 @@ import { isCordonedBy } from '#nodes/cordon.ts'
 import { openingOf } from '#windows/windows.ts'
 import type { Notice } from '#runtime/reconcile-with.ts'
 import type { DoctorAction, DoctorPlan, StatusChange } from './actions.ts'
-import { factsOf, isWell } from './facts.ts'
+import { STABLE_MS, VERIFY_MS, factsOf, isListed, isWell } from './facts.ts'
 import { isHeldPermit, planPermit, reportOf, renewalOf, straysBack } from './plan-permit.ts'
 import { planAnswer, planPostponement, wantedAnswer } from './plan-answer.ts'
 import { nextStart, preparationOf } from './schedule.ts'
@@ -307,10 +307,23 @@ function planVerifying(seen: Seen, now: number): DoctorPlan {
     waiting: {
       predicate: 'MaintenanceUnderWay',
       seen: well ? `well since ${since ?? timestamp(now)}` : 'the machine is not Ready, or a component is not Healthy',
-      unblock: 'the machine stays well and its source no longer lists the event',
+      unblock: verifiedText(seen, now),
     },
     requeueAfter: VERIFY_LOOK_MS,
   }
+}
+
+function verifiedText(seen: Seen, now: number): string {
+  const { spec, status } = seen.event
+  const since = timeOf(status?.healthySince)
+  const well =
+    since === undefined || !isWell(seen)
+      ? `the machine is well for ${formatDuration(STABLE_MS)}`
+      : `the machine stays well until ${timestamp(since + STABLE_MS)}`
+  const listedUntil = timestamp((timeOf(status?.phaseSince) ?? now) + VERIFY_MS)
+  return isListed(seen)
+    ? `${well}, and ${spec.source} no longer lists the event, which is waited for until ${listedUntil}`
+    : well
 }
 
 /** Our taint goes, the slot is freed, and after its time the record. */
