@@ -20,10 +20,10 @@ export const VERIFY_MS = 3_600_000
 
 const isAbsent = ({ absentPolls }: Pick<Seen, 'absentPolls'>): boolean => absentPolls >= ABSENT_POLLS
 
-const OPEN_AT_SOURCE: ReadonlySet<string> = new Set(['Scheduled', 'Inquiring', 'Executing'])
+export const OPEN_AT_SOURCE: ReadonlySet<string> = new Set(['Scheduled', 'Inquiring', 'Executing'])
 
 /** The source still says that it will happen or happens. */
-export const isListed = (seen: Seen): boolean => OPEN_AT_SOURCE.has(seen.event.spec.state) && !isAbsent(seen)
+const isListed = (seen: Seen): boolean => OPEN_AT_SOURCE.has(seen.event.spec.state) && !isAbsent(seen)
 
 /** Ready and every component Healthy: what the node serves with, it has. */
 export const isWell = ({ machine, node }: Pick<Seen, 'machine' | 'node'>): boolean =>

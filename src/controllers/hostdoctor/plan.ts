@@ -14,7 +14,7 @@ import { isCordonedBy } from '#nodes/cordon.ts'
 import { openingOf } from '#windows/windows.ts'
 import type { Notice } from '#runtime/reconcile-with.ts'
 import type { DoctorAction, DoctorPlan, StatusChange } from './actions.ts'
-import { STABLE_MS, VERIFY_MS, factsOf, isListed, isWell } from './facts.ts'
+import { OPEN_AT_SOURCE, STABLE_MS, VERIFY_MS, factsOf, isWell } from './facts.ts'
 import { isHeldPermit, planPermit, reportOf, renewalOf, straysBack } from './plan-permit.ts'
 import { planAnswer, planPostponement, wantedAnswer } from './plan-answer.ts'
 import { nextStart, preparationOf } from './schedule.ts'
@@ -313,6 +313,7 @@ function planVerifying(seen: Seen, now: number): DoctorPlan {
   }
 }
 
+/** Of what is written in the object only: two doctors that have seen other lists would write their texts in turns. */
 function verifiedText(seen: Seen, now: number): string {
   const { spec, status } = seen.event
   const since = timeOf(status?.healthySince)
@@ -321,7 +322,7 @@ function verifiedText(seen: Seen, now: number): string {
       ? `the machine is well for ${formatDuration(STABLE_MS)}`
       : `the machine stays well until ${timestamp(since + STABLE_MS)}`
   const listedUntil = timestamp((timeOf(status?.phaseSince) ?? now) + VERIFY_MS)
-  return isListed(seen)
+  return OPEN_AT_SOURCE.has(spec.state)
     ? `${well}, and ${spec.source} no longer lists the event, which is waited for until ${listedUntil}`
     : well
 }

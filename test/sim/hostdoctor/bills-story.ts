@@ -49,9 +49,10 @@ export function unpaidBills(world: World, story: DoctorStory): void {
   })
   say(story.vendor, bill(world, 0, 'paid', FAR_MS))
   later(world, story, PAID_MS, () => isPaid(story, 'paid'))
-  const late = bill(world, 3, 'paid-late', NEAR_MS)
+  // In the rack of the one that ends: drained once that host is deleted.
+  const late = bill(world, 2, 'paid-late', NEAR_MS + HOUR)
   say(story.vendor, late)
-  later(world, story, NEAR_MS + MINUTE, () => goes(world, story, 3, late))
+  later(world, story, NEAR_MS + HOUR + MINUTE, () => goes(world, story, 2, late))
   const ends = { kind: 'Delete', losesData: true } as const
   say(story.vendor, bill(world, 1, 'ended', NEAR_MS, ends))
   later(world, story, MINUTE, () => approves(world, story, 'ended'))

@@ -1,10 +1,12 @@
 // Bills of hosts: people pay them, nothing answers them, and on the last day a node is drained; what loses data waits for an approval.
 import { describe, expect, test } from 'vitest'
+import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { act } from '#controllers/hostdoctor/act.ts'
 import { plan } from '#controllers/hostdoctor/plan.ts'
 import type { DoctorParts } from '#controllers/hostdoctor/reconcile.ts'
+import type { Seen } from '#controllers/hostdoctor/seen.ts'
 import { seeds } from '#test/support/clocks/scheduler.ts'
-import { inFull, inFullAll } from '#test/support/tools/full.ts'
+import { inFull } from '#test/support/tools/full.ts'
 import { checkSeeds, firstViolation, referenceRun } from '../harness.ts'
 import { BILLS_CHAPTER, doctorSimulation } from './simulation.ts'
 
@@ -21,7 +23,7 @@ test(
           "events": [
             "ended m-1 Cancelled drained",
             "paid m-0 Cancelled",
-            "paid-late m-3 Done drained",
+            "paid-late m-2 Done drained",
             "paid-unapproved m-4 Cancelled",
           ],
           "held": 0,
@@ -43,33 +45,33 @@ test.each(Array.from({ length: SEEDS / CHUNK }, (_, n) => 1 + n * CHUNK))(
   FULL_MS,
 )
 
-type Plan = DoctorParts['plan']
-/** Takes the event for another one. */
-const takenFor =
-  (spec: Partial<Parameters<Plan>[0]['event']['spec']>): Plan =>
-  (seen, now) =>
-    plan({ ...seen, event: { ...seen.event, spec: { ...seen.event.spec, ...spec } } }, now)
+type Spec = MaintenanceEvent['spec']
+/** Takes each event for another one. */
+function takenFor(other: (spec: Spec) => Partial<Spec>): DoctorParts {
+  const taken = (seen: Seen): Seen => {
+    const { event } = seen
+    return { ...seen, event: { ...event, spec: { ...event.spec, ...other(event.spec) } } }
+  }
+  return {
+    plan: (seen, now) => plan(taken(seen), now),
+    act: (tools, action, seen, signal) => act(tools, action, taken(seen), signal),
+  }
+}
 
-const PLANTED: Readonly<Record<string, { readonly shows: RegExp; readonly plan: Plan }>> = {
-  'answers a bill as if it were work on the host': { shows: /is answered/, plan: takenFor({ bill: false }) },
-  'drains as soon as a bill is told': {
-    shows: /asks for a permit more than a day before/,
-    plan: (seen, now) => {
-      const { spec } = seen.event
-      const notBefore = spec.notBefore && new Date(Math.min(now, Date.parse(spec.notBefore))).toISOString()
-      return takenFor({ bill: false, ...(notBefore && { notBefore }) })(seen, now)
-    },
+const PLANTED: Readonly<Record<string, { readonly shows: RegExp; readonly parts: DoctorParts }>> = {
+  'answers a bill as if it were work on the host': { shows: /is answered/, parts: takenFor(() => ({ bill: false })) },
+  'asks for lost data as for a restart': {
+    shows: /instead of/,
+    parts: takenFor(() => ({ dataLoss: false, kind: 'Stop' })),
   },
-  'asks for lost data as for a restart': { shows: /instead of/, plan: takenFor({ kind: 'Stop', dataLoss: false }) },
 }
 
 describe('a planted bug', () => {
-  test.each(inFullAll(Object.entries(PLANTED), 3))(
+  test.each(Object.entries(PLANTED))(
     'is found: %s',
-    async (_, { shows, plan: planted }) => {
+    async (_, { shows, parts }) => {
       const how = { ...ofBills, faults: [], withPaths: true }
-      const parts = () => ({ act, plan: planted })
-      const found = await firstViolation(doctorSimulation({ ...how, parts }), doctorSimulation(how), [1])
+      const found = await firstViolation(doctorSimulation({ ...how, parts: () => parts }), doctorSimulation(how), [1])
       expect(found?.violation.message).toMatch(shows)
     },
     FULL_MS,
