@@ -126,6 +126,10 @@ export const providersErrors = errorTable({
     text: 'no provider can be used at {place}: {why}',
     next: 'start or correct the program that serves it, or name another place',
   },
+  KN11067: {
+    text: 'the provider {name} at {place} refuses {token}',
+    next: 'name the file of its token as options.tokenFile; both sides read the token again within a minute',
+  },
   KN11080: {
     text: 'cannot {what}: provider {name} did not answer within {seconds} s',
     next: 'retried automatically; check the provider and the network to it',

@@ -278,11 +278,20 @@ export class RemoteProvider implements Provider {
     })
     if (said.status === 200) return said.value
     const { error } = this.#read(call, () => checked(this.#readers.failure(said.value)))
-    if (error.kind === 'Unauthorized') this.#freshUntil = 0
+    if (error.kind === 'Unauthorized') throw this.#refused()
     throw new KubeNodeError(
       providersErrors.KN11063({ name: this.name, call, kind: error.kind, message: printableLine(error.message) }),
       { retry: 'later' },
     )
+  }
+
+  /** Both sides read their token again: a new one of either is found with the next call. */
+  #refused(): KubeNodeError {
+    this.#freshUntil = 0
+    const { name, place } = this.#options
+    const file = place.kind === 'Https' ? place.tokenFile : undefined
+    const token = file === undefined ? 'a call without a token' : `the token in ${file}`
+    return new KubeNodeError(providersErrors.KN11067({ name, place: placeText(place), token }), { retry: 'later' })
   }
 
   /** Translates what cannot be used, and has the capabilities read again before the next call. */

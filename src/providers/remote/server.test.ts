@@ -200,13 +200,13 @@ test('over https the authority is pinned, the token is needed, both can be repla
   await expect(client('one', 'two').list()).rejects.toThrow(/KN11064.*it is the provider two/)
 
   await writeFile(tokenFile, 'wrong')
-  await expect(client('one').list()).rejects.toThrow(/KN11063.*Unauthorized/)
+  await expect(client('one').list()).rejects.toThrow(/KN11067.*refuses the token in .*token/)
   await writeFile(ca, second.ca)
   await expect(client('one').list()).rejects.toThrow(/KN11060/)
 
   serving.renew({ ...second, token: 'new' })
   await writeFile(tokenFile, 'new')
-  await expect(two.list()).rejects.toThrow(/Unauthorized/)
+  await expect(two.list()).rejects.toThrow(/KN11067/)
   expect((await two.list()).hosts).toEqual([])
   expect((await client('one').list()).hosts).toEqual([])
 })
