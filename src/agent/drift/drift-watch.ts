@@ -25,6 +25,9 @@ export interface DriftDeps extends RestoreDeps {
   readonly tidy?: () => Promise<void>
   readonly lookAtRunning: (inUse: InUse) => Promise<readonly Finding[]>
   readonly watchFolder?: WatchFolder
+  readonly onHealed: (component: string, what: string) => void
+  /** Another program changed it so often that it is no longer restored for now. */
+  readonly onLeft: (component: string, what: string) => void
 }
 
 /** A change is found within seconds even without an event. */
@@ -166,6 +169,7 @@ export class DriftWatch {
         component,
         what: finding.says,
       })
+      this.#deps.onLeft(component, finding.says)
     }
     const additions = (await processes.additions?.(component)) ?? []
     worker.setDrift(plan.report ?? failed[0]?.slice(0, 200), [...leftPaths(findings, watched.left), ...additions])
@@ -223,6 +227,7 @@ export class DriftWatch {
         await rememberFiles(this.#deps, watched.inUse)
       } else if (spec.service !== undefined) await processes.mend?.({ component, slot, service: spec.service })
       log.warn('component drift repaired', { component, what: finding.says })
+      this.#deps.onHealed(component, finding.says)
       return undefined
     } catch (error) {
       log.warn('cannot repair component drift', { component, what: finding.says, error })

@@ -34,6 +34,7 @@ async function installed(watchFolder?: WatchFolder) {
   await clock.advance(20_000)
   expect(node.worker.record?.state).toBe('Healthy')
   const running: Finding[] = []
+  const told: string[] = []
   const watch = new DriftWatch({
     files,
     dir: node.dir,
@@ -44,6 +45,8 @@ async function installed(watchFolder?: WatchFolder) {
     processes: node.processes,
     workers: () => [node.worker],
     lookAtRunning: async () => running,
+    onHealed: (component, what) => told.push(`healed ${component}: ${what}`),
+    onLeft: (component, what) => told.push(`left ${component}: ${what}`),
     ...(watchFolder === undefined ? {} : { watchFolder }),
   })
   watch.start()
@@ -60,17 +63,17 @@ async function installed(watchFolder?: WatchFolder) {
     '/node/root/opt/beacon/',
     `/node/state/components/beacon/slots/${node.worker.record?.current?.id}/tree/`,
   )
-  return { clock, files, node, running, read, replace, edit, programInSlot }
+  return { clock, files, node, running, told, read, replace, edit, programInSlot }
 }
 
 describe('a file that another program changed', () => {
   test.each([
-    ['a file in place of a link', 'replace'],
-    ['the text behind a link', 'edit'],
+    ['a file in place of a link', 'replace', 'is no longer a link'],
+    ['the text behind a link', 'edit', 'has different content'],
   ] as const)(
-    '%s is put right within seconds, nothing is started again, and what was there is kept',
-    async (_what, how) => {
-      const { clock, files, node, read, ...change } = await installed()
+    '%s is put right within seconds, nothing is started again, what was there is kept, and users are told',
+    async (_what, how, says) => {
+      const { clock, files, node, told, read, ...change } = await installed()
       const starts = node.processes.starts.length
       await change[how](CONFIG, 'port = 666\n')
       await clock.advance(6_000)
@@ -79,6 +82,7 @@ describe('a file that another program changed', () => {
         starts,
         undefined,
       ])
+      expect(told).toEqual([`healed beacon: /etc/beacon.conf ${says}`])
       const [name = ''] = await files.list(foreignFolder(node.dir, 'beacon'))
       expect(await read(`${foreignFolder(node.dir, 'beacon')}/${name}`)).toBe('port = 666\n')
     },
@@ -120,7 +124,7 @@ describe('a file that another program changed', () => {
   })
 
   test('again and again is left as it is, and reported without its content', async () => {
-    const { clock, node, read, replace } = await installed()
+    const { clock, node, told, read, replace } = await installed()
     for (let n = 0; n <= MAX_HEALS; n++) {
       await replace(CONFIG, `port = ${n}\n`)
       await clock.advance(6_000)
@@ -132,6 +136,8 @@ describe('a file that another program changed', () => {
     ])
     await clock.advance(2 * HEAL_WINDOW_MS)
     expect(await read(CONFIG)).toBe(`port = ${MAX_HEALS}\n`)
+    const healed = Array.from({ length: MAX_HEALS }, () => 'healed beacon: /etc/beacon.conf is no longer a link')
+    expect(told).toEqual([...healed, 'left beacon: /etc/beacon.conf is no longer a link'])
   })
 
   test('while it ran is not started again without an order, and a switch to a fresh copy ends it', async () => {

@@ -54,10 +54,13 @@ export async function lookAtLinks({ files, dir }: LookDeps, { component, spec }:
 
 export async function lookAtFiles(
   { files, dir }: LookDeps,
-  { component, slot }: InUse,
+  { component, slot, spec }: InUse,
   watched: readonly ManifestFile[],
 ): Promise<readonly Finding[]> {
   const found: Finding[] = []
+  const links = layoutOf(spec).links
+  // As users of the host know it.
+  const nameOf = (inSlot: string) => links.find((l) => l.inSlot === inSlot)?.path ?? inSlot
   for (const file of watched) {
     const path = join(slotFolder(dir, component, slot), file.path)
     const stat = await files.stat(path)
@@ -66,7 +69,7 @@ export async function lookAtFiles(
       kind: 'File',
       key: `file ${file.path}`,
       file,
-      says: `${file.path} ${says}`,
+      says: `${nameOf(file.path)} ${says}`,
     })
     if (stat === undefined) found.push(finding('is missing'))
     else if (stat.kind !== 'File') found.push(finding('is no longer a file'))

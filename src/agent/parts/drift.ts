@@ -6,16 +6,16 @@ import { watchFolder } from '../files/folder-watch.ts'
 import { KUBELET, kubeletFinding } from '../node/deleted-node.ts'
 import type { Processes } from '../supervise/port.ts'
 import type { Ground } from './ground.ts'
+import { eventsOfMachine } from './machine-events.ts'
 
 export interface DriftNeeds {
   readonly supervisor: Processes
   readonly components: AllComponents
 }
 
-export function buildDrift(
-  { base, dir, platform, target }: Ground,
-  { supervisor, components }: DriftNeeds,
-): DriftWatch {
+export function buildDrift(ground: Ground, { supervisor, components }: DriftNeeds): DriftWatch {
+  const { base, dir, platform, target } = ground
+  const tell = eventsOfMachine(ground)
   const running = new RunningPrograms(dir)
   return new DriftWatch({
     ...base,
@@ -24,6 +24,13 @@ export function buildDrift(
     workers: () => components.workers,
     tidy: () => components.sweep(),
     watchFolder,
+    // A change that vanishes within a second must not do so in silence: the one who made it looks for the reason.
+    onHealed: (component, what) =>
+      tell({ type: 'Warning', reason: 'FileChanged', action: 'Restore', note: `${component}: ${what}; restored` }),
+    onLeft: (component, what) => {
+      const note = `${component}: ${what}, again and again; it is left so until the next switch`
+      tell({ type: 'Warning', reason: 'DriftPersists', action: 'Restore', note })
+    },
     lookAtRunning: async (inUse) => {
       const pid = supervisor.main?.(inUse.component)
       const ofNode = inUse.component === KUBELET ? kubeletFinding(target.deletedNode, pid) : []
