@@ -45,10 +45,14 @@ test('a link signs in once, and nobody reads anything without a session', async 
     expect((await stranger.ask(path)).status, path).toBe(401)
   const link = running.newLink()
   const browser = new Browser(running.port)
+  // What looks where a link leads does not use it up.
+  expect((await stranger.ask(new URL(link).pathname, { method: 'HEAD' })).status).toBe(200)
   const first = await browser.open(link)
   expect(first.headers['set-cookie']?.[0]).toMatch(/; HttpOnly; SameSite=Strict$/)
   expect((await browser.session()).person.how).toBe('Link')
   expect((await stranger.open(link)).status).toBe(410)
+  const read = await stranger.ask(new URL(link).pathname, { headers: { accept: 'text/html,*/*;q=0.8' } })
+  expect(read.text).toBe('this link was used or is too old; run kubenode console for a new one\n')
   expect((await stranger.ask('/api/session')).status).toBe(401)
 })
 

@@ -25,17 +25,37 @@ export class Refused extends Error {
   }
 }
 
-export async function sendJson(
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+export const sendJson = (
   request: IncomingMessage,
   response: ServerResponse,
   status: number,
   body: object,
+): Promise<void> => sendText(request, response, status, JSON_TYPE, JSON.stringify(body))
+
+/** In a browser that opens an address people read a sentence; the page itself asks for data. */
+export const sendRefusal = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  body: Refusal,
+): Promise<void> =>
+  /\btext\/html\b/.test(request.headers.accept ?? '')
+    ? sendText(request, response, status, 'text/plain; charset=utf-8', `${body.message}\n`)
+    : sendJson(request, response, status, body)
+
+async function sendText(
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  type: string,
+  text: string,
 ): Promise<void> {
-  const text = JSON.stringify(body)
   const isPacked = text.length >= LEAST_PACKED && acceptsGzip(request)
   const bytes = isPacked ? await packed(text, { level: 4 }) : Buffer.from(text)
   response.writeHead(status, {
-    'content-type': 'application/json; charset=utf-8',
+    'content-type': type,
     'cache-control': 'no-store',
     'content-security-policy': DATA_POLICY,
     'content-length': bytes.length,
@@ -44,13 +64,6 @@ export async function sendJson(
   })
   response.end(request.method === 'HEAD' ? undefined : bytes)
 }
-
-export const sendRefusal = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  status: number,
-  body: Refusal,
-): Promise<void> => sendJson(request, response, status, body)
 
 export const acceptsGzip = ({ headers }: IncomingMessage): boolean =>
   /(^|,)\s*gzip\s*(;\s*q=(?!0(\.0*)?\s*(,|$))|,|$)/i.test(headers['accept-encoding'] ?? '')

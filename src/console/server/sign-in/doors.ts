@@ -72,6 +72,8 @@ export class Doors {
 
   /** Pages that lead to the page. False: it is something else. */
   async page({ request, response, url }: Asking): Promise<boolean> {
+    // Programs that look where a link leads must not use it up.
+    if (request.method === 'HEAD') return false
     const link = /^\/link\/([A-Za-z0-9_-]{43})$/.exec(url.pathname)?.[1]
     if (link !== undefined) this.#openLink(request, response, link)
     else if (url.pathname === '/oidc/start') await this.#begin(request, response, url)
@@ -126,6 +128,11 @@ export class Doors {
   #openLink(request: IncomingMessage, response: ServerResponse, secret: string): void {
     const { sessions, onLinkUsed } = this.#options
     const who = sessions.useLink(secret)
+    // Opened again from the history of the browser that used it.
+    if (who === undefined && sessions.of(this.#secretOf(request)) !== undefined && !this.#isShared(request)) {
+      response.writeHead(303, { location: '/', 'cache-control': 'no-store' })
+      return void response.end()
+    }
     if (who === undefined)
       throw new Refused(410, 'LinkUsed', 'this link was used or is too old; run kubenode console for a new one')
     const opened = sessions.open(who)
