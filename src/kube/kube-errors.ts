@@ -18,6 +18,14 @@ export const kubeErrors = errorTable({
     text: "cannot {action}: {why}: the server's certificate has expired",
     next: 'renew the certificate of the API server; if it is still valid, set the clock of this machine',
   },
+  KN2007: {
+    text: "cannot {action}: {why}: the server's certificate is not valid yet by the clock of this machine",
+    next: 'set the clock of this machine, or wait if that of the API server is ahead',
+  },
+  KN2008: {
+    text: "cannot {action}: {why}: the server's certificate is for another name or address",
+    next: 'use an address that the certificate names, or set tls-server-name of the cluster in the kubeconfig',
+  },
   KN2005: {
     text: 'cannot {what}: the response has more than {maxBodyLength} characters',
     next: 'request smaller pages',

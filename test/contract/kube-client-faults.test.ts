@@ -380,7 +380,7 @@ describe('F13 credentials change under us', () => {
     const { server, client } = await world()
     server.tokens.set('t', 'alice')
     const kube = await client({ token: { data: 't' }, tlsServerName: 'another.example' })
-    expect(await failure(kube.create(CONFIG_MAPS, config('one')))).toMatchObject({ code: 'KN2004', applied: 'no' })
+    expect(await failure(kube.create(CONFIG_MAPS, config('one')))).toMatchObject({ code: 'KN2008', applied: 'no' })
     expect(server.requests).toEqual([])
   })
 

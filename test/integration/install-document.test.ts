@@ -121,6 +121,20 @@ test('a user without rights learns which right is missing first', async () => {
     )
 })
 
+test('settings of another cluster are not applied with a wrong context, whatever --yes says', async () => {
+  expect((await kubenode('install', '--values', 'values.yaml', '--yes', '--no-wait')).code).toBe(0)
+  const other = ['install', '--values', 'values.yaml', '--cluster', 'prod-1', '--no-wait', '--yes'] as const
+  const refused = await kubenode(...other)
+  expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('KN1446: this cluster is installed as hub')])
+  answers = ['n']
+  expect((await kubenode(...other)).code).toBe(0)
+  const name = async () => (await kubenode('install', '--diff', '--values', 'values.yaml')).err
+  expect(await name()).not.toContain('is installed as')
+  expect((await kubenode(...other, '--rename')).code).toBe(0)
+  expect(await name()).toContain('this cluster is installed as prod-1; these settings call it hub\n')
+  expect((await kubenode('uninstall', '--yes', 'prod-1', '--delete-crds', '--now')).code).toBe(0)
+})
+
 test('an uninstall that was ended asks for the same name, also once the settings are deleted', async (context) => {
   // The names that an uninstall takes have unit tests.
   onlyInFull(context)

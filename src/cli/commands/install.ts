@@ -27,6 +27,7 @@ export interface InstallFlags extends ServerOptions, SettingFlags, Waiting {
   readonly diff?: boolean
   readonly wait: boolean
   readonly ignore?: string
+  readonly rename?: boolean
   readonly yes?: boolean
   /** The same run makes it follow a repository. */
   readonly isFollowing?: boolean
@@ -77,6 +78,7 @@ export function register(program: Command, io: Io): void {
       .option('--diff', 'show what would change and write nothing')
       .option('--no-wait', 'do not wait until the programs work')
       .option('--ignore <checks>', 'names of checks that may fail, separated by commas')
+      .option('--rename', 'give a cluster that is installed the other name that the settings have')
       .option('-y, --yes', 'do not ask')
       .action(async (options: InstallFlags) => void (await install(options, isUpgrade, io)))
   }
@@ -176,7 +178,9 @@ export async function install(options: InstallFlags, isUpgrade: boolean, io: Io)
   const ignored = await ignoredChecks(options.ignore)
   const context = await contextOf(options, io)
   if (isUpgrade) await refuseAbsent(context)
-  const release = await loaded(options, io, context)
+  const values = (await chosenValues(options, io, context)) ?? {}
+  const { releaseOf } = await import('../install/load.ts')
+  const release = await releaseOf(values)
   const [{ observeInstalled }, { planInstall }, { runInstall }, { nextSteps }] = await Promise.all([
     import('../install/observe.ts'),
     import('../install/plan.ts'),
@@ -190,6 +194,7 @@ export async function install(options: InstallFlags, isUpgrade: boolean, io: Io)
     io.err(lines.length === 0 ? 'nothing would change\n' : 'nothing was written\n')
     return false
   }
+  if (!(await mayRename(values, options, context, io))) return false
   const isDone = await runInstall(context, release, {
     isUpgrade,
     wait: options.wait,
@@ -213,6 +218,16 @@ export async function install(options: InstallFlags, isUpgrade: boolean, io: Io)
 async function servedAuthority({ client }: InstallContext): Promise<string | undefined> {
   const { ownAuthority } = await import('#artifacts/own-authority.ts')
   return ownAuthority(client).catch(() => undefined)
+}
+
+/** Settings of another cluster, applied with the wrong context, would point its hosts elsewhere: `--yes` does not answer for that. */
+async function mayRename(values: Values, options: InstallFlags, context: InstallContext, io: Io): Promise<boolean> {
+  const { storedValues } = await import('../install/load.ts')
+  const [before, now] = [(await storedValues(context.client)).cluster, String(values['cluster'])]
+  if (typeof before !== 'string' || before === now || options.rename === true) return true
+  if (io.ask === undefined) throw new KubeNodeError(installErrors.KN1446({ before, now }))
+  const answer = await io.ask(`Is ${before} to be called ${now} from now on? [y/N] `)
+  return /^y(es)?$/i.test(answer.trim())
 }
 
 /** Before settings are asked for, which an installation that is there would bring. */

@@ -68,7 +68,13 @@ export interface Progress {
 /** Complete answers are held in memory: V8 refuses strings beyond 512 MB, and our pages have a few megabytes. */
 const MAX_BODY_LENGTH = 256 * 1024 * 1024
 const WATCH_KEEPALIVE_MS = 15_000
-const EXPIRED = 'CERT_HAS_EXPIRED'
+/** Of every other refusal it is said that none of the configured authorities signed the certificate. */
+const TLS_ERRORS: Readonly<Record<string, typeof kubeErrors.KN2004>> = {
+  CERT_HAS_EXPIRED: kubeErrors.KN2003,
+  CERT_NOT_YET_VALID: kubeErrors.KN2007,
+  ERR_TLS_CERT_ALTNAME_INVALID: kubeErrors.KN2008,
+}
+const TLS_CODES: ReadonlySet<string> = new Set([kubeErrors.KN2004, ...Object.values(TLS_ERRORS)].map((e) => e.code))
 const TLS_REFUSALS = /CERT|SELF_SIGNED|UNABLE_TO|DEPTH_ZERO|ALTNAME|HOSTNAME/
 
 export class Transport {
@@ -273,7 +279,7 @@ function brokenBy(request: WireRequest, error: unknown, connected: boolean): Con
 }
 
 /** Before the server sees our own certificate. */
-const refusedServer = (code: string) => (code === EXPIRED ? kubeErrors.KN2003 : kubeErrors.KN2004)
+const refusedServer = (code: string) => TLS_ERRORS[code] ?? kubeErrors.KN2004
 
 /** The address that was tried, where the error has it: with several contexts people have to see which server is away. */
 function placeIn(error: unknown): string {
@@ -287,12 +293,11 @@ function placeIn(error: unknown): string {
 }
 
 /** The connection was refused by our own check of the server's certificate: nothing was sent. */
-export const isTlsRefusal = (e: unknown): boolean =>
-  isExpiredServer(e) || (e instanceof ConnectionError && e.code === kubeErrors.KN2004.code)
+export const isTlsRefusal = (e: unknown): boolean => e instanceof ConnectionError && TLS_CODES.has(e.code)
 
 /** No other kubeconfig helps. */
 export const isExpiredServer = (e: unknown): boolean =>
-  e instanceof ConnectionError && e.code === kubeErrors.KN2003.code
+  e instanceof ConnectionError && (e.code === kubeErrors.KN2003.code || e.code === kubeErrors.KN2007.code)
 
 export function headerOf(headers: http.IncomingHttpHeaders, name: string): string | undefined {
   const value = headers[name]
