@@ -21,9 +21,14 @@ export function approvalNeed(
   approvals: readonly Approval[],
   now: number,
 ): ApprovalNeed | undefined {
-  const risk = riskOf(spec.operations)
-  const needs = rules.filter((r) => isAtLeast(risk, r.risk)).map((r) => need(r, spec, approvals, now))
+  const needs = rulesFor(rules, spec).map((r) => need(r, spec, approvals, now))
   return needs.find((n) => n.counted.length < n.needed) ?? needs[0]
+}
+
+/** Those whose risk the operations reach. */
+export function rulesFor(rules: readonly Rule[], { operations }: PermitSpec): readonly Rule[] {
+  const risk = riskOf(operations)
+  return rules.filter((r) => isAtLeast(risk, r.risk))
 }
 
 /** One person counts once. Groups are those of the person: an admission policy holds an Approval to them. */
@@ -36,13 +41,15 @@ function need({ from, count }: Rule, spec: PermitSpec, approvals: readonly Appro
   return { needed: count, from, counted: [...byPerson.values()].toSorted() }
 }
 
+export const ANY_APPROVER = 'any user who may approve'
+
 /** Of any user who may approve; one is enough. */
 export function anyApproval(spec: PermitSpec, approvals: readonly Approval[], now: number): ApprovalNeed {
   const digest = approvalDigest(spec)
   const valid = approvals.filter(
     ({ spec: a }) => a.digest === digest && (a.until === undefined || Date.parse(a.until) > now),
   )
-  return { needed: 1, from: ['any user who may approve'], counted: valid.map((a) => a.metadata.name ?? '').toSorted() }
+  return { needed: 1, from: [ANY_APPROVER], counted: valid.map((a) => a.metadata.name ?? '').toSorted() }
 }
 
 const GROUP = 'group:'

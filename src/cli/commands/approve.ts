@@ -4,10 +4,12 @@ import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { systemClock } from '#lib/clock.ts'
-import { KubeNodeError } from '#lib/errors.ts'
+import { KubeNodeError, assertNever } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { ApprovalRequest } from '#explain/approval-requests.ts'
+import type { Asker } from '../approve/counts.ts'
+import { EXIT_DIFFERENT, Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
 import { approveErrors } from '../approve/approve-errors.ts'
@@ -31,8 +33,9 @@ export function register(program: Command, io: Io): void {
     .option('--reason <why>', 'why, for the audit trail')
     .option('--for <duration>', 'how long the approval is valid', '1h')
   withServer(command).action(async (what: string, options: Options) => {
-    const [{ approvalOf, approvedFor }, { whoAmI }] = await Promise.all([
+    const [{ approvalOf, approvedFor }, { countsOf }, { whoAmI }] = await Promise.all([
       import('../approve/approval.ts'),
+      import('../approve/counts.ts'),
       import('#kube/who-am-i.ts'),
     ])
     approvedFor(options.for)
@@ -41,19 +44,71 @@ export function register(program: Command, io: Io): void {
     if (who === undefined) throw new KubeNodeError(approveErrors.KN1335({ what }))
     if (requests.length === 0) io.err(shownLine(`${what} needs no approval now`))
     const { approval } = await import('#api/kinds/approval.ts')
+    let isCounted = true
     for (const { digest, text } of requests) {
       const wish = { reason: options.reason, for: options.for }
       const made = await client.create(approval, approvalOf({ object, digest }, who, wish, systemClock.now()))
       const { name = '' } = object.metadata
       const of = what.includes('/') ? what : `${object.kind.toLowerCase()}/${name}`
       const subject = text === undefined ? of : `${of}, ${text}, digest ${digest}`
+      const askers = await askersOf(client, object, digest)
+      const counts = countsOf(
+        askers ?? [],
+        { name: who.name, groups: made.spec.groups ?? [] },
+        `kubenode approve ${of}`,
+      )
+      const act = counts.isCounted ? 'approved' : 'recorded, but nothing counts it: approval of'
       io.out(
         shownInWindow(io, [
-          `approved ${subject} as ${who.name} until ${made.spec.until} (approval/${made.metadata.name})`,
+          `${act} ${subject} as ${who.name} until ${made.spec.until} (approval/${made.metadata.name})`,
         ]),
       )
+      for (const line of counts.lines) io.err(shownLine(`warning: ${line}`))
+      if (askers?.length === 0 && text === undefined)
+        io.err(shownLine(`note: nothing asks for an approval of ${of} now`))
+      isCounted &&= counts.isCounted
     }
+    if (!isCounted) throw new Exit(EXIT_DIFFERENT)
   })
+}
+
+/** Undefined where an approval of any user counts, and without the right to read whose do. */
+async function askersOf(
+  client: KubeClient,
+  object: Requested['object'],
+  digest: string,
+): Promise<readonly Asker[] | undefined> {
+  const [{ askersOfCommit, askersOfPermit, askersOfRelease }, { isApiError }] = await Promise.all([
+    import('../approve/counts.ts'),
+    import('#kube/errors.ts'),
+  ])
+  try {
+    switch (object.kind) {
+      case 'Release': {
+        const [{ releasePipeline }, { targetsDigest }] = await Promise.all([
+          import('#api/kinds/release-pipeline.ts'),
+          import('#sync/release/tracks.ts'),
+        ])
+        if (digest !== targetsDigest(object)) return undefined
+        const { namespace = '' } = object.metadata
+        return askersOfRelease(object, await client.get(releasePipeline, { namespace, name: object.spec.pipeline }))
+      }
+      case 'OperationPermit': {
+        const [{ defenderPolicy }, { listAll }] = await Promise.all([
+          import('#api/kinds/defender-policy.ts'),
+          import('#kube/list-all.ts'),
+        ])
+        return askersOfPermit(object, await listAll(client, defenderPolicy))
+      }
+      case 'FleetSource':
+        return digest === object.status?.refused?.digest ? askersOfCommit(object) : undefined
+      default:
+        return assertNever(object)
+    }
+  } catch (error) {
+    if (!isApiError(error) || error.status !== 403) throw error
+    return undefined
+  }
 }
 
 interface Requested {

@@ -7,6 +7,7 @@ import { machinesBefore, namesBefore } from './baseline.ts'
 
 export type Stage = ReleasePipelineSpec['stages'][number]
 export type Gate = NonNullable<Stage['gates']>[number]
+export type ApprovalAsk = NonNullable<Gate['approval']>
 
 /** The values that gates check; counts that could not be read are absent. */
 export interface ClusterReadings {
@@ -158,7 +159,7 @@ function newRepairs(
 
 const GROUP = 'group:'
 
-const isFrom = ({ by, groups }: Approver, from: readonly string[]): boolean =>
+export const isFrom = ({ by, groups }: Approver, from: readonly string[]): boolean =>
   from.some((f) => (f.startsWith(GROUP) ? groups.includes(f.slice(GROUP.length)) : f === by))
 
 /** Whom an approval gate counts; none for other gates. */
@@ -166,10 +167,19 @@ export const approversOf = ({ approval: asked }: Gate, approvers: readonly Appro
   asked === undefined ? [] : approvers.filter((a) => isFrom(a, asked.from)).map((a) => a.by)
 
 /** A person counts once, however many Approvals and groups. */
-function approval({ from, count }: NonNullable<Gate['approval']>, approvers: readonly Approver[]): [boolean, string] {
+function approval({ from, count }: ApprovalAsk, approvers: readonly Approver[]): [boolean, string] {
   const people = new Set(approvers.filter((a) => isFrom(a, from)).map((a) => a.by))
-  return [people.size >= count, `approved by ${people.size} of ${count} (${namesOf(from)})`]
+  return [people.size >= count, `approved by ${people.size} ${askText({ from, count })}`]
 }
 
-const namesOf = (from: readonly string[]): string =>
+const askText = ({ from, count }: ApprovalAsk): string => `of ${count} (${namesOf(from)})`
+
+/** Whether what a gate observed is what one with these approvers says, or one with any; a status may hold only the start of it. */
+export function isAskedAs(asks: ApprovalAsk | undefined, seen: string): boolean {
+  const [, own] = /(?:^|: )approved by \d+ (of \d+ \([^]*)$/.exec(seen) ?? []
+  if (own === undefined || asks === undefined) return own !== undefined
+  return own.endsWith('…') ? askText(asks).startsWith(own.slice(0, -1)) : askText(asks) === own
+}
+
+export const namesOf = (from: readonly string[]): string =>
   from.map((f) => (f.startsWith(GROUP) ? `group ${f.slice(GROUP.length)}` : f)).join(', ')

@@ -1,0 +1,112 @@
+// Who counts an Approval of a user, and who does not: the gates of a release that still ask, the policies that keep a permit waiting, or a source that verifies
+// commits. Pure.
+import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
+import type { Release } from '#api/kinds/release.ts'
+import { ANY_APPROVER, rulesFor } from '#defender/approvals.ts'
+import type { Person } from '#kube/who-am-i.ts'
+import { type ApprovalAsk, type Gate, isAskedAs, isFrom, namesOf, type Stage } from '#sync/release/gates.ts'
+
+/** Something that waits for approvals. */
+export interface Asker {
+  /** "gate board of stage prod". */
+  readonly name: string
+  /** Or why it is not known. */
+  readonly asks: ApprovalAsk | string
+}
+
+type StageStatus = NonNullable<NonNullable<Release['status']>['stages']>[number]
+
+const isOver = ({ phase }: StageStatus): boolean => phase === 'Succeeded' || phase === 'Skipped'
+
+/**
+ * The approval gates that the release still has to pass. Where its commit changes the pipeline, the gates from before it bind: the status has what sync judged, and
+ * what differs from the pipeline on the hub is quoted, not judged.
+ */
+export function askersOfRelease({ status }: Release, pipeline: ReleasePipeline | undefined): readonly Asker[] {
+  const stages = pipeline?.spec.stages ?? []
+  const known = status?.stages ?? []
+  const names = new Set([...known.map((s) => s.name), ...stages.map((s) => s.name)])
+  return [...names].flatMap((name) => {
+    const its = known.find((s) => s.name === name)
+    if (its !== undefined && isOver(its)) return []
+    return askersOfStage(
+      name,
+      its?.gates ?? [],
+      stages.find((s) => s.name === name),
+    )
+  })
+}
+
+function askersOfStage(
+  stage: string,
+  records: NonNullable<StageStatus['gates']>,
+  declared: Stage | undefined,
+): readonly Asker[] {
+  const moments = { Before: declared?.before, During: declared?.gates, After: declared?.after } as const
+  const gates = Object.entries(moments).flatMap(([when, all = []]) => all.map((gate): [string, Gate] => [when, gate]))
+  const asking = gates.flatMap(([when, { name: gate, approval: asks }]): readonly Asker[] => {
+    const record = records.find((r) => r.when === when && r.name === gate)
+    if (asks === undefined || record?.phase === 'Passed') return []
+    const name = `gate ${gate} of stage ${stage}`
+    const { seen } = record ?? {}
+    return [{ name, asks: seen === undefined || isAskedAs(asks, seen) ? asks : beforeCommit(seen) }]
+  })
+  const others = records.flatMap(({ when, name, phase, seen = '' }): readonly Asker[] => {
+    const isDeclared = gates.some(([moment, gate]) => moment === when && gate.name === name)
+    if (isDeclared || phase === 'Passed' || !isAskedAs(undefined, seen)) return []
+    return [{ name: `gate ${name} of stage ${stage}`, asks: beforeCommit(seen) }]
+  })
+  return [...asking, ...others]
+}
+
+const beforeCommit = (seen: string): string =>
+  `the commit changes the pipeline, and the gates from before it bind; this one was last read as: ${seen}`
+
+/** The policies by whose approvals the permit waits, as the Defender last reported. Where any user may approve, nothing is left to tell. */
+export function askersOfPermit(
+  { spec, status }: OperationPermit,
+  policies: readonly DefenderPolicy[],
+): readonly Asker[] {
+  const waiting = [...(status?.gates ?? []), ...(status?.verdicts ?? [])].filter(
+    (v) => v.gate === 'Approval' && v.verdict !== 'Granted',
+  )
+  if (waiting.some(({ limit }) => limit?.endsWith(ANY_APPROVER) === true)) return []
+  const names = new Set(waiting.map((v) => v.policy))
+  return policies
+    .filter(({ metadata }) => names.has(metadata.name))
+    .flatMap(({ metadata, spec: policy }) =>
+      rulesFor(policy.approvals ?? [], spec).map((asks) => ({ name: `policy ${metadata.name ?? ''}`, asks })),
+    )
+}
+
+/** Other signers agree to a commit, each under the user name that is their principal. */
+export function askersOfCommit({ spec: { verify } }: FleetSource): readonly Asker[] {
+  const name = 'the verification of commits'
+  if (verify?.signersFile !== undefined)
+    return [{ name, asks: `the signers are also in the file ${verify.signersFile.path} of the repository` }]
+  const people = (verify?.signers ?? []).filter((s) => s.sync !== true && s.forge !== true && s.reverts !== true)
+  return people.length === 0 ? [] : [{ name, asks: { from: people.map((s) => s.principal), count: 1 } }]
+}
+
+export interface Counts {
+  readonly isCounted: boolean
+  readonly lines: readonly string[]
+}
+
+/** `command` is what others would run. */
+export function countsOf(askers: readonly Asker[], { name: by, groups }: Person, command: string): Counts {
+  const found = askers.map(({ name, asks }) => {
+    if (typeof asks === 'string')
+      return { isCounted: true, line: `it is not known whether ${name} counts this: ${asks}` }
+    if (isFrom({ by, groups }, asks.from)) return { isCounted: true }
+    const who = `${asks.count} of: ${namesOf(asks.from)}`
+    return { isCounted: false, line: `this does not count for ${name}, which asks for ${who}; they run ${command}` }
+  })
+  return {
+    isCounted: found.length === 0 || found.some((f) => f.isCounted),
+    lines: found.flatMap(({ line = [] }) => line),
+  }
+}
