@@ -6,7 +6,7 @@ import { syncErrors } from '#sync/sync-errors.ts'
 import { EXIT_DIFFERENT, Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
 import { hasColors, paintOf } from '../paint.ts'
-import { commitCalled, rangeEnds } from '../plan/range.ts'
+import { baseOf, commitCalled, rangeOf } from '../plan/range.ts'
 import { withProgress } from '../progress.ts'
 import { weakCageNote, weakCageOption } from '../weak-cage.ts'
 
@@ -22,7 +22,10 @@ export function register(program: Command, io: Io): void {
   program
     .command('diff')
     .description('show the rendered objects of two commits, line by line; kubenode plan predicts their effect')
-    .argument('[range]', 'BASE..HEAD; the newest commit and its first parent when left out')
+    .argument(
+      '[range]',
+      'BASE..HEAD, or BASE...HEAD for what HEAD changed since it left BASE; the newest commit and its first parent when left out',
+    )
     .option('--cluster <name>', 'only this cluster')
     .option('--repo <dir>', 'the repository; the one around the current folder when left out')
     .option('--path <dir>', 'folder of the fleet in the repository', '.')
@@ -32,7 +35,7 @@ export function register(program: Command, io: Io): void {
 }
 
 async function diff(range: string | undefined, options: DiffOptions, io: Io): Promise<void> {
-  const [base, head] = range === undefined ? [undefined, 'HEAD'] : rangeEnds(range)
+  const ends = range === undefined ? undefined : rangeOf(range)
   const [
     { resolve },
     { openLocalRepository },
@@ -53,8 +56,9 @@ async function diff(range: string | undefined, options: DiffOptions, io: Io): Pr
     import('../plan/loose-files.ts'),
   ])
   const repository = openLocalRepository(resolve(io.cwd, options.repo ?? '.'), { above: true })
-  const after = await commitCalled(repository, head)
-  const before = base === undefined ? (await repository.commit(after)).parents[0] : await commitCalled(repository, base)
+  const after = await commitCalled(repository, ends?.head ?? 'HEAD')
+  const before =
+    ends === undefined ? (await repository.commit(after)).parents[0] : await baseOf(repository, ends, after)
   if (range === undefined) await noteLooseFiles(repository, { commit: after, path: options.path }, io)
   const cage = await findCage(options.weakCage)
   if (cage.isWeak) io.err(weakCageNote)

@@ -11,7 +11,7 @@ import { EXIT_DIFFERENT, EXIT_ERROR, Exit } from '../exit.ts'
 import { type Io, showProblem } from '../io.ts'
 import { outputOption } from '../output.ts'
 import { LEAST_CHARS } from '../plan/least-chars.ts'
-import { apartWarning, commitCalled, noRange, rangeEnds } from '../plan/range.ts'
+import { apartWarning, baseOf, commitCalled, noRange, rangeOf } from '../plan/range.ts'
 import type { Outlook } from '../plan/outlook.ts'
 import { getErrors } from '../get/get-errors.ts'
 import { hasColors } from '../paint.ts'
@@ -23,6 +23,7 @@ import { syncErrors } from '#sync/sync-errors.ts'
 interface PlanOptions {
   readonly commit: string
   readonly base?: string
+  readonly isFromFork?: boolean
   readonly dirty?: true
   readonly cluster?: string
   readonly repo?: string
@@ -47,7 +48,10 @@ export function register(program: Command, io: Io): void {
   program
     .command('plan')
     .description('show what a commit changes in each cluster, without touching any')
-    .argument('[range]', 'BASE..HEAD, in place of --base and --commit')
+    .argument(
+      '[range]',
+      'BASE..HEAD, in place of --base and --commit; BASE...HEAD: what HEAD changed since it left BASE',
+    )
     .option('--commit <rev>', 'the commit to plan', 'HEAD')
     .option(
       '--base <rev>',
@@ -95,9 +99,9 @@ function failOnOf(text: string): readonly FailOn[] {
 
 function withRange(options: PlanOptions, range: string | undefined): PlanOptions {
   if (range === undefined) return options
-  const [base, commit] = rangeEnds(range)
+  const { base, head, isFromFork } = rangeOf(range)
   if (options.base !== undefined || options.commit !== 'HEAD') throw noRange(range)
-  return { ...options, base, commit }
+  return { ...options, base, commit: head, isFromFork }
 }
 
 async function plan(options: PlanOptions, io: Io): Promise<void> {
@@ -142,7 +146,12 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
   const { parents } = await repository.commit(commit)
   const [parent] = parents
   const isDirty = options.dirty === true
-  const base = options.base === undefined ? (isDirty ? commit : parent) : await commitCalled(repository, options.base)
+  const base =
+    options.base === undefined
+      ? isDirty
+        ? commit
+        : parent
+      : await baseOf(repository, { base: options.base, isFromFork: options.isFromFork === true }, commit)
   const cage = await findCage(options.weakCage)
   if (cage.isWeak) io.err(weakCageNote)
   if (options.commit === 'HEAD' && !isDirty) await noteLooseFiles(repository, { commit, path: options.path }, io)

@@ -4,7 +4,7 @@ import { errorTable } from '#lib/error-table.ts'
 export const planErrors = errorTable({
   KN1660: {
     text: 'cannot plan {range}',
-    next: 'write BASE..HEAD with two commits or branches, without --base and --commit',
+    next: 'write BASE..HEAD with two commits or branches, or BASE...HEAD for what HEAD changed since it left BASE, without --base and --commit',
   },
   KN1665: {
     text: 'cannot tell the other end of the range from {revision} alone',
@@ -25,5 +25,9 @@ export const planErrors = errorTable({
   KN1664: {
     text: 'cannot find {revision} in {repository}: {why}',
     next: 'see git branch -a and git log; a branch that only the remote has is called origin/NAME',
+  },
+  KN1666: {
+    text: 'cannot find the commit at which {base} and {commit} parted: the clone does not reach back to it, or there is more than one',
+    next: 'fetch the whole history (git fetch --unshallow), or name the commit yourself: kubenode plan COMMIT..{commit}',
   },
 })

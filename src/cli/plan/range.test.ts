@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { KubeNodeError } from '#lib/errors.ts'
 import { gitErrors } from '#sync/git/git-errors.ts'
-import { apartWarning, commitCalled, rangeEnds } from './range.ts'
+import { apartWarning, baseOf, commitCalled, rangeOf } from './range.ts'
 
 /** main is d, after c, after the merge of b into a. */
 const PARENTS: Readonly<Record<string, readonly string[]>> = { d: ['c'], c: ['a', 'b'], a: [], b: ['a'] }
@@ -44,9 +44,47 @@ test.each([
 test.each([
   ['main..', ['main', 'HEAD']],
   ['..topic', ['HEAD', 'topic']],
-])('%s leaves out the commit that is checked out', (range, ends) => expect(rangeEnds(range)).toEqual(ends))
+])('%s leaves out the commit that is checked out', (range, [base, head]) =>
+  expect(rangeOf(range)).toEqual({ base, head, isFromFork: false }),
+)
 
-test('a range may count from names', () => expect(rangeEnds('HEAD~3..main')).toEqual(['HEAD~3', 'main']))
+test('a range may count from names', () =>
+  expect(rangeOf('HEAD~3..main')).toEqual({ base: 'HEAD~3', head: 'main', isFromFork: false }))
+
+describe('three dots', () => {
+  test.each([
+    ['main...HEAD', 'main', 'HEAD'],
+    ['main...', 'main', 'HEAD'],
+    ['...topic', 'HEAD', 'topic'],
+  ])('%s begins where both parted', (range, base, head) =>
+    expect(rangeOf(range)).toEqual({ base, head, isFromFork: true }),
+  )
+
+  test.each(['...', '..', 'main....HEAD', '.main...HEAD'])('%s is no range', (range) =>
+    expect(() => rangeOf(range)).toThrow(/^KN1660.*BASE\.\.\.HEAD/),
+  )
+
+  /** main: a, b. topic: a, x, y. other: no commit of these. */
+  const parents: Readonly<Record<string, readonly string[]>> = { a: [], b: ['a'], x: ['a'], y: ['x'], other: [] }
+  const names: Readonly<Record<string, string>> = { main: 'b', topic: 'y' }
+  const parted = {
+    name: '/fleet',
+    resolve: async (name: string) => names[name] ?? name,
+    commit: async (id: string) => {
+      const of = parents[id]
+      if (of === undefined) throw new Error('shallow')
+      return { parents: of, time: 1 }
+    },
+  }
+  test('the base is the newest commit of both, not the end of main', async () => {
+    expect(await baseOf(parted, rangeOf('main...topic'), 'y')).toBe('a')
+    expect(await baseOf(parted, rangeOf('main..topic'), 'y')).toBe('b')
+  })
+
+  test.each(['other', 'nowhere'])('without one (%s) it says what to type', async (base) => {
+    await expect(baseOf(parted, { base, isFromFork: true }, 'y')).rejects.toThrow(/^KN1666.*plan COMMIT\.\.y/)
+  })
+})
 
 describe('the warning of commits that went apart', () => {
   /** main: a, b. branch: a, x. */

@@ -1,4 +1,4 @@
-// Reads commits and ranges of commits as they are typed: main, HEAD~2, BASE..HEAD.
+// Reads commits and ranges of commits as they are typed: main, HEAD~2, BASE..HEAD, BASE...HEAD.
 import { isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
 import { gitErrors } from '#sync/git/git-errors.ts'
 import { mergeBase } from '#sync/trust/history.ts'
@@ -13,12 +13,19 @@ const ONE_COMMIT = /^[\w/~^@-]+(\.[\w/~^@-]+)*$/
 /** What git reads where one end of a range is left out. */
 const HERE = 'HEAD'
 
-/** As git writes them; `main...HEAD` would need the merge base, which a shallow clone of CI does not have. */
-export function rangeEnds(range: string): readonly [base: string, head: string] {
+export interface Range {
+  readonly base: string
+  readonly head: string
+  /** Three dots: the base is where both ends parted. */
+  readonly isFromFork: boolean
+}
+
+/** As git writes them. */
+export function rangeOf(range: string): Range {
   if (ONE_COMMIT.test(range)) throw new KubeNodeError(planErrors.KN1665({ revision: range }))
-  const [, base, head] = /^((?:[^.][^]*?)?)\.\.((?:[^.][^]*)?)$/.exec(range) ?? []
+  const [, base, dots, head] = /^((?:[^.][^]*?)?)(?<!\.)(\.{2,3})((?:[^.][^]*)?)$/.exec(range) ?? []
   if (base === undefined || head === undefined || base + head === '') throw noRange(range)
-  return [base || HERE, head || HERE]
+  return { base: base || HERE, head: head || HERE, isFromFork: dots === '...' }
 }
 
 /** Further back than anyone counts. */
@@ -63,6 +70,23 @@ function stepsBack(back: string): readonly number[] {
 
 interface Histories {
   commit(id: string): Promise<{ readonly parents: readonly string[]; readonly time: number }>
+}
+
+/** The commit that a range compares with. */
+export async function baseOf(
+  repository: Commits & Histories,
+  { base, isFromFork }: Pick<Range, 'base' | 'isFromFork'>,
+  commit: string,
+): Promise<string> {
+  const found = await commitCalled(repository, base)
+  return isFromFork ? forkOf(repository, found, commit) : found
+}
+
+/** The newest commit that both have. A shallow clone, as many CI jobs make, may not reach it. */
+async function forkOf(repository: Histories, base: string, commit: string): Promise<string> {
+  const common = await mergeBase(base, commit, (id) => repository.commit(id)).catch(() => undefined)
+  if (common !== undefined) return common
+  throw new KubeNodeError(planErrors.KN1666({ base: base.slice(0, 12), commit: commit.slice(0, 12) }))
 }
 
 /** A warning where the base has commits that the planned one lacks: a comparison shows them in reverse, and no merge does that. */
