@@ -260,7 +260,55 @@ describe('harmless lines of the same block do not push out the worst one:', () =
     const both = made(ten(gates), ten([]))
     const few = loosenedBy(both.old, both.now)
     const text = written(plan({ loosened: few }))
-    expect(text).toContain('`ReleasePipeline.kubenode.io/standard` in `hub`')
+    expect(text).toContain('`ReleasePipeline.kubenode.io/standard`')
+  })
+
+  test.each([60_000, 4_000])(
+    'a gate of the pipeline that is used behind thirty others of other texts, in %i characters',
+    (maxChars) => {
+      const pipeline = (name: string, gate: string | undefined, cluster: string) =>
+        ours('ReleasePipeline', name, {
+          stages: [
+            {
+              name: 'prod',
+              clusters: { names: [cluster] },
+              gates: gate === undefined ? [] : [{ name: gate, machinesReady: {} }],
+            },
+          ],
+        })
+      const prod = ours('Cluster', 'prod', {})
+      const hub = (isBefore: boolean, cluster: string) => [
+        prod,
+        ...NAMES.map((name) => pipeline(name, isBefore ? `g-${name}` : undefined, cluster)),
+        pipeline('standard', isBefore ? 'board' : undefined, 'prod'),
+      ]
+      const loosened = (cluster: string, used?: ReadonlySet<string>) => {
+        const { old, now } = made({ hub: hub(true, cluster) }, { hub: hub(false, cluster) })
+        return written(plan({ loosened: loosenedBy(old, now, used) }), maxChars)
+      }
+      // The inventory of the hub tells which one is used; without it, those that reach no cluster come last.
+      expect(loosened('prod', new Set(['standard']))).toContain('gate board is removed')
+      expect(loosened('nowhere')).toContain('gate board is removed')
+      // What cannot be told apart is at least named.
+      if (maxChars > 4_000) expect(loosened('prod')).toContain('ReleasePipeline.kubenode.io/standard')
+    },
+  )
+
+  test('a gate that is removed behind thirty that are removed alike', () => {
+    const pipeline = (name: string, gates: readonly object[]) =>
+      ours('ReleasePipeline', name, { stages: [{ name: 'prod', clusters: { names: ['prod'] }, gates }] })
+    const all = (gates: readonly object[], mine: readonly object[]) => ({
+      hub: [...NAMES.map((name) => pipeline(name, gates)), pipeline('standard', [...gates, ...mine])],
+    })
+    const [ready, board] = [
+      { name: 'ready', machinesReady: {} },
+      { name: 'board', approval: { from: ['ada'], count: 1 } },
+    ]
+    const { old, now } = made(all([ready], [board]), all([], []))
+    const text = written(plan({ loosened: loosenedBy(old, now) }))
+    expect(text).toContain('gate board is removed')
+    expect(text).toMatch(/and \d+ more in `hub`: stage prod: gate ready is removed/)
+    expect(text).toMatch(/\n- ⚠ also loosened: .*`ReleasePipeline.kubenode.io\/a29`/)
   })
 
   test('the largest set of machines behind thirty sets of one', () => {

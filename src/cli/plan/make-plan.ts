@@ -86,11 +86,19 @@ export async function makePlan(wish: PlanWish): Promise<MadePlan> {
     shown,
     digest: planDigest(before, after.targets),
     outlook,
-    loosened: loosenedBy(before, after.targets).filter((l) => names.has(l.cluster)),
+    loosened: loosenedBy(before, after.targets, usedPipelines(inventories)).filter((l) => names.has(l.cluster)),
     oneWay: oneWaySteps(shown, before, after.targets, planes),
     easyReturns: planes.filter((p) => !p.isOneWay).map(oneWayOf),
     prunes: prunesIn(shown, { inventories: inventories ?? [], before, after: after.targets, commit }),
   }
+}
+
+/** Undefined without an inventory of the hub, which has the tracks. */
+function usedPipelines(inventories: readonly Inventory[] = []): ReadonlySet<string> | undefined {
+  const sources = inventories.flatMap((i) => i.sources ?? [])
+  return sources.length === 0
+    ? undefined
+    : new Set(sources.flatMap(({ tracks }) => tracks.map((t) => t.pipelineRef.name)))
 }
 
 async function baseOf({ render, onNothingBefore }: PlanWish, base: string): Promise<Rendered | undefined> {

@@ -7,6 +7,7 @@ import type { ClusterPrediction } from '#forecast/predict.ts'
 import type { Loosened } from '#forecast/loosened/loosened.ts'
 import type { OneWay } from '#forecast/one-way.ts'
 import type { Prunes } from '#forecast/prunes.ts'
+import { loosenedLines, unnamedIn } from './loosened-lines.ts'
 import { PRECIOUS } from './losses.ts'
 import { minutesText } from './minutes.ts'
 import { heldTexts, type Outlook, whileHeld } from './outlook.ts'
@@ -108,8 +109,7 @@ const head = ({ commit, base, against, isDirty, only }: PlanDocument, marker: st
 const MOST_NAMED = 20
 
 function red({ clusters, problems, outlook, prunes = NO_PRUNES }: PlanDocument, most: number): string {
-  const named = (list: readonly string[]) =>
-    `${list.slice(0, most).map(code).join(', ')}${list.length > most ? ` and ${list.length - most} more` : ''}`
+  const named = (list: readonly string[]) => namedShortly(list, most)
   const lossy = worstFirst(clusters).flatMap((d) => lossOf(d, named))
   const lost = [...firstOf(lossy, most === 1 ? MOST_SHORTEST : lossy.length), ...heldLines(prunes, most)]
   const wrong = [...problems, ...clusters.flatMap((d) => d.problems.map((p) => `${d.cluster}: ${p}`))]
@@ -149,18 +149,27 @@ const MOST_SHORTEST = 3
 /** Behind what is red, and as little folded away: the next commit meets less. */
 function loosenedBlock({ loosened = [] }: PlanDocument, most: number): string {
   if (loosened.length === 0) return ''
-  const lines = loosened
-    .flatMap(({ cluster, object, what }) =>
-      what.map((text, nth) => ({
-        nth,
-        line: `- ⚠ ${code(object)} in ${code(cluster)}: ${escaped(shortened(text, MOST_LOOSENED_CHARS))}`,
-      })),
-    )
-    // One object with many must not push out the others.
-    .toSorted((a, b) => a.nth - b.nth)
-    .map(({ line }) => line)
-  return ['🟠 **This loosens what later commits must pass**', ...firstOf(lines, most)].join('\n')
+  const lines = loosenedLines(loosened)
+  const unnamed = unnamedIn(lines, { shown: most, named: MOST_ALIKE })
+  const others = namedShortly(unnamed, most === 1 ? MOST_SHORTEST : MOST_UNNAMED)
+  const rest = [
+    ...(lines.length > most ? [`- ⚠ and ${lines.length - most} more`] : []),
+    ...(unnamed.length > 0 ? [`- ⚠ also loosened: ${others}`] : []),
+  ]
+  return [
+    '🟠 **This loosens what later commits must pass**',
+    ...lines
+      .slice(0, most)
+      .map(
+        ({ objects, clusters, text }) =>
+          `- ⚠ ${namedShortly(objects, MOST_ALIKE)} in ${namedShortly(clusters, MOST_ALIKE)}: ${escaped(shortened(text, MOST_LOOSENED_CHARS))}`,
+      ),
+    ...rest,
+  ].join('\n')
 }
+
+const namedShortly = (names: readonly string[], most: number): string =>
+  `${names.slice(0, most).map(code).join(', ')}${names.length > most ? ` and ${names.length - most} more` : ''}`
 
 function oneWayBlock({ oneWay = [] }: PlanDocument, most: number): string {
   if (oneWay.length === 0) return ''
@@ -185,6 +194,11 @@ const MOST_WARNINGS = 5
 
 /** A fleet may have many clusters in which the same happens. */
 const MOST_ONE_WAY_CHARS = 500
+
+/** Objects and clusters to which the same happens. */
+const MOST_ALIKE = 5
+/** What no line names is named at the end at least. */
+const MOST_UNNAMED = 50
 
 /** Names of approvers may be many. */
 const MOST_LOOSENED_CHARS = 200

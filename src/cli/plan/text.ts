@@ -9,6 +9,7 @@ import { API_GROUP } from '#api/kind.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { declaredErrors } from '#declared/declared-errors.ts'
 import { type Tone, paintOf } from '../paint.ts'
+import { loosenedLines } from './loosened-lines.ts'
 import { minutesText } from './minutes.ts'
 import { delayTexts, type Outlook, sourceHeldTexts, whileHeld, windowTexts } from './outlook.ts'
 import { approveCommand, guardText, pruneDoubt, unknownTexts } from './prunes.ts'
@@ -139,7 +140,9 @@ export const loosenedText = (all: readonly Loosened[]): string =>
     : [
         '',
         'loosens what later commits must pass:',
-        ...all.flatMap(({ cluster, object, what }) => what.map((text) => `  ! ${cluster}: ${object}: ${text}`)),
+        ...loosenedLines(all).map(
+          ({ clusters, objects, text }) => `  ! ${clusters.join(', ')}: ${objects.join(', ')}: ${text}`,
+        ),
       ]
         .map((l) => shownLine(l))
         .join('')

@@ -154,6 +154,35 @@ describe('what a pipeline no longer demands', () => {
     expect(moved('test', 'prod')).toEqual([])
     expect(moved('other', 'test')).toEqual([])
   })
+
+  test.each<[string, Stage['clusters'], Stage['clusters'], readonly string[]]>([
+    [
+      'an earlier stage that takes it',
+      { names: ['test-1', 'prod-1'] },
+      { names: ['prod-1'] },
+      expect.arrayContaining(['it moves from stage prod to test: gate board (before) is removed']) as never,
+    ],
+    [
+      'no stage that takes it',
+      { names: ['test-1'] },
+      { names: ['prod-9'] },
+      ['it leaves stage prod of pipeline standard and has none'],
+    ],
+    ['the same stage by its labels', { names: ['test-1'] }, { selector: { matchLabels: { a: 'b' } } }, []],
+  ])('a cluster that stays as it is, and a pipeline with %s', (_, test, prod, expected) => {
+    const cluster = ours('Cluster', {}, 'prod-1', { labels: { a: 'b' } })
+    const after = ours(
+      'ReleasePipeline',
+      {
+        stages: [
+          { ...TEST, clusters: test },
+          { ...PROD, clusters: prod },
+        ],
+      },
+      'standard',
+    )
+    expect(found([pipeline(), cluster], [after, cluster])).toEqual(expected)
+  })
 })
 
 type Policy = DefenderPolicyInput['spec']

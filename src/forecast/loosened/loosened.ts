@@ -22,22 +22,59 @@ export interface Loosened {
   readonly what: Found
 }
 
-export function loosenedBy(before: Targets, after: Targets): readonly Loosened[] {
-  // What all clusters pass comes first: a list that is cut must not end in its harmless part.
-  const names = [...before.keys()]
-    .filter((name) => after.has(name))
-    .toSorted((a, b) => Number(b === HUB_TARGET) - Number(a === HUB_TARGET) || (a < b ? -1 : 1))
-  return names.flatMap((name) => {
+/** `used`: the pipelines that tracks go through, by name, as an inventory of the hub has them; those of sources in the repository are added. */
+export function loosenedBy(before: Targets, after: Targets, used?: ReadonlySet<string>): readonly Loosened[] {
+  const names = [...before.keys()].filter((name) => after.has(name)).toSorted((a, b) => (a < b ? -1 : 1))
+  const found = names.flatMap((name) => {
     const [old, now] = [before.get(name), after.get(name)]
     const found = [
-      ...comparedIn<ReleasePipeline>(releasePipeline, old, now, (a, b) => pipelineFound(a.spec, b.spec)),
-      ...comparedIn<FleetSource>(fleetSource, old, now, (a, b) => sourceFound(a.spec, b.spec)),
-      ...comparedIn<DefenderPolicy>(defenderPolicy, old, now, (a, b) => policyFound(a.spec, b.spec)),
-      ...comparedIn<MachineComponentSet>(machineComponentSet, old, now, rolloutFound),
-      ...(name === HUB_TARGET ? movesIn(old, now) : []),
+      ...(name === HUB_TARGET ? pipelinesIn(old, now, used) : []),
+      ...comparedIn<FleetSource>(fleetSource, old, now, (a, b) => sourceFound(a.spec, b.spec)).map(ranked('Source')),
+      ...(name === HUB_TARGET ? movesIn(old, now).map(ranked('Binding')) : []),
+      ...comparedIn<DefenderPolicy>(defenderPolicy, old, now, (a, b) => policyFound(a.spec, b.spec)).map(
+        ranked(name === HUB_TARGET ? 'Hub' : 'Cluster'),
+      ),
+      ...comparedIn<MachineComponentSet>(machineComponentSet, old, now, rolloutFound).map(
+        ranked(name === HUB_TARGET ? 'Hub' : 'Cluster'),
+      ),
     ]
-    return found.map((f) => ({ cluster: name, ...f }))
+    return found.map(({ rank, ...f }) => ({ rank, one: { cluster: name, ...f } }))
   })
+  // What binds most comes first: a list that is cut must not end in its harmless part.
+  return found.toSorted((a, b) => RANKS.indexOf(a.rank) - RANKS.indexOf(b.rank)).map(({ one }) => one)
+}
+
+/** Pipelines that releases go through; those of which it is not known; what follows commits; the rest of the hub; clusters; pipelines without a track or a cluster. */
+const RANKS = ['Binding', 'Source', 'MayBind', 'Hub', 'Cluster', 'Unused'] as const
+type Rank = (typeof RANKS)[number]
+
+const ranked =
+  (rank: Rank) =>
+  (found: InCluster): InCluster & { readonly rank: Rank } => ({ rank, ...found })
+
+function pipelinesIn(
+  before: RenderedTarget | undefined,
+  after: RenderedTarget | undefined,
+  used: ReadonlySet<string> | undefined,
+): readonly (InCluster & { readonly rank: Rank })[] {
+  const declared = [...objectsOf<FleetSource>(fleetSource, before).values()].flatMap(({ spec }) =>
+    spec.tracks.map((t) => t.pipelineRef.name),
+  )
+  const binding = new Set([...(used ?? []), ...declared])
+  const clusters = [...objectsOf<Cluster>(cluster, before).values()]
+  const old = objectsOf<ReleasePipeline>(releasePipeline, before)
+  const rankOf = ({ metadata, spec }: ReleasePipeline): Rank => {
+    if (binding.has(metadata.name ?? '')) return 'Binding'
+    const reaches = spec.stages.some((s) => s.clusters.hub === true || clusters.some((c) => isInStage(s, c)))
+    // Sources that no inventory lists may go through it.
+    return used === undefined && reaches ? 'MayBind' : 'Unused'
+  }
+  return comparedIn<ReleasePipeline>(releasePipeline, before, after, (a, b) => pipelineFound(a.spec, b.spec)).map(
+    (found) => {
+      const pipeline = old.get(found.object)
+      return ranked(pipeline === undefined ? 'Unused' : rankOf(pipeline))(found)
+    },
+  )
 }
 
 type InCluster = Omit<Loosened, 'cluster'>
@@ -68,19 +105,24 @@ const objectsOf = <T>(kind: ApiKind, target: RenderedTarget | undefined): Readon
       .map(({ ref, object }) => [refText(ref), applyDefaults(kind.schema, object) as T]),
   )
 
-/** A cluster in another stage has the gates of that stage. By the stages after the commit: how these changed is said of the pipeline. */
+/**
+ * A cluster in another stage has the gates of that stage, whether the commit moves the cluster or changes what the stages select. What a stage demands of the clusters
+ * that stay in it is said of the pipeline.
+ */
 function movesIn(before: RenderedTarget | undefined, after: RenderedTarget | undefined): readonly InCluster[] {
-  const pipelines = [...objectsOf<ReleasePipeline>(releasePipeline, after).values()]
-  const news = objectsOf<Cluster>(cluster, after)
+  const [olds, news] = [before, after].map((target) => objectsOf<ReleasePipeline>(releasePipeline, target))
+  const clusters = objectsOf<Cluster>(cluster, after)
   return [...objectsOf<Cluster>(cluster, before)].flatMap(([object, old]) => {
-    const now = news.get(object)
+    const now = clusters.get(object)
     if (now === undefined) return []
-    const what = pipelines.flatMap(({ metadata, spec }) => {
-      const [from, to] = [old, now].map((c) => spec.stages.find((s) => isInStage(s, c)))
+    const what = [...(olds ?? [])].flatMap(([of, { metadata, spec }]) => {
+      const later = news?.get(of)
+      if (later === undefined) return []
+      const from = spec.stages.find((s) => isInStage(s, old))
+      const to = later.spec.stages.find((s) => isInStage(s, now))
       if (from === undefined || from.name === to?.name) return []
       if (to === undefined) return [`it leaves stage ${from.name} of pipeline ${metadata.name ?? ''} and has none`]
-      const less = stageFound(from, to)
-      return less.map((text) => `it moves from stage ${from.name} to ${to.name}: ${text}`)
+      return stageFound(from, to).map((text) => `it moves from stage ${from.name} to ${to.name}: ${text}`)
     })
     return what.length === 0 ? [] : [{ object, what }]
   })
