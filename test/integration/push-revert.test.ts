@@ -60,6 +60,16 @@ test('a branch that moved is left alone, and so is a name that exists already', 
   expect(await pushed(wish({ branch: 'revert/y', expected: undefined }))).toBeUndefined()
 })
 
+test('a refusal says why within the length of a status, and the next push of the same commit succeeds', async () => {
+  const lock = join(r.url.replace('file://', ''), 'refs/heads/main.lock')
+  writeFileSync(lock, '')
+  const refused = await pushed(wish())
+  expect(refused).toMatch(/KN7051: .* to branch main of \S+: ! \[remote rejected\] \(/)
+  expect(refused).not.toMatch(/[0-9a-f]{40}/)
+  rmSync(lock)
+  expect(await pushed(wish())).toBeUndefined()
+})
+
 test('no hook and no program of the repository runs', async () => {
   const proof = join(cacheDir, '..', `proof-${process.pid}`)
   const script = `#!/bin/sh\ntouch '${proof}'\n`

@@ -1,5 +1,5 @@
 // onFailure: Revert, with real git and real signatures: sync reverts a failed commit, once, to the branch that the pipeline names, and follows its own commit like any other.
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { FleetSourceInput } from '#api/kinds/fleet-source.ts'
@@ -142,6 +142,37 @@ test('Direct: the failed commit is reverted on the branch, followed without a so
     `kubenode release retry ${waiting?.metadata.name ?? ''} --reason WHY`,
   )
   expect(await versionOf(b)).toBe('1')
+})
+
+test('Direct: what the server refuses is written again once it does not, as the same commit', async () => {
+  const first = repository.commit(fleet('1', REVERT('Direct')), { key: undefined })
+  const b = await start({})
+  await succeeded(b, first)
+  const bad = repository.commit(versionFile('bad'), { key: undefined, message: 'beacon 2' })
+  const lock = join(repository.inBare(['rev-parse', '--absolute-git-dir']), 'refs/heads/main.lock')
+  writeFileSync(lock, '')
+  await failed(b, bad)
+  const refused = await eventually(
+    () => releaseOf(b, bad),
+    (r) => r?.status?.revert?.problem !== undefined,
+  )
+  expect(refused?.status?.revert?.problem).toMatch(/^KN7051: .*rejected/)
+  expect(releaseLines(refused as NonNullable<typeof refused>, systemClock.now()).join('\n')).toMatch(
+    /not reverted: KN7051.*\n {2}\d+ attempts?, the next one at \d{4}-/,
+  )
+  rmSync(lock)
+  b.pass(600_000)
+  const reverted = await eventually(
+    () => releaseOf(b, bad),
+    (r) => r?.status?.phase === 'Reverted',
+  )
+  const head = repository.inBare(['rev-parse', 'main'])
+  expect(reverted?.status?.revertCommit).toBe(head)
+  expect(refused?.status?.revert?.problem).toContain(head.slice(0, 12))
+  await eventually(
+    () => releaseOf(b, head),
+    (r) => r?.status?.phase === 'Succeeded',
+  )
 })
 
 test('Branch: the commit waits for review; what failed goes no further, and a second failure does not return to the first', async () => {

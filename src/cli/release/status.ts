@@ -1,9 +1,11 @@
 // How far a Release has come, in lines for users: stages, clusters, what they wait for, what failed, and the command that continues it. Pure.
 import type { Release } from '#api/kinds/release.ts'
+import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import { formatAge } from '#lib/duration.ts'
 import { unblockLines } from '#explain/unblock.ts'
 import { findCondition } from '#kube/conditions.ts'
+import { nextRevertAt } from '#sync/revert/decide.ts'
 
 type Status = NonNullable<Release['status']>
 type ClusterStatus = NonNullable<Status['clusters']>[number]
@@ -45,7 +47,11 @@ function revertLines({ revertCommit, revert }: Status): readonly string[] {
       revert?.branch === undefined ? `reverted by ${commit}` : `revert: on branch ${revert.branch}, commit ${commit}`,
     ]
   }
-  return revert?.problem === undefined ? [] : [`not reverted: ${revert.problem}`]
+  if (revert?.problem === undefined) return []
+  const { problem, attempts = 1 } = revert
+  const next = nextRevertAt({ revert })
+  const again = next === undefined || Number.isNaN(next) ? '' : `, the next one at ${timestamp(next)}`
+  return [`not reverted: ${problem}`, `  ${counted(attempts, 'attempt')}${again}`]
 }
 
 const since = (stamp: string, now: number): string => {

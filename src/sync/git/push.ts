@@ -109,6 +109,10 @@ function writeLoose(dir: string, id: string, type: string, content: Buffer): voi
 export function reasonIn(said: string, access: GitAccess): string {
   const lines = said.trim().split('\n')
   const rejected = lines.find((line) => /^\s*!\s/.test(line))
-  const line = rejected ?? lines.findLast((l) => /^(remote|fatal): /.test(l)) ?? lines.at(-1) ?? ''
+  const line =
+    rejected?.replace(RENAME, ' ') ?? lines.findLast((l) => /^(remote|fatal): /.test(l)) ?? lines.at(-1) ?? ''
   return withoutSecrets(line.trim(), access)
 }
+
+/** Of `! [remote rejected] ID -> BRANCH (why)`: the error names both, and what is shown of it is short. */
+const RENAME = /\s+[0-9a-f]{40,64}\s+->\s+\S+\s+/

@@ -5,6 +5,7 @@ import { timestamp } from '#lib/clock.ts'
 import { isKubeNodeError, KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
+import { shortened } from '#lib/shortened.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { accessOf, secretOf } from '../git/access.ts'
 import { isLocal } from '../git/locate.ts'
@@ -53,7 +54,7 @@ export async function revertFailed(work: RevertWork, status: ReleaseStatus): Pro
     revert: {
       at: timestamp(now),
       attempts: Math.min((status.revert?.attempts ?? 0) + 1, 1_000),
-      problem: printableLine(why).slice(0, 200),
+      problem: shortened(printableLine(why), MAX_PROBLEM),
     },
   })
   if (decision.kind === 'None') return status
@@ -69,6 +70,9 @@ export async function revertFailed(work: RevertWork, status: ReleaseStatus): Pro
     return attempted(messageOf(error))
   }
 }
+
+/** A sentence of a status. */
+const MAX_PROBLEM = 200
 
 const hasFailed = ({ stages = [] }: ReleaseStatus): boolean => stages.some((s) => s.phase === 'Failed')
 

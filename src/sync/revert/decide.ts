@@ -92,8 +92,13 @@ function problemOfPrevious({ release, chain }: RevertSeen): string | undefined {
 const FIRST_MS = 5_000
 const MOST_MS = 600_000
 
-export const isRevertDue = ({ revert }: ReleaseStatus, now: number): boolean => {
-  if (revert === undefined) return true
-  const wait = Math.min(FIRST_MS * 2 ** Math.min(revert.attempts ?? 0, 10), MOST_MS)
-  return now - Date.parse(revert.at) >= wait
+/** When a failed attempt is repeated; undefined without one. */
+export const nextRevertAt = ({ revert }: Pick<ReleaseStatus, 'revert'>): number | undefined =>
+  revert === undefined
+    ? undefined
+    : Date.parse(revert.at) + Math.min(FIRST_MS * 2 ** Math.min(revert.attempts ?? 0, 10), MOST_MS)
+
+export const isRevertDue = (status: ReleaseStatus, now: number): boolean => {
+  const next = nextRevertAt(status)
+  return next === undefined || now >= next
 }
