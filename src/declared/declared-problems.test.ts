@@ -274,3 +274,50 @@ test('the place of a problem is the line with all its words, or the file with mo
   expect(placesIn(files)(['9.9.9'])).toBe('fleet/a.ts:1 or fleet/b.ts:3')
   expect(placesIn(files)(['nowhere', 'beacon'])).toBeUndefined()
 })
+
+describe('requests that are refused wherever they are made', () => {
+  const pipeline = (url: string) =>
+    object('ReleasePipeline', 'standard', {
+      stages: [
+        {
+          name: 'prod',
+          clusters: { names: ['prod'] },
+          before: [{ name: 'board', approval: { from: ['ada'] } }],
+          after: [{ name: 'shop', http: { url } }],
+        },
+      ],
+    })
+  const inspected = (url: string) =>
+    object('MachineComponentSet', 'base', {
+      selector: {},
+      components: [],
+      rollout: { inspections: [{ name: 'web', http: { url } }] },
+    })
+
+  test.each([
+    ['http://127.0.0.1:8080/healthz', /asks 127\.0\.0\.1:8080, which is refused: .* leads to 127\.0\.0\.1/],
+    ['http://localhost:8080/', /it is the host of the program that asks/],
+    ['http://app.localhost/', /it is the host of the program that asks/],
+    ['http://[::1]/', /leads to ::1/],
+    ['http://169.254.169.254/latest', /leads to 169\.254\.169\.254/],
+    ['http://0x7f000001/', /leads to 127\.0\.0\.1/],
+    ['ftp://shop.example.org/', /unsupported scheme ftp:/],
+    ['https://ada:secret@shop.example.org/', /credentials in the URL/],
+  ])('%s is warned of, before a stage waits for its timeout', (url, words) => {
+    for (const [declared, what, pointer] of [
+      [pipeline(url), 'gate shop of stage prod', '/spec/stages/0/after/0/http/url'],
+      [inspected(url), 'inspection web', '/spec/rollout/inspections/0/http/url'],
+    ] as const) {
+      const found = declaredProblems([declared])
+      expect(found).toMatchObject([{ code: 'KN3060', pointer, isCertain: false }])
+      expect(found[0]?.message).toMatch(words)
+      expect(found[0]?.message).toContain(`${what} asks`)
+      expect(found[0]?.message).not.toContain('secret')
+    }
+  })
+
+  test.each(['https://shop.example.org/healthz', 'http://10.0.0.7/', 'http://localhost.example.org/'])(
+    '%s is asked',
+    (url) => expect(declaredProblems([pipeline(url), inspected(url)])).toEqual([]),
+  )
+})

@@ -6,6 +6,7 @@ import type { SignedTrust } from '#api/trust/trust-document.ts'
 import { applyDefaults } from '#schema/default.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { agentConfigIn, agentConfigMapProblems } from './agent-config.ts'
+import { askedProblems } from './asked.ts'
 import { componentProblems } from './components.ts'
 import { followedProblems } from './followed.ts'
 import { listingProblems } from './listing-problems.ts'
@@ -40,6 +41,7 @@ export function declaredProblems(
     ...componentProblems(ours),
     ...ruleProblems(ours, reported),
     ...selectorProblems(ours),
+    ...askedProblems(ours),
     ...(trust === undefined ? [] : trustProblems(ours, trust.document)),
   ]
   return problems.map((p) => ({ ...p, object: given.get(p.object) ?? p.object }))

@@ -5,7 +5,8 @@ import type { LookupFunction } from 'node:net'
 import { messageOf } from '#lib/errors.ts'
 import { nodeHttp } from '#lib/node-http.ts'
 import { refuseUpgrade } from '#lib/refuse-upgrade.ts'
-import { checkedLookup, ForbiddenAddressError, forbiddenHostOf } from './checked-lookup.ts'
+import { checkedLookup, ForbiddenAddressError } from './checked-lookup.ts'
+import { forbiddenText, refusedUrl } from './refused-url.ts'
 
 export interface HttpLimits {
   /** Origins that may be requested whatever address they resolve to; the operator of the controllers vouches for them. */
@@ -39,8 +40,9 @@ export async function ask(url: string, limits: HttpLimits): Promise<HttpAnswer> 
   const signal = limits.signal === undefined ? deadline : AbortSignal.any([deadline, limits.signal])
   let next = url
   for (let hop = 0; hop <= MOST_REDIRECTS; hop++) {
-    const target = checked(next, limits.allow)
-    if (typeof target === 'string') return { kind: 'Refused', message: target }
+    const refusal = refusedUrl(next, limits.allow)
+    if (refusal !== undefined) return { kind: 'Refused', message: refusal }
+    const target = new URL(next)
     const answer = await once(target, limits, signal)
     if (answer.kind !== 'Moved') return answer
     const to = URL.parse(answer.to, target)
@@ -51,20 +53,6 @@ export async function ask(url: string, limits: HttpLimits): Promise<HttpAnswer> 
   }
   return { kind: 'Refused', message: `more than ${MOST_REDIRECTS} redirects` }
 }
-
-function checked(text: string, allow: ReadonlySet<string>): URL | string {
-  const url = URL.parse(text)
-  if (url === null) return 'not a valid URL'
-  if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    return `unsupported scheme ${url.protocol} (http and https only)`
-  if (url.username !== '' || url.password !== '') return 'credentials in the URL are not allowed'
-  const host = allow.has(url.origin) ? undefined : forbiddenHostOf(url)
-  if (host !== undefined) return forbidden(url.origin, host)
-  return url
-}
-
-const forbidden = (origin: string, address: string): string =>
-  `${origin} leads to ${address}, which is not asked; allow the origin where the controllers are started`
 
 type Once = HttpAnswer | { readonly kind: 'Moved'; readonly to: string }
 
@@ -108,7 +96,7 @@ function once(url: URL, limits: HttpLimits, signal: AbortSignal): Promise<Once> 
 }
 
 function failureOf(e: Error, { origin }: URL, signal: AbortSignal, { deadlineMs }: HttpLimits): HttpAnswer {
-  if (e instanceof ForbiddenAddressError) return { kind: 'Refused', message: forbidden(origin, e.address) }
+  if (e instanceof ForbiddenAddressError) return { kind: 'Refused', message: forbiddenText(origin, e.address) }
   return { kind: 'Silent', message: signal.aborted ? `no response within ${deadlineMs} ms` : messageOf(e) }
 }
 

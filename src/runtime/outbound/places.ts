@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import { KubeNodeError } from '#lib/errors.ts'
 import { runtimeErrors } from '../runtime-errors.ts'
 import { hostOf } from './checked-lookup.ts'
+import { isLocalName } from './refused-url.ts'
 
 export interface Place {
   /** `https://host:port`, as URLs compare. */
@@ -17,8 +18,6 @@ export interface OutboundPlaces {
   readonly places: readonly Place[]
 }
 
-const LOCAL_NAMES = /(^|\.)localhost$/i
-
 /** `https://hooks.example.org/repairs`; `http:` only where it is written so. */
 export function parsePlaces(texts: readonly string[]): OutboundPlaces {
   return {
@@ -32,7 +31,7 @@ export function parsePlaces(texts: readonly string[]): OutboundPlaces {
       return {
         origin: url.origin,
         path: url.pathname.replace(/\/$/, ''),
-        isLiteral: isIP(host) > 0 || LOCAL_NAMES.test(host),
+        isLiteral: isIP(host) > 0 || isLocalName(url),
       }
     }),
   }
