@@ -140,8 +140,10 @@ describe('a Prometheus that was taken over, or has no data', () => {
     data: unknown,
     bounds: { readonly min?: string; readonly max?: string },
     status = 'success',
+    more: object = {},
+    code = 200,
   ) => {
-    const server = http.createServer((_, r) => void r.end(JSON.stringify({ status, data })))
+    const server = http.createServer((_, r) => void r.writeHead(code).end(JSON.stringify({ status, data, ...more })))
     servers.push(server)
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -158,6 +160,32 @@ describe('a Prometheus that was taken over, or has no data', () => {
     expect(await answer(sample('-1'), { min: '0', max: '10' })).toMatchObject({ holds: false })
     expect(await answer(sample('-1'), { max: '10' })).toMatchObject({ holds: true })
     expect(await answer(sample('5'), { min: '0', max: '10' })).toMatchObject({ holds: true })
+  })
+
+  test('what only some of its stores answered opens no gate; what it says of the query itself does not count', async () => {
+    const ask = (warnings: unknown) => answer(sample('5'), { max: '10' }, 'success', { warnings })
+    expect(await ask(['store eu-1 did not answer'])).toEqual({
+      holds: false,
+      seen: 'Prometheus answered with a warning: the result may be partial',
+    })
+    expect(await ask([{}])).toMatchObject({ holds: false })
+    expect(await ask(['PromQL warning: x', 'remote read failed'])).toMatchObject({ holds: false })
+    for (const fine of [[], undefined, ['PromQL info: metric might not be a counter']])
+      expect(await ask(fine)).toMatchObject({ holds: true })
+  })
+
+  test('a wrong query says what is wrong with it; an error that may quote series does not', async () => {
+    const refused = (errorType: string, error: string, code: number) =>
+      answer(undefined, { max: '10' }, 'error', { errorType, error }, code)
+    const text = 'invalid parameter "query": 1:5: parse error: unclosed left parenthesis'
+    expect(await refused('bad_data', text, 400)).toEqual({
+      holds: false,
+      seen: 'Prometheus refused the query: 1:5: parse error: unclosed left parenthesis',
+    })
+    expect(await refused('execution', 'duplicate series: {user="ada"}', 422)).toEqual({
+      holds: false,
+      seen: 'Prometheus returned HTTP 422',
+    })
   })
 
   test('an error with data opens no gate', async () => {

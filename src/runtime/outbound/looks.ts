@@ -1,6 +1,5 @@
 // Checks other systems that a declaration names: a URL that must return a status, a query to Prometheus that must return a number within bounds.
-// Each has a deadline and a size limit. What cannot be read does not hold, and says why; nothing of an answer is shown but its status or its number.
-import { messageOf } from '#lib/errors.ts'
+// Each has a deadline and a size limit. What cannot be read does not hold, and says why; nothing of an answer is shown but its status, its number or what is wrong with a query.
 import { isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
 import { type HttpAnswer, type HttpLimits, ask } from './get.ts'
@@ -89,8 +88,9 @@ function pageLook(answer: HttpAnswer, { url, expectedStatus }: PageWish): Look {
 
 function queryLook(answer: HttpAnswer, { min, max }: QueryWish): Look {
   if (answer.kind !== 'Answered') return { holds: false, seen: `Prometheus: ${answer.message}` }
-  if (answer.status !== 200) return { holds: false, seen: `Prometheus returned HTTP ${answer.status}` }
-  const value = valueOf(answer.text)
+  const body = bodyIn(answer.text)
+  if (answer.status !== 200) return { holds: false, seen: refusalIn(answer.status, body) }
+  const value = valueOf(body)
   if (typeof value === 'string') return { holds: false, seen: value }
   const isAbove = min !== undefined && !(value >= Number(min))
   const isBelow = max !== undefined && !(value <= Number(max))
@@ -99,18 +99,38 @@ function queryLook(answer: HttpAnswer, { min, max }: QueryWish): Look {
   return { holds: Number.isFinite(value) && !isAbove && !isBelow, seen: `value ${value}, expected ${bounds}` }
 }
 
-/** One number, or why there is none. */
-function valueOf(text: string): number | string {
-  let body: unknown
+/** Undefined where it is no JSON, which is no value either. */
+function bodyIn(text: string): unknown {
   try {
-    body = JSON.parse(text)
-  } catch (e) {
-    return `Prometheus returned invalid JSON: ${messageOf(e)}`.slice(0, 120)
+    return JSON.parse(text)
+  } catch {
+    return undefined
   }
+}
+
+/** What is wrong with the query is said of nothing but the query, which its author wrote; other errors quote series. */
+function refusalIn(status: number, body: unknown): string {
+  const { errorType, error } = isObject(body) ? body : {}
+  return errorType === 'bad_data' && typeof error === 'string'
+    ? `Prometheus refused the query: ${error.replace('invalid parameter "query": ', '')}`
+    : `Prometheus returned HTTP ${status}`
+}
+
+/** Of PromQL itself: about the form of the query, not about data that is missing. */
+const ABOUT_QUERY = 'PromQL '
+
+/** A server that could not ask all of its stores answers all the same, and errors of the others are not counted. */
+const isPartial = ({ warnings }: Readonly<Record<string, unknown>>): boolean =>
+  Array.isArray(warnings) && warnings.some((w) => typeof w !== 'string' || !w.startsWith(ABOUT_QUERY))
+
+/** One number, or why there is none. */
+function valueOf(body: unknown): number | string {
+  if (body === undefined) return 'Prometheus returned invalid JSON'
   const data = isObject(body) ? body['data'] : undefined
   // Answers that say `error` may have partial data.
   if (!isObject(body) || body['status'] === 'error' || !isObject(data) || !Array.isArray(data['result']))
     return 'Prometheus returned no result'
+  if (isPartial(body)) return 'Prometheus answered with a warning: the result may be partial'
   const { resultType, result } = data as { resultType?: unknown; result: readonly unknown[] }
   if (resultType === 'scalar') return numberIn(result)
   if (resultType !== 'vector') return 'the query must return a scalar or a vector'
