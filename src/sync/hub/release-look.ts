@@ -8,7 +8,7 @@ import { unreachable } from '../cluster/unreachable.ts'
 import { previousOf } from '../release/chain.ts'
 import type { SeenCluster } from '../release/cluster-phase.ts'
 import { readingNeeds } from '../release/gates.ts'
-import { historyOf } from '../release/history.ts'
+import { historyOf, isLeftUnderway } from '../release/history.ts'
 import { clustersToLookAt, isOver } from '../release/release-seen.ts'
 import { HUB } from '../release/tracks.ts'
 import { actingUser, approvedDigests, clusterConfig, keyOf, labelsOfCluster } from './parts.ts'
@@ -134,8 +134,11 @@ export function seenCluster(work: Work, { name, digest, looks, returns }: Cluste
   const { parts, release } = work
   const cluster = parts.clusters.get({ namespace: release.metadata.namespace, name })
   const labels = cluster && labelsFor(cluster, work)
-  const previous = previousOf(chainNow(parts, release), release, name)
-  return { name, labels, digest, look: looks.get(name)?.look, previous, isReturn: returns.has(name) }
+  const chain = chainNow(parts, release)
+  const previous = previousOf(chain, release, name)
+  const isReturn = returns.has(name)
+  const isUnderway = isReturn && name !== HUB && isLeftUnderway(chain, release, name)
+  return { name, labels, digest, look: looks.get(name)?.look, previous, isReturn, isUnderway }
 }
 
 /** A commit cannot move a cluster out of the stage whose gates it has to pass; one that had no stage had no gates. */

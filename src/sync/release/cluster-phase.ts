@@ -34,6 +34,8 @@ export interface SeenCluster {
   readonly digest: string
   /** The release is a revert to what was healthy there: no soak, no small steps. */
   readonly isReturn?: boolean
+  /** The reverted content is still being rolled out there. */
+  readonly isUnderway?: boolean
   /** The result of the last pass; absent before the first. */
   readonly look?: ClusterLook | undefined
   /** The cluster's content from previous releases, if it passed its stage. */

@@ -155,6 +155,52 @@ describe('a revert to what was healthy', () => {
   })
 })
 
+describe('a revert of what is still rolled out', () => {
+  const PROD = { name: 'prod', clusters: { names: ['b', 'c'] }, minSuccessTime: '1h' }
+  const staged = (wish: { readonly prod?: object; readonly underway?: readonly string[] } & Partial<ReleaseSeen>) => {
+    const { prod = {}, underway = ['b'], ...more } = wish
+    const stages = [
+      { name: 'test', clusters: { names: ['a'] }, minSuccessTime: '1h' },
+      { ...PROD, ...prod },
+    ]
+    const { spec } = applyDefaults(releasePipeline.schema, { spec: { stages } }) as { spec: ReleasePipelineSpec }
+    const clusters = NAMES.map((name): [string, SeenCluster] => [
+      name,
+      { name, labels: {}, digest: name, isReturn: true, isUnderway: underway.includes(name) },
+    ])
+    const seen: ReleaseSeen = {
+      release: releaseOf(),
+      pipeline: spec,
+      clusters: new Map(clusters),
+      newer: undefined,
+      paused: undefined,
+      sight: { approvedBy: [], looks: new Map(), surveys: new Map() },
+      retries: [],
+      promotions: [],
+      ...more,
+    }
+    return planRelease(seen, T0).status
+  }
+
+  test('goes to that cluster at once; to the others when the earlier stage is done', () => {
+    expect(phases(staged({}))).toEqual(['Applying', 'Applying', 'Waiting'])
+    expect(phases(staged({ underway: [] }))).toEqual(['Applying', 'Waiting', 'Waiting'])
+    expect(staged({}).stages?.map((s) => s.phase)).toEqual(['Progressing', 'Waiting'])
+  })
+
+  test('readings before the stage do not hold it; windows, approvals and holds do, unless it is exempt', () => {
+    const prodOf = (wish: Parameters<typeof staged>[0]) => staged(wish).clusters?.[1]
+    const shop = { name: 'shop', http: { url: 'https://shop.example.org' } }
+    expect(prodOf({ prod: { before: [shop] } })?.phase).toBe('Applying')
+    const [window, board] = [{ windows: WINDOW }, { before: [APPROVAL] }]
+    expect(prodOf({ prod: window })?.waitingFor?.predicate).toBe('WaitingForWindow')
+    expect(prodOf({ prod: board })?.waitingFor?.predicate).toBe('GateClosed')
+    expect(prodOf({ paused: 'ada holds it' })?.waitingFor?.predicate).toBe('HoldPause')
+    const exempt = new Set(['Windows', 'Approvals'] as const)
+    expect(prodOf({ prod: { ...window, ...board }, exempt })?.phase).toBe('Applying')
+  })
+})
+
 describe('what was reverted', () => {
   const failed = after(5, { returns: [], look: BROKEN })
   const taken = { ...failed, revertCommit: 'd'.repeat(40) }

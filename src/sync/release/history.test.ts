@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Release } from '#api/kinds/release.ts'
-import { historyOf } from './history.ts'
+import { historyOf, isLeftUnderway } from './history.ts'
 
 type Phase = 'Waiting' | 'Applying' | 'Verifying' | 'Healthy' | 'Failed' | 'Offline' | 'Unchanged'
 
@@ -75,4 +75,26 @@ test('what passed last is known again', () => {
   const chain = [release('a', undefined, 'Healthy', 'd1', 'Succeeded'), release('b', 'a', 'Failed', 'd2', 'Failed')]
   expect([history(chain, 'd1').isReturn, history(chain, 'd2').isReturn]).toEqual([true, false])
   expect(history([release('b', undefined, 'Failed', 'd2', 'Failed')], 'd2').isReturn).toBe(false)
+})
+
+test.each<[string, readonly Release[], boolean]>([
+  ['was rolled out when the next came', [release('b', 'a', 'Verifying', 'd2', 'Progressing')], true],
+  ['was being applied', [release('b', 'a', 'Applying', 'd2', 'Progressing')], true],
+  ['soaked', [release('b', 'a', 'Healthy', 'd2', 'Soaking')], true],
+  ['failed there', [release('b', 'a', 'Failed', 'd2', 'Failed')], true],
+  ['passed there', [release('b', 'a', 'Healthy', 'd2', 'Succeeded')], false],
+  ['never came there', [release('b', 'a', 'Waiting', 'd2', 'Waiting')], false],
+  ['changed nothing there', [release('b', 'a', 'Unchanged', 'd1', 'Progressing')], false],
+  [
+    'was followed by one that changed nothing there',
+    [release('b', 'a', 'Verifying', 'd2', 'Progressing'), release('c', 'b', 'Unchanged', 'd2', 'Progressing')],
+    true,
+  ],
+  ['is what is wanted again', [release('b', 'a', 'Verifying', 'd1', 'Progressing')], false],
+])('what %s: whether a return to what passed before cannot wait', (_, later, wanted) => {
+  const own = of('d1')
+  const passed = release('a', undefined, 'Healthy', 'd1', 'Succeeded')
+  expect(isLeftUnderway([passed, ...later, own], own, 'x')).toBe(wanted)
+  // What never passed there is no return.
+  expect(isLeftUnderway([...later, own], own, 'x')).toBe(false)
 })

@@ -53,6 +53,21 @@ export function historyOf(chain: readonly Release[], of: Release, cluster: strin
   }
 }
 
+/**
+ * Whether an earlier Release left its content in the middle of this cluster, and this one brings back what passed last: each minute that it waits, more machines get
+ * the reverted content.
+ */
+export function isLeftUnderway(chain: readonly Release[], of: Release, cluster: string): boolean {
+  const at = chain.findIndex((r) => r.metadata.name === of.metadata.name)
+  const last = chain.slice(0, Math.max(0, at)).findLast((r) => {
+    const status = statusIn(r, cluster)
+    return status !== undefined && status.phase !== 'Unchanged' && mayHaveTouched(status)
+  })
+  const status = last && statusIn(last, cluster)
+  if (last === undefined || status === undefined || hasPassedStage(last, status)) return false
+  return last.spec.digests[cluster] !== of.spec.digests[cluster] && historyOf(chain, of, cluster).isReturn
+}
+
 const statusIn = ({ status }: Release, cluster: string): ClusterStatus | undefined =>
   status?.clusters?.find((c) => c.name === cluster)
 

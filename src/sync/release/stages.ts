@@ -202,6 +202,8 @@ function planStage(input: StageInput): StagePlan {
   const isFast = members.length > 0 && members.every((m) => m.isReturn === true)
   const strict = entryOf(input, old)
   const lenient = strict.blocked === undefined ? strict : entryOf(withExemptions(input), old)
+  // An earlier stage would prove nothing that this cluster has not proved itself, and the reverted content would spread meanwhile.
+  const atOnce = input.isOpen ? lenient : entryOf({ ...withExemptions(input), isOpen: true }, old)
   const entry = isFast ? lenient : strict
   const config = configOf(stage, members.length)
   let room = strict.blocked === undefined ? config.concurrency : 0
@@ -230,7 +232,7 @@ function planStage(input: StageInput): StagePlan {
       before,
       now,
       mayStart,
-      blocked: (isBack ? lenient : strict).blocked,
+      blocked: (member.isUnderway === true && isBack ? atOnce : isBack ? lenient : strict).blocked,
       approvedBy: seen.sight.approvedBy,
       looks,
       pending,

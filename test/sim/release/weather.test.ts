@@ -7,6 +7,7 @@ import { seededRandom, type Random } from '#lib/random.ts'
 import { applyDefaults } from '#schema/default.ts'
 import { contentDigest } from '#sync/release/baseline.ts'
 import { previousOf } from '#sync/release/chain.ts'
+import { isLeftUnderway } from '#sync/release/history.ts'
 import type { ClusterLook, SeenCluster } from '#sync/release/cluster-phase.ts'
 import { looksFor } from '#sync/release/stage-gates.ts'
 import { clustersToLookAt, isOver, type ReleasePlan } from '#sync/release/release-seen.ts'
@@ -109,6 +110,7 @@ class World {
     const { status } = release
     const asked = new Set(isOld ? [] : clustersToLookAt(release))
     const returns = returnsOf(this.chain, release)
+    const underway = new Set([...returns].filter((name) => isLeftUnderway(this.chain, release, name)))
     const looks = looksFor(status ?? {}, pipeline).map(
       ({ key }) =>
         [key, { value: { holds: this.isShopUp, seen: this.isShopUp ? '200' : '503' }, at: this.now }] as const,
@@ -122,6 +124,7 @@ class World {
         look: asked.has(name) ? this.#look(release, name) : undefined,
         previous: previousOf(this.chain, release, name),
         isReturn: returns.has(name),
+        isUnderway: underway.has(name),
       },
     ])
     const reverting = isOld && this.newest.spec.revertOf === release.spec.commit
@@ -143,7 +146,7 @@ class World {
       },
       this.now,
     )
-    if (!isOld) check(status, plan)
+    if (!isOld) check(status, plan, underway)
     this.chain[this.chain.indexOf(release)] = { ...release, status: plan.status }
   }
 
@@ -173,7 +176,11 @@ const stageNamed = (status: Status | undefined, name: string) => status?.stages?
 const BEGUN: ReadonlySet<string> = new Set(['Applying', 'Verifying'])
 
 /** The invariants of one pass over the newest Release. */
-function check(before: Status | undefined, { status, isOver: ended, requeueAfter }: ReleasePlan): void {
+function check(
+  before: Status | undefined,
+  { status, isOver: ended, requeueAfter }: ReleasePlan,
+  underway: ReadonlySet<string> = new Set(),
+): void {
   const stages = status.stages ?? []
   const text = JSON.stringify(status)
   // A pass is always due: nothing waits to be woken by an event that may be lost.
@@ -194,6 +201,8 @@ function check(before: Status | undefined, { status, isOver: ended, requeueAfter
     const begins = (status.clusters ?? []).some(
       (c) =>
         c.stage === stage.name &&
+        // A commit that is reverted while it is rolled out is reverted in all stages at once.
+        !underway.has(c.name) &&
         BEGUN.has(c.phase) &&
         !BEGUN.has(before?.clusters?.find((b) => b.name === c.name)?.phase ?? ''),
     )
@@ -321,6 +330,21 @@ test('a cluster that stays away is left behind after its deadline, and catches u
   settle(world)
   for (let i = 0; i < SETTLED && away.applied !== 'good-late'; i++) world.step()
   expect(away.applied).toBe('good-late')
+})
+
+test('a revert goes at once to the clusters in which its commit is rolled out, and in order to those that have it', () => {
+  const world = new World()
+  settle(world)
+  world.commit('good-next')
+  const { commit } = world.newest.spec
+  const phaseIn = (name: string) => world.newest.status?.clusters?.find((c) => c.name === name)?.phase
+  for (let i = 0; i < SETTLED && phaseIn('q1') !== 'Applying'; i++) world.step()
+  expect([phaseIn('p1'), phaseIn('q1'), phaseIn('q3')]).toEqual(['Healthy', 'Applying', 'Waiting'])
+  world.commit('good-0', commit)
+  world.step()
+  expect(NAMES.map(phaseIn)).toEqual(['Applying', 'Waiting', 'Waiting', 'Applying', 'Applying', 'Waiting'])
+  settle(world)
+  expect(resultOf(world)).toEqual({ phase: 'Succeeded', applied: everywhere('good-0') })
 })
 
 test('the check finds a wait without a reason, and a stage that begins early', () => {
