@@ -454,7 +454,7 @@ describe.each(apiServers)('$name', ({ start }) => {
         /^TRACK +RELEASE .*\nmachines +r-1 +3f1c9e0a7b5d +Pending/,
       )
       const { out, err } = await kubenode('release', 'abort', 'r-1', '--reason', 'x')
-      expect(out).toMatch(/^release\/r-1 stops where it is until /)
+      expect(out).toMatch(/^release\/r-1 goes no further until /)
       expect(err).toContain('git revert 3f1c9e0a7b5d')
       expect((await kubenode('tree', 'release/r-1')).out).toMatch(
         /^release\/r-1\n├─ operationalhold\/pause-release-r-1: Pause until .*: x\n└─ source\/fleet, track machines/,

@@ -78,7 +78,7 @@ export function register(program: Command, io: Io): void {
 
   withRelease(release.command('abort'))
     .description(
-      'stop a release where it is, and print the commit to revert; to continue, kubenode resume release/NAME',
+      'let a release go to no further cluster, and print the commit to revert; to continue, kubenode resume release/NAME',
     )
     .requiredOption('--reason <why>', 'why, shown to everyone who meets the hold')
     .option('--for <duration>', 'how long; expires automatically', '24h')

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import { newestReleases } from '#explain/newest-releases.ts'
-import { canBeRetried, releaseLines } from './status.ts'
+import { canBeRetried, continuingLines, releaseLines } from './status.ts'
 
 const NOW = Date.parse('2026-01-31T12:00:00Z')
 const since = '2026-01-31T11:56:00Z'
@@ -50,6 +50,28 @@ test('a stopped release names what failed, what is older, and the command that t
     'stage prod: Waiting, 0 of 1 cluster healthy',
     'to retry the failed clusters and gates: kubenode release retry fleet-1 --reason WHY',
   ])
+})
+
+test('a held release says in which clusters machines continue, and how they are stopped', () => {
+  const cluster = (name: string, phase: 'Applying' | 'Verifying' | 'Healthy' | 'Waiting') =>
+    ({ name, stage: 'test', phase, since }) as const
+  const clusters = [cluster('hub', 'Verifying'), cluster('a', 'Healthy'), cluster('b', 'Verifying')]
+  const held = {
+    type: 'Paused',
+    status: 'True',
+    reason: 'HoldPause',
+    message: 'ada holds it',
+    lastTransitionTime: since,
+  }
+  const lines = releaseLines(release('fleet-1', { ...stopped, clusters, conditions: [held] } as ReleaseStatus), NOW)
+  const text =
+    'b has the objects already and continues with the machines: to stop these, run kubenode pause set/NAME or kubenode freeze there (--context b)'
+  expect(lines.slice(1, 3)).toEqual(['paused: ada holds it', text])
+  expect(continuingLines({ clusters: [...clusters, cluster('c', 'Applying')] })[0]).toMatch(
+    /^b, c have .* continue with/,
+  )
+  expect(continuingLines({ clusters: [cluster('a', 'Healthy'), cluster('p', 'Waiting')] })).toEqual([])
+  expect(releaseLines(release('fleet-1', { ...stopped, clusters }), NOW)).not.toContain(text)
 })
 
 test('a hold of a person is shown, also on a release whose stage failed', () => {

@@ -13,7 +13,7 @@ import { holdFor } from '../rollout/holds.ts'
 import { rolloutErrors } from '../rollout/rollout-errors.ts'
 import { authorOf } from '../who-am-i.ts'
 import { releaseCalled } from './find-release.ts'
-import { canBeRetried, failedGates, isOver } from './status.ts'
+import { canBeRetried, continuingLines, failedGates, isOver } from './status.ts'
 import { shownInWindow } from '../wrap.ts'
 
 export interface RequestOptions extends ServerOptions {
@@ -91,9 +91,10 @@ export async function abortRelease(word: string, options: RequestOptions, io: Io
   const hold = await place({ effect: 'Pause' })
   io.out(
     shownInWindow(io, [
-      `release/${name} stops where it is until ${hold.spec.until} (operationalhold/${hold.metadata.name})`,
+      `release/${name} goes no further until ${hold.spec.until} (operationalhold/${hold.metadata.name})`,
     ]),
   )
+  for (const line of continuingLines(status)) io.err(shownLine(`warning: ${line}`))
   io.err(
     shownLine(`to take it back: git revert ${spec.commit.slice(0, 12)}; to continue: kubenode resume release/${name}`),
   )

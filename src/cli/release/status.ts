@@ -1,10 +1,12 @@
 // How far a Release has come, in lines for users: stages, clusters, what they wait for, what failed, and the command that continues it. Pure.
 import type { Release } from '#api/kinds/release.ts'
+import { HUB_TARGET } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import { formatAge } from '#lib/duration.ts'
 import { unblockLines } from '#explain/unblock.ts'
 import { findCondition } from '#kube/conditions.ts'
+import { isAtWork } from '#sync/release/cluster-phase.ts'
 import { nextRevertAt } from '#sync/revert/decide.ts'
 
 type Status = NonNullable<Release['status']>
@@ -35,10 +37,23 @@ export function releaseLines(release: Release, now: number): readonly string[] {
 }
 
 /** The hold of a user, also where a stage failed too: it explains why a retry does nothing. */
-function heldLines({ conditions }: Status): readonly string[] {
-  const paused = findCondition(conditions, 'Paused')
-  return paused?.status === 'True' ? [`paused: ${paused.message}`] : []
+function heldLines(status: Status): readonly string[] {
+  const paused = findCondition(status.conditions, 'Paused')
+  return paused?.status === 'True' ? [`paused: ${paused.message}`, ...continuingLines(status)] : []
 }
+
+/** A hold on the hub is none in the clusters: one that has the objects already rolls them out to its machines. */
+export function continuingLines({ clusters = [] }: Status): readonly string[] {
+  const names = clusters.filter((c) => isAtWork(c) && c.name !== HUB_TARGET).map((c) => c.name)
+  if (names.length === 0) return []
+  const shown = `${names.slice(0, MOST_NAMED).join(', ')}${names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : ''}`
+  const has = names.length === 1 ? 'has' : 'have'
+  return [
+    `${shown} ${has} the objects already and continue${names.length === 1 ? 's' : ''} with the machines: to stop these, run kubenode pause set/NAME or kubenode freeze there (--context ${names[0]})`,
+  ]
+}
+
+const MOST_NAMED = 5
 
 function revertLines({ revertCommit, revert }: Status): readonly string[] {
   if (revertCommit !== undefined) {

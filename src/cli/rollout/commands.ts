@@ -144,6 +144,24 @@ async function pause(typed: string, options: HoldOptions, io: Io): Promise<void>
   const hold = await place(options, io, what, { target: heldTarget(what), effect: 'Pause', ...options })
   say(io, `${what} is paused until ${hold.spec.until} by ${hold.spec.author}: ${hold.spec.reason}`)
   io.err(`running operations finish; to continue, run kubenode resume ${what}\n`)
+  const { kind, name = '' } = hold.spec.target
+  if (kind === 'Release') await warnOfContinuing(name, options, io)
+}
+
+/** Without the right to read the release the hold is there all the same. */
+async function warnOfContinuing(name: string, options: ServerOptions, io: Io): Promise<void> {
+  const [{ release }, { lookUp }, { continuingLines }, { isApiError }] = await Promise.all([
+    import('#api/kinds/release.ts'),
+    import('../inspect/find-object.ts'),
+    import('../release/status.ts'),
+    import('#kube/errors.ts'),
+  ])
+  const client = await connect(options, io)
+  const found = await lookUp(client, release, name).catch((error: unknown) => {
+    if (isApiError(error)) return undefined
+    throw error
+  })
+  for (const line of continuingLines(found?.status ?? {})) io.err(shownLine(`warning: ${line}`))
 }
 
 async function resume(typed: string, options: ResumeOptions, io: Io): Promise<void> {
