@@ -31,6 +31,10 @@ const judge = (gate: Omit<Gate, 'name' | 'timeout'>, seen: ClusterReadings, befo
   return [holds, text]
 }
 
+const ALL_NAMES = ['m1', 'm2', 'm3', 'm4', 'm5']
+const ALL = ALL_NAMES.map((name) => machine(name, 'NotReady'))
+const ALL_IDS = ALL_NAMES.map((name) => `u-${name}`)
+
 describe('gates compare with the state before the release', () => {
   const ready = { machinesReady: { minPercent: 98 } }
   const consistent = { componentsConsistent: { minPercent: 98 } }
@@ -66,6 +70,21 @@ describe('gates compare with the state before the release', () => {
       'one that is skipped runs what is declared all the same',
       judge({ componentsConsistent: { minPercent: 100 } }, readings([], ['u-m2'], ['u-m1'])),
       [false, '4 of 5 machines are consistent, 100% are needed'],
+    ],
+    [
+      'all failed before: nothing is left that proves anything',
+      judge(ready, readings(['u-m1', 'u-m2', 'u-m3', 'u-m4', 'u-m5']), baseline(...ALL)),
+      [false, 'no machine to judge by; 5 failed before the release and do not count'],
+    ],
+    [
+      'all are skipped',
+      judge(consistent, readings([], ALL_IDS, ALL_IDS)),
+      [false, 'no machine to judge by; 5 failed before the release and do not count'],
+    ],
+    [
+      'there are none',
+      judge(ready, { machines: { total: 0, notReady: [], inconsistent: [], skipped: [] } }),
+      [true, 'the cluster has no machines'],
     ],
     ['what cannot be read holds nothing', judge(ready, {}), [false, 'cannot read the machines']],
   ])('%s', (_, seen, wanted) => {

@@ -137,7 +137,8 @@ export function unblockOf(gate: Gate, release: string): string {
 
 function share(what: string, good: number, of: number, old: number, minPercent: number): [boolean, string] {
   const but = old === 0 ? '' : `; ${old} failed before the release and ${old === 1 ? 'does' : 'do'} not count`
-  if (of === 0) return [true, `no machine to judge by${but}`]
+  // A cluster without machines proves nothing wrong; one of which none counts proves nothing at all.
+  if (of === 0) return old === 0 ? [true, 'the cluster has no machines'] : [false, `no machine to judge by${but}`]
   // Multiplied, not divided, so that 98 of 100 is not less than 98 %.
   return [good * 100 >= minPercent * of, `${good} of ${of} machines are ${what}, ${minPercent}% are needed${but}`]
 }
