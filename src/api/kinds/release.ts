@@ -71,6 +71,11 @@ export const heldPrune = () =>
 const clusterStatus = s.obj('One cluster.', {
   name: f.objectName('The cluster.'),
   stage: f.dnsLabel('Its stage.'),
+  uid: s.optional(
+    f.uid(
+      'UID of the Cluster that the release reached; content of an earlier Cluster with its name does not count for it.',
+    ),
+  ),
   phase: f.phase('ClusterRelease', 'Phase of the cluster.'),
   digest: s.optional(f.sha256('The applied digest.')),
   since: s.time('Since when the cluster has been in this phase.'),

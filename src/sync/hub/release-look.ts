@@ -135,10 +135,17 @@ export function seenCluster(work: Work, { name, digest, looks, returns }: Cluste
   const cluster = parts.clusters.get({ namespace: release.metadata.namespace, name })
   const labels = cluster && labelsFor(cluster, work)
   const chain = chainNow(parts, release)
-  const previous = previousOf(chain, release, name)
   const isReturn = returns.has(name)
-  const isUnderway = isReturn && name !== HUB && isLeftUnderway(chain, release, name)
-  return { name, labels, digest, look: looks.get(name)?.look, previous, isReturn, isUnderway }
+  return {
+    name,
+    labels,
+    uid: cluster?.metadata.uid,
+    digest,
+    look: looks.get(name)?.look,
+    previous: previousOf(chain, release, name),
+    isReturn,
+    isUnderway: isReturn && name !== HUB && isLeftUnderway(chain, release, name),
+  }
 }
 
 /** A commit cannot move a cluster out of the stage whose gates it has to pass; one that had no stage had no gates. */

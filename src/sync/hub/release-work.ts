@@ -3,6 +3,7 @@ import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { chainOf } from '../release/chain.ts'
+import { ofLiveClusters } from '../release/live-clusters.ts'
 import { releasesIn, type HubParts, type LabelsByCluster } from './parts.ts'
 
 export interface Work {
@@ -22,4 +23,7 @@ export interface Work {
 
 /** The Releases of its track as last written. Read when needed: while a cluster is being read, others proceed. */
 export const chainNow = (parts: HubParts, { metadata, spec }: Release): readonly Release[] =>
-  chainOf(releasesIn(parts, metadata.namespace), spec)
+  chainOf(releasesIn(parts, metadata.namespace), spec).map((r) => ofClustersNow(parts, r))
+
+export const ofClustersNow = ({ clusters }: Pick<HubParts, 'clusters'>, release: Release): Release =>
+  ofLiveClusters(release, (name) => clusters.get({ namespace: release.metadata.namespace, name })?.metadata.uid)

@@ -16,7 +16,7 @@ import { type InForce, pipelineInForce } from './pipeline-before.ts'
 import { connectTo, lookAround, lookAtEach, seenCluster } from './release-look.ts'
 import { type Rendering, rendering } from './release-rendering.ts'
 import { conditionsOf, report, stalled, tell } from './release-report.ts'
-import { chainNow, type Work } from './release-work.ts'
+import { chainNow, ofClustersNow, type Work } from './release-work.ts'
 import { revertFailed } from './revert.ts'
 
 /** A Release that cannot continue because another object is missing. */
@@ -25,11 +25,12 @@ const MISSING_MS = 10_000
 const DRIFT_MS = 60_000
 
 export async function reconcileRelease(parts: HubParts, key: string, context: ReconcileContext): Promise<Outcome> {
-  const release = parts.releases.get(keyParts(key))
-  if (release === undefined || release.metadata.deletionTimestamp !== undefined) {
+  const written = parts.releases.get(keyParts(key))
+  if (written === undefined || written.metadata.deletionTimestamp !== undefined) {
     parts.passLeft.delete(key)
     return done
   }
+  const release = ofClustersNow(parts, written)
   const { namespace } = release.metadata
   const { source: sourceName, pipeline: pipelineName } = release.spec
   const source = parts.sources.get({ namespace, name: sourceName })
@@ -198,9 +199,12 @@ async function keepSettledFromDrifting(work: Work, rendered: Rendering): Promise
   await compareSettled(work, rendered)
 }
 
+/** Also those to which it brought nothing new: it is the newest of the track, and so the only one that protects them. */
+const SETTLED: ReadonlySet<string> = new Set(['Healthy', 'Unchanged'])
+
 async function compareSettled(work: Work, rendered: Rendering): Promise<void> {
   const { parts, release } = work
-  const settled = (release.status?.clusters ?? []).filter((c) => c.phase === 'Healthy').map((c) => c.name)
+  const settled = (release.status?.clusters ?? []).filter((c) => SETTLED.has(c.phase)).map((c) => c.name)
   const held: Work = { ...work, isHeld: isHeldNow(work) }
   for (const [name, report] of await lookAtEach(held, settled, rendered, true)) tell(parts, release, name, report)
 }

@@ -31,6 +31,8 @@ export interface SeenCluster {
   readonly name: string
   /** Absent when the hub no longer has such a Cluster. */
   readonly labels: Readonly<Record<string, string>> | undefined
+  /** Of the Cluster on the hub; absent for the hub itself. */
+  readonly uid?: string | undefined
   readonly digest: string
   /** The release is a revert to what was healthy there: no soak, no small steps. */
   readonly isReturn?: boolean
@@ -98,9 +100,15 @@ export const isDone = (c: Pick<ClusterStatus, 'phase'>): boolean =>
   c.phase === 'Healthy' || c.phase === 'Unchanged' || c.phase === 'Offline' || c.phase === 'Failed'
 
 export function advanceCluster(input: AdvanceInput): ClusterStatus {
-  const next = advance(input)
+  const next = withUid(advance(input), input)
   const judged = judgementOf(input)
   return judged === undefined ? next : { ...next, failures: { before: judged.before, new: judged.fresh } }
+}
+
+/** That of the Cluster with which the work began: when another one has the name by now, the next pass begins again. */
+function withUid(next: ClusterStatus, { before, member }: AdvanceInput): ClusterStatus {
+  const uid = before?.uid ?? member.uid
+  return next.phase === 'Waiting' || uid === undefined ? next : { ...next, uid }
 }
 
 function advance(input: AdvanceInput): ClusterStatus {

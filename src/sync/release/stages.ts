@@ -176,8 +176,13 @@ function lostClusters(
 /** A later Release has to know that this one reached the cluster. */
 function whatWasDone(old: ClusterStatus | undefined): Partial<ClusterStatus> {
   if (old === undefined || !mayHaveTouched(old)) return {}
-  const { digest, failures, attempts = 1 } = old
-  return { ...(digest === undefined ? {} : { digest }), ...(failures === undefined ? {} : { failures }), attempts }
+  const { uid, digest, failures, attempts = 1 } = old
+  return {
+    ...(uid === undefined ? {} : { uid }),
+    ...(digest === undefined ? {} : { digest }),
+    ...(failures === undefined ? {} : { failures }),
+    attempts,
+  }
 }
 
 /** By gate. */
