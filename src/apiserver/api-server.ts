@@ -174,7 +174,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
         usage: 'client',
       }),
   })
-  const http = createHttpServer({
+  const { http, endConnections } = createHttpServer({
     parts,
     authenticate,
     tls: tlsOf(credentials),
@@ -193,7 +193,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
   const failed = store.failed.then((e) => {
     log.error('storage failed; the server stops answering requests', { reason: messageOf(e) })
     http.close()
-    http.closeAllConnections()
+    endConnections()
     return e
   })
   const refusals = keepEnding(certificateUsers, clock, log)
@@ -216,7 +216,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
       refusals.cancel()
       open?.close()
       const closed = new Promise<void>((resolve) => http.close(() => resolve()))
-      http.closeAllConnections()
+      endConnections()
       await closed
       webhooks.close()
       converter.close()
@@ -240,7 +240,7 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
       http.setSecureContext(tlsOf(next))
       await publishAuthority(store, trustedBy(next))
       // Connections keep what was verified at their start: clients come back, and their watches continue where they were.
-      if (gone.length > 0) http.closeAllConnections()
+      if (gone.length > 0) endConnections()
     },
     adminKubeconfig: () =>
       kubeconfigText({ url, authority: trustedBy(credentials), client: credentials.admin, user: 'admin' }),

@@ -29,7 +29,13 @@ export interface HttpOptions {
   readonly open?: OpenPath
 }
 
-export function createHttpServer({ parts, authenticate, tls, limits, log, open }: HttpOptions): Server {
+export interface HttpListener {
+  readonly http: Server
+  /** Ends every connection, also one whose handshake is under way: Node knows it only afterwards, and it would be served then. */
+  readonly endConnections: () => void
+}
+
+export function createHttpServer({ parts, authenticate, tls, limits, log, open }: HttpOptions): HttpListener {
   const strangers = new Strangers(strangersWithin(limits.connections))
   const pipeline: Pipeline = {
     parts,
@@ -73,12 +79,23 @@ export function createHttpServer({ parts, authenticate, tls, limits, log, open }
     },
   )
   server.maxConnections = limits.connections
-  server.prependListener('connection', (socket: Socket) => strangers.came(socket))
+  const sockets = new Set<Socket>()
+  server.prependListener('connection', (socket: Socket) => {
+    strangers.came(socket)
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
   // by a certificate of our authority; whether it is still accepted is checked on each request
   server.on('secureConnection', (socket: TLSSocket) => {
     if (socket.authorized) strangers.knows(socket)
   })
-  return server
+  return {
+    http: server,
+    endConnections: () => {
+      server.closeAllConnections()
+      for (const socket of sockets) socket.destroy()
+    },
+  }
 }
 
 async function serve(pipeline: Pipeline, exchange: Exchange): Promise<void> {
