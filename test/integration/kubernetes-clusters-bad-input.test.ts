@@ -9,6 +9,7 @@ import { coreKind } from '#kube/core-kinds.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { KubeObject } from '#schema/object.ts'
 import {
+  MACHINES_OVER_MS,
   PLAYED_NAMESPACE as namespace,
   playedClusters,
   type PlayedClusters,
@@ -167,7 +168,9 @@ test('an upgrade that is asked for during a restore begins after it, and a delet
   isHeld = true
   await w.declareKubernetes('1.36.2', { restore: { snapshot: 'second', attempt: 1 } })
   await w.untilSeen('it is being restored', ({ status }) => /second/.test(JSON.stringify(status?.waitingFor ?? '')))
+  await w.stopController()
   await w.remove('one')
+  await w.startController(w.newHost(SOON), MACHINES_OVER_MS)
   const leaving = await w.untilSeen('the deletion says what it waits for', ({ status }) =>
     /^Snapshot: .*restore/.test(status?.waitingFor?.seen ?? ''),
   )
@@ -237,7 +240,9 @@ test('a deletion in the middle of an upgrade ends, with a final snapshot', async
   await w.untilSeen('it is Ready', isReady)
   await w.declareKubernetes('1.36.2', { upgrade: { soak: '1h', chain: false } })
   await w.untilSeen('the upgrade is under way', ({ status }) => status?.change !== undefined)
+  await w.stopController()
   await w.remove('one')
+  await w.startController(w.newHost(SOON), MACHINES_OVER_MS)
   await w.untilGone('one')
   expect(await w.newHost().list()).toEqual([])
   const claims = (await w.admin.list(CLAIMS, { namespace })).items.map((c) => c.metadata.name)

@@ -6,7 +6,12 @@ import { operationPermit } from '#api/kinds/operation-permit.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { run } from '#cli/program.ts'
 import { coreKind } from '#kube/core-kinds.ts'
-import { PLAYED_NAMESPACE, playedClusters, type PlayedClusters } from '#test/support/worlds/played-clusters.ts'
+import {
+  MACHINES_OVER_MS,
+  PLAYED_NAMESPACE,
+  playedClusters,
+  type PlayedClusters,
+} from '#test/support/worlds/played-clusters.ts'
 
 const NAMESPACES = coreKind('Namespace')
 const KEPT_PVC = coreKind('PersistentVolumeClaim')
@@ -111,7 +116,9 @@ test('a Cluster is made, upgraded, brought back before the one-way step, upgrade
   expect(restored.status?.history?.map((h) => h.version)).toEqual(['1.35.9', '1.36.2', '1.35.9'])
   await w.until('no permit is open', async () => (await openPermits(w)).length === 0)
 
+  await w.stopController()
   await w.remove('one')
+  await w.startController(w.newHost(), MACHINES_OVER_MS)
   await w.untilGone('one')
   expect((await w.admin.list(KEPT_PVC, { namespace: PLAYED_NAMESPACE })).items.map((c) => c.metadata.name)).toEqual([
     'snapshots',

@@ -11,6 +11,7 @@ import { FIELD_MANAGERS } from '#api/names.ts'
 import type { Addons } from '#controlplanes/addons.ts'
 import type { ControlPlane, ControlPlaneHost } from '#controlplanes/port.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { isNotFound } from '#kube/errors.ts'
 import { listAll } from '#kube/list-all.ts'
 import { messageOf } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
@@ -47,7 +48,7 @@ export interface Observing {
   readonly now: () => number
 }
 
-/** A Cluster whose machines cannot be read is deleted all the same: its API server may be what is broken. */
+/** One that hangs delays no other Cluster. */
 const MACHINES_WITHIN_MS = 10_000
 
 export async function observe(tools: Observing, key: string, signal: AbortSignal): Promise<Seen | undefined> {
@@ -109,15 +110,15 @@ async function machinesOf(
   if (!isLeaving(cluster) || plane?.state !== 'Running' || cluster.spec.deletionPolicy !== 'Delete') return undefined
   try {
     return await clients.using(idOf(cluster), async (client) => {
-      const page = await client.list(machine, {
-        signal: AbortSignal.any([signal, AbortSignal.timeout(MACHINES_WITHIN_MS)]),
-      })
+      const within = AbortSignal.any([signal, AbortSignal.timeout(MACHINES_WITHIN_MS)])
+      const all = await listAll(client, machine, { signal: within })
       // A machine that is only observed is not the cluster's to remove.
-      return page.items.filter((m) => m.spec.channel !== 'Observe').map((m) => m.metadata.name ?? '')
+      return all.filter((m) => m.spec.channel !== 'Observe').map((m) => m.metadata.name ?? '')
     })
   } catch (error) {
     if (signal.aborted) throw error
-    return undefined
+    // It was deleted before it got the kinds.
+    return isNotFound(error) ? [] : undefined
   }
 }
 

@@ -1,4 +1,5 @@
-// A deletion whose final snapshot can never be taken: it is tried further, and continues without it only with an approval that names what is lost.
+// A deletion removes the machines first, within a time that begins with its permit. One whose final snapshot can never be taken is tried further, and continues
+// without it only with an approval that names what is lost.
 import { expect, test } from 'vitest'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { FINALIZERS } from '#api/names.ts'
@@ -116,4 +117,55 @@ test('the status has the loss, and why the snapshot is not there', () => {
     predicate: 'ApprovalMissing',
     seen: 'delete it without any snapshot; all of its data is lost; Snapshot: the volume is full',
   })
+})
+
+const READY = { history: [{ version: '1.36.0', startedAt: timestamp(START), message: 'created' }] }
+const served = (plane: Partial<ControlPlane>, machines?: readonly string[]): Seen => {
+  const seen = seenOf(plane)
+  return { ...seen, machines, cluster: { ...seen.cluster, status: READY } }
+}
+
+/** As the Defender decides later than it was asked. */
+const decided = (seen: Seen, at: number): Seen => ({
+  ...seen,
+  permits: seen.permits.map((p) => ({ ...p, status: { ...p.status, decidedAt: timestamp(at) } })),
+})
+
+test('the time of the machines begins with the permit, however long it was waited for', () => {
+  const grantedAt = START + 45 * MINUTE
+  const seen = decided(granted(served({ state: 'Running' }, ['m-1']), grantedAt), grantedAt)
+  expect(kindsOf(seen, grantedAt)).toEqual(['RemoveMachines'])
+  expect(kindsOf(seen, grantedAt + 10 * MINUTE - 1)).toEqual(['RemoveMachines'])
+  const over = plan(seen, grantedAt + 10 * MINUTE)
+  expect(over.notices).toMatchObject([{ reason: 'MachinesLeft', message: 'not removed with the cluster: m-1' }])
+  expect(over.actions.map((a) => a.kind)).toContain('Snapshot')
+  // Nor is the loss of the final snapshot asked about before it was tried for half an hour.
+  expect(over.wait).toBeUndefined()
+})
+
+test.each<[string, Partial<ControlPlane>, readonly string[]]>([
+  ['its API server does not answer', { state: 'Running' }, []],
+  ['its host was started a moment ago', { state: 'Starting' }, ['Put']],
+  ['its API server failed', { state: 'Failed', message: 'no space left on device' }, ['Put']],
+])('machines that cannot be read are waited for, not given up: %s', (_, plane, kinds) => {
+  const seen = granted(served(plane), START)
+  expect(kindsOf(seen, START)).toEqual(kinds)
+  expect(plan(seen, START).wait).toMatchObject({
+    predicate: 'MachinesRemain',
+    seen: expect.stringContaining('its machines are not known'),
+    unblock: 'its API server answers; after 10 more minutes the deletion continues without',
+  })
+  const over = plan(seen, START + 10 * MINUTE)
+  expect(over.actions.map((a) => a.kind)).toContain('Delete')
+  expect(over.notices).toMatchObject([{ reason: 'MachinesLeft', severity: 'Warning' }])
+})
+
+test.each<[string, Seen]>([
+  ['it never was ready', seenOf({ state: 'Failed' })],
+  ['this deletion stopped it', served({ state: 'Stopped' })],
+  ['its API server has none', served({ state: 'Running' }, [])],
+])('no machine is waited for: %s', (_, seen) => {
+  const planned = plan(granted(seen, START), START)
+  expect(planned.actions.map((a) => a.kind)).toContain('Delete')
+  expect(planned.notices).toEqual([])
 })

@@ -11,7 +11,10 @@ import type { ClusterAction, ClusterPlan } from './actions.ts'
 import { DELETES, permitFor } from './permit.ts'
 import type { Seen } from './seen.ts'
 
-/** Machines that are still there after this are named, and the deletion continues: hosts whose provider failed must not keep it for ever. */
+/**
+ * Machines that are still there this long after the grant are named, and the deletion continues: hosts whose provider failed, or an API server that never
+ * answers, must not keep it for ever.
+ */
 const MACHINES_WITHIN_MS = 10 * 60_000
 /** A final snapshot that is not there after this may never be. */
 const FINAL_WITHIN_MS = 30 * 60_000
@@ -36,25 +39,11 @@ export function planDeletion(seen: Seen, now: number): ClusterPlan {
   if (step.kind === 'Waiting')
     return { ...done, actions: step.actions, wait: step.wait, requeueAfter: step.afterMs ?? SOON_MS }
   const final = `final-${uid.slice(0, 8)}`
-  if (isTombstone(seen, plane, final, now)) {
-    const { id, owner, version, port } = plane
-    const request = { id, owner, version, port }
-    return {
-      ...done,
-      actions: [...step.actions, { kind: 'Put', reason: 'it expired; its machines are removed through it', request }],
-      requeueAfter: 0,
-    }
-  }
-  const remaining = machinesWait(seen, now)
-  if (remaining !== undefined)
-    return {
-      ...done,
-      actions: [...step.actions, { kind: 'RemoveMachines', reason: remaining.seen }],
-      wait: remaining,
-      requeueAfter: SOON_MS,
-    }
-  const left = seen.machines ?? []
-  const without = withoutFinal(seen, plane, final, now)
+  const since = sinceGrant(seen, step.permit)
+  const restMs = since + MACHINES_WITHIN_MS - now
+  const remaining = restMs > 0 ? machinesStep(seen, plane, final, restMs) : undefined
+  if (remaining !== undefined) return { ...done, ...remaining, actions: [...step.actions, ...remaining.actions] }
+  const without = withoutFinal(seen, plane, final, since, now)
   const deleted = (permit: OperationPermit): ClusterAction => ({
     kind: 'Report',
     reason: 'it is deleted',
@@ -89,11 +78,14 @@ export function planDeletion(seen: Seen, now: number): ClusterPlan {
       deleted(step.permit),
       ...end,
     ],
-    notices:
-      left.length === 0
-        ? []
-        : [{ reason: 'MachinesLeft', message: `not removed with the cluster: ${named(left)}`, severity: 'Warning' }],
+    notices: leftMachines(seen, plane, final),
   }
+}
+
+/** A permit may have been waited for: that is no time in which machines could leave. */
+function sinceGrant({ cluster }: Seen, { status }: OperationPermit): number {
+  const deleted = Date.parse(cluster.metadata.deletionTimestamp ?? '')
+  return Math.max(deleted, Date.parse(status?.decidedAt ?? '') || deleted)
 }
 
 interface WithoutFinal {
@@ -105,8 +97,13 @@ interface WithoutFinal {
 }
 
 /** A final snapshot that is never whole must not keep the deletion for ever. It is tried further; a person may give up what it would have. */
-function withoutFinal(seen: Seen, plane: ControlPlane, final: string, now: number): WithoutFinal | undefined {
-  const since = Date.parse(seen.cluster.metadata.deletionTimestamp ?? '')
+function withoutFinal(
+  seen: Seen,
+  plane: ControlPlane,
+  final: string,
+  since: number,
+  now: number,
+): WithoutFinal | undefined {
   if (plane.snapshots.some((s) => s.name === final) || !(now >= since + FINAL_WITHIN_MS)) return undefined
   const last = plane.snapshots.at(-1)
   const change =
@@ -129,28 +126,48 @@ function withoutFinal(seen: Seen, plane: ControlPlane, final: string, now: numbe
   }
 }
 
-/** One that its expiry stopped may have machines. It is started for them once more, within the time that they have. */
-function isTombstone({ cluster }: Seen, plane: ControlPlane, final: string, now: number): boolean {
-  const since = Date.parse(cluster.metadata.deletionTimestamp ?? '')
-  return (
-    plane.state === 'Stopped' &&
-    cluster.status?.expiresAt !== undefined &&
-    plane.snapshots.every((s) => s.name !== final) &&
-    now < since + MACHINES_WITHIN_MS
-  )
+type MachinesStep = Pick<ClusterPlan, 'actions' | 'wait' | 'requeueAfter'>
+
+/** What is done about its machines within the time that they have; undefined when there are none. */
+function machinesStep(seen: Seen, plane: ControlPlane, final: string, restMs: number): MachinesStep | undefined {
+  const { machines } = seen
+  const minutes = `after ${Math.ceil(restMs / 60_000)} more minutes the deletion continues without`
+  if (machines !== undefined) {
+    if (machines.length === 0) return undefined
+    const there = `${counted(machines.length, 'machine')}: ${named(machines)}`
+    return {
+      actions: [{ kind: 'RemoveMachines', reason: there }],
+      wait: { predicate: 'MachinesRemain', seen: there, unblock: `its controllers remove them; ${minutes}` },
+      requeueAfter: SOON_MS,
+    }
+  }
+  if (!mayHaveMachines(seen, plane, final)) return undefined
+  const { id, owner, version, port } = plane
+  const reason = 'its machines are removed through it'
+  return {
+    actions: plane.state === 'Running' ? [] : [{ kind: 'Put', reason, request: { id, owner, version, port } }],
+    wait: {
+      predicate: 'MachinesRemain',
+      seen: `its machines are not known: its API server is ${plane.state}${plane.message === undefined ? '' : `: ${plane.message}`}`,
+      unblock: `its API server answers; ${minutes}`,
+    },
+    requeueAfter: SOON_MS,
+  }
 }
 
-/** An API server that does not answer cannot tell, and is stopped already or never had any. */
-function machinesWait({ cluster, machines, plane }: Seen, now: number): Wait<Reason> | undefined {
-  if (plane?.state !== 'Running' || machines === undefined || machines.length === 0) return undefined
-  const since = Date.parse(cluster.metadata.deletionTimestamp ?? '')
-  const restMs = since + MACHINES_WITHIN_MS - now
-  if (!(restMs > 0)) return undefined
-  return {
-    predicate: 'MachinesRemain',
-    seen: `${counted(machines.length, 'machine')}: ${named(machines)}`,
-    unblock: `its controllers remove them; after ${Math.ceil(restMs / 60_000)} more minutes the deletion continues without`,
-  }
+/** Of one that does not answer: it was ready before, and this deletion did not stop it. One that its expiry stopped is started for them once more. */
+function mayHaveMachines({ cluster: { status } }: Seen, { state, snapshots }: ControlPlane, final: string): boolean {
+  if ((status?.history ?? []).length === 0) return false
+  return state !== 'Stopped' || (status?.expiresAt !== undefined && snapshots.every((s) => s.name !== final))
+}
+
+function leftMachines(seen: Seen, plane: ControlPlane, final: string): ClusterPlan['notices'] {
+  const { machines } = seen
+  if (machines?.length === 0) return []
+  const left = machines === undefined ? 'those that its API server, which did not answer, has' : named(machines)
+  return machines === undefined && !mayHaveMachines(seen, plane, final)
+    ? []
+    : [{ reason: 'MachinesLeft', message: `not removed with the cluster: ${left}`, severity: 'Warning' }]
 }
 
 const named = (names: readonly string[]): string =>

@@ -123,7 +123,10 @@ describe('at the end of its time', () => {
 test('what its expiry stopped is started once more at its deletion, so that its machines are removed, but not for longer than they have', () => {
   const leaving = seenOf({
     metadata: { deletionTimestamp: timestamp(OVER) },
-    status: { expiresAt: timestamp(OVER) },
+    status: {
+      expiresAt: timestamp(OVER),
+      history: [{ version: '1.36.0', startedAt: timestamp(OVER), message: 'created' }],
+    },
     seen: { plane: { ...plane, state: 'Stopped' } },
   })
   const seen = granted(leaving, OVER)

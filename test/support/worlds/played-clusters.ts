@@ -12,6 +12,8 @@ import { OPENED_LOG, playPods, type PlayedHub } from './played-pods.ts'
 
 const EVERY_MS = 100
 const NAME = 'one'
+/** A played API server answers nothing, so a deletion waits for machines that it may have: a controller whose clock is this far ahead does not. */
+export const MACHINES_OVER_MS = 11 * 60_000
 export const PLAYED_NAMESPACE = planeNamespace(`${SYSTEM_NAMESPACE}.${NAME}`)
 
 export interface PlayedClusters extends ClusterWorld {
