@@ -269,6 +269,24 @@ describe('the guard', () => {
     expect(plan.unchanged).toBe(5)
   })
 
+  test('names every cluster among them, also where none is the first', () => {
+    const clusters = ['pre', 'prod'].map((name) => {
+      const declared = desired(name, '1', 'Cluster')
+      return { ...declared, ref: { ...declared.ref, group: 'kubenode.io', namespace: 'fleet' } }
+    })
+    const gone = [...many.slice(0, 5), ...clusters]
+    const plan = planCluster(
+      {
+        ...world,
+        inventory: [...many, ...clusters].map((d) => recorded(d)),
+        live: new Map([...many, ...clusters].map((d) => [refText(d.ref), live(d.ref.name)])),
+      },
+      guarded,
+    )
+    expect(plan.blocked).toMatchObject({ count: gone.length, clusters: ['fleet/pre', 'fleet/prod'] })
+    expect(planCluster(world, guarded).blocked).not.toHaveProperty('clusters')
+  })
+
   test('lets through the very list that was approved, and no other', () => {
     const digest = planCluster(world, guarded).blocked?.digest ?? ''
     const plan = planCluster({ ...world, approved: new Set([digest]) }, guarded)

@@ -4,7 +4,8 @@ import { isAgentConfigMap } from '#api/agent-config/agent-config-map.ts'
 import type { FleetSourceSpec } from '#api/kinds/fleet-source.ts'
 import { MAX_COMMITTED, MAX_PRUNED } from '#api/kinds/inventory.ts'
 import type { Machine } from '#api/kinds/machine.ts'
-import type { ReleaseStatus } from '#api/kinds/release.ts'
+import { API_GROUP } from '#api/kind.ts'
+import { MAX_HELD_CLUSTERS, type ReleaseStatus } from '#api/kinds/release.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { type CommittedContent, contentOf } from '#api/protocol/committed.ts'
 import { numbered } from '#lib/errors.ts'
@@ -346,10 +347,18 @@ function planPrunes(seen: ClusterSeen, config: ClusterConfig): Prunes {
       count: actions.length,
       allowed,
       first: refText(first.ref),
+      ...heldClusters(actions),
       ...(lost > 0 && { machines: lost, allowedMachines }),
       ...(isApproved && { isApproved }),
     },
   }
+}
+
+/** What hangs on each of them, its machines and its data, counts as one object in the limits. */
+function heldClusters(actions: readonly PruneAction[]): Pick<HeldPrune, 'clusters'> {
+  const clusters = actions.filter(({ ref }) => ref.group === API_GROUP && ref.kind === 'Cluster')
+  if (clusters.length === 0) return {}
+  return { clusters: clusters.slice(0, MAX_HELD_CLUSTERS).map(({ ref }) => `${ref.namespace}/${ref.name}`) }
 }
 
 function liveUid({ live }: ClusterSeen, ref: ObjectRef): string | undefined {

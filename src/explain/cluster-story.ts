@@ -2,6 +2,7 @@
 import type { Cluster, ClusterStatus } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release } from '#api/kinds/release.ts'
+import { findCondition } from '#kube/conditions.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { newestReleases } from './newest-releases.ts'
 import { plain, type Told } from './told.ts'
@@ -28,10 +29,10 @@ export function clusterStory(name: string, releases: readonly Release[], now: nu
   )
 }
 
-/** A held deletion names its first object only: others of it are found there. */
+/** Git may no longer declare it, on the hub at once or with a stage of a release: the guard holds it there. */
 export function removalStory(
   { metadata, spec }: Cluster,
-  source: FleetSource | undefined,
+  { source, releases = [] }: { readonly source?: FleetSource | undefined; readonly releases?: readonly Release[] },
   now: number,
 ): readonly Told[] {
   const { name = '', namespace = '', deletionTimestamp } = metadata
@@ -40,14 +41,46 @@ export function removalStory(
     const plane = spec.deletionPolicy === 'Delete' ? 'removed after a final snapshot' : 'kept'
     return [{ text: `Deleted ${since} ago: its control plane is ${plane} (deletionPolicy ${spec.deletionPolicy})` }]
   }
-  const isIt = new RegExp(`(^|[ /])${namespace}/${name}($|[^-.a-z0-9])`)
-  const held = (source?.status?.prunes ?? []).map((p) => p.held).find(({ first }) => isIt.test(first))
+  const held = [
+    ...(source?.status?.prunes ?? []).map((p) => p.held),
+    ...newestReleases(releases).flatMap(({ status }) => (status?.clusters ?? []).flatMap(({ prune }) => prune ?? [])),
+  ].find(({ clusters = [] }) => clusters.includes(`${namespace}/${name}`))
   if (held === undefined) return []
   return [
     {
       text: 'git no longer declares it; the prune guard holds its deletion',
       urgency: 'Waiting',
       command: { line: `kubenode approve ${held.digest}`, does: 'delete it' },
+    },
+  ]
+}
+
+/** One that expired, or is about to, is brought back or kept by the same command. */
+export function lifetimeStory({ metadata, spec, status }: Cluster, now: number): readonly Told[] {
+  const { name = '', deletionTimestamp } = metadata
+  const { phase, expiresAt } = status ?? {}
+  if (expiresAt === undefined || deletionTimestamp !== undefined) return []
+  const line = `kubenode cluster extend ${name} --for 2h --reason WHY`
+  const end = Date.parse(expiresAt)
+  if (phase === 'Expired')
+    return [
+      {
+        text: `Expired ${formatDuration(Math.max(0, now - end))} ago: its time to live (${spec.ttl ?? 'none'}) ended at ${expiresAt}`,
+        urgency: 'Stopped',
+        below: plain([
+          'its control plane is stopped and keeps its data; its machines run on without it',
+          spec.deletionPolicy === 'Delete'
+            ? 'git still declares it: a commit that removes it deletes it, with its machines, after a final snapshot'
+            : 'git still declares it: a commit that removes it keeps its control plane (deletionPolicy Orphan)',
+        ]),
+        command: { line, does: 'start it again' },
+      },
+    ]
+  if (findCondition(status?.conditions, 'Expiring')?.status !== 'True' || end <= now) return []
+  return [
+    {
+      text: `Expires in ${formatDuration(end - now)}, at ${expiresAt}: its control plane is stopped then`,
+      command: { line, does: 'keep it longer' },
     },
   ]
 }

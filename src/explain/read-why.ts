@@ -12,7 +12,7 @@ import { holdOver, named, thing } from '#holds/reach.ts'
 import { listAll } from '#kube/list-all.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { ANNOTATIONS } from '#api/names.ts'
-import { changeStory, clusterStory, removalStory } from './cluster-story.ts'
+import { changeStory, clusterStory, lifetimeStory, removalStory } from './cluster-story.ts'
 import { shownMaintenance } from './maintenance-story.ts'
 import { recentRepairs } from './repair-story.ts'
 import { newestReleases } from './newest-releases.ts'
@@ -126,7 +126,8 @@ async function reportedOf(reader: Reader, object: KubeObject, now: number): Prom
         })
   const cluster = object as Cluster
   return [
-    ...removalStory(cluster, source, now),
+    ...removalStory(cluster, { source, releases }, now),
+    ...lifetimeStory(cluster, now),
     ...changeStory(cluster.status?.change),
     ...clusterStory(name, releases, now),
   ]

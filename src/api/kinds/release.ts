@@ -56,6 +56,9 @@ const stage = s.obj('One stage.', {
   waitingFor: s.optional(f.waitingFor()),
 })
 
+/** Each is asked about by its name; a status has room for so many. */
+export const MAX_HELD_CLUSTERS = 100
+
 /** Also part of the status of a FleetSource, for the hub itself. */
 export const heldPrune = () =>
   s.obj('Deletions that wait for an Approval of their digest.', {
@@ -63,6 +66,11 @@ export const heldPrune = () =>
     count: f.count('Number of objects to delete.'),
     allowed: f.count('Number of objects that may be deleted without an Approval.'),
     first: f.sentence('The first object.'),
+    clusters: s.optional(
+      s.list('Clusters that they delete, as namespace/name.', f.sentence('One Cluster.', 512), {
+        max: MAX_HELD_CLUSTERS,
+      }),
+    ),
     permit: s.optional(f.objectName('The OperationPermit that they wait for; the digest is approved.')),
     machines: s.optional(f.count('Number of machines to delete with them.')),
     allowedMachines: s.optional(f.count('Number of machines that may be deleted without an Approval.')),

@@ -349,11 +349,16 @@ function isWell(input: AdvanceInput): Trouble | undefined {
 export const countOf = (value: number | `${number}%`, size: number): number =>
   typeof value === 'number' ? value : Math.floor((Number(value.slice(0, -1)) * size) / 100)
 
-export function pruneText({ count, allowed, first, machines, allowedMachines }: HeldPrune): string {
+const MOST_NAMED = 3
+
+export function pruneText({ count, allowed, first, clusters = [], machines, allowedMachines }: HeldPrune): string {
+  const more = clusters.length > MOST_NAMED ? ` and ${clusters.length - MOST_NAMED} more` : ''
+  const lost =
+    clusters.length < 2 ? '' : `; among them are the clusters ${clusters.slice(0, MOST_NAMED).join(', ')}${more}`
   if (machines === undefined)
-    return `${counted(count, 'object')} would be deleted (limit ${allowed}), the first is ${first}`
+    return `${counted(count, 'object')} would be deleted (limit ${allowed}), the first is ${first}${lost}`
   const limits = `${counted(machines, 'machine')} (limit ${allowedMachines ?? 0}) and ${counted(count, 'object')} (limit ${allowed})`
-  return `${limits} would be deleted, the first is ${first}`
+  return `${limits} would be deleted, the first is ${first}${lost}`
 }
 
 const pruneWaitText = (prune: WaitingPrune): string =>
