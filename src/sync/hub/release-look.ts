@@ -1,5 +1,6 @@
 // Reads the clusters of a Release, and applies its objects in those whose turn it is.
 import type { Cluster } from '#api/kinds/cluster.ts'
+import type { Release } from '#api/kinds/release.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import { matchesLabels } from '#kube/selector.ts'
@@ -130,11 +131,14 @@ export interface ClusterNow {
   readonly returns: ReadonlySet<string>
 }
 
-export function seenCluster(work: Work, { name, digest, looks, returns }: ClusterNow): SeenCluster {
+export function seenCluster(
+  work: Work,
+  chain: readonly Release[],
+  { name, digest, looks, returns }: ClusterNow,
+): SeenCluster {
   const { parts, release } = work
   const cluster = parts.clusters.get({ namespace: release.metadata.namespace, name })
   const labels = cluster && labelsFor(cluster, work)
-  const chain = chainNow(parts, release)
   const isReturn = returns.has(name)
   return {
     name,

@@ -98,10 +98,12 @@ async function advance(work: Work, { log }: ReconcileContext): Promise<Outcome> 
     rendered === undefined || isStill
       ? new Map<string, LookReport>()
       : await lookAround({ ...work, budgetExempt, isHeld }, rendered)
+  // Read again: clusters were looked at meanwhile.
+  const before = chainNow(parts, release)
   const clusters = new Map(
     Object.entries(release.spec.digests).map(([name, digest]) => [
       name,
-      seenCluster(work, { name, digest, looks, returns }),
+      seenCluster(work, before, { name, digest, looks, returns }),
     ]),
   )
   const now = clock.now()
