@@ -98,7 +98,7 @@ async function advance(work: Work, { log }: ReconcileContext): Promise<Outcome> 
     rendered === undefined || isStill
       ? new Map<string, LookReport>()
       : await lookAround({ ...work, budgetExempt, isHeld }, rendered)
-  // Read again: clusters were looked at meanwhile.
+  // As it is by now: reading the clusters took a while.
   const before = chainNow(parts, release)
   const clusters = new Map(
     Object.entries(release.spec.digests).map(([name, digest]) => [
