@@ -1,4 +1,5 @@
 // Computes `waitingFor` of a status: what an object waits for, and since when, which stays the same while it waits for the same.
+import { shortened } from '#lib/shortened.ts'
 import { timestamp } from '#lib/clock.ts'
 
 export interface Wait<P extends string = string> {
@@ -22,8 +23,7 @@ type Before = { readonly predicate: string; readonly since?: string; readonly se
 
 /** Sentences of our kinds are at most this long. */
 export const MOST_SENTENCE_CHARS = 200
-export const fit = (text: string, most = MOST_SENTENCE_CHARS): string =>
-  text.length <= most ? text : `${text.slice(0, most - 1)}…`
+export const fit = (text: string, most = MOST_SENTENCE_CHARS): string => shortened(text, most)
 
 /** The two ways out for what a commit broke, the first of them to be pasted. */
 export const revertOrRetry = (commit: string, retry: string): string =>

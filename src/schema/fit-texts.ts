@@ -1,4 +1,5 @@
 // Cuts sentences for people to the length that their field allows, and marks the cut. A status that is refused for one word too many says nothing at all. Pure.
+import { shortened } from '#lib/shortened.ts'
 import type { Schema } from './schema.ts'
 
 /** What programs read has a form, or is a key of its list, and is left as it is: a name that is cut is another name. */
@@ -18,10 +19,7 @@ type Fields = Readonly<Record<string, unknown>>
 
 function fitText(schema: Schema, text: string): string {
   const { maxLength = Infinity } = schema
-  if (text.length <= maxLength || !isSentence(schema)) return text
-  // By characters, as servers count them: half of one is no text.
-  const characters = [...text]
-  return characters.length <= maxLength ? text : `${characters.slice(0, Math.max(0, maxLength - 1)).join('')}…`
+  return isSentence(schema) ? shortened(text, maxLength) : text
 }
 
 function fitItems({ items, 'x-kubernetes-list-map-keys': keys = [] }: Schema, list: readonly unknown[]): unknown {
