@@ -139,7 +139,6 @@ export function seenCluster(
   const { parts, release } = work
   const cluster = parts.clusters.get({ namespace: release.metadata.namespace, name })
   const labels = cluster && labelsFor(cluster, work)
-  const isReturn = returns.has(name)
   return {
     name,
     labels,
@@ -147,8 +146,8 @@ export function seenCluster(
     digest,
     look: looks.get(name)?.look,
     previous: previousOf(chain, release, name),
-    isReturn,
-    isUnderway: isReturn && name !== HUB && isLeftUnderway(chain, release, name),
+    isReturn: returns.has(name),
+    isUnderway: name !== HUB && isLeftUnderway(chain, release, name),
   }
 }
 

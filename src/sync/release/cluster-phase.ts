@@ -36,7 +36,7 @@ export interface SeenCluster {
   readonly digest: string
   /** The release is a revert to what was healthy there: no soak, no small steps. */
   readonly isReturn?: boolean
-  /** The reverted content is still being rolled out there. */
+  /** The release brings back what passed there last, and other content is still being rolled out: also where its message names no revert. */
   readonly isUnderway?: boolean
   /** The result of the last pass; absent before the first. */
   readonly look?: ClusterLook | undefined

@@ -120,7 +120,8 @@ function afterClusters({ stage, seen, now, base, old, clusters }: AfterInput): S
   if (seen.paused !== undefined)
     return {
       ...base,
-      phase: 'Soaking',
+      // A hold does not undo that a gate failed.
+      phase: !isRetried(seen) && keptRecords(old, 'After').length > 0 ? 'Failed' : 'Soaking',
       soakUntil: soaksUntil,
       waitingFor: why('HoldPause', seen.paused, 'the hold ends or is deleted'),
     }

@@ -71,7 +71,8 @@ export function planRelease(seen: ReleaseSeen, now: number): ReleasePlan {
     },
     now,
   )
-  const phase = hasFailed || seen.paused !== undefined ? 'Paused' : isOpen ? 'Succeeded' : 'Progressing'
+  // A hold that comes after the end pauses nothing: only clusters that were away still wait.
+  const phase = hasFailed ? 'Paused' : isOpen ? 'Succeeded' : seen.paused !== undefined ? 'Paused' : 'Progressing'
   const {
     observedGeneration: _,
     waitingFor: __,
@@ -230,14 +231,15 @@ function planStage(input: StageInput): StagePlan {
   for (const member of members) {
     const before = olds.get(member.name)
     const isBack = member.isReturn === true
-    const mayStart = (room > 0 || isBack) && failures <= config.maxFailures
+    const isAtOnce = member.isUnderway === true
+    const mayStart = (room > 0 || isBack || isAtOnce) && failures <= config.maxFailures
     const next = advanceCluster({
       stage: isBack ? withoutApprovals(stage, seen) : stage,
       member,
       before,
       now,
       mayStart,
-      blocked: (member.isUnderway === true && isBack ? atOnce : isBack ? lenient : strict).blocked,
+      blocked: (isAtOnce ? atOnce : isBack ? lenient : strict).blocked,
       approvedBy: seen.sight.approvedBy,
       looks,
       pending,

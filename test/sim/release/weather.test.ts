@@ -110,7 +110,7 @@ class World {
     const { status } = release
     const asked = new Set(isOld ? [] : clustersToLookAt(release))
     const returns = returnsOf(this.chain, release)
-    const underway = new Set([...returns].filter((name) => isLeftUnderway(this.chain, release, name)))
+    const underway = new Set(NAMES.filter((name) => isLeftUnderway(this.chain, release, name)))
     const looks = looksFor(status ?? {}, pipeline).map(
       ({ key }) =>
         [key, { value: { holds: this.isShopUp, seen: this.isShopUp ? '200' : '503' }, at: this.now }] as const,
@@ -332,19 +332,43 @@ test('a cluster that stays away is left behind after its deadline, and catches u
   expect(away.applied).toBe('good-late')
 })
 
-test('a revert goes at once to the clusters in which its commit is rolled out, and in order to those that have it', () => {
+test.each([
+  ['a revert', true],
+  ['a branch that is set back', false],
+])(
+  '%s goes at once to the clusters in which the other commit is rolled out, and in order to those that have it',
+  (_, isRevert) => {
+    const world = new World()
+    settle(world)
+    world.commit('good-next')
+    const { commit } = world.newest.spec
+    const phaseIn = (name: string) => world.newest.status?.clusters?.find((c) => c.name === name)?.phase
+    for (let i = 0; i < SETTLED && phaseIn('q1') !== 'Applying'; i++) world.step()
+    expect([phaseIn('p1'), phaseIn('q1'), phaseIn('q3')]).toEqual(['Healthy', 'Applying', 'Waiting'])
+    world.commit('good-0', isRevert ? commit : undefined)
+    world.step()
+    expect(NAMES.map(phaseIn)).toEqual(['Applying', 'Waiting', 'Waiting', 'Applying', 'Applying', 'Waiting'])
+    settle(world)
+    expect(resultOf(world)).toEqual({ phase: 'Succeeded', applied: everywhere('good-0') })
+  },
+)
+
+test('a hold neither opens a failed gate nor takes the end of a release away', () => {
   const world = new World()
-  settle(world)
-  world.commit('good-next')
-  const { commit } = world.newest.spec
-  const phaseIn = (name: string) => world.newest.status?.clusters?.find((c) => c.name === name)?.phase
-  for (let i = 0; i < SETTLED && phaseIn('q1') !== 'Applying'; i++) world.step()
-  expect([phaseIn('p1'), phaseIn('q1'), phaseIn('q3')]).toEqual(['Healthy', 'Applying', 'Waiting'])
-  world.commit('good-0', commit)
+  world.isShopUp = false
+  const stageOf = () => stageNamed(world.newest.status, 'test')?.phase
+  for (let i = 0; i < SETTLED && stageOf() !== 'Failed'; i++) world.step()
+  world.isPaused = true
   world.step()
-  expect(NAMES.map(phaseIn)).toEqual(['Applying', 'Waiting', 'Waiting', 'Applying', 'Applying', 'Waiting'])
-  settle(world)
-  expect(resultOf(world)).toEqual({ phase: 'Succeeded', applied: everywhere('good-0') })
+  expect([stageOf(), world.newest.status?.waitingFor?.predicate]).toEqual(['Failed', 'HoldPause'])
+
+  const other = new World()
+  const away = other.clusters.get(STAGES[LATE][1]) as SimCluster
+  away.isOnline = false
+  for (let i = 0; i < SETTLED && other.newest.status?.phase !== 'Succeeded'; i++) other.step()
+  other.isPaused = true
+  other.step()
+  expect(other.newest.status?.phase).toBe('Succeeded')
 })
 
 test('the check finds a wait without a reason, and a stage that begins early', () => {
