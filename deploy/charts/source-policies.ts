@@ -2,7 +2,8 @@
 // they could not do themselves, or were granted by name.
 import { API_GROUP } from '#api/kind.ts'
 import { CLUSTERS_NAMESPACE, SYSTEM_NAMESPACE } from '#api/names.ts'
-import { REQUEST_NAMESPACE, all, any, isProgram, quoted, type AdmissionPolicy } from './policy.ts'
+import { CLEANERS } from './lease-policies.ts'
+import { REQUEST_NAMESPACE, all, any, isProgram, operations, quoted, type AdmissionPolicy } from './policy.ts'
 
 const nameIn = (object: 'object' | 'oldObject', field: string): string => `${object}.?${field}.?name.orValue('')`
 const secretOf = (object: 'object' | 'oldObject'): string => nameIn(object, 'spec.?secretRef')
@@ -64,14 +65,17 @@ const sources: AdmissionPolicy = {
   ],
 }
 
-/** A Release says which commit of a source sync applies, and how far it came: sync alone writes it, for all sources. */
+/**
+ * A Release says which commit of a source sync applies, and how far it came: sync alone writes it, for all sources. It also holds what the next one is judged by, so
+ * who deletes one could have it pass other gates.
+ */
 const releases: AdmissionPolicy = {
   name: 'kubenode-releases',
   rules: [
     {
       apiGroups: [API_GROUP],
       apiVersions: ['*'],
-      operations: ['CREATE', 'UPDATE'],
+      operations: ['CREATE', 'UPDATE', 'DELETE'],
       resources: ['releases', 'releases/status'],
     },
   ],
@@ -81,11 +85,12 @@ const releases: AdmissionPolicy = {
     {
       expression: any(
         isProgram('sync'),
-        all('oldObject != null', 'object.spec == oldObject.spec', 'object.?status == oldObject.?status'),
+        all(operations('UPDATE'), 'object.spec == oldObject.spec', 'object.?status == oldObject.?status'),
+        all(operations('DELETE'), `request.userInfo.username in [${CLEANERS.map(quoted).join(', ')}]`),
         mayGoBeyond,
       ),
       message:
-        'Releases are written by sync; another writer needs the right to create fleetsources/unlimited in the whole cluster',
+        'Releases are written and deleted by sync; another writer needs the right to create fleetsources/unlimited in the whole cluster',
     },
   ],
 }

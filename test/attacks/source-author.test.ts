@@ -175,6 +175,16 @@ const WHAT_SYNC_FOLLOWS: readonly Attempt[] = [
       world.ask(world.who.tenant, 'PATCH', `${RELEASES}/open`, { body: { metadata: { labels: { seen: 'yes' } } } }),
     refused: BEYOND,
   },
+  {
+    name: 'S25 who may edit Releases deletes one that waits, so that it is made again with other gates before it',
+    attempt: async (world) => {
+      await ofSync(world)
+      await madeBy(world, RELEASES, release('waits'))
+      return world.ask(world.who.tenant, 'DELETE', `${RELEASES}/waits`)
+    },
+    control: async (world) => world.ask(world.who.installer, 'DELETE', `${RELEASES}/waits?dryRun=All`),
+    refused: BEYOND,
+  },
 ]
 
 const SHOP_SECRETS = '/api/v1/namespaces/shop/secrets'

@@ -255,6 +255,7 @@ const spec = s.rule(repositoryFields, {
 const status = f.status('The observed state of the repository.', {
   commit: s.optional(f.commitId('The newest commit that was fetched and verified.')),
   rendered: s.optional(f.commitId('The last commit that was rendered and followed: what the next one changes.')),
+  renderedBefore: s.optional(f.commitId('The commit that was followed before that one: its gates bind the change.')),
   fetchedAt: s.optional(s.time('When it was fetched.')),
   lastHandledReconcileAt: s.optional(
     f.sentence('The last request to read the repository now that was handled: the value of its annotation.', 64),

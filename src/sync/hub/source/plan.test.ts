@@ -107,6 +107,22 @@ describe('a Release', () => {
     })
   })
 
+  test.each<[string, NonNullable<Seen['source']['status']>, string | undefined]>([
+    ['the one followed before', { rendered: 'd'.repeat(40) }, 'd'.repeat(40)],
+    [
+      'the same once more after its Release was deleted',
+      { rendered: COMMIT, renderedBefore: 'd'.repeat(40) },
+      'd'.repeat(40),
+    ],
+    ['that of the Release before, without a record', { rendered: COMMIT }, 'e'.repeat(40)],
+  ])('is held to the gates of %s', (_, status, after) => {
+    const made1 = made('base-b', { east: 'other' })
+    const before = { ...made1, spec: { ...made1.spec, commit: 'e'.repeat(40) } }
+    const s = seen({ releases: [before] })
+    const planned = releaseOf({ ...s, source: { ...s.source, status } })
+    expect(planned?.kind === 'Create' && planned.release.spec.after).toBe(after)
+  })
+
   test('empties a cluster that is still in the fleet and gets nothing now', () => {
     const clusters = { get: () => ({ metadata: { name: 'west' } }) as never }
     const planned = releaseOf(seen({ releases: [made('base-b', { east, west: 'w' })], clusters }))

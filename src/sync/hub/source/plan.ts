@@ -108,7 +108,8 @@ function releasePlan(seen: Seen, declared: Declared, { track, pipeline, taken }:
   const signer = signerOf(seen.trust)
   // Of a commit that was fetched before and rendered only now, the status is the commit's own.
   const followed = source.status?.rendered ?? source.status?.commit
-  const after = followed === commit.id ? newest?.spec.commit : followed
+  // Also where the Release of this commit was deleted: made again, it passes the same gates.
+  const after = followed === commit.id ? (source.status?.renderedBefore ?? newest?.spec.commit) : followed
   if (known === undefined) return { kind: 'NoPipeline', pipeline: `${namespace}/${pipeline}` }
   return {
     kind: 'Create',

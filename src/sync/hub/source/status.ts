@@ -227,10 +227,16 @@ function handledOf({ source, paused }: Seen): { readonly lastHandledReconcileAt?
 }
 
 /** A commit that is refused or does not render is none that the next one starts from. */
-function renderedOf({ source, declared }: Seen): { readonly rendered?: string } {
-  const rendered = declared?.kind === 'Declared' ? declared.commit.id : source.status?.rendered
-  return rendered === undefined ? {} : { rendered }
+function renderedOf({ source: { status = {} }, declared }: Seen): Pick<Status, 'rendered' | 'renderedBefore'> {
+  const own = declared?.kind === 'Declared' ? declared.commit.id : status.rendered
+  const before = own === status.rendered ? status.renderedBefore : status.rendered
+  return {
+    ...(own !== undefined && { rendered: own }),
+    ...(before !== undefined && { renderedBefore: before }),
+  }
 }
+
+type Status = NonNullable<FleetSource['status']>
 
 /** Kept while nothing is known about the newest commit, such as when the server is away. */
 function trustStatus({ source, commit, trust, paused }: Seen): Partial<NonNullable<FleetSource['status']>> {
