@@ -99,8 +99,7 @@ async function carryOut(
     case 'Put':
       return unlessStale(tools, seen, signal, async () => applied(await host.put(action.request, signal)))
     case 'Snapshot':
-      await host.snapshot(id, action.name, signal)
-      return applied()
+      return applied(await host.snapshot(id, action.name, signal))
     case 'ScheduledSnapshot':
       return applied({ problem: await problemOf(host.snapshot(id, action.name, signal, SCHEDULED_WITHIN_MS), signal) })
     case 'DropSnapshots':

@@ -111,7 +111,7 @@ describe('at the end of its time', () => {
 
   test('nothing is decided while the host does not answer', () => {
     const seen = seenOf({ metadata: { annotations: {} }, seen: { plane: undefined, unanswered: 'no answer' } })
-    expect(plan(seen, OVER)).toMatchObject({ actions: [], wait: { predicate: 'HostUnreachable' } })
+    expect(plan(seen, OVER)).toMatchObject({ actions: [], wait: { predicate: 'HostUnreachable' }, requeueAfter: 5_000 })
   })
 
   test('a longer time brings it back', () => {

@@ -171,3 +171,17 @@ test('a version that is asked for during a restore waits until the restore ends'
   expect([phase, wait?.predicate]).toEqual(['Restoring', 'RestoreUnderWay'])
   expect(actions).toMatchObject([{ kind: 'Put', request: { version: '1.35.9' } }])
 })
+
+test('a snapshot is in the status of the pass that took it', () => {
+  const seen = seenOf({}, '1.36.0')
+  const taken = { name: 'mine', takenAt: SINCE, version: '1.36.0', bytes: 9, objects: 3 }
+  const action = { kind: 'Snapshot' as const, reason: 'it was asked for', name: 'mine' }
+  const quiet = { actions: [action], notices: [], phase: 'Ready' as const, wait: undefined }
+  const after = (object: unknown) => statusOf(seen, quiet, [{ action, outcome: { kind: 'Applied', object } }], NOW)
+  expect(after(taken).snapshots).toEqual([taken])
+  expect(after('Gone').snapshots).toEqual([])
+  const again = { ...seen, plane: { ...runningPlane('fleet.one'), snapshots: [taken] } }
+  expect(statusOf(again, quiet, [{ action, outcome: { kind: 'Applied', object: taken } }], NOW).snapshots).toEqual([
+    taken,
+  ])
+})

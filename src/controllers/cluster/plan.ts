@@ -34,6 +34,8 @@ import { type ControlPlaneSpec, type Seen, idOf, isLeaving } from './seen.ts'
 const LOOK_MS = 30_000
 /** Members that are being replaced, or whose nodes restart, are back before. */
 const QUORUM_WITHIN_MS = 10 * 60_000
+/** A host that is being restarted answers within seconds. */
+const AWAY_MS = 5_000
 /** One that is starting, or that waits for something. */
 const SOON_MS = 2_000
 
@@ -50,7 +52,8 @@ function planWithin(seen: Seen, lifetime: Lifetime, now: number): ClusterPlan {
       seen: unanswered,
       unblock: 'the host of control planes answers',
     }
-    return waiting(isLeaving(cluster) ? 'Deleting' : (cluster.status?.phase ?? 'Pending'), wait)
+    const phase = isLeaving(cluster) ? 'Deleting' : (cluster.status?.phase ?? 'Pending')
+    return { ...waiting(phase, wait), requeueAfter: AWAY_MS }
   }
   if (isLeaving(cluster)) return planDeletion(seen, now)
   const { controlPlane, version } = cluster.spec

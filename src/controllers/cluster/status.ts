@@ -3,9 +3,10 @@ import type { Cluster, ClusterStatus } from '#api/kinds/cluster.ts'
 import type { ConditionType, Reason } from '#api/catalogue.ts'
 import type { Phase } from '#api/phases.ts'
 import { hostedKubeconfigName, KUBECONFIG_KEY, SYSTEM_NAMESPACE } from '#api/names.ts'
-import type { ControlPlane, PutResult, TroubleCause } from '#controlplanes/port.ts'
+import type { ControlPlane, PutResult, Snapshot, TroubleCause } from '#controlplanes/port.ts'
 import { removeCondition, setConditions, type WantedCondition } from '#kube/conditions.ts'
 import { timestamp } from '#lib/clock.ts'
+import { isObject } from '#lib/json.ts'
 import type { ActionResult } from '#runtime/reconcile-with.ts'
 import { fit, type Wait, waitingSince } from '#runtime/waiting.ts'
 import type { ClusterAction, ClusterPlan } from './actions.ts'
@@ -26,7 +27,7 @@ const MOST_HISTORY = 10
 export function statusOf(seen: Seen, plan: ClusterPlan, results: Results, now: number): Status {
   const { cluster } = seen
   const put = putResult(results)
-  const plane = put?.kind === 'Plane' ? put.plane : seen.plane
+  const plane = withTaken(put?.kind === 'Plane' ? put.plane : seen.plane, results)
   const before = cluster.status ?? {}
   const failed = waitOfPut(put, plan) ?? waitOfRestore(results) ?? waitOfAddons(results)
   const wait =
@@ -197,6 +198,16 @@ function waitOfPut(put: PutResult | undefined, { wait }: ClusterPlan): Wait<Reas
     }
   }
   return undefined
+}
+
+/** The host was asked before the snapshot was taken. */
+function withTaken(plane: ControlPlane | undefined, results: Results): ControlPlane | undefined {
+  if (plane === undefined) return undefined
+  const taken = results.flatMap(({ action, outcome }): readonly Snapshot[] => {
+    const snapshot = action.kind === 'Snapshot' && outcome.kind === 'Applied' ? outcome.object : undefined
+    return isObject(snapshot) && plane.snapshots.every((s) => s.name !== snapshot['name']) ? [snapshot as never] : []
+  })
+  return taken.length === 0 ? plane : { ...plane, snapshots: [...plane.snapshots, ...taken] }
 }
 
 const UNBLOCKS: Readonly<Record<TroubleCause, string>> = {
