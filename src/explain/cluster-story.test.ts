@@ -38,7 +38,7 @@ test('a Cluster whose time to live is over says what happened, and what starts i
   const [story] = lifetimeStory(lived({ phase: 'Expired' }), NOW)
   expect(story && linesOf(story)).toEqual([
     'Expired 30m ago: its time to live (8h) ended at 2026-11-25T11:30:00Z',
-    '  its control plane is stopped and keeps its data; its machines run on without it',
+    '  its control plane is stopped and keeps its data, until it is started again or deleted',
     '  git still declares it: a commit that removes it deletes it, with its machines, after a final snapshot',
     '  to start it again: kubenode cluster extend one --for 2h --reason WHY',
   ])

@@ -68,7 +68,7 @@ export function lifetimeStory({ metadata, spec, status }: Cluster, now: number):
         text: `Expired ${formatDuration(Math.max(0, now - end))} ago: its time to live (${spec.ttl ?? 'none'}) ended at ${expiresAt}`,
         urgency: 'Stopped',
         below: plain([
-          'its control plane is stopped and keeps its data; its machines run on without it',
+          'its control plane is stopped and keeps its data, until it is started again or deleted',
           spec.deletionPolicy === 'Delete'
             ? 'git still declares it: a commit that removes it deletes it, with its machines, after a final snapshot'
             : 'git still declares it: a commit that removes it keeps its control plane (deletionPolicy Orphan)',

@@ -362,6 +362,20 @@ describe('the summary', () => {
   ])('%s is not as git says', (_name, seen, why) => expect(unmet(seen, COMMIT)).toEqual([why]))
 })
 
+test('a cluster that expired is as declared: its silence is not waited for', () => {
+  const clusters = [
+    {
+      metadata: { name: 'test', namespace: 'kubenode-system' },
+      spec: { controlPlane: {}, ttl: '8h' },
+      status: { phase: 'Expired' },
+    },
+  ]
+  const seen = fleet(cluster({ isReachable: false }), { clusters })
+  expect([unmet(seen, COMMIT), unheard(seen, 2_000)]).toEqual([[], []])
+  expect(summaryLines(seen, 0)).toContain('test   expired; kubenode why cluster/test')
+  expect(summaryLines(seen, 0)).not.toContain('test   does not answer')
+})
+
 test('after a start no machine is ready without a heartbeat since', () => {
   const seen = fleet(cluster({ heard: new Map(Object.entries({ a: 1_999, b: 2_000 })) }))
   expect(unheard(seen, 2_000)).toEqual(['test: 1 of 2 agents have not reported since the start'])

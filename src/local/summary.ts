@@ -219,9 +219,23 @@ function onTheWay({ hub, clusters }: FleetSeen): readonly OnTheWay[] {
   ]
 }
 
+/** By their names here. Their control planes are stopped as declared, so nothing of them answers. */
+const expiredNames = ({ clusters = [] }: HubSeen): readonly string[] =>
+  clusters.flatMap((c) => {
+    const isExpired = c.status?.phase === 'Expired' && c.metadata.deletionTimestamp === undefined
+    return isExpired ? (hostedOf(c)?.name ?? []) : []
+  })
+
+function withoutExpired(seen: FleetSeen): FleetSeen {
+  const expired = new Set(expiredNames(seen.hub))
+  return expired.size === 0 ? seen : { ...seen, clusters: seen.clusters.filter((c) => !expired.has(c.name)) }
+}
+
 /** `since`: when the fleet was started; 0 when that is not known. */
-export const summaryLines = (seen: FleetSeen, since: number): readonly string[] =>
-  summaryOf(seen, onTheWay(seen), since)
+export const summaryLines = (seen: FleetSeen, since: number): readonly string[] => [
+  ...summaryOf(withoutExpired(seen), onTheWay(seen), since),
+  ...expiredNames(seen.hub).map((name) => `${name.padEnd(6)} expired; kubenode why cluster/${name}`),
+]
 
 const summaryOf = ({ hub, clusters }: FleetSeen, way: readonly OnTheWay[], since: number): readonly string[] => [
   releaseLine(hub),
@@ -286,8 +300,8 @@ function unmetByHub({ isReachable, sources, releases }: HubSeen, commit: string)
 }
 
 /** After a start the statuses still describe the time before: a cluster is not Ready until its agents have reported since. */
-export const unheard = ({ clusters }: FleetSeen, since: number): readonly string[] =>
-  clusters.flatMap((c) => {
+export const unheard = (seen: FleetSeen, since: number): readonly string[] =>
+  withoutExpired(seen).clusters.flatMap((c) => {
     const silent = c.machines.filter((m) => !isHeard(c, m, since)).length
     return silent === 0 ? [] : [`${c.name}: ${silent} of ${c.machines.length} agents have not reported since the start`]
   })
@@ -296,7 +310,8 @@ const editOf = (o: MachineComponentSet | MachineSet): string =>
   o.status?.conditions?.find((c) => c.type === 'UncommittedChange')?.message ?? 'edited'
 
 /** Why the fleet is not yet as git says; empty when it is. */
-export function unmet(seen: FleetSeen, commit: string): readonly string[] {
+export function unmet(all: FleetSeen, commit: string): readonly string[] {
+  const seen = withoutExpired(all)
   const { hub, clusters } = seen
   const way = onTheWay(seen).map(({ name, how }) => `${name} ${how}`)
   const out: string[] = [...unmetByHub(hub, commit), ...notRunning('hub', hub.stopped), ...way]
