@@ -125,7 +125,7 @@ test('settings of another cluster are not applied with a wrong context, whatever
   expect((await kubenode('install', '--values', 'values.yaml', '--yes', '--no-wait')).code).toBe(0)
   const other = ['install', '--values', 'values.yaml', '--cluster', 'prod-1', '--no-wait', '--yes'] as const
   const refused = await kubenode(...other)
-  expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('KN1446: this cluster is installed as hub')])
+  expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('KN1448: this cluster is installed as hub')])
   answers = ['n']
   expect((await kubenode(...other)).code).toBe(0)
   const name = async () => (await kubenode('install', '--diff', '--values', 'values.yaml')).err

@@ -225,7 +225,7 @@ async function mayRename(values: Values, options: InstallFlags, context: Install
   const { storedValues } = await import('../install/load.ts')
   const [before, now] = [(await storedValues(context.client)).cluster, String(values['cluster'])]
   if (typeof before !== 'string' || before === now || options.rename === true) return true
-  if (io.ask === undefined) throw new KubeNodeError(installErrors.KN1446({ before, now }))
+  if (io.ask === undefined) throw new KubeNodeError(installErrors.KN1448({ before, now }))
   const answer = await io.ask(`Is ${before} to be called ${now} from now on? [y/N] `)
   return /^y(es)?$/i.test(answer.trim())
 }

@@ -174,7 +174,7 @@ export const installErrors = errorTable({
     text: '{pods} pods mount persistentvolumeclaim {claim}, and its access mode is {mode}: only the pods of one node, or one pod, can',
     next: 'use a claim with ReadOnlyMany or ReadWriteMany, or install with --replicas 1',
   },
-  KN1446: {
+  KN1448: {
     text: 'this cluster is installed as {before}, and these settings call it {now}; nothing was changed',
     next: 'name the context of {now}, or correct cluster in the settings; --rename gives {before} the other name',
   },
