@@ -140,6 +140,8 @@ test('three in the morning: the hub does not exist any more', { timeout: 4 * PAT
     (await fleet.run(`bin/kubenode get releases -o name --kubeconfig ${fleet.kubeconfig('hub')}`)).out
       .trim()
       .split('\n')
+  // What the page before committed is everywhere.
+  await fleet.settled()
   const [before, known] = [await uids(), await releases()]
   expect(known.length).toBeGreaterThan(1)
   const saved = await fleet.run(`bin/kubenode apiserver backup --data ${hub}/apiserver --out ${fleet.data}/hub.backup`)
