@@ -36,6 +36,21 @@ test.each(['system:serviceaccount:a:b', 'Ada Lovelace', 'x'.repeat(250), 'ü', '
   },
 )
 
+test('of a person in more groups than an approval holds, those that count are kept', () => {
+  const groups = Array.from({ length: 200 }, (_, i) => `a-${String(i).padStart(3, '0')}`)
+  const made = approvalOf(
+    { ...permit, asked: ['release', 'elsewhere'] },
+    { name: 'ada', groups: [...groups, 'release'] },
+    wish,
+    START_MS,
+  )
+  expect(createValidator().problems(approval, made)).toEqual([])
+  expect(made.spec.groups).toContain('release')
+  expect(made.spec.groups).toContain('a-000')
+  expect(made.spec.groups).not.toContain('elsewhere')
+  expect(made.spec.groups).toHaveLength(64)
+})
+
 test.each(['', '0s', 'soon', '8d'])('an approval for %j is refused by number', (length) => {
   expect(() => approvalOf(permit, ADA, { ...wish, for: length }, START_MS)).toThrow(/^KN1333/)
 })

@@ -34,12 +34,21 @@ export function approvedFor(length: string): number {
   return ms
 }
 
+/** `asked` are the groups that count: of a person in more groups than an Approval holds, these come first. */
 export function approvalOf(
-  { object, digest }: { readonly object: KubeObject; readonly digest: string },
-  { name, groups }: Person,
+  {
+    object,
+    digest,
+    asked = [],
+  }: { readonly object: KubeObject; readonly digest: string; readonly asked?: readonly string[] },
+  { name, groups: all }: Person,
   { reason, for: length }: ApproveWish,
   now: number,
 ): Approval {
+  const groups = all
+    .toSorted()
+    .toSorted((a, b) => Number(asked.includes(b)) - Number(asked.includes(a)))
+    .slice(0, MOST_GROUPS)
   const ms = approvedFor(length)
   const of = { kind: object.kind as ApprovableKind, name: object.metadata.name ?? '' }
   const { namespace } = object.metadata
@@ -51,7 +60,7 @@ export function approvalOf(
     spec: {
       digest,
       by: name,
-      ...(groups.length > 0 && { groups: groups.toSorted().slice(0, MOST_GROUPS) }),
+      ...(groups.length > 0 && { groups: groups.toSorted() }),
       of: { ...of, ...(namespace !== undefined && { namespace }) },
       ...(reason !== undefined && { reason }),
       until,

@@ -7,7 +7,7 @@ import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { ANY_APPROVER, rulesFor } from '#defender/approvals.ts'
 import type { Person } from '#kube/who-am-i.ts'
-import { type ApprovalAsk, type Gate, isAskedAs, isFrom, namesOf, type Stage } from '#sync/release/gates.ts'
+import { type ApprovalAsk, type Gate, groupOf, isAskedAs, isFrom, namesOf, type Stage } from '#sync/release/gates.ts'
 
 /** Something that waits for approvals. */
 export interface Asker {
@@ -90,6 +90,10 @@ export function askersOfCommit({ spec: { verify } }: FleetSource): readonly Aske
   const people = (verify?.signers ?? []).filter((s) => s.sync !== true && s.forge !== true && s.reverts !== true)
   return people.length === 0 ? [] : [{ name, asks: { from: people.map((s) => s.principal), count: 1 } }]
 }
+
+/** Groups whose members count. */
+export const groupsAsked = (askers: readonly Asker[]): readonly string[] =>
+  askers.flatMap(({ asks }) => (typeof asks === 'string' ? [] : asks.from.flatMap((f) => groupOf(f) ?? [])))
 
 export interface Counts {
   readonly isCounted: boolean

@@ -33,7 +33,7 @@ export function register(program: Command, io: Io): void {
     .option('--reason <why>', 'why, for the audit trail')
     .option('--for <duration>', 'how long the approval is valid', '1h')
   withServer(command).action(async (what: string, options: Options) => {
-    const [{ approvalOf, approvedFor }, { countsOf }, { whoAmI }] = await Promise.all([
+    const [{ approvalOf, approvedFor }, { countsOf, groupsAsked }, { whoAmI }] = await Promise.all([
       import('../approve/approval.ts'),
       import('../approve/counts.ts'),
       import('#kube/who-am-i.ts'),
@@ -47,11 +47,12 @@ export function register(program: Command, io: Io): void {
     let isCounted = true
     for (const { digest, text } of requests) {
       const wish = { reason: options.reason, for: options.for }
-      const made = await client.create(approval, approvalOf({ object, digest }, who, wish, systemClock.now()))
+      const askers = await askersOf(client, object, digest)
+      const request = { object, digest, asked: groupsAsked(askers ?? []) }
+      const made = await client.create(approval, approvalOf(request, who, wish, systemClock.now()))
       const { name = '' } = object.metadata
       const of = what.includes('/') ? what : `${object.kind.toLowerCase()}/${name}`
       const subject = text === undefined ? of : `${of}, ${text}, digest ${digest}`
-      const askers = await askersOf(client, object, digest)
       const counts = countsOf(
         askers ?? [],
         { name: who.name, groups: made.spec.groups ?? [] },
@@ -64,7 +65,7 @@ export function register(program: Command, io: Io): void {
         ]),
       )
       for (const line of counts.lines) io.err(shownLine(`warning: ${line}`))
-      if (askers?.length === 0 && text === undefined)
+      if (askers?.length === 0 && object.kind === 'Release')
         io.err(shownLine(`note: nothing asks for an approval of ${of} now`))
       isCounted &&= counts.isCounted
     }

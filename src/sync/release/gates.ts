@@ -160,6 +160,9 @@ function newRepairs(
 
 const GROUP = 'group:'
 
+export const groupOf = (from: string): string | undefined =>
+  from.startsWith(GROUP) ? from.slice(GROUP.length) : undefined
+
 export const isFrom = ({ by, groups }: Approver, from: readonly string[]): boolean =>
   from.some((f) => (f.startsWith(GROUP) ? groups.includes(f.slice(GROUP.length)) : f === by))
 
