@@ -80,7 +80,8 @@ test('what passed last is known again', () => {
 test.each<[string, readonly Release[], boolean]>([
   ['was rolled out when the next came', [release('b', 'a', 'Verifying', 'd2', 'Progressing')], true],
   ['was being applied', [release('b', 'a', 'Applying', 'd2', 'Progressing')], true],
-  ['soaked', [release('b', 'a', 'Healthy', 'd2', 'Soaking')], true],
+  ['soaked', [release('b', 'a', 'Healthy', 'd2', 'Soaking')], false],
+  ['failed there, in a stage that succeeded', [release('b', 'a', 'Failed', 'd2', 'Succeeded')], true],
   ['failed there', [release('b', 'a', 'Failed', 'd2', 'Failed')], true],
   ['passed there', [release('b', 'a', 'Healthy', 'd2', 'Succeeded')], false],
   ['never came there', [release('b', 'a', 'Waiting', 'd2', 'Waiting')], false],

@@ -64,7 +64,8 @@ export function isLeftUnderway(chain: readonly Release[], of: Release, cluster: 
     return status !== undefined && status.phase !== 'Unchanged' && mayHaveTouched(status)
   })
   const status = last && statusIn(last, cluster)
-  if (last === undefined || status === undefined || hasPassedStage(last, status)) return false
+  // A healthy one has it on all machines: nothing spreads while it waits for its turn.
+  if (last === undefined || status === undefined || status.phase === 'Healthy') return false
   return last.spec.digests[cluster] !== of.spec.digests[cluster] && historyOf(chain, of, cluster).isReturn
 }
 
