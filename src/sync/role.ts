@@ -111,7 +111,8 @@ function wake(parts: HubParts, sources: Controller, releases: Controller): void 
     if (hasEnded) sources.enqueue(`${object.metadata.namespace ?? ''}/${object.spec.source}`)
   })
   parts.clusters.onChange((old, now) => {
-    if (specChanged(old, now)) openReleases()
+    // After a restore it has what was declared when the snapshot was taken.
+    if (specChanged(old, now) || old?.status?.restored !== now?.status?.restored) openReleases()
   })
   parts.holds.onChange(() => {
     everySource()

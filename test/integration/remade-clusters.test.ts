@@ -112,3 +112,26 @@ test('a cluster to which the newest release brings nothing new is protected from
     (version) => version === '1',
   )
 }, 300_000)
+
+test('a cluster whose control plane was restored gets at once what is declared now', async () => {
+  const b = await syncBench(['a', 'b'], {}, { isDefended: false })
+  bench = b
+  await b.start()
+  await succeeds(b, b.repository.commit(fleet({ a: '1', b: '1' })))
+  const second = b.repository.commit(fleet({ a: '1', b: '2' }))
+  await succeeds(b, second)
+  const before = await b.client('b').get(CONFIG_MAP, O)
+  await b.client('b').update(CONFIG_MAP, { ...before, data: { version: '1' } } as never)
+  const value = { status: { restored: 'one/1' } }
+  await b.hub.client.patch(clusterKind, clusterB, { type: 'merge', value }, { subresource: 'status' })
+  // Long before the next look for drift.
+  await eventually(
+    () => versionIn(b, 'b'),
+    (version) => version === '2',
+    30_000,
+  )
+  await eventually(
+    async () => (await releaseOf(b, second))?.status?.clusters?.find((c) => c.name === 'b'),
+    (entry) => entry?.phase === 'Healthy' && entry.restored === 'one/1',
+  )
+}, 300_000)

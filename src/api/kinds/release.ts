@@ -84,6 +84,9 @@ const clusterStatus = s.obj('One cluster.', {
       'UID of the Cluster that the release reached; content of an earlier Cluster with its name does not count for it.',
     ),
   ),
+  restored: s.optional(
+    f.sentence('The restore of its control plane that the release came after; with another one it is applied again.'),
+  ),
   phase: f.phase('ClusterRelease', 'Phase of the cluster.'),
   digest: s.optional(f.sha256('The applied digest.')),
   since: s.time('Since when the cluster has been in this phase.'),

@@ -10,6 +10,7 @@ import { previousOf } from '../release/chain.ts'
 import type { SeenCluster } from '../release/cluster-phase.ts'
 import { readingNeeds } from '../release/gates.ts'
 import { historyOf, isLeftUnderway } from '../release/history.ts'
+import { contentOf } from '../release/live-clusters.ts'
 import { clustersToLookAt, isOver } from '../release/release-seen.ts'
 import { HUB } from '../release/tracks.ts'
 import { actingUser, approvedDigests, clusterConfig, keyOf, labelsOfCluster } from './parts.ts'
@@ -142,7 +143,7 @@ export function seenCluster(
   return {
     name,
     labels,
-    uid: cluster?.metadata.uid,
+    content: cluster && contentOf(cluster),
     digest,
     look: looks.get(name)?.look,
     previous: previousOf(chain, release, name),

@@ -26,4 +26,4 @@ export const chainNow = (parts: HubParts, { metadata, spec }: Release): readonly
   chainOf(releasesIn(parts, metadata.namespace), spec).map((r) => ofClustersNow(parts, r))
 
 export const ofClustersNow = ({ clusters }: Pick<HubParts, 'clusters'>, release: Release): Release =>
-  ofLiveClusters(release, (name) => clusters.get({ namespace: release.metadata.namespace, name })?.metadata.uid)
+  ofLiveClusters(release, (name) => clusters.get({ namespace: release.metadata.namespace, name }))

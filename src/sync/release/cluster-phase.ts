@@ -23,6 +23,7 @@ import {
   type Finding,
   type Stage,
 } from './gates.ts'
+import type { Content } from './live-clusters.ts'
 import { wait, type Blocked, type WaitingFor } from './waiting.ts'
 
 export type ClusterStatus = NonNullable<ReleaseStatus['clusters']>[number]
@@ -31,8 +32,8 @@ export interface SeenCluster {
   readonly name: string
   /** Absent when the hub no longer has such a Cluster. */
   readonly labels: Readonly<Record<string, string>> | undefined
-  /** Of the Cluster on the hub; absent for the hub itself. */
-  readonly uid?: string | undefined
+  /** Absent for the hub itself. */
+  readonly content?: Content | undefined
   readonly digest: string
   /** The release is a revert to what was healthy there: no soak, no small steps. */
   readonly isReturn?: boolean
@@ -100,16 +101,14 @@ export const isDone = (c: Pick<ClusterStatus, 'phase'>): boolean =>
   c.phase === 'Healthy' || c.phase === 'Unchanged' || c.phase === 'Offline' || c.phase === 'Failed'
 
 export function advanceCluster(input: AdvanceInput): ClusterStatus {
-  const next = withUid(advance(input), input)
+  const next = withContent(advance(input), input)
   const judged = judgementOf(input)
   return judged === undefined ? next : { ...next, failures: { before: judged.before, new: judged.fresh } }
 }
 
-/** That of the Cluster with which the work began: when another one has the name by now, the next pass begins again. */
-function withUid(next: ClusterStatus, { before, member }: AdvanceInput): ClusterStatus {
-  const uid = before?.uid ?? member.uid
-  return next.phase === 'Waiting' || uid === undefined ? next : { ...next, uid }
-}
+/** That with which the work began: when it is another one by now, the next pass begins again. */
+const withContent = (next: ClusterStatus, { before, member }: AdvanceInput): ClusterStatus =>
+  next.phase === 'Waiting' || before?.uid !== undefined ? next : { ...next, ...member.content }
 
 function advance(input: AdvanceInput): ClusterStatus {
   const { stage, member, before, now, isRetried } = input

@@ -1,15 +1,27 @@
-// What a Release says of a Cluster counts for that very Cluster: one that was deleted and made again under its name has nothing of it. Pure.
+// What a Release says of a Cluster counts for that very Cluster, with what it holds: one that was deleted and made again under its name, or went back to a
+// snapshot, has nothing of it. Pure.
+import type { Cluster } from '#api/kinds/cluster.ts'
 import type { Release } from '#api/kinds/release.ts'
 
-/** By name, the UID of the Cluster on the hub now. */
-export type LiveUid = (cluster: string) => string | undefined
+export interface Content {
+  readonly uid?: string
+  /** The last restore of its control plane. */
+  readonly restored?: string
+}
 
-/** With the entries of earlier Clusters as those of clusters that the Release has not reached. */
-export function ofLiveClusters(release: Release, liveUid: LiveUid): Release {
+export const contentOf = ({ metadata: { uid }, status }: Cluster): Content => ({
+  ...(uid !== undefined && { uid }),
+  ...(status?.restored !== undefined && { restored: status.restored }),
+})
+
+/** With the entries of other content as those of clusters that the Release has not reached. */
+export function ofLiveClusters(release: Release, live: (cluster: string) => Cluster | undefined): Release {
   const clusters = release.status?.clusters ?? []
-  const isOther = ({ name, uid }: (typeof clusters)[number]): boolean => {
-    const live = liveUid(name)
-    return uid !== undefined && live !== undefined && live !== uid
+  const isOther = ({ name, uid, restored }: (typeof clusters)[number]): boolean => {
+    const cluster = live(name)
+    if (uid === undefined || cluster === undefined) return false
+    const now = contentOf(cluster)
+    return now.uid !== uid || now.restored !== restored
   }
   if (!clusters.some(isOther)) return release
   const waiting = clusters.map((c) =>

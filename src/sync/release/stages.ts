@@ -177,9 +177,10 @@ function lostClusters(
 /** A later Release has to know that this one reached the cluster. */
 function whatWasDone(old: ClusterStatus | undefined): Partial<ClusterStatus> {
   if (old === undefined || !mayHaveTouched(old)) return {}
-  const { uid, digest, failures, attempts = 1 } = old
+  const { uid, restored, digest, failures, attempts = 1 } = old
   return {
     ...(uid === undefined ? {} : { uid }),
+    ...(restored === undefined ? {} : { restored }),
     ...(digest === undefined ? {} : { digest }),
     ...(failures === undefined ? {} : { failures }),
     attempts,
