@@ -62,11 +62,11 @@ export const REQUEST_NAMESPACE = part('namespace')
 /** As the inside of a list. */
 export const usersOf = (program: Program): string => [userOf(program), accountUserOf(program)].map(quoted).join(', ')
 export const isProgram = (program: Program): string => `request.userInfo.username in [${usersOf(program)}]`
-/** Has every right there is, or was given this one: a user who applies deploy/install needs it once programs run. */
 /** Each program keeps the certificate of its metrics in a Secret that the installer made. */
 export const updatesOwnMetricsSecret = (program: string): string =>
   `(request.resource.group == '' && request.resource.resource == 'secrets' && request.operation == 'UPDATE' && ${REQUEST_NAMESPACE} == ${quoted(SYSTEM_NAMESPACE)} && request.name == ${quoted(metricsSecretName(program))})`
 
+/** Has every right there is, or was given this one: a user who applies deploy/install needs it once programs run. */
 export const isInstaller = `authorizer.group(${quoted(API_GROUP)}).resource('programs').check('install').allowed()`
 
 export const isResource = (group: string, resource: string, subresource = ''): string =>
