@@ -17,9 +17,11 @@ export const contentOf = ({ metadata: { uid }, status }: Cluster): Content => ({
 /** With the entries of other content as those of clusters that the Release has not reached. */
 export function ofLiveClusters(release: Release, live: (cluster: string) => Cluster | undefined): Release {
   const clusters = release.status?.clusters ?? []
-  const isOther = ({ name, uid, restored }: (typeof clusters)[number]): boolean => {
+  const isOther = ({ name, uid, restored, since }: (typeof clusters)[number]): boolean => {
     const cluster = live(name)
-    if (uid === undefined || cluster === undefined) return false
+    if (cluster === undefined) return false
+    // Written before entries had it.
+    if (uid === undefined) return Date.parse(since) < Date.parse(cluster.metadata.creationTimestamp ?? '')
     const now = contentOf(cluster)
     return now.uid !== uid || now.restored !== restored
   }
