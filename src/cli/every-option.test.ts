@@ -169,6 +169,7 @@ const OPTIONS: Readonly<Record<string, string | true | readonly [string, string]
   '--registry <prefix>': 'a',
   '--render <place>': 'job',
   '--render-image <reference>': 'a/b:1',
+  '--rename': true,
   '--replicas <count>': '1',
   '--render-placement <json>': '{}',
   '--repo <dir>': 'a-folder',

@@ -51,6 +51,21 @@ test('S31 one holder at a time, in this process and among processes, and a kill 
   again?.release()
 })
 
+test('a lock that its process keeps no hold of is not ended by the garbage collector', async () => {
+  const code = `import { takeFileLock } from ${JSON.stringify(join(import.meta.dirname, 'file-lock.ts'))}
+    takeFileLock(${JSON.stringify(file)})
+    setTimeout(() => {
+      for (let n = 0; n < 5; n++) globalThis.gc()
+      setTimeout(() => process.stdout.write('collected'), 50)
+    }, 50)
+    setInterval(() => undefined, 1000)`
+  const args = ['--expose-gc', '--input-type=module', '-e', code]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  children.push(child)
+  await once(child.stdout, 'data')
+  expect(takeFileLock(file)).toBeUndefined()
+})
+
 test('F43 it writes nothing, so that it can be taken on a full disk', () => {
   const held = takeFileLock(file)
   expect([readdirSync(folder), statSync(file).size]).toEqual([['lock'], 0])

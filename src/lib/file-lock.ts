@@ -7,6 +7,9 @@ export interface FileLock {
   release(): void
 }
 
+/** A database that nothing refers to is closed by the garbage collector, and its lock ends. */
+const held = new Set<DatabaseSync>()
+
 const OWN = 0o600
 const CREATE = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
 
@@ -27,8 +30,13 @@ export function takeFileLock(file: string, patienceMs = 0): FileLock | undefined
     if (isHeldByAnother(e)) return undefined
     throw e
   }
-  const held = db
-  return { release: () => void (held.isOpen && held.close()) }
+  const taken = db
+  held.add(taken)
+  return {
+    release: () => {
+      if (held.delete(taken)) taken.close()
+    },
+  }
 }
 
 const isHeldByAnother = (e: unknown): boolean => e instanceof Error && /locked|busy/.test(e.message)
