@@ -16,6 +16,7 @@ import { targetsDigest } from '#sync/release/tracks.ts'
 import { decideRevert, type RevertSeen } from '#sync/revert/decide.ts'
 import { returnsOf, revertedBefore } from '#sync/revert/known-bad.ts'
 import { revertPolicyOf } from '#sync/revert/policy.ts'
+import { UNDISTURBED } from '#test/support/fleets/undisturbed.ts'
 
 const NOW = Date.parse('2026-01-31T12:00:00Z')
 const at = (minutes: number): string => new Date(NOW + minutes * 60_000).toISOString().replace('.000', '')
@@ -398,11 +399,7 @@ describe('in the fast lane', () => {
         release,
         pipeline,
         clusters: new Map([['prod', cluster]]),
-        newer: undefined,
-        paused: undefined,
-        sight: { approvedBy: [], looks: new Map(), surveys: new Map() },
-        retries: [],
-        promotions: [],
+        ...UNDISTURBED,
         ...more,
       }
       release = { ...release, status: planRelease(seen, NOW + i * 1_000).status }

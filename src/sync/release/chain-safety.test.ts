@@ -5,13 +5,11 @@ import { releasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pi
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import { timestamp } from '#lib/clock.ts'
 import { applyDefaults } from '#schema/default.ts'
+import { UNDISTURBED } from '#test/support/fleets/undisturbed.ts'
 import { chainOf, previousOf } from './chain.ts'
 import type { ClusterLook, SeenCluster } from './cluster-phase.ts'
 import { clustersToLookAt, isOver } from './release-seen.ts'
 import { planRelease } from './stages.ts'
-import type { GateSight } from './stage-gates.ts'
-
-const NO_SIGHT: GateSight = { approvedBy: [], looks: new Map(), surveys: new Map() }
 
 const S = 1_000
 const SOAK_S = 10
@@ -101,8 +99,8 @@ class Chain {
       const look = asked.has(name) ? this.#look(release, name, digest, health(name)) : undefined
       return [name, { name, labels: {}, digest, look, previous: previousOf(this.chain, release, name) }]
     })
-    const seen = { release, pipeline, clusters: new Map(clusters), newer, paused: undefined }
-    const { status } = planRelease({ ...seen, sight: NO_SIGHT, retries: [], promotions: [] }, this.now)
+    const seen = { release, pipeline, clusters: new Map(clusters) }
+    const { status } = planRelease({ ...UNDISTURBED, ...seen, newer }, this.now)
     this.all = this.all.map((r) => (r === release ? { ...release, status } : r))
     const hadSucceeded = (stage: string) =>
       release.status?.stages?.some((s) => s.name === stage && s.phase === 'Succeeded')
@@ -211,11 +209,7 @@ describe('a Release after one that was superseded midway', () => {
         release: old,
         pipeline: without,
         clusters,
-        newer: undefined,
-        paused: undefined,
-        sight: NO_SIGHT,
-        retries: [],
-        promotions: [],
+        ...UNDISTURBED,
       },
       chain.now,
     )

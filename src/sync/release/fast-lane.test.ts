@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { releasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import { applyDefaults } from '#schema/default.ts'
+import { UNDISTURBED } from '#test/support/fleets/undisturbed.ts'
 import type { ClusterLook, SeenCluster } from './cluster-phase.ts'
 import { clustersToLookAt, type ReleaseSeen } from './release-seen.ts'
 import { planRelease } from './stages.ts'
@@ -71,11 +72,7 @@ function after(passes: number, { returns = NAMES, stage = {}, look = WELL, ...mo
       release,
       pipeline: pipelineOf(stage),
       clusters: new Map(NAMES.map((n) => [n, cluster(n)])),
-      newer: undefined,
-      paused: undefined,
-      sight: { approvedBy: [], looks: new Map(), surveys: new Map() },
-      retries: [],
-      promotions: [],
+      ...UNDISTURBED,
       ...more,
     }
     status = planRelease(seen, T0 + i * 1_000).status
@@ -173,11 +170,7 @@ describe('a revert of what is still rolled out', () => {
       release: releaseOf(),
       pipeline: spec,
       clusters: new Map(clusters),
-      newer: undefined,
-      paused: undefined,
-      sight: { approvedBy: [], looks: new Map(), surveys: new Map() },
-      retries: [],
-      promotions: [],
+      ...UNDISTURBED,
       ...more,
     }
     return planRelease(seen, T0).status

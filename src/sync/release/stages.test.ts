@@ -4,12 +4,10 @@ import { releasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pi
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import { timestamp } from '#lib/clock.ts'
 import { applyDefaults } from '#schema/default.ts'
+import { UNDISTURBED } from '#test/support/fleets/undisturbed.ts'
 import type { ClusterLook, SeenCluster } from './cluster-phase.ts'
 import { clustersToLookAt, isOver, type ReleaseSeen } from './release-seen.ts'
 import { planRelease } from './stages.ts'
-import type { GateSight } from './stage-gates.ts'
-
-const NO_SIGHT: GateSight = { approvedBy: [], looks: new Map(), surveys: new Map() }
 
 const T0 = Date.parse('2026-01-31T12:00:00Z')
 const S = 1_000
@@ -100,11 +98,7 @@ class Story {
       release,
       pipeline: this.#world.pipeline,
       clusters: new Map(clusters),
-      newer: undefined,
-      paused: undefined,
-      sight: NO_SIGHT,
-      retries: [],
-      promotions: [],
+      ...UNDISTURBED,
       ...more,
     }
     this.status = planRelease(seen, this.now).status
@@ -452,9 +446,9 @@ describe('gates and windows', () => {
 
   test('an approval opens the stage that wants it', () => {
     const story = new Story(two({ before: [{ name: 'board', approval: { from: ['ada', 'bob'], count: 2 } }] }))
-    story.steps(3, { a: well, b: well }, { sight: { ...NO_SIGHT, approvedBy: by('ada', 'eve') } })
+    story.steps(3, { a: well, b: well }, { sight: { ...UNDISTURBED.sight, approvedBy: by('ada', 'eve') } })
     expect(story.status?.stages?.[0]?.waitingFor?.seen).toBe('board: approved by 1 of 2 (ada, bob)')
-    story.step({ a: well, b: well }, { sight: { ...NO_SIGHT, approvedBy: by('ada', 'bob') } })
+    story.step({ a: well, b: well }, { sight: { ...UNDISTURBED.sight, approvedBy: by('ada', 'bob') } })
     expect(story.phases()).toBe('Progressing: a=Applying b=Waiting')
   })
 
