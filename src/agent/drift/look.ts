@@ -58,9 +58,8 @@ export async function lookAtFiles(
   watched: readonly ManifestFile[],
 ): Promise<readonly Finding[]> {
   const found: Finding[] = []
-  const links = layoutOf(spec).links
-  // As users of the host know it.
-  const nameOf = (inSlot: string) => links.find((l) => l.inSlot === inSlot)?.path ?? inSlot
+  // As users of the host know it; computed for what was changed only.
+  const nameOf = (inSlot: string) => layoutOf(spec).links.find((l) => l.inSlot === inSlot)?.path ?? inSlot
   for (const file of watched) {
     const path = join(slotFolder(dir, component, slot), file.path)
     const stat = await files.stat(path)

@@ -32,7 +32,7 @@ const record = (seen: string, phase: 'Waiting' | 'Passed' = 'Waiting') => ({
 const counts = (askers: Parameters<typeof countsOf>[0], name: string, groups: readonly string[] = []) =>
   countsOf(askers, { name, groups }, 'kubenode approve release/r')
 
-test('an approval of somebody else counts for nothing, and who is asked is named with the command', () => {
+test('an approval of another user counts for nothing, and who is asked is named with the command', () => {
   const askers = askersOfRelease(releaseWith([]), pipeline([BOARD]))
   expect(counts(askers, 'eve', ['dev'])).toEqual({
     isCounted: false,

@@ -226,9 +226,10 @@ async function mayRename(values: Values, options: InstallFlags, context: Install
   const [before, now] = [(await storedValues(context.client)).cluster, String(values['cluster'])]
   if (typeof before !== 'string' || before === now || options.rename === true) return true
   if (io.ask === undefined) throw new KubeNodeError(installErrors.KN1448({ before, now }))
-  const answer = await io.ask(`Is ${before} to be called ${now} from now on? [y/N] `)
-  return /^y(es)?$/i.test(answer.trim())
+  return isYes(await io.ask(`Is ${before} to be called ${now} from now on? [y/N] `))
 }
+
+const isYes = (answer: string): boolean => /^y(es)?$/i.test(answer.trim())
 
 /** Before settings are asked for, which an installation that is there would bring. */
 async function refuseAbsent(context: InstallContext): Promise<void> {
@@ -266,8 +267,7 @@ async function agreed({ from, to, prunes }: InstallPlan, isAgreed: boolean, io: 
       : from === to
         ? `apply KubeNode ${to} again`
         : `go from KubeNode ${from} to ${to}`
-  const answer = await io.ask(`${what}${prunes.length > 0 ? `, removing ${prunes.length} objects` : ''}? [y/N] `)
-  return /^y(es)?$/i.test(answer.trim())
+  return isYes(await io.ask(`${what}${prunes.length > 0 ? `, removing ${prunes.length} objects` : ''}? [y/N] `))
 }
 
 async function check(options: CheckFlags, io: Io): Promise<void> {

@@ -27,16 +27,13 @@ export function loosenedBy(before: Targets, after: Targets, used?: ReadonlySet<s
   const names = [...before.keys()].filter((name) => after.has(name)).toSorted((a, b) => (a < b ? -1 : 1))
   const found = names.flatMap((name) => {
     const [old, now] = [before.get(name), after.get(name)]
+    const here = ranked(name === HUB_TARGET ? 'Hub' : 'Cluster')
     const found = [
       ...(name === HUB_TARGET ? pipelinesIn(old, now, used) : []),
       ...comparedIn<FleetSource>(fleetSource, old, now, (a, b) => sourceFound(a.spec, b.spec)).map(ranked('Source')),
       ...(name === HUB_TARGET ? movesIn(old, now).map(ranked('Binding')) : []),
-      ...comparedIn<DefenderPolicy>(defenderPolicy, old, now, (a, b) => policyFound(a.spec, b.spec)).map(
-        ranked(name === HUB_TARGET ? 'Hub' : 'Cluster'),
-      ),
-      ...comparedIn<MachineComponentSet>(machineComponentSet, old, now, rolloutFound).map(
-        ranked(name === HUB_TARGET ? 'Hub' : 'Cluster'),
-      ),
+      ...comparedIn<DefenderPolicy>(defenderPolicy, old, now, (a, b) => policyFound(a.spec, b.spec)).map(here),
+      ...comparedIn<MachineComponentSet>(machineComponentSet, old, now, rolloutFound).map(here),
     ]
     return found.map(({ rank, ...f }) => ({ rank, one: { cluster: name, ...f } }))
   })

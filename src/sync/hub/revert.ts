@@ -5,7 +5,7 @@ import { timestamp } from '#lib/clock.ts'
 import { isKubeNodeError, KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
-import { shortened } from '#lib/shortened.ts'
+import { fit } from '#runtime/waiting.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { accessOf, secretOf } from '../git/access.ts'
 import { isLocal } from '../git/locate.ts'
@@ -54,7 +54,7 @@ export async function revertFailed(work: RevertWork, status: ReleaseStatus): Pro
     revert: {
       at: timestamp(now),
       attempts: Math.min((status.revert?.attempts ?? 0) + 1, 1_000),
-      problem: shortened(printableLine(why), MAX_PROBLEM),
+      problem: fit(printableLine(why)),
     },
   })
   if (decision.kind === 'None') return status
@@ -70,9 +70,6 @@ export async function revertFailed(work: RevertWork, status: ReleaseStatus): Pro
     return attempted(messageOf(error))
   }
 }
-
-/** A sentence of a status. */
-const MAX_PROBLEM = 200
 
 const hasFailed = ({ stages = [] }: ReleaseStatus): boolean => stages.some((s) => s.phase === 'Failed')
 

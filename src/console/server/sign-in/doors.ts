@@ -128,13 +128,14 @@ export class Doors {
   #openLink(request: IncomingMessage, response: ServerResponse, secret: string): void {
     const { sessions, onLinkUsed } = this.#options
     const who = sessions.useLink(secret)
-    // Opened again from the history of the browser that used it.
-    if (who === undefined && sessions.of(this.#secretOf(request)) !== undefined && !this.#isShared(request)) {
+    if (who === undefined) {
+      // Opened again from the history of the browser that used it.
+      const isIn = sessions.of(this.#secretOf(request)) !== undefined && !this.#isShared(request)
+      if (!isIn)
+        throw new Refused(410, 'LinkUsed', 'this link was used or is too old; run kubenode console for a new one')
       response.writeHead(303, { location: '/', 'cache-control': 'no-store' })
       return void response.end()
     }
-    if (who === undefined)
-      throw new Refused(410, 'LinkUsed', 'this link was used or is too old; run kubenode console for a new one')
     const opened = sessions.open(who)
     // What follows # is not sent to any server.
     this.#enter(response, opened, this.#isShared(request) ? `/#page=${opened.page}` : '/')
