@@ -23,6 +23,7 @@ import { API_GROUP } from '#api/kind.ts'
 import { accountPolicies } from './account-policies.ts'
 import { approverPolicies } from './approver-policies.ts'
 import { controlPlaneNamespaces, leavingClusters } from './control-plane-policies.ts'
+import { holdPolicies } from './hold-policies.ts'
 import { leavingPolicies } from './leaving-policies.ts'
 import { logPolicies } from './log-policies.ts'
 import { maintenancePolicies } from './maintenance-policies.ts'
@@ -438,22 +439,6 @@ const approvals: AdmissionPolicy = {
   ],
 }
 
-/** The right to pause a rollout does not include the right to roll out what git does not declare. */
-const allowedEdits: AdmissionPolicy = {
-  name: 'kubenode-edits',
-  rules: [
-    { apiGroups: [API_GROUP], apiVersions: ['*'], operations: ['CREATE', 'UPDATE'], resources: ['operationalholds'] },
-  ],
-  matchConditions: [{ name: 'allows-an-edit', expression: `object.spec.effect == 'AllowEdit'` }],
-  variables: [],
-  validations: [
-    {
-      expression: `authorizer.group(${quoted(API_GROUP)}).resource('operationalholds').subresource('allowedit').check('create').allowed()`,
-      message: 'a hold AllowEdit needs the right to create operationalholds/allowedit',
-    },
-  ],
-}
-
 /** Four times what a request for a key of 4,096 bits has. */
 const REQUEST_CHARACTERS = 12_288
 const NAME_CHARACTERS = 253
@@ -508,7 +493,7 @@ export const POLICIES: readonly AdmissionPolicy[] = [
   approvals,
   controlPlaneNamespaces,
   leavingClusters,
-  allowedEdits,
+  ...holdPolicies,
   certificates,
   keptNamespaces,
   keptDefinitions,

@@ -6,6 +6,7 @@ import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machin
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { RIGHT_ENDS_WITHIN_MS } from '#console/server/access.ts'
 import type { MachinesTopic, SearchAnswer } from '#console/protocol.ts'
+import { ADMIN } from '#test/support/fleets/holds.ts'
 import { fastClock } from '#test/support/clocks/fast-clock.ts'
 import type { Browser, EventStream } from '#test/support/console/plain-browser.ts'
 import { CLUSTER, type PeopleWorld, peopleWorld } from '#test/support/console/people-world.ts'
@@ -47,7 +48,7 @@ const newHold = (name: string): OperationalHold => ({
     target: { kind: 'Machine', name: 'n-1' },
     effect: 'Freeze',
     reason: `because of ${WORD}`,
-    author: WORD,
+    author: ADMIN,
     until: '2099-01-01T00:00:00Z',
   },
 })

@@ -6,6 +6,7 @@ import { coreKind } from '#kube/core-kinds.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { shippedHub } from '#test/support/worlds/shipped-hub.ts'
+import { ADMIN } from '#test/support/fleets/holds.ts'
 
 const [NAMESPACES, BINDINGS, SECRETS] = [coreKind('Namespace'), coreKind('RoleBinding'), coreKind('Secret')]
 const LABELS = { [ANNOTATIONS.controlPlane]: 'true' }
@@ -80,7 +81,7 @@ const lifting = (name: string): OperationalHold => ({
     target: { kind: 'Cluster', selector: {} },
     effect: 'Unprotect',
     reason: 'a test',
-    author: 'ada',
+    author: ADMIN,
     until: soon(),
   },
 })

@@ -165,4 +165,64 @@ const ORDERED_TO_LEAVE: readonly Attempt[] = [
   },
 ]
 
-tryOnServers('a person with a few rights', [...DEFINED, ...ASKED_OF_PODS, ...ORDERED_TO_LEAVE])
+const HOLDS = '/apis/kubenode.io/v1alpha1/operationalholds'
+const holdOf = (name: string, author: string, reason = 'an incident') => ({
+  apiVersion: 'kubenode.io/v1alpha1',
+  kind: 'OperationalHold',
+  metadata: { name },
+  spec: {
+    target: { kind: 'MachineComponentSet', name: 'base' },
+    effect: 'Pause',
+    reason,
+    author,
+    until: '2099-01-01T00:00:00Z',
+  },
+})
+
+/** The tenant may write holds. */
+async function mayHold(world: AttackWorld): Promise<void> {
+  const [apiVersion, metadata] = ['rbac.authorization.k8s.io/v1', { name: 'holders' }]
+  const rules = [
+    { apiGroups: ['kubenode.io'], resources: ['operationalholds'], verbs: ['create', 'get', 'update', 'patch'] },
+  ]
+  await madeBy(world, `/apis/${apiVersion}/clusterroles`, { apiVersion, kind: 'ClusterRole', metadata, rules })
+  await madeBy(world, `/apis/${apiVersion}/clusterrolebindings`, {
+    apiVersion,
+    kind: 'ClusterRoleBinding',
+    metadata,
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'holders' },
+    subjects: [{ kind: 'User', name: world.who.tenant.user, apiGroup: 'rbac.authorization.k8s.io' }],
+  })
+  await madeBy(world, HOLDS, holdOf('of-the-installer', world.who.installer.user))
+}
+const holds =
+  (name: string, body: (world: AttackWorld) => object) =>
+  async (world: AttackWorld): Promise<Answer> => {
+    await mayHold(world)
+    const [method, path] = name === '' ? (['POST', HOLDS] as const) : (['PATCH', `${HOLDS}/${name}`] as const)
+    return world.ask(world.who.tenant, method, `${path}?dryRun=All`, { body: body(world) })
+  }
+const OF_ANOTHER = /spec\.author must be who makes the hold/
+
+const HELD_IN_ANOTHER_NAME: readonly Attempt[] = [
+  {
+    name: 'who may write holds makes one in the name of another',
+    attempt: holds('', () => holdOf('mine', 'ada@example.org')),
+    control: holds('', ({ who }) => holdOf('mine', who.tenant.user)),
+    refused: OF_ANOTHER,
+  },
+  {
+    name: 'who may write holds puts other words above the name of another',
+    attempt: holds('of-the-installer', () => ({ spec: { reason: 'never mind' } })),
+    control: holds('of-the-installer', ({ who }) => ({ spec: { reason: 'never mind', author: who.tenant.user } })),
+    refused: OF_ANOTHER,
+  },
+  {
+    name: 'who may write holds gives their own to another',
+    attempt: holds('of-the-installer', () => ({ spec: { author: 'ada@example.org' } })),
+    control: holds('of-the-installer', () => ({ metadata: { labels: { team: 'shop' } } })),
+    refused: OF_ANOTHER,
+  },
+]
+
+tryOnServers('a person with a few rights', [...DEFINED, ...ASKED_OF_PODS, ...ORDERED_TO_LEAVE, ...HELD_IN_ANOTHER_NAME])

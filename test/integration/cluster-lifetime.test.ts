@@ -5,6 +5,7 @@ import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { systemClock, timestamp } from '#lib/clock.ts'
 import { planeClient } from '#test/support/servers/plane-client.ts'
 import { clusterWorld, foldersIn, type ClusterWorld } from '#test/support/worlds/cluster-world.ts'
+import { ADMIN } from '#test/support/fleets/holds.ts'
 
 let world: ClusterWorld | undefined
 afterEach(async () => {
@@ -43,7 +44,7 @@ test('a Cluster of git is stopped at its end and stays, an extension and a longe
       target: { kind: 'Cluster', name: 'one', namespace: SYSTEM_NAMESPACE },
       effect: 'Extend',
       reason: 'a test',
-      author: 'ada',
+      author: ADMIN,
       until,
     },
   })

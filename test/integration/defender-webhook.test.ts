@@ -51,6 +51,7 @@ import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { type RunningServer, startEmbedded } from '#test/support/servers/api-servers.ts'
 import { eventually } from '#test/support/benches/sync-bench.ts'
+import { ADMIN } from '#test/support/fleets/holds.ts'
 
 let server: RunningServer
 let admin: KubeClient
@@ -349,7 +350,7 @@ test('Nodes that are deleted in bulk are held to the ledger, also all at once; a
       target: { kind: 'Cluster' as const, selector: {} },
       effect: 'Unprotect' as const,
       reason: 'a test',
-      author: 'me',
+      author: ADMIN,
       until,
     },
   }
@@ -425,7 +426,7 @@ test('the right to create holds is not the right to let an edit take effect', as
     const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: user }
     await admin.create(BINDING, { apiVersion, kind: 'ClusterRoleBinding', metadata: { name: user }, subjects, roleRef })
   }
-  const hold = (name: string, effect: 'AllowEdit' | 'Pause'): OperationalHold => ({
+  const hold = (name: string, effect: 'AllowEdit' | 'Pause', author: string): OperationalHold => ({
     apiVersion: API_GROUP_VERSION,
     kind: 'OperationalHold',
     metadata: { name },
@@ -434,7 +435,7 @@ test('the right to create holds is not the right to let an edit take effect', as
       effect,
       ...(effect === 'AllowEdit' && { to: '2c26b46b68ffc68f' }),
       reason: 'a test',
-      author: 'me',
+      author,
       until: '2099-01-01T00:00:00Z',
     },
   })
@@ -442,11 +443,11 @@ test('the right to create holds is not the right to let an edit take effect', as
   await grant('lead', ['operationalholds', 'operationalholds/allowedit'])
   const [operator, lead] = [asUser('operator'), asUser('lead')]
   const right = /needs the right to create operationalholds\/allowedit/
-  expect(await said(operator.create(operationalHold, hold('pause', 'Pause')))).toBe('accepted')
-  expect(await said(operator.create(operationalHold, hold('allow-1', 'AllowEdit')))).toMatch(right)
-  expect(await said(lead.create(operationalHold, hold('allow-2', 'AllowEdit')))).toBe('accepted')
+  expect(await said(operator.create(operationalHold, hold('pause', 'Pause', 'operator')))).toBe('accepted')
+  expect(await said(operator.create(operationalHold, hold('allow-1', 'AllowEdit', 'operator')))).toMatch(right)
+  expect(await said(lead.create(operationalHold, hold('allow-2', 'AllowEdit', 'lead')))).toBe('accepted')
   const sync = asUser('kubenode:sync')
-  expect(await said(sync.create(operationalHold, hold('allow-3', 'AllowEdit')))).toMatch(/^403 /)
+  expect(await said(sync.create(operationalHold, hold('allow-3', 'AllowEdit', 'kubenode:sync')))).toMatch(/^403 /)
   for (const client of [operator, lead, sync]) client.close()
 })
 

@@ -12,6 +12,7 @@ import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { approvalOf } from '#cli/approve/approval.ts'
 import { requestsOf } from '#explain/approval-requests.ts'
 import { listAll } from '#kube/list-all.ts'
+import { ADMIN } from '#test/support/fleets/holds.ts'
 import { onlyInFull } from '#test/support/tools/full.ts'
 import { CONFIG_MAP, eventually, syncBench, type SyncBench, whileTimePasses } from '#test/support/benches/sync-bench.ts'
 
@@ -153,7 +154,7 @@ test('a freeze of a cluster holds its deletions, and those of other clusters con
       target: { kind: 'Cluster', namespace: SYSTEM_NAMESPACE, name: 'west-1' },
       effect: 'Freeze',
       reason: 'audit',
-      author: 'ada',
+      author: ADMIN,
       until: new Date(Date.now() + 3_600_000).toISOString(),
     },
   } as never)

@@ -35,6 +35,7 @@ import { Observer } from '../e2e/rollout-replay/observer.ts'
 import { BAD, GOOD } from '#test/support/fleets/rollout-fleet.ts'
 import { definition } from '../sim/rollout/fleet.ts'
 import { startApprover } from '#test/support/servers/approver.ts'
+import { ADMIN } from '#test/support/fleets/holds.ts'
 
 /** More than may be down at once, and than a step. */
 const MACHINES = inFull(50, 12)
@@ -156,7 +157,7 @@ async function plantPoison(): Promise<void> {
   await admin.create(componentCanary, of('ComponentCanary', 'a-poison', trial) as never)
   const until = new Date(Date.now() + 3_600_000).toISOString()
   const target = { kind: 'MachineComponentSet', selector: UNREADABLE }
-  const hold = { target, effect: 'Retry', author: 'somebody', reason: 'a test', until }
+  const hold = { target, effect: 'Retry', author: ADMIN, reason: 'a test', until }
   await admin.create(operationalHold, of('OperationalHold', 'a-poison', hold) as never)
   await admin.create(machineType, of('Machine', 'a-poison', { channel: 'Agent' }) as never)
 }

@@ -23,6 +23,7 @@ import { DeclaredAgentConfig } from '#declared/followed-agent-config.ts'
 import { ConfigFiles } from '#providers/config-file.ts'
 import { createInformers } from '#runtime/informers.ts'
 import type { KubeObject } from '#schema/object.ts'
+import { ADMIN } from '#test/support/fleets/holds.ts'
 import { onlyInFull } from '#test/support/tools/full.ts'
 import { CONFIG_MAP, eventually, syncBench, type SyncBench } from '#test/support/benches/sync-bench.ts'
 
@@ -609,7 +610,7 @@ test('F46 what failed before a commit does not stop it; what a stopped commit br
   // Retried by a user, it fails again; the hold takes effect once.
   const badRelease = (await b.releases()).find((r) => r.spec.commit === bad)?.metadata.name ?? ''
   const target = { kind: 'Release', namespace: SYSTEM_NAMESPACE, name: badRelease } as const
-  const wish = { target, effect: 'Retry', reason: 'the disk was full', for: '1h', author: 'ada' } as const
+  const wish = { target, effect: 'Retry', reason: 'the disk was full', for: '1h', author: ADMIN } as const
   await b.hub.client.apply(operationalHold, holdFor(wish, Date.now()), { fieldManager: 'kubenode-cli', force: true })
   const retried = await eventually(
     () => newestPhase(b, bad),

@@ -13,6 +13,7 @@ import type { KubeObject } from '#schema/object.ts'
 import { type RunningServer, startEmbedded } from '#test/support/servers/api-servers.ts'
 import { installAll } from '#test/support/servers/installed.ts'
 import { hasPython, onTerminal, plainText } from '#test/support/tools/terminal.ts'
+import { ADMIN } from '#test/support/fleets/holds.ts'
 
 const KUBENODE = join(import.meta.dirname, '../../bin/kubenode')
 
@@ -98,7 +99,7 @@ describe('a rollout that is held, in a window of 24 columns', () => {
         target: { kind: machineComponentSet.kind, name: 'base-of-the-north' },
         effect: 'Freeze',
         reason: 'power work',
-        author: 'ada',
+        author: ADMIN,
         until: timestamp(systemClock.now() + 86_400_000),
       },
     })

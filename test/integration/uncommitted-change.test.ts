@@ -38,6 +38,7 @@ import { until } from '../e2e/rollout-replay/cluster.ts'
 import { GOOD } from '#test/support/fleets/rollout-fleet.ts'
 import { definition } from '../sim/rollout/fleet.ts'
 import { startApprover } from '#test/support/servers/approver.ts'
+import { ADMIN } from '#test/support/fleets/holds.ts'
 
 const MACHINES = 6
 const POOL = { 'kubenode.io/pool': 'workers' }
@@ -245,7 +246,7 @@ test('a hold lets exactly the edit act, sync leaves it alone, and with the hold 
   await edit('1.1.0')
   await until('the edit to be reported', waitsFor, (p) => p === 'UncommittedChange', WITHIN_MS)
   const digest = (await findEdit(admin, 'set/base', Date.now()))?.edit.digest ?? ''
-  const wish = { what: 'set/base', digest, reason: 'git is away', for: '1h', author: 'ada' }
+  const wish = { what: 'set/base', digest, reason: 'git is away', for: '1h', author: ADMIN }
   await checkDigest(admin, wish, Date.now())
   const hold = await placeHold(admin, allowHold(wish, Date.now()))
   await until('the edited version', versions, (v) => v === all('1.1.0'), WITHIN_MS)

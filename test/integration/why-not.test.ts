@@ -17,6 +17,7 @@ import { requestPermit, reportResults } from '#permits/permits.ts'
 import { condition } from '#test/support/fleets/defender-objects.ts'
 import { RepairBench } from '#test/support/benches/repair-bench.ts'
 import { inFull, inFullAll } from '#test/support/tools/full.ts'
+import { ADMIN } from '#test/support/fleets/holds.ts'
 
 interface Blocker {
   readonly id: string
@@ -70,7 +71,7 @@ const hold = (effect: string, target: object) => {
     target,
     effect,
     reason: 'a test',
-    author: 'ada',
+    author: ADMIN,
     until,
   })
 }

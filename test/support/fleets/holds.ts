@@ -2,6 +2,9 @@
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 
+/** The user of the kubeconfig that our servers write: who makes a hold names themselves in it. */
+export const ADMIN = 'kubernetes-admin'
+
 type Spec = OperationalHold['spec']
 
 export const holdOn = (

@@ -13,6 +13,7 @@ import { COMPONENT, labelled, PART_OF, type Release } from '#cli/install/release
 import { uninstall, type UninstallOptions } from '#cli/install/uninstall/uninstall.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { eventually } from '../benches/sync-bench.ts'
+import { ADMIN } from '#test/support/fleets/holds.ts'
 import { playWorkloads, type WorkloadDouble } from '#test/doubles/kube/workload-double.ts'
 import { apiServers, startEmbedded, type RunningServer } from '../servers/api-servers.ts'
 import { startControlPlane } from '../servers/real/control-plane.ts'
@@ -136,7 +137,7 @@ export async function startInstallWorld(start: () => Promise<RunningServer> = st
         keepNamespace: false,
         keepAgents: false,
         now: false,
-        author: 'test',
+        author: ADMIN,
         confirm: async () => undefined,
         ...options,
       }),
