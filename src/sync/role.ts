@@ -113,6 +113,11 @@ function wake(parts: HubParts, sources: Controller, releases: Controller): void 
   parts.clusters.onChange((old, now) => {
     // After a restore it has what was declared when the snapshot was taken.
     if (specChanged(old, now) || old?.status?.restored !== now?.status?.restored) openReleases()
+    // One that git brought back while it was being deleted still looked as declared then.
+    if (now === undefined) {
+      parts.hubDone.clear()
+      everySource()
+    }
   })
   parts.holds.onChange(() => {
     everySource()

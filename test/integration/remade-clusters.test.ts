@@ -96,6 +96,36 @@ test('a cluster that a person deletes on the hub, and sync makes again, gets eve
   expect(entry?.uid).toBe(second?.metadata.uid)
 }, 300_000)
 
+test('a cluster that git brings back while it is being deleted is made again as soon as its deletion ends', async () => {
+  const b = await syncBench(['a', 'b'], {}, { isDefended: false })
+  bench = b
+  const both = fleet({ a: '1', b: '1' })
+  await b.start()
+  await succeeds(b, b.repository.commit(both))
+  const first = await b.hub.client.get(clusterKind, clusterB)
+  const finalizers = (value: readonly string[] | null) =>
+    b.hub.client.patch(clusterKind, clusterB, { type: 'merge', value: { metadata: { finalizers: value } } as never })
+  await finalizers(['example.org/kept'])
+  await succeeds(b, b.repository.commit(fleet({ a: '1' })))
+  await eventually(
+    () => b.hub.client.get(clusterKind, clusterB),
+    (found) => found?.metadata.deletionTimestamp !== undefined,
+  )
+  await succeeds(b, b.repository.commit(both))
+  await emptied(b)
+  await finalizers(null)
+  // Long before the next comparison of the hub.
+  await eventually(
+    () => b.hub.client.get(clusterKind, clusterB),
+    (found) => found !== undefined && found.metadata.uid !== first?.metadata.uid,
+    30_000,
+  )
+  await eventually(
+    () => versionIn(b, 'b'),
+    (version) => version === '1',
+  )
+}, 300_000)
+
 test('a cluster to which the newest release brings nothing new is protected from drift', async () => {
   const b = await syncBench(['a', 'b'], {}, { isDefended: false })
   bench = b
