@@ -9,6 +9,7 @@ import type { Files } from './files/port.ts'
 import type { WatchFolder } from './files/folder-watch.ts'
 import { frozenFile, type NodeDir } from './node-dir.ts'
 import { EACH_TICK_MS } from './shared-tick.ts'
+import { shortened } from '#lib/shortened.ts'
 
 export interface Frozen {
   /** What the file says, or why it cannot be read. */
@@ -51,7 +52,7 @@ export const frozenCondition = (frozen: Frozen | undefined, path: string): Condi
         type: 'Frozen',
         status: 'True',
         reason: 'HoldFreeze',
-        message: `by ${path} on the node: ${frozen.why}`.slice(0, MOST_MESSAGE),
+        message: shortened(`by ${path} on the node: ${frozen.why}`, MOST_MESSAGE),
         lastTransitionTime: timestamp(frozen.sinceMs ?? 0),
       }
 

@@ -14,6 +14,7 @@ import { metadataSchema } from './metadata.ts'
 import { PROBLEM_CODES, formatProblem, shown, type Problem } from './problem.ts'
 import { shapeOf, type ShapeCheck } from './shape.ts'
 import { apiErrors } from './api-errors.ts'
+import { shortened } from '#lib/shortened.ts'
 
 /** Our objects nest a dozen levels; rule trees a few more. */
 const MAX_DEPTH = 64
@@ -136,7 +137,7 @@ function bluntProblem(kind: ApiKind, value: unknown): Problem | undefined {
   return {
     code: PROBLEM_CODES.notThisKind,
     pointer: '',
-    seen: `${String(value['apiVersion'])} ${String(seen)}`.slice(0, 120),
+    seen: shortened(`${String(value['apiVersion'])} ${String(seen)}`, 120),
     message: `is no ${kind.kind}`,
     allowed: `${API_GROUP_VERSION} ${kind.kind}`,
     ...(suggestion === undefined ? {} : { suggestion }),

@@ -4,10 +4,18 @@ import type { ObjectRef } from './object-ref.ts'
 
 export type Writes = NonNullable<FleetSource['spec']['writes']>
 
-/** Without a list everything is allowed: a fleet of one source needs none. */
-export function mayWrite(writes: Writes | undefined, { group, kind, namespace, name }: ObjectRef): boolean {
-  if (writes === undefined) return true
-  const isKind = writes.kinds.includes(group === '' ? kind : `${kind}.${group}`)
+/** What the list lacks for the object, in its words; nothing if the source may write it. Without a list everything is allowed: a fleet of one source needs none. */
+export function missingWrites(
+  writes: Writes | undefined,
+  { group, kind, namespace, name }: ObjectRef,
+): readonly string[] {
+  if (writes === undefined) return []
+  const listed = group === '' ? kind : `${kind}.${group}`
   const within = group === '' && kind === 'Namespace' ? name : namespace
-  return isKind && (within === '' || writes.namespaces.includes(within))
+  return [
+    ...(writes.kinds.includes(listed) ? [] : [`kind ${listed}`]),
+    ...(within === '' || writes.namespaces.includes(within) ? [] : [`namespace ${within}`]),
+  ]
 }
+
+export const mayWrite = (writes: Writes | undefined, ref: ObjectRef): boolean => missingWrites(writes, ref).length === 0

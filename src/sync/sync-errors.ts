@@ -50,8 +50,8 @@ const deliveryErrors = errorTable({
     next: 'delete that one, or remove it from spec.replaces',
   },
   KN7403: {
-    text: '{object} is not in spec.writes of FleetSource {source}',
-    next: 'add its kind and namespace there, or remove it from the fleet',
+    text: 'spec.writes of FleetSource {source} lacks {missing}',
+    next: 'add it there, or remove the object from the fleet',
   },
 })
 

@@ -10,6 +10,7 @@ import type { Fit } from './fit.ts'
 import type { Look } from './look.ts'
 import type { Seen } from './seen.ts'
 import type { Trial, Wait } from './trial.ts'
+import { shortened } from '#lib/shortened.ts'
 
 /** What the Defender says of the batch that waits for it, or refused last. */
 function batchWait({ permits, refusedFor }: Seen): Wait | undefined {
@@ -28,7 +29,7 @@ function unmetWait(trials: readonly Trial[], fit: Fit): Wait | undefined {
   if (first === undefined || why.some((w) => w.why === undefined)) return undefined
   return {
     predicate: 'RequirementUnmet',
-    seen: `${first.machine.metadata.name}: ${first.wanted.name} ${first.wanted.version}: ${first.why}`.slice(0, 200),
+    seen: shortened(`${first.machine.metadata.name}: ${first.wanted.name} ${first.wanted.version}: ${first.why}`, 200),
     unblock: 'its dependencies run on the machine, or the canary tries a compatible version',
   }
 }
@@ -41,7 +42,7 @@ function refusedWait(trials: readonly Trial[]): Wait | undefined {
     if (refusal !== undefined)
       return {
         predicate: refusal.reason,
-        seen: `${machine.metadata.name}: ${refusal.message}`.slice(0, 200),
+        seen: shortened(`${machine.metadata.name}: ${refusal.message}`, 200),
         unblock: 'the cause is removed, or the canary tries another version',
       }
   }

@@ -7,6 +7,7 @@ import type { Wait } from '#runtime/waiting.ts'
 import type { ClusterAction } from './actions.ts'
 import { declaredAddons, type NamedResult } from './named-addons.ts'
 import type { Seen } from './seen.ts'
+import { shortened } from '#lib/shortened.ts'
 
 /** The one of KubeNode itself. */
 const OWN = 'kubenode'
@@ -72,7 +73,7 @@ const namedEntry = ({ name, version, healthy, object, message }: NamedResult): E
   name,
   version,
   healthy,
-  ...(object !== undefined && { message: `${object}: ${message ?? ''}`.slice(0, MAX_MESSAGE) }),
+  ...(object !== undefined && { message: shortened(`${object}: ${message ?? ''}`, MAX_MESSAGE) }),
 })
 
 const entryOf = (result: AddonsResult): Entry =>
@@ -82,7 +83,7 @@ const entryOf = (result: AddonsResult): Entry =>
         name: OWN,
         version: result.version,
         healthy: 'False',
-        message: `${result.object}: ${result.message}`.slice(0, MAX_MESSAGE),
+        message: shortened(`${result.object}: ${result.message}`, MAX_MESSAGE),
       }
 
 export function waitOfAddons(results: readonly ActionResult<ClusterAction>[]): Wait<Reason> | undefined {
@@ -100,7 +101,7 @@ export function waitOfAddons(results: readonly ActionResult<ClusterAction>[]): W
   if (result?.kind !== 'AddonFailed') return undefined
   return {
     predicate: 'AddonFailed',
-    seen: `${result.object}: ${result.message}`.slice(0, MAX_MESSAGE),
+    seen: shortened(`${result.object}: ${result.message}`, MAX_MESSAGE),
     unblock: 'the API server of the cluster accepts the object; it is tried again and again',
   }
 }

@@ -27,6 +27,7 @@ import { applySpec, writeSpec } from './write-spec.ts'
 import type { MachineTools } from './tools.ts'
 import { recordAbandoned } from './abandoned.ts'
 import { type Seen, isInService, nameOf, uidOf } from './seen.ts'
+import { shortened } from '#lib/shortened.ts'
 
 /** Carries out one kind of action on a Machine. */
 type Act<Kind extends MachineAction['kind']> = (
@@ -116,7 +117,7 @@ export async function act(
         operations: ['ScaleIn'],
         targets: [{ kind: 'Machine', name: nameOf(machine), uid: uidOf(machine) }],
         requester: { manager: fieldManager, kind: 'Machine', name: nameOf(machine), uid: uidOf(machine) },
-        reason: `removal of machine ${nameOf(machine)}`.slice(0, 200),
+        reason: shortened(`removal of machine ${nameOf(machine)}`, 200),
         leaseSeconds: PERMIT_LEASE_SECONDS,
       }).then(existsIsDone)
     case 'RenewPermit':
@@ -252,7 +253,7 @@ async function drain(
     return outdated(`permit ${permit} is no longer Granted`)
   const pass = await drainPass(client, node, signal)
   return pass.kind === 'Unknown'
-    ? outdated(`cannot list the pods of ${node}: ${pass.error.message}`.slice(0, 200))
+    ? outdated(shortened(`cannot list the pods of ${node}: ${pass.error.message}`, 200))
     : applied
 }
 

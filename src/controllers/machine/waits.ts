@@ -8,6 +8,7 @@ import { permitAnswer } from '#permits/permits.ts'
 import type { Waiting } from './actions.ts'
 import { lateJoinWait } from './late-join.ts'
 import { type Seen, hasJoined, isObserved, missingComponents, nameOf } from './seen.ts'
+import { shortened } from '#lib/shortened.ts'
 
 /** No controller serves such a machine. */
 export function unservedWait({ spec, metadata }: Machine): Waiting | undefined {
@@ -146,7 +147,7 @@ function installWait({ machine, claims }: Seen): Waiting {
     ? { predicate, seen: count, unblock: 'its agent installs them; see status.components' }
     : {
         predicate,
-        seen: `${count}; ${stuck.what}`.slice(0, MAX_SEEN),
+        seen: shortened(`${count}; ${stuck.what}`, MAX_SEEN),
         unblock: `${stuck.name} can be installed; the message of the component names what is missing`,
       }
 }

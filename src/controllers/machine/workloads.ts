@@ -8,6 +8,7 @@ import { isObject } from '#lib/json.ts'
 import type { Pod } from '#nodes/objects.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { isReportOf } from './desired-components.ts'
+import { shortened } from '#lib/shortened.ts'
 
 /** What was read of one workload, and of its pods on the node. */
 export interface WorkloadSeen {
@@ -90,9 +91,9 @@ function troubleOf(
     return { isFinal: true, message: `${what} has to have the update strategy OnDelete` }
   const template = fields(fields(fields(spec['template'])['metadata'])['annotations'])[ANNOTATIONS.componentVersion]
   if (typeof template === 'string' && template !== version)
-    return { isFinal: false, message: `${what} is at ${template}, not at ${version}`.slice(0, 200) }
+    return { isFinal: false, message: shortened(`${what} is at ${template}, not at ${version}`, 200) }
   if (newestHash === undefined)
-    return { isFinal: false, message: `cannot find the current revision of ${what}`.slice(0, 200) }
+    return { isFinal: false, message: shortened(`cannot find the current revision of ${what}`, 200) }
   return undefined
 }
 

@@ -20,6 +20,7 @@ import { deletePermitted } from './delete-permitted.ts'
 import { allMachines, owned, ownerReference, released } from './ownership.ts'
 import { removable } from './removal.ts'
 import { type Seen, aliveOf, isGoing, isReady, isZombie, nameOf, uidOf, understood } from './seen.ts'
+import { shortened } from '#lib/shortened.ts'
 
 export interface MachineSetTools {
   readonly client: KubeClient
@@ -180,7 +181,7 @@ function requestFor(set: MachineSet, m: Machine, reason: string): PermitRequest 
     operations: ['ScaleIn'],
     targets: [{ kind: 'Machine', name: nameOf(m), uid: uidOf(m) }],
     requester: { manager: fieldManager, kind: machineSet.kind, name: nameOf(set), uid: uidOf(set) },
-    reason: `scale-in of ${nameOf(set)}: ${reason}`.slice(0, 200),
+    reason: shortened(`scale-in of ${nameOf(set)}: ${reason}`, 200),
     ...(commit !== undefined && { commit }),
     leaseSeconds: PERMIT_LEASE_SECONDS,
   }

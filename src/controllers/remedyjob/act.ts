@@ -19,6 +19,7 @@ import { type JobTools, nodeTools } from './steps/step-tools.ts'
 import type { JobAction, PermitTarget } from './actions.ts'
 import { componentOf, disruptionsOf } from './operations.ts'
 import { type Seen, nameOf, uidOf } from './seen.ts'
+import { shortened } from '#lib/shortened.ts'
 
 const fieldManager = FIELD_MANAGERS.remedyJob
 /** Renewed while the job is running. */
@@ -82,7 +83,7 @@ function requestFor({ job }: Seen, target: PermitTarget): PermitRequest {
     ...(component !== undefined && { component }),
     targets: [target],
     requester: { manager: fieldManager, kind: 'RemedyOperationJob', name: nameOf(job), uid: uidOf(job) },
-    reason: `repair of ${spec.node.name} by rule ${spec.remedierRef.name}, rung ${spec.rung}`.slice(0, 200),
+    reason: shortened(`repair of ${spec.node.name} by rule ${spec.remedierRef.name}, rung ${spec.rung}`, 200),
     ...(spec.commit !== undefined && { commit: spec.commit }),
     leaseSeconds: PERMIT_LEASE_SECONDS,
   }

@@ -6,6 +6,7 @@ import { listIn, textIn } from '../cloud/json.ts'
 import type { FaultCategory, MaintenanceAnswer, MaintenanceKind, MaintenanceState } from '../port.ts'
 import { ECS_STATES, ecsEvent } from './event-words.ts'
 import { type Ask, type Order, unreadable } from './query.ts'
+import { shortened } from '#lib/shortened.ts'
 
 interface Tools {
   readonly ask: Ask
@@ -84,7 +85,7 @@ function eventOf(event: unknown): CloudMaintenance | undefined {
     ...(isBill === true && { isBill }),
     ...(notBefore !== undefined && { notBefore }),
     answers: isBill === true ? [] : answersTo(kind, state),
-    description: `${type}: ${textIn(event, 'Reason') ?? 'no reason given'}`.slice(0, DESCRIPTION_CHARS),
+    description: shortened(`${type}: ${textIn(event, 'Reason') ?? 'no reason given'}`, DESCRIPTION_CHARS),
   }
 }
 

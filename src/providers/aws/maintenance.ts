@@ -6,6 +6,7 @@ import type { FaultCategory } from '../port.ts'
 import { EC2_CODES, ec2Event } from './event-words.ts'
 import { type Ask, filters, type Order, unreadable } from './query.ts'
 import { type Xml, xmlItems, xmlText } from './xml.ts'
+import { shortened } from '#lib/shortened.ts'
 
 const PAGE = '1000'
 
@@ -88,7 +89,7 @@ function eventOf(status: Xml, event: Xml): CloudMaintenance | undefined {
     ...(notBefore !== undefined && { notBefore }),
     ...(notAfter !== undefined && { notAfter }),
     answers: state === 'Scheduled' ? (ANSWERS[code] ?? []) : [],
-    description: `${code}: ${description}`.slice(0, DESCRIPTION_CHARS),
+    description: shortened(`${code}: ${description}`, DESCRIPTION_CHARS),
   }
 }
 

@@ -9,6 +9,7 @@ import { pruneText } from '../release/cluster-phase.ts'
 import type { ReleasePlan } from '../release/release-seen.ts'
 import type { HoldsOver } from './exempt-revert.ts'
 import type { HubParts } from './parts.ts'
+import { shortened } from '#lib/shortened.ts'
 
 export function tell(
   { context }: HubParts,
@@ -17,7 +18,7 @@ export function tell(
   { plan, result, look }: LookReport,
 ): void {
   const say = (type: 'Normal' | 'Warning', reason: string, note: string) =>
-    context.events.record(release, { type, reason, action: 'Apply', note: `${cluster}: ${note}`.slice(0, 1_000) })
+    context.events.record(release, { type, reason, action: 'Apply', note: shortened(`${cluster}: ${note}`, 1_000) })
   if (result !== undefined && result.applied + result.pruned > 0)
     say('Normal', 'Applied', `${result.applied} applied, ${result.pruned} deleted`)
   if (look.kind === 'Seen' && look.failures[0] !== undefined) say('Warning', 'ApplyFailed', look.failures[0])

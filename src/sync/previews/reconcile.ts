@@ -11,7 +11,7 @@ import { printableLine } from '#lib/printable.ts'
 import { shortened } from '#lib/shortened.ts'
 import { isAlreadyExists } from '#kube/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { mayWrite } from '#delivery/writes.ts'
+import { missingWrites } from '#delivery/writes.ts'
 import type { Targets } from '#delivery/desired.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
 import { done, requeueAfter, type Outcome } from '#runtime/outcome.ts'
@@ -159,8 +159,8 @@ function problemOf(parts: HubParts, source: FleetSource, template: Cluster | und
   if (standing !== undefined) return numbered(standing)
   const { namespace = '' } = source.metadata
   const ref = { group: 'kubenode.io', kind: clusterKind.kind, namespace, name: 'preview' }
-  if (!mayWrite(source.spec.writes, ref))
-    return `spec.writes of the source does not list Cluster.kubenode.io in namespace ${namespace}`
+  const missing = missingWrites(source.spec.writes, ref)
+  if (missing.length > 0) return `spec.writes of the source lacks ${missing.join(' and ')}`
   return templateProblem(source, template)
 }
 

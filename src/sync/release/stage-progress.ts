@@ -9,6 +9,7 @@ import { isFinished, isRetried, type ReleaseSeen, type StageStatus } from './rel
 import type { Entry, StageInput } from './stage-entry.ts'
 import { closedText, failedText, gatesAfter, gatesDuring, keptRecords } from './stage-gates.ts'
 import { wait } from './waiting.ts'
+import { shortened } from '#lib/shortened.ts'
 
 export interface StageConfig {
   readonly concurrency: number
@@ -70,7 +71,7 @@ export function stageStatus(
       blocked ??
       (first?.waitingFor && {
         ...first.waitingFor,
-        seen: `${first.name}: ${first.waitingFor.seen ?? ''}`.slice(0, 200),
+        seen: shortened(`${first.name}: ${first.waitingFor.seen ?? ''}`, 200),
       })
     return { ...base, ...opened, phase: 'Progressing', ...(waitingFor === undefined ? {} : { waitingFor }) }
   }
@@ -139,7 +140,7 @@ function afterClusters({ stage, seen, now, base, old, clusters }: AfterInput): S
     }
   const silent = well.find((c) => c.waitingFor !== undefined)
   if (silent?.waitingFor !== undefined) {
-    const seenText = `${silent.name}: ${silent.waitingFor.seen ?? ''}`.slice(0, 200)
+    const seenText = shortened(`${silent.name}: ${silent.waitingFor.seen ?? ''}`, 200)
     return { ...base, phase: 'Soaking', soakUntil: soaksUntil, waitingFor: { ...silent.waitingFor, seen: seenText } }
   }
   const moment = { stage, old, sight: seen.sight, now, isRetried: isRetried(seen) }

@@ -3,7 +3,7 @@ import { API_GROUP } from '#api/kind.ts'
 import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
 import type { ErrorMessage } from '#lib/errors.ts'
 import { numbered } from '#lib/errors.ts'
-import { mayWrite, type Writes } from '#delivery/writes.ts'
+import { missingWrites, type Writes } from '#delivery/writes.ts'
 import { refText } from '#delivery/object-ref.ts'
 import type { RenderedTarget, Targets } from '#delivery/desired.ts'
 import { syncErrors } from '../sync-errors.ts'
@@ -56,11 +56,14 @@ function withoutSources({ objects, rejected }: RenderedTarget, source: string): 
 }
 
 function scoped({ objects, rejected }: RenderedTarget, writes: Writes, source: string): RenderedTarget {
-  const { allowed = [], out = [] } = Object.groupBy(objects, ({ ref }) => (mayWrite(writes, ref) ? 'allowed' : 'out'))
-  const refused = out.map(({ ref, place }) => ({
-    ref,
-    ...(place !== undefined && { place }),
-    problem: numbered(syncErrors.KN7403({ object: refText(ref), source })),
-  }))
+  const judged = objects.map((object) => ({ object, missing: missingWrites(writes, object.ref) }))
+  const refused = judged
+    .filter(({ missing }) => missing.length > 0)
+    .map(({ object: { ref, place }, missing }) => ({
+      ref,
+      ...(place !== undefined && { place }),
+      problem: numbered(syncErrors.KN7403({ source, missing: missing.join(' and ') })),
+    }))
+  const allowed = judged.filter(({ missing }) => missing.length === 0).map(({ object }) => object)
   return { objects: allowed, rejected: [...rejected, ...refused] }
 }

@@ -7,6 +7,7 @@ import { type Assignment, isSameAssignment, isTold, versionIn } from '#api/proto
 import { assignedIn } from '../revisions/revisions.ts'
 import type { Rules } from '../slices/rules.ts'
 import type { Revisions, Track } from '../revisions/tracks.ts'
+import { shortened } from '#lib/shortened.ts'
 
 export interface Survey {
   readonly track: Track
@@ -189,7 +190,7 @@ function judge(reading: Reading, standing: Standing, isFailed: boolean, track: T
 function unmendable({ told, reported }: Reading, { index }: Track, { now }: SurveyInput): string | undefined {
   const order = told[index]
   if (order === undefined || !isPastFreshCopies(order, now)) return undefined
-  return `still modified after ${MOST_FRESH_COPIES} reinstalls: ${reported[index]?.drifted ?? ''}`.slice(0, 200)
+  return shortened(`still modified after ${MOST_FRESH_COPIES} reinstalls: ${reported[index]?.drifted ?? ''}`, 200)
 }
 
 const NO_KEY = 'its agent has not published a key to encrypt secret values'
@@ -216,7 +217,7 @@ function adoptionWait({ metadata, spec }: Machine, report: ComponentStatus | und
   const first = spec.adoption === 'Adopt' ? blocked[0] : (blocked[0] ?? differs[0])
   return first === undefined
     ? undefined
-    : `files not managed by KubeNode: ${first}; run kubenode adopt ${metadata.name ?? ''}`.slice(0, 200)
+    : shortened(`files not managed by KubeNode: ${first}; run kubenode adopt ${metadata.name ?? ''}`, 200)
 }
 
 function mayRetry(reading: Reading, { index }: Track, { retryBefore, atWork }: SurveyInput): boolean {

@@ -9,6 +9,7 @@ import { coreKind } from '#kube/core-kinds.ts'
 import type { StepResult } from '../actions.ts'
 import type { Operation } from '#api/protocol/operations.ts'
 import { type JobStep, type Seen, nameOf, uidOf } from '../seen.ts'
+import { shortened } from '#lib/shortened.ts'
 
 const secretType = coreKind('Secret')
 const DEFAULT_KEY = 'token'
@@ -51,7 +52,7 @@ export async function callWebhook(
     },
   )
   if (answer.kind === 'Refused') return failed(`not called: ${answer.why}`)
-  if (answer.kind === 'Failed') return failed(`no response: ${answer.why}`.slice(0, SHOWN_CHARS))
+  if (answer.kind === 'Failed') return failed(shortened(`no response: ${answer.why}`, SHOWN_CHARS))
   const said = `HTTP ${answer.status}: ${answer.text.replace(/[^\P{C}\t ]/gu, ' ').slice(0, SHOWN_CHARS)}`
   return answer.status >= 200 && answer.status < 300 ? { outcome: 'Succeeded', output: said } : failed(said)
 }

@@ -15,6 +15,7 @@ import { reportFault } from './report-fault.ts'
 import { type JobTools, applied, failed, hostOf, nodeTools, settled } from './step-tools.ts'
 import { type Operation, argumentsOf, isCentral, operationName } from '#api/protocol/operations.ts'
 import { type JobStep, type Seen, cordonOwner, nameOf } from '../seen.ts'
+import { shortened } from '#lib/shortened.ts'
 
 /** A deleted pod ends within its grace period; check often for the last one. */
 const GOING_LOOK_MS = 500
@@ -89,7 +90,7 @@ async function reboot(tools: JobTools, seen: Seen, signal: AbortSignal): Promise
       : applied({ output: 'reboot requested from the provider' })
   } catch (error) {
     // Whether it was ordered is not known; the boot will tell, or the time runs out.
-    return applied({ output: `the provider did not respond: ${messageOf(error)}`.slice(0, 200) })
+    return applied({ output: shortened(`the provider did not respond: ${messageOf(error)}`, 200) })
   }
 }
 

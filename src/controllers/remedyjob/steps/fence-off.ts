@@ -10,6 +10,7 @@ import type { Host, Provider } from '#providers/port.ts'
 import type { ActionOutcome } from '#runtime/reconcile-with.ts'
 import { type JobStep, type Seen, cordonOwner, uidOf } from '../seen.ts'
 import { type JobTools, applied, failed, hostOf, nodeTools, settled } from './step-tools.ts'
+import { shortened } from '#lib/shortened.ts'
 
 /** A machine takes its time to go off. */
 const FENCE_LOOK_MS = 5_000
@@ -71,7 +72,7 @@ function doubtOf({ off }: JobTools, { job, standing }: Seen, found: Host | undef
 const DONE = 'the machine was switched off, taken out of service, and switched on'
 
 const again = (what: string): ActionOutcome =>
-  applied({ output: `${SWITCHING}; ${what}`.slice(0, 200), againMs: FENCE_LOOK_MS })
+  applied({ output: shortened(`${SWITCHING}; ${what}`, 200), againMs: FENCE_LOOK_MS })
 
 interface Running {
   readonly provider: Provider
