@@ -10,11 +10,7 @@ const WRITTEN: readonly AdmissionRule[] = [
 const authors: AdmissionPolicy = {
   name: 'kubenode-holds',
   rules: WRITTEN,
-  matchConditions: [
-    // What is reviewed in git names who asked for it there; a source with limits writes as its own user.
-    { name: 'not-as-git-declares', expression: `!(${isProgram('sync')})` },
-    { name: 'not-of-a-leaving-cluster', expression: `!(${isProgram('cluster')})` },
-  ],
+  matchConditions: [{ name: 'not-of-a-leaving-cluster', expression: `!(${isProgram('cluster')})` }],
   variables: [],
   validations: [
     {
