@@ -194,7 +194,11 @@ function fromWork(
   if (!look.isApplied) {
     const message = look.failures[0] ?? 'not applied yet'
     if (isLate) return moved(plain, 'Failed', now, { message: cut(message) })
-    return { ...plain, phase: 'Applying', waitingFor: waits('ApplyFailed', message, 'its objects are accepted') }
+    return {
+      ...plain,
+      phase: 'Applying',
+      waitingFor: waits('ApplyFailed', message, 'a commit corrects or reverts what is refused, or it is accepted'),
+    }
   }
   if (plain.phase === 'Applying')
     return {
