@@ -1,5 +1,5 @@
 // Requests and queries to other systems that users may declare as conditions for the next step. Sets and pipelines share them.
-import { fallback, int, obj, optional, str } from './build.ts'
+import { fallback, int, obj, optional, rule, str } from './build.ts'
 import { secretRef, url } from './fields.ts'
 
 const request = {
@@ -29,8 +29,16 @@ const decimal = (doc: string) =>
   str(doc, { min: 1, max: 32, pattern: '^-?[0-9]+(\\.[0-9]+)?$', says: 'a decimal number' })
 
 export const queryLook = () =>
-  obj('A query whose result must be within bounds.', {
-    query: str('The PromQL query; it must return a single value.', { min: 1, max: 4_096 }),
-    min: optional(decimal('Smallest accepted value, as text.')),
-    max: optional(decimal('Largest accepted value, as text.')),
-  })
+  rule(
+    obj('A query whose result must be within bounds.', {
+      query: str('The PromQL query; it must return a single value.', { min: 1, max: 4_096 }),
+      min: optional(decimal('Smallest accepted value, as text.')),
+      max: optional(decimal('Largest accepted value, as text.')),
+    }),
+    {
+      cel: 'has(self.min) && has(self.max) ? double(self.min) <= double(self.max) : true',
+      message: 'min must not be above max: no value passes',
+      fieldPath: '.min',
+      holds: ({ min, max }) => min === undefined || max === undefined || Number(min) <= Number(max),
+    },
+  )

@@ -148,6 +148,14 @@ export const REJECTED: readonly Rejected[] = [
     { '/spec/rollout/inspections/0/nodeReady': undefined },
     'exactly one of nodeReady, componentsHealthy, conditionAbsent, http, prometheus, podProbe must be set',
   ),
+  rejected(
+    machineComponentSet,
+    {
+      '/spec/rollout/inspections/0/nodeReady': undefined,
+      '/spec/rollout/inspections/0/prometheus': { query: 'up', min: '100', max: '20' },
+    },
+    'min must not be above max: no value passes',
+  ),
   inStatus(
     machineComponentSet,
     { '/status': { slices: [{ component: 'kubelet', step: 0, number: 0, phase: 'Switching', machines: [] }] } },
@@ -212,6 +220,14 @@ export const REJECTED: readonly Rejected[] = [
     'exactly one of selector, names, hub must be set',
   ),
   rejected(releasePipeline, { '/spec/stages/1/gates/0/machinesReady': undefined }, GATES),
+  rejected(
+    releasePipeline,
+    {
+      '/spec/stages/1/gates/0/machinesReady': undefined,
+      '/spec/stages/1/gates/0/prometheus': { query: 'up', min: '9.5', max: '-10' },
+    },
+    'min must not be above max: no value passes',
+  ),
 ]
 
 /** Refused as an update of the example. */
