@@ -70,6 +70,10 @@ export const cliErrors = errorTable({
     text: 'cannot start without a server of its own: no control planes are to run either',
     next: 'give --control-planes and --control-socket with --no-server',
   },
+  KN1097: {
+    text: 'cannot run control planes of the programs in {folder}: {why}',
+    next: 'name a folder with etcd, kube-apiserver and kube-controller-manager of one version of Kubernetes',
+  },
   KN1214: {
     text: 'cannot create {text} nodes per cluster',
     next: 'give a number from 1 to {maxLocalNodes}',

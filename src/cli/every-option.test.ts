@@ -164,6 +164,8 @@ const OPTIONS: Readonly<Record<string, string | true | readonly [string, string]
   '--proxy-except <hosts>': '10.0.0.0/8',
   '--reason <why>': 'why',
   '--recipe <name>': 'kubelet',
+  '--programs <dir>': 'a-folder',
+  '--real': true,
   '--record-rights': true,
   '--region <name>': 'r-1',
   '--registry <prefix>': 'a',

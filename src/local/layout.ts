@@ -32,6 +32,8 @@ export interface FleetState {
   readonly ports: Readonly<Record<string, number>>
   /** What its machines are; processes when nothing is said. */
   readonly driver?: Driver
+  /** What the control planes of its Clusters are; the embedded server when nothing is said. */
+  readonly controlPlanes?: 'programs'
   /** Where the folder was when it was written. Links below it are absolute, and nodes have identities that hold only there. */
   readonly folder?: string
 }
@@ -127,6 +129,7 @@ const isState = (v: unknown): v is FleetState =>
   isObject(v['ports']) &&
   Object.values(v['ports']).every(Number.isInteger) &&
   (v['driver'] === undefined || v['driver'] === 'nspawn') &&
+  (v['controlPlanes'] === undefined || v['controlPlanes'] === 'programs') &&
   (v['folder'] === undefined || typeof v['folder'] === 'string')
 
 /** A start that was refused or killed leaves these at most. */

@@ -70,6 +70,14 @@ export const localErrors = errorTable({
     text: 'cannot use the driver {asked}: the fleet in this folder was made with {known}',
     next: 'leave --driver out, start over with --reset, or use another folder with --data',
   },
+  KN1227: {
+    text: 'cannot run the programs of Kubernetes: the fleet in this folder was made with the embedded server',
+    next: 'leave --real out, start over with --reset, or use another folder with --data',
+  },
+  KN1228: {
+    text: 'cannot run the programs of Kubernetes: {why}',
+    next: 'set {variable} to a folder with etcd, kube-apiserver and kube-controller-manager of one version',
+  },
   KN1226: {
     text: 'cannot fetch {name} for version {version} from Debian: {why}',
     next: 'run apt-get update on Debian 12, and check with apt-cache madison that it knows the package',

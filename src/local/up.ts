@@ -32,6 +32,7 @@ import {
 import type { Layout } from './layout.ts'
 import { takeLock } from './lock.ts'
 import { portsFor } from './ports.ts'
+import { programsFor } from './real.ts'
 import { reset } from './reset.ts'
 import { identitiesIn, programsOf } from './programs.ts'
 import { commitMachines, commitSize, newestCommit, provideRepository, requireGit } from './repository.ts'
@@ -50,6 +51,10 @@ export interface UpOptions {
   readonly nodes?: number
   /** Undefined: as the folder remembers. */
   readonly driver?: Driver
+  /** The control planes of Clusters are those of Kubernetes itself. Remembered, like the driver. */
+  readonly isReal: boolean
+  /** Folder of their programs. */
+  readonly assets: string | undefined
   /** As the variable PATH: where the tools of a driver are looked for. */
   readonly path: string
   /** Ends once the fleet is as git says, or could not become so in time. */
@@ -172,16 +177,26 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
   await requireGit()
   const state = options.reset ? await reset(layout) : readState(layout)
   const driver = driverOf(options.driver, state, options.path)
+  const programs = programsFor(options.isReal, state, options.assets)
   const ports = await portsFor([HUB], state?.ports)
   // First of all: a folder without it is not ours.
-  writeState(layout, { format: DATA_FORMAT, ports, ...(driver === 'nspawn' && { driver }) })
+  writeState(layout, {
+    format: DATA_FORMAT,
+    ports,
+    ...(driver === 'nspawn' && { driver }),
+    ...(programs !== undefined && { controlPlanes: 'programs' }),
+  })
   prepareFolders(layout)
 
   if (driver === 'nspawn') {
     say('looking for the Debian tree of the machines; the first one takes minutes to build')
     await options.buildTree()
   }
-  keeper.start({ name: API_SERVERS, heapMb: API_SERVERS_HEAP_MB, args: serverArgs(layout, ports, options) })
+  keeper.start({
+    name: API_SERVERS,
+    heapMb: API_SERVERS_HEAP_MB,
+    args: serverArgs(layout, ports, { ...options, programs }),
+  })
   // Prepare the declared files while the servers start.
   const debian = driver === 'nspawn' ? { cache: layout.debian, tools: options.debian } : undefined
   const files = new DeclaredFiles({ layout, pack: options.pack, say, ...(debian !== undefined && { debian }) })
@@ -241,7 +256,7 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
 const serverArgs = (
   layout: Layout,
   ports: Readonly<Record<string, number>>,
-  { recordsRights }: UpOptions,
+  { recordsRights, programs }: Pick<UpOptions, 'recordsRights'> & { readonly programs: string | undefined },
 ): readonly string[] => [
   'apiserver',
   '--data',
@@ -252,6 +267,7 @@ const serverArgs = (
   layout.controlPlanes,
   '--control-socket',
   layout.controlSocket,
+  ...(programs === undefined ? [] : ['--programs', programs]),
   ...(recordsRights ? ['--record-rights'] : []),
 ]
 

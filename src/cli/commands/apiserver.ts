@@ -14,6 +14,7 @@ interface Options {
   readonly port: string
   readonly controlPlanes?: string
   readonly controlSocket?: string
+  readonly programs?: string
   readonly server: boolean
   readonly advertise?: string
   readonly healthListen?: string
@@ -34,6 +35,10 @@ export function register(program: Command, io: Io): void {
     .option(
       '--control-planes <dir>',
       'run the control planes of Clusters too, each in a folder below this one; needs --control-socket',
+    )
+    .option(
+      '--programs <dir>',
+      'control planes are the programs of Kubernetes in this folder: etcd, kube-apiserver, kube-controller-manager, and kube-scheduler if it is there',
     )
     .option('--control-socket <file>', 'socket at which role cluster asks for control planes')
     .option('--no-server', 'run control planes alone; each takes the first free port from --port on')
@@ -114,13 +119,14 @@ interface Shared {
 
 /** Resolves once the host has ended; nothing to wait for without one. */
 async function controlPlanes(
-  { controlPlanes: root, controlSocket: socket, recordRights, ...options }: Options,
+  { controlPlanes: root, controlSocket: socket, recordRights, programs, ...options }: Options,
   { policies, signal }: Shared,
 ): Promise<{ readonly ended: Promise<void> }> {
   if (root === undefined && socket === undefined) return { ended: Promise.resolve() }
   if (root === undefined || socket === undefined) throw new KubeNodeError(cliErrors.KN1094())
-  const [{ EmbeddedHost }, { serveHost }, { embeddedRules }, { systemClock }] = await Promise.all([
+  const [{ EmbeddedHost }, { embeddedEngine }, { serveHost }, { embeddedRules }, { systemClock }] = await Promise.all([
     import('../control-planes/embedded-host.ts'),
+    import('../control-planes/embedded-engine.ts'),
     import('../control-planes/socket.ts'),
     import('../run/embedded-rules.ts'),
     import('#lib/clock.ts'),
@@ -128,10 +134,15 @@ async function controlPlanes(
   const host = new EmbeddedHost({
     root,
     clock: systemClock,
-    rules: embeddedRules(),
-    policies,
-    program: runningProgram(),
-    recordsRights: recordRights ?? false,
+    engine:
+      programs === undefined
+        ? embeddedEngine({
+            rules: embeddedRules(),
+            policies,
+            program: runningProgram(),
+            recordsRights: recordRights ?? false,
+          })
+        : await programEngineOf(programs),
     listen: options.host,
     ...(options.advertise !== undefined && { address: options.advertise }),
     ...(options.most !== undefined && { most: options.most }),
@@ -141,6 +152,11 @@ async function controlPlanes(
   const served = await serveHost(host, socket)
   const ended = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
   return { ended: ended.then(() => served.close()).then(() => host.close()) }
+}
+
+async function programEngineOf(folder: string) {
+  const { programEngine } = await import('../control-planes/programs/engine.ts')
+  return programEngine(folder)
 }
 
 /** A process that hangs is ended by the kubelet; that it serves is what its control planes answer. */

@@ -8,6 +8,7 @@ import type { KubeClient } from '#kube/client.ts'
 import type { HttpKubeClient } from '#kube/http/client.ts'
 import { DRIVERS, type Driver } from '#local/driver.ts'
 import { DATA_FOLDER, findData } from '#local/find-data.ts'
+import { ASSETS } from '#local/real.ts'
 import type { LocalConsole } from '#local/up.ts'
 import { compileCache } from '../compile-cache.ts'
 import { shownLine, shownLines } from '#lib/printable.ts'
@@ -20,6 +21,7 @@ interface UpOptions {
   readonly data?: string
   readonly nodes?: string
   readonly driver?: Driver
+  readonly real?: boolean
   readonly reset?: boolean
   readonly check?: boolean
   readonly recordRights?: boolean
@@ -61,6 +63,10 @@ export function register(program: Command, io: Io): void {
         'what the nodes are: process, of this user, with demo components; or nspawn, systemd machines with components of real nodes, which needs root and Debian 12',
       ).choices(DRIVERS),
     )
+    .option(
+      '--real',
+      'clusters get the etcd, kube-apiserver and kube-controller-manager of the folder that KUBEBUILDER_ASSETS names; the hub stays embedded',
+    )
     .option('--reset', 'delete the data of earlier runs first')
     .option('--check', 'exit when the fleet is in sync with git: 0, or 1 when it did not get there')
     .option('--record-rights', 'keep in used-rights.jsonl of each API server which rights its clients use')
@@ -97,6 +103,8 @@ async function startFleet(options: UpOptions, io: Io): Promise<void> {
       recordsRights: options.recordRights ?? false,
       ...nodesOf(options.nodes),
       ...(options.driver !== undefined && { driver: options.driver }),
+      isReal: options.real ?? false,
+      assets: io.env[ASSETS],
       path: io.env['PATH'] ?? '',
       node: process.execPath,
       compileCache: compileCache(),

@@ -1,9 +1,8 @@
-// Runs many embedded API servers in this process, one for each Cluster. What it knows of them is what is on disk, so a host that was killed comes back by
-// reading its folder.
+// Runs the control planes of flavor embedded, one for each Cluster: API servers in this process, or what another engine starts in their place. What it knows of
+// them is what is on disk, so a host that was killed comes back by reading its folder.
 import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import { issueCertificate } from '#lib/x509/certificates.ts'
-import { type CompiledPolicies, compiledPolicies } from '#apiserver/admission/compiled-policies.ts'
 import {
   authoritiesIn,
   credentialsIn,
@@ -12,7 +11,6 @@ import {
   type Credentials,
 } from '#apiserver/auth/credentials.ts'
 import { kubeconfigText } from '#lib/kubeconfig-text.ts'
-import { runApiServer, type RunOptions } from '#apiserver/run-api-server.ts'
 import type {
   ControlPlane,
   ControlPlaneHost,
@@ -27,9 +25,10 @@ import type { Recipe } from '#controlplanes/credentials/recipe.ts'
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import { EMBEDDED } from './embedded.ts'
+import type { PlaneEngine } from './engine.ts'
+import { embeddedEngine } from './embedded-engine.ts'
 import { type Asked, forgetCredentials, HOST_RECIPE, keptCredentials, ownedBy } from './plane-credentials.ts'
 import { PlaneFolders, type PlaneRecord } from './plane-folders.ts'
-import { mendData, restoreInto, takeSnapshot } from './plane-snapshots.ts'
 
 const LOOPBACK = '127.0.0.1'
 const DAY_MS = 86_400_000
@@ -45,13 +44,8 @@ export interface EmbeddedHostOptions {
   readonly address?: string
   /** Each takes the first free port from here on; any port of the system when left out. */
   readonly firstPort?: number
-  /** What KubeNode tells each server about its clients. */
-  readonly rules?: RunOptions['rules']
-  /** Shared with other servers of the process. */
-  readonly policies?: CompiledPolicies
-  readonly program?: string | undefined
-  readonly log?: RunOptions['log']
-  readonly recordsRights?: boolean
+  /** The embedded server when left out. */
+  readonly engine?: PlaneEngine
   /** What the servers are given, and how slowly it is rotated. */
   readonly recipe?: Recipe
 }
@@ -69,7 +63,7 @@ export class EmbeddedHost implements ControlPlaneHost {
   readonly capabilities: HostCapabilities
   readonly #options: EmbeddedHostOptions
   readonly #folders: PlaneFolders
-  readonly #policies: CompiledPolicies
+  readonly #engine: PlaneEngine
   readonly #serving = new Map<string, Serving>()
   /** What was seen when one could not be started. */
   readonly #failures = new Map<string, string>()
@@ -81,9 +75,10 @@ export class EmbeddedHost implements ControlPlaneHost {
 
   constructor(options: EmbeddedHostOptions) {
     this.#options = options
-    this.#policies = options.policies ?? compiledPolicies()
+    this.#engine = options.engine ?? embeddedEngine()
     this.#folders = new PlaneFolders(options.root)
-    this.capabilities = { ...EMBEDDED.capabilities, most: options.most ?? EMBEDDED.capabilities.most }
+    const { minors } = this.#engine
+    this.capabilities = { ...EMBEDDED.capabilities, minors, most: options.most ?? EMBEDDED.capabilities.most }
   }
 
   /** Starts every control plane that is on disk and not stopped. One that cannot be started is Failed, and no other waits for it. */
@@ -164,7 +159,8 @@ export class EmbeddedHost implements ControlPlaneHost {
       const record = this.#folders.read(id)
       if (record === undefined) return 'Gone'
       const now = this.#options.clock.now()
-      const taken = takeSnapshot(this.#folders.of(id), { name, version: record.version, now })
+      const wanted = { name, version: record.version, now }
+      const taken = await this.#engine.snapshot(this.#folders.of(id), wanted, (work) => this.#paused(record, work))
       this.#folders.keepNewest(id, name)
       return taken
     })
@@ -188,7 +184,7 @@ export class EmbeddedHost implements ControlPlaneHost {
       if (record.restored === token) return 'Restored'
       const wasServing = this.#serving.has(id)
       const now = this.#options.clock.now()
-      const isDone = await restoreInto(this.#folders.of(id), { name: snapshot, now }, () => this.#halt(id))
+      const isDone = await this.#engine.restore(this.#folders.of(id), { name: snapshot, now }, () => this.#halt(id))
       const after = isDone ? { ...record, restored: token } : record
       if (isDone) this.#folders.write(after)
       if ((wasServing || !record.isStopped) && !this.#serving.has(id)) await this.#serve(after)
@@ -273,24 +269,17 @@ export class EmbeddedHost implements ControlPlaneHost {
   /** A failure is kept and told; the next `put` tries again. */
   async #serve(record: PlaneRecord, rotation?: RotationRequest): Promise<void> {
     if (this.#isClosed) return
-    const { rules, program, log, recordsRights } = this.#options
     const ending = new AbortController()
     try {
-      mendData(this.#folders.of(record.id))
+      this.#engine.mend(this.#folders.of(record.id))
       // With the names that clients use, before the server would make them without.
       await this.#keep(record, rotation)
-      const running = await runApiServer({
+      const running = await this.#engine.start({
         data: this.#folders.of(record.id).data,
         port: record.port ?? 0,
         host: this.#listen,
         version: record.version,
-        keepsCompiled: false,
-        policies: this.#policies,
         signal: ending.signal,
-        program,
-        ...(rules !== undefined && { rules }),
-        ...(log !== undefined && { log }),
-        ...(recordsRights !== undefined && { recordsRights }),
       })
       const stop = async (): Promise<void> => {
         ending.abort()
@@ -306,6 +295,16 @@ export class EmbeddedHost implements ControlPlaneHost {
       })
     } catch (e) {
       this.#failures.set(record.id, messageOf(e))
+    }
+  }
+
+  async #paused<T>(record: PlaneRecord, work: () => Promise<T>): Promise<T> {
+    const wasServing = this.#serving.has(record.id)
+    await this.#halt(record.id)
+    try {
+      return await work()
+    } finally {
+      if (wasServing) await this.#serve(record)
     }
   }
 

@@ -94,7 +94,8 @@ export class PlaneFolders {
   drop(id: string, names: readonly string[]): void {
     const { snapshots } = this.of(id)
     for (const { name } of this.snapshotsOf(id).filter((s) => names.includes(s.name)))
-      for (const ending of ['json', 'db']) rmSync(join(snapshots, `${name}.${ending}`), { force: true })
+      for (const ending of ['json', 'db'])
+        rmSync(join(snapshots, `${name}.${ending}`), { recursive: true, force: true })
   }
 
   remove(id: string, keep: string | undefined, now: number): void {
@@ -117,7 +118,7 @@ export class PlaneFolders {
       rmSync(join(this.#root, name), { recursive: true, force: true })
     const kept = join(this.#root, KEPT)
     for (const name of namesIn(kept))
-      if (now - statSync(join(kept, name)).mtimeMs > KEPT_MS) rmSync(join(kept, name), { force: true })
+      if (now - statSync(join(kept, name)).mtimeMs > KEPT_MS) rmSync(join(kept, name), { recursive: true, force: true })
   }
 }
 

@@ -79,7 +79,7 @@ export function mendData({ root, data }: PlaneFolder): void {
   if (!existsSync(data) && existsSync(old)) renameSync(old, data)
 }
 
-function requireName(name: string): void {
+export function requireName(name: string): void {
   if (!NAME.test(name) || name.includes('..'))
     throw new KubeNodeError(cliErrors.KN1092({ name: JSON.stringify(name.slice(0, 100)) }))
 }

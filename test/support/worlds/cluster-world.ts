@@ -6,6 +6,7 @@ import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { ANNOTATIONS, programUser, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { EmbeddedHost, type EmbeddedHostOptions } from '#cli/control-planes/embedded-host.ts'
+import { embeddedEngine } from '#cli/control-planes/embedded-engine.ts'
 import { embeddedRules } from '#cli/run/embedded-rules.ts'
 import { NEEDS } from '#cli/run/needs.ts'
 import { type Role, runRole } from '#cli/run/role.ts'
@@ -72,7 +73,8 @@ export async function clusterWorld({
   }
   const admin = as()
   const root = mkdtempSync(join(tmpdir(), 'kubenode-clusters-'))
-  const newHost = () => new EmbeddedHost({ root, clock: systemClock, rules: embeddedRules(), ...more })
+  const newHost = () =>
+    new EmbeddedHost({ root, clock: systemClock, engine: embeddedEngine({ rules: embeddedRules() }), ...more })
   let host = newHost()
   await host.open()
 
