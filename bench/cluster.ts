@@ -3,6 +3,7 @@
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
 import { CLUSTERS_NAMESPACE, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { missingPrograms } from '#controlplanes/programs.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { systemClock } from '#lib/clock.ts'
 import { memoryMb } from './apiserver/servers.ts'
@@ -10,6 +11,8 @@ import { type Hub, startHub } from './cluster/hub.ts'
 import { type BenchOptions, type BenchResult, type Figures, median, rounded } from './result.ts'
 
 const ROUNDS = 10
+/** Each takes seconds. */
+const MOST_REAL_ROUNDS = 3
 const MANY = 100
 const WITHIN_MS = 300_000
 /** Between two reads of one Cluster; a share of what is measured. */
@@ -24,16 +27,31 @@ const keyOf = (name: string) => ({ namespace: SYSTEM_NAMESPACE, name })
 export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
   const rounds = numbers['rounds'] ?? ROUNDS
   const many = numbers['many'] ?? MANY
-  console.error(
-    'real_create_ms and real_delete_ms are left out: this bench has no hub that runs control planes of flavor kubernetes',
-  )
+  const real = await ofPrograms(rounds, process.env['KUBEBUILDER_ASSETS'])
   const hub = await startHub()
   try {
     const one = await oneByOne(hub, rounds)
     const all = await atOnce(hub, many)
     const leftovers = await left(hub)
-    const figures: Figures = { ...one, ...all, leftovers, rounds, many }
+    const figures: Figures = { ...one, ...all, ...real, leftovers, rounds, many }
     return { figures, peer: null, ratio: {} }
+  } finally {
+    await hub.stop()
+  }
+}
+
+/** Clusters on the programs of Kubernetes, as `kubenode local up --real` has them. */
+async function ofPrograms(rounds: number, folder: string | undefined): Promise<Figures> {
+  const missing = folder === undefined ? [] : missingPrograms(folder)
+  if (folder === undefined || missing.length > 0) {
+    const why = folder === undefined ? 'KUBEBUILDER_ASSETS is not set' : `${folder} has no ${missing.join(', ')}`
+    console.error(`real_create_ms and real_delete_ms are left out: ${why}`)
+    return {}
+  }
+  const hub = await startHub(folder)
+  try {
+    const own = await oneByOne(hub, Math.min(rounds, MOST_REAL_ROUNDS))
+    return Object.fromEntries(['create_ms', 'delete_ms'].map((name) => [`real_${name}`, own[name] ?? 0]))
   } finally {
     await hub.stop()
   }

@@ -24,7 +24,8 @@ export interface Hub {
   stop(): Promise<void>
 }
 
-export async function startHub(): Promise<Hub> {
+/** With the folder of the programs of Kubernetes, control planes are those. */
+export async function startHub(programs?: string): Promise<Hub> {
   const root = mkdtempSync(join(tmpdir(), 'kubenode-bench-cluster-'))
   const [planes, socket, log] = [join(root, 'planes'), join(root, 'control.sock'), join(root, 'log')]
   const children: ChildProcess[] = []
@@ -37,6 +38,7 @@ export async function startHub(): Promise<Hub> {
   }
   const said = () => (existsSync(log) ? readFileSync(log, 'utf8').slice(-4_000) : '')
   const places = ['--control-planes', planes, '--control-socket', socket]
+  if (programs !== undefined) places.push('--programs', programs)
   const host = start(['apiserver', '--data', join(root, 'hub'), '--port', '0', ...places])
   const kubeconfig = await firstLine(host, said)
   const { config } = parseSafeKubeconfig(readFileSync(kubeconfig, 'utf8'), kubeconfig)

@@ -1,5 +1,6 @@
 // Control planes of the programs of Kubernetes on one machine, as `kubenode local up --real` runs them: with a real etcd, and a
 // program in place of kube-apiserver.
+import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
   existsSync,
@@ -13,14 +14,15 @@ import {
 } from 'node:fs'
 import { get } from 'node:https'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, type TestContext } from 'vitest'
 import { EmbeddedHost } from '#cli/control-planes/embedded-host.ts'
 import type { PlaneEngine } from '#cli/control-planes/engine.ts'
 import { programEngine } from '#cli/control-planes/programs/engine.ts'
-import { CONFORMANCE } from '#controlplanes/conformance.ts'
+import { CONFORMANCE, type ConformanceCase } from '#controlplanes/conformance.ts'
 import type { ControlPlaneRequest } from '#controlplanes/port.ts'
 import { systemClock } from '#lib/clock.ts'
+import { programFile, whyNoPrograms } from '#test/support/servers/real/programs.ts'
 import { planeClient } from '#test/support/servers/plane-client.ts'
 
 const STAND_IN = join(import.meta.dirname, '../doubles/stand-in-apiserver.ts')
@@ -86,19 +88,33 @@ const processes = (): readonly number[] =>
     }
   })
 
+const conforms = async (c: ConformanceCase, folder: string, version: string): Promise<void> => {
+  const engine = await programEngine(folder)
+  await c.run({
+    host: await opened(engine),
+    connect: planeClient,
+    versions: [version, version],
+    restarted: async () => {
+      await Promise.all(hosts.map((h) => h.close()))
+      return opened(engine)
+    },
+    leftovers: async (id) => [...readdirSync(root).filter((f) => f.includes(id)), ...processes().map(String)],
+  })
+}
+
 describe('a host of programs conforms:', () => {
   test.for(CONFORMANCE)('$name', { timeout: WITHIN_MS }, async (c, context) => {
     needsEtcd(context)
-    await c.run({
-      host: await opened(),
-      connect: planeClient,
-      versions: [VERSION, VERSION],
-      restarted: async () => {
-        await Promise.all(hosts.map((h) => h.close()))
-        return opened()
-      },
-      leftovers: async (id) => [...readdirSync(root).filter((f) => f.includes(id)), ...processes().map(String)],
-    })
+    await conforms(c, programs, VERSION)
+  })
+})
+
+describe('a host of the programs of Kubernetes itself conforms:', () => {
+  test.for(CONFORMANCE)('$name', { timeout: 5 * WITHIN_MS }, async (c, context) => {
+    const why = whyNoPrograms(['etcd', 'kube-apiserver', 'kube-controller-manager'])
+    if (why !== undefined) context.skip(why)
+    const told = execFileSync(programFile('kube-apiserver'), ['--version'], { encoding: 'utf8' })
+    await conforms(c, dirname(programFile('kube-apiserver')), /v([0-9.]+)/.exec(told)?.[1] ?? '')
   })
 })
 

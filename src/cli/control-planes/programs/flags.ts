@@ -30,6 +30,9 @@ export function etcdFlags({ data, keys, ...ports }: Omit<ProgramPlaces, 'host' |
     'listen-peer-urls': peer,
     'initial-advertise-peer-urls': peer,
     'initial-cluster': `default=${peer}`,
+    // The only member waits for no other before it serves.
+    'heartbeat-interval': '50',
+    'election-timeout': '500',
     'client-cert-auth': 'true',
     'trusted-ca-file': authority,
     'cert-file': own.crt,
