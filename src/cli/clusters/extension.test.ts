@@ -79,6 +79,8 @@ describe('refused is', () => {
     ['a duration of nothing', { words: { for: '0s' }, hours: 1 }, /KN1691/],
     ['a duration of months', { words: { for: '90d' }, hours: 1 }, /KN1691/],
     ['a time that is none', { words: { until: 'tomorrow' }, hours: 1 }, /KN1691.*--until "tomorrow"/],
+    ['a day that its month does not have', { words: { until: '2030-01-00T09:00:00Z' }, hours: 1 }, /KN1691/],
+    ['one at the end of it', { of: cluster('4h'), words: { until: '2030-01-32T09:00:00Z' }, hours: 1 }, /KN1691/],
     ['a time that is over', { words: { until: at(0) }, hours: 1 }, /KN1691/],
     ['a duration and a time', { words: { for: '1h', until: at(9) }, hours: 1 }, /KN1691.*both/],
     ['neither of them', { words: {}, hours: 1 }, /KN1691.*neither/],

@@ -7,6 +7,7 @@ import { capsOf, lifetimeOf, ttlCap } from '#controllers/cluster/lifetime.ts'
 import { timestamp } from '#lib/clock.ts'
 import { durationMs, formatDuration } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import { instantMs } from '#lib/instant.ts'
 import { newHold } from '../hold/new-hold.ts'
 import { clusterErrors } from './cluster-errors.ts'
 
@@ -32,8 +33,8 @@ export function wantedEnd({ for: length, until }: ExtensionWords, now: number): 
     return { byMs }
   }
   if (until === undefined) throw refuse('neither --for nor --until')
-  const to = /^\d{4}-\d{2}-\d{2}T/.test(until) ? Date.parse(until) : Number.NaN
-  if (Number.isNaN(to) || to <= now || to > now + LONGEST_MS) throw refuse(`--until ${JSON.stringify(until)}`)
+  const to = instantMs(until)
+  if (to === undefined || to <= now || to > now + LONGEST_MS) throw refuse(`--until ${JSON.stringify(until)}`)
   return { to }
 }
 

@@ -45,7 +45,7 @@ export function register(program: Command, io: Io): void {
 
 async function plan(words: readonly string[], options: PlanOptions, io: Io): Promise<void> {
   const [
-    { placesOf, reasonOf, spanOf, machinesIn, plannedEvent, saidOf },
+    { placesOf, reasonOf, spanOf, spanText, isDrainedNow, machinesIn, plannedEvent, saidOf },
     { maintenanceEvent },
     { machine },
     { listAll },
@@ -84,19 +84,20 @@ async function plan(words: readonly string[], options: PlanOptions, io: Io): Pro
       const known = made.kind === 'Exists' ? await client.get(maintenanceEvent, { name }) : undefined
       if (known !== undefined && (isOver(known) || saidOf(known, 'done', by) === undefined)) continue
       const of = target.metadata.name ?? ''
-      io.out(shownInWindow(io, [`maintenanceevent/${name} for machine/${of}`]))
+      io.out(shownInWindow(io, [`maintenanceevent/${name} for machine/${of}, ${spanText(span)}`]))
       const others = open.filter((e) => e.spec.machine === of && e.metadata.name !== name).map((e) => e.metadata.name)
-      if (others.length > 0) io.err(`machine/${of} has other work, which ends on its own: ${others.join(', ')}\n`)
+      if (others.length > 0)
+        io.err(`machine/${of} has other work, which must be ended by itself: ${others.join(', ')}\n`)
       break
     }
   }
   io.err(
-    `${counted(found.length, 'machine', 'machines')}: drained ${span.from === undefined ? 'now' : 'in time'} under permits; repairs stand off. Begin when kubenode maintenance list says InProgress; when the work is over, run kubenode maintenance done NAME\n`,
+    `${counted(found.length, 'machine', 'machines')}: drained ${isDrainedNow(span, systemClock.now()) ? 'now' : 'in time'} under permits; repairs stand off. Begin when kubenode maintenance list says InProgress; when the work is over, run kubenode maintenance done NAME\n`,
   )
 }
 
 async function say(verb: 'done' | 'cancel', names: readonly string[], options: ServerOptions, io: Io): Promise<void> {
-  const [{ saidOf, sayOnce }, { maintenanceEvent }, { findObject }, { authorOf }] = await Promise.all([
+  const [{ endText, saidOf, sayOnce }, { maintenanceEvent }, { findObject }, { authorOf }] = await Promise.all([
     import('../maintenance/planned.ts'),
     import('#api/kinds/maintenance-event.ts'),
     import('../inspect/find-object.ts'),
@@ -109,16 +110,16 @@ async function say(verb: 'done' | 'cancel', names: readonly string[], options: S
   for (const event of found) saidOf(event, verb, by)
   for (const event of found) {
     const isNew = await sayOnce(client, event, (now) => saidOf(now, verb, by))
-    const what =
-      verb === 'done' ? 'done; the node is uncordoned once the machine is well' : 'cancelled; the node is uncordoned'
-    io.out(shownInWindow(io, [`maintenanceevent/${event.metadata.name ?? ''} ${isNew ? what : 'was ended before'}`]))
+    const text = isNew ? endText(event, verb) : 'was ended before'
+    io.out(shownInWindow(io, [`maintenanceevent/${event.metadata.name ?? ''} ${text}`]))
   }
 }
 
 async function list(options: ServerOptions, io: Io): Promise<void> {
-  const [{ maintenanceEvent }, { isOver, phaseOfEvent, plannerOf }, { listAll }, { alignedRows }] = await Promise.all([
+  const [{ maintenanceEvent }, { isOver, plannerOf }, { phaseText }, { listAll }, { alignedRows }] = await Promise.all([
     import('#api/kinds/maintenance-event.ts'),
     import('#faults/maintenance.ts'),
+    import('../maintenance/planned.ts'),
     import('#kube/list-all.ts'),
     import('../get/rows.ts'),
   ])
@@ -135,7 +136,7 @@ async function list(options: ServerOptions, io: Io): Promise<void> {
       e.spec.machine,
       plannerOf(e.spec),
       e.spec.kind,
-      phaseOfEvent(e),
+      phaseText(e),
       e.spec.notBefore ?? '-',
       e.spec.notAfter ?? '-',
     ])

@@ -2,6 +2,10 @@
 import { errorTable } from '#lib/error-table.ts'
 
 export const maintenanceErrors = errorTable({
+  KN1679: {
+    text: 'cannot plan work with a reason of {count} characters',
+    next: 'write at most {most}',
+  },
   KN1680: {
     text: 'cannot plan work on {what}',
     next: 'name machines as machine/NAME or node/NAME, or one place as rack/NAME or zone/NAME',
@@ -37,5 +41,9 @@ export const maintenanceErrors = errorTable({
   KN1688: {
     text: 'cannot plan work without a reason: everyone who meets the drained nodes reads it',
     next: 'write why: --reason "a new disk"',
+  },
+  KN1699: {
+    text: 'cannot plan work from {from}: that time is over, and the node could not be drained before it',
+    next: 'leave out --from to have the node drained now, and begin when it is drained; or write a later time',
   },
 })

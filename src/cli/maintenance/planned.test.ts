@@ -6,7 +6,19 @@ import { maintenanceTable } from '#api/protocol/maintenance.ts'
 import { seededRandom } from '#lib/random.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
-import { machinesIn, placesOf, plannedEvent, reasonOf, saidOf, sayOnce, spanOf } from './planned.ts'
+import {
+  endText,
+  isDrainedNow,
+  machinesIn,
+  phaseText,
+  placesOf,
+  plannedEvent,
+  reasonOf,
+  saidOf,
+  sayOnce,
+  spanOf,
+  spanText,
+} from './planned.ts'
 
 const NOW = Date.parse('2026-03-02T12:00:00Z')
 
@@ -83,14 +95,38 @@ describe('when', () => {
     ['an end that is none', { until: 'Sunday' }, /KN1681.*--until/],
     ['an end before the start', { from: '2026-03-08T02:00:00Z', until: '2026-03-08T01:00:00Z' }, /KN1682/],
     ['an end a year later', { until: '2027-03-02T14:00:00Z' }, /KN1687.*31 days/],
+    ['a day that its month does not have', { from: '2026-04-31T02:00:00Z', until: '2h' }, /KN1681.*--from/],
+    ['an end on such a day', { until: '2026-02-30T02:00:00Z' }, /KN1681.*--until/],
+    ['a start that is over', { from: '2026-03-02T11:00:00Z', until: '2h' }, /KN1699.*leave out --from/],
+    ['a start right now', { from: '2026-03-02T12:00:00Z', until: '2h' }, /KN1699/],
     ['an end in the past', { from: '2026-03-01T02:00:00Z', until: '1h' }, /KN1682/],
   ])('%s is refused', (_, asked, message) => {
     expect(() => spanOf(asked, NOW)).toThrow(message)
   })
 })
 
+test('what was understood is shown in UTC, and whether there is time to wait with the drain', () => {
+  const said = (asked: Parameters<typeof spanOf>[0]) => {
+    const span = spanOf(asked, NOW)
+    return `${spanText(span)}: ${isDrainedNow(span, NOW) ? 'now' : 'in time'}`
+  }
+  expect(said({ until: '2h' })).toBe('from now until 2026-03-02T14:00:00Z: now')
+  expect(said({ from: '2026-03-02T22:30:00+08:00', until: '2h' })).toBe(
+    'from 2026-03-02T14:30:00Z until 2026-03-02T16:30:00Z: in time',
+  )
+  expect(said({ from: '2026-03-02T13:00:00Z', until: '2h' })).toBe(
+    'from 2026-03-02T13:00:00Z until 2026-03-02T15:00:00Z: now',
+  )
+})
+
 test.each(['', ' \n'])('the reason %j is none', (text) => {
   expect(() => reasonOf(text)).toThrow(/KN1688/)
+})
+
+test('a reason is one line, and one that does not fit is refused rather than cut', () => {
+  expect(reasonOf(' a "new"\n\tdisk ')).toBe('a "new" disk')
+  expect(reasonOf('x'.repeat(1_024))).toHaveLength(1_024)
+  expect(() => reasonOf('x'.repeat(1_025))).toThrow(/KN1679.*1025.*1024/)
 })
 
 describe('the event', () => {
@@ -134,10 +170,6 @@ describe('the event', () => {
       name(first),
     )
   })
-
-  test('keeps the first 1,024 characters of a reason', () => {
-    expect(plannedEvent(machine('a'), span, { ...by, reason: 'x'.repeat(2_000) }).spec.description).toHaveLength(1_024)
-  })
 })
 
 describe('what people report', () => {
@@ -172,6 +204,19 @@ describe('what people report', () => {
         "Cancelled: over, over",
       ]
     `)
+  })
+
+  test('only a node that is being drained is said to be uncordoned', () => {
+    expect(endText(event(undefined), 'cancel')).toBe('cancelled; nothing was drained for it')
+    expect(endText(event('Prepared'), 'cancel')).toBe('cancelled; the node is being uncordoned')
+    expect(endText(event('InProgress'), 'done')).toBe('done; the node is uncordoned once the machine is well')
+  })
+
+  test('work that began on a node with pods is told from work that may begin', () => {
+    const begun = (status: object) => phaseText({ ...event(undefined), status })
+    expect(begun({ phase: 'InProgress', drainedAt: '2026-03-02T12:00:00Z' })).toBe('InProgress')
+    expect(begun({ phase: 'InProgress', missedAt: '2026-03-02T12:00:00Z' })).toBe('InProgress, not drained')
+    expect(begun({ phase: 'Verifying', missedAt: '2026-03-02T12:00:00Z' })).toBe('Verifying')
   })
 
   test('who ended it is kept, beside who planned it', () => {

@@ -8,10 +8,11 @@ import {
   PEOPLE,
   maintenanceEvent,
 } from '#api/kinds/maintenance-event.ts'
-import { isOver, phaseOfEvent } from '#faults/maintenance.ts'
+import { LEAST_LEAD_MS, isOver, phaseOfEvent } from '#faults/maintenance.ts'
 import { timestamp } from '#lib/clock.ts'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import { instantMs } from '#lib/instant.ts'
 import { canonicalJson } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { outcomeOf } from '#kube/outcome.ts'
@@ -23,6 +24,8 @@ const MOST_MACHINES = 500
 /** Repairs stand off until the end: one that is mistyped by a year must not turn them off for it. */
 const LONGEST_DAYS = 31
 const DAY_MS = 86_400_000
+/** As spec.description takes it. */
+const LONGEST_REASON = 1_024
 const PLACES = ['rack', 'zone'] as const
 
 export type Place = { readonly kind: 'machine' | 'node' | (typeof PLACES)[number]; readonly name: string }
@@ -62,14 +65,23 @@ export function spanOf(
   const length = durationMs(until)
   const end = length === undefined ? timeOf(until, '--until') : start + length
   if (end <= start || end <= now) throw new KubeNodeError(maintenanceErrors.KN1682({ until: timestamp(end) }))
+  // It would count as begun at once, and the node would never be drained.
+  if (from !== undefined && start <= now) throw new KubeNodeError(maintenanceErrors.KN1699({ from: timestamp(start) }))
   if (end - start > LONGEST_DAYS * DAY_MS)
     throw new KubeNodeError(maintenanceErrors.KN1687({ until: timestamp(end), days: LONGEST_DAYS }))
   return { ...(from !== undefined && { from: timestamp(start) }), until: timestamp(end) }
 }
 
+/** In UTC: a time without an offset was read in the time zone of this machine. */
+export const spanText = ({ from, until }: Span): string =>
+  `${from === undefined ? 'from now' : `from ${from}`} until ${until}`
+
+export const isDrainedNow = ({ from }: Span, now: number): boolean =>
+  from === undefined || Date.parse(from) - now <= LEAST_LEAD_MS
+
 function timeOf(text: string, option: string): number {
-  const ms = /^\d{4}-\d{2}-\d{2}T/.test(text) ? Date.parse(text) : NaN
-  if (Number.isNaN(ms)) throw new KubeNodeError(maintenanceErrors.KN1681({ text: JSON.stringify(text), option }))
+  const ms = instantMs(text)
+  if (ms === undefined) throw new KubeNodeError(maintenanceErrors.KN1681({ text: JSON.stringify(text), option }))
   return ms
 }
 
@@ -90,10 +102,12 @@ const isAt = ({ metadata, spec, status }: Machine, { kind, name }: Place): boole
   return kind === 'node' ? status?.nodeRef?.name === name : spec[kind] === name
 }
 
-/** Why, for all who meet the drained node. */
+/** Why, for all who meet the drained node, in one line. */
 export function reasonOf(text: string): string {
-  const reason = text.trim()
+  const reason = text.replaceAll(/\s+/gu, ' ').trim()
   if (reason === '') throw new KubeNodeError(maintenanceErrors.KN1688())
+  if (reason.length > LONGEST_REASON)
+    throw new KubeNodeError(maintenanceErrors.KN1679({ count: reason.length, most: LONGEST_REASON }))
   return reason
 }
 
@@ -128,7 +142,7 @@ export function plannedEvent(
       state: 'Scheduled',
       ...(from !== undefined && { notBefore: from, initialNotBefore: from }),
       notAfter: until,
-      description: reason.slice(0, 1_024),
+      description: reason,
       plannedBy: by,
     },
   }
@@ -147,6 +161,22 @@ export function saidOf(event: MaintenanceEvent, verb: 'done' | 'cancel', by: str
   if (verb === 'cancel' && (phase === 'InProgress' || phase === 'Missed' || phase === 'Verifying'))
     throw new KubeNodeError(maintenanceErrors.KN1686({ name }))
   return { ...event, spec: { ...spec, state: verb === 'done' ? 'Executed' : 'Cancelled', endedBy: by } }
+}
+
+/** What follows from the end of an event, as it was when it was read. */
+export function endText(event: MaintenanceEvent, verb: 'done' | 'cancel'): string {
+  if (verb === 'done') return 'done; the node is uncordoned once the machine is well'
+  return phaseOfEvent(event) === 'Announced'
+    ? 'cancelled; nothing was drained for it'
+    : 'cancelled; the node is being uncordoned'
+}
+
+/** For a person who begins at InProgress: pods may run on a node whose drain did not end before the work began. */
+export function phaseText(event: MaintenanceEvent): string {
+  const { missedAt, drainedAt } = event.status ?? {}
+  const phase = phaseOfEvent(event)
+  const isMissed = missedAt !== undefined && drainedAt === undefined
+  return isMissed && (phase === 'Missed' || phase === 'InProgress') ? `${phase}, not drained` : phase
 }
 
 /** The host doctor writes to the same object every few seconds while it drains. */
