@@ -287,7 +287,7 @@ const withoutToken = (said: string, { join }: HostRequest): string =>
 
 const text = (value: unknown, hide = (said: string) => said): string => {
   const line = printableLine(hide(typeof value === 'string' ? value.slice(0, MAX_TEXT) : 'no reason given'))
-  return line.length <= MOST_TEXT ? line : `${line.slice(0, MOST_TEXT - 1)}…`
+  return shortened(line, MOST_TEXT)
 }
 
 const retryMs = (ms: unknown): number =>

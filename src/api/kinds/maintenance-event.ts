@@ -34,12 +34,15 @@ export const METADATA = 'Metadata'
 
 const spec = s.rule(
   s.obj('What its source reports.', {
-    machine: f.objectName('The Machine on the affected host.'),
+    machine: s.immutable(
+      f.objectName('The Machine on the affected host.'),
+      'spec.machine of a MaintenanceEvent is immutable: its node may be drained; end it and plan another one',
+    ),
     host: s.optional(
       s.obj('The host, as its provider names it.', {
         id: s.str('The providerID of the host.', { min: 1, max: 512 }),
-        hostId: s.optional(s.str('The physical host; equal ones fail together.', { min: 1, max: 128 })),
-        rack: s.optional(s.str('The rack.', { min: 1, max: 128 })),
+        hostId: s.optional(s.str('The physical host; equal ones fail together.', { min: 1, max: 253 })),
+        rack: s.optional(s.str('The rack.', { min: 1, max: 253 })),
         zone: s.optional(f.labelValue('The zone.')),
       }),
     ),
@@ -47,7 +50,7 @@ const spec = s.rule(
       min: 1,
       max: 63,
     }),
-    eventId: s.str('The ID of the event at its source.', { min: 1, max: 128 }),
+    eventId: s.str('The ID of the event at its source.', { min: 1, max: 253 }),
     kind: s.choice('The effect on the host. A Notice is for people: nothing is done.', MAINTENANCE_KINDS),
     state: s.fallback(s.choice('The state that the source reports.', MAINTENANCE_STATES), 'Scheduled'),
     unplanned: s.fallback(s.bool('Whether it happened without an announcement.'), false),

@@ -274,6 +274,11 @@ export const REJECTED_UPDATES: readonly Rejected[] = [
   rejected(operationalHold, { '/spec/target/name': 'other' }, 'the target of a hold is immutable; create another hold'),
   rejected(operationalHold, { '/spec/effect': 'Freeze' }, 'the effect of a hold is immutable; create another hold'),
   rejected(logRequest, { '/spec/machine': 'm-2' }, 'a LogRequest is immutable; create another one'),
+  rejected(
+    maintenanceEvent,
+    { '/spec/machine': 'm-2' },
+    'spec.machine of a MaintenanceEvent is immutable: its node may be drained; end it and plan another one',
+  ),
   rejected(approval, { '/spec/by': 'eve@example.org' }, 'an Approval is immutable; create another one'),
   hosted(
     { '/spec/controlPlane/flavor': 'embedded' },

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
-import { type MaintenanceEvent, METADATA } from '#api/kinds/maintenance-event.ts'
+import { type MaintenanceEvent, METADATA, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import type { HostMaintenance } from '#providers/port.ts'
+import { validate } from '#schema/validate.ts'
 import { planPoll, twinOf, withPlace } from './plan-poll.ts'
 
 const heard = (more: Partial<HostMaintenance> = {}): HostMaintenance => ({
@@ -41,6 +42,18 @@ describe('a list', () => {
       initialNotBefore: '2026-03-03T12:00:00Z',
       answers: ['Start'],
     })
+  })
+
+  test('makes valid objects of the longest ids and places that a provider may name', () => {
+    const long = 'x'.repeat(253)
+    const [wanted] = poll([heard({ eventId: long, description: '😀'.repeat(1_024) })]).create
+    const object = wanted && {
+      apiVersion: 'kubenode.io/v1alpha1',
+      kind: 'MaintenanceEvent',
+      metadata: { name: wanted.name },
+      spec: withPlace(wanted, { hostId: long, rack: long }).spec,
+    }
+    expect(validate(maintenanceEvent.schema, object)).toEqual([])
   })
 
   test.each([

@@ -9,6 +9,7 @@ import {
 } from '#api/kinds/maintenance-event.ts'
 import { isOver } from '#faults/maintenance.ts'
 import { canonicalJson, jsonEqual } from '#lib/json.ts'
+import { shortened } from '#lib/shortened.ts'
 import type { Host, HostMaintenance } from '#providers/port.ts'
 import { timeOf } from './time-of.ts'
 
@@ -18,6 +19,8 @@ const SAME_WITHIN_MS = 10 * 60_000
 const MOST_NEW = 500
 /** Open events of one machine from one source. One that invents ids, or whose time does not advance so that nothing counts as absent, must not fill the cluster. */
 const MOST_OPEN = 32
+/** As spec.description takes it. */
+const MOST_DESCRIPTION = 1_024
 
 export interface PollInput {
   readonly source: string
@@ -151,7 +154,7 @@ const said = ({
   ...(notAfter !== undefined &&
     !(Date.parse(notAfter) < Date.parse(notBefore ?? '')) && { notAfter: wholeSeconds(notAfter) }),
   ...(answers.length > 0 && { answers: [...new Set(answers)] }),
-  ...(description !== '' && { description: description.slice(0, 1_024) }),
+  ...(description !== '' && { description: shortened(description, MOST_DESCRIPTION) }),
 })
 
 function heardSpec(
