@@ -51,6 +51,12 @@ export async function act(
     case 'ReportResult': {
       const again = await recheck(client, maintenanceEvent, event, signal)
       if (again.kind === 'Stale') return outdated(again.seen)
+      // One that a cache still shows as waiting may be granted, and its node cordoned: then the cordon is taken off first.
+      const granted =
+        action.permit.status?.phase === 'Granted' || isDeleted(event)
+          ? undefined
+          : await grantedNow(client, action.permit, signal)
+      if (granted !== undefined) return outdated(granted)
       return reportResults(permits, action.permit, { [action.target]: action.result })
     }
     case 'Cordon': {
@@ -132,6 +138,15 @@ async function request(tools: DoctorTools, name: string, seen: Seen, signal: Abo
     leaseSeconds: LEASE_SECONDS,
   })
   return made.kind === 'Exists' ? { kind: 'Applied', object: API_GROUP_VERSION } : made
+}
+
+async function grantedNow(
+  client: KubeClient,
+  { metadata: { name = '' } }: OperationPermit,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const now = await client.get(operationPermit, { name }, { signal })
+  return now?.status?.phase === 'Granted' ? `permit ${name} is Granted` : undefined
 }
 
 /** Why nothing may be disrupted under the permit for this event now, by what the server says now. */

@@ -1,4 +1,5 @@
 // What is known about one event, in the words of its protocol. Unknown is undefined, and moves nothing. Pure.
+import type { Machine } from '#api/kinds/machine.ts'
 import { PEOPLE } from '#api/kinds/maintenance-event.ts'
 import type { MaintenanceFacts } from '#api/protocol/maintenance.ts'
 import { leadMs, phaseOfEvent, takesHostAway } from '#faults/maintenance.ts'
@@ -25,12 +26,15 @@ export const OPEN_AT_SOURCE: ReadonlySet<string> = new Set(['Scheduled', 'Inquir
 /** The source still says that it will happen or happens. */
 const isListed = (seen: Seen): boolean => OPEN_AT_SOURCE.has(seen.event.spec.state) && !isAbsent(seen)
 
-/** Ready and every component Healthy: what the node serves with, it has. */
+/** Ready and every component Healthy: what the node serves with, it has. A machine that waits for its removal is never Ready, and may wait for hours. */
 export const isWell = ({ machine, node }: Pick<Seen, 'machine' | 'node'>): boolean =>
-  machine?.status?.phase === 'Ready' &&
+  machine?.status !== undefined &&
+  (isReady(machine) || machine.metadata.deletionTimestamp !== undefined) &&
   isNodeReady(node) &&
-  findCondition(machine.status.conditions, 'Ready')?.status === 'True' &&
   (machine.status.components ?? []).every((c) => c.state === 'Healthy')
+
+const isReady = ({ status }: Machine): boolean =>
+  status?.phase === 'Ready' && findCondition(status.conditions, 'Ready')?.status === 'True'
 
 export function factsOf(seen: Seen, now: number): MaintenanceFacts {
   const { event, machine, node, permit } = seen

@@ -18,7 +18,7 @@ import { isHeard } from './heard.ts'
 import { twinOf } from './plan-poll.ts'
 import { percentile95 } from './schedule.ts'
 import { isOpenPermit } from './plan-permit.ts'
-import { type Seen, cordonOwner, isDeleted, isKept, nameOf } from './seen.ts'
+import { type Seen, claimsOn, cordonOwner, isDeleted, isKept, nameOf } from './seen.ts'
 import { wishesOf } from './wishes.ts'
 import { timeOf } from './time-of.ts'
 
@@ -30,6 +30,8 @@ const MOST_ENDED = 2_000
 const BY_HOST = 'hostdoctor/host'
 const BY_REQUESTER = 'hostdoctor/requester'
 export const BY_MACHINE = 'hostdoctor/machine'
+/** Nodes by the events that they are cordoned for. */
+export const BY_CLAIM = 'hostdoctor/claim'
 const JOBS_OF_MACHINE = 'hostdoctor/jobs'
 
 export const cachesOf = (informers: Informers) => ({
@@ -37,7 +39,7 @@ export const cachesOf = (informers: Informers) => ({
   machines: informers.of(machineType, {
     indexes: { [BY_HOST]: ({ spec }) => (spec.providerID === undefined ? [] : [spec.providerID]) },
   }),
-  nodes: informers.of(nodeType),
+  nodes: informers.of(nodeType, { indexes: { [BY_CLAIM]: claimsOn } }),
   permits: informers.of(operationPermit, {
     indexes: { [BY_REQUESTER]: ({ spec: { requester } }) => (requester.uid === undefined ? [] : [requester.uid]) },
   }),

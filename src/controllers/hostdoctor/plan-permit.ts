@@ -156,6 +156,12 @@ export const renewalOf = ({ permit }: Seen, now: number): readonly DoctorAction[
     ? [{ kind: 'RenewPermit', reason: 'the host is still away', permit }]
     : []
 
+/** Of work that nothing is drained for any longer: granted now, the permit would take a slot and a place in the rates from others, for nothing. */
+export const withdrawalOf = (seen: Seen): readonly DoctorAction[] =>
+  seen.permit?.status?.phase === 'Granted'
+    ? []
+    : [reportOf(seen, 'Released', 'the work is not drained for any longer')].filter((a) => a !== undefined)
+
 const OPEN: ReadonlySet<string> = new Set(['Requested', 'Granted'])
 
 export const isOpenPermit = ({ status }: OperationPermit): boolean => OPEN.has(status?.phase ?? 'Requested')

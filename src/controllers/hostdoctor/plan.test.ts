@@ -501,6 +501,13 @@ describe('the verification', () => {
     expect(phase(seen({ event: verifying({ phaseSince: at(-HOUR) }), ...ill }))).toBe('Failed')
   })
 
+  test('is passed by a machine that serves and waits for its removal, which is never Ready again', () => {
+    const { metadata, ...rest } = machine(false)
+    const leaving = { ...rest, metadata: { ...metadata, deletionTimestamp: at(-HOUR) } }
+    expect(plan(seen({ event: verifying(), machine: leaving }), NOW).change).toEqual({ healthySince: at(0) })
+    expect(plan(seen({ event: verifying(), machine: leaving, node: node(false, false) }), NOW).change).toBeUndefined()
+  })
+
   test('does not end while the source still lists the event, for an hour', () => {
     const listed = (since: number) =>
       seen({ event: verifying({ healthySince: at(since), phaseSince: at(since) }, { state: 'Scheduled' }) })
@@ -584,6 +591,27 @@ describe('a permit that the event does not name', () => {
     )
     const named = seen({ event: preparing(`${EVENT}-p3`), strays: [stray('Requested')] })
     expect(kinds(named)).toEqual(['ReportResult'])
+  })
+})
+
+describe('a permit that still waits when the work has begun', () => {
+  const waiting = permit('Requested')
+  const under = (spec: Partial<Spec>, status: Partial<Status>, of = waiting) =>
+    plan(seen({ event: event(spec, status), permit: of }), NOW).actions.map((a) => a.kind)
+
+  test.each([
+    ['people work on the host', { source: 'People' }, { phase: 'InProgress' }],
+    ['its provider works on the host', { state: 'Executing' }, { phase: 'InProgress' }],
+    ['its drain never began', {}, { phase: 'InProgress', missedAt: at(0), notBefore: at(-1) }],
+    ['the machine is verified', {}, { phase: 'Verifying', phaseSince: at(0), healthySince: at(0) }],
+  ] as const)('is withdrawn: %s', (_, spec, status) => {
+    expect(under(spec as Partial<Spec>, status as Partial<Status>)).toEqual(['ReportResult'])
+    expect(under(spec as Partial<Spec>, status as Partial<Status>, permit('Granted'))).not.toContain('ReportResult')
+    expect(under(spec as Partial<Spec>, status as Partial<Status>, permit('Released'))).toEqual([])
+  })
+
+  test('is kept where the drain goes on until the provider begins', () => {
+    expect(under({}, { phase: 'InProgress', drainStartedAt: at(-HOUR) })).toEqual([])
   })
 })
 

@@ -15,7 +15,7 @@ import { openingOf } from '#windows/windows.ts'
 import type { Notice } from '#runtime/reconcile-with.ts'
 import type { DoctorAction, DoctorPlan, StatusChange } from './actions.ts'
 import { OPEN_AT_SOURCE, STABLE_MS, VERIFY_MS, factsOf, isWell } from './facts.ts'
-import { isHeldPermit, planPermit, reportOf, renewalOf, straysBack } from './plan-permit.ts'
+import { isHeldPermit, planPermit, reportOf, renewalOf, straysBack, withdrawalOf } from './plan-permit.ts'
 import { planAnswer, planPostponement, wantedAnswer } from './plan-answer.ts'
 import { nextStart, preparationOf } from './schedule.ts'
 import { type Seen, cordonOwner, isDeleted } from './seen.ts'
@@ -260,12 +260,14 @@ function planUntimed(seen: Seen, now: number): DoctorPlan {
 function planUnderWay(seen: Seen, now: number): DoctorPlan {
   const { event } = seen
   const { spec, status } = event
-  const mayDrain =
-    spec.state !== 'Executing' && spec.source !== PEOPLE && status?.drainedAt === undefined && isHeldPermit(seen)
-  const more =
-    mayDrain && status?.drainStartedAt !== undefined && seen.hasPods !== false ? planPermit(seen, now) : undefined
+  const isDrained =
+    spec.state !== 'Executing' &&
+    spec.source !== PEOPLE &&
+    status?.drainedAt === undefined &&
+    status?.drainStartedAt !== undefined
+  const more = isDrained && isHeldPermit(seen) && seen.hasPods !== false ? planPermit(seen, now) : undefined
   return {
-    actions: more?.actions ?? renewalOf(seen, now),
+    actions: more?.actions ?? [...renewalOf(seen, now), ...(isDrained ? [] : withdrawalOf(seen))],
     notices: [],
     waiting: {
       predicate: isOverrun(event, now) ? 'MaintenanceOverrun' : 'MaintenanceUnderWay',
@@ -301,7 +303,7 @@ function planVerifying(seen: Seen, now: number): DoctorPlan {
         ? { healthySince: undefined }
         : undefined
   return {
-    actions: renewalOf(seen, now),
+    actions: [...renewalOf(seen, now), ...withdrawalOf(seen)],
     notices: [],
     ...(change && { change }),
     waiting: {

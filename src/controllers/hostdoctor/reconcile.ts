@@ -11,6 +11,7 @@ import { writeStatus } from '#runtime/write-status.ts'
 import type { MaintenanceStatus } from '#api/kinds/maintenance-event.ts'
 import type { ControllerContext, ControllerModule } from '../module.ts'
 import { act } from './act.ts'
+import { claimsController, type isLeft } from './claims.ts'
 import type { DoctorAction, DoctorPlan } from './actions.ts'
 import { BY_MACHINE, type DoctorCaches, cachesOf, freshen, machineOnHost, observe } from './observe.ts'
 import type { isMassReclaim } from './heard.ts'
@@ -27,6 +28,7 @@ export interface DoctorParts {
   readonly plan: (seen: Seen, now: number) => DoctorPlan
   readonly act: typeof act
   readonly isMass?: typeof isMassReclaim
+  readonly isLeft?: typeof isLeft
 }
 
 export const hostDoctorModule: ControllerModule = hostDoctorOf({ plan, act })
@@ -84,7 +86,11 @@ function setup(context: ControllerContext, parts: DoctorParts): RunningModule {
   })
   wakeUp(caches, (name) => controller.enqueue(name))
   return {
-    controllers: [controller, noticesController(context, caches, parts.isMass)],
+    controllers: [
+      controller,
+      noticesController(context, caches, parts.isMass),
+      claimsController(context, caches, parts.isLeft),
+    ],
     parts: polls.parts(Object.values(providers)),
   }
 }

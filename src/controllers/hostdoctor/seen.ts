@@ -3,6 +3,7 @@ import type { MaintenanceEvent, MaintenanceStatus } from '#api/kinds/maintenance
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { DefenderPolicySpec } from '#api/kinds/defender-policy.ts'
+import { cordonOwners } from '#nodes/cordon.ts'
 import type { Node } from '#nodes/objects.ts'
 import { FINALIZERS } from '#api/names.ts'
 import type { Window } from '#windows/windows.ts'
@@ -52,5 +53,15 @@ export const isKept = ({ metadata }: MaintenanceEvent): boolean =>
 
 export const isDeleted = ({ metadata }: MaintenanceEvent): boolean => metadata.deletionTimestamp !== undefined
 
+const OWNER_PREFIX = 'maintenance/'
+
 /** The owner of the cordon for an event: only its own is ever taken off. */
-export const cordonOwner = (event: MaintenanceEvent): string => `maintenance/${nameOf(event)}`
+export const cordonOwner = (event: MaintenanceEvent): string => ownerOf(nameOf(event))
+export const ownerOf = (event: string): string => `${OWNER_PREFIX}${event}`
+
+/** Names of the events that a Node is cordoned for. */
+export function claimsOn(node: Node): readonly string[] {
+  const read = cordonOwners(node)
+  if (read.kind === 'Unreadable') return []
+  return Object.keys(read.owners).flatMap((o) => (o.startsWith(OWNER_PREFIX) ? [o.slice(OWNER_PREFIX.length)] : []))
+}

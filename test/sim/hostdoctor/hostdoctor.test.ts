@@ -6,7 +6,7 @@ import { FINALIZERS } from '#api/names.ts'
 import { act } from '#controllers/hostdoctor/act.ts'
 import { plan } from '#controllers/hostdoctor/plan.ts'
 import { mutants } from './mutants.ts'
-import { PEOPLE_CHAPTER, doctorSimulation } from './simulation.ts'
+import { FORCED_CHAPTER, PEOPLE_CHAPTER, doctorSimulation } from './simulation.ts'
 import { MINUTE } from './story.ts'
 
 const SEEDS = inFull(1_000, 2)
@@ -93,9 +93,38 @@ describe('planned work that is deleted while its node is drained, and made again
         const metadata = { ...seen.event.metadata, finalizers: [FINALIZERS.maintenance] }
         return plan({ ...seen, event: { ...seen.event, metadata } }, now)
       }
-      const planted = doctorSimulation({ ...ofPeople, faults: [], parts: () => ({ plan: careless, act }) })
+      const planted = doctorSimulation({
+        ...ofPeople,
+        faults: [],
+        parts: () => ({ plan: careless, act, isLeft: () => false }),
+      })
       const found = await firstViolation(planted, doctorSimulation({ ...ofPeople, faults: [] }), [1])
       expect(found?.violation.message).toMatch(/m-0|held/)
+    },
+    FULL_MS,
+  )
+})
+
+describe('planned work that is removed with its finalizer while its node is drained', () => {
+  const forced = { chapters: FORCED_CHAPTER, faultyMs: 40 * MINUTE }
+
+  test(
+    'leaves no cordon behind, and its slot is free once the permit has expired',
+    async () => {
+      const { states } = await referenceRun(doctorSimulation(forced))
+      expect(states.at(-1)).toEqual({ events: [], held: 0, taints: [] })
+      await checkSeeds(doctorSimulation({ ...forced, withFaultyDefender: true }), seeds(inFull(1_000, 2)))
+    },
+    FULL_MS,
+  )
+
+  test(
+    'a planted bug is found: the cordon of work that is not over is taken off',
+    async () => {
+      const withoutFaults = { chapters: PEOPLE_CHAPTER, faults: [] }
+      const planted = doctorSimulation({ ...withoutFaults, parts: () => ({ plan, act, isLeft: () => true }) })
+      const found = await firstViolation(planted, doctorSimulation(withoutFaults), [1])
+      expect(found?.violation.message).toMatch(/m-/)
     },
     FULL_MS,
   )

@@ -36,10 +36,11 @@ class Booked {
     })
   }
 
-  at(now: number): readonly { readonly name: string; readonly isAhead: boolean }[] {
+  at(now: number, world: World): readonly { readonly name: string; readonly isAhead: boolean }[] {
     const before = now - UNDER_WAY_MS
     return [...this.#events.values()]
       .filter(({ from, writtenAt }) => from <= before && writtenAt <= before)
+      .filter(({ event }) => eventNamed(world, event.metadata.name ?? '') !== undefined)
       .map(({ event: { spec } }) => ({ name: spec.machine, isAhead: Date.parse(spec.notBefore ?? '') > before }))
   }
 }
@@ -55,7 +56,7 @@ function overBudget(rackOf: (machine: string) => string): Invariant {
     const { grants = [] } = (object as DefenderLedger).spec
     const known = before
     before = new Set(grants.map((g) => `${g.permitUid} ${g.target}`))
-    const booked = events.at(now)
+    const booked = events.at(now, world)
     for (const grant of grants.filter((g) => !known.has(`${g.permitUid} ${g.target}`))) {
       // A machine that will be away anyway may be drained while others of its rack are only booked, and not away yet.
       const isPrepared = grant.operations.includes('Drain')

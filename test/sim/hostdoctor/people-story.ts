@@ -1,4 +1,5 @@
-// What people do to the work that they planned: it is deleted while its node is drained, made again under its name for another machine, and ended at last.
+// What people do to the work that they planned: it is deleted while its node is drained, made again under its name for another machine, and ended at last; and it
+// is removed with its finalizer, as people do with objects that do not go away.
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import type { World } from '../world.ts'
 import { type DoctorStory, HOUR, MINUTE, at, idOf, later } from './story.ts'
@@ -7,11 +8,13 @@ const NAME = 'people-sunday'
 /** A drain that begins at once is under way by then; a fault may make it begin later. */
 const DELETED_MS = 5 * MINUTE
 
-function plans(world: World, n: number): void {
+const FORCED = 'people-forced'
+
+function plans(world: World, n: number, name = NAME): void {
   world.fake.plant(maintenanceEvent, {
     apiVersion: 'kubenode.io/v1alpha1',
     kind: 'MaintenanceEvent',
-    metadata: { name: NAME },
+    metadata: { name },
     spec: {
       machine: `m-${n}`,
       host: { id: idOf(n) },
@@ -40,5 +43,13 @@ export function deletedAndMadeAgain(world: World, story: DoctorStory): void {
   later(world, story, HOUR, () => {
     if (world.fake.peek(maintenanceEvent, { name: NAME }) !== undefined)
       world.fake.poke(maintenanceEvent, { name: NAME }, { spec: { state: 'Executed', endedBy: 'ada' } })
+  })
+}
+
+export function forcedAway(world: World, story: DoctorStory): void {
+  plans(world, 0, FORCED)
+  later(world, story, DELETED_MS, () => {
+    world.fake.poke(maintenanceEvent, { name: FORCED }, { metadata: { finalizers: null } })
+    world.fake.uproot(maintenanceEvent, { name: FORCED })
   })
 }

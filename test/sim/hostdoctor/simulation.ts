@@ -23,7 +23,7 @@ import type { World } from '../world.ts'
 import { doctorInvariants, isTwin, storyName } from './invariants.ts'
 import { unpaidBills } from './bills-story.ts'
 import { massReclaim, spotHosts } from './notices-story.ts'
-import { deletedAndMadeAgain } from './people-story.ts'
+import { deletedAndMadeAgain, forcedAway } from './people-story.ts'
 import {
   type DoctorStory,
   HOUR,
@@ -140,12 +140,14 @@ const CHAPTERS: readonly Chapter[] = [
     tell: deletedAndMadeAgain,
   },
   { name: 'the bills of four hosts are not paid', tell: unpaidBills },
+  { name: 'planned work is removed with its finalizer while its node is drained', tell: forcedAway },
 ]
 /** The chapters of a vendor, and those of the notices of agents. */
 const DAY = [0, 1, 2]
 export const NOTICES = [3, 4]
 export const PEOPLE_CHAPTER = [5]
 export const BILLS_CHAPTER = [6]
+export const FORCED_CHAPTER = [7]
 
 /** Both host doctors were paused for as long as the event without notice lasted: they cannot know it. */
 const neverListed = ({ vendor }: DoctorStory): readonly string[] =>
