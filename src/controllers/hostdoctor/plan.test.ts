@@ -594,6 +594,32 @@ describe('a permit that the event does not name', () => {
   })
 })
 
+describe('a Node that was deleted and registered again while its host is worked on', () => {
+  const of = (phaseNow: NonNullable<Status['phase']>, more: Partial<Seen> = {}) =>
+    plan(
+      seen({
+        event: event(
+          { notBefore: at(HOUR) },
+          { phase: phaseNow, phaseSince: at(0), plannedFor: at(HOUR), drainedAt: at(0) },
+        ),
+        permit: permit('Granted'),
+        ...more,
+      }),
+      NOW,
+    ).actions.map((a) => a.kind)
+
+  test.each(['Prepared', 'InProgress', 'Verifying'] as const)('is cordoned again: %s', (phaseNow) => {
+    expect(of(phaseNow)).toContain('Cordon')
+    expect(of(phaseNow, { node: node(true) })).not.toContain('Cordon')
+  })
+
+  test('is left alone without a grant, and when it was never drained', () => {
+    expect(of('InProgress', { permit: permit('Revoked') })).not.toContain('Cordon')
+    const missed = event({}, { phase: 'InProgress', missedAt: at(0) })
+    expect(of('InProgress', { event: missed })).not.toContain('Cordon')
+  })
+})
+
 describe('a permit that still waits when the work has begun', () => {
   const waiting = permit('Requested')
   const under = (spec: Partial<Spec>, status: Partial<Status>, of = waiting) =>
@@ -680,10 +706,11 @@ describe('the users behind work', () => {
     expect(notes(seen({ event: preparing({ state, endedBy: 'bob' }), permit: permit('Granted') }))).toEqual([message])
   })
 
-  test('approvals of an earlier time are not those of the next one', () => {
+  test('approvals, drains and misses of an earlier time are not those of the next one', () => {
     const moved = event({ notBefore: at(48 * HOUR) }, { phase: 'Prepared', plannedFor: at(HOUR), approvedBy: ['cyd'] })
     const { change } = plan(seen({ event: moved, permit: approvedPermit(), node: node(true) }), NOW)
-    expect([change?.phase, change?.approvedBy]).toEqual(['Announced', undefined])
-    expect(change).toHaveProperty('approvedBy')
+    expect(change?.phase).toBe('Announced')
+    for (const field of ['approvedBy', 'drainStartedAt', 'drainedAt', 'missedAt', 'bootID'])
+      expect(change).toHaveProperty(field, undefined)
   })
 })

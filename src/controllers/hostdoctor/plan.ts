@@ -77,12 +77,15 @@ function moved(seen: Seen, move: MaintenanceMove, to: MaintenancePhase, now: num
       bootID !== undefined && { bootID }),
     ...(to === 'Prepared' && { drainedAt: at }),
     ...(isApproved && { approvedBy: seen.permit?.status?.approvedBy }),
-    // Of another time, which its permit was not asked for.
-    ...(to === 'Announced' && { approvedBy: undefined }),
+    // Of another time: nothing was asked, drained, missed or answered for the new one.
     ...(to === 'Announced' && {
+      approvedBy: undefined,
       startAt: undefined,
       plannedFor: undefined,
+      bootID: undefined,
       drainStartedAt: undefined,
+      drainedAt: undefined,
+      missedAt: undefined,
       answer: undefined,
     }),
     ...(to === 'Verifying' && { healthySince: undefined }),
@@ -140,11 +143,11 @@ function planWithin(seen: Seen, phase: MaintenancePhase, now: number): DoctorPla
     case 'Preparing':
       return planPermit(seen, now)
     case 'Prepared':
-      return planAnswer(seen, now, LOOK_AGAIN_MS)
+      return recordoned(seen, planAnswer(seen, now, LOOK_AGAIN_MS))
     case 'InProgress':
-      return planUnderWay(seen, now)
+      return recordoned(seen, planUnderWay(seen, now))
     case 'Verifying':
-      return planVerifying(seen, now)
+      return recordoned(seen, planVerifying(seen, now))
     case 'Missed':
     case 'Done':
     case 'Failed':
@@ -153,6 +156,15 @@ function planWithin(seen: Seen, phase: MaintenancePhase, now: number): DoctorPla
     default:
       return assertNever(phase)
   }
+}
+
+/** A Node that was deleted and registered again lacks our taint: pods would be scheduled to a host that is away, or about to be. */
+function recordoned(seen: Seen, planned: DoctorPlan): DoctorPlan {
+  const { event, node, permit } = seen
+  const isLost = event.status?.drainedAt !== undefined && node !== undefined && !isCordonedBy(node, cordonOwner(event))
+  if (!isLost || permit === undefined || !isHeldPermit(seen)) return planned
+  const again: DoctorAction = { kind: 'Cordon', reason: 'the Node lost the cordon of this event', permit }
+  return { ...planned, actions: [again, ...planned.actions] }
 }
 
 /** What an earlier preparation left is undone first. */
