@@ -7,6 +7,9 @@ import type { FleetView } from './fleet.ts'
 import { asGrant, reservationsOf } from './reservations.ts'
 import { Levels } from './levels.ts'
 import { builtinPolicy } from './compile-policy.ts'
+import { START_MS, aMachine, aPermit, aPolicy, aSnapshot } from '#test/support/fleets/defender-objects.ts'
+import { decide } from './plan.ts'
+import { permitStatus } from './status.ts'
 
 const NOW = Date.parse('2026-03-02T12:00:00Z')
 const HOUR = 3_600_000
@@ -89,4 +92,21 @@ test('what is booked counts in a budget, once a machine, and is left out where o
       expect(count(levels.now)).toBe(new Set([...granted, ...begun].map((u) => u.id)).size)
     }),
   )
+})
+
+test('the health floor names the machines that are healthy and booked', () => {
+  const seen = (of: readonly MaintenanceEvent[]) => {
+    const machines = ['m-0', 'm-1', 'm-2'].map((name) => aMachine({ name }))
+    const permits = [aPermit({ name: 'p', targets: ['m-0'], operations: ['SwitchComponent'] })]
+    const snapshot = aSnapshot({ machines, permits, policies: [aPolicy({ healthFloor: 2 })], maintenance: of })
+    const now = START_MS
+    const { permits: decided } = decide(snapshot, undefined, { now, leader: 'a' })
+    const status = decided[0] && permitStatus(decided[0], [], { now, expiresAt: undefined })
+    return status?.verdicts?.find((v) => v.gate === 'HealthFloor')?.seen
+  }
+  expect(seen([])).toBeUndefined()
+  expect(seen([event({ notBefore: timestamp(START_MS + HOUR) })])).toBe(
+    '1 of 3 would remain healthy, 1 of the others booked for work on their hosts',
+  )
+  expect(seen([event({ notBefore: undefined }, { phase: 'InProgress' })])).toBe('1 of 3 would remain healthy')
 })

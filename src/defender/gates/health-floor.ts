@@ -55,7 +55,13 @@ export function healthFloorGate(question: Question, ground: Ground): readonly Ga
       return [pass('HealthFloor', { reason: 'RecoveryExempt', policy, seen: `${unit.name} ${unit.why}` })]
     const left = total - down.size - (down.has(unit.id) ? 0 : 1)
     const limit = floorLimit(floor, total)
-    const saying = { policy, seen: `${left} of ${total} would remain healthy`, limit: `at least ${limit}` }
+    const away = ground.levels.now.set(policy, 'unavailable', 'cluster', unit.space, '')
+    const booked = isBooked ? 0 : down.size - away.size
+    const saying = {
+      policy,
+      seen: `${left} of ${total} would remain healthy${booked > 0 ? `, ${booked} of the others booked for work on their hosts` : ''}`,
+      limit: `at least ${limit}`,
+    }
     return [
       left >= limit
         ? pass('HealthFloor', { reason: 'PermitGranted', ...saying })
