@@ -129,7 +129,7 @@ export const REASONS = {
   MaintenanceMissed: because('maintenance', 'The work on the host began before the node was drained.'),
   MaintenanceOverrun: because(
     'maintenance',
-    'Work is not over at the end that people planned, or a day after a provider began it.',
+    'Work is not over at the end that people planned, or a day after a provider began it or should have.',
   ),
   MaintenanceEnded: because(
     'maintenance',

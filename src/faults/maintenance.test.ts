@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { type MaintenancePhase, maintenanceTable } from '#api/protocol/maintenance.ts'
-import { bookedFrom, isOver, maintenanceText, standsOff } from './maintenance.ts'
+import { bookedFrom, isOver, isOverrun, maintenanceText, standsOff } from './maintenance.ts'
 
 const NOT_BEFORE = '2026-03-02T12:00:00Z'
 const HOUR = 3_600_000
@@ -30,6 +30,34 @@ describe('repairs of the machine', () => {
     ['happened without an announcement, and is over', { unplanned: true }, { phase: 'Failed' }, false],
   ] as const)('of an event that %s', (_, spec, status, expected) => {
     expect(standsOff(event(spec, status))).toBe(expected)
+  })
+})
+
+describe('work is overrun', () => {
+  const DAY = 24 * HOUR
+  const people = { source: 'People', notBefore: undefined }
+  const since = (phase: string) => ({ phase, phaseSince: NOT_BEFORE })
+  test.each([
+    ['at the end that people planned', { ...people, notAfter: '2026-03-02T14:00:00Z' }, since('InProgress'), 2 * HOUR],
+    ['before it begins, too', { ...people, notAfter: '2026-03-02T14:00:00Z' }, since('Preparing'), 2 * HOUR],
+    [
+      'after a month, whatever end people wrote',
+      { ...people, notAfter: '9999-01-01T00:00:00Z' },
+      since('InProgress'),
+      31 * DAY,
+    ],
+    ['after a day, when people wrote no end', people, since('InProgress'), DAY],
+    ['a day after a provider began', {}, since('InProgress'), DAY],
+    ['a day after a provider should have begun', {}, { ...since('Prepared'), phaseSince: '2026-03-02T10:00:00Z' }, DAY],
+    ['a day after its latest start', { notAfter: '2026-03-02T16:00:00Z' }, since('Prepared'), DAY + 4 * HOUR],
+    ['a day after the node was drained, when it names no time', { notBefore: undefined }, since('Prepared'), DAY],
+  ] as const)('%s', (_, spec, status, afterMs) => {
+    const at = (ms: number) => isOverrun(event(spec, status), Date.parse(NOT_BEFORE) + ms)
+    expect([at(afterMs), at(afterMs + 1_000)]).toEqual([false, true])
+  })
+
+  test.each(['Verifying', 'Done', 'Announced'])('never while a provider says Scheduled and it is %s', (phase) => {
+    expect(isOverrun(event({}, since(phase)), Date.parse(NOT_BEFORE) + 400 * DAY)).toBe(false)
   })
 })
 

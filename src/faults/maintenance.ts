@@ -48,14 +48,22 @@ export function bookedFrom(event: Pick<MaintenanceEvent, 'status' | 'spec'>): nu
 
 /** Repairs of the node stand off while a provider works on its host: one that says so for ever must be noticed. */
 const LONGEST_WORK_MS = 86_400_000
+/** An end that people mistyped by a year must not turn repairs off for it. */
+export const LONGEST_PLANNED_DAYS = 31
 
-/** People name an end. What a provider says last is when it begins. */
+/** People name an end, unless they write the object by hand. What a provider says last is when it begins. */
 export function isOverrun(event: Pick<MaintenanceEvent, 'status' | 'spec'>, now: number): boolean {
   const { spec, status } = event
   const phase = phaseOfEvent(event)
   if (isOver(event) || phase === 'Verifying') return false
-  if (spec.source === PEOPLE) return Date.parse(spec.notAfter ?? '') < now
-  return phase === 'InProgress' && now - Date.parse(status?.phaseSince ?? '') > LONGEST_WORK_MS
+  const isPlanned = spec.source === PEOPLE && spec.notAfter !== undefined
+  if (isPlanned && Date.parse(spec.notAfter) < now) return true
+  const longest = isPlanned ? LONGEST_PLANNED_DAYS * 86_400_000 : LONGEST_WORK_MS
+  const since = Date.parse(status?.phaseSince ?? '')
+  if (phase === 'InProgress') return now - since > longest
+  // A provider that never begins keeps the node drained.
+  const latest = Date.parse(spec.notAfter ?? spec.notBefore ?? '')
+  return phase === 'Prepared' && now - Math.max(since, Number.isNaN(latest) ? since : latest) > longest
 }
 
 /** Who takes the host away: the person who planned it, or the source. */

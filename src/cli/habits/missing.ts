@@ -21,7 +21,8 @@ export async function exampleOf(error: CommanderError, command: Command, io: Io)
   const names = command.options.some((o) => o.long === '--reason') ? NO_NAMES : serverNames(io)
   const words = [...wordsOf(command)]
   const [first = ''] = words
-  if (names === NO_NAMES && first !== '' && !first.includes('/')) words[0] = await withKind(first, path)
+  // Several words begin with their kind.
+  if (names === NO_NAMES && words.length === 1 && !first.includes('/')) words[0] = await withKind(first, path)
   for (const argument of command.registeredArguments.slice(words.length))
     if (argument.required) words.push(await wordFor(argument, [...path, ...words], names))
   const options = command.options

@@ -20,6 +20,8 @@ const NOT_NEEDED: Advice = ['', 'KubeNode needs no such option; leave it out']
 
 /** Of one command: by its words, a space, and the long option. */
 export const OPTION_HABITS: Readonly<Record<string, Advice>> = {
+  'maintenance list -o': ['kubenode get maintenanceevents -o json', 'of work that is over, too'],
+  'maintenance list --output': ['kubenode get maintenanceevents -o json', 'of work that is over, too'],
   'get --filename': ['kubenode lint FILE', ''],
   'get -R': NOT_NEEDED,
   'get --raw': ['kubectl get --raw PATH', ''],

@@ -8,7 +8,7 @@ import {
   PEOPLE,
   maintenanceEvent,
 } from '#api/kinds/maintenance-event.ts'
-import { LEAST_LEAD_MS, isOver, phaseOfEvent } from '#faults/maintenance.ts'
+import { LEAST_LEAD_MS, LONGEST_PLANNED_DAYS, isOver, phaseOfEvent } from '#faults/maintenance.ts'
 import { timestamp } from '#lib/clock.ts'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -21,8 +21,6 @@ import { maintenanceErrors } from './maintenance-errors.ts'
 
 /** A rack or a small zone; a whole data center is planned in parts that budgets can bear. */
 const MOST_MACHINES = 500
-/** Repairs stand off until the end: one that is mistyped by a year must not turn them off for it. */
-const LONGEST_DAYS = 31
 const DAY_MS = 86_400_000
 /** As spec.description takes it. */
 const LONGEST_REASON = 1_024
@@ -67,8 +65,8 @@ export function spanOf(
   if (end <= start || end <= now) throw new KubeNodeError(maintenanceErrors.KN1682({ until: timestamp(end) }))
   // It would count as begun at once, and the node would never be drained.
   if (from !== undefined && start <= now) throw new KubeNodeError(maintenanceErrors.KN1699({ from: timestamp(start) }))
-  if (end - start > LONGEST_DAYS * DAY_MS)
-    throw new KubeNodeError(maintenanceErrors.KN1687({ until: timestamp(end), days: LONGEST_DAYS }))
+  if (end - start > LONGEST_PLANNED_DAYS * DAY_MS)
+    throw new KubeNodeError(maintenanceErrors.KN1687({ until: timestamp(end), days: LONGEST_PLANNED_DAYS }))
   return { ...(from !== undefined && { from: timestamp(start) }), until: timestamp(end) }
 }
 

@@ -1,6 +1,6 @@
 // Decides what the source is answered: nothing without a policy that says so, within our windows, once, and only for a node that is drained. Pure.
 import { PEOPLE } from '#api/kinds/maintenance-event.ts'
-import { plannerOf } from '#faults/maintenance.ts'
+import { isOverrun, plannerOf } from '#faults/maintenance.ts'
 import { timestamp } from '#lib/clock.ts'
 import { openingOf } from '#windows/windows.ts'
 import type { DoctorPlan } from './actions.ts'
@@ -15,13 +15,19 @@ export function planAnswer(seen: Seen, now: number, lookAgainMs: number): Doctor
   const { event, permit } = seen
   const { spec, status } = event
   const renewal = renewalOf(seen, now)
+  const isLate = isOverrun(event, now)
   const waits: DoctorPlan = {
     actions: renewal,
     notices: [],
     waiting: {
-      predicate: 'WaitingForOther',
+      predicate: isLate ? 'MaintenanceOverrun' : 'WaitingForOther',
       seen: saidText(spec),
-      unblock: spec.source === PEOPLE ? 'that time comes' : 'its source begins',
+      unblock:
+        spec.source === PEOPLE
+          ? 'that time comes'
+          : isLate
+            ? `${spec.source} begins or cancels it: ask there`
+            : 'its source begins',
     },
     requeueAfter: lookAgainMs,
   }

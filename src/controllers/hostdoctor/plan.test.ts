@@ -123,6 +123,23 @@ test('work of a provider that lasts longer than a day is overrun, and the event 
   expect(plan(seen({ event: young }), NOW).waiting?.predicate).toBe('MaintenanceUnderWay')
 })
 
+test('a drained node whose provider does not begin is overrun a day later, and the event says whom to ask', () => {
+  const late = (ms: number) =>
+    plan(
+      seen({
+        event: event({ notBefore: at(-ms) }, { phase: 'Prepared', phaseSince: at(-ms), plannedFor: at(-ms) }),
+        permit: permit('Granted'),
+        node: node(true),
+      }),
+      NOW,
+    ).waiting
+  expect(late(HOUR)?.predicate).toBe('WaitingForOther')
+  expect(late(25 * HOUR)).toMatchObject({
+    predicate: 'MaintenanceOverrun',
+    unblock: 'cloud begins or cancels it: ask there',
+  })
+})
+
 describe('what was written before we started, and its source was not asked about since', () => {
   const isConfirmed = false
   test.each([

@@ -299,7 +299,10 @@ function workText(event: MaintenanceEvent, now: number): Pick<NonNullable<Doctor
     }
   const done = `kubenode maintenance done ${metadata.name}`
   return isLate
-    ? { seen: `planned by ${plannerOf(spec)} until ${spec.notAfter}`, unblock: done }
+    ? {
+        seen: `planned by ${plannerOf(spec)}${spec.notAfter === undefined ? ' without an end' : ` until ${spec.notAfter}`}`,
+        unblock: done,
+      }
     : // No command of its own: it would be shown as the first thing to do before the work has ended.
       { seen: `${plannerOf(spec)} works on the host`, unblock: `the work is over; then run ${done}` }
 }

@@ -38,7 +38,7 @@ export function maintenanceFamilies(events: readonly MaintenanceEvent[], now: nu
     ),
     count(
       'kubenode_maintenance_overrun',
-      'Work that is not over at the end that people planned, or a day after a provider began it.',
+      'Work that is not over at the end that people planned, or a day after a provider began it or should have.',
       events.filter((e) => isOverrun(e, now)),
     ),
   ]
