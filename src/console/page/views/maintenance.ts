@@ -1,6 +1,6 @@
 // Maintenance: announced work on hosts, when its drain starts, and where each event is.
 import { h } from '../h.ts'
-import type { VNode } from 'preact'
+import type { ComponentChildren, VNode } from 'preact'
 import { useApp, useCluster, useTopic } from '../app.ts'
 import { ClusterChoice, Page } from '../frame.ts'
 import type { MaintenanceTopic } from '../../protocol.ts'
@@ -19,13 +19,13 @@ export function Maintenance(): VNode {
     Page,
     {
       title: cluster === undefined ? 'Maintenance' : `Maintenance in ${cluster}`,
-      sentence: 'Work on hosts that their owners announced, and how far their nodes are prepared.',
+      sentence: 'Work on hosts that providers announced or users planned, and how far their nodes are prepared.',
       tools: h(ClusterChoice, { family: 'maintenance', cluster }),
       commands: cluster === undefined ? [] : [`kubenode get maintenanceevents --context ${word(cluster)}`],
     },
     shown(loaded, ({ rows }) =>
       rows.length === 0
-        ? h(Notice, { title: 'No maintenance' }, 'No host of this cluster has announced work.')
+        ? h(Notice, { title: 'No maintenance' }, 'No work on hosts of this cluster is announced or planned.')
         : h(List, { rows }),
     ),
   )
@@ -51,7 +51,7 @@ function List({ rows }: { readonly rows: readonly MaintenanceRow[] }): VNode {
       {
         id: 'drain',
         title: 'Drain starts',
-        of: (m) => (m.drainedAt === undefined ? h(Until, { at: m.startAt }) : ['drained ', h(At, { at: m.drainedAt })]),
+        of: drainOf,
         by: (m) => m.startAt ?? 0,
       },
       {
@@ -64,4 +64,10 @@ function List({ rows }: { readonly rows: readonly MaintenanceRow[] }): VNode {
       { id: 'wait', title: 'Waits for', of: (m) => m.wait?.seen ?? m.message ?? '' },
     ],
   })
+}
+
+/** People wait for InProgress: a node that was not drained still has pods then. */
+function drainOf({ drainedAt, missedAt, startAt }: MaintenanceRow): ComponentChildren {
+  if (drainedAt !== undefined) return ['drained ', h(At, { at: drainedAt })]
+  return missedAt === undefined ? h(Until, { at: startAt }) : 'not drained'
 }

@@ -1,6 +1,7 @@
 // Repairs and work on hosts of one cluster. Pure.
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { plannerOf } from '#faults/maintenance.ts'
 import type { MaintenanceRow, RepairRow } from '../../topics.ts'
 import type { ClusterState } from '../cluster-cache.ts'
 import { at, given, stamp, waitOf } from './parts.ts'
@@ -79,7 +80,7 @@ function maintenanceRow(cluster: string, { metadata, spec, status = {} }: Mainte
     machine: spec.machine,
     kind: spec.kind,
     phase: status.phase ?? 'Announced',
-    source: spec.source,
+    source: plannerOf(spec),
     ...given('description', spec.description),
     ...at('notBefore', spec.notBefore),
     ...at('notAfter', spec.notAfter),
