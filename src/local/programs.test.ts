@@ -1,9 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Layout, layoutOf } from './layout.ts'
-import { programsOf, writeClusters } from './programs.ts'
+import { programsOf, writeClusters, writeProviders } from './programs.ts'
 
 let layout: Layout
 beforeEach(() => void (layout = layoutOf(mkdtempSync(join(tmpdir(), 'kubenode-programs-')))))
@@ -52,4 +52,26 @@ test('only the group with controllers knows hosts, only the one with sync the re
     layout.controlSocket,
     undefined,
   ])
+})
+
+describe('the providers file of a cluster', () => {
+  const file = () => layout.cluster('test').providers
+  const written = (text: string): string => {
+    mkdirSync(join(layout.root, 'test'), { recursive: true })
+    writeFileSync(file(), text)
+    writeProviders(layout, 'test', 'process')
+    return readFileSync(file(), 'utf8')
+  }
+  const process = { name: 'process', options: { dir: layoutOf('/').cluster('test').nodes } }
+
+  test('keeps at every start the providers that a person added, and has its driver once', () => {
+    const racks = { name: 'remote', options: { name: 'racks', socket: '/run/racks.sock' }, orphans: 'Report' }
+    const twice = JSON.parse(written(written(JSON.stringify({ providers: [racks, process] })))) as unknown
+    const own = { name: 'process', options: { dir: layout.cluster('test').nodes } }
+    expect(twice).toEqual({ providers: [own, racks] })
+  })
+
+  test.each(['{ "providers": [', '[]', '', 'providers: racks'])('stays where it is no such list: %s', (text) => {
+    expect(written(text)).toBe(text)
+  })
 })

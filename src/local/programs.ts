@@ -1,9 +1,11 @@
 // Which programs each cluster of the local fleet runs, in which process and with which options.
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseDocuments } from '#lib/documents.ts'
 import { writeWholeFile } from '#lib/whole-file.ts'
 import { TRUST_FILE } from './artifacts.ts'
 import type { ProgramIdentity } from './identities.ts'
-import type { Driver } from './driver.ts'
+import { type Driver, DRIVERS } from './driver.ts'
 import type { Program } from './keeper.ts'
 import { HUB } from './layout.ts'
 import type { Layout } from './layout.ts'
@@ -92,11 +94,25 @@ const hostOptions = ({ artifacts, cluster }: Layout, name: string): readonly str
   join(artifacts, TRUST_FILE),
 ]
 
-/** What the controllers of a cluster read: who makes its hosts on this machine. */
+/** What the controllers of a cluster read: who makes its hosts on this machine, and the providers that a person added. */
 export function writeProviders({ artifacts, cluster }: Layout, name: string, driver: Driver): void {
   const { nodes, providers } = cluster(name)
   // Machines with the same components need ports of their own, and see the archives where the fleet keeps them.
   const options = driver === 'nspawn' ? { dir: nodes, network: 'Own', share: artifacts } : { dir: nodes }
-  const served = { providers: [{ name: driver, options }] }
+  const added = addedTo(providers)
+  if (added === undefined) return
+  const served = { providers: [{ name: driver, options }, ...added] }
   writeWholeFile(providers, `${JSON.stringify(served, null, 2)}\n`)
+}
+
+/** Undefined for a file that is no such list, as after a slip of a person: it stays, and the controllers say what is wrong in which line. */
+function addedTo(file: string): readonly unknown[] | undefined {
+  if (!existsSync(file)) return []
+  const value = parseDocuments(readFileSync(file, 'utf8')).documents[0]?.value as Partial<Listed> | undefined
+  const listed = value?.providers
+  return Array.isArray(listed) ? listed.filter((p) => !DRIVERS.some((driver) => driver === p?.name)) : undefined
+}
+
+interface Listed {
+  readonly providers: readonly ({ readonly name?: unknown } | null)[]
 }
