@@ -73,6 +73,22 @@ describe('a provider without stock', () => {
   })
 })
 
+describe('a provider that the controllers do not serve', () => {
+  test('is named by the set too', async () => {
+    const w: TestWorld = await machineWorld({ providers: {} })
+    w.fake.plant(machineSet, setWith(2, { name: 'clouds' }))
+    await w.clock.advance(60_000)
+    expect(theSet(w).status?.waitingFor).toMatchObject({
+      predicate: 'HostsMade',
+      unblock: 'the provider is configured, or spec.provider names another one',
+    })
+    expect(theSet(w).status?.waitingFor?.seen).toMatch(
+      /^2 of 2 machines without a host; \S+: provider clouds is not configured in these controllers$/,
+    )
+    expect(conditionOf(theSet(w), 'Reconciling')).toMatchObject({ status: 'True', reason: 'ReferenceMissing' })
+  })
+})
+
 describe('a request that the provider refuses', () => {
   test('fails with its words, is not repeated in a hot loop, and is repeated when spec.provider changes', async () => {
     let answer: CreateResult = { kind: 'Refused', reason: 'image debian-12 was deleted' }

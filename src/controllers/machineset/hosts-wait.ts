@@ -7,9 +7,14 @@ import { fit } from '#runtime/waiting.ts'
 import type { Extra } from './actions.ts'
 import { nameOf } from './seen.ts'
 
-const OF_PROVIDERS: ReadonlySet<string> = new Set<Reason>(['ProviderError', 'ProviderThrottled', 'OfferingsExhausted'])
+const OF_PROVIDERS: ReadonlySet<string> = new Set<Reason>([
+  'ProviderError',
+  'ProviderThrottled',
+  'OfferingsExhausted',
+  'ReferenceMissing',
+])
 
-/** The provider created no host, or its answer was not usable. */
+/** The provider created no host, its answer was not usable, or there is no provider of this name. */
 function troubleOf({ status }: Machine): Reason | undefined {
   const host = findCondition(status?.conditions, 'InfrastructureReady')
   const isWithout = status?.nodeRef === undefined && host?.status === 'False'
