@@ -6,7 +6,7 @@ import { silentLogger } from '#lib/log.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CONFORMANCE, type ConformanceTools, conformanceFor } from './conformance.ts'
 import { type MemoryHost, MemoryProvider, overridden } from '#test/doubles/providers/memory-provider.ts'
-import type { Host, HostRequest, Provider } from './port.ts'
+import type { CreateResult, Host, HostRequest, Provider } from './port.ts'
 import { createProcessProvider } from './process/provider.ts'
 import { StaticProvider, notesIn, notesInMemory } from './static/provider.ts'
 
@@ -240,6 +240,20 @@ const faulty: Readonly<Record<string, { readonly fails: string; readonly make: (
       }))
     },
   },
+  'refuses some of many requests': {
+    fails: 'many concurrent requests each create one host or return a retry time',
+    make: () => {
+      const tools = changed((p) => ({
+        create: async (r) =>
+          r.machine === 'burst-3' ? { kind: 'Refused', reason: 'no more than 3 for one user' } : p.create(r),
+      }))
+      // As with a real provider, which refuses it for as long as the kit repeats it.
+      const until = async (holds: () => Promise<boolean>) => {
+        if (!(await holds())) await new Promise(() => undefined)
+      }
+      return { ...tools, until }
+    },
+  },
   'makes a host for a request that it put off': {
     fails: 'many concurrent requests each create one host or return a retry time',
     make: () => {
@@ -285,6 +299,21 @@ function changed(change: (provider: Provider) => Partial<Provider>): Conformance
   const tools = memory()
   return { ...tools, provider: overridden(tools.provider, change(tools.provider)) }
 }
+
+test('what the provider answers instead of a host is told in its words', async () => {
+  const answering = (answer: CreateResult) => changed(() => ({ create: async () => answer }))
+  const run = (answer: CreateResult) => CONFORMANCE[0]?.run(answering(answer))
+  const retryAfterMs = 60_000
+  await expect(run({ kind: 'Refused', reason: 'there is no type huge' })).rejects.toThrow(
+    'create of found returned Refused: there is no type huge',
+  )
+  await expect(run({ kind: 'Exhausted', reason: 'no free host', retryAfterMs })).rejects.toThrow(
+    'Exhausted: no free host',
+  )
+  await expect(run({ kind: 'Unknown', message: 'the switch is silent' })).rejects.toThrow(
+    'Unknown: the switch is silent',
+  )
+})
 
 describe('a provider that', () => {
   test.each(Object.entries(faulty))('%s fails the case about it', async (_, { fails, make }) => {

@@ -1,6 +1,6 @@
 // What every infra provider must do, as cases that any test runner can run against any provider: repeatable calls, honest absence, no second host, no orphan unseen.
 import type { JoinBundle } from '#api/join-bundle.ts'
-import type { Capabilities, Host, HostRequest, Provider } from './port.ts'
+import type { Capabilities, CreateResult, Host, HostRequest, Provider } from './port.ts'
 
 export interface ConformanceTools {
   readonly provider: Provider
@@ -49,8 +49,14 @@ function must(holds: boolean, what: string): asserts holds {
 
 async function made(tools: ConformanceTools, machine: string, provider = tools.provider): Promise<Host> {
   const result = await provider.create(requestFor(machine, tools))
-  must(result.kind === 'Host', `create of ${machine} returned ${result.kind}`)
+  must(result.kind === 'Host', `create of ${machine} returned ${answerText(result)}`)
   return result.host
+}
+
+/** The words of the provider, such as those about a parameter that the host needs. */
+const answerText = (answer: CreateResult): string => {
+  if (answer.kind === 'Refused' || answer.kind === 'Exhausted') return `${answer.kind}: ${answer.reason}`
+  return answer.kind === 'Unknown' ? `${answer.kind}: ${answer.message}` : answer.kind
 }
 
 async function gone({ provider, until }: ConformanceTools, providerID: string): Promise<void> {
@@ -205,7 +211,12 @@ export const CONFORMANCE: readonly ConformanceCase[] = [
         )
       const hosts: Host[] = []
       for (const n of names) {
-        await until(async () => (await provider.create(requestFor(n, tools))).kind === 'Host')
+        await until(async () => {
+          const answer = await provider.create(requestFor(n, tools))
+          // The same request stays refused: waiting would only hide the reason.
+          must(answer.kind !== 'Refused', `create of ${n} returned ${answerText(answer)}`)
+          return answer.kind === 'Host'
+        })
         hosts.push(await made(tools, n))
         must((await hostsOf(provider, n)).length === 1, 'a throttled request left a second host')
       }
