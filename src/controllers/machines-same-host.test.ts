@@ -1,5 +1,7 @@
 // What becomes of a host that its provider gives to two Machines: one has it, the other says why it has none, and neither deletes it while the other one is there.
+import type { JoinBundle } from '#api/join-bundle.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { FINALIZERS } from '#api/names.ts'
 import { nodeType } from '#nodes/objects.ts'
 import type { Provider } from '#providers/port.ts'
 import { type MemoryHost, MemoryProvider, overridden } from '#test/doubles/providers/memory-provider.ts'
@@ -33,14 +35,14 @@ async function sharingWorld() {
     },
   })
   const w = await machineWorld({ providers: { cloud }, withParts: true })
-  const plant = (name: string, spec: object = {}) =>
+  const plant = (name: string, spec: object = {}, metadata: object = {}) =>
     w.fake.plant(machineType, {
       ...machineType.example,
-      metadata: { name },
+      metadata: { name, ...metadata },
       spec: { provider: { name: 'cloud' }, ...spec },
     })
   const machine = (name: string) => w.fake.peek(machineType, { name }) as Machine | undefined
-  return { w, hosts, deleted, plant, machine }
+  return { w, hosts, cloud, deleted, plant, machine }
 }
 
 /** With the Machine that serves on the host. */
@@ -119,4 +121,36 @@ test('one that served waits until the other one is gone, and is drained under a 
   expect(machine('second')).toBeUndefined()
   expect(machine('first')?.status?.waitingFor).toMatchObject({ predicate: 'PermitGranted' })
   expect(deleted).toEqual([])
+})
+
+/** The host of the first Machine was deleted, and the controllers restarted before the Machine was removed: they wait whether the host is only not shown. */
+test('an id that the provider uses again before the first Machine is removed is had by the second one afterwards', async () => {
+  const { w, machine, plant } = await sharingWorld()
+  plant('first', { providerID: SHARED }, { finalizers: [FINALIZERS.machine] })
+  await w.client.delete(machineType, { name: 'first' })
+  plant('second')
+  await w.clock.advance(5_000)
+  expect(machine('second')?.status?.waitingFor?.seen).toContain(
+    `machine first, which is being deleted, still has host ${SHARED}`,
+  )
+  await w.clock.advance(MINUTE_MS)
+  expect(machine('first')).toBeUndefined()
+  expect(machine('second')?.spec.providerID).toBe(SHARED)
+})
+
+test('a host whose id the provider used again is not left behind by two Machines that end together', async () => {
+  const { w, hosts, cloud, machine, plant } = await sharingWorld()
+  const request = { clientToken: 't', machine: 'before', machineUid: 'u', params: {}, join: {} as JoinBundle }
+  await cloud.create(request)
+  plant('first', { providerID: SHARED })
+  plant('second')
+  await w.clock.advance(1_000)
+  expect([...hosts.values()].map((h) => h.machine)).toEqual(['second'])
+  expect(machine('second')?.status?.provisioning?.answer).toBe('Unknown')
+  await w.client.delete(machineType, { name: 'second' })
+  await w.clock.advance(3_000)
+  await w.client.delete(machineType, { name: 'first' })
+  await w.clock.advance(2 * MINUTE_MS)
+  expect([machine('first'), machine('second')]).toEqual([undefined, undefined])
+  expect([...hosts.keys()]).toEqual([])
 })

@@ -12,15 +12,30 @@ export const HOST_INDEX = {
   [BY_HOST]: ({ spec }: Machine): readonly string[] => (spec.providerID === undefined ? [] : [spec.providerID]),
 }
 
-/** Another Machine that has exactly this host. A host serves one Machine: its provider, or a person, made a mistake. */
-export const otherOnHost = (
+export interface OtherMachine {
+  readonly name: string
+  readonly isDeleting: boolean
+}
+
+/**
+ * Another Machine that has exactly this host. A host serves one Machine: its provider, or a person, made a mistake; or the other one is being deleted, its host
+ * has ended already, and the provider has used the id again, as one of racks does.
+ */
+export function otherOnHost(
   machines: Pick<SharedInformer<Machine>, 'byIndex'>,
   providerID: string,
   uid: string,
-): string | undefined => machines.byIndex(BY_HOST, providerID).find((m) => m.metadata.uid !== uid)?.metadata.name
+): OtherMachine | undefined {
+  const other = machines.byIndex(BY_HOST, providerID).find((m) => m.metadata.uid !== uid)
+  if (other === undefined) return undefined
+  const { name = '', deletionTimestamp } = other.metadata
+  return { name, isDeleting: deletionTimestamp !== undefined }
+}
 
-export const twoOnHost = (providerID: string, other: string): string =>
-  `machine ${other} has host ${providerID} too; delete the Machine that it does not belong to`
+export const twoOnHost = (providerID: string, { name, isDeleting }: OtherMachine): string =>
+  isDeleting
+    ? `machine ${name}, which is being deleted, still has host ${providerID}`
+    : `machine ${name} has host ${providerID} too; delete the Machine that it does not belong to`
 
 type HostOf = Pick<Host, 'providerID' | 'machine' | 'machineUid' | 'address'>
 

@@ -4,7 +4,7 @@ import type { Provider } from '#providers/port.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { ExhaustedOfferings } from './exhausted-offerings.ts'
 import type { HostLists } from './host-lists.ts'
-import { twoOnHost } from './hosts-in-use.ts'
+import { type OtherMachine, twoOnHost } from './hosts-in-use.ts'
 import { ANY_HOST, type HostSightings } from './host-sightings.ts'
 import { isForgotten, isInDoubt, offeringsOf } from './provisioning.ts'
 import { type HostSeen, type Seen, hasJoined, isDeleting, isInService, isLost, isProvided, uidOf } from './seen.ts'
@@ -15,7 +15,7 @@ interface Tools {
   readonly sightings: HostSightings
   readonly now: () => number
   /** Another Machine that has this host. */
-  readonly otherOn: (providerID: string) => string | undefined
+  readonly otherOn: (providerID: string) => OtherMachine | undefined
 }
 
 type About = Parameters<typeof hasJoined>[0] & Parameters<typeof isLost>[0]
@@ -86,8 +86,8 @@ async function hostOf(tools: Tools, provider: Provider, about: About, signal: Ab
 function notOfTwo({ otherOn }: Tools, about: About, host: HostSeen): HostSeen {
   const other = host.kind === 'Host' ? otherOn(host.host.providerID) : undefined
   if (host.kind !== 'Host' || other === undefined) return host
-  // One that never served leaves the host to the other one.
-  if (isDeleting(about.machine) && !isInService(about)) return { kind: 'Gone' }
+  // One that never served leaves the host to the other one; not to one that ends too, or both would leave it.
+  if (isDeleting(about.machine) && !isInService(about) && !other.isDeleting) return { kind: 'Gone' }
   return { kind: 'Unknown', why: twoOnHost(host.host.providerID, other) }
 }
 
@@ -97,7 +97,8 @@ type Machine = Seen['machine']
 function preferred<
   H extends { readonly machineUid: string; readonly providerID: string; readonly clientToken: string },
 >(hosts: readonly H[], machine: Machine, { otherOn }: Pick<Tools, 'otherOn'>): H | undefined {
-  const own = hosts.filter((h) => h.machineUid === uidOf(machine) && otherOn(h.providerID) === undefined)
+  const isOfOther = (id: string) => otherOn(id)?.isDeleting === false
+  const own = hosts.filter((h) => h.machineUid === uidOf(machine) && !isOfOther(h.providerID))
   const token = machine.status?.provisioning?.token
   return own.find((h) => h.providerID === machine.spec.providerID) ?? own.find((h) => h.clientToken === token) ?? own[0]
 }
