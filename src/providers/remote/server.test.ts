@@ -1,8 +1,10 @@
+import { once } from 'node:events'
 import { lstatSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { connect } from 'node:tls'
 import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { newServingCertificate } from '#runtime/tls/serving-certificate.ts'
@@ -209,4 +211,31 @@ test('over https the authority is pinned, the token is needed, both can be repla
   await expect(two.list()).rejects.toThrow(/KN11067/)
   expect((await two.list()).hosts).toEqual([])
   expect((await client('one').list()).hosts).toEqual([])
+})
+
+test('one who knows no token and keeps every connection open does not keep the controllers out', async () => {
+  const keys = newServingCertificate({ commonName: 'test', hosts: ['127.0.0.1'] }, Date.now())
+  const at = { kind: 'Https', host: '127.0.0.1', port: 0, keys: { ...keys, token: 'right' } } as const
+  const serving = await serveProviders([memory('one')], at, tools)
+  closing.push(() => serving.close())
+  const { port } = new URL(serving.at)
+  for (let i = 0; i < 64; i++) {
+    const stranger = connect({ host: '127.0.0.1', port: Number(port), ca: keys.ca })
+    stranger.on('error', () => undefined)
+    closing.push(() => void stranger.destroy())
+    await once(stranger, 'secureConnect')
+    // The rest of the body never comes.
+    stranger.write('POST /one/v1/list HTTP/1.1\r\nhost: x\r\nauthorization: Bearer x\r\ncontent-length: 9999\r\n\r\n')
+    await once(stranger, 'data')
+  }
+  const [ca, tokenFile] = [join(dir, 'ca.crt'), join(dir, 'token')]
+  await writeFile(ca, keys.ca)
+  await writeFile(tokenFile, 'right\n')
+  const client = new RemoteProvider({
+    name: 'one',
+    place: { kind: 'Https', url: `${serving.at}/one`, ca, tokenFile },
+    ...tools,
+  })
+  closing.push(() => client.close())
+  expect((await client.list()).hosts).toEqual([])
 })

@@ -71,10 +71,10 @@ async function serve(
       ? createTlsServer({ ...limits, cert: at.keys.cert, key: at.keys.key, minVersion: 'TLSv1.2' }, onRequest)
       : undefined
   const server = tls ?? nodeHttp.createServer(limits, onRequest)
-  server.maxConnections = MOST_CONNECTIONS
   // A socket has no addresses by which connections could be told apart, and only one user.
-  if (at.kind === 'Https')
-    boundConnections(server, { most: MOST_CONNECTIONS, longestRequestMs: LONGEST_DEADLINE_MS, ...tools })
+  if (at.kind === 'Socket') server.maxConnections = MOST_CONNECTIONS
+  // With a bound of Node's beside it, the newcomer would be dropped before it is compared with those that are there.
+  else boundConnections(server, { most: MOST_CONNECTIONS, longestRequestMs: LONGEST_DEADLINE_MS, ...tools })
   const names = [...providers.values()].map((p) => p.name).join(', ')
   await listen(server, at).catch((cause: unknown) => {
     const place = at.kind === 'Socket' ? at.path : `${at.host}:${at.port}`
