@@ -2,7 +2,15 @@
 import type { Out } from '#api/build.ts'
 import { allPages } from '../cloud/pages.ts'
 import { bodyOf, type Call } from '../cloud/call.ts'
-import type { CloudApi, CloudHost, HostOrder, MakeResult, TaggedInstance } from '../cloud/cloud-provider.ts'
+import {
+  type CloudApi,
+  type CloudHost,
+  type HostOrder,
+  type MakeResult,
+  missing,
+  type RemoveResult,
+  type TaggedInstance,
+} from '../cloud/cloud-provider.ts'
 import { listIn, textIn } from '../cloud/json.ts'
 import { notMade } from '../cloud/make-result.ts'
 import { diskOf, listOf, pairsOf, placeIn, paramsReader } from '../cloud/params.ts'
@@ -45,13 +53,14 @@ export function createEcsApi({ region, cluster, call }: EcsOptions): CloudApi {
     const asked = whole(action, params)
     return bodyOf(await call(asked, how), asked, place)
   }
-  const order: Order = async (action, params, how) => {
+  const ordered = async (...[action, params, how]: Parameters<Order>): Promise<RemoveResult> => {
     const asked = whole(action, params)
     const result = await call(asked, how)
-    if (result.kind === 'Code' && result.code === ECS_MISSING) return 'Missing'
+    if (result.kind === 'Code' && result.code === ECS_MISSING) return missing(result)
     bodyOf(result, asked, place)
     return 'Ordered'
   }
+  const order: Order = async (...asked) => ((await ordered(...asked)) === 'Ordered' ? 'Ordered' : 'Missing')
   const instancesAs = <T>(
     read: (instance: unknown) => T | undefined,
     params: Readonly<Record<string, string>>,
@@ -91,7 +100,7 @@ export function createEcsApi({ region, cluster, call }: EcsOptions): CloudApi {
     read: (ids) => instancesAs((i) => hostOf(i, cluster) ?? taggedOf(i), { InstanceIds: JSON.stringify(ids) }),
     all: (signal) => instances(tagged(TAGS.cluster, cluster), signal),
     tagged: (name, value, signal) => instancesAs(taggedOf, tagged(name, value), signal),
-    remove: (id, signal) => order('DeleteInstance', { InstanceId: id, Force: 'true' }, { signal }),
+    remove: (id, signal) => ordered('DeleteInstance', { InstanceId: id, Force: 'true' }, { signal }),
     power: (id, to, hard, signal) =>
       to === 'On'
         ? order('StartInstance', { InstanceId: id }, { signal })

@@ -1,7 +1,15 @@
 // Hosts at AWS: makes, finds, switches and removes EC2 instances of one region that carry the tag of the cluster.
 import type { Out } from '#api/build.ts'
 import { bodyOf, type Call } from '../cloud/call.ts'
-import type { CloudApi, CloudHost, HostOrder, MakeResult, TaggedInstance } from '../cloud/cloud-provider.ts'
+import {
+  type CloudApi,
+  type CloudHost,
+  type HostOrder,
+  type MakeResult,
+  missing,
+  type RemoveResult,
+  type TaggedInstance,
+} from '../cloud/cloud-provider.ts'
 import { notMade } from '../cloud/make-result.ts'
 import { allPages } from '../cloud/pages.ts'
 import { diskOf, listOf, pairsOf, placeIn, paramsReader } from '../cloud/params.ts'
@@ -42,19 +50,24 @@ export function createEc2Api({ region, cluster, call }: Ec2Options): CloudApi {
     if (answer === undefined) throw unreadable(action, 'it is the answer to something else')
     return answer
   }
-  const order: Order = async (action, params, how) => {
+  const ordered = async (...[action, params, how]: Parameters<Order>): Promise<RemoveResult> => {
     const result = await call({ action, params }, how)
-    if (result.kind === 'Code' && result.code === EC2_MISSING) return 'Missing'
+    if (result.kind === 'Code' && result.code === EC2_MISSING) return missing(result)
     bodyOf(result, { action, params }, place)
     return 'Ordered'
   }
+  const order: Order = async (...asked) => ((await ordered(...asked)) === 'Ordered' ? 'Ordered' : 'Missing')
   const instancesAs = <T>(read: (instance: Xml) => T | undefined, filter: Params, signal?: AbortSignal) =>
     allPages(`the instances in ${place}`, async (next) => {
       const asked = { MaxResults: PAGE, ...filter, ...(next !== undefined && { NextToken: next }) }
       const body = await ask('DescribeInstances', asked, { signal })
       const reservations = xmlItems(body, 'reservationSet')
       if (reservations === undefined) throw unreadable('DescribeInstances', 'it has no list of reservations')
-      const items = reservations.flatMap((r) => xmlItems(r, 'instancesSet') ?? [])
+      const items = reservations.flatMap((r) => {
+        const own = xmlItems(r, 'instancesSet')
+        if (own === undefined) throw unreadable('DescribeInstances', 'a reservation has no list of instances')
+        return own
+      })
       return { items: items.flatMap((i) => read(i) ?? []), next: xmlText(body, 'nextToken') }
     })
   const instances = (filter: Params, signal?: AbortSignal) => instancesAs((i) => hostOf(i, cluster), filter, signal)
@@ -81,7 +94,7 @@ export function createEc2Api({ region, cluster, call }: Ec2Options): CloudApi {
     read: (ids) => instancesAs((i) => hostOf(i, cluster) ?? taggedOf(i), filters([['instance-id', ids]])),
     all: (signal) => instances(filters([[`tag:${TAGS.cluster}`, [cluster]]]), signal),
     tagged: (name, value, signal) => instancesAs(taggedOf, filters([[`tag:${name}`, [value]]]), signal),
-    remove: (id, signal) => order('TerminateInstances', { 'InstanceId.1': id }, { signal }),
+    remove: (id, signal) => ordered('TerminateInstances', { 'InstanceId.1': id }, { signal }),
     power: (id, to, hard, signal) =>
       to === 'On'
         ? order('StartInstances', { 'InstanceId.1': id }, { signal })

@@ -16,8 +16,8 @@ export interface ApiCall {
 
 export type CallResult =
   | { readonly kind: 'Answer'; readonly body: unknown }
-  /** The vendor refused it, with one of its codes. */
-  | { readonly kind: 'Code'; readonly code: string; readonly message: string }
+  /** The vendor refused it, with one of its codes. `isAfterLost`: an earlier try of the same call was not answered, and may have been done. */
+  | { readonly kind: 'Code'; readonly code: string; readonly message: string; readonly isAfterLost?: true }
   | { readonly kind: 'Throttled'; readonly retryAfterMs: number }
   /** It may have been done or not. */
   | { readonly kind: 'NoAnswer'; readonly message: string }
@@ -74,6 +74,7 @@ export function createCaller(options: CallerOptions): Call {
       // A lost reply stays one: the vendor may have done what it did not answer.
       const isLost = tries > 0 && last.kind === 'NoAnswer'
       if (next.kind === 'Away') return isLost ? last : throttledFor(next.ms)
+      if (next.kind === 'Code' && isLost) return { ...next, isAfterLost: true }
       if (next.kind === 'Answer' || next.kind === 'Code') return next
       if (next.kind === 'NoAnswer' || !isLost) last = next
     }

@@ -1,7 +1,7 @@
 // The part of a cloud provider that is the same for all vendors: hosts are found by our tags, questions about single hosts are asked together, a host counts as ended
 // only when that is certain, and what a vendor does not answer is never taken for an answer.
 import { type Clock, timestamp } from '#lib/clock.ts'
-import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { isKubeNodeError, KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { JoinBundle } from '#api/join-bundle.ts'
 import { providersErrors } from '../providers-errors.ts'
 import type {
@@ -53,6 +53,12 @@ export type MakeResult =
   | { readonly kind: 'TokenUsed'; readonly message: string }
   | Exclude<CreateResult, { readonly kind: 'Host' }>
 
+/** `Vanished`: missing, after a try that was not answered and may have been what ended it. */
+export type RemoveResult = 'Ordered' | 'Missing' | 'Vanished'
+
+export const missing = ({ isAfterLost }: { readonly isAfterLost?: true }): RemoveResult =>
+  isAfterLost === true ? 'Vanished' : 'Missing'
+
 /** What a vendor's part does. Reads are complete or throw; orders answer `Missing` only for a vendor's exact code. */
 export interface CloudApi {
   readonly name: string
@@ -66,7 +72,7 @@ export interface CloudApi {
   all(signal?: AbortSignal): Promise<readonly CloudHost[]>
   /** Also hosts that are not of this cluster. */
   tagged(name: string, value: string, signal?: AbortSignal): Promise<readonly TaggedInstance[]>
-  remove(id: string, signal?: AbortSignal): Promise<'Ordered' | 'Missing'>
+  remove(id: string, signal?: AbortSignal): Promise<RemoveResult>
   power(id: string, to: 'On' | 'Off', hard: boolean, signal?: AbortSignal): Promise<'Ordered' | 'Missing'>
   reboot(id: string, hard: boolean, signal?: AbortSignal): Promise<'Ordered' | 'Missing'>
   /** Of these hosts. */
@@ -122,8 +128,10 @@ export class CloudProvider implements Provider {
     if (made.kind === 'TokenUsed') return this.#usedBy(request, made.message, signal)
     if (made.kind !== 'Made') return made
     // Tags of a new host may come a moment after it.
-    const host = made.host ?? (await this.#read(made.id).catch(() => undefined))
-    if (host !== undefined) this.#sightings.seen(host.id, isLeaving(host.state))
+    const read = made.host === undefined ? await this.#read(made.id).catch(() => undefined) : undefined
+    // A host that was only made was not shown yet: for seconds the vendor may answer that it does not exist.
+    if (read !== undefined) this.#sightings.seen(read.id, isLeaving(read.state))
+    const host = made.host ?? read
     return { kind: 'Host', host: host === undefined ? this.#notYetSeen(request, made.id) : this.#shown(host) }
   }
 
@@ -154,8 +162,12 @@ export class CloudProvider implements Provider {
     const host = await this.#read(id)
     if (host?.state === 'Ended') return 'Gone'
     if (host !== undefined) this.#sightings.seen(id, isLeaving(host.state))
-    this.#sightings.unwanted(id)
-    if ((await this.#api.remove(id, signal)) === 'Missing') return this.#goneOrThrow(id)
+    const removed = await this.#api.remove(id, signal).catch((error: unknown) => {
+      if (mayBeDone(error)) this.#sightings.unwanted(id)
+      throw error
+    })
+    if (removed === 'Vanished') this.#sightings.unwanted(id)
+    if (removed !== 'Ordered') return this.#goneOrThrow(id)
     this.#sightings.leaving(id)
     return 'Deleting'
   }
@@ -295,5 +307,8 @@ export class CloudProvider implements Provider {
     }
   }
 }
+
+/** A refusal and a limit are answers: nothing was done. */
+const mayBeDone = (error: unknown): boolean => !isKubeNodeError(error) || error.code === 'KN11042'
 
 const isLeaving = (state: CloudHost['state']): boolean => state === 'Deleting' || state === 'Ended'

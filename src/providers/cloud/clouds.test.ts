@@ -241,6 +241,33 @@ describe.each(VENDORS)('$name', (v: Vendor) => {
     await expect(start().get(providerID)).rejects.toThrow('KN11043')
   })
 
+  test('a host that the vendor does not know yet is not gone when it is deleted at once, and is deleted later', async () => {
+    const { faults } = fresh()
+    faults.visibleAfterMs = 600_000
+    const provider = start()
+    const { providerID } = hostIn(await provider.create(hostRequest(v, 'm')))
+    for (let i = 0; i < 3; i++) await expect(provider.delete(providerID)).rejects.toThrow('KN11043')
+    expect(region.alive()).toHaveLength(1)
+    faults.visibleAfterMs = 0
+    expect(await provider.delete(providerID)).toBe('Deleting')
+    expect(region.alive()).toEqual([])
+    await until(async () => (await provider.delete(providerID)) === 'Gone')
+  })
+
+  test('a host that was shown before, and whose deletion the vendor refuses, is not gone in an answer that lags', async () => {
+    const { faults } = fresh()
+    const provider = start()
+    const { providerID } = hostIn(await provider.create(hostRequest(v, 'm')))
+    expect(await provider.get(providerID)).toBeDefined()
+    // A copy that lags.
+    faults.visibleAfterMs = 600_000
+    await expect(provider.delete(providerID)).rejects.toThrow('KN11043')
+    await expect(provider.get(providerID)).rejects.toThrow('KN11043')
+    faults.visibleAfterMs = 0
+    expect((await provider.get(providerID))?.state).toBe('Running')
+    expect(region.alive()).toHaveLength(1)
+  })
+
   test('a host of another region is not asked about', async () => {
     fresh()
     await expect(start().get(`${v.name}://elsewhere-1/i-00000000000000001`)).rejects.toThrow('KN11044')

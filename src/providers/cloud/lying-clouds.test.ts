@@ -76,6 +76,7 @@ const CLAIMS: Readonly<Record<string, (text: string) => string>> = {
   'with a slash in the ids': (text) => text.replaceAll(/(?<=[">])i-0/g, 'i-0/../i-0'),
   'with ids of two lines': (text) => text.replaceAll(/(?<=[">])i-0/g, text.startsWith('<') ? 'i-0&#10;' : 'i-0\\n'),
   'with ids of another vendor': (text) => text.replaceAll(/(?<=[">])i-0/g, 'vm/0'),
+  'without the list of hosts': (text) => text.replaceAll(/instancesSet|(?<=")Instance(?:IdSet)?(?=":)/g, 'other'),
   'without ids': (text) => text.replaceAll(/(?<=[">])i-0[0-9a-f]+(?=["<])/g, ''),
 }
 

@@ -30,7 +30,7 @@ export class Sightings {
     remember(this.#leaving, id)
   }
 
-  /** Its deletion is about to be ordered, and the reply may be lost. */
+  /** Its deletion was asked for and not answered: it may have been ordered. */
   unwanted(id: string): void {
     remember(this.#unwanted, id)
   }
