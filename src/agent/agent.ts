@@ -24,7 +24,7 @@ import { buildParts, type Parts } from './parts.ts'
 import type { NoticeWatchDeps } from './notices/notice-watch.ts'
 import { openSession, type Session } from './session.ts'
 import { EACH_TICK_MS, withSharedTick } from './shared-tick.ts'
-import { hasReport } from './status/machine-status.ts'
+import { hasReport, lacksReport } from './status/machine-status.ts'
 import { systemctlOf } from './supervise/choose.ts'
 import { watchNamed } from './watch.ts'
 
@@ -247,6 +247,7 @@ async function obeyMachine(tools: Tools, found: Machine | undefined): Promise<vo
   }
   // Another object of the same name has an empty status.
   if (parts.target.machineUid !== undefined && parts.target.machineUid !== order.uid) parts.machineWriter.again()
+  parts.machineWriter.compare((written) => !lacksReport(found, written))
   obey(parts, order)
   parts.logs.watch(found.spec.logs ?? [])
   noteNode(parts, found)

@@ -182,6 +182,12 @@ export class AgentBench {
     return (await this.machine())?.status?.components?.find((c) => c.name === name)
   }
 
+  /** As a person with the rights may. */
+  async clearStatus(): Promise<void> {
+    const patch = { type: 'merge', value: { status: null } } as const
+    await this.client.patch(machineType, { name: MACHINE }, patch, { fieldManager: 'person', subresource: 'status' })
+  }
+
   /** The Machine of the agent, without components: an agent makes no Node for one that does not exist. */
   async makeMachine(): Promise<void> {
     const object = { apiVersion: 'kubenode.io/v1alpha1', kind: 'Machine', metadata: { name: MACHINE }, spec: {} }

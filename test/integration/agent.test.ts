@@ -129,6 +129,11 @@ describe('an agent from its token to its repairs', () => {
     expect([processOf(), await served()]).toEqual([before, '1.1.0'])
   })
 
+  test('reports again what a person cleared from the status of its Machine', async () => {
+    await bench.clearStatus()
+    await reaches('Healthy', '1.1.0')
+  })
+
   test('a component that is killed is a condition at once, runs again, and the condition ends', async () => {
     kill(processOf(), 'SIGKILL')
     await eventually(

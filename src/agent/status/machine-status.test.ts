@@ -1,7 +1,7 @@
 // S24: what an agent reports about its Machine fits into what API servers accept from an agent.
 import { expect, test } from 'vitest'
 import { type ComponentStatus, MAX_COMPONENTS } from '#api/kinds/machine.ts'
-import { hasReport, machineStatusWith } from './machine-status.ts'
+import { hasReport, lacksReport, machineStatusWith } from './machine-status.ts'
 
 const LIMIT = 64 * 1024
 const look = {
@@ -55,4 +55,17 @@ test('the Machine has the report while nothing of the agent differs, whatever ot
   expect(has({ notices: {} })).toBe(false)
   expect(has({ conditions: [ready, frozen] })).toBe(false)
   expect(hasReport({}, written)).toBe(false)
+})
+
+test('a part of the report is missing only where the Machine has nothing of it', () => {
+  const component = failed(0, '')
+  const written = machineStatusWith(look, [component])
+  const status = written['status'] as object
+  const lacks = (more: object) => lacksReport({ status: { ...status, ...more } }, written)
+  expect(lacks({})).toBe(false)
+  // As the write before had it.
+  expect(lacks({ components: [], notices: undefined })).toBe(false)
+  expect(lacks({ components: undefined })).toBe(true)
+  expect(lacksReport({ status: { phase: 'Ready' } }, written)).toBe(true)
+  expect(lacksReport({}, written)).toBe(true)
 })

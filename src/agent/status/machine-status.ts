@@ -158,6 +158,12 @@ export function hasReport({ status }: Pick<Machine, 'status'>, written: KubeObje
   return jsonEqual(ownOf(status), ownOf(written['status']))
 }
 
+/** Whether a whole part of that report is missing, as after a person cleared the status. What the server had before our last write lacks none. */
+export function lacksReport({ status = {} }: Pick<Machine, 'status'>, written: KubeObject): boolean {
+  const own = isObject(written['status']) ? written['status'] : {}
+  return OWN_FIELDS.some((field) => own[field] !== undefined && status[field] === undefined)
+}
+
 function ownOf(status: unknown): unknown {
   if (!isObject(status)) return {}
   const conditions = Array.isArray(status['conditions']) ? status['conditions'].filter(isOwn) : []
