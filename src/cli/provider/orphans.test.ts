@@ -56,7 +56,9 @@ test('nothing is written while every host belongs to a Machine', async () => {
   const { fake, publish, person, clock } = world()
   await publish([])
   expect(fake.peek(configMaps, key)).toBeUndefined()
-  expect(orphanLines(await readOrphans(person, clock.now()), clock.now())).toEqual(['every host belongs to a Machine'])
+  expect(orphanLines(await readOrphans(person, clock.now()), clock.now())).toEqual([
+    'no provider lists a host without a Machine; one that does not answer lists none',
+  ])
 })
 
 test('hosts of all providers are listed, with an event each, and leave the list when they are gone', async () => {

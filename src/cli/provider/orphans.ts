@@ -65,7 +65,7 @@ function parsed(text: string): Readonly<Record<string, unknown>> {
 }
 
 export function orphanLines({ total, hosts }: Orphans, now: number): readonly string[] {
-  if (total === 0) return ['every host belongs to a Machine']
+  if (total === 0) return ['no provider lists a host without a Machine; one that does not answer lists none']
   const rows = [
     ['HOST', 'MADE FOR', 'STATE', 'SINCE', 'NOTE'],
     ...hosts.map((h) => [h.host, h.machine, h.state, ageOf(h.since, now), noteOf(h)]),
