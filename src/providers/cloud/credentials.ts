@@ -1,7 +1,7 @@
 // The keys that sign calls: fetched once for all who wait, renewed at four fifths of their life, and shown in no text.
 import { readFile } from 'node:fs/promises'
 import type { Clock } from '#lib/clock.ts'
-import { isObject } from '#lib/json.ts'
+import { isDeeperJson, isObject } from '#lib/json.ts'
 
 export interface Keys {
   readonly id: string
@@ -83,8 +83,9 @@ export const tokenInFile = async (file: string): Promise<string> => {
   return bytes.toString('utf8').trim()
 }
 
-/** The parser's own message would quote the text. */
+/** The parser's own message would quote the text. What nests too deeply is not parsed: an object for each level fills the memory. */
 export function parsed(text: string): unknown {
+  if (isDeeperJson(Buffer.from(text))) return undefined
   try {
     return JSON.parse(text)
   } catch {

@@ -5,6 +5,7 @@ import { connect } from 'node:net'
 import { nextTick } from 'node:process'
 import type { Clock } from '#lib/clock.ts'
 import { followSignal } from '#lib/follow-signal.ts'
+import { isDeeperJson, MAX_JSON_DEPTH } from '#lib/json.ts'
 import { nodeHttp } from '#lib/node-http.ts'
 import { refuseUpgrade } from '#lib/refuse-upgrade.ts'
 import { checkSocket, type Door } from './place.ts'
@@ -95,7 +96,7 @@ export class Asker {
       if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined)
         throw new BadAnswer('an answer with neither Content-Length nor chunks')
       if (Number(headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw tooLong()
-      return { status, value: jsonOf(await textOf(response)) }
+      return { status, value: jsonOf(await bytesOf(response)) }
     } catch (error) {
       response.destroy()
       throw error
@@ -144,7 +145,7 @@ const below = (base: URL, path: string): URL => new URL(base.pathname.replace(/\
 
 const tooLong = (): BadAnswer => new BadAnswer(`an answer of more than ${MAX_BODY_BYTES / 1024 / 1024} MiB`)
 
-async function textOf(response: IncomingMessage): Promise<string> {
+async function bytesOf(response: IncomingMessage): Promise<Buffer> {
   const parts: Buffer[] = []
   let bytes = 0
   for await (const part of response as AsyncIterable<Buffer>) {
@@ -153,12 +154,13 @@ async function textOf(response: IncomingMessage): Promise<string> {
     parts.push(part)
   }
   if (!response.complete) throw new BadAnswer('an answer that broke off')
-  return Buffer.concat(parts).toString('utf8')
+  return Buffer.concat(parts)
 }
 
-function jsonOf(text: string): unknown {
+function jsonOf(bytes: Buffer): unknown {
+  if (isDeeperJson(bytes)) throw new BadAnswer(`an answer that is nested deeper than ${MAX_JSON_DEPTH} levels`)
   try {
-    return JSON.parse(text)
+    return JSON.parse(bytes.toString('utf8'))
   } catch {
     throw new BadAnswer('an answer that is not whole JSON')
   }

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
+import { isDeeperJson, MAX_JSON_DEPTH } from '#lib/json.ts'
 import type { Logger } from '#lib/log.ts'
 import { printableLine } from '#lib/printable.ts'
 import { shortened } from '#lib/shortened.ts'
@@ -236,6 +237,8 @@ export class ProviderHandler {
 }
 
 function jsonOf(body: string): unknown {
+  if (isDeeperJson(Buffer.from(body)))
+    throw new ProtocolError('Invalid', `the body is nested deeper than ${MAX_JSON_DEPTH} levels`)
   try {
     return JSON.parse(body)
   } catch {

@@ -206,7 +206,7 @@ const BROKEN: Readonly<Record<string, { readonly answer: Answer; readonly says: 
         .writeHead(200, { 'content-type': 'application/json' })
         .end(`{"kind":${'['.repeat(100_000)}${']'.repeat(100_000)}}`)
     },
-    says: /KN11061.*nested too deeply/,
+    says: /KN11061.*nested deeper than 256 levels/,
   },
 }
 
