@@ -1,5 +1,6 @@
 // The meaning of a failure of the file of objects: whether serving must stop, whether the next write may succeed, and what a user can do about it.
 import { isKubeNodeError, KubeNodeError, messageOf, type ErrorMessage, type Retry } from '#lib/errors.ts'
+import { systemTrouble } from '#lib/system-trouble.ts'
 import { apiserverErrors } from '../apiserver-errors.ts'
 
 const BUSY = 5
@@ -14,6 +15,9 @@ const errcodeOf = (e: unknown): number =>
   e instanceof Error && 'errcode' in e && typeof e.errcode === 'number' ? e.errcode : 0
 
 const isFull = (errcode: number): boolean => (errcode & 0xff) === FULL || errcode === INDEX_TOO_SMALL
+const isOfSystem = (e: unknown): boolean => e instanceof Error && 'syscall' in e
+const hasNoSpace = (e: unknown): boolean =>
+  isOfSystem(e) && e instanceof Error && 'code' in e && (e.code === 'ENOSPC' || e.code === 'EDQUOT')
 const isBusy = (errcode: number): boolean => (errcode & 0xff) === BUSY || (errcode & 0xff) === LOCKED
 
 /** As it is sent from the writing thread to the serving one. */
@@ -43,8 +47,10 @@ export function openFailure(file: string, e: unknown): KubeNodeError {
   const errcode = errcodeOf(e)
   const primary = errcode & 0xff
   const because = { cause: e }
-  if (isFull(errcode)) return new KubeNodeError(apiserverErrors.KN6106({ file }), because)
+  if (isFull(errcode) || hasNoSpace(e)) return new KubeNodeError(apiserverErrors.KN6106({ file }), because)
   if (isBusy(errcode)) return new KubeNodeError(apiserverErrors.KN6107({ file }), because)
+  // Of the file system, before SQLite saw the file: no word about what is in it.
+  if (isOfSystem(e)) return new KubeNodeError(apiserverErrors.KN6117({ file, why: systemTrouble(e) }), because)
   if (primary === CORRUPT || primary === NO_DATABASE || errcode === 0) return damaged(file, messageOf(e), e)
   return new KubeNodeError(apiserverErrors.KN6117({ file, why: messageOf(e) }), because)
 }
