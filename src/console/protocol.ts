@@ -266,6 +266,8 @@ export interface Written {
   readonly name: string
   /** The same in a terminal. */
   readonly command: string
+  /** Who does not count it, and whose approval they ask for. */
+  readonly warnings?: readonly string[]
 }
 
 /** The body of every answer that is not 2xx. */

@@ -4,11 +4,10 @@ import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { systemClock } from '#lib/clock.ts'
-import { KubeNodeError, assertNever } from '#lib/errors.ts'
+import { KubeNodeError } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { ApprovalRequest } from '#explain/approval-requests.ts'
-import type { Asker } from '../approve/counts.ts'
 import { EXIT_DIFFERENT, Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
@@ -33,9 +32,10 @@ export function register(program: Command, io: Io): void {
     .option('--reason <why>', 'why, for the audit trail')
     .option('--for <duration>', 'how long the approval is valid', '1h')
   withServer(command).action(async (what: string, options: Options) => {
-    const [{ approvalOf, approvedFor }, { countsOf, groupsAsked }, { whoAmI }] = await Promise.all([
+    const [{ approvalOf, approvedFor }, { countsOf, groupsAsked }, { approversAsked }, { whoAmI }] = await Promise.all([
       import('../approve/approval.ts'),
-      import('../approve/counts.ts'),
+      import('#explain/approvers.ts'),
+      import('#explain/approvers-asked.ts'),
       import('#kube/who-am-i.ts'),
     ])
     approvedFor(options.for)
@@ -47,7 +47,7 @@ export function register(program: Command, io: Io): void {
     let isCounted = true
     for (const { digest, text } of requests) {
       const wish = { reason: options.reason, for: options.for }
-      const askers = await askersOf(client, object, digest)
+      const askers = await approversAsked(client, object, digest)
       const request = { object, digest, asked: groupsAsked(askers ?? []) }
       const made = await client.create(approval, approvalOf(request, who, wish, systemClock.now()))
       const { name = '' } = object.metadata
@@ -71,45 +71,6 @@ export function register(program: Command, io: Io): void {
     }
     if (!isCounted) throw new Exit(EXIT_DIFFERENT)
   })
-}
-
-/** Undefined where an approval of any user counts, and without the right to read whose do. */
-async function askersOf(
-  client: KubeClient,
-  object: Requested['object'],
-  digest: string,
-): Promise<readonly Asker[] | undefined> {
-  const [{ askersOfCommit, askersOfPermit, askersOfRelease }, { isApiError }] = await Promise.all([
-    import('../approve/counts.ts'),
-    import('#kube/errors.ts'),
-  ])
-  try {
-    switch (object.kind) {
-      case 'Release': {
-        const [{ releasePipeline }, { targetsDigest }] = await Promise.all([
-          import('#api/kinds/release-pipeline.ts'),
-          import('#sync/release/tracks.ts'),
-        ])
-        if (digest !== targetsDigest(object)) return undefined
-        const { namespace = '' } = object.metadata
-        return askersOfRelease(object, await client.get(releasePipeline, { namespace, name: object.spec.pipeline }))
-      }
-      case 'OperationPermit': {
-        const [{ defenderPolicy }, { listAll }] = await Promise.all([
-          import('#api/kinds/defender-policy.ts'),
-          import('#kube/list-all.ts'),
-        ])
-        return askersOfPermit(object, await listAll(client, defenderPolicy))
-      }
-      case 'FleetSource':
-        return digest === object.status?.refused?.digest ? askersOfCommit(object) : undefined
-      default:
-        return assertNever(object)
-    }
-  } catch (error) {
-    if (!isApiError(error) || error.status !== 403) throw error
-    return undefined
-  }
 }
 
 interface Requested {

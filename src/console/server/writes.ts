@@ -12,6 +12,8 @@ import {
 } from '#api/kinds/operational-hold.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { release } from '#api/kinds/release.ts'
+import { countsOf } from '#explain/approvers.ts'
+import { type Approved, approversAsked } from '#explain/approvers-asked.ts'
 import { requestsOf } from '#explain/approval-requests.ts'
 import { shellWord } from '#explain/repairs/blocker.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -180,11 +182,11 @@ export async function writeApproval({ client, cluster, body, now }: WriteWish): 
       'Stale',
       `${of.kind.toLowerCase()}/${of.name} no longer asks for this approval; look at it again`,
     )
+  const askers = await approversAsked(client, { ...object, kind: of.kind } as Approved, textIn(body, 'digest'))
   const made = await client.create(approval, approvalFrom(body, of, await personOf(client), now))
   const noun = of.kind === 'FleetSource' ? 'source' : of.kind.toLowerCase()
-  return {
-    kind: 'Approval',
-    name: made.metadata.name ?? '',
-    command: approvalCommand(noun, of.name, made.spec.reason ?? '', cluster),
-  }
+  const command = approvalCommand(noun, of.name, made.spec.reason ?? '', cluster)
+  const { by, groups = [] } = made.spec
+  const { lines } = countsOf(askers ?? [], { name: by, groups }, `kubenode approve ${noun}/${of.name}`)
+  return { kind: 'Approval', name: made.metadata.name ?? '', command, ...(lines.length > 0 && { warnings: lines }) }
 }

@@ -194,18 +194,20 @@ function Form({ label, title, url, lastsMs, about, body, children }: FormProps):
                 h('button', { type: 'submit', class: 'main', 'aria-disabled': isSending }, label.replace('…', '')),
               ),
             )
-          : h(Created, { command: written.command, close: dialog.close }),
+          : h(Created, { written, close: dialog.close }),
       ),
   )
 }
 
 /** Replaces the form, whose button had the focus. */
-function Created({ command, close }: { readonly command: string; readonly close: () => void }): VNode {
+function Created({ written, close }: { readonly written: Written; readonly close: () => void }): VNode {
+  const { command, warnings = [] } = written
   const button = useRef<HTMLButtonElement>(null)
   useEffect(() => button.current?.focus(), [])
   return h(
     'div',
     { class: 'stack' },
+    warnings.map((text) => h('p', { key: text, class: 'error', role: 'alert' }, text)),
     h('p', { class: 'soft' }, 'The same in a terminal'),
     h(Terminal, { command }),
     h('div', { class: 'tools' }, h('button', { type: 'button', class: 'main', ref: button, onClick: close }, 'Close')),

@@ -5,7 +5,7 @@ import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import { judgeGate } from '#sync/release/gates.ts'
 import { aPermit } from '#test/support/fleets/defender-objects.ts'
-import { askersOfCommit, askersOfPermit, askersOfRelease, countsOf } from './counts.ts'
+import { askersOfCommit, askersOfPermit, askersOfRelease, countsOf } from './approvers.ts'
 
 type Stage = NonNullable<ReleaseStatus['stages']>[number]
 
