@@ -97,7 +97,8 @@ describe.each(deployments.map((d) => [d.metadata.name ?? '', d] as const))('a po
 
   test('may use its heap and a bounded rest of memory, and all the CPU there is', () => {
     const { heapMiB, otherMiB } = whole.resources[name.slice('kubenode-'.length) as keyof typeof whole.resources]
-    expect(container.env).toContainEqual({ name: 'NODE_OPTIONS', value: `--max-old-space-size=${heapMiB}` })
+    const value = `--max-old-space-size=${heapMiB} --max-semi-space-size=8`
+    expect(container.env).toContainEqual({ name: 'NODE_OPTIONS', value })
     expect(container.resources.limits).toEqual({ memory: `${heapMiB + otherMiB}Mi` })
     expect(Object.keys(container.resources.requests).toSorted()).toEqual(['cpu', 'memory'])
   })

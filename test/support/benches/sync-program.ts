@@ -50,10 +50,15 @@ export function syncProgramAt(hub: Hub, more: readonly string[] = []): SyncProgr
   let again: NodeJS.Timeout | undefined
   let printed = ''
   const start = () => {
-    const started = spawn(process.execPath, [programFile('main'), ...sync, ...kept, ...more], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { PATH: process.env['PATH'] ?? '', HOME: temporary, TMPDIR: temporary, ...LEAN_MALLOC },
-    })
+    // As bin/kubenode and its pod start it.
+    const started = spawn(
+      process.execPath,
+      ['--max-semi-space-size=8', programFile('main'), ...sync, ...kept, ...more],
+      {
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: { PATH: process.env['PATH'] ?? '', HOME: temporary, TMPDIR: temporary, ...LEAN_MALLOC },
+      },
+    )
     child = started
     for (const stream of [started.stdout, started.stderr])
       stream.setEncoding('utf8').on('data', (text: string) => (printed += text))
