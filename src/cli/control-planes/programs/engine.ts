@@ -2,6 +2,7 @@
 // where there is one. For local fleets: snapshots stop the control plane for the time of a copy, and nothing is spread over machines.
 import { execFile } from 'node:child_process'
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type Credentials, credentialsIn, keepCredentials, trustedBy } from '#apiserver/auth/credentials.ts'
@@ -71,7 +72,7 @@ class ProgramEngine implements PlaneEngine {
     await endLeft(data, this.#clock)
     const chosen = port === 0 ? (await freePorts(1))[0] : port
     const own = join(data, 'pki')
-    const url = `https://${host}:${chosen}`
+    const url = `https://${isIPv6(host) ? `[${host}]` : host}:${chosen}`
     const started = { data, url, host, port: chosen ?? 0 }
     let credentials = credentialsIn(own, this.#clock.now(), [host])
     let programs = await this.#launch(started, credentials)
