@@ -1,7 +1,7 @@
 // The documents of an OCI image as data: descriptors, manifests, indexes, and what is believed of them when strangers wrote them.
 import { createHash } from 'node:crypto'
 import { KubeNodeError } from '#lib/errors.ts'
-import { isObject } from '#lib/json.ts'
+import { isDeeperJson, isObject, MAX_JSON_DEPTH } from '#lib/json.ts'
 import { ociErrors } from './oci-errors.ts'
 
 export const MEDIA = {
@@ -100,6 +100,7 @@ const bad = (what: string, why: string): KubeNodeError => new KubeNodeError(ociE
 
 function objectIn(what: string, bytes: Buffer): Record<string, unknown> {
   if (bytes.length > MAX_MANIFEST_BYTES) throw bad(what, `it is larger than ${MAX_MANIFEST_BYTES} bytes`)
+  if (isDeeperJson(bytes)) throw bad(what, `it is nested deeper than ${MAX_JSON_DEPTH} levels`)
   let value: unknown
   try {
     value = JSON.parse(bytes.toString('utf8'))

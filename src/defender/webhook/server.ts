@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { systemClock } from '#lib/clock.ts'
 import { boundConnections, SILENT_MS } from '#lib/connection-bound.ts'
 import { assertNever, KubeNodeError, messageOf } from '#lib/errors.ts'
+import { isDeeperJson } from '#lib/json.ts'
 import type { Logger } from '#lib/log.ts'
 import { reviewApproval } from '../guard/approved-request.ts'
 import type { AskGuard } from '../guard/guard.ts'
@@ -162,7 +163,11 @@ async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   return Buffer.concat(chunks).toString()
 }
 
+/** More than an object of a server has; each level costs the parser more than what it holds. */
+const MOST_LEVELS = 1_000
+
 function parsed(text: string): unknown {
+  if (isDeeperJson(Buffer.from(text), MOST_LEVELS)) return undefined
   try {
     return JSON.parse(text)
   } catch {

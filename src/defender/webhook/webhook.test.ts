@@ -168,6 +168,13 @@ describe('S18: what strangers may send', () => {
     expect((await send(body)).status).toBe(status)
   })
 
+  test('a review that nests deeper than any object does is not parsed', async () => {
+    const review = JSON.stringify(reviewOf(operationPermit, {}))
+    const deep = (levels: number) => `${review.slice(0, -1)},"more":${'['.repeat(levels)}${']'.repeat(levels)}}`
+    expect((await send(deep(500))).status).toBe(200)
+    expect((await send(deep(2_000))).status).toBe(400)
+  })
+
   test.each(['/', '/admit', '/deletions', '/token', '/other/admit', '/token/admit/more'])(
     'S30 path %s is not found, and the answer does not name the real one',
     async (path) => {

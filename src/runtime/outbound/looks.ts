@@ -1,6 +1,6 @@
 // Checks other systems that a declaration names: a URL that must return a status, a query to Prometheus that must return a number within bounds.
 // Each has a deadline and a size limit. What cannot be read does not hold, and says why; nothing of an answer is shown but its status, its number or what is wrong with a query.
-import { isObject } from '#lib/json.ts'
+import { isDeeperJson, isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
 import { type HttpAnswer, type HttpLimits, ask } from './get.ts'
 
@@ -99,8 +99,9 @@ function queryLook(answer: HttpAnswer, { min, max }: QueryWish): Look {
   return { holds: Number.isFinite(value) && !isAbove && !isBelow, seen: `value ${value}, expected ${bounds}` }
 }
 
-/** Undefined where it is no JSON, which is no value either. */
+/** Undefined where it is no JSON, or nested too deeply to be worth a second of the loop, which is no value either. */
 function bodyIn(text: string): unknown {
+  if (isDeeperJson(Buffer.from(text))) return undefined
   try {
     return JSON.parse(text)
   } catch {
