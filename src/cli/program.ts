@@ -211,10 +211,20 @@ export async function run(typed: readonly string[], given: Io): Promise<number> 
     if (e instanceof CommanderError) {
       if (e.exitCode === 0) return EXIT_OK
       const { exampleOf } = await import('./habits/missing.ts')
-      const example = await exampleOf(e, commandOf(program, hoisted(program, argv)), io)
+      const command = commandOf(program, hoisted(program, argv))
+      const example = await exampleOf(e, command, io)
       if (example !== undefined) ioFor(program, io).err(example)
+      await hintAtKubectl(`${e.message} ${withAdvice(command, e.message)}`)
       return EXIT_ERROR
     }
-    return reportError(io, e)
+    const code = reportError(io, e)
+    if (e instanceof Error) await hintAtKubectl(e.message)
+    return code
+  }
+
+  async function hintAtKubectl(told: string): Promise<void> {
+    const { kubectlNeeds } = await import('./habits/for-kubectl.ts')
+    const needed = await kubectlNeeds(told, argv, io)
+    if (needed !== undefined) ioFor(program, io).err(needed)
   }
 }

@@ -68,7 +68,14 @@ test.each([
   ['get sets -o go-template={{.x}}', 'Write -o jsonpath={.metadata.name}'],
   ['get sets -o jsonpath', 'Write -o jsonpath={.metadata.name}'],
   ['get sets -o tree', 'Type kubenode tree KIND/NAME'],
+  ['undo', '(type kubenode rollback set/NAME; '],
+  ['rollback base --to-revision 1', '(here it is --to REVISION)'],
+  ['why set/base --timeout 5s', '(type kubenode watch --until-done --timeout 5m; '],
+  ['get rel', 'type kubenode get releases;'],
+  ['freeze --dry-run', '(it creates one hold, '],
   // Flux
+  ['get sources --export', '(type kubenode get KIND -o yaml)'],
+  ['bootstrap github --owner=me', '(type kubenode bootstrap --git URL)'],
   ['diff ks fleet', '(type kubenode plan --dirty; '],
   ['diff kustomization fleet --path .', '(type kubenode plan --dirty; '],
   ['get source git fleet', 'type kubenode get source fleet;'],
@@ -122,7 +129,24 @@ test.each([
   ['machine join n-1', '(type kubenode machine join-command NAME; '],
   ['join n-1', '(type kubenode machine join-command NAME; '],
   ['machine leave n-1', '(type kubectl delete machines.kubenode.io NAME; '],
+  ['drift', '(type kubenode why set/NAME; '],
+  ['diff --stat', '(type kubenode plan; '],
+  ['history --limit 2', '(type kubenode history; '],
+  ['prune', '(type kubenode plan --dirty; objects that git no longer declares '],
+  ['health', '(type kubenode get releases,clusters; '],
+  ['release terminate', '(type kubenode release abort NAME --reason WHY)'],
+  ['cluster delete test', '(type git revert COMMIT; '],
+  ['cluster upgrade test', '(type kubenode plan --dirty; first edit spec.version '],
   // Ansible
+  ['repair node/n-1 --check', "unknown option '--check'\n(type kubenode why-not node/NAME; "],
+  ['pause set/base --check', "unknown option '--check'\n(it creates one hold, "],
+  ['rollout status base --limit x', '(name the objects instead, as KIND/NAME)'],
+  ['get machines -e x=y', '(type kubenode plan --dirty; '],
+  ['rules test --tags x', '(name the objects instead, as KIND/NAME)'],
+  ['rules lint .', '(the folder of rules is written --dir FOLDER)'],
+  ['install nginx', '(type kubenode get components; '],
+  ['update', '(type kubenode upgrade; '],
+  ['script a.sh', '(type kubenode logs machine/NAME COMPONENT; '],
   ['plan --become', '(no option makes you root; '],
   ['plan --forks 10', '(how much runs at once is declared: '],
   ['plan --syntax-check', '(type kubenode lint FOLDER)'],
@@ -187,7 +211,9 @@ test.each([
   ['pause set/base', "kubenode pause set/base --reason 'WHY'"],
   ['suspend source fleet', "kubenode pause source/fleet --reason 'WHY'"],
   ['suspend source git fleet', "kubenode pause source/fleet --reason 'WHY'"],
-  ['bootstrap github --owner=me', 'kubenode bootstrap --git URL'],
+  ['suspend all', "kubenode pause KIND/NAME --reason 'WHY'"],
+  ['suspend deployment web', "kubenode pause KIND/web --reason 'WHY'"],
+  ['bootstrap github', 'kubenode bootstrap --git URL'],
   ['release diff', 'kubenode release diff NAME'],
   ['release retry', "kubenode release retry NAME --reason 'WHY'"],
   ['freeze node/n-1 --for 1h', "kubenode freeze node/n-1 --reason 'WHY'"],
@@ -202,6 +228,10 @@ test.each([
   ['suspend kustomization fleet', "kubenode pause source/fleet --reason 'WHY'"],
 ])('the complaint about kubenode %s ends with a line that lacks nothing: %s', async (line, example) => {
   expect(await told(line)).toContain(`--help)\n(for example: ${example})\n`)
+})
+
+test('where an unknown option has advice, no example of the real command follows', async () => {
+  expect(await told('repair node/n-1 --check')).not.toContain('for example')
 })
 
 test('a guess by spelling stays where no habit is known', async () => {

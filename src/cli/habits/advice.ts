@@ -11,8 +11,19 @@ const MOST_WORDS = 2
 
 /** The complaint with our advice in place of a guess by spelling; unchanged when no habit is known. */
 export function withAdvice(command: Command, complaint: string): string {
+  const unknown = isRequired(complaint) ? adviceOnUnknown(command) : undefined
+  if (unknown !== undefined) return `error: unknown option '${unknown.option}'\n(${said(unknown.advice)})\n`
   const advice = adviceFor(command, complaint)
   return advice === undefined ? withNearGuesses(complaint) : `${complaint.split('\n', 1)[0]}\n(${said(advice)})\n`
+}
+
+const isRequired = (complaint: string): boolean => complaint.startsWith('error: required option')
+
+/** Commander asks for a required option first. A user who typed `repair node/n-1 --check` must not be led to a repair. */
+export function adviceOnUnknown(command: Command): { readonly option: string; readonly advice: Advice } | undefined {
+  const option = command.args.find((word) => word.startsWith('-'))
+  const advice = option === undefined ? undefined : optionAdvice(command, option)
+  return option === undefined || advice === undefined ? undefined : { option, advice }
 }
 
 const GUESSES = /'([^'\n]+)'\n\(Did you mean (?:one of )?([^?\n]+)\?\)/

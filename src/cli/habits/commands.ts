@@ -18,6 +18,10 @@ const READ_NOW: Advice = [
   'on the hub; without it a commit is applied at the next interval',
 ]
 const STOP_LOCAL: Advice = ['', 'Ctrl-C where npm start runs; its data stays, and the next start resumes']
+const DELETED_BY_GIT: Advice = [
+  'kubenode plan --dirty',
+  'objects that git no longer declares are deleted when the commit is applied; deletions are marked in the plan',
+]
 const UNDO: Advice = ['git revert COMMIT', 'to stop it first: kubenode release abort NAME --reason WHY']
 const MACHINES: Advice = ['kubenode get machines', 'one of them in full: kubenode describe machine/NAME']
 const ONE: Advice = ['kubenode describe KIND/NAME', 'as YAML: kubenode get KIND/NAME -o yaml']
@@ -37,10 +41,12 @@ const REBOOT: Advice = [
   'kubenode maintenance plan machine/NAME --until TIME --reason WHY',
   'it drains the node and you reboot it; where a rule is true: kubenode repair node/NAME --reason WHY',
 ]
+const CLUSTER_IN_GIT: Advice = ['kubenode plan --dirty', 'a cluster is declared in git: docs/how-to/new-cluster.md']
 const DASHBOARD: Advice = ['kubenode console', 'a page in the browser; in the terminal: kubenode watch']
 const PIPELINES: Advice = ['kubenode get pipelines', 'on the hub']
 const MAINTENANCE: Advice = ['kubenode maintenance --help', 'docs/how-to/maintenance.md']
 const CONTEXTS: Advice = ['kubectl config get-contexts', 'here each command takes --context NAME']
+const RULES_FOLDER: Advice = ['', 'the folder of rules is written --dir FOLDER']
 const WHO: Advice = [
   'kubectl auth whoami',
   'there is no login; the identity is that of --kubeconfig FILE and --context NAME',
@@ -95,6 +101,10 @@ export const COMMAND_HABITS: Readonly<Record<string, Advice>> = {
     'it prints the git command; at once: kubenode rollback set/NAME --now --reason WHY',
   ],
   ps: MACHINES,
+  undo: [
+    'kubenode rollback set/NAME',
+    'it prints the git command; at once: kubenode rollback set/NAME --now --reason WHY',
+  ],
   scale: [
     'kubenode plan --dirty',
     'first edit the size of the MachineSet in git; git commit and git push apply it, and what kubectl scale sets is put back',
@@ -136,6 +146,14 @@ export const COMMAND_HABITS: Readonly<Record<string, Advice>> = {
   appset: PIPELINES,
   argo: RELEASES,
   cert: ['kubenode get sources', 'certificates of a git server are in the Secret of its source'],
+  'cluster create': CLUSTER_IN_GIT,
+  'cluster delete': ['git revert COMMIT', 'a cluster leaves the fleet by a commit: docs/how-to/new-cluster.md'],
+  'cluster scale': CLUSTER_IN_GIT,
+  'cluster set': CLUSTER_IN_GIT,
+  'cluster upgrade': [
+    'kubenode plan --dirty',
+    'first edit spec.version of the Cluster in git; the version of KubeNode there: kubenode upgrade',
+  ],
   'cluster get': ['kubenode cluster show NAME', 'on the hub'],
   'cluster rm': ['git revert COMMIT', 'a cluster leaves the fleet by a commit: docs/how-to/new-cluster.md'],
   dashboard: DASHBOARD,
@@ -176,6 +194,9 @@ export const COMMAND_HABITS: Readonly<Record<string, Advice>> = {
   ],
   login: WHO,
   proj: PIPELINES,
+  health: ['kubenode get releases,clusters', 'on the hub; in a cluster: kubenode get machines,sets'],
+  prune: DELETED_BY_GIT,
+  'release terminate': ['kubenode release abort NAME --reason WHY', ''],
   'release cancel': ['kubenode release abort NAME --reason WHY', ''],
   'release get': ['kubenode release status NAME', ''],
   'release list': ['kubenode release history', 'or kubenode get releases'],
@@ -189,6 +210,10 @@ export const COMMAND_HABITS: Readonly<Record<string, Advice>> = {
   status: ['kubenode release status', 'on the hub; a set: kubenode rollout status NAME'],
   sync: READ_NOW,
   // Terraform
+  drift: [
+    'kubenode why set/NAME',
+    'it names an edit that differs from git; to undo the edit: kubenode put-back set/NAME',
+  ],
   destroy: [
     'git revert COMMIT',
     'objects that git no longer declares are deleted; to take KubeNode off a cluster: kubenode uninstall',
@@ -258,12 +283,26 @@ export const COMMAND_HABITS: Readonly<Record<string, Advice>> = {
   service: REPAIR,
   systemctl: REPAIR,
   setup: ONE,
+  script: NO_SHELL,
   shell: NO_SHELL,
+  update: [
+    'kubenode upgrade',
+    'it upgrades KubeNode in a cluster; components are updated by a commit: kubenode plan --dirty',
+  ],
   vault: ['kubectl create secret generic NAME', 'values of labeled Secrets are sealed for each machine'],
 }
 
 /** Commands of KubeNode that take no such word, and those of others that do: `ansible-playbook site.yml` becomes `run site.yml`. */
-export const ONE_WORD_HABITS: Readonly<Record<string, Advice>> = { run: PLAN }
+export const ONE_WORD_HABITS: Readonly<Record<string, Advice>> = {
+  install: [
+    'kubenode get components',
+    'install brings KubeNode to a cluster; what nodes run is declared in git: docs/own-component.md',
+  ],
+  'rules coverage': RULES_FOLDER,
+  'rules lint': RULES_FOLDER,
+  'rules test': RULES_FOLDER,
+  run: PLAN,
+}
 
 /** Objects of Flux that its hands suspend, resume and reconcile; here all of these are done to a source. */
 export const FLUX_KINDS: ReadonlySet<string> = new Set([
@@ -304,6 +343,7 @@ export const KIND_HABITS: Readonly<Record<string, string>> = {
   leases: 'kubectl get leases -A',
   namespaces: 'kubectl get namespaces',
   ns: 'kubectl get namespaces',
+  rel: 'kubenode get releases',
   receivers: 'kubenode get sources',
   secret: 'kubectl get secrets',
   secrets: 'kubectl get secrets',

@@ -4,11 +4,14 @@ import { shownLine } from '#lib/printable.ts'
 import type { Names } from '../complete/candidates.ts'
 import { exampleWord } from '../complete/example.ts'
 import { serverNames } from '../complete/names.ts'
+import { kindOf } from '../inspect/name-word.ts'
 import { isKindWord } from '../inspect/target.ts'
+import { adviceOnUnknown } from './advice.ts'
 import { FLUX_KINDS } from './commands.ts'
 import type { Io } from '../io.ts'
 
-const MISSING: ReadonlySet<string> = new Set(['commander.missingArgument', 'commander.missingMandatoryOptionValue'])
+const NO_OPTION = 'commander.missingMandatoryOptionValue'
+const MISSING: ReadonlySet<string> = new Set(['commander.missingArgument', NO_OPTION])
 
 const none = () => Promise.resolve([])
 /** A line that changes something is never ready to be run by a paste: its object has to be chosen. */
@@ -17,6 +20,7 @@ const NO_NAMES: Names = { objects: none, components: none, namespaces: none, con
 /** One line, or undefined for any other mistake. */
 export async function exampleOf(error: CommanderError, command: Command, io: Io): Promise<string | undefined> {
   if (!MISSING.has(error.code)) return undefined
+  if (error.code === NO_OPTION && adviceOnUnknown(command) !== undefined) return undefined
   const path = pathOf(command)
   const names = command.options.some((o) => o.long === '--reason') ? NO_NAMES : serverNames(io)
   const words = [...wordsOf(command)]
@@ -40,8 +44,9 @@ function wordsOf({ args, registeredArguments }: Command): readonly string[] {
   return given.slice(0, most)
 }
 
-/** What Flux holds, one by one, is held here at its source. */
-const kindHere = (word: string): string => (FLUX_KINDS.has(word) ? 'source' : word)
+/** What Flux holds, one by one, is held here at its source. A kind of another tool has no name here. */
+const kindHere = (word: string): string =>
+  FLUX_KINDS.has(word) ? 'source' : kindOf(word) === undefined ? 'KIND' : word
 
 /** What changes something takes a kind too, since a name alone may be that of several objects. */
 async function withKind(word: string, path: readonly string[]): Promise<string> {

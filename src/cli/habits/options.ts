@@ -16,12 +16,19 @@ const WHERE_IT_IS: Advice = [
   '',
   'sources and releases are in namespace kubenode-system, machines and sets in none; leave the option out',
 ]
+const HOLD_ONLY: Advice = ['', 'it creates one hold, which resume or thaw removes; there is no trial run']
+const NO_TRIAL: Advice = ['kubenode plan', 'it shows what a commit changes; this command has no trial run']
+const ONE_OBJECT: Advice = ['', 'name the objects instead, as KIND/NAME']
+const IN_GIT: Advice = ['kubenode plan --dirty', 'values are declared in the fleet; edit them there']
 const NOT_NEEDED: Advice = ['', 'KubeNode needs no such option; leave it out']
 
 /** Of one command: by its words, a space, and the long option. */
 export const OPTION_HABITS: Readonly<Record<string, Advice>> = {
   'maintenance list -o': ['kubenode get maintenanceevents -o json', 'of work that is over, too'],
   'maintenance list --output': ['kubenode get maintenanceevents -o json', 'of work that is over, too'],
+  'diff --stat': ['kubenode plan', 'it counts what a commit changes in each cluster'],
+  'get --export': ['kubenode get KIND -o yaml', ''],
+  'history --limit': ['kubenode history', 'as data: -o json'],
   'get --filename': ['kubenode lint FILE', ''],
   'get -R': NOT_NEEDED,
   'get --raw': ['kubectl get --raw PATH', ''],
@@ -97,6 +104,10 @@ export const OPTION_HABITS: Readonly<Record<string, Advice>> = {
   'release history --limit': ['kubenode release history TRACK', 'those of one track; as data: -o json'],
   'release status --hard-refresh': ['kubenode reconcile source/NAME', ''],
   'release status --refresh': ['kubenode reconcile source/NAME', ''],
+  'freeze --check': HOLD_ONLY,
+  'freeze --dry-run': HOLD_ONLY,
+  'pause --check': HOLD_ONLY,
+  'pause --dry-run': HOLD_ONLY,
   'repair --check': ['kubenode why-not node/NAME', 'it shows what blocks a repair and changes nothing'],
   'repair --dry-run': ['kubenode why-not node/NAME', 'it shows what blocks a repair and changes nothing'],
   'run --image': ['kubectl run', 'kubenode run starts the programs of KubeNode'],
@@ -119,6 +130,7 @@ export const SAME_OPTION: Readonly<Record<string, string>> = {
   '--check': '--dry-run',
   '--follow': '--watch',
   '--json': '--output json',
+  '--to-revision': '--to REVISION',
   '--label-selector': '--selector',
   '--limit': '--selector',
   '--until': '--for DURATION',
@@ -134,18 +146,26 @@ export const ANY_OPTION: Readonly<Record<string, Advice>> = {
   '--ask-vault-pass': ['', 'secrets in git are decrypted by sync: docs/own-fleet.md'],
   '--become': NO_ROOT,
   '--chunk-size': NOT_NEEDED,
+  '--check': NO_TRIAL,
   '--compact-warnings': NOT_NEEDED,
+  '--diff': NO_TRIAL,
+  '--dry-run': NO_TRIAL,
+  '--extra-vars': IN_GIT,
   '--forks': AT_ONCE,
   '--grpc-web': NOT_NEEDED,
   '--input': NOT_NEEDED,
   '--insecure-skip-tls-verify': ['', 'servers are always verified; the authority is in the kubeconfig'],
+  '--limit': ONE_OBJECT,
   '--lock': NOT_NEEDED,
   '--no-color': ['', 'write --color never, or set NO_COLOR'],
   '--parallelism': AT_ONCE,
   '--request-timeout': NOT_NEEDED,
   '--server': CONTEXT,
+  '--skip-tags': ONE_OBJECT,
   '--silent': ['', 'write --quiet'],
   '--sudo': NO_ROOT,
+  '--tags': ONE_OBJECT,
+  '--timeout': ['kubenode watch --until-done --timeout 5m', 'other commands end by themselves, or by Ctrl-C'],
   '--token': IDENTITY,
   '--user': IDENTITY,
   '--v': ['', 'nothing is more verbose; kubenode why KIND/NAME explains'],
@@ -155,6 +175,7 @@ export const ANY_OPTION: Readonly<Record<string, Advice>> = {
   '-A': WHERE_IT_IS,
   '-K': NO_ROOT,
   '-b': NO_ROOT,
+  '-e': IN_GIT,
   '-i': ['', 'machines come from the server; see --kubeconfig FILE and --context NAME'],
   '-n': WHERE_IT_IS,
   '-m': ['kubenode get machines', 'agents run what git declares, and no modules'],

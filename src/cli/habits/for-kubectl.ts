@@ -1,0 +1,19 @@
+// kubectl does not find the local fleet by itself: advice to type kubectl there comes with its kubeconfig.
+import { shownLine } from '#lib/printable.ts'
+import { sharedVariable } from '../shared-variables.ts'
+import type { Place } from '../run/unnamed-cluster.ts'
+
+/** "use kubectl for others" is no command line. */
+const KUBECTL_LINE = /(type|;|:) kubectl /
+
+/** One line, or undefined where kubectl is not advised, reads a kubeconfig that a person named, or no fleet runs around the folder. */
+export async function kubectlNeeds(told: string, argv: readonly string[], place: Place): Promise<string | undefined> {
+  if (!KUBECTL_LINE.test(told) || isNamed(argv, place)) return undefined
+  const { unnamedKubeconfigs } = await import('../run/unnamed-cluster.ts')
+  const [fleet] = await unnamedKubeconfigs({ env: {}, cwd: place.cwd })
+  return fleet && shownLine(`(kubectl does not find ${fleet.called} by itself: export KUBECONFIG=${fleet.file})`)
+}
+
+const isNamed = (argv: readonly string[], { env }: Place): boolean =>
+  argv.some((word) => word.split('=', 1)[0] === '--kubeconfig') ||
+  [sharedVariable('kubeconfig'), 'KUBECONFIG'].some((name) => (env[name] ?? '') !== '')
