@@ -115,6 +115,16 @@ ${extra}`
     expect((await kubenode('lint', 'a.yaml')).out).toMatch(/^a\.yaml:2:1: KN1021: .*did you mean MachineSet\?/)
   })
 
+  test.each(['kustomize.config.k8s.io/v1beta1', 'kubelet.config.k8s.io/v1beta1', 'kubeadm.k8s.io/v1beta4'])(
+    'a configuration file of %s needs no name',
+    async (apiVersion) => {
+      write('a.yaml', `apiVersion: ${apiVersion}\nkind: Kustomization\n`)
+      expect((await kubenode('lint', 'a.yaml')).code).toBe(0)
+      write('a.yaml', `apiVersion: x.${apiVersion.replace('.', '-')}\nkind: Kustomization\n`)
+      expect((await kubenode('lint', 'a.yaml')).out).toContain('KN1023')
+    },
+  )
+
   test('every problem of a folder is listed, and good documents beside broken ones are still read', async () => {
     write('x/a.yaml', 'a: [\n')
     write('x/b.json', '{"apiVersion":"v1","kind":"ConfigMap","metadata":{}}')

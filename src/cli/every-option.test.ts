@@ -583,6 +583,10 @@ test.each([
   [['approve', 'nonsense/x'], /^KN1334/],
   [['approve', 'machine/x'], /^KN1334/],
   [['approve', 'pod/x'], /^KN1310: .*kubectl/],
+  [
+    ['rollback', 'release/a'],
+    /^KN1002: .*'release\/a' is invalid.*To undo a release, type git revert COMMIT; to stop one, kubenode release abort/,
+  ],
   [['rollout', 'status', 'machine/a'], /^KN1002: .*'machine\/a' is invalid.*Name a set: set\/NAME/],
   [['rollout', 'status', 'machinecomponentset/a'], /^KN1312/],
   [['rollout', 'status', 'kmcs/a'], /^KN1312/],

@@ -3,7 +3,8 @@ import { ANNOTATIONS } from '#api/names.ts'
 import { release } from '#api/kinds/release.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { clusterStory } from './cluster-story.ts'
-import { whyLines } from './why.ts'
+import { allOf, storyLines } from './told.ts'
+import { whyLines, whyStory } from './why.ts'
 
 const NOW = Date.parse('2026-01-31T12:00:00Z')
 
@@ -101,6 +102,30 @@ test('a permit that waits for people names the command, and one that ended does 
     '  to unblock: kubenode approve permit/base-0 --reason WHY',
   ])
   expect(why('Expired').join()).not.toContain('approve permit')
+})
+
+test('a release that a newer one replaced asks for nothing', () => {
+  const conditions = [{ type: 'Ready', status: 'False', reason: 'NewerRelease', message: 'superseded by fleet-2' }]
+  const object = { kind: 'Release', metadata: { name: 'fleet-1' }, status: { phase: 'Superseded', conditions } }
+  const story = whyStory(object as unknown as KubeObject, NOW)
+  expect(storyLines(story)).toEqual([
+    'release/fleet-1 is Superseded',
+    'Ready is False: NewerRelease: superseded by fleet-2',
+    '  A newer commit replaced this release.',
+  ])
+  expect(allOf(story).filter((t) => t.urgency !== undefined || t.runbook !== undefined)).toEqual([])
+})
+
+test('a node that a user cordoned is called so, with the command that ends it; other nodes are not', () => {
+  const node = (spec: object) =>
+    ({ kind: 'Node', metadata: { name: 'n-1' }, spec, status: {} }) as unknown as KubeObject
+  expect(whyLines(node({ unschedulable: true }), NOW)).toEqual([
+    'node/n-1',
+    'cordoned by a user: it takes no new pods',
+    '  to let it take pods again: kubectl uncordon n-1',
+  ])
+  const ours = { taints: [{ key: 'kubenode.io/cordon', effect: 'NoSchedule' }] }
+  expect(whyLines(node(ours), NOW)).toEqual(['node/n-1', 'Up to date; nothing pending.'])
 })
 
 test('an object is not called up to date above another that blocks', () => {

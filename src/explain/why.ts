@@ -78,6 +78,9 @@ function errorsOf({ status }: KubeObject): readonly string[] {
 const wholeOf = (message: string, errors: readonly string[]): string =>
   (message.endsWith('…') && errors.find((e) => e.startsWith(message.slice(0, -1)))) || message
 
+/** A release that a newer one replaced, and that waits for nothing, is history: nothing is to be done about it. */
+const REPLACED = 'NewerRelease'
+
 /** A message of several conditions, or of a condition and a wait, is shown once. */
 function conditionsTold(object: KubeObject, { now, holdEnds }: Moment): readonly Told[] {
   const bad = list(fields(object['status'])['conditions']).filter((c) => !isGood(object.kind, c))
@@ -89,6 +92,7 @@ function conditionsTold(object: KubeObject, { now, holdEnds }: Moment): readonly
     const reason = text(c['reason'])
     const message = wholeOf(text(c['message']), errors)
     const known = reasons.has(reason) ? undefined : REASONS[reason as keyof typeof REASONS]
+    const isOver = reason === REPLACED && predicate === undefined
     const isTold = messages.has(`${reason}: ${message}`)
     reasons.add(reason)
     messages.add(`${reason}: ${message}`)
@@ -96,14 +100,14 @@ function conditionsTold(object: KubeObject, { now, holdEnds }: Moment): readonly
     return {
       text: `${text(c['type'])} is ${text(c['status'])}${since(c['lastTransitionTime'], now)}: ${reason}${isTold ? '' : `: ${message}`}`,
       // A condition that is bad when it is True, such as a fault of a node, was found; a pause waits.
-      urgency: text(c['type']) === 'Paused' ? ('Waiting' as const) : ('Failed' as const),
+      ...(!isOver && { urgency: text(c['type']) === 'Paused' ? ('Waiting' as const) : ('Failed' as const) }),
       ...(known !== undefined && {
         below: plain([
           ...(isTold ? [] : errors.slice(errors.indexOf(message) + 1 || errors.length)),
-          `${known.doc} See ${runbook}.`,
+          isOver ? known.doc : `${known.doc} See ${runbook}.`,
         ]),
       }),
-      ...(runbook !== undefined && { runbook }),
+      ...(runbook !== undefined && !isOver && { runbook }),
       ...(text(c['type']) === 'Paused' && HOLD_REASONS.has(reason) && holdEnds),
     }
   })
@@ -256,6 +260,13 @@ function askedToRead({ metadata, status }: KubeObject, now: number): readonly To
     : []
 }
 
+/** KubeNode cordons with a taint of its own; this is what kubectl cordon sets, and only a user takes it off. */
+function cordonTold({ kind, metadata, spec }: KubeObject): readonly Told[] {
+  if (kind !== 'Node' || fields(spec)['unschedulable'] !== true) return []
+  const command = { line: `kubectl uncordon ${metadata.name ?? ''}`, does: 'let it take pods again' }
+  return [{ text: 'cordoned by a user: it takes no new pods', command }]
+}
+
 /** A node with a problem is repaired, or its repair is blocked. */
 function withWayOn({ kind, metadata }: KubeObject, conditions: readonly Told[]): readonly Told[] {
   const last = conditions.at(-1)
@@ -303,6 +314,7 @@ export function whyStory(object: KubeObject, now: number, around: Around = {}): 
     ...waitOf(status['waitingFor'], moment),
     ...withWayOn(object, conditionsTold(object, moment)),
     ...storyOf(object, moment),
+    ...cordonTold(object),
     ...more,
   ]
   const others = related.map(({ label, object: o }): Told => {

@@ -37,6 +37,13 @@ describe('refusals', () => {
     )
   })
 
+  it('say of a client that is nobody to the server that its identity was not accepted', () => {
+    expect(error(403, 'User "system:anonymous" cannot get resource "x"').message).toBe(
+      'KN2403: cannot update machines.kubenode.io/m-1: Forbidden: User "system:anonymous" cannot get resource "x" (it accepted no token or client certificate of yours); ask for the missing permission (kubectl auth can-i)',
+    )
+    expect(error(403, 'User "ada" cannot get resource "x"').message).not.toContain('accepted')
+  })
+
   it('AlreadyExists and Conflict share a code and are distinguished', () => {
     const exists = error(409, 'x', 'AlreadyExists')
     expect([isAlreadyExists(exists), isConflict(exists)]).toEqual([true, false])

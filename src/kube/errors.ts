@@ -20,6 +20,10 @@ export interface CallContext {
 /** Longer texts of a server are cut: an admission webhook may answer with pages. */
 const MAX_MESSAGE = 2_000
 
+/** A server that accepts no identity calls the client anonymous, and then reports missing rights only. */
+export const withIdentityHint = (said: string): string =>
+  said.includes('User "system:anonymous"') ? `${said} (it accepted no token or client certificate of yours)` : said
+
 export class ApiError extends KubeNodeError {
   /** The HTTP status code. */
   readonly status: number
@@ -35,7 +39,9 @@ export class ApiError extends KubeNodeError {
     const said = context.sensitive ? '(server message withheld: it may contain a secret)' : status.message
     // Of a refused identity a server says no more than that.
     const text =
-      said === reason && status.code === 401 ? 'the server gave no reason' : cut(said ?? 'no message', MAX_MESSAGE)
+      said === reason && status.code === 401
+        ? 'the server gave no reason'
+        : cut(withIdentityHint(said ?? 'no message'), MAX_MESSAGE)
     super(messageFor(status.code)({ action: context.action, target: context.target, reason, text }), {
       retry: retryOf(status.code),
       data: {

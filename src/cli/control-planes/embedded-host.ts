@@ -214,7 +214,7 @@ export class EmbeddedHost implements ControlPlaneHost {
       return {
         kind: 'Refused',
         reason: 'VersionNotServed',
-        message: `version ${version} is not served here; this host serves ${minors.join(', ')}`,
+        message: `version ${version} is not served here; this host serves ${minors.join(', ')}: set spec.version of the Cluster in git`,
       }
     const others = this.#folders.all().filter((r) => r.id !== id)
     const holder = port === undefined ? undefined : others.find((r) => r.port === port)

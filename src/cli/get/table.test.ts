@@ -23,3 +23,11 @@ test('one that stays busy is reported after some tries', async () => {
   await expect(tableAt(busy, '/x', SHAPE, clock)).rejects.toThrow('(re)initializing')
   expect(busy.asked()).toBe(10)
 })
+
+test('a client whose identity was not accepted is reported so, beside the missing right', async () => {
+  const message = 'machines is forbidden: User "system:anonymous" cannot list resource "machines"'
+  const raw = async () => ({ status: 403, headers: {}, text: JSON.stringify({ message }) })
+  await expect(tableAt({ raw }, '/x', SHAPE, clock)).rejects.toThrow(
+    `${message} (it accepted no token or client certificate of yours)`,
+  )
+})

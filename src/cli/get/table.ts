@@ -4,6 +4,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { withIdentityHint } from '#kube/errors.ts'
 import { inspectErrors } from '../inspect/inspect-errors.ts'
 
 export interface TableShape {
@@ -60,7 +61,9 @@ export async function tableAt(
   const answer = parsed(text)
   if (status !== 200 || !isTable(answer)) {
     const said = isObject(answer) && typeof answer['message'] === 'string' ? answer['message'] : `${status} to ${path}`
-    throw new KubeNodeError((status === BAD_REQUEST ? inspectErrors.KN1348 : inspectErrors.KN1314)({ answer: said }))
+    throw new KubeNodeError(
+      (status === BAD_REQUEST ? inspectErrors.KN1348 : inspectErrors.KN1314)({ answer: withIdentityHint(said) }),
+    )
   }
   return tableOf(answer, shape)
 }

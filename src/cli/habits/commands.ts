@@ -11,7 +11,7 @@ const PLAN: Advice = ['kubenode plan', 'it shows what a commit changes; git push
 const NO_SHELL: Advice = ['kubenode logs machine/NAME COMPONENT', 'KubeNode opens no shell on a host']
 const WAIT: Advice = [
   'kubenode watch --until-done',
-  'exit 0 when nothing is in progress, 1 when something failed; with --timeout 10m',
+  'exit 0 when nothing is in progress, 1 when something failed; after a commit, kubenode reconcile first; with --timeout 10m',
 ]
 const READ_NOW: Advice = [
   'kubenode reconcile source/NAME',

@@ -119,6 +119,9 @@ const trustProblems = (v: Record<string, unknown>): Unplaced[] =>
       ]
     : []
 
+/** Files that programs read themselves, such as a KubeletConfiguration: objects in form, without a name. */
+const CONFIGURATION = /^(?:[a-z]+\.config\.k8s\.io|audit\.k8s\.io|kubeadm\.k8s\.io|kind\.x-k8s\.io)\//
+
 function frameProblems(value: Record<string, unknown>): Unplaced[] {
   const out: Unplaced[] = []
   for (const field of ['apiVersion', 'kind'] as const) {
@@ -132,7 +135,7 @@ function frameProblems(value: Record<string, unknown>): Unplaced[] {
   }
   const meta = value['metadata']
   const named = isObject(meta) && (typeof meta['name'] === 'string' || typeof meta['generateName'] === 'string')
-  if (out.length === 0 && !named) {
+  if (out.length === 0 && !named && !CONFIGURATION.test(word(value['apiVersion']))) {
     out.push({
       code: lintErrors.KN1023.code,
       message: `${word(value['kind'])} has no metadata.name; give it one`,

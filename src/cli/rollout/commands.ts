@@ -1,6 +1,6 @@
 // `kubenode pause | resume | rollback | rollout | canary`: temporary commands become holds that expire, and lasting changes become a commit that a user makes.
 import { listAll } from '#kube/list-all.ts'
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import { weakCageOption } from '../weak-cage.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
@@ -13,7 +13,7 @@ import { alignedRows } from '../get/rows.ts'
 import { WHOLE_FORMS, type WholeForm, printWhole } from '../get/whole.ts'
 import { withoutManagers } from '../get/without-managers.ts'
 import type { Io } from '../io.ts'
-import { nameOfKind } from '../inspect/name-word.ts'
+import { kindOf, nameOfKind } from '../inspect/name-word.ts'
 import { named } from '../inspect/target.ts'
 import { outputOption } from '../output.ts'
 import { place } from './place.ts'
@@ -77,6 +77,15 @@ function registerHolds(program: Command, io: Io): void {
   ).action((what: string, options: ResumeOptions) => resume(what, options, io))
 }
 
+/** Other tools roll back releases. */
+function setToRollBack(what: string): string {
+  if (what.includes('/') && kindOf(what.split('/', 1)[0] ?? '') === 'Release')
+    throw new InvalidArgumentError(
+      'To undo a release, type git revert COMMIT; to stop one, kubenode release abort NAME --reason WHY.',
+    )
+  return nameOfKind('set')(what)
+}
+
 function registerRollback(program: Command, io: Io): void {
   withServer(
     program
@@ -84,7 +93,7 @@ function registerRollback(program: Command, io: Io): void {
       .description(
         'print the git command, or a patch, that returns a set to an earlier revision; with --now its machines switch at once',
       )
-      .argument('<set>', 'name of the set', nameOfKind('set'))
+      .argument('<set>', 'name of the set', setToRollBack)
       .option(
         '--to <revision>',
         'number or name, as kubenode rollout history shows them; the last one whose rollout completed when left out',
