@@ -73,6 +73,10 @@ test.each([
   ['why set/base --timeout 5s', '(type kubenode watch --until-done --timeout 5m; '],
   ['get rel', 'type kubenode get releases;'],
   ['freeze --dry-run', '(it creates one hold, '],
+  ['events --since 5m', '(the server keeps events for about an hour, '],
+  ['events -o json', '(type kubectl get events -A -o json)'],
+  ['local status -o json', '(type kubenode release status -o json; '],
+  ['provider list', '(type kubenode get machinesets; '],
   // Flux
   ['get sources --export', '(type kubenode get KIND -o yaml)'],
   ['bootstrap github --owner=me', '(type kubenode bootstrap --git URL)'],

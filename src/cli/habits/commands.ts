@@ -146,6 +146,7 @@ export const COMMAND_HABITS: Readonly<Record<string, Advice>> = {
   appset: PIPELINES,
   argo: RELEASES,
   cert: ['kubenode get sources', 'certificates of a git server are in the Secret of its source'],
+  'provider list': ['kubenode get machinesets', 'each names its provider'],
   'cluster create': CLUSTER_IN_GIT,
   'cluster delete': ['git revert COMMIT', 'a cluster leaves the fleet by a commit: docs/how-to/new-cluster.md'],
   'cluster scale': CLUSTER_IN_GIT,

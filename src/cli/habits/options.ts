@@ -17,6 +17,11 @@ const WHERE_IT_IS: Advice = [
   'sources and releases are in namespace kubenode-system, machines and sets in none; leave the option out',
 ]
 const HOLD_ONLY: Advice = ['', 'it creates one hold, which resume or thaw removes; there is no trial run']
+const EVENTS_AS_DATA: Advice = ['kubectl get events -A -o json', '']
+const STATUS_AS_DATA: Advice = [
+  'kubenode release status -o json',
+  'with --context hub; of a set: kubenode rollout status NAME -o json',
+]
 const NO_TRIAL: Advice = ['kubenode plan', 'it shows what a commit changes; this command has no trial run']
 const ONE_OBJECT: Advice = ['', 'name the objects instead, as KIND/NAME']
 const IN_GIT: Advice = ['kubenode plan --dirty', 'values are declared in the fleet; edit them there']
@@ -104,6 +109,12 @@ export const OPTION_HABITS: Readonly<Record<string, Advice>> = {
   'release history --limit': ['kubenode release history TRACK', 'those of one track; as data: -o json'],
   'release status --hard-refresh': ['kubenode reconcile source/NAME', ''],
   'release status --refresh': ['kubenode reconcile source/NAME', ''],
+  'events --output': EVENTS_AS_DATA,
+  'events --since': ['', 'the server keeps events for about an hour, and all of them are listed'],
+  'events -o': EVENTS_AS_DATA,
+  'local status --json': STATUS_AS_DATA,
+  'local status --output': STATUS_AS_DATA,
+  'local status -o': STATUS_AS_DATA,
   'freeze --check': HOLD_ONLY,
   'freeze --dry-run': HOLD_ONLY,
   'pause --check': HOLD_ONLY,
