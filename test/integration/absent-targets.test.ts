@@ -189,7 +189,7 @@ describe('an object that is there', () => {
     'and that no rule finds a fault on is not repaired: %s',
     async (what) => {
       const { code, said } = await kubenode('repair', what, '--reason', 'x')
-      expect([code, said]).toEqual([2, expect.stringMatching(/^KN1354: cannot repair .*: no rule matches/)])
+      expect([code, said]).toEqual([2, expect.stringMatching(/^KN1354: cannot repair .*: no rule is true/)])
       expect((await kubenode('repair', what, '--reason', 'x', '--even-if-absent')).code).toBe(0)
     },
   )

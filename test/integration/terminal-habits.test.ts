@@ -615,6 +615,10 @@ describe.each(apiServers)('$name', ({ start }) => {
         code: 0,
         out: expect.stringContaining('node/twice') as string,
       })
+      // No program runs here, and what is read of the node may be out of date.
+      expect((await kubenode('why-not', 'machine/twice')).out).toMatch(
+        /^controllers\nStopped: .*\n.*\n\ndefender\nStopped: .*\n.*\n\nSilent \(node\/twice\): /,
+      )
       // A command of few kinds has fewer to choose from.
       expect((await kubenode('watch', 'twice')).err).toMatch(/^KN1380: /)
       await admin.delete(machine, { name: 'twice' })

@@ -47,10 +47,14 @@ async function whyNot(what: string, options: WhyNotOptions, io: Io): Promise<voi
   const kind = kindOf(noun)
   if ((kind !== 'Node' && kind !== 'Machine') || word === '' || rest.length > 0)
     throw new KubeNodeError(repairErrors.KN1353({ what: JSON.stringify(what) }))
-  const [{ look }, { blockerLines, blockers }] = await Promise.all([
-    import('#explain/repairs/look.ts'),
-    import('#explain/repairs/blockers.ts'),
-  ])
+  const [{ look }, { blockerLines, blockers }, { stoppedPrograms, stoppedStories }, { storyLines }] = await Promise.all(
+    [
+      import('#explain/repairs/look.ts'),
+      import('#explain/repairs/blockers.ts'),
+      import('../inspect/programs.ts'),
+      import('#explain/told.ts'),
+    ],
+  )
   const client = await connect(options, io)
   const name = kind === 'Node' ? word : await nodeOfMachine(client, word)
   const seen = await look(client, name, systemClock.now())
@@ -58,8 +62,13 @@ async function whyNot(what: string, options: WhyNotOptions, io: Io): Promise<voi
     const { absent, namesOf } = await import('../inspect/find-object.ts')
     throw absent('node', name, await namesOf(client, nodeType), nodeType.plural)
   }
-  if (options.output === 'json') io.out(shownJson(blockers(seen)))
-  else io.out(shownInWindow(io, blockerLines(seen)))
+  if (options.output === 'json') {
+    io.out(shownJson(blockers(seen)))
+    return
+  }
+  // What follows was read from statuses that such a program keeps current.
+  const stopped = stoppedStories(await stoppedPrograms(client, [nodeType.kind]), systemClock.now())
+  io.out(shownInWindow(io, [...stopped.flatMap((story) => [...storyLines(story), '']), ...blockerLines(seen)]))
 }
 
 /** A Machine and its Node are one host, and rules read the Node's conditions. */

@@ -19,7 +19,7 @@ export const repairErrors = errorTable({
     next: 'see kubenode why machine/{name}',
   },
   KN1354: {
-    text: 'cannot repair {what}: no rule matches a node of it, so there is nothing to retry',
-    next: 'see kubenode why-not; use --even-if-absent to request it anyway',
+    text: 'cannot repair {what}: no rule is true for any node that it names, so there is nothing to repair',
+    next: 'see kubenode why-not node/NAME; use --even-if-absent to request it anyway',
   },
 })
