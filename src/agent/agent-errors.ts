@@ -20,7 +20,7 @@ export const agentErrors = errorTable({
   },
   KN8005: {
     text: 'cannot start as {machine}: this identity was created on another host ({boundHost}, this host is {thisHost})',
-    next: 'remove the state folder of the agent and join again',
+    next: 'to make this host a machine of its own, run kubenode agent leave on it, which changes nothing of {machine}, then join it; never remove the folder of the agent, which holds the originals of adopted files',
   },
   KN8006: {
     text: 'cannot get a certificate: the request {name} was refused: {no}',
@@ -188,7 +188,7 @@ export const agentErrors = errorTable({
   },
   KN8054: {
     text: 'cannot join again as {machine} of {cluster}: this host is {joinedMachine} of {joinedCluster}',
-    next: 'to turn this host into another machine, stop its agent and remove {state}',
+    next: 'to turn this host into another machine, hand it back first with kubenode agent leave; never remove {state}, which holds the originals of adopted files',
   },
   KN8055: {
     text: 'cannot start {component}: unit {unit} is masked',

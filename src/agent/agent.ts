@@ -16,6 +16,7 @@ import { watchConfig } from './config-watch.ts'
 import { leaveHost } from './leave/leave-host.ts'
 import { leave } from './leave/leave.ts'
 import { isLeaveRequested, readLeaving, recordLeaving, type Leaving } from './leave/leaving.ts'
+import { hasOwnIdentity, sessionAlone } from './leave/session-alone.ts'
 import { machineFile, nodeDir, rebootRequestFile, type NodeDir } from './node-dir.ts'
 import { isNodeDeleted, KUBELET } from './node/deleted-node.ts'
 import { readHostFacts } from './node/facts.ts'
@@ -75,7 +76,11 @@ export async function runAgent(given: AgentOptions): Promise<AgentEnd> {
     const { config: said, problems } = joinedConfig(inForce)
     for (const problem of problems) log.warn('configuration ignored', { problem })
     const facts = await readHostFacts(files, dir)
-    const session = await openSession({ ...options, files, dir, signal })
+    const isRequested = await isLeaveRequested({ files, dir })
+    const session =
+      isRequested && !(await hasOwnIdentity({ files, dir }))
+        ? await sessionAlone({ files, dir })
+        : await openSession({ ...options, files, dir, signal })
     // Either source can say that a kubelet owns the Node; neither can make it ours again.
     const config = { ...said, registerNode: said.registerNode && session.identity.registerNode !== false }
     let end = 'Stopped' as AgentEnd
@@ -114,7 +119,7 @@ export async function runAgent(given: AgentOptions): Promise<AgentEnd> {
     }
     const tools = { ...options, parts, session, signal, onLeft }
     if (before !== undefined) beginLeaving(tools, before)
-    else if (await isLeaveRequested({ files, dir }))
+    else if (isRequested)
       // Beside the heartbeats: the disk may be full.
       void orderToLeave(tools, { format: 1, by: 'Person', phase: 'Components' }).catch(() => undefined)
     void session.followAuthorities().then(
@@ -129,7 +134,7 @@ export async function runAgent(given: AgentOptions): Promise<AgentEnd> {
     parts.machineWriter.touch()
     parts.nodeWriter.touch()
     log.info('agent started', { machine: session.identity.machine, version, bootId: facts.bootId })
-    const forever = runForever(tools)
+    const forever = session.isAlone === true ? [] : runForever(tools)
     await aborted(signal)
     configWatch.close()
     log.info('agent stopping', { end })
@@ -205,7 +210,7 @@ async function orderToLeave(tools: Tools, leaving: Leaving): Promise<void> {
   beginLeaving(tools, leaving)
 }
 
-function beginLeaving({ parts, signal, clock, log, onLeft }: Tools, leaving: Leaving): void {
+function beginLeaving({ parts, session, signal, clock, log, onLeft }: Tools, leaving: Leaving): void {
   const { files, dir, components, target } = parts
   log.warn('the agent leaves its host', { by: leaving.by, phase: leaving.phase })
   target.leaving = leaving
@@ -214,7 +219,7 @@ function beginLeaving({ parts, signal, clock, log, onLeft }: Tools, leaving: Lea
   const report = async (): Promise<void> => {
     parts.machineWriter.close()
     parts.nodeWriter.close()
-    await parts.reportLeft()
+    if (session.isAlone !== true) await parts.reportLeft()
   }
   void leave({ files, dir, clock, log, areComponentsOff: () => components.areOff, report, signal }, leaving)
     .then(onLeft)

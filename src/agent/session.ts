@@ -43,6 +43,8 @@ export interface SessionDeps extends IdentityDeps {
 
 export interface Session {
   readonly identity: Identity
+  /** No server is asked or told anything. */
+  readonly isAlone?: true
   readonly client: HttpKubeClient
   readonly sealing: SealingKey
   /** Start and end of our certificate, and who signed it. */

@@ -235,6 +235,19 @@ test.each([
   expect(existsSync(leaveRequestFile(dir))).toBe(false)
 })
 
+test('F47 a host whose join was refused for good, and that is bound to that machine, is left by a person', async ({
+  skip,
+}) => {
+  if (process.geteuid?.() !== 0) skip('leaving a host needs root')
+  if (systemctlOf() !== undefined) skip('this computer has systemd: an agent of its own would leave')
+  const data = join(folder, 'lib')
+  const dir = nodeDir(data, '/')
+  mkdirSync(dirname(identityFile(dir)), { recursive: true })
+  writeFileSync(identityFile(dir), '{}')
+  expect(await leaveMain(['--root', data])).toBe(0)
+  expect(existsSync(identityFile(dir))).toBe(false)
+})
+
 test('a host whose machine was deleted before its agent joined is left by a person', async ({ skip }) => {
   if (process.geteuid?.() !== 0) skip('leaving a host needs root')
   if (systemctlOf() !== undefined) skip('this computer has systemd: an agent of its own would leave')

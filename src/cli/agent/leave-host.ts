@@ -8,7 +8,16 @@ import { Journal } from '#agent/components/journal.ts'
 import { readSlot } from '#agent/components/slot.ts'
 import { realFiles } from '#agent/files/real.ts'
 import { AGENT_UNIT, leaveHost } from '#agent/leave/leave-host.ts'
-import { componentsFolder, identityFile, joinFile, leaveRequestFile, nodeDir, type NodeDir } from '#agent/node-dir.ts'
+import {
+  componentsFolder,
+  identityFile,
+  joinFile,
+  leaveRequestFile,
+  nodeDir,
+  pairFile,
+  tokenFile,
+  type NodeDir,
+} from '#agent/node-dir.ts'
 import { AGENT_COMPONENT } from '#agent/self/switch-file.ts'
 import { chooseProcesses, systemctlOf } from '#agent/supervise/choose.ts'
 import { agentErrors } from '#agent/agent-errors.ts'
@@ -60,7 +69,8 @@ export async function leaveMain(args: readonly string[]): Promise<number> {
 async function leaveThisHost({ root, isDryRun }: LeaveWish): Promise<number> {
   const dir = nodeDir(root, '/')
   if (geteuid?.() !== 0) throw new KubeNodeError(agentErrors.KN8053())
-  if (!existsSync(identityFile(dir))) return leaveUnjoined(dir, { root, isDryRun })
+  const managed = await realFiles.list(componentsFolder(dir))
+  if (!hasCredential(dir) && managed.length === 0) return leaveUnjoined(dir, { root, isDryRun })
   for (const line of planLines(await plannedRemovals(dir), root)) stdout.write(shownLine(line))
   if (isDryRun) return 0
   writeFileSync(leaveRequestFile(dir), '{}\n', { mode: 0o600, flush: true })
@@ -72,13 +82,16 @@ async function leaveThisHost({ root, isDryRun }: LeaveWish): Promise<number> {
   return untilGone(root)
 }
 
-/** An agent whose Machine was deleted before it joined has nothing to hand back, and cannot start to do it itself. */
+const hasCredential = (dir: NodeDir): boolean => [pairFile(dir), tokenFile(dir)].some((path) => existsSync(path))
+
+/** An agent that never joined has nothing to hand back, and cannot start to do it itself. */
 async function leaveUnjoined(dir: NodeDir, { root, isDryRun }: LeaveWish): Promise<number> {
-  if (!existsSync(joinFile(dir))) throw new KubeNodeError(agentErrors.KN8072({ folder: root }))
+  const trace = [joinFile(dir), identityFile(dir)].find((path) => existsSync(path))
+  if (trace === undefined) throw new KubeNodeError(agentErrors.KN8072({ folder: root }))
   for (const line of planLines([], root)) stdout.write(shownLine(line))
   if (isDryRun) return 0
   await leaveHost({ files: realFiles, dir, log: silentLogger, systemctl: systemctlOf() })
-  return untilGone(joinFile(dir))
+  return untilGone(trace)
 }
 
 async function untilGone(path: string): Promise<number> {
