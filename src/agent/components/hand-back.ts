@@ -47,29 +47,25 @@ export async function lostOriginal(deps: KeptDeps, { component, spec }: InUse): 
 
 /** What was there before is there again, with its unit as it was. */
 export async function restore(deps: HandBackDeps, inUse: InUse, restarts: boolean): Promise<void> {
+  const { processes } = deps
   const { component, spec } = inUse
+  const { service } = spec
   const kept = await readKept(deps, component)
   const links = layoutOf(spec).links
   const declared = new Set(links.map((l) => l.path))
+  const unit = processes.release === undefined ? undefined : kept?.unit
+  // Before its files go: systemd's own links to a unit of the component would lead nowhere, and it would remember a failed one.
+  if (service !== undefined && unit === undefined) {
+    await processes.stop(component)
+    await processes.forget?.(component, service)
+  }
   // Paths of earlier versions went back to their originals when a switch left them.
   for (const { path } of links) await restorePath(deps, component, kept, path)
   for (const { path } of kept?.originals ?? []) if (!declared.has(path)) await restorePath(deps, component, kept, path)
-  if (spec.service !== undefined) await restoreUnit(deps, inUse, kept, restarts)
+  if (service !== undefined && unit !== undefined)
+    await processes.release?.(component, service, { kind: 'Restore', unit, restarts })
   await removeFolders(deps, kept)
   await dropKept(deps, component)
-}
-
-async function restoreUnit(
-  { processes }: HandBackDeps,
-  { component, spec: { service } }: InUse,
-  kept: Kept | undefined,
-  restarts: boolean,
-): Promise<void> {
-  if (service === undefined) return
-  if (kept?.unit === undefined || processes.release === undefined) {
-    await processes.stop(component)
-    await processes.forget?.(component, service)
-  } else await processes.release(component, service, { kind: 'Restore', unit: kept.unit, restarts })
 }
 
 /** One path, if it is ours: the original, or nothing where nothing was. */

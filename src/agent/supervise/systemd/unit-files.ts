@@ -34,6 +34,9 @@ const DROP_IN_PLACES = [UNITS, '/run/systemd/system']
 const MAX_ADDITIONS = 20
 const DROP_IN = '50-kubenode.conf'
 
+/** As its files are now. A unit that failed before its files were removed is not found, or in error once they are back, and does not ask for a reload. */
+const isKnown = ({ load, needsReload }: UnitState): boolean => !needsReload && load !== 'not-found' && load !== 'error'
+
 export class UnitFiles {
   readonly #deps: UnitFilesDeps
 
@@ -54,7 +57,7 @@ export class UnitFiles {
     if (wanted !== undefined && wanted !== before) await writeDurably(files, path, wanted, 0o644)
     else if (wanted === undefined && ownerOf(before ?? '') === wish.component) await removeDurably(files, path)
     // The component's own files brought a new unit: systemd must reload although we wrote nothing.
-    else if (!(await this.state(unit)).needsReload) return ours
+    else if (isKnown(await this.state(unit))) return ours
     await systemctl.run('daemon-reload')
     return ours
   }

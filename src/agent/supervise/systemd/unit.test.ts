@@ -136,3 +136,19 @@ test('what is taken away leaves nothing of ours behind: no unit, no failure of i
   await unitFiles.remove('x', unit)
   expect(await files.list(folder)).toEqual(['own.conf'])
 })
+
+test.each([
+  ['not found since its files were removed', 'not-found', true],
+  ['in error: it failed, its files were removed and are there again', 'error', true],
+  ['as its files say', 'loaded', false],
+])('a unit that systemd knows %s', async (_what, load, reloads) => {
+  const said: string[] = []
+  const systemctl = {
+    show: async (units: readonly string[]) => parseShow(`LoadState=${load}\nNeedDaemonReload=no`, units),
+    run: async (...args: readonly string[]) => void said.push(args.join(' ')),
+  }
+  const unitFiles = new UnitFiles({ files: new MemoryFiles(), dir: nodeDir('/node', '/'), systemctl, environment: {} })
+  const brought: Service = { unit: 'x', restart: 'Always', killMode: 'Process' }
+  expect(await unitFiles.write({ component: 'x', service: brought }, 'x.service', undefined)).toBe(false)
+  expect(said).toEqual(reloads ? ['daemon-reload'] : [])
+})
