@@ -119,6 +119,7 @@ export class Systemd implements Processes {
       if (active === 'failed') await systemctl.run('reset-failed', '--', unit)
       // A unit that the component installs is a link to its slot, which systemd calls linked.
       if (file === 'disabled' || file === 'linked') await systemctl.run('enable', '--', unit)
+      await this.#unitFiles.anchor(component, unit)
       await systemctl.run('restart', '--', unit)
       log.info('component started', { component, unit })
     } finally {

@@ -1,9 +1,9 @@
 // The files that define components to systemd: a unit of our own, or a drop-in beside a foreign one; no other unit is ever touched.
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
-import { removeDurably, writeDurably } from '../../files/durable.ts'
+import { relink, removeDurably, writeDurably } from '../../files/durable.ts'
 import type { Files } from '../../files/port.ts'
-import { currentLink, onNode, type NodeDir } from '../../node-dir.ts'
+import { componentFolder, currentLink, onNode, type NodeDir } from '../../node-dir.ts'
 import type { Service } from '../port.ts'
 import type { Systemctl, UnitState } from './systemctl.ts'
 import { disowned, dropInText, ownerOf, unitText } from './unit.ts'
@@ -33,6 +33,7 @@ const UNITS = '/etc/systemd/system'
 const DROP_IN_PLACES = [UNITS, '/run/systemd/system']
 const MAX_ADDITIONS = 20
 const DROP_IN = '50-kubenode.conf'
+const DEPENDENCIES = /\.(wants|requires|upholds)$/
 
 /** As its files are now. A unit that failed before its files were removed is not found, or in error once they are back, and does not ask for a reload. */
 const isKnown = ({ load, needsReload }: UnitState): boolean => !needsReload && load !== 'not-found' && load !== 'error'
@@ -120,9 +121,24 @@ export class UnitFiles {
     return ownerOf((await this.#read(this.pathOf({ unit, ours: true }))) ?? '') === component
   }
 
+  /** systemd resolves links when it enables a unit: its own ones, and aliases, lead to a slot, which is removed after a switch. They get the path of the unit. */
+  async anchor(component: string, unit: string): Promise<void> {
+    const { files, dir } = this.#deps
+    const slots = `${componentFolder(dir, component)}/`
+    const names = await files.list(onNode(dir, UNITS))
+    const wants = names.filter((n) => DEPENDENCIES.test(n)).map((n) => join(n, unit))
+    for (const name of [...wants, ...names.filter((n) => n !== unit)]) {
+      const path = onNode(dir, join(UNITS, name))
+      const target = await files.readLink(path)
+      if (target?.startsWith(slots) === true && basename(target) === unit && target.includes('/slots/'))
+        await relink(files, path, join(UNITS, unit))
+    }
+  }
+
   /** They stay, and belong to the host from now on. */
   async disown(component: string, unit: string): Promise<void> {
     const { files, systemctl } = this.#deps
+    await this.anchor(component, unit)
     for (const ours of [true, false]) {
       const path = this.pathOf({ unit, ours })
       const text = await this.#read(path)

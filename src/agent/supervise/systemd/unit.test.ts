@@ -152,3 +152,26 @@ test.each([
   expect(await unitFiles.write({ component: 'x', service: brought }, 'x.service', undefined)).toBe(false)
   expect(said).toEqual(reloads ? ['daemon-reload'] : [])
 })
+
+test('links that systemd made to a slot get the path of the unit, and those of others stay', async () => {
+  const files = new MemoryFiles()
+  const dir = nodeDir('/node', '/')
+  const [units, slot] = ['/etc/systemd/system', '/node/state/components/x/slots/one-0/files/0/x.service']
+  const links: Readonly<Record<string, string>> = {
+    'multi-user.target.wants/x.service': slot,
+    'db.service.requires/x.service': slot,
+    'alias.service': slot,
+    'multi-user.target.wants/y.service': '/usr/lib/systemd/system/y.service',
+    'y.service': '/node/state/components/y/slots/one-0/files/0/y.service',
+    'x.service': '/node/state/components/x/current/files/0/x.service',
+  }
+  for (const [name, target] of Object.entries(links)) {
+    const path = `${units}/${name}`
+    await files.makeFolder(path.slice(0, path.lastIndexOf('/')))
+    await files.link(path, target)
+  }
+  const systemctl = { ...createSystemctl(), run: async () => undefined }
+  await new UnitFiles({ files, dir, systemctl, environment: {} }).disown('x', 'x.service')
+  const now = await Promise.all(Object.keys(links).map((name) => files.readLink(`${units}/${name}`)))
+  expect(now).toEqual([...Array<string>(3).fill(`${units}/x.service`), ...Object.values(links).slice(3)])
+})
