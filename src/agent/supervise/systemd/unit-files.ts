@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
 import { relink, removeDurably, writeDurably } from '../../files/durable.ts'
 import type { Files } from '../../files/port.ts'
-import { componentFolder, currentLink, onNode, type NodeDir } from '../../node-dir.ts'
+import { currentLink, onNode, slotsFolder, type NodeDir } from '../../node-dir.ts'
 import type { Service } from '../port.ts'
 import type { Systemctl, UnitState } from './systemctl.ts'
 import { disowned, dropInText, ownerOf, unitText } from './unit.ts'
@@ -124,14 +124,13 @@ export class UnitFiles {
   /** systemd resolves links when it enables a unit: its own ones, and aliases, lead to a slot, which is removed after a switch. They get the path of the unit. */
   async anchor(component: string, unit: string): Promise<void> {
     const { files, dir } = this.#deps
-    const slots = `${componentFolder(dir, component)}/`
+    const slots = `${slotsFolder(dir, component)}/`
     const names = await files.list(onNode(dir, UNITS))
     const wants = names.filter((n) => DEPENDENCIES.test(n)).map((n) => join(n, unit))
     for (const name of [...wants, ...names.filter((n) => n !== unit)]) {
       const path = onNode(dir, join(UNITS, name))
       const target = await files.readLink(path)
-      if (target?.startsWith(slots) === true && basename(target) === unit && target.includes('/slots/'))
-        await relink(files, path, join(UNITS, unit))
+      if (target?.startsWith(slots) === true && basename(target) === unit) await relink(files, path, join(UNITS, unit))
     }
   }
 

@@ -59,6 +59,7 @@ const OF_DISTRIBUTION: readonly (readonly [RegExp, string])[] = [
   [/^\/etc\/(?:cron\.[a-z]+|rc\d\.d)\//, 'only its unit runs it'],
   [/^\/(?:usr\/)?lib\/systemd\/system-(?:generators|sleep|shutdown|preset)\//, 'it changes systemd itself'],
 ]
+const EMPTY = 'it is an empty folder; if the service needs it, let its unit make it, as with StateDirectory='
 const PROGRAM_FOLDERS = /^(?:\/usr)?(?:\/local)?\/s?bin\/|^\/usr\/lib(?:exec)?\/|^\/opt\//
 
 interface Found {
@@ -150,6 +151,8 @@ function takePackage(source: Source, { recipe }: Wishes, found: Found): void {
     else if (PROGRAM_FOLDERS.test(path)) take(found, file, path)
     else found.left.push({ what: path, why: 'it is no program, unit or configuration' })
   }
+  for (const folder of source.tree.emptyFolders())
+    if (!UNUSED.test(`/${folder}/`)) found.left.push({ what: `/${folder}/`, why: EMPTY })
 }
 
 /** An empty reason: no node needs it, and it is not reported. */

@@ -27,6 +27,8 @@ export type TreeEntry = TreeFile | TreeLink | TreeOther
 
 interface Place {
   entry: TreeEntry | undefined
+  /** Named as a folder of its own. */
+  isFolder?: true
   readonly inner: Map<string, Place>
 }
 
@@ -44,7 +46,20 @@ export class FileTree {
 
   /** A folder in the place of a file of an earlier layer. */
   folder(path: string): void {
-    this.#placeAt(path).entry = undefined
+    const place = this.#placeAt(path)
+    place.entry = undefined
+    place.isFolder = true
+  }
+
+  /** Folders without anything in them, which programs may expect. */
+  emptyFolders(): readonly string[] {
+    const found: string[] = []
+    const walk = ({ entry, isFolder, inner }: Place, path: string): void => {
+      if (entry === undefined && isFolder === true && inner.size === 0) found.push(path)
+      for (const [name, place] of inner) walk(place, path === '' ? name : `${path}/${name}`)
+    }
+    walk(this.#root, '')
+    return found.toSorted()
   }
 
   remove(path: string): void {

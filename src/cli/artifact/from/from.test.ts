@@ -49,7 +49,9 @@ const lamp = (more: Partial<DebParts> = {}): Buffer =>
       { name: './etc/lamp.toml', content: 'key = "{{odd}}"\n' },
       { name: './etc/init.d/lamp', content: '#!/bin/sh\n', mode: 0o755 },
       { name: './usr/share/doc/lamp/README', content: 'x' },
+      { name: './var/lib/lamp/', type: '5' },
       { name: './var/lib/lamp/state', content: 'x' },
+      { name: './var/spool/lamp/', type: '5' },
       { name: './dev/lamp', type: '3' },
     ],
     ...more,
@@ -91,10 +93,12 @@ describe('a Debian package', () => {
       'set-id or sticky bit (4755) is not kept',
       '/dev/lamp',
       '/var/lib/lamp/state',
+      '/var/spool/lamp/',
       'on hosts  libc6 (>= 2.34)',
     ])
       expect(out).toContain(words)
     expect(out).not.toContain('README')
+    expect(out).not.toMatch(/\/var\/lib\/lamp\/$/m)
     expect(existsSync('/ran')).toBe(false)
   })
 
