@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -7,7 +7,8 @@ import { programsFor } from './real.ts'
 let folder: string
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'kubenode-assets-'))
-  for (const name of ['etcd', 'kube-apiserver', 'kube-controller-manager']) writeFileSync(join(folder, name), '')
+  for (const name of ['etcd', 'kube-apiserver', 'kube-controller-manager'])
+    writeFileSync(join(folder, name), '', { mode: 0o755 })
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -30,5 +31,7 @@ test('programs that are not there are named before anything starts', () => {
   expect(() => programsFor(true, undefined, undefined)).toThrow(/KN1228.*KUBEBUILDER_ASSETS is not set/)
   expect(() => programsFor(false, { controlPlanes: 'programs' }, '')).toThrow(/KN1228/)
   rmSync(join(folder, 'kube-apiserver'))
-  expect(() => programsFor(true, undefined, folder)).toThrow(/KN1228.*kube-apiserver not found in/)
+  expect(() => programsFor(true, undefined, folder)).toThrow(/KN1228.*no executable kube-apiserver in/)
+  chmodSync(join(folder, 'etcd'), 0o644)
+  expect(() => programsFor(true, undefined, folder)).toThrow(/KN1228.*no executable etcd, kube-apiserver in/)
 })

@@ -21,7 +21,7 @@ export function programsFor(
   const missing = missingPrograms(folder)
   if (missing.length > 0)
     throw new KubeNodeError(
-      localErrors.KN1228({ why: `${missing.join(', ')} not found in ${folder}`, variable: ASSETS }),
+      localErrors.KN1228({ why: `no executable ${missing.join(', ')} in ${folder}`, variable: ASSETS }),
     )
   return folder
 }
