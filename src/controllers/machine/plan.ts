@@ -260,7 +260,9 @@ function provisionReason(seen: Seen, now: number): string | undefined {
   const isFound = host.kind === 'Host'
   // It may have one that is not written down: one more would be one too many.
   if (machine.spec.providerID === undefined && host.kind === 'Unknown') return undefined
-  if (hadJoined(seen) && isFound && !isJoinFixed && joinToken !== undefined && !isHandedOver(joinToken))
+  // A provider of hosts that are kept may have lost its record of this one, and writes it again.
+  const isThere = isFound || seen.isHostKept
+  if (hadJoined(seen) && isThere && !isJoinFixed && joinToken !== undefined && !isHandedOver(joinToken))
     return 'a person lets its host join again'
   if (hasJoined(seen)) return undefined
   // Found in the list after the reply was lost: it has its join token, and is only not written down yet.

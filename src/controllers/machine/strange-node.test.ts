@@ -136,3 +136,16 @@ describe('S26 what the agent of an earlier machine left', () => {
     expect(kinds(seen(more))).toEqual(expected)
   })
 })
+
+test('S26 a host that is kept joins again although the record of it was lost with the controllers', () => {
+  const readmitted: Partial<Seen> = {
+    machine: machine({
+      spec: { channel: 'Agent', provider: { name: 'static' }, providerID: 'static://m' },
+      status: { agent: { version: '0.1.0' } },
+    }),
+    isHostKept: true,
+    joinToken: { ...token, metadata: {} },
+  }
+  expect(kinds(seen(readmitted))).toContain('Provision')
+  expect(kinds(seen({ ...readmitted, joinToken: undefined }))).not.toContain('Provision')
+})
