@@ -192,6 +192,21 @@ describe('a host that was there before', () => {
     expect(conditionOf(w, 'Reconciling')).toMatchObject({ reason: 'JoinCommandMissing' })
   })
 
+  test('that has no kubelet registers the Node again which its agent had made', async () => {
+    const w = await staticWorld()
+    existingNode(w)
+    w.fake.poke(
+      nodeType,
+      { name: NODE },
+      { status: { nodeInfo: { ...nodeInfo, kubeletVersion: 'kubenode-agent/1.0.0' } } },
+      'status',
+    )
+    w.fake.plant(machineType, imported)
+    await w.clock.advance(5_000)
+    const data = handedOverIn(w)?.['data'] as Record<string, string>
+    expect(JSON.parse(Buffer.from(data['join-bundle'] ?? '', 'base64').toString())).not.toHaveProperty('registerNode')
+  })
+
   test('is taken over without a startup taint and without being switched, and is Ready once its agent spoke', async () => {
     const w = await staticWorld()
     existingNode(w)

@@ -8,7 +8,7 @@ import { jsonEqual } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
 import { certificateSeconds, handedOver, isAccountToken, tokenText } from '#identity/join-token.ts'
-import { secretType } from '#nodes/objects.ts'
+import { isOfKubelet, secretType } from '#nodes/objects.ts'
 import type { CreateResult, HostRequest, Provider } from '#providers/port.ts'
 import { preconditionsOf, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
@@ -42,7 +42,8 @@ export async function provision(
   const current = recorded.object
   const name = nameOf(machine)
   const seconds = certificateSeconds(joinToken)
-  const isRegistered = provider.capabilities.isHostKept && node !== undefined
+  // A host that comes back has the Node that its agent registered before, and keeps registering it.
+  const isRegistered = provider.capabilities.isHostKept && isOfKubelet(node)
   const bundle = {
     ...ground,
     cluster,

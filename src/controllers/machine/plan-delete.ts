@@ -4,6 +4,7 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { counted } from '#lib/counted.ts'
 import { endsIn } from '#holds/in-force.ts'
+import { isOfKubelet } from '#nodes/objects.ts'
 import { isCordonedBy } from '#nodes/cordon.ts'
 import { drainPlan } from '#nodes/drain.ts'
 import { removeAgainInMs } from '#permits/ended-for.ts'
@@ -283,15 +284,10 @@ function emptyingStep(seen: Seen, permit: string): MachineAction | 'Empty' | und
   return going.length > 0 && !isLost(seen) ? undefined : 'Empty'
 }
 
-/** The Node of a host that stays is that of a kubelet, which continues without an agent; one that the agent registered has nothing that keeps it. */
-const isOfKubelet = ({ node }: Seen): boolean =>
-  node !== undefined && !String(node.status?.nodeInfo?.['kubeletVersion'] ?? '').startsWith(AGENT_AS_KUBELET)
-const AGENT_AS_KUBELET = 'kubenode-agent/'
-
 /** The host was deleted, or is not ours to delete: remove the objects that represent it. */
 function lastSteps(seen: Seen, now: number): MachinePlan {
   const { machine, node, agentBeat, nodeBeat } = seen
-  const isNodeKept = seen.isHostKept && isOfKubelet(seen)
+  const isNodeKept = seen.isHostKept && isOfKubelet(seen.node)
   const isNodeOurs = isProvided(machine) || seen.isHostKept
   const own = removalPermits(seen).find((p) => {
     const { kind } = permitAnswer(p, uidOf(machine))
