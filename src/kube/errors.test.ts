@@ -37,7 +37,7 @@ describe('refusals', () => {
     )
   })
 
-  it('say of a client that is nobody to the server that its identity was not accepted', () => {
+  it('say of a client that the server takes for anonymous that its identity was not accepted', () => {
     expect(error(403, 'User "system:anonymous" cannot get resource "x"').message).toBe(
       'KN2403: cannot update machines.kubenode.io/m-1: Forbidden: User "system:anonymous" cannot get resource "x" (it accepted no token or client certificate of yours); ask for the missing permission (kubectl auth can-i)',
     )

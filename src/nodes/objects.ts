@@ -45,7 +45,8 @@ export const podType = coreKind<Pod>('Pod')
 export const isNodeReady = (node: Node | undefined): boolean =>
   node?.status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') === true
 
-const AGENT_AS_KUBELET = 'kubenode-agent/'
+/** The start of the kubelet version that an agent reports in a Node that it registered. */
+export const AGENT_AS_KUBELET = 'kubenode-agent/'
 
 /** A kubelet reports it; a Node that an agent registered has nothing else that keeps it. One that says nothing yet counts as a kubelet's. */
 export const isOfKubelet = (node: Node | undefined): boolean =>

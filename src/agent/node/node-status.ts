@@ -1,5 +1,6 @@
 // Pure: the Node object and the status that this agent reports for its node.
 import { timestamp } from '#lib/clock.ts'
+import { AGENT_AS_KUBELET } from '#nodes/objects.ts'
 import { TAINTS } from '#api/names.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { Problem } from '../detect/problems.ts'
@@ -81,7 +82,7 @@ export function nodeStatus(look: NodeLook, now: number, own: { readonly ready: b
               containerRuntimeVersion: 'none://0',
               kernelVersion: facts.kernel,
               kubeProxyVersion: '',
-              kubeletVersion: `kubenode-agent/${version}`,
+              kubeletVersion: `${AGENT_AS_KUBELET}${version}`,
               machineID: name,
               operatingSystem: facts.os,
               osImage: facts.os,

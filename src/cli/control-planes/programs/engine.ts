@@ -19,7 +19,7 @@ import type { EngineServer, EngineStart, PlaneEngine, SnapshotWish } from '../en
 import type { PlaneFolder } from '../plane-folders.ts'
 import { requireName } from '../plane-snapshots.ts'
 import { etcdFlags, etcdUrl, managerFlags, type ProgramPlaces, schedulerFlags, serverFlags, storeIn } from './flags.ts'
-import { etcdKeysIn, writeKeys } from './keys.ts'
+import { writeKeys } from './keys.ts'
 import { freePorts, untilAnswer } from './ready.ts'
 import { endLeft, RunningPrograms } from './running.ts'
 import { etcdClient, raiseRevision, storeFacts, type StoreOf } from './store.ts'
@@ -103,11 +103,11 @@ class ProgramEngine implements PlaneEngine {
     const keys = join(data, 'keys')
     const [etcdPort = 0, peerPort = 0, managerPort = 0, schedulerPort = 0] = await freePorts(4)
     const places: ProgramPlaces = { data, keys, host, port, etcdPort, peerPort, managerPort, schedulerPort }
-    writeKeys(keys, { credentials, url, now: clock.now() })
+    const ofEtcd = writeKeys(keys, { credentials, url, now: clock.now() })
     const programs = new RunningPrograms(data, clock)
     const { failed } = programs
     const { admin } = credentials
-    const store = etcdClient(etcdUrl(places), etcdKeysIn(keys))
+    const store = etcdClient(etcdUrl(places), ofEtcd)
     const client = new HttpKubeClient({
       server: url,
       ca: { data: trustedBy(credentials) },

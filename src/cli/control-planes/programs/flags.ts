@@ -20,7 +20,11 @@ const LOOPBACK = '127.0.0.1'
 export const storeIn = (data: string): string => join(data, 'etcd')
 export const etcdUrl = ({ etcdPort }: Pick<ProgramPlaces, 'etcdPort'>): string => `https://${LOOPBACK}:${etcdPort}`
 
-export function etcdFlags({ data, keys, ...ports }: Omit<ProgramPlaces, 'host' | 'port'>): readonly string[] {
+export function etcdFlags({
+  data,
+  keys,
+  ...ports
+}: Pick<ProgramPlaces, 'data' | 'keys' | 'etcdPort' | 'peerPort'>): readonly string[] {
   const [client, peer] = [etcdUrl(ports), `https://${LOOPBACK}:${ports.peerPort}`]
   const [own, authority] = [pair(keys, 'etcd'), join(keys, 'etcd-ca.crt')]
   return flags({

@@ -1,6 +1,5 @@
 // The files that the programs of a control plane read: what the host gives to any API server, and what only these need. Written again before each start.
 import { createPublicKey } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Credentials, trustedBy } from '#apiserver/auth/credentials.ts'
 import { kubeconfigText } from '#lib/kubeconfig-text.ts'
@@ -20,7 +19,8 @@ export interface KeysFor {
   readonly now: number
 }
 
-export function writeKeys(folder: string, { credentials, url, now }: KeysFor): void {
+/** Returns those of etcd, as whose client it can be asked. */
+export function writeKeys(folder: string, { credentials, url, now }: KeysFor): EtcdKeys {
   makePrivateFolder(folder)
   const write = (name: string, text: string): void => writeWholeFile(join(folder, name), text)
   const both = (name: string, { certificate, key }: KeyAndCertificate): void => {
@@ -47,11 +47,11 @@ export function writeKeys(folder: string, { credentials, url, now }: KeysFor): v
   write('front-proxy-ca.crt', frontProxy.certificate)
   const subject = { commonName: 'front-proxy-client' }
   both('front-proxy', issueCertificate(frontProxy, { subject, validity, usage: 'client' }))
-  writeEtcdKeys(folder, now)
 
   write(signerOfAccounts.key, credentials.tokenKey)
   const open = createPublicKey(credentials.tokenKey).export({ type: 'spki', format: 'pem' })
   write(signerOfAccounts.open, [open, ...(credentials.otherTokenKeys ?? [])].join('\n'))
+  return writeEtcdKeys(folder, now)
 }
 
 /** Another user of the machine reads and writes no object past the API server. */
@@ -74,9 +74,4 @@ export function writeEtcdKeys(folder: string, now: number): EtcdKeys {
 export interface EtcdKeys {
   readonly ca: string
   readonly own: KeyAndCertificate
-}
-
-export const etcdKeysIn = (folder: string): EtcdKeys => {
-  const read = (name: string): string => readFileSync(join(folder, name), 'utf8')
-  return { ca: read('etcd-ca.crt'), own: { certificate: read('etcd.crt'), key: read('etcd.key') } }
 }

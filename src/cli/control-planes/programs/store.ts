@@ -37,7 +37,7 @@ export const etcdClient = (url: string, { ca, own }: EtcdKeys): KubeClient & { c
 
 async function alone<T>({ etcd, data, keys, clock }: StoreOf, work: (client: KubeClient) => Promise<T>): Promise<T> {
   const [etcdPort = 0, peerPort = 0] = await freePorts(2)
-  const places = { data, keys, etcdPort, peerPort, managerPort: 0, schedulerPort: 0 }
+  const places = { data, keys, etcdPort, peerPort }
   const own = writeEtcdKeys(keys, clock.now())
   const programs = new RunningPrograms(data, clock)
   const client = etcdClient(etcdUrl(places), own)
