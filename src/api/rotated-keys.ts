@@ -14,5 +14,6 @@ export const ROTATED_KEYS: Readonly<Record<RotationField, RotatedKeys>> = {
   certificateAuthority: { name: 'CertificateAuthority', called: 'the certificate authority' },
   serviceAccountKeys: { name: 'ServiceAccountKeys', called: 'the service account keys' },
   etcdAuthority: { name: 'EtcdAuthority', called: 'the authority of etcd' },
+  encryptionKey: { name: 'EncryptionKey', called: 'the key that encrypts Secrets' },
   frontProxyAuthority: { name: 'FrontProxyAuthority', called: 'the authority of the front proxy' },
 }

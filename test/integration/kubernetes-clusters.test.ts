@@ -133,7 +133,7 @@ test('keys are replaced as a commit asks, also with another leader in between, a
   await w.declareKubernetes('1.35.9')
   await w.untilSeen('it is Ready', ({ status }) => status?.phase === 'Ready')
   const numbers = async () => (await w.newHost().list())[0]?.own?.declared
-  expect(await numbers()).toEqual({ ca: 1, 'service-account': 1, 'etcd-ca': 1, 'front-proxy-ca': 1 })
+  expect(await numbers()).toEqual({ ca: 1, 'service-account': 1, 'etcd-ca': 1, encryption: 1, 'front-proxy-ca': 1 })
   const rotation = { certificateAuthority: 2, serviceAccountKeys: 2, etcdAuthority: 2, frontProxyAuthority: 2 }
   await w.declareKubernetes('1.35.9', { rotation })
   const seen = new Set<string>()
@@ -159,11 +159,11 @@ test('keys are replaced as a commit asks, also with another leader in between, a
     seen: expect.stringContaining('the machines of the cluster cannot be read'),
   })
   expect([...seen]).toEqual(expect.arrayContaining(['EtcdAuthority Reissuing', 'FrontProxyAuthority Reissuing']))
-  expect(await numbers()).toEqual({ ca: 2, 'service-account': 2, 'etcd-ca': 2, 'front-proxy-ca': 2 })
+  expect(await numbers()).toEqual({ ca: 2, 'service-account': 2, 'etcd-ca': 2, encryption: 1, 'front-proxy-ca': 2 })
   expect(await kubenode(w, 'why', 'cluster/one')).toContain('the certificate authority: the new one is trusted')
   expect(await kubenode(w, 'cluster', 'show', 'one')).toMatch(/certificate authority: the new one is trusted/)
   // A commit that is reverted replaces nothing once more.
   await w.declareKubernetes('1.35.9')
   await w.untilSeen('it stays as it is', ({ status }) => status?.rotations?.length === 2 && status.phase === 'Ready')
-  expect(await numbers()).toEqual({ ca: 2, 'service-account': 2, 'etcd-ca': 2, 'front-proxy-ca': 2 })
+  expect(await numbers()).toEqual({ ca: 2, 'service-account': 2, 'etcd-ca': 2, encryption: 1, 'front-proxy-ca': 2 })
 })

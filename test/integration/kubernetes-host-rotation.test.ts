@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { FIELD_MANAGERS, programUser } from '#api/names.ts'
 import { KubernetesHost } from '#controlplanes/kubernetes/host.ts'
 import { planeNamespace } from '#controlplanes/kubernetes/plane-record.ts'
+import type { SealAgain } from '#controlplanes/kubernetes/reseal.ts'
 import type { ControlPlane, ControlPlaneRequest, RotationRequest } from '#controlplanes/port.ts'
 import { authorityPrints, signerPrint } from '#identity/authority-prints.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -29,7 +30,7 @@ afterAll(() => hub.close())
 
 let ahead = 0
 /** Another one for each call, as after a kill. */
-const host = (client: KubeClient = hub.program): KubernetesHost =>
+const host = (client: KubeClient = hub.program, sealAgain: SealAgain = async () => ({ failed: [] })): KubernetesHost =>
   new KubernetesHost({
     client,
     fieldManager: FIELD_MANAGERS.cluster,
@@ -38,6 +39,7 @@ const host = (client: KubeClient = hub.program): KubernetesHost =>
     access: [{ kind: 'User', name: programUser('cluster') }],
     readLog: async () => OPENED_LOG,
     readings: async () => ALL_WELL,
+    sealAgain,
     withinMs: 20_000,
   })
 
@@ -73,6 +75,13 @@ const fileOf = async (secret: string, file: string, id = ID): Promise<string> =>
   const data = (await hub.admin.get(SECRETS, { namespace: planeNamespace(id), name: secret }))?.['data']
   return Buffer.from((data as Readonly<Record<string, string>>)[file] ?? '', 'base64').toString()
 }
+interface EncryptionKey {
+  readonly name: string
+  readonly secret: string
+}
+/** The one that encrypts is the first. */
+const sealingKeys = async (id: string): Promise<readonly EncryptionKey[]> =>
+  JSON.parse(await fileOf('encryption', 'config.yaml', id)).resources[0].providers[0].secretbox.keys
 const rotationOf = ({ own }: ControlPlane, name: string) => own?.rotations.find((r) => r.name === name)
 const certificates = (pem: string): number => pem.match(/BEGIN CERTIFICATE/g)?.length ?? 0
 
@@ -81,7 +90,7 @@ test(
   async () => {
     const first = await until(request(), (p) => p.state === 'Running' && p.own !== undefined)
     expect(first.own).toMatchObject({
-      declared: { ca: 1, 'service-account': 1, 'etcd-ca': 1, 'front-proxy-ca': 1 },
+      declared: { ca: 1, 'service-account': 1, 'etcd-ca': 1, encryption: 1, 'front-proxy-ca': 1 },
       rotations: [],
     })
     const key = await fileOf('service-accounts', 'sa.key')
@@ -136,7 +145,7 @@ test(
     expect(rotationOf(over, 'service-account')?.phase).toBe('Reissuing')
     ahead += TOKENS_MS
     const done = await until(renewed, (p) => rotationOf(p, 'service-account') === undefined)
-    expect(done.own?.declared).toEqual({ ...declared, 'etcd-ca': 1, 'front-proxy-ca': 1 })
+    expect(done.own?.declared).toEqual({ ...declared, 'etcd-ca': 1, encryption: 1, 'front-proxy-ca': 1 })
     await expect(fileOf('service-accounts', 'sa-old-0.pub')).resolves.toBe('')
     // What was asked for once is done once.
     for (let calls = 0; calls < 3; calls++) expect(rotationOf(await put(renewed), 'ca')).toBeUndefined()
@@ -212,8 +221,8 @@ test(
   async () => {
     const id = 'fleet.killed'
     const first = await until(request(undefined, id), (p) => p.state === 'Running' && p.own !== undefined)
-    const sealing = await fileOf('encryption', 'config.yaml', id)
-    const declared = { ca: 2, 'service-account': 2, 'etcd-ca': 2, 'front-proxy-ca': 2 }
+    const before = await sealingKeys(id)
+    const declared = { ca: 2, 'service-account': 2, 'etcd-ca': 2, encryption: 2, 'front-proxy-ca': 2 }
     const versions = new Map<string, string>()
     const phases = new Set<string>()
     let [deaths, plane] = [0, first]
@@ -244,8 +253,54 @@ test(
     expect(plane.own?.declared).toEqual(declared)
     expect(plane.own?.signer).not.toBe(first.own?.signer)
     for (const [, bundle] of WAYS) expect(certificates(await fileOf(bundle, 'ca.crt', id))).toBe(1)
-    // What seals the store is no part of it: it would not be read any more.
-    expect(await fileOf('encryption', 'config.yaml', id)).toBe(sealing)
+    const [key, ...others] = await sealingKeys(id)
+    expect([key?.name, others, before.map(({ name }) => name)]).toEqual(['key-2', [], ['key-1']])
+    expect(key?.secret).not.toBe(before[0]?.secret)
+  },
+  SLOW_MS,
+)
+
+test(
+  'the key that encrypts Secrets is replaced once all of them are encrypted again, and the old one stays for the snapshots that need it',
+  async () => {
+    const id = 'fleet.sealed'
+    const declared = { encryption: 2 }
+    let answer: Awaited<ReturnType<SealAgain>> = { failed: ['default/a'], why: 'a webhook refused it' }
+    const asked = async (): Promise<ControlPlane> => {
+      const result = await host(hub.program, async () => answer).put(request({ declared }, id))
+      if (result.kind === 'Refused') throw new Error(result.message)
+      await playPods(hub.admin, planeNamespace(id))
+      return result.plane
+    }
+    const seen = async (holds: (plane: ControlPlane) => boolean): Promise<ControlPlane> => {
+      for (let calls = 0; calls < 80; calls++) {
+        const plane = await asked()
+        if (holds(plane)) return plane
+        ahead += 60_000
+      }
+      throw new Error('never')
+    }
+    await until(request(undefined, id), (p) => p.state === 'Running' && p.own !== undefined)
+    const snapshot = host().snapshot(id, 'before')
+    const playing = setInterval(() => void playPods(hub.admin, planeNamespace(id)).catch(() => undefined), 500)
+    await snapshot
+    clearInterval(playing)
+
+    const refused = await seen((p) => rotationOf(p, 'encryption')?.waitsFor?.why !== undefined)
+    expect(rotationOf(refused, 'encryption')?.waitsFor).toMatchObject({
+      what: 'sealed objects',
+      missing: ['default/a'],
+      why: 'a webhook refused it',
+    })
+    expect((await sealingKeys(id)).map(({ name }) => name)).toEqual(['key-2', 'key-1'])
+    answer = { failed: [] }
+    const waiting = await seen((p) => rotationOf(p, 'encryption')?.waitsFor?.what === 'snapshots')
+    expect(rotationOf(waiting, 'encryption')?.waitsFor).toMatchObject({ missing: ['before'], seen: 0, of: 1 })
+    expect((await sealingKeys(id)).map(({ name }) => name)).toEqual(['key-2', 'key-1'])
+
+    await host().drop(id, ['before'])
+    await seen((p) => rotationOf(p, 'encryption') === undefined)
+    expect((await sealingKeys(id)).map(({ name }) => name)).toEqual(['key-2'])
   },
   SLOW_MS,
 )

@@ -112,6 +112,12 @@ const controlPlaneFields = s.obj('The control plane, on the hub.', {
         etcdAuthority: s.optional(
           s.int('The authority of etcd, which its members and the API servers know.', { min: 1, max: 1_000_000 }),
         ),
+        encryptionKey: s.optional(
+          s.int(
+            'The key that encrypts Secrets in etcd: all of them are encrypted again, and the old one is kept for the snapshots that need it.',
+            { min: 1, max: 1_000_000 },
+          ),
+        ),
         frontProxyAuthority: s.optional(
           s.int('The authority of requests that API servers hand on to extension API servers.', {
             min: 1,
@@ -163,13 +169,14 @@ const controlPlaneFields = s.obj('The control plane, on the hub.', {
   ),
 })
 
-/** The embedded API server has neither etcd nor extension API servers. */
+/** The embedded API server has no etcd, encrypts nothing, and knows no extension API servers. */
 const rotatedControlPlane = s.rule(controlPlaneFields, {
-  cel: "self.flavor == 'kubernetes' || !has(self.rotation) || (!has(self.rotation.etcdAuthority) && !has(self.rotation.frontProxyAuthority))",
-  message: 'rotation.etcdAuthority and rotation.frontProxyAuthority are for flavor kubernetes',
+  cel: "self.flavor == 'kubernetes' || !has(self.rotation) || (!has(self.rotation.etcdAuthority) && !has(self.rotation.encryptionKey) && !has(self.rotation.frontProxyAuthority))",
+  message: 'rotation.etcdAuthority, rotation.encryptionKey and rotation.frontProxyAuthority are for flavor kubernetes',
   fieldPath: '.flavor',
   holds: ({ flavor, rotation }) =>
-    flavor === 'kubernetes' || (rotation?.etcdAuthority === undefined && rotation?.frontProxyAuthority === undefined),
+    flavor === 'kubernetes' ||
+    [rotation?.etcdAuthority, rotation?.encryptionKey, rotation?.frontProxyAuthority].every((n) => n === undefined),
 })
 
 const controlPlane = s.rule(rotatedControlPlane, {
@@ -340,6 +347,7 @@ const status = f.waitingStatus('The observed state of the cluster.', {
           'CertificateAuthority',
           'ServiceAccountKeys',
           'EtcdAuthority',
+          'EncryptionKey',
           'FrontProxyAuthority',
         ]),
         phase: s.choice(
@@ -349,7 +357,12 @@ const status = f.waitingStatus('The observed state of the cluster.', {
         since: s.time('Start of the phase.'),
         waitsFor: s.optional(
           s.obj('Who must follow first.', {
-            what: s.choice('Who.', ['Agents', 'Servers']),
+            what: s.choice('Who, or what is left that needs the old one.', [
+              'Agents',
+              'Servers',
+              'Secrets',
+              'Snapshots',
+            ]),
             seen: s.optional(s.int('How many did; missing when they cannot be asked.', { min: 0, max: 1_000_000 })),
             of: s.optional(s.int('How many there are.', { min: 0, max: 1_000_000 })),
             missing: s.list('The first of the others.', s.str('A name.', { max: 253 }), { max: 3 }),
@@ -358,7 +371,7 @@ const status = f.waitingStatus('The observed state of the cluster.', {
         until: s.optional(s.time('The phase lasts until then at least.')),
         message: f.sentence('The phase and what it waits for, for people.'),
       }),
-      { keys: ['name'], max: 4 },
+      { keys: ['name'], max: 5 },
     ),
   ),
   restored: s.optional(s.str('The last restore that was done: snapshot/attempt.', { max: 100 })),

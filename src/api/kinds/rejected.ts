@@ -194,7 +194,7 @@ export const REJECTED: readonly Rejected[] = [
   ),
   hosted(
     { '/spec/controlPlane/flavor': 'embedded', '/spec/controlPlane/rotation': { etcdAuthority: 2 } },
-    'rotation.etcdAuthority and rotation.frontProxyAuthority are for flavor kubernetes',
+    'rotation.etcdAuthority, rotation.encryptionKey and rotation.frontProxyAuthority are for flavor kubernetes',
   ),
   hosted({ '/spec/controlPlane/etcd/replicas': 2 }, 'etcd must have 1, 3 or 5 members'),
   rejected(fleetSource, { '/spec/ref/tag': 'v1' }, 'exactly one of branch, tag, commit must be set'),

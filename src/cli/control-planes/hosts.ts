@@ -34,9 +34,10 @@ async function embeddedHost(socket: string): Promise<ControlPlaneHost> {
 }
 
 async function kubernetesHost(file: string, { client, clock, log, connect }: Context): Promise<ControlPlaneHost> {
-  const [{ KubernetesHost }, { readingsOf, storeSizeOf }, { versionRows }] = await Promise.all([
+  const [{ KubernetesHost }, { readingsOf, storeSizeOf }, { sealAgainWith }, { versionRows }] = await Promise.all([
     import('#controlplanes/kubernetes/host.ts'),
     import('#controlplanes/kubernetes/readings.ts'),
+    import('#controlplanes/kubernetes/reseal.ts'),
     import('./version-rows.ts'),
   ])
   return new KubernetesHost({
@@ -55,5 +56,6 @@ async function kubernetesHost(file: string, { client, clock, log, connect }: Con
     ],
     readings: readingsOf({ hub: client, connect }),
     storeSize: storeSizeOf({ connect }),
+    sealAgain: sealAgainWith({ connect }),
   })
 }

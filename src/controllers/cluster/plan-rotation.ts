@@ -4,7 +4,13 @@ import type { Reason } from '#api/catalogue.ts'
 import type { Cluster, ClusterStatus } from '#api/kinds/cluster.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { ROTATED_KEYS, type RotationField } from '#api/rotated-keys.ts'
-import { CLUSTER_AUTHORITY, ETCD_AUTHORITY, PROXY_AUTHORITY, TOKEN_KEYS } from '#controlplanes/credentials/recipe.ts'
+import {
+  CLUSTER_AUTHORITY,
+  ENCRYPTION_KEY,
+  ETCD_AUTHORITY,
+  PROXY_AUTHORITY,
+  TOKEN_KEYS,
+} from '#controlplanes/credentials/recipe.ts'
 import type { AgentTrust, Count, Rotation } from '#controlplanes/credentials/rotation.ts'
 import type { ControlPlane, RotationRequest } from '#controlplanes/port.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -23,6 +29,7 @@ const FIELDS: Readonly<Record<string, RotationField>> = {
   [CLUSTER_AUTHORITY]: 'certificateAuthority',
   [TOKEN_KEYS]: 'serviceAccountKeys',
   [ETCD_AUTHORITY]: 'etcdAuthority',
+  [ENCRYPTION_KEY]: 'encryptionKey',
   [PROXY_AUTHORITY]: 'frontProxyAuthority',
 }
 
@@ -51,13 +58,17 @@ export const mustHearAgents = (cluster: Cluster, plane: ControlPlane | undefined
   (askedFor(cluster, plane).includes(CLUSTER_AUTHORITY) ||
     plane.own.rotations.some(({ name }) => name === CLUSTER_AUTHORITY))
 
+/** Snapshots are dropped by their schedule, days later: the rotation ends with the next call for another reason. */
+const isUnderWay = ({ waitsFor }: Rotation): boolean => waitsFor !== undefined && waitsFor.what !== 'snapshots'
+
 /** Why the host is asked to continue; undefined while there is nothing that it could do. */
 export function rotationDue({ cluster, plane }: Seen, now: number): string | undefined {
   if (plane?.own === undefined) return undefined
   const { rotations, renewAt } = plane.own
   if (askedFor(cluster, plane).length > 0) return 'a rotation was asked for'
-  if (rotations.some(({ waitsFor }) => waitsFor !== undefined)) return 'a rotation is under way'
-  if (rotations.some(({ until }) => until === undefined || now >= until)) return 'a phase of a rotation is over'
+  if (rotations.some(isUnderWay)) return 'a rotation is under way'
+  if (rotations.some(({ waitsFor, until = now }) => waitsFor === undefined && now >= until))
+    return 'a phase of a rotation is over'
   return renewAt !== undefined && now >= renewAt ? 'a certificate is due' : undefined
 }
 
@@ -107,7 +118,7 @@ function reported({ authorities, certificate }: Reported): Pick<AgentTrust, 'aut
 export function nextRotationLook({ cluster, plane, agents = [] }: Seen, now: number): number | undefined {
   const rotations = plane?.own?.rotations ?? []
   if (plane !== undefined && askedFor(cluster, plane).length > 0) return SOON_MS
-  if (rotations.some(({ waitsFor }) => waitsFor !== undefined)) return Math.max(LOOK_MS, agents.length * LOOK_MS_EACH)
+  if (rotations.some(isUnderWay)) return Math.max(LOOK_MS, agents.length * LOOK_MS_EACH)
   const untils = rotations.flatMap(({ until }) => (until !== undefined && until > now ? [until - now] : []))
   return untils.length === 0 ? undefined : Math.min(...untils)
 }
@@ -126,7 +137,7 @@ export const rotationsOf = (plane: ControlPlane | undefined): readonly Shown[] =
         since: timestamp(since),
         ...(waitsFor !== undefined && {
           waitsFor: {
-            what: waitsFor.what === 'agents' ? ('Agents' as const) : ('Servers' as const),
+            what: SHOWN_AS[waitsFor.what],
             ...(waitsFor.isUnknown !== true && { seen: waitsFor.seen, of: waitsFor.of }),
             missing: [...waitsFor.missing],
           },
@@ -137,41 +148,59 @@ export const rotationsOf = (plane: ControlPlane | undefined): readonly Shown[] =
     ]
   })
 
+const SHOWN_AS = {
+  agents: 'Agents',
+  servers: 'Servers',
+  'sealed objects': 'Secrets',
+  snapshots: 'Snapshots',
+} as const satisfies Record<Count['what'], string>
+
 function titleOf({ name }: Rotation): string {
   const field = FIELDS[name]
   return field === undefined ? `the ${name}` : ROTATED_KEYS[field].called
 }
 
+const DONE: Readonly<Record<Rotation['phase'], string>> = {
+  Distributing: 'the new one is trusted and signs nothing yet',
+  Reissuing: 'the new one signs, and the old one is still trusted',
+}
+const DONE_OF_ENCRYPTION: Readonly<Record<Rotation['phase'], string>> = {
+  Distributing: 'the new one is known to the API servers and encrypts nothing yet',
+  Reissuing: 'the new one encrypts, and the old one is kept',
+}
+
 /** What a person who is called at night wants to know. */
 function stateOf({ name, phase, waitsFor, until }: Rotation): string {
-  const done =
-    phase === 'Distributing'
-      ? 'the new one is trusted and signs nothing yet'
-      : 'the new one signs, and the old one is still trusted'
+  const done = (name === ENCRYPTION_KEY ? DONE_OF_ENCRYPTION : DONE)[phase]
   const end = until === undefined ? '' : ` until ${timestamp(until)}`
   if (waitsFor !== undefined) return `${done}; ${countOf(waitsFor, phase)}`
   if (phase === 'Distributing') return `${done}${end}`
   return name === TOKEN_KEYS ? `${done}${end}, when the last token of the old one has ended` : `${done}${end}`
 }
 
-function countOf({ what, seen, of, missing, kubelets, isUnknown }: Count, phase: Rotation['phase']): string {
+function countOf({ what, seen, of, missing, kubelets, isUnknown, why }: Count, phase: Rotation['phase']): string {
   if (isUnknown === true)
     return what === 'servers'
       ? 'the programs of the control plane change for another reason, and are not counted'
       : 'the machines of the cluster cannot be read'
   if (what === 'servers') return `${seen} of ${of} programs of the control plane run with it`
+  if (what === 'sealed objects')
+    return why === undefined
+      ? 'the Secrets are being encrypted with it'
+      : `Secrets could not be encrypted with it${missing.length > 0 ? `, such as ${missing.join(', ')}` : ''}: ${why}`
+  if (what === 'snapshots') return `snapshots need it: ${missing.join(', ')}${moreThan(of - seen - missing.length)}`
   const did = phase === 'Distributing' ? 'trust it' : 'have a certificate of it'
-  const others = of - seen - missing.length
-  const more = others > 0 ? ` and ${others} more` : ''
+  const more = moreThan(of - seen - missing.length)
   const byHand = kubelets === undefined ? '' : `; ${counted(kubelets, 'kubelet')} of those`
   return `${seen} of ${of} clients (agents with their kubelets, and sync) ${did}, not ${missing.join(', ')}${more}${byHand}`
 }
 
-/** Of one that clients must follow. Keys of service accounts wait for a date alone, for up to a year: nothing is to be done about it. */
+const moreThan = (others: number): string => (others > 0 ? ` and ${others} more` : '')
+
+/** Of one that clients must follow. Keys of service accounts wait for a date alone, for up to a year, and an encryption key for snapshots: nothing is to be done about it. */
 export function waitOfRotation(plane: ControlPlane | undefined): Wait<Reason> | undefined {
   const rotations = plane?.own?.rotations ?? []
-  const found =
-    rotations.find(({ waitsFor }) => waitsFor !== undefined) ?? rotations.find(({ name }) => name === CLUSTER_AUTHORITY)
+  const found = rotations.find(isUnderWay) ?? rotations.find(({ name }) => name === CLUSTER_AUTHORITY)
   if (found === undefined) return undefined
   return { predicate: 'RotationUnderWay', seen: `${titleOf(found)}: ${stateOf(found)}`, unblock: unblockOf(found) }
 }
@@ -182,6 +211,10 @@ function unblockOf({ waitsFor, phase }: Rotation): string {
     return waitsFor.isUnknown === true
       ? 'the upgrade, the restore or the stop that is under way ends'
       : 'the host gives it to them'
+  if (waitsFor.what === 'sealed objects')
+    return waitsFor.why === undefined
+      ? 'the host does it'
+      : 'the API server takes a patch of those Secrets; tried again every two minutes'
   if (waitsFor.isUnknown === true) return 'the API server of the cluster answers the hub'
   if (waitsFor.kubelets !== undefined)
     return phase === 'Distributing'

@@ -1,16 +1,18 @@
 // All credentials of a cluster as one graph: which exist, which are current, what is to be made next. Every item carries the digest of what it was made
 // from, so whatever changes, nothing that was derived from it stays stale; called with its own result it orders nothing. Pure: no key is made here.
 import { SERVER_NAMES } from '#lib/x509/server-names.ts'
-import { leafIn, rootIn, sharedKeyIn, signerOf, type Held, type HeldRoot } from './held.ts'
+import { leafIn, rootIn, sealingKeysIn, signerOf, type Held, type HeldRoot } from './held.ts'
 import { certificatePrint, madeOf, renewAt } from './prints.ts'
 import type { KubeconfigRecipe, LeafRecipe, Recipe } from './recipe.ts'
 import {
   authorityStep,
   keySetStep,
+  sealingStep,
   type AgentTrust,
   type Count,
   type RootOrder,
   type Rotation,
+  type Sealed,
   type ServerReports,
 } from './rotation.ts'
 
@@ -26,6 +28,8 @@ export interface CredentialInputs {
   readonly servers: ServerReports | undefined
   /** Undefined: they could not be asked, and no phase that they must follow ends. */
   readonly agents: readonly AgentTrust[] | undefined
+  /** What the store is sealed with; undefined where no key seals it. */
+  readonly sealed?: Sealed
 }
 
 export type Order =
@@ -44,7 +48,6 @@ export type Order =
       readonly endpoint: string
       readonly madeOf: string
     }
-  | { readonly kind: 'SharedKey'; readonly name: string; readonly bytes: number }
   /** No part of the recipe any longer. */
   | { readonly kind: 'Drop'; readonly name: string }
 
@@ -92,10 +95,12 @@ function missingRoots(inputs: CredentialInputs, held: Held): readonly { readonly
   ]
 }
 
-const missingKeys = ({ recipe }: CredentialInputs, held: Held): readonly { readonly order?: Order }[] =>
-  (recipe.sharedKeys ?? [])
-    .filter(({ name }) => sharedKeyIn(held, name) === undefined)
-    .map(({ name, bytes }) => ({ order: { kind: 'SharedKey', name, bytes } }))
+const missingKeys = (inputs: CredentialInputs, held: Held): readonly { readonly order?: Order }[] =>
+  (inputs.recipe.sealingKeys ?? [])
+    .filter(({ name }) => sealingKeysIn(held, name) === undefined)
+    .map(({ name, bytes }) => ({
+      order: { kind: 'NewGeneration', name, number: 1, declared: declaredFor(inputs, name), sealingBytes: bytes },
+    }))
 
 function leafOf(of: LeafRecipe, inputs: CredentialInputs, now: number, held: Held): { readonly order?: Order } {
   const root = rootIn(held, of.authority)
@@ -138,8 +143,13 @@ function kubeconfigOf(
 
 const printsOf = ({ generations }: HeldRoot): readonly string[] => generations.map(({ open }) => certificatePrint(open))
 
-function surplus({ authorities, keySets, sharedKeys = [], leaves, kubeconfigs }: Recipe, held: Held): readonly Order[] {
-  const wanted = new Set([...authorities, ...keySets, ...sharedKeys, ...leaves, ...kubeconfigs].map(({ name }) => name))
+function surplus(
+  { authorities, keySets, sealingKeys = [], leaves, kubeconfigs }: Recipe,
+  held: Held,
+): readonly Order[] {
+  const wanted = new Set(
+    [...authorities, ...keySets, ...sealingKeys, ...leaves, ...kubeconfigs].map(({ name }) => name),
+  )
   return Object.keys(held)
     .filter((name) => !wanted.has(name))
     .toSorted()
@@ -175,7 +185,11 @@ function rotationSteps(inputs: CredentialInputs, now: number, held: Held, server
     const root = rootIn(held, of.name)
     return root === undefined ? [] : [keySetStep(of, root, facts(of.name))]
   })
-  return [...authorities, ...keySets]
+  const sealingKeys = (recipe.sealingKeys ?? []).flatMap((of) => {
+    const keys = sealingKeysIn(held, of.name)
+    return keys === undefined ? [] : [sealingStep(of, keys, facts(of.name), inputs.sealed)]
+  })
+  return [...authorities, ...keySets, ...sealingKeys]
 }
 
 function serversWith(reports: ServerReports | undefined, digest: string | undefined): Count {

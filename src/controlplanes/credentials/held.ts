@@ -37,13 +37,26 @@ interface HeldKubeconfig {
   readonly text: string
 }
 
-export interface HeldSharedKey {
-  readonly kind: 'SharedKey'
+interface SealingKey {
+  readonly number: number
+  /** As of a generation. */
+  readonly declared: number
+  readonly since: number
   /** In base64. */
   readonly key: string
 }
 
-export type HeldItem = HeldRoot | HeldLeaf | HeldKubeconfig | HeldSharedKey
+/** What servers seal their store with. An older key opens what it sealed. */
+export interface HeldSealingKeys {
+  readonly kind: 'SealingKeys'
+  /** At most two, oldest first. */
+  readonly generations: readonly SealingKey[]
+  /** Number of the one that seals. */
+  readonly signs: number
+  readonly signsSince: number
+}
+
+export type HeldItem = HeldRoot | HeldLeaf | HeldKubeconfig | HeldSealingKeys
 
 /** By the name of the item. */
 export type Held = Readonly<Record<string, HeldItem>>
@@ -64,7 +77,7 @@ export const signerOf = ({ generations, signs }: HeldRoot): Generation | undefin
 /** Everything that is trusted now, oldest first: the order of a bundle changes only with its content. */
 export const bundleOf = ({ generations }: HeldRoot): string => generations.map(({ open }) => open).join('')
 
-export const sharedKeyIn = (held: Held, name: string): HeldSharedKey | undefined => {
+export const sealingKeysIn = (held: Held, name: string): HeldSealingKeys | undefined => {
   const item = held[name]
-  return item?.kind === 'SharedKey' ? item : undefined
+  return item?.kind === 'SealingKeys' ? item : undefined
 }

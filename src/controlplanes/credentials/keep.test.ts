@@ -27,7 +27,7 @@ beforeEach(() => {
 const inputs = (declared: Readonly<Record<string, number>> = {}): CredentialInputs => ({
   recipe: {
     ...atOnce(EMBEDDED_RECIPE),
-    sharedKeys: [{ name: 'encryption', bytes: 32 }],
+    sealingKeys: [{ name: 'encryption', bytes: 32 }],
   },
   endpoint: 'https://10.0.0.1:6443',
   hosts: [],

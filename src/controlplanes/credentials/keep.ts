@@ -68,12 +68,12 @@ export async function keepCredentials(tools: KeepTools, inputs: CredentialInputs
   throw new Error('the credentials never settle')
 }
 
-/** What is missing although something was made after it. The graph makes it first, so this is a loss, not a beginning; a new shared key would open nothing that the lost one sealed. */
-function lostRoots({ authorities, keySets, sharedKeys = [], leaves }: Recipe, held: Held): readonly string[] {
+/** What is missing although something was made after it. The graph makes it first, so this is a loss, not a beginning; a new sealing key would open nothing that the lost one sealed. */
+function lostRoots({ authorities, keySets, sealingKeys = [], leaves }: Recipe, held: Held): readonly string[] {
   const made = leaves.filter(({ name }) => held[name] !== undefined)
   return [
     ...authorities.filter(({ name }) => made.some(({ authority }) => authority === name)),
-    ...(made.length > 0 ? [...keySets, ...sharedKeys] : []),
+    ...(made.length > 0 ? [...keySets, ...sealingKeys] : []),
   ]
     .map(({ name }) => name)
     .filter((name) => held[name] === undefined)

@@ -4,14 +4,29 @@ import { kubeconfigText } from '#lib/kubeconfig-text.ts'
 import { issueCertificate, newAuthority } from '#lib/x509/certificates.ts'
 import type { Order } from './graph.ts'
 import type { AuthorityRecipe } from './recipe.ts'
-import { bundleOf, leafIn, rootIn, signerOf, type Generation, type Held, type HeldItem, type HeldRoot } from './held.ts'
+import {
+  bundleOf,
+  leafIn,
+  rootIn,
+  sealingKeysIn,
+  signerOf,
+  type Generation,
+  type Held,
+  type HeldItem,
+  type HeldRoot,
+  type HeldSealingKeys,
+} from './held.ts'
 
 /** The item as it is after the order; undefined when it is to be removed. Throws when the order is not of these items. */
 export function carryOut(order: Order, now: number, held: Held): HeldItem | undefined {
   switch (order.kind) {
     case 'NewGeneration':
-      return withGeneration(order, now, rootIn(held, order.name))
+      return order.sealingBytes === undefined
+        ? withGeneration(order, now, rootIn(held, order.name))
+        : withSealingKey(order, now, sealingKeysIn(held, order.name))
     case 'Sign': {
+      const keys = sealingKeysIn(held, order.name)
+      if (keys !== undefined) return { ...keys, signs: order.number, signsSince: now }
       const root = existing(rootIn(held, order.name), order)
       return {
         ...root,
@@ -21,6 +36,9 @@ export function carryOut(order: Order, now: number, held: Held): HeldItem | unde
       }
     }
     case 'Retire': {
+      const keys = sealingKeysIn(held, order.name)
+      if (keys !== undefined)
+        return { ...keys, generations: keys.generations.filter(({ number }) => number === order.number) }
       const root = existing(rootIn(held, order.name), order)
       return { ...root, generations: root.generations.filter(({ number }) => number === order.number) }
     }
@@ -40,8 +58,6 @@ export function carryOut(order: Order, now: number, held: Held): HeldItem | unde
       const text = kubeconfigText({ url: order.endpoint, authority: bundleOf(root), client, user: order.of.leaf })
       return { kind: 'Kubeconfig', madeOf: order.madeOf, text }
     }
-    case 'SharedKey':
-      return { kind: 'SharedKey', key: randomBytes(order.bytes).toString('base64') }
     case 'Drop':
       return undefined
     default:
@@ -59,6 +75,16 @@ function withGeneration(
   const generation: Generation = { number, declared, since: now, ...pair }
   if (root === undefined) return { kind: 'Root', generations: [generation], signs: number, signsSince: now }
   return { ...root, generations: [...root.generations.filter((g) => g.number < number), generation] }
+}
+
+function withSealingKey(
+  { number, declared, sealingBytes = 0 }: Extract<Order, { readonly kind: 'NewGeneration' }>,
+  now: number,
+  keys: HeldSealingKeys | undefined,
+): HeldSealingKeys {
+  const generation = { number, declared, since: now, key: randomBytes(sealingBytes).toString('base64') }
+  if (keys === undefined) return { kind: 'SealingKeys', generations: [generation], signs: number, signsSince: now }
+  return { ...keys, generations: [...keys.generations.filter((g) => g.number < number), generation] }
 }
 
 /** The number is in the name: two authorities of one name make verifiers try the wrong one first. */

@@ -11,7 +11,9 @@ export function ownCredentials(
 ): OwnCredentials {
   const declared = Object.fromEntries(
     Object.entries(held).flatMap(([name, item]) =>
-      item.kind === 'Root' ? [[name, item.generations.at(-1)?.declared ?? 1] as const] : [],
+      item.kind === 'Root' || item.kind === 'SealingKeys'
+        ? [[name, item.generations.at(-1)?.declared ?? 1] as const]
+        : [],
     ),
   )
   const root = rootIn(held, CLUSTER_AUTHORITY)

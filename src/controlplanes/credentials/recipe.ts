@@ -44,8 +44,8 @@ export interface KubeconfigRecipe {
   readonly leaf: string
 }
 
-/** A key that is made once and known to the servers alone. */
-interface SharedKeyRecipe {
+/** A key that the servers alone know, and seal what they store with. */
+export interface SealingKeyRecipe {
   readonly name: string
   readonly bytes: number
 }
@@ -53,7 +53,7 @@ interface SharedKeyRecipe {
 export interface Recipe {
   readonly authorities: readonly AuthorityRecipe[]
   readonly keySets: readonly KeySetRecipe[]
-  readonly sharedKeys?: readonly SharedKeyRecipe[]
+  readonly sealingKeys?: readonly SealingKeyRecipe[]
   readonly leaves: readonly LeafRecipe[]
   readonly kubeconfigs: readonly KubeconfigRecipe[]
   /** How long a new authority of agents is only trusted, and then how long the old one still is, at least. */
@@ -74,6 +74,7 @@ export const SYNC_LEAF = 'sync'
 /** Of Kubernetes programs alone. */
 export const ETCD_AUTHORITY = 'etcd-ca'
 export const PROXY_AUTHORITY = 'front-proxy-ca'
+export const ENCRYPTION_KEY = 'encryption'
 
 export const MASTERS = 'system:masters'
 

@@ -1,12 +1,12 @@
 // The phases in which an authority or a key set is replaced: the new one is trusted beside the old one, then it signs, then the old one is removed.
 // Each phase waits for a number that is shown, and never goes back: a host that joins in between does not undo it. Pure.
-import type { Generation, HeldRoot } from './held.ts'
+import type { HeldRoot, HeldSealingKeys } from './held.ts'
 import { certificatePrint, renewAt } from './prints.ts'
-import type { AuthorityRecipe, KeySetRecipe } from './recipe.ts'
+import type { AuthorityRecipe, KeySetRecipe, SealingKeyRecipe } from './recipe.ts'
 
 /** How many of those that must follow did so. */
 export interface Count {
-  readonly what: 'servers' | 'agents'
+  readonly what: 'servers' | 'agents' | 'sealed objects' | 'snapshots'
   readonly seen: number
   readonly of: number
   /** The first of those that are missing. */
@@ -15,6 +15,8 @@ export interface Count {
   readonly kubelets?: number
   /** They could not be asked: that is never enough. */
   readonly isUnknown?: true
+  /** Of those that are missing: what was seen of the first. */
+  readonly why?: string
 }
 
 export interface Rotation {
@@ -33,8 +35,10 @@ export type RootOrder =
       readonly name: string
       readonly number: number
       readonly declared: number
-      /** Left out for keys that sign tokens. */
+      /** Left out for keys that sign tokens, or seal. */
       readonly authority?: AuthorityRecipe
+      /** The length of a key that seals. */
+      readonly sealingBytes?: number
     }
   /** The newest generation signs from now on; the old key is forgotten. */
   | { readonly kind: 'Sign'; readonly name: string; readonly number: number }
@@ -60,6 +64,16 @@ export interface ServerReports {
   readonly total: number
   /** Of each that answers: the digest of the credentials that it runs with. */
   readonly running: readonly string[]
+}
+
+/** What is sealed with which key. */
+export interface Sealed {
+  /** Number of the key that seals every object of the store since then; undefined while it is not known of any. */
+  readonly all?: { readonly with: number; readonly since: number }
+  /** What the last attempt to seal all of them with another key left. */
+  readonly left?: { readonly objects: readonly string[]; readonly why: string }
+  /** A restore brings back what was sealed when they were taken. */
+  readonly snapshots: readonly { readonly name: string; readonly takenAt: number }[]
 }
 
 export interface RotationFacts {
@@ -152,8 +166,59 @@ export function keySetStep({ name, signedForMs }: KeySetRecipe, held: HeldRoot, 
   return { order: { kind: 'Retire', name, number: newest.number }, ...waits(phase, [servers]) }
 }
 
+/** The next step of a key that seals: an old one goes once nothing is left that it sealed, in the store or in a snapshot. */
+export function sealingStep(
+  { name, bytes }: SealingKeyRecipe,
+  held: HeldSealingKeys,
+  facts: RotationFacts,
+  sealed: Sealed | undefined,
+): Step {
+  const { servers } = facts
+  const [older, newest] = held.generations
+  if (older === undefined) return {}
+  if (newest === undefined)
+    return facts.declared > older.declared
+      ? { order: { ...nextGeneration(name, older, facts), sealingBytes: bytes } }
+      : {}
+  if (held.signs !== newest.number) {
+    const phase = { name, phase: 'Distributing', since: newest.since } as const
+    if (!isDone(servers)) return waits(phase, [servers])
+    return { order: { kind: 'Sign', name, number: newest.number }, ...waits(phase, [servers]) }
+  }
+  const phase = { name, phase: 'Reissuing', since: held.signsSince } as const
+  const counts = [servers, sealedObjects(newest.number, sealed), snapshotsSince(sealed)]
+  if (!counts.every(isDone)) return waits(phase, counts)
+  return { order: { kind: 'Retire', name, number: newest.number }, ...waits(phase, counts) }
+}
+
+function sealedObjects(number: number, sealed: Sealed | undefined): Count {
+  const { all, left } = sealed ?? {}
+  return {
+    what: 'sealed objects',
+    seen: all?.with === number ? 1 : 0,
+    of: 1,
+    missing: left?.objects.slice(0, MAX_MISSING) ?? [],
+    ...(left !== undefined && { why: left.why }),
+  }
+}
+
+function snapshotsSince(sealed: Sealed | undefined): Count {
+  const { snapshots = [], all } = sealed ?? {}
+  const older = snapshots.filter(({ takenAt }) => all === undefined || takenAt <= all.since)
+  return {
+    what: 'snapshots',
+    seen: snapshots.length - older.length,
+    of: snapshots.length,
+    missing: older.map(({ name }) => name).slice(0, MAX_MISSING),
+  }
+}
+
 /** Asked for only while there is one: a rotation that is under way ends first, so two generations are the most. */
-const nextGeneration = (name: string, newest: Generation, { declared }: RotationFacts) => ({
+const nextGeneration = (
+  name: string,
+  newest: { readonly number: number; readonly declared: number },
+  { declared }: RotationFacts,
+) => ({
   kind: 'NewGeneration' as const,
   name,
   number: newest.number + 1,

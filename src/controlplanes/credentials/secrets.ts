@@ -18,8 +18,9 @@ function filesOf(item: HeldItem): Readonly<Record<string, string>> {
       return { 'tls.crt': item.certificate, 'tls.key': item.key }
     case 'Kubeconfig':
       return { kubeconfig: item.text }
-    case 'SharedKey':
-      return { key: item.key }
+    case 'SealingKeys':
+      // Read by nothing but KubeNode: servers have them in a configuration of their own.
+      return {}
     case 'Root': {
       const { key } = signerOf(item) ?? {}
       return { 'ca.crt': bundleOf(item), ...(key !== undefined && { 'ca.key': key }) }
@@ -57,12 +58,24 @@ export function heldIn(secrets: readonly KubeObject[]): { readonly held: Held; r
 function itemIn({ data }: KubeObject): HeldItem | undefined {
   const text = isObject(data) && typeof data[ITEM] === 'string' ? Buffer.from(data[ITEM], 'base64').toString() : ''
   try {
-    const item: unknown = JSON.parse(text)
-    return isItem(item) ? item : undefined
+    return itemOf(JSON.parse(text))
   } catch {
     return undefined
   }
 }
+
+function itemOf(value: unknown): HeldItem | undefined {
+  const item = isObject(value) && value['kind'] === 'SharedKey' ? firstSealingKey(value['key']) : value
+  return isItem(item) ? item : undefined
+}
+
+/** As it was stored before such a key could be replaced. */
+const firstSealingKey = (key: unknown) => ({
+  kind: 'SealingKeys',
+  generations: [{ number: 1, declared: 1, since: 0, key }],
+  signs: 1,
+  signsSince: 0,
+})
 
 /** As `JSON.stringify` writes all items into one text; undefined when it is damaged. */
 export function heldInText(text: string): Held | undefined {
@@ -83,16 +96,17 @@ function isItem(item: unknown): item is HeldItem {
       return [item['madeOf'], item['key'], item['certificate']].every(isText)
     case 'Kubeconfig':
       return [item['madeOf'], item['text']].every(isText)
-    case 'SharedKey':
-      return isText(item['key'])
+    case 'SealingKeys':
+      return hasGenerations(item, 'key')
     case 'Root':
-      return (
-        Array.isArray(item['generations']) &&
-        item['generations'].length > 0 &&
-        item['generations'].every((g) => isObject(g) && isText(g['open']) && typeof g['number'] === 'number') &&
-        typeof item['signs'] === 'number'
-      )
+      return hasGenerations(item, 'open')
     default:
       return false
   }
 }
+
+const hasGenerations = ({ generations, signs }: Readonly<Record<string, unknown>>, material: 'open' | 'key'): boolean =>
+  Array.isArray(generations) &&
+  generations.length > 0 &&
+  generations.every((g) => isObject(g) && isText(g[material]) && typeof g['number'] === 'number') &&
+  typeof signs === 'number'

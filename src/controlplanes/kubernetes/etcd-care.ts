@@ -12,7 +12,7 @@ import {
 import type { ControlPlaneSettings } from '#api/constructs/control-plane/settings.ts'
 import { quantityValue } from '#lib/quantity.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { etcdMinor } from '../upgrade/preflight.ts'
+import { orderOf } from '../upgrade/versions.ts'
 import {
   type Looked,
   jobState,
@@ -31,8 +31,8 @@ import { applyAll, CLAIMS, PODS, type Place } from './plane-objects.ts'
 
 /** Of the restore that a volume was made for. */
 const RESTORE = 'kubenode.io/restore'
-/** etcd sets revisions ahead from this version. */
-const BUMPS_FROM = 306
+/** The first etcd whose restore sets revisions ahead. */
+const BUMPS_FROM = '3.5.10'
 
 export interface Opened {
   readonly objects: number
@@ -128,7 +128,7 @@ export async function lookAtRestore(
     }
     const waits = await emptyVolume(place, settings, member, token)
     if (waits !== undefined) return { is: 'Waits', why: waits }
-    const bumpsRevision = (etcdMinor(settings.parts.etcd.version) ?? 0) >= BUMPS_FROM
+    const bumpsRevision = orderOf(settings.parts.etcd.version, BUMPS_FROM) >= 0
     await applyAll(place, [plain(restoreJob(settings, job, { slot, member, ...(bumpsRevision && { restores }) }))])
     return { is: 'Waits', why: `Job ${job} restores member ${member}` }
   }

@@ -331,6 +331,7 @@ export class KubernetesHost implements ControlPlaneHost {
     })
     if (request === undefined) return plane()
     kept = await this.#careForStore(kept, states, signal)
+    kept = await this.#work.sealAgain(kept, held, { kubeconfig: this.#asks(kept, signal), ...(signal && { signal }) })
     kept = await noteLostMember(this.#work.memberTools(kept, signal), kept)
     // What is not written cannot be gone back from either: every step waits until the store has room.
     if (kept.record.members?.replacing !== undefined)
@@ -356,8 +357,11 @@ export class KubernetesHost implements ControlPlaneHost {
   }
 
   #careForStore(kept: Kept, states: PartStates, signal?: AbortSignal): Promise<Kept> {
-    const kubeconfig: AskKubeconfig = (identity) => this.kubeconfig(kept.record.id, identity, signal)
-    return this.#work.careForStore(kept, states, { kubeconfig, ...(signal && { signal }) })
+    return this.#work.careForStore(kept, states, { kubeconfig: this.#asks(kept, signal), ...(signal && { signal }) })
+  }
+
+  #asks({ record }: Kept, signal?: AbortSignal): AskKubeconfig {
+    return (identity) => this.kubeconfig(record.id, identity, signal)
   }
 
   async #noteUnready(kept: Kept, states: PartStates, signal?: AbortSignal): Promise<Kept> {

@@ -1,17 +1,18 @@
 // The Secrets that pods of a control plane mount: each program finds the keys that it uses, and no others. Pure.
 import { PARTS, type ControlPlaneSettings, type Part, type SecretName } from '#api/constructs/control-plane/settings.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { bundleOf, leafIn, rootIn, sharedKeyIn, signerOf, type Held } from '../credentials/held.ts'
+import { bundleOf, leafIn, rootIn, sealingKeysIn, signerOf, type Held } from '../credentials/held.ts'
 import { madeOf } from '../credentials/prints.ts'
 import {
   CLUSTER_AUTHORITY,
+  ENCRYPTION_KEY,
   ETCD_AUTHORITY,
   kubeconfigName,
   PROXY_AUTHORITY,
   SERVER_LEAF,
   TOKEN_KEYS,
 } from '../credentials/recipe.ts'
-import { ENCRYPTION_KEY, LEAVES } from './recipe.ts'
+import { LEAVES } from './recipe.ts'
 
 type Files = Readonly<Record<string, string>>
 export type SecretFiles = Readonly<Record<SecretName, Files>>
@@ -84,17 +85,19 @@ function kubeconfigFile(held: Held, leaf: string): Files | undefined {
   return item?.kind === 'Kubeconfig' ? { kubeconfig: item.text } : undefined
 }
 
-/** Secrets are sealed in the store; what was written before stays readable. */
+/** Secrets are sealed in the store with the first key of the list; the other one, and what was written before there was any, stays readable. */
 function encryptionFile(held: Held): Files | undefined {
-  const item = sharedKeyIn(held, ENCRYPTION_KEY)
+  const item = sealingKeysIn(held, ENCRYPTION_KEY)
   if (item === undefined) return undefined
+  const ordered = item.generations.toSorted((a, b) => Number(b.number === item.signs) - Number(a.number === item.signs))
+  const keys = ordered.map(({ number, key }) => ({ name: `key-${number}`, secret: key }))
   const config = {
     apiVersion: 'apiserver.config.k8s.io/v1',
     kind: 'EncryptionConfiguration',
     resources: [
       {
         resources: ['secrets'],
-        providers: [{ secretbox: { keys: [{ name: 'key-1', secret: item.key }] } }, { identity: {} }],
+        providers: [{ secretbox: { keys } }, { identity: {} }],
       },
     ],
   }

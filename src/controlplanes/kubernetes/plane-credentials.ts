@@ -1,11 +1,11 @@
 // The credentials of one control plane of Kubernetes programs: made, renewed and rotated in Secrets of its namespace. A phase of a rotation ends once all its programs
 // run with what the phase before gave them; while a version changes, or a snapshot is restored, no phase does.
 import { credentials, type CredentialInputs } from '../credentials/graph.ts'
-import { bundleOf, rootIn, type Held } from '../credentials/held.ts'
+import { bundleOf, rootIn, sealingKeysIn, type Held } from '../credentials/held.ts'
 import { keepCredentials } from '../credentials/keep.ts'
 import { ownCredentials } from '../credentials/own.ts'
-import { CLUSTER_AUTHORITY } from '../credentials/recipe.ts'
-import type { ServerReports } from '../credentials/rotation.ts'
+import { CLUSTER_AUTHORITY, ENCRYPTION_KEY } from '../credentials/recipe.ts'
+import type { Sealed, ServerReports } from '../credentials/rotation.ts'
 import { heldIn } from '../credentials/secrets.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { listAll } from '#kube/list-all.ts'
@@ -29,6 +29,8 @@ export interface PlaneCredentials {
   readonly ca: string
   /** Left out while something is missing. */
   readonly own?: OwnCredentials
+  /** Number of the key that seals what is stored. */
+  readonly sealsWith?: number
 }
 
 const SECRETS = coreKind('Secret')
@@ -68,7 +70,8 @@ export async function seenCredentials(
   let graph = credentials(inputs, tools.now(), held)
   const servers = graph.rotations.length === 0 ? undefined : await serversOf(tools, record, held, graph.serverDigest)
   if (servers !== undefined) graph = credentials({ ...inputs, servers }, tools.now(), held)
-  return { ca, own: ownCredentials(held, graph) }
+  const { signs } = sealingKeysIn(held, ENCRYPTION_KEY) ?? {}
+  return { ca, own: ownCredentials(held, graph), ...(signs !== undefined && { sealsWith: signs }) }
 }
 
 /** Undefined for a control plane whose programs come and go for another reason. */
@@ -100,6 +103,17 @@ function inputsOf({ rotation }: CredentialTools, record: PlaneRecord): Credentia
     declared: isBusy(record) ? {} : (rotation?.declared ?? {}),
     servers: undefined,
     agents: rotation?.agents,
+    sealed: sealedOf(record),
+  }
+}
+
+/** A restore brings back what an older key sealed. */
+function sealedOf({ sealed, snapshots, restores = 0 }: PlaneRecord): Sealed {
+  const { all, failed } = sealed ?? {}
+  return {
+    ...(all !== undefined && all.restores === restores && { all: { with: all.with, since: all.since } }),
+    ...(failed !== undefined && { left: { objects: failed.objects, why: failed.why } }),
+    snapshots: snapshots.map(({ name, takenAt }) => ({ name, takenAt: Date.parse(takenAt) })),
   }
 }
 

@@ -181,14 +181,17 @@ export async function podsOf(
 const matches = ({ metadata }: KubeObject, labels: Readonly<Record<string, string>>): boolean =>
   Object.entries(labels).every(([key, value]) => metadata.labels?.[key] === value)
 
-/** Everything but the claims that stay, and the namespace. Answers what is still there. */
-export async function removeObjects(place: Place, isKept: (claim: string) => boolean): Promise<readonly string[]> {
+/** Everything but what stays, and the namespace. Answers what is still there. */
+export async function removeObjects(
+  place: Place,
+  isKept: (type: ResourceType, name: string) => boolean,
+): Promise<readonly string[]> {
   const { client, namespace } = place
   const left: string[] = []
   for (const type of [...REMOVABLE, CLAIMS])
     for (const object of await listAll(client, type, { ...optionsOf(place), namespace })) {
       const { name = '', deletionTimestamp } = object.metadata
-      if (OF_THE_CLUSTER.has(name) || (type === CLAIMS && isKept(name))) continue
+      if (OF_THE_CLUSTER.has(name) || isKept(type, name)) continue
       left.push(`${type.kind} ${name}`)
       if (deletionTimestamp === undefined)
         await client.delete(type, { namespace, name }, { ...optionsOf(place), propagationPolicy: 'Background' })

@@ -57,6 +57,8 @@ export interface PlaneRecord {
   readonly members?: MemberCare
   readonly restored?: string
   readonly restoring?: Restoring
+  /** What the key is that seals its Secrets, where it was replaced. */
+  readonly sealed?: SealedRecord
   /** How many were begun. */
   readonly restores?: number
   readonly upgrade?: UpgradeRecord
@@ -67,6 +69,13 @@ export interface PlaneRecord {
   readonly noQuorumSince?: number
   /** It was deleted; only the volume with its snapshots is left, until this time. */
   readonly keptUntil?: number
+}
+
+export interface SealedRecord {
+  /** All of them were written with this key, as long as no snapshot was restored since. */
+  readonly all?: { readonly with: number; readonly since: number; readonly restores: number }
+  /** The last attempt that did not reach all of them. */
+  readonly failed?: { readonly at: number; readonly objects: readonly string[]; readonly why: string }
 }
 
 interface Restoring {

@@ -5,8 +5,10 @@ import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { timestamp, type Clock } from '#lib/clock.ts'
+import { messageOf } from '#lib/errors.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { NotYet, type RotationRequest, type Snapshot } from '../port.ts'
+import { ENCRYPTION_KEY } from '../credentials/recipe.ts'
 import { endSnapshot, lookAtRestore, lookAtSnapshot, objectsIn, snapshotRoom } from './etcd-care.ts'
 import type { ReadLog } from './care-jobs.ts'
 import { endReplacement, type MemberTools } from './member-care.ts'
@@ -20,8 +22,9 @@ import {
   seenCredentials,
 } from './plane-credentials.ts'
 import { portSnapshot, versionOf } from './plane-of.ts'
-import { planeNamespace, type Kept, type PlaneRecord, type PlaneRecords } from './plane-record.ts'
+import { planeNamespace, type Kept, type PlaneRecord, type PlaneRecords, type SealedRecord } from './plane-record.ts'
 import { NO_CREDENTIALS, settingsOf, type CredentialSettings } from './plane-settings.ts'
+import type { SealAgain } from './reseal.ts'
 import { freeSlot, withSnapshot } from './snapshot-slots.ts'
 import { OF_UPGRADE, type StoreSize } from './step-upgrade.ts'
 import { careForStore } from './store-care.ts'
@@ -51,6 +54,8 @@ export interface WorkOptions {
   readonly access?: readonly { readonly kind: 'User' | 'ServiceAccount'; readonly name: string }[]
   /** How large the store is, between two reports of its members. Left out: only they are asked. */
   readonly storeSize?: StoreSize
+  /** Left out: a key that seals is not replaced in what is stored, and the old one stays. */
+  readonly sealAgain?: SealAgain
   /** How long a call that waits for the hub waits at most. */
   readonly withinMs?: number
 }
@@ -237,6 +242,34 @@ export class PlaneWork {
       },
       kept,
     )
+  }
+
+  /** Once another key seals: what the older one sealed is written with it. A snapshot that is being taken may have some of either. */
+  async sealAgain(
+    kept: Kept,
+    held: PlaneCredentials | undefined,
+    {
+      signal,
+      kubeconfig,
+    }: { readonly signal?: AbortSignal; readonly kubeconfig: Parameters<StoreSize>[0]['kubeconfig'] },
+  ): Promise<Kept> {
+    const { sealAgain, clock } = this.#options
+    const { record } = kept
+    const isDue = held?.own?.rotations.some(
+      ({ name, waitsFor }) => name === ENCRYPTION_KEY && waitsFor?.what === 'sealed objects',
+    )
+    const [number, now, { at = 0 } = {}] = [held?.sealsWith, clock.now(), record.sealed?.failed]
+    if (isDue !== true || sealAgain === undefined || number === undefined || record.taking !== undefined) return kept
+    if (at <= now && now < at + AGAIN_MS) return kept
+    const { failed, why } = await sealAgain({ record, kubeconfig }).catch((error: unknown) => ({
+      failed: [],
+      why: messageOf(error),
+    }))
+    const sealed: SealedRecord =
+      why === undefined
+        ? { all: { with: number, since: clock.now(), restores: record.restores ?? 0 } }
+        : { ...record.sealed, failed: { at: clock.now(), objects: failed, why } }
+    return this.#records.write(kept, { ...record, sealed }, signal)
   }
 
   memberTools(kept: Kept, signal?: AbortSignal): MemberTools {

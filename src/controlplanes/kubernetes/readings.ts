@@ -51,7 +51,7 @@ export const readingsOf =
         // Those of the Cluster are KubeNode's own, which are held against both versions before they are released.
         unfitAddons: { known: true, value: [] },
         etcd: await asked(async (c) => ({
-          isHealthy: (await c.raw({ method: 'GET', path: '/readyz/etcd' })).status === 200,
+          isHealthy: (await c.raw({ method: 'GET', path: '/livez/etcd' })).status === 200,
           usedOfQuota: usedOfQuota(await textOf(c, '/metrics'), record),
         })),
         surgeTrouble: await reading(() => surgeTrouble(hub, record)),

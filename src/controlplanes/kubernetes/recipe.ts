@@ -3,6 +3,7 @@ import {
   AUTHORITY_DAYS,
   CLUSTER_AUTHORITY,
   EMBEDDED_RECIPE,
+  ENCRYPTION_KEY,
   ETCD_AUTHORITY,
   LEAF_DAYS,
   MASTERS,
@@ -12,7 +13,6 @@ import {
   type Recipe,
 } from '../credentials/recipe.ts'
 
-export const ENCRYPTION_KEY = 'encryption'
 export const LEAVES = {
   etcdServer: 'etcd-server',
   etcdPeer: 'etcd-peer',
@@ -44,7 +44,7 @@ export function kubernetesRecipe({ etcdHosts }: EtcdNames): Recipe {
   return {
     ...EMBEDDED_RECIPE,
     authorities: [...EMBEDDED_RECIPE.authorities, authority(ETCD_AUTHORITY), authority(PROXY_AUTHORITY)],
-    sharedKeys: [{ name: ENCRYPTION_KEY, bytes: ENCRYPTION_BYTES }],
+    sealingKeys: [{ name: ENCRYPTION_KEY, bytes: ENCRYPTION_BYTES }],
     leaves: [
       ...EMBEDDED_RECIPE.leaves,
       { ...leaf(LEAVES.etcdServer, ETCD_AUTHORITY, 'peer', 'etcd'), hosts: etcdHosts },

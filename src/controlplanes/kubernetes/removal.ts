@@ -1,9 +1,13 @@
-// Removes a control plane: API servers first, so that no client writes any more, then everything else but the snapshot that is kept for a while, with its volume.
+// Removes a control plane: API servers first, so that no client writes any more, then everything else but the snapshot that is kept for a while, with its volume
+// and the keys that its Secrets are encrypted with.
 import { SNAPSHOT_CLAIM } from '#api/constructs/control-plane/etcd-jobs.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { Clock } from '#lib/clock.ts'
-import { removeObjects } from './plane-objects.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import { ENCRYPTION_KEY } from '../credentials/recipe.ts'
+import { credentialSecretName } from '../credentials/secrets.ts'
+import { CLAIMS, removeObjects } from './plane-objects.ts'
 import { emptied, planeNamespace, type Kept, type PlaneRecords } from './plane-record.ts'
 import { NO_CREDENTIALS, settingsOf } from './plane-settings.ts'
 import type { PlaneWork } from './plane-work.ts'
@@ -11,6 +15,7 @@ import type { ServedVersion } from './version-file.ts'
 
 const KEPT_MS = 7 * 86_400_000
 const MOST_NAMED = 5
+const ENCRYPTION_SECRET = credentialSecretName(ENCRYPTION_KEY)
 const namespaces = coreKind('Namespace')
 
 interface RemovalTools {
@@ -33,7 +38,10 @@ export async function removePlane(
   const place = work.place(kept, signal)
   const settings = settingsOf(kept.record, versions(), NO_CREDENTIALS)
   if (settings !== undefined) await work.until('its pods end', signal, () => work.isDown(place, settings))
-  const isKept = (claim: string): boolean => keep !== undefined && claim === SNAPSHOT_CLAIM
+  // Without the keys the Secrets in it could not be opened.
+  const isKept = ({ kind }: ResourceType, name: string): boolean =>
+    keep !== undefined &&
+    (kind === CLAIMS.kind ? name === SNAPSHOT_CLAIM : kind === 'Secret' && name === ENCRYPTION_SECRET)
   let left: readonly string[] = []
   await work.until(
     () => `to be removed: ${left.slice(0, MOST_NAMED).join(', ')}`,

@@ -1,4 +1,5 @@
-// A hub whose pods are processes of this host, and a host of control planes on it: real programs from the folder that KUBEBUILDER_ASSETS names.
+// A hub whose pods are processes of this host, and a host of control planes on it: real programs from the folder that KUBEBUILDER_ASSETS names, and of the minor
+// before from KUBEBUILDER_ASSETS_BEFORE.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { KubernetesHost, type KubernetesHostOptions } from '#controlplanes/kubernetes/host.ts'
@@ -14,7 +15,7 @@ import { PodRunner } from './pod-runner.ts'
 
 const DIGEST = `sha256:${'ab'.repeat(32)}`
 
-/** One set of programs plays two minors: the older one by emulation, which its image says. */
+/** Without programs of the older minor those of the newer one play it, by emulation. Its image says which it is. */
 const row = (version: string, minor: number, emulatesFrom: number) => ({
   version,
   etcd: '3.5.30',
@@ -42,6 +43,8 @@ export const REAL_SHAPE: Partial<ControlPlaneShape> = {
 
 const ETCDCTL = ['/usr/bin/etcdctl', '/usr/local/bin/etcdctl']
 const assets = (name: string): string => join(process.env['KUBEBUILDER_ASSETS'] ?? '', name)
+/** The etcd of a distribution is older. */
+const PRESENT_VERSIONS = REAL_VERSIONS.map((row) => (existsSync(assets('etcdutl')) ? row : { ...row, etcd: '3.4.23' }))
 /** The programs of etcd that take and restore snapshots; etcdctl did all of it before 3.5. */
 const careProgram = (program: string): string | undefined =>
   [assets(program), assets('etcdctl'), ...ETCDCTL].find((file) => existsSync(file))
@@ -55,6 +58,8 @@ export const whyNoEtcdHost = (): string | undefined =>
 function programOf(program: string, image: string) {
   if (program === 'etcdctl' || program === 'etcdutl') return { file: careProgram(program) ?? program, more: [] }
   const [, minor] = /-as-(\d+)@/.exec(image) ?? []
+  const before = join(process.env['KUBEBUILDER_ASSETS_BEFORE'] ?? '', program)
+  if (minor === '35' && process.env['KUBEBUILDER_ASSETS_BEFORE'] !== undefined) return { file: before, more: [] }
   const file = programFile(program as Parameters<typeof programFile>[0])
   return { file, more: minor === '35' ? ['--emulated-version=1.35'] : [] }
 }
@@ -86,7 +91,7 @@ export async function kubernetesHostWorld(inPlace?: (program: string) => string 
       client,
       fieldManager: FIELD_MANAGERS.cluster,
       clock: systemClock,
-      versions: () => REAL_VERSIONS,
+      versions: () => PRESENT_VERSIONS,
       readLog: runner.readLog,
       readings: async () => ALL_WELL,
       ...more,

@@ -163,6 +163,6 @@ test('each restore begins at revisions above those of the one before, the same f
   const [first, second] = [Number(flagOf(1, 0)), Number(flagOf(2, 0))]
   expect(second - first).toBeGreaterThanOrEqual(1_000_000_000)
   expect(flagOf(2, 1)).toBe(flagOf(2, 0))
-  // etcd before 3.6 has no such flag.
+  // etcd before 3.5.10 has no such flag.
   expect(flagOf(undefined, 0)).toBeUndefined()
 })

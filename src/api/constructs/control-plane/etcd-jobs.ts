@@ -63,7 +63,7 @@ export const snapshotJob = (
 export interface RestoreOf {
   readonly slot: number
   readonly member: number
-  /** How many were made, this one too: new revisions start far above those that clients have read. etcd can do so from 3.6. */
+  /** How many were made, this one too: new revisions start far above those that clients have read. etcd can do so from 3.5.10. */
   readonly restores?: number
 }
 

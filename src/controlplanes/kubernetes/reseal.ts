@@ -1,0 +1,82 @@
+// Seals the Secrets of a store once more after another key has begun to seal. A patch of nothing makes an API server write what an older key sealed, and nothing
+// else; what is in the Secrets is never read here.
+import { programUser } from '#api/names.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
+import { outcomeOf } from '#kube/outcome.ts'
+import { messageOf } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import { inParallel } from '#lib/pool.ts'
+import type { ReadingTools } from './readings.ts'
+import type { StoreSize } from './step-upgrade.ts'
+
+/** Throws when it cannot be known what there is. */
+export type SealAgain = (of: Parameters<StoreSize>[0]) => Promise<Resealed>
+
+interface Resealed {
+  /** The Secrets that the server did not write, as namespace/name. */
+  readonly failed: readonly string[]
+  /** What it answered to the first of them. */
+  readonly why?: string
+}
+
+interface Key {
+  readonly namespace: string
+  readonly name: string
+}
+
+const SECRETS = coreKind('Secret')
+const LIFE_MS = 30 * 60_000
+const PAGE = 500
+const AT_ONCE = 8
+const MOST_NAMED = 10
+const NAMES_ONLY = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1'
+
+export const sealAgainWith =
+  ({ connect }: Pick<ReadingTools, 'connect'>): SealAgain =>
+  async ({ record, kubeconfig }) => {
+    const text = await kubeconfig({ user: programUser('cluster'), groups: ['system:masters'], lifeMs: LIFE_MS })
+    if (text === undefined) throw new Error('it has no kubeconfig')
+    const client = connect(parseSafeKubeconfig(text, record.id).config)
+    try {
+      return await sealAgain(client)
+    } finally {
+      client.close?.()
+    }
+  }
+
+export async function sealAgain(client: Pick<KubeClient, 'raw' | 'patch'>): Promise<Resealed> {
+  const failed: string[] = []
+  let why: string | undefined
+  for await (const keys of pagesOfKeys(client))
+    await inParallel(keys, AT_ONCE, async (key) => {
+      const outcome = await outcomeOf(() => client.patch(SECRETS, key, { type: 'merge', value: {} }))
+      // What was deleted meanwhile needs no key, and what another client wrote has the new one.
+      if (outcome.kind === 'Applied' || outcome.kind === 'Stale' || outcome.kind === 'Conflict') return
+      why ??= messageOf(outcome.error)
+      if (failed.length < MOST_NAMED) failed.push(`${key.namespace}/${key.name}`)
+    })
+  return { failed, ...(why !== undefined && { why }) }
+}
+
+async function* pagesOfKeys(client: Pick<KubeClient, 'raw'>): AsyncGenerator<readonly Key[]> {
+  let next = ''
+  do {
+    const path = `/api/v1/secrets?limit=${PAGE}${next === '' ? '' : `&continue=${encodeURIComponent(next)}`}`
+    const answer = await client.raw({ method: 'GET', path, headers: { accept: NAMES_ONLY } })
+    if (answer.status !== 200) throw new Error(`the names of its Secrets cannot be read: ${answer.status}`)
+    const list: unknown = JSON.parse(answer.text)
+    const { items, metadata } = isObject(list) ? list : {}
+    if (!Array.isArray(items)) throw new Error('the names of its Secrets cannot be read: no list')
+    yield items.map(keyOf)
+    const token = isObject(metadata) ? metadata['continue'] : undefined
+    next = typeof token === 'string' ? token : ''
+  } while (next !== '')
+}
+
+function keyOf(item: unknown): Key {
+  const { namespace, name } = isObject(item) && isObject(item['metadata']) ? item['metadata'] : {}
+  if (typeof namespace !== 'string' || typeof name !== 'string') throw new Error('a Secret has no name')
+  return { namespace, name }
+}
