@@ -16,9 +16,13 @@ function server(pages: readonly (readonly string[])[], answers: Readonly<Record<
     raw: async ({ path, headers }: { readonly path: string; readonly headers?: Readonly<Record<string, string>> }) => {
       asked.push(headers?.['accept'] ?? '')
       const page = Number(new URL(path, 'https://x').searchParams.get('continue') ?? 0)
-      const items = (pages[page] ?? []).map((name) => ({ metadata: { namespace: 'a', name } }))
+      const items = pages[page]?.map((name) => ({ metadata: { namespace: 'a', name } })) ?? null
       const more = page + 1 < pages.length ? { continue: String(page + 1) } : {}
-      return { status: 200, headers: {}, text: JSON.stringify({ items, metadata: more }) }
+      return {
+        status: 200,
+        headers: {},
+        text: JSON.stringify({ kind: 'PartialObjectMetadataList', items, metadata: more }),
+      }
     },
     patch: async <T extends KubeObject>(
       _: unknown,
@@ -39,6 +43,10 @@ test('all pages, by their names alone', async () => {
   expect(await sealAgain(of)).toEqual({ failed: [] })
   expect(of.patched.toSorted()).toEqual(['one', 'three', 'two'])
   expect(of.asked.every((accept) => accept.includes('as=PartialObjectMetadataList'))).toBe(true)
+})
+
+test('a server without Secrets answers with no items', async () => {
+  expect(await sealAgain(server([]))).toEqual({ failed: [] })
 })
 
 test('what was deleted or written by another client meanwhile is done, and what is refused is named', async () => {

@@ -67,9 +67,11 @@ async function* pagesOfKeys(client: Pick<KubeClient, 'raw'>): AsyncGenerator<rea
     const answer = await client.raw({ method: 'GET', path, headers: { accept: NAMES_ONLY } })
     if (answer.status !== 200) throw new Error(`the names of its Secrets cannot be read: ${answer.status}`)
     const list: unknown = JSON.parse(answer.text)
-    const { items, metadata } = isObject(list) ? list : {}
-    if (!Array.isArray(items)) throw new Error('the names of its Secrets cannot be read: no list')
-    yield items.map(keyOf)
+    const { kind, items, metadata } = isObject(list) ? list : {}
+    // Of an empty list the items are null.
+    if (kind !== 'PartialObjectMetadataList' || !(Array.isArray(items) || items === null))
+      throw new Error('the names of its Secrets cannot be read: no list')
+    yield (items ?? []).map(keyOf)
     const token = isObject(metadata) ? metadata['continue'] : undefined
     next = typeof token === 'string' ? token : ''
   } while (next !== '')

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { planeNamespace } from '#controlplanes/kubernetes/plane-record.ts'
 import { readingsOf } from '#controlplanes/kubernetes/readings.ts'
-import { sealAgainWith } from '#controlplanes/kubernetes/reseal.ts'
+import { sealAgainWith, type SealAgain } from '#controlplanes/kubernetes/reseal.ts'
 import { NotYet, type ControlPlane, type ControlPlaneRequest } from '#controlplanes/port.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
@@ -23,6 +23,12 @@ const CONFIG_MAPS = coreKind('ConfigMap')
 const why = whyNoHost()
 const connect = (config: ConstructorParameters<typeof HttpKubeClient>[0]) => new HttpKubeClient(config)
 
+/** Certificates that the host makes for itself would have expired by the clock of the programs. */
+const longer =
+  (kubeconfig: Parameters<SealAgain>[0]['kubeconfig']): typeof kubeconfig =>
+  (identity) =>
+    kubeconfig({ ...identity, lifeMs: DAY_MS })
+
 let world: Awaited<ReturnType<typeof kubernetesHostWorld>> | undefined
 beforeAll(async () => {
   if (why === undefined) world = await kubernetesHostWorld()
@@ -35,17 +41,18 @@ test(
     if (why !== undefined) context.skip(`the host of Kubernetes control planes: ${why}`)
     if (world === undefined) throw new Error('no world')
     const { runner, client: hub } = world
-    let ahead = 0
+    // Certificates must not be of the future of the programs, whose clock stays: it begins behind and ends as theirs.
+    let ahead = -3 * JOIN_MS
     const host = world.host({
-      readings: readingsOf({ hub, connect }),
-      sealAgain: sealAgainWith({ connect }),
+      readings: (of) => readingsOf({ hub, connect })({ ...of, kubeconfig: longer(of.kubeconfig) }),
+      sealAgain: (of) => sealAgainWith({ connect })({ ...of, kubeconfig: longer(of.kubeconfig) }),
       clock: { ...systemClock, now: () => Date.now() + ahead },
     })
     const request = (version: string, more: Partial<ControlPlaneRequest> = {}): ControlPlaneRequest => ({
       id: ID,
       owner: 'uid-life',
       version,
-      shape: { ...REAL_SHAPE, replicas: 2 },
+      shape: { ...REAL_SHAPE, replicas: 2, etcd: { members: 3, storage: '1Gi' } },
       upgrade: { soakMs: 5_000, walksMinors: false },
       ...more,
     })
