@@ -1,4 +1,5 @@
 // Checks the component versions that sets, canaries and repairs name against the declared ones.
+import { someOf } from '#lib/some-of.ts'
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
@@ -67,11 +68,10 @@ function problemOf(
   }
   const found = declared.find((c) => c.spec.version === version)
   if (found === undefined) {
-    const more = declared.length > MAX_VERSIONS ? ` and ${declared.length - MAX_VERSIONS} more` : ''
-    const versions = `${declared
-      .slice(0, MAX_VERSIONS)
-      .map((c) => c.spec.version)
-      .join(', ')}${more}`
+    const versions = someOf(
+      declared.map((c) => c.spec.version),
+      MAX_VERSIONS,
+    )
     return certain(at, declaredErrors.KN3063({ component, version, versions }))
   }
   if (isScript === (found.spec.type === 'Script')) return undefined

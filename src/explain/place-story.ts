@@ -11,6 +11,7 @@ import { formatDuration } from '#lib/duration.ts'
 import { maintenanceStory, shownMaintenance } from './maintenance-story.ts'
 import { plain, type Story, type Told } from './told.ts'
 import { waitOf } from './why.ts'
+import { someOf } from '#lib/some-of.ts'
 
 export interface PlaceNamed {
   readonly kind: 'rack' | 'zone'
@@ -122,7 +123,4 @@ const requestOf = ({ metadata, spec: { requester } }: OperationPermit): string =
     ? `permit/${metadata.name ?? ''}`
     : shortWord(`${requester.kind.toLowerCase()}/${requester.name}`)
 
-const listed = (names: readonly string[]): string =>
-  names.length <= MOST_NAMED
-    ? names.join(', ')
-    : `${names.slice(0, MOST_NAMED).join(', ')} and ${names.length - MOST_NAMED} more`
+const listed = (names: readonly string[]): string => someOf(names, MOST_NAMED)

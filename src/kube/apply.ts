@@ -4,6 +4,7 @@ import type { ResourceType } from '#schema/resource.ts'
 import type { ApplyOptions, KubeClient } from './client.ts'
 import type { ApiError } from './errors.ts'
 import { outcomeOf, type WriteOutcome } from './outcome.ts'
+import { someOf } from '#lib/some-of.ts'
 
 export interface FieldConflict {
   readonly manager: string
@@ -49,9 +50,7 @@ const MAX_NAMED = 5
 export function describeConflicts(conflicts: readonly FieldConflict[]): string {
   return conflicts
     .map(({ manager, fields }) => {
-      const named = fields.slice(0, MAX_NAMED).join(', ')
-      const more = fields.length > MAX_NAMED ? ` and ${fields.length - MAX_NAMED} more` : ''
-      return `${named}${more} ${fields.length === 1 ? 'belongs' : 'belong'} to ${manager}`
+      return `${someOf(fields, MAX_NAMED)} ${fields.length === 1 ? 'belongs' : 'belong'} to ${manager}`
     })
     .join('; ')
 }

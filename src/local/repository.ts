@@ -9,6 +9,7 @@ import { openLocalRepository } from '#sync/git/local-repository.ts'
 import { MACHINES_MADE } from './driver.ts'
 import { lastLine } from './last-line.ts'
 import { localErrors } from './local-errors.ts'
+import { someOf } from '#lib/some-of.ts'
 
 const run = promisify(execFile)
 
@@ -90,10 +91,7 @@ export async function provideRepository(source: string, target: string, signal?:
   await nameForCommits(target)
   signal?.throwIfAborted()
   const dirty = [...(await uncommitted(source)), ...(await uncommitted(target))]
-  const notice =
-    dirty.length === 0
-      ? undefined
-      : `uncommitted changes are ignored: ${dirty.slice(0, 3).join(', ')}${dirty.length > 3 ? ` and ${dirty.length - 3} more` : ''}`
+  const notice = dirty.length === 0 ? undefined : `uncommitted changes are ignored: ${someOf(dirty, 3)}`
   return { commit: await head(target), ...(notice === undefined ? {} : { notice }) }
 }
 

@@ -4,6 +4,7 @@ import { parseVersionFile, type ServedVersion } from '#controlplanes/kubernetes/
 import { readBoundedText } from '#lib/bounded-file.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { runErrors } from '../run/run-errors.ts'
+import { someOf } from '#lib/some-of.ts'
 
 const MOST_SHOWN = 5
 
@@ -36,7 +37,6 @@ const stampOf = (file: string): string => {
 function readRows(file: string): readonly ServedVersion[] {
   const read = parseVersionFile(readBoundedText(file))
   if ('rows' in read) return read.rows
-  const more = read.problems.length - MOST_SHOWN
-  const problems = `${read.problems.slice(0, MOST_SHOWN).join('; ')}${more > 0 ? ` and ${more} more` : ''}`
+  const problems = someOf(read.problems, MOST_SHOWN, '; ')
   throw new KubeNodeError(runErrors.KN1462({ file, problems }))
 }

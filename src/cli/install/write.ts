@@ -7,6 +7,7 @@ import type { KubeObject } from '#schema/object.ts'
 import { refOf, refText } from '#delivery/object-ref.ts'
 import type { InstallContext } from './context.ts'
 import { installErrors } from './install-errors.ts'
+import { someOf } from '#lib/some-of.ts'
 
 /** `kubectl apply -f install.yaml`, edits by hand, and releases before the field manager had a name of its own. */
 const isPerson = (manager: string): boolean =>
@@ -78,7 +79,8 @@ function deletionOf({ apiVersion, kind, metadata: { name = '', namespace } }: Ku
 
 const MOST_FIELDS = 5
 function fieldsOf(conflicts: readonly FieldConflict[]): string {
-  const fields = conflicts.flatMap((c) => c.fields)
-  const more = fields.length > MOST_FIELDS ? ` and ${fields.length - MOST_FIELDS} more` : ''
-  return `${fields.slice(0, MOST_FIELDS).join(', ')}${more}`
+  return someOf(
+    conflicts.flatMap((c) => c.fields),
+    MOST_FIELDS,
+  )
 }

@@ -7,6 +7,7 @@ import { code, escaped, firstOf } from './markdown-text.ts'
 import { minutesText } from './minutes.ts'
 import { delayTexts, type Outlook, windowTexts } from './outlook.ts'
 import { bookedTexts, staleText } from './spans.ts'
+import { someOf } from '#lib/some-of.ts'
 
 /** Of one kind of finding. */
 const MOST_LINES = 8
@@ -56,8 +57,7 @@ function skippedLines({ cluster, skipped }: ClusterPrediction): readonly string[
   return [`- ✖ ${are} skipped in ${code(cluster)}: ${first.join(', ')}${skipped.length > 3 ? ', …' : ''}`]
 }
 
-const named = (list: readonly string[]): string =>
-  `${list.slice(0, MOST_NAMED).map(code).join(', ')}${list.length > MOST_NAMED ? ` and ${list.length - MOST_NAMED} more` : ''}`
+const named = (list: readonly string[]): string => someOf(list.map(code), MOST_NAMED)
 
 const wayBackLine = ({ wayBack }: Outlook, oneWay: readonly OneWay[] | undefined): string =>
   `- ↩ Way back: \`git revert\`, ${wayBack === undefined ? 'for how long is unknown' : `about ${minutesText(wayBack)}`}${oneWay?.length === 0 ? '; no one-way step in this change' : ''}`

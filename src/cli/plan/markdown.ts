@@ -16,6 +16,7 @@ import { code, escaped, firstOf, short, shownPart } from './markdown-text.ts'
 import { approveCommand, guardText, pruneDoubt, unknownTexts } from './prunes.ts'
 import { approvalTexts, movedText, oneWayLines, spanText, stepsText, timeText } from './spans.ts'
 import { unpredictedRules, whatChanges } from './what-changes.ts'
+import { someOf } from '#lib/some-of.ts'
 
 export interface PlanDocument {
   readonly commit: string
@@ -168,8 +169,7 @@ function loosenedBlock({ loosened = [] }: PlanDocument, most: number): string {
   ].join('\n')
 }
 
-const namedShortly = (names: readonly string[], most: number): string =>
-  `${names.slice(0, most).map(code).join(', ')}${names.length > most ? ` and ${names.length - most} more` : ''}`
+const namedShortly = (names: readonly string[], most: number): string => someOf(names.map(code), most)
 
 function oneWayBlock({ oneWay = [] }: PlanDocument, most: number): string {
   if (oneWay.length === 0) return ''

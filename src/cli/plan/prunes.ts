@@ -1,6 +1,7 @@
 // How a plan speaks of deletions that the prune guard stops. Pure.
 import { counted } from '#lib/counted.ts'
 import type { PromisedPrune, UnknownPrune } from '#forecast/prunes.ts'
+import { someOf } from '#lib/some-of.ts'
 
 /** The digest is whole: a reader compares it, and the command takes no part of one. */
 export const approveCommand = ({ digest }: PromisedPrune): string => `kubenode approve sha256:${digest}`
@@ -23,7 +24,9 @@ const MOST_NAMED = 5
 
 export const unknownTexts = (all: readonly UnknownPrune[]): readonly string[] =>
   [...Map.groupBy(all, (u) => u.why)].map(([why, of]) => {
-    const more = of.length > MOST_NAMED ? ` and ${of.length - MOST_NAMED} more` : ''
-    const names = of.slice(0, MOST_NAMED).map((u) => u.cluster)
-    return `${names.join(', ')}${more}: whether the prune guard stops the deletions is unknown: ${why}`
+    const names = someOf(
+      of.map((u) => u.cluster),
+      MOST_NAMED,
+    )
+    return `${names}: whether the prune guard stops the deletions is unknown: ${why}`
   })

@@ -8,6 +8,7 @@ import type { ClusterDifference } from '#sync/difference.ts'
 import { clustersLost } from './losses.ts'
 import { minutesText } from './minutes.ts'
 import { type Outlook, type StaleInventory, whileHeld } from './outlook.ts'
+import { someOf } from '#lib/some-of.ts'
 
 export function spanText(p50: number, p90: number): string {
   const [a, b] = [minutesText(p50), minutesText(p90)]
@@ -83,10 +84,10 @@ const MOST_CLUSTERS = 8
 export const oneWayLines = (all: readonly OneWay[], shown: (name: string) => string = (name) => name) =>
   [...Map.groupBy(all, (o) => o.what)].map(
     ([what, of]) =>
-      `${of
-        .slice(0, MOST_CLUSTERS)
-        .map((o) => shown(o.cluster))
-        .join(', ')}${of.length > MOST_CLUSTERS ? ` and ${of.length - MOST_CLUSTERS} more` : ''}: ${shown(what)}`,
+      `${someOf(
+        of.map((o) => shown(o.cluster)),
+        MOST_CLUSTERS,
+      )}: ${shown(what)}`,
   )
 
 /** One line, for the status of a commit. */

@@ -14,6 +14,7 @@ import { minutesText } from './minutes.ts'
 import { delayTexts, type Outlook, sourceHeldTexts, whileHeld, windowTexts } from './outlook.ts'
 import { approveCommand, guardText, pruneDoubt, unknownTexts } from './prunes.ts'
 import { approvalTexts, bookedTexts, oneWayLines, spanText, staleText, stepsText, timeText } from './spans.ts'
+import { someOf } from '#lib/some-of.ts'
 
 const MARKS = { added: '+', changed: '~', removed: '-' } as const
 /** Fields of one object in the text; the JSON has more. */
@@ -222,8 +223,7 @@ const MAX_NAMES = 5
 export function lossTexts({ deleted, sets, single }: MachineChanges): readonly string[] {
   if (deleted === 0) return []
   const ofSets = sets.filter((s) => s.deleted > 0).map((s) => `MachineSet ${s.set} (${s.deleted} of ${s.of})`)
-  const more = single.length > MAX_NAMES ? ` and ${single.length - MAX_NAMES} more` : ''
-  const alone = single.length === 0 ? [] : [`${single.slice(0, MAX_NAMES).join(', ')}${more}`]
+  const alone = single.length === 0 ? [] : [someOf(single, MAX_NAMES)]
   return [`deletes ${counted(deleted, 'machine')}: ${[...ofSets, ...alone].join('; ')}`]
 }
 

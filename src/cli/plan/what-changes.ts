@@ -1,4 +1,5 @@
 // The line of a plan that names what matters among the changed objects: versions of components and control planes, and rules. Pure.
+import { someOf } from '#lib/some-of.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { cluster as clusterKind } from '#api/kinds/cluster.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
@@ -51,11 +52,10 @@ function ruleTexts(changes: readonly ObjectChange[]): readonly string[] {
   const names = Map.groupBy(rules, (rule) => `${escaped(rule.ref.kind)} ${fateOf(rule)}`)
   return [...names].map(([what, of]) => {
     const all = [...new Set(of.map(({ ref }) => ref.name))]
-    const more = all.length > MOST_NAMED ? ` and ${all.length - MOST_NAMED} more` : ''
-    return `${what}: ${all
-      .slice(0, MOST_NAMED)
-      .map((name) => code(shortened(name, MOST_CHARS)))
-      .join(', ')}${more}`
+    return `${what}: ${someOf(
+      all.map((name) => code(shortened(name, MOST_CHARS))),
+      MOST_NAMED,
+    )}`
   })
 }
 

@@ -8,6 +8,7 @@ import { unblockLines } from '#explain/unblock.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { isAtWork } from '#sync/release/cluster-phase.ts'
 import { nextRevertAt } from '#sync/revert/decide.ts'
+import { someOf } from '#lib/some-of.ts'
 
 type Status = NonNullable<Release['status']>
 type ClusterStatus = NonNullable<Status['clusters']>[number]
@@ -46,10 +47,9 @@ function heldLines(status: Status): readonly string[] {
 export function continuingLines({ clusters = [] }: Status): readonly string[] {
   const names = clusters.filter((c) => isAtWork(c) && c.name !== HUB_TARGET).map((c) => c.name)
   if (names.length === 0) return []
-  const shown = `${names.slice(0, MOST_NAMED).join(', ')}${names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : ''}`
   const has = names.length === 1 ? 'has' : 'have'
   return [
-    `${shown} ${has} the objects already and continue${names.length === 1 ? 's' : ''} with the machines: to stop these, run kubenode pause set/NAME or kubenode freeze there (--context ${names[0]})`,
+    `${someOf(names, MOST_NAMED)} ${has} the objects already and continue${names.length === 1 ? 's' : ''} with the machines: to stop these, run kubenode pause set/NAME or kubenode freeze there (--context ${names[0]})`,
   ]
 }
 

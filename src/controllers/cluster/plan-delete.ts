@@ -10,6 +10,7 @@ import type { Wait } from '#runtime/waiting.ts'
 import type { ClusterAction, ClusterPlan } from './actions.ts'
 import { DELETES, permitFor } from './permit.ts'
 import type { Seen } from './seen.ts'
+import { someOf } from '#lib/some-of.ts'
 
 /**
  * Machines that are still there this long after the grant are named, and the deletion continues: hosts whose provider failed, or an API server that never
@@ -170,7 +171,4 @@ function leftMachines(seen: Seen, plane: ControlPlane, final: string): ClusterPl
     : [{ reason: 'MachinesLeft', message: `not removed with the cluster: ${left}`, severity: 'Warning' }]
 }
 
-const named = (names: readonly string[]): string =>
-  names.length <= MOST_NAMED
-    ? names.join(', ')
-    : `${names.slice(0, MOST_NAMED).join(', ')} and ${names.length - MOST_NAMED} more`
+const named = (names: readonly string[]): string => someOf(names, MOST_NAMED)

@@ -2,6 +2,7 @@
 import { minorOf } from '#api/constructs/control-plane/settings.ts'
 import { nextVersion, rowOf, type VersionTable } from './versions.ts'
 import type { Readiness, Reading, UpgradeSeen, UpgradeWish } from './seen.ts'
+import { someOf } from '#lib/some-of.ts'
 
 /** An etcd above it may be full before the upgrade ends. */
 const MAX_QUOTA_USED = 0.75
@@ -111,8 +112,4 @@ const read = <T>(reading: Reading<T>, what: string, judge: (value: T) => readonl
   reading.known ? judge(reading.value) : [`${what} cannot be read: ${reading.why}`]
 
 const named = (problem: string, names: readonly string[]): readonly string[] =>
-  names.length === 0
-    ? []
-    : [
-        `${problem}: ${names.slice(0, MAX_NAMED).join(', ')}${names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : ''}`,
-      ]
+  names.length === 0 ? [] : [`${problem}: ${someOf(names, MAX_NAMED)}`]

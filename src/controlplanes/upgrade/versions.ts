@@ -1,6 +1,7 @@
 // The version table: which programs make up each version of a control plane, and which older minors they can emulate. Pure data that a fleet extends.
 import { minorOf } from '#api/constructs/control-plane/settings.ts'
 import { compareVersions, parseVersion } from '#lib/semver.ts'
+import { someOf } from '#lib/some-of.ts'
 
 export interface ControlPlaneVersion {
   /** Of Kubernetes, such as 1.36.2. */
@@ -57,7 +58,5 @@ const MAX_NAMED = 8
 
 export function versionsIn(table: VersionTable): string {
   const known = table.map((row) => row.version).toSorted((a, b) => orderOf(b, a))
-  if (known.length === 0) return 'none'
-  const rest = known.length - MAX_NAMED
-  return rest > 0 ? `${known.slice(0, MAX_NAMED).join(', ')} and ${rest} more` : known.join(', ')
+  return known.length === 0 ? 'none' : someOf(known, MAX_NAMED)
 }

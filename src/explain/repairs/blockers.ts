@@ -6,6 +6,7 @@ import { OF_GATES, said } from './gate-blockers.ts'
 import { linesOf, type Told } from '../told.ts'
 import type { RepairsSeen, RuleSeen } from './look.ts'
 import { OF_RULES } from './rule-blockers.ts'
+import { someOf } from '#lib/some-of.ts'
 
 /** Reasons with a text of their own here; others would appear only as their reason. */
 export const TOLD: { readonly reasons: readonly string[]; readonly gates: readonly string[] } = {
@@ -133,8 +134,7 @@ function unknownLines({ rules }: RepairsSeen): readonly string[] {
   return [
     ...groups.slice(0, MOST_CAUSES).map(([why, of]) => {
       const names = of.map((u) => u.name)
-      const more = names.length > MOST_RULES ? ` and ${names.length - MOST_RULES} more` : ''
-      const which = `${names.length === 1 ? 'rule' : 'rules'} ${names.slice(0, MOST_RULES).join(', ')}${more}`
+      const which = `${names.length === 1 ? 'rule' : 'rules'} ${someOf(names, MOST_RULES)}`
       return `${which}: unknown (${why}), no action`
     }),
     ...(groups.length > MOST_CAUSES

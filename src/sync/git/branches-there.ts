@@ -1,5 +1,6 @@
 // What to say of a branch that a server no longer has: which ones it has, and whether one of them took its place. Pure.
 import { printableLine } from '#lib/printable.ts'
+import { someOf } from '#lib/some-of.ts'
 
 export interface BranchesThere {
   readonly standard?: string
@@ -25,11 +26,8 @@ export function branchHint({ heads, standard }: BranchesThere, last: string | un
   if (only !== undefined && renamed.length === 1)
     return `; branch ${shown(only)} is at the commit that was fetched before, so it was probably renamed`
   if (heads.size === 0) return '; it has no branch at all'
-  const first = [...heads.keys()]
-    .toSorted((a, b) => Number(b === standard) - Number(a === standard))
-    .slice(0, MAX_SHOWN)
-  const more = heads.size - first.length
-  return `; it has ${first.map(shown).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+  const first = [...heads.keys()].toSorted((a, b) => Number(b === standard) - Number(a === standard)).map(shown)
+  return `; it has ${someOf(first, MAX_SHOWN)}`
 }
 
 const shown = (name: string): string => printableLine(name).slice(0, MAX_NAME_CHARS)

@@ -25,6 +25,7 @@ import {
 } from './gates.ts'
 import type { Content } from './live-clusters.ts'
 import { wait, type Blocked, type WaitingFor } from './waiting.ts'
+import { someOf } from '#lib/some-of.ts'
 
 export type ClusterStatus = NonNullable<ReleaseStatus['clusters']>[number]
 
@@ -355,9 +356,7 @@ export const countOf = (value: number | `${number}%`, size: number): number =>
 const MOST_NAMED = 3
 
 export function pruneText({ count, allowed, first, clusters = [], machines, allowedMachines }: HeldPrune): string {
-  const more = clusters.length > MOST_NAMED ? ` and ${clusters.length - MOST_NAMED} more` : ''
-  const lost =
-    clusters.length < 2 ? '' : `; among them are the clusters ${clusters.slice(0, MOST_NAMED).join(', ')}${more}`
+  const lost = clusters.length < 2 ? '' : `; among them are the clusters ${someOf(clusters, MOST_NAMED)}`
   if (machines === undefined)
     return `${counted(count, 'object')} would be deleted (limit ${allowed}), the first is ${first}${lost}`
   const limits = `${counted(machines, 'machine')} (limit ${allowedMachines ?? 0}) and ${counted(count, 'object')} (limit ${allowed})`

@@ -8,6 +8,7 @@ import { refOf, refText } from '#delivery/object-ref.ts'
 import type { Places } from './places.ts'
 import { syncErrors } from '../sync-errors.ts'
 import type { Targets } from '#delivery/desired.ts'
+import { someOf } from '#lib/some-of.ts'
 
 export interface RenderedProblem {
   /** If it is the same in several clusters, all of them. */
@@ -95,12 +96,7 @@ function trustIn(text: string): SignedTrust | undefined {
 }
 
 export const problemText = ({ clusters, object, pointer, code, message, place }: RenderedProblem): string =>
-  `${code}: ${object} in ${someOf(clusters)}, ${pointer}: ${message}${place === undefined ? '' : ` (${place})`}`
-
-const someOf = (clusters: readonly string[]): string =>
-  clusters.length <= MAX_CLUSTERS
-    ? clusters.join(', ')
-    : `${clusters.slice(0, MAX_CLUSTERS).join(', ')} and ${clusters.length - MAX_CLUSTERS} more`
+  `${code}: ${object} in ${someOf(clusters, MAX_CLUSTERS)}, ${pointer}: ${message}${place === undefined ? '' : ` (${place})`}`
 
 /** Refused before anything of the commit is applied anywhere. */
 export function refuseImpossible(commit: string, { problems, moreProblems }: RenderedProblems): void {

@@ -9,6 +9,7 @@ import { doubtful, failed, passed, warned, type Finding } from './finding.ts'
 import type { CheckSeen, Reading } from './seen.ts'
 import { closedPorts } from './server-ports.ts'
 import { narrowClaim, storageProblem, type WantedClaim } from './storage.ts'
+import { someOf } from '#lib/some-of.ts'
 
 const OLDEST_MINOR = 32
 const MAX_SKEW_MS = 5_000
@@ -34,10 +35,7 @@ const read = <T>(
   return Array.isArray(found) ? found : [found as Finding]
 }
 
-const named = (all: readonly string[]): string =>
-  all.length > MOST_NAMED
-    ? `${all.slice(0, MOST_NAMED).join(', ')} and ${all.length - MOST_NAMED} more`
-    : all.join(', ')
+const named = (all: readonly string[]): string => someOf(all, MOST_NAMED)
 
 const server: Judge = (seen) =>
   read('server', seen.server, ({ text, major, minor }) =>

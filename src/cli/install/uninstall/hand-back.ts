@@ -11,6 +11,7 @@ import { deleteExactly } from '#runtime/preconditions.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { until, type InstallContext } from '../context.ts'
 import { deploymentType, type Installed } from '../observe.ts'
+import { someOf } from '#lib/some-of.ts'
 
 const PARALLEL = 8
 const MOST_NAMED = 10
@@ -76,8 +77,7 @@ export async function abandonedLines({ client }: InstallContext): Promise<readon
   const list = await client.get(configMapType, { namespace: SYSTEM_NAMESPACE, name: ABANDONED_HOSTS })
   const names = Object.keys(list?.data ?? {}).toSorted()
   if (names.length === 0) return []
-  const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : ''
   return [
-    `${counted(names.length, 'abandoned host')}, which did not answer: ${names.slice(0, MOST_NAMED).join(', ')}${more}; run kubenode agent leave there`,
+    `${counted(names.length, 'abandoned host')}, which did not answer: ${someOf(names, MOST_NAMED)}; run kubenode agent leave there`,
   ]
 }

@@ -13,6 +13,7 @@ import { factsOf } from '../definitions.ts'
 import { INSTALL_INVENTORY } from '../inventory.ts'
 import { isLabelledOurs } from '../release.ts'
 import type { Installed } from '../observe.ts'
+import { someOf } from '#lib/some-of.ts'
 
 export interface Losses {
   /** Objects of our kinds, by kind. */
@@ -95,9 +96,7 @@ export function lossLines(losses: Losses, deleteDefinitions: boolean, keepsAgent
   return [
     ...objectLines(losses, deleteDefinitions),
     ...(others.length > 0
-      ? [
-          `deleted with the namespaces of KubeNode as well (--keep-namespace keeps them): ${others.slice(0, MOST_NAMED).join(', ')}${others.length > MOST_NAMED ? ` and ${others.length - MOST_NAMED} more` : ''}`,
-        ]
+      ? [`deleted with the namespaces of KubeNode as well (--keep-namespace keeps them): ${someOf(others, MOST_NAMED)}`]
       : []),
     ...(granted.length > 0
       ? [`${counted(granted.length, 'permit is', 'permits are')} granted: operations are running`]
@@ -123,7 +122,7 @@ const handBackLines = (agents: readonly string[]): readonly string[] =>
   agents.length === 0
     ? []
     : [
-        `${counted(agents.length, 'host is', 'hosts are')} handed back first, and the agent removed (--keep-agents skips this): ${agents.slice(0, MOST_NAMED).join(', ')}${agents.length > MOST_NAMED ? ` and ${agents.length - MOST_NAMED} more` : ''}`,
+        `${counted(agents.length, 'host is', 'hosts are')} handed back first, and the agent removed (--keep-agents skips this): ${someOf(agents, MOST_NAMED)}`,
       ]
 
 /** Agents stay on their hosts; who wants them off has to know where. */
@@ -131,5 +130,5 @@ export const agentLines = (agents: readonly string[]): readonly string[] =>
   agents.length === 0
     ? []
     : [
-        `${counted(agents.length, 'host')} with an agent, which keeps what runs and changes nothing more: ${agents.slice(0, MOST_NAMED).join(', ')}${agents.length > MOST_NAMED ? ` and ${agents.length - MOST_NAMED} more` : ''}`,
+        `${counted(agents.length, 'host')} with an agent, which keeps what runs and changes nothing more: ${someOf(agents, MOST_NAMED)}`,
       ]
