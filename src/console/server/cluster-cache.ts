@@ -10,6 +10,8 @@ import type { KubeClient } from '#kube/client.ts'
 import { createInformer, type Informer, type InformerNotice } from '#kube/informer.ts'
 import { withoutManagedFields } from '#kube/trim.ts'
 import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import { objectShapeProblem } from '#schema/shape.ts'
 import type { TopicFamily } from '../protocol.ts'
 import { machineRow, SharedTexts } from './machine-row.ts'
 import { ProgramWatch } from './program-watch.ts'
@@ -81,8 +83,10 @@ export class ClusterCache implements ClusterState {
         type,
         clock,
         random,
-        transform: (object) =>
-          kind === 'machines' ? machineRow(object as Machine, texts) : withoutManagedFields(object),
+        transform: (object) => {
+          const known = shaped(type, object)
+          return kind === 'machines' ? machineRow(known as Machine, texts) : withoutManagedFields(known)
+        },
         notice: (notice) => this.#note(kind, notice),
       })
       informer.addHandler((old, now) => {
@@ -140,7 +144,10 @@ export class ClusterCache implements ClusterState {
       if (isNotFound(notice.error)) this.#unserved.add(kind)
       else this.#unserved.delete(kind)
       this.#trouble = troubleOf(notice.error)
-      this.#options.log.debug('cannot read a kind', { cluster: this.name, kind, error: messageOf(notice.error) })
+      const { log } = this.#options
+      const what = { cluster: this.name, kind, error: messageOf(notice.error) }
+      if (notice.error instanceof OtherForm) log.warn('an object does not have the form of its kind', what)
+      else log.debug('cannot read a kind', what)
     } else if (notice.kind === 'HandlerFailed')
       this.#options.log.warn('cannot draw a change', { cluster: this.name, kind, error: messageOf(notice.error) })
     if (this.readState(kind) !== readBefore) this.#options.onChange(this.name, WATCHED[kind].topics)
@@ -162,6 +169,15 @@ export class ClusterCache implements ClusterState {
     }
   }
 }
+
+/** An API server that serves something else under the name of a kind must not end the console for all clusters: its kind is not read, and the page shows that. */
+function shaped({ schema = {}, kind }: ResourceType, object: KubeObject): KubeObject {
+  const problem = objectShapeProblem(schema, object)
+  if (problem === undefined) return object
+  throw new OtherForm(`${kind} ${String(object.metadata.name)}: ${problem}`)
+}
+
+class OtherForm extends Error {}
 
 const readStateOf = (looks: readonly Watched['programs'][]): ReadState => {
   if (looks.some(({ message }) => message !== undefined)) return 'Failed'

@@ -283,10 +283,14 @@ export class Fleet {
     const named = `${this.start}-${revision}`
     const changes: Changed[] = []
     for (const machines of [...this.#machines.values()].flatMap((all) => [...all.values()])) {
-      const taken = machines.takeChanges(named, revision, at)
-      if (taken === 'Nothing') continue
-      const json = taken === 'Renewed' ? undefined : taken.json
-      changes.push({ revision, at, topic: machines.topic, audience: machines.audience, json })
+      const { topic, audience } = machines
+      try {
+        const taken = machines.takeChanges(named, revision, at)
+        if (taken === 'Nothing') continue
+        changes.push({ revision, at, topic, audience, json: taken === 'Renewed' ? undefined : taken.json })
+      } catch (e) {
+        log.warn('cannot draw a topic', { topic, error: messageOf(e) })
+      }
     }
     for (const kept of this.#kept.values()) {
       if (!kept.isDirty) continue

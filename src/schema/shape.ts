@@ -1,0 +1,83 @@
+// Whether a value has the types that a schema names, so that code may read it as typed. Limits, formats and names of a newer version are not its concern. Pure.
+import { isObject } from '#lib/json.ts'
+import type { Schema } from './schema.ts'
+
+/** What every object has beside its kind. Only what code reads. */
+const METADATA: Schema = {
+  type: 'object',
+  properties: {
+    name: { type: 'string' },
+    namespace: { type: 'string' },
+    uid: { type: 'string' },
+    resourceVersion: { type: 'string' },
+    creationTimestamp: { type: 'string' },
+    deletionTimestamp: { type: 'string' },
+    labels: { type: 'object', additionalProperties: { type: 'string' } },
+    annotations: { type: 'object', additionalProperties: { type: 'string' } },
+    finalizers: { type: 'array', items: { type: 'string' } },
+    ownerReferences: { type: 'array', items: { type: 'object' } },
+  },
+}
+
+/** The first part of an object that has another type, as `spec.node must be an object`; undefined: all have theirs. */
+export function objectShapeProblem(schema: Schema, object: unknown): string | undefined {
+  const properties = { metadata: METADATA, ...schema.properties }
+  const required = ['metadata', ...(schema.required ?? [])]
+  return shapeProblem({ ...schema, properties, required }, object, '')
+}
+
+const IS: Readonly<Record<NonNullable<Schema['type']>, (value: unknown) => boolean>> = {
+  object: isObject,
+  array: Array.isArray,
+  string: (value) => typeof value === 'string',
+  integer: (value) => typeof value === 'number',
+  number: (value) => typeof value === 'number',
+  boolean: (value) => typeof value === 'boolean',
+}
+
+const WORDS: Readonly<Record<NonNullable<Schema['type']>, string>> = {
+  object: 'an object',
+  array: 'a list',
+  string: 'a text',
+  integer: 'a number',
+  number: 'a number',
+  boolean: 'true or false',
+}
+
+function shapeProblem(schema: Schema, value: unknown, path: string): string | undefined {
+  const { type, nullable = false } = schema
+  if (value === null && nullable) return undefined
+  if (type !== undefined && !IS[type](value)) return `${path === '' ? 'it' : path} must be ${WORDS[type]}`
+  if (Array.isArray(value)) return schema.items === undefined ? undefined : listProblem(schema.items, value, path)
+  return isObject(value) ? fieldProblem(schema, value, path) : undefined
+}
+
+function listProblem(items: Schema, value: readonly unknown[], path: string): string | undefined {
+  for (const [i, item] of value.entries()) {
+    const problem = shapeProblem(items, item, `${path}[${i}]`)
+    if (problem !== undefined) return problem
+  }
+  return undefined
+}
+
+function fieldProblem(
+  { properties = {}, required = [], additionalProperties }: Schema,
+  value: Readonly<Record<string, unknown>>,
+  path: string,
+): string | undefined {
+  const named = (name: string): string => (path === '' ? name : `${path}.${name}`)
+  const missing = required.find((name) => !Object.hasOwn(value, name))
+  if (missing !== undefined) return `${named(missing)} is missing`
+  for (const [name, of] of Object.entries(properties)) {
+    if (!Object.hasOwn(value, name) || value[name] === undefined) continue
+    const problem = shapeProblem(of, value[name], named(name))
+    if (problem !== undefined) return problem
+  }
+  if (!isObject(additionalProperties)) return undefined
+  for (const [name, field] of Object.entries(value)) {
+    if (Object.hasOwn(properties, name)) continue
+    const problem = shapeProblem(additionalProperties, field, named(name))
+    if (problem !== undefined) return problem
+  }
+  return undefined
+}

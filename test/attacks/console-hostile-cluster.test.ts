@@ -1,0 +1,86 @@
+// One of several clusters whose API server serves objects of any form: the console shows that it cannot read that cluster, and all others as before. (S35)
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import { type Machine, machine } from '#api/kinds/machine.ts'
+import type { HomeTopic, MachinesTopic, Session } from '#console/protocol.ts'
+import { LISTED_KINDS, WATCHED, type WatchedKind } from '#console/server/watched-kinds.ts'
+import type { KubeClient, ListOptions } from '#kube/client.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import { type ConsoleWorld, consoleWorld } from '#test/support/console/console-world.ts'
+import { Browser } from '#test/support/console/plain-browser.ts'
+
+let world: ConsoleWorld
+
+beforeAll(async () => {
+  world = await consoleWorld()
+  await world.admin.create(machine, newMachine('n-1'))
+})
+afterAll(() => world.stop())
+
+const newMachine = (name: string): Machine => ({
+  apiVersion: API_GROUP_VERSION,
+  kind: 'Machine',
+  metadata: { name },
+  spec: { zone: 'zone-a', pool: 'workers', channel: 'Agent' },
+})
+
+/** Lists one more object of this kind, with these fields. */
+function hostileClient(kind: WatchedKind, fields: object): KubeClient {
+  const real = world.clientAs('system:admin', ['system:masters'])
+  return new Proxy(real, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name)
+      if (name !== 'list') return typeof value === 'function' ? (value.bind(target) as unknown) : value
+      return async (type: ResourceType, options: ListOptions) => {
+        const page = await real.list(type, options)
+        if (type.plural !== WATCHED[kind].type.plural) return page
+        const metadata = { name: 'x', namespace: 'default', uid: 'u', resourceVersion: '1' }
+        const own = { apiVersion: API_GROUP_VERSION, kind: type.kind, metadata, ...fields } as KubeObject
+        return { ...page, items: [...page.items, own] }
+      }
+    },
+  })
+}
+
+const FORMS: readonly object[] = [
+  {},
+  { spec: null, status: null },
+  { spec: {}, status: { conditions: 'x', stages: {}, components: 1, matching: [null], prunes: [null] } },
+  { spec: { components: 'x', node: 'x', blames: {}, controlPlane: [] }, status: {} },
+  { metadata: { name: {}, labels: [], resourceVersion: '1' }, spec: {} },
+]
+
+const TOPICS = [
+  'home',
+  'pipeline',
+  'clusters',
+  'commits',
+  ...['machines', 'sets', 'budgets', 'repairs'].map((f) => `${f}/good`),
+]
+
+test.each(LISTED_KINDS)(
+  '%s of any form hide nothing of another cluster, and do not end the console (S35)',
+  async (kind) => {
+    for (const fields of FORMS) {
+      const clients = new Map([
+        ['good', world.admin],
+        ['edge', hostileClient(kind, fields)],
+      ])
+      const running = await world.console(clients)
+      const browser = new Browser(running.port)
+      await browser.open(running.newLink())
+      const states = async (): Promise<readonly string[]> =>
+        (await browser.json<Session>('/api/session')).clusters.map((c) => c.state)
+      await expect.poll(states).toEqual(['Connected', 'Connected'])
+      if (WATCHED[kind].topics.includes('home'))
+        await expect
+          .poll(async () => (await browser.topic<HomeTopic>('home')).rows.map((r) => r.text).join())
+          .toContain(`cluster/edge is known in part: cannot be read now: ${WATCHED[kind].type.plural}`)
+      for (const topic of TOPICS) expect((await browser.ask(`/api/topic/${topic}`)).status, topic).toBe(200)
+      expect((await browser.ask('/api/search?q=n-1')).status).toBe(200)
+      expect((await browser.topic<MachinesTopic>('machines/good')).names).toEqual(['n-1'])
+      await running.stop()
+    }
+  },
+)
