@@ -115,6 +115,24 @@ test('when all places are taken, whoever has most of them gives one to a person 
   await running.stop()
 })
 
+test('a topic has one spelling, so that no person makes the console compute and remember it many times (S35)', async () => {
+  const { port } = await world.role({})
+  const mallory = await signedIn(port, 'mallory')
+  const spellings = [
+    'h%6fme',
+    'h%6Fme',
+    '%68ome',
+    `machine%73/${CLUSTER}`,
+    `machines/${CLUSTER.replace('t', '%74')}`,
+    `${TOPIC}/`,
+  ]
+  for (const topic of spellings) {
+    expect((await mallory.ask(`/api/topic/${topic}`)).status, topic).toBe(404)
+    expect((await mallory.ask(`/api/past?topic=${encodeURIComponent(topic)}&at=1`)).status, topic).toBe(404)
+    expect((await mallory.ask(`/events?topics=${encodeURIComponent(topic)}`)).status, topic).toBe(404)
+  }
+})
+
 /** Three places, two for a person, behind a proxy that names people. */
 const aConsole = (): Promise<RunningConsole> =>
   startConsole({

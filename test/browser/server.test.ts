@@ -21,37 +21,48 @@ const newMachine = (name: string, zone: string): Machine => ({
   spec: { zone, pool: 'workers', channel: 'Agent' },
 })
 
-test('a link signs in, every view is there, and a machine is on the page as soon as it is in the cluster', async () => {
-  const running = await world.console(new Map([['test', world.admin]]), 0, readPage())
-  const page = await bench.open('', { isStill: false, url: running.newLink() })
-  await page.getByRole('navigation', { name: 'Views' }).waitFor()
-  const origin = new URL(page.url()).origin
-  await page.goto(`${origin}/#/machines/test`)
-  await page.getByRole('heading', { name: 'No machines' }).waitFor()
-  await world.admin.create(machine, newMachine('n-1', 'zone-a'))
-  await page.getByText('1 machine', { exact: true }).waitFor()
-  await page.getByRole('grid').focus()
-  await expect.poll(() => page.getByRole('gridcell').textContent()).toContain('n-1')
-  await page.keyboard.press('Enter')
-  await page.getByRole('heading', { name: 'n-1', level: 1 }).waitFor()
-  for (const view of [
-    'home',
-    'pipeline',
-    'rollouts/test',
-    'budgets/test',
-    'repairs/test',
-    'clusters',
-    'maintenance/test',
-    'commits',
-  ]) {
-    await page.goto(`${origin}/#/${view}`)
-    await page.locator('main h1').waitFor()
-    await page.locator('.bones').waitFor({ state: 'detached' })
-    expect(await page.getByText('This could not be read').count(), view).toBe(0)
-    expect(await page.getByText('You may not read this').count(), view).toBe(0)
-  }
-  expect(bench.errors).toEqual([])
-})
+/** As clouds call the contexts of their clusters. */
+const CONTEXTS = ['test', 'arn:aws:eks:eu-west-1:012345678901:cluster/prod, 100%']
+
+test.each(CONTEXTS)(
+  'with context %s a link signs in, every view is there, and a machine is on the page as soon as it is in the cluster',
+  async (context) => {
+    const running = await world.console(new Map([[context, world.admin]]), 0, readPage())
+    const cluster = encodeURIComponent(context)
+    const page = await bench.open('', { isStill: false, url: running.newLink() })
+    await page.getByRole('navigation', { name: 'Views' }).waitFor()
+    const origin = new URL(page.url()).origin
+    await page.goto(`${origin}/#/machines/${cluster}`)
+    await page.getByRole('heading', { name: 'No machines' }).waitFor()
+    await world.admin.create(machine, newMachine('n-1', 'zone-a'))
+    await page.getByText('1 machine', { exact: true }).waitFor()
+    await page.getByRole('grid').focus()
+    await expect.poll(() => page.getByRole('gridcell').textContent()).toContain('n-1')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'n-1', level: 1 }).waitFor()
+    for (const view of [
+      'home',
+      'pipeline',
+      `rollouts/${cluster}`,
+      `budgets/${cluster}`,
+      `repairs/${cluster}`,
+      'clusters',
+      `maintenance/${cluster}`,
+      'commits',
+    ]) {
+      await page.goto(`${origin}/#/${view}`)
+      await page.locator('main h1').waitFor()
+      await page.locator('.bones').waitFor({ state: 'detached' })
+      expect(await page.getByText('This could not be read').count(), view).toBe(0)
+      expect(await page.getByText('You may not read this').count(), view).toBe(0)
+      expect(await page.getByText('there is no topic').count(), view).toBe(0)
+    }
+    await world.admin.delete(machine, { name: 'n-1' })
+    await page.goto(`${origin}/#/machines/${cluster}`)
+    await page.getByRole('heading', { name: 'No machines' }).waitFor()
+    expect(bench.errors).toEqual([])
+  },
+)
 
 test('a link that was used shows how to get another one', async () => {
   const running = await world.console(new Map([['test', world.admin]]), 0, readPage())

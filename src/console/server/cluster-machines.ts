@@ -1,5 +1,6 @@
 // The machines of one cluster as a topic: rows from the cache, with the repairs and the blames that other objects tell of them.
 import type { MachinesTopic, Topic } from '../protocol.ts'
+import { topicOf } from '../topic-name.ts'
 import type { ClusterState } from './cluster-cache.ts'
 import type { MachineRow } from './machine-row.ts'
 import { MachineTable, type MachineTexts } from './machine-table.ts'
@@ -25,7 +26,7 @@ export class ClusterMachines {
     this.#cluster = cluster
     this.audience = audience
     this.#start = start
-    this.topic = `machines/${encodeURIComponent(cluster.name)}`
+    this.topic = topicOf('machines', cluster.name)
     this.#table = new MachineTable(this.topic)
     for (const { metadata } of cluster.list('machines')) this.changed(metadata.name ?? '')
   }

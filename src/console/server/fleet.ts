@@ -3,6 +3,7 @@ import type { Clock, Timer } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Snapshot, Topic, TopicFamily } from '../protocol.ts'
+import { topicOf } from '../topic-name.ts'
 import type { ClusterCache } from './cluster-cache.ts'
 import { ClusterMachines } from './cluster-machines.ts'
 import { TopicLog } from './topic-log.ts'
@@ -176,10 +177,7 @@ export class Fleet {
       'home',
       'pipeline',
       'clusters',
-      ...[...this.#clusters.keys()].flatMap((c) => [
-        `machines/${encodeURIComponent(c)}`,
-        `sets/${encodeURIComponent(c)}`,
-      ]),
+      ...[...this.#clusters.keys()].flatMap((c) => [topicOf('machines', c), topicOf('sets', c)]),
     ]
     for (const topic of names) {
       const name = parseTopic(topic)

@@ -1,6 +1,7 @@
 // Which topics exist, what each is computed from, and who may read it. Pure.
 import { assertNever } from '#lib/errors.ts'
 import type { Snapshot, Topic, TopicFamily } from '../protocol.ts'
+import { topicOf } from '../topic-name.ts'
 import type { ClusterState } from './cluster-cache.ts'
 import { budgetRows, budgetsHead } from './views/budgets.ts'
 import { clusterRows } from './views/clusters.ts'
@@ -28,9 +29,16 @@ export type TopicName =
 /** The longest name of an object, twice, and some words. */
 const MOST_CHARACTERS = 600
 
-/** Undefined: there is no such topic. Names come percent-encoded, since a context may be called anything. */
+/** Undefined: there is no such topic. Another spelling of a topic is none: each would be computed and remembered on its own. */
 export function parseTopic(topic: Topic): TopicName | undefined {
   if (topic.length > MOST_CHARACTERS) return undefined
+  const name = nameOf(topic)
+  if (name === undefined) return undefined
+  const names = [...('cluster' in name ? [name.cluster] : []), ...('name' in name ? [name.name] : [])]
+  return topicOf(name.family, ...names) === topic ? name : undefined
+}
+
+function nameOf(topic: Topic): TopicName | undefined {
   const [family = '', first, second, ...rest] = topic.split('/').map(decoded)
   if (rest.length > 0) return undefined
   const fleet = OF_FLEET.find((f) => f === family)

@@ -119,7 +119,7 @@ export class FixtureServer {
     if (this.isSignedOut && isOfPerson) return json(response, { code: 'SignedOut', message: 'not signed in' }, 401)
     if (path === '/events') return this.#stream(url, response)
     if (request.method === 'POST') return this.#write1(request, response)
-    const topic = path.startsWith('/api/topic/') ? this.topics.get(path.slice('/api/topic/'.length)) : undefined
+    const topic = path.startsWith('/api/topic/') ? this.topics.get(url.pathname.slice('/api/topic/'.length)) : undefined
     if (topic !== undefined) return json(response, topic)
     if (path === '/api/session') return json(response, this.session)
     if (path === '/api/sign-in') return json(response, this.ways)

@@ -6,6 +6,7 @@ import { useApp } from '../app.ts'
 import { Since } from '../parts/clock.ts'
 import { Mark } from '../parts/mark.ts'
 import { hrefOf, parseRoute, to, withParams } from '../router.ts'
+import { topicOf } from '../../topic-name.ts'
 import { draw } from './draw.ts'
 import { cellAt, fieldOf, moved } from './field.ts'
 import type { Field, Move } from './field.ts'
@@ -149,15 +150,15 @@ function machineOf(cells: Machines, id: number | undefined): Machine | undefined
   return topic === undefined || id === undefined ? undefined : machineAt(topic, cells.placeOf(id))
 }
 
-/** The cell of `cluster/machine`, if it is shown. */
+/** The cell of `cluster/machine`, if it is shown. Only the name of a cluster may have slashes. */
 function idOf(cells: Machines, on: string | undefined): number | undefined {
   if (on === undefined) return undefined
-  const slash = on.indexOf('/')
+  const slash = on.lastIndexOf('/')
   const [cluster, name] = [on.slice(0, slash), on.slice(slash + 1)]
   for (const { cells: ids } of cells.groups) {
     for (const id of ids) {
       const topic = cells.topicOf(id)
-      if (topic?.names[cells.placeOf(id)] === name && topic.topic === `machines/${cluster}`) return id
+      if (topic?.names[cells.placeOf(id)] === name && topic.topic === topicOf('machines', cluster)) return id
     }
   }
   return undefined

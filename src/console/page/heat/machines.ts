@@ -1,5 +1,6 @@
 // Turns the columns of one or more clusters into the cells of the heat map: value, shade, group, and what a filter leaves. Pure.
 import type { MachinesTopic } from '../../protocol.ts'
+import { clusterOf } from '../../topic-name.ts'
 import { byName } from '../parts/table.ts'
 import { columnFor, shadesOf, valuesOf } from './colors.ts'
 import type { Coloring, Grouping, Shade } from './colors.ts'
@@ -31,8 +32,6 @@ export interface Machines {
   readonly counts: ReadonlyMap<string, number>
   readonly groups: readonly Group[]
 }
-
-const clusterOf = ({ topic }: MachinesTopic): string => topic.slice(topic.indexOf('/') + 1)
 
 /** Places in the order of names, computed again only when machines come or go: sorting 10,000 names takes longer than drawing them. */
 export function rememberedOrder(): (topic: MachinesTopic) => readonly number[] {
@@ -105,7 +104,7 @@ export function machinesOf(
 
 function groupOf(topic: MachinesTopic, place: number, grouping: Grouping): string {
   if (grouping === 'none') return ''
-  if (grouping === 'cluster') return clusterOf(topic)
+  if (grouping === 'cluster') return clusterOf(topic.topic) ?? ''
   const word = topic.words[topic.columns[grouping][place] ?? 0] ?? ''
   return word === '' ? `no ${grouping}` : word
 }
@@ -134,7 +133,7 @@ export function machineAt(topic: MachinesTopic, place: number): Machine {
   const word = (column: keyof MachinesTopic['columns']): string => topic.words[topic.columns[column][place] ?? 0] ?? ''
   const name = topic.names[place] ?? ''
   return {
-    cluster: clusterOf(topic),
+    cluster: clusterOf(topic.topic) ?? '',
     name,
     node: word('node') || name,
     phase: word('phase') || 'Unknown',

@@ -103,7 +103,7 @@ export class Store {
   async #read(topic: Topic): Promise<void> {
     const kept = this.#topics.get(topic)
     if (kept === undefined) return
-    const loaded = await ask<Snapshot>(`/api/topic/${topic.split('/').map(encodeURIComponent).join('/')}`)
+    const loaded = await ask<Snapshot>(`/api/topic/${topic}`)
     if (this.#topics.get(topic) !== kept) return
     // A view that was shown stays when it cannot be read again: the strip tells how old it is.
     if (loaded.state !== 'Failed' || kept.loaded.state !== 'Ready') kept.loaded = loaded

@@ -13,6 +13,7 @@ import type {
   WaitingPermitRow,
   WindowRow,
 } from '../../budget-topics.ts'
+import { topicOf } from '../../topic-name.ts'
 import { Ago, Bar, Since, Until } from '../parts/clock.ts'
 import { Mark } from '../parts/mark.ts'
 import { shown } from '../parts/states.ts'
@@ -24,7 +25,7 @@ import { to } from '../router.ts'
 
 export function Budgets(): VNode {
   const cluster = useCluster('budgets')
-  const loaded = useTopic<BudgetsTopic>(cluster === undefined ? undefined : `budgets/${cluster}`)
+  const loaded = useTopic<BudgetsTopic>(cluster === undefined ? undefined : topicOf('budgets', cluster))
   return h(
     Page,
     {

@@ -12,6 +12,7 @@ import { Legend } from '../heat/legend.ts'
 import { machineAt, machinesOf, rememberedOrder } from '../heat/machines.ts'
 import type { Machine, Machines as Cells, Wanted } from '../heat/machines.ts'
 import type { MachinesTopic } from '../../protocol.ts'
+import { topicOf } from '../../topic-name.ts'
 import { Ago } from '../parts/clock.ts'
 import { Mark } from '../parts/mark.ts'
 import { Pairs } from '../parts/pairs.ts'
@@ -29,7 +30,7 @@ export function MachinesView(): VNode {
   const { session, route } = app
   const allowed = clustersWith(session, 'machines').map(({ name }) => name)
   const clusters = route.cluster === undefined ? allowed : [route.cluster]
-  const loaded = useTopics<MachinesTopic>(clusters.map((name) => `machines/${name}`))
+  const loaded = useTopics<MachinesTopic>(clusters.map((name) => topicOf('machines', name)))
   const topics = loaded.flatMap((l) => (l.state === 'Ready' ? [l.value] : []))
   const orderOf = useRef(rememberedOrder()).current
   const components = componentsOf(topics)

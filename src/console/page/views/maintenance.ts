@@ -5,6 +5,7 @@ import { useApp, useCluster, useTopic } from '../app.ts'
 import { ClusterChoice, Page } from '../frame.ts'
 import type { MaintenanceTopic } from '../../protocol.ts'
 import type { MaintenanceRow } from '../../topics.ts'
+import { topicOf } from '../../topic-name.ts'
 import { At, Until } from '../parts/clock.ts'
 import { Mark } from '../parts/mark.ts'
 import { Notice, shown } from '../parts/states.ts'
@@ -14,7 +15,7 @@ import { to } from '../router.ts'
 
 export function Maintenance(): VNode {
   const cluster = useCluster('maintenance')
-  const loaded = useTopic<MaintenanceTopic>(cluster === undefined ? undefined : `maintenance/${cluster}`)
+  const loaded = useTopic<MaintenanceTopic>(cluster === undefined ? undefined : topicOf('maintenance', cluster))
   return h(
     Page,
     {

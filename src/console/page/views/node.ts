@@ -5,6 +5,7 @@ import { useApp, useTopic } from '../app.ts'
 import { AsTable, Page } from '../frame.ts'
 import type { NodeTopic } from '../../protocol.ts'
 import type { NodeComponentRow, NodeConditionRow, NodeHead, NodeRepairRow, NodeRow } from '../../topics.ts'
+import { topicOf } from '../../topic-name.ts'
 import { Ago, Until } from '../parts/clock.ts'
 import { Mark } from '../parts/mark.ts'
 import { Notice, shown } from '../parts/states.ts'
@@ -19,7 +20,7 @@ export function NodeView(): VNode {
   const { route } = useApp()
   const { cluster, name } = route
   const loaded = useTopic<NodeTopic>(
-    cluster === undefined || name === undefined ? undefined : `node/${cluster}/${name}`,
+    cluster === undefined || name === undefined ? undefined : topicOf('node', cluster, name),
   )
   if (cluster === undefined || name === undefined)
     return h(

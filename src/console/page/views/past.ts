@@ -9,6 +9,7 @@ import { askChanges, askPast } from '../live/store.ts'
 import type { Loaded } from '../live/store.ts'
 import { applied, isMachines } from '../../delta.ts'
 import type { ChangesAnswer, PastAnswer, Snapshot } from '../../protocol.ts'
+import { clusterOf, topicOf } from '../../topic-name.ts'
 import { Mark } from '../parts/mark.ts'
 import { Notice, shown } from '../parts/states.ts'
 import { Table } from '../parts/table.ts'
@@ -26,8 +27,8 @@ export function Past(): VNode {
   const { session, route, now } = useApp()
   const topics = Object.fromEntries([
     ...(clustersWith(session, 'pipeline').length > 0 ? [['pipeline', 'Pipeline']] : []),
-    ...clustersWith(session, 'machines').map(({ name }) => [`machines/${name}`, `Machines of ${name}`]),
-    ...clustersWith(session, 'sets').map(({ name }) => [`sets/${name}`, `Rollouts in ${name}`]),
+    ...clustersWith(session, 'machines').map(({ name }) => [topicOf('machines', name), `Machines of ${name}`]),
+    ...clustersWith(session, 'sets').map(({ name }) => [topicOf('sets', name), `Rollouts in ${name}`]),
   ]) as Readonly<Record<string, string>>
   const topic = route.params['topic'] ?? Object.keys(topics)[0] ?? 'home'
   const from = Number(route.params['from'] ?? 0)
@@ -124,8 +125,10 @@ function Board({
   )
 }
 
-const clustersOf = (topic: string): readonly string[] =>
-  topic.includes('/') ? [topic.slice(topic.indexOf('/') + 1)] : []
+const clustersOf = (topic: string): readonly string[] => {
+  const cluster = clusterOf(topic)
+  return cluster === undefined ? [] : [cluster]
+}
 
 interface Change {
   readonly id: string

@@ -5,6 +5,7 @@ import { useApp, useCluster, useTopic } from '../app.ts'
 import { AsTable, ClusterChoice, Page } from '../frame.ts'
 import type { RepairsTopic } from '../../protocol.ts'
 import type { RepairRow } from '../../topics.ts'
+import { topicOf } from '../../topic-name.ts'
 import { Ago, At, Since, Until } from '../parts/clock.ts'
 import { Mark, toneOf } from '../parts/mark.ts'
 import { Notice, shown } from '../parts/states.ts'
@@ -20,7 +21,7 @@ import { to } from '../router.ts'
 export function Repairs(): VNode {
   const { route } = useApp()
   const cluster = useCluster('repairs')
-  const loaded = useTopic<RepairsTopic>(cluster === undefined ? undefined : `repairs/${cluster}`)
+  const loaded = useTopic<RepairsTopic>(cluster === undefined ? undefined : topicOf('repairs', cluster))
   if (route.name !== undefined && cluster !== undefined) return h(Incident, { cluster, name: route.name, loaded })
   return h(
     Page,

@@ -5,6 +5,7 @@ import { useApp, useCluster, useTopic } from '../app.ts'
 import { AsTable, ClusterChoice, Page } from '../frame.ts'
 import type { SetTopic, SetsTopic } from '../../protocol.ts'
 import type { Ladder, SetHead, SetMachineRow, SetPartRow, SetRow, SliceRow } from '../../topics.ts'
+import { topicOf } from '../../topic-name.ts'
 import { Ago, Bar, Since, Until } from '../parts/clock.ts'
 import { Pairs } from '../parts/pairs.ts'
 import { Mark } from '../parts/mark.ts'
@@ -27,7 +28,7 @@ export function Rollouts(): VNode {
 
 function Sets({ cluster }: { readonly cluster: string | undefined }): VNode {
   const { route } = useApp()
-  const loaded = useTopic<SetsTopic>(cluster === undefined ? undefined : `sets/${cluster}`)
+  const loaded = useTopic<SetsTopic>(cluster === undefined ? undefined : topicOf('sets', cluster))
   return h(
     Page,
     {
@@ -91,7 +92,7 @@ const Progress = ({ set }: { readonly set: SetRow }): VNode =>
 
 function OneSet({ cluster, name }: { readonly cluster: string; readonly name: string }): VNode {
   const { route, session } = useApp()
-  const loaded = useTopic<SetTopic>(`set/${cluster}/${name}`)
+  const loaded = useTopic<SetTopic>(topicOf('set', cluster, name))
   const head = loaded.state === 'Ready' ? loaded.value.head : undefined
   const context = `--context ${word(cluster)}`
   return h(
