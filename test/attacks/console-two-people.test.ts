@@ -147,6 +147,26 @@ test('a right that is taken away ends what is sent, within the time that is name
   for (const topic of topics) expect((await guest.ask(`/events?topics=${topic}`)).status, topic).toBe(404)
 })
 
+test('what was read with other rights is read again, also when others with the new rights were there before (S35)', async () => {
+  const { port } = await world.role({}, undefined, fastClock(60))
+  const chief = await signedIn(port, 'chief')
+  await world.allow('promoted', ['machines'], ALL)
+  const promoted = await signedIn(port, 'promoted')
+  // The log of those who may read everything begins before the other person reads anything.
+  await chief.topic('home')
+  const before = await promoted.topic('home')
+  await world.allow('promoted', [EVERY_KIND], ALL)
+  await expect.poll(async () => (await promoted.session()).clusters[0]?.topics).toContain('sets')
+  const stream = promoted.stream(['home'], before.revision)
+  await expect.poll(() => stream.resyncs.flatMap((r) => r.topics)).toEqual(['home'])
+  expect(stream.events.map((e) => e.event)).toEqual(['resync', 'session'])
+  const now = await promoted.topic('home')
+  const again = promoted.stream(['home'], now.revision)
+  await expect.poll(() => again.status).toBe(200)
+  expect(again.resyncs).toEqual([])
+  for (const s of [stream, again]) s.close()
+})
+
 test('headers that name another person change nobody (S35)', async () => {
   const { port } = await world.role({})
   const [chief, visitor] = [await signedIn(port, 'chief'), await signedIn(port, 'visitor')]

@@ -1,4 +1,5 @@
 // What a person may read and write in each cluster: asked of its API server as that person, kept for a minute.
+import { createHash } from 'node:crypto'
 import { approval } from '#api/kinds/approval.ts'
 import { HOLD_TARGETS, operationalHold } from '#api/kinds/operational-hold.ts'
 import { API_GROUP } from '#api/kind.ts'
@@ -24,6 +25,7 @@ const KEPT_MS = 60_000
 /** An API server that does not answer is asked again after this time. */
 const UNKNOWN_KEPT_MS = 5_000
 const MOST_KEPT = 1_000
+const VIEW_CHARACTERS = 12
 const REVIEW_MS = 5_000
 /** A right that was taken away lasts for no longer than this: the answer is kept, a stream notices it with its next heartbeat, and the question takes time. */
 export const RIGHT_ENDS_WITHIN_MS = KEPT_MS + HEARTBEAT_MS + REVIEW_MS
@@ -31,8 +33,10 @@ export const RIGHT_ENDS_WITHIN_MS = KEPT_MS + HEARTBEAT_MS + REVIEW_MS
 export interface Access {
   readonly readable: Readable
   readonly clusters: readonly ClusterAccess[]
-  /** Equal for equal rights. */
+  /** Equal for equal rights and equal states of the clusters. */
   readonly digest: string
+  /** Equal for equal rights to read: part of each revision, since what others may read is another state. */
+  readonly view: string
 }
 
 interface OfCluster {
@@ -73,8 +77,14 @@ export class AccessBook {
       readable.set(cluster.name, rights)
       return [accessOf(cluster, own, rights)]
     })
-    const kinds = [...readable].map(([name, rights]) => [name, rights.isUnknown === true, ...rights.kinds])
-    return { readable, clusters, digest: JSON.stringify([clusters, kinds]) }
+    const read = [...readable].map(([name, { isUnknown, seesTrouble, kinds }]) => [
+      name,
+      isUnknown === true,
+      seesTrouble,
+      ...kinds,
+    ])
+    const view = createHash('sha256').update(JSON.stringify(read)).digest('hex').slice(0, VIEW_CHARACTERS)
+    return { readable, clusters, digest: JSON.stringify([clusters, read]), view }
   }
 
   #ofCluster(person: SignedIn, cluster: ClusterCache): Promise<OfCluster | 'SignedOut'> {

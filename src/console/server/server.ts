@@ -24,7 +24,7 @@ import type { Sessions, SignedIn } from './sessions.ts'
 import { Doors, type DoorsOptions } from './sign-in/doors.ts'
 import { Stream } from './stream.ts'
 import { mayReadTopic, readAs } from './rights.ts'
-import { numberOf } from './topic-log.ts'
+import { inView } from './topic-log.ts'
 import { mayRead, parseTopic, type TopicName } from './topics.ts'
 import { awayPrograms } from './views/programs.ts'
 import { liftHold, writeApproval, writeHold } from './writes.ts'
@@ -221,11 +221,11 @@ export class ConsoleServer {
         cluster &&
         (await readNode({ client, cluster, name: name.name, topic, revision: fleet.revision, now: clock.now() }))
       if (node === undefined) throw new Refused(404, 'NotFound', `node "${name.name}" not found`)
-      return sendJson(request, response, 200, node)
+      return sendJson(request, response, 200, { ...node, revision: inView(node.revision, access.view) })
     }
     const snapshot = fleet.snapshot(name, topic, access.readable)
     if (snapshot === undefined) throw new Refused(404, 'NotFound', `there is no topic ${topic}, or you may not read it`)
-    return sendJson(request, response, 200, snapshot)
+    return sendJson(request, response, 200, { ...snapshot, revision: inView(snapshot.revision, access.view) })
   }
 
   /** A cluster that the person may read something of, and their own way to it. */
@@ -321,9 +321,8 @@ export class ConsoleServer {
     if (wanted.length === 0 || wanted.length > MOST_TOPICS_OF_STREAM)
       throw new Refused(400, 'BadTopics', `name 1 to ${MOST_TOPICS_OF_STREAM} topics`)
     const topics = wanted.map((topic): Followed => ({ topic, name: this.#named(topic, person) }))
-    const since = one(request.headers['last-event-id']) ?? url.searchParams.get('since') ?? ''
+    const since = one(request.headers['last-event-id']) ?? url.searchParams.get('since') ?? undefined
     this.#streams.makePlace(who)
-    const isOfThisStart = since.startsWith(`${fleet.start}-`)
     const stream: Stream = new Stream(
       {
         fleet,
@@ -331,10 +330,11 @@ export class ConsoleServer {
         response,
         topics,
         readable: access.readable,
+        view: access.view,
         onEnd: () => this.#streams.delete(stream),
         onBeat: () => void this.#recheck(stream, person),
       },
-      isOfThisStart ? numberOf(since) : undefined,
+      since,
     )
     this.#streams.add(stream, request, who)
   }

@@ -34,7 +34,7 @@ class Response extends EventEmitter {
 
 const HOME: TopicName = { of: 'Fleet', family: 'home' }
 
-function opened(missed: readonly string[] | 'Lost' = []) {
+function opened(missed: readonly string[] | 'Lost' = [], since: string | undefined = 's.v-3') {
   const clock = new VirtualClock()
   const response = new Response()
   let follower: Follower['take'] | undefined
@@ -55,10 +55,11 @@ function opened(missed: readonly string[] | 'Lost' = []) {
       response: response as unknown as ServerResponse,
       topics: [{ name: HOME, topic: 'home' }],
       readable: new Map(),
+      view: 'v',
       onEnd: () => ends++,
       onBeat: () => undefined,
     },
-    3,
+    since,
   )
   const change = (json: string | undefined, audience = '[]') =>
     follower?.([{ revision: 8, at: 1, topic: 'home', audience, json }], new Set())
@@ -68,7 +69,7 @@ function opened(missed: readonly string[] | 'Lost' = []) {
 test('what was missed comes first, under the revision of now', () => {
   const { response } = opened(['{"topic":"home","set":[],"gone":["a"]}'])
   expect(response.sent[1]).toBe(
-    'event: delta\nid: s-7\ndata: {"revision":"s-7","at":' +
+    'event: delta\nid: s.v-7\ndata: {"revision":"s.v-7","at":' +
       `${new VirtualClock().now()},"deltas":[{"topic":"home","set":[],"gone":["a"]}]}\n\n`,
   )
 })
@@ -76,8 +77,21 @@ test('what was missed comes first, under the revision of now', () => {
 test('a log that does not reach back, and a batch that is larger than its snapshot, are a resync', () => {
   for (const missed of ['Lost', ['x'.repeat(50_000)]] as const) {
     const { response } = opened(missed)
-    expect(response.sent[1]).toBe('event: resync\nid: s-7\ndata: {"revision":"s-7","topics":["home"]}\n\n')
+    expect(response.sent[1]).toBe('event: resync\nid: s.v-7\ndata: {"revision":"s.v-7","topics":["home"]}\n\n')
   }
+})
+
+test.each([
+  ['of another start', 't.v-3'],
+  ['of other rights', 's.w-3'],
+  ['that only begins like one', 's.v.x-3'],
+  ['of no server', 'nonsense'],
+])('a revision %s is not resumed from: all is read again, and the session too', (_, since) => {
+  const { response } = opened([], since)
+  expect(response.sent.slice(1)).toEqual([
+    'event: resync\nid: s.v-7\ndata: {"revision":"s.v-7","topics":["home"]}\n\n',
+    'event: session\ndata: {}\n\n',
+  ])
 })
 
 test('a change of what others may read is not sent', () => {

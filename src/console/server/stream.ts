@@ -4,6 +4,7 @@ import type { Clock, Timer } from '#lib/clock.ts'
 import type { ByeEvent, ResyncEvent } from '../protocol.ts'
 import { type Changed, type Fleet, type Followed, machineKey } from './fleet.ts'
 import type { Readable } from './rights.ts'
+import { inView, numberOf } from './topic-log.ts'
 import { audienceOf } from './topics.ts'
 
 export const HEARTBEAT_MS = 15_000
@@ -18,6 +19,8 @@ export interface StreamOptions {
   readonly response: ServerResponse
   readonly topics: readonly Followed[]
   readonly readable: Readable
+  /** Of the rights of the person: part of each revision. */
+  readonly view: string
   readonly onEnd: () => void
   /** Called with each heartbeat: the rights may have changed. */
   readonly onBeat: () => void
@@ -35,10 +38,10 @@ export class Stream {
   #heartbeat: Timer
   #isEnded = false
 
-  /** `since`: number of the last revision that the browser has; undefined: none that is of this start. */
-  constructor(options: StreamOptions, since: number | undefined) {
+  /** `since`: the last revision that the browser has, if any. Only one of this start and of these rights can be resumed from. */
+  constructor(options: StreamOptions, since: string | undefined) {
     this.#options = options
-    const { response, topics, readable, fleet, clock } = options
+    const { response, topics, readable, fleet, view, clock } = options
     this.#audiences = new Map(topics.map(({ name, topic }) => [topic, audienceOf(name, readable)]))
     response.writeHead(200, {
       'content-type': 'text/event-stream; charset=utf-8',
@@ -46,7 +49,9 @@ export class Stream {
       // Proxies of some ingresses hold a stream back until it is long.
       'x-accel-buffering': 'no',
     })
-    this.#resume(since)
+    const isComparable = since?.startsWith(inView(`${fleet.start}-`, view)) === true
+    this.#resume(isComparable ? numberOf(since) : undefined)
+    if (since !== undefined && !isComparable) this.sessionChanged()
     this.#unfollow = fleet.follow({ topics, readable, take: (changes, machines) => this.#take(changes, machines) })
     this.#heartbeat = clock.after(HEARTBEAT_MS, () => this.#beat())
     response.on('close', () => this.#end())
@@ -64,6 +69,11 @@ export class Stream {
     this.#end()
   }
 
+  get #revision(): string {
+    const { fleet, view } = this.#options
+    return inView(fleet.revision, view)
+  }
+
   #resume(since: number | undefined): void {
     const { fleet, topics, readable } = this.#options
     const missed = topics.map(({ name, topic }) => ({
@@ -73,7 +83,7 @@ export class Stream {
     const lost = missed.filter((m) => m.deltas === undefined).map((m) => m.topic)
     const deltas = missed.flatMap(({ topic, deltas: own = [] }) => own.map((json) => ({ topic, json })))
     this.#write(': open\n\n')
-    this.#send(fleet.revision, this.#options.clock.now(), deltas, lost)
+    this.#send(this.#revision, this.#options.clock.now(), deltas, lost)
   }
 
   #take(changes: readonly Changed[], machines: ReadonlySet<string>): void {
@@ -82,10 +92,10 @@ export class Stream {
       ({ name }) => name.family === 'node' && machines.has(machineKey(name.cluster, name.name)),
     )
     const [first] = own
-    const { fleet, clock } = this.#options
+    const { clock } = this.#options
     const lost = [...own.filter((c) => c.json === undefined), ...nodes].map((c) => c.topic)
     const deltas = own.flatMap(({ topic, json }) => (json === undefined ? [] : [{ topic, json }]))
-    this.#send(fleet.revision, first?.at ?? clock.now(), deltas, lost)
+    this.#send(this.#revision, first?.at ?? clock.now(), deltas, lost)
   }
 
   #send(revision: string, at: number, deltas: readonly Sent[], lost: readonly string[]): void {
@@ -108,7 +118,7 @@ export class Stream {
     this.#write(': beat\n\n')
     // A Node changes without its Machine.
     const nodes = this.#options.topics.filter(({ name }) => name.family === 'node').map((t) => t.topic)
-    if (nodes.length > 0) this.#sendResync(this.#options.fleet.revision, nodes)
+    if (nodes.length > 0) this.#sendResync(this.#revision, nodes)
     this.#options.onBeat()
     if (!this.#isEnded) this.#heartbeat = this.#options.clock.after(HEARTBEAT_MS, () => this.#beat())
   }

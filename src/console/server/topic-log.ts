@@ -100,5 +100,8 @@ export class TopicLog {
   }
 }
 
+/** `<start>.<view>-<number>`: revisions of different rights are not compared, like those of different starts. */
+export const inView = (revision: string, view: string): string => revision.replace(/-(?=\d*$)/, `.${view}-`)
+
 /** The number of `<start>-<number>`. */
 export const numberOf = (revision: string): number => Number(revision.slice(revision.lastIndexOf('-') + 1))
