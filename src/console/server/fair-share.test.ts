@@ -21,6 +21,16 @@ test.each([
   expect(placeFor(taken(open), person, BOUNDS)).toEqual(place)
 })
 
+test('accounts of one namespace share when all places are taken, and each has places of its own before', () => {
+  const account = (n: number): string => `system:serviceaccount:tenant:robot-${n}`
+  const robots = Array.from({ length: 5 }, (_, n) => ({ item: n, person: account(n) }))
+  const all = [...robots, { item: 5, person: 'ada' }]
+  expect(placeFor(all, 'bob', BOUNDS)).toEqual({ kind: 'AllAreTaken', from: 0 })
+  expect(placeFor(all, account(6), BOUNDS)).toEqual({ kind: 'AllAreTaken', from: 0 })
+  expect(placeFor(all, 'system:serviceaccount:other:robot', BOUNDS)).toEqual({ kind: 'AllAreTaken', from: 0 })
+  expect(placeFor(robots, account(0), BOUNDS)).toEqual({ kind: 'Free' })
+})
+
 test('whatever others open, a person who asks for one place has it while there are fewer people than places', () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...'abcde'), { maxLength: 200 }), (asks) => {

@@ -10,7 +10,12 @@ interface Taken<T> {
   readonly person: string
 }
 
-/** PersonIsFull, AllAreTaken: `from` gives its place to the newcomer. Refused: everyone has one place, and all are taken. */
+const ACCOUNT = /^system:serviceaccount:[^:]+:/
+
+/** Who shares places when all are taken: whoever may make accounts in a namespace could be any number of people there. */
+const groupOf = (person: string): string => ACCOUNT.exec(person)?.[0] ?? person
+
+/** PersonIsFull, AllAreTaken: `from` gives its place to the newcomer. Refused: every person, or namespace of accounts, has one place, and all are taken. */
 export type Place<T> =
   | { readonly kind: 'Free' }
   | { readonly kind: 'PersonIsFull' | 'AllAreTaken'; readonly from: T }
@@ -18,21 +23,19 @@ export type Place<T> =
 
 /** `taken`: oldest first. A person's newest page is the one they use, so it is their oldest that gives way. */
 export function placeFor<T>(taken: Iterable<Taken<T>>, person: string, { all, ofPerson }: Bounds): Place<T> {
-  const byPerson = new Map<string, T[]>()
-  let total = 0
-  for (const { item, person: owner } of taken) {
-    total++
-    const items = byPerson.get(owner)
-    if (items === undefined) byPerson.set(owner, [item])
-    else items.push(item)
-  }
-  const own = byPerson.get(person) ?? []
+  const open = [...taken]
+  const ofSame = open.filter((t) => t.person === person)
+  const [oldestOfPerson] = ofSame
+  if (oldestOfPerson !== undefined && ofSame.length >= ofPerson)
+    return { kind: 'PersonIsFull', from: oldestOfPerson.item }
+  if (open.length < all) return { kind: 'Free' }
+  const byGroup = Map.groupBy(open, (t) => groupOf(t.person))
+  const own = byGroup.get(groupOf(person)) ?? []
   const [oldestOwn] = own
-  if (oldestOwn !== undefined && own.length >= ofPerson) return { kind: 'PersonIsFull', from: oldestOwn }
-  if (total < all) return { kind: 'Free' }
-  const most = [...byPerson.values()].reduce((a, b) => (b.length > a.length ? b : a), own)
+  const most = [...byGroup.values()].reduce((a, b) => (b.length > a.length ? b : a), own)
   const [oldestOfMost] = most
   // Equal shares after the exchange are the end of it: two people do not take places from each other in turn.
-  if (oldestOfMost !== undefined && most.length > own.length + 1) return { kind: 'AllAreTaken', from: oldestOfMost }
-  return oldestOwn === undefined ? { kind: 'Refused' } : { kind: 'AllAreTaken', from: oldestOwn }
+  if (oldestOfMost !== undefined && most.length > own.length + 1)
+    return { kind: 'AllAreTaken', from: oldestOfMost.item }
+  return oldestOwn === undefined ? { kind: 'Refused' } : { kind: 'AllAreTaken', from: oldestOwn.item }
 }

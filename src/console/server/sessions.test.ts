@@ -20,6 +20,13 @@ test('a person who signs in again and again signs out only their own oldest sess
   expect(closed).toBe(200 - 32)
 })
 
+test('a tenant who signs in with a thousand accounts of a namespace signs nobody else out', () => {
+  const sessions = new Sessions(new VirtualClock())
+  const people = Array.from({ length: 100 }, (_, n) => sessions.open(person(`p-${n}`)))
+  for (let n = 0; n < 2_000; n++) sessions.open(person(`system:serviceaccount:tenant:robot-${n}`))
+  expect(people.filter(({ secret }) => sessions.of(secret) === undefined)).toEqual([])
+})
+
 test('one person more than there are sessions has the place of the oldest', () => {
   const sessions = new Sessions(new VirtualClock())
   const all = Array.from({ length: 1_001 }, (_, n) => sessions.open(person(`p-${n}`)))
