@@ -25,6 +25,35 @@ async function accessWhen(answer: Answer, state: ConnectionState, how: 'Link' | 
   return { states: clusters.map((c) => c.state), isUnknown: readable.get('test')?.isUnknown }
 }
 
+test('each person is asked for once in a minute, however many people and clusters there are', async () => {
+  let asked = 0
+  const clusters = Array.from({ length: 5 }, (_, n) => ({
+    name: `c-${n}`,
+    state: 'Connected',
+    message: undefined,
+    list: () => [],
+    readState: () => 'Read',
+  }))
+  const create = () => {
+    asked++
+    return Promise.resolve({ status: { allowed: true } })
+  }
+  const people = Array.from({ length: 300 }, (_, n) => ({
+    person: { name: `p-${n}`, groups: [], how: 'Token' },
+    identity: `p-${n}`,
+    clientOf: () => ({ create }),
+  })) as unknown as readonly SignedIn[]
+  const clock = new VirtualClock()
+  const book = new AccessBook({ clusters } as unknown as Fleet, clock, silentLogger)
+  for (const who of people) await book.of(who)
+  const first = asked
+  for (const who of people) await book.of(who)
+  expect(asked).toBe(first)
+  await clock.advance(61_000)
+  for (const who of people) await book.of(who)
+  expect(asked).toBe(2 * first)
+})
+
 test.each<readonly [Answer, ConnectionState, 'Link' | 'Token', readonly string[], true | undefined]>([
   ['Yes', 'Connected', 'Token', ['Connected'], undefined],
   ['No', 'Connected', 'Token', [], undefined],

@@ -24,7 +24,6 @@ import { LISTED_KINDS, WATCHED, type WatchedKind } from './watched-kinds.ts'
 const KEPT_MS = 60_000
 /** An API server that does not answer is asked again after this time. */
 const UNKNOWN_KEPT_MS = 5_000
-const MOST_KEPT = 1_000
 const VIEW_CHARACTERS = 12
 const REVIEW_MS = 5_000
 /** A right that was taken away lasts for no longer than this: the answer is kept, a stream notices it with its next heartbeat, and the question takes time. */
@@ -48,11 +47,19 @@ interface OfCluster {
   readonly canApprove: boolean
 }
 
+interface Kept {
+  /** Of the person at that time: a new way to a cluster may have other rights. */
+  readonly identity: string
+  until: number
+  readonly answer: Promise<OfCluster>
+}
+
 export class AccessBook {
   readonly #fleet: Fleet
   readonly #clock: Clock
   readonly #log: Logger
-  readonly #kept = new Map<string, { readonly until: number; readonly answer: Promise<OfCluster> }>()
+  /** By the name of a cluster; an answer is forgotten with the person, and each person has one for each cluster. */
+  readonly #kept = new WeakMap<SignedIn, Map<string, Kept>>()
 
   constructor(fleet: Fleet, clock: Clock, log: Logger) {
     this.#fleet = fleet
@@ -87,47 +94,47 @@ export class AccessBook {
     return { readable, clusters, digest: JSON.stringify([clusters, read]), view }
   }
 
+  /** Without an answer nothing is allowed, and the question is asked again soon. */
   #ofCluster(person: SignedIn, cluster: ClusterCache): Promise<OfCluster | 'SignedOut'> {
     const client = person.clientOf(cluster.name)
     if (client === undefined) return Promise.resolve('SignedOut')
-    const key = `${person.identity}\n${cluster.name}`
+    const { identity } = person
     const now = this.#clock.monotonic()
-    const known = this.#kept.get(key)
-    if (known !== undefined && now < known.until) return known.answer
-    const answer = this.#ask(client, key, () => person.refusedBy?.(cluster.name))
-    this.#kept.delete(key)
-    this.#kept.set(key, { until: now + KEPT_MS, answer })
-    const [oldest] = this.#kept.keys()
-    if (this.#kept.size > MOST_KEPT && oldest !== undefined) this.#kept.delete(oldest)
-    return answer
+    const own = this.#kept.get(person) ?? new Map<string, Kept>()
+    this.#kept.set(person, own)
+    const known = own.get(cluster.name)
+    if (known !== undefined && known.identity === identity && now < known.until) return known.answer
+    const kept: Kept = {
+      identity,
+      until: now + KEPT_MS,
+      answer: this.#ask(client).catch((e: unknown) => {
+        this.#log.debug('cannot ask for rights', { error: messageOf(e) })
+        if (isApiError(e) && e.status === 401) person.refusedBy?.(cluster.name)
+        kept.until = this.#clock.monotonic() + UNKNOWN_KEPT_MS
+        return NOTHING
+      }),
+    }
+    own.set(cluster.name, kept)
+    return kept.answer
   }
 
-  /** Without an answer nothing is allowed, and the question is asked again soon. */
-  async #ask(client: KubeClient, key: string, refused: () => void): Promise<OfCluster> {
+  async #ask(client: KubeClient): Promise<OfCluster> {
     const ask = async (question: AccessQuestion): Promise<boolean> =>
       (await isAllowed(client, question, AbortSignal.timeout(REVIEW_MS))) === true
     const may = (verb: string, resource: string) => ask({ verb, group: API_GROUP, resource })
-    try {
-      const [kinds, seesPrograms, canHold, canLift, canApprove] = await Promise.all([
-        Promise.all(LISTED_KINDS.map(async (k) => ((await may('list', WATCHED[k].type.plural)) ? [k] : []))),
-        mayReadPrograms(ask),
-        may('create', operationalHold.plural),
-        may('delete', operationalHold.plural),
-        may('create', approval.plural),
-      ])
-      return {
-        isKnown: true,
-        kinds: new Set([...kinds.flat(), ...(seesPrograms ? (['programs'] as const) : [])]),
-        canHold,
-        canLift,
-        canApprove,
-      }
-    } catch (e) {
-      this.#log.debug('cannot ask for rights', { error: messageOf(e) })
-      if (isApiError(e) && e.status === 401) refused()
-      const kept = this.#kept.get(key)
-      if (kept !== undefined) this.#kept.set(key, { ...kept, until: this.#clock.monotonic() + UNKNOWN_KEPT_MS })
-      return NOTHING
+    const [kinds, seesPrograms, canHold, canLift, canApprove] = await Promise.all([
+      Promise.all(LISTED_KINDS.map(async (k) => ((await may('list', WATCHED[k].type.plural)) ? [k] : []))),
+      mayReadPrograms(ask),
+      may('create', operationalHold.plural),
+      may('delete', operationalHold.plural),
+      may('create', approval.plural),
+    ])
+    return {
+      isKnown: true,
+      kinds: new Set([...kinds.flat(), ...(seesPrograms ? (['programs'] as const) : [])]),
+      canHold,
+      canLift,
+      canApprove,
     }
   }
 }
