@@ -1,5 +1,6 @@
 // One person who opens stream after stream: no other person loses a place at the console, and a page that loses one shows why. (S35)
 import { readFile } from 'node:fs/promises'
+import { connect } from 'node:http2'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type Machine, machine } from '#api/kinds/machine.ts'
@@ -131,6 +132,32 @@ test('a topic has one spelling, so that no person makes the console compute and 
     expect((await mallory.ask(`/api/past?topic=${encodeURIComponent(topic)}&at=1`)).status, topic).toBe(404)
     expect((await mallory.ask(`/events?topics=${encodeURIComponent(topic)}`)).status, topic).toBe(404)
   }
+})
+
+test('a person who asks and asks and reads nothing does not fill the memory, and no other person waits (S35)', async () => {
+  const { port } = await world.role({})
+  const [ada, mallory] = [await signedIn(port, 'ada'), await signedIn(port, 'mallory')]
+  const sessions = Array.from({ length: 8 }, () =>
+    connect(`https://127.0.0.1:${port}`, {
+      ca: world.authority.cert,
+      servername: HOST,
+      // Nothing of a body may be sent, and the headers show what became of the question.
+      settings: { initialWindowSize: 0 },
+    }),
+  )
+  const statuses: unknown[] = []
+  for (const session of sessions)
+    for (let n = 0; n < 50; n++)
+      session
+        .request({ ':path': `/api/topic/${TOPIC}`, ':authority': `${HOST}:${port}`, cookie: mallory.cookies })
+        .on('response', (headers) => statuses.push(headers[':status']))
+        .on('error', () => undefined)
+  await expect.poll(() => statuses.length).toBe(400)
+  expect(statuses.filter((status) => status === 200)).toHaveLength(256)
+  expect(statuses.filter((status) => status === 503)).toHaveLength(144)
+  expect((await ada.ask(`/api/topic/${TOPIC}`)).status).toBe(200)
+  for (const session of sessions) session.destroy()
+  await expect.poll(async () => (await mallory.ask(`/api/topic/${TOPIC}`)).status).toBe(200)
 })
 
 /** Three places, two for a person, behind a proxy that names people. */

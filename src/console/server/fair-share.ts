@@ -12,8 +12,8 @@ interface Taken<T> {
 
 const ACCOUNT = /^system:serviceaccount:[^:]+:/
 
-/** Who shares places when all are taken: whoever may make accounts in a namespace could be any number of people there. */
-const groupOf = (person: string): string => ACCOUNT.exec(person)?.[0] ?? person
+/** Who shares what there is for one person: whoever may make accounts in a namespace could be any number of people there. */
+export const groupOf = (person: string): string => ACCOUNT.exec(person)?.[0] ?? person
 
 /** PersonIsFull, AllAreTaken: `from` gives its place to the newcomer. Refused: every person, or namespace of accounts, has one place, and all are taken. */
 export type Place<T> =

@@ -134,6 +134,12 @@ export class Fleet {
     this.#touched.add(machineKey(cluster, name))
   }
 
+  /** The revision after all that is known by now. */
+  current(): string {
+    this.#pass()
+    return this.revision
+  }
+
   /** Undefined: there is no such topic, or its object does not exist. */
   snapshot(name: TopicName, topic: Topic, readable: Readable): Snapshot | undefined {
     if (name.family === 'machines') {

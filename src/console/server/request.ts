@@ -25,7 +25,7 @@ export class Refused extends Error {
   }
 }
 
-const JSON_TYPE = 'application/json; charset=utf-8'
+export const JSON_TYPE = 'application/json; charset=utf-8'
 
 export const sendJson = (
   request: IncomingMessage,
@@ -52,8 +52,27 @@ async function sendText(
   type: string,
   text: string,
 ): Promise<void> {
-  const isPacked = text.length >= LEAST_PACKED && acceptsGzip(request)
-  const bytes = isPacked ? await packed(text, { level: 4 }) : Buffer.from(text)
+  sendBody(request, response, status, type, await bodyOf(text, acceptsGzip(request)))
+}
+
+/** As it is sent; several answers may share one. */
+export interface Body {
+  readonly bytes: Buffer
+  readonly isPacked: boolean
+}
+
+export async function bodyOf(text: string, mayPack: boolean): Promise<Body> {
+  const isPacked = text.length >= LEAST_PACKED && mayPack
+  return { bytes: isPacked ? await packed(text, { level: 4 }) : Buffer.from(text), isPacked }
+}
+
+export function sendBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  type: string,
+  { bytes, isPacked }: Body,
+): void {
   response.writeHead(status, {
     'content-type': type,
     'cache-control': 'no-store',

@@ -14,13 +14,26 @@ import { denied } from './guard.ts'
 import { securityHeaders } from './headers.ts'
 import { Listener, type Tls } from './listener.ts'
 import { readNode } from './node-topic.ts'
+import { OpenAnswers } from './open-answers.ts'
 import { OpenStreams } from './open-streams.ts'
 import type { Page, PageFile } from './page-files.ts'
 import { planAnswer } from './plan-answer.ts'
 import { preparedAnswer, pushAnswer } from './prepare-answer.ts'
 import { changesBetween, searched, whyAnswer } from './questions.ts'
-import { acceptsGzip, one, readBody, Refused, sendJson, sendRefusal } from './request.ts'
+import {
+  acceptsGzip,
+  type Body,
+  bodyOf,
+  JSON_TYPE,
+  one,
+  readBody,
+  Refused,
+  sendBody,
+  sendJson,
+  sendRefusal,
+} from './request.ts'
 import type { Sessions, SignedIn } from './sessions.ts'
+import { SharedBodies } from './shared-bodies.ts'
 import { Doors, type DoorsOptions } from './sign-in/doors.ts'
 import { Stream } from './stream.ts'
 import { mayReadTopic, readAs } from './rights.ts'
@@ -68,11 +81,15 @@ export class ConsoleServer {
   readonly #doors: Doors
   readonly #access: AccessBook
   readonly #streams: OpenStreams
+  readonly #answers: OpenAnswers
+  readonly #bodies: SharedBodies
 
   constructor(options: ConsoleServerOptions) {
     this.#options = options
     const { fleet, clock, log, sessions, doors, tls } = options
     this.#streams = new OpenStreams(options.streams)
+    this.#answers = new OpenAnswers(clock)
+    this.#bodies = new SharedBodies(clock)
     this.#access = new AccessBook(fleet, clock, log)
     this.#listener = new Listener({
       ...options,
@@ -146,6 +163,7 @@ export class ConsoleServer {
 
   async #file({ request, response, url }: Asking): Promise<void> {
     const { page } = this.#options
+    this.#answers.watch(response)
     if (request.method === 'POST') throw new Refused(405, 'MethodNotAllowed', 'method not allowed; use GET')
     if (await this.#doors.page({ request, response, url })) return undefined
     const [, digest, path = ''] = /^\/a\/([0-9a-f]{16})\/(.+)$/.exec(url.pathname) ?? []
@@ -165,6 +183,7 @@ export class ConsoleServer {
 
   async #data(asking: Asking): Promise<void> {
     const { request, response, url } = asking
+    this.#answers.begin(response)
     if (await this.#doors.data(asking)) {
       this.#streams.endThose((opened) => !this.#doors.isStillIn(opened))
       return undefined
@@ -175,13 +194,13 @@ export class ConsoleServer {
     const path = url.pathname
     if (request.method === 'POST') return this.#write(person, path)
     if (path === '/events') return this.#stream(person)
-    if (path === '/api/session') return sendJson(request, response, 200, this.#session(person))
+    if (path === '/api/session') return this.#send(person, this.#session(person))
     if (path === '/api/why') return this.#why(person)
     if (path === '/api/past') return this.#past(person)
     if (path === '/api/plan') return this.#plan(person)
     if (path === '/api/search') {
       const query = url.searchParams.get('q') ?? ''
-      return sendJson(request, response, 200, searched(query, this.#options.fleet.clusters, access.readable))
+      return this.#send(person, searched(query, this.#options.fleet.clusters, access.readable))
     }
     if (path.startsWith('/api/topic/')) return this.#topic(person, path.slice('/api/topic/'.length))
     throw new Refused(404, 'NotFound', `there is no ${path}`)
@@ -207,7 +226,7 @@ export class ConsoleServer {
 
   async #topic(person: AskingPerson, topic: string): Promise<void> {
     const { fleet, clock } = this.#options
-    const { request, response, access, who } = person
+    const { request, access, who } = person
     const name = this.#named(topic, person)
     if (name.family === 'node') {
       const [client, whole, rights] = [
@@ -221,11 +240,16 @@ export class ConsoleServer {
         cluster &&
         (await readNode({ client, cluster, name: name.name, topic, revision: fleet.revision, now: clock.now() }))
       if (node === undefined) throw new Refused(404, 'NotFound', `node "${name.name}" not found`)
-      return sendJson(request, response, 200, { ...node, revision: inView(node.revision, access.view) })
+      return this.#send(person, { ...node, revision: inView(node.revision, access.view) })
     }
-    const snapshot = fleet.snapshot(name, topic, access.readable)
-    if (snapshot === undefined) throw new Refused(404, 'NotFound', `there is no topic ${topic}, or you may not read it`)
-    return sendJson(request, response, 200, { ...snapshot, revision: inView(snapshot.revision, access.view) })
+    const mayPack = acceptsGzip(request)
+    const making = this.#bodies.of(`${topic} ${access.view} ${mayPack}`, fleet.current(), async () => {
+      const snapshot = fleet.snapshot(name, topic, access.readable)
+      if (snapshot === undefined)
+        throw new Refused(404, 'NotFound', `there is no topic ${topic}, or you may not read it`)
+      return bodyOf(JSON.stringify({ ...snapshot, revision: inView(snapshot.revision, access.view) }), mayPack)
+    })
+    return this.#sendBody(person, making)
   }
 
   /** A cluster that the person may read something of, and their own way to it. */
@@ -238,7 +262,7 @@ export class ConsoleServer {
   }
 
   async #why(person: AskingPerson): Promise<void> {
-    const { request, response, url, access } = person
+    const { url, access } = person
     const given = (key: string): string => url.searchParams.get(key) ?? ''
     const cluster = given('cluster')
     const [state, rights] = [this.#options.fleet.cluster(cluster), access.readable.get(cluster)]
@@ -252,10 +276,11 @@ export class ConsoleServer {
       now: this.#options.clock.now(),
       away: away.map(({ program, since }) => ({ program, since })),
     })
-    return sendJson(request, response, 200, answer)
+    return this.#send(person, answer)
   }
 
-  async #plan({ request, response, url, access, who }: AskingPerson): Promise<void> {
+  async #plan(person: AskingPerson): Promise<void> {
+    const { url, access, who } = person
     const { fleet, repository } = this.#options
     const readable = fleet.clusters.filter(({ name }) => access.readable.has(name))
     const answer = await planAnswer({
@@ -269,12 +294,12 @@ export class ConsoleServer {
         }),
       ),
     })
-    return sendJson(request, response, 200, answer)
+    return this.#send(person, answer)
   }
 
   async #past(person: AskingPerson): Promise<void> {
     const { fleet, clock } = this.#options
-    const { request, response, url, access } = person
+    const { url, access } = person
     const topic = url.searchParams.get('topic') ?? ''
     const name = this.#named(topic, person)
     const momentOf = (key: string): number => {
@@ -286,32 +311,47 @@ export class ConsoleServer {
     const at = fleet.past(name, topic, access.readable, momentOf(isChange ? 'to' : 'at'))
     if (at === undefined) throw new Refused(404, 'NotFound', `the past of ${topic} is not kept`)
     const span = { begins: at.begins, ends: clock.now() }
-    if (!isChange) return sendJson(request, response, 200, { ...span, snapshot: at.snapshot })
+    if (!isChange) return this.#send(person, { ...span, snapshot: at.snapshot })
     const from = fleet.past(name, topic, access.readable, momentOf('from'))
     if (from === undefined) throw new Refused(404, 'NotFound', `the past of ${topic} is not kept`)
-    return sendJson(request, response, 200, { ...span, delta: changesBetween(from.snapshot, at.snapshot) })
+    return this.#send(person, { ...span, delta: changesBetween(from.snapshot, at.snapshot) })
+  }
+
+  #send(person: AskingPerson, answer: object): Promise<void> {
+    return this.#sendBody(person, bodyOf(JSON.stringify(answer), acceptsGzip(person.request)))
+  }
+
+  async #sendBody({ request, response, who }: AskingPerson, making: Promise<Body>): Promise<void> {
+    const body = await making
+    if (this.#answers.add(response, who)) sendBody(request, response, 200, JSON_TYPE, body)
   }
 
   async #write(person: AskingPerson, path: string): Promise<void> {
-    const { request, response, access, who } = person
+    const { request, access, who } = person
     const { fleet, repository } = this.#options
     const { name } = who.person
     if (path === '/api/prepare') {
       const body = await readBody(request)
       const hubs = fleet.clusters.filter(({ name }) => mayReadTopic(access.readable, name, 'commits'))
       const clientOf = (cluster: string): KubeClient => this.#clientOf(person, cluster)
-      return sendJson(request, response, 200, await preparedAnswer({ body, person: name, repository, hubs, clientOf }))
+      return this.#wrote(person, await preparedAnswer({ body, person: name, repository, hubs, clientOf }))
     }
     if (path === '/api/push') {
       const body = await readBody(request)
-      return sendJson(request, response, 200, await pushAnswer({ body, person: name, repository }))
+      return this.#wrote(person, await pushAnswer({ body, person: name, repository }))
     }
     const write = WRITES.get(path)
     if (write === undefined) throw new Refused(404, 'NotFound', `there is no ${path}`)
     const body = await readBody(request)
     const cluster = typeof body['cluster'] === 'string' ? body['cluster'] : ''
     const wish = { client: this.#clientOf(person, cluster), cluster, body, now: this.#options.clock.now() }
-    return sendJson(request, response, 200, await write(wish))
+    return this.#wrote(person, await write(wish))
+  }
+
+  /** What was done is reported whatever else is on its way. */
+  #wrote({ request, response }: AskingPerson, answer: object): Promise<void> {
+    this.#answers.watch(response)
+    return sendJson(request, response, 200, answer)
   }
 
   #stream(person: AskingPerson): void {

@@ -1,0 +1,66 @@
+// Answers on their way to browsers: what is not read stays in memory, so each person has only so many, and one that is not read in time is cut.
+import type { ServerResponse } from 'node:http'
+import type { Clock } from '#lib/clock.ts'
+import { groupOf } from './fair-share.ts'
+import { Refused } from './request.ts'
+import type { SignedIn } from './sessions.ts'
+
+/** Four browsers ask so many questions at once. Of most answers they share the bytes: `shared-bodies.ts`. */
+const MOST: Most = { ofPerson: 256, ofGroup: 1_024 }
+/** Half a megabyte over a modem. */
+const READ_MS = 60_000
+
+interface Most {
+  readonly ofPerson: number
+  /** Accounts of one namespace together. */
+  readonly ofGroup: number
+}
+
+type Answer = Pick<ServerResponse, 'destroy' | 'once'>
+
+export class OpenAnswers {
+  readonly #clock: Clock
+  readonly #most: Most
+  readonly #open = new Map<string, number>()
+  readonly #closed = new WeakSet<Answer>()
+
+  constructor(clock: Clock, most = MOST) {
+    this.#clock = clock
+    this.#most = most
+  }
+
+  /** Called when a question arrives: who asked may have left when the answer is ready. */
+  begin(response: Answer): void {
+    response.once('close', () => this.#closed.add(response))
+  }
+
+  /** Called right before the answer is sent. False when nobody waits for it. Throws when there is no place for it; the page asks again. */
+  add(response: Answer, { person }: SignedIn): boolean {
+    if (this.#closed.has(response)) return false
+    const { ofPerson, ofGroup } = this.#most
+    const group = groupOf(person.name)
+    const isFull = this.#openOf(person.name) >= ofPerson || this.#openOf(group) >= ofGroup
+    // All browsers of a link are of the one person who started the console.
+    if (isFull && person.how !== 'Link')
+      throw new Refused(503, 'Busy', 'many answers to you are on their way and not read yet; ask again in a moment')
+    const counted = new Set([person.name, group])
+    for (const who of counted) this.#open.set(who, this.#openOf(who) + 1)
+    response.once('close', () => counted.forEach((who) => this.#leave(who)))
+    this.watch(response)
+    return true
+  }
+
+  /** Of anybody: also a file of the page. */
+  watch(response: Answer): void {
+    const late = this.#clock.after(READ_MS, () => response.destroy())
+    response.once('close', () => late.cancel())
+  }
+
+  #openOf = (who: string): number => this.#open.get(who) ?? 0
+
+  #leave(who: string): void {
+    const left = this.#openOf(who) - 1
+    if (left === 0) this.#open.delete(who)
+    else this.#open.set(who, left)
+  }
+}
