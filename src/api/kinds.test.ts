@@ -1,9 +1,11 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { compileSchemaRules } from '#schema/cel/rules.ts'
 import { validateRules } from '#schema/cel/run-rules.ts'
 import { applyDefaults } from '#schema/default.ts'
 import { fieldErrorLine } from '#schema/field-error.ts'
 import type { Schema } from '#schema/schema.ts'
+import { objectShapeProblem } from '#schema/shape.ts'
 import { structuralProblems } from '#schema/structural.ts'
 import { validate } from '#schema/validate.ts'
 import { CONDITIONS } from './catalogue.ts'
@@ -86,3 +88,15 @@ function messages(schema: Schema): readonly string[] {
   const below = [...Object.values(schema.properties ?? {}), ...(schema.items === undefined ? [] : [schema.items])]
   return [...(schema['x-kubernetes-validations'] ?? []).map((r) => r.message ?? r.rule), ...below.flatMap(messages)]
 }
+
+test('the example of each kind has the shape of its kind', () => {
+  for (const kind of KINDS) expect(objectShapeProblem(kind.schema, kind.example), kind.kind).toBeUndefined()
+})
+
+test('any value gets an answer', () => {
+  fc.assert(
+    fc.property(fc.anything(), (value) => {
+      for (const { schema } of KINDS) objectShapeProblem(schema, { metadata: {}, spec: value, status: value })
+    }),
+  )
+})

@@ -176,8 +176,8 @@ export interface ResyncEvent {
 }
 
 export interface ByeEvent {
-  /** TooManyStreams: another page has the place of this one, which stays closed until a person turns to it again. After the others it is opened again at once. */
-  readonly reason: 'SessionEnded' | 'TooManyStreams' | 'Stopping'
+  /** TooManyStreams: another page has the place of this one, which stays closed until a person turns to it again. After the others it is opened again at once; AskAgain: so that a proxy tells who asks, and nothing is wrong. */
+  readonly reason: 'SessionEnded' | 'TooManyStreams' | 'Stopping' | 'AskAgain'
   /** For a person, with what they can do. */
   readonly message?: string
 }

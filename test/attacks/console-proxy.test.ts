@@ -3,12 +3,17 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { coreKind } from '#kube/core-kinds.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import type { Session, Written } from '#console/protocol.ts'
+import type { ConnectionConfig } from '#kube/http/connection.ts'
+import { RIGHT_ENDS_WITHIN_MS } from '#console/server/access.ts'
+import { fastClock } from '#test/support/clocks/fast-clock.ts'
 import { type CertificateAuthority, newAuthority } from '#test/support/servers/tls.ts'
+import { EventStream } from '#test/support/console/plain-browser.ts'
 import { CLUSTER, type PeopleWorld, peopleWorld } from '#test/support/console/people-world.ts'
 
 let world: PeopleWorld
 let proxies: CertificateAuthority
 let port: number
+let connection: ConnectionConfig
 
 beforeAll(async () => {
   ;[world, proxies] = await Promise.all([peopleWorld(), newAuthority('proxy-ca')])
@@ -38,16 +43,19 @@ beforeAll(async () => {
     },
   )
   const { server } = world
-  const own = { server: server.url, ca: { data: server.ca }, token: { data: await world.tokenOf('console') } }
-  const proxy = {
+  connection = { server: server.url, ca: { data: server.ca }, token: { data: await world.tokenOf('console') } }
+  port = (await world.role(settings(), connection)).port
+})
+afterAll(() => world.stop())
+
+const settings = () => ({
+  proxy: {
     clientCa: proxies.cert,
     names: ['front'],
     users: ['ada', 'bob', 'carol'],
     groups: ['readers', 'unlisted'],
-  }
-  port = (await world.role({ proxy }, own)).port
+  },
 })
-afterAll(() => world.stop())
 
 const throughProxy = async (name = 'front', authority = proxies) => world.browser(port, await authority.client(name))
 const asPerson = (user: string, ...groups: readonly string[]) => ({
@@ -69,6 +77,32 @@ test('the person whom the proxy names has exactly the rights of that person (S35
   const written = await browser.json<Written>('/api/hold', { method: 'POST', body, ...asPerson('ada', 'readers') })
   expect((await world.admin.get(operationalHold, { name: written.name }))?.spec.author).toBe('ada')
   expect((await browser.ask('/api/hold', { method: 'POST', body, ...asPerson('bob', 'readers') })).status).toBe(403)
+})
+
+test('who is signed out at the proxy, or leaves a group, sees nothing new after the time that is named (S35)', async () => {
+  const clock = fastClock(40)
+  const fast = await world.role(settings(), connection, clock)
+  const { host, ...keys } = { ...world.tls, ...(await proxies.client('front')) }
+  const follow = (since: string, ...groups: readonly string[]): EventStream =>
+    new EventStream({
+      ...keys,
+      port: fast.port,
+      servername: host,
+      path: `/events?topics=sets/${CLUSTER}&since=${since}`,
+      headers: { host: `${host}:${fast.port}`, ...asPerson('bob', ...groups).headers },
+    })
+  const from = clock.monotonic()
+  const stream = follow('', 'readers')
+  await expect.poll(() => stream.status).toBe(200)
+  await expect.poll(() => stream.isEnded).toBe(true)
+  expect(clock.monotonic() - from).toBeLessThan(RIGHT_ENDS_WITHIN_MS)
+  expect(stream.events.at(-1)).toMatchObject({ event: 'bye', data: '{"reason":"AskAgain"}' })
+  const again = follow(stream.lastId ?? '', 'readers')
+  await expect.poll(() => again.status).toBe(200)
+  expect(again.resyncs).toEqual([])
+  again.close()
+  const without = follow(stream.lastId ?? '')
+  await expect.poll(() => without.status).toBe(404)
 })
 
 test('nothing but the proxy reaches the page (S35)', async () => {

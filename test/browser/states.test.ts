@@ -70,6 +70,20 @@ test('a server that is away and comes back: the page tells so, keeps its picture
   await page.getByText('Offline since').waitFor({ state: 'detached' })
 })
 
+test('a stream that ends so that a proxy tells again who asks is no failure', async () => {
+  const page = await bench.open('#/home', { isStill: false })
+  await page.getByRole('heading', { name: '1 node needs attention' }).waitFor()
+  await expect.poll(() => bench.server.streams).toBe(1)
+  await page.evaluate(
+    `new MutationObserver(() => { window.wasOffline ||= document.body.innerText.includes('Offline') }).observe(document.body, { subtree: true, childList: true, characterData: true })`,
+  )
+  bench.server.sendBye({ reason: 'AskAgain' })
+  await expect.poll(() => bench.server.asked.filter((a) => a.includes('/events')).length).toBe(2)
+  bench.server.change<HomeTopic>('home', (home) => ({ ...home, head: { ...home.head, sentence: 'All changed.' } }))
+  await page.getByRole('heading', { name: 'All changed.' }).waitFor()
+  expect(await page.evaluate('window.wasOffline')).not.toBe(true)
+})
+
 test('a page that gave its place to a newer one says why, asks for nothing, and continues when a person wants it', async () => {
   const page = await bench.open('#/home', { isStill: false })
   await page.getByRole('heading', { name: '1 node needs attention' }).waitFor()

@@ -12,7 +12,7 @@ interface Taken<T> {
 
 const ACCOUNT = /^system:serviceaccount:[^:]+:/
 
-/** Who shares what there is for one person: whoever may make accounts in a namespace could be any number of people there. */
+/** People who share the places of one: a user who may create accounts in a namespace could be any number of people there. */
 export const groupOf = (person: string): string => ACCOUNT.exec(person)?.[0] ?? person
 
 /** PersonIsFull, AllAreTaken: `from` gives its place to the newcomer. Refused: every person, or namespace of accounts, has one place, and all are taken. */

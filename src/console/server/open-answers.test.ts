@@ -22,7 +22,7 @@ function open(answers: OpenAnswers, name: string, how: Person['how'] = 'Token'):
 test('a person who reads nothing gets no more answers than are allowed, and everybody else does', () => {
   const answers = new OpenAnswers(new VirtualClock(), { ofPerson: 2, ofGroup: 3 })
   const [first] = [open(answers, 'mallory'), open(answers, 'mallory')]
-  expect(() => open(answers, 'mallory')).toThrow('not read yet')
+  expect(() => open(answers, 'mallory')).toThrow('answers to you are unread')
   open(answers, 'ada')
   first.emit('close')
   open(answers, 'mallory')
@@ -32,7 +32,7 @@ test('accounts of one namespace have a bound together, and links have none', () 
   const answers = new OpenAnswers(new VirtualClock(), { ofPerson: 2, ofGroup: 3 })
   const account = (n: number): string => `system:serviceaccount:tenant:robot-${n}`
   for (const n of [1, 2, 3]) open(answers, account(n))
-  expect(() => open(answers, account(4))).toThrow('not read yet')
+  expect(() => open(answers, account(4))).toThrow('answers to you are unread')
   for (let n = 0; n < 10; n++) open(answers, 'ada', 'Link')
 })
 

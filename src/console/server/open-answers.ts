@@ -34,7 +34,7 @@ export class OpenAnswers {
     response.once('close', () => this.#closed.add(response))
   }
 
-  /** Called right before the answer is sent. False when nobody waits for it. Throws when there is no place for it; the page asks again. */
+  /** Called right before the answer is sent. False when its browser has left. Throws when there is no place for it; the page asks again. */
   add(response: Answer, { person }: SignedIn): boolean {
     if (this.#closed.has(response)) return false
     const { ofPerson, ofGroup } = this.#most
@@ -42,7 +42,11 @@ export class OpenAnswers {
     const isFull = this.#openOf(person.name) >= ofPerson || this.#openOf(group) >= ofGroup
     // All browsers of a link are of the one person who started the console.
     if (isFull && person.how !== 'Link')
-      throw new Refused(503, 'Busy', 'many answers to you are on their way and not read yet; ask again in a moment')
+      throw new Refused(
+        503,
+        'Busy',
+        'more answers to you are unread than one person may have; ask again when this browser has read some',
+      )
     const counted = new Set([person.name, group])
     for (const who of counted) this.#open.set(who, this.#openOf(who) + 1)
     response.once('close', () => counted.forEach((who) => this.#leave(who)))
@@ -50,7 +54,7 @@ export class OpenAnswers {
     return true
   }
 
-  /** Of anybody: also a file of the page. */
+  /** Also files of the page, which need no sign-in. */
   watch(response: Answer): void {
     const late = this.#clock.after(READ_MS, () => response.destroy())
     response.once('close', () => late.cancel())

@@ -6,7 +6,7 @@ import type { Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isApiError } from '#kube/errors.ts'
 import type { Session } from '../protocol.ts'
-import { type Access, AccessBook } from './access.ts'
+import { type Access, AccessBook, KEPT_MS } from './access.ts'
 import type { Bounds } from './fair-share.ts'
 import type { Fleet, Followed } from './fleet.ts'
 import type { FleetRepository } from './fleet-repository.ts'
@@ -348,7 +348,7 @@ export class ConsoleServer {
     return this.#wrote(person, await write(wish))
   }
 
-  /** What was done is reported whatever else is on its way. */
+  /** A write is reported to its person also when many answers are unread. */
   #wrote({ request, response }: AskingPerson, answer: object): Promise<void> {
     this.#answers.watch(response)
     return sendJson(request, response, 200, answer)
@@ -382,6 +382,7 @@ export class ConsoleServer {
   /** A stream whose rights changed ends; the browser opens it again with the rights that are left. */
   async #recheck(stream: Stream, { request, who, access: before }: AskingPerson): Promise<void> {
     if (!this.#doors.isStillIn(request)) return stream.bye('SessionEnded')
+    if (this.#doors.isProxied && stream.ageMs >= KEPT_MS) return stream.bye('AskAgain')
     const now = await this.#access.of(who)
     if (now.digest === before.digest) return undefined
     stream.sessionChanged()

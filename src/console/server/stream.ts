@@ -35,6 +35,7 @@ export class Stream {
   readonly #options: StreamOptions
   readonly #audiences: ReadonlyMap<string, string>
   readonly #unfollow: () => void
+  readonly #openedAt: number
   #heartbeat: Timer
   #isEnded = false
 
@@ -53,8 +54,13 @@ export class Stream {
     this.#resume(isComparable ? numberOf(since) : undefined)
     if (since !== undefined && !isComparable) this.sessionChanged()
     this.#unfollow = fleet.follow({ topics, readable, take: (changes, machines) => this.#take(changes, machines) })
+    this.#openedAt = clock.monotonic()
     this.#heartbeat = clock.after(HEARTBEAT_MS, () => this.#beat())
     response.on('close', () => this.#end())
+  }
+
+  get ageMs(): number {
+    return this.#options.clock.monotonic() - this.#openedAt
   }
 
   /** Rights or clusters changed. */

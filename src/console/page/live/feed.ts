@@ -36,6 +36,7 @@ export class Feed {
   #offlineSince: number | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #isPaused = false
+  #isAskedAgain = false
   readonly #send: (message: FeedMessage) => void
 
   constructor(send: (message: FeedMessage) => void) {
@@ -65,6 +66,7 @@ export class Feed {
     const abort = new AbortController()
     this.#abort = abort
     this.#isPaused = false
+    this.#isAskedAgain = false
     const query = new URLSearchParams({ topics: this.#topics.join(','), ...(this.#since && { since: this.#since }) })
     try {
       const response = await fetch(`/events?${query}`, {
@@ -87,6 +89,7 @@ export class Feed {
       this.#send({ is: 'connection', connection: { state: 'Live' } })
       await this.#read(response.body, abort)
       if (this.#isPaused) return
+      if (this.#isAskedAgain) return this.#openIn(0)
       if (!abort.signal.aborted) throw new Error('the server closed the stream')
     } catch (e) {
       if (abort.signal.aborted && abort.signal.reason !== SILENT) return
@@ -130,6 +133,7 @@ export class Feed {
 
   /** Pages that took each other's place in turn would never be quiet, so this one waits for a person. After other reasons the next attempt learns why. */
   #bye({ reason, message = '' }: ByeEvent): void {
+    this.#isAskedAgain = reason === 'AskAgain'
     if (reason !== 'TooManyStreams') return
     this.#isPaused = true
     this.#send({ is: 'connection', connection: { state: 'Paused', message } })

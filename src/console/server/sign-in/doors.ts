@@ -53,6 +53,11 @@ export class Doors {
     return who
   }
 
+  /** Only a new request tells who asks now: a proxy may have signed the person out, or name fewer groups. */
+  get isProxied(): boolean {
+    return this.#options.proxy !== undefined
+  }
+
   /** Asked again while a stream is open. */
   isStillIn(request: IncomingMessage): boolean {
     const { sessions, proxy } = this.#options
