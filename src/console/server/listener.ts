@@ -42,12 +42,15 @@ const IDLE_MS = 120_000
 const MOST_HEADERS = 32 * 1024
 /** A mounted Secret follows within two minutes. */
 const FOLLOW_MS = 60_000
+const LOOPBACK_6 = '::1'
+/** Free ports that another program has at `::1` alone. */
+const MOST_TRIES = 20
 
 export class Listener {
   readonly #options: ListenerOptions
   readonly #looking: Looking
   readonly #sockets = new Set<Socket>()
-  #server: Server | undefined
+  readonly #servers: Server[] = []
   #renew: (pair: Pair) => void = () => undefined
   #pair: Pair | undefined
 
@@ -57,13 +60,45 @@ export class Listener {
   }
 
   get port(): number {
-    return (this.#server?.address() as AddressInfo | null)?.port ?? 0
+    return (this.#servers[0]?.address() as AddressInfo | null | undefined)?.port ?? 0
   }
 
   async start(): Promise<void> {
     const { host, port, tls } = this.#options
-    const server = tls === undefined ? this.#plain() : await this.#secure(tls)
-    this.#server = server
+    if (tls === undefined) return this.#startOnLoopback()
+    await this.#listen(await this.#secure(tls), host, port)
+    this.#looking.start(
+      () => FOLLOW_MS,
+      () => this.look(),
+    )
+    return undefined
+  }
+
+  async stop(): Promise<void> {
+    await this.#looking.stop()
+    const closed = this.#servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve())))
+    for (const socket of this.#sockets) socket.destroy()
+    await Promise.all(closed)
+  }
+
+  /** Browsers try a name of this machine at `::1` first: another user who listened there at the same port would get the links and the cookies. */
+  async #startOnLoopback(): Promise<void> {
+    const { host, port } = this.#options
+    for (let tries = 1; ; tries++) {
+      await this.#listen(this.#plain(), host, port)
+      try {
+        return await this.#listen(this.#plain(), LOOPBACK_6, this.port)
+      } catch (e) {
+        // Without IPv6 other users cannot listen there either.
+        if (hasNoAddress(e)) return undefined
+        await this.stop()
+        this.#servers.length = 0
+        if (port !== 0 || tries === MOST_TRIES) throw e
+      }
+    }
+  }
+
+  async #listen(server: Server, host: string, port: number): Promise<void> {
     server.maxConnections = MOST_CONNECTIONS
     server.on('connection', (socket) => {
       this.#sockets.add(socket)
@@ -75,21 +110,7 @@ export class Listener {
       )
       server.listen(port, host, () => resolve())
     })
-    if (tls === undefined) return
-    this.#looking.start(
-      () => FOLLOW_MS,
-      () => this.look(),
-    )
-  }
-
-  async stop(): Promise<void> {
-    await this.#looking.stop()
-    const server = this.#server
-    if (server === undefined) return
-    await new Promise<void>((resolve) => {
-      server.close(() => resolve())
-      for (const socket of this.#sockets) socket.destroy()
-    })
+    this.#servers.push(server)
   }
 
   /** The certificate in use stays until there is a good one. */
@@ -136,4 +157,9 @@ export class Listener {
     same.on('request', this.#options.onRequest)
     return same
   }
+}
+
+const hasNoAddress = (error: unknown): boolean => {
+  const code = error instanceof KubeNodeError ? (error.cause as NodeJS.ErrnoException | undefined)?.code : undefined
+  return code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT'
 }
