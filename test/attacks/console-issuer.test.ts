@@ -115,6 +115,17 @@ test('a code, a state and a cookie are good once, together, and in one browser (
   expect((await ada.ask(pathOf(other))).status).toBe(403)
 })
 
+test('a stranger who begins thousands of sign-ins keeps no person from ending theirs (S35)', async () => {
+  const { port } = await world.atIssuer(issuer)
+  const ada = world.browser(port)
+  const begun = await ada.ask('/oidc/start?to=%23%2Fmachines')
+  const back = pathOf(issuer.signIn(begun.headers.location ?? ''))
+  const eve = world.browser(port)
+  for (let n = 0; n < 1_200; n += 50) await Promise.all(Array.from({ length: 50 }, () => eve.ask('/oidc/start')))
+  const { status, headers } = await ada.ask(back)
+  expect([status, headers.location]).toEqual([303, '/#/machines'])
+})
+
 test('nobody is led to another site after signing in (S35)', async () => {
   const { port } = await world.atIssuer(issuer)
   for (const to of [

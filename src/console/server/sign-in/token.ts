@@ -9,11 +9,16 @@ const MOST_TOKEN = 12_288
 const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/
 /** Each costs a request to an API server, and people who are not signed in may cause it. */
 const MOST_AT_ONCE = 16
+/** A person who is signed in adds a cluster, which may be slow to answer; others who sign in do not wait for it. */
+const MOST_ADDED_AT_ONCE = 2
+
+const busy = (): Refused => new Refused(503, 'Busy', 'many people sign in now; try again')
 
 export class TokenSignIn {
   readonly #connect: ConnectAs
   readonly #home: string
   #asking = 0
+  readonly #adding = new WeakMap<OwnClients, number>()
 
   constructor(connect: ConnectAs, home: string) {
     this.#connect = connect
@@ -21,7 +26,9 @@ export class TokenSignIn {
   }
 
   async signIn(token: unknown): Promise<OwnClients> {
-    const { client, name, groups, text } = await this.#reviewed(this.#home, token)
+    if (this.#asking >= MOST_AT_ONCE) throw busy()
+    this.#asking++
+    const { client, name, groups, text } = await this.#reviewed(this.#home, token).finally(() => this.#asking--)
     return new OwnClients({
       person: { name, groups, how: 'Token' },
       home: this.#home,
@@ -32,7 +39,11 @@ export class TokenSignIn {
 
   /** A token of another cluster, for a person who is signed in: it is sent to that cluster alone. */
   async add(who: OwnClients, cluster: string, token: unknown): Promise<void> {
-    const { client } = await this.#reviewed(cluster, token)
+    const adding = this.#adding.get(who) ?? 0
+    if (adding >= MOST_ADDED_AT_ONCE) throw busy()
+    this.#adding.set(who, adding + 1)
+    const ended = () => this.#adding.set(who, (this.#adding.get(who) ?? 1) - 1)
+    const { client } = await this.#reviewed(cluster, token).finally(ended)
     who.put(cluster, client)
   }
 
@@ -40,17 +51,13 @@ export class TokenSignIn {
     const text = typeof token === 'string' ? token.trim() : ''
     if (text === '' || text.length > MOST_TOKEN || !TOKEN.test(text))
       throw new Refused(422, 'NotToken', 'this is not a bearer token')
-    if (this.#asking >= MOST_AT_ONCE) throw new Refused(503, 'Busy', 'many people sign in now; try again')
     const client = this.#connect(cluster, { kind: 'Token', token: text })
     if (client === undefined) throw new Refused(404, 'NotFound', `there is no cluster ${cluster}`)
-    this.#asking++
     try {
       return { client, text, ...(await whose(client, cluster)) }
     } catch (e) {
       client.close()
       throw e
-    } finally {
-      this.#asking--
     }
   }
 }

@@ -7,13 +7,10 @@ import { Refused } from '../../request.ts'
 import { newSecret } from '../../sessions.ts'
 import { type ConnectAs, type OwnClient, OwnClients } from '../own-clients.ts'
 import { whose } from '../token.ts'
+import { SealedFlows } from './flow.ts'
 import { isKeyMissing, type IdToken, judgeIdToken } from './id-token.ts'
 import { type Issuer, IssuerTrouble } from './issuer.ts'
 
-/** A person may have to find a second factor first. */
-const FLOW_MS = 10 * 60_000
-/** Any browser may begin to sign in; beyond this the oldest has to begin again. */
-const MOST_FLOWS = 1_000
 /** Before its end a token is replaced: a request that has begun must not end with a refusal. */
 const RENEW_BEFORE_MS = 60_000
 
@@ -30,16 +27,6 @@ export interface OidcOptions {
   readonly log: Logger
 }
 
-interface Flow {
-  readonly state: string
-  readonly nonce: string
-  readonly verifier: string
-  readonly back: string
-  /** Part of the page that the person wanted to see. */
-  readonly to: string
-  readonly until: number
-}
-
 export interface Begun {
   /** For a cookie of this browser. */
   readonly secret: string
@@ -51,10 +38,11 @@ const isSame = (a: string, b: string): boolean => timingSafeEqual(sha256(a), sha
 
 export class OidcSignIn {
   readonly #options: OidcOptions
-  readonly #flows = new Map<string, Flow>()
+  readonly #flows: SealedFlows
 
   constructor(options: OidcOptions) {
     this.#options = options
+    this.#flows = new SealedFlows(options.clock)
   }
 
   get issuerHost(): string {
@@ -63,15 +51,11 @@ export class OidcSignIn {
 
   /** `origin`: of the page, as this browser reaches it. */
   async begin(origin: string, to: string): Promise<Begun> {
-    const { issuer, clientId, scopes, clock } = this.#options
+    const { issuer, clientId, scopes } = this.#options
     const { authorization } = await this.#places()
-    const secret = newSecret()
     const [state, nonce, verifier] = [newSecret(), newSecret(), newSecret()]
     const back = `${origin}/oidc/back`
-    const until = clock.monotonic() + FLOW_MS
-    this.#flows.set(sha256(secret).toString('base64'), { state, nonce, verifier, back, to, until })
-    const [oldest] = this.#flows.keys()
-    if (this.#flows.size > MOST_FLOWS && oldest !== undefined) this.#flows.delete(oldest)
+    const secret = this.#flows.seal({ state, nonce, verifier, back, to })
     const url = new URL(authorization)
     const asked = {
       response_type: 'code',
@@ -90,11 +74,9 @@ export class OidcSignIn {
 
   /** Each flow is used once, whatever comes of it: a code that is sent again finds nothing. */
   async end(secret: string | undefined, answer: URLSearchParams) {
-    const { clock, issuer, clientId } = this.#options
-    const key = sha256(secret ?? '').toString('base64')
-    const flow = this.#flows.get(key)
-    this.#flows.delete(key)
-    if (flow === undefined || clock.monotonic() >= flow.until)
+    const { issuer, clientId } = this.#options
+    const flow = this.#flows.open(secret ?? '')
+    if (flow === undefined)
       throw new Refused(
         410,
         'FlowUsed',
