@@ -2,7 +2,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { home, machines, pipeline, session, snapshots, why } from '#test/support/console/fixtures.ts'
-import { applied, cellsAt, isMachines, rowsDelta } from './delta.ts'
+import { applied, appliedAll, cellsAt, isMachines, rowsDelta } from './delta.ts'
+import type { Delta, Snapshot } from './protocol.ts'
 import { MACHINE_COLUMNS } from './machine-columns.ts'
 
 const sorted = (rows: readonly { readonly id: string }[]) => rows.toSorted((a, b) => (a.id < b.id ? -1 : 1))
@@ -65,6 +66,43 @@ describe('machines', () => {
     for (const name of ['n-2', 'n-4', 'n-7']) expect(cellsAt(after, place(after, name))).toEqual(cells(name))
     expect(machines.names).toHaveLength(7)
   })
+})
+
+test('many deltas at once are the same as one after the other, and the snapshot before stays as it is', () => {
+  const name = fc.constantFrom('n-1', 'n-2', 'n-7', 'n-8', 'n-9')
+  const cells = fc.nat(9).map((n) => MACHINE_COLUMNS.map((_, c) => n + c))
+  const ofMachines = fc.record({
+    topic: fc.constant(machines.topic),
+    words: fc.array(fc.string(), { maxLength: 2 }),
+    machines: fc.array(fc.tuple(name, cells), { maxLength: 4 }),
+    gone: fc.array(name, { maxLength: 3 }),
+  })
+  const id = fc.constantFrom('a', 'b', 'c', 'd')
+  const ofRows = fc
+    .record({ set: fc.uniqueArray(id), gone: fc.uniqueArray(id), text: fc.string(), head: fc.option(fc.string()) })
+    .map(({ set, gone, text, head }) => ({
+      topic: home.topic,
+      ...(head !== null && { head: { sentence: head } }),
+      set: set.map((row) => ({ id: row, text })),
+      gone: gone.filter((row) => !set.includes(row)),
+    }))
+  fc.assert(
+    fc.property(
+      fc.array(fc.oneof(ofMachines, ofRows), { maxLength: 12 }),
+      fc.constantFrom(machines, home),
+      (all, first) => {
+        const before = JSON.stringify(first)
+        const deltas = all as unknown as readonly Delta[]
+        const oneByOne = deltas.reduce<Snapshot>((state, delta) => applied(state, delta, 'x', 1), {
+          ...first,
+          revision: 'x',
+          at: 1,
+        })
+        expect(appliedAll<Snapshot>(first, deltas, 'x', 1)).toEqual(oneByOne)
+        expect(JSON.stringify(first)).toBe(before)
+      },
+    ),
+  )
 })
 
 describe('the fixtures', () => {

@@ -23,51 +23,61 @@ export function rowsDelta(before: AnyRows, after: AnyRows): RowsDelta | undefine
 const isSame = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a) === JSON.stringify(b)
 
 /** The snapshot after the delta. A delta of another kind of topic is not applied. */
-export function applied<T extends Snapshot>(snapshot: T, delta: Delta, revision: string, at: number): T {
-  if (isMachines(snapshot))
-    return isOfMachines(delta) ? ({ ...appliedMachines(snapshot, delta), revision, at } as T) : snapshot
-  if (isOfMachines(delta)) return snapshot
-  const changed = new Map(delta.set.map((row) => [row.id, row]))
-  const gone = new Set(delta.gone)
-  const rows: readonly { readonly id: string }[] = snapshot.rows
-  const known = new Set(rows.map(({ id }) => id))
-  return {
-    ...snapshot,
-    revision,
-    at,
-    ...(delta.head !== undefined && { head: delta.head }),
-    rows: [
-      ...rows.filter(({ id }) => !gone.has(id)).map((row) => changed.get(row.id) ?? row),
-      ...delta.set.filter(({ id }) => !known.has(id)),
-    ],
-  }
+export const applied = <T extends Snapshot>(snapshot: T, delta: Delta, revision: string, at: number): T =>
+  appliedAll(snapshot, [delta], revision, at)
+
+/** After all of them. The snapshot is copied once: thousands of changes of 10,000 machines take milliseconds, not minutes. */
+export function appliedAll<T extends Snapshot>(snapshot: T, deltas: Iterable<Delta>, revision: string, at: number): T {
+  const after = isMachines(snapshot) ? machinesAfter(snapshot, deltas) : rowsAfter(snapshot, deltas)
+  return { ...after, revision, at } as T
 }
 
-function appliedMachines(before: MachinesTopic, { words, machines, gone }: MachinesDelta): MachinesTopic {
+function rowsAfter(snapshot: Exclude<Snapshot, MachinesTopic>, deltas: Iterable<Delta>): AnyRows {
+  let head: object = snapshot.head
+  // A row that is set again keeps its place.
+  const rows = new Map<string, { readonly id: string }>(snapshot.rows.map((row) => [row.id, row]))
+  for (const delta of deltas) {
+    if (isOfMachines(delta)) continue
+    head = delta.head ?? head
+    for (const id of delta.gone) rows.delete(id)
+    for (const row of delta.set) rows.set(row.id, row)
+  }
+  return { ...snapshot, head, rows: [...rows.values()] }
+}
+
+function machinesAfter(before: MachinesTopic, deltas: Iterable<Delta>): MachinesTopic {
+  const words = [...before.words]
   const names = [...before.names]
   const columns = MACHINE_COLUMNS.map((column) => [...before.columns[column]])
   const places = new Map(names.map((name, place) => [name, place]))
-  for (const [name, cells] of machines) {
+  const put = (name: string, cells: MachineCells): void => {
     const place = places.get(name) ?? names.push(name) - 1
     places.set(name, place)
     columns.forEach((column, c) => (column[place] = cells[c] ?? 0))
   }
-  for (const name of gone) {
+  const remove = (name: string): void => {
     const place = places.get(name)
-    if (place === undefined) continue
+    if (place === undefined) return
     // The last machine takes its place: no other one moves.
-    const last = names.length - 1
-    const moved = names[last] ?? name
+    const moved = names.at(-1) ?? name
     names[place] = moved
-    for (const column of columns) column[place] = column[last] ?? 0
-    names.pop()
-    for (const column of columns) column.pop()
     places.set(moved, place)
     places.delete(name)
+    names.pop()
+    for (const column of columns) {
+      column[place] = column.at(-1) ?? 0
+      column.pop()
+    }
+  }
+  for (const delta of deltas) {
+    if (!isOfMachines(delta)) continue
+    for (const word of delta.words) words.push(word)
+    for (const [name, cells] of delta.machines) put(name, cells)
+    for (const name of delta.gone) remove(name)
   }
   return {
     ...before,
-    words: words.length === 0 ? before.words : [...before.words, ...words],
+    words,
     names,
     columns: Object.fromEntries(
       MACHINE_COLUMNS.map((name, c) => [name, columns[c]]),

@@ -1,5 +1,5 @@
 // The memory of one topic: its first snapshot, every change since, and its state now. From it a stream resumes and the past is shown. Bounded by bytes and age.
-import { applied, isMachines, rowsDelta } from '../delta.ts'
+import { appliedAll, isMachines, rowsDelta } from '../delta.ts'
 import type { Delta, Snapshot, Topic } from '../protocol.ts'
 
 /** A post-mortem looks back over a day. */
@@ -74,30 +74,37 @@ export class TopicLog {
 
   /** The state at that moment, or the oldest one that is kept. */
   at(moment: number): Snapshot {
-    return this.#entries
-      .filter((e) => e.at <= moment)
-      .reduce((state, e) => applied(state, JSON.parse(e.json) as Delta, this.#named(e.revision), e.at), this.#base)
+    return this.#after(this.#entries.filter((e) => e.at <= moment))
+  }
+
+  #after(entries: readonly Entry[]): Snapshot {
+    const last = entries.at(-1)
+    if (last === undefined) return this.#base
+    return appliedAll(this.#base, deltasOf(entries), this.#named(last.revision), last.at)
   }
 
   #named(revision: number): string {
     return `${this.#start}-${revision}`
   }
 
-  /** Half at once: a delta for 10,000 machines is not applied for each one that follows. */
+  /** Half at once: 10,000 machines are not copied for each delta that follows. */
   #forget(now: number): void {
     const isOld = (this.#entries[0]?.at ?? now) < now - PAST_MS
     if (this.#characters <= this.#most && !isOld) return
-    let dropped = 0
     const target = this.#characters > this.#most ? this.#most / 2 : this.#most
-    while (dropped < this.#entries.length) {
-      const entry = this.#entries[dropped]
-      if (entry === undefined || (this.#characters <= target && entry.at >= now - PAST_MS)) break
-      this.#base = applied(this.#base, JSON.parse(entry.json) as Delta, this.#named(entry.revision), entry.at)
-      this.#characters -= entry.json.length
+    let dropped = 0
+    for (const { json, at } of this.#entries) {
+      if (this.#characters <= target && at >= now - PAST_MS) break
+      this.#characters -= json.length
       dropped++
     }
+    this.#base = this.#after(this.#entries.slice(0, dropped))
     this.#entries = this.#entries.slice(dropped)
   }
+}
+
+function* deltasOf(entries: readonly Entry[]): Generator<Delta> {
+  for (const { json } of entries) yield JSON.parse(json) as Delta
 }
 
 /** `<start>.<view>-<number>`: revisions of different rights are not compared, like those of different starts. */
