@@ -177,6 +177,7 @@ test('search is one key away, and keys are text while one types', async () => {
   await page.getByRole('link', { name: 'n-3' }).waitFor()
   // The double answers each letter alike; the address follows a moment after the last one.
   await expect.poll(() => page.url()).toContain('q=gp3')
+  await page.getByRole('button', { name: /^Copy: kubenode get .* --context prod \| grep -iF -- gp3$/ }).waitFor()
   await page.keyboard.press('Escape')
   await page.keyboard.press('j')
   await page.keyboard.press('Enter')

@@ -2,7 +2,7 @@
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { clustersWith, useApp } from '../app.ts'
+import { clustersWith, hubOf, useApp } from '../app.ts'
 import { Choice, Page } from '../frame.ts'
 import { machineAt } from '../heat/machines.ts'
 import { askChanges, askPast } from '../live/store.ts'
@@ -13,6 +13,7 @@ import { clusterOf, topicOf } from '../../topic-name.ts'
 import { Mark } from '../parts/mark.ts'
 import { Notice, shown } from '../parts/states.ts'
 import { Table } from '../parts/table.ts'
+import { word } from '../parts/terminal.ts'
 import { moment, span } from '../parts/time.ts'
 import { hrefOf, to, withParams } from '../router.ts'
 
@@ -48,7 +49,7 @@ export function Past(): VNode {
           ? `Kept since ${moment(loaded.value.before.begins, now())} (${span(now() - loaded.value.before.begins)}); older states are not kept here.`
           : undefined,
       tools: h(Choice, { label: 'Of', name: 'topic', value: topic, options: topics }),
-      commands: ['kubenode events'],
+      commands: [`kubenode events --context ${word(clusterOf(topic) ?? hubOf(session))}`],
     },
     shown(loaded, (two) => h(Board, { two, topic, from, until })),
   )

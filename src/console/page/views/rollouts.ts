@@ -133,11 +133,7 @@ function Sentence({ head }: { readonly head: SetHead; readonly cluster: string }
     'span',
     { class: 'row' },
     h(Mark, { phase: head.phase }),
-    h(
-      'span',
-      {},
-      `${head.updated} of ${head.total} machines up to date, ${head.failed} failed, ${head.skipped} skipped`,
-    ),
+    h('span', {}, `${head.updated} of ${head.total} machines up to date${failedOf(head)}, ${head.skipped} skipped`),
     isMoving &&
       h(
         'strong',
@@ -148,6 +144,10 @@ function Sentence({ head }: { readonly head: SetHead; readonly cluster: string }
       ),
   )
 }
+
+/** A machine that went back by itself serves, and is no failed one any more: "0 failed" beside a blocked revision would contradict its reason. */
+const failedOf = ({ failed, blocked }: SetHead): string =>
+  failed === 0 && blocked.length > 0 ? '' : `, ${failed} failed`
 
 interface LadderProps {
   readonly head: SetHead

@@ -32,8 +32,7 @@ export function Search(): VNode {
     Page,
     {
       title: 'Search',
-      commands:
-        q === '' ? [] : [`kubenode get machines,machinecomponentsets,remedyoperationjobs -A | grep -F ${word(q)}`],
+      commands: q !== '' && loaded.state === 'Ready' ? commandsFor(q, loaded.value.hits) : [],
     },
     h(
       'form',
@@ -65,6 +64,17 @@ export function Search(): VNode {
         ),
   )
 }
+
+/** One command reads one cluster; more of them are no help. */
+const MOST_COMMANDS = 4
+
+const commandsFor = (q: string, hits: readonly SearchHit[]): readonly string[] =>
+  [...new Set(hits.map(({ cluster }) => cluster))]
+    .slice(0, MOST_COMMANDS)
+    .map(
+      (cluster) =>
+        `kubenode get machines,machinecomponentsets,releases,remedyoperationjobs,operationpermits,defenderpolicies -A -o wide --context ${word(cluster)} | grep -iF -- ${word(q)}`,
+    )
 
 function Hits({ hits, isTruncated }: SearchAnswer): VNode {
   const { route } = useApp()
