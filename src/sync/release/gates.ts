@@ -123,7 +123,7 @@ const NOT_EVALUATED = 'the rule is not evaluated yet'
 /** What has to happen, for people. */
 export function unblockOf(gate: Gate, release: string): string {
   const { machinesReady, componentsConsistent, noNewRepairs, approval: asked, http, prometheus, custom } = gate
-  if (asked !== undefined) return `run kubenode approve release/${release} as one of: ${namesOf(asked.from)}`
+  if (asked !== undefined) return `run kubenode approve release/${release} --reason WHY`
   if (machinesReady !== undefined) return `${machinesReady.minPercent}% of the machines are Ready`
   if (componentsConsistent !== undefined)
     return `${componentsConsistent.minPercent}% of the machines run what is declared`
@@ -184,6 +184,9 @@ export function isAskedAs(asks: ApprovalAsk | undefined, seen: string): boolean 
   if (own === undefined || asks === undefined) return own !== undefined
   return own.endsWith('…') ? askText(asks).startsWith(own.slice(0, -1)) : askText(asks) === own
 }
+
+/** Whether a gate that observed this waits for users. */
+export const isApprovalText = (seen: string): boolean => isAskedAs(undefined, seen)
 
 export const namesOf = (from: readonly string[]): string =>
   from.map((f) => (f.startsWith(GROUP) ? `group ${f.slice(GROUP.length)}` : f)).join(', ')

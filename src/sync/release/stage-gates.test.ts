@@ -218,8 +218,8 @@ describe('before a stage opens', () => {
     const story = new Story({ before: [{ name: 'board', approval: { from: ['ada', 'group:sre'] } }] })
     story.step()
     expect(story.test?.waitingFor).toMatchObject({
-      seen: 'board: approved by 0 of 1 (ada, group sre)',
-      unblock: 'run kubenode approve release/r as one of: ada, group sre; the stage fails at 2026-02-07T12:00:00Z',
+      seen: 'board: approved by 0 of 1 (ada, group sre); the stage fails at 2026-02-07T12:00:00Z',
+      unblock: 'run kubenode approve release/r --reason WHY',
     })
     story.sight = { ...story.sight, approvedBy: [{ by: 'bob', groups: ['sre'] }] }
     story.step()

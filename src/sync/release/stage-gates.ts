@@ -163,10 +163,12 @@ const MAX_SEEN = 200
 /** What a stage that waits for a gate says, within the length of a sentence. */
 export function closedText({ gate, seen, failsAt }: NonNullable<GatesResult['closed']>, release: string) {
   const end = `; the stage fails at ${timestamp(failsAt)}`
-  return {
-    seen: shortened(`${gate.name}: ${seen}`, MAX_SEEN),
-    unblock: `${shortened(unblockOf(gate, release), MAX_SEEN - end.length)}${end}`,
-  }
+  const withEnd = (text: string): string => `${shortened(text, MAX_SEEN - end.length)}${end}`
+  const [observed, unblock] = [`${gate.name}: ${seen}`, unblockOf(gate, release)]
+  // A command is typed as it stands, so nothing follows it.
+  return gate.approval === undefined
+    ? { seen: shortened(observed, MAX_SEEN), unblock: withEnd(unblock) }
+    : { seen: withEnd(observed), unblock }
 }
 
 export const failedText = ({ gate, seen }: NonNullable<GatesResult['closed']>, release: string) => ({

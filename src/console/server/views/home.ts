@@ -1,17 +1,16 @@
 // Whether anything in the fleet needs attention, in one sentence and a short list. Pure.
 import { newestReleases } from '#explain/newest-releases.ts'
+import { isApprovalText } from '#sync/release/gates.ts'
 import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import type { Lift, ObjectName } from '../../basics.ts'
 import type { AttentionRow, HomeHead } from '../../topics.ts'
 import type { ClusterState } from '../cluster-cache.ts'
-import { at, given, holdNotes, waitOf } from './parts.ts'
+import { at, commandLift, given, holdNotes, waitOf } from './parts.ts'
 import { awayPrograms, awayText, gapOf, isLoading, type ReadableCluster } from './programs.ts'
 
 /** Of each kind and cluster: the view of that kind lists all. */
 const MOST = 20
-
-const command = (text: string): Lift => ({ text, isCommand: true })
 
 export function attention(clusters: readonly ReadableCluster[], now: number): readonly AttentionRow[] {
   return clusters.flatMap((cluster) => {
@@ -82,7 +81,7 @@ const ofHolds = (cluster: ClusterState, now: number): readonly AttentionRow[] =>
     row(named(cluster, 'OperationalHold', { name }), {
       weight: 'Wait',
       text: `cluster/${cluster.name} is ${effect === 'Freeze' ? 'frozen' : 'paused'} by ${author} until ${timestamp(until)}: ${reason}`,
-      lift: command(effect === 'Freeze' ? 'kubenode thaw' : `kubectl delete operationalhold ${name}`),
+      lift: commandLift(effect === 'Freeze' ? 'kubenode thaw' : `kubectl delete operationalhold ${name}`),
     }),
   )
 
@@ -95,7 +94,7 @@ const ofPrograms = (cluster: ReadableCluster): readonly AttentionRow[] =>
       part: `program/${look.program}`,
       text: awayText(look),
       since: look.since === undefined ? undefined : new Date(look.since).toISOString(),
-      lift: command('kubenode check'),
+      lift: commandLift('kubenode check'),
       runbook: PROGRAMS_RUNBOOK,
     }),
   )
@@ -117,7 +116,7 @@ function ofReleases(cluster: ClusterState): readonly AttentionRow[] {
       const object = named(cluster, 'Release', metadata)
       const waiting = stages.find((s) => s.waitingFor !== undefined && s.phase !== 'Waiting')?.waitingFor ?? waitingFor
       const isAsked = stages.some((s) =>
-        (s.gates ?? []).some((g) => g.phase === 'Waiting' && /approval/.test(g.seen ?? '')),
+        (s.gates ?? []).some((g) => g.phase === 'Waiting' && isApprovalText(g.seen ?? '')),
       )
       const weight = STOPPED.has(phase) || isAsked ? 'Act' : 'Wait'
       const seen = waiting?.seen ?? waiting?.predicate
@@ -126,7 +125,7 @@ function ofReleases(cluster: ClusterState): readonly AttentionRow[] {
           weight,
           text: `release/${object.name} is ${phase}${seen === undefined ? '' : `: ${seen}`}`,
           since: waiting?.since ?? status.startedAt,
-          lift: waitOf(waiting).wait?.lift ?? command(`kubenode why release/${object.name}`),
+          lift: waitOf(waiting).wait?.lift ?? commandLift(`kubenode why release/${object.name}`),
         }),
       ]
     })
@@ -147,7 +146,7 @@ const ofSources = (cluster: ClusterState): readonly AttentionRow[] =>
           weight: 'Act',
           part: `prune/${name}`,
           text: `source/${object.name}: ${counted(held.count, 'deletion')} on the hub for approval`,
-          lift: command(`kubenode approve source/${object.name} --reason WHY`),
+          lift: commandLift(`kubenode approve source/${object.name} --reason WHY`),
         }),
       ),
     ]
@@ -201,7 +200,7 @@ const ofPermits = (cluster: ClusterState): readonly AttentionRow[] =>
           weight: 'Act',
           text: `operationpermit/${object.name} needs an approval${shut.seen === undefined ? '' : `: ${shut.seen}`}`,
           since: metadata.creationTimestamp,
-          lift: command(`kubenode approve operationpermit/${object.name} --reason WHY`),
+          lift: commandLift(`kubenode approve operationpermit/${object.name} --reason WHY`),
         }),
       ]
     })
@@ -223,7 +222,7 @@ const ofRules = (cluster: ClusterState): readonly AttentionRow[] =>
                 part: metadata.name ?? '',
                 text: `node/${node}: ${reason === 'LadderExhausted' ? 'ladder exhausted' : 'repair aborted'} (rule ${metadata.name ?? ''})${waitingFor === undefined ? '' : `: ${waitingFor}`}`,
                 since,
-                lift: command(`kubenode repair node/${node} --reason WHY`),
+                lift: commandLift(`kubenode repair node/${node} --reason WHY`),
               }),
             ],
       ),
@@ -244,7 +243,7 @@ const ofMachines = (cluster: ClusterState): readonly AttentionRow[] =>
         weight: 'Act',
         text: `machine/${name} is ${m.row.phase}${m.row.reason === '' ? '' : `: ${m.row.reason}`}`,
         since: m.row.since === 0 ? undefined : new Date(m.row.since * 1_000).toISOString(),
-        lift: command(`kubenode why machine/${name}`),
+        lift: commandLift(`kubenode why machine/${name}`),
       })
     })
 
@@ -269,7 +268,8 @@ export function homeHead(clusters: readonly ReadableCluster[], rows: readonly At
   const loading = clusters.filter(isLoading).length
   const machines = clusters.filter((c) => c.topics.has('machines')).flatMap((c) => c.state.list('machines'))
   const ready = machines.filter((m) => m.row.isReady).length
-  const connected = clusters.filter((c) => c.state.state === 'Connected').length
+  // The cache may not have noticed yet that an API server no longer answers.
+  const connected = clusters.filter((c) => c.state.state === 'Connected' && c.isUnknown !== true).length
   return {
     sentence: sentenceOf({ acting, waits, holds, unknown, loading }, clusters),
     needsAttention: acting.length,

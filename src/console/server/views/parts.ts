@@ -2,8 +2,8 @@
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { holdsOver, type Thing } from '#holds/reach.ts'
 import type { Told } from '#explain/told.ts'
-import { unblockOf } from '#explain/unblock.ts'
-import type { Stamp } from '../../basics.ts'
+import { isTyped, unblockOf } from '#explain/unblock.ts'
+import type { Lift, Stamp } from '../../basics.ts'
 import type { HoldNote, Wait } from '../../topics.ts'
 
 /** Undefined for a time that cannot be read. */
@@ -47,9 +47,12 @@ export function waitOf(waiting: WaitingFor | undefined): { readonly wait?: Wait 
 
 /** A command is what a person can do; a state is only waited for. */
 export function liftOf({ ends, command }: Pick<Told, 'ends' | 'command'>): Pick<Wait, 'lift'> {
-  const text = command?.line ?? ends
-  return text === undefined ? {} : { lift: { text, isCommand: command !== undefined } }
+  if (command !== undefined) return { lift: commandLift(command.line) }
+  return ends === undefined ? {} : { lift: { text: ends, isCommand: false } }
 }
+
+/** A name that a shell would read as more than a word is shown, and not offered to be copied. */
+export const commandLift = (text: string): Lift => ({ text, isCommand: isTyped(text) })
 
 /** Effects that stop something; the others let something start. */
 const STOPPING = ['Pause', 'Freeze', 'Pin', 'Abort'] as const

@@ -1,6 +1,7 @@
 // Releases with their stages and clusters, and the commits that they come from. Pure.
 import type { Release } from '#api/kinds/release.ts'
 import { newestReleases } from '#explain/newest-releases.ts'
+import { isApprovalText } from '#sync/release/gates.ts'
 import { requestsOf } from '#explain/approval-requests.ts'
 import { thing } from '#holds/reach.ts'
 import type { ObjectName } from '../../basics.ts'
@@ -73,7 +74,7 @@ function approvalsOf(release: Release): ReleaseRow['approvals'] {
       (s) => s.waitingFor?.predicate === 'ApprovalRequired' || s.waitingFor?.predicate === 'ApprovalMissing',
     ) ||
     clusters.some((c) => c.prune !== undefined && c.prune.permit === undefined) ||
-    stages.some((s) => (s.gates ?? []).some((g) => g.phase === 'Waiting' && /approval/.test(g.seen ?? '')))
+    stages.some((s) => (s.gates ?? []).some((g) => g.phase === 'Waiting' && isApprovalText(g.seen ?? '')))
   if (!isAsked) return []
   return requestsOf({ ...release, kind: 'Release' }).map(({ digest, text }) => ({
     digest,
