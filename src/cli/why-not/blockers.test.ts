@@ -23,6 +23,7 @@ import { type Asked, askHold } from './ask.ts'
 import { type Blocker, shellWord } from '#explain/repairs/blocker.ts'
 import { TOLD, blockerLines, blockers } from '#explain/repairs/blockers.ts'
 import { look as lookFor, type RepairsSeen } from '#explain/repairs/look.ts'
+import { isTyped } from '#explain/unblock.ts'
 
 type Wild = Record<string, unknown>
 
@@ -313,6 +314,7 @@ test.each(lifted)('%s is found, and gone after the command that is printed with 
   make(w)
   const blocker = (await w.found()).find((b) => b.id === id)
   expect(blocker?.command, JSON.stringify(await w.found())).toBeTypeOf('string')
+  expect(isTyped(blocker?.command ?? ''), blocker?.command).toBe(true)
   expect(blockerLines(await look(w.client, 'n0', w.clock.now())).join('\n')).toContain(blocker?.command)
   w.clock.skip(2_000)
   await carryOut(w, (blocker?.command ?? '').replace(' --wait=false', ''))
@@ -366,6 +368,7 @@ test.each(gates)(
     w.rule()
     w.waiting('PermitRequested', 'x', { ...verdict, policy: 'p' })
     const blocker = (await w.found()).find((b) => b.id === id)
+    expect(isTyped(blocker?.command ?? ''), blocker?.command).toBe(true)
     await carryOut(w, blocker?.command ?? '')
     const policy = await w.client.get(defenderPolicy, { name: 'p' })
     const changed = Object.keys(spec).length > 0 ? spec : { breaker: undefined }

@@ -41,12 +41,16 @@ const decoded = (text: string): string => {
   }
 }
 
+/** A link of a stranger makes commands that are copied: no name begins like an option, or has characters that are not seen. */
+const isName = (text: string | undefined): text is string =>
+  text !== undefined && text !== '' && !/^-|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text)
+
 export function parseRoute(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#?\/?/, '').split('?', 2)
   const [first = '', ...rest] = path.split('/').map(decoded)
   const view = isView(first) ? first : 'home'
   const named = Object.fromEntries(
-    SEGMENTS[view].flatMap((segment, i) => (rest[i] === undefined || rest[i] === '' ? [] : [[segment, rest[i]]])),
+    SEGMENTS[view].flatMap((segment, i) => (isName(rest[i]) ? [[segment, rest[i]]] : [])),
   ) as Pick<Route, 'cluster' | 'kind' | 'name'>
   return { view, ...named, params: Object.fromEntries(new URLSearchParams(query)) }
 }

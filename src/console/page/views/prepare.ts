@@ -9,7 +9,7 @@ import type { CommitsTopic } from '../../protocol.ts'
 import type { ChangeWish, PreparedCommit, PushedCommit, SourceName } from '../../prepared.ts'
 import { DiffLines } from '../parts/diff.ts'
 import { Notice, sentence, shown } from '../parts/states.ts'
-import { Terminal } from '../parts/terminal.ts'
+import { Terminal, word } from '../parts/terminal.ts'
 import { shortCommit } from '../parts/wait.ts'
 import { to, withParams } from '../router.ts'
 
@@ -25,7 +25,7 @@ export function Prepare(): VNode {
       title: isImport ? 'Import nodes by a commit' : 'Change a version by a commit',
       sentence: 'Nothing changes until the commit is in the repository. Until then this is a draft.',
       commands: isImport
-        ? [`kubenode import NODE -o yaml --context ${route.params['cluster'] ?? 'CLUSTER'}`]
+        ? [`kubenode import NODE -o yaml --context ${word(route.params['cluster'] ?? 'CLUSTER')}`]
         : ['kubenode plan --dirty'],
     },
     shown(loaded, ({ rows }) => {
