@@ -65,6 +65,9 @@ export const trashFolder = (d: NodeDir): string => join(d.state, 'trash')
 export const recordFile = (d: NodeDir, component: string): string => join(componentFolder(d, component), 'record.json')
 export const processFile = (d: NodeDir, component: string): string =>
   join(componentFolder(d, component), 'process.json')
+/** There when the agent has enabled the unit of a component that other programs brought. */
+export const enabledFile = (d: NodeDir, component: string): string =>
+  join(componentFolder(d, component), 'enabled.json')
 export const slotsFolder = (d: NodeDir, component: string): string => join(componentFolder(d, component), 'slots')
 export const slotFolder = (d: NodeDir, component: string, slot: string): string => join(slotsFolder(d, component), slot)
 /** The one symbolic link whose change is the switch. */

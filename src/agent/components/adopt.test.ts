@@ -243,7 +243,9 @@ test('an adoption that fails before anything was restarted puts the files back, 
   const machine = boot(disk, processes)
   await run(machine, switched('1.36.2', 1))
   expect([machine.node.worker.record?.state, await tree(disk)]).toEqual(['RolledBack', before])
-  expect(processes.released.map((r) => r.release)).toEqual([{ kind: 'Restore', unit: UNIT, restarts: false }])
+  expect(processes.released.map((r) => r.release)).toEqual([
+    { kind: 'Restore', unit: UNIT, restarts: false, isUndo: true },
+  ])
 })
 
 test.each<[string, (m: Machine) => void | Promise<void>, string]>([

@@ -4,6 +4,7 @@ import type { KnownDigests } from '../files/digest.ts'
 import { adoptionReport, inTheWay, keptReport, standingsOf, type AdoptionReport } from './adoption.ts'
 import { unitsOfHost } from './host-units.ts'
 import { readKept } from './kept.ts'
+import { maskedError } from './masked.ts'
 import { OtherUnits } from './other-units.ts'
 import type { ComponentRecord } from './record.ts'
 import { foreignError } from './foreign-error.ts'
@@ -67,6 +68,7 @@ export class AdoptionLook {
     const alsoStarted = service === undefined ? [] : await this.#others.of(spec)
     this.#report = adoptionReport(standings, unit, { stays: [...(theirs ?? []), ...(stays ?? [])], alsoStarted })
     const others = inTheWay(standings, deps.adoption?.() ?? 'Refuse', kept)
-    this.#inTheWay = foreignError(this.#component, others, deps.machine)?.message
+    const problem = (await maskedError(deps, spec)) ?? foreignError(this.#component, others, deps.machine)
+    this.#inTheWay = problem?.message
   }
 }

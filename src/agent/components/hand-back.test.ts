@@ -27,7 +27,7 @@ test('F47 a unit that a component brought is stopped and disabled while its file
     files: [{ path: UNIT, mode: '0644', format: 'ini', template: '', onChange: 'Restart' }],
     service: { unit: 'lamp.service', restart: 'Always', killMode: 'Group' },
   } as unknown as MachineComponentSpec
-  await restore({ files, dir, processes }, { component: 'lamp', slot: 'one', spec }, false)
+  await restore({ files, dir, processes }, { component: 'lamp', slot: 'one', spec }, { restarts: false })
   expect(seen).toEqual([
     ['stop', true],
     ['forget', true],

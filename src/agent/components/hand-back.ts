@@ -4,7 +4,7 @@ import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { makeFolderDurably, relink, removeDurably } from '../files/durable.ts'
 import { digestOf } from '../files/digest.ts'
 import { onNode, slotFolder } from '../node-dir.ts'
-import type { Processes } from '../supervise/port.ts'
+import type { Processes, Release } from '../supervise/port.ts'
 import { copyFile, copyTree, copyWhole } from './copy.ts'
 import {
   dropKept,
@@ -19,6 +19,9 @@ import {
 } from './kept.ts'
 import { linksOn } from './host-units.ts'
 import { layoutOf, TREE, type NodeLink } from './layout.ts'
+
+/** `isUndo`: a first start failed, and what ran before runs again. */
+type RestoreHow = Pick<Release & { readonly kind: 'Restore' }, 'restarts' | 'isUndo'>
 
 export interface HandBackDeps extends KeptDeps {
   readonly processes: Processes
@@ -46,7 +49,7 @@ export async function lostOriginal(deps: KeptDeps, { component, spec }: InUse): 
 }
 
 /** What was there before is there again, with its unit as it was. */
-export async function restore(deps: HandBackDeps, inUse: InUse, restarts: boolean): Promise<void> {
+export async function restore(deps: HandBackDeps, inUse: InUse, how: RestoreHow): Promise<void> {
   const { processes } = deps
   const { component, spec } = inUse
   const { service } = spec
@@ -63,7 +66,7 @@ export async function restore(deps: HandBackDeps, inUse: InUse, restarts: boolea
   for (const { path } of links) await restorePath(deps, component, kept, path)
   for (const { path } of kept?.originals ?? []) if (!declared.has(path)) await restorePath(deps, component, kept, path)
   if (service !== undefined && unit !== undefined)
-    await processes.release?.(component, service, { kind: 'Restore', unit, restarts })
+    await processes.release?.(component, service, { kind: 'Restore', unit, ...how })
   await removeFolders(deps, kept)
   await dropKept(deps, component)
 }

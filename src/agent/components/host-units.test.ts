@@ -5,7 +5,9 @@ import { MemoryFiles } from '#test/doubles/files/memory-files.ts'
 import { FakeNode, FakeProcesses } from '#test/doubles/node/fake-node.ts'
 import { newPublisher, release } from '#test/doubles/node/release.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
+import { lookAtLinks } from '../drift/look.ts'
 import type { OrderedAttempt } from './order.ts'
+import { readSlot } from './slot.ts'
 
 const publisher = newPublisher()
 const PROGRAM = '/usr/bin/kubelet'
@@ -169,3 +171,56 @@ test('an enabled unit of another name that starts the same program is reported b
     'node-agent.service (starts /usr/local/bin/kubelet)',
   ])
 })
+
+async function inUse(node: FakeNode) {
+  const slot = node.worker.record?.current?.id ?? ''
+  const spec = await readSlot(node, 'kubelet', slot)
+  if (spec === undefined) throw new Error('nothing is in use')
+  return { slot, spec, manifest: { format: 1 as const, files: [] } }
+}
+
+const mask = async (disk: MemoryFiles): Promise<void> => {
+  await disk.makeFolder('/node/root/etc/systemd/system')
+  await disk.remove(`/node/root${OURS}`)
+  await disk.link(`/node/root${OURS}`, '/dev/null')
+}
+
+test.each(['1.36.2', '1.36.4'])('a masked unit is not adopted, whatever the unit of %s does with others', async (v) => {
+  const disk = await host({ [OF_PACKAGE]: unitOf(PROGRAM) })
+  await mask(disk)
+  const processes = running()
+  const node = await run(disk, processes, switched(v, 1))
+  expect([node.worker.record?.state, node.worker.waiting, processes.stops]).toEqual([
+    'Staged',
+    'KN8055: cannot start kubelet: unit kubelet.service is masked; to allow it to start, run systemctl unmask kubelet.service on the node',
+    0,
+  ])
+  expect([await disk.readLink(`/node/root${OURS}`), (await disk.stat(`/node/root${PROGRAM}`))?.kind]).toEqual([
+    '/dev/null',
+    'File',
+  ])
+})
+
+test.each(['1.36.2', '1.36.4'])(
+  'F47 a unit that a person masks stays masked, and the rest of %s is handed back',
+  async (v) => {
+    const disk = await host({ [OF_PACKAGE]: unitOf(PROGRAM) })
+    const processes = running()
+    // The original, whatever its unit.
+    await put(disk, PROGRAM, `kubelet ${v}`)
+    await run(disk, processes, switched(v, 1))
+    await mask(disk)
+    const started = processes.starts.length
+    const managed = await run(disk, processes, switched(v, 1))
+    expect([
+      await lookAtLinks(managed, { component: 'kubelet', ...(await inUse(managed)) }),
+      managed.worker.removal,
+    ]).toEqual([[], { how: 'Restore', restarts: false }])
+    await run(disk, processes, undefined)
+    expect([await disk.readLink(`/node/root${OURS}`), (await disk.stat(`/node/root${PROGRAM}`))?.kind]).toEqual([
+      '/dev/null',
+      'File',
+    ])
+    expect(processes.starts.length).toBe(started)
+  },
+)

@@ -1,5 +1,6 @@
-// Which paths of a component are linked on this host: all, except a unit that yields to the host's own unit of that name. A kubelet that kubeadm or a
-// distribution set up keeps its unit, so that adopting it, changing its version and handing it back never restart it for the sake of a unit file.
+// Which paths of a component are linked on this host: all, except a unit that yields to the host's own unit of that name, or to a mask. A kubelet that kubeadm
+// or a distribution set up keeps its unit, so that adopting it, changing its version and handing it back never restart it for the sake of a unit file. A mask
+// is a person's order, and is never replaced.
 import { basename, dirname, join } from 'node:path'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { onNode } from '../node-dir.ts'
@@ -15,6 +16,8 @@ const UNIT_FOLDERS = [
   '/usr/lib/systemd/system',
   '/lib/systemd/system',
 ]
+
+const NOTHING = '/dev/null'
 
 export async function linksOn(deps: KeptDeps, spec: MachineComponentSpec): Promise<readonly NodeLink[]> {
   const { links } = layoutOf(spec)
@@ -33,8 +36,9 @@ interface UnitOfHost {
 export async function unitsOfHost(deps: KeptDeps, spec: MachineComponentSpec): Promise<readonly UnitOfHost[]> {
   const found: UnitOfHost[] = []
   for (const { path, existing } of spec.files ?? []) {
-    if (existing !== 'Leave' || dirname(path) !== UNITS || (await isOurLink(deps, spec.component, path))) continue
-    const theirs = await unitOfHost(deps, spec, basename(path))
+    if (dirname(path) !== UNITS || (await isOurLink(deps, spec.component, path))) continue
+    const mask = await maskOf(deps, basename(path))
+    const theirs = mask ?? (existing === 'Leave' ? await unitOfHost(deps, spec, basename(path)) : undefined)
     if (theirs !== undefined) found.push({ path, theirs })
   }
   return found
@@ -49,6 +53,24 @@ async function unitOfHost(
     const path = join(folder, name)
     const text = (await files.read(onNode(dir, path)))?.toString('utf8')
     if (text !== undefined) return startsOneOf(text, spec) ? path : undefined
+  }
+  return undefined
+}
+
+/** Where a unit is masked, by an empty file or a link to nothing; undefined: it is not. */
+export async function maskOf(
+  { files, dir }: Pick<KeptDeps, 'files' | 'dir'>,
+  unit: string,
+): Promise<string | undefined> {
+  for (const folder of UNIT_FOLDERS) {
+    const path = join(folder, unit)
+    const stat = await files.stat(onNode(dir, path))
+    if (stat === undefined) continue
+    const isMask =
+      stat.kind === 'Link'
+        ? (await files.readLink(onNode(dir, path))) === NOTHING
+        : stat.kind === 'File' && stat.size === 0
+    return isMask ? path : undefined
   }
   return undefined
 }

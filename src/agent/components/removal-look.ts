@@ -4,6 +4,7 @@ import { digestsInUse, lostOriginal, type InUse } from './hand-back.ts'
 import { isAdopted, isOurLink, readKept, type KeptDeps } from './kept.ts'
 import { linksOn } from './host-units.ts'
 import { readManifest } from './manifest.ts'
+import { maskedError } from './masked.ts'
 import type { OnRemoval, RemovalPlan } from './record.ts'
 import { planRemoval, type RemovalFacts } from './removal.ts'
 
@@ -38,6 +39,8 @@ export async function lookAtRemoval(
     refused: isAdopted(kept) ? await refusal?.(use.spec) : undefined,
     isOriginalProcess: unit !== undefined && (await processes.isMain?.(use.component, unit)) === true,
     isRunning: use.spec.service !== undefined && (reading === 'Running' || reading === 'Frozen'),
+    isStopped: reading === 'Stopped' || reading === 'Ended',
+    isMasked: (await maskedError(deps, use.spec)) !== undefined,
   }
   return planRemoval(facts)
 }

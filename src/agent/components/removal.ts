@@ -23,6 +23,10 @@ export interface RemovalFacts {
   /** The original process, from before the adoption, still runs. */
   readonly isOriginalProcess: boolean
   readonly isRunning: boolean
+  /** It ended without a failure and was not started again, as when a person stops it. */
+  readonly isStopped: boolean
+  /** No command can start its unit. */
+  readonly isMasked: boolean
   /** The components stay as they are, because the Machine is only observed from now on. */
   readonly isObserved: boolean
 }
@@ -72,12 +76,12 @@ const programLinks = (spec: MachineComponentSpec): readonly NodeLink[] => {
 }
 
 function restoreRestarts(facts: RemovalFacts): boolean {
-  const { spec, kept, inUse, isOriginalProcess, isRunning } = facts
+  const { spec, kept, inUse, isOriginalProcess, isRunning, isStopped, isMasked } = facts
   const unit = kept?.unit
-  if (spec.service === undefined) return false
+  if (spec.service === undefined || isMasked) return false
   // The unit is ours alone, or did not run before: it stops.
   if (unit === undefined || unit.active !== 'active') return isRunning
-  if (isOriginalProcess) return false
+  if (isOriginalProcess || isStopped) return false
   if (spec.service.exec !== undefined && !unit.isDeclared) return true
   return layoutOf(spec).links.some((link) => {
     const original = originalOf(kept, link.path)

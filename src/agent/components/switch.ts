@@ -21,6 +21,7 @@ import { foreignError } from './foreign-error.ts'
 import { linksOn } from './host-units.ts'
 import { layoutOf } from './layout.ts'
 import { makeLinks } from './links.ts'
+import { maskedError } from './masked.ts'
 import { MAX_PINS, type ComponentRecord, type Pin, type RemovalPlan, type Slot } from './record.ts'
 import { readSlot, removeSlot } from './slot.ts'
 import { agentErrors } from '../agent-errors.ts'
@@ -93,6 +94,9 @@ export class Switcher {
       const spec = await this.#specOf(open.to)
       // A slot that is no longer complete cannot be reverted to, but it does not block its successor.
       const before = open.from === undefined ? undefined : await readSlot(this.#deps, this.#component, open.from.id)
+      // Before anything is stopped that could not be started again.
+      const masked = await maskedError(this.#deps, spec)
+      if (masked !== undefined) throw masked
       await this.#hook(spec, 'preInstall')
       await this.#hook(spec, 'preSwitch')
       await this.#use(
@@ -228,7 +232,7 @@ export class Switcher {
   /** Checks the originals again: the decision may be older than an interruption. */
   async #putBack(inUse: InUse, restarts: boolean): Promise<void> {
     const lost = await lostOriginal(this.#deps, inUse)
-    if (lost === undefined) return restore(this.#deps, inUse, restarts)
+    if (lost === undefined) return restore(this.#deps, inUse, { restarts })
     this.#deps.log.warn('what runs is kept', { component: this.#component, reason: lost })
     await this.#journal.write({ removal: { how: 'Keep', restarts: false } })
     return keep(this.#deps, inUse)
@@ -370,7 +374,7 @@ export class Switcher {
     const kept = await readKept(this.#deps, this.#component)
     const { unit } = kept ?? {}
     const isOriginal = unit !== undefined && (await this.#deps.processes.isMain?.(this.#component, unit)) === true
-    await restore(this.#deps, inUse, unit !== undefined && !isOriginal)
+    await restore(this.#deps, inUse, { restarts: unit !== undefined && !isOriginal, isUndo: true })
   }
 
   async #hook(spec: MachineComponentSpec, name: HookName): Promise<void> {

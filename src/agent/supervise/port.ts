@@ -18,10 +18,13 @@ export interface StartRequest {
   readonly notThis?: KeptProcess
 }
 
-/** How a component's service is let go. Keep: it runs on, with a unit that needs no agent. Restore: its unit is as it was before it was adopted. */
+/**
+ * How a component's service is let go. Keep: it runs on, with a unit that needs no agent. Restore: its unit is as it was before it was adopted, except for what a
+ * person did to it since: masked, disabled or stopped, it stays so. `isUndo`: the agent stopped it.
+ */
 export type Release =
   | { readonly kind: 'Keep' }
-  | { readonly kind: 'Restore'; readonly unit: KeptUnit; readonly restarts: boolean }
+  | { readonly kind: 'Restore'; readonly unit: KeptUnit; readonly restarts: boolean; readonly isUndo?: boolean }
 
 /** Names a component's own log, and can name no other. */
 export type LogPlace =

@@ -287,6 +287,35 @@ test('F47 a host is previewed, adopted and handed back, and nothing on it was st
   expect([differences(before, tree()), UNITS.map(pidOf), unitStates()]).toEqual([[], pids, states])
 }, 150_000)
 
+test('F47 what a person did to the units meanwhile outlives the hand-back', async () => {
+  spec = { adoption: 'Adopt' }
+  await joins()
+  await order('kubelet', '1.36.2')
+  await order('containerd', '1.6.20')
+  await declare()
+  for (const name of ['kubelet', 'containerd']) await reaches(name, 'Healthy', name === 'kubelet' ? '1.36.2' : '1.6.20')
+  const pid = pidOf('kubelet')
+  systemctl('mask', 'kubelet')
+  systemctl('disable', 'containerd')
+  spec = { adoption: 'Adopt', leaving: true }
+  await declare()
+  await leaves()
+  const files = differences(before, tree()).filter((line) => !line.startsWith('/etc/rc'))
+  expect(files).toEqual([
+    expect.stringMatching(/^\/etc\/systemd\/system\/kubelet\.service: absent -> link 0:0 \/dev\/null$/),
+    expect.stringMatching(
+      /^\/etc\/systemd\/system\/multi-user\.target\.wants\/containerd\.service: link .* -> absent$/,
+    ),
+  ])
+  expect([pidOf('kubelet'), systemctl('is-active', 'containerd'), systemctl('is-enabled', 'containerd')]).toEqual([
+    pid,
+    'active',
+    'disabled',
+  ])
+  systemctl('unmask', 'kubelet')
+  systemctl('enable', 'containerd')
+}, 150_000)
+
 test('F47 an upgraded runtime stays at its version and works alone, although the agent is killed again and again', async (context) => {
   onlyInFull(context)
   spec = { adoption: 'Adopt' }

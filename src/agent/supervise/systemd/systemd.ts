@@ -8,7 +8,7 @@ import type { Logger } from '#lib/log.ts'
 import type { ProcessReading } from '../../components/plan.ts'
 import { readState, removeDurably, writeDurably } from '../../files/durable.ts'
 import type { Files } from '../../files/port.ts'
-import { componentsFolder, processFile, type NodeDir } from '../../node-dir.ts'
+import { componentsFolder, enabledFile, processFile, type NodeDir } from '../../node-dir.ts'
 import { outputOf } from '../../detect/npd/service-state.ts'
 import type { KeptProcess, KeptUnit } from '../../components/kept.ts'
 import type { LogPlace, Processes, Release, Service, StartRequest } from '../port.ts'
@@ -98,27 +98,28 @@ export class Systemd implements Processes {
     if (old !== undefined && old.unit !== unit) await this.forget(component, undefined)
     const ours = await this.#unitFiles.write({ component, service }, unit, old)
     const state = await this.#unitFiles.state(unit)
-    if (state.load === 'masked') throw new KubeNodeError(agentErrors.KN8055({ component, unit }), { retry: 'later' })
-    if (state.load !== 'loaded')
-      throw new KubeNodeError(agentErrors.KN8038({ component, unit, load: state.load || 'nothing' }), {
-        retry: 'later',
-      })
     const isUp = state.active === 'active' && (state.mainPid === 0 || this.#statOf(state) !== undefined)
     const isReplaced = notThis !== undefined && this.#isSame(notThis, state)
     if (isUp && !isReplaced && (old?.unit === unit ? keep || old.slot === slot : this.#isDeclared(state, service))) {
       if (old === undefined) this.#o.log.info('adopted the running unit unchanged', { component, unit })
-    } else await this.#bringUp(component, state)
+    } else await this.#bringUp(component, state, ours)
     await this.#remember(component, { unit, slot, restart: service.restart, ours })
   }
 
-  async #bringUp(component: string, { unit, active, file }: UnitState): Promise<void> {
-    const { systemctl, log } = this.#o
+  async #bringUp(component: string, { unit, load, active, file }: UnitState, ours: boolean): Promise<void> {
+    const { systemctl, log, files, dir } = this.#o
+    if (load === 'masked') throw new KubeNodeError(agentErrors.KN8055({ component, unit }), { retry: 'later' })
+    if (load !== 'loaded')
+      throw new KubeNodeError(agentErrors.KN8038({ component, unit, load: load || 'nothing' }), { retry: 'later' })
     const entry = this.#entries.get(component)
     if (entry !== undefined) entry.isBusy = true
     try {
       if (active === 'failed') await systemctl.run('reset-failed', '--', unit)
       // A unit that the component installs is a link to its slot, which systemd calls linked.
-      if (file === 'disabled' || file === 'linked') await systemctl.run('enable', '--', unit)
+      if (file === 'disabled' || file === 'linked') {
+        if (!ours) await writeDurably(files, enabledFile(dir, component), JSON.stringify({ unit }))
+        await systemctl.run('enable', '--', unit)
+      }
       await this.#unitFiles.anchor(component, unit)
       await systemctl.run('restart', '--', unit)
       log.info('component started', { component, unit })
@@ -205,21 +206,28 @@ export class Systemd implements Processes {
     if (release.kind === 'Keep') await this.#unitFiles.disown(component, unit)
     else await this.#restore(component, unit, release)
     this.#entries.delete(component)
-    await removeDurably(files, processFile(dir, component))
+    for (const path of [processFile(dir, component), enabledFile(dir, component)]) await removeDurably(files, path)
     log.info('component released', { component, unit, how: release.kind })
   }
 
-  /** Its files are as before already. */
-  async #restore(component: string, unit: string, { unit: kept, restarts }: Release & { kind: 'Restore' }) {
-    const { systemctl } = this.#o
+  /** Its files are as before already. A unit that was enabled and is not any more was disabled by a person: the agent never does that. */
+  async #restore(component: string, unit: string, release: Release & { kind: 'Restore' }): Promise<void> {
+    const { systemctl, files, dir } = this.#o
+    const { unit: kept, restarts, isUndo = false } = release
+    const isKnown = this.#entries.has(component)
     await this.#unitFiles.remove(component, unit)
     await systemctl.run('daemon-reload')
-    const { file, active } = await this.#unitFiles.state(unit)
-    if (kept.file === 'disabled' && file === 'enabled') await systemctl.run('disable', '--', unit)
-    if (kept.file === 'enabled' && file === 'disabled') await systemctl.run('enable', '--', unit)
+    const { load, file, active, path } = await this.#unitFiles.state(unit)
+    const leave = (why: string): void => this.#o.log.warn('the unit stays as it is', { component, unit, why })
+    if (load === 'masked') return leave('it was masked on the node')
+    await this.#unitFiles.lead(component, unit, path)
+    const wasEnabledHere = (await files.stat(enabledFile(dir, component))) !== undefined
+    if (kept.file === 'disabled' && file === 'enabled' && wasEnabledHere) await systemctl.run('disable', '--', unit)
+    if (kept.file === 'enabled' && file === 'disabled') leave('it was disabled on the node')
     if (kept.active !== 'active') {
       if (active === 'active') await systemctl.run('stop', '--', unit)
-    } else if (active !== 'active' || restarts) await systemctl.run('restart', '--', unit)
+    } else if (active === 'inactive' && isKnown && !isUndo) leave('it was stopped on the node')
+    else if (active !== 'active' || restarts) await systemctl.run('restart', '--', unit)
   }
 
   signal(component: string, signal: 'SIGHUP' | 'SIGUSR1' | 'SIGUSR2'): void {

@@ -123,15 +123,31 @@ export class UnitFiles {
 
   /** systemd resolves links when it enables a unit: its own ones, and aliases, lead to a slot, which is removed after a switch. They get the path of the unit. */
   async anchor(component: string, unit: string): Promise<void> {
+    const { files } = this.#deps
+    for (const path of await this.#linksTo(component, unit)) await relink(files, path, join(UNITS, unit))
+  }
+
+  /** Its links lead to a unit of the component that is not there any more: they get the path of the unit that is in force. */
+  async lead(component: string, unit: string, inForce: string): Promise<void> {
+    const { files, dir } = this.#deps
+    if (inForce === '') return
+    for (const path of await this.#linksTo(component, unit)) await relink(files, path, inForce)
+    const own = join(UNITS, unit)
+    if (inForce === own || (await files.stat(onNode(dir, own))) !== undefined) return
+    for (const path of await this.#linksTo(component, unit, (target) => target === own))
+      await relink(files, path, inForce)
+  }
+
+  /** Links of systemd's own folder, by which the unit is wanted or has another name; without `isOne`, those that lead to a slot. */
+  async #linksTo(component: string, unit: string, isOne?: (target: string) => boolean): Promise<readonly string[]> {
     const { files, dir } = this.#deps
     const slots = `${slotsFolder(dir, component)}/`
+    const isMeant = isOne ?? ((target: string) => target.startsWith(slots) && basename(target) === unit)
     const names = await files.list(onNode(dir, UNITS))
     const wants = names.filter((n) => DEPENDENCIES.test(n)).map((n) => join(n, unit))
-    for (const name of [...wants, ...names.filter((n) => n !== unit)]) {
-      const path = onNode(dir, join(UNITS, name))
-      const target = await files.readLink(path)
-      if (target?.startsWith(slots) === true && basename(target) === unit) await relink(files, path, join(UNITS, unit))
-    }
+    const paths = [...wants, ...names.filter((n) => n !== unit)].map((name) => onNode(dir, join(UNITS, name)))
+    const targets = await Promise.all(paths.map((path) => files.readLink(path)))
+    return paths.filter((_, n) => targets[n] !== undefined && isMeant(targets[n] ?? ''))
   }
 
   /** They stay, and belong to the host from now on. */
