@@ -98,10 +98,10 @@ export class AllComponents {
 
   reports(): readonly ComponentReport[] {
     return this.workers.flatMap((worker) => {
-      const { component, record, waiting, waitingBecause, drift, foreign, adoption, removal } = worker
+      const { component, record, waiting, waitingBecause, removalProblem, drift, foreign, adoption, removal } = worker
       const order = this.#order?.components.find((c) => c.name === component)
       if (record === undefined) return []
-      return [{ record, order, waiting, waitingBecause, drift, foreign, adoption, removal }]
+      return [{ record, order, waiting, waitingBecause, removalProblem, drift, foreign, adoption, removal }]
     })
   }
 

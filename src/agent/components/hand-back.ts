@@ -8,6 +8,7 @@ import type { Processes, Release } from '../supervise/port.ts'
 import { copyFile, copyTree, copyWhole } from './copy.ts'
 import {
   dropKept,
+  isAdopted,
   isIntact,
   isOurLink,
   keptContent,
@@ -19,6 +20,7 @@ import {
 } from './kept.ts'
 import { linksOn } from './host-units.ts'
 import { layoutOf, TREE, type NodeLink } from './layout.ts'
+import { isOfANode } from './removal.ts'
 
 /** `isUndo`: a first start failed, and what ran before runs again. */
 type RestoreHow = Pick<Release & { readonly kind: 'Restore' }, 'restarts' | 'isUndo'>
@@ -102,6 +104,62 @@ async function putBack({ files, dir }: KeptDeps, component: string, original: Or
     default:
       return original satisfies never
   }
+}
+
+/**
+ * Its slot cannot be read, and its originals are all that is known of it. Each path that is still the component's gets its original; a program without which the
+ * host is no node, and a path whose original is damaged, keep the content that is in use.
+ */
+export async function letGoUnread(deps: HandBackDeps, component: string, keepsAll: boolean): Promise<void> {
+  const { processes } = deps
+  const kept = await readKept(deps, component)
+  const adopted = isAdopted(kept)
+  const paths = (kept?.originals ?? []).map((o) => o.path)
+  if (!adopted && !keepsAll && !isOfANode(component, paths)) {
+    await processes.stop(component)
+    await processes.forget?.(component, undefined)
+  }
+  const isWhole = await putBackAll(deps, component, keepsAll)
+  const { unit } = kept ?? {}
+  if (unit !== undefined && !keepsAll) {
+    const service = { unit: unit.unit, restart: 'Always', killMode: 'Process' } as const
+    await processes.release?.(component, service, { kind: 'Restore', unit, restarts: false })
+  }
+  if (!isWhole || keepsAll) return
+  await removeFolders(deps, kept)
+  await dropKept(deps, component)
+}
+
+/** False when an original could not be put back. */
+export async function putBackAll(deps: KeptDeps, component: string, keepsAll = false): Promise<boolean> {
+  const kept = await readKept(deps, component)
+  const originals = kept?.originals ?? []
+  const stays =
+    keepsAll ||
+    isOfANode(
+      component,
+      originals.map((o) => o.path),
+    )
+  let isWhole = true
+  for (const original of originals) {
+    if (!(await isOurLink(deps, component, original.path))) continue
+    const isThere = original.kind !== 'Absent' && !keepsAll && (await isIntact(deps, component, original))
+    if (isThere || (original.kind === 'Absent' && !stays)) await putBack(deps, component, original)
+    else {
+      await keepContent(deps, original.path, kept)
+      isWhole = false
+    }
+  }
+  return isWhole
+}
+
+/** A link that leads nowhere is removed. */
+async function keepContent(deps: KeptDeps, path: string, kept: Kept | undefined): Promise<void> {
+  const { files, dir } = deps
+  const from = await files.readLink(onNode(dir, path))
+  if (from === undefined) return
+  await leavePath(deps, from, { path, inSlot: '' }, kept)
+  if ((await files.stat(onNode(dir, path)))?.kind === 'Link') await removeDurably(files, onNode(dir, path))
 }
 
 /** What runs stays, as plain files and a unit that need no agent. What was there before stays kept for as long as the agent is here. */

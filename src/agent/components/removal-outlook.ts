@@ -2,6 +2,7 @@
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import type { KnownDigests } from '../files/digest.ts'
 import type { ComponentRecord, RemovalPlan } from './record.ts'
+import { isAdopted, readKept } from './kept.ts'
 import { lookAtRemoval } from './removal-look.ts'
 import type { WorkerDeps } from './worker-deps.ts'
 
@@ -57,10 +58,17 @@ export class RemovalOutlook {
 
   async #planned(record: ComponentRecord | undefined): Promise<RemovalPlan> {
     const spec = await this.#specInUse(record)
-    if (record?.current === undefined || spec === undefined) return { how: 'Uninstall', restarts: false }
+    if (record?.current === undefined || spec === undefined) return this.#unread(record)
     const { id: slot, version } = record.current
     const use = { component: this.#component, slot, version, spec }
     return lookAtRemoval(this.#deps, use, { wanted: record.onRemoval, isObserved: this.#isObserved() })
+  }
+
+  /** Of the version in use nothing is known but what was kept. */
+  async #unread(record: ComponentRecord | undefined): Promise<RemovalPlan> {
+    const keeps = this.#isObserved() || record?.onRemoval === 'Keep'
+    const adopted = isAdopted(await readKept(this.#deps, this.#component))
+    return { how: keeps ? 'Keep' : adopted ? 'Restore' : 'Uninstall', restarts: false }
   }
 
   #isObserved(): boolean {

@@ -18,6 +18,8 @@ export interface RemovalFacts {
   readonly inUse: ReadonlyMap<string, string>
   /** A file that was changed on the node since it was installed. */
   readonly changed: string | undefined
+  /** An original that is unknown or not whole. */
+  readonly lost: string | undefined
   /** Why this version may not be installed any more. */
   readonly refused: string | undefined
   /** The original process, from before the adoption, still runs. */
@@ -42,6 +44,9 @@ export function planRemoval(facts: RemovalFacts): RemovalPlan {
       ? { how: 'Restore', restarts: restoreRestarts(facts) }
       : keep(`${why}; originals: ${savedFolder(spec.component)}`)
   }
+  // Whether other programs had it before is unknown then; only the declared end removes it.
+  if (facts.lost !== undefined && wanted !== 'Uninstall')
+    return keep(`${facts.lost}, so ${facts.version} stays; copies of originals: ${savedFolder(spec.component)}`)
   if (makesANode(spec))
     return keep(`${spec.component} makes this host a node and is not removed without something in its place`)
   return { how: 'Uninstall', restarts: facts.isRunning }
@@ -53,8 +58,9 @@ const keep = (message: string): RemovalPlan => ({ ...KEEP, message: message.slic
 const MAX_MESSAGE = 200
 
 /** Why what runs stays, although the originals are kept; undefined: they are put back. */
-function notRestored({ spec, version, kept, inUse, changed, refused }: RemovalFacts): string | undefined {
-  if (changed !== undefined) return `${changed}, so ${version} stays as it is`
+function notRestored({ spec, version, kept, inUse, changed, lost, refused }: RemovalFacts): string | undefined {
+  const why = changed ?? lost
+  if (why !== undefined) return `${why}, so ${version} stays as it is`
   if (refused !== undefined) return `the original may not run any more (${refused}), so ${version} stays`
   const programs = programLinks(spec)
   for (const { path } of programs) {
@@ -107,9 +113,9 @@ function makesANode(spec: MachineComponentSpec): boolean {
   const { service } = spec
   const paths = [...layoutOf(spec).links.map((l) => l.path), ...(service?.exec === undefined ? [] : [service.exec])]
   const unit = service?.unit?.replace(/\.service$/, '')
-  return (
-    NODE_PROGRAMS.has(spec.component) ||
-    (unit !== undefined && NODE_PROGRAMS.has(unit)) ||
-    paths.some((p) => NODE_PROGRAMS.has(basename(p)) || PLUGINS.test(p))
-  )
+  return (unit !== undefined && NODE_PROGRAMS.has(unit)) || isOfANode(spec.component, paths)
 }
+
+/** The same, of a component of which only its paths are known. */
+export const isOfANode = (component: string, paths: readonly string[]): boolean =>
+  NODE_PROGRAMS.has(component) || paths.some((p) => NODE_PROGRAMS.has(basename(p)) || PLUGINS.test(p))

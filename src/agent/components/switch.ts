@@ -9,7 +9,16 @@ import { type HealthyVersion, withHealthy } from '#api/protocol/healthy-before.t
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { makeFolderDurably, relink, removeDurably } from '../files/durable.ts'
 import { effectFor, inTheWay, standingsOf, type AdoptionMode } from './adoption.ts'
-import { digestsInUse, keep, lostOriginal, removeFolders, restore, restorePath, type InUse } from './hand-back.ts'
+import {
+  digestsInUse,
+  keep,
+  letGoUnread,
+  lostOriginal,
+  removeFolders,
+  restore,
+  restorePath,
+  type InUse,
+} from './hand-back.ts'
 import { dropKept, isAdopted, keepOriginals, readKept, type Kept, type KeptProcess } from './kept.ts'
 import type { Files } from '../files/port.ts'
 import { componentFolder, currentLink, slotFolder, slotsFolder, trashFolder, type NodeDir } from '../node-dir.ts'
@@ -210,7 +219,8 @@ export class Switcher {
     if (record.removal === undefined) await this.#journal.write({ removal })
     const { current } = record
     const spec = current && (await readSlot(this.#deps, this.#component, current.id))
-    if (current === undefined || spec === undefined) await this.#deps.processes.stop(this.#component)
+    if (current === undefined || spec === undefined)
+      await letGoUnread(this.#deps, this.#component, removal.how === 'Keep')
     else await this.#handBack({ component: this.#component, slot: current.id, spec }, removal)
     await this.#throwAway()
     this.#journal.forget()

@@ -8,7 +8,7 @@ import type { AdoptionReport } from './adoption.ts'
 import { AdoptionLook } from './adoption-look.ts'
 import { reinstallAsked, restartAsked, type RepairParts } from './asked-work.ts'
 import { Asks, failed, type AskKind, type AskResult } from './asks.ts'
-import { type Cause, explained } from './cause.ts'
+import { type Cause, causeOf, explained } from './cause.ts'
 import { Journal } from './journal.ts'
 import { type ComponentOrder, UNREAD } from './order.ts'
 import {
@@ -25,7 +25,7 @@ import { RemovalOutlook } from './removal-outlook.ts'
 import { KeptSpec } from './slot.ts'
 import { Staging } from './staging.ts'
 import { StartTries } from './start-tries.ts'
-import { Switcher } from './switch.ts'
+import { isPowerLoss, Switcher } from './switch.ts'
 import { Visits } from './visits.ts'
 import type { WorkerDeps } from './worker-deps.ts'
 
@@ -57,6 +57,7 @@ export class ComponentWorker {
   #isClosed = false
   #timer: { cancel(): void } | undefined
   readonly #visits = new Visits()
+  #removalProblem: string | undefined
   #drift: string | undefined
   #foreign: readonly string[] = []
   readonly #adoption: AdoptionLook
@@ -106,6 +107,11 @@ export class ComponentWorker {
 
   get waitingBecause(): Reason | undefined {
     return this.#waitingBecause
+  }
+
+  /** Why its removal has not ended; it is repeated. */
+  get removalProblem(): string | undefined {
+    return this.#removalProblem
   }
 
   /** Why the version in use cannot be started. */
@@ -356,9 +362,21 @@ export class ComponentWorker {
       case 'Remove':
         this.#probing.stop()
         this.#staging.stop('no longer desired')
-        return this.#switcher.remove(await this.#removal.now(this.record))
+        return this.#remove()
       default:
         return assertNever(action)
+    }
+  }
+
+  async #remove(): Promise<void> {
+    try {
+      await this.#switcher.remove(await this.#removal.now(this.record))
+      this.#removalProblem = undefined
+    } catch (error) {
+      if (isPowerLoss(error)) throw error
+      this.#removalProblem = `cannot be handed back yet: ${causeOf(error, 'InstallFailed').message}`
+      this.#deps.onChange()
+      throw error
     }
   }
 

@@ -4,7 +4,8 @@ import { dirname, join } from 'node:path'
 import type { Logger } from '#lib/log.ts'
 import { removeDurably, writeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
-import { leavingFile, onNode, type NodeDir } from '../node-dir.ts'
+import { leavingFile, onNode, originalsFolder, type NodeDir } from '../node-dir.ts'
+import { putBackAll } from '../components/hand-back.ts'
 import type { Systemctl } from '../supervise/systemd/systemctl.ts'
 import { saveOriginals } from './save-originals.ts'
 
@@ -26,6 +27,8 @@ export interface LeaveHostDeps {
 
 export async function leaveHost(deps: LeaveHostDeps): Promise<void> {
   const { files, dir, log, systemctl } = deps
+  // A component whose record and slot are damaged was in no list; its paths would lead nowhere.
+  for (const component of await files.list(originalsFolder(dir))) await putBackAll(deps, component)
   const saved = await saveOriginals(deps)
   if (saved.length > 0) log.warn('originals that were not put back were saved', { paths: saved.slice(0, MOST_NAMED) })
   // The key before the rest: whatever interrupts the rest, the host is no agent any more.

@@ -1,6 +1,6 @@
 // Moves what belongs to the host out of the agent's folder before that is removed: originals that were not put back, and files that people put in place of those of
 // components. There may be no other copy of them.
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { copyFile, copyWhole } from '../components/copy.ts'
 import {
   digestIn,
@@ -13,20 +13,31 @@ import {
   type OriginalFile,
   type OriginalLink,
 } from '../components/kept.ts'
-import { makeFolderDurably, relink } from '../files/durable.ts'
-import { allForeignFolder, foreignFolder, onNode, originalsFolder, savedFolder } from '../node-dir.ts'
+import { makeFolderDurably, PARTIAL, relink } from '../files/durable.ts'
+import {
+  allForeignFolder,
+  foreignFolder,
+  keptFile,
+  keptFolder,
+  onNode,
+  originalsFolder,
+  savedFolder,
+} from '../node-dir.ts'
 
 /** Programs that run as another user are among them. */
 const PRIVATE = 0o700
 /** Of one path, from several times that the host was managed. */
 const MOST_COPIES = 100
+/** The repair of drift put them aside, under a number and their name. */
 const CHANGED = 'changed'
+const UNLISTED = 'unlisted'
 
 /** The paths of the copies. Repeating it makes no second copy. */
 export async function saveOriginals(deps: KeptDeps): Promise<readonly string[]> {
   const saved: (string | undefined)[] = []
-  for (const component of await deps.files.list(originalsFolder(deps.dir)))
-    for (const original of (await readKept(deps, component))?.originals ?? []) {
+  for (const component of await deps.files.list(originalsFolder(deps.dir))) {
+    const originals = (await readKept(deps, component))?.originals ?? []
+    for (const original of originals) {
       if (original.kind === 'Absent' || isSame(original, await originalAt(deps, original.path))) continue
       // What a failing disk damaged must not keep the agent on its host.
       if (!(await isIntact(deps, component, original))) continue
@@ -38,19 +49,42 @@ export async function saveOriginals(deps: KeptDeps): Promise<readonly string[]> 
         }),
       )
     }
+    saved.push(...(await saveUnlisted(deps, component, originals)))
+  }
   for (const component of await deps.files.list(allForeignFolder(deps.dir)))
     for (const name of await deps.files.list(foreignFolder(deps.dir, component)))
-      saved.push(await saveForeign(deps, component, name))
+      saved.push(await saveFile(deps, component, { from: join(foreignFolder(deps.dir, component), name), to: CHANGED }))
   return saved.filter((path) => path !== undefined)
 }
 
-/** The repair of drift put it aside, under a number and its name. */
-async function saveForeign(deps: KeptDeps, component: string, name: string): Promise<string | undefined> {
+/** Copies that no list names: it was damaged. Their paths are unknown, or in what is left of it. */
+async function saveUnlisted(
+  deps: KeptDeps,
+  component: string,
+  originals: readonly Original[],
+): Promise<readonly (string | undefined)[]> {
   const { files, dir } = deps
-  const from = join(foreignFolder(dir, component), name)
+  const listed = new Set(originals.flatMap((o) => (o.kind === 'Absent' ? [] : [keptContent(dir, component, o)])))
+  const saved: (string | undefined)[] = []
+  for (const name of await files.list(keptFolder(dir, component))) {
+    const from = join(keptFolder(dir, component), name)
+    if (from === keptFile(dir, component) || listed.has(from) || name.endsWith(PARTIAL)) continue
+    saved.push(await saveFile(deps, component, { from, to: UNLISTED }))
+  }
+  return saved
+}
+
+/** One that lies in the agent's folder under a name of its own. */
+async function saveFile(
+  deps: KeptDeps,
+  component: string,
+  place: { readonly from: string; readonly to: string },
+): Promise<string | undefined> {
+  const { files } = deps
+  const { from } = place
   const stat = await files.stat(from)
   if (stat?.kind !== 'File') return undefined
-  const to = join('/', CHANGED, name)
+  const to = join('/', place.to, basename(from))
   const { mode, size } = stat
   const sha256 = await digestIn(deps, from)
   const original = { kind: 'File', path: to, mode, size, sha256 } as const

@@ -15,6 +15,8 @@ export interface ComponentReport {
   readonly order: OrderedAttempt | undefined
   readonly waiting: string | undefined
   readonly waitingBecause?: Reason | undefined
+  /** Why its removal has not ended. */
+  readonly removalProblem?: string | undefined
   readonly drift?: string | undefined
   readonly adoption?: ComponentStatus['adoption']
   readonly removal?: ComponentStatus['removal']
@@ -52,13 +54,14 @@ export function componentStatus({
   order,
   waiting,
   waitingBecause,
+  removalProblem,
   drift,
   adoption,
   removal,
 }: ComponentReport): ComponentStatus {
   const { component, state, since, current, target, open, output, healthy = [] } = record
   // A component that differs from its declaration gives a reason; others need no message.
-  const message = record.message ?? (state === 'Healthy' ? undefined : waiting)
+  const message = removalProblem ?? record.message ?? (state === 'Healthy' ? undefined : waiting)
   const reason = record.message === undefined && state !== 'Healthy' ? waitingBecause : record.reason
   // While a switch is open the old version counts: a revert would restore it.
   const inUse = open === undefined ? current : (open.from ?? undefined)

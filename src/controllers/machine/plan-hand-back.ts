@@ -94,9 +94,9 @@ function leavingSeen(machine: Machine, isSilent: boolean): string {
   if (isSilent)
     return `no heartbeat from the agent; given up after ${ABANDON_SILENT_AFTER_MS / 60_000}m, and listed in ConfigMap kubenode-abandoned`
   const left = machine.status?.components ?? []
-  const [first] = left
+  const first = left.find((c) => c.message !== undefined) ?? left[0]
   if (machine.status?.agent?.phase !== 'Leaving') return `the agent of ${nameOf(machine)} was ordered to leave`
   return first === undefined
     ? 'the agent removes itself'
-    : `${counted(left.length, 'component', 'components')} left to hand back, such as ${first.name}`
+    : `${counted(left.length, 'component', 'components')} left to hand back, such as ${first.name}${first.message === undefined ? '' : `: ${first.message}`}`
 }
