@@ -43,9 +43,9 @@ export function provisionStep(seen: Seen, now: number): ProvisionStep {
   return { kind: 'Ask', attempt: before }
 }
 
-/** The host of this attempt was made and deleted since. */
-const isOfLostHost = ({ machine, host }: Seen, { answer, providerID }: Provisioning): boolean =>
-  host.kind === 'Gone' && answer === 'Host' && providerID !== undefined && providerID === machine.spec.providerID
+/** The host of this attempt was made and deleted since. One that is kept was never made; its provider lost its record. */
+const isOfLostHost = ({ machine, host, isHostKept }: Seen, { answer, providerID }: Provisioning): boolean =>
+  !isHostKept && host.kind === 'Gone' && answer === 'Host' && providerID !== undefined && providerID === machine.spec.providerID
 
 const lostWait = ({ providerID = '' }: Provisioning, at: number, now: number): Waiting => ({
   predicate: 'HostMade',

@@ -268,7 +268,8 @@ function provisionReason(seen: Seen, now: number): string | undefined {
   // Found in the list after the reply was lost: it has its join token, and is only not written down yet.
   if (machine.spec.providerID === undefined) return isFound && isJoinFixed ? undefined : 'the machine has no host'
   if (hadJoined(seen)) return undefined
-  if (host.kind === 'Gone') return 'the host was deleted before it joined'
+  if (host.kind === 'Gone')
+    return seen.isHostKept ? 'the provider has no record of the host' : 'the host was deleted before it joined'
   if (!isFound && isInDoubt(machine)) return 'it is unknown whether the provider created the host'
   if (isJoinFixed) return undefined
   const isTold = isTokenValid(seen, now) && joinToken !== undefined && isHandedOver(joinToken)

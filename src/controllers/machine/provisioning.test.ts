@@ -173,6 +173,14 @@ describe('which attempt is made', () => {
     expect(asks(seenOf(machine, [], { kind: 'Unknown', why: 'x' }))).toEqual([1, A, made.token])
   })
 
+  test('a host that is kept is never made or lost: its provider writes its record again, under the same token', () => {
+    const made = attempt({ answer: 'Host', providerID: 'static://m' })
+    const machine = machineWith(made, { providerID: 'static://m' })
+    const kept = { ...seenOf(machine, [], { kind: 'Gone' }), isHostKept: true }
+    expect([asks(kept), provisionPlan(kept, 'x', NOW).notices]).toEqual([[1, A, made.token], []])
+    expect(provisionStep(kept, NOW)).not.toMatchObject({ attempt: { lost: 1 } })
+  })
+
   test('hosts that were lost are counted apart from attempts: only they make a machine wait before the next one', () => {
     const lostOf = (attemptNumber: number, lost?: number) => {
       const made = attempt({ answer: 'Host', providerID: 'p://1', ...(lost !== undefined && { lost }) })
