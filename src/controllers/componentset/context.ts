@@ -18,7 +18,7 @@ import { stepCount, stepName } from './slices/ladder.ts'
 import { type Outage, outageOf } from './members/outage.ts'
 import type { Problem } from '#placement/problem.ts'
 import { problemOf } from './revisions/problems.ts'
-import type { Reading } from './members/reading.ts'
+import { isNoLoss, type Reading } from './members/reading.ts'
 import { type Refusals, recentlyRefused } from './members/refused.ts'
 import { type Assignment, isSameAssignment } from '#api/protocol/assignment.ts'
 import { type ControllerRevision, newRevision, renumbered } from './revisions/revisions.ts'
@@ -75,7 +75,7 @@ export function contextOf(seen: Seen, now: number, rules: Rules): Context {
   for (const m of members) byName.set(m.name, m)
   const binding = bindingBlocks(blocksSeen(seen, revisions.all), revisions, retries)
   const blocks = withAbort(binding, revisions, holdOf(holds, 'Abort'), retry, now)
-  const counting = members.reduce((n, m) => n + (m.health === 'Joining' || m.health === 'Leaving' ? 0 : 1), 0)
+  const counting = members.reduce((n, m) => n + (isNoLoss(m) || m.health === 'Leaving' ? 0 : 1), 0)
   const strangers = strangersOf(seen, byName, indexOf)
   const opening = openingOf(set.spec.rollout.windows, now)
   const rivals = rivalsOf(set, seen.sets)
@@ -303,9 +303,15 @@ export const isAnyUnderWay = ({ members, reserved }: Context, surveys: readonly 
       health === 'Up' && reserved.has(name) && surveys.some(({ marks }) => marks[i] === MARKS.behind),
   )
 
-function isDown({ health, isBusy, name }: Reading, reserved: ReadonlySet<string>): boolean {
-  if (health === 'Joining') return false
-  return health !== 'Up' || isBusy || reserved.has(name)
+function isDown(reading: Reading, reserved: ReadonlySet<string>): boolean {
+  if (isNoLoss(reading)) return false
+  return reading.health !== 'Up' || reading.isBusy || reserved.has(reading.name)
+}
+
+/** What a budget is used up by, beside the switches of the set itself. */
+export function exampleOfDown({ members, reserved }: Context): string | undefined {
+  const one = members.find((m) => m.health !== 'Up' && !reserved.has(m.name) && isDown(m, reserved))
+  return one && `${one.name}: ${one.why}`
 }
 
 /** Machines that never sent a heartbeat did not fall silent; but just as little is known about them, so they are left alone too. */

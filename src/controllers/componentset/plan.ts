@@ -11,7 +11,7 @@ import { type GivenUp, type Tally, isPermitEnded, moveSlice, reports } from './s
 import { keptEvidence, lastFailure } from './revisions/blocks.ts'
 import type { Survey } from './members/candidates.ts'
 import { keptCompletions, keptMarks } from './revisions/completed.ts'
-import { type Context, closedFor, contextOf, downCount, isAtWork, isOpen, surveysOf } from './context.ts'
+import { type Context, closedFor, contextOf, downCount, exampleOfDown, isAtWork, isOpen, surveysOf } from './context.ts'
 import { missingConfigs } from './revisions/configs.ts'
 import { wasHealthyHere } from './revisions/known-good.ts'
 import { firstFinding, inspectionsOf } from './inspection/inspect.ts'
@@ -308,6 +308,7 @@ function opens(
     counting: context.counting,
     slices: draft.slices,
     closed: closedFor(context, isRecovery),
+    example: exampleOfDown(context),
   })
   const { track } = survey
   // What leaves is as disruptive as what it was.

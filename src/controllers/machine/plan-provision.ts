@@ -45,7 +45,11 @@ export function provisionStep(seen: Seen, now: number): ProvisionStep {
 
 /** The host of this attempt was made and deleted since. One that is kept was never made; its provider lost its record. */
 const isOfLostHost = ({ machine, host, isHostKept }: Seen, { answer, providerID }: Provisioning): boolean =>
-  !isHostKept && host.kind === 'Gone' && answer === 'Host' && providerID !== undefined && providerID === machine.spec.providerID
+  !isHostKept &&
+  host.kind === 'Gone' &&
+  answer === 'Host' &&
+  providerID !== undefined &&
+  providerID === machine.spec.providerID
 
 const lostWait = ({ providerID = '' }: Provisioning, at: number, now: number): Waiting => ({
   predicate: 'HostMade',

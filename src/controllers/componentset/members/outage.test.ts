@@ -18,6 +18,10 @@ const withStatus = (m: Machine, phase: string, c: ReturnType<typeof reachable>):
 
 /** As the machine controller leaves it while it waits for the agent's first heartbeat. */
 const joining = (m: Machine): Machine => withStatus(m, 'Joining', reachable('Unknown', 'NotYetObserved'))
+const servedBefore = (m: Machine): Machine => {
+  const now = joining(m)
+  return { ...now, status: { ...now.status, inServiceSince: '2026-01-04T09:00:00Z' } } as Machine
+}
 const silent = (m: Machine): Machine => withStatus(m, 'Ready', reachable('False', 'LeaseExpired'))
 /** Its Lease was deleted after it had worked. */
 const lapsed = (m: Machine): Machine => withStatus(m, 'Ready', reachable('Unknown', 'NotYetObserved'))
@@ -64,12 +68,18 @@ describe('a set whose machines are not heard of', () => {
     expect(asks).toBe(0)
   })
 
-  test('disturbs nothing more for that: joining machines close a rollout, and count as down, as silent ones do', () => {
-    const of = (change: readonly ((m: Machine) => Machine)[]) => planned(change).asks
-    for (const few of [1, 2, 3, 4])
-      expect([few, of([...times(few, joining), ...times(20 - few, well)])]).toEqual([
-        few,
-        of([...times(few, silent), ...times(20 - few, well)]),
-      ])
+  test('disturbs nothing more for that: many joining machines close a rollout, and those that served count as down, as silent ones do', () => {
+    const of = (few: number, one: (m: Machine) => Machine) =>
+      planned([...times(few, one), ...times(20 - few, well)]).asks
+    for (const few of [1, 2, 3, 4, 5]) expect([few, of(few, servedBefore)]).toEqual([few, of(few, silent)])
+    expect([1, 2, 3, 4, 5].map((few) => of(few, joining))).toEqual([1, 1, 1, 1, 0])
+  })
+
+  test('names one that uses up the budget', () => {
+    const { wait } = planned([...times(2, well), ...times(3, silent), ...times(15, well)])
+    expect(wait).toMatchObject({
+      predicate: 'BudgetExhausted',
+      seen: '3 machines unavailable or switching (limit 3, maxUnavailable), such as m-2: no heartbeat from its agent',
+    })
   })
 })

@@ -156,6 +156,11 @@ function healthOf({ metadata, status }: Machine, node: Node | undefined): Diagno
   return found('Up', '')
 }
 
+/** It never served, so that nothing is lost while it does not: it still joins, or its agent was never heard of. A Node that it has must serve. */
+export const isNoLoss = ({ machine, node, health, isAwaited }: Reading): boolean =>
+  health === 'Joining' ||
+  (isAwaited && machine.status?.inServiceSince === undefined && (node === undefined || isNodeReady(node)))
+
 /** Its agent sends heartbeats, but the Node that it had was deleted. */
 export const isNodeDeleted = ({ machine, node, health }: Reading): boolean =>
   node === undefined &&

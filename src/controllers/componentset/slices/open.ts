@@ -41,6 +41,8 @@ export interface Room {
   readonly slices: Slices
   /** Why nothing may be opened at all at the moment. */
   readonly closed: Wait | undefined
+  /** A machine that is unavailable, and why. */
+  readonly example: string | undefined
 }
 
 export interface Opened {
@@ -340,9 +342,9 @@ export function askAgain(input: OpenInput, slice: Slice): Opened & { readonly sl
   return { slices: [], slice: asked.slice, actions: asked.actions, costs, machines, wait: undefined }
 }
 
-const noBudget = ({ limit, free }: Room): Wait => ({
+const noBudget = ({ limit, free, example }: Room): Wait => ({
   predicate: 'BudgetExhausted',
-  seen: `${counted(limit - free, 'machine', 'machines')} unavailable or switching (limit ${limit}, maxUnavailable)`,
+  seen: `${counted(limit - free, 'machine', 'machines')} unavailable or switching (limit ${limit}, maxUnavailable)${example === undefined ? '' : `, such as ${example}`}`,
   unblock: 'machines are available again, or maxUnavailable is raised',
 })
 
