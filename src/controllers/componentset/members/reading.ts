@@ -156,7 +156,7 @@ function healthOf({ metadata, status }: Machine, node: Node | undefined): Diagno
   return found('Up', '')
 }
 
-/** It never served, so that nothing is lost while it does not: it still joins, or its agent was never heard of. A Node that it has must serve. */
+/** It never served, so that nothing is lost while it does not: it still joins, or its agent never sent a heartbeat. A Node that it has must serve. */
 export const isNoLoss = ({ machine, node, health, isAwaited }: Reading): boolean =>
   health === 'Joining' ||
   (isAwaited && machine.status?.inServiceSince === undefined && (node === undefined || isNodeReady(node)))
