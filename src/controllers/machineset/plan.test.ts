@@ -246,6 +246,10 @@ const cases: Readonly<Record<string, readonly [Seen, readonly string[]]>> = {
   'takes in nothing while it is held': [heldSeen(seen(set(1), [machine('a', 'Ready', { ownerReferences: [] })])), []],
   'never takes in what is only observed': [seen(set(0), [observed('a')]), []],
   'F47 never takes in an imported node only to remove it': [seen(set(1), [...ready('a'), imported('b')]), []],
+  'F47 never takes in a machine of others only to remove it': [
+    seen(set(1), [...ready('a'), machine('b', 'Ready', { ownerReferences: [] })]),
+    [],
+  ],
   'F47 takes in as many imported nodes as it lacks': [
     seen(set(2), [...ready('a'), imported('b'), imported('c')]),
     ['Adopt b'],

@@ -15,7 +15,6 @@ import {
   hasFinalizer,
   isDeleting,
   isGoing,
-  isImported,
   isObserved,
   isOwned,
   isZombie,
@@ -44,8 +43,8 @@ export function plan(seen: Seen, now: number): MachineSetPlan {
     if (isOwned(m, set))
       return matches || isDeleting(m) ? [] : [{ kind: 'Release', machine: m, reason: 'its labels no longer match' }]
     const isFree = ownerOf(m) === undefined && !isDeleting(m) && !isObserved(m) && matches
-    // A node that was there before must not be taken in as one too many, which is then removed.
-    if (isFree && isImported(m) && room-- <= 0) return []
+    // A machine that others made must not be taken in as one too many, which is then removed.
+    if (isFree && room-- <= 0) return []
     return isFree ? [{ kind: 'Adopt', machine: m, reason: 'its labels match and it has no owner' }] : []
   })
   // Counting waits until it is settled who belongs to the set.

@@ -3,7 +3,7 @@ import type { MachineSet } from '#api/kinds/machine-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
-import { ANNOTATIONS, FINALIZERS } from '#api/names.ts'
+import { FINALIZERS } from '#api/names.ts'
 import { findCondition, isConditionTrue } from '#kube/conditions.ts'
 import { type Selector, matchesSelector, selectorOf } from '#kube/selector.ts'
 import { messageOf } from '#lib/errors.ts'
@@ -47,8 +47,6 @@ export const isGoing = ({ metadata }: MachineSet): boolean => metadata.deletionT
 export const hasFinalizer = ({ metadata }: MachineSet): boolean =>
   metadata.finalizers?.includes(FINALIZERS.machineSet) === true
 export const isOwned = (machine: Machine, set: MachineSet): boolean => ownerOf(machine)?.uid === uidOf(set)
-/** Made by `kubenode import` of a Node that was there. */
-export const isImported = ({ metadata }: Machine): boolean => metadata.annotations?.[ANNOTATIONS.imported] !== undefined
 export const isDeleting = (machine: Machine): boolean => machine.metadata.deletionTimestamp !== undefined
 
 /** Machines of the set that are there to stay. */
