@@ -20,7 +20,7 @@ const withStatus = (m: Machine, phase: string, c: ReturnType<typeof reachable>):
 const joining = (m: Machine): Machine => withStatus(m, 'Joining', reachable('Unknown', 'NotYetObserved'))
 const servedBefore = (m: Machine): Machine => {
   const now = joining(m)
-  return { ...now, status: { ...now.status, inServiceSince: '2026-01-04T09:00:00Z' } } as Machine
+  return { ...now, status: { ...now.status, inServiceSince: '2026-01-04T09:00:00Z' } }
 }
 const silent = (m: Machine): Machine => withStatus(m, 'Ready', reachable('False', 'LeaseExpired'))
 /** Its Lease was deleted after it had worked. */
