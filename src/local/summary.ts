@@ -135,7 +135,7 @@ function clusterLines(c: ClusterSeen, since: number): string[] {
   const heard = c.machines.filter((m) => isHeard(c, m, since))
   const ready = readyMachines({ ...c, machines: heard })
   return [
-    `${c.name.padEnd(6)} ${ready}/${declared(c)} machines Ready   ${componentsLine(c.machines)}`.trimEnd() +
+    `${c.name.padEnd(6)} ${ready}/${Math.max(declared(c), ready)} machines Ready   ${componentsLine(c.machines)}`.trimEnd() +
       silentNote(readyMachines(c) - ready),
     ...programLines(c.name, c.stopped),
     ...rollouts.map((l) => `${c.name.padEnd(6)}   rollout  ${l}`),

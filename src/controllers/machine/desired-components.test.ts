@@ -39,6 +39,10 @@ const report = (
   state,
   since: SINCE,
 })
+const notInstalled = (state: ComponentStatus['state']): ComponentStatus => {
+  const { version: _, ...rest } = report('1.0', '1.0', 1, state)
+  return rest
+}
 const claim = (c: Partial<Claim>): Claim => ({
   set: 'base',
   priority: 0,
@@ -126,6 +130,22 @@ const cases: Readonly<Record<string, Case>> = {
       claims: [claim({ slices: [slice({})] })],
     },
     desired: [order('1.1', 5)],
+  },
+  'what no set declares any more stays where it runs': {
+    input: { ...works },
+    desired: [{ name: 'beacon', version: '1.0', attempt: 1 }],
+  },
+  'what no set declares any more is not installed either': {
+    input: { current: [order('1.0', 1)], reports: [notInstalled('Staged')] },
+    desired: [],
+  },
+  'what no set declares any more is waited for while it is being installed': {
+    input: { current: [order('1.0', 1)], reports: [notInstalled('Switching')] },
+    desired: [{ name: 'beacon', version: '1.0', attempt: 1 }],
+  },
+  'what no set declares any more may be installed while the agent does not report': {
+    input: { current: [order('1.0', 1)], reports: [] },
+    desired: [{ name: 'beacon', version: '1.0', attempt: 1 }],
   },
   'what was ordered stays as it is until that is over: the agent may be about to begin': {
     input: {

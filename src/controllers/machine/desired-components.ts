@@ -74,8 +74,8 @@ function desiredComponent(input: DesiredInput, name: string): ComponentEntry | u
     const next = entry === undefined ? fresh(mark.wanted) : retargeted(entry, mark.wanted)
     return leavingAs(referring(next, setRef, mark.canary), claim)
   }
-  // No set or canary claims it any longer: it stays. Removing a running component is a disruption that was never permitted.
-  if (claim === undefined) return entry && referring(entry, undefined, undefined)
+  // No set or canary claims it any longer: it stays. Removing a running component is a disruption that was never permitted; one that was never installed runs nowhere.
+  if (claim === undefined) return entry && !isNotInstalled(report) ? referring(entry, undefined, undefined) : undefined
   const slice = openSlice(input, claim, name)
   const target = slice === undefined ? targetOf(input, claim, name, entry, report) : targetOfSlice(claim, name, slice)
   if (entry === undefined)
@@ -84,6 +84,12 @@ function desiredComponent(input: DesiredInput, name: string): ComponentEntry | u
   const next = slice === undefined ? moved : retried(moved, entry, report, slice, input.asked)
   return leavingAs(referring(next.attempt === entry.attempt ? next : forSlice(next, slice), setRef, undefined), claim)
 }
+
+/** As its agent reports. */
+const isNotInstalled = (report: ComponentStatus | undefined): boolean =>
+  report !== undefined && report.version === undefined && NOT_STARTED.has(report.state)
+
+const NOT_STARTED: ReadonlySet<ComponentStatus['state']> = new Set(['Fetching', 'Staged', 'Failed'])
 
 /** How it ends is declared by the set alone, and takes effect without a switch. */
 function leavingAs(entry: ComponentEntry, claim: Claim | undefined): ComponentEntry {
