@@ -174,7 +174,7 @@ function planObserved(seen: Seen, now: number): MachinePlan {
   const waiting = {
     predicate: 'NodeExists',
     seen: `node ${nodeNameOf(seen.machine)} not found`,
-    unblock: 'that Node',
+    unblock: 'the Node registers, or the Machine is deleted',
   }
   return { actions, notices: [], waiting, ...requeue }
 }

@@ -261,7 +261,7 @@ function reconcilingOf({ hold }: Seen, plan: MachinePlan, phase: MachinePhase): 
       plan.waiting.predicate === 'NotHeld'
         ? held
         : (plan.waiting.because ?? WAITS[plan.waiting.predicate] ?? 'WaitingForOther')
-    return condition('Reconciling', 'True', reason, `${plan.waiting.seen}; waits for ${plan.waiting.unblock}`)
+    return condition('Reconciling', 'True', reason, `${plan.waiting.seen}; unblocks when ${plan.waiting.unblock}`)
   }
   if (SETTLED.has(phase)) return condition('Reconciling', 'False', 'AsDeclared', 'no changes in progress')
   return condition('Reconciling', 'True', 'Progressing', `phase ${phase}`)
@@ -360,6 +360,7 @@ function infrastructure({ machine, host, isHostKept }: Seen, refusal: Refusal | 
     case 'NoProvider':
       return is('False', 'ReferenceMissing', 'its provider is not configured in these controllers')
     case 'NotAsked':
+      if (isHostKept) return is('True', 'MachineExists', 'the host existed before the Machine')
       return isProvided(machine) && machine.spec.providerID === undefined
         ? is('False', 'Progressing', 'the host is being created')
         : []

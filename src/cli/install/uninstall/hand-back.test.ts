@@ -10,7 +10,7 @@ import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import type { InstallContext } from '../context.ts'
 import type { Installed } from '../observe.ts'
-import { abandonedLines, handBackHosts } from './hand-back.ts'
+import { abandonedLines, handBackHosts, hasAgent } from './hand-back.ts'
 
 const deployment = (name: string, availableReplicas: number): KubeObject => ({
   apiVersion: 'apps/v1',
@@ -74,6 +74,15 @@ test('without running controllers agents stay, and nothing is waited for', async
   expect([w.found('mine')?.metadata.deletionTimestamp, w.said]).toEqual([
     undefined,
     ['the controllers do not run, so 1 agent stays'],
+  ])
+})
+
+test('a host whose agent has left is not counted among those that have one', () => {
+  const of = (agent: object | undefined) => hasAgent({ status: { agent } } as unknown as Machine)
+  expect([of(undefined), of({ version: '0.1.0' }), of({ version: '0.1.0', phase: 'Left' })]).toEqual([
+    false,
+    true,
+    false,
   ])
 })
 

@@ -23,7 +23,8 @@ const named = (workloads: readonly KubeObject[], name: string): KubeObject | und
 const isAvailable = (workload: KubeObject | undefined): boolean =>
   isObject(workload?.['status']) && Number(workload['status']['availableReplicas'] ?? 0) > 0
 
-const hasAgent = ({ status }: Machine): boolean => status?.agent !== undefined && status.agent.phase !== 'Left'
+/** It may still be on its host: one that left says so. */
+export const hasAgent = ({ status }: Machine): boolean => status?.agent !== undefined && status.agent.phase !== 'Left'
 
 /** Machines whose agents have not left yet, when it ends. */
 export async function handBackHosts(context: InstallContext, { workloads }: Installed): Promise<readonly string[]> {

@@ -1,5 +1,5 @@
 // What an uninstall takes away and what it leaves behind, read before anything is touched, as lines for the user.
-import { machine } from '#api/kinds/machine.ts'
+import { type Machine, machine } from '#api/kinds/machine.ts'
 import { inventory } from '#api/kinds/inventory.ts'
 import { operationPermit, type OperationPermit } from '#api/kinds/operation-permit.ts'
 import { LABELS } from '#api/names.ts'
@@ -14,6 +14,7 @@ import { INSTALL_INVENTORY } from '../inventory.ts'
 import { isLabelledOurs } from '../release.ts'
 import type { Installed } from '../observe.ts'
 import { someOf } from '#lib/some-of.ts'
+import { hasAgent } from './hand-back.ts'
 
 export interface Losses {
   /** Objects of our kinds, by kind. */
@@ -56,7 +57,8 @@ export async function observeLosses(
       const others = page.filter((o) => !isOwn(o))
       count += others.length
       inside += others.filter((o) => namespaces.includes(o.metadata.namespace ?? '')).length
-      if (type.kind === machine.kind) for (const m of page) if (hasAgent(m)) agents.push(m.metadata.name ?? '')
+      if (type.kind === machine.kind)
+        for (const m of page) if (hasAgent(m as Machine)) agents.push(m.metadata.name ?? '')
       if (type.kind === operationPermit.kind)
         for (const p of page as readonly OperationPermit[]) if (p.status?.phase === 'Granted') granted.push(p)
     }
@@ -80,11 +82,6 @@ async function ofPeople({ client }: InstallContext, namespaces: readonly string[
       for await (const page of listPages(client, coreKind(kind), { namespace }))
         for (const o of page) if (!isOfPrograms(o)) found.push(`${kind} ${namespace}/${o.metadata.name ?? ''}`)
   return found
-}
-
-const hasAgent = (m: object): boolean => {
-  const { status } = m as { readonly status?: { readonly agent?: unknown } }
-  return status?.agent !== undefined
 }
 
 const MOST_NAMED = 10
