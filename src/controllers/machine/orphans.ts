@@ -57,7 +57,7 @@ export class OrphanWatch {
 
   /** `hosts` were listed before the caches are read here: a Machine made meanwhile is not missed. */
   async look(provider: Provider, hosts: readonly Host[], signal: AbortSignal): Promise<void> {
-    if (provider.capabilities.isHostKept) return
+    if (provider.capabilities.isHostKept) return this.#forgetEarlier(provider, hosts, signal)
     const { clock, machines, nodes, leaseNamed, policyOf, tell, reports } = this.#tools
     const isKnown = await reports.begin(provider.name, signal)
     const now = clock.monotonic()
@@ -83,6 +83,17 @@ export class OrphanWatch {
     for (const host of plan.remove) {
       if (approved.has(host) && !(await reports.isStillApproved(host, signal))) continue
       await this.#remove(provider, host, signal)
+    }
+  }
+
+  /** A host that is kept, recorded for an earlier Machine whose finalizer a person removed: the one of its name now could not have it. Nothing on the host is ended. */
+  async #forgetEarlier(provider: Provider, hosts: readonly Host[], signal: AbortSignal): Promise<void> {
+    const uids = new Map(this.#tools.machines().map((m) => [m.metadata.name, m.metadata.uid]))
+    for (const { machine, machineUid, providerID } of hosts) {
+      const now = uids.get(machine)
+      if (now === undefined || now === machineUid) continue
+      this.#tools.log.warn('forgetting which host an earlier Machine had', { host: providerID, machine })
+      await provider.delete(providerID, signal)
     }
   }
 

@@ -1,6 +1,7 @@
 // A host without a Machine whose tags change: the grace period begins again, and what was observed of it is not forgotten.
 import { expect, test } from 'vitest'
 import { KINDS } from '#api/kinds.ts'
+import type { Machine } from '#api/kinds/machine.ts'
 import { loggerTo, silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
 import { type Node, nodeType } from '#nodes/objects.ts'
@@ -134,3 +135,42 @@ test('a provider that lists other hosts each time fills no log', async () => {
   expect(lines.length).toBe(10 * 21)
   expect(lines.at(-1)).toBe('warn more hosts without a Machine')
 })
+
+test('S26 a host that is kept and recorded for an earlier Machine is forgotten, so that the one of its name now can have it; others stay', async () => {
+  const { watch, deleted } = keptWorld([
+    { name: 'db-1', uid: 'uid-now' },
+    { name: 'db-2', uid: 'uid-db-2' },
+  ])
+  const recorded = (machine: string, machineUid: string) =>
+    host({ providerID: `static://${machine}`, machine, machineUid })
+  const hosts = [recorded('db-1', 'uid-earlier'), recorded('db-2', 'uid-db-2'), recorded('db-3', 'uid-db-3')]
+  await watch(hosts)
+  expect(deleted).toEqual(['static://db-1'])
+})
+
+function keptWorld(machines: readonly { readonly name: string; readonly uid: string }[]) {
+  const clock = new VirtualClock()
+  const kube = new FakeKube({ clock, random: seededRandom(1), kinds: [{ type: configMapType }] })
+  const client = kube.client({ actor: 'test' })
+  const deleted: string[] = []
+  const provider = {
+    name: 'static',
+    capabilities: { isHostKept: true, visibleWithinMs: 0 },
+    delete: async (id: string) => void deleted.push(id),
+  } as unknown as Provider
+  const orphans = new OrphanWatch({
+    client,
+    clock,
+    log: silentLogger,
+    machines: () => machines.map((metadata) => ({ metadata }) as Machine),
+    nodes: () => [],
+    leaseNamed: () => undefined,
+    policyOf: () => 'Report',
+    tell: () => undefined,
+    reports: new OrphanReports({ client, clock, log: silentLogger, events: { record: () => undefined } }),
+  })
+  return {
+    deleted,
+    watch: (hosts: readonly Host[]) => orphans.look(provider, hosts, new AbortController().signal),
+  }
+}
