@@ -7,10 +7,13 @@ import { isFull } from '#test/support/tools/full.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import type { AdoptionMode } from './adoption.ts'
 import { readKept } from './kept.ts'
+import { lookAtLinks } from '../drift/look.ts'
+import { restoreLink } from '../drift/restore.ts'
 import { saveOriginals } from '../leave/save-originals.ts'
 import { nodeDir } from '../node-dir.ts'
 import type { OrderedAttempt } from './order.ts'
 import type { ProbeAnswer } from './probe.ts'
+import { readSlot } from './slot.ts'
 
 /** Of the changes of the disk, so many are passed over in the quick run. */
 const STRIDE = 13
@@ -307,6 +310,43 @@ test('after an upgrade the newer version stays, as plain files, and comes back u
   await run(back, switched('1.36.2', 3))
   expect([back.node.worker.record?.state, await content(disk, PROGRAM)]).toEqual(['Healthy', 'kubelet 1.36.2'])
 })
+
+test.each<[string, string, string, readonly string[]]>([
+  [
+    'another version is kept for the host',
+    'kubelet 1.36.7',
+    'kubelet 1.36.2',
+    ['/var/backups/kubenode/kubelet/usr/bin/kubelet'],
+  ],
+  ['the same version is put back', 'kubelet 1.36.2', 'kubelet 1.36.2', []],
+])('F47 a program that a package replaced meanwhile is the original: %s', async (_name, packaged, program, backups) => {
+  const disk = await host()
+  const processes = new FakeProcesses()
+  await run(boot(disk, processes), switched('1.36.2', 1))
+  const path = `/node/root${PROGRAM}`
+  await disk.remove(path)
+  const writer = await disk.create(path, 0o755)
+  await writer.write(Buffer.from(packaged))
+  await writer.sync()
+  const machine = boot(disk, processes)
+  const slot = await inUse(machine.node)
+  const [finding] = await lookAtLinks(machine.node, slot)
+  if (finding?.kind !== 'Link') throw new Error('no difference')
+  await restoreLink({ ...machine.node, platform: { os: 'linux', arch: 'amd64' } }, slot, finding)
+  expect((await disk.stat(path))?.kind).toBe('Link')
+  await run(machine, undefined)
+  const saved = await saveOriginals({ files: disk, dir: nodeDir('/node') })
+  expect([await content(disk, PROGRAM), (await disk.stat(path))?.kind, saved]).toEqual([program, 'File', backups])
+  expect(await Promise.all(saved.map((p) => content(disk, p)))).toEqual(backups.map(() => packaged))
+})
+
+async function inUse(node: FakeNode) {
+  await node.worker.load()
+  const slot = node.worker.record?.current?.id ?? ''
+  const spec = await readSlot(node, 'kubelet', slot)
+  if (spec === undefined) throw new Error('nothing is in use')
+  return { component: 'kubelet', slot, spec, manifest: { format: 1 as const, files: [] } }
+}
 
 test('what a way back would do is reported of the version in use only, and together with its health', async () => {
   const disk = await host()

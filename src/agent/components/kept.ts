@@ -185,6 +185,25 @@ export async function keepOriginals(
   return kept
 }
 
+/**
+ * Another program, such as a package that was upgraded, has put a file in place of one that was adopted: that is the original from now on, kept before the component
+ * takes the path again. False where there is none to replace.
+ */
+export async function renewOriginal(deps: KeptDeps, component: string, path: string): Promise<boolean> {
+  const { files, dir } = deps
+  const kept = await readKept(deps, component)
+  const old = kept?.originals.find((o) => o.path === path)
+  const now = await originalAt(deps, path)
+  if (kept === undefined || old === undefined || old.kind === 'Absent' || now?.kind !== 'File') return false
+  const next = await keepContent(deps, component, now)
+  const originals = kept.originals.map((o) => (o.path === path ? next : o))
+  await writeKept(deps, { ...kept, originals })
+  const copies = originals.flatMap((o) => (o.kind === 'Absent' ? [] : [keptContent(dir, component, o)]))
+  const before = keptContent(dir, component, old)
+  if (!copies.includes(before)) await removeDurably(files, before)
+  return true
+}
+
 /** Ours from the time before: the original is the one that was kept then. */
 export const isLeft = (kept: Kept | undefined, now: Original): boolean =>
   now.kind === 'File' && kept?.left?.some((l) => l.path === now.path && l.sha256 === now.sha256) === true

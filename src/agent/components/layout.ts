@@ -35,6 +35,10 @@ export interface Layout {
 }
 
 export const TREE = 'tree'
+const BINARIES = 'binaries'
+
+/** Neither a tree nor a file that the component configures. */
+export const isProgram = ({ inSlot }: NodeLink): boolean => inSlot.startsWith(`${BINARIES}/`)
 
 const modeOf = (text: string): number => Number.parseInt(text, 8)
 
@@ -49,7 +53,7 @@ export function layoutOf(spec: Pick<MachineComponentSpec, 'install' | 'files'>):
   const binaries = (spec.install?.binaries ?? []).map((b, n) => ({
     source: b.source,
     path: b.path,
-    inSlot: `binaries/${n}/${basename(b.path)}`,
+    inSlot: `${BINARIES}/${n}/${basename(b.path)}`,
     mode: modeOf(b.mode),
   }))
   const files = (spec.files ?? []).map((f, n) => {

@@ -1,6 +1,7 @@
 // What would happen to a component if it left now, kept until something that it depends on is different.
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import type { KnownDigests } from '../files/digest.ts'
+import { keptFile } from '../node-dir.ts'
 import type { ComponentRecord, RemovalPlan } from './record.ts'
 import { isAdopted, readKept } from './kept.ts'
 import { lookAtRemoval } from './removal-look.ts'
@@ -35,7 +36,7 @@ export class RemovalOutlook {
   /** True when the plan was computed again. */
   async look(record: ComponentRecord | undefined, { drift, foreign }: Change): Promise<boolean> {
     if (record?.current === undefined || record.open !== undefined || record.removal !== undefined) return false
-    const { processes } = this.#deps
+    const { processes, files, dir } = this.#deps
     const key = JSON.stringify([
       record.current.id,
       record.onRemoval,
@@ -44,6 +45,7 @@ export class RemovalOutlook {
       processes.main?.(this.#component),
       processes.reading(this.#component),
       this.#isObserved(),
+      (await files.stat(keptFile(dir, this.#component)))?.modifiedMs,
     ])
     if (this.#last?.key === key) return false
     this.#last = { key, slot: record.current.id, plan: await this.#planned(record) }

@@ -2,7 +2,8 @@
 import { createHash } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
-import { layoutOf } from '../components/layout.ts'
+import { renewOriginal } from '../components/kept.ts'
+import { isProgram, layoutOf } from '../components/layout.ts'
 import { MANIFEST, describe, isAsDescribed, keptFile, type ManifestFile } from '../components/manifest.ts'
 import { unpack, type SlotSink } from '../components/slot.ts'
 import { artifactFor, type Platform } from '../components/artifact.ts'
@@ -31,7 +32,11 @@ export async function restoreLink(
 ): Promise<void> {
   const { files, dir } = deps
   const path = onNode(dir, finding.link.path)
-  if ((await files.readLink(path)) === undefined) await keepForeign(deps, component, path)
+  if ((await files.readLink(path)) === undefined) {
+    // What a package upgrades is to be there when the node is handed back, not what was there before the upgrade.
+    const isNewOriginal = isProgram(finding.link) && (await renewOriginal(deps, component, finding.link.path))
+    if (!isNewOriginal) await keepForeign(deps, component, path)
+  }
   const stat = await files.stat(path)
   // A link is replaced by rename; a folder in its place must be removed first, and only an empty one is ours to remove.
   if (stat?.kind === 'Directory') throw new KubeNodeError(agentErrors.KN8044({ path: finding.link.path, component }))

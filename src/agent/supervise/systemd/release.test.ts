@@ -71,6 +71,12 @@ test.each<[string, State, { readonly active: string; readonly file: string }, re
     { active: 'active', file: 'enabled' },
     [],
   ],
+  [
+    'was removed with its package',
+    { active: 'active', file: '', load: 'not-found' },
+    { active: 'active', file: 'enabled' },
+    [],
+  ],
   ['failed', { active: 'failed', file: 'enabled' }, { active: 'active', file: 'enabled' }, ['restart']],
   [
     'was enabled by a person',

@@ -220,6 +220,7 @@ export class Systemd implements Processes {
     const { load, file, active, path } = await this.#unitFiles.state(unit)
     const leave = (why: string): void => this.#o.log.warn('the unit stays as it is', { component, unit, why })
     if (load === 'masked') return leave('it was masked on the node')
+    if (load !== 'loaded') return leave('the host has no such unit any more')
     await this.#unitFiles.lead(component, unit, path)
     const wasEnabledHere = (await files.stat(enabledFile(dir, component))) !== undefined
     if (kept.file === 'disabled' && file === 'enabled' && wasEnabledHere) await systemctl.run('disable', '--', unit)
