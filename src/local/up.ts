@@ -216,6 +216,7 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
   await wait('the certificates of the programs', Promise.all(identities))
   say(`${since()}  the hub answers; kinds, roles and policies are installed`)
   let page: LocalConsole | undefined
+  const withHub = (clients: ReadonlyMap<string, KubeClient>) => new Map([[HUB, hub], ...clients])
   const working = new AbortController()
   const clusters = new LocalClusters({
     hub,
@@ -225,7 +226,7 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
     say: (line) => say(`${since()}  ${line}`),
     onChange: (clients) => {
       writeAllContexts(layout, [HUB, ...clients.keys()])
-      page?.show(new Map([[HUB, hub], ...clients]))
+      page?.show(withHub(clients))
     },
     signal: AbortSignal.any([signal, working.signal]),
   })
@@ -238,8 +239,9 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
     say(`${since()}  programs are started`)
     const components = await patiently(patience, 'the signed components of the repository', packed)
     say(`${since()}  fleet at commit ${commit.slice(0, 8)}, ${components} component versions signed and packed`)
-    const clients = new Map([[HUB, hub], ...clusters.clients])
-    page = options.check ? undefined : await options.console(clients, layout.repository, say)
+    page = options.check ? undefined : await options.console(withHub(clusters.clients), layout.repository, say)
+    // Clusters that came while the console started.
+    page?.show(withHub(clusters.clients))
     if (page !== undefined) say(`console (opens once, within 10 minutes): ${page.newLink()}`)
     const business = () => clusters.clients
     const check = options.check
