@@ -1,6 +1,7 @@
 // One person who opens stream after stream: no other person loses a place at the console, and a page that loses one shows why. (S35)
 import { readFile } from 'node:fs/promises'
 import { connect } from 'node:http2'
+import { connect as connectSocket } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type Machine, machine } from '#api/kinds/machine.ts'
@@ -18,6 +19,7 @@ import { CLUSTER, HOST, type PeopleWorld, peopleWorld } from '#test/support/cons
 let world: PeopleWorld
 let proxies: CertificateAuthority
 const TOPIC = `machines/${CLUSTER}`
+const CONNECTIONS = 16
 const PEOPLE = ['ada', 'bob', 'carol', 'mallory'] as const
 
 beforeAll(async () => {
@@ -160,6 +162,22 @@ test('a person who asks and asks and reads nothing does not fill the memory, and
   await expect.poll(async () => (await mallory.ask(`/api/topic/${TOPIC}`)).status).toBe(200)
 })
 
+test('a stranger who holds every connection keeps no person out (S35)', async () => {
+  const running = await aConsole()
+  const own = (await streamsOf(running))('ada')
+  await isOpen(own)
+  const held = Array.from({ length: 3 * CONNECTIONS }, () =>
+    connectSocket(running.port, '127.0.0.1').on('error', () => undefined),
+  )
+  await expect.poll(() => held.filter((s) => s.destroyed).length).toBeGreaterThanOrEqual(2 * CONNECTIONS)
+  const answer = await (await asPerson(running)).ask(`/api/topic/${TOPIC}`, { headers: { 'x-remote-user': 'bob' } })
+  expect(answer.status).toBe(200)
+  expect(own.isEnded).toBe(false)
+  for (const socket of held) socket.destroy()
+  own.close()
+  await running.stop()
+})
+
 /** Three places, two for a person, behind a proxy that names people. */
 const aConsole = (): Promise<RunningConsole> =>
   startConsole({
@@ -173,6 +191,7 @@ const aConsole = (): Promise<RunningConsole> =>
     random: seededRandom(1),
     log: silentLogger,
     streams: { all: 3, ofPerson: 2 },
+    connections: CONNECTIONS,
     signIn: {
       proxy: new ProxyPeople(
         { names: ['front'], userHeader: 'x-remote-user', groupHeader: 'x-remote-group', users: PEOPLE, groups: [] },

@@ -24,7 +24,7 @@ import { LISTED_KINDS, WATCHED, type WatchedKind } from './watched-kinds.ts'
 export const KEPT_MS = 60_000
 /** An API server that does not answer is asked again after this time. */
 const UNKNOWN_KEPT_MS = 5_000
-const VIEW_CHARACTERS = 12
+const VIEW_CHARACTERS = 24
 const REVIEW_MS = 5_000
 /** A right that was taken away lasts for no longer than this: the answer is kept (and behind a proxy, what it said of the person), a stream notices it with its next heartbeat, and the question takes time. */
 export const RIGHT_ENDS_WITHIN_MS = KEPT_MS + HEARTBEAT_MS + REVIEW_MS

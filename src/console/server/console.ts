@@ -31,6 +31,7 @@ export interface ConsoleOptions {
   readonly repository?: FleetRepository | undefined
   /** How many streams are served at once, if not as many as always. */
   readonly streams?: ConsoleServerOptions['streams']
+  readonly connections?: number
   readonly onLinkUsed?: () => void
 }
 

@@ -4,6 +4,7 @@ import { createSecureServer } from 'node:http2'
 import type { AddressInfo, Socket } from 'node:net'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Clock } from '#lib/clock.ts'
+import { boundConnections } from '#lib/connection-bound.ts'
 import type { Logger } from '#lib/log.ts'
 import { nodeHttp } from '#lib/node-http.ts'
 import { Looking } from '#runtime/looking.ts'
@@ -26,6 +27,8 @@ export interface ListenerOptions {
   /** 0 lets the system choose. */
   readonly port: number
   readonly tls?: Tls | undefined
+  /** How many are open at once, if not as many as always. */
+  readonly connections?: number | undefined
   readonly clock: Clock
   readonly log: Logger
   readonly onRequest: (request: IncomingMessage, response: ServerResponse) => void
@@ -33,6 +36,8 @@ export interface ListenerOptions {
 
 /** Browsers of 500 people, each with its stream and some questions. */
 const MOST_CONNECTIONS = 2_000
+/** A stream ends with its page. */
+const LONGEST_MS = Number.POSITIVE_INFINITY
 /** A page has one stream and a few questions. */
 const MOST_OF_CONNECTION = 64
 const REQUEST_TIMEOUT_MS = 30_000
@@ -99,7 +104,8 @@ export class Listener {
   }
 
   async #listen(server: Server, host: string, port: number): Promise<void> {
-    server.maxConnections = MOST_CONNECTIONS
+    const { clock, log, connections: most = MOST_CONNECTIONS } = this.#options
+    boundConnections(server, { most, longestRequestMs: LONGEST_MS, silentMs: SILENT_MS, shares: true, clock, log })
     server.on('connection', (socket) => {
       this.#sockets.add(socket)
       socket.once('close', () => this.#sockets.delete(socket))

@@ -60,6 +60,7 @@ export interface ConsoleServerOptions {
   /** Plain HTTP without it, which is for loopback alone. */
   readonly tls?: Tls | undefined
   readonly streams?: Bounds | undefined
+  readonly connections?: number | undefined
   /** The repository of the fleet, where this machine has it and may run its code in the cage. */
   readonly repository?: FleetRepository | undefined
 }
