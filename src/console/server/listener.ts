@@ -3,7 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { createSecureServer } from 'node:http2'
 import type { AddressInfo, Socket } from 'node:net'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
-import type { Clock } from '#lib/clock.ts'
+import { type Clock, systemClock } from '#lib/clock.ts'
 import { boundConnections } from '#lib/connection-bound.ts'
 import type { Logger } from '#lib/log.ts'
 import { nodeHttp } from '#lib/node-http.ts'
@@ -104,8 +104,16 @@ export class Listener {
   }
 
   async #listen(server: Server, host: string, port: number): Promise<void> {
-    const { clock, log, connections: most = MOST_CONNECTIONS } = this.#options
-    boundConnections(server, { most, longestRequestMs: LONGEST_MS, silentMs: SILENT_MS, shares: true, clock, log })
+    const { log, connections: most = MOST_CONNECTIONS } = this.#options
+    // Handshakes take real time, as for the time limits of Node, whatever the clock of the views is.
+    boundConnections(server, {
+      most,
+      longestRequestMs: LONGEST_MS,
+      silentMs: SILENT_MS,
+      shares: true,
+      clock: systemClock,
+      log,
+    })
     server.on('connection', (socket) => {
       this.#sockets.add(socket)
       socket.once('close', () => this.#sockets.delete(socket))

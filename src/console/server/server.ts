@@ -1,6 +1,6 @@
 // The HTTP server of the console: checks each request, knows who asks, and answers with the page, snapshots, the stream, explanations and writes.
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Clock } from '#lib/clock.ts'
+import { type Clock, systemClock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -89,7 +89,8 @@ export class ConsoleServer {
     this.#options = options
     const { fleet, clock, log, sessions, doors, tls } = options
     this.#streams = new OpenStreams(options.streams)
-    this.#answers = new OpenAnswers(clock)
+    // Browsers read in real time, whatever the clock of the views is.
+    this.#answers = new OpenAnswers(systemClock)
     this.#bodies = new SharedBodies(clock)
     this.#access = new AccessBook(fleet, clock, log)
     this.#listener = new Listener({
