@@ -172,7 +172,13 @@ export const pipeline: PipelineTopic = {
       offline: 1,
       total: 2,
       gates: [
-        { name: 'release-board', when: 'Before', phase: 'Waiting', since: minutes(-9), seen: 'approved by 0 of 1 (group release-board)' },
+        {
+          name: 'release-board',
+          when: 'Before',
+          phase: 'Waiting',
+          since: minutes(-9),
+          seen: 'approved by 0 of 1 (group release-board)',
+        },
       ],
       wait: { predicate: 'EarlierStage', since: minutes(-20), seen: 'stage test must succeed first' },
     },
