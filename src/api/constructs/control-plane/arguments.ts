@@ -14,9 +14,9 @@ export const extraArgs = ({ extraArgs: all }: ControlPlaneSettings, part: Part):
     name.startsWith(`${part}.`) ? [`--${name.slice(part.length + 1)}=${value}`] : [],
   )
 
-/** What certificates, keys, stores and rights hang on is decided in one place. */
+/** What certificates, keys, stores, networks and rights hang on is decided in one place: also what would turn off a check of them, or begin another store. */
 const OWNED =
-  /^(etcd-|tls-|client-ca|requestheader-|proxy-client-|service-account-|authentication-|authorization-|anonymous-|encryption-|emulated-version|kubeconfig|cluster-signing-|root-ca-|secure-port|bind-address|initial-|peer-|cert-file|key-file|trusted-ca|data-dir|name|listen-|advertise-)/
+  /^(etcd-|tls-|cipher-suites|client-c|requestheader-|proxy-client-|service-account-|use-service-account-|service-cluster-ip-range|cluster-cidr|authentication-|authorization-|anonymous-|token-auth-|auth-token|encryption-|emulated-version|kubeconfig|kubelet-client-|master$|cluster-signing-|root-ca-|secure-port|bind-address|initial-|peer-|cert-|key-file|trusted-ca|auto-tls|self-signed-|config$|config-file|data-dir|wal-dir|name|listen-|advertise-|discovery|force-new-cluster|unsafe-|storage-backend|disable-admission-plugins)/
 
 /** Arguments that a Cluster must not set, each with the reason. */
 export const refusedArgs = (extra: Readonly<Record<string, string>>, parts: readonly string[]): readonly string[] =>

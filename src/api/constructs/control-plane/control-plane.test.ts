@@ -142,6 +142,32 @@ test('a cluster has the last word on arguments, but not on those that keys and r
   ])
 })
 
+test.each([
+  // etcd would answer every client that reaches it.
+  'etcd.client-cert-auth',
+  'etcd.auto-tls',
+  // All other arguments would count for nothing.
+  'etcd.config-file',
+  // The store would begin again, or lose what was written.
+  'etcd.force-new-cluster',
+  'etcd.wal-dir',
+  'etcd.unsafe-no-fsync',
+  'etcd.discovery-srv',
+  // Other users, and other rights.
+  'apiserver.token-auth-file',
+  'apiserver.disable-admission-plugins',
+  'apiserver.kubelet-client-key',
+  'apiserver.cert-dir',
+  'controller-manager.use-service-account-credentials',
+  'controller-manager.master',
+  'scheduler.config',
+  // The network of a cluster never changes.
+  'apiserver.service-cluster-ip-range',
+  'controller-manager.cluster-cidr',
+])('%s is no argument of a Cluster', (name) => {
+  expect(refusedArgs({ [name]: 'x' }, PARTS)).toEqual([`${name}: KubeNode sets it itself`])
+})
+
 test('etcd raises its alarm before its volume is full', () => {
   expect(quotaOf('8Gi')).toBe(6 * 2 ** 30)
   expect(quotaOf('100Gi')).toBe(8 * 2 ** 30)
