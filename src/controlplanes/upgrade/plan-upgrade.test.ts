@@ -116,6 +116,11 @@ describe('the way forward, one step after the other', () => {
       { do: 'take-snapshot', version: '1.35.1' },
     ],
     [
+      'a snapshot of the future, under a clock that was set back since, may be old too',
+      seenWith(all(emulating), { record: soaked, snapshots: [{ ...snapshot, takenAt: NOW + 3_600_000 }] }),
+      { do: 'take-snapshot', version: '1.35.1' },
+    ],
+    [
       'the new behavior comes last',
       seenWith(all(emulating), { record: { ...soaked, edge: { at: NOW, snapshot: 's1' } } }),
       { do: 'roll', part: 'apiserver', to: lifted },

@@ -239,7 +239,8 @@ const isForm = (a: Form, b: Form): boolean => a.version === b.version && a.emula
 /** Taken after the soak, of the version that one would come back to, and still young. */
 function fresh(snapshots: readonly Snapshot[], version: string, soakSince: number, now: number): Snapshot | undefined {
   const young = snapshots.filter(
-    (s) => s.version === version && s.takenAt >= soakSince && now - s.takenAt <= SNAPSHOT_FRESH_MS,
+    // One of the future was taken under another clock: how old it is cannot be known.
+    (s) => s.version === version && s.takenAt >= soakSince && s.takenAt <= now && now - s.takenAt <= SNAPSHOT_FRESH_MS,
   )
   return young.find((s) => s.isOpened) ?? young.toSorted((a, b) => b.takenAt - a.takenAt)[0]
 }
