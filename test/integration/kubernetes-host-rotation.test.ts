@@ -304,3 +304,54 @@ test(
   },
   SLOW_MS,
 )
+
+test(
+  'whatever clocks and people do, no key is removed that a snapshot needs, and none is made in place of one that Secrets are encrypted with',
+  async () => {
+    const id = 'fleet.clocks'
+    const asked = (encryption: number) => request({ declared: { encryption }, agents: [] }, id)
+    const taken = async (name: string): Promise<void> => {
+      const playing = setInterval(() => void playPods(hub.admin, planeNamespace(id)).catch(() => undefined), 500)
+      await host().snapshot(id, name)
+      clearInterval(playing)
+    }
+    const keyNames = async () => (await sealingKeys(id)).map(({ name }) => name)
+    const isSealed = (p: ControlPlane): boolean => rotationOf(p, 'encryption')?.waitsFor?.what === 'snapshots'
+    await until(asked(1), (p) => p.state === 'Running' && p.own !== undefined)
+    ahead += 5 * 3_600_000
+    await taken('ahead')
+    // It was taken before, whatever its time is now.
+    ahead -= 5 * 3_600_000
+    const waits = await until(asked(2), isSealed)
+    expect(rotationOf(waits, 'encryption')?.waitsFor?.missing).toEqual(['ahead'])
+    await taken('later')
+    for (let calls = 0; calls < 3; calls++) await put(asked(2))
+    expect(await keyNames()).toEqual(['key-2', 'key-1'])
+    const before = await hub.admin.get(SECRETS, { namespace: planeNamespace(id), name: 'credentials-encryption' })
+
+    await host().drop(id, ['ahead'])
+    await until(asked(2), (p) => rotationOf(p, 'encryption') === undefined)
+    expect(await keyNames()).toEqual(['key-2'])
+    await until(asked(3), isSealed)
+    expect(await keyNames()).toEqual(['key-3', 'key-2'])
+
+    // A person puts an older Secret back.
+    const current = await hub.admin.get(SECRETS, { namespace: planeNamespace(id), name: 'credentials-encryption' })
+    if (before === undefined || current === undefined) throw new Error('no Secret')
+    await hub.admin.update(SECRETS, { ...current, data: before['data'] })
+    const damaged = await put(asked(3))
+    expect(damaged.message).toBe(
+      'Secret credentials-encryption lacks key 3, with which Secrets in etcd are encrypted; restore it from a newer backup',
+    )
+    expect(await keyNames()).toEqual(['key-3', 'key-2'])
+
+    // All Secrets are deleted: no other authority, and no other key, is made for a store that has served.
+    const secrets = (await hub.admin.list(SECRETS, { namespace: planeNamespace(id) })).items
+    for (const { metadata } of secrets)
+      await hub.admin.delete(SECRETS, { namespace: planeNamespace(id), name: metadata.name ?? '' })
+    const lost = await put(asked(3))
+    expect(lost.message).toMatch(/^Secrets cannot be read, or are missing: credentials-ca, credentials-encryption, /)
+    expect((await hub.admin.list(SECRETS, { namespace: planeNamespace(id) })).items).toEqual([])
+  },
+  SLOW_MS,
+)

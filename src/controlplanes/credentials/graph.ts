@@ -163,8 +163,13 @@ function digestForServers(recipe: Recipe, held: Held, made: readonly Order[]): s
     const root = rootIn(held, name)
     return root && { name, signs: root.signs, open: root.generations.map(({ open }) => open) }
   })
+  // Otherwise a key that was just made would pass for one that all servers have.
+  const sealing = (recipe.sealingKeys ?? []).map(({ name }) => {
+    const keys = sealingKeysIn(held, name)
+    return keys && { name, signs: keys.signs, keys: keys.generations.map(({ number, key }) => ({ number, key })) }
+  })
   const leaves = recipe.leaves.map(({ name }) => leafIn(held, name)?.certificate)
-  return madeOf({ roots, leaves })
+  return madeOf({ roots, leaves, ...(sealing.length > 0 && { sealing }) })
 }
 
 function rotationSteps(inputs: CredentialInputs, now: number, held: Held, serverDigest: string | undefined) {

@@ -7,8 +7,8 @@ import { dyingClient } from '#test/doubles/kube/dying-client.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import { atOnce } from '#test/support/fleets/at-once-recipe.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
-import type { CredentialInputs } from './graph.ts'
-import { rootIn, type Held } from './held.ts'
+import { credentials, type CredentialInputs } from './graph.ts'
+import { rootIn, sealingKeysIn, type Held } from './held.ts'
 import { keepCredentials } from './keep.ts'
 import { CLUSTER_AUTHORITY, EMBEDDED_RECIPE, SERVER_LEAF, TOKEN_KEYS } from './recipe.ts'
 import { heldIn } from './secrets.ts'
@@ -36,8 +36,11 @@ const inputs = (declared: Readonly<Record<string, number>> = {}): CredentialInpu
   agents: [],
 })
 
-const keep = (wanted = inputs(), client: KubeClient = fake.client({ actor: 'cluster' })) =>
-  keepCredentials({ client, namespace: NAMESPACE, fieldManager: 'kubenode-cluster', now: () => clock.now() }, wanted)
+const keep = (wanted = inputs(), client: KubeClient = fake.client({ actor: 'cluster' }), hasServed = false) =>
+  keepCredentials(
+    { client, namespace: NAMESPACE, fieldManager: 'kubenode-cluster', now: () => clock.now(), hasServed },
+    wanted,
+  )
 
 async function kept(wanted = inputs()): Promise<Held> {
   const result = await keep(wanted)
@@ -118,6 +121,40 @@ test.each([CLUSTER_AUTHORITY, TOKEN_KEYS, 'encryption'])(
     expect(fake.all(secrets).map((s) => s.metadata.name)).not.toContain(`credentials-${name}`)
   },
 )
+
+test('when all Secrets of a cluster that has served are lost, no other authority and no other key is made', async () => {
+  await kept()
+  const client = fake.client({ actor: 'person' })
+  for (const { metadata } of fake.all(secrets))
+    await client.delete(secrets, { name: metadata.name ?? '', namespace: NAMESPACE })
+  expect(await keep(inputs(), fake.client({ actor: 'cluster' }), true)).toEqual({
+    kind: 'Damaged',
+    secrets: ['credentials-ca', 'credentials-encryption', 'credentials-service-account'],
+  })
+  expect(fake.all(secrets)).toEqual([])
+})
+
+/** Servers run with what is there now. */
+async function following(wanted: CredentialInputs): Promise<CredentialInputs> {
+  const { serverDigest = '' } = credentials(wanted, clock.now(), heldNow())
+  return { ...wanted, servers: { total: 1, running: [serverDigest] } }
+}
+
+test('a key that follows another one at once does not encrypt before the servers have it', async () => {
+  const sealedWith = (number: number) => ({ all: { with: number }, snapshots: [] })
+  await kept()
+  const wanted = (number: number) => ({ ...inputs({ encryption: number }), sealed: sealedWith(2) })
+  const unasked = (number: number): CredentialInputs => ({ ...wanted(number), servers: undefined })
+  await kept(unasked(2))
+  await kept(await following({ ...wanted(2), sealed: { snapshots: [] } }))
+  expect(sealingKeysIn(heldNow(), 'encryption')?.signs).toBe(2)
+  // It was raised once more meanwhile.
+  await kept(await following(wanted(3)))
+  const keys = sealingKeysIn(heldNow(), 'encryption')
+  expect([keys?.generations.map(({ number }) => number), keys?.signs]).toEqual([[2, 3], 2])
+  await kept(await following(wanted(3)))
+  expect(sealingKeysIn(heldNow(), 'encryption')?.signs).toBe(3)
+})
 
 test('a lost certificate is made again', async () => {
   const before = await kept()

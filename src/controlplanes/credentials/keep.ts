@@ -22,6 +22,8 @@ export interface KeepTools {
   readonly namespace: string
   readonly fieldManager: string
   readonly now: () => number
+  /** There are nodes and a store that depend on them: whatever is missing is a loss, also when all of it is. */
+  readonly hasServed?: boolean
   readonly signal?: AbortSignal
 }
 
@@ -41,7 +43,7 @@ export async function keepCredentials(tools: KeepTools, inputs: CredentialInputs
     found.set(secret.metadata.name ?? '', secret)
   for (let writes = 0; writes < MOST_WRITES; writes++) {
     const { held, damaged } = heldIn([...found.values()])
-    const lost = lostRoots(inputs.recipe, held).map(credentialSecretName)
+    const lost = lostRoots(inputs.recipe, held, tools.hasServed).map(credentialSecretName)
     const bad = [...new Set([...damaged, ...lost])].toSorted()
     if (bad.length > 0) return { kind: 'Damaged', secrets: bad }
     const graph = credentials(inputs, now(), held)
@@ -69,11 +71,15 @@ export async function keepCredentials(tools: KeepTools, inputs: CredentialInputs
 }
 
 /** What is missing although something was made after it. The graph makes it first, so this is a loss, not a beginning; a new sealing key would open nothing that the lost one sealed. */
-function lostRoots({ authorities, keySets, sealingKeys = [], leaves }: Recipe, held: Held): readonly string[] {
+function lostRoots(
+  { authorities, keySets, sealingKeys = [], leaves }: Recipe,
+  held: Held,
+  hasServed = false,
+): readonly string[] {
   const made = leaves.filter(({ name }) => held[name] !== undefined)
   return [
-    ...authorities.filter(({ name }) => made.some(({ authority }) => authority === name)),
-    ...(made.length > 0 ? [...keySets, ...sealingKeys] : []),
+    ...authorities.filter(({ name }) => hasServed || made.some(({ authority }) => authority === name)),
+    ...(hasServed || made.length > 0 ? [...keySets, ...sealingKeys] : []),
   ]
     .map(({ name }) => name)
     .filter((name) => held[name] === undefined)

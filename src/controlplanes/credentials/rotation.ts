@@ -66,14 +66,14 @@ export interface ServerReports {
   readonly running: readonly string[]
 }
 
-/** What is sealed with which key. */
+/** What is sealed with which key. By numbers, never by times: a clock may be set back. */
 export interface Sealed {
-  /** Number of the key that seals every object of the store since then; undefined while it is not known of any. */
-  readonly all?: { readonly with: number; readonly since: number }
+  /** Number of the key that seals every object of the store; undefined while it is not known of any. */
+  readonly all?: { readonly with: number }
   /** What the last attempt to seal all of them with another key left. */
   readonly left?: { readonly objects: readonly string[]; readonly why: string }
-  /** A restore brings back what was sealed when they were taken. */
-  readonly snapshots: readonly { readonly name: string; readonly takenAt: number }[]
+  /** Also one that is being taken. A restore brings back what was sealed with no older key than this; undefined while that is not known. */
+  readonly snapshots: readonly { readonly name: string; readonly with?: number }[]
 }
 
 export interface RotationFacts {
@@ -186,7 +186,7 @@ export function sealingStep(
     return { order: { kind: 'Sign', name, number: newest.number }, ...waits(phase, [servers]) }
   }
   const phase = { name, phase: 'Reissuing', since: held.signsSince } as const
-  const counts = [servers, sealedObjects(newest.number, sealed), snapshotsSince(sealed)]
+  const counts = [servers, sealedObjects(newest.number, sealed), snapshotsWith(newest.number, sealed)]
   if (!counts.every(isDone)) return waits(phase, counts)
   return { order: { kind: 'Retire', name, number: newest.number }, ...waits(phase, counts) }
 }
@@ -202,9 +202,9 @@ function sealedObjects(number: number, sealed: Sealed | undefined): Count {
   }
 }
 
-function snapshotsSince(sealed: Sealed | undefined): Count {
-  const { snapshots = [], all } = sealed ?? {}
-  const older = snapshots.filter(({ takenAt }) => all === undefined || takenAt <= all.since)
+function snapshotsWith(number: number, sealed: Sealed | undefined): Count {
+  const { snapshots = [] } = sealed ?? {}
+  const older = snapshots.filter((snapshot) => snapshot.with !== number)
   return {
     what: 'snapshots',
     seen: snapshots.length - older.length,

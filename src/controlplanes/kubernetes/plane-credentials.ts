@@ -6,7 +6,7 @@ import { keepCredentials } from '../credentials/keep.ts'
 import { ownCredentials } from '../credentials/own.ts'
 import { CLUSTER_AUTHORITY, ENCRYPTION_KEY } from '../credentials/recipe.ts'
 import type { Sealed, ServerReports } from '../credentials/rotation.ts'
-import { heldIn } from '../credentials/secrets.ts'
+import { credentialSecretName, heldIn } from '../credentials/secrets.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { listAll } from '#kube/list-all.ts'
 import { addressIn } from '#lib/range-address.ts'
@@ -14,7 +14,7 @@ import type { OwnCredentials, RotationRequest } from '../port.ts'
 import { credentialSettings, secretFiles, type SecretFiles } from './mounted-secrets.ts'
 import { programsWith, type Place } from './plane-objects.ts'
 import { urlOf } from './plane-of.ts'
-import { planeNamespace, type PlaneRecord } from './plane-record.ts'
+import { planeNamespace, sealsAll, type PlaneRecord } from './plane-record.ts'
 import { kubernetesRecipe } from './recipe.ts'
 
 export interface CredentialTools {
@@ -41,7 +41,9 @@ export async function keepPlaneCredentials(
 ): Promise<{ readonly files: SecretFiles } | { readonly why: string }> {
   const inputs = inputsOf(tools, record)
   if (inputs === undefined) return { why: 'its address is not settled' }
-  const keeping = { ...tools.place, now: tools.now }
+  const older = await lostKey(tools, record)
+  if (older !== undefined) return { why: older }
+  const keeping = { ...tools.place, now: tools.now, hasServed: record.isFounded === true }
   let kept = await keepCredentials(keeping, inputs)
   // Programs are held against what was there before: with "none of none" all phases would pass before the first pod trusts the new one.
   if (kept.kind === 'Kept' && kept.graph.rotations.length > 0) {
@@ -54,6 +56,19 @@ export async function keepPlaneCredentials(
   if (kept.kind !== 'Kept') return { why: kept.why }
   const files = secretFiles(kept.held)
   return files === undefined ? { why: 'credentials are being made' } : { files }
+}
+
+/** A Secret from an older backup: another key would be made under the number of the one that Secrets in etcd are encrypted with. */
+async function lostKey({ place }: CredentialTools, record: PlaneRecord): Promise<string | undefined> {
+  const [name, { namespace }] = [credentialSecretName(ENCRYPTION_KEY), place]
+  const secret = await place.client.get(SECRETS, { namespace, name })
+  const keys = sealingKeysIn(heldIn(secret === undefined ? [] : [secret]).held, ENCRYPTION_KEY)
+  if (keys === undefined) return undefined
+  const needed = [sealsAll(record), ...record.snapshots.map(({ sealedWith }) => sealedWith)]
+  const lost = needed.find((number) => number !== undefined && keys.generations.every((key) => key.number !== number))
+  return lost === undefined
+    ? undefined
+    : `Secret ${name} lacks key ${lost}, with which Secrets in etcd are encrypted; restore it from a newer backup`
 }
 
 export async function seenCredentials(
@@ -108,12 +123,16 @@ function inputsOf({ rotation }: CredentialTools, record: PlaneRecord): Credentia
 }
 
 /** A restore brings back what an older key sealed. */
-function sealedOf({ sealed, snapshots, restores = 0 }: PlaneRecord): Sealed {
-  const { all, failed } = sealed ?? {}
+function sealedOf(record: PlaneRecord): Sealed {
+  const { snapshots, taking, sealed } = record
+  const [all, failed] = [sealsAll(record), sealed?.failed]
   return {
-    ...(all !== undefined && all.restores === restores && { all: { with: all.with, since: all.since } }),
+    ...(all !== undefined && { all: { with: all } }),
     ...(failed !== undefined && { left: { objects: failed.objects, why: failed.why } }),
-    snapshots: snapshots.map(({ name, takenAt }) => ({ name, takenAt: Date.parse(takenAt) })),
+    snapshots: [...snapshots, ...(taking === undefined ? [] : [taking])].map(({ name, sealedWith }) => ({
+      name,
+      ...(sealedWith !== undefined && { with: sealedWith }),
+    })),
   }
 }
 

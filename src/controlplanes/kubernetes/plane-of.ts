@@ -21,7 +21,7 @@ export const urlOf = ({ host, port }: NonNullable<PlaneRecord['address']>): stri
   `https://${host.includes(':') ? `[${host}]` : host}:${port}`
 
 export const portSnapshot = (kept: KeptSnapshot): Snapshot => {
-  const { slot: _, ...snapshot } = kept
+  const { slot: _, sealedWith: _with, ...snapshot } = kept
   return snapshot
 }
 

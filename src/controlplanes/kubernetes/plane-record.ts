@@ -22,6 +22,8 @@ const namespaces = coreKind('Namespace')
 /** The file of a snapshot is one of a few that are written again and again: no program that could remove files is in the image of etcd. */
 export interface KeptSnapshot extends Snapshot {
   readonly slot: number
+  /** Number of the oldest key that a Secret in it may be sealed with, where that is known. */
+  readonly sealedWith?: number
 }
 
 export interface PlaneRecord {
@@ -48,6 +50,8 @@ export interface PlaneRecord {
     readonly name: string
     readonly slot: number
     readonly version: string
+    /** As of a snapshot, from when it began. */
+    readonly sealedWith?: number
     /** The last attempt. */
     readonly failed?: { readonly at: number; readonly why: string }
   }
@@ -73,7 +77,7 @@ export interface PlaneRecord {
 
 export interface SealedRecord {
   /** All of them were written with this key, as long as no snapshot was restored since. */
-  readonly all?: { readonly with: number; readonly since: number; readonly restores: number }
+  readonly all?: { readonly with: number; readonly restores: number }
   /** The last attempt that did not reach all of them. */
   readonly failed?: { readonly at: number; readonly objects: readonly string[]; readonly why: string }
 }
@@ -84,12 +88,20 @@ interface Restoring {
   readonly token: string
 }
 
-/** Counted, since revisions after a second restore of one snapshot must not be those of the first. */
-export const beginRestore = (record: PlaneRecord, restoring: Restoring): PlaneRecord => ({
-  ...record,
-  restores: (record.restores ?? 0) + 1,
-  restoring,
-})
+/** Counted, since revisions after a second restore of one snapshot must not be those of the first. A snapshot that was begun before may be taken of what comes back. */
+export function beginRestore({ taking, ...record }: PlaneRecord, restoring: Restoring): PlaneRecord {
+  const { sealedWith: _, ...begun } = taking ?? { name: '' }
+  return {
+    ...record,
+    ...('slot' in begun && { taking: begun }),
+    restores: (record.restores ?? 0) + 1,
+    restoring,
+  }
+}
+
+/** Number of the key that seals all Secrets of the store: what an older one sealed may have come back with a restore. */
+export const sealsAll = ({ sealed, restores = 0 }: PlaneRecord): number | undefined =>
+  sealed?.all?.restores === restores ? sealed.all.with : undefined
 
 /** The record with the namespace that it was read from. */
 export interface Kept {
@@ -105,11 +117,22 @@ export function planeNamespace(id: string): string {
   return `${name.slice(0, MOST_NAME_CHARS - digest.length - 1)}-${digest}`
 }
 
+/** What a person may have edited by hand is not taken for nothing: every other field may be left out. */
+const isRecord = (value: unknown): value is PlaneRecord =>
+  isObject(value) &&
+  ['id', 'owner', 'etcdToken'].every((field) => typeof value[field] === 'string') &&
+  ['shape', 'forms', 'unready'].every((field) => isObject(value[field])) &&
+  ['snapshots', 'blocked'].every((field) => Array.isArray(value[field]))
+
+/** Of a control plane that runs: to take it for one that does not exist would leave all of it behind, or make another one over it. */
+const isLost = ({ metadata: { labels = {} } }: KubeObject, id: string): boolean =>
+  Object.entries({ ...commonLabels({ cluster: id }), [LABEL]: 'true' }).every(([key, value]) => labels[key] === value)
+
 function recordIn({ metadata }: KubeObject): PlaneRecord | undefined {
   const text = metadata.annotations?.[ANNOTATION]
   try {
     const record: unknown = JSON.parse(text ?? '')
-    return isObject(record) && typeof record['id'] === 'string' ? (record as unknown as PlaneRecord) : undefined
+    return isRecord(record) ? record : undefined
   } catch {
     return undefined
   }
@@ -130,6 +153,10 @@ export class PlaneRecords {
     const namespace = await this.#client.get(namespaces, key, { ...(signal && { signal }) })
     if (namespace === undefined) return undefined
     const record = recordIn(namespace)
+    if (record === undefined && isLost(namespace, id))
+      throw new Error(
+        `the annotation ${ANNOTATION} of namespace ${key.name}, the record of this control plane, is missing or damaged; put it back from a backup, or delete the namespace with everything in it`,
+      )
     return record?.id === id ? { record, namespace } : 'Taken'
   }
 

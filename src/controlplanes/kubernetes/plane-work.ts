@@ -22,7 +22,14 @@ import {
   seenCredentials,
 } from './plane-credentials.ts'
 import { portSnapshot, versionOf } from './plane-of.ts'
-import { planeNamespace, type Kept, type PlaneRecord, type PlaneRecords, type SealedRecord } from './plane-record.ts'
+import {
+  planeNamespace,
+  sealsAll,
+  type Kept,
+  type PlaneRecord,
+  type PlaneRecords,
+  type SealedRecord,
+} from './plane-record.ts'
 import { NO_CREDENTIALS, settingsOf, type CredentialSettings } from './plane-settings.ts'
 import type { SealAgain } from './reseal.ts'
 import { freeSlot, withSnapshot } from './snapshot-slots.ts'
@@ -181,7 +188,13 @@ export class PlaneWork {
       // It would write the same file.
       const earlier = await endSnapshot(place, kept.record.taking)
       if (earlier !== undefined) return { kept, taken: undefined, why: earlier }
-      const taking = { name, slot: freeSlot(kept.record), version: versionOf(kept.record) }
+      const sealedWith = sealsAll(kept.record)
+      const taking = {
+        name,
+        slot: freeSlot(kept.record),
+        version: versionOf(kept.record),
+        ...(sealedWith !== undefined && { sealedWith }),
+      }
       const isAwake = kept.record.isStopped
       kept = await this.#records.write(kept, { ...kept.record, taking, isAwake }, signal)
     }
@@ -244,7 +257,7 @@ export class PlaneWork {
     )
   }
 
-  /** Once another key seals: what the older one sealed is written with it. A snapshot that is being taken may have some of either. */
+  /** Once another key seals: what the older one sealed is written with it. */
   async sealAgain(
     kept: Kept,
     held: PlaneCredentials | undefined,
@@ -259,7 +272,7 @@ export class PlaneWork {
       ({ name, waitsFor }) => name === ENCRYPTION_KEY && waitsFor?.what === 'sealed objects',
     )
     const [number, now, { at = 0 } = {}] = [held?.sealsWith, clock.now(), record.sealed?.failed]
-    if (isDue !== true || sealAgain === undefined || number === undefined || record.taking !== undefined) return kept
+    if (isDue !== true || sealAgain === undefined || number === undefined) return kept
     if (at <= now && now < at + AGAIN_MS) return kept
     const { failed, why } = await sealAgain({ record, kubeconfig }).catch((error: unknown) => ({
       failed: [],
@@ -267,7 +280,7 @@ export class PlaneWork {
     }))
     const sealed: SealedRecord =
       why === undefined
-        ? { all: { with: number, since: clock.now(), restores: record.restores ?? 0 } }
+        ? { all: { with: number, restores: record.restores ?? 0 } }
         : { ...record.sealed, failed: { at: clock.now(), objects: failed, why } }
     return this.#records.write(kept, { ...record, sealed }, signal)
   }
@@ -332,9 +345,9 @@ export class PlaneWork {
     withinMs = this.#options.withinMs ?? WITHIN_MS,
   ): Promise<void> {
     const { clock } = this.#options
-    const end = clock.now() + withinMs
+    const end = clock.monotonic() + withinMs
     while (!(await holds())) {
-      if (clock.now() > end) throw new NotYet(`still waiting for ${typeof what === 'string' ? what : what()}`)
+      if (clock.monotonic() > end) throw new NotYet(`still waiting for ${typeof what === 'string' ? what : what()}`)
       await clock.sleep(POLL_MS, signal)
     }
   }

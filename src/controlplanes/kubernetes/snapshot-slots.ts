@@ -41,8 +41,9 @@ export function withSnapshot(
   { takenAt, volumeBytes }: { readonly takenAt: string; readonly volumeBytes: number },
 ): PlaneRecord {
   if (taking === undefined) return record
-  const { name, slot, version } = taking
-  const made: KeptSnapshot = { name, slot, version, takenAt, bytes, objects, revision }
+  const { name, slot, version, sealedWith } = taking
+  const sealed = sealedWith !== undefined && { sealedWith }
+  const made: KeptSnapshot = { name, slot, version, takenAt, bytes, objects, revision, ...sealed }
   const files = new Map([...filesOf(record), [slot, bytes] as const])
   const pinned = pinnedIn(record)
   const spare = record.snapshots.filter((s) => !pinned.has(s.name))
