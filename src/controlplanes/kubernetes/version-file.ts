@@ -10,6 +10,8 @@ export interface ServedVersion extends ControlPlaneVersion {
 }
 
 const IMAGE = /^[a-z0-9][a-z0-9.-]*(:\d+)?(\/[a-z0-9][a-z0-9._-]*)+(:[\w][\w.-]*)?@sha256:[0-9a-f]{64}$/
+/** As a Cluster names one: without a v, and with its patch. */
+const VERSION = /^\d+\.\d+\.\d+([-+][0-9A-Za-z.+-]+)?$/
 /** A file that a person keeps. */
 const MOST_ROWS = 200
 
@@ -38,11 +40,12 @@ export function parseVersionFile(text: string): VersionFile {
 function rowProblems(row: unknown): readonly string[] {
   if (!isObject(row)) return ['it is no object']
   const { version, etcd, emulatesFrom, images } = row
-  const minor = typeof version === 'string' ? minorOf(version) : undefined
+  const minor = typeof version === 'string' && VERSION.test(version) ? minorOf(version) : undefined
   const problems: string[] = []
   if (minor === undefined) problems.push('version is none of Kubernetes 1, such as 1.36.2')
-  if (typeof etcd !== 'string' || parseVersion(etcd) === undefined) problems.push('etcd is no version, such as 3.6.6')
-  if (!Number.isSafeInteger(emulatesFrom) || Number(emulatesFrom) > (minor ?? 0) || Number(emulatesFrom) < 0)
+  if (typeof etcd !== 'string' || !VERSION.test(etcd) || parseVersion(etcd) === undefined)
+    problems.push('etcd is no version, such as 3.6.6')
+  if (!Number.isSafeInteger(emulatesFrom) || Number(emulatesFrom) > (minor ?? Infinity) || Number(emulatesFrom) < 0)
     problems.push('emulatesFrom is no minor up to its own, such as 33')
   for (const part of PARTS) {
     const image = isObject(images) ? images[part] : undefined

@@ -1,0 +1,45 @@
+// What people write into a version file by mistake is named with its row, before any Cluster waits for it.
+import { expect, test } from 'vitest'
+import { parseVersionFile } from './version-file.ts'
+
+const image = (name: string): string => `registry.example.org/${name}@sha256:${'ab'.repeat(32)}`
+const IMAGES = {
+  etcd: image('etcd'),
+  apiserver: image('kube-apiserver'),
+  'controller-manager': image('kube-controller-manager'),
+  scheduler: image('kube-scheduler'),
+}
+const ROW = { version: '1.36.2', etcd: '3.6.6', emulatesFrom: 33, images: IMAGES }
+const NO_VERSION = 'versions[0]: version is none of Kubernetes 1, such as 1.36.2'
+const noImage = (part: string): string =>
+  `versions[0]: images.${part} is no image with its digest, such as registry.example.org/${part}@sha256:…`
+
+test('a row that is complete is taken', () => {
+  expect(parseVersionFile(JSON.stringify({ versions: [ROW] }))).toEqual({ rows: [ROW] })
+})
+
+test.each<readonly [string, unknown, string]>([
+  ['a version with a v, which no Cluster can name', { versions: [{ ...ROW, version: 'v1.36.2' }] }, NO_VERSION],
+  ['a version without its patch', { versions: [{ ...ROW, version: '1.36' }] }, NO_VERSION],
+  ['a version that is a number', { versions: [{ ...ROW, version: 1.36 }] }, NO_VERSION],
+  ['an etcd with a v', { versions: [{ ...ROW, etcd: 'v3.6.6' }] }, 'versions[0]: etcd is no version, such as 3.6.6'],
+  [
+    'a minor as text',
+    { versions: [{ ...ROW, emulatesFrom: '33' }] },
+    'versions[0]: emulatesFrom is no minor up to its own, such as 33',
+  ],
+  [
+    'an image by its tag',
+    { versions: [{ ...ROW, images: { ...IMAGES, etcd: 'registry.example.org/etcd:3.6.6' } }] },
+    noImage('etcd'),
+  ],
+  [
+    'an image with a line more',
+    { versions: [{ ...ROW, images: { ...IMAGES, scheduler: `${IMAGES.scheduler}\n--x` } }] },
+    noImage('scheduler'),
+  ],
+  ['a row without the outer list', [ROW], 'it has no list "versions"'],
+  ['a version twice', { versions: [ROW, ROW] }, 'version 1.36.2 is there twice'],
+])('%s is named', (_, file, problem) => {
+  expect(parseVersionFile(JSON.stringify(file))).toEqual({ problems: [problem] })
+})
