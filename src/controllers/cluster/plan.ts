@@ -306,7 +306,7 @@ function mistake(seen: Seen, controlPlane: ControlPlaneSpec, version: string): W
     return {
       predicate: 'FlavorNotServed',
       seen: `flavor ${flavor}; this hub has a host of flavor ${host.name}`,
-      unblock: `a commit sets controlPlane.flavor ${host.name}`,
+      unblock: `a commit sets controlPlane.flavor ${host.name}${flavor === 'kubernetes' ? ', or role cluster is started on a hub that runs pods, with --control-plane-versions' : ''}`,
     }
   const wrong = clusterMistake(seen.cluster.spec)
   if (wrong !== undefined) return { predicate: 'InvalidSpec', seen: wrong, unblock: 'a commit changes the Cluster' }
