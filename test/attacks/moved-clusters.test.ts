@@ -37,7 +37,7 @@ test('a cluster that its own commit moves keeps the stage from before, and is mo
   const waitsForBoard = (commit: string) =>
     eventually(
       () => of(commit),
-      (s) => s?.waitingFor?.seen === 'board: approved by 0 of 1 (ada)',
+      (s) => s?.waitingFor?.seen?.startsWith('board: approved by 0 of 1 (ada)') === true,
       30_000,
     )
 

@@ -71,13 +71,15 @@ test('what a commit declares for the hub waits for its stage, and a commit canno
   const sly = b.repository.commit(fleet(`[${TEST}]`, '2'))
   await eventually(
     () => waits(sly),
-    (seen) => seen === 'board: approved by 0 of 1 (ada)',
+    (seen) => seen?.startsWith('board: approved by 0 of 1 (ada)') === true,
   )
   expect((await releaseOf(sly))?.spec.digests).toHaveProperty('hub')
   const name = (await releaseOf(sly))?.metadata.name ?? ''
   await eventually(
     () => condition('Applied'),
-    (c) => c?.status === 'False' && c.message === `the hub waits for release/${name}: board: approved by 0 of 1 (ada)`,
+    (c) =>
+      c?.status === 'False' &&
+      c.message.startsWith(`the hub waits for release/${name}: board: approved by 0 of 1 (ada)`),
   )
   expect(await condition('Ready')).toMatchObject({ status: 'True' })
   // Also after a restart of sync.
@@ -85,7 +87,7 @@ test('what a commit declares for the hub waits for its stage, and a commit canno
   b.pass(61_000)
   await eventually(
     () => waits(sly),
-    (seen) => seen === 'board: approved by 0 of 1 (ada)',
+    (seen) => seen?.startsWith('board: approved by 0 of 1 (ada)') === true,
   )
   expect([await onHub(), await onMember(), (await stages())?.length]).toEqual(['1', '1', 2])
 
@@ -93,7 +95,7 @@ test('what a commit declares for the hub waits for its stage, and a commit canno
   const next = b.repository.commit(fleet(gated('ada'), '3'))
   await eventually(
     () => waits(next),
-    (seen) => seen === 'board: approved by 0 of 1 (ada)',
+    (seen) => seen?.startsWith('board: approved by 0 of 1 (ada)') === true,
   )
   expect([await onHub(), await onMember()]).toEqual(['1', '1'])
 
@@ -135,7 +137,7 @@ test('a commit that removes the stage removes it for the commits after it', asyn
   const open = b.repository.commit(fleet(`[${TEST}]`, '2'))
   await eventually(
     () => waits(open),
-    (seen) => seen === 'board: approved by 0 of 1 (ada)',
+    (seen) => seen?.startsWith('board: approved by 0 of 1 (ada)') === true,
   )
   await approve(open, 'ada')
   await eventually(onMember, (v) => v === '2')
