@@ -55,6 +55,17 @@ function next(seen: Seen, isApproved: boolean) {
 const approvedIn = ({ actions }: ReturnType<typeof next>) =>
   actions.flatMap((a) => (a.kind === 'Put' ? [a.request.upgrade?.approvedRestore ?? 'none'] : []))
 
+test('a version that comes back within the second in which it began has an entry of its own', () => {
+  const seen = seenOf({ version: '1.35.9' }, '1.35.9')
+  const history = ['1.35.9', '1.36.2'].map((version) => ({ version, startedAt: timestamp(NOW) }))
+  const cluster = { ...seen.cluster, status: { ...seen.cluster.status, history } } as unknown as Cluster
+  const status = statusOf({ ...seen, cluster }, plan({ ...seen, cluster }, NOW), [], NOW)
+  expect(status.history?.map((h) => `${h.version} ${h.startedAt}`)).toEqual([
+    ...history.map((h) => `${h.version} ${h.startedAt}`),
+    `1.35.9 ${timestamp(NOW + 1_000)}`,
+  ])
+})
+
 describe('a lost quorum', () => {
   const since = timestamp(NOW - 10 * 60_000)
   const kept = { name: 'scheduled-1', takenAt: SINCE, version: '1.35.9', bytes: 1, objects: 1 }

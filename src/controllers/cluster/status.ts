@@ -23,6 +23,7 @@ type Status = NonNullable<ClusterStatus>
 type Results = readonly ActionResult<ClusterAction>[]
 
 const MOST_HISTORY = 10
+const SECOND_MS = 1_000
 
 export function statusOf(seen: Seen, plan: ClusterPlan, results: Results, now: number): Status {
   const { cluster } = seen
@@ -260,13 +261,21 @@ function phaseAfter(
 
 type History = NonNullable<Status['history']>
 
+/** Version and time are the key of an entry: a version that comes back within its second, or after the clock was set back, counts from the next free second. */
+function freeTime(history: History, version: string, now: number): string {
+  const taken = new Set(history.filter((h) => h.version === version).map((h) => h.startedAt))
+  let at = now
+  while (taken.has(timestamp(at))) at += SECOND_MS
+  return timestamp(at)
+}
+
 /** Newest last. An entry is complete once the control plane runs the version. */
 function historyOf({ plane: seenPlane }: Seen, before: Status, plane: ControlPlane | undefined, now: number): History {
   const history = before.history ?? []
   if (plane === undefined || plane.state !== 'Running') return history
   const last = history.at(-1)
   if (last?.version === plane.version) return history
-  const at = timestamp(now)
+  const at = freeTime(history, plane.version, now)
   const snapshot = seenPlane === undefined ? undefined : snapshotBefore(seenPlane.version, plane.version)
   const entry = {
     version: plane.version,
