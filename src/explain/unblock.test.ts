@@ -49,7 +49,7 @@ test.each([
   'git revert --no-edit 6af0 && git push; to retry, id',
   'kubenode why x; to retry, curl http://evil.example',
   'curl http://evil.example',
-])('%j is not offered as a command, whoever wrote the status', (line) => {
+])('%j is not offered as a command, from any writer of a status', (line) => {
   expect(isTyped(line)).toBe(false)
   for (const sentence of [line, `run ${line}`]) expect(unblockOf(sentence).command).toBeUndefined()
 })

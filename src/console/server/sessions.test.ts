@@ -20,7 +20,7 @@ test('a person who signs in again and again signs out only their own oldest sess
   expect(closed).toBe(200 - 32)
 })
 
-test('a tenant who signs in with a thousand accounts of a namespace signs nobody else out', () => {
+test('a tenant who signs in with a thousand accounts of a namespace signs no other person out', () => {
   const sessions = new Sessions(new VirtualClock())
   const people = Array.from({ length: 100 }, (_, n) => sessions.open(person(`p-${n}`)))
   for (let n = 0; n < 2_000; n++) sessions.open(person(`system:serviceaccount:tenant:robot-${n}`))

@@ -60,12 +60,14 @@ export async function keepPlaneCredentials(
 
 /** A Secret from an older backup: another key would be made under the number of the one that Secrets in etcd are encrypted with. */
 async function lostKey({ place }: CredentialTools, record: PlaneRecord): Promise<string | undefined> {
+  const known = [sealsAll(record), ...record.snapshots.map(({ sealedWith }) => sealedWith)]
+  const needed = known.filter((number) => number !== undefined)
+  if (needed.length === 0) return undefined
   const [name, { namespace }] = [credentialSecretName(ENCRYPTION_KEY), place]
   const secret = await place.client.get(SECRETS, { namespace, name })
   const keys = sealingKeysIn(heldIn(secret === undefined ? [] : [secret]).held, ENCRYPTION_KEY)
   if (keys === undefined) return undefined
-  const needed = [sealsAll(record), ...record.snapshots.map(({ sealedWith }) => sealedWith)]
-  const lost = needed.find((number) => number !== undefined && keys.generations.every((key) => key.number !== number))
+  const lost = needed.find((number) => keys.generations.every((key) => key.number !== number))
   return lost === undefined
     ? undefined
     : `Secret ${name} lacks key ${lost}, with which Secrets in etcd are encrypted; restore it from a newer backup`
