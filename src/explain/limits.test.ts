@@ -47,7 +47,16 @@ const grant = (n: number) => ({
 })
 
 const limits = (spec: Partial<DefenderPolicy['spec']>, of: Partial<DefenderLedger['spec']> = {}, units = TEN) =>
-  limitsOf({ policies: [policy(spec)], ledger: ledger(of), units, now: NOW })
+  limitsOf({
+    policies: [policy(spec)],
+    ledger: ledger(of),
+    units,
+    find: ({ uid }) => {
+      const unit = units.find((u) => u.id === uid)
+      return unit === undefined ? { kind: 'Absent' } : { kind: 'Found', unit }
+    },
+    now: NOW,
+  })
 
 test('without an enforced policy the built-in one decides too', () => {
   const names = (policies: readonly DefenderPolicy[]) => decidingPolicies(policies).map((p) => p.name)

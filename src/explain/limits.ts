@@ -27,6 +27,8 @@ export interface LimitsSeen {
   readonly policies: readonly DefenderPolicy[]
   readonly ledger: DefenderLedger | undefined
   readonly units: readonly Unit[]
+  /** Finds the unit that a grant was given for. */
+  readonly find: FleetView['find']
   readonly now: number
 }
 
@@ -37,23 +39,19 @@ export function decidingPolicies(policies: readonly DefenderPolicy[]): readonly 
 }
 
 /** A fleet of given units, for counting alone. */
-function fleetOf(units: readonly Unit[]): FleetView {
+function fleetOf({ units, find }: Pick<LimitsSeen, 'units' | 'find'>): FleetView {
   const tallies = new Tallies()
-  const byId = new Map(units.map((u) => [u.id, u]))
   return {
     units,
     version: 0,
-    find: ({ uid }) => {
-      const unit = byId.get(uid)
-      return unit === undefined ? { kind: 'Absent' } : { kind: 'Found', unit }
-    },
+    find,
     tally: (selecting, space) => tallies.of(selecting, space, () => units),
   }
 }
 
-export function limitsOf({ policies, ledger, units, now }: LimitsSeen): readonly Limit[] {
+export function limitsOf({ policies, ledger, units, find, now }: LimitsSeen): readonly Limit[] {
   const { spec } = ledger ?? {}
-  const fleet = fleetOf(units)
+  const fleet = fleetOf({ units, find })
   const levels = Levels.booked(fleet, grantsOf(spec), spec?.reservations ?? [])
   const rates = new RateCounter(spec?.rates ?? [], asOfMs(spec) ?? now)
   return decidingPolicies(policies).flatMap((policy) => {

@@ -7,7 +7,7 @@ import type { KubeClient } from './client.ts'
 import { Delivery, type Handler, type HandlerOptions } from './delivery.ts'
 import { Reflector, type ReflectorNotice, type Selection } from './reflector.ts'
 import type { Change } from './replica.ts'
-import { keyOf, Store, type Indexer, type ReadonlyStore } from './store.ts'
+import { keyOf, Store, type Indexer, type Objects, type ReadonlyStore } from './store.ts'
 
 export type InformerNotice = ReflectorNotice | { readonly kind: 'HandlerFailed'; readonly error: unknown }
 
@@ -19,6 +19,8 @@ export interface InformerOptions<T extends KubeObject> {
   readonly selection?: Selection
   readonly indexers?: Readonly<Record<string, Indexer<T>>>
   readonly transform?: (object: T) => T
+  /** Where the objects are kept: a Map, unless millions of them must be small. */
+  readonly objects?: Objects<T>
   readonly notice?: (notice: InformerNotice) => void
   readonly bookmarkPeriodMs?: number
   readonly relistEveryMs?: number
@@ -63,9 +65,9 @@ class CachedView<T extends KubeObject> implements Informer<T> {
   #listed = false
   #synced = false
 
-  constructor({ indexers, notice = () => undefined, ...options }: InformerOptions<T>) {
+  constructor({ indexers, objects, notice = () => undefined, ...options }: InformerOptions<T>) {
     this.type = options.type
-    this.store = new Store(indexers, (error) => notice({ kind: 'HandlerFailed', error }))
+    this.store = new Store(indexers, (error) => notice({ kind: 'HandlerFailed', error }), objects)
     this.#notice = notice
     this.#selection = options.selection ?? {}
     this.#reflector = new Reflector({

@@ -35,14 +35,30 @@ function guarded<T>(indexer: Indexer<T>, failed: (error: unknown) => void): Inde
 
 type Index = Map<string, Set<string>>
 
+/** What a store needs of a Map. One that packs its objects may give another one at each `get`, and less of them in `values`. */
+export interface Objects<T> {
+  readonly size: number
+  get(key: string): T | undefined
+  set(key: string, object: T): unknown
+  delete(key: string): unknown
+  /** Stays as it is while objects are deleted. */
+  keys(): Iterable<string>
+  values(): Iterable<T>
+}
+
 export class Store<T extends KubeObject = KubeObject> implements ReadonlyStore<T> {
-  readonly #objects = new Map<string, T>()
+  readonly #objects: Objects<T>
   readonly #indexers: Map<string, Indexer<T>>
   readonly #failed: (error: unknown) => void
   readonly #indexes = new Map<string, Index>()
 
   /** An indexer that fails on an object indexes it under nothing and is reported: one strange object must not stop the others. */
-  constructor(indexers: Readonly<Record<string, Indexer<T>>> = {}, failed: (error: unknown) => void = () => undefined) {
+  constructor(
+    indexers: Readonly<Record<string, Indexer<T>>> = {},
+    failed: (error: unknown) => void = () => undefined,
+    objects: Objects<T> = new Map<string, T>(),
+  ) {
+    this.#objects = objects
     this.#failed = failed
     this.#indexers = new Map(Object.entries(indexers).map(([name, indexer]) => [name, guarded(indexer, failed)]))
     for (const name of this.#indexers.keys()) this.#indexes.set(name, new Map())
@@ -54,7 +70,7 @@ export class Store<T extends KubeObject = KubeObject> implements ReadonlyStore<T
     const safe = guarded(indexer, this.#failed)
     this.#indexers.set(name, safe)
     this.#indexes.set(name, new Map())
-    for (const [key, object] of this.#objects) this.#reindex(name, key, [], safe(object))
+    for (const object of this.#objects.values()) this.#reindex(name, keyOf(object), [], safe(object))
   }
 
   get size(): number {
@@ -69,7 +85,7 @@ export class Store<T extends KubeObject = KubeObject> implements ReadonlyStore<T
     return this.#objects.get(key)
   }
 
-  keys(): IterableIterator<string> {
+  keys(): Iterable<string> {
     return this.#objects.keys()
   }
 

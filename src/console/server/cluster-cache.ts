@@ -13,7 +13,8 @@ import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { objectShapeProblem } from '#schema/shape.ts'
 import type { TopicFamily } from '../protocol.ts'
-import { machineRow, SharedTexts } from './machine-row.ts'
+import { isShownAlike, type MachineRow, machineRow } from './machine-row.ts'
+import { PackedMachines } from './packed-machines.ts'
 import { ProgramWatch } from './program-watch.ts'
 import { LISTED_KINDS, type Watched, type WatchedKind, WATCHED, WATCHED_KINDS } from './watched-kinds.ts'
 
@@ -41,8 +42,8 @@ export interface ClusterCacheOptions {
   readonly random: Random
   readonly log: Logger
   readonly onChange: (cluster: string, topics: readonly TopicFamily[]) => void
-  /** A Machine was created, changed or deleted. */
-  readonly onMachine: (cluster: string, name: string) => void
+  /** A Machine was created, changed or deleted; `isShown`: in what its row shows. */
+  readonly onMachine: (cluster: string, name: string, isShown: boolean) => void
 }
 
 /** Every topic shows whether its cluster answers. */
@@ -75,7 +76,6 @@ export class ClusterCache implements ClusterState {
       random,
       onChange: () => options.onChange(this.name, WATCHED.programs.topics),
     })
-    const texts = new SharedTexts()
     for (const kind of LISTED_KINDS) {
       const { type, topics } = WATCHED[kind]
       const informer = createInformer<KubeObject>({
@@ -85,12 +85,13 @@ export class ClusterCache implements ClusterState {
         random,
         transform: (object) => {
           const known = shaped(type, object)
-          return kind === 'machines' ? machineRow(known as Machine, texts) : withoutManagedFields(known)
+          return kind === 'machines' ? machineRow(known as Machine) : withoutManagedFields(known)
         },
+        ...(kind === 'machines' && { objects: new PackedMachines() }),
         notice: (notice) => this.#note(kind, notice),
       })
       informer.addHandler((old, now) => {
-        if (kind === 'machines') options.onMachine(this.name, (now ?? old)?.metadata.name ?? '')
+        if (kind === 'machines') this.#noteMachine(old as MachineRow | undefined, now as MachineRow | undefined)
         options.onChange(this.name, topics)
       })
       this.#informers.set(kind, informer)
@@ -134,6 +135,11 @@ export class ClusterCache implements ClusterState {
   async stop(): Promise<void> {
     this.#stop.abort(new Error('the console ends'))
     await this.#running
+  }
+
+  #noteMachine(old: MachineRow | undefined, now: MachineRow | undefined): void {
+    const isShown = old === undefined || now === undefined || !isShownAlike(old, now)
+    this.#options.onMachine(this.name, (now ?? old)?.metadata.name ?? '', isShown)
   }
 
   #note(kind: WatchedKind, notice: InformerNotice): void {

@@ -1,24 +1,30 @@
-// The machines of one cluster as a topic: rows from the cache, with the repairs and the blames that other objects tell of them.
-import type { MachinesTopic, Topic } from '../protocol.ts'
+// The machines of one cluster as a topic: rows from the cache, with the repairs and the blames that other objects tell of them. Keeps no state of a machine itself.
+import { MACHINE_COLUMNS } from '../machine-columns.ts'
+import type { MachineCells, MachinesDelta, MachinesTopic, Topic } from '../protocol.ts'
 import { topicOf } from '../topic-name.ts'
 import type { ClusterState } from './cluster-cache.ts'
-import type { MachineRow } from './machine-row.ts'
-import { MachineTable, type MachineTexts } from './machine-table.ts'
+import { type MachineRow, shownOf } from './machine-row.ts'
 import { TopicLog } from './topic-log.ts'
 import { blameText } from './views/budgets.ts'
+import { Words } from './words.ts'
 
 type Blame = Parameters<typeof blameText>[0]
+
+/** What other objects tell of machines. */
+interface Sides {
+  readonly repairs: ReadonlyMap<string, string>
+  readonly blames: readonly Blame[]
+}
 
 export class ClusterMachines {
   readonly topic: Topic
   readonly audience: string
   readonly #cluster: ClusterState
   readonly #start: string
-  readonly #table: MachineTable
   readonly #changed = new Set<string>()
-  #repairs: ReadonlyMap<string, string> = new Map()
-  #blames: readonly Blame[] = []
-  #isTouched = true
+  #words = new Words()
+  #sides: Sides
+  #areSidesTouched = false
   #log: TopicLog | undefined
 
   /** `audience`: those who may read what this cluster is, as `readAs` shows it. */
@@ -27,86 +33,111 @@ export class ClusterMachines {
     this.audience = audience
     this.#start = start
     this.topic = topicOf('machines', cluster.name)
-    this.#table = new MachineTable(this.topic)
-    for (const { metadata } of cluster.list('machines')) this.changed(metadata.name ?? '')
+    this.#sides = this.#readSides()
+    this.#learnAllWords()
   }
 
-  /** A Machine was created, changed or deleted. */
+  /** A Machine was created, deleted, or is shown in another way. */
   changed(name: string): void {
     this.#changed.add(name)
   }
 
   /** Repairs or blames may have changed. */
   touch(): void {
-    this.#isTouched = true
+    this.#areSidesTouched = true
+  }
+
+  /** Right after `takeChanges`: every change that is in it was sent. */
+  snapshot(revision: string, at: number): MachinesTopic {
+    const names: string[] = []
+    const columns = MACHINE_COLUMNS.map((): number[] => [])
+    for (const row of this.#cluster.list('machines')) {
+      names.push(row.metadata.name ?? '')
+      this.#cellsOf(row).forEach((cell, c) => columns[c]?.push(cell))
+    }
+    return {
+      topic: this.topic,
+      revision,
+      at,
+      words: [...this.#words.all],
+      names,
+      columns: Object.fromEntries(
+        MACHINE_COLUMNS.map((column, c) => [column, columns[c]]),
+      ) as unknown as MachinesTopic['columns'],
+    }
   }
 
   /** The log follows what is taken: called right after `takeChanges`. */
-  snapshot(revision: string, at: number): MachinesTopic {
-    return this.#table.snapshot(revision, at)
-  }
-
   logAt(revision: string, at: number): TopicLog {
     this.#log ??= new TopicLog(this.#start, this.snapshot(revision, at))
     return this.#log
   }
 
-  /** The delta as it is sent. */
+  /** The delta as it is sent; `Renewed` when the words were begun again, so that only a snapshot helps. */
   takeChanges(named: string, revision: number, at: number): { readonly json: string } | 'Nothing' | 'Renewed' {
-    if (!this.#isTouched && this.#changed.size === 0) return 'Nothing'
-    const isSideChanged = this.#isTouched && this.#readSides()
-    this.#isTouched = false
-    const all = isSideChanged ? this.#cluster.list('machines').map((m) => m.metadata.name ?? '') : []
-    for (const name of new Set([...all, ...this.#changed])) {
-      const now = this.#cluster.machine(name)
-      if (now === undefined) this.#table.remove(name)
-      else this.#table.put(name, this.#textsOf(name, now))
-    }
-    this.#changed.clear()
-    const delta = this.#table.takeDelta()
-    if (delta === undefined) return 'Nothing'
-    if (delta === 'Renewed') {
+    if (this.#areSidesTouched) this.#noteSides()
+    if (this.#changed.size === 0) return 'Nothing'
+    if (this.#words.isFull) {
+      this.#changed.clear()
+      this.#words = new Words()
+      this.#learnAllWords()
       this.#log?.restart(this.snapshot(named, at))
       return 'Renewed'
     }
+    const delta = this.#takeDelta()
     return { json: this.#log === undefined ? JSON.stringify(delta) : this.#log.put(delta, revision, at) }
   }
 
-  #readSides(): boolean {
-    const open = this.#cluster.list('jobs').filter((j) => j.status?.phase !== 'Done' && !j.spec.dryRun)
-    const repairs = new Map(open.map((j) => [j.spec.machine ?? j.spec.node.name, j.status?.phase ?? 'Pending']))
-    const blames = this.#cluster.list('ledgers')[0]?.spec.blames ?? []
-    const before = JSON.stringify([[...this.#repairs], this.#blames.map(blameText)])
-    this.#repairs = repairs
-    this.#blames = blames
-    return before !== JSON.stringify([[...repairs], blames.map(blameText)])
+  #takeDelta(): MachinesDelta {
+    const machines: (readonly [string, MachineCells])[] = []
+    const gone: string[] = []
+    for (const name of this.#changed) {
+      const row = this.#cluster.machine(name)
+      if (row === undefined) gone.push(name)
+      else machines.push([name, this.#cellsOf(row)])
+    }
+    this.#changed.clear()
+    return { topic: this.topic, words: this.#words.takeNew(), machines, gone }
   }
 
-  #textsOf(name: string, { row }: MachineRow): MachineTexts {
-    return {
-      node: row.node,
-      phase: row.phase,
-      zone: row.zone,
-      rack: row.rack,
-      pool: row.pool,
-      class: row.class,
-      versions: row.versions,
-      health: row.health,
-      repair: this.#repairs.get(name) ?? '',
-      silent: row.silent,
-      blame: this.#blameOf(row),
-      reason: row.reason,
-      since: row.since,
+  /** A first snapshot brings them, so no delta does. */
+  #learnAllWords(): void {
+    for (const row of this.#cluster.list('machines')) this.#cellsOf(row)
+    this.#words.takeNew()
+  }
+
+  #readSides(): Sides {
+    const open = this.#cluster.list('jobs').filter((j) => j.status?.phase !== 'Done' && !j.spec.dryRun)
+    const repairs = new Map(open.map((j) => [j.spec.machine ?? j.spec.node.name, j.status?.phase ?? 'Pending']))
+    return { repairs, blames: this.#cluster.list('ledgers')[0]?.spec.blames ?? [] }
+  }
+
+  #noteSides(): void {
+    this.#areSidesTouched = false
+    const [before, now] = [this.#sides, this.#readSides()]
+    const text = ({ repairs, blames }: Sides): string => JSON.stringify([[...repairs], blames.map(blameText)])
+    if (text(before) === text(now)) return
+    this.#sides = now
+    for (const row of this.#cluster.list('machines')) {
+      const { name = '' } = row.metadata
+      const isSame = before.repairs.get(name) === now.repairs.get(name) && blameOf(before, row) === blameOf(now, row)
+      if (!isSame) this.changed(name)
     }
   }
 
-  #blameOf(row: MachineRow['row']): string {
-    const found = this.#blames.find(
-      ({ kind, component, value }) =>
-        (kind === 'Zone' && value === row.zone) ||
-        (kind === 'Rack' && value === row.rack) ||
-        (kind === 'Component' && `,${row.versions},`.includes(`,${component}=${value},`)),
-    )
-    return found === undefined ? '' : blameText(found)
+  #cellsOf(row: MachineRow): MachineCells {
+    const repair = this.#sides.repairs.get(row.metadata.name ?? '') ?? ''
+    const texts = { ...shownOf(row), repair, blame: blameOf(this.#sides, row) }
+    return MACHINE_COLUMNS.map((column) => (column === 'since' ? row.since : this.#words.at(texts[column])))
   }
+}
+
+function blameOf({ blames }: Sides, { place, state }: MachineRow): string {
+  const found = blames.find(
+    ({ kind, component, value }) =>
+      (kind === 'Zone' && value === place.zone) ||
+      (kind === 'Rack' && value === place.rack) ||
+      (kind === 'Component' && `,${state.versions},`.includes(`,${component}=${value},`)),
+  )
+  return found === undefined ? '' : blameText(found)
 }

@@ -75,7 +75,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
         random,
         log,
         onChange: (cluster, topics) => fleet.changed(cluster, topics),
-        onMachine: (cluster, machine) => fleet.machineChanged(cluster, machine),
+        onMachine: (cluster, machine, isShown) => fleet.machineChanged(cluster, machine, isShown),
       })
       fleet.add(cache)
       cache.start()

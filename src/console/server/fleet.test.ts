@@ -14,23 +14,19 @@ import { WATCHED, WATCHED_KINDS, type WatchedKind } from './watched-kinds.ts'
 const SECRETS = {
   machines: {
     metadata: { name: 'machine-secret', uid: 'm' },
-    row: {
-      node: '',
+    place: { zone: '', rack: '', pool: '', class: '', labels: {} },
+    state: {
       phase: 'Failed',
-      zone: '',
-      rack: '',
-      pool: '',
-      class: '',
       versions: '',
       health: '',
       silent: 'No',
       reason: 'machine-secret',
-      since: 1,
       isReady: false,
       service: 'Healthy',
-      labels: {},
-      failures: [{ component: 'machine-secret', set: 'set-secret', text: 'machine-secret', since: '' }],
     },
+    node: '',
+    since: 1,
+    failures: [{ component: 'machine-secret', set: 'set-secret', text: 'machine-secret', since: '' }],
   },
   sets: {
     metadata: { name: 'set-secret', uid: 's' },

@@ -129,8 +129,8 @@ export class Fleet {
     this.#passSoon(BATCH_MS)
   }
 
-  machineChanged(cluster: string, name: string): void {
-    for (const machines of this.#machinesOf(cluster)) machines.changed(name)
+  machineChanged(cluster: string, name: string, isShown: boolean): void {
+    if (isShown) for (const machines of this.#machinesOf(cluster)) machines.changed(name)
     this.#touched.add(machineKey(cluster, name))
   }
 

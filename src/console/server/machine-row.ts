@@ -1,45 +1,52 @@
-// What the console keeps of a Machine: one number a column and a few shared words, instead of the object. Pure.
+// What the console keeps of a Machine. What many machines have in common stands apart from what each has for itself, so that it can be kept once. Pure.
 import type { Machine } from '#api/kinds/machine.ts'
 import { type Health, machineHealth } from '#defender/unit.ts'
 import { findCondition } from '#kube/conditions.ts'
 import type { KubeObject } from '#schema/object.ts'
+import { MACHINE_COLUMNS, type MachineColumn } from '../machine-columns.ts'
 
 /** Cached in place of the Machine. */
 export interface MachineRow extends KubeObject {
-  readonly row: MachineFacts
+  readonly place: MachinePlace
+  readonly state: MachineState
+  /** Name of its Node; empty when it is that of the Machine, or when there is none yet. */
+  readonly node: string
+  /** Seconds since 1970: since when Ready has its status; 0 when unknown. */
+  readonly since: number
+  /** Components that do not work, with their own words; empty for almost all. */
+  readonly failures: readonly MachineFailure[]
 }
 
-/** Texts are shared between machines wherever they are equal. */
-interface MachineFacts {
-  readonly node: string
-  readonly phase: string
+/** Where it is and what it is for: hardly ever changes. */
+export interface MachinePlace {
   readonly zone: string
   readonly rack: string
   readonly pool: string
   readonly class: string
-  readonly versions: string
-  readonly health: string
-  readonly silent: 'Yes' | 'No' | 'Unknown'
-  readonly reason: string
-  /** Seconds since 1970. */
-  readonly since: number
-  readonly isReady: boolean
-  /** As the Defender counts it, without its Node. */
-  readonly service: Health
-  /** Components that do not work, with their own words; empty for almost all. */
-  readonly failures: readonly MachineFailure[]
   /** For the selectors of policies and sets. */
   readonly labels: Readonly<Record<string, string>>
 }
 
-interface MachineFailure {
+/** How it is: most machines of a cluster are in one of a few states. */
+export interface MachineState {
+  readonly phase: string
+  readonly versions: string
+  readonly health: string
+  readonly silent: 'Yes' | 'No' | 'Unknown'
+  readonly reason: string
+  readonly isReady: boolean
+  /** As the Defender counts it, without its Node. */
+  readonly service: Health
+}
+
+export interface MachineFailure {
   readonly component: string
   readonly set: string
   readonly text: string
   readonly since: string
 }
 
-const NO_FAILURES: readonly MachineFailure[] = []
+export const NO_FAILURES: readonly MachineFailure[] = []
 
 const FAILED: ReadonlySet<string> = new Set(['Failed', 'Degraded', 'RolledBack'])
 
@@ -66,73 +73,44 @@ function worstState(states: readonly string[]): string {
   return states.reduce((worst, s) => (worst === '' || rank(s) < rank(worst) ? s : worst), '')
 }
 
+/** What a column of 32 bits holds; only a clock that is wrong is further. */
+const LAST_SECOND = 2 ** 32 - 1
+
 const seconds = (stamp: string | undefined): number => {
   const ms = Date.parse(stamp ?? '')
-  return Number.isNaN(ms) ? 0 : Math.floor(ms / 1_000)
+  return Number.isNaN(ms) ? 0 : Math.min(Math.max(0, Math.floor(ms / 1_000)), LAST_SECOND)
 }
 
 const SILENT = { True: 'No', False: 'Yes', Unknown: 'Unknown' } as const
 
-function factsOf(machine: Machine): MachineFacts {
-  const { metadata, spec, status = {} } = machine
-  const { components = [], conditions } = status
+/** Differs for every machine and is selected by nothing. */
+const OWN_LABEL = 'kubernetes.io/hostname'
+
+function placeOf({ metadata, spec }: Machine): MachinePlace {
+  const { [OWN_LABEL]: _own, ...labels } = { ...spec.labels, ...metadata.labels }
+  const { zone = '', rack = '', pool = '', class: hardware = '' } = spec
+  return { zone, rack, pool, class: hardware, labels }
+}
+
+function stateOf(machine: Machine): MachineState {
+  const { components = [], conditions, phase = 'Pending' } = machine.status ?? {}
   const ready = findCondition(conditions, 'Ready')
   const reachable = findCondition(conditions, 'AgentReachable')
-  const nodeName = status.nodeRef?.name ?? ''
   const versions = components.map((c) => `${c.name}=${c.version ?? 'none'}`)
   return {
-    node: nodeName === metadata.name ? '' : nodeName,
-    phase: status.phase ?? 'Pending',
-    zone: spec.zone ?? '',
-    rack: spec.rack ?? '',
-    pool: spec.pool ?? '',
-    class: spec.class ?? '',
+    phase,
     versions: versions.toSorted().join(','),
     health: worstState(components.map((c) => c.state)),
     silent: SILENT[reachable?.status ?? 'Unknown'],
     reason: ready === undefined || ready.status === 'True' ? '' : ready.reason,
-    since: seconds(ready?.lastTransitionTime),
     isReady: ready?.status === 'True',
     service: machineHealth(machine, undefined).health,
-    failures: failuresOf(machine),
-    labels: { ...spec.labels, ...metadata.labels },
   }
 }
 
-/** A pool of equal texts: 10,000 machines of one zone hold its name once. */
-export class SharedTexts {
-  readonly #texts = new Map<string, string>()
-  readonly #labels = new Map<string, Readonly<Record<string, string>>>()
-
-  text(value: string): string {
-    const known = this.#texts.get(value)
-    if (known !== undefined) return known
-    if (this.#texts.size >= MOST_TEXTS) this.#texts.clear()
-    this.#texts.set(value, value)
-    return value
-  }
-
-  labels(value: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-    const key = JSON.stringify(value)
-    const known = this.#labels.get(key)
-    if (known !== undefined) return known
-    if (this.#labels.size >= MOST_TEXTS) this.#labels.clear()
-    this.#labels.set(key, value)
-    return value
-  }
-}
-
-/** More are forgotten and begun again: sharing saves memory and decides nothing. */
-const MOST_TEXTS = 20_000
-
-/** Differs for every machine and is selected by nothing. */
-const OWN_LABEL = 'kubernetes.io/hostname'
-
-/** Keeps what a cache needs of its objects: name, uid and version. */
-export function machineRow(machine: Machine, texts: SharedTexts): MachineRow {
+export function machineRow(machine: Machine): MachineRow {
   const { name, uid, resourceVersion } = machine.metadata
-  const facts = factsOf(machine)
-  const { [OWN_LABEL]: _own, ...labels } = facts.labels
+  const node = machine.status?.nodeRef?.name ?? ''
   return {
     apiVersion: machine.apiVersion,
     kind: machine.kind,
@@ -141,18 +119,35 @@ export function machineRow(machine: Machine, texts: SharedTexts): MachineRow {
       ...(uid !== undefined && { uid }),
       ...(resourceVersion !== undefined && { resourceVersion }),
     },
-    row: {
-      ...facts,
-      node: texts.text(facts.node),
-      phase: texts.text(facts.phase),
-      zone: texts.text(facts.zone),
-      rack: texts.text(facts.rack),
-      pool: texts.text(facts.pool),
-      class: texts.text(facts.class),
-      versions: texts.text(facts.versions),
-      health: texts.text(facts.health),
-      reason: texts.text(facts.reason),
-      labels: texts.labels(labels),
-    },
+    place: placeOf(machine),
+    state: stateOf(machine),
+    node: node === name ? '' : node,
+    since: seconds(findCondition(machine.status?.conditions, 'Ready')?.lastTransitionTime),
+    failures: failuresOf(machine),
   }
+}
+
+/** The columns that come from the machine alone, as texts. */
+type ShownTexts = Readonly<Record<Exclude<MachineColumn, 'since' | 'repair' | 'blame'>, string>>
+
+export const shownOf = ({ node, place, state }: MachineRow): ShownTexts => ({
+  node,
+  phase: state.phase,
+  zone: place.zone,
+  rack: place.rack,
+  pool: place.pool,
+  class: place.class,
+  versions: state.versions,
+  health: state.health,
+  silent: state.silent,
+  reason: state.reason,
+})
+
+/** Whether pages show the same of it: most reports of agents change nothing of that. */
+export function isShownAlike(a: MachineRow, b: MachineRow): boolean {
+  const [before, now] = [shownOf(a), shownOf(b)]
+  return (
+    a.since === b.since &&
+    MACHINE_COLUMNS.every((column) => before[column as keyof ShownTexts] === now[column as keyof ShownTexts])
+  )
 }

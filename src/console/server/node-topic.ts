@@ -38,7 +38,7 @@ export async function readNode({
   now,
 }: NodeWish): Promise<NodeTopic | undefined> {
   if (!NAME.test(name)) return undefined
-  const known = cluster.list('machines').find((m) => m.row.node === name)?.metadata.name
+  const known = cluster.list('machines').find((m) => m.node === name)?.metadata.name
   const machine = await client.get<Machine>(machineType, { name: known ?? name })
   const nodeName = machine?.status?.nodeRef?.name ?? name
   const [node, jobs] = await Promise.all([

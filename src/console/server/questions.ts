@@ -123,9 +123,10 @@ function* candidates(cluster: ClusterState, topics: ReadonlySet<TopicFamily>): G
   if (topics.has('machines'))
     for (const {
       metadata: { name = '' },
-      row,
+      state,
+      node,
     } of cluster.list('machines'))
-      yield { cluster: own, kind: 'Machine', name, text: row.phase, words: [name, row.node] }
+      yield { cluster: own, kind: 'Machine', name, text: state.phase, words: [name, node] }
   if (topics.has('sets'))
     for (const {
       metadata: { name = '' },

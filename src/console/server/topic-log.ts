@@ -1,4 +1,5 @@
 // The memory of one topic: its first snapshot, every change since, and its state now. From it a stream resumes and the past is shown. Bounded by bytes and age.
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { appliedAll, isMachines, rowsDelta } from '../delta.ts'
 import type { Delta, Snapshot, Topic } from '../protocol.ts'
 
@@ -14,11 +15,26 @@ interface Entry {
   readonly json: string
 }
 
+/** The state that a log begins with. */
+interface Base {
+  readonly revision: string
+  readonly at: number
+  read(): Snapshot
+}
+
+/** Machines are kept compressed, in a tenth of the room: they are read again only for a look at the past. */
+function baseOf(snapshot: Snapshot): Base {
+  const { revision, at } = snapshot
+  if (!isMachines(snapshot)) return { revision, at, read: () => snapshot }
+  const packed = zstdCompressSync(JSON.stringify(snapshot))
+  return { revision, at, read: () => JSON.parse(zstdDecompressSync(packed).toString()) as Snapshot }
+}
+
 export class TopicLog {
   readonly topic: Topic
   readonly #start: string
   readonly #most: number
-  #base: Snapshot
+  #base: Base
   /** Undefined for topics whose owner holds the state, such as the table of machines. */
   #now: Snapshot | undefined
   #entries: Entry[] = []
@@ -28,7 +44,7 @@ export class TopicLog {
     this.topic = first.topic
     this.#start = start
     this.#most = most
-    this.#base = first
+    this.#base = baseOf(first)
     this.#now = isMachines(first) ? undefined : first
   }
 
@@ -60,7 +76,7 @@ export class TopicLog {
 
   /** Nothing before this snapshot can be resumed from. */
   restart(first: Snapshot): void {
-    this.#base = first
+    this.#base = baseOf(first)
     this.#now = isMachines(first) ? undefined : first
     this.#entries = []
     this.#characters = 0
@@ -79,8 +95,9 @@ export class TopicLog {
 
   #after(entries: readonly Entry[]): Snapshot {
     const last = entries.at(-1)
-    if (last === undefined) return this.#base
-    return appliedAll(this.#base, deltasOf(entries), this.#named(last.revision), last.at)
+    const base = this.#base.read()
+    if (last === undefined) return base
+    return appliedAll(base, deltasOf(entries), this.#named(last.revision), last.at)
   }
 
   #named(revision: number): string {
@@ -98,7 +115,7 @@ export class TopicLog {
       this.#characters -= json.length
       dropped++
     }
-    this.#base = this.#after(this.#entries.slice(0, dropped))
+    this.#base = baseOf(this.#after(this.#entries.slice(0, dropped)))
     this.#entries = this.#entries.slice(dropped)
   }
 }

@@ -1,7 +1,7 @@
 // What may still be disrupted in a cluster: limits with what is left, breakers, blames, who holds the slots, and who waits for one. Pure.
 import type { DefenderLedger } from '#api/kinds/defender-ledger.ts'
 import { requestsOf } from '#explain/approval-requests.ts'
-import { decidingPolicies, limitsOf } from '#explain/limits.ts'
+import { decidingPolicies, limitsOf, type LimitsSeen } from '#explain/limits.ts'
 import { BUILTIN_POLICY_NAME } from '#defender/builtin-policy.ts'
 import type { Unit } from '#defender/unit.ts'
 import { openingOf } from '#windows/windows.ts'
@@ -35,30 +35,39 @@ export function budgetsHead(cluster: ClusterState, now: number): BudgetsHead {
 }
 
 /** As the Defender counts a machine. What only the Node knows is not read: an unhealthy Node shows in the conditions of its Machine. */
-const unitOf = ({ metadata, row }: MachineRow): Unit => ({
-  id: metadata.uid ?? '',
+const unitOf = ({ metadata, place, state }: MachineRow): Unit => ({
+  // A list of rows has no uids, and names are as good as long as nothing is made again under one.
+  id: metadata.name ?? '',
   space: 'machines',
   name: metadata.name ?? '',
-  labels: row.labels,
-  zone: row.zone,
-  rack: row.rack,
-  pool: row.pool,
+  labels: place.labels,
+  zone: place.zone,
+  rack: place.rack,
+  pool: place.pool,
   stage: '',
   region: '',
-  health: row.service,
+  health: state.service,
   why: '',
-  isSilent: row.silent === 'Yes',
+  isSilent: state.silent === 'Yes',
   isCutOff: false,
   badComponents: NO_COMPONENTS,
   source: NO_SOURCE,
 })
+
+/** A grant belongs to the machine that it was given for, not to a later one of its name. */
+const findIn =
+  (cluster: ClusterState): LimitsSeen['find'] =>
+  ({ kind, name, uid }) => {
+    const row = kind === 'Machine' ? cluster.machine(name) : undefined
+    return row?.metadata.uid === uid ? { kind: 'Found', unit: unitOf(row) } : { kind: 'Absent' }
+  }
 const NO_COMPONENTS: ReadonlySet<string> = new Set()
 const NO_SOURCE = { apiVersion: '', kind: 'Machine', metadata: {} }
 
 export function budgetRows(cluster: ClusterState, now: number): readonly BudgetRow[] {
   const ledger = ledgerOf(cluster)
   const policies = cluster.list('policies')
-  const limits = limitsOf({ policies, ledger, units: cluster.list('machines').map(unitOf), now })
+  const limits = limitsOf({ policies, ledger, units: cluster.list('machines').map(unitOf), find: findIn(cluster), now })
   return [
     ...limits.map(({ what, freesInMs, ...limit }): LimitRow => ({
       id: `${limit.policy}/${what}/${limit.of}/${limit.per}/${limit.domain}`,

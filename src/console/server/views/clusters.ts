@@ -52,8 +52,8 @@ function rowOf(cluster: ClusterState): ClusterRow {
     ...NOTHING,
     machines: {
       total: machines.length,
-      ready: machines.filter((m) => m.row.isReady).length,
-      silent: machines.filter((m) => m.row.silent === 'Yes').length,
+      ready: machines.filter((m) => m.state.isReady).length,
+      silent: machines.filter((m) => m.state.silent === 'Yes').length,
       repairing: repairing.size,
     },
   }

@@ -40,7 +40,7 @@ function homeOf(...seen: readonly Seen[]) {
 }
 
 const release = { metadata: { name: 'fleet-1' }, spec: {}, status: { phase: 'Succeeded' } }
-const machine = { metadata: { name: 'm-1' }, row: { phase: 'Ready', isReady: true } }
+const machine = { metadata: { name: 'm-1' }, state: { phase: 'Ready', isReady: true } }
 const source = { metadata: { name: 'fleet', namespace: 'fleet' }, spec: {}, status: {} }
 const hosted = { metadata: { name: 'edge' }, spec: { controlPlane: { flavor: 'Embedded' } } }
 const registered = { metadata: { name: 'edge' }, spec: { kubeconfigSecretRef: { name: 'edge' } } }
@@ -222,7 +222,7 @@ test('no command is offered with a name that a shell would read as more than a w
   const { rows } = homeOf({
     lists: {
       holds: [hold],
-      machines: [{ metadata: { name }, row: { phase: 'Failed', reason: '', since: 0 } }],
+      machines: [{ metadata: { name }, state: { phase: 'Failed', reason: '' }, since: 0 }],
       releases: [
         {
           metadata: { name },

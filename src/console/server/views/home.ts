@@ -235,14 +235,14 @@ const ENDED: ReadonlySet<string> = new Set(['Failed', 'Lost'])
 const ofMachines = (cluster: ClusterState): readonly AttentionRow[] =>
   cluster
     .list('machines')
-    .filter((m) => ENDED.has(m.row.phase))
+    .filter((m) => ENDED.has(m.state.phase))
     .slice(0, MOST)
     .map((m) => {
       const name = m.metadata.name ?? ''
       return row(named(cluster, 'Machine', { name }), {
         weight: 'Act',
-        text: `machine/${name} is ${m.row.phase}${m.row.reason === '' ? '' : `: ${m.row.reason}`}`,
-        since: m.row.since === 0 ? undefined : new Date(m.row.since * 1_000).toISOString(),
+        text: `machine/${name} is ${m.state.phase}${m.state.reason === '' ? '' : `: ${m.state.reason}`}`,
+        since: m.since === 0 ? undefined : new Date(m.since * 1_000).toISOString(),
         lift: commandLift(`kubenode why machine/${name}`),
       })
     })
@@ -267,7 +267,7 @@ export function homeHead(clusters: readonly ReadableCluster[], rows: readonly At
   const unknown = rows.filter((r) => r.weight === 'Unknown').length
   const loading = clusters.filter(isLoading).length
   const machines = clusters.filter((c) => c.topics.has('machines')).flatMap((c) => c.state.list('machines'))
-  const ready = machines.filter((m) => m.row.isReady).length
+  const ready = machines.filter((m) => m.state.isReady).length
   // The cache may not have noticed yet that an API server no longer answers.
   const connected = clusters.filter((c) => c.state.state === 'Connected' && c.isUnknown !== true).length
   return {

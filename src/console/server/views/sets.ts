@@ -85,8 +85,8 @@ export function setParts(cluster: ClusterState, set: MachineComponentSet): reado
 const failedMachines = (cluster: ClusterState, set: string): readonly SetMachineRow[] =>
   cluster
     .list('machines')
-    .flatMap(({ metadata: { name = '' }, row }) =>
-      row.failures
+    .flatMap(({ metadata: { name = '' }, failures }) =>
+      failures
         .filter((f) => f.set === set)
         .map(({ component, text, since }): SetMachineRow => ({
           id: `Failed/${name}/${component}`,
