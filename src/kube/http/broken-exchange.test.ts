@@ -1,5 +1,8 @@
 // What a person reads when no connection came about.
-import { expect, test } from 'vitest'
+import { createServer, type AddressInfo } from 'node:net'
+import { expect, test, vi } from 'vitest'
+import { type Clock, systemClock } from '#lib/clock.ts'
+import { HttpKubeClient } from './client.ts'
 import { type Progress, reasonOf } from './transport.ts'
 
 const request = { method: 'GET', path: '/api', what: 'list nodes', lane: 'read' } as unknown as Parameters<
@@ -29,4 +32,35 @@ test.each([
 ])('the error names %s', (_, error, want) => {
   const state = { sent: false } as Progress
   expect(String(reasonOf(request, state, error))).toContain(want)
+})
+
+test('a process that was stopped while it connected blames no server; one that takes no connection is named in time', async () => {
+  // Accepts connections and never speaks TLS.
+  const silent = createServer(() => undefined)
+  await new Promise<void>((done) => silent.listen(0, '127.0.0.1', done))
+  const { port } = silent.address() as AddressInfo
+  const due: (() => void)[] = []
+  const clock: Clock = {
+    ...systemClock,
+    after: (ms, fn) => {
+      if (ms === 1_000) due.push(fn)
+      return { cancel: () => undefined }
+    },
+    sleep: () => Promise.resolve(),
+  }
+  const client = new HttpKubeClient({ server: `https://127.0.0.1:${port}` }, { clock, timeouts: { connectMs: 10_000 } })
+  try {
+    let reason: unknown
+    void client.raw({ method: 'GET', path: '/api' }).catch((e: unknown) => (reason = e))
+    // However late a part of the time is over, it is one part: each try takes ten of them.
+    for (let parts = 1; reason === undefined; parts++) {
+      await vi.waitUntil(() => due.length === parts || reason !== undefined, { timeout: 60_000 })
+      due[parts - 1]?.()
+    }
+    expect(String(reason)).toContain('no connection within 10000 ms')
+    expect([due.length > 0, due.length % 10]).toEqual([true, 0])
+  } finally {
+    client.close()
+    silent.close()
+  }
 })

@@ -25,6 +25,9 @@ export interface Timeouts {
 
 export const defaultTimeouts: Timeouts = { connectMs: 10_000, idleMs: 30_000, wholeMs: 60_000 }
 
+/** The time to connect is counted in parts: a process that did not run itself, stopped or on a busy machine, loses one of them and blames no server. */
+const CONNECT_TICKS = 10
+
 export interface Manners {
   readonly userAgent: string
   readonly atOnce?: number | undefined
@@ -232,19 +235,26 @@ export class Transport {
     state: Progress,
   ): { cancel(): void } {
     const { connectMs } = this.#timeouts
-    const timer = this.#clock.after(connectMs, () => {
-      if (!state.sent) cut(timedOut(request, 'no connection', connectMs, 'no'))
-    })
+    const tick = connectMs / CONNECT_TICKS
+    let left = CONNECT_TICKS
+    const onTick = (): void => {
+      if (state.sent) return
+      left--
+      if (left === 0) cut(timedOut(request, 'no connection', connectMs, 'no'))
+      else timer = this.#clock.after(tick, onTick)
+    }
+    let timer = this.#clock.after(tick, onTick)
+    const cancel = (): void => timer.cancel()
     const onConnected = () => {
       state.sent = true
-      timer.cancel()
+      cancel()
     }
     req.on('socket', (socket) => {
       if (request.lane === 'watch') socket.setKeepAlive(true, WATCH_KEEPALIVE_MS)
       if (req.reusedSocket) onConnected()
       else socket.once(this.#url.protocol === 'https:' ? 'secureConnect' : 'connect', onConnected)
     })
-    return timer
+    return { cancel }
   }
 }
 
