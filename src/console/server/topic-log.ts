@@ -22,7 +22,7 @@ interface Base {
   read(): Snapshot
 }
 
-/** Machines are kept compressed, in a tenth of the room: they are read again only for a look at the past. */
+/** Machines are kept compressed, in a tenth of the room: only who asks for the past has them read again. */
 function baseOf(snapshot: Snapshot): Base {
   const { revision, at } = snapshot
   if (!isMachines(snapshot)) return { revision, at, read: () => snapshot }
