@@ -5,6 +5,7 @@ import { machine } from '#api/kinds/machine.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { FINALIZERS } from '#api/names.ts'
 import { definitionType, deploymentType } from '#cli/install/observe.ts'
+import { labelled } from '#cli/install/release.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { type KubeClient } from '#kube/client.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
@@ -129,6 +130,35 @@ describe('each on a server of its own', () => {
     await world.admin.delete(machine, { name: 'n-1' })
     await world.admin.delete(operationPermit, { name: 'slice-1' })
     expect(comparable(await everything(world.admin, renewed))).toEqual(comparable(installed))
+  })
+
+  test('of two runs at once the second to end says so, and the next one leaves nothing of the other', async () => {
+    const old: KubeObject = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'old', namespace: 'kubenode-system' },
+    }
+    const [first, second] = [releaseOf('1.1.0', [old]), releaseOf('1.2.0')]
+    await world.install(second)
+    const wanted = comparable(await everything(world.admin, renewed))
+    // The other run begins and ends while this one is about to write its last workload.
+    let isOvertaken = false
+    const slow = new Proxy(world.admin, {
+      get:
+        (client, method: keyof KubeClient) =>
+        async (...args: unknown[]) => {
+          const object = args[1] as KubeObject | undefined
+          if (method === 'apply' && object?.metadata.name === 'kubenode-artifacts' && !isOvertaken) {
+            isOvertaken = true
+            await world.install(second, { isUpgrade: true })
+            await world.admin.apply(coreKind('ConfigMap'), labelled(old, '1.1.0'), { fieldManager: 'kubenode-install' })
+          }
+          return (client[method] as (...a: unknown[]) => Promise<unknown>).apply(client, args)
+        },
+    })
+    await expect(world.install(first, { isUpgrade: true }, slow)).rejects.toMatchObject({ code: 'KN1449' })
+    await world.install(second, { isUpgrade: true })
+    expect(comparable(await everything(world.admin, renewed))).toEqual(wanted)
   })
 
   test('an upgrade replaces the Defender first, removes what the new version lacks, and goes back with the newer definitions', async () => {

@@ -8,15 +8,16 @@ import { counted } from '#lib/counted.ts'
 import { inParallel } from '#lib/pool.ts'
 import { isObject } from '#lib/json.ts'
 import { coreKind } from '#kube/core-kinds.ts'
+import type { KubeClient } from '#kube/client.ts'
 import { isApiError } from '#kube/errors.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { deleteExactly } from '#runtime/preconditions.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { refOf, refText } from '#delivery/object-ref.ts'
 import type { InventoryRef } from '#delivery/plan.ts'
-import type { InstallContext } from './context.ts'
+import { ifServed, type InstallContext } from './context.ts'
 import { installErrors } from './install-errors.ts'
-import { inventoryWrite, refsAhead, refsWhenDone, releaseId } from './inventory.ts'
+import { INSTALL_INVENTORY, inventoryWrite, refsAhead, refsTogether, refsWhenDone, releaseId } from './inventory.ts'
 import type { Installed } from './observe.ts'
 import { roleOf } from './phases.ts'
 import type { InstallPlan, Phase } from './plan.ts'
@@ -156,12 +157,43 @@ async function awaitAnswers(context: InstallContext, release: Release): Promise<
 }
 
 async function note(
-  { client, clock }: InstallContext,
+  context: InstallContext,
   found: Inventory | undefined,
   refs: readonly InventoryRef[],
   commit: string | undefined,
 ): Promise<Inventory | undefined> {
+  const { client, clock } = context
   const input = inventoryWrite(found, refs, commit, clock.now())
-  if (input === undefined) return found
-  return client.apply(inventory, { ...input }, { fieldManager: FIELD_MANAGERS.install, force: true })
+  if (input === undefined) {
+    if (found?.metadata.resourceVersion === (await readInventory(client))?.metadata.resourceVersion) return found
+    return overtaken(context, refs, commit)
+  }
+  const { resourceVersion } = found?.metadata ?? {}
+  const metadata = { ...input.metadata, ...(resourceVersion !== undefined && { resourceVersion }) }
+  const outcome = await outcomeOf(() => client.apply(inventory, { ...input, metadata }, AS_INSTALLER))
+  if (outcome.kind === 'Applied') return outcome.object
+  if (OVERTAKEN.has(outcome.kind)) return overtaken(context, refs, commit)
+  throw outcome.error
+}
+
+const AS_INSTALLER = { fieldManager: FIELD_MANAGERS.install, force: true } as const
+/** Another run wrote the Inventory, or took it away. */
+const OVERTAKEN: ReadonlySet<string> = new Set(['Conflict', 'Stale', 'Exists'])
+
+const readInventory = (client: KubeClient): Promise<Inventory | undefined> =>
+  ifServed(async () => client.get(inventory, { name: INSTALL_INVENTORY }))
+
+/** Two runs at once. What each of them wrote stays in the Inventory, so that the next one takes away what its release does not have. */
+async function overtaken(
+  { client, clock }: InstallContext,
+  refs: readonly InventoryRef[],
+  commit: string | undefined,
+): Promise<Inventory> {
+  const other = await readInventory(client)
+  // Our own write, whose reply was lost.
+  if (other !== undefined && inventoryWrite(other, refs, commit, clock.now()) === undefined) return other
+  const both = refsTogether(refs, other?.spec.refs ?? [])
+  const input = inventoryWrite(other, both, other?.spec.commit, clock.now())
+  if (input !== undefined) await ifServed(() => client.apply(inventory, { ...input }, AS_INSTALLER))
+  throw new KubeNodeError(installErrors.KN1449())
 }

@@ -178,6 +178,10 @@ export const installErrors = errorTable({
     text: 'this cluster is installed as {before}, and these settings call it {now}; nothing was changed',
     next: 'name the context of {now}, or correct cluster in the settings; --rename gives {before} the other name',
   },
+  KN1449: {
+    text: 'another install, upgrade or uninstall changed this cluster at the same time',
+    next: 'wait until the other one has ended, then run the command again',
+  },
   KN1440: {
     text: 'no program leads for {roles}; the programs of this cluster run as processes, without Deployments',
     next: 'where npm start runs: kubenode local status, then logs/programs.log in its folder .kubenode; elsewhere start kubenode run with --roles {flag} again',

@@ -35,6 +35,10 @@ export function refsWhenDone(
   return sorted([...left, ...own])
 }
 
+/** Of two runs at once. The UID that another run recorded may be of an object that was made again: the label tells whose it is. */
+export const refsTogether = (own: readonly InventoryRef[], other: readonly InventoryRef[]): readonly InventoryRef[] =>
+  sorted([...other, ...own].map(({ uid: _uid, ...ref }) => ref))
+
 /** The last one of an object counts. */
 const sorted = (refs: readonly InventoryRef[]): readonly InventoryRef[] =>
   [...new Map(refs.map((r) => [refText(r), r])).values()].toSorted(compareRefs)
