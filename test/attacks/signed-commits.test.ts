@@ -411,7 +411,7 @@ describe('rule 4: what a signer may change', () => {
     expect(await verdict({ head: other, verify: { signers: signers() } })).toMatch(/^PathNotAllowed: .*fleet\/a.ts/)
   })
 
-  test('an octopus counts with all that it brings to its first parent', async () => {
+  test('an octopus counts with all that it has otherwise than any parent', async () => {
     const sides = ['o1', 'o2'].map((n) => on(good(), { [`rules/${n}.ts`]: n }, 'bob'))
     expect(await verdict({ head: merged(good(), sides, 'bob'), verify: { signers: signers() } })).toBe('Verified')
     const more = [...sides, on(good(), { 'fleet/o3.ts': '1' }, 'ada')]
@@ -419,6 +419,23 @@ describe('rule 4: what a signer may change', () => {
       /^PathNotAllowed/,
     )
     expect(await verdict({ head: merged(good(), more, 'ada'), verify: { signers: signers() } })).toBe('Verified')
+  })
+
+  test('an octopus whose first parent is an old commit puts back no path of others', async () => {
+    const old = on(good(), { 'rules/old.ts': '1' }, 'bob')
+    const fix = on(old, { 'fleet/a.ts': 'fixed' }, 'ada')
+    const side = on(old, { 'rules/o4.ts': '4' }, 'bob')
+    const head = r.mergeAs(old, [old, fix, side], 'bob')
+    expect(await verdict({ head, verify: { signers: signers() } })).toMatch(/^PathNotAllowed: .*fleet\/a.ts/)
+  })
+
+  test('nor does a merge of two lines that crossed before', async () => {
+    const [x, y] = ['x', 'y'].map((n) => on(good(), { [`rules/${n}.ts`]: n }, 'bob')) as [string, string]
+    const trunk = merged(x, [y], 'bob')
+    const fix = on(trunk, { 'fleet/a.ts': 'fixed' }, 'ada')
+    const again = merged(y, [x], 'bob')
+    const head = r.mergeAs(again, [again, fix], 'bob')
+    expect(await verdict({ head, verify: { signers: signers() } })).toMatch(/^PathNotAllowed: .*fleet\/a.ts/)
   })
 })
 

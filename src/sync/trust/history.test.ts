@@ -80,3 +80,10 @@ test('walks end: a range that is too long is an answer', async () => {
   expect(await firstParentRange('x', '0', endless, 1_000)).toEqual({ kind: 'TooLong' })
   expect(await mergeBase('0', '-1000000', endless, 1_000)).toBeUndefined()
 })
+
+test('the merge base of two short branches is found below a history of any length', async () => {
+  const long = (id: string): Links =>
+    /^[xy]/.test(id) ? { parents: ['0'], time: 1 } : { parents: [String(Number(id) + 1)], time: -Number(id) }
+  expect(await mergeBase('x', 'y', long, 100)).toBe('0')
+  expect(await mergeBase('x', '50', long, 100)).toBe('50')
+})

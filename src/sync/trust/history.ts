@@ -108,17 +108,12 @@ export async function mergeBase(
   read: ReadLinks,
   most = MAX_ANCESTORS,
 ): Promise<string | undefined> {
-  const ofA = await ancestors([a], read, most)
-  if (ofA === undefined) return undefined
-  const common = new Set<string>()
-  const rest = await ancestors([b], read, most, (id) => {
-    if (ofA.has(id)) common.add(id)
-    return !ofA.has(id)
-  })
-  if (rest === undefined || common.size > MAX_BASES) return undefined
+  const common = await newestCommon(a, b, read, most)
+  if (common === undefined || common.length > MAX_BASES) return undefined
+  if (common.length < 2) return common[0]
   const newest: string[] = []
   for (const id of common) {
-    const others = [...common].filter((o) => o !== id)
+    const others = common.filter((o) => o !== id)
     const below = await ancestors(others, read, most)
     if (below === undefined) return undefined
     if (!below.has(id)) newest.push(id)
@@ -126,12 +121,53 @@ export async function mergeBase(
   return newest.length === 1 ? newest[0] : undefined
 }
 
+const [OF_A, OF_B, BELOW_COMMON] = [1, 2, 4] as const
+const OF_BOTH = OF_A | OF_B
+
+/**
+ * Every commit that both contain and that lies below no other such commit; a few more where dates lie. Newest first, so that what both have in common is
+ * not read to its beginning: a repository may have far more history than two branches differ in.
+ */
+async function newestCommon(
+  a: string,
+  b: string,
+  read: ReadLinks,
+  most: number,
+): Promise<readonly string[] | undefined> {
+  const marks = new Map<string, number>()
+  const queue = new NewestFirst()
+  /** In the queue, and not known to lie below a common one. */
+  let open = 0
+  const mark = async (id: string, more: number) => {
+    const before = marks.get(id) ?? 0
+    const now = before | more
+    if (now === before) return
+    marks.set(id, now)
+    const isOpen = (now & BELOW_COMMON) === 0
+    if (!queue.has(id)) queue.push(id, (await read(id)).time)
+    else if ((before & BELOW_COMMON) === 0) open--
+    if (isOpen) open++
+  }
+  await mark(a, OF_A)
+  await mark(b, OF_B)
+  const found = new Set<string>()
+  while (open > 0) {
+    const id = queue.pop() as string
+    const own = marks.get(id) ?? 0
+    if ((own & BELOW_COMMON) === 0) open--
+    const isCommon = (own & OF_BOTH) === OF_BOTH
+    if (isCommon) found.add(id)
+    for (const parent of (await read(id)).parents) await mark(parent, isCommon ? own | BELOW_COMMON : own)
+    if (marks.size > most) return undefined
+  }
+  return [...found].filter((id) => ((marks.get(id) ?? 0) & BELOW_COMMON) === 0)
+}
+
 /** With themselves; undefined when there are more than `most`. */
 async function ancestors(
   of: readonly string[],
   read: ReadLinks,
   most: number,
-  goesOn: (id: string) => boolean = () => true,
 ): Promise<ReadonlySet<string> | undefined> {
   const found = new Set<string>()
   const stack = [...of]
@@ -139,7 +175,7 @@ async function ancestors(
     if (found.has(id)) continue
     found.add(id)
     if (found.size > most) return undefined
-    if (goesOn(id)) stack.push(...(await read(id)).parents)
+    stack.push(...(await read(id)).parents)
   }
   return found
 }

@@ -184,13 +184,26 @@ export class RangeVerifier {
     const isMerge = mode === 'All' && first !== undefined && second !== undefined
     let changed: ChangedPaths | undefined
     if (isMerge && more.length === 0) changed = await this.#ownOfMerge(id, first, second, pass)
-    // An octopus, and parents without one common commit: all that it brings to its first parent.
+    // An octopus, and parents without one common commit: which of them changed a file is unknown, and any may be older than what is in force.
+    if (isMerge) changed ??= await this.#fromEach([first, second, ...more], id, pass)
     changed ??= await this.#between(first, id, reader)
     if (changed.paths.length <= MAX_KEPT_PATHS) {
       if (this.#changes.size >= MAX_KEPT) this.#changes.delete(this.#changes.keys().next().value as string)
       this.#changes.set(key, changed)
     }
     return changed
+  }
+
+  async #fromEach(parents: readonly string[], id: string, pass: Pass): Promise<ChangedPaths> {
+    const paths = new Set<string>()
+    let isWhole = parents.length <= MAX_PARENTS
+    for (const parent of parents.slice(0, MAX_PARENTS)) {
+      await pass.breathe()
+      const changed = changedPaths(this.#difference(parent, id, pass.request.reader))
+      for (const path of changed.paths) paths.add(path)
+      isWhole &&= changed.isWhole
+    }
+    return { paths: [...paths].toSorted(), isWhole }
   }
 
   async #ownOfMerge(id: string, first: string, second: string, pass: Pass): Promise<ChangedPaths | undefined> {
@@ -287,6 +300,9 @@ export class RangeVerifier {
     return { kind: 'Signed', key: signature.kind === 'By' ? signature.key : '' }
   }
 }
+
+/** A commit of a megabyte names 20,000: of more than these, the changes are unknown. */
+const MAX_PARENTS = 64
 
 /** Changes of so many commits are kept, when they are few. */
 const MAX_KEPT = 50_000

@@ -115,6 +115,12 @@ export class SignedRepository {
     return [...signed, '--quiet', '--allow-empty', '-m', message]
   }
 
+  /** A merge of these parents that has the files of one of them, whatever git would merge. */
+  mergeAs(tree: string, parents: readonly string[], key: string): string {
+    const named = parents.flatMap((parent) => ['-p', parent])
+    return this.git(...this.signedBy(key), 'commit-tree', '-S', `${tree}^{tree}`, ...named, '-m', 'merge')
+  }
+
   /** The work tree and the published branch are at this commit, whatever they were at. */
   moveTo(commit: string): void {
     this.#script(`git reset --quiet --hard "$1"\n${MOVE}`, [commit])
