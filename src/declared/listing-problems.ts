@@ -3,14 +3,14 @@ import { isAgentConfigMap } from '#api/agent-config/agent-config-map.ts'
 import { API_GROUP } from '#api/kind.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { declaredErrors } from './declared-errors.ts'
-import { listingsOf } from './listings.ts'
+import { listingsOf, listingsOfSource } from './listings.ts'
 import { type DeclaredProblem, doubtful } from './problem.ts'
 
 /** Empty for what every installation lists. */
 export function listingProblems(object: KubeObject): readonly DeclaredProblem[] {
   if (isAgentConfigMap(object)) return []
   const { name: named = '' } = object.metadata
-  return listingsOf(object).map(({ why, verb, resource, name, namespace }) => {
+  return [...listingsOf(object), ...listingsOfSource(object)].map(({ why, verb, resource, name, namespace }) => {
     const where = namespace === '' ? '' : ` in namespace ${namespace}`
     const message = declaredErrors.KN3094({ why, verb, resource, group: API_GROUP, name, where })
     return doubtful({ object, pointer: '/metadata/name', words: [named, object.kind] }, message)

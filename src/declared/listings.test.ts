@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { KubeObject } from '#schema/object.ts'
-import { isNamespaceNeverDeclared, listingsOf } from './listings.ts'
+import { isNamespaceNeverDeclared, listingsOf, listingsOfSource } from './listings.ts'
 
 const workload = (namespace: string, pod: object, kind = 'DaemonSet', more: object = {}): KubeObject => ({
   apiVersion: 'apps/v1',
@@ -129,4 +129,29 @@ describe('S25 which objects of a commit the installer must have listed', () => {
 test('S25 namespaces that no list lets a commit declare', () => {
   const names = ['kube-system', 'kubenode-system', 'kubenode-clusters', 'default', 'shop', 'kubeshop']
   expect(names.filter(isNamespaceNeverDeclared)).toEqual(names.slice(0, 4))
+})
+
+test('S13 each Secret that a FleetSource of a commit names is listed, where sync reads it', () => {
+  const source = (namespace: string): KubeObject => ({
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'FleetSource',
+    metadata: { name: 'shop', namespace },
+    spec: {
+      secretRef: { name: 'git' },
+      webhook: { secretRef: { name: 'hook' } },
+      push: { secretRef: { name: 'git' } },
+      decryption: { provider: 'sops', secretRef: { name: 'age' } },
+      notify: [
+        { name: 'a', slack: { secretRef: { name: 'slack' } } },
+        { name: 'b', webhook: { secretRef: { name: 'hooks' } } },
+        { name: 'c', commitStatus: { secretRef: { name: 'status' } } },
+      ],
+    },
+  })
+  const found = (namespace: string) => listingsOfSource(source(namespace)).map((l) => `${l.namespace}/${l.name}`)
+  const names = ['git', 'hook', 'age', 'slack', 'hooks', 'status']
+  expect(found('shop')).toEqual(names.map((name) => `shop/${name}`))
+  expect(found('kubenode-system')).toEqual(names.map((name) => `kubenode-clusters/${name}`))
+  expect(listingsOfSource({ ...source('shop'), spec: {} })).toEqual([])
+  expect(listingsOfSource({ ...source('shop'), kind: 'Cluster' })).toEqual([])
 })

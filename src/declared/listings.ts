@@ -1,7 +1,14 @@
 // Which objects of a commit only the installer of a cluster can allow, and what has to be listed for each: those in system namespaces, workloads that name
 // a service account or Secrets, and what has the power of a node. Pure; admission policy kubenode-declared holds the same.
 import { API_GROUP } from '#api/kind.ts'
-import { DECLARE_HOST_VERB, DECLARE_VERB, DEFAULT_NAMESPACE, SYSTEM_NAMESPACE_PREFIXES } from '#api/names.ts'
+import { NOTIFY_KINDS } from '#api/kinds/notify.ts'
+import {
+  DECLARE_HOST_VERB,
+  DECLARE_VERB,
+  DEFAULT_NAMESPACE,
+  SYSTEM_NAMESPACE_PREFIXES,
+  syncSecretsNamespace,
+} from '#api/names.ts'
 import { POD_PATHS } from '#api/ordinary-pods.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { accountsOf, at, claimPowers, listOf, powerFields, secretsOf, texts } from './pod-powers.ts'
@@ -95,4 +102,21 @@ export function listingsOf(object: KubeObject): readonly Listing[] {
     ...(host === undefined ? [] : [listing(plural, host, DECLARE_HOST_VERB)]),
     ...secrets.map((secret) => listing('secrets', `it uses Secret ${secret}`, DECLARE_VERB, secret)),
   ]
+}
+
+/** Sync would show it to the address beside it. Policy kubenode-sources asks only when the Secret, or the address, is new: one that a person named stays. */
+export function listingsOfSource(object: KubeObject): readonly Listing[] {
+  if (object.kind !== 'FleetSource' || groupOf(object.apiVersion) !== API_GROUP) return []
+  const { namespace = '' } = object.metadata
+  const named = [
+    ...['', 'webhook', 'push', 'decryption'].map((field) => at(object, 'spec', ...(field === '' ? [] : [field]))),
+    ...listOf(at(object, 'spec', 'notify')).flatMap((target) => NOTIFY_KINDS.map((kind) => at(target, kind))),
+  ]
+  return [...new Set(texts(named.map((each) => at(each, 'secretRef', 'name'))))].map((name) => ({
+    verb: DECLARE_VERB,
+    resource: 'secrets',
+    namespace: syncSecretsNamespace(namespace),
+    name,
+    why: `it names Secret ${name}`,
+  }))
 }

@@ -1,5 +1,8 @@
 // The attacker may write one FleetSource: sync does nothing for it that its writer may not do.
-import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { join } from 'node:path'
+import { CLUSTERS_NAMESPACE, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { typeOf } from '#kube/installed-type.ts'
+import { manifestsIn } from '#local/install.ts'
 import {
   accountOfProgram,
   type Answer,
@@ -40,7 +43,20 @@ const ownSource = async (world: AttackWorld): Promise<void> => {
     { apiGroups: ['kubenode.io'], resources, verbs: ['create', 'get'] },
     { apiGroups: ['kubenode.io'], resources, resourceNames: ['shop'], verbs: ['update', 'patch', 'delete'] },
   ])
+  await reads(world, world.who.tenant.user, 'shop-slack', '')
   await madeBy(world, SOURCES, sourceOf('shop', { writes: WRITES, secretRef: { name: 'shop-git' } }))
+}
+
+/** Of a Secret where those of FleetSources in our namespace are: to read it, or to declare what names it. */
+async function reads(world: AttackWorld, user: string, secret: string, apiGroup: '' | 'kubenode.io'): Promise<void> {
+  const [apiVersion, metadata] = [`${RBAC}/v1`, { name: `of-${secret}`, namespace: CLUSTERS_NAMESPACE }]
+  const at = `/apis/${apiVersion}/namespaces/${CLUSTERS_NAMESPACE}`
+  const verbs = [apiGroup === '' ? 'get' : 'declare']
+  const rules = [{ apiGroups: [apiGroup], resources: ['secrets'], resourceNames: [secret], verbs }]
+  await madeBy(world, `${at}/roles`, { apiVersion, kind: 'Role', metadata, rules })
+  const roleRef = { apiGroup: RBAC, kind: 'Role', name: metadata.name }
+  const subjects = [{ kind: 'User', name: user, apiGroup: RBAC }]
+  await madeBy(world, `${at}/rolebindings`, { apiVersion, kind: 'RoleBinding', metadata, roleRef, subjects })
 }
 
 const changes =
@@ -61,6 +77,14 @@ const sourceAttempt = (what: string, spec: object, refused: RegExp): Attempt => 
   control: changes('installer', spec, '?dryRun=All'),
   refused,
 })
+
+const NOTIFIED = [
+  ['webhook', { webhook: { url: 'https://hooks.example.org/', secretRef: { name: 'other-hooks' } } }],
+  ['slack', { slack: { secretRef: { name: 'other-slack' } } }],
+  ['commitStatus', { commitStatus: { forge: 'GitHub', project: 'a/b', secretRef: { name: 'other-token' } } }],
+] as const
+/** All other places are taken by targets whose Secret the tenant may read. */
+const QUIET = Array.from({ length: 7 }, (_, n) => ({ name: `own-${n}`, slack: { secretRef: { name: 'shop-slack' } } }))
 
 const BEYOND = /needs the right to create fleetsources\/unlimited/
 const FLEET_SOURCES: readonly Attempt[] = [
@@ -83,6 +107,28 @@ const FLEET_SOURCES: readonly Attempt[] = [
     'finds out the webhook token of another source by trying',
     { webhook: { secretRef: { name: 'other-hook' } } },
     /Secret of spec.webhook .*right to read that Secret/,
+  ),
+  sourceAttempt(
+    'has sync show the password of its proxy to theirs',
+    { proxy: 'http://evil.example.org:3128' },
+    /right to read that Secret/,
+  ),
+  sourceAttempt(
+    'opens what was encrypted for another source',
+    { decryption: { provider: 'sops', secretRef: { name: 'other-age' } } },
+    /Secret of spec.decryption .*right to read that Secret/,
+  ),
+  ...NOTIFIED.map(([how, target]) =>
+    sourceAttempt(
+      `notifies with the Secret of another source: ${how}`,
+      { notify: [{ name: 'theirs', ...target }] },
+      /Secret of spec.notify .*right to read that Secret/,
+    ),
+  ),
+  sourceAttempt(
+    'notifies with it at the end of the list',
+    { notify: [...QUIET, { name: 'theirs', slack: { secretRef: { name: 'other-slack' } } }] },
+    /Secret of spec.notify .*right to read that Secret/,
   ),
   sourceAttempt('writes with all rights of sync', { writes: null }, BEYOND),
   sourceAttempt('takes over what another source wrote', { replaces: ['kubenode-system/other'] }, BEYOND),
@@ -229,6 +275,73 @@ const SECRETS_OF_SOURCES: readonly Attempt[] = [
   },
 ]
 
+const onHub = async ({ admin }: AttackWorld): Promise<void> => {
+  for (const object of manifestsIn(join(import.meta.dirname, '../../deploy/hub')))
+    await admin.apply(typeOf(object), object, { fieldManager: 'test', force: true })
+}
+
+/** What sync writes for a commit of a source that does not verify commits. */
+const declares =
+  (name: string, spec: object, isListed = false) =>
+  async (world: AttackWorld): Promise<Answer> => {
+    await onHub(world)
+    await madeBy(world, SOURCES, sourceOf('followed', { secretRef: { name: 'fleet-git' } }))
+    if (isListed) await reads(world, world.who.sync.user, 'listed-git', 'kubenode.io')
+    const path = `${SOURCES}/${name}?fieldManager=kubenode-sync&force=true&dryRun=All`
+    return world.ask(world.who.sync, 'PATCH', path, {
+      body: sourceOf(name, spec),
+      type: 'application/apply-patch+yaml',
+    })
+  }
+const byCommit = (what: string, name: string, spec: object, refused: RegExp): Attempt => ({
+  name: `S13 a commit ${what}`,
+  attempt: declares(name, spec),
+  control: declares('another', { url: 'https://git.example.org/b', secretRef: { name: 'listed-git' } }, true),
+  refused,
+})
+const EVIL = 'https://evil.example.org/fleet'
+const UNLISTED = /a commit .* Secret .* not on the list of the installer/
+const DECLARED_SOURCES: readonly Attempt[] = [
+  byCommit(
+    'takes the credentials of its source to another server',
+    'followed',
+    { url: EVIL, secretRef: { name: 'fleet-git' } },
+    UNLISTED,
+  ),
+  byCommit(
+    'declares a source that shows the credentials of another',
+    'mine',
+    { url: EVIL, secretRef: { name: 'fleet-git' } },
+    UNLISTED,
+  ),
+  byCommit(
+    'declares one that pushes with those of another',
+    'mine',
+    { url: EVIL, push: { secretRef: { name: 'fleet-git' } } },
+    UNLISTED,
+  ),
+  byCommit(
+    'declares one that opens what was encrypted for another',
+    'mine',
+    { url: EVIL, decryption: { provider: 'sops', secretRef: { name: 'fleet-age' } } },
+    UNLISTED,
+  ),
+  byCommit(
+    'declares one that notifies with the token of another',
+    'mine',
+    { url: EVIL, notify: [{ name: 'a', ...NOTIFIED[2][1] }] },
+    UNLISTED,
+  ),
+  {
+    name: 'S13 a commit leads its source, with its credentials, to a proxy of its own',
+    attempt: declares('followed', { secretRef: { name: 'fleet-git' }, proxy: 'http://evil.example.org:3128' }),
+    // What it was made with stays.
+    control: declares('followed', { secretRef: { name: 'fleet-git' }, interval: '2m' }),
+    refused: UNLISTED,
+  },
+]
+
 tryOnServers('who may write one FleetSource', FLEET_SOURCES)
+tryOnServers('what a commit declares of FleetSources', DECLARED_SOURCES)
 tryOnServers('whose Secrets sync reads', SECRETS_OF_SOURCES)
 tryOnServers('who may edit what sync follows', WHAT_SYNC_FOLLOWS)

@@ -2,7 +2,7 @@
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
 
-const MAX_TARGETS = 8
+export const MAX_NOTIFY_TARGETS = 8
 /** The newest notifications of one object to one target. */
 export const MAX_SENT = 32
 const MAX_KEY_CHARS = 160
@@ -20,6 +20,9 @@ export const NOTIFY_EVENTS = [
   'Superseded',
   'Refused',
 ] as const
+
+/** What a target may be; each names one Secret. */
+export const NOTIFY_KINDS = ['webhook', 'slack', 'commitStatus'] as const
 
 const secretOf = (keys: string) =>
   f.secretRef(
@@ -85,7 +88,7 @@ const target = s.union(
       }),
     ),
   }),
-  ['webhook', 'slack', 'commitStatus'],
+  NOTIFY_KINDS,
 )
 
 export const notifyTargets = () =>
@@ -94,7 +97,7 @@ export const notifyTargets = () =>
     target,
     {
       keys: ['name'],
-      max: MAX_TARGETS,
+      max: MAX_NOTIFY_TARGETS,
     },
   )
 
@@ -113,5 +116,5 @@ export const notified = () =>
       attempts: s.optional(f.count('Number of attempts that failed since.', MAX_NOTIFY_ATTEMPTS)),
       problem: s.optional(f.sentence('Why the last attempt failed.')),
     }),
-    { keys: ['name'], max: MAX_TARGETS + 1 },
+    { keys: ['name'], max: MAX_NOTIFY_TARGETS + 1 },
   )
