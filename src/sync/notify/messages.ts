@@ -38,7 +38,7 @@ export function messageFor(target: Target, about: About, keys: Keys): Message | 
   if (target.slack !== undefined) {
     const { url } = keys
     if (url === undefined) return 'its Secret has no url'
-    return { url, body: { text: textOf(target, about.news.facts, escapedForSlack) }, headers: USER_AGENT }
+    return { url, body: { text: textOf(target, about.news.facts, escapedForChat) }, headers: USER_AGENT }
   }
   if (target.commitStatus !== undefined) return statusMessage(target, target.commitStatus, about, keys)
   return 'it has no webhook, slack or commitStatus'
@@ -65,9 +65,19 @@ function textOf(
 }
 
 const asIs = (text: string): string => text
-/** Otherwise `<!channel>` in an error of a commit would call everyone. */
-const escapedForSlack = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+/** Invisible, and after it a mention is none. */
+const BREAK = '\u200b'
+/**
+ * Otherwise `<!channel>` in an error of a commit would call everyone in Slack, and `@channel` in Mattermost and Rocket.Chat, which show `[text](address)` as a link
+ * and fetch `![text](address)`. The address of a person keeps its sign, so that commands can be copied.
+ */
+const escapedForChat = (text: string): string =>
+  text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('](', `]${BREAK}(`)
+    .replaceAll(/(?<!\w)@/g, `@${BREAK}`)
 
 function webhookMessage(
   target: Target,

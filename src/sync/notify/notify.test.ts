@@ -139,6 +139,17 @@ describe('a message', () => {
     expect(made).toMatchObject({ url: 'u', body: { text: '<!here> Failed &lt;!channel&gt; &amp; co {{no}}' } })
   })
 
+  test('to Mattermost and Rocket.Chat neither calls everyone nor hides an address behind a word, whatever a commit says', () => {
+    const says =
+      'x.@channel (@all) [approve](https://evil.example.org/) ![](https://evil.example.org/p) as ada@example.org'
+    const stages = [stage('test', 'Failed', wait('StageFailed', -5, says))]
+    const text = JSON.stringify(
+      messageFor(target({ slack: ref }), { ...about, news: news({ ...failed, stages }) }, { url: 'u' }),
+    )
+    expect(text).not.toMatch(/@(channel|all)|\]\(/)
+    expect(text).toContain('as ada@example.org')
+  })
+
   test('the usual text says what, where, why and what to do', () =>
     expect(messageFor(target({ slack: ref }), about, { url: 'u' })).toMatchObject({
       body: {
