@@ -208,6 +208,11 @@ describe('a Secret', () => {
       (f) => (f.stringData.more = 'plain'),
       /stringData\.more that is not encrypted/,
     ],
+    [
+      'an empty value is put over an encrypted one, which changes no byte of its MAC',
+      (f) => (f.stringData.user = ''),
+      /has user in data and in stringData/,
+    ],
     ['it is renamed', (f) => (f.metadata.name = 'mine'), /does not match its MAC/],
     ['it is moved to a namespace of the attacker', (f) => (f.metadata.namespace = 'mine'), /does not match its MAC/],
     [

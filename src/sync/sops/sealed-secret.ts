@@ -105,6 +105,9 @@ function requireSecret(value: unknown): asserts value is KubeObject {
     if (typeof metadata[field] !== 'string' || metadata[field] === '') throw new Error(`has no metadata.${field}`)
   for (const field of ['data', 'stringData'])
     if (value[field] !== undefined && !isObject(value[field])) throw new Error(`has a ${field} that is no map`)
+  // The MAC of sops has no byte of an empty text: without the key, one could be put over a value that is encrypted.
+  const twice = textsOf(value['data']).find(([key]) => Object.hasOwn(Object(value['stringData']), key))
+  if (twice !== undefined) throw new Error(`has ${twice[0].slice(0, 100)} in data and in stringData; keep one of them`)
   for (const [path, text] of valuesOf(value))
     if (typeof text !== 'string') throw new Error(`has a value at ${path} that is no text`)
 }
