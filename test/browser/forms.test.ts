@@ -145,6 +145,7 @@ test('a version bump is prepared from its rollout, shown line by line, copied as
   await page.getByLabel('Access token').fill(GIT_TOKEN)
   await page.getByRole('button', { name: 'Push', exact: true }).click()
   await page.getByText('Pushed to kubenode/beacon-1.2.0.').waitFor()
+  expect(await page.evaluate(FOCUSED)).toBe('Plan of the commit')
   expect(bench.server.written.slice(1)).toEqual([
     { id: prepared.id, branch: prepared.branch, username: 'git', token: GIT_TOKEN },
   ])
@@ -158,6 +159,7 @@ test('a push that was refused says why, has forgotten the token, and may be trie
   bench.server.instead.set('/api/push', { status: 422, message: REFUSED })
   const page = await pushed()
   await page.getByRole('alert').getByText('prepare the commit again').waitFor()
+  expect(await page.evaluate(FOCUSED)).toBe('Push')
   const field = page.getByLabel('Access token')
   expect(await field.inputValue()).toBe('')
   expect(await remembered(page)).not.toContain(GIT_TOKEN)
@@ -166,6 +168,8 @@ test('a push that was refused says why, has forgotten the token, and may be trie
   await page.getByRole('button', { name: 'Push', exact: true }).click()
   await page.getByRole('link', { name: 'Plan of the commit' }).waitFor()
 })
+
+const FOCUSED = 'document.activeElement.textContent'
 
 /** What is left on the page and in the storage of the browser. */
 const remembered = (page: Page): Promise<string> =>
@@ -177,6 +181,7 @@ test('a bad token is refused by the API server and the field is empty; a good on
   const page = await withToken(await signedOut(), 'Token', 'a-token-of-eve')
   await page.getByRole('alert').getByText('The API server of hub does not accept this token.').waitFor()
   expect(await page.getByLabel('Token', { exact: true }).inputValue()).toBe('')
+  expect(await page.evaluate('document.activeElement.name')).toBe('token')
   await withToken(page, 'Token', GOOD_TOKEN)
   await page.getByRole('heading', { level: 1, name: 'Pipeline' }).waitFor()
   expect(await remembered(page)).not.toContain(GOOD_TOKEN)

@@ -1,7 +1,7 @@
 // The story of the README on the page alone, by keyboard alone: a change rolls, a bad one stops, why, a hold with reason and end, a repair.
 import { expect, test } from 'vitest'
 import type { Page } from 'playwright-core'
-import type { HoldRequest, PipelineTopic, SetTopic } from '#console/protocol.ts'
+import type { HoldRequest, HomeTopic, PipelineTopic, SetTopic } from '#console/protocol.ts'
 import type { PipelineRow } from '#console/topics.ts'
 import { NOW } from './browser-path.ts'
 import { useBench } from './browser.ts'
@@ -179,9 +179,89 @@ test('search is one key away, and keys are text while one types', async () => {
   await expect.poll(() => page.url()).toContain('q=gp3')
   await page.getByRole('button', { name: /^Copy: kubenode get .* --context prod \| grep -iF -- gp3$/ }).waitFor()
   await page.keyboard.press('Escape')
+  const field = page.getByRole('searchbox')
+  expect(await field.inputValue()).toBe('gp3')
+  await page.keyboard.press('j')
+  // The words that were typed are there to be changed.
+  await page.keyboard.press('/')
+  expect(await page.evaluate('document.activeElement.selectionEnd - document.activeElement.selectionStart')).toBe(3)
+  expect(await field.inputValue()).toBe('gp3')
+  expect(page.url()).toContain('q=gp3')
+  await page.keyboard.press('Escape')
   await page.keyboard.press('j')
   await page.keyboard.press('Enter')
   await heading(page, 'n-3')
+  // The typed words are one place to go back to, not one for each pause.
+  await page.goBack()
+  await heading(page, 'Search')
+  await page.goBack()
+  await heading(page, /attention/)
+})
+
+test('the arrow keys of a choice go from one cluster to the next', async () => {
+  const page = await bench.open('#/budgets/hub')
+  const choice = page.getByRole('combobox', { name: 'Cluster' })
+  await choice.waitFor()
+  await choice.press('End')
+  const last = await choice.inputValue()
+  await heading(page, `Budgets of ${last}`)
+  expect(await page.evaluate('document.activeElement.tagName')).toBe('SELECT')
+  await choice.press('ArrowUp')
+  await expect.poll(() => choice.inputValue()).not.toBe(last)
+  expect(await page.evaluate('document.activeElement.tagName')).toBe('SELECT')
+})
+
+test('the focus is never lost with the element that had it', async () => {
+  const page = await bench.open('#/machines/prod')
+  await page.getByRole('grid').waitFor()
+  const onTitle = () => page.evaluate('document.activeElement === document.querySelector("h1")')
+  // A row of a table that becomes a picture.
+  await page.keyboard.press('t')
+  await page.getByRole('table').waitFor()
+  await page.keyboard.press('j')
+  await page.keyboard.press('t')
+  await page.getByRole('grid').waitFor()
+  await expect.poll(onTitle).toBe(true)
+  // A link that is no longer needed.
+  await page.getByRole('link', { name: 'zone-a' }).press('Enter')
+  await page.getByText('machines: zone-a').waitFor()
+  await expect.poll(onTitle).toBe(true)
+  await page.getByRole('link', { name: 'Show all' }).press('Enter')
+  await expect.poll(onTitle).toBe(true)
+  // Escape leaves fields, and takes the focus from nothing else.
+  await page.keyboard.press('Escape')
+  expect(await onTitle()).toBe(true)
+  // A view that is open already.
+  await page.getByRole('link', { name: 'Keys' }).focus()
+  await page.keyboard.press('g')
+  await page.keyboard.press('f')
+  await expect.poll(onTitle).toBe(true)
+})
+
+test('a row that ends under the focus gives it to the next one', async () => {
+  const page = await bench.open('#/home')
+  await heading(page, /attention/)
+  await page.keyboard.press('j')
+  const [first, second] = await page.locator('[data-row]').allTextContents()
+  expect(await focused(page)).toBe(first)
+  bench.server.change<HomeTopic>('home', (t) => ({ ...t, rows: t.rows.slice(1) }))
+  await expect.poll(() => focused(page)).toBe(second)
+  bench.server.change<HomeTopic>('home', (t) => ({ ...t, rows: [] }))
+  await expect.poll(() => page.evaluate('document.activeElement === document.querySelector("h1")')).toBe(true)
+})
+
+test('a slider of the past is one place to go back to', async () => {
+  const page = await bench.open('#/home')
+  await heading(page, /attention/)
+  await page.keyboard.press('g')
+  await page.keyboard.press('t')
+  await heading(page, 'The past')
+  const slider = page.getByRole('slider', { name: 'From' })
+  await slider.press('ArrowRight')
+  await slider.press('ArrowRight')
+  await expect.poll(() => page.url()).toContain('from=')
+  await page.goBack()
+  await heading(page, /attention/)
 })
 
 test('a table is one key away, and a head sorts it', async () => {

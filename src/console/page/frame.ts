@@ -4,6 +4,7 @@ import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { clustersWith, useApp } from './app.ts'
 import type { TopicFamily } from '../protocol.ts'
+import { toTitle } from './focus.ts'
 import { CHORDS } from './keyboard.ts'
 import { At, Since } from './parts/clock.ts'
 import type { Tone } from './parts/mark.ts'
@@ -109,7 +110,7 @@ const isWithin = (view: View, place: View): boolean =>
 /** A link to `#main` would be taken for the address of a view. */
 const toMain = (event: Event): void => {
   event.preventDefault()
-  document.querySelector<HTMLElement>('h1')?.focus()
+  toTitle()
 }
 
 const brand = (): VNode =>
@@ -217,7 +218,7 @@ export function Page({ title, heading = title, tone, sentence, tools, commands, 
   }, [title])
   // A screen reader continues at the title of the new view; the first one is read from the top. Search has its field for that.
   useEffect(() => {
-    if (!first && route.view !== 'search') document.querySelector<HTMLElement>('h1')?.focus()
+    if (!first && route.view !== 'search' && !isChoosing()) toTitle()
     document.documentElement.dataset['shown'] = route.view
   }, [route.view, route.name, route.cluster])
   return h(
@@ -239,6 +240,9 @@ export function Page({ title, heading = title, tone, sentence, tools, commands, 
       ),
   )
 }
+
+/** The arrow keys of a choice go from one cluster to the next: it keeps the focus until the person leaves it. */
+const isChoosing = (): boolean => document.activeElement?.matches('main select') === true
 
 const isFirst = (): boolean => document.documentElement.dataset['shown'] === undefined
 

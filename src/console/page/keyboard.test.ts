@@ -17,3 +17,8 @@ test('keys are text in a field, and with a modifier they belong to the browser',
     action: { do: 'close' },
   })
 })
+
+test('Escape leaves a field, and outside of one nothing', () => {
+  expect(decide(undefined, key('Escape'))).toEqual({ pending: undefined })
+  expect(decide('g', key('Escape'))).toEqual({ pending: undefined })
+})

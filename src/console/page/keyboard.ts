@@ -45,8 +45,8 @@ export function decide(
   { key, isModified, isTyping }: Pressed,
 ): { readonly pending: Pending; readonly action?: Action } {
   if (isModified) return { pending: undefined }
-  if (key === 'Escape') return { pending: undefined, action: { do: 'close' } }
-  if (isTyping) return { pending: undefined }
+  // Outside of a field there is nothing to leave, and the focus stays.
+  if (isTyping) return { pending: undefined, ...(key === 'Escape' && { action: { do: 'close' } as const }) }
   if (pending === 'g') {
     const view = CHORDS[key]
     return view === undefined ? { pending: undefined } : { pending: undefined, action: { do: 'go', view } }

@@ -5,6 +5,7 @@ import { useEffect, useMemo, useReducer, useState } from 'preact/hooks'
 import { h } from './h.ts'
 import { AppContext } from './app.ts'
 import type { App } from './app.ts'
+import { keepFocus, rowsOfView, toTitle } from './focus.ts'
 import { Frame } from './frame.ts'
 import { decide } from './keyboard.ts'
 import type { Action, Pending } from './keyboard.ts'
@@ -12,7 +13,7 @@ import { keepPageSecret } from './live/page-secret.ts'
 import { Store } from './live/store.ts'
 import { Look, applyLook } from './look.ts'
 import { Loading, Notice } from './parts/states.ts'
-import { hrefOf, parseRoute, to } from './router.ts'
+import { hrefOf, parseRoute, to, withParams } from './router.ts'
 import type { Route, View } from './router.ts'
 import { Account } from './views/account.ts'
 import { Budgets } from './views/budgets.ts'
@@ -90,9 +91,18 @@ function Root({ store }: { readonly store: Store }): VNode {
   return createElement(AppContext.Provider, { value: app }, frame, voice) as VNode
 }
 
-/** A move within the heat map replaces the address: else `back` would go through every cell. */
-const isMove = (from: Route, next: Route): boolean =>
-  hrefOf({ ...from, params: { ...from.params, on: '' } }) === hrefOf({ ...next, params: { ...next.params, on: '' } })
+/** What is moved or typed within a view replaces the address: else `back` would go through every cell, second and letter. */
+const MOVES: Readonly<Partial<Record<View, readonly string[]>>> = {
+  machines: ['on'],
+  past: ['from', 'to'],
+  prepare: ['cluster', 'nodes', 'set', 'component', 'from', 'to'],
+  search: ['q'],
+}
+
+function isMove(from: Route, next: Route): boolean {
+  const none = Object.fromEntries((MOVES[from.view] ?? []).map((name) => [name, '']))
+  return hrefOf(withParams(from, none)) === hrefOf(withParams(next, none))
+}
 
 const goer =
   (setRoute: (route: Route) => void) =>
@@ -128,13 +138,15 @@ function act(action: Action, go: (route: Route) => void): boolean {
   const route = parseRoute(location.hash)
   const open = (view: View): true => {
     go(parseRoute(to(route, view)))
+    // A view that is shown already takes the focus only when it is asked to.
+    if (route.view === view) toTitle()
     return true
   }
   switch (action.do) {
     case 'go':
       return open(action.view)
     case 'search':
-      return open('search')
+      return route.view === 'search' ? toField() : open('search')
     case 'keys':
       return open('keys')
     case 'table':
@@ -146,12 +158,26 @@ function act(action: Action, go: (route: Route) => void): boolean {
     case 'previous':
       return step(-1)
     case 'close':
-      if (document.activeElement instanceof HTMLElement && document.querySelector('dialog[open]') === null)
-        document.activeElement.blur()
-      return false
+      return leaveField()
     default:
       return action satisfies never
   }
+}
+
+/** The search that is shown keeps its words. */
+function toField(): true {
+  const field = document.querySelector<HTMLInputElement>('main [type=search]')
+  field?.focus()
+  field?.select()
+  return true
+}
+
+/** A dialog closes itself. A browser would empty a field for searches, whose results stay. */
+function leaveField(): boolean {
+  const field = document.activeElement
+  if (!(field instanceof HTMLElement) || document.querySelector('dialog[open]') !== null) return false
+  field.blur()
+  return field.matches('[type=search]')
 }
 
 const press = (selector: string): boolean => {
@@ -162,7 +188,7 @@ const press = (selector: string): boolean => {
 
 /** To the next or the previous row of the view. */
 function step(by: 1 | -1): boolean {
-  const rows = [...document.querySelectorAll<HTMLElement>('[data-row]')]
+  const rows = rowsOfView()
   const at = rows.findIndex((row) => row === document.activeElement)
   const next = rows[at === -1 ? (by === 1 ? 0 : rows.length - 1) : at + by]
   next?.focus()
@@ -174,7 +200,10 @@ keepPageSecret()
 applyLook()
 const store = new Store()
 const page = document.getElementById('page')
-if (page !== null) render(h(Root, { store }), page)
+if (page !== null) {
+  render(h(Root, { store }), page)
+  keepFocus(page)
+}
 document.addEventListener('visibilitychange', () => {
   if (document.visibilityState === 'visible') store.resume()
 })

@@ -3,6 +3,7 @@ import { h } from '../h.ts'
 import type { ComponentChildren, RefObject, VNode } from 'preact'
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { useApp } from '../app.ts'
+import { toTitle } from '../focus.ts'
 
 interface Dialog {
   readonly ref: RefObject<HTMLDialogElement | null>
@@ -30,7 +31,7 @@ export function useDialog(): Dialog {
     () => () => {
       if (home.current?.contains(document.activeElement) !== true) return
       ref.current?.close()
-      document.querySelector<HTMLElement>('h1')?.focus()
+      toTitle()
     },
     [],
   )

@@ -1,7 +1,7 @@
 // Prepares a change as a commit: what it is, its diff and plan, a patch to copy, and a push with the person's own credentials. Nothing is edited in a cluster.
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
-import { useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { useApp, useTopic } from '../app.ts'
 import { Page } from '../frame.ts'
 import { post, type Loaded } from '../live/store.ts'
@@ -169,11 +169,12 @@ function Ready({ commit }: { readonly commit: PreparedCommit }): VNode {
 }
 
 function Push({ commit }: { readonly commit: PreparedCommit }): VNode {
-  const { route, speak } = useApp()
+  const { speak } = useApp()
   const { id, url, follows, branch, refused, needsToken } = commit
   const [pushed, setPushed] = useState<Loaded<PushedCommit>>()
   const send = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault()
+    if (pushed?.state === 'Loading') return
     const element = event.currentTarget as HTMLFormElement
     const form = new FormData(element)
     const text = (name: string): string => String(form.get(name) ?? '')
@@ -186,15 +187,7 @@ function Push({ commit }: { readonly commit: PreparedCommit }): VNode {
     setPushed(answer)
     speak(answer.state === 'Ready' ? `Pushed to ${answer.value.branch}` : 'Not pushed')
   }
-  if (pushed?.state === 'Ready')
-    return h(
-      'p',
-      {},
-      `Pushed to ${pushed.value.branch}. `,
-      h('a', { href: to(route, 'plan', { name: pushed.value.commit }) }, 'Plan of the commit'),
-      ' · ',
-      h('a', { href: to(route, 'pipeline') }, 'Pipeline'),
-    )
+  if (pushed?.state === 'Ready') return h(Pushed, { of: pushed.value })
   return h(
     'form',
     { class: 'stack draft', onSubmit: (e: SubmitEvent) => void send(e) },
@@ -222,6 +215,21 @@ function Push({ commit }: { readonly commit: PreparedCommit }): VNode {
     pushed !== undefined &&
       pushed.state !== 'Loading' &&
       h('p', { class: 'error', role: 'alert' }, sentence(pushed.message)),
-    h('div', { class: 'tools' }, h('button', { type: 'submit', disabled: pushed?.state === 'Loading' }, 'Push')),
+    h('div', { class: 'tools' }, h('button', { type: 'submit', 'aria-disabled': pushed?.state === 'Loading' }, 'Push')),
+  )
+}
+
+/** Replaces the form, whose button had the focus. */
+function Pushed({ of: { branch, commit } }: { readonly of: PushedCommit }): VNode {
+  const { route } = useApp()
+  const link = useRef<HTMLAnchorElement>(null)
+  useLayoutEffect(() => link.current?.focus(), [])
+  return h(
+    'p',
+    {},
+    `Pushed to ${branch}. `,
+    h('a', { ref: link, href: to(route, 'plan', { name: commit }) }, 'Plan of the commit'),
+    ' · ',
+    h('a', { href: to(route, 'pipeline') }, 'Pipeline'),
   )
 }

@@ -41,6 +41,7 @@ export function TokenForm({ cluster, onDone }: { readonly cluster?: string; read
   const [isSending, setSending] = useState(false)
   const send = async (event: Event): Promise<void> => {
     event.preventDefault()
+    if (isSending) return
     const form = event.currentTarget as HTMLFormElement
     const field = form.elements.namedItem('token') as HTMLInputElement
     setSending(true)
@@ -50,6 +51,7 @@ export function TokenForm({ cluster, onDone }: { readonly cluster?: string; read
     field.value = ''
     setTrouble(answer.state === 'Ready' || answer.state === 'Loading' ? '' : answer.message)
     if (answer.state === 'Ready') onDone()
+    else field.focus()
   }
   return h(
     'form',
@@ -66,6 +68,6 @@ export function TokenForm({ cluster, onDone }: { readonly cluster?: string; read
       'The token is sent to the API server that it is for, and kept in memory until you sign out.',
     ),
     trouble !== '' && h('p', { class: 'error', role: 'alert' }, sentence(trouble)),
-    h('div', { class: 'tools' }, h('button', { type: 'submit', class: 'main', disabled: isSending }, 'Sign in')),
+    h('div', { class: 'tools' }, h('button', { type: 'submit', class: 'main', 'aria-disabled': isSending }, 'Sign in')),
   )
 }

@@ -1,0 +1,30 @@
+// Keeps the focus on the page: when the element that has it is removed, by a change of the fleet or by what it did, the focus continues at the next row, else at the title of the view.
+
+/** Where a screen reader continues in a new view. */
+export const toTitle = (): void => document.querySelector<HTMLElement>('h1')?.focus()
+
+export const rowsOfView = (): readonly HTMLElement[] => [...document.querySelectorAll<HTMLElement>('[data-row]')]
+
+/** A dialog holds the focus itself, and gives it back. */
+export function keepFocus(page: Element): void {
+  let kept: { readonly element: Element; readonly row: number } | undefined
+  // A person who points elsewhere, or leaves a field, takes the focus away on purpose.
+  const forget = (): void => (kept = undefined)
+  addEventListener('pointerdown', forget, { capture: true })
+  addEventListener('keydown', ({ key }) => key === 'Escape' && forget(), { capture: true })
+  addEventListener('focusin', ({ target }) => {
+    if (!(target instanceof HTMLElement)) return
+    kept = { element: target, row: 'row' in target.dataset ? rowsOfView().indexOf(target) : -1 }
+  })
+  const check = (): void => {
+    if (kept === undefined || kept.element.isConnected) return
+    const { row } = kept
+    kept = undefined
+    if (document.activeElement !== document.body || document.querySelector('dialog[open]') !== null) return
+    const rows = row === -1 ? [] : rowsOfView()
+    const next = rows[Math.min(row, rows.length - 1)]
+    if (next === undefined) toTitle()
+    else next.focus()
+  }
+  new MutationObserver(check).observe(page, { childList: true, subtree: true })
+}
