@@ -4,11 +4,9 @@ import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { clustersWith, hubOf, useApp } from '../app.ts'
 import { Choice, Page } from '../frame.ts'
-import { machineAt } from '../heat/machines.ts'
 import { askChanges, askPast } from '../live/store.ts'
 import type { Loaded } from '../live/store.ts'
-import { applied, isMachines } from '../../delta.ts'
-import type { ChangesAnswer, PastAnswer, Snapshot } from '../../protocol.ts'
+import type { ChangesAnswer, PastAnswer } from '../../protocol.ts'
 import { clusterOf, topicOf } from '../../topic-name.ts'
 import { Mark } from '../parts/mark.ts'
 import { Notice, shown } from '../parts/states.ts'
@@ -16,6 +14,8 @@ import { Table } from '../parts/table.ts'
 import { word } from '../parts/terminal.ts'
 import { moment, span } from '../parts/time.ts'
 import { hrefOf, to, withParams } from '../router.ts'
+import { changesIn } from './past-changes.ts'
+import type { Change, Moment } from './past-changes.ts'
 
 interface Two {
   readonly before: PastAnswer
@@ -81,7 +81,7 @@ function Board({
   const ends = Math.max(two.before.ends, begins + STEP_MS)
   const a = Math.max(begins, from)
   const b = until === 0 ? ends : until
-  const rows = changesIn(two)
+  const rows = changesIn(two.before.snapshot, two.changes.delta)
   return h(
     'div',
     { class: 'wide' },
@@ -108,19 +108,9 @@ function Board({
           rows,
           idOf: ({ id }) => id,
           columns: [
-            { id: 'name', title: 'What', of: (c) => c.id, by: (c) => c.id },
-            {
-              id: 'before',
-              title: 'Before',
-              of: (c) => (c.before === '' ? '' : h(Mark, { phase: c.before })),
-              by: (c) => c.before,
-            },
-            {
-              id: 'after',
-              title: 'After',
-              of: (c) => (c.after === '' ? '' : h(Mark, { phase: c.after })),
-              by: (c) => c.after,
-            },
+            { id: 'name', title: 'What', of: (c) => c.name, by: (c) => c.name },
+            { id: 'before', title: 'Before', of: (c) => momentOf(c.before), by: (c) => c.before?.phase ?? '' },
+            { id: 'after', title: 'After', of: (c) => momentOf(c.after), by: (c) => c.after?.phase ?? '' },
           ],
         }),
   )
@@ -131,32 +121,15 @@ const clustersOf = (topic: string): readonly string[] => {
   return cluster === undefined ? [] : [cluster]
 }
 
-interface Change {
-  readonly id: string
-  readonly before: string
-  readonly after: string
-}
-
-const phasesOf = (snapshot: Snapshot): ReadonlyMap<string, string> =>
-  isMachines(snapshot)
-    ? new Map(snapshot.names.map((name, place) => [name, machineAt(snapshot, place).phase]))
-    : new Map(
-        (snapshot.rows as readonly { readonly id: string; readonly phase?: string }[]).map((row) => [
-          row.id,
-          row.phase ?? 'there',
-        ]),
+const momentOf = (one: Moment | undefined): VNode =>
+  one === undefined
+    ? h('span', { class: 'soft' }, 'absent')
+    : h(
+        'span',
+        { class: 'row' },
+        h(Mark, { phase: one.phase }),
+        one.facts.length > 0 && h('span', { class: 'soft' }, one.facts.join(', ')),
       )
-
-function changesIn({ before, changes }: Two): readonly Change[] {
-  const { delta, ends } = changes
-  const old = phasesOf(before.snapshot)
-  const next = phasesOf(applied(before.snapshot, delta, before.snapshot.revision, ends))
-  const ids =
-    'machines' in delta
-      ? [...delta.machines.map(([name]) => name), ...delta.gone]
-      : [...delta.set.map(({ id }) => id), ...delta.gone]
-  return ids.map((id) => ({ id, before: old.get(id) ?? 'absent', after: next.get(id) ?? 'absent' }))
-}
 
 interface SliderProps {
   readonly label: string
