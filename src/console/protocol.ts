@@ -66,6 +66,8 @@ export interface ClusterAccess {
   readonly state: 'Loading' | 'Connected' | 'Unreachable' | 'Refused' | 'SignedOut'
   /** Why it is not Connected. SignedOut: the person has no token for it yet. */
   readonly message?: string
+  /** Its API server does not answer, and answered last at this time: the topics show what was read before. */
+  readonly answeredAt?: Stamp
   /** Topics of this cluster that the person may read. */
   readonly topics: readonly TopicFamily[]
   /** Kinds on which the person may place a Hold; empty: none. */

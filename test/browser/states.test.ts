@@ -70,6 +70,57 @@ test('a server that is away and comes back: the page tells so, keeps its picture
   await page.getByText('Offline since').waitFor({ state: 'detached' })
 })
 
+test('ages and ends are those of the clock of the server, also where the clock of the browser is months off', async () => {
+  bench.server.session = {
+    ...bench.server.session,
+    clusters: bench.server.session.clusters.map((c) => ({ ...c, holds: ['MachineComponentSet'] })),
+  }
+  const page = await bench.open('#/rollouts/prod/base', { isStill: false })
+  await page
+    .getByText(/since 11:57:00 \(3m/)
+    .first()
+    .waitFor()
+  await page.getByRole('button', { name: 'Hold: MachineComponentSet base' }).click()
+  expect(await page.getByLabel('Ends').inputValue()).toBe('2026-01-31T16:00')
+})
+
+test('another start of the console at the same address is no outage: the page tells to open its link', async () => {
+  const page = await bench.open('#/home', { isStill: false })
+  await page.getByRole('heading', { name: '1 node needs attention' }).waitFor()
+  await expect.poll(() => bench.server.streams).toBe(1)
+  bench.server.instead.set('/', { status: 421, code: 'WrongHost', message: 'the Host header names another server' })
+  await bench.server.stop()
+  await page.getByText('If the console was started again, open the link that it printed.').waitFor()
+  await bench.server.start()
+  await page.getByText('Signed out').waitFor()
+  await page.getByText('Run kubenode console again and open the link that it prints.').waitFor()
+  await page.getByRole('heading', { name: '1 node needs attention' }).waitFor()
+})
+
+test('a cluster that does not answer is shown as it was, with its age, or named as not shown', async () => {
+  const { session } = bench.server
+  const message = 'the cluster does not answer'
+  bench.server.session = {
+    ...session,
+    clusters: session.clusters.map((c) =>
+      c.name === 'prod'
+        ? { ...c, state: 'Unreachable', message, answeredAt: NOW - 240_000 }
+        : c.name === 'test'
+          ? { ...c, state: 'Unreachable', message, topics: [] }
+          : c,
+    ),
+  }
+  const page = await bench.open('#/rollouts/prod/base')
+  await page.getByText('Not current: prod').waitFor()
+  await page
+    .getByText(
+      'The cluster does not answer. What you see of it was read before, and it answered last at 11:56:00 (4m ago).',
+    )
+    .waitFor()
+  await page.getByText('Not shown: test').waitFor()
+  await page.getByRole('heading', { name: 'Rollout of base' }).waitFor()
+})
+
 test('a stream that ends so that a proxy tells again who asks is no failure', async () => {
   const page = await bench.open('#/home', { isStill: false })
   await page.getByRole('heading', { name: '1 node needs attention' }).waitFor()

@@ -6,7 +6,7 @@ import { clustersWith, useApp } from './app.ts'
 import type { TopicFamily } from '../protocol.ts'
 import { toTitle } from './focus.ts'
 import { CHORDS } from './keyboard.ts'
-import { At, Since } from './parts/clock.ts'
+import { Ago, At, Since } from './parts/clock.ts'
 import type { Tone } from './parts/mark.ts'
 import { sentence } from './parts/states.ts'
 import { Terminal } from './parts/terminal.ts'
@@ -126,7 +126,9 @@ function Strips(): VNode {
   const { store, route, session } = useApp()
   const { connection } = store
   const past = Number(route.params['at'] ?? 0)
-  const away = session.clusters.filter(({ state }) => state === 'Unreachable' || state === 'Refused')
+  const silent = session.clusters.filter(({ state }) => state === 'Unreachable' || state === 'Refused')
+  const away = silent.filter(({ topics }) => topics.length === 0)
+  const old = silent.filter(({ topics }) => topics.length > 0)
   const without = session.clusters.filter(({ state }) => state === 'SignedOut')
   return h(
     'div',
@@ -143,7 +145,12 @@ function Strips(): VNode {
         'div',
         { class: 'strip' },
         h('strong', {}, 'Offline ', h(Since, { at: connection.since })),
-        h('span', {}, 'What you see is the last state received. The page connects again by itself.'),
+        h(
+          'span',
+          {},
+          'What you see is the last state received. The page connects again by itself.',
+          session.person.how === 'Link' && ' If the console was started again, open the link that it printed.',
+        ),
       ),
     connection.state === 'Full' &&
       h(
@@ -185,6 +192,27 @@ function Strips(): VNode {
         h('strong', {}, `Not signed in to ${without.map(({ name }) => name).join(', ')}`),
         h('a', { href: to(route, 'account') }, 'Sign in'),
       ),
+    old.map(({ name, message = 'does not answer', answeredAt }) =>
+      h(
+        'div',
+        { key: name, class: 'strip' },
+        h('strong', {}, `Not current: ${name}`),
+        h(
+          'span',
+          {},
+          sentence(message),
+          ' What you see of it was read before',
+          answeredAt !== undefined && [
+            ', and it answered last at ',
+            h(At, { at: answeredAt }),
+            ' (',
+            h(Ago, { at: answeredAt }),
+            ' ago)',
+          ],
+          '.',
+        ),
+      ),
+    ),
     away.length > 0 &&
       h(
         'div',

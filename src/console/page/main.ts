@@ -10,6 +10,7 @@ import { Frame } from './frame.ts'
 import { decide } from './keyboard.ts'
 import type { Action, Pending } from './keyboard.ts'
 import { keepPageSecret } from './live/page-secret.ts'
+import { serverNow } from './live/server-time.ts'
 import { Store } from './live/store.ts'
 import { Look, applyLook } from './look.ts'
 import { Loading, Notice } from './parts/states.ts'
@@ -85,7 +86,7 @@ function Root({ store }: { readonly store: Store }): VNode {
         ? h(SignIn, { onDone: () => void store.start() })
         : h(Notice, { title: 'The console does not answer' }, `${session.message}. The page tries again by itself.`),
     )
-  const app: App = { store, session: session.value, route, go, speak, said, now: Date.now }
+  const app: App = { store, session: session.value, route, go, speak, said, now: serverNow }
   const frame = h(Frame, { look: h(Look, {}), children: h(VIEWS[route.view], { key: route.view }) })
   const voice = h('div', { class: 'off-screen', role: 'status', id: 'voice' }, said)
   return createElement(AppContext.Provider, { value: app }, frame, voice) as VNode

@@ -1,5 +1,6 @@
 // Tests what is shown of a cluster whose API server answers no question about rights: never an empty fleet.
 import { expect, test } from 'vitest'
+import { ApiError, failure } from '#kube/errors.ts'
 import { silentLogger } from '#lib/log.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { AccessBook } from './access.ts'
@@ -64,4 +65,73 @@ test.each<readonly [Answer, ConnectionState, 'Link' | 'Token', readonly string[]
   ['None', 'Unreachable', 'Token', ['Unreachable'], true],
 ])('answer %s of a cluster that is %s, signed in by %s', async (answer, state, how, states, isUnknown) => {
   expect(await accessWhen(answer, state, how)).toEqual({ states, isUnknown })
+})
+
+const forbidden = new ApiError(failure(403, 'no'), { action: 'create', target: 'reviews' })
+
+/** A cluster whose API server answers, and a minute later does something else. */
+function twoTurns(how: 'Link' | 'Token') {
+  const cluster = { name: 'test', state: 'Connected', message: undefined, list: () => [], readState: () => 'Read' }
+  let answer: () => Promise<unknown> = () => Promise.resolve({ status: { allowed: true } })
+  const person = {
+    person: { name: 'ada', groups: [], how },
+    identity: 'ada',
+    clientOf: () => ({ create: () => answer() }),
+  } as unknown as SignedIn
+  const clock = new VirtualClock()
+  const book = new AccessBook({ clusters: [cluster] } as unknown as Fleet, clock, silentLogger)
+  const later = (next: () => Promise<unknown>): Promise<void> => {
+    answer = next
+    return clock.advance(61_000)
+  }
+  return { book, person, clock, later }
+}
+
+const timeout = () => Promise.reject(new Error('timeout'))
+
+test('a silent API server: the person of the link sees what was read before, with its age, and may write nothing', async () => {
+  const { book, person, clock, later } = twoTurns('Link')
+  const before = await book.of(person)
+  const answeredAt = clock.now()
+  await later(timeout)
+  const { clusters, readable, view } = await book.of(person)
+  expect(clusters).toEqual([
+    {
+      ...before.clusters[0],
+      state: 'Unreachable',
+      message: 'the cluster does not answer',
+      answeredAt,
+      holds: [],
+      canLift: false,
+      canApprove: false,
+    },
+  ])
+  expect(readable.get('test')).toMatchObject({ isUnknown: true, kinds: before.readable.get('test')?.kinds })
+  expect(view).not.toBe(before.view)
+})
+
+test.each<readonly [string, 'Link' | 'Token', () => Promise<unknown>]>([
+  ['a token', 'Token', timeout],
+  ['the link, refused now', 'Link', () => Promise.reject(forbidden)],
+])('nothing is shown any more to a person with %s', async (_, how, answer) => {
+  const { book, person, later } = twoTurns(how)
+  await book.of(person)
+  await later(answer)
+  const { clusters, readable } = await book.of(person)
+  expect(clusters[0]?.topics).toEqual([])
+  expect(readable.get('test')?.kinds.size).toBe(0)
+})
+
+test('an API server that did not answer is asked again without anyone who waits for it, and counts as soon as it answers', async () => {
+  const { book, person, later } = twoTurns('Token')
+  await later(timeout)
+  expect((await book.of(person)).readable.get('test')?.isUnknown).toBe(true)
+  let open: ((review: unknown) => void) | undefined
+  const asked = new Promise((resolve) => (open = resolve))
+  await later(() => asked)
+  expect((await book.of(person)).readable.get('test')?.isUnknown).toBe(true)
+  const waiting = book.of(person, 'Waits')
+  open?.({ status: { allowed: true } })
+  expect((await waiting).readable.get('test')?.isUnknown).toBeUndefined()
+  expect((await book.of(person)).readable.get('test')?.isUnknown).toBeUndefined()
 })

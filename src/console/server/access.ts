@@ -16,7 +16,7 @@ import type { ClusterCache } from './cluster-cache.ts'
 import type { Fleet } from './fleet.ts'
 import type { SignedIn } from './sessions.ts'
 import { HEARTBEAT_MS } from './stream.ts'
-import { NO_ANSWER, readAs, type Readable, type Rights, topicsOf, troubleFor } from './rights.ts'
+import { noAnswer, readAs, type Readable, type Rights, topicsOf, troubleFor } from './rights.ts'
 import { isHub } from './views/clusters.ts'
 import { LISTED_KINDS, WATCHED, type WatchedKind } from './watched-kinds.ts'
 
@@ -39,8 +39,10 @@ export interface Access {
 }
 
 interface OfCluster {
-  /** Whether the API server has answered. */
+  /** Whether the API server has answered. Otherwise these are the rights of its last answer, or none. */
   readonly isKnown: boolean
+  /** When it answered, in milliseconds since 1970. */
+  readonly answeredAt?: number
   readonly kinds: ReadonlySet<WatchedKind>
   readonly canHold: boolean
   readonly canLift: boolean
@@ -51,7 +53,12 @@ interface Kept {
   /** Of the person at that time: a new way to a cluster may have other rights. */
   readonly identity: string
   until: number
-  readonly answer: Promise<OfCluster>
+  answer: Promise<OfCluster>
+  /** The question that is open. */
+  asked: Promise<OfCluster>
+  /** What the API server answered last, where it still counts. */
+  last: OfCluster | undefined
+  isAnswered: boolean
 }
 
 export class AccessBook {
@@ -67,9 +74,10 @@ export class AccessBook {
     this.#log = log
   }
 
-  async of(person: SignedIn): Promise<Access> {
+  /** `Waits`: also for an API server that did not answer before. Others are served meanwhile, with no more than they had. */
+  async of(person: SignedIn, patience: 'Waits' | 'Serves' = 'Serves'): Promise<Access> {
     const pairs = await Promise.all(
-      this.#fleet.clusters.map(async (cluster) => [cluster, await this.#ofCluster(person, cluster)] as const),
+      this.#fleet.clusters.map(async (cluster) => [cluster, await this.#ofCluster(person, cluster, patience)] as const),
     )
     const readable = new Map<string, Rights>()
     // With a link the console reads as the person, who may read its errors too.
@@ -94,28 +102,50 @@ export class AccessBook {
     return { readable, clusters, digest: JSON.stringify([clusters, read]), view }
   }
 
-  /** Without an answer nothing is allowed, and the question is asked again soon. */
-  #ofCluster(person: SignedIn, cluster: ClusterCache): Promise<OfCluster | 'SignedOut'> {
+  async #ofCluster(
+    person: SignedIn,
+    cluster: ClusterCache,
+    patience: 'Waits' | 'Serves',
+  ): Promise<OfCluster | 'SignedOut'> {
     const client = person.clientOf(cluster.name)
-    if (client === undefined) return Promise.resolve('SignedOut')
-    const { identity } = person
-    const now = this.#clock.monotonic()
+    if (client === undefined) return 'SignedOut'
     const own = this.#kept.get(person) ?? new Map<string, Kept>()
     this.#kept.set(person, own)
-    const known = own.get(cluster.name)
-    if (known !== undefined && known.identity === identity && now < known.until) return known.answer
-    const kept: Kept = {
-      identity,
-      until: now + KEPT_MS,
-      answer: this.#ask(client).catch((e: unknown) => {
-        this.#log.debug('cannot ask for rights', { error: messageOf(e) })
-        if (isApiError(e) && e.status === 401) person.refusedBy?.(cluster.name)
-        kept.until = this.#clock.monotonic() + UNKNOWN_KEPT_MS
-        return NOTHING
-      }),
-    }
+    const before = own.get(cluster.name)
+    const known = before?.identity === person.identity ? before : undefined
+    const isCurrent = known !== undefined && this.#clock.monotonic() < known.until
+    const kept = isCurrent ? known : this.#asked(person, cluster.name, client, known)
     own.set(cluster.name, kept)
-    return kept.answer
+    return patience === 'Waits' ? kept.asked : kept.answer
+  }
+
+  /** Without an answer nothing is allowed, and the question is asked again soon. */
+  #asked(person: SignedIn, cluster: string, client: KubeClient, before: Kept | undefined): Kept {
+    const asked = this.#ask(client).then(
+      (answer) => {
+        kept.last = answer
+        return answer
+      },
+      (e: unknown) => {
+        this.#log.debug('cannot ask for rights', { error: messageOf(e) })
+        kept.isAnswered = false
+        kept.until = this.#clock.monotonic() + UNKNOWN_KEPT_MS
+        if (isApiError(e) && e.status === 401) person.refusedBy?.(cluster)
+        if (!isLastShown(person, e)) kept.last = undefined
+        return kept.last === undefined ? NOTHING : lastKnown(kept.last)
+      },
+    )
+    const kept: Kept = {
+      identity: person.identity,
+      until: this.#clock.monotonic() + KEPT_MS,
+      asked,
+      // An API server that did not answer is asked again without anyone who waits for it: views of other clusters need nothing of it.
+      answer: before === undefined || before.isAnswered ? asked : before.answer,
+      last: before?.last,
+      isAnswered: true,
+    }
+    void asked.then(() => (kept.answer = asked))
+    return kept
   }
 
   async #ask(client: KubeClient): Promise<OfCluster> {
@@ -131,6 +161,7 @@ export class AccessBook {
     ])
     return {
       isKnown: true,
+      answeredAt: this.#clock.now(),
       kinds: new Set([...kinds.flat(), ...(seesPrograms ? (['programs'] as const) : [])]),
       canHold,
       canLift,
@@ -159,20 +190,33 @@ const signedOut = ({ name }: ClusterCache): ClusterAccess => ({
   canApprove: false,
 })
 
+/** The link is opened by the person who runs the console: with their own rights it read what it shows, and it may show that to them again. For others an API server that is silent decides nothing. */
+const isLastShown = ({ person }: SignedIn, error: unknown): boolean =>
+  person.how === 'Link' && !(isApiError(error) && (error.status === 401 || error.status === 403))
+
+/** Nothing can be written there now. */
+const lastKnown = ({ kinds, answeredAt }: OfCluster): OfCluster => ({
+  ...NOTHING,
+  kinds,
+  ...(answeredAt !== undefined && { answeredAt }),
+})
+
 const NOTHING: OfCluster = { isKnown: false, kinds: new Set(), canHold: false, canLift: false, canApprove: false }
 
 const accessOf = (
   cluster: ClusterCache,
-  { canHold, canLift, canApprove }: OfCluster,
+  { canHold, canLift, canApprove, isKnown, answeredAt }: OfCluster,
   rights: Rights,
 ): ClusterAccess => {
   const { topics } = rights
-  const message = rights.isUnknown === true && cluster.state === 'Connected' ? NO_ANSWER : troubleFor(cluster, rights)
+  const message =
+    rights.isUnknown === true && cluster.state === 'Connected' ? noAnswer(topics) : troubleFor(cluster, rights)
   return {
     name: cluster.name,
     isHub: topics.size > 0 && isHub(readAs(cluster, 'clusters', rights)),
     state: rights.isUnknown === true && cluster.state === 'Connected' ? 'Unreachable' : cluster.state,
     ...(message !== undefined && { message }),
+    ...(!isKnown && answeredAt !== undefined && { answeredAt }),
     topics: [...topics].toSorted(),
     holds: canHold ? HOLD_TARGETS : [],
     canLift,

@@ -27,7 +27,8 @@ export function denied(asked: Asked, names: readonly string[], isData: boolean):
     return {
       status: 421,
       code: 'WrongHost',
-      message: 'the Host header names another server; use localhost, or the name given by --host',
+      message:
+        'the Host header names another server; open the link that the console printed when it started, or use a name of its settings',
     }
   const isSafe = SAFE.has(asked.method)
   if (!isSafe && asked.method !== 'POST')

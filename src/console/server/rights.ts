@@ -9,7 +9,7 @@ export interface Rights {
   readonly kinds: ReadonlySet<WatchedKind>
   /** Whether the person sees why the cluster does not answer: the text names addresses and the account of the console. */
   readonly seesTrouble: boolean
-  /** The API server did not answer what the person may read: until it does, nothing is shown, and nothing is concluded from that. */
+  /** The API server did not answer what the person may read. Until it does, nothing is concluded: nothing is shown, or the last state with its age to the person with whose own rights it was read. */
   readonly isUnknown?: true
 }
 
@@ -30,7 +30,11 @@ export function topicsOf(kinds: ReadonlySet<WatchedKind>): ReadonlySet<TopicFami
 export const kindsShown = (family: TopicFamily, { kinds }: Rights): readonly WatchedKind[] =>
   WATCHED_KINDS.filter((kind) => kinds.has(kind) && WATCHED[kind].topics.includes(family))
 
-export const NO_ANSWER = 'the cluster does not answer, so what you may read there is unknown'
+const NO_ANSWER = 'the cluster does not answer, so what you may read there is unknown'
+
+/** With topics, what was read before is shown. */
+export const noAnswer = (topics: ReadonlySet<TopicFamily>): string =>
+  topics.size === 0 ? NO_ANSWER : 'the cluster does not answer'
 
 export const troubleFor = ({ state, message }: ClusterState, rights: Rights): string | undefined =>
   rights.seesTrouble || state === 'Connected' ? message : NO_ANSWER

@@ -385,7 +385,7 @@ export class ConsoleServer {
   async #recheck(stream: Stream, { request, who, access: before }: AskingPerson): Promise<void> {
     if (!this.#doors.isStillIn(request)) return stream.bye('SessionEnded')
     if (this.#doors.isProxied && stream.ageMs >= KEPT_MS) return stream.bye('AskAgain')
-    const now = await this.#access.of(who)
+    const now = await this.#access.of(who, 'Waits')
     if (now.digest === before.digest) return undefined
     stream.sessionChanged()
     return stream.bye('SessionEnded')

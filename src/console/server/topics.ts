@@ -1,6 +1,7 @@
 // Which topics exist, what each is computed from, and who may read it. Pure.
 import { assertNever } from '#lib/errors.ts'
 import type { Snapshot, Topic, TopicFamily } from '../protocol.ts'
+import type { ClusterRow } from '../topics.ts'
 import { topicOf } from '../topic-name.ts'
 import type { ClusterState } from './cluster-cache.ts'
 import { budgetRows, budgetsHead } from './views/budgets.ts'
@@ -10,7 +11,7 @@ import type { ReadableCluster } from './views/programs.ts'
 import { commitRows, pipelineRows } from './views/pipeline.ts'
 import { maintenanceRows, repairRows } from './views/repairs.ts'
 import { setHead, setParts, setRows } from './views/sets.ts'
-import { kindsShown, mayReadTopic, readAs, type Readable } from './rights.ts'
+import { kindsShown, mayReadTopic, noAnswer, readAs, type Readable } from './rights.ts'
 
 const OF_FLEET = ['home', 'pipeline', 'clusters', 'commits'] as const
 const OF_CLUSTER = ['machines', 'sets', 'budgets', 'repairs', 'maintenance'] as const
@@ -85,6 +86,15 @@ export function audienceOf(topic: TopicName, readable: Readable): string {
 /** They show every cluster of which anything may be read. */
 const isOfAllClusters = (family: TopicFamily): boolean => family === 'home' || family === 'clusters'
 
+/** The cache may not have noticed yet that an API server no longer answers. */
+const seenIn =
+  (clusters: readonly ReadableCluster[]) =>
+  (row: ClusterRow): ClusterRow => {
+    const of = clusters.find(({ state }) => state.name === row.name)
+    if (of?.isUnknown !== true || row.state !== 'Connected') return row
+    return { ...row, state: 'Unreachable', message: noAnswer(of.topics) }
+  }
+
 export interface Now {
   readonly revision: string
   readonly at: number
@@ -114,7 +124,7 @@ export function snapshotOf(
       case 'pipeline':
         return { ...base, head: {}, rows: pipelineRows(allowed, at) }
       case 'clusters':
-        return { ...base, head: {}, rows: clusterRows(all.map(({ state }) => state)) }
+        return { ...base, head: {}, rows: clusterRows(all.map(({ state }) => state)).map(seenIn(all)) }
       case 'commits':
         return { ...base, head: {}, rows: commitRows(allowed) }
       default:

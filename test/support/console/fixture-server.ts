@@ -20,7 +20,7 @@ import type { PageFile } from '#console/server/page-files.ts'
 import { nodeHttp } from '#lib/node-http.ts'
 import type { PlanAnswer } from '#console/plan.ts'
 import type { PushedCommit, PushRequest } from '#console/prepared.ts'
-import { session, snapshots, why } from './fixtures.ts'
+import { NOW, session, snapshots, why } from './fixtures.ts'
 import { plan, prepared } from './plan-fixtures.ts'
 
 const PAGE = readPage()
@@ -108,6 +108,7 @@ export class FixtureServer {
     const url = new URL(request.url ?? '/', this.url)
     const path = decodeURIComponent(url.pathname)
     this.asked.push(`${request.method ?? ''} ${request.url ?? ''}`)
+    response.setHeader('date', new Date(NOW).toUTCString())
     response.setHeader('content-security-policy', this.#page.policy)
     response.setHeader('x-content-type-options', 'nosniff')
     const instead = [...this.instead].find(([begin]) => path.startsWith(begin))?.[1]

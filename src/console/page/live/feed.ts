@@ -1,6 +1,7 @@
 // The one stream of this browser: opens it, opens it again after a failure or a silence, and hands on what it sends.
 import type { ByeEvent, DeltaEvent, Refusal, ResyncEvent, Revision, Topic } from '../../protocol.ts'
 import { ownHeaders } from './page-secret.ts'
+import { learnTime, serverNow } from './server-time.ts'
 import { eventReader } from './sse.ts'
 import type { StreamEvent } from './sse.ts'
 
@@ -73,7 +74,9 @@ export class Feed {
         headers: { accept: 'text/event-stream', ...ownHeaders() },
         signal: abort.signal,
       })
-      if (response.status === 401) {
+      learnTime(response)
+      // 421: another start of the console has this port, and its own name. This page is not of it.
+      if (response.status === 401 || response.status === 421) {
         this.#isPaused = true
         this.#send({ is: 'connection', connection: { state: 'SignedOut' } })
         return
@@ -93,7 +96,7 @@ export class Feed {
       if (!abort.signal.aborted) throw new Error('the server closed the stream')
     } catch (e) {
       if (abort.signal.aborted && abort.signal.reason !== SILENT) return
-      this.#offlineSince ??= Date.now()
+      this.#offlineSince ??= serverNow()
       const message = e instanceof Error ? e.message : String(e)
       this.#again({ state: 'Offline', since: this.#offlineSince, message })
     }

@@ -4,6 +4,7 @@ import type { ChangesAnswer, PastAnswer, Refusal, Session, Snapshot, Topic } fro
 import type { Connection, FeedMessage } from './feed.ts'
 import { ownHeaders } from './page-secret.ts'
 import { isKnown } from './revision.ts'
+import { learnTime } from './server-time.ts'
 import { Tabs } from './tabs.ts'
 
 /** What is there of something that was asked for. */
@@ -30,6 +31,7 @@ export async function ask<T>(url: string, init?: RequestInit): Promise<Loaded<T>
       ...init,
       headers: { accept: 'application/json', ...ownHeaders(), ...init?.headers },
     })
+    learnTime(response)
     const body: unknown = await response.json().catch(() => ({}))
     if (response.ok) return { state: 'Ready', value: body as T }
     const { message } = body as Partial<Refusal>

@@ -2,6 +2,8 @@
 import { expect, test } from 'vitest'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { ClusterState } from '../cluster-cache.ts'
+import { topicsOf } from '../rights.ts'
+import { snapshotOf } from '../topics.ts'
 import { clusterRows } from './clusters.ts'
 
 const hub = (objects: readonly Cluster[]) =>
@@ -55,4 +57,12 @@ test('a cluster that says nothing of them shows none', () => {
   expect(row).toMatchObject({ name: 'hub', rotations: [] })
   expect(row).not.toHaveProperty('credentialsEnd')
   expect(row).not.toHaveProperty('snapshots')
+})
+
+test('a cluster that does not answer is not shown as connected, although its watches have not ended yet', () => {
+  const rights = { topics: topicsOf(new Set(['machines'])), kinds: new Set(['machines'] as const), seesTrouble: true }
+  const readable = new Map([['hub', { ...rights, isUnknown: true as const }]])
+  const topic = { of: 'Fleet', family: 'clusters' } as const
+  const shown = snapshotOf(topic, 'clusters', [hub([])], readable, { revision: '1', at: 0 })
+  expect(shown).toMatchObject({ rows: [{ state: 'Unreachable', message: 'the cluster does not answer' }] })
 })

@@ -3,7 +3,7 @@ import { effectOf, type Program, programWith } from '#explain/programs.ts'
 import type { TopicFamily } from '../../protocol.ts'
 import type { ClusterState } from '../cluster-cache.ts'
 import type { ProgramLook } from '../program-look.ts'
-import { NO_ANSWER } from '../rights.ts'
+import { noAnswer } from '../rights.ts'
 import { WATCHED, WATCHED_KINDS, type WatchedKind } from '../watched-kinds.ts'
 
 /** A cluster with what the reader may read of it. */
@@ -63,7 +63,7 @@ const PARTS: readonly (readonly [name: string, topic: TopicFamily | undefined, .
 /** What is not known of a cluster that answers; undefined: all is. */
 export function gapOf({ state, topics, kinds, isUnknown }: ReadableCluster): string | undefined {
   if (state.state !== 'Connected') return undefined
-  if (isUnknown === true) return `cluster/${state.name}: ${NO_ANSWER}`
+  if (isUnknown === true) return `cluster/${state.name}: ${noAnswer(topics)}`
   const hidden = PARTS.flatMap(([name, topic, ...needs]) =>
     (topic === undefined || topics.has(topic)) && needs.every((kind) => kinds.has(kind)) ? [] : [name],
   )
