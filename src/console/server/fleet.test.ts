@@ -125,7 +125,7 @@ const wordOf = (kind: WatchedKind): string =>
 const rightsTo = (kinds: ReadonlySet<WatchedKind>): Readable =>
   new Map([['test', { topics: topicsOf(kinds), kinds, seesTrouble: true }]])
 
-function fleetOf(objects: Record<string, readonly object[]> = {}) {
+function fleetOf(objects: Record<string, readonly object[]> = {}, isSynced = true) {
   const clock = new VirtualClock()
   const lists: Record<string, readonly object[]> = {
     ...Object.fromEntries(WATCHED_KINDS.map((kind) => [kind, [SECRETS[kind]]])),
@@ -142,12 +142,13 @@ function fleetOf(objects: Record<string, readonly object[]> = {}) {
     state: 'Connected',
     message: undefined,
     version: '1.36.2',
+    isSynced,
     readState: () => 'Read',
     list: (kind: string) => lists[kind] ?? [],
     machine: (name: string) =>
       (lists['machines'] ?? []).find((m) => (m as { metadata: { name: string } }).metadata.name === name),
-  } as unknown as ClusterCache
-  fleet.add(cluster)
+  }
+  fleet.add(cluster as unknown as ClusterCache)
   fleet.remember()
   const put = async (kind: WatchedKind, now: readonly object[]) => {
     lists[kind] = now
@@ -162,7 +163,7 @@ function fleetOf(objects: Record<string, readonly object[]> = {}) {
     const stop = fleet.follow({ topics, readable, take: (c) => seen.push(...c.filter((d) => d.topic === topic)) })
     return { seen, stop }
   }
-  return { fleet, clock, put, read, followed }
+  return { fleet, clock, cluster, put, read, followed }
 }
 
 function nameOf(topic: string): TopicName {
@@ -280,4 +281,19 @@ test('machines are shown with the repairs and blames that the reader may list', 
   expect(cellsOf(['machines', 'jobs'])).toEqual(['Running', ''])
   expect(cellsOf(['machines', 'jobs', 'ledgers'])[1]).not.toBe('')
   expect(cellsOf(['machines'])).toEqual(['', ''])
+})
+
+test('the past begins when a cluster has been read: what appears while it is read for the first time is no change', async () => {
+  const { fleet, clock, cluster, put } = fleetOf({ sets: [] }, false)
+  const [all, topic] = [rightsTo(ALL), 'sets/test']
+  await clock.advance(60_000)
+  await put('sets', [SECRETS.sets])
+  const past = () => fleet.past(nameOf(topic), topic, all, 0)
+  cluster.isSynced = true
+  await put('machines', [])
+  const { begins, snapshot } = past() ?? {}
+  expect((snapshot as { rows: readonly unknown[] }).rows).toHaveLength(1)
+  await clock.advance(60_000)
+  expect(past()?.begins).toBe(begins)
+  expect(clock.now() - (begins ?? 0)).toBeGreaterThanOrEqual(60_000)
 })

@@ -79,6 +79,9 @@ export class Fleet {
   readonly #kept = new Map<string, Kept>()
   /** With the keys of the topics that each follows, of those that are kept here. */
   readonly #followers = new Map<Follower, ReadonlyMap<string, Wanted>>()
+  /** When each cluster had been read for the first time, and when all of the first ones had. */
+  readonly #clusterReadAt = new Map<string, number>()
+  #readAt: number | undefined
   #touched = new Set<string>()
   #revision = 1
   #timer: Timer | undefined
@@ -97,6 +100,7 @@ export class Fleet {
   /** Its topics end with the next pass. */
   remove(name: string): void {
     this.#clusters.delete(name)
+    this.#clusterReadAt.delete(name)
     this.#machines.delete(name)
     for (const kept of this.#kept.values()) kept.isDirty = true
     this.#passSoon(BATCH_MS)
@@ -163,7 +167,22 @@ export class Fleet {
     moment: number,
   ): { readonly begins: number; readonly snapshot: Snapshot } | undefined {
     const log = this.#logOf(name, topic, readable)
-    return log && { begins: log.begins.at, snapshot: log.at(moment) }
+    if (log === undefined) return undefined
+    const begins = Math.max(log.begins.at, this.#readAtOf(name))
+    return { begins, snapshot: log.at(Math.max(begins, moment)) }
+  }
+
+  /** What appears while a cluster is read for the first time is no change of the fleet. */
+  #readAtOf(name: TopicName): number {
+    const readAt = name.of === 'Fleet' ? this.#readAt : this.#clusterReadAt.get(name.cluster)
+    return readAt ?? this.#options.clock.now()
+  }
+
+  /** Again with a clock that was set back. */
+  #noteRead(now: number): void {
+    for (const { name, isSynced } of this.#clusters.values())
+      if (isSynced && (this.#clusterReadAt.get(name) ?? Infinity) > now) this.#clusterReadAt.set(name, now)
+    if (this.#clusterReadAt.size === this.#clusters.size) this.#readAt = Math.min(now, this.#readAt ?? now)
   }
 
   follow(follower: Follower): () => void {
@@ -313,6 +332,7 @@ export class Fleet {
       }
     }
     changes.push(...this.#returned(named, revision, at))
+    this.#noteRead(at)
     const touched = this.#touched
     this.#touched = new Set()
     if (changes.length > 0) this.#revision = revision

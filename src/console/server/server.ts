@@ -5,7 +5,7 @@ import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isApiError } from '#kube/errors.ts'
-import type { Session } from '../protocol.ts'
+import type { ChangesAnswer, PastAnswer, Session } from '../protocol.ts'
 import { type Access, AccessBook, KEPT_MS } from './access.ts'
 import type { Bounds } from './fair-share.ts'
 import type { Fleet, Followed } from './fleet.ts'
@@ -36,6 +36,7 @@ import type { Sessions, SignedIn } from './sessions.ts'
 import { SharedBodies } from './shared-bodies.ts'
 import { Doors, type DoorsOptions } from './sign-in/doors.ts'
 import { Stream } from './stream.ts'
+import { TimeShares } from './time-shares.ts'
 import { mayReadTopic, readAs } from './rights.ts'
 import { inView } from './topic-log.ts'
 import { mayRead, parseTopic, type TopicName } from './topics.ts'
@@ -84,6 +85,7 @@ export class ConsoleServer {
   readonly #streams: OpenStreams
   readonly #answers: OpenAnswers
   readonly #bodies: SharedBodies
+  readonly #shares = new TimeShares(systemClock)
 
   constructor(options: ConsoleServerOptions) {
     this.#options = options
@@ -198,11 +200,15 @@ export class ConsoleServer {
     if (path === '/events') return this.#stream(person)
     if (path === '/api/session') return this.#send(person, this.#session(person))
     if (path === '/api/why') return this.#why(person)
-    if (path === '/api/past') return this.#past(person)
+    if (path === '/api/past')
+      return this.#send(
+        person,
+        this.#shares.run(who, () => this.#past(person)),
+      )
     if (path === '/api/plan') return this.#plan(person)
     if (path === '/api/search') {
       const query = url.searchParams.get('q') ?? ''
-      return this.#send(person, searched(query, this.#options.fleet.clusters, access.readable))
+      return this.#computed(person, () => searched(query, this.#options.fleet.clusters, access.readable))
     }
     if (path.startsWith('/api/topic/')) return this.#topic(person, path.slice('/api/topic/'.length))
     throw new Refused(404, 'NotFound', `there is no ${path}`)
@@ -299,7 +305,7 @@ export class ConsoleServer {
     return this.#send(person, answer)
   }
 
-  async #past(person: AskingPerson): Promise<void> {
+  #past(person: AskingPerson): PastAnswer | ChangesAnswer {
     const { fleet, clock } = this.#options
     const { url, access } = person
     const topic = url.searchParams.get('topic') ?? ''
@@ -313,10 +319,16 @@ export class ConsoleServer {
     const at = fleet.past(name, topic, access.readable, momentOf(isChange ? 'to' : 'at'))
     if (at === undefined) throw new Refused(404, 'NotFound', `the past of ${topic} is not kept`)
     const span = { begins: at.begins, ends: clock.now() }
-    if (!isChange) return this.#send(person, { ...span, snapshot: at.snapshot })
+    if (!isChange) return { ...span, snapshot: at.snapshot }
     const from = fleet.past(name, topic, access.readable, momentOf('from'))
     if (from === undefined) throw new Refused(404, 'NotFound', `the past of ${topic} is not kept`)
-    return this.#send(person, { ...span, delta: changesBetween(from.snapshot, at.snapshot) })
+    return { ...span, delta: changesBetween(from.snapshot, at.snapshot) }
+  }
+
+  /** For this one question: its time counts. */
+  #computed(person: AskingPerson, answer: () => object): Promise<void> {
+    const make = () => bodyOf(JSON.stringify(answer()), acceptsGzip(person.request))
+    return this.#sendBody(person, this.#shares.run(person.who, make))
   }
 
   #send(person: AskingPerson, answer: object): Promise<void> {

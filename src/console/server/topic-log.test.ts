@@ -50,3 +50,14 @@ test('after a day changes are forgotten', () => {
   log.putRows(topic(3, 26 * HOUR, [commit('a', 'y')]))
   expect(log.begins).toEqual({ revision: 2, at: HOUR })
 })
+
+test('a clock that was set back leaves no change out of the states that follow', () => {
+  const log = new TopicLog('s', topic(1, HOUR, []))
+  log.putRows(topic(2, 80 * HOUR, [commit('a', 'x')]))
+  log.putRows(topic(3, 2 * HOUR, [commit('a', 'x'), commit('b', 'x')]))
+  const rowsAt = (moment: number) => (log.at(moment) as CommitsTopic).rows.map((r) => r.id)
+  expect(rowsAt(2 * HOUR)).toEqual(['a', 'b'])
+  log.putRows(topic(4, 10, [commit('b', 'x')]))
+  expect(log.begins.at).toBe(10)
+  expect(rowsAt(HOUR)).toEqual(['b'])
+})

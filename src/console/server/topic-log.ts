@@ -68,10 +68,17 @@ export class TopicLog {
 
   put(delta: Delta, revision: number, at: number): string {
     const json = JSON.stringify(delta)
+    this.#setBack(at)
     this.#entries.push({ revision, at, json })
     this.#characters += json.length
     this.#forget(at)
     return json
+  }
+
+  /** After a clock was set back, earlier changes are in no future: each state is made of all changes before it. */
+  #setBack(at: number): void {
+    if (this.#base.at > at) this.#base = { ...this.#base, at }
+    if ((this.#entries.at(-1)?.at ?? at) > at) this.#entries = this.#entries.map((e) => (e.at > at ? { ...e, at } : e))
   }
 
   /** Nothing before this snapshot can be resumed from. */

@@ -23,6 +23,10 @@ interface Two {
 }
 
 const STEP_MS = 1000
+/** An arrow key that is held down moves thirty times a second. */
+const PAUSE_MS = 150
+/** A server that is busy or away is asked again. */
+const AGAIN_MS = 3_000
 
 export function Past(): VNode {
   const { session, route, now } = useApp()
@@ -37,8 +41,17 @@ export function Past(): VNode {
   const [loaded, setLoaded] = useState<Loaded<Two>>({ state: 'Loading' })
   useEffect(() => {
     let isWanted = true
-    void read(topic, from, until === 0 ? now() : until).then((answer) => isWanted && setLoaded(answer))
-    return () => void (isWanted = false)
+    let timer = setTimeout(() => void ask(), loaded.state === 'Loading' ? 0 : PAUSE_MS)
+    const ask = async (): Promise<void> => {
+      const answer = await read(topic, from, until === 0 ? now() : until)
+      if (!isWanted) return
+      setLoaded(answer)
+      if (answer.state === 'Failed') timer = setTimeout(() => void ask(), AGAIN_MS)
+    }
+    return () => {
+      isWanted = false
+      clearTimeout(timer)
+    }
   }, [topic, from, until])
   return h(
     Page,
