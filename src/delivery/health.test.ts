@@ -189,3 +189,14 @@ describe('health', () => {
     expect(healthOf(object).state).toBe(state)
   })
 })
+
+describe('conditions of other forms', () => {
+  test.each<[string, object, string]>([
+    ['without a message', { type: 'Ready', status: 'False', reason: 'NoQuota' }, 'NoQuota'],
+    ['without reason and message', { type: 'Stalled', status: 'True' }, 'Stalled'],
+    ['with a message that is no text', { type: 'Reconciling', status: 'True', message: { a: 1 } }, 'Reconciling'],
+  ])('%s', (_, condition, message) => {
+    const object = of('example.org/v1', 'Widget', {}, { conditions: [condition, 5, null] })
+    expect(healthOf(object).message).toBe(message)
+  })
+})

@@ -66,9 +66,18 @@ function byConditions(conditions: readonly Condition[]): Health {
   return ready === undefined || ready.status === 'True' ? CURRENT : inProgress(ready.message)
 }
 
+/** Other kinds leave a message out, and a server that does not know a kind checks nothing of it. */
 function conditionsOf(status: Record<string, unknown> | undefined): readonly Condition[] {
   const list = status?.['conditions']
-  return Array.isArray(list) ? (list as readonly Condition[]).filter(isObject) : []
+  return Array.isArray(list) ? list.filter(isObject).map(conditionOf) : []
+}
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+function conditionOf(condition: Readonly<Record<string, unknown>>): Condition {
+  const [type, reason] = [text(condition['type']), text(condition['reason'])]
+  const message = text(condition['message'])
+  return { ...(condition as unknown as Condition), type, reason, message: message === '' ? reason || type : message }
 }
 
 type Judge = (object: KubeObject, status: Record<string, unknown>) => Health

@@ -34,3 +34,9 @@ test('a cluster with many sets has as many entries as a record has room for', ()
   const many = Array.from({ length: 40 }, (_, i) => set(`s-${i}`, [{ component: 'a', seconds: [1] }]))
   expect(switchesOf(many)).toHaveLength(MAX_RECORDED_SWITCHES)
 })
+
+test('a set that a server serves in another form has none, and the others keep theirs', () => {
+  const seconds = ['1', {}] as unknown as readonly number[]
+  const sets = [set('odd', [{ component: 'a', seconds }]), set('base', [{ component: 'a', seconds: [3] }])]
+  expect(switchesOf(sets)).toEqual([{ set: 'base', component: 'a', count: 1, p50: 3, p90: 3 }])
+})

@@ -3,6 +3,7 @@ import { machineComponentSet, type MachineComponentSet } from '#api/kinds/machin
 import { MAX_RECORDED_SWITCHES, type ReleaseStatus } from '#api/kinds/release.ts'
 import { quantile } from '#lib/quantile.ts'
 import type { KubeObject } from '#schema/object.ts'
+import { objectShapeProblem } from '#schema/shape.ts'
 
 type Entry = NonNullable<ReleaseStatus['record']>[number]
 export type RecordedSwitches = NonNullable<Entry['switches']>[number]
@@ -19,5 +20,8 @@ export const switchesOf = (objects: readonly KubeObject[]): readonly RecordedSwi
     )
     .slice(0, MAX_RECORDED_SWITCHES)
 
+/** A server that does not know the kind checks nothing of it: what is no duration must not keep the record from being written. */
 const isSet = (object: KubeObject): object is MachineComponentSet =>
-  object.kind === machineComponentSet.kind && object.apiVersion.startsWith(`${machineComponentSet.group}/`)
+  object.kind === machineComponentSet.kind &&
+  object.apiVersion.startsWith(`${machineComponentSet.group}/`) &&
+  objectShapeProblem(machineComponentSet.schema ?? {}, object) === undefined
