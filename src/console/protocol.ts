@@ -26,6 +26,8 @@ export interface Session {
   readonly version: string
   readonly person: Person
   readonly clusters: readonly ClusterAccess[]
+  /** Equal for equal clusters and rights: a stream that is opened with another one begins with `session`. */
+  readonly digest: string
   /** The console has the repository of the fleet: commits can be prepared. */
   readonly canPrepare: boolean
   /** When the person has to sign in again. */

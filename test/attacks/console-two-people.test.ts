@@ -155,6 +155,7 @@ test('what was read with other rights is read again, also when others with the n
   // The log of those who may read everything begins before the other person reads anything.
   await chief.topic('home')
   const before = await promoted.topic('home')
+  const { digest } = await promoted.session()
   await world.allow('promoted', [EVERY_KIND], ALL)
   await expect.poll(async () => (await promoted.session()).clusters[0]?.topics).toContain('sets')
   const stream = promoted.stream(['home'], before.revision)
@@ -164,7 +165,13 @@ test('what was read with other rights is read again, also when others with the n
   const again = promoted.stream(['home'], now.revision)
   await expect.poll(() => again.status).toBe(200)
   expect(again.resyncs).toEqual([])
-  for (const s of [stream, again]) s.close()
+  // A page that goes from view to view opens each stream with the new rights: none of them sees a change.
+  const moving = promoted.stream(['home'], undefined, undefined, digest)
+  await expect.poll(() => moving.events.map((e) => e.event)).toContain('session')
+  const knowing = promoted.stream(['home'], now.revision, undefined, (await promoted.session()).digest)
+  await expect.poll(() => knowing.status).toBe(200)
+  expect(knowing.events.map((e) => e.event)).not.toContain('session')
+  for (const s of [stream, again, moving, knowing]) s.close()
 })
 
 test('headers that name another person change nobody (S35)', async () => {

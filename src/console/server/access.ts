@@ -99,7 +99,11 @@ export class AccessBook {
       ...kinds,
     ])
     const view = createHash('sha256').update(JSON.stringify(read)).digest('hex').slice(0, VIEW_CHARACTERS)
-    return { readable, clusters, digest: JSON.stringify([clusters, read]), view }
+    const digest = createHash('sha256')
+      .update(JSON.stringify([clusters, read]))
+      .digest('hex')
+      .slice(0, VIEW_CHARACTERS)
+    return { readable, clusters, digest, view }
   }
 
   async #ofCluster(

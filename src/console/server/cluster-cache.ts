@@ -144,12 +144,16 @@ export class ClusterCache implements ClusterState {
 
   #note(kind: WatchedKind, notice: InformerNotice): void {
     const [before, readBefore] = [this.state, this.readState(kind)]
-    if (notice.kind === 'Listed' || notice.kind === 'Watching') this.#answering.set(kind, true)
-    else if (notice.kind === 'Failed') {
+    if (notice.kind === 'Listed' || notice.kind === 'Watching') {
+      this.#answering.set(kind, true)
+      this.#trouble = undefined
+    } else if (notice.kind === 'Failed') {
       this.#answering.set(kind, false)
       if (isNotFound(notice.error)) this.#unserved.add(kind)
       else this.#unserved.delete(kind)
-      this.#trouble = troubleOf(notice.error)
+      // The kinds fail one after the other: the first one tells why, and its words stay.
+      const trouble = troubleOf(notice.error)
+      if (this.#trouble?.state !== trouble.state) this.#trouble = trouble
       const { log } = this.#options
       const what = { cluster: this.name, kind, error: messageOf(notice.error) }
       if (notice.error instanceof OtherForm) log.warn('an object does not have the form of its kind', what)

@@ -219,6 +219,7 @@ export class ConsoleServer {
       version: this.#options.version,
       person: who.person,
       clusters: access.clusters,
+      digest: access.digest,
       canPrepare: this.#options.repository !== undefined,
       ...(who.expiresAt !== undefined && { expires: who.expiresAt }),
     }
@@ -390,6 +391,8 @@ export class ConsoleServer {
       },
       since,
     )
+    // It changed after the page read its session, and before this stream could notice.
+    if ((url.searchParams.get('session') ?? access.digest) !== access.digest) stream.sessionChanged()
     this.#streams.add(stream, request, who)
   }
 

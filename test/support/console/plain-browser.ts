@@ -93,8 +93,13 @@ export class Browser {
     topics: readonly string[],
     since?: string,
     onEvent: (event: StreamEvent) => void = () => undefined,
+    session?: string,
   ): EventStream {
-    const query = new URLSearchParams({ topics: topics.join(','), ...(since !== undefined && { since }) })
+    const query = new URLSearchParams({
+      topics: topics.join(','),
+      ...(since !== undefined && { since }),
+      ...(session !== undefined && { session }),
+    })
     return new EventStream(
       { port: this.#port, path: `/events?${query.toString()}`, headers: this.#headers({}, false), ...this.#over() },
       (event) => {

@@ -39,9 +39,12 @@ export class Feed {
   #isPaused = false
   #isAskedAgain = false
   readonly #send: (message: FeedMessage) => void
+  readonly #sessionOf: () => string | undefined
 
-  constructor(send: (message: FeedMessage) => void) {
+  /** `sessionOf`: the digest of the session that is shown. */
+  constructor(send: (message: FeedMessage) => void, sessionOf: () => string | undefined) {
     this.#send = send
+    this.#sessionOf = sessionOf
   }
 
   /** `since`: the lowest revision of the snapshots that are new, when they lie before what this stream has already read. */
@@ -68,7 +71,12 @@ export class Feed {
     this.#abort = abort
     this.#isPaused = false
     this.#isAskedAgain = false
-    const query = new URLSearchParams({ topics: this.#topics.join(','), ...(this.#since && { since: this.#since }) })
+    const session = this.#sessionOf()
+    const query = new URLSearchParams({
+      topics: this.#topics.join(','),
+      ...(this.#since && { since: this.#since }),
+      ...(session !== undefined && { session }),
+    })
     try {
       const response = await fetch(`/events?${query}`, {
         headers: { accept: 'text/event-stream', ...ownHeaders() },

@@ -57,7 +57,10 @@ export class Store {
   connection: Connection = { state: 'Connecting' }
   readonly #topics = new Map<Topic, Kept>()
   readonly #listeners = new Set<() => void>()
-  readonly #tabs = new Tabs((message) => this.#take(message))
+  readonly #tabs = new Tabs(
+    (message) => this.#take(message),
+    () => (this.session.state === 'Ready' ? this.session.value.digest : undefined),
+  )
 
   async start(): Promise<void> {
     const session = await ask<Session>('/api/session')

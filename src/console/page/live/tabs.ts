@@ -21,14 +21,16 @@ export class Tabs {
   readonly #id = crypto.randomUUID()
   readonly #channel = new BroadcastChannel('kubenode')
   readonly #take: (message: FeedMessage) => void
+  readonly #sessionOf: () => string | undefined
   /** What each tab wants; only the leader keeps it. */
   readonly #wanted = new Map<string, Wanted>()
   #own: Wanted = {}
   #feed: Feed | undefined
   #connection: Connection = { state: 'Connecting' }
 
-  constructor(take: (message: FeedMessage) => void) {
+  constructor(take: (message: FeedMessage) => void, sessionOf: () => string | undefined) {
     this.#take = take
+    this.#sessionOf = sessionOf
     this.#channel.addEventListener('message', ({ data }: MessageEvent<Note>) => this.#note(data))
     // Without a secure context there are no locks; then each tab has a stream of its own.
     const locks = (navigator as { locks?: LockManager }).locks
@@ -57,7 +59,7 @@ export class Tabs {
   }
 
   #lead(): void {
-    this.#feed = new Feed((message) => this.#pass(message))
+    this.#feed = new Feed((message) => this.#pass(message), this.#sessionOf)
     this.#post({ is: 'leader' })
     this.#learn(this.#id, this.#own)
   }
