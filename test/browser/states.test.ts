@@ -70,6 +70,21 @@ test('a server that is away and comes back: the page tells so, keeps its picture
   await page.getByText('Offline since').waitFor({ state: 'detached' })
 })
 
+test('a stream that is never answered, as over a connection that died in sleep, is an outage and is opened again', async () => {
+  const page = await bench.open('#/home', { isStill: false })
+  await page.clock.install()
+  bench.server.instead.set('/events', 'Hangs')
+  await page.reload()
+  await page.getByRole('heading', { name: '1 node needs attention' }).waitFor()
+  await page.clock.runFor(1_000)
+  await expect.poll(() => bench.server.asked.filter((a) => a.includes('/events')).length).toBeGreaterThan(0)
+  await page.clock.runFor(21_000)
+  await page.getByText('Offline since').waitFor()
+  bench.server.instead.clear()
+  await page.clock.runFor(11_000)
+  await page.getByText('Offline since').waitFor({ state: 'detached' })
+})
+
 test('ages and ends are those of the clock of the server, also where the clock of the browser is months off', async () => {
   bench.server.session = {
     ...bench.server.session,

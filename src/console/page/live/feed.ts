@@ -24,6 +24,8 @@ export type Connection =
 
 /** The server sends a comment every 15 seconds; three missed ones mean that the connection is dead. */
 const SILENCE_MS = 45_000
+/** A laptop that was asleep may ask over a connection that is dead and does not say so. */
+const ANSWER_MS = 20_000
 const FIRST_RETRY_MS = 500
 const LAST_RETRY_MS = 10_000
 /** A change of view changes the topics several times within one frame. */
@@ -77,11 +79,13 @@ export class Feed {
       ...(this.#since && { since: this.#since }),
       ...(session !== undefined && { session }),
     })
+    const late = setTimeout(() => abort.abort(SILENT), ANSWER_MS)
     try {
       const response = await fetch(`/events?${query}`, {
         headers: { accept: 'text/event-stream', ...ownHeaders() },
         signal: abort.signal,
       })
+      clearTimeout(late)
       learnTime(response)
       // 421: another start of the console has this port, and its own name. This page is not of it.
       if (response.status === 401 || response.status === 421) {
@@ -107,6 +111,8 @@ export class Feed {
       this.#offlineSince ??= serverNow()
       const message = e instanceof Error ? e.message : String(e)
       this.#again({ state: 'Offline', since: this.#offlineSince, message })
+    } finally {
+      clearTimeout(late)
     }
   }
 

@@ -18,6 +18,8 @@ export type Loaded<T> =
 const LOADING: Loaded<never> = { state: 'Loading' }
 /** A view that could not be read is asked for again, while it is shown. */
 const AGAIN_MS = 3_000
+/** Over a dead connection a browser would wait for many minutes. */
+const ANSWER_MS = 30_000
 
 interface Kept {
   loaded: Loaded<Snapshot>
@@ -63,7 +65,7 @@ export class Store {
   )
 
   async start(): Promise<void> {
-    const session = await ask<Session>('/api/session')
+    const session = await ask<Session>('/api/session', { signal: AbortSignal.timeout(ANSWER_MS) })
     // The other tabs are signed in with this one.
     if (session.state === 'Ready' && this.session.state === 'Refused') this.#tabs.resume()
     // A session that was shown stays while the server is away.
@@ -108,7 +110,7 @@ export class Store {
   async #read(topic: Topic): Promise<void> {
     const kept = this.#topics.get(topic)
     if (kept === undefined) return
-    const loaded = await ask<Snapshot>(`/api/topic/${topic}`)
+    const loaded = await ask<Snapshot>(`/api/topic/${topic}`, { signal: AbortSignal.timeout(ANSWER_MS) })
     if (this.#topics.get(topic) !== kept) return
     // A view that was shown stays when it cannot be read again: the strip tells how old it is.
     if (loaded.state !== 'Failed' || kept.loaded.state !== 'Ready') kept.loaded = loaded
