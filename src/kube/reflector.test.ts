@@ -375,6 +375,14 @@ describe('F9 half-open connections', () => {
     expect(cached(informer)).toEqual(truth(fake))
   })
 
+  it('F9 a watch is reported once it is accepted: one that is refused, or never answered, is none', async () => {
+    const { start, inject, clock, notices } = world()
+    inject(onNthCall({ verbs: ['watch'] }, 1, { kind: 'refuse', when: 'before', code: 503 }))
+    start()
+    await clock.advance(60_000)
+    expect(notices.map((n) => n.kind).filter((kind) => kind !== 'Listed')).toEqual(['Failed', 'Watching'])
+  })
+
   it('F9 a new stream is left alone until its second bookmark is overdue, and is found soon after', async () => {
     const { start, inject, clock, notices, count } = world()
     inject({ event: () => (clock.monotonic() < 119_000 ? { kind: 'drop' } : undefined) })

@@ -22,6 +22,7 @@ export interface Selection {
 /** What happened, for logs and metrics. Nothing is decided from it. */
 export type ReflectorNotice =
   | { readonly kind: 'Listed'; readonly objects: number; readonly pages: number; readonly resourceVersion: string }
+  /** The server accepted the watch. */
   | { readonly kind: 'Watching'; readonly resourceVersion: string }
   | { readonly kind: 'WatchEnded'; readonly events: number }
   | { readonly kind: 'Silent'; readonly forMs: number }
@@ -267,7 +268,6 @@ export class Reflector<T extends KubeObject> {
     this.#hasSpoken = false
     const dog = this.#watchdog(stop)
     let events = 0
-    this.#notice({ kind: 'Watching', resourceVersion })
     try {
       for await (const event of client.watch(type, this.#watchOptions(resourceVersion, stop.signal))) {
         this.#heard()
@@ -317,6 +317,7 @@ export class Reflector<T extends KubeObject> {
     const timeoutSeconds = WATCH_SECONDS.least + this.#o.random.below(spread)
     const onOpen = () => {
       if (!this.#isSuspect) this.#heard()
+      this.#notice({ kind: 'Watching', resourceVersion })
     }
     return { ...this.#o.selection, resourceVersion, timeoutSeconds, signal, onOpen }
   }
