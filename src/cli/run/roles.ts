@@ -31,7 +31,8 @@ export interface RolesConfig {
   readonly cluster: string
   /** How hosts reach this cluster's API server. */
   readonly server: string
-  readonly ca: string
+  /** Read for each host: a rotation replaces it while this program runs. */
+  readonly ca: () => string
   /** Providers whose hosts Machines may have. */
   readonly providers: readonly ServedProvider[]
   readonly artifactBase: string
@@ -155,7 +156,9 @@ const controllersRole = (config: RolesConfig): Role => ({
           orphans: Object.fromEntries(config.providers.map((p) => [p.name, p.orphans])),
           join: {
             server: config.server,
-            caData: Buffer.from(config.ca).toString('base64'),
+            get caData() {
+              return Buffer.from(config.ca()).toString('base64')
+            },
             artifactBase: config.artifactBase,
             ...(config.joinScript !== undefined && { joinScript: config.joinScript }),
             get artifactCaData() {

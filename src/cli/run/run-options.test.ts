@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { run } from '../program.ts'
+import { clusterConfigOf, type RunOptions } from './run-options.ts'
 
 async function refused(...argv: readonly string[]): Promise<string> {
   let err = ''
@@ -69,4 +70,20 @@ test('a start that is refused leaves the modes of new files as they were', async
   onTestFinished(() => void process.umask(before))
   expect(await refused('--metrics-port', '9100')).toMatch(/^KN1301/)
   expect(process.umask()).toBe(0o022)
+})
+
+test('hosts are given the authority of now: a rotation replaces it while the program runs', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'run-options-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  let own = 'first'
+  const cluster = { server: 'https://api.test', ca: () => own, context: 'test', connection: { server: '' } }
+  const file = join(folder, 'ca.crt')
+  writeFileSync(file, 'given first')
+  const [ofProgram, ofFile] = [{}, { hostCa: file }].map((o) => clusterConfigOf(o as RunOptions, cluster))
+  expect([ofProgram?.ca(), ofFile?.ca()]).toEqual(['first', 'given first'])
+  own = 'first and second'
+  writeFileSync(file, 'given second')
+  expect([ofProgram?.ca(), ofFile?.ca()]).toEqual(['first and second', 'given second'])
+  rmSync(file)
+  expect(() => clusterConfigOf({ hostCa: file } as RunOptions, cluster)).toThrow(/^KN1104: /)
 })

@@ -118,7 +118,7 @@ type ClusterConfig = Pick<RolesConfig, 'cluster' | 'server' | 'ca' | 'connection
 
 interface OwnCluster {
   readonly server: string
-  readonly ca: string
+  readonly ca: () => string
   /** Of the kubeconfig; empty in a pod. */
   readonly context: string
   readonly connection: ConnectionConfig
@@ -128,7 +128,9 @@ interface OwnCluster {
 export function clusterConfigOf({ cluster, hostServer, hostCa }: RunOptions, own: OwnCluster): ClusterConfig {
   if (hostServer !== undefined && URL.parse(hostServer)?.protocol !== 'https:')
     throw new KubeNodeError(runErrors.KN1318({ url: JSON.stringify(hostServer) }))
-  const ca = hostCa === undefined ? own.ca : readText(hostCa, 'authority of the API server')
+  const ca = hostCa === undefined ? own.ca : () => readText(hostCa, 'authority of the API server')
+  // A file that cannot be read is reported at the start.
+  ca()
   const name = cluster ?? own.context
   if (name === '') throw new KubeNodeError(runErrors.KN1324())
   return { server: hostServer ?? own.server, ca, cluster: name, connection: own.connection }

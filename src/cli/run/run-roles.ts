@@ -98,7 +98,12 @@ async function ran({ group, name, identity, log, isOne, signal }: RoleWish): Pro
   const { context: ownContext } = connection
   const own = {
     ...config,
-    ...clusterConfigOf(options, { ...serverOf(connection), context: ownContext, connection: connection.config }),
+    ...clusterConfigOf(options, {
+      server: connection.config.server,
+      ca: () => serverOf(connection).ca,
+      context: ownContext,
+      connection: connection.config,
+    }),
   }
   return runRole(await roleNamed(name, own, identity), {
     client: clientOf(connection.config, `kubenode-${name}`),
