@@ -146,6 +146,8 @@ function command(settings: ControlPlaneSettings, host: string): readonly string[
       'authentication-config': `${CONFIG_FOLDER}/authentication.yaml`,
       'authorization-mode': 'Node,RBAC',
       'enable-admission-plugins': 'NodeRestriction',
+      // Hosts join with them.
+      'enable-bootstrap-token-auth': 'true',
       'allow-privileged': 'true',
       profiling: 'false',
       'shutdown-delay-duration': `${DRAIN_SECONDS}s`,

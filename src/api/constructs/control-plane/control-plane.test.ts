@@ -114,6 +114,11 @@ test('a change of a credential replaces the pods of the parts that read it, and 
   expect(templates(changed).map((t, i) => t === before[i])).toEqual([true, true, true, false])
 })
 
+test('hosts can join with bootstrap tokens, and those that have expired are removed', () => {
+  expect(commandOf(LARGE, 'apiserver')).toContain('--enable-bootstrap-token-auth=true')
+  expect(commandOf(LARGE, 'controller-manager')).toContain('--controllers=*,tokencleaner')
+})
+
 test('images are named by digest', () => {
   for (const { spec } of workloads(LARGE))
     expect(spec.template.spec.containers[0].image).toMatch(/@sha256:[0-9a-f]{64}$/)

@@ -94,5 +94,7 @@ function controllerManagerFlags({ network, cluster }: ControlPlaneSettings): Rea
     'root-ca-file': `${folderOf('client-ca')}/ca.crt`,
     'service-account-private-key-file': `${folderOf('service-accounts')}/sa.key`,
     'use-service-account-credentials': 'true',
+    // It removes join tokens that have expired.
+    controllers: '*,tokencleaner',
   }
 }
