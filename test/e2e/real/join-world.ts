@@ -33,8 +33,8 @@ export class JoinWorld {
   readonly folder = mkdtempSync(join(tmpdir(), 'kubenode-join-'))
   readonly served = join(this.folder, 'served')
   files: readonly Bundled[] = []
-  readonly admin: KubeClient
-  readonly #server: RunningServer
+  admin: KubeClient
+  #server: RunningServer
   readonly #stops: (() => unknown)[] = []
 
   readonly #approver: ApproverOptions
@@ -59,6 +59,14 @@ export class JoinWorld {
     this.files = await makeArchives({ root: ROOT, out: this.served, nodes: [execPath] })
     const port = await this.#startArtifacts()
     await this.#startControllers(port)
+  }
+
+  /** The same server with other credentials: what runs is started again with them, as pods are. */
+  async use(server: RunningServer): Promise<void> {
+    for (const stop of this.#stops.splice(0)) await stop()
+    this.#server = server
+    this.admin = new HttpKubeClient(this.#asAdmin())
+    await this.#startControllers(await this.#startArtifacts())
   }
 
   async #startArtifacts(): Promise<number> {

@@ -43,7 +43,7 @@ echo 1 > /proc/sys/net/ipv4/ip_forward
 `
 
 /** As the packages of Kubernetes have it, and beside it what kubeadm writes. */
-const KUBELET_UNIT = `[Unit]
+export const KUBELET_UNIT = `[Unit]
 Description=kubelet: The Kubernetes Node Agent
 Documentation=https://kubernetes.io/docs/
 Wants=network-online.target
@@ -58,7 +58,7 @@ RestartSec=10
 [Install]
 WantedBy=multi-user.target
 `
-const KUBEADM_DROP_IN = `# Note: This dropin only works with kubeadm and kubelet v1.11+
+export const KUBEADM_DROP_IN = `# Note: This dropin only works with kubeadm and kubelet v1.11+
 [Service]
 Environment="KUBELET_KUBECONFIG_ARGS=--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf --kubeconfig=/etc/kubernetes/kubelet.conf"
 Environment="KUBELET_CONFIG_ARGS=--config=/var/lib/kubelet/config.yaml"
@@ -78,7 +78,7 @@ export const CONTAINERD_CONFIG = `version = 2
     conf_dir = "/etc/cni/net.d"
 `
 
-const KUBELET_CONFIG = {
+export const KUBELET_CONFIG = {
   apiVersion: 'kubelet.config.k8s.io/v1beta1',
   kind: 'KubeletConfiguration',
   authentication: {
@@ -110,6 +110,16 @@ const bridgeOf = (n: number) => ({
     },
   ],
 })
+
+/** A runtime, and what a host downloads with. */
+export function addPackages({ root, folder }: HostMachine): void {
+  const unpacked = join(folder, 'unpacked')
+  for (const file of packageFiles()) execFileSync('dpkg-deb', ['-x', file, unpacked])
+  for (const [from, to] of Object.entries({ usr: 'usr', etc: 'etc', lib: 'usr/lib' }))
+    if (existsSync(join(unpacked, from))) cpSync(join(unpacked, from), join(root, to), { recursive: true })
+  rmSync(unpacked, { recursive: true })
+  if (!addDownloaders(root)) throw new Error('Debian’s packages cannot be fetched')
+}
 
 export class KubeadmHost {
   readonly name: string
@@ -192,12 +202,7 @@ export class KubeadmHost {
 
   async #layOut(): Promise<void> {
     const { root } = this.machine
-    const unpacked = join(this.machine.folder, 'unpacked')
-    for (const file of packageFiles()) execFileSync('dpkg-deb', ['-x', file, unpacked])
-    for (const [from, to] of Object.entries({ usr: 'usr', etc: 'etc', lib: 'usr/lib' }))
-      if (existsSync(join(unpacked, from))) cpSync(join(unpacked, from), join(root, to), { recursive: true })
-    rmSync(unpacked, { recursive: true })
-    if (!addDownloaders(root)) throw new Error('Debian’s packages cannot be fetched')
+    addPackages(this.machine)
     this.#ground.layOut(root, networkOf(this.#number))
     this.put('/etc/containerd/config.toml', CONTAINERD_CONFIG)
     this.put('/etc/cni/net.d/10-pods.conflist', JSON.stringify(bridgeOf(this.#number)))

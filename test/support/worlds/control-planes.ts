@@ -23,6 +23,7 @@ export function planeSettings(more: Partial<ControlPlaneSettings> = {}): Control
     etcd: { members: 3, storage: '8Gi', keepsVolumes: true, isFounded: false, token: '0b1c', snapshotStorage: '16Gi' },
     endpoint: { type: 'LoadBalancer', host: 'prod-1.example.org', port: 443 },
     network: { pods: '10.244.0.0/16', services: '10.96.0.0/16', domain: 'cluster.local' },
+    reachable: [{ cidr: '0.0.0.0/0', except: ['169.254.0.0/16', '10.8.0.0/16'] }],
     extraArgs: {},
     credentials: { etcd: 'e', apiserver: 'a', 'controller-manager': 'm', scheduler: 's' },
     oldTokenKeys: 0,
