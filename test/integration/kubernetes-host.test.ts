@@ -8,7 +8,7 @@ import { typeOf } from '#controlplanes/kubernetes/plane-objects.ts'
 import type { ControlPlane, ControlPlaneRequest } from '#controlplanes/port.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { isNotFound } from '#kube/errors.ts'
+import { isConflict, isNotFound } from '#kube/errors.ts'
 import { systemClock } from '#lib/clock.ts'
 import { OPENED_LOG, PLAYED_WORKLOADS, playPods, type PlayedHub } from '#test/support/worlds/played-pods.ts'
 import { ALL_WELL, REAL_VERSIONS } from '#test/support/worlds/kubernetes-host-world.ts'
@@ -68,7 +68,8 @@ async function removed(host: KubernetesHost, { id, owner }: ControlPlaneRequest)
   const done = host.delete(id, { owner }).finally(() => over.abort())
   while (!over.signal.aborted) {
     await playPods(hub.admin, planeNamespace(id)).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error
+      // What is removed changes while it is played.
+      if (!isNotFound(error) && !isConflict(error)) throw error
     })
     await new Promise((later) => setTimeout(later, PLAY_MS))
   }
@@ -105,6 +106,32 @@ const contentOf = async (namespace: string): Promise<readonly string[]> => {
     .flatMap(({ items }, n) => items.map((o) => `${types[n]?.kind ?? ''} ${o.metadata.name ?? ''}`))
     .toSorted()
 }
+
+test(
+  'its API servers may not call the network of the hub, as its Nodes have it or its people wrote it down',
+  async () => {
+    const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'hub-1' } }
+    const addresses = [{ type: 'InternalIP', address: '192.0.2.5' }]
+    await hub.admin.create(coreKind('Node'), { ...node, spec: { podCIDRs: ['10.244.0.0/24'] }, status: { addresses } })
+    const of = request('calls')
+    const closed = async (): Promise<readonly string[]> => {
+      const key = { namespace: planeNamespace(of.id), name: 'apiserver' }
+      const found = await hub.admin.get(typeOf({ apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy' }), key)
+      return JSON.stringify(found?.['spec']).match(/\d+\.\d+\.\d+\.\d+\/\d+/g) ?? []
+    }
+    await settled(hostOn(hub.program), of)
+    expect(await closed()).toEqual(expect.arrayContaining(['10.244.0.0/24', '192.0.2.5/32', '169.254.0.0/16']))
+    const network = { closed: ['10.0.0.0/8'], open: ['10.96.3.4/32'] }
+    await settled(hostOn(hub.program, { network: () => network }), of)
+    const after = await closed()
+    expect(after).toEqual(expect.arrayContaining(['10.0.0.0/8', '169.254.0.0/16']))
+    expect(after).not.toContain('192.0.2.5/32')
+    expect(after.at(-1)).toBe('10.96.3.4/32')
+    await hub.admin.delete(coreKind('Node'), { name: 'hub-1' })
+    expect(await removed(hostOn(hub.program), of)).toBe('Deleted')
+  },
+  SLOW_MS,
+)
 
 test(
   'a control plane is made with the shipped rights, and a repeated put writes nothing new',

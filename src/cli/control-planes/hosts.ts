@@ -34,17 +34,19 @@ async function embeddedHost(socket: string): Promise<ControlPlaneHost> {
 }
 
 async function kubernetesHost(file: string, { client, clock, log, connect }: Context): Promise<ControlPlaneHost> {
-  const [{ KubernetesHost }, { readingsOf, storeSizeOf }, { sealAgainWith }, { versionRows }] = await Promise.all([
+  const [{ KubernetesHost }, { readingsOf, storeSizeOf }, { sealAgainWith }, { versionFile }] = await Promise.all([
     import('#controlplanes/kubernetes/host.ts'),
     import('#controlplanes/kubernetes/readings.ts'),
     import('#controlplanes/kubernetes/reseal.ts'),
-    import('./version-rows.ts'),
+    import('./version-file.ts'),
   ])
+  const read = versionFile(file, (problem) => log.warn('the version file is not used as it is', { problem }))
   return new KubernetesHost({
     client,
     fieldManager: FIELD_MANAGERS.cluster,
     clock,
-    versions: versionRows(file, (problem) => log.warn('the version file is not used as it is', { problem })),
+    versions: () => read().rows,
+    network: () => read().network,
     readLog: async ({ namespace, name }, container, lastLines) => {
       const tail = lastLines === undefined ? '' : `&tailLines=${lastLines}`
       const path = `/api/v1/namespaces/${namespace}/pods/${name}/log?container=${container}${tail}`

@@ -311,7 +311,7 @@ export class KubernetesHost implements ControlPlaneHost {
       if ('why' in restored) return starting(restored.why)
       kept = restored.kept
     }
-    const settings = this.#work.settings(kept, credentials)
+    const settings = { ...this.#work.settings(kept, credentials), reachable: await this.#work.reachable(signal) }
     const refused = await applyAll(place, objectsIn(settings)).catch((error: unknown) => {
       const trouble = quotaTrouble(error)
       if (trouble === undefined) throw error

@@ -5,6 +5,7 @@ import { type ControlPlaneShape, DEFAULT_NETWORK } from '../port.ts'
 import { etcdMinor } from '../upgrade/preflight.ts'
 import type { Form } from '../upgrade/seen.ts'
 import { planeNamespace, type PlaneRecord } from './plane-record.ts'
+import { reachable } from './reachable.ts'
 import type { ServedVersion } from './version-file.ts'
 
 export const DEFAULT_SHAPE: ControlPlaneShape = {
@@ -84,6 +85,7 @@ export function settingsOf(
       ...nodePortOf(record),
     },
     network: shape.network,
+    reachable: reachable([], []),
     resources: shape.resources,
     extraArgs: shape.extraArgs,
     ...credentials,

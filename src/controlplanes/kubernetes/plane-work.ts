@@ -1,8 +1,14 @@
 // The pieces of work on one control plane, in steps: credentials, stopping, snapshots, restores.
 import { CONTROL_PLANE_ROLE, SYSTEM_NAMESPACE } from '#api/names.ts'
-import { PARTS, type ControlPlaneSettings, type Part } from '#api/constructs/control-plane/settings.ts'
+import {
+  PARTS,
+  type AddressBlock,
+  type ControlPlaneSettings,
+  type Part,
+} from '#api/constructs/control-plane/settings.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
+import { listAll } from '#kube/list-all.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { timestamp, type Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
@@ -31,6 +37,7 @@ import {
   type SealedRecord,
 } from './plane-record.ts'
 import { NO_CREDENTIALS, settingsOf, type CredentialSettings } from './plane-settings.ts'
+import { NO_NETWORK, rangesOfNodes, reachable, type HubNetwork } from './reachable.ts'
 import type { SealAgain } from './reseal.ts'
 import { freeSlot, withSnapshot } from './snapshot-slots.ts'
 import { OF_UPGRADE, type StoreSize } from './step-upgrade.ts'
@@ -48,7 +55,9 @@ const DEFRAGMENTING = 'a member of etcd is being defragmented'
 /** Read from an API server, which does not keep it for nothing. */
 const SIZE_MS = 60_000
 const PROGRAMS = PARTS.filter((part) => part !== 'etcd')
-const BINDINGS = coreKind('RoleBinding')
+const [BINDINGS, NODES] = [coreKind('RoleBinding'), coreKind('Node')]
+/** Nodes of a hub come and go seldom, and every pass over a control plane asks for them. */
+const NODES_MS = 60_000
 
 export interface WorkOptions {
   /** Of the hub. */
@@ -59,12 +68,20 @@ export interface WorkOptions {
   readonly readLog: ReadLog
   /** Who may do in the namespaces of control planes what the host does there. Left out: it may so already. */
   readonly access?: readonly { readonly kind: 'User' | 'ServiceAccount'; readonly name: string }[]
+  /** What the people of the hub wrote of its network. Left out: nothing. */
+  readonly network?: () => HubNetwork
   /** How large the store is, between two reports of its members. Left out: only they are asked. */
   readonly storeSize?: StoreSize
   /** Left out: a key that seals is not replaced in what is stored, and the old one stays. */
   readonly sealAgain?: SealAgain
   /** How long a call that waits for the hub waits at most. */
   readonly withinMs?: number
+}
+
+/** What asks the control plane itself. */
+interface AsAdmin {
+  readonly kubeconfig: Parameters<StoreSize>[0]['kubeconfig']
+  readonly signal?: AbortSignal
 }
 
 export class PlaneWork {
@@ -74,6 +91,7 @@ export class PlaneWork {
   readonly #applied = new Map<string, Map<string, string>>()
   /** By control plane: the last request. */
   readonly #rotations = new Map<string, RotationRequest>()
+  #nodes: { readonly at: number; readonly ranges: readonly string[] } | undefined
   /** By control plane. */
   readonly #sizes = new Map<string, { readonly at: number; readonly bytes: number | undefined }>()
 
@@ -237,10 +255,7 @@ export class PlaneWork {
   async careForStore(
     kept: Kept,
     states: Readonly<Record<Part, PartState>>,
-    {
-      signal,
-      kubeconfig,
-    }: { readonly signal?: AbortSignal; readonly kubeconfig: Parameters<StoreSize>[0]['kubeconfig'] },
+    { signal, kubeconfig }: AsAdmin,
   ): Promise<Kept> {
     const now = this.#options.clock.now()
     return careForStore(
@@ -258,14 +273,7 @@ export class PlaneWork {
   }
 
   /** Once another key seals: what the older one sealed is written with it. */
-  async sealAgain(
-    kept: Kept,
-    held: PlaneCredentials | undefined,
-    {
-      signal,
-      kubeconfig,
-    }: { readonly signal?: AbortSignal; readonly kubeconfig: Parameters<StoreSize>[0]['kubeconfig'] },
-  ): Promise<Kept> {
+  async sealAgain(kept: Kept, held: PlaneCredentials | undefined, { signal, kubeconfig }: AsAdmin): Promise<Kept> {
     const { sealAgain, clock } = this.#options
     const { record } = kept
     const isDue = held?.own?.rotations.some(
@@ -285,6 +293,20 @@ export class PlaneWork {
     return this.#records.write(kept, { ...record, sealed }, signal)
   }
 
+  /** Where API servers may call now. */
+  async reachable(signal?: AbortSignal): Promise<readonly AddressBlock[]> {
+    const { closed, open } = this.#options.network?.() ?? NO_NETWORK
+    return reachable(closed ?? (await this.#ofNodes(signal)), open)
+  }
+
+  async #ofNodes(signal?: AbortSignal): Promise<readonly string[]> {
+    const { client, clock } = this.#options
+    const now = clock.monotonic()
+    if (this.#nodes === undefined || now >= this.#nodes.at + NODES_MS)
+      this.#nodes = { at: now, ranges: rangesOfNodes(await listAll(client, NODES, { ...(signal && { signal }) })) }
+    return this.#nodes.ranges
+  }
+
   memberTools(kept: Kept, signal?: AbortSignal): MemberTools {
     return {
       place: this.place(kept, signal),
@@ -295,11 +317,7 @@ export class PlaneWork {
     }
   }
 
-  async #sizeOf(
-    record: PlaneRecord,
-    kubeconfig: Parameters<StoreSize>[0]['kubeconfig'],
-    now: number,
-  ): Promise<number | undefined> {
+  async #sizeOf(record: PlaneRecord, kubeconfig: AsAdmin['kubeconfig'], now: number): Promise<number | undefined> {
     const { storeSize } = this.#options
     const last = this.#sizes.get(record.id)
     if (storeSize === undefined || (last !== undefined && last.at <= now && now < last.at + SIZE_MS)) return last?.bytes

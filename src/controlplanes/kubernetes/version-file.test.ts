@@ -15,7 +15,13 @@ const noImage = (part: string): string =>
   `versions[0]: images.${part} is no image with its digest, such as registry.example.org/${part}@sha256:…`
 
 test('a row that is complete is taken', () => {
-  expect(parseVersionFile(JSON.stringify({ versions: [ROW] }))).toEqual({ rows: [ROW] })
+  expect(parseVersionFile(JSON.stringify({ versions: [ROW] }))).toEqual({ rows: [ROW], network: { open: [] } })
+})
+
+test('the networks of the hub are those that are written down', () => {
+  const file = { versions: [], hubNetworks: ['10.244.0.0/16', 'fd00::/64'], openNetworks: ['10.244.3.4/32'] }
+  const network = { closed: file.hubNetworks, open: file.openNetworks }
+  expect(parseVersionFile(JSON.stringify(file))).toEqual({ rows: [], network })
 })
 
 test.each<readonly [string, unknown, string]>([
@@ -39,6 +45,26 @@ test.each<readonly [string, unknown, string]>([
     noImage('scheduler'),
   ],
   ['a row without the outer list', [ROW], 'it has no list "versions"'],
+  [
+    'a network that is no list',
+    { versions: [], hubNetworks: '10.0.0.0/8' },
+    'hubNetworks is no list of at most 100 ranges such as 10.244.0.0/16',
+  ],
+  [
+    'an address in place of a range',
+    { versions: [], openNetworks: ['10.0.0.1'] },
+    'openNetworks[0] is no range such as 10.244.0.0/16',
+  ],
+  [
+    'all addresses, which would leave no kubelet',
+    { versions: [], hubNetworks: ['0.0.0.0/0'] },
+    'hubNetworks[0] is no range such as 10.244.0.0/16',
+  ],
+  [
+    'a range with bits of a host, which may be meant otherwise',
+    { versions: [], hubNetworks: ['10.244.3.0/16'] },
+    'hubNetworks[0] is written as 10.244.0.0/16',
+  ],
   ['a version twice', { versions: [ROW, ROW] }, 'version 1.36.2 is there twice'],
 ])('%s is named', (_, file, problem) => {
   expect(parseVersionFile(JSON.stringify(file))).toEqual({ problems: [problem] })

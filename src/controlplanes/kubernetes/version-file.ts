@@ -2,7 +2,9 @@
 import { minorOf, PARTS, type Part } from '#api/constructs/control-plane/settings.ts'
 import { isObject } from '#lib/json.ts'
 import { parseVersion } from '#lib/semver.ts'
+import { masked, parseCidr, formatCidr } from '#schema/cel/ip-address.ts'
 import type { ControlPlaneVersion } from '../upgrade/versions.ts'
+import type { HubNetwork } from './reachable.ts'
 
 export interface ServedVersion extends ControlPlaneVersion {
   /** By digest: what runs is what was tested, whatever a tag says tomorrow. */
@@ -16,7 +18,7 @@ const VERSION = /^\d+\.\d+\.\d+([-+][0-9A-Za-z.+-]+)?$/
 const MOST_ROWS = 200
 
 export type VersionFile =
-  | { readonly rows: readonly ServedVersion[] }
+  | { readonly rows: readonly ServedVersion[]; readonly network: HubNetwork }
   /** Everything that is wrong with it, each with the row. */
   | { readonly problems: readonly string[] }
 
@@ -27,14 +29,35 @@ export function parseVersionFile(text: string): VersionFile {
   } catch (e) {
     return { problems: [`it is no JSON: ${e instanceof Error ? e.message : String(e)}`] }
   }
-  const list = isObject(value) ? value['versions'] : undefined
+  const file = isObject(value) ? value : {}
+  const { versions: list, hubNetworks: closed, openNetworks: open = [] } = file
   if (!Array.isArray(list)) return { problems: ['it has no list "versions"'] }
   if (list.length > MOST_ROWS) return { problems: [`it has ${list.length} versions; at most ${MOST_ROWS} are read`] }
   const problems = list.flatMap((row: unknown, n) => rowProblems(row).map((p) => `versions[${n}]: ${p}`))
   const names = list.map((row: unknown) => (isObject(row) ? String(row['version']) : ''))
   for (const name of new Set(names.filter((v, n) => names.indexOf(v) !== n)))
     problems.push(`version ${name} is there twice`)
-  return problems.length > 0 ? { problems } : { rows: list as readonly ServedVersion[] }
+  problems.push(...rangeProblems('hubNetworks', closed ?? []), ...rangeProblems('openNetworks', open))
+  if (problems.length > 0) return { problems }
+  const network = {
+    ...(closed !== undefined && { closed: closed as readonly string[] }),
+    open: open as readonly string[],
+  }
+  return { rows: list as readonly ServedVersion[], network }
+}
+
+/** More is no network that a person has in mind. */
+const MOST_RANGES = 100
+
+function rangeProblems(name: string, list: unknown): readonly string[] {
+  if (!Array.isArray(list) || list.length > MOST_RANGES)
+    return [`${name} is no list of at most ${MOST_RANGES} ranges such as 10.244.0.0/16`]
+  return list.flatMap((range: unknown, n) => {
+    const block = typeof range === 'string' ? parseCidr(range) : undefined
+    if (block === undefined || block.prefix === 0) return [`${name}[${n}] is no range such as 10.244.0.0/16`]
+    const canonical = formatCidr(masked(block))
+    return canonical === range ? [] : [`${name}[${n}] is written as ${canonical}`]
+  })
 }
 
 function rowProblems(row: unknown): readonly string[] {

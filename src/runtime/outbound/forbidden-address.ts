@@ -1,29 +1,31 @@
 // Decides which addresses a URL of an object must not lead to: this host, its link, and where clouds hand out credentials. The one list for all outbound calls.
 import { BlockList, isIP } from 'node:net'
 
-const forbidden = new BlockList()
-for (const [network, prefix] of [
-  ['0.0.0.0', 8],
-  ['127.0.0.0', 8],
+/** Canonical. */
+export const FORBIDDEN_RANGES = [
+  '0.0.0.0/8',
+  '127.0.0.0/8',
   // Link-local: 169.254.169.254 hands out credentials of the host.
-  ['169.254.0.0', 16],
-  ['224.0.0.0', 4],
-  ['240.0.0.0', 4],
-] as const)
-  forbidden.addSubnet(network, prefix, 'ipv4')
-// The same service, elsewhere.
-forbidden.addAddress('100.100.100.200', 'ipv4')
-forbidden.addAddress('168.63.129.16', 'ipv4')
-forbidden.addAddress('192.0.0.192', 'ipv4')
-for (const [network, prefix] of [
-  ['::', 128],
-  ['::1', 128],
-  ['fe80::', 10],
-  ['ff00::', 8],
-  ['fd00:ec2::', 32],
-  ['fd20:ce::', 32],
-] as const)
-  forbidden.addSubnet(network, prefix, 'ipv6')
+  '169.254.0.0/16',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+  // The same service, elsewhere.
+  '100.100.100.200/32',
+  '168.63.129.16/32',
+  '192.0.0.192/32',
+  '::/128',
+  '::1/128',
+  'fe80::/10',
+  'ff00::/8',
+  'fd00:ec2::/32',
+  'fd20:ce::/32',
+] as const
+
+const forbidden = new BlockList()
+for (const range of FORBIDDEN_RANGES) {
+  const [network = '', prefix] = range.split('/')
+  forbidden.addSubnet(network, Number(prefix), network.includes(':') ? 'ipv6' : 'ipv4')
+}
 
 /** IPv6 forms that carry an IPv4 address (NAT64, 6to4, SIIT): they may lead to any of those. */
 const CARRIERS = new BlockList()

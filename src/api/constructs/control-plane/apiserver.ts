@@ -139,6 +139,8 @@ function command(settings: ControlPlaneSettings, host: string): readonly string[
       'requestheader-extra-headers-prefix': 'X-Remote-Extra-',
       'proxy-client-cert-file': `${proxy}/tls.crt`,
       'proxy-client-key-file': `${proxy}/tls.key`,
+      // The addresses of Services lead nowhere here, or to a Service of the hub: webhooks and extension API servers are called at their endpoints.
+      'enable-aggregator-routing': 'true',
       'service-account-issuer': issuer,
       'service-account-signing-key-file': `${tokens}/sa.key`,
       'service-cluster-ip-range': network.services,

@@ -119,6 +119,21 @@ test('hosts can join with bootstrap tokens, and those that have expired are remo
   expect(commandOf(LARGE, 'controller-manager')).toContain('--controllers=*,tokencleaner')
 })
 
+test('API servers reach their etcd, names, and what lies outside of the network of the hub', () => {
+  const found = controlPlaneObjects(LARGE).filter((o) => o.kind === 'NetworkPolicy')
+  const egressOf = (name: string) =>
+    (found.find((o) => o.metadata.name === name)?.['spec'] as { egress: object[] } | undefined)?.egress ?? []
+  const [etcd, ...others] = egressOf('apiserver')
+  expect(etcd).toEqual({
+    to: [{ podSelector: { matchLabels: expect.objectContaining({ 'app.kubernetes.io/component': 'etcd' }) } }],
+    ports: [{ protocol: 'TCP', port: 2379 }],
+  })
+  const [{ cidr, except } = { cidr: '', except: [] }] = LARGE.reachable
+  expect(others).toEqual([{ to: [{ ipBlock: { cidr, except } }] }])
+  // A Service of the cluster has an address that only its own nodes know, and that may be one of the hub.
+  expect(commandOf(LARGE, 'apiserver')).toContain('--enable-aggregator-routing=true')
+})
+
 test('images are named by digest', () => {
   for (const { spec } of workloads(LARGE))
     expect(spec.template.spec.containers[0].image).toMatch(/@sha256:[0-9a-f]{64}$/)

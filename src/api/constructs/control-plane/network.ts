@@ -1,4 +1,5 @@
-// Who reaches what in the namespace of a control plane: the API servers from anywhere, etcd from API servers and its members, and nothing else.
+// Who reaches what in the namespace of a control plane: the API servers from anywhere, etcd from API servers and its members, and nothing else. API servers reach
+// their etcd and what lies outside of the hub's own network.
 import { k8s } from 'cdk8s-plus-27'
 import { careLabels, commonLabels, selectorOf } from './labels.ts'
 import { API_PORT, ETCD, MANAGER_PORTS, type ControlPlaneSettings, type Part } from './settings.ts'
@@ -40,8 +41,13 @@ export function networkObjects(settings: ControlPlaneSettings): readonly object[
       podSelector: { matchLabels: selectorOf(settings, 'apiserver') },
       policyTypes: both,
       ingress: [{ ports: tcp(API_PORT) }],
-      // Kubelets and webhooks are wherever the nodes of the cluster are.
-      egress: [{}],
+      egress: [
+        { to: podsOf('etcd'), ports: tcp(ETCD.client) },
+        // A user of the cluster chooses the addresses of its webhooks, and those in the status of Nodes and pods.
+        ...settings.reachable.map(({ cidr, except }) => ({
+          to: [{ ipBlock: { cidr, ...(except !== undefined && except.length > 0 && { except: [...except] }) } }],
+        })),
+      ],
     }),
     policy('managers', {
       podSelector: {

@@ -12,6 +12,12 @@ export interface PartForm {
   readonly image: string
 }
 
+/** Addresses of a family, without some of them. */
+export interface AddressBlock {
+  readonly cidr: string
+  readonly except?: readonly string[]
+}
+
 type EndpointType = 'ClusterIP' | 'NodePort' | 'LoadBalancer'
 
 export interface ControlPlaneSettings {
@@ -46,6 +52,8 @@ export interface ControlPlaneSettings {
     readonly loadBalancerIP?: string
   }
   readonly network: { readonly pods: string; readonly services: string; readonly domain: string }
+  /** Where API servers may call, beside DNS and their etcd: kubelets, webhooks and extension API servers are wherever the nodes of the cluster are. */
+  readonly reachable: readonly AddressBlock[]
   readonly resources?: { readonly cpu?: string; readonly memory?: string }
   /** By part.flag. */
   readonly extraArgs: Readonly<Record<string, string>>

@@ -1,6 +1,6 @@
 // The version file of a hub, read again when it changes: a mounted ConfigMap is replaced in place.
 import { statSync } from 'node:fs'
-import { parseVersionFile, type ServedVersion } from '#controlplanes/kubernetes/version-file.ts'
+import { parseVersionFile, type VersionFile } from '#controlplanes/kubernetes/version-file.ts'
 import { readBoundedText } from '#lib/bounded-file.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { runErrors } from '../run/run-errors.ts'
@@ -8,20 +8,22 @@ import { someOf } from '#lib/some-of.ts'
 
 const MOST_SHOWN = 5
 
-/** Throws when it is wrong at the start. A later mistake keeps the rows that were right. */
-export function versionRows(file: string, onMistake: (problem: string) => void): () => readonly ServedVersion[] {
+type Read = Extract<VersionFile, { readonly rows: unknown }>
+
+/** Throws when it is wrong at the start. A later mistake keeps what was right. */
+export function versionFile(file: string, onMistake: (problem: string) => void): () => Read {
   let stamp = stampOf(file)
-  let rows = readRows(file)
+  let read = readFile(file)
   return () => {
     try {
       const now = stampOf(file)
-      if (now === stamp) return rows
+      if (now === stamp) return read
       stamp = now
-      rows = readRows(file)
+      read = readFile(file)
     } catch (error) {
       onMistake(messageOf(error))
     }
-    return rows
+    return read
   }
 }
 
@@ -34,9 +36,9 @@ const stampOf = (file: string): string => {
   }
 }
 
-function readRows(file: string): readonly ServedVersion[] {
+function readFile(file: string): Read {
   const read = parseVersionFile(readBoundedText(file))
-  if ('rows' in read) return read.rows
+  if ('rows' in read) return read
   const problems = someOf(read.problems, MOST_SHOWN, '; ')
   throw new KubeNodeError(runErrors.KN1462({ file, problems }))
 }

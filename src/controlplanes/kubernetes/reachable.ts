@@ -1,0 +1,75 @@
+// Decides which addresses the API servers of control planes may call. Kubelets, webhooks and extension API servers of a cluster may be anywhere, and a user of it
+// may name any address, so only what none of them can be is closed: this host, its link, where clouds hand out credentials, and the network of the hub. Pure.
+import type { AddressBlock } from '#api/constructs/control-plane/settings.ts'
+import { FORBIDDEN_RANGES } from '#runtime/outbound/forbidden-address.ts'
+import { formatCidr, masked, parseCidr, parseIp, type IpBlock } from '#schema/cel/ip-address.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { listAt, recordAt } from './fields-of.ts'
+
+/** What the people of a hub wrote into its version file. */
+export interface HubNetwork {
+  /** Left out: the addresses and pod ranges of its Nodes. */
+  readonly closed?: readonly string[]
+  /** Of the closed ones: open all the same. */
+  readonly open: readonly string[]
+}
+
+export const NO_NETWORK: HubNetwork = { open: [] }
+
+/** A plugin makes rules of each; a hub with more Nodes names its ranges. */
+const MOST_RANGES = 500
+const ALL = { 32: '0.0.0.0/0', 128: '::/0' } as const
+
+/** Pod ranges come first: most pods do not ask for credentials. */
+export function rangesOfNodes(nodes: readonly KubeObject[]): readonly string[] {
+  const pods = nodes.flatMap((node) => {
+    const { podCIDR, podCIDRs } = recordAt(node, 'spec')
+    return Array.isArray(podCIDRs) ? podCIDRs.map(String) : typeof podCIDR === 'string' ? [podCIDR] : []
+  })
+  const own = nodes.flatMap((node) =>
+    listAt(recordAt(node, 'status'), 'addresses').flatMap(({ address }) => {
+      const ip = typeof address === 'string' ? parseIp(address) : undefined
+      return ip === undefined ? [] : [formatCidr({ address: ip, prefix: ip.bits })]
+    }),
+  )
+  return [...merged(pods), ...merged(own)].slice(0, MOST_RANGES)
+}
+
+export function reachable(closed: readonly string[], open: readonly string[]): readonly AddressBlock[] {
+  // One range never closes the whole of a family, which cannot be left out of itself.
+  const ranges = merged([...FORBIDDEN_RANGES, ...closed.filter((range) => !range.endsWith('/0'))])
+  const all = ([32, 128] as const).map((bits) => ({
+    cidr: ALL[bits],
+    except: ranges.filter((text) => text.includes(':') === (bits === 128)),
+  }))
+  return [...all, ...merged(open).map((cidr) => ({ cidr }))]
+}
+
+/** Canonical, sorted, and no two of them could be one. What is no range is left out. */
+function merged(texts: readonly string[]): readonly string[] {
+  const blocks = texts.flatMap((text) => {
+    const block = parseCidr(text)
+    return block === undefined ? [] : [masked(block)]
+  })
+  const found = new Map<string, IpBlock>()
+  const add = (block: IpBlock): void => {
+    const { address, prefix } = block
+    if (prefix <= 1) return void found.set(keyOf(block), block)
+    const size = 1n << BigInt(address.bits - prefix)
+    const beside = keyOf({ address: { bits: address.bits, value: address.value ^ size }, prefix })
+    if (!found.delete(beside)) return void found.set(keyOf(block), block)
+    add(masked({ address, prefix: prefix - 1 }))
+  }
+  for (const block of blocks.toSorted((a, b) => a.prefix - b.prefix)) if (!isCovered(block, found)) add(block)
+  return [...found.values()].toSorted(inOrder).map(formatCidr)
+}
+
+function isCovered({ address, prefix }: IpBlock, found: ReadonlyMap<string, IpBlock>): boolean {
+  for (let wider = prefix; wider >= 0; wider--) if (found.has(keyOf(masked({ address, prefix: wider })))) return true
+  return false
+}
+
+const keyOf = ({ address: { bits, value }, prefix }: IpBlock): string => `${bits} ${value} ${prefix}`
+
+const inOrder = (a: IpBlock, b: IpBlock): number =>
+  a.address.bits - b.address.bits || (a.address.value < b.address.value ? -1 : 1)
