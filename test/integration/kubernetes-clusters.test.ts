@@ -54,7 +54,7 @@ test('a Cluster is made, upgraded, brought back before the one-way step, upgrade
   expect(phases).not.toContain('Failed')
   expect(made.status).toMatchObject({
     endpoint: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+$/),
-    highAvailability: 'Yes',
+    highAvailability: 'No',
     versions: [{ part: 'apiserver', version: '1.35.9' }],
     history: [{ version: '1.35.9', message: 'created' }],
   })

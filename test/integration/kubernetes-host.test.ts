@@ -3,13 +3,20 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { FIELD_MANAGERS, programUser } from '#api/names.ts'
 import { KubernetesHost, type KubernetesHostOptions } from '#controlplanes/kubernetes/host.ts'
-import { planeNamespace } from '#controlplanes/kubernetes/plane-record.ts'
+import {
+  emptied,
+  namespaceLabels,
+  planeNamespace,
+  PlaneRecords,
+  type PlaneRecord,
+} from '#controlplanes/kubernetes/plane-record.ts'
 import { typeOf } from '#controlplanes/kubernetes/plane-objects.ts'
 import type { ControlPlane, ControlPlaneRequest } from '#controlplanes/port.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isConflict, isNotFound } from '#kube/errors.ts'
 import { systemClock } from '#lib/clock.ts'
+import type { KubeObject } from '#schema/object.ts'
 import { OPENED_LOG, PLAYED_WORKLOADS, playPods, type PlayedHub } from '#test/support/worlds/played-pods.ts'
 import { ALL_WELL, REAL_VERSIONS } from '#test/support/worlds/kubernetes-host-world.ts'
 import { shippedHub } from '#test/support/worlds/shipped-hub.ts'
@@ -63,9 +70,9 @@ async function settled(hosts: KubernetesHost | HostsOfCalls, of: ControlPlaneReq
 }
 
 /** Its pods end meanwhile. */
-async function removed(host: KubernetesHost, { id, owner }: ControlPlaneRequest): Promise<string> {
+async function removed(host: KubernetesHost, { id, owner }: ControlPlaneRequest, keep?: string): Promise<string> {
   const over = new AbortController()
-  const done = host.delete(id, { owner }).finally(() => over.abort())
+  const done = host.delete(id, { owner, ...(keep !== undefined && { keep }) }).finally(() => over.abort())
   while (!over.signal.aborted) {
     await playPods(hub.admin, planeNamespace(id)).catch((error: unknown) => {
       // What is removed changes while it is played.
@@ -325,6 +332,62 @@ test(
     }
     expect(plane).toMatchObject({ version: '1.35.9', change: { from: '1.35.9', to: '1.36.2', wayBack: 'Programs' } })
     expect(await settled(host, of)).toMatchObject({ version: '1.35.9', snapshots: [] })
+  },
+  SLOW_MS,
+)
+
+test(
+  'a snapshot that a deletion kept ends after a week by the clock of the hub too, never by that of the host alone',
+  async () => {
+    const of = request('week')
+    await settled(hostOn(hub.program), of)
+    const records = new PlaneRecords(hub.admin, 'test')
+    const kept = await records.read(of.id)
+    if (kept === undefined || kept === 'Taken') throw new Error('it has no record')
+    const DAY_MS = 86_400_000
+    for (const [id, until] of [
+      ['fleet.of-today', Date.now() + DAY_MS],
+      ['fleet.of-last-week', Date.now() - DAY_MS],
+    ] as const)
+      await records.create(emptied({ ...kept.record, id }, 'final', { keptUntil: until }), namespaceLabels(id))
+    const ahead = hostOn(hub.program, { clock: { ...systemClock, now: () => Date.now() + 8 * DAY_MS } })
+    expect(await removed(ahead, of)).toBe('Deleted')
+    const isThere = async (id: string) => {
+      const namespace = await hub.admin.get(NAMESPACES, { name: planeNamespace(id) })
+      return namespace !== undefined && namespace.metadata.deletionTimestamp === undefined
+    }
+    expect([await isThere('fleet.of-today'), await isThere('fleet.of-last-week')]).toEqual([true, false])
+    await hub.admin.delete(NAMESPACES, { name: planeNamespace('fleet.of-today') })
+  },
+  SLOW_MS,
+)
+
+test(
+  'no other key is made in place of one that a kept snapshot needs and a person deleted',
+  async () => {
+    const of = request('keyless')
+    const host = hostOn(hub.program)
+    await settled(host, of)
+    const records = new PlaneRecords(hub.admin, 'test')
+    const kept = await records.read(of.id)
+    if (kept === undefined || kept === 'Taken') throw new Error('it has no record')
+    const final = { name: 'final', slot: 0, version: '1.35.9', takenAt: '2030-01-01T00:00:00Z' }
+    await records.write(kept, { ...kept.record, snapshots: [final as PlaneRecord['snapshots'][number]] })
+    expect(await removed(host, of, 'final')).toBe('Deleted')
+    const key = { namespace: planeNamespace(of.id), name: 'credentials-encryption' }
+    const secret = await hub.admin.get(SECRETS, key)
+    await hub.admin.delete(SECRETS, key)
+    for (let passes = 0; passes < 3; passes++) {
+      const result = await host.put(of)
+      expect(result.kind === 'Plane' ? result.plane.message : result.message).toMatch(
+        /^Secret credentials-encryption, with which Secrets in snapshot final are encrypted, is missing or damaged; restore it/,
+      )
+    }
+    const { uid: _u, resourceVersion: _r, ...metadata } = secret?.metadata ?? {}
+    await hub.admin.create(SECRETS, { ...secret, metadata } as KubeObject)
+    await settled(host, of)
+    expect(await hub.admin.get(SECRETS, key)).toMatchObject({ data: secret?.['data'] })
+    expect(await removed(host, of)).toBe('Deleted')
   },
   SLOW_MS,
 )

@@ -63,6 +63,13 @@ test('a cluster is shown with its end, who extended it, and what limits it', () 
   `)
 })
 
+test('a cluster that no host of this hub serves has no number of API servers', () => {
+  const spec = { version: '1.36.2', controlPlane: { flavor: 'kubernetes', replicas: 3 } }
+  const waiting = { metadata: preview.metadata, spec, status: { phase: 'Pending' } } as unknown as Cluster
+  const lines = clusterLines({ cluster: waiting, holds: [], policies: [] }, NOW)
+  expect(lines).toContain('  control plane   kubernetes, on the hub')
+})
+
 test('a tombstone in git and a registered cluster are told as such', () => {
   const declared = { ...preview, metadata: { ...preview.metadata, annotations: { [ANNOTATIONS.source]: 'fleet' } } }
   const lines = clusterLines({ cluster: declared, holds: [], policies: [] }, NOW).join('\n')

@@ -104,7 +104,10 @@ function scheduleLines(schedule: NonNullable<Cluster['status']>['snapshotSchedul
 const ofControlPlane = (cluster: Cluster): string =>
   cluster.spec.controlPlane === undefined
     ? 'registered by its kubeconfig'
-    : `${flavorOf(cluster)}, on the hub, ${cluster.status?.highAvailability === 'Yes' ? 'highly available' : 'one API server'}`
+    : `${flavorOf(cluster)}, on the hub${AVAILABILITY[cluster.status?.highAvailability ?? 'Unknown']}`
+
+/** It is not known before a host serves the cluster. */
+const AVAILABILITY = { Yes: ', highly available', No: ', one API server', Unknown: '' } as const
 
 const ended = (stamp: string, now: number): string => `${stamp} (${inTime(stamp, now)})`
 

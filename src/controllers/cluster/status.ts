@@ -38,6 +38,7 @@ export function statusOf(seen: Seen, plan: ClusterPlan, results: Results, now: n
     change: _change,
     rotations: _rotations,
     waitingFor: _,
+    highAvailability: _h,
     expiresAt: _end,
     addons: _addons,
     snapshotSchedule: _s,
@@ -55,7 +56,7 @@ export function statusOf(seen: Seen, plan: ClusterPlan, results: Results, now: n
     ...kept,
     ...(generation !== undefined && { observedGeneration: generation }),
     phase: phaseAfter(plan, plane, failed, isDone),
-    highAvailability: seen.host.capabilities.isHighlyAvailable ? 'Yes' : 'No',
+    ...availabilityOf(seen),
     ...(plane !== undefined && ofPlane(plane)),
     ...(addons.length > 0 && { addons }),
     ...(cluster.metadata.namespace === SYSTEM_NAMESPACE && { kubeconfigSecret: secretOf(cluster) }),
@@ -73,6 +74,13 @@ export function statusOf(seen: Seen, plan: ClusterPlan, results: Results, now: n
       now,
     ),
   }
+}
+
+/** Of a flavor that this hub has no host for nothing is known. */
+function availabilityOf({ cluster, host }: Seen): Pick<Status, 'highAvailability'> {
+  const { flavor, replicas = 1 } = cluster.spec.controlPlane ?? {}
+  if (flavor !== host.name) return {}
+  return { highAvailability: host.capabilities.isHighlyAvailable && replicas > 1 ? 'Yes' : 'No' }
 }
 
 /** The Defender decides from it. What the host does not tell is unknown, never unhealthy. */

@@ -66,7 +66,12 @@ async function lostKey({ place }: CredentialTools, record: PlaneRecord): Promise
   const [name, { namespace }] = [credentialSecretName(ENCRYPTION_KEY), place]
   const secret = await place.client.get(SECRETS, { namespace, name })
   const keys = sealingKeysIn(heldIn(secret === undefined ? [] : [secret]).held, ENCRYPTION_KEY)
-  if (keys === undefined) return undefined
+  if (keys === undefined) {
+    // Of one that served every missing Secret is named.
+    if (record.isFounded === true) return undefined
+    const snapshots = record.snapshots.map((s) => s.name).join(', ')
+    return `Secret ${name}, with which Secrets in snapshot ${snapshots} are encrypted, is missing or damaged; restore it from a backup, or delete namespace ${namespace} with the snapshot`
+  }
   const lost = needed.find((number) => keys.generations.every((key) => key.number !== number))
   return lost === undefined
     ? undefined

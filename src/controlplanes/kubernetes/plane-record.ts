@@ -193,7 +193,7 @@ export class PlaneRecords {
 export const emptied = (
   { id, owner, etcdToken, shape, forms, snapshots, files }: PlaneRecord,
   snapshot: string,
-  keptUntil: number,
+  { keptUntil, oldestKey }: { readonly keptUntil: number; readonly oldestKey?: number | undefined },
 ): PlaneRecord => ({
   id,
   owner,
@@ -201,7 +201,10 @@ export const emptied = (
   shape,
   forms,
   isStopped: true,
-  snapshots: snapshots.filter((s) => s.name === snapshot),
+  // The keys that were held are all that it can need: without the oldest of them another one would be made, and open nothing.
+  snapshots: snapshots
+    .filter((s) => s.name === snapshot)
+    .map((s) => ({ ...(oldestKey !== undefined && { sealedWith: oldestKey }), ...s })),
   ...(files !== undefined && { files }),
   blocked: [],
   unready: {},

@@ -5,8 +5,9 @@ import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { ResourceType } from '#schema/resource.ts'
+import { sealingKeysIn } from '../credentials/held.ts'
 import { ENCRYPTION_KEY } from '../credentials/recipe.ts'
-import { credentialSecretName } from '../credentials/secrets.ts'
+import { credentialSecretName, heldIn } from '../credentials/secrets.ts'
 import { CLAIMS, removeObjects } from './plane-objects.ts'
 import { emptied, planeNamespace, type Kept, type PlaneRecords } from './plane-record.ts'
 import { NO_CREDENTIALS, settingsOf } from './plane-settings.ts'
@@ -53,9 +54,20 @@ export async function removePlane(
   )
   const snapshot = kept.record.snapshots.find((s) => s.name === keep)
   if (snapshot === undefined) await removeNamespace(tools, kept, signal)
-  else await records.write(kept, emptied(kept.record, snapshot.name, clock.now() + KEPT_MS), signal)
+  else {
+    const latest = Math.max(clock.now(), await hubTime(tools))
+    const over = { keptUntil: latest + KEPT_MS, oldestKey: await oldestKey(tools, kept) }
+    await records.write(kept, emptied(kept.record, snapshot.name, over), signal)
+  }
   work.forget(kept.record.id)
   await tidy(tools, signal)
+}
+
+async function oldestKey({ client }: RemovalTools, { record }: Kept): Promise<number | undefined> {
+  const key = { namespace: planeNamespace(record.id), name: ENCRYPTION_SECRET }
+  const secret = await client.get(coreKind('Secret'), key)
+  const keys = sealingKeysIn(heldIn(secret === undefined ? [] : [secret]).held, ENCRYPTION_KEY)
+  return keys?.generations[0]?.number
 }
 
 async function removeNamespace(tools: RemovalTools, kept: Kept, signal?: AbortSignal): Promise<void> {
@@ -74,11 +86,22 @@ async function removeNamespace(tools: RemovalTools, kept: Kept, signal?: AbortSi
   )
 }
 
-/** Volumes of control planes that were deleted a week ago. */
+/** Volumes of control planes that were deleted a week ago, by our clock and that of the hub: what one alone believes may end the last snapshot of a cluster. */
 async function tidy(tools: RemovalTools, signal?: AbortSignal): Promise<void> {
   const now = tools.clock.now()
-  for (const kept of await tools.records.all(signal))
-    if ((kept.record.keptUntil ?? now) < now && !isEnding(kept)) await endNamespace(tools, kept)
+  const over = (await tools.records.all(signal)).filter(
+    (kept) => (kept.record.keptUntil ?? now) < now && !isEnding(kept),
+  )
+  if (over.length === 0) return
+  const hub = await hubTime(tools)
+  for (const kept of over) if ((kept.record.keptUntil ?? Infinity) < hub) await endNamespace(tools, kept)
+}
+
+/** Of its API server; before everything where it does not tell. */
+async function hubTime({ client }: RemovalTools): Promise<number> {
+  const { headers } = await client.raw({ method: 'GET', path: '/version' })
+  const at = Date.parse(headers['date'] ?? '')
+  return Number.isNaN(at) ? -Infinity : at
 }
 
 async function endNamespace({ client }: RemovalTools, { record, namespace }: Kept): Promise<void> {

@@ -8,6 +8,8 @@ import { kubernetesHostWorld } from './kubernetes-host-world.ts'
 import { writeFiles } from './pod-programs.ts'
 
 const CLIENT_PORT = 2379
+/** Of some thousand Secrets. */
+const MOST_BYTES = 256 * 1024 * 1024
 const ETCDCTL = [join(process.env['KUBEBUILDER_ASSETS'] ?? '', 'etcdctl'), '/usr/bin/etcdctl', '/usr/local/bin/etcdctl']
 
 /** Asks one member of a control plane. */
@@ -25,7 +27,13 @@ export async function etcdctlOf(
   return (member: number, words: readonly string[], input = ''): string => {
     const port = runner.portOf(namespace, `etcd-${member}`, CLIENT_PORT)
     const endpoint = `--endpoints=https://127.0.0.1:${port}`
-    const options = { input, stdio: 'pipe', env: { ETCDCTL_API: '3' }, encoding: 'utf8' } as const
+    const options = {
+      input,
+      stdio: 'pipe',
+      env: { ETCDCTL_API: '3' },
+      encoding: 'utf8',
+      maxBuffer: MOST_BYTES,
+    } as const
     return execFileSync(program, [endpoint, '--command-timeout=30s', ...flags, ...words], options)
   }
 }
