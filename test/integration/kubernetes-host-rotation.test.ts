@@ -306,6 +306,30 @@ test(
 )
 
 test(
+  'no rotation begins while a member of etcd is away: the others would restart without it',
+  async () => {
+    const of = (declared: Readonly<Record<string, number>>): ControlPlaneRequest => ({
+      ...request({ declared, agents: [] }, 'fleet.away'),
+      shape: { etcd: { members: 3, storage: '1Gi' } },
+    })
+    const isUp = (p: ControlPlane): boolean => p.state === 'Running' && p.message === undefined && p.own !== undefined
+    // The first keys have the numbers that are declared, whatever serves then.
+    await until(of({ ca: 4 }), isUp)
+    const away: PlayedHub = { away: [0] }
+    await until(of({ ca: 4 }), (p) => p.message !== undefined, away)
+    const both = of({ ca: 4, 'etcd-ca': 2, encryption: 2 })
+    for (let calls = 0; calls < 4; calls++) expect((await put(both, away)).own?.rotations).toEqual([])
+    expect((await put(both)).own?.declared).toMatchObject({ ca: 4, 'etcd-ca': 1, encryption: 1 })
+    // One that has begun ends, also when a member is away for a while.
+    await until(both, (p) => rotationOf(p, 'etcd-ca') !== undefined)
+    await put(both, away)
+    const over = await until(both, (p) => isUp(p) && p.own?.rotations.length === 0)
+    expect(over.own?.declared).toMatchObject({ 'etcd-ca': 2, encryption: 2 })
+  },
+  SLOW_MS,
+)
+
+test(
   'whatever clocks and people do, no key is removed that a snapshot needs, and none is made in place of one that Secrets are encrypted with',
   async () => {
     const id = 'fleet.clocks'

@@ -113,6 +113,9 @@ async function serversOf(
 const isBusy = ({ isStopped, restoring, upgrade }: PlaneRecord): boolean =>
   isStopped || restoring !== undefined || upgrade !== undefined
 
+/** A rotation that begins restarts the members of etcd: without one of them, those that serve have a majority only as long as none of them does. */
+const isShort = ({ isFounded, unready }: PlaneRecord): boolean => isFounded === true && unready.etcd !== undefined
+
 /** With nothing known of the programs. An authority in the last third of its life gets a successor that is trusted beside it, and continues to sign. */
 function inputsOf({ rotation }: CredentialTools, record: PlaneRecord): CredentialInputs | undefined {
   const { address, shape, id } = record
@@ -122,7 +125,7 @@ function inputsOf({ rotation }: CredentialTools, record: PlaneRecord): Credentia
     recipe: kubernetesRecipe({ etcdHosts: [`*.etcd.${namespace}.svc`, 'localhost', '127.0.0.1'] }),
     endpoint: urlOf(address),
     hosts: [`kube-apiserver.${namespace}.svc`, firstOf(shape.network.services)],
-    declared: isBusy(record) ? {} : (rotation?.declared ?? {}),
+    declared: isBusy(record) || isShort(record) ? {} : (rotation?.declared ?? {}),
     servers: undefined,
     agents: rotation?.agents,
     sealed: sealedOf(record),
