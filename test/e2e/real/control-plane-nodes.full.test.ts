@@ -2,6 +2,8 @@
 // version is raised, and then each authority and key is replaced alone, while get, exec and logs are asked for all the time and nodes join in the middle.
 // Needs root, systemd-nspawn, Debian's packages, busybox, kubectl and KUBEBUILDER_ASSETS; otherwise it says what is missing.
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { machine as machineType } from '#api/kinds/machine.ts'
@@ -19,6 +21,7 @@ import { listAll } from '#kube/list-all.ts'
 import { pauseLayout, programLayout } from '#test/support/servers/real/pause-image.ts'
 import { programFile, whyNoPrograms } from '#test/support/servers/real/programs.ts'
 import type { RunningServer } from '#test/support/servers/running-server.ts'
+import { newAuthority } from '#test/support/servers/tls.ts'
 import { Kubectl } from '#test/support/tools/kubectl.ts'
 import { until as untilSeen } from '#test/support/tools/processes.ts'
 import { kubernetesHostWorld, REAL_SHAPE, whyNoHost } from '#test/support/worlds/kubernetes-host-world.ts'
@@ -26,7 +29,7 @@ import { noMachines } from '../agent-host/machine.ts'
 import { JoinWorld } from './join-world.ts'
 import { whyNoPackages } from './kubeadm-host.ts'
 import { whyNoWeb } from './node-world.ts'
-import { PlaneNode, whyNoAddress } from './plane-node.ts'
+import { ownAddress, PlaneNode, whyNoAddress } from './plane-node.ts'
 
 const CHAPTER_MS = 3_600_000
 const STEP_MS = 900_000
@@ -38,6 +41,7 @@ const ID = 'fleet.nodes'
 const PODS = coreKind('Pod')
 const BUSYBOX = '/bin/busybox'
 const IMAGE = 'kubenode.test/talker:1'
+const WRITTEN = 'written'
 const TOKEN = 'abcdef.0123456789abcdef'
 const BOOTSTRAPPERS = 'system:bootstrappers:test'
 const why = whyNoHost() ?? whyNoPrograms(['kubelet']) ?? noMachines() ?? whyNoWeb() ?? whyNoPackages() ?? whyNoAddress()
@@ -139,6 +143,9 @@ test(
     await joins.start()
     note('KubeNode is installed')
 
+    const hook = await startHook()
+    ending.push(() => hook.stop())
+    await new Kubectl(first).apply(hook.objects)
     const talker = await programLayout(folder, {
       name: IMAGE,
       program: BUSYBOX,
@@ -198,6 +205,7 @@ test(
     await addNode('worker-1')
     agents = async () => (await listAll(joins.admin, machineType)).flatMap(trustOf)
     const asking = asker.run()
+    await untilSeen('a webhook that is called', () => (hook.calls() > 0 ? true : undefined), NODE_MS)
     try {
       version = '1.36.2'
       await until(version, runs)
@@ -262,13 +270,71 @@ test(
       asker.stop()
       await asking
     }
+    expect(hook.calls()).toBeGreaterThanOrEqual(asker.written)
     process.stderr.write(
-      `nodes of a control plane: ${asker.asked} calls of get, exec and logs, ${asker.retried} retried once, none failed twice\n`,
+      `nodes of a control plane: ${asker.asked} calls of get, exec, logs and of a write that a webhook sees, ${asker.retried} retried once, none failed twice\n`,
     )
     expect(runner.running(planeNamespace(ID)).length).toBeGreaterThan(0)
   },
   CHAPTER_MS,
 )
+
+/** A webhook of the cluster behind a Service: only its endpoints lead anywhere from where the API servers run. */
+async function startHook() {
+  const authority = await newAuthority('hook')
+  const server = createServer(await authority.server(['hook.default.svc']), (request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const review = JSON.parse(Buffer.concat(chunks).toString()) as { readonly request: { readonly uid: string } }
+      calls += 1
+      const answer = { uid: review.request.uid, allowed: true }
+      response.setHeader('content-type', 'application/json')
+      response.end(JSON.stringify({ apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response: answer }))
+    })
+  })
+  let calls = 0
+  const address = ownAddress()
+  await new Promise<void>((resolve) => server.listen(0, address, resolve))
+  const { port } = server.address() as AddressInfo
+  const metadata = { name: 'hook', namespace: 'default' }
+  const ports = [{ name: 'https', port: 443 }]
+  const rule = { operations: ['UPDATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'] }
+  return {
+    calls: () => calls,
+    stop: () => server.close(),
+    objects: [
+      { apiVersion: 'v1', kind: 'Service', metadata, spec: { ports } },
+      {
+        apiVersion: 'v1',
+        kind: 'Endpoints',
+        metadata,
+        subsets: [{ addresses: [{ ip: address }], ports: [{ name: 'https', port }] }],
+      },
+      {
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: WRITTEN, namespace: 'default', labels: { hook: 'yes' } },
+      },
+      {
+        apiVersion: 'admissionregistration.k8s.io/v1',
+        kind: 'ValidatingWebhookConfiguration',
+        metadata: { name: 'hook.test' },
+        webhooks: [
+          {
+            name: 'hook.test',
+            rules: [rule],
+            objectSelector: { matchLabels: { hook: 'yes' } },
+            clientConfig: { service: metadata, caBundle: Buffer.from(authority.cert).toString('base64') },
+            sideEffects: 'None',
+            failurePolicy: 'Fail',
+            admissionReviewVersions: ['v1'],
+          },
+        ],
+      },
+    ],
+  }
+}
 
 const group = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: BOOTSTRAPPERS }
 const bound = (name: string, role: string) => ({
@@ -316,6 +382,7 @@ class Asker {
   readonly pods: string[] = []
   asked = 0
   retried = 0
+  written = 0
   readonly #failed: string[] = []
   #kubectl: Kubectl
   #isOver = false
@@ -359,6 +426,8 @@ class Asker {
     await this.#ask(`get pod ${pod}`, /Running/)
     await this.#ask(`exec ${pod} -- ${BUSYBOX} echo answer`, /^answer\n$/)
     await this.#ask(`logs ${pod} --tail=2`, /tick/)
+    await this.#ask(`annotate configmap ${WRITTEN} asked=${this.asked} --overwrite`, /annotated/)
+    this.written += 1
   }
 
   async #ask(words: string, expected: RegExp): Promise<void> {

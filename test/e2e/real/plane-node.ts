@@ -25,7 +25,7 @@ export interface Door {
 }
 
 /** A kubelet takes no address of loopback. */
-const ownAddress = (): string | undefined =>
+export const ownAddress = (): string | undefined =>
   Object.values(networkInterfaces())
     .flat()
     .find((i) => i !== undefined && i.family === 'IPv4' && !i.internal)?.address
