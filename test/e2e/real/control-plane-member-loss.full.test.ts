@@ -145,9 +145,10 @@ test(
             await until(`${name} ${lostIn}`, isIn)
             await lose()
           }
-          const isOverIn = (plane: ControlPlane): boolean =>
-            isCalm(plane) && plane.own?.declared[name] === number && replaced > before
+          const isOverIn = (plane: ControlPlane): boolean => isCalm(plane) && plane.own?.declared[name] === number
           await until(`${name} ${number}`, isOverIn)
+          // Where the leader changed meanwhile, the new one may fill the member before it fails.
+          if (replaced === before) note('the member came back by itself')
           note(`${name} ${number} is over; ${acknowledged.size} Secrets, ${refused} refused`)
           const { items } = await admin.list(SECRETS, { namespace: 'default' })
           const found = new Map(
@@ -173,6 +174,7 @@ test(
       expect(kvs.length).toBeGreaterThanOrEqual(acknowledged.size)
     }
     admin.close()
+    expect(replaced).toBeGreaterThan(2)
     process.stderr.write(
       `losses of members: ${replaced} replaced, ${acknowledged.size} Secrets, ${refused} writes refused, ${testSeed}\n`,
     )
