@@ -16,7 +16,7 @@ import { OPENED_LOG, playPods } from './played-pods.ts'
 
 const BEGINS = Date.UTC(2030, 0, 1)
 const SERVERS = 2
-/** A look at programs takes longer than one at a model: what waits for minutes is looked at less often. */
+/** Real programs take longer for a pass than a model: a wait of minutes has fewer passes. */
 const SLOWLY = 10
 /** In a row: what is tried again after minutes must end. */
 const MOST_FAILURES = 2
