@@ -306,10 +306,12 @@ async function startHook() {
     objects: [
       { apiVersion: 'v1', kind: 'Service', metadata, spec: { ports } },
       {
-        apiVersion: 'v1',
-        kind: 'Endpoints',
-        metadata,
-        subsets: [{ addresses: [{ ip: address }], ports: [{ name: 'https', port }] }],
+        apiVersion: 'discovery.k8s.io/v1',
+        kind: 'EndpointSlice',
+        metadata: { name: 'hook-1', namespace: 'default', labels: { 'kubernetes.io/service-name': 'hook' } },
+        addressType: 'IPv4',
+        endpoints: [{ addresses: [address], conditions: { ready: true } }],
+        ports: [{ name: 'https', port, protocol: 'TCP' }],
       },
       {
         apiVersion: 'v1',
@@ -319,10 +321,10 @@ async function startHook() {
       {
         apiVersion: 'admissionregistration.k8s.io/v1',
         kind: 'ValidatingWebhookConfiguration',
-        metadata: { name: 'hook.test' },
+        metadata: { name: 'hook.kubenode.test' },
         webhooks: [
           {
-            name: 'hook.test',
+            name: 'hook.kubenode.test',
             rules: [rule],
             objectSelector: { matchLabels: { hook: 'yes' } },
             clientConfig: { service: metadata, caBundle: Buffer.from(authority.cert).toString('base64') },
