@@ -162,16 +162,18 @@ test(
   SLOW_MS,
 )
 
+const founding = async (namespace: string, key: string): Promise<string> => {
+  const found = await hub.admin.get(coreKind('ConfigMap'), { namespace, name: 'etcd-founding' })
+  return (found?.['data'] as Readonly<Record<string, string>> | undefined)?.[key] ?? ''
+}
+
 test(
   'members of etcd may found a store until a majority serves, and never again, without a pod being replaced',
   async () => {
     const host = hostOn(hub.program)
     const of = request('founded')
     const namespace = planeNamespace(of.id)
-    const state = async () => {
-      const found = await hub.admin.get(coreKind('ConfigMap'), { namespace, name: 'etcd-founding' })
-      return (found?.['data'] as Readonly<Record<string, string>> | undefined)?.['initial-cluster-state']
-    }
+    const state = () => founding(namespace, 'initial-cluster-state')
     const set = () => hub.admin.get(STATEFUL_SETS, { namespace, name: 'etcd' })
     const isAway = { statusOf: () => ({ replicas: 1, updatedReplicas: 1, readyReplicas: 0 }) }
     const look = async (hubPlays: PlayedHub) => {
@@ -189,6 +191,62 @@ test(
     for (let calls = 0; calls < 3; calls++) await look(isAway)
     expect(await state()).toBe('existing')
     expect((await set())?.metadata.generation).toBe(before)
+    await removed(host, of)
+  },
+  SLOW_MS,
+)
+
+test(
+  'a member of etcd may start with an empty volume until all have served together, and again only while it is added',
+  async () => {
+    const LISTED = [
+      'a0, started, etcd-0, x, y, false',
+      'a1, started, etcd-1, x, y, false',
+      'a2, started, etcd-2, x, y, false',
+    ]
+    const host = hostOn(hub.program, { readLog: async () => LISTED.join('\n') })
+    const etcd = { members: 3, storage: '1Gi' }
+    const of = request('emptied', '1.35.9', { shape: { etcd } })
+    const namespace = planeNamespace(of.id)
+    const names = async () =>
+      (await founding(namespace, 'initial-cluster')).split(',').map((member) => member.split('=')[0])
+    const members = ['etcd-0', 'etcd-1', 'etcd-2']
+    const refusing = [...members, 'empty-volumes-do-not-start']
+    const set = async () => (await hub.admin.get(STATEFUL_SETS, { namespace, name: 'etcd' }))?.metadata.generation
+    const look = async (hubPlays: PlayedHub = {}) => {
+      const result = await host.put(of)
+      await playPods(hub.admin, namespace, hubPlays)
+      return result.kind === 'Plane' ? result.plane : undefined
+    }
+    for (let calls = 0; calls < 200 && (await set()) === undefined; calls++) await look({ away: [2] })
+    for (let calls = 0; calls < 3; calls++) await look({ away: [2] })
+    expect([await founding(namespace, 'initial-cluster-state'), await names()]).toEqual(['existing', members])
+
+    for (let calls = 0; calls < 3; calls++) await look()
+    expect(await names()).toEqual(refusing)
+    const before = await set()
+
+    const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name: 'data-etcd-2', namespace } }
+    const resources = { requests: { storage: '1Gi' } }
+    const lost = await hub.admin.create(CLAIMS, { ...claim, spec: { accessModes: ['ReadWriteOnce'], resources } })
+    await hub.admin.update(CLAIMS, { ...lost, status: { phase: 'Lost' } }, { subresource: 'status' })
+    for (let calls = 0; calls < 50 && (await look({ away: [2] }))?.members?.lost === undefined; calls++);
+    const told: string[] = []
+    for (let calls = 0; calls < 50 && !told.at(-1)?.includes('may start'); calls++) {
+      expect(await names()).toEqual(refusing)
+      await host.replaceMember(of.id, 1).catch((error: Error) => told.push(error.message))
+      await playPods(hub.admin, namespace, { away: [2] })
+    }
+    expect(told.join(' | ')).toMatch(/member remove.*member add.*volume claim data-etcd-2 is made.*may start/)
+    expect(await names()).toEqual(members)
+    await look({ away: [2] })
+    expect(await names()).toEqual(members)
+
+    await look()
+    expect(await host.replaceMember(of.id, 1)).toBe('Done')
+    await look()
+    expect(await names()).toEqual(refusing)
+    expect(await set()).toBe(before)
     await removed(host, of)
   },
   SLOW_MS,

@@ -371,7 +371,8 @@ export class KubernetesHost implements ControlPlaneHost {
     for (const part of PARTS) if (!states[part].isReady) next[part] = unready[part] ?? now
     const { noQuorumSince = now, ...record } = kept.record
     const quorum = hasQuorum(record, states) ? { isFounded: true } : { noQuorumSince }
-    return this.#records.write(kept, { ...record, unready: next, ...quorum }, signal)
+    const whole = states.etcd.serving >= record.shape.etcd.members ? { isWhole: true } : {}
+    return this.#records.write(kept, { ...record, unready: next, ...quorum, ...whole }, signal)
   }
 
   async #seen(kept: Kept, signal?: AbortSignal): Promise<ControlPlane> {

@@ -6,7 +6,7 @@ import {
   MEMBERS,
   removeMemberJob,
 } from '#api/constructs/control-plane/etcd-member-jobs.ts'
-import { dataClaim, memberName } from '#api/constructs/control-plane/etcd.ts'
+import { dataClaim, foundingObject, memberName } from '#api/constructs/control-plane/etcd.ts'
 import { emptyDataClaim } from '#api/constructs/control-plane/etcd-jobs.ts'
 import type { ControlPlaneSettings } from '#api/constructs/control-plane/settings.ts'
 import { listAll } from '#kube/list-all.ts'
@@ -108,6 +108,12 @@ export async function replaceLostMember(
     case 'make-claim':
       await applyAll(tools.place, [plain(emptyDataClaim(tools.settings, replacing.member))])
       return { kept, why: why(`volume claim ${claim} is made`) }
+    case 'join': {
+      kept = await write(kept, { ...kept.record, members: { ...care, replacing: { ...replacing, step: 'join' } } })
+      const { settings, place } = tools
+      await applyAll(place, [plain(foundingObject({ ...settings, etcd: { ...settings.etcd, startsEmpty: true } }))])
+      return { kept, why: why('it may start with an empty volume') }
+    }
     default:
       return step satisfies never
   }

@@ -35,6 +35,11 @@ describe('a member is lost', () => {
     expect(
       signIn('panic: tocommit(9) is out of range [lastIndex(0)]. Was the raft log corrupted, truncated, or lost?\n'),
     ).toBe('Was the raft log corrupted, truncated, or lost?')
+    expect(
+      signIn(
+        '{"level":"fatal","msg":"discovery failed","error":"error validating peerURLs {}: member count is unequal"}',
+      ),
+    ).toBe('member count is unequal')
     expect(signIn('{"level":"info","msg":"ready to serve client requests"}')).toBeUndefined()
   })
 })
@@ -80,14 +85,20 @@ describe('the next step', () => {
     ],
     ['a claim is made where nothing else makes one', { ...begun, step: 'volume' }, gone, { do: 'make-claim' }],
     [
-      'a new pod on a new volume has its time',
+      'it may start once its volume is new',
       { ...begun, step: 'volume' },
+      { ...away(2), claim: { uid: 'new', isEnding: false }, pod: { uid: 'new', isOnNode: true } },
+      { do: 'join' },
+    ],
+    [
+      'a new pod on a new volume has its time',
+      { ...begun, step: 'join' },
       { ...away(2), claim: { uid: 'new', isEnding: false }, pod: { uid: 'new', isOnNode: true } },
       { do: 'wait', why: 'it takes its data from the others' },
     ],
     [
       'it is done once it serves',
-      { ...begun, step: 'volume' },
+      { ...begun, step: 'join' },
       { ...serving(2), claim: { uid: 'new', isEnding: false }, pod: { uid: 'new', isOnNode: true } },
       { do: 'finish' },
     ],
@@ -112,7 +123,7 @@ function played(faults: readonly number[]) {
     const fault = faults[n] ?? 0
     const isJoined = listed.some((m) => m.name === '' || (m.name === 'etcd-2' && m.id !== 'a2'))
     const own: MemberSeen = {
-      isServing: volume !== undefined && volume !== 'claim-2' && pod !== 'pod-2' && isJoined,
+      isServing: record.step === 'join' && volume !== undefined && volume !== 'claim-2' && pod !== 'pod-2' && isJoined,
       pod: { uid: pod, isOnNode: true },
       claim: volume === undefined ? undefined : { uid: volume, isEnding: false },
       sign: undefined,
@@ -157,6 +168,9 @@ function played(faults: readonly number[]) {
         break
       case 'make-claim':
         volume ??= `claim-new-${claims++}`
+        break
+      case 'join':
+        if (fault !== 1) record = { ...record, step: 'join' }
         break
       case 'finish':
         record = undefined

@@ -25,7 +25,7 @@ export interface Replacing {
   /** Of the pod that is lost. */
   readonly pod?: string
   readonly token: string
-  readonly step: 'list' | 'remove' | 'add' | 'volume'
+  readonly step: 'list' | 'remove' | 'add' | 'volume' | 'join'
   /** Number of it among the members, in hex: to be removed, or removed. */
   readonly id?: string
   readonly failed?: { readonly at: number; readonly why: string }
@@ -41,6 +41,7 @@ export interface MemberCare {
 export const NO_MEMBER_CARE: MemberCare = { replaced: 0 }
 /** What etcd itself ends with where its data is not that of its number. */
 const SIGNS = [
+  'member count is unequal',
   'Was the raft log corrupted, truncated, or lost?',
   'cannot fetch cluster info from peer urls',
   'the member has been permanently removed from the cluster',
@@ -71,6 +72,8 @@ export type MemberStep =
   | { readonly do: 'add' }
   | { readonly do: 'delete-claim' | 'make-claim' }
   | { readonly do: 'delete-pod'; readonly uid: string; readonly isForced: boolean }
+  /** Its volume is new: it may start with nothing in it. */
+  | { readonly do: 'join' }
   /** It serves: with what the others gave it, or with what it had after all. */
   | { readonly do: 'finish' }
 
@@ -82,7 +85,7 @@ export function nextMemberStep(replacing: Replacing, members: readonly MemberSee
   if (own.isServing && (step === 'list' || step === 'remove')) return { do: 'finish' }
   if (failed !== undefined && failed.at <= now && now < failed.at + AGAIN_MS)
     return { do: 'wait', why: `${failed.why}; tried again in a moment` }
-  if (step !== 'volume') {
+  if (step !== 'volume' && step !== 'join') {
     const others = members.filter((_, n) => n !== member)
     // What is removed from a majority that is not whole may take the majority with it.
     if (!others.every(({ isServing }) => isServing)) return { do: 'wait', why: 'not all other members serve' }
@@ -102,7 +105,8 @@ export function nextMemberStep(replacing: Replacing, members: readonly MemberSee
   }
   if (claim?.isEnding === true) return { do: 'wait', why: 'its volume claim ends' }
   if (claim === undefined) return { do: 'make-claim' }
-  return own.isServing ? { do: 'finish' } : { do: 'wait', why: 'it takes its data from the others' }
+  if (own.isServing) return { do: 'finish' }
+  return step === 'volume' ? { do: 'join' } : { do: 'wait', why: 'it takes its data from the others' }
 }
 
 interface Listed {

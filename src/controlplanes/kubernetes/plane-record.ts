@@ -33,6 +33,8 @@ export interface PlaneRecord {
   readonly etcdToken: string
   /** A majority of its members served once: from then on none with an empty volume begins a store of its own. */
   readonly isFounded?: boolean
+  /** All of its members served together once: from then on none starts with an empty volume, unless it was removed and added. */
+  readonly isWhole?: boolean
   readonly shape: ControlPlaneShape
   readonly forms: Readonly<Record<Part, Form>>
   /** Settled before certificates are made, and never moved. */

@@ -75,6 +75,7 @@ export function settingsOf(
       ...shape.etcd,
       keepsVolumes: false,
       isFounded: record.isFounded === true,
+      startsEmpty: record.isWhole !== true || record.members?.replacing?.step === 'join',
       token: record.etcdToken,
       snapshotStorage: tripled(shape.etcd.storage),
     },

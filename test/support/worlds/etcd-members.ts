@@ -25,6 +25,7 @@ export function whyNoMembers(): string | undefined {
 export class EtcdMembers {
   /** What the control plane knows of its etcd; members read it when they start. */
   isFounded = false
+  startsEmpty = true
   readonly #plane: PlanePrograms
   readonly #ports: ReadonlyMap<string, number>
   readonly #running = new Map<number, PodPrograms>()
@@ -43,7 +44,10 @@ export class EtcdMembers {
 
   #objects(): readonly KubeObject[] {
     const settings = planeSettings()
-    return controlPlaneObjects({ ...settings, etcd: { ...settings.etcd, isFounded: this.isFounded } })
+    return controlPlaneObjects({
+      ...settings,
+      etcd: { ...settings.etcd, isFounded: this.isFounded, startsEmpty: this.startsEmpty },
+    })
   }
 
   start(...members: readonly number[]): void {

@@ -13,7 +13,15 @@ export const formsOf =
   (minor: number): ControlPlaneSettings => {
     const base = planeSettings({
       replicas: 2,
-      etcd: { members: 1, storage: '1Gi', keepsVolumes: true, isFounded: false, token: '0b1c', snapshotStorage: '2Gi' },
+      etcd: {
+        members: 1,
+        storage: '1Gi',
+        keepsVolumes: true,
+        isFounded: false,
+        startsEmpty: true,
+        token: '0b1c',
+        snapshotStorage: '2Gi',
+      },
       endpoint: { type: 'ClusterIP', host: HOST, port: 6443 },
       ...plane.settings,
     })

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { controlPlaneObjects } from '#api/constructs/control-plane/control-plane.ts'
+import { initialCluster } from '#api/constructs/control-plane/etcd.ts'
 import {
   API_PORT,
   ETCD,
@@ -131,12 +132,13 @@ export class PlanePrograms {
     rmSync(this.folder, { recursive: true, force: true })
   }
 
-  #here(word: string, { namespace }: ControlPlaneSettings, own: Readonly<Record<number, number>>): string {
+  #here(word: string, settings: ControlPlaneSettings, own: Readonly<Record<number, number>>): string {
     const ports: Readonly<Record<string, number>> = { [ETCD.client]: this.#etcdPort, ...own }
     return word
       .replaceAll('$(POD_NAME)', 'etcd-0')
       .replaceAll('$(CLUSTER_STATE)', 'new')
-      .replaceAll(`etcd-0.etcd.${namespace}.svc`, HOST)
+      .replaceAll('$(CLUSTER_MEMBERS)', initialCluster(settings))
+      .replaceAll(`etcd-0.etcd.${settings.namespace}.svc`, HOST)
       .replaceAll('0.0.0.0', HOST)
       .replaceAll('/etc/kubernetes', join(this.folder, 'secrets'))
       .replaceAll('/var/lib/etcd', join(this.folder, 'etcd'))

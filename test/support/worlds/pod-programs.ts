@@ -96,7 +96,8 @@ export class PodPrograms {
     if (this.#isEnding) return ENDED
     const [program = '', ...words] = container.command.map((word) => this.#here(word, container, env))
     const { file, more } = this.#tools.programOf(program, container.image)
-    const log = openSync(this.#logOf(container.name), 'a')
+    // Of the container that runs, or ran last: a sign of an earlier one counts no longer.
+    const log = openSync(this.#logOf(container.name), 'w')
     const [command = file, ...rest] = [...withUs, file, ...words, ...more]
     const child = spawn(command, rest, {
       stdio: ['ignore', log, log],

@@ -41,7 +41,15 @@ const commandOf = (settings: ControlPlaneSettings, part: Part) =>
 
 const SMALL = planeSettings({
   replicas: 1,
-  etcd: { members: 1, storage: '1Gi', keepsVolumes: false, isFounded: false, token: '0b1c', snapshotStorage: '2Gi' },
+  etcd: {
+    members: 1,
+    storage: '1Gi',
+    keepsVolumes: false,
+    isFounded: false,
+    startsEmpty: true,
+    token: '0b1c',
+    snapshotStorage: '2Gi',
+  },
   endpoint: { type: 'ClusterIP', host: '10.96.7.7', port: 6443 },
 })
 const LARGE = planeSettings()

@@ -13,8 +13,11 @@ const QUOTA_OF_STORAGE = 0.75
 const GRACE_SECONDS = 60
 
 /** Read whenever a member starts: what is written there replaces no pod, and needs no change of the workload. */
-const FOUNDING = { configMap: 'etcd-founding', key: 'initial-cluster-state' } as const
-const CLUSTER_STATE = 'CLUSTER_STATE'
+const FOUNDING = 'etcd-founding'
+const [STATE, MEMBERS] = ['initial-cluster-state', 'initial-cluster'] as const
+const [CLUSTER_STATE, CLUSTER_MEMBERS] = ['CLUSTER_STATE', 'CLUSTER_MEMBERS'] as const
+/** No member of any etcd, where nothing listens. A member without data compares the list with the others, and ends where they differ; one with data does not read it. */
+const NO_MEMBER = 'empty-volumes-do-not-start=https://127.0.0.1:1'
 
 const ETCD_SERVICE = 'etcd'
 export const memberName = (n: number): string => `etcd-${n}`
@@ -69,11 +72,7 @@ export function etcdObjects(settings: ControlPlaneSettings): readonly object[] {
         ],
       },
     }),
-    k8s.KubeConfigMap.manifest({
-      metadata: { ...metadata, name: FOUNDING.configMap },
-      // Members with empty volumes would found a second store under the name of the first one, and everything would seem to be gone.
-      data: { [FOUNDING.key]: etcd.isFounded ? 'existing' : 'new' },
-    }),
+    foundingObject(settings),
     k8s.KubePodDisruptionBudget.manifest({
       metadata,
       spec: {
@@ -102,10 +101,8 @@ export function etcdObjects(settings: ControlPlaneSettings): readonly object[] {
           secrets: ['etcd-server', 'etcd-peer'],
           env: [
             { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
-            {
-              name: CLUSTER_STATE,
-              valueFrom: { configMapKeyRef: { name: FOUNDING.configMap, key: FOUNDING.key } },
-            },
+            { name: CLUSTER_STATE, valueFrom: { configMapKeyRef: { name: FOUNDING, key: STATE } } },
+            { name: CLUSTER_MEMBERS, valueFrom: { configMapKeyRef: { name: FOUNDING, key: MEMBERS } } },
           ],
           mounts: [{ name: 'data', mountPath: DATA }],
           probes: {
@@ -127,6 +124,22 @@ export function etcdObjects(settings: ControlPlaneSettings): readonly object[] {
   ]
 }
 
+/** What members with empty volumes may do. */
+export const foundingObject = (settings: ControlPlaneSettings): object =>
+  k8s.KubeConfigMap.manifest({
+    metadata: {
+      name: FOUNDING,
+      namespace: settings.namespace,
+      labels: { ...commonLabels(settings), ...selectorOf(settings, 'etcd') },
+    },
+    data: {
+      // They would found a second store under the name of the first one, and everything would seem to be gone.
+      [STATE]: settings.etcd.isFounded ? 'existing' : 'new',
+      // One that starts under its old number has forgotten what it acknowledged.
+      [MEMBERS]: [initialCluster(settings), ...(settings.etcd.startsEmpty ? [] : [NO_MEMBER])].join(','),
+    },
+  })
+
 function command(settings: ControlPlaneSettings): readonly string[] {
   const { etcd, namespace } = settings
   const [server, peer] = [folderOf('etcd-server'), folderOf('etcd-peer')]
@@ -140,7 +153,7 @@ function command(settings: ControlPlaneSettings): readonly string[] {
     `--listen-peer-urls=https://0.0.0.0:${ETCD.peer}`,
     `--initial-advertise-peer-urls=https://${host}:${ETCD.peer}`,
     `--listen-metrics-urls=http://0.0.0.0:${ETCD.metrics}`,
-    `--initial-cluster=${initialCluster(settings)}`,
+    `--initial-cluster=$(${CLUSTER_MEMBERS})`,
     `--initial-cluster-state=$(${CLUSTER_STATE})`,
     `--initial-cluster-token=${etcd.token}`,
     `--cert-file=${server}/tls.crt`,

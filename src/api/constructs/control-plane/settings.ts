@@ -38,6 +38,8 @@ export interface ControlPlaneSettings {
     readonly keepsVolumes: boolean
     /** Members that found the cluster start it; one that is replaced joins it. */
     readonly isFounded: boolean
+    /** Whether a member whose volume is empty may start: until all have served together, and while one that was removed joins again. */
+    readonly startsEmpty: boolean
     /** Of the members: those of two clusters that share a network, or of a store before a restore and after it, never take each other for their own. */
     readonly token: string
     /** Size of the volume with the snapshots. */
