@@ -52,6 +52,14 @@ describe('a history that one honest server could have given', () => {
       [one, write(2, 0, D('x'), { outcome: 'unknown' }), read(4, { revision: 2, data: D('x') })],
     ],
     [
+      'a write of unknown outcome that only a patch over it shows',
+      [
+        one,
+        write(2, 0, { c: 'x' }, { outcome: 'unknown' }),
+        write(5, 3, { c: 'x', p: 'y' }, { intent: { kind: 'patch', data: { p: 'y' } } }),
+      ],
+    ],
+    [
       'a deletion that only a list shows, before a crash',
       [one, write(2, 0, D('x'), { intent: { kind: 'delete' }, outcome: 'unknown' }), list(5, 4)],
     ],

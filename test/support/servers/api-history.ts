@@ -64,6 +64,7 @@ export function violations(history: readonly Entry[]): readonly string[] {
   const problems: string[] = []
   const truth = versionsOf(history, problems)
   addUnseenDeletions(history, truth)
+  addUnseenWrites(history, truth)
   const byKey = Map.groupBy(
     [...truth.values()].toSorted((a, b) => a.revision - b.revision),
     (v) => v.key,
@@ -173,6 +174,36 @@ function addUnseenDeletions(history: readonly Entry[], truth: Map<number, Versio
       break
     }
   }
+}
+
+/**
+ * Nor may a write whose reply was lost right before a crash: only a patch over it, acknowledged later, shows that it was there. It counts as true if it explains that
+ * answer, and there is a revision that no watch had to show.
+ */
+function addUnseenWrites(history: readonly Entry[], truth: Map<number, Version>): void {
+  const isShown = shown(history, truth)
+  const writes = history.filter((e) => e.is === 'write')
+  for (const { key, intent, outcome, ended } of writes) {
+    if (intent.kind !== 'patch' || typeof outcome !== 'object') continue
+    const own = [...truth.values()].filter((v) => v.key === key).toSorted((a, b) => a.revision - b.revision)
+    const before = versionAt(own, outcome.revision - 1)
+    if (before === undefined || same(outcome.data, { ...before.data, ...intent.data })) continue
+    const lost = writes
+      .filter((w) => w.key === key && w.outcome === 'unknown' && w.began < ended)
+      .map((w) => dataAfter(w.intent, before.data))
+      .find((data) => data !== undefined && same(outcome.data, { ...data, ...intent.data }))
+    if (lost === undefined) continue
+    for (let revision = before.revision + 1; revision < outcome.revision; revision++) {
+      if (isShown(revision)) continue
+      truth.set(revision, { key, revision, data: lost })
+      break
+    }
+  }
+}
+
+const dataAfter = (intent: Intent, before: Data): Data => {
+  if (intent.kind === 'delete') return undefined
+  return intent.kind === 'patch' ? { ...before, ...intent.data } : intent.data
 }
 
 /** The last version at or before a revision. */
