@@ -156,7 +156,7 @@ test('three in the morning: the hub does not exist any more', { timeout: 4 * PAT
   const data = join(fleet.data, 'test/apiserver')
   const member = fleet.run(`exec bin/kubenode apiserver --data ${data} --port ${port}`)
   try {
-    await typeSituation(fleet, 'The hub does not exist any more', PAGE_WITHIN_MS)
+    await typeSituation(fleet, 'The hub is lost', PAGE_WITHIN_MS)
   } finally {
     for (const { pid } of fleet.processes(`apiserver --data ${data}`)) process.kill(pid, 'SIGTERM')
     await member
