@@ -8,7 +8,6 @@ import { counted } from '#lib/counted.ts'
 import { inParallel } from '#lib/pool.ts'
 import { isObject } from '#lib/json.ts'
 import { coreKind } from '#kube/core-kinds.ts'
-import type { KubeClient } from '#kube/client.ts'
 import { isApiError } from '#kube/errors.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { deleteExactly } from '#runtime/preconditions.ts'
@@ -164,15 +163,12 @@ async function note(
 ): Promise<Inventory | undefined> {
   const { client, clock } = context
   const input = inventoryWrite(found, refs, commit, clock.now())
-  if (input === undefined) {
-    if (found?.metadata.resourceVersion === (await readInventory(client))?.metadata.resourceVersion) return found
-    return overtaken(context, refs, commit)
-  }
+  if (input === undefined) return unlessOvertaken(context, refs, commit)
   const { resourceVersion } = found?.metadata ?? {}
   const metadata = { ...input.metadata, ...(resourceVersion !== undefined && { resourceVersion }) }
   const outcome = await outcomeOf(() => client.apply(inventory, { ...input, metadata }, AS_INSTALLER))
   if (outcome.kind === 'Applied') return outcome.object
-  if (OVERTAKEN.has(outcome.kind)) return overtaken(context, refs, commit)
+  if (OVERTAKEN.has(outcome.kind)) return unlessOvertaken(context, refs, commit)
   throw outcome.error
 }
 
@@ -180,17 +176,14 @@ const AS_INSTALLER = { fieldManager: FIELD_MANAGERS.install, force: true } as co
 /** Another run wrote the Inventory, or took it away. */
 const OVERTAKEN: ReadonlySet<string> = new Set(['Conflict', 'Stale', 'Exists'])
 
-const readInventory = (client: KubeClient): Promise<Inventory | undefined> =>
-  ifServed(async () => client.get(inventory, { name: INSTALL_INVENTORY }))
-
-/** Two runs at once. What each of them wrote stays in the Inventory, so that the next one takes away what its release does not have. */
-async function overtaken(
+/** The Inventory, where it is as wanted. Otherwise two runs met: what each wrote stays in it, so that the next one takes away what its release does not have. */
+async function unlessOvertaken(
   { client, clock }: InstallContext,
   refs: readonly InventoryRef[],
   commit: string | undefined,
 ): Promise<Inventory> {
-  const other = await readInventory(client)
-  // Our own write, whose reply was lost.
+  const other = await ifServed(async () => client.get(inventory, { name: INSTALL_INVENTORY }))
+  // Nothing was to be written, or the reply to our own write was lost.
   if (other !== undefined && inventoryWrite(other, refs, commit, clock.now()) === undefined) return other
   const both = refsTogether(refs, other?.spec.refs ?? [])
   const input = inventoryWrite(other, both, other?.spec.commit, clock.now())

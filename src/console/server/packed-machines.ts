@@ -1,4 +1,4 @@
-// The machines of a cluster in columns of numbers, sorted by name: under 100 bytes each, so that a console holds a million. Places and states are kept once for all
+// The machines of a cluster in columns of numbers, sorted by name: under 100 bytes each. Places and states are kept once for all
 // machines that have them. What fits no column (a Node of another name, components that do not work) stands beside, for the few that have it.
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Objects } from '#kube/store.ts'

@@ -5,11 +5,6 @@ export class SharedValues<T extends object> {
   readonly #uses: number[] = []
   readonly #free: number[] = []
 
-  /** Of different values; for what is kept. */
-  get size(): number {
-    return this.#numbers.size
-  }
-
   /** The number of an equal value, used once more. Equal means: written the same way, with keys in the same order. */
   take(value: T): number {
     const text = JSON.stringify(value)

@@ -21,7 +21,7 @@ function shares() {
   return { ask, pass: (ms: number) => (now += ms) }
 }
 
-test('a person who asks for much waits, is told for how long, and keeps nobody else from asking', () => {
+test('a person who asks for much waits, is told for how long, and no other person waits for it', () => {
   const { ask, pass } = shares()
   const [eve, ada] = [person('eve'), person('ada')]
   let answered = 0

@@ -4,8 +4,8 @@
 const MOST_WORDS = 50_000
 
 export class Words {
-  #words: string[] = ['']
-  #places = new Map<string, number>([['', 0]])
+  readonly #words: string[] = ['']
+  readonly #places = new Map<string, number>([['', 0]])
   #sent = 1
 
   get all(): readonly string[] {

@@ -6,11 +6,12 @@ import { keepCredentials } from '../credentials/keep.ts'
 import { ownCredentials } from '../credentials/own.ts'
 import { CLUSTER_AUTHORITY, ENCRYPTION_KEY } from '../credentials/recipe.ts'
 import type { Sealed, ServerReports } from '../credentials/rotation.ts'
-import { credentialSecretName, heldIn } from '../credentials/secrets.ts'
+import { heldIn } from '../credentials/secrets.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { listAll } from '#kube/list-all.ts'
 import { addressIn } from '#lib/range-address.ts'
 import type { OwnCredentials, RotationRequest } from '../port.ts'
+import { ENCRYPTION_SECRET, readEncryptionKeys } from './encryption-keys.ts'
 import { credentialSettings, secretFiles, type SecretFiles } from './mounted-secrets.ts'
 import { programsWith, type Place } from './plane-objects.ts'
 import { urlOf } from './plane-of.ts'
@@ -63,9 +64,8 @@ async function lostKey({ place }: CredentialTools, record: PlaneRecord): Promise
   const known = [sealsAll(record), ...record.snapshots.map(({ sealedWith }) => sealedWith)]
   const needed = known.filter((number) => number !== undefined)
   if (needed.length === 0) return undefined
-  const [name, { namespace }] = [credentialSecretName(ENCRYPTION_KEY), place]
-  const secret = await place.client.get(SECRETS, { namespace, name })
-  const keys = sealingKeysIn(heldIn(secret === undefined ? [] : [secret]).held, ENCRYPTION_KEY)
+  const [name, { namespace }] = [ENCRYPTION_SECRET, place]
+  const keys = await readEncryptionKeys(place.client, namespace)
   if (keys === undefined) {
     // Of one that served every missing Secret is named.
     if (record.isFounded === true) return undefined

@@ -5,9 +5,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { ResourceType } from '#schema/resource.ts'
-import { sealingKeysIn } from '../credentials/held.ts'
-import { ENCRYPTION_KEY } from '../credentials/recipe.ts'
-import { credentialSecretName, heldIn } from '../credentials/secrets.ts'
+import { ENCRYPTION_SECRET, readEncryptionKeys } from './encryption-keys.ts'
 import { CLAIMS, removeObjects } from './plane-objects.ts'
 import { emptied, planeNamespace, type Kept, type PlaneRecords } from './plane-record.ts'
 import { NO_CREDENTIALS, settingsOf } from './plane-settings.ts'
@@ -16,7 +14,6 @@ import type { ServedVersion } from './version-file.ts'
 
 const KEPT_MS = 7 * 86_400_000
 const MOST_NAMED = 5
-const ENCRYPTION_SECRET = credentialSecretName(ENCRYPTION_KEY)
 const namespaces = coreKind('Namespace')
 
 interface RemovalTools {
@@ -64,9 +61,7 @@ export async function removePlane(
 }
 
 async function oldestKey({ client }: RemovalTools, { record }: Kept): Promise<number | undefined> {
-  const key = { namespace: planeNamespace(record.id), name: ENCRYPTION_SECRET }
-  const secret = await client.get(coreKind('Secret'), key)
-  const keys = sealingKeysIn(heldIn(secret === undefined ? [] : [secret]).held, ENCRYPTION_KEY)
+  const keys = await readEncryptionKeys(client, planeNamespace(record.id))
   return keys?.generations[0]?.number
 }
 
