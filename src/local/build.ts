@@ -1,18 +1,9 @@
 // The programs of the fleet in a few plain files: twenty processes that each load hundreds of small ones would take half of a start on a small machine.
 // A build belongs to the sources that it was made from: an edit makes a new one, and without a bundler the sources themselves run.
 import { spawn } from 'node:child_process'
-import {
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs'
+import { lstatSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { builtManifests, MANIFESTS, type Manifests, manifestsOf } from '#delivery/release-manifests.ts'
 import { REST_FLAGS } from '#lib/collect-at-rest.ts'
 import { writeWholeFile } from '#lib/whole-file.ts'
 import { BUNDLE_FOLDER } from '#sync/render/bundle.ts'
@@ -23,7 +14,6 @@ import {
   entryIn,
   fingerprintOf,
   isWhole,
-  MANIFESTS,
   sourceOf,
   sourcesOf,
   type Entries,
@@ -31,7 +21,6 @@ import {
   type Place,
 } from './built.ts'
 import { bundleCage } from './bundle-cage.ts'
-import { manifestsOf, type Manifests } from './install.ts'
 
 export interface BuildOptions extends Place {
   readonly node: string
@@ -54,9 +43,7 @@ const WARM_WITHIN_MS = 30_000
 const BUILD_WITHIN_MS = 120_000
 
 export const manifestsBy = ({ folder, ending }: Entries, root: string): Manifests =>
-  ending === '.mjs'
-    ? (JSON.parse(readFileSync(join(folder, MANIFESTS), 'utf8')) as Manifests)
-    : manifestsOf(join(root, 'deploy'))
+  ending === '.mjs' ? builtManifests(folder) : manifestsOf(join(root, 'deploy'))
 
 /** Answers with the sources where nothing can be built or kept: it only saves time. */
 export async function build(options: BuildOptions): Promise<Entries> {

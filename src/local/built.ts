@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { MANIFESTS } from '#delivery/release-manifests.ts'
 import { entriesBelow } from '#lib/entries-below.ts'
 import { isTrustedBuild } from '#lib/trusted-cache.ts'
 import { BUNDLE_FOLDER, bundleIn } from '#sync/render/bundle.ts'
@@ -32,8 +33,6 @@ export type EntryName = keyof typeof ENTRY_FOLDERS
 export const ENTRIES = Object.keys(ENTRY_FOLDERS) as readonly EntryName[]
 const SOURCES = ['src', 'deploy'] as const
 const BUILDS = 'programs'
-/** What is installed into each cluster; as YAML it takes as long to read as a program to load. */
-export const MANIFESTS = 'manifests.json'
 
 export const buildsIn = (cache: string): string => join(cache, BUILDS)
 

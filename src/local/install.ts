@@ -1,11 +1,9 @@
 // Puts into a cluster what KubeNode needs there: kinds, namespace, roles, policies. By server-side apply, so that running it again changes nothing.
-import { readFileSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
-import { parseAllDocuments } from 'yaml'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
+import { type Manifests, manifestsOf } from '#delivery/release-manifests.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { coreKind } from '#kube/core-kinds.ts'
@@ -16,18 +14,6 @@ export const definitions = coreKind('CustomResourceDefinition')
 
 const ESTABLISH_WITHIN_MS = 20_000
 const LOOK_EVERY_MS = 50
-
-const isKubeObject = (v: unknown): v is KubeObject =>
-  isObject(v) && typeof v['kind'] === 'string' && isObject(v['metadata'])
-
-/** All objects of the YAML files of a folder, by file name. */
-export function manifestsIn(folder: string): KubeObject[] {
-  return readdirSync(folder)
-    .filter((f) => f.endsWith('.yaml'))
-    .sort()
-    .flatMap((f) => parseAllDocuments(readFileSync(join(folder, f), 'utf8')).map((d): unknown => d.toJS()))
-    .filter(isKubeObject)
-}
 
 const apply = (client: KubeClient, o: KubeObject): Promise<KubeObject> =>
   client.apply(typeOf(o), o, { fieldManager: FIELD_MANAGERS.cli, force: true })
@@ -50,20 +36,6 @@ async function untilEstablished(client: KubeClient, applied: KubeObject, clock: 
     await clock.sleep(LOOK_EVERY_MS)
   }
 }
-
-/** What is installed into every cluster alike, read once. */
-export interface Manifests {
-  readonly kinds: readonly KubeObject[]
-  readonly rest: readonly KubeObject[]
-  /** For the hub alone. */
-  readonly hub: readonly KubeObject[]
-}
-
-export const manifestsOf = (deploy: string): Manifests => ({
-  kinds: manifestsIn(join(deploy, 'crds')),
-  rest: manifestsIn(join(deploy, 'install')),
-  hub: manifestsIn(join(deploy, 'hub')),
-})
 
 /** Of a cluster that is its own hub. */
 export const install = (client: KubeClient, deploy: string, clock: Clock): Promise<void> =>

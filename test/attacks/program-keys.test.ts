@@ -19,7 +19,7 @@ import {
 import type { Machine } from '#api/kinds/machine.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
 import { typeOf } from '#kube/installed-type.ts'
-import { manifestsIn } from '#local/install.ts'
+import { manifestsIn } from '#delivery/release-manifests.ts'
 import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'
 import { eventually } from '#test/support/benches/sync-bench.ts'
 import { type Attempt, type AttackWorld, type Identities, tryOnServers } from '#test/support/worlds/attack-world.ts'

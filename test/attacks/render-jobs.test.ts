@@ -1,7 +1,7 @@
 // The attacker has the key of sync on the hub, or writes a commit: what can be run in the namespace where commits are rendered.
 import { join } from 'node:path'
 import { RENDER_NAMESPACE, sourceUser } from '#api/names.ts'
-import { manifestsOf } from '#local/install.ts'
+import { manifestsOf } from '#delivery/release-manifests.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { jobOf, partsOfInput } from '#sync/render/job/job-spec.ts'
 import {

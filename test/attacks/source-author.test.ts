@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { CLUSTERS_NAMESPACE, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { typeOf } from '#kube/installed-type.ts'
-import { manifestsIn } from '#local/install.ts'
+import { manifestsIn } from '#delivery/release-manifests.ts'
 import {
   accountOfProgram,
   type Answer,

@@ -1,5 +1,5 @@
 // Turns flags, a values file and what an earlier run chose into a release: the settings are checked before anything is sent.
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parse, stringify } from 'yaml'
 import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
@@ -8,14 +8,15 @@ import { readBoundedText } from '#lib/bounded-file.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { systemTrouble } from '#lib/system-trouble.ts'
 import { isObject } from '#lib/json.ts'
-import { modulePath, releaseRoot } from '#lib/release-root.ts'
+import { modulePath } from '#lib/release-root.ts'
+import { releaseManifests } from '#delivery/release-manifests.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { isApiError } from '#kube/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { VERSION } from '../version.ts'
 import { installErrors } from './install-errors.ts'
-import { definitionsIn, labelled, labelValue, type Release } from './release.ts'
+import { labelled, labelValue, type Release } from './release.ts'
 import { settingProblems } from './setting-problems.ts'
 
 export interface SettingFlags {
@@ -134,7 +135,7 @@ export async function releaseOf(values: Values, version: string = VERSION): Prom
   const mark = (o: KubeObject): KubeObject => labelled(isSystem(o) ? named(o, String(cluster)) : o, version)
   return {
     version: labelValue(version),
-    definitions: definitionsIn(join(releaseRoot(), 'deploy/crds')).map(mark),
+    definitions: releaseManifests().kinds.map(mark),
     objects: [...installObjects(read.value as never), chosen].map(mark),
   }
 }

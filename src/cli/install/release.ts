@@ -1,8 +1,4 @@
-// What one release of KubeNode puts into a cluster: its definitions and all other objects. Read from the files that are shipped with this program.
-import { readFileSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
-import { parseAllDocuments } from 'yaml'
-import { isObject } from '#lib/json.ts'
+// What one release of KubeNode puts into a cluster: its definitions and all other objects.
 import type { KubeObject } from '#schema/object.ts'
 
 export interface Release {
@@ -27,14 +23,3 @@ export function labelled(object: KubeObject, version: string): KubeObject {
 
 /** A build such as 1.2.0+3 is no label value. */
 export const labelValue = (version: string): string => version.replaceAll(/[^A-Za-z0-9._-]/g, '_').slice(0, 63)
-
-const isKubeObject = (v: unknown): v is KubeObject =>
-  isObject(v) && typeof v['kind'] === 'string' && isObject(v['metadata'])
-
-export function definitionsIn(folder: string): readonly KubeObject[] {
-  return readdirSync(folder)
-    .filter((f) => f.endsWith('.yaml'))
-    .toSorted()
-    .flatMap((f) => parseAllDocuments(readFileSync(join(folder, f), 'utf8')).map((d): unknown => d.toJS()))
-    .filter(isKubeObject)
-}

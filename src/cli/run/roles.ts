@@ -269,13 +269,12 @@ const syncRole = (config: RolesConfig): Role => ({
 
 /** What `kubenode install` brings too, but the programs. */
 async function releaseAddons(): Promise<Addons> {
-  const [{ addonsOf }, { definitionsIn }, { releaseRoot }] = await Promise.all([
+  const [{ addonsOf }, { releaseManifests }] = await Promise.all([
     import('#controlplanes/addons.ts'),
-    import('../install/release.ts'),
-    import('#lib/release-root.ts'),
+    import('#delivery/release-manifests.ts'),
   ])
-  const read = (folder: string) => definitionsIn(join(releaseRoot(), 'deploy', folder))
-  return addonsOf(VERSION, read('crds'), read('install'))
+  const { kinds, rest } = releaseManifests()
+  return addonsOf(VERSION, kinds, rest)
 }
 
 /** On a hub: control planes of Clusters. */

@@ -7,7 +7,8 @@ import type { StorageBackend } from '#apiserver/storage/port.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { systemClock } from '#lib/clock.ts'
 import { preparedStorage } from './prepared.ts'
-import { installManifests, manifestsOf, type Manifests } from '#local/install.ts'
+import { type Manifests, manifestsOf } from '#delivery/release-manifests.ts'
+import { installManifests } from '#local/install.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const DEPLOY = join(ROOT, 'deploy')

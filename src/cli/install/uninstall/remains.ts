@@ -1,15 +1,13 @@
 // Which objects of a cluster belong to an installation: by the Inventory, by our label together with our namespaces or names, and by the names that every
 // release has. Found again after a kill at any step.
-import { join } from 'node:path'
 import { OWN_NAMESPACES, SYSTEM_NAMESPACE } from '#api/names.ts'
-import { releaseRoot } from '#lib/release-root.ts'
 import { listAll } from '#kube/list-all.ts'
 import { compareRefs, refOf, refText, type ObjectRef } from '#delivery/object-ref.ts'
 import type { InventoryRef } from '#delivery/plan.ts'
 import { orderOf } from '#delivery/order.ts'
+import { releaseManifests } from '#delivery/release-manifests.ts'
 import { ifServed, type InstallContext } from '../context.ts'
 import type { Installed } from '../observe.ts'
-import { definitionsIn } from '../release.ts'
 import { BY_LABEL } from '../observe.ts'
 
 /** Kinds that an installation may have made anywhere, by API version. */
@@ -35,8 +33,10 @@ const LISTED: readonly (readonly [string, string])[] = [
 ]
 
 /** Made by the same names in every release, whatever the settings are. */
-const shipped = (): readonly ObjectRef[] =>
-  ['deploy/install', 'deploy/hub'].flatMap((folder) => definitionsIn(join(releaseRoot(), folder)).map(refOf))
+function shipped(): readonly ObjectRef[] {
+  const { rest, hub } = releaseManifests()
+  return [...rest, ...hub].map(refOf)
+}
 
 const OWN: ReadonlySet<string> = new Set(OWN_NAMESPACES)
 const OWN_NAME = /^kubenode[-:]/
