@@ -114,9 +114,13 @@ test('a machine takes at most 100 bytes, with its name and what it shares with o
   // What the engine makes of this code the first time is not of a machine.
   const warm = filled(3_000)
   const count = 10_000
-  const before = used()
-  const packed = filled(count)
-  const each = (used() - before) / count
-  expect(each).toBeLessThanOrEqual(100)
-  expect([warm.size, packed.size]).toEqual([3_000, count])
+  const kept = [warm]
+  // What else is in this process, such as the runner of the tests, may need memory meanwhile: the least of several counts.
+  const each = [1, 2, 3].map(() => {
+    const before = used()
+    kept.push(filled(count))
+    return (used() - before) / count
+  })
+  expect(Math.min(...each)).toBeLessThanOrEqual(100)
+  expect(kept.map(({ size }) => size)).toEqual([3_000, count, count, count])
 })

@@ -13,6 +13,29 @@ export interface PageFile {
   readonly gzip: Buffer
 }
 
+/** Made when the first browser asks for it: a fleet that starts needs the processor for itself. */
+class ServedFile implements PageFile {
+  readonly type: string
+  readonly source: string
+  readonly #make: (source: string) => string
+  #body: Buffer | undefined
+  #gzip: Buffer | undefined
+
+  constructor(type: string, source: string, make = (text: string): string => text) {
+    this.type = type
+    this.source = source
+    this.#make = make
+  }
+
+  get body(): Buffer {
+    return (this.#body ??= Buffer.from(this.#make(this.source)))
+  }
+
+  get gzip(): Buffer {
+    return (this.#gzip ??= gzipSync(this.body, { level: 9 }))
+  }
+}
+
 export interface Page {
   /** By path below `/a/<digest>/`. */
   readonly files: ReadonlyMap<string, PageFile>
@@ -46,7 +69,7 @@ export function readPage(root = releaseRoot()): Page {
     ...filesBelow(join(folder, 'page'), 'page'),
     ...readdirSync(folder).filter((n) => /\.(ts|js)$/.test(n) && isServed(n)),
   ]
-  const files = new Map<string, PageFile>()
+  const files = new Map<string, ServedFile>()
   for (const path of sources.toSorted()) files.set(path, served(path, readFileSync(join(folder, path), 'utf8')))
   for (const file of Object.values(PACKAGES)) addPackage(files, root, `npm/${file}`, file)
   const digest = digestOf(files)
@@ -67,7 +90,7 @@ export function readPage(root = releaseRoot()): Page {
   const shell = join(folder, 'page/index.html')
   const html = existsSync(shell) ? readFileSync(shell, 'utf8').replace(PLACE, () => head) : ''
   const hash = `sha256-${createHash('sha256').update(map).digest('base64')}`
-  return { files, digest, html: packed(HTML, html), policy: pagePolicy(hash) }
+  return { files, digest, html: new ServedFile(HTML, html), policy: pagePolicy(hash) }
 }
 
 function filesBelow(folder: string, prefix: string): readonly string[] {
@@ -78,7 +101,7 @@ function filesBelow(folder: string, prefix: string): readonly string[] {
   })
 }
 
-function addPackage(files: Map<string, PageFile>, root: string, path: string, file: string): void {
+function addPackage(files: Map<string, ServedFile>, root: string, path: string, file: string): void {
   const source = join(root, 'node_modules', file)
   if (existsSync(source)) files.set(path, served(path, withoutMap(readFileSync(source, 'utf8'))))
 }
@@ -97,18 +120,14 @@ function withoutTypes(text: string): string {
   }
 }
 
-function served(path: string, text: string): PageFile {
-  if (path.endsWith('.css')) return packed(CSS, text)
-  return packed(JS, path.endsWith('.ts') ? withoutTypes(text) : text)
+function served(path: string, text: string): ServedFile {
+  if (path.endsWith('.css')) return new ServedFile(CSS, text)
+  return path.endsWith('.ts') ? new ServedFile(JS, text, withoutTypes) : new ServedFile(JS, text)
 }
 
-function packed(type: string, text: string): PageFile {
-  const body = Buffer.from(text)
-  return { type, body, gzip: gzipSync(body, { level: 9 }) }
-}
-
-function digestOf(files: ReadonlyMap<string, PageFile>): string {
-  const hash = createHash('sha256')
-  for (const [path, { body }] of files) hash.update(`${path}\n${body.length}\n`).update(body)
+/** Of the sources, and of what takes their types away. */
+function digestOf(files: ReadonlyMap<string, ServedFile>): string {
+  const hash = createHash('sha256').update(process.version)
+  for (const [path, { source }] of files) hash.update(`${path}\n${source.length}\n`).update(source)
   return hash.digest('hex').slice(0, 16)
 }
