@@ -1,5 +1,6 @@
 // The sync role: loops on the hub, one per FleetSource and one per Release, two that notify of both, and a fast check of local repositories so that a commit is noticed at once.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import type { Release } from '#api/kinds/release.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import type { Controller } from '#runtime/controller.ts'
 import type { Part } from '#runtime/manager.ts'
@@ -107,7 +108,7 @@ function wake(parts: HubParts, sources: Controller, releases: Controller): void 
     const hasEnded = now?.status?.phase !== old?.status?.phase
     // A new Release supersedes the others; one that ends changes the status of its source.
     if (old === undefined || now === undefined) openReleases()
-    else releases.enqueue(keyOf(now))
+    else if (specChanged(old, now) || hasProgressed(old, now)) releases.enqueue(keyOf(now))
     if (hasEnded) sources.enqueue(`${object.metadata.namespace ?? ''}/${object.spec.source}`)
   })
   parts.clusters.onChange((old, now) => {
@@ -128,6 +129,16 @@ function wake(parts: HubParts, sources: Controller, releases: Controller): void 
     openReleases()
   })
 }
+
+/** Only sync writes the status: what a pass says of what it waits for needs no pass that reads all clusters again. */
+const hasProgressed = (old: Release, now: Release): boolean => progressOf(old) !== progressOf(now)
+
+const WORDS_OF_WAITING: ReadonlySet<string> = new Set(['conditions', 'seen', 'waitingFor'])
+
+const progressOf = ({ metadata: { annotations, deletionTimestamp }, status }: Release): string =>
+  JSON.stringify([annotations, deletionTimestamp, status], (key, value: unknown) =>
+    WORDS_OF_WAITING.has(key) ? undefined : value,
+  )
 
 /** Any change may be news; news that was sent already costs a comparison. A target that was added gets the current state. */
 function wakeNews(parts: HubParts, sources: Controller, releases: Controller): void {

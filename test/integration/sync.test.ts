@@ -75,6 +75,25 @@ async function versionOf(b: SyncBench, cluster: string): Promise<unknown> {
 const versions = async (b: SyncBench) => [await versionOf(b, 'test'), await versionOf(b, 'prod')]
 const both = (version: string) => (seen: readonly unknown[]) => seen.every((v) => v === version)
 
+/** What the conditions of the source were, one after the other, until it is asked. */
+function conditionsTold({ hub }: SyncBench): () => Promise<readonly (readonly [string, string])[]> {
+  const stop = new AbortController()
+  const told: (readonly [string, string])[] = []
+  const watching = (async () => {
+    for await (const event of hub.client.watch(fleetSource, { signal: stop.signal }))
+      if (event.type === 'ADDED' || event.type === 'MODIFIED')
+        for (const { type, reason } of event.object.status?.conditions ?? []) told.push([type, reason])
+  })().catch((e: unknown) => {
+    if (!stop.signal.aborted) throw e
+  })
+  return async () => {
+    stop.abort()
+    await watching
+    expect(told).not.toEqual([])
+    return told
+  }
+}
+
 const newestPhase = async (b: SyncBench, commit: string) =>
   (await b.releases()).find((r) => r.spec.commit === commit)?.status
 
@@ -82,8 +101,11 @@ test('a commit reaches test, then prod; objects carry the commit that changed th
   bench = await syncBench(['test', 'prod'])
   const b = bench
   const first = b.repository.commit(fleet('1', { extra: `if (true) config('other')` }))
+  const told = conditionsTold(b)
   await b.start()
   await eventually(() => versions(b), both('1'))
+  // The pipeline comes with the commit itself.
+  expect((await told()).filter(([, reason]) => reason === 'ReferenceMissing')).toEqual([])
   const succeeded = await eventually(
     () => newestPhase(b, first),
     (s) => s?.phase === 'Succeeded',
