@@ -2,8 +2,8 @@
 import { ReleasePipeline, type HubChart } from 'kubenode/constructs'
 
 /** How long a stage must be well before the next follows. Short for a fleet on a desk; minutes to hours for a real one. */
-const TEST_SOAK = '1s'
-const PRE_SOAK = '1s'
+const TEST_SOAK = '500ms'
+const PRE_SOAK = '500ms'
 /** Nothing waits for the last stage. */
 const PROD_SOAK = '0s'
 
