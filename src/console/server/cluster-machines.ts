@@ -47,6 +47,10 @@ export class ClusterMachines {
     this.#areSidesTouched = true
   }
 
+  get log(): TopicLog | undefined {
+    return this.#log
+  }
+
   /** Right after `takeChanges`: every change that is in it was sent. */
   snapshot(revision: string, at: number): MachinesTopic {
     const names: string[] = []

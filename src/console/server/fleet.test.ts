@@ -125,7 +125,7 @@ const wordOf = (kind: WatchedKind): string =>
 const rightsTo = (kinds: ReadonlySet<WatchedKind>): Readable =>
   new Map([['test', { topics: topicsOf(kinds), kinds, seesTrouble: true }]])
 
-function fleetOf(objects: Record<string, readonly object[]> = {}, isSynced = true) {
+function fleetOf(objects: Record<string, readonly object[]> = {}, isSynced = true, mostPast?: number) {
   const clock = new VirtualClock()
   const lists: Record<string, readonly object[]> = {
     ...Object.fromEntries(WATCHED_KINDS.map((kind) => [kind, [SECRETS[kind]]])),
@@ -136,6 +136,7 @@ function fleetOf(objects: Record<string, readonly object[]> = {}, isSynced = tru
     log: silentLogger,
     start: 's',
     everything: () => rightsTo(new Set(WATCHED_KINDS)),
+    ...(mostPast !== undefined && { mostPast }),
   })
   const cluster = {
     name: 'test',
@@ -296,4 +297,16 @@ test('the past begins when a cluster has been read: what appears while it is rea
   await clock.advance(60_000)
   expect(past()?.begins).toBe(begins)
   expect(clock.now() - (begins ?? 0)).toBeGreaterThanOrEqual(60_000)
+})
+
+test('the past of all topics together is bounded: a busy one begins later, and still shows what is kept', async () => {
+  const { fleet, put, read } = fleetOf({}, true, 5_000)
+  const all = rightsTo(ALL)
+  const [topic, name] = ['sets/test', nameOf('sets/test')]
+  read(topic, all)
+  const began = fleet.past(name, topic, all, 0)?.begins ?? 0
+  for (let n = 0; n < 100; n++) await put('sets', [{ ...SECRETS.sets, metadata: { name: `set-${n}` } }])
+  const past = fleet.past(name, topic, all, Number.MAX_SAFE_INTEGER)
+  expect(past?.begins).toBeGreaterThan(began)
+  expect(JSON.stringify(past?.snapshot)).toContain('set-99')
 })

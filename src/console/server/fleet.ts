@@ -6,7 +6,7 @@ import type { Snapshot, Topic, TopicFamily } from '../protocol.ts'
 import { topicOf } from '../topic-name.ts'
 import type { ClusterCache } from './cluster-cache.ts'
 import { ClusterMachines } from './cluster-machines.ts'
-import { TopicLog } from './topic-log.ts'
+import { makeRoom, MOST_OF_ALL, TopicLog } from './topic-log.ts'
 import { readAs, type Readable } from './rights.ts'
 import { audienceOf, parseTopic, snapshotOf, type TopicName } from './topics.ts'
 
@@ -68,6 +68,8 @@ export interface FleetOptions {
   readonly start: string
   /** The rights of the console itself: what is remembered without readers is remembered for people with the same. */
   readonly everything: () => Readable
+  /** Characters of changes that are kept for the past, of all topics together. */
+  readonly mostPast?: number
 }
 
 export class Fleet {
@@ -291,6 +293,7 @@ export class Fleet {
       if (!wasDue) for (const kept of this.#kept.values()) kept.isDirty = true
       this.#pass()
       this.#forget()
+      this.#makeRoom()
       this.#passSoon(TIME_PASSES_MS)
     })
   }
@@ -337,6 +340,11 @@ export class Fleet {
     this.#touched = new Set()
     if (changes.length > 0) this.#revision = revision
     if (changes.length > 0 || touched.size > 0) for (const { take } of this.#followers.keys()) take(changes, touched)
+  }
+
+  #makeRoom(): void {
+    const machines = [...this.#machines.values()].flatMap((all) => [...all.values()].flatMap(({ log }) => log ?? []))
+    makeRoom([...[...this.#kept.values()].map(({ log }) => log), ...machines], this.#options.mostPast ?? MOST_OF_ALL)
   }
 
   #forget(): void {

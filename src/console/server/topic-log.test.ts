@@ -1,7 +1,7 @@
 // Tests that the memory of a topic resumes without a gap, shows the past, and stays within its bounds.
 import { expect, test } from 'vitest'
 import type { CommitsTopic } from '../protocol.ts'
-import { TopicLog } from './topic-log.ts'
+import { makeRoom, TopicLog } from './topic-log.ts'
 
 const HOUR = 3_600_000
 
@@ -60,4 +60,23 @@ test('a clock that was set back leaves no change out of the states that follow',
   log.putRows(topic(4, 10, [commit('b', 'x')]))
   expect(log.begins.at).toBe(10)
   expect(rowsAt(HOUR)).toEqual(['b'])
+})
+
+test('all together stay within a bound: the largest forgets its older half, a quiet one nothing', () => {
+  const filled = (changes: number): TopicLog => {
+    const log = new TopicLog('s', topic(1, 0, []))
+    for (let n = 2; n < changes + 2; n++) log.putRows(topic(n, n, [commit('a', `source-${n}`)]))
+    return log
+  }
+  const logs = [filled(200), filled(10), filled(150)] as const
+  const [busy, quiet] = logs
+  const [most, few] = [busy.characters, quiet.characters]
+  makeRoom(logs, most)
+  expect(logs.reduce((sum, { characters }) => sum + characters, 0)).toBeLessThanOrEqual(most)
+  expect(busy.begins.revision).toBeGreaterThan(90)
+  expect(quiet).toMatchObject({ characters: few, begins: { revision: 1 } })
+  expect((busy.at(201) as CommitsTopic).rows[0]?.source).toBe('source-201')
+  makeRoom(logs, 0)
+  expect(logs.map(({ characters }) => characters)).toEqual([0, 0, 0])
+  expect((quiet.at(11) as CommitsTopic).rows[0]?.source).toBe('source-11')
 })

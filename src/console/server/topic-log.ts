@@ -7,6 +7,8 @@ import type { Delta, Snapshot, Topic } from '../protocol.ts'
 const PAST_MS = 24 * 3_600_000
 /** Characters of deltas kept for one topic; older ones become part of its first snapshot. */
 const MOST_CHARACTERS = 4_000_000
+/** Of all topics together: hundreds of clusters must fit into the memory of one pod. */
+export const MOST_OF_ALL = 64_000_000
 
 interface Entry {
   readonly revision: number
@@ -51,6 +53,11 @@ export class TopicLog {
   /** Number of the revision that the log begins with. */
   get begins(): { readonly revision: number; readonly at: number } {
     return { revision: numberOf(this.#base.revision), at: this.#base.at }
+  }
+
+  /** Of the changes that it keeps. */
+  get characters(): number {
+    return this.#characters
   }
 
   get now(): Snapshot | undefined {
@@ -115,15 +122,33 @@ export class TopicLog {
   #forget(now: number): void {
     const isOld = (this.#entries[0]?.at ?? now) < now - PAST_MS
     if (this.#characters <= this.#most && !isOld) return
-    const target = this.#characters > this.#most ? this.#most / 2 : this.#most
+    this.#forgetTo(this.#characters > this.#most ? this.#most / 2 : this.#most, now - PAST_MS)
+  }
+
+  forgetHalf(): void {
+    this.#forgetTo(this.#characters / 2, -Infinity)
+  }
+
+  #forgetTo(characters: number, oldest: number): void {
     let dropped = 0
     for (const { json, at } of this.#entries) {
-      if (this.#characters <= target && at >= now - PAST_MS) break
+      if (this.#characters <= characters && at >= oldest) break
       this.#characters -= json.length
       dropped++
     }
     this.#base = baseOf(this.#after(this.#entries.slice(0, dropped)))
     this.#entries = this.#entries.slice(dropped)
+  }
+}
+
+/** The largest gives way, so that a busy cluster does not shorten the past of the others. */
+export function makeRoom(logs: readonly TopicLog[], most: number): void {
+  let all = logs.reduce((sum, { characters }) => sum + characters, 0)
+  while (all > most) {
+    const largest = logs.reduce((a, b) => (b.characters > a.characters ? b : a))
+    const before = largest.characters
+    largest.forgetHalf()
+    all += largest.characters - before
   }
 }
 
