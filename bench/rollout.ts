@@ -133,7 +133,7 @@ export async function run({ numbers, server }: BenchOptions): Promise<BenchResul
     const overhead_s = rollout_s / batches - SETTLE_MS / 1_000
     const figures = {
       overhead_s_per_batch: overhead_s,
-      // A real server computes for 70 to 170 ms with each machine, whoever writes; with all cores for itself it needs this much of the overhead.
+      // A real server computes for 70 to 170 ms with each machine; with all cores for itself it needs the rest of the overhead.
       overhead_s_beside_server: overhead_s - (took('server') * machines) / 1_000 / batches / availableParallelism(),
       s_per_batch: rollout_s / batches,
       writes_per_machine: own / machines,

@@ -267,7 +267,10 @@ function refusal(source: FleetSource | undefined): string | undefined {
   // A change of the hub that waits for its stage is not refused: its source is Ready.
   if (conditions.some((c) => c.type === 'Ready' && c.status === 'True')) return undefined
   const bad = conditions.find(
-    (c) => ['Fetched', 'SourceVerified', 'Rendered', 'Applied'].includes(c.type) && c.status === 'False',
+    ({ type, status, reason }) =>
+      ['Fetched', 'SourceVerified', 'Rendered', 'Applied'].includes(type) &&
+      status === 'False' &&
+      reason !== 'Progressing',
   )
   if (bad === undefined) return undefined
   if (bad.type === 'SourceVerified') return source?.status?.refused?.message ?? bad.message

@@ -190,6 +190,17 @@ test('the first problem of a track is the one that the status names', () => {
   })
 })
 
+test('a pipeline that the commit itself brought is on its way, not missing', () => {
+  const report = { look: { kind: 'Seen', failures: [] }, result: { applied: 1, pruned: 0, failures: [] } }
+  const release = { kind: 'NoPipeline', pipeline: 'infra/all' } as const
+  const results = [{ track: 'base', report, release }] as unknown as readonly TrackResult[]
+  const of = (type: string) => conditionsOf(seen(), results).find((c) => c.type === type)
+  expect([of('Applied'), of('Ready')]).toMatchObject([
+    { status: 'False', reason: 'Progressing' },
+    { status: 'False', reason: 'Progressing' },
+  ])
+})
+
 describe('while what the commit declares for the hub waits for a stage', () => {
   const digests = { hub: 'h' }
   const waitingFor = {

@@ -14,8 +14,6 @@ import { statusOf, troubleOf } from './status.ts'
 
 /** Even a failure that only a commit can fix needs polling, since a commit causes no event. */
 const AT_LEAST_MS = 1_000
-/** Until the cache has what the pass itself applied. */
-const APPLIED_MS = 100
 
 export async function reconcileSource(
   parts: HubParts,
@@ -28,9 +26,6 @@ export async function reconcileSource(
   parts.renders.removeUnused(parts.sources.list())
   const seen = await observe(parts, source, signal)
   const results = await act(parts, seen, plan(seen, clock.monotonic()), signal)
-  // The first commit brings its pipeline: it is reported as missing only if the next pass does not find it either.
-  if (results.some(({ report, release }) => release.kind === 'NoPipeline' && (report?.result?.applied ?? 0) > 0))
-    return requeueAfter(APPLIED_MS)
   if (seen.declared?.kind === 'Declared' && 'retiredUnread' in seen.declared) throw seen.declared.retiredUnread
   const releases = releasesIn(parts, source.metadata.namespace)
   const status = statusOf(seen, results, { releases, now: clock.now() })

@@ -148,9 +148,7 @@ function appliedConditions(
   const { name = '' } = source.metadata
   const found = results.flatMap((r) => [
     ...(r.report === undefined ? [] : hubConditions(r.report, name)),
-    ...(r.release.kind === 'NoPipeline'
-      ? [bad('Applied', 'ReferenceMissing', `track ${r.track}: ReleasePipeline ${r.release.pipeline} not found`)]
-      : []),
+    ...(r.release.kind === 'NoPipeline' ? [withoutPipeline(r, r.release.pipeline)] : []),
   ])
   const failed = found.find((c) => c.type === 'Applied')
   const blocked = found.find((c) => c.type === 'PruneBlocked')
@@ -158,6 +156,14 @@ function appliedConditions(
     failed ?? waits?.condition ?? good('Applied', 'UpToDate', 'the hub is up to date, and every change has a Release'),
     blocked ?? bad('PruneBlocked', 'AsDeclared', 'no deletions pending'),
   ]
+}
+
+/** The first commit brings its pipeline, which only the next pass sees. */
+function withoutPipeline({ track, report }: TrackResult, pipeline: string): Condition {
+  const text = `track ${track}: ReleasePipeline ${pipeline}`
+  return (report?.result?.applied ?? 0) > 0
+    ? bad('Applied', 'Progressing', `${text} was not there before this commit was applied to the hub`)
+    : bad('Applied', 'ReferenceMissing', `${text} not found`)
 }
 
 function hubConditions({ look, plan }: LookReport, source: string): readonly Condition[] {
