@@ -57,11 +57,6 @@ export const UNUSED: readonly UnusedRight[] = [
     test: 'test/attacks/program-events.test.ts',
   },
   {
-    right: /^artifacts: update secrets named kubenode-artifacts-tls in kubenode-system$/,
-    reason: 'its certificate is renewed after months',
-    test: 'test/integration/artifacts-role.test.ts',
-  },
-  {
     right:
       /^agents: ((create|get) certificatesigningrequests\.certificates\.k8s\.io|get (machines|componentconfigs|remedyoperationjobs)\.kubenode\.io|get configmaps in kubenode-system)$/,
     reason:

@@ -46,6 +46,7 @@ export const EVIDENCE: readonly string[] = [
   'test/integration/agent-accounts.test.ts',
   'test/integration/artifacts-role.test.ts',
   'test/integration/defender-webhook.test.ts',
+  'test/integration/cluster-lifetime.test.ts',
   'test/integration/clusters.test.ts',
   'test/integration/console-programs.test.ts',
   'test/integration/console-role.test.ts',
