@@ -4,6 +4,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { API_GROUP } from '#api/kind.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { FINALIZERS } from '#api/names.ts'
+import { checkCluster } from '#cli/install/install.ts'
+import { lineOf } from '#cli/install/checks/finding.ts'
+import { releaseWithoutSettings } from '#cli/install/release-without-settings.ts'
 import { webhookConfiguration, webhookConfigurationType } from '#defender/webhook/registration.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -42,3 +45,22 @@ test('kubectl delete -f ends, keeps the objects, and leaves no webhook; kubenode
   await world.uninstall({ deleteDefinitions: true })
   expect(await everything(admin)).toEqual(before)
 })
+
+test('kubenode check judges the programs that kubectl applied, though no settings are stored', async () => {
+  const { admin } = world
+  const lines = async () => {
+    const options = { isInstalled: true, needsSigner: false }
+    const findings = await checkCluster(world.context(), releaseWithoutSettings(), options)
+    return findings.filter((f) => f.check === 'leaders' || f.check === 'webhook').map(lineOf)
+  }
+  await new Kubectl(world.server).ok('apply -f', [FILE])
+  await world.double.stop()
+  expect(await lines()).toEqual([
+    expect.stringMatching(/^✗ leaders: KN1430: no program leads for .*defender/) as unknown,
+    expect.stringMatching(/^✗ webhook: KN1431: .* has not registered it/) as unknown,
+  ])
+  await registerWebhook()
+  // Its Service leads nowhere; that it is registered is as it should be.
+  expect((await lines())[1]).toMatch(/^✗ webhook: KN1431: (?!.* has not registered it)/)
+  await admin.delete(webhookConfigurationType, { name: API_GROUP })
+}, 180_000)

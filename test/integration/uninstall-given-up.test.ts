@@ -1,11 +1,14 @@
 // An uninstall that does not come to its end: given up after the programs were stopped, or held by a finalizer of another program.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { inventory } from '#api/kinds/inventory.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { Finding } from '#cli/install/checks/finding.ts'
+import { INSTALL_INVENTORY } from '#cli/install/inventory.ts'
 import { deploymentType } from '#cli/install/observe.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
+import { Died } from '#test/doubles/kube/dying-client.ts'
 import { isFull, onlyInFull } from '#test/support/tools/full.ts'
 import {
   everything,
@@ -30,6 +33,17 @@ function endingWhenStopped(real: KubeClient, last: string): KubeClient {
   })
 }
 
+/** Ends where the namespaces no longer exist, and with them the name that the cluster was given. */
+function endingWithoutNamespaces(real: KubeClient): KubeClient {
+  const remove: KubeClient['delete'] = async (type, key, ...rest) => {
+    if (type.kind === inventory.kind && key.name === INSTALL_INVENTORY) throw new Died()
+    return real.delete(type, key, ...rest)
+  }
+  return new Proxy(real, {
+    get: (_, name) => (name === 'delete' ? remove : (Reflect.get(real, name) as () => unknown).bind(real)),
+  })
+}
+
 /** A real control plane takes a minute for this. */
 const SERVERS = isFull ? installServers : installServers.slice(0, 1)
 
@@ -49,6 +63,36 @@ describe.each(SERVERS)('on $name', ({ start }) => {
     expect(await replicas()).toContain(0)
     await world.install(releaseOf('0.1.0'))
     expect(await replicas()).toEqual(before)
+  })
+
+  test.each([false, true])(
+    'one that was killed after the namespaces continues without their name; with definitions: %s',
+    async (deleteDefinitions) => {
+      const { admin } = world
+      await world.install(releaseOf('0.1.0'))
+      const needed: boolean[] = []
+      const confirm = async (_: readonly string[], isNeeded: boolean) => void needed.push(isNeeded)
+      const options = { deleteDefinitions, confirm }
+      world.patience.timeoutMs = 5_000
+      await expect(world.uninstall(options, endingWithoutNamespaces(admin))).rejects.toThrow()
+      world.patience.timeoutMs = 60_000
+      await world.uninstall(options)
+      expect(needed).toEqual([true, false])
+      const left = [...(await everything(admin, renewed)).keys()].filter((name) => name.includes('kubenode'))
+      expect(left.filter((name) => deleteDefinitions || !/^(CustomResourceDefinition|APIService) /.test(name))).toEqual(
+        [],
+      )
+    },
+  )
+
+  test('an uninstall of definitions that were kept is confirmed by the name', async () => {
+    await world.install(releaseOf('0.1.0'))
+    await world.uninstall()
+    const needed: boolean[] = []
+    const confirm = async (_: readonly string[], isNeeded: boolean) => void needed.push(isNeeded)
+    await world.uninstall({ confirm })
+    await world.uninstall({ confirm, deleteDefinitions: true })
+    expect(needed).toEqual([false, true])
   })
 
   test('an object with a finalizer of another program holds its namespace: install waits for it and writes nothing, uninstall continues once it is gone', async (context) => {

@@ -12,7 +12,7 @@ import { ifServed, type InstallContext } from '../context.ts'
 import { objectsOf } from '../inventory.ts'
 import { endOfNamespace } from '../namespace-end.ts'
 import { BY_LABEL, deploymentType, observeInstalled, type Installed } from '../observe.ts'
-import { leaderless, LED_ROLES, isWebhookLeft, webhookProblem } from '../ready.ts'
+import { leaderless, LED_ROLES, isWebhookLeft, WEBHOOK_SERVICE, webhookProblem } from '../ready.ts'
 import { isLabelledOurs, type Release } from '../release.ts'
 import { alterations } from './altered.ts'
 import { networkPluginsIn } from './network-plugins.ts'
@@ -104,7 +104,7 @@ export async function observeChecks(
     elsewhere: of((all) => all.filter(isElsewhere)),
     storage,
     refusals,
-    ...(isInstalled && { running: await running(context, release, installed) }),
+    ...(isInstalled && (await running(context, release, installed))),
   }
 }
 
@@ -116,11 +116,35 @@ const isElsewhere = (workload: KubeObject): boolean =>
 
 type Running = NonNullable<CheckSeen['running']>
 
-async function running(context: InstallContext, release: Release, installed: Reading<Installed>): Promise<Running> {
+async function running(
+  context: InstallContext,
+  release: Release,
+  installed: Reading<Installed>,
+): Promise<Pick<CheckSeen, 'running'>> {
   const hasWorkloads = 'unread' in installed || installed.value.installed !== undefined
   const wasInstalled = 'value' in installed && installed.value.inventoryObject !== undefined
   const processes = hasWorkloads || wasInstalled ? [] : await processRoles(context)
-  return processes.length > 0 ? observeProcesses(context, processes) : observeRunning(context, release, installed)
+  if (processes.length > 0) return { running: await observeProcesses(context, processes) }
+  const expected = await reading(() => withPrograms(context, release))
+  // Without programs and without an answer whether there should be any, nothing can be judged.
+  if ('unread' in installed && 'value' in expected && !hasPrograms(expected.value)) return {}
+  return { running: await observeRunning(context, 'value' in expected ? expected.value : release, installed) }
+}
+
+const hasPrograms = ({ objects }: Release): boolean => objects.some((o) => o.kind === 'Deployment')
+
+/** What should run. No settings are stored where kubectl or another tool applied the objects: then it is what is in the cluster. */
+async function withPrograms({ client }: InstallContext, release: Release): Promise<Release> {
+  if (hasPrograms(release)) return release
+  const [deployments, service] = await Promise.all([
+    listAll(client, deploymentType, { namespace: SYSTEM_NAMESPACE, labelSelector: BY_LABEL }),
+    client.get(serviceType, { namespace: SYSTEM_NAMESPACE, name: WEBHOOK_SERVICE }),
+  ])
+  const found = deployments.map((d) => ({ ...d, kind: 'Deployment' }))
+  return {
+    ...release,
+    objects: [...release.objects, ...found, ...(service === undefined ? [] : [{ ...service, kind: 'Service' }])],
+  }
 }
 
 /** Their leases stay when they end; uninstall deletes those of Deployments. */

@@ -41,6 +41,7 @@ export interface UninstallOptions {
 
 const podType = coreKind('Pod')
 const namespaceType = coreKind('Namespace')
+const clusterRoleType = coreKind('ClusterRole')
 const webhookType = coreKind('ValidatingWebhookConfiguration')
 const webhookKey = { name: API_GROUP }
 
@@ -79,17 +80,29 @@ const isAbsent = ({ installed, inventoryObject }: Installed): boolean =>
 const absence = (installed: Installed, { objects }: Losses): readonly string[] =>
   isAbsent(installed) ? [objects.size > 0 ? OTHERWISE_STARTED : ABSENT] : []
 
-/** As a whole uninstall leaves a cluster: running it again finds nothing that anyone could miss. */
+/** As a whole uninstall leaves a cluster, or one that was killed while it waited for the namespaces: nothing is left that anyone could miss. */
 async function isDone(
   context: InstallContext,
   installed: Installed,
   { deleteDefinitions: withDefinitions }: UninstallOptions,
 ): Promise<boolean> {
-  if (!isAbsent(installed) || (withDefinitions && installed.definitions.length > 0)) return false
-  for (const name of namespacesIn(await remainsOf(context, installed)))
-    if ((await context.client.get(namespaceType, { name })) !== undefined) return false
+  if (installed.installed !== undefined || (withDefinitions && installed.definitions.some(isKept))) return false
+  // Rights are deleted before the namespaces; the Inventory and its definition after them.
+  if (!isAbsent(installed) && (await hasRights(context))) return false
+  for (const name of namespacesIn(await remainsOf(context, installed))) {
+    const found = await context.client.get(namespaceType, { name })
+    if (found !== undefined && found.metadata.deletionTimestamp === undefined) return false
+  }
   return true
 }
+
+const isKept = ({ metadata }: KubeObject): boolean =>
+  metadata.deletionTimestamp === undefined && metadata.name !== `${inventory.plural}.${API_GROUP}`
+
+const hasRights = async ({ client }: InstallContext): Promise<boolean> =>
+  (await listAll(client, clusterRoleType, { labelSelector: BY_LABEL })).some(
+    (r) => r.metadata.name?.startsWith('kubenode:') === true,
+  )
 
 const isServed = ({ definitions }: Installed, plural: string): boolean =>
   definitions.some((d) => d.metadata.name === `${plural}.${API_GROUP}`)
