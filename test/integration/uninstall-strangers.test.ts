@@ -1,8 +1,9 @@
 // An uninstall beside what only looks like ours: objects of people and of commits that have the label of an installation stay, whatever they are called.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { deploymentType } from '#cli/install/observe.ts'
+import { definitionType, deploymentType } from '#cli/install/observe.ts'
 import { PART_OF } from '#cli/install/release.ts'
 import { coreKind } from '#kube/core-kinds.ts'
+import { listAll } from '#kube/list-all.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { releaseOf, startInstallWorld, type InstallWorld } from '#test/support/worlds/install-world.ts'
@@ -50,6 +51,19 @@ const THEIRS: readonly (readonly [ResourceType, KubeObject])[] = [
   ],
 ]
 
+/** In our group, and of no release of ours. */
+const gadgets: KubeObject = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'gadgets.kubenode.io' },
+  spec: {
+    group: 'kubenode.io',
+    scope: 'Cluster',
+    names: { kind: 'Gadget', plural: 'gadgets' },
+    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+  },
+}
+
 const present = async (): Promise<readonly string[]> => {
   const found = await Promise.all(
     THEIRS.map(async ([type, { kind, metadata }]) => {
@@ -77,4 +91,14 @@ test('objects with our label in namespaces of others neither stop an upgrade nor
   ])
   expect(await world.admin.get(namespaces, { name: 'kubenode-system' })).toBeUndefined()
   expect(await present()).toEqual(before)
+})
+
+test('an uninstall with definitions leaves those of others in our group, and names them', async () => {
+  const { admin } = world
+  await world.install(releaseOf('0.1.0'))
+  await admin.create(definitionType, gadgets)
+  let shown: readonly string[] = []
+  await world.uninstall({ deleteDefinitions: true, confirm: async (lines) => void (shown = lines) })
+  expect(shown.at(-1)).toBe('kept, as it is not of KubeNode: customresourcedefinition gadgets.kubenode.io')
+  expect((await listAll(admin, definitionType)).map((d) => d.metadata.name)).toEqual(['gadgets.kubenode.io'])
 })

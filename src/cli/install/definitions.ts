@@ -75,6 +75,14 @@ export function planDefinitions(found: readonly KubeObject[], wanted: readonly K
   return { problems, rewrites }
 }
 
+/** Without those of others in our group, whose objects are not ours to delete. */
+export function ownDefinitions(found: readonly KubeObject[], shipped: readonly KubeObject[]): readonly KubeObject[] {
+  const byName = new Map(shipped.map((d) => [d.metadata.name, factsOf(d)]))
+  return found.filter(
+    (d) => isLabelledOurs(d) || foreignBecause(d, factsOf(d), byName.get(d.metadata.name)) === undefined,
+  )
+}
+
 /** Definitions of other KubeNode releases have our label. */
 function foreignBecause(definition: KubeObject, now: Facts, next: Facts | undefined): string | undefined {
   if (next === undefined) return isLabelledOurs(definition) ? undefined : `it is in our group ${API_GROUP}`

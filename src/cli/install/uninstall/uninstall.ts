@@ -13,9 +13,11 @@ import { inParallel } from '#lib/pool.ts'
 import { isObject } from '#lib/json.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { listAll } from '#kube/list-all.ts'
+import { releaseManifests } from '#delivery/release-manifests.ts'
 import { keyOf } from '#runtime/preconditions.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { until, type InstallContext } from '../context.ts'
+import { ownDefinitions } from '../definitions.ts'
 import { installErrors } from '../install-errors.ts'
 import { INSTALL_INVENTORY } from '../inventory.ts'
 import { BY_LABEL, definitionType, deploymentType, observeInstalled, type Installed } from '../observe.ts'
@@ -49,12 +51,18 @@ const webhookKey = { name: API_GROUP }
 const HOLD_MS = 4 * 3_600_000
 
 export async function uninstall(context: InstallContext, options: UninstallOptions): Promise<void> {
-  const installed = await observeInstalled(context)
+  const found = await observeInstalled(context)
+  const installed = { ...found, definitions: ownDefinitions(found.definitions, releaseManifests().kinds) }
+  const strange = found.definitions.filter((d) => !installed.definitions.includes(d))
   const gone = options.keepNamespace ? [] : namespacesIn(await remainsOf(context, installed))
   const losses = await observeLosses(context, installed, gone)
   const keepsAgents = options.keepAgents || options.now || !isServed(installed, machineType.plural)
   const lines = lossLines(losses, options.deleteDefinitions, keepsAgents)
-  await options.confirm([...absence(installed, losses), ...lines], !(await isDone(context, installed, options)))
+  const kept = strange.map((d) => `kept, as it is not of KubeNode: customresourcedefinition ${d.metadata.name}`)
+  await options.confirm(
+    [...absence(installed, losses), ...lines, ...kept],
+    !(await isDone(context, installed, options)),
+  )
   if (options.dryRun) return dryRun(context, installed, options)
   const staying = keepsAgents ? losses.agents : await handBackHosts(context, installed)
   const abandoned = await abandonedLines(context)
