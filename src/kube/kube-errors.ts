@@ -58,6 +58,10 @@ export const kubeErrors = errorTable({
     text: 'cannot use context {context}: not found in {files}',
     next: 'use one of: {known}',
   },
+  KN2029: {
+    text: 'no context is chosen: {files} sets no current-context',
+    next: 'give --context with one of: {known}; or run kubectl config use-context NAME',
+  },
   KN2016: {
     text: 'cannot read the kubeconfig {file}: {code}',
     next: 'check it with kubenode lint',

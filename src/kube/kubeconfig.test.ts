@@ -140,6 +140,16 @@ describe('what only client-node takes', () => {
     expect(config.token).toEqual({ file: join(folder, 'later') })
   })
 
+  test('without a current context, the contexts that there are are named', async () => {
+    const text = (current: object) => JSON.stringify({ ...kubeconfig(), 'current-context': undefined, ...current })
+    for (const current of [{}, { 'current-context': '' }])
+      await expect(loaded(text(current))).rejects.toThrow(
+        /^KN2029: no context is chosen: .* sets no current-context; give --context with one of: here; or run kubectl config/,
+      )
+    await expect(loaded(text({}), 'her')).rejects.toThrow(/^KN2015: cannot use context "her": .*use one of: here/)
+    expect((await loaded(text({}), 'here')).server).toBe('https://edge.example:6443')
+  })
+
   test('files of a list: the first that names a thing wins', async () => {
     const one = written(JSON.stringify(kubeconfig({ user: { token: 'one' }, root: { 'current-context': '' } })), 'one')
     const two = written(JSON.stringify(kubeconfig({ user: { token: 'two' } })), 'two')

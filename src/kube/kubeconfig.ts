@@ -48,13 +48,13 @@ export async function loadKubeconfig({ files, context }: KubeconfigChoice): Prom
   }
   const name = context ?? all.currentContext
   if (all.getContextObject(name) === null) {
-    const known = all.contexts.map((c) => c.name).join(', ')
+    const known = all.contexts.map((c) => c.name).join(', ') || 'none'
+    const where = { files: files.join(', '), known }
     throw new KubeNodeError(
-      kubeErrors.KN2015({
-        context: JSON.stringify(name),
-        files: files.join(', '),
-        known: known === '' ? 'none' : known,
-      }),
+      // A merged or a new file may have none.
+      context === undefined && !name
+        ? kubeErrors.KN2029(where)
+        : kubeErrors.KN2015({ ...where, context: JSON.stringify(name) }),
     )
   }
   all.setCurrentContext(name)

@@ -51,7 +51,7 @@ const THEIRS: readonly (readonly [ResourceType, KubeObject])[] = [
   ],
 ]
 
-/** In our group, and of no release of ours. */
+/** In the group of KubeNode, and in no release of it. */
 const gadgets: KubeObject = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',

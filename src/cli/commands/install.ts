@@ -146,8 +146,9 @@ export async function chosenValues(
       ),
     )
   const { cluster: before } = stored
-  if (typeof before === 'string' && values['cluster'] !== before)
-    io.err(shownLine(`this cluster is installed as ${before}; these settings call it ${String(values['cluster'])}`))
+  const { cluster: now } = values
+  if (typeof before === 'string' && typeof now === 'string' && now !== before)
+    io.err(shownLine(`this cluster is installed as ${before}; these settings call it ${now}`))
   if (unusable !== undefined)
     io.err(
       shownLine(`this kubeconfig names ${unusable}, where hosts do not reach the API server; apiServer.url is needed`),

@@ -57,9 +57,10 @@ function parsedValues(text: string, flag: string): Values {
   try {
     value = parse(text) ?? {}
   } catch (cause) {
-    throw new KubeNodeError(installErrors.KN1421({ flag, why: firstLine(messageOf(cause)), command: 'install' }), {
-      cause,
-    })
+    // The words of the parser are for programmers: they name one of its functions.
+    const isList = isObject(cause) && cause['code'] === 'MULTIPLE_DOCS'
+    const why = isList ? 'the file must be one document; remove what follows the line ---' : firstLine(messageOf(cause))
+    throw new KubeNodeError(installErrors.KN1421({ flag, why, command: 'install' }), { cause })
   }
   if (isObject(value)) return value
   throw new KubeNodeError(
