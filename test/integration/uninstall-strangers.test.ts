@@ -84,10 +84,18 @@ test('objects with our label in namespaces of others neither stop an upgrade nor
   await world.install(releaseOf('0.2.0'), { isUpgrade: true })
   const inClusters = { name: 'cluster-prod', namespace: 'kubenode-clusters' }
   await world.admin.create(secrets, { apiVersion: 'v1', kind: 'Secret', metadata: inClusters })
+  const selector = { matchLabels: { app: 'shop' } }
+  const pod = { metadata: { labels: { app: 'shop' } }, spec: template.spec }
+  await world.admin.create(deploymentType, {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'shop', namespace: 'kubenode-system' },
+    spec: { replicas: 0, selector, template: pod },
+  })
   let shown: readonly string[] = []
   await world.uninstall({ deleteDefinitions: true, confirm: async (lines) => void (shown = lines) })
   expect(shown.filter((line) => line.includes('--keep-namespace'))).toEqual([
-    'deleted with the namespaces of KubeNode as well (--keep-namespace keeps them): Secret kubenode-clusters/cluster-prod',
+    'deleted with the namespaces of KubeNode as well (--keep-namespace keeps them): Secret kubenode-clusters/cluster-prod, Deployment kubenode-system/shop',
   ])
   expect(await world.admin.get(namespaces, { name: 'kubenode-system' })).toBeUndefined()
   expect(await present()).toEqual(before)

@@ -12,7 +12,7 @@ import type { InstallContext } from '../context.ts'
 import { factsOf } from '../definitions.ts'
 import { INSTALL_INVENTORY } from '../inventory.ts'
 import { isLabelledOurs } from '../release.ts'
-import type { Installed } from '../observe.ts'
+import { deploymentType, type Installed } from '../observe.ts'
 import { someOf } from '#lib/some-of.ts'
 import { hasAgent } from './hand-back.ts'
 
@@ -24,7 +24,7 @@ export interface Losses {
   /** Machines whose hosts run an agent. */
   readonly agents: readonly string[]
   readonly granted: readonly OperationPermit[]
-  /** What people put into these namespaces, as `Secret kubenode-clusters/cluster-prod`. */
+  /** What others put into these namespaces, as `Secret kubenode-clusters/cluster-prod`. */
   readonly ofPeople: readonly string[]
 }
 
@@ -74,13 +74,13 @@ const isOfPrograms = (o: KubeObject): boolean =>
   o.metadata.name?.startsWith('kubenode-') === true ||
   o.metadata.labels?.[LABELS.joinToken] !== undefined
 
-/** A volume with artifacts, kubeconfigs of members, credentials: there may be no other copy. */
+/** A volume with artifacts, kubeconfigs of members, credentials, of which there may be no other copy; programs that were accepted beside KubeNode. */
 async function ofPeople({ client }: InstallContext, namespaces: readonly string[]): Promise<readonly string[]> {
   const found: string[] = []
-  for (const kind of ['PersistentVolumeClaim', 'Secret'] as const)
+  for (const type of [coreKind('PersistentVolumeClaim'), coreKind('Secret'), deploymentType])
     for (const namespace of namespaces)
-      for await (const page of listPages(client, coreKind(kind), { namespace }))
-        for (const o of page) if (!isOfPrograms(o)) found.push(`${kind} ${namespace}/${o.metadata.name ?? ''}`)
+      for await (const page of listPages(client, type, { namespace }))
+        for (const o of page) if (!isOfPrograms(o)) found.push(`${type.kind} ${namespace}/${o.metadata.name ?? ''}`)
   return found
 }
 
