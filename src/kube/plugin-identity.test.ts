@@ -92,9 +92,13 @@ describe('a login program', () => {
     )
   })
 
-  test('that is not there is named', async () => {
-    const identity = await identityWith({ exec: { apiVersion: 'v1', command: './nowhere' } })
-    expect(await identity(false).catch(messageOf)).toMatch(/^KN2025: .*spawn .*kubenode-plugin-.*\/nowhere ENOENT/)
+  test('that is not there is named, with the hint for this case', async () => {
+    const saidOf = async (more: object) =>
+      (await identityWith({ exec: { apiVersion: 'v1', command: './nowhere', ...more } }))(false).catch(messageOf)
+    expect(await saidOf({})).toMatch(/^KN2025: .* failed: there is no program .*kubenode-plugin-.*\/nowhere;/)
+    expect(await saidOf({ installHint: 'Install nowhere:\nthree more lines' })).toMatch(
+      /nowhere \(Install nowhere: three more lines\);/,
+    )
   })
 })
 

@@ -41,11 +41,22 @@ export function pluginIdentity({ fresh, user, clock = systemClock }: PluginOptio
     try {
       return await within(answering, clock)
     } catch (e) {
-      const said = (messageOf(e).split('\n')[0] ?? '').slice(0, 300)
+      const said = startTrouble(e, user) ?? firstLine(messageOf(e))
       const why = hasOwnAuthority ? `${said} (idp-certificate-authority is not read; set NODE_EXTRA_CA_CERTS)` : said
       throw new KubeNodeError(kubeErrors.KN2025({ user: user.name, why }), { retry: 'later' })
     }
   }
+}
+
+const firstLine = (text: string): string => (text.split('\n')[0] ?? '').slice(0, 300)
+
+/** A login program that is not installed, with the hint that a kubeconfig has for this case. */
+function startTrouble(e: unknown, { exec }: User): string | undefined {
+  const isStart = e instanceof Error && 'syscall' in e && String(e.syscall).startsWith('spawn')
+  if (!isStart || !('code' in e) || e.code !== 'ENOENT' || !isObject(exec)) return undefined
+  const { command, installHint } = exec
+  const hint = typeof installHint === 'string' ? firstLine(installHint.trim().replaceAll(/\s+/g, ' ')) : ''
+  return `there is no program ${String(command)}${hint === '' ? '' : ` (${hint})`}`
 }
 
 function identityIn(options: RequestOptions, user: User): Identity {
