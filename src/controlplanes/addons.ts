@@ -49,15 +49,9 @@ interface Tools {
 
 export async function applyAddons(tools: Tools, { version, kinds, objects }: Addons): Promise<AddonsResult> {
   const isNamespace = ({ kind }: KubeObject): boolean => kind === 'Namespace'
-  // One that was there before says so in the answer to its apply.
-  const established = new Set<string>()
   const steps: readonly (() => Promise<Failure | undefined>)[] = [
-    () => applied(tools, kinds, (answer) => void (isServed(answer) && established.add(nameOf(answer)))),
-    () =>
-      served(
-        tools,
-        kinds.filter((kind) => !established.has(nameOf(kind))),
-      ),
+    () => applied(tools, kinds),
+    () => served(tools, kinds),
     () => applied(tools, objects.filter(isNamespace)),
     () =>
       applied(
@@ -81,18 +75,14 @@ const nameOf = ({ kind, metadata: { namespace, name = '' } }: KubeObject): strin
   `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`
 
 /** The first of the list that failed, whichever ended first. */
-async function applied(
-  { client, signal }: Tools,
-  all: readonly KubeObject[],
-  onAnswer: (answer: KubeObject) => void = () => undefined,
-): Promise<Failure | undefined> {
+async function applied({ client, signal }: Tools, all: readonly KubeObject[]): Promise<Failure | undefined> {
   const failures = new Map<KubeObject, Failure>()
   await inParallel(all, AT_ONCE, async (object) => {
     const outcome = await outcomeOf(() =>
       client.apply(typeOf(object), object, { fieldManager: FIELD_MANAGERS.cluster, force: true, signal }),
     )
-    if (outcome.kind === 'Applied') onAnswer(outcome.object)
-    else failures.set(object, { object: nameOf(object), message: printableLine(messageOf(outcome.error)) })
+    if (outcome.kind !== 'Applied')
+      failures.set(object, { object: nameOf(object), message: printableLine(messageOf(outcome.error)) })
   })
   const first = all.find((object) => failures.has(object))
   return first === undefined ? undefined : failures.get(first)
@@ -102,7 +92,7 @@ async function served({ client, clock, signal }: Tools, kinds: readonly KubeObje
   const end = clock.monotonic() + SERVED_WITHIN_MS
   for (const kind of kinds) {
     const name = kind.metadata.name ?? ''
-    while (!isServed(await client.get(definition, { name }, { signal }))) {
+    while (!isEstablished(await client.get(definition, { name }, { signal }))) {
       if (clock.monotonic() > end)
         return { object: nameOf(kind), message: `not served within ${SERVED_WITHIN_MS / 1_000}s` }
       await clock.sleep(LOOK_MS, signal)
@@ -111,7 +101,7 @@ async function served({ client, clock, signal }: Tools, kinds: readonly KubeObje
   return undefined
 }
 
-function isServed(found: KubeObject | undefined): boolean {
+export function isEstablished(found: KubeObject | undefined): boolean {
   const status = found?.['status']
   const conditions: unknown = isObject(status) ? status['conditions'] : undefined
   return (

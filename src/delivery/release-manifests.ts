@@ -38,8 +38,11 @@ export const manifestsOf = (deploy: string): Manifests => ({
 export const builtManifests = (folder: string): Manifests =>
   JSON.parse(readFileSync(join(folder, MANIFESTS), 'utf8')) as Manifests
 
-/** Of the program that runs, which may be a build of its sources. */
+let known: Manifests | undefined
+
+/** Of the program that runs, which may be a build of its sources. Read once: an uninstall asks for it several times. */
 export function releaseManifests(): Manifests {
   const here = import.meta.dirname
-  return existsSync(join(here, MANIFESTS)) ? builtManifests(here) : manifestsOf(join(releaseRoot(), 'deploy'))
+  known ??= existsSync(join(here, MANIFESTS)) ? builtManifests(here) : manifestsOf(join(releaseRoot(), 'deploy'))
+  return known
 }

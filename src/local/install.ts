@@ -2,7 +2,7 @@
 import { FIELD_MANAGERS } from '#api/names.ts'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import { isObject } from '#lib/json.ts'
+import { isEstablished } from '#controlplanes/addons.ts'
 import { type Manifests, manifestsOf } from '#delivery/release-manifests.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -17,12 +17,6 @@ const LOOK_EVERY_MS = 50
 
 const apply = (client: KubeClient, o: KubeObject): Promise<KubeObject> =>
   client.apply(typeOf(o), o, { fieldManager: FIELD_MANAGERS.cli, force: true })
-
-function isEstablished(definition: KubeObject | undefined): boolean {
-  const conditions: unknown = isObject(definition?.['status']) ? definition['status']['conditions'] : undefined
-  const isTrue = (c: unknown) => isObject(c) && c['type'] === 'Established' && c['status'] === 'True'
-  return Array.isArray(conditions) && conditions.some(isTrue)
-}
 
 /** A definition that was there before says so in the answer to its apply. */
 async function untilEstablished(client: KubeClient, applied: KubeObject, clock: Clock): Promise<void> {

@@ -222,6 +222,10 @@ export class Fleet {
     return this.#machines.get(cluster)?.values() ?? []
   }
 
+  #allMachines(): readonly ClusterMachines[] {
+    return [...this.#machines.values()].flatMap((all) => [...all.values()])
+  }
+
   #machinesFor(name: TopicName & { readonly of: 'Cluster' }, readable: Readable): ClusterMachines | undefined {
     const [cluster, rights] = [this.#clusters.get(name.cluster), readable.get(name.cluster)]
     const all = this.#machines.get(name.cluster)
@@ -308,7 +312,7 @@ export class Fleet {
     const revision = this.#revision + 1
     const named = `${this.start}-${revision}`
     const changes: Changed[] = []
-    for (const machines of [...this.#machines.values()].flatMap((all) => [...all.values()])) {
+    for (const machines of this.#allMachines()) {
       const { topic, audience } = machines
       try {
         const taken = machines.takeChanges(named, revision, at)
@@ -343,8 +347,8 @@ export class Fleet {
   }
 
   #makeRoom(): void {
-    const machines = [...this.#machines.values()].flatMap((all) => [...all.values()].flatMap(({ log }) => log ?? []))
-    makeRoom([...[...this.#kept.values()].map(({ log }) => log), ...machines], this.#options.mostPast ?? MOST_OF_ALL)
+    const logs = [...this.#kept.values(), ...this.#allMachines()].flatMap(({ log }) => log ?? [])
+    makeRoom(logs, this.#options.mostPast ?? MOST_OF_ALL)
   }
 
   #forget(): void {
