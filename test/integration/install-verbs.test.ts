@@ -6,9 +6,11 @@ import { type OperationPermit, operationPermit } from '#api/kinds/operation-perm
 import { FINALIZERS } from '#api/names.ts'
 import { definitionType, deploymentType } from '#cli/install/observe.ts'
 import { labelled } from '#cli/install/release.ts'
+import { TURN_LEASE } from '#cli/install/turn.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { type KubeClient } from '#kube/client.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
+import { leaseType } from '#runtime/lease.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { Died, dyingClient } from '#test/doubles/kube/dying-client.ts'
@@ -22,6 +24,7 @@ import {
   startInstallWorld,
   type InstallWorld,
 } from '#test/support/worlds/install-world.ts'
+import { eventually } from '#test/support/benches/sync-bench.ts'
 import { onlyInFull } from '#test/support/tools/full.ts'
 
 let world: InstallWorld
@@ -150,6 +153,9 @@ describe('each on a server of its own', () => {
           const object = args[1] as KubeObject | undefined
           if (method === 'apply' && object?.metadata.name === 'kubenode-artifacts' && !isOvertaken) {
             isOvertaken = true
+            // This one was stopped for so long that its turn ran out.
+            const spec = { holderIdentity: '' }
+            await world.admin.patch(leaseType, TURN_LEASE, { type: 'merge', value: { spec } }, { fieldManager: 'test' })
             await world.install(second, { isUpgrade: true })
             await world.admin.apply(coreKind('ConfigMap'), labelled(old, '1.1.0'), { fieldManager: 'kubenode-install' })
           }
@@ -158,6 +164,30 @@ describe('each on a server of its own', () => {
     })
     await expect(world.install(first, { isUpgrade: true }, slow)).rejects.toMatchObject({ code: 'KN1449' })
     await world.install(second, { isUpgrade: true })
+    expect(comparable(await everything(world.admin, renewed))).toEqual(wanted)
+  })
+
+  test('an installation begun while an uninstall runs waits until that one has ended', async () => {
+    const release = releaseOf('0.1.0')
+    await world.install(release)
+    const wanted = comparable(await everything(world.admin, renewed))
+    let second: Promise<boolean> | undefined
+    const slow = new Proxy(world.admin, {
+      get:
+        (client, method: keyof KubeClient) =>
+        async (...args: unknown[]) => {
+          if (method === 'scale' && second === undefined) {
+            second = world.install(release)
+            await eventually(
+              async () => world.said,
+              (said) => said.some((line) => line.startsWith('waiting for another run to end: uninstall')),
+            )
+          }
+          return (client[method] as (...a: unknown[]) => Promise<unknown>).apply(client, args)
+        },
+    })
+    await world.uninstall({ deleteDefinitions: true }, slow)
+    expect(await second).toBe(true)
     expect(comparable(await everything(world.admin, renewed))).toEqual(wanted)
   })
 

@@ -2,7 +2,7 @@
 import { API_GROUP } from '#api/kind.ts'
 import { inventory, type Inventory } from '#api/kinds/inventory.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
-import { FIELD_MANAGERS } from '#api/names.ts'
+import { FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { messageOf, KubeNodeError } from '#lib/errors.ts'
 import { counted } from '#lib/counted.ts'
 import { inParallel } from '#lib/pool.ts'
@@ -48,6 +48,22 @@ export async function actInstall(
   release: Release,
   seen: Installed,
   plan: InstallPlan,
+  options: ActOptions,
+): Promise<void> {
+  try {
+    await act(context, release, seen, plan, options)
+  } catch (error) {
+    // Another run took over: what this one wrote, the next one has to find.
+    if (context.signal?.aborted === true) await unlessOvertaken(context, refsAhead(seen.inventory, release), undefined)
+    throw error
+  }
+}
+
+async function act(
+  context: InstallContext,
+  release: Release,
+  seen: Installed,
+  plan: InstallPlan,
   { wait }: ActOptions,
 ): Promise<void> {
   const uids = new Map<string, string>()
@@ -71,6 +87,12 @@ export async function actInstall(
   const left = [...plan.left]
   for (const ref of plan.prunes) if (!(await prune(context, ref))) left.push(ref)
   await note(context, noted, refsWhenDone(release, uids, left), releaseId(release))
+}
+
+/** Before the turn of this run, which is noted in one of them. */
+export async function makeNamespaces(context: InstallContext, { phases }: InstallPlan): Promise<void> {
+  if ((await context.client.get(namespaceType, { name: SYSTEM_NAMESPACE })) !== undefined) return
+  for (const phase of phases) if (phase.name === 'Namespaces') await actPhase(context, phase, new Map())
 }
 
 /** An uninstall that was given up left the cluster frozen and the Defender told not to register its webhook. */
@@ -118,6 +140,7 @@ async function actWorkloads(
 }
 
 const podType = coreKind('Pod')
+const namespaceType = coreKind('Namespace')
 
 /** Why its pods would be refused. A Deployment is always accepted; its pods are refused later, out of sight. */
 export async function tryPod({ client }: InstallContext, workload: KubeObject): Promise<string | undefined> {

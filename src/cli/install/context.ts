@@ -6,6 +6,12 @@ import { isApiError } from '#kube/errors.ts'
 import type { ResourceTypes } from '#delivery/resource-types.ts'
 import { installErrors } from './install-errors.ts'
 
+export interface TurnTimes {
+  /** Others wait this long after the last renewal that they saw. */
+  readonly leaseMs: number
+  readonly renewMs: number
+}
+
 export interface InstallContext {
   readonly client: KubeClient
   /** Its address, as this machine reaches it. */
@@ -17,6 +23,8 @@ export interface InstallContext {
   /** How long one wait may take. */
   readonly timeoutMs: number
   readonly signal?: AbortSignal
+  /** Shorter in tests. */
+  readonly turnTimes?: TurnTimes
 }
 
 const LOOK_EVERY_MS = 500

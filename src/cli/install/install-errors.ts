@@ -24,7 +24,7 @@ export const installErrors = errorTable({
   },
   KN1405: {
     text: 'customresourcedefinition {name} is not of KubeNode: {why}',
-    next: 'remove it, or use another cluster; KubeNode does not replace the definitions of others',
+    next: 'delete it, with all its objects, or use another cluster: KubeNode does not replace the definitions of others; where its policies guard deletions, kubectl annotate it with kubenode.io/uninstalling=true first',
   },
   KN1406: {
     text: 'objects of {name} are stored in version {stored}, which this release no longer has',
@@ -83,7 +83,7 @@ export const installErrors = errorTable({
     next: 'correct these, then run the command again',
   },
   KN1418: {
-    text: 'after {seconds} s, {what} is not ready: {why}',
+    text: 'waited {seconds} s for {what}: {why}',
     next: 'run kubenode check, then run the command again; it continues where this one ended',
   },
   KN1419: {
@@ -181,6 +181,10 @@ export const installErrors = errorTable({
   KN1449: {
     text: 'another install, upgrade or uninstall changed this cluster at the same time',
     next: 'wait until the other one has ended, then run the command again',
+  },
+  KN1450: {
+    text: '{what} was begun in this cluster and did not end',
+    next: '{remedy}',
   },
   KN1440: {
     text: 'no program leads for {roles}; the programs of this cluster run as processes, without Deployments',

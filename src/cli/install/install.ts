@@ -1,6 +1,6 @@
 // One run of install or upgrade: reads, checks, plans, acts. Running it again changes nothing, or finishes what an earlier run began.
 import { KubeNodeError } from '#lib/errors.ts'
-import { actInstall } from './act.ts'
+import { actInstall, makeNamespaces } from './act.ts'
 import { failures, withIgnored, type Finding } from './checks/finding.ts'
 import { judge } from './checks/judge.ts'
 import { observeChecks } from './checks/observe.ts'
@@ -10,6 +10,7 @@ import { installErrors } from './install-errors.ts'
 import { observeInstalled, type Installed } from './observe.ts'
 import { planInstall, type InstallPlan } from './plan.ts'
 import type { Release } from './release.ts'
+import { takeTurn, type Turn } from './turn.ts'
 
 export interface InstallOptions {
   /** An upgrade changes the version, and needs one to change. */
@@ -32,11 +33,39 @@ export async function checkCluster(
 }
 
 /** False when the user said no. */
-export async function runInstall(
+export async function runInstall(context: InstallContext, release: Release, options: InstallOptions): Promise<boolean> {
+  const first = await prepared(context, release, options)
+  if (first === undefined) return false
+  const turn = await turnIn(context, first.plan, options.isUpgrade ? 'upgrade' : 'install')
+  return turn.during(async () => {
+    // What another run changed meanwhile is checked, planned and agreed to as any other state.
+    const isStale = turn.hasWaited || (await isChanged(turn.context, first.seen))
+    const current = isStale ? await prepared(turn.context, release, options) : first
+    if (current === undefined) return false
+    await actInstall(turn.context, release, current.seen, current.plan, options)
+    return true
+  })
+}
+
+/** An uninstall that ends first takes the namespaces with it. */
+async function turnIn(context: InstallContext, plan: InstallPlan, verb: string): Promise<Turn> {
+  for (;;) {
+    await makeNamespaces(context, plan)
+    const turn = await takeTurn(context, verb, 'Wait')
+    if (turn !== undefined) return turn
+  }
+}
+
+interface Prepared {
+  readonly seen: Installed
+  readonly plan: InstallPlan
+}
+
+async function prepared(
   context: InstallContext,
   release: Release,
-  { isUpgrade, wait, ignored, needsSigner, confirm, show }: InstallOptions,
-): Promise<boolean> {
+  { isUpgrade, ignored, needsSigner, confirm, show }: InstallOptions,
+): Promise<Prepared | undefined> {
   refuseVersion(await observeInstalled(context), release, isUpgrade)
   const findings = withIgnored(await checkCluster(context, release, { isInstalled: false, needsSigner }), ignored)
   await show(findings)
@@ -46,9 +75,14 @@ export async function runInstall(
   // Read again: checks take a while, and the plan must be about the current state.
   const seen = await observeInstalled(context)
   const plan = planInstall(seen, release)
-  if (!(await confirm(plan))) return false
-  await actInstall(context, release, seen, plan, { wait })
-  return true
+  return (await confirm(plan)) ? { seen, plan } : undefined
+}
+
+/** A run that began and ended while the user was asked. */
+async function isChanged(context: InstallContext, before: Installed): Promise<boolean> {
+  const now = await observeInstalled(context)
+  const versionOf = ({ inventoryObject }: Installed) => inventoryObject?.metadata.resourceVersion
+  return now.installed !== before.installed || versionOf(now) !== versionOf(before)
 }
 
 function refuseVersion({ installed }: Installed, { version }: Release, isUpgrade: boolean): void {

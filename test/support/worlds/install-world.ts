@@ -112,6 +112,7 @@ export async function startInstallWorld(start: () => Promise<RunningServer> = st
     },
     say: (line) => void said.push(line),
     timeoutMs: patience.timeoutMs,
+    turnTimes: { leaseMs: 1_000, renewMs: 200 },
   })
   return {
     server,

@@ -7,6 +7,7 @@ import { CHECKS, judge, type Wanted } from './judge.ts'
 import { networkPluginsIn } from './network-plugins.ts'
 import { remediatorsIn } from './remediators.ts'
 import type { CheckSeen } from './seen.ts'
+import type { UnendedRun } from './unended-run.ts'
 
 const deployment = (name: string, namespace: string, more: object = {}): KubeObject => ({
   apiVersion: 'apps/v1',
@@ -114,6 +115,25 @@ test('a check of an installation fails once where there is none', () => {
   const found = judge({ ...healthy, running }, wanted)
   expect(failures(found).map((f) => f.code)).toEqual(['KN1422'])
   expect(found.filter((f) => f.check === 'leaders' || f.check === 'workloads')).toEqual([])
+})
+
+test('one that is running is a warning, and one that was broken off a failure with its remedy', () => {
+  const seen = { unready: { value: [] }, altered: { value: [] }, leaderless: { value: [] }, clocks: { value: [] } }
+  const findingOf = (run: UnendedRun | undefined) =>
+    judge(
+      {
+        ...healthy,
+        installed: installed('1.2.0'),
+        running: { ...seen, run: { value: run }, webhook: 'NotAsked', isWebhookLeft: 'NotAsked' },
+      },
+      wanted,
+    ).find((f) => f.check === 'run')
+  expect(findingOf({ kind: 'Running', by: 'upgrade on host-1' })).toMatchObject({ verdict: 'Warning' })
+  expect(findingOf({ kind: 'BrokenOff', verb: 'install' })?.text).toMatch(
+    /^KN1450: an installation .* run kubenode install/,
+  )
+  expect(findingOf({ kind: 'BrokenOff', verb: 'uninstall' })?.text).toMatch(/run kubenode uninstall again/)
+  expect(findingOf(undefined)).toBeUndefined()
 })
 
 describe('a cluster whose programs run as processes, without Deployments', () => {

@@ -8,6 +8,7 @@ import { isWithinSkew } from '../versions.ts'
 import { doubtful, failed, passed, warned, type Finding } from './finding.ts'
 import type { CheckSeen, Reading } from './seen.ts'
 import { closedPorts } from './server-ports.ts'
+import type { UnendedRun } from './unended-run.ts'
 import { narrowClaim, storageProblem, type WantedClaim } from './storage.ts'
 import { someOf } from '#lib/some-of.ts'
 
@@ -201,11 +202,24 @@ const programClocks = ({ clocks }: NonNullable<CheckSeen['running']>): readonly 
       ),
   )
 
+const REMEDY_OF = {
+  install: 'run kubenode install, or kubenode upgrade, with its settings again: it continues where that run ended',
+  uninstall: 'run kubenode uninstall again, or kubenode install to keep KubeNode',
+} as const
+
+function runFinding(run: UnendedRun | undefined): Finding | readonly Finding[] {
+  if (run === undefined) return []
+  if (run.kind === 'Running') return warned('run', `${run.by} is running; what follows may change until it ends`)
+  const what = run.verb === 'install' ? 'an installation or upgrade' : 'an uninstall'
+  return failed('run', installErrors.KN1450({ what, remedy: REMEDY_OF[run.verb] }))
+}
+
 const running: Judge = ({ running: now, installed }) => {
   if (now?.processes !== undefined) return runningProcesses(now)
   // Nothing can run, and that is reported once, by its version.
   if (now === undefined || ('value' in installed && installed.value.installed === undefined)) return []
   return [
+    ...(now.run === undefined ? [] : read('run', now.run, runFinding)),
     ...read('workloads', now.unready, (unready) =>
       unready.length === 0
         ? passed('workloads', 'all are ready')

@@ -6,6 +6,7 @@ import { messageOf } from '#lib/errors.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { listAll, listPages } from '#kube/list-all.ts'
 import { healthOf } from '#delivery/health.ts'
+import { leaseType } from '#runtime/lease.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { hasWebhook, ledRolesOf, tryPod } from '../act.ts'
 import { ifServed, type InstallContext } from '../context.ts'
@@ -14,6 +15,7 @@ import { endOfNamespace } from '../namespace-end.ts'
 import { BY_LABEL, deploymentType, observeInstalled, type Installed } from '../observe.ts'
 import { leaderless, LED_ROLES, isWebhookLeft, WEBHOOK_SERVICE, webhookProblem } from '../ready.ts'
 import { isLabelledOurs, type Release } from '../release.ts'
+import { TURN_LEASE } from '../turn.ts'
 import { alterations } from './altered.ts'
 import { networkPluginsIn } from './network-plugins.ts'
 import { REPAIRING_KINDS, remediatorsIn } from './remediators.ts'
@@ -24,6 +26,7 @@ import { programClocks } from './program-clocks.ts'
 import { signerProblem } from './signer.ts'
 import { serverPorts } from './server-ports.ts'
 import { observeStorage } from './storage.ts'
+import { unendedRun } from './unended-run.ts'
 
 const nodeType = coreKind('Node')
 const namespaceType = coreKind('Namespace')
@@ -31,7 +34,6 @@ const podType = coreKind('Pod')
 const serviceType = coreKind('Service')
 const accountType = coreKind('ServiceAccount')
 const daemonSetType = coreKind('DaemonSet')
-const leaseType = coreKind('Lease')
 
 /** Hosts control planes where a process does. */
 const LED_ON_HUB = 'cluster'
@@ -319,7 +321,8 @@ async function observeRunning(
   installed: Reading<Installed>,
 ): Promise<Running> {
   const { client } = context
-  const [unready, altered, leaders, clocks, webhook, webhookLeft] = await Promise.all([
+  const [run, unready, altered, leaders, clocks, webhook, webhookLeft] = await Promise.all([
+    reading(() => observeRun(context, installed)),
     reading(async () => {
       const found = await listAll(client, deploymentType, { namespace: SYSTEM_NAMESPACE, labelSelector: BY_LABEL })
       const wanted = release.objects.filter((o) => o.kind === 'Deployment').map((o) => o.metadata.name ?? '')
@@ -336,7 +339,16 @@ async function observeRunning(
     hasWebhook(release) ? reading(() => webhookProblem(context)) : ('NotAsked' as const),
     hasWebhook(release) ? ('NotAsked' as const) : reading(() => isWebhookLeft(context)),
   ])
-  return { unready, altered, leaderless: leaders, clocks, webhook, isWebhookLeft: webhookLeft }
+  return { run, unready, altered, leaderless: leaders, clocks, webhook, isWebhookLeft: webhookLeft }
+}
+
+async function observeRun({ client, clock }: InstallContext, installed: Reading<Installed>) {
+  const [lease, namespace] = await Promise.all([
+    client.get(leaseType, TURN_LEASE),
+    client.get(namespaceType, { name: SYSTEM_NAMESPACE }),
+  ])
+  const inventory = 'value' in installed ? installed.value.inventoryObject : undefined
+  return unendedRun({ lease, namespace, inventory }, clock.now())
 }
 
 async function alteredIn({ client }: InstallContext, release: Release, installed: Reading<Installed>) {

@@ -29,6 +29,8 @@ const asksFor = (types: readonly ResourceType[]): readonly Ask[] => [
   { verb: 'install', group: API_GROUP, resource: 'programs' },
   { verb: 'create', group: API_GROUP, resource: 'inventories' },
   { verb: 'get', group: '', resource: 'pods' },
+  // For the turn of a run.
+  ...['get', 'create', 'update'].map((verb) => ({ verb, group: 'coordination.k8s.io', resource: 'leases' })),
 ]
 
 export const askText = ({ verb, group, resource, subresource }: Ask): string =>

@@ -4,6 +4,7 @@ import type { Installed } from '../observe.ts'
 import type { Alteration } from './altered.ts'
 import type { NetworkPlugins } from './network-plugins.ts'
 import type { ProgramClock } from './program-clocks.ts'
+import type { UnendedRun } from './unended-run.ts'
 import type { Storage } from './storage.ts'
 
 /** Unread is no answer: no check passes on it. */
@@ -40,6 +41,8 @@ export interface CheckSeen {
   readonly running?: {
     /** Roles that led a cluster in which no Deployment runs them, as in the fleet of `npm start`. */
     readonly processes?: readonly string[]
+    /** A run of install, upgrade or uninstall that is running now, or that ended too early. */
+    readonly run?: Reading<UnendedRun | undefined>
     readonly unready: Reading<readonly string[]>
     /** What people changed in the programs since they were installed. */
     readonly altered: Reading<readonly Alteration[]>

@@ -74,13 +74,35 @@ const isOfPrograms = (o: KubeObject): boolean =>
   o.metadata.name?.startsWith('kubenode-') === true ||
   o.metadata.labels?.[LABELS.joinToken] !== undefined
 
+const app = (kind: string, plural: string, group = 'apps'): ResourceType => ({
+  group,
+  version: 'v1',
+  kind,
+  plural,
+  namespaced: true,
+})
+
 /** A volume with artifacts, kubeconfigs of members, credentials, of which there may be no other copy; programs that were accepted beside KubeNode. */
+const KINDS_OF_PEOPLE: readonly ResourceType[] = [
+  coreKind('PersistentVolumeClaim'),
+  coreKind('Secret'),
+  deploymentType,
+  app('StatefulSet', 'statefulsets'),
+  coreKind('DaemonSet'),
+  app('CronJob', 'cronjobs', 'batch'),
+  coreKind('Pod'),
+]
+
+/** What a workload owns goes with it, and is named with it. */
+const isOwned = ({ metadata }: KubeObject): boolean => (metadata.ownerReferences ?? []).length > 0
+
 async function ofPeople({ client }: InstallContext, namespaces: readonly string[]): Promise<readonly string[]> {
   const found: string[] = []
-  for (const type of [coreKind('PersistentVolumeClaim'), coreKind('Secret'), deploymentType])
+  for (const type of KINDS_OF_PEOPLE)
     for (const namespace of namespaces)
       for await (const page of listPages(client, type, { namespace }))
-        for (const o of page) if (!isOfPrograms(o)) found.push(`${type.kind} ${namespace}/${o.metadata.name ?? ''}`)
+        for (const o of page)
+          if (!isOfPrograms(o) && !isOwned(o)) found.push(`${type.kind} ${namespace}/${o.metadata.name ?? ''}`)
   return found
 }
 
@@ -103,7 +125,7 @@ export function lossLines(losses: Losses, deleteDefinitions: boolean, keepsAgent
 }
 
 function objectLines({ objects, inNamespaces }: Losses, deleteDefinitions: boolean): readonly string[] {
-  if (objects.size === 0) return ['no objects of KubeNode']
+  if (objects.size === 0) return ['no machines, rules or other objects of the kinds of KubeNode']
   if (deleteDefinitions) return [`deleted for good: ${listed(objects)}`]
   const kept = new Map([...objects].map(([kind, n]) => [kind, n - (inNamespaces.get(kind) ?? 0)] as const))
   const left = new Map([...kept].filter(([, n]) => n > 0))

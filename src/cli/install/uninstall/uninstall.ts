@@ -14,6 +14,7 @@ import { isObject } from '#lib/json.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { listAll } from '#kube/list-all.ts'
 import { releaseManifests } from '#delivery/release-manifests.ts'
+import { leaseType } from '#runtime/lease.ts'
 import { keyOf } from '#runtime/preconditions.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { until, type InstallContext } from '../context.ts'
@@ -23,6 +24,7 @@ import { INSTALL_INVENTORY } from '../inventory.ts'
 import { BY_LABEL, definitionType, deploymentType, observeInstalled, type Installed } from '../observe.ts'
 import { abandonedLines, handBackHosts } from './hand-back.ts'
 import { agentLines, lossLines, observeLosses, servedTypes, type Losses } from './losses.ts'
+import { takeTurn, TURN_LEASE } from '../turn.ts'
 import { UNINSTALL_HOLD, withMark, withoutMark } from './mark.ts'
 import { isInside, namespacesIn, remainsOf } from './remains.ts'
 import { keyOfRef, remove, removeRef, removeRefs } from './remove.ts'
@@ -51,19 +53,48 @@ const webhookKey = { name: API_GROUP }
 const HOLD_MS = 4 * 3_600_000
 
 export async function uninstall(context: InstallContext, options: UninstallOptions): Promise<void> {
-  const found = await observeInstalled(context)
-  const installed = { ...found, definitions: ownDefinitions(found.definitions, releaseManifests().kinds) }
-  const strange = found.definitions.filter((d) => !installed.definitions.includes(d))
-  const gone = options.keepNamespace ? [] : namespacesIn(await remainsOf(context, installed))
-  const losses = await observeLosses(context, installed, gone)
-  const keepsAgents = options.keepAgents || options.now || !isServed(installed, machineType.plural)
-  const lines = lossLines(losses, options.deleteDefinitions, keepsAgents)
-  const kept = strange.map((d) => `kept, as it is not of KubeNode: customresourcedefinition ${d.metadata.name}`)
+  const seen = await observe(context, options)
+  const { installed, losses } = seen
+  const kept = seen.strange.map((d) => `kept, as it is not of KubeNode: customresourcedefinition ${d.metadata.name}`)
   await options.confirm(
-    [...absence(installed, losses), ...lines, ...kept],
+    [...absence(installed, losses), ...lossLines(losses, options.deleteDefinitions, seen.keepsAgents), ...kept],
     !(await isDone(context, installed, options)),
   )
   if (options.dryRun) return dryRun(context, installed, options)
+  const turn = await takeTurn(context, 'uninstall', 'None')
+  if (turn === undefined) return takeOff(context, seen, options)
+  await turn.during(async () => {
+    const now = turn.hasWaited ? await observe(turn.context, options) : seen
+    await takeOff(turn.context, now, options, turn.stop)
+  })
+}
+
+interface Seen {
+  readonly installed: Installed
+  /** Definitions of others in our group. */
+  readonly strange: readonly KubeObject[]
+  readonly losses: Losses
+  readonly keepsAgents: boolean
+}
+
+async function observe(context: InstallContext, options: UninstallOptions): Promise<Seen> {
+  const found = await observeInstalled(context)
+  const installed = { ...found, definitions: ownDefinitions(found.definitions, releaseManifests().kinds) }
+  const gone = options.keepNamespace ? [] : namespacesIn(await remainsOf(context, installed))
+  return {
+    installed,
+    strange: found.definitions.filter((d) => !installed.definitions.includes(d)),
+    losses: await observeLosses(context, installed, gone),
+    keepsAgents: options.keepAgents || options.now || !isServed(installed, machineType.plural),
+  }
+}
+
+async function takeOff(
+  context: InstallContext,
+  { installed, losses, keepsAgents }: Seen,
+  options: UninstallOptions,
+  endTurn?: () => Promise<void>,
+): Promise<void> {
   const staying = keepsAgents ? losses.agents : await handBackHosts(context, installed)
   const abandoned = await abandonedLines(context)
   await quiesce(context, installed, losses, options)
@@ -74,6 +105,8 @@ export async function uninstall(context: InstallContext, options: UninstallOptio
   await letGo(context, installed)
   if (options.deleteDefinitions) await deleteDefinitions(context, installed)
   await deleteRemains(context, installed, options)
+  await endTurn?.()
+  await deleteNamespaces(context, installed, options)
   for (const line of [...agentLines(staying), ...abandoned]) context.say(line)
 }
 
@@ -95,7 +128,7 @@ async function isDone(
   { deleteDefinitions: withDefinitions }: UninstallOptions,
 ): Promise<boolean> {
   if (installed.installed !== undefined || (withDefinitions && installed.definitions.some(isKept))) return false
-  // Rights are deleted before the namespaces; the Inventory and its definition after them.
+  // Rights and the Inventory are deleted before the namespaces.
   if (!isAbsent(installed) && (await hasRights(context))) return false
   for (const name of namespacesIn(await remainsOf(context, installed))) {
     const found = await context.client.get(namespaceType, { name })
@@ -225,22 +258,34 @@ async function deleteRemains(
   { keepNamespace, deleteDefinitions: withDefinitions }: UninstallOptions,
 ): Promise<void> {
   const refs = await remainsOf(context, installed)
-  const namespaces = namespacesIn(refs)
-  const gone = new Set(keepNamespace ? [] : namespaces)
+  const gone = new Set(keepNamespace ? [] : namespacesIn(refs))
   const single = refs.filter((r) => r.kind !== 'Namespace' && !isInside(r, gone))
   for (const [, group] of Map.groupBy(single, (r) => r.kind)) await removeRefs(context, group)
-  if (keepNamespace) await withoutMark(context)
-  else
-    await inParallel(namespaces, namespaces.length, (name) =>
-      removeRef(context, { group: '', kind: 'Namespace', namespace: '', name }),
-    )
-  // Last: after a kill the next run finds the rest by it.
   if (isServed(installed, inventory.plural))
     await remove(context, inventory, { name: INSTALL_INVENTORY }, `inventory ${INSTALL_INVENTORY}`)
   if (withDefinitions)
     for (const d of installed.definitions.filter((x) => x.metadata.name === `${inventory.plural}.${API_GROUP}`))
       await removeDefinition(context, d)
-  context.say(keepNamespace ? 'rights and workloads are deleted' : `namespaces ${namespaces.join(', ')} are deleted`)
+  context.say('rights and workloads are deleted')
+}
+
+/** Last, ours last of all: until then it shows that this run has its turn, and a run after a kill finds the others by their names. */
+async function deleteNamespaces(
+  context: InstallContext,
+  installed: Installed,
+  { keepNamespace }: UninstallOptions,
+): Promise<void> {
+  if (keepNamespace) {
+    await withoutMark(context)
+    return remove(context, leaseType, TURN_LEASE, `lease ${TURN_LEASE.name}`)
+  }
+  const names = namespacesIn(await remainsOf(context, installed))
+  const others = names.filter((name) => name !== SYSTEM_NAMESPACE)
+  const removeOne = (name: string): Promise<void> =>
+    removeRef(context, { group: '', kind: 'Namespace', namespace: '', name })
+  await inParallel(others, others.length, removeOne)
+  await removeOne(SYSTEM_NAMESPACE)
+  context.say(`namespaces ${names.join(', ')} are deleted`)
 }
 
 async function dryRun(context: InstallContext, installed: Installed, options: UninstallOptions): Promise<void> {

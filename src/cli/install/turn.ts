@@ -1,0 +1,169 @@
+// One run at a time changes an installation. A Lease in our namespace says which; a run that was killed loses its turn when nothing renews the Lease any more.
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import type { ApiError } from '#kube/errors.ts'
+import { outcomeOf, type WriteOutcome } from '#kube/outcome.ts'
+import {
+  givenBack,
+  holderOf,
+  isOver,
+  leaseType,
+  newLease,
+  renewed,
+  sighted,
+  taken,
+  type Lease,
+  type Sighting,
+} from '#runtime/lease.ts'
+import { until, type InstallContext, type Look, type TurnTimes } from './context.ts'
+import { installErrors } from './install-errors.ts'
+
+const DEFAULT_TIMES: TurnTimes = { leaseMs: 15_000, renewMs: 4_000 }
+const REQUEST_MS = 5_000
+
+export const TURN_LEASE = { namespace: SYSTEM_NAMESPACE, name: 'kubenode-installer' } as const
+
+const namespaceType = coreKind('Namespace')
+
+export interface Turn {
+  /** Ends when another run took over, since this one did not run for a while. */
+  readonly context: InstallContext
+  /** What was read before the turn is of another time. */
+  readonly hasWaited: boolean
+  /** Gives the turn back in the end. */
+  readonly during: <T>(work: () => Promise<T>) => Promise<T>
+  /** Ends the renewals: the namespace goes, with the Lease in it. */
+  readonly stop: () => Promise<void>
+}
+
+/** Undefined where our namespace is not there: then no other run can use it. One that goes is waited for, or counts as not there. */
+export async function takeTurn(
+  context: InstallContext,
+  verb: string,
+  whenNamespaceGoes: 'Wait' | 'None',
+): Promise<Turn | undefined> {
+  const times = context.turnTimes ?? DEFAULT_TIMES
+  const identity = `${verb} on ${hostname()}, process ${process.pid} (${randomUUID().slice(0, 8)})`
+  const attempt = new Attempt(context, identity, times)
+  let hasWaited = false
+  const lease = await until(context, 'another run to end', async () => {
+    const look = await attempt.look(whenNamespaceGoes)
+    if ('waitsFor' in look) hasWaited = true
+    return look
+  })
+  return lease === undefined ? undefined : { hasWaited, ...held(context, identity, times) }
+}
+
+/** One run that would like to have its turn. */
+class Attempt {
+  readonly #context: InstallContext
+  readonly #identity: string
+  readonly #times: TurnTimes
+  #sighting: Sighting | undefined
+  #lookedAt: number
+
+  constructor(context: InstallContext, identity: string, times: TurnTimes) {
+    this.#context = context
+    this.#identity = identity
+    this.#times = times
+    this.#lookedAt = context.clock.monotonic()
+  }
+
+  async look(whenNamespaceGoes: 'Wait' | 'None'): Promise<Look<Lease | undefined>> {
+    const { client, clock, signal } = this.#context
+    const { leaseMs } = this.#times
+    const call = signal === undefined ? {} : { signal }
+    const namespace = await client.get(namespaceType, { name: SYSTEM_NAMESPACE }, call)
+    const isGoing = namespace?.metadata.deletionTimestamp !== undefined
+    if (namespace === undefined || (isGoing && whenNamespaceGoes === 'None')) return { done: undefined }
+    if (isGoing) return { waitsFor: `namespace ${SYSTEM_NAMESPACE} is being deleted` }
+    const lease = (await client.get(leaseType, TURN_LEASE, call)) ?? newLease(TURN_LEASE)
+    if (!this.#isFree(lease)) return { waitsFor: holderOf(lease) ?? '' }
+    const outcome = await write(client, taken(lease, this.#identity, leaseMs, clock.now()))
+    if (outcome.kind === 'Applied') return { done: outcome.object }
+    if (outcome.kind === 'Denied' && !passes(outcome.error))
+      throw new KubeNodeError(
+        installErrors.KN1420({ object: `lease ${TURN_LEASE.name}`, why: outcome.error.serverMessage }),
+      )
+    return { waitsFor: 'a run that was faster' }
+  }
+
+  #isFree(lease: Lease): boolean {
+    const { leaseMs } = this.#times
+    const now = this.#context.clock.monotonic()
+    // While a server does not answer, no run can renew.
+    if (now - this.#lookedAt > leaseMs / 4) this.#sighting = undefined
+    this.#lookedAt = now
+    this.#sighting = sighted(lease, this.#sighting, now)
+    // In our own name where the reply to taking it was lost.
+    const isOurs = holderOf(lease) === this.#identity
+    return isOurs || lease.metadata.uid === undefined || isOver(lease, this.#sighting, now, leaseMs)
+  }
+}
+
+/** A server that has too much to do, and a namespace that began to go just now. */
+const passes = ({ status, serverMessage }: ApiError): boolean =>
+  status === 429 || /is being terminated/.test(serverMessage)
+
+function held(context: InstallContext, identity: string, { renewMs }: TurnTimes): Omit<Turn, 'hasWaited'> {
+  const { client, clock } = context
+  const lost = new AbortController()
+  const ended = new AbortController()
+  const own = async (): Promise<Lease | undefined> => {
+    const lease = await client.get(leaseType, TURN_LEASE, { timeoutMs: REQUEST_MS })
+    return lease !== undefined && holderOf(lease) === identity ? lease : undefined
+  }
+  const renew = async (): Promise<void> => {
+    const lease = await own()
+    // A user may have deleted it, and another run taken it.
+    if (lease === undefined) lost.abort(new KubeNodeError(installErrors.KN1449()))
+    else await write(client, renewed(lease, clock.now()))
+  }
+  const renewing = (async () => {
+    while (!ended.signal.aborted && !lost.signal.aborted) {
+      await clock.sleep(renewMs, ended.signal).catch(() => undefined)
+      // A server that does not answer gives the turn to no one else.
+      if (!ended.signal.aborted) await renew().catch(() => undefined)
+    }
+  })()
+  const stop = (): Promise<void> => {
+    ended.abort()
+    return renewing
+  }
+  const giveBack = async (): Promise<void> => {
+    await stop()
+    const lease = await own()
+    if (lease !== undefined) await write(client, givenBack(lease, clock.now()))
+  }
+  return {
+    context: {
+      ...context,
+      signal: context.signal === undefined ? lost.signal : AbortSignal.any([context.signal, lost.signal]),
+    },
+    stop,
+    during: async (work) => {
+      try {
+        const result = await work()
+        lost.signal.throwIfAborted()
+        return result
+      } catch (error) {
+        // Requests that were broken off say less.
+        lost.signal.throwIfAborted()
+        throw error
+      } finally {
+        // Where this fails, the turn runs out by itself.
+        await giveBack().catch(() => undefined)
+      }
+    },
+  }
+}
+
+const write = (client: InstallContext['client'], lease: Lease): Promise<WriteOutcome<Lease>> =>
+  outcomeOf(() =>
+    lease.metadata.resourceVersion === undefined
+      ? client.create(leaseType, lease, { timeoutMs: REQUEST_MS })
+      : client.update(leaseType, lease, { timeoutMs: REQUEST_MS }),
+  )
