@@ -169,6 +169,21 @@ async function checkedRelease(options: SettingFlags, io: Io, context: InstallCon
   return (await import('../install/load.ts')).releaseOf(values)
 }
 
+/** One that is ended gives its turn back, so that the next run need not wait for it. */
+async function untilInterrupted<T>(context: InstallContext, run: (context: InstallContext) => Promise<T>): Promise<T> {
+  const { untilEnded } = await import('../until-ended.ts')
+  const ended = untilEnded()
+  try {
+    return await run({ ...context, signal: ended.signal })
+  } catch (error) {
+    if (!ended.signal.aborted) throw error
+    context.say('ended; the same command continues from here')
+    throw new Exit(ended.exitCode())
+  } finally {
+    ended.dispose()
+  }
+}
+
 /** False where nothing was installed: it was only shown, or the user said no. */
 export async function install(options: InstallFlags, isUpgrade: boolean, io: Io): Promise<boolean> {
   if (options.export === true) {
@@ -196,14 +211,16 @@ export async function install(options: InstallFlags, isUpgrade: boolean, io: Io)
     return false
   }
   if (!(await mayRename(values, options, context, io))) return false
-  const isDone = await runInstall(context, release, {
-    isUpgrade,
-    wait: options.wait,
-    ignored,
-    needsSigner: agentIdentityIn(release.objects) === 'certificate',
-    confirm: (plan) => agreed(plan, options.yes === true, io),
-    show: (findings) => showProblems(findings, io),
-  })
+  const isDone = await untilInterrupted(context, (run) =>
+    runInstall(run, release, {
+      isUpgrade,
+      wait: options.wait,
+      ignored,
+      needsSigner: agentIdentityIn(release.objects) === 'certificate',
+      confirm: (plan) => agreed(plan, options.yes === true, io),
+      show: (findings) => showProblems(findings, io),
+    }),
+  )
   if (!isDone) return false
   const artifactsCa = await servedAuthority(context)
   for (const line of nextSteps(release, {
@@ -295,18 +312,21 @@ async function takeOff(options: UninstallFlags, io: Io): Promise<void> {
   ])
   const name = await clusterName(context, options, io)
   const dryRun = options.dryRun === true
-  await uninstall(context, {
-    dryRun,
-    deleteDefinitions: options.deleteCrds === true,
-    keepNamespace: options.keepNamespace === true,
-    keepAgents: options.keepAgents === true,
-    now: options.now === true,
-    author: await authorOf(context.client, io),
-    confirm: async (lines, isNeeded) => {
-      for (const line of lines) io.err(shownLine(line))
-      if (!dryRun && isNeeded) await confirmName(name, options.yes, io)
-    },
-  })
+  const author = await authorOf(context.client, io)
+  await untilInterrupted(context, (run) =>
+    uninstall(run, {
+      dryRun,
+      deleteDefinitions: options.deleteCrds === true,
+      keepNamespace: options.keepNamespace === true,
+      keepAgents: options.keepAgents === true,
+      now: options.now === true,
+      author,
+      confirm: async (lines, isNeeded) => {
+        for (const line of lines) io.err(shownLine(line))
+        if (!dryRun && isNeeded) await confirmName(name, options.yes, io)
+      },
+    }),
+  )
   if (!dryRun) io.out(shownLine(`KubeNode is uninstalled from ${name}`))
 }
 

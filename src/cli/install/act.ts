@@ -32,6 +32,7 @@ import {
 } from './ready.ts'
 import type { Release } from './release.ts'
 import { rewriteStored } from './rewrite.ts'
+import { isOvertaken } from './turn.ts'
 import { UNINSTALL_HOLD, withoutMark } from './uninstall/mark.ts'
 import { writeObject } from './write.ts'
 
@@ -54,7 +55,7 @@ export async function actInstall(
     await act(context, release, seen, plan, options)
   } catch (error) {
     // Another run took over: what this one wrote, the next one has to find.
-    if (context.signal?.aborted === true) await unlessOvertaken(context, refsAhead(seen.inventory, release), undefined)
+    if (isOvertaken(context)) await unlessOvertaken(context, refsAhead(seen.inventory, release), undefined)
     throw error
   }
 }
@@ -92,7 +93,9 @@ async function act(
 /** Before the turn of this run, which is noted in one of them. */
 export async function makeNamespaces(context: InstallContext, { phases }: InstallPlan): Promise<void> {
   if ((await context.client.get(namespaceType, { name: SYSTEM_NAMESPACE })) !== undefined) return
-  for (const phase of phases) if (phase.name === 'Namespaces') await actPhase(context, phase, new Map())
+  // The phase itself says it.
+  const quiet = { ...context, say: () => undefined }
+  for (const phase of phases) if (phase.name === 'Namespaces') await actPhase(quiet, phase, new Map())
 }
 
 /** An uninstall that was given up left the cluster frozen and the Defender told not to register its webhook. */

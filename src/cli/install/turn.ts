@@ -57,6 +57,9 @@ export async function takeTurn(
   return lease === undefined ? undefined : { hasWaited, ...held(context, identity, times) }
 }
 
+/** A user who ends a run aborts its signal as well. */
+export const isOvertaken = ({ signal }: InstallContext): boolean => signal?.reason instanceof KubeNodeError
+
 /** One run that would like to have its turn. */
 class Attempt {
   readonly #context: InstallContext

@@ -51,6 +51,7 @@ export async function handBackHosts(context: InstallContext, { workloads }: Inst
         : { waitsFor: `${counted(left.length, 'agent')}, such as ${waitOf(first)}` }
     })
   } catch (error) {
+    context.signal?.throwIfAborted()
     say(messageOf(error))
   }
   return namesOf((await listAll(client, machineType)).filter(hasAgent))

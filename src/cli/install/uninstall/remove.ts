@@ -3,6 +3,7 @@ import { messageOf } from '#lib/errors.ts'
 import { isApiError } from '#kube/errors.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { inParallel } from '#lib/pool.ts'
+import type { KubeObject } from '#schema/object.ts'
 import type { ObjectKey, ResourceType } from '#schema/resource.ts'
 import { refText, type ObjectRef } from '#delivery/object-ref.ts'
 import { endOfNamespace } from '../namespace-end.ts'
@@ -29,10 +30,19 @@ const typeOf = ({ types, signal }: InstallContext, { group, kind }: ObjectRef): 
 
 export async function remove(context: InstallContext, type: ResourceType, key: ObjectKey, text: string): Promise<void> {
   const { client } = context
+  let uid: string | undefined
   let isAsked = false
+  /** Undefined too where another run made one of this name since. */
+  const look = async (): Promise<KubeObject | undefined> => {
+    const found = await ifServed(() => client.get(type, key))
+    uid ??= found?.metadata.uid
+    return found?.metadata.uid === uid ? found : undefined
+  }
   await until(context, `${text} to be deleted`, async (): Promise<Look<void>> => {
     if (!isAsked) {
-      const outcome = await outcomeOf(() => client.delete(type, key, { propagationPolicy: 'Background' }))
+      if ((await look()) === undefined) return { done: undefined }
+      const options = { propagationPolicy: 'Background', ...(uid !== undefined && { preconditions: { uid } }) } as const
+      const outcome = await outcomeOf(() => client.delete(type, key, options))
       if (outcome.kind === 'Stale') return { done: undefined }
       if (outcome.kind !== 'Applied')
         return { waitsFor: isApiError(outcome.error) ? outcome.error.serverMessage : messageOf(outcome.error) }
@@ -40,7 +50,7 @@ export async function remove(context: InstallContext, type: ResourceType, key: O
       isAsked = true
     }
     // The answer alone does not tell: a namespace has its finalizers in its spec.
-    const found = await ifServed(() => client.get(type, key))
+    const found = await look()
     if (found === undefined) return { done: undefined }
     const finalizers = found.metadata.finalizers ?? []
     return {
