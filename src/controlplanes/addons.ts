@@ -44,26 +44,16 @@ export function addonsOf(version: string, kinds: readonly KubeObject[], objects:
 interface Tools {
   readonly client: KubeClient
   readonly clock: Clock
-  readonly signal: AbortSignal
+  readonly signal?: AbortSignal
+  readonly fieldManager: string
 }
 
-export async function applyAddons(tools: Tools, { version, kinds, objects }: Addons): Promise<AddonsResult> {
-  const isNamespace = ({ kind }: KubeObject): boolean => kind === 'Namespace'
-  const steps: readonly (() => Promise<Failure | undefined>)[] = [
-    () => applied(tools, kinds),
-    () => served(tools, kinds),
-    () => applied(tools, objects.filter(isNamespace)),
-    () =>
-      applied(
-        tools,
-        objects.filter((o) => !isNamespace(o)),
-      ),
-  ]
-  for (const step of steps) {
-    const failure = await step()
-    if (failure !== undefined) return { kind: 'AddonFailed', version, ...failure }
-  }
-  return { kind: 'Applied', version }
+export async function applyAddons(
+  tools: Omit<Tools, 'fieldManager'>,
+  { version, ...wanted }: Addons,
+): Promise<AddonsResult> {
+  const failure = await applyShipped({ ...tools, fieldManager: FIELD_MANAGERS.cluster }, wanted)
+  return failure === undefined ? { kind: 'Applied', version } : { kind: 'AddonFailed', version, ...failure }
 }
 
 interface Failure {
@@ -71,28 +61,55 @@ interface Failure {
   readonly message: string
 }
 
+/** Undefined when all of it is there. After a failure the others of its step were applied too; those of later steps were not. */
+export async function applyShipped(
+  tools: Tools,
+  { kinds, objects }: Pick<Addons, 'kinds' | 'objects'>,
+): Promise<Failure | undefined> {
+  const isNamespace = ({ kind }: KubeObject): boolean => kind === 'Namespace'
+  const answers = new Map<KubeObject, KubeObject>()
+  return (
+    (await applied(tools, kinds, answers)) ??
+    (await served(tools, kinds, answers)) ??
+    (await applied(tools, objects.filter(isNamespace), answers)) ??
+    (await applied(
+      tools,
+      objects.filter((o) => !isNamespace(o)),
+      answers,
+    ))
+  )
+}
+
 const nameOf = ({ kind, metadata: { namespace, name = '' } }: KubeObject): string =>
   `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`
 
 /** The first of the list that failed, whichever ended first. */
-async function applied({ client, signal }: Tools, all: readonly KubeObject[]): Promise<Failure | undefined> {
+async function applied(
+  { client, signal, fieldManager }: Tools,
+  all: readonly KubeObject[],
+  answers: Map<KubeObject, KubeObject>,
+): Promise<Failure | undefined> {
   const failures = new Map<KubeObject, Failure>()
+  const options = { fieldManager, force: true, ...(signal && { signal }) }
   await inParallel(all, AT_ONCE, async (object) => {
-    const outcome = await outcomeOf(() =>
-      client.apply(typeOf(object), object, { fieldManager: FIELD_MANAGERS.cluster, force: true, signal }),
-    )
-    if (outcome.kind !== 'Applied')
-      failures.set(object, { object: nameOf(object), message: printableLine(messageOf(outcome.error)) })
+    const outcome = await outcomeOf(() => client.apply(typeOf(object), object, options))
+    if (outcome.kind === 'Applied') answers.set(object, outcome.object)
+    else failures.set(object, { object: nameOf(object), message: printableLine(messageOf(outcome.error)) })
   })
   const first = all.find((object) => failures.has(object))
   return first === undefined ? undefined : failures.get(first)
 }
 
-async function served({ client, clock, signal }: Tools, kinds: readonly KubeObject[]): Promise<Failure | undefined> {
+async function served(
+  { client, clock, signal }: Tools,
+  kinds: readonly KubeObject[],
+  answers: ReadonlyMap<KubeObject, KubeObject>,
+): Promise<Failure | undefined> {
   const end = clock.monotonic() + SERVED_WITHIN_MS
-  for (const kind of kinds) {
+  // A definition that was there before is established in the answer to its apply.
+  for (const kind of kinds.filter((k) => !isEstablished(answers.get(k)))) {
     const name = kind.metadata.name ?? ''
-    while (!isEstablished(await client.get(definition, { name }, { signal }))) {
+    while (!isEstablished(await client.get(definition, { name }, signal === undefined ? {} : { signal }))) {
       if (clock.monotonic() > end)
         return { object: nameOf(kind), message: `not served within ${SERVED_WITHIN_MS / 1_000}s` }
       await clock.sleep(LOOK_MS, signal)
@@ -101,7 +118,7 @@ async function served({ client, clock, signal }: Tools, kinds: readonly KubeObje
   return undefined
 }
 
-export function isEstablished(found: KubeObject | undefined): boolean {
+function isEstablished(found: KubeObject | undefined): boolean {
   const status = found?.['status']
   const conditions: unknown = isObject(status) ? status['conditions'] : undefined
   return (

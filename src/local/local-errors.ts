@@ -43,7 +43,7 @@ export const localErrors = errorTable({
     next: 'check the log of the API server',
   },
   KN1212: {
-    text: 'cannot install {name}: the API server did not establish it within {establishWithinMs} s',
+    text: 'cannot install {object}: {message}',
     next: 'check the log of the API server',
   },
   KN1213: {
