@@ -15,6 +15,7 @@ import {
   putLoose,
   putObject,
   putPack,
+  varint,
   type PackedEntry,
 } from '#test/support/faults/hostile-objects.ts'
 import { GitFolder } from '#test/support/benches/sync-bench.ts'
@@ -119,6 +120,18 @@ const BOMBS: readonly (readonly [string, () => string | void, string])[] = [
         delta(growingDelta(i === 0 ? KIB64 : step, i === 39 ? 1 : step / KIB64), oid(i === 39 ? 1 : i + 3), oid(i + 2)),
       )
       pack(blob(Buffer.alloc(KIB64), oid(2)), ...links)
+    },
+    'KN7006',
+  ],
+  [
+    'a delta of millions of instructions',
+    () => {
+      const copies = Buffer.alloc(34 * MB, Buffer.from([0x90, 1]))
+      pack(
+        blob(Buffer.alloc(KIB64), oid(2)),
+        delta(Buffer.concat([varint(KIB64), varint(copies.length / 2), copies]), oid(3), oid(2)),
+        delta(Buffer.concat([varint(copies.length / 2), varint(1), Buffer.from([0x90, 1])]), OID, oid(3)),
+      )
     },
     'KN7006',
   ],

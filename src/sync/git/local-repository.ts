@@ -35,8 +35,9 @@ const MAX_TREE_BYTES = 4 * 1024 * 1024
 const MAX_TAGS = 8
 /** Git has it without writing it. */
 const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
-/** Reading blocks; yield after this many files and folders, or this many bytes. */
+/** Reading blocks; yield after this many files and folders, this many bytes, or this long: an object may be far more work than its bytes. */
 const ENTRIES_IN_A_ROW = 64
+const MS_IN_A_ROW = 20
 const BYTES_IN_A_ROW = 1024 * 1024
 /** Parsing an entry of a folder takes as long as reading this much of a file. */
 const BYTES_OF_ENTRY = 512
@@ -180,7 +181,7 @@ export class LocalRepository implements GitRepository {
       trees: new Map(),
       entries: 0,
       bytes: 0,
-      inARow: { entries: 0, bytes: 0 },
+      inARow: { entries: 0, bytes: 0, since: this.#clock.monotonic() },
       limits: { ...DEFAULT_LIMITS, ...limits },
       until: this.#clock.monotonic() + this.#deadlineMs,
     }
@@ -194,15 +195,17 @@ export class LocalRepository implements GitRepository {
   async #walk(walk: Walk, entry: Entry, path: string, depth: number): Promise<void> {
     // Names may contain terminal control characters; they are only data until they are displayed.
     const where = printableLine(`${path} of commit ${walk.commit.slice(0, 12)} in ${this.name}`)
-    if (this.#clock.monotonic() > walk.until)
+    const now = this.#clock.monotonic()
+    if (now > walk.until)
       throw new KubeNodeError(syncErrors.KN7008({ where, deadlineMs: this.#deadlineMs }), {
         retry: 'later',
       })
     if (++walk.entries > walk.limits.maxEntries)
       throw tooLarge(where, `is beyond the limit of ${walk.limits.maxEntries} files and folders`)
-    if (++walk.inARow.entries >= ENTRIES_IN_A_ROW || walk.inARow.bytes >= BYTES_IN_A_ROW) {
+    const { bytes, since } = walk.inARow
+    if (++walk.inARow.entries >= ENTRIES_IN_A_ROW || bytes >= BYTES_IN_A_ROW || now - since >= MS_IN_A_ROW) {
       await setImmediate()
-      walk.inARow = { entries: 0, bytes: 0 }
+      walk.inARow = { entries: 0, bytes: 0, since: this.#clock.monotonic() }
     }
     if (entry.kind === 'symlink' || entry.kind === 'submodule')
       throw new KubeNodeError(syncErrors.KN7005({ path: where, kind: entry.kind }))
@@ -394,7 +397,7 @@ interface Walk extends TreeFiles {
   entries: number
   bytes: number
   /** Since the last yield. */
-  inARow: { entries: number; bytes: number }
+  inARow: { entries: number; bytes: number; since: number }
   readonly limits: Required<ReadLimits>
   readonly until: number
 }

@@ -31,6 +31,14 @@ export function deltaSizes(delta: Uint8Array): DeltaSizes {
 const COPY = 0x80
 /** A copy of size 0 means this many bytes. */
 const DEFAULT_COPY = 0x10000
+/** Up to here, bytes are copied one by one. */
+const SHORT = 64
+
+function byteAt(delta: Uint8Array, at: number): number {
+  const byte = delta[at]
+  if (byte === undefined) throw new Damaged('has a truncated delta')
+  return byte
+}
 
 /** The caller has compared the sizes with its bounds. */
 export function applyDelta(base: Uint8Array, delta: Uint8Array, sizes: DeltaSizes): Buffer {
@@ -38,30 +46,23 @@ export function applyDelta(base: Uint8Array, delta: Uint8Array, sizes: DeltaSize
   const out = Buffer.alloc(sizes.result)
   let at = sizes.at
   let end = 0
-  const next = (): number => {
-    const byte = delta[at++]
-    if (byte === undefined) throw new Damaged('has a truncated delta')
-    return byte
-  }
-  const put = (from: Uint8Array, start: number, length: number) => {
-    if (start + length > from.length || end + length > out.length)
-      throw new Damaged('has a delta that leaves its bounds')
-    out.set(from.subarray(start, start + length), end)
-    end += length
-  }
   while (at < delta.length) {
-    const op = next()
+    const op = delta[at++] ?? 0
     if (op === 0) throw new Damaged('has an unknown delta instruction')
-    if (op < COPY) {
-      put(delta, at, op)
-      at += op
-      continue
+    const from = op < COPY ? delta : base
+    let offset = op < COPY ? at : 0
+    let size = op < COPY ? op : 0
+    if (op < COPY) at += op
+    else {
+      for (let i = 0; i < 4; i++) if ((op & (1 << i)) !== 0) offset += byteAt(delta, at++) * 2 ** (8 * i)
+      for (let i = 0; i < 3; i++) if ((op & (0x10 << i)) !== 0) size += byteAt(delta, at++) * 2 ** (8 * i)
+      if (size === 0) size = DEFAULT_COPY
     }
-    let offset = 0
-    let size = 0
-    for (let i = 0; i < 4; i++) if ((op & (1 << i)) !== 0) offset += next() * 2 ** (8 * i)
-    for (let i = 0; i < 3; i++) if ((op & (0x10 << i)) !== 0) size += next() * 2 ** (8 * i)
-    put(base, offset, size === 0 ? DEFAULT_COPY : size)
+    if (offset + size > from.length || end + size > out.length) throw new Damaged('has a delta that leaves its bounds')
+    // A view of each piece costs far more than a short piece itself, and there may be millions.
+    if (size <= SHORT) for (let i = 0; i < size; i++) out[end + i] = from[offset + i] ?? 0
+    else out.set(from.subarray(offset, offset + size), end)
+    end += size
   }
   if (end !== out.length) throw new Damaged(`declares ${out.length} bytes and makes ${end}`)
   return out

@@ -29,12 +29,15 @@ const MAX_CHAIN = 4_095
 const MAX_BASE_BYTES = 64 * 1024 * 1024
 /** All deltas and results of one chain together: one second of work. */
 const MAX_CHAIN_BYTES = 512 * 1024 * 1024
+/** The deltas alone: two bytes are an instruction, which costs more than the bytes that it makes. Git writes a delta where it is far shorter than the object. */
+const MAX_DELTA_BYTES = 32 * 1024 * 1024
 /** Git repacks long before. */
 const MAX_PACKS = 1_000
 
 interface Chain {
   links: number
   bytes: number
+  deltas: number
 }
 
 export class ObjectStore {
@@ -49,7 +52,7 @@ export class ObjectStore {
 
   /** Undefined when the repository has no such object. */
   read(oid: string, limit: number): GitObject | undefined {
-    const found = this.#raw(oid, limit, { links: 0, bytes: 0 })
+    const found = this.#raw(oid, limit, { links: 0, bytes: 0, deltas: 0 })
     if (found === undefined) return undefined
     if (found.content.length > limit) throw new TooLarge(found.content.length, limit)
     const { type, content } = found
@@ -109,6 +112,8 @@ export class ObjectStore {
       if (++chain.links > MAX_CHAIN) throw new Damaged(`is a chain of more than ${MAX_CHAIN} deltas`)
       const entry = pack.entryAt(at)
       const isFirst = at === offset && chain.links === 1
+      if (typeof entry.is !== 'string') chain.deltas += entry.size
+      if (chain.deltas > MAX_DELTA_BYTES) throw new TooLarge(chain.deltas, MAX_DELTA_BYTES)
       count(entry.size, isFirst && typeof entry.is === 'string' ? limit : MAX_BASE_BYTES)
       const content = pack.inflate(entry)
       if (typeof entry.is === 'string') base = { type: entry.is, content }
