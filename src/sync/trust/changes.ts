@@ -13,6 +13,8 @@ export interface ChangedPaths {
 /** A commit that changes more is judged as one that changes everything. */
 const MAX_CHANGED = 5_000
 const MAX_TREES = 20_000
+/** Read in one go: a second. Of folders with ten thousand names, a hundred. */
+const MAX_ENTRIES = 1_000_000
 
 const UNKNOWN_CHANGES: ChangedPaths = { paths: [], isWhole: false }
 
@@ -28,11 +30,13 @@ export function difference(
 ): Difference | undefined {
   const found = new Map<string, { before?: string; after?: string }>()
   const waiting: (readonly [string, string | undefined, string | undefined])[] = [['', before, after]]
+  let entries = 0
   for (let trees = 0; waiting.length > 0; trees++) {
     const [folder, old, now] = waiting.pop() as (typeof waiting)[number]
-    if (trees > MAX_TREES || found.size > most) return undefined
+    if (trees > MAX_TREES || entries > MAX_ENTRIES || found.size > most) return undefined
     if (old === now) continue
     const [left, right] = [old, now].map((id) => new Map((id === undefined ? [] : treeOf(id)).map((e) => [e.name, e])))
+    entries += (left?.size ?? 0) + (right?.size ?? 0)
     for (const name of new Set([...(left?.keys() ?? []), ...(right?.keys() ?? [])])) {
       const [a, b] = [left?.get(name), right?.get(name)]
       const path = folder === '' ? name : `${folder}/${name}`

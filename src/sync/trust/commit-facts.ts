@@ -4,6 +4,7 @@ import { parseLinks, parseSignedCommit, type CommitLinks } from './signed-object
 import type { PgpSigningKey } from './openpgp/certificate.ts'
 import { PGP_BEGIN, verifyPgpSignature } from './openpgp/verify.ts'
 import { SSH_BEGIN, verifySshSignature } from './ssh-signature.ts'
+import { LINKS_EACH } from './history.ts'
 import { Malformed } from './ssh-wire.ts'
 import type { Signature } from './judge.ts'
 
@@ -22,16 +23,24 @@ export interface CommitFacts extends CommitLinks {
 
 /** Two of the longest ranges; some 20 MB. */
 const MAX_FACTS = 100_000
+/** Of all of them: a hostile commit names 20,000. */
+const MAX_PARENTS = LINKS_EACH * MAX_FACTS
 
 export class FactsOfCommits {
   readonly #known = new Map<string, CommitFacts>()
+  #parents = 0
 
   of(id: string, reader: ObjectReader): CommitFacts {
     const known = this.#known.get(id)
     if (known !== undefined) return known
     const facts = parseLinks(reader.commitBytes(id))
-    if (this.#known.size >= MAX_FACTS) this.#known.delete(this.#known.keys().next().value as string)
     this.#known.set(id, facts)
+    this.#parents += facts.parents.length
+    for (const [old, { parents }] of this.#known) {
+      if (this.#known.size <= MAX_FACTS && this.#parents <= MAX_PARENTS) break
+      this.#known.delete(old)
+      this.#parents -= parents.length
+    }
     return facts
   }
 

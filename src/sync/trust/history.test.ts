@@ -81,6 +81,16 @@ test('walks end: a range that is too long is an answer', async () => {
   expect(await mergeBase('0', '-1000000', endless, 1_000)).toBeUndefined()
 })
 
+test('walks end: commits that name thousands of parents are too long', async () => {
+  const parents = Array.from({ length: 1_000 }, () => '0')
+  const wide = (id: string): Links => ({ parents: [String(Number(id) + 1), ...parents], time: -Number(id) })
+  let reads = 0
+  const counted = (id: string) => (reads++, wide(id))
+  for (const range of [wholeRange, firstParentRange])
+    expect(await range('-1', '0', counted, 1_000)).toEqual({ kind: 'TooLong' })
+  expect(reads).toBeLessThan(20)
+})
+
 test('the merge base of two short branches is found below a history of any length', async () => {
   const long = (id: string): Links =>
     /^[xy]/.test(id) ? { parents: ['0'], time: 1 } : { parents: [String(Number(id) + 1)], time: -Number(id) }

@@ -15,15 +15,20 @@ export type Range =
 
 /** Years of a busy repository; a new anchor shortens it. */
 const MAX_RANGE = 50_000
+/** Links in all, for each commit that a walk may read: merges have two parents, and a hostile commit names 20,000. */
+export const LINKS_EACH = 4
 
 /** The line of first parents from `from`, oldest first. */
 export async function firstParentRange(from: string, to: string, read: ReadLinks, most = MAX_RANGE): Promise<Range> {
   const commits: string[] = []
+  let links = 0
   for (let id: string | undefined = to; id !== from;) {
     if (id === undefined) return { kind: 'Unrelated' }
-    if (commits.length >= most) return { kind: 'TooLong' }
+    if (commits.length >= most || links > LINKS_EACH * most) return { kind: 'TooLong' }
     commits.push(id)
-    id = (await read(id)).parents[0]
+    const { parents }: Links = await read(id)
+    links += parents.length
+    id = parents[0]
   }
   return { kind: 'Range', commits: commits.reverse() }
 }
@@ -37,18 +42,20 @@ export async function wholeRange(from: string, to: string, read: ReadLinks, most
   const old = new Set<string>([from])
   const links = new Map<string, Links>()
   const queue = new NewestFirst()
-  let [fresh, slop, isRelated] = [0, SLOP, false]
+  let [fresh, slop, isRelated, linked] = [0, SLOP, false, 0]
   const add = async (id: string) => {
     if (links.has(id)) return
-    const found = await read(id)
-    links.set(id, found)
-    queue.push(id, found.time)
+    const { parents, time } = await read(id)
+    // Nothing else of it is kept: a commit may have a message of a megabyte.
+    links.set(id, { parents, time })
+    linked += parents.length
+    queue.push(id, time)
     if (!old.has(id)) fresh++
   }
   await add(to)
   await add(from)
   for (let id = queue.pop(); id !== undefined; id = queue.pop()) {
-    if (links.size > most) return { kind: 'TooLong' }
+    if (links.size > most || linked > LINKS_EACH * most) return { kind: 'TooLong' }
     const isOld = old.has(id)
     if (!isOld) fresh--
     const { parents } = links.get(id) as Links
@@ -174,7 +181,7 @@ async function ancestors(
   for (let id = stack.pop(); id !== undefined; id = stack.pop()) {
     if (found.has(id)) continue
     found.add(id)
-    if (found.size > most) return undefined
+    if (found.size > most || stack.length > LINKS_EACH * most) return undefined
     stack.push(...(await read(id)).parents)
   }
   return found

@@ -14,8 +14,10 @@ import { standingProblem, withinScope } from '../../sources/scope.ts'
 import { syncErrors } from '../../sync-errors.ts'
 import { wholeRange } from '../../trust/history.ts'
 import { isVerified } from '../../trust/policy.ts'
+import { Malformed } from '../../trust/ssh-wire.ts'
 import { actingUser, approvedDigests, approvingUsers, keyOf, pausedBy, releasesIn, type HubParts } from '../parts.ts'
 import { isHubStaged } from '../pipeline-before.ts'
+import { linksWithin } from './links-within.ts'
 import { messagesOf, plansOf, refuseOtherPlan } from './planned.ts'
 import { isExemptRevert, mayExemptReverts } from '../exempt-revert.ts'
 import { type Commit, type Declared, type Failure, type Seen, isHubDue } from './seen.ts'
@@ -80,6 +82,8 @@ const FETCH_REASONS: Readonly<Record<string, string>> = {
 
 /** Between two polls; a longer way from one commit to the next is not searched. */
 const MAX_BETWEEN = 5_000
+/** Of their commits, with messages: twenty times what so many have. */
+const MAX_BETWEEN_BYTES = 64 * 1024 * 1024
 
 /** The commit that was followed before, if the same branch or tag no longer contains it. What is not known is not reported. */
 async function rewrittenFrom(
@@ -91,11 +95,11 @@ async function rewrittenFrom(
   if (before === undefined || status?.observedGeneration !== metadata.generation) return undefined
   if (before === id) return status?.rewritten?.to === id ? status.rewritten.from : undefined
   try {
-    const range = await wholeRange(before, id, (each) => repository.commit(each), MAX_BETWEEN)
+    const range = await wholeRange(before, id, linksWithin(repository, MAX_BETWEEN_BYTES), MAX_BETWEEN)
     return range.kind === 'Unrelated' ? before : undefined
   } catch (error) {
-    // The commit of before may be gone from a new copy.
-    if (isKubeNodeError(error)) return undefined
+    // The commit of before may be gone from a new copy, and the ones between may be unreadable or too much to read.
+    if (isKubeNodeError(error) || error instanceof Malformed) return undefined
     throw error
   }
 }
