@@ -140,6 +140,15 @@ test('a refused token is reported with its status, and a new one counts from the
   expect(await fetched()).toBe(commit)
 })
 
+test('a server that answers with much text hides neither what is wrong nor the end of a status', async () => {
+  server.answer = () => ({ kind: 'Refused', status: 500, text: `\u001b[2Jboom ${'boom '.repeat(20_000)}` })
+  expect(await fetched()).toMatch(/^KN7009: .*returned error: 500/)
+  server.answer = () => ({ kind: 'Failed', text: `\u001b[2J${'no '.repeat(20_000)}` })
+  const told = await fetched()
+  expect(told).toMatch(/^KN7009: .*remote error: [^\p{Cc}]*no no .*…; check the address/u)
+  expect(told.length).toBeLessThan(1_400)
+})
+
 test('credentials are not sent on after a redirect, to another server or to http', async () => {
   for (const to of [
     `https://127.0.0.1:${elsewhere.port}`,

@@ -1,5 +1,6 @@
 // Turns what git printed about a failed fetch into an error that says what to do. What the server sent is shown without the credentials it was shown.
 import { KubeNodeError } from '#lib/errors.ts'
+import { printableLine } from '#lib/printable.ts'
 import { syncErrors } from '../sync-errors.ts'
 import type { GitAccess } from './access.ts'
 import { certificateProblem } from './certificate-problem.ts'
@@ -16,11 +17,13 @@ export interface FailedFetch {
 
 export async function fetchProblem({ url, access, reach, said }: FailedFetch): Promise<KubeNodeError> {
   const cause = causeIn(said)
-  const why = withoutSecrets(cause, access)
+  const why = shownCause(withoutSecrets(cause, access))
   // What sends it is not at fault: address and credentials are right.
   const [, object, fault] = /^error: object ([0-9a-f]{40,64}): (.+)$/m.exec(said) ?? []
   if (object !== undefined && fault !== undefined)
-    return later(syncErrors.KN7058({ url, object: object.slice(0, 12), why: withoutSecrets(fault, access) }))
+    return later(
+      syncErrors.KN7058({ url, object: object.slice(0, 12), why: shownCause(withoutSecrets(fault, access)) }),
+    )
   const [, ref] = /couldn't find remote ref (\S+)/.exec(cause) ?? []
   if (ref !== undefined) return missingRef({ url, ref: nameOf(ref), hint: '' })
   if (access.kind === 'SshKey') return sshProblem(url, access, said) ?? unknownProblem(url, why)
@@ -44,15 +47,26 @@ export const missingRef = (values: { readonly url: string; readonly ref: string;
 
 const nameOf = (ref: string): string => ref.replace(/^refs\/heads\//, 'branch ').replace(/^refs\/tags\//, 'tag ')
 
-/** What git prints after the cause when a server ended the connection. */
-const ADVICE = /^(fatal: )?(Could not read from remote repository|Please make sure you have|and the repository exists)/
+/** What git prints after the cause when a server ended the connection, or sent a pack that is none. */
+const ADVICE =
+  /^(fatal: |error: )?(Could not read from remote repository|Please make sure you have|and the repository exists|fetch-pack: invalid index-pack output|fetch failed\.)/
+
+/** Statuses and logs repeat it, and the server chooses it. */
+const MAX_WHY_CHARS = 1_024
+export const shownCause = (why: string): string => {
+  const line = printableLine(why)
+  return line.length > MAX_WHY_CHARS ? `${line.slice(0, MAX_WHY_CHARS)}…` : line
+}
 
 const linesOf = (said: string): readonly string[] =>
   said
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '')
-const causeIn = (said: string): string => linesOf(said).findLast((line) => !ADVICE.test(line)) ?? ''
+const causeIn = (said: string): string => {
+  const lines = linesOf(said)
+  return lines.findLast((line) => !ADVICE.test(line)) ?? lines.at(-1) ?? ''
+}
 
 function sshProblem(url: string, { fingerprint }: SshAccess, said: string): KubeNodeError | undefined {
   const lines = linesOf(said)
@@ -69,7 +83,8 @@ function sshProblem(url: string, { fingerprint }: SshAccess, said: string): Kube
     return later(syncErrors.KN7028({ url, why }))
   }
   const refused = line(/Permission denied|Too many authentication failures/)
-  if (refused !== undefined) return later(syncErrors.KN7029({ url, key: fingerprint ?? 'of its Secret', why: refused }))
+  if (refused !== undefined)
+    return later(syncErrors.KN7029({ url, key: fingerprint ?? 'of its Secret', why: shownCause(refused) }))
   return undefined
 }
 

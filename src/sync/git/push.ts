@@ -7,7 +7,7 @@ import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
 import { syncErrors } from '../sync-errors.ts'
 import type { GitAccess } from './access.ts'
 import { withAccess } from './access-env.ts'
-import { withoutSecrets } from './fetch-problem.ts'
+import { shownCause, withoutSecrets } from './fetch-problem.ts'
 import { isLocal } from './locate.ts'
 import type { LocalRepository } from './local-repository.ts'
 import type { GitReach } from './reach.ts'
@@ -111,7 +111,7 @@ export function reasonIn(said: string, access: GitAccess): string {
   const rejected = lines.find((line) => /^\s*!\s/.test(line))
   const line =
     rejected?.replace(RENAME, ' ') ?? lines.findLast((l) => /^(remote|fatal): /.test(l)) ?? lines.at(-1) ?? ''
-  return withoutSecrets(line.trim(), access)
+  return shownCause(withoutSecrets(line.trim(), access))
 }
 
 /** Of `! [remote rejected] ID -> BRANCH (why)`: the error names both, and what is shown of it is short. */

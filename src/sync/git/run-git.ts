@@ -28,6 +28,8 @@ export interface GitRun {
 }
 
 const MAX_GIT_OUTPUT = 64 * 1024
+/** Of messages, those of the server among them; a fetch prints some lines. */
+const MAX_GIT_MESSAGES = 4 * 1024 * 1024
 /** A fast disk takes some hundred megabytes in this time; no single file grows past the bound at all. */
 const MEASURE_MS = 200
 /** That git and its children may write to memory, each; a fleet with all its history takes a tenth of it. */
@@ -62,6 +64,8 @@ export async function runGit(args: readonly string[], run: GitRun): Promise<stri
       throw unknownProblem(url, `not finished after ${run.deadlineMs} ms`)
     case 'Large':
       throw tooLarge(url, within.maxBytes)
+    case 'Loud':
+      throw unknownProblem(url, `it sent more than ${MAX_GIT_MESSAGES / MIB} MiB of messages`)
     case 'Shallow':
       throw new KubeNodeError(syncErrors.KN7053({ url }), { retry: 'later' })
     case 'Failed':
@@ -87,7 +91,7 @@ const tooLarge = (url: string, maxBytes: number) =>
 
 type Ended =
   | { readonly kind: 'Done'; readonly out: string }
-  | { readonly kind: 'Late' | 'Large' | 'Shallow' }
+  | { readonly kind: 'Late' | 'Large' | 'Loud' | 'Shallow' }
   | { readonly kind: 'Failed'; readonly said: string }
   | { readonly kind: 'NotStarted'; readonly why: string }
 
@@ -102,9 +106,11 @@ async function runToEnd(args: readonly string[], { url, env, deadlineMs, within 
     detached: true,
     env: { ...env, ...SAFE_ENV, GIT_ALLOW_PROTOCOL: protocolOf(url) },
   })
-  const [out, said] = [collected(child.stdout), collected(child.stderr)]
-  let cut: 'Late' | 'Large' | undefined
-  const end = (why: 'Late' | 'Large') => {
+  const out = collected(child.stdout, 'Begin')
+  // The cause comes last, and a server may send any number of lines before.
+  const said = collected(child.stderr, 'End', () => end('Loud'))
+  let cut: 'Late' | 'Large' | 'Loud' | undefined
+  const end = (why: 'Late' | 'Large' | 'Loud') => {
     cut ??= why
     if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL')
   }
@@ -131,10 +137,14 @@ async function runToEnd(args: readonly string[], { url, env, deadlineMs, within 
   }
 }
 
-function collected(stream: NodeJS.ReadableStream): () => string {
-  let text = ''
+function collected(stream: NodeJS.ReadableStream, kept: 'Begin' | 'End', tooMuch?: () => void): () => string {
+  let [text, chars] = ['', 0]
   stream.setEncoding('utf8')
-  stream.on('data', (more: string) => (text = (text + more).slice(0, MAX_GIT_OUTPUT)))
+  stream.on('data', (more: string) => {
+    text = kept === 'Begin' ? (text + more).slice(0, MAX_GIT_OUTPUT) : (text + more).slice(-MAX_GIT_OUTPUT)
+    chars += more.length
+    if (chars > MAX_GIT_MESSAGES) tooMuch?.()
+  })
   return () => text
 }
 
