@@ -24,6 +24,8 @@ const RELEASE_TIMEOUT_MS = 300_000
 const NOTIFY_TIMEOUT_MS = 150_000
 /** Clusters that do not answer are waited for together. */
 const HEALTH_WORKERS = 16
+/** Git servers that do not answer, for half a minute to two each. What costs memory and processor time is bounded where it is done. */
+const SOURCE_WORKERS = 16
 const DEFAULT_LOCAL_POLL_MS = 500
 
 export const syncModule: Module<SyncContext> = { name: 'sync', setup }
@@ -32,6 +34,7 @@ function setup(context: SyncContext): RunningModule {
   const parts = hubParts(context, (key) => releases.enqueue(key))
   const sources = controllerIn(context, {
     name: 'fleetsource',
+    workers: SOURCE_WORKERS,
     timeoutMs: SOURCE_TIMEOUT_MS,
     reconcile: (key, c) => reconcileSource(parts, key, c),
   })
@@ -42,6 +45,7 @@ function setup(context: SyncContext): RunningModule {
   })
   const previews = controllerIn(context, {
     name: 'fleetsource-previews',
+    workers: SOURCE_WORKERS,
     timeoutMs: RELEASE_TIMEOUT_MS,
     reconcile: (key, c) => reconcilePreviews(parts, key, c),
   })

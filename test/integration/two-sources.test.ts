@@ -1,4 +1,6 @@
 // S27: two FleetSources write the same clusters. Neither overwrites, prunes or forges the other's objects, or stops when the other is hostile or broken.
+import { once } from 'node:events'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { ONLY_IN_FULL, isFull, onlyInFull } from '#test/support/tools/full.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
@@ -169,6 +171,31 @@ test('S27 without spec.writes the later source is refused, the first goes on, an
   )
   await has('shop/b', '1')
   expect(await versionOf('shared/a')).toBe('2')
+})
+
+test('S27 eight sources whose servers accept connections and never answer do not delay another', async () => {
+  const { b, second, has } = await twoSources()
+  const sockets = new Set<Socket>()
+  const silent = createServer((socket) => void sockets.add(socket.on('error', () => undefined)))
+  silent.listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  const url = `https://localhost:${(silent.address() as AddressInfo).port}/fleet`
+  try {
+    b.repository.commit(fleet(`config('shared/a', '1')`, HUB))
+    await b.start()
+    await has('shared/a', '1')
+    for (let n = 0; n < 8; n++)
+      await declareSource(b, `silent-${n}`, second, { url, writes: { kinds: ['ConfigMap'], namespaces: [`n-${n}`] } })
+    await eventually(
+      async () => sockets.size,
+      (connections) => connections === 8,
+    )
+    b.repository.commit(fleet(`config('shared/a', '2')`, HUB))
+    await has('shared/a', '2')
+  } finally {
+    for (const socket of sockets) socket.destroy()
+    silent.close()
+  }
 })
 
 test('S27 a hostile source overwrites, prunes and forges nothing of the other, and its own objects are applied all the same', async () => {

@@ -5,6 +5,7 @@ import type { Clock } from '#lib/clock.ts'
 import { isForbidden } from '#kube/errors.ts'
 import { isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
 import type { Rejected } from '#delivery/desired.ts'
+import { Turns } from '#lib/turns.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { accessOf, requireLocal, secretOf } from '../git/access.ts'
 import { isLocal } from '../git/locate.ts'
@@ -40,6 +41,8 @@ const FAILED_FOR_MS = 120_000
 const SWEEP_MS = 3_600_000
 /** The newest, the one before, and a few that still roll out. */
 const KEPT_RENDERS = 8
+/** A render may take a processor, and a gigabyte. */
+const RENDERS_AT_ONCE = 4
 
 export class Renders {
   readonly #config: SyncConfig
@@ -51,6 +54,7 @@ export class Renders {
   readonly #newest = new Map<string, { readonly commit: string; readonly superseded: AbortController }>()
   /** By reader: the last fetch that was started. */
   readonly #fetching = new Map<string, Promise<void>>()
+  readonly #turns = new Turns(RENDERS_AT_ONCE)
   #renderer: Promise<Renderer> | undefined
   #sweptAt: number | undefined
   /** Of all sources; undefined until they were listed. */
@@ -174,14 +178,15 @@ export class Renders {
     const identities =
       decryption === undefined ? undefined : identitiesOf(source, await this.#secretOf(source, decryption.secretRef))
     const { renderLimits } = this.#config
-    return renderCommit(commit, {
+    const made = {
       repository,
       renderer,
       path,
       decryption: { identities, ...(decryption?.requirePlaces === true && { requirePlaces: true }) },
       validator: this.#validator,
       limits: { ...renderLimits, ...(signal === undefined ? {} : { signal }) },
-    })
+    }
+    return this.#turns.take(() => renderCommit(commit, made))
   }
 
   /** One reader's cached copy is not shared: another source must prove that it may read the repository. */
