@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { KubeNodeError } from '#lib/errors.ts'
 import { atOnce } from '#lib/slices.ts'
-import { MAX_FIELDS, MAX_LINE_BYTES, MAX_LINES } from './answer-lines.ts'
+import { MAX_FIELDS, MAX_FIELDS_IN_ALL, MAX_LINE_BYTES, MAX_LINES } from './answer-lines.ts'
 import { answered, answering } from './answered.ts'
 import { NO_PLACES } from './places.ts'
 import { findingProblems } from './problems.ts'
@@ -102,6 +102,14 @@ describe('S28 what may not be in an answer', () => {
       /KN7119: .* object 1 of a has more than 100000 fields and list items/,
     )
     expect(parse).toHaveBeenCalledTimes(1)
+  })
+
+  test('an answer of too many fields in all is refused, however many objects share them', () => {
+    const object = `{"object":{"x":[${Array.from({ length: 90_000 }, () => '{}').join()}]}}\n`
+    const count = Math.ceil(MAX_FIELDS_IN_ALL / 90_000)
+    expect(refusalOf(`{"target":"a"}\n${object.repeat(count + 1)}`).message).toMatch(
+      /KN7119: .* its output has more than 4000000 fields and list items/,
+    )
   })
 
   test('text full of commas has no fields', () => {

@@ -3,7 +3,15 @@ import { KubeNodeError, assertNever } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
 import { atOnce } from '#lib/slices.ts'
-import { MAX_FIELDS, MAX_LINE_BYTES, MAX_LINES, hasMoreFieldsThan, linesOf } from './answer-lines.ts'
+import {
+  MAX_FIELDS,
+  MAX_FIELDS_IN_ALL,
+  MAX_LINE_BYTES,
+  MAX_LINES,
+  fieldsIn,
+  linesOf,
+  mayHaveMoreFieldsThan,
+} from './answer-lines.ts'
 import type { CagedEnd } from './run-caged.ts'
 import { syncErrors } from '../sync-errors.ts'
 
@@ -53,7 +61,8 @@ const lastLine = (printed: string): string => {
 }
 
 function* answerIn(chunks: readonly Buffer[], what: string): Generator<void, UncheckedAnswer> {
-  const reading = new Reading(what)
+  const bytes = chunks.reduce((sum, { length }) => sum + length, 0)
+  const reading = new Reading(what, mayHaveMoreFieldsThan(MAX_FIELDS_IN_ALL, bytes))
   for (const line of linesOf(chunks)) {
     if (line === 'TooLong') throw reading.tooMuch(`${MAX_LINE_BYTES} bytes`)
     if (line === 'Unfinished') throw reading.malformed('does not end')
@@ -73,20 +82,36 @@ class Reading {
   readonly #modules = new Map<string, unknown>()
   readonly #madeAt = new Map<unknown, unknown>()
   #last: { readonly target: string; readonly objects: unknown[] } | undefined
+  readonly #isCounted: boolean
   #lines = 0
+  #fields = 0
   #ended: { readonly error?: unknown } | undefined
 
-  constructor(what: string) {
+  /** `isCounted`: so many bytes may hold too many fields. */
+  constructor(what: string, isCounted: boolean) {
     this.#what = what
+    this.#isCounted = isCounted
   }
 
   take(bytes: Buffer): void {
     if (this.#ended !== undefined) throw this.malformed('comes after the end')
     if (this.#lines >= MAX_LINES)
       throw new KubeNodeError(syncErrors.KN7119({ what: this.#what, seen: 'its output', limit: `${MAX_LINES} lines` }))
-    if (hasMoreFieldsThan(MAX_FIELDS + FIELDS_OF_LINE, bytes)) throw this.tooMuch(`${MAX_FIELDS} fields and list items`)
+    this.#count(bytes)
     this.#add(this.#parsed(bytes))
     this.#lines++
+  }
+
+  #count(bytes: Buffer): void {
+    const most = MAX_FIELDS + FIELDS_OF_LINE
+    if (!this.#isCounted && !mayHaveMoreFieldsThan(most, bytes.length)) return
+    const fields = fieldsIn(bytes, most)
+    if (fields > most) throw this.tooMuch(`${MAX_FIELDS} fields and list items`)
+    this.#fields += fields
+    if (this.#fields > MAX_FIELDS_IN_ALL) {
+      const limit = `${MAX_FIELDS_IN_ALL} fields and list items`
+      throw new KubeNodeError(syncErrors.KN7119({ what: this.#what, seen: 'its output', limit }))
+    }
   }
 
   #parsed(bytes: Buffer): Record<string, unknown> {
