@@ -1,4 +1,5 @@
 // Keeps the last rendered commits of each source, so that Releases and retries do not render again, and finds once where code runs.
+import { getHeapStatistics } from 'node:v8'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { createValidator } from '#api/validate.ts'
 import type { Clock } from '#lib/clock.ts'
@@ -27,6 +28,7 @@ import { identitiesOf } from '../sops/decryption-key.ts'
 import { keyOfSource } from '../sources/scope.ts'
 import { syncErrors } from '../sync-errors.ts'
 import type { SyncConfig } from './context.ts'
+import { KeptRenders } from './kept-renders.ts'
 
 export interface Fetched {
   readonly repository: LocalRepository
@@ -39,8 +41,8 @@ export interface Fetched {
 /** A failing commit is rendered again after this long, in case this machine caused the failure. */
 const FAILED_FOR_MS = 120_000
 const SWEEP_MS = 3_600_000
-/** The newest, the one before, and a few that still roll out. */
-const KEPT_RENDERS = 8
+/** Of the memory that this program may have: the newest commit of each source, the one before, and those that still roll out. */
+const KEPT_SHARE = 0.25
 /** A render may take a processor, and a gigabyte. */
 const RENDERS_AT_ONCE = 4
 
@@ -49,7 +51,10 @@ export class Renders {
   readonly #clock: Clock
   readonly #validator = createValidator()
   readonly #repositories = new Map<string, LocalRepository>()
-  readonly #rendered = new Map<string, Promise<Rendered>>()
+  readonly #rendered = new KeptRenders<Rendered>(
+    KEPT_SHARE * getHeapStatistics().heap_size_limit,
+    ({ memory }) => memory,
+  )
   /** By source: the newest commit seen, and what stops the render of another. */
   readonly #newest = new Map<string, { readonly commit: string; readonly superseded: AbortController }>()
   /** By reader: the last fetch that was started. */
@@ -101,15 +106,14 @@ export class Renders {
     const { spec } = source
     const remote = isLocal(spec.url) ? undefined : await this.#copyWith(source, commit)
     const from = remote ?? (await this.#fetched(source))
-    const key = `${readerOf(source)}\n${decryptedFor(source)}\n${spec.path}\n${commit}`
-    const known = this.#rendered.get(key)
+    const key = `${readerOf(source)}\n${decryptedFor(source)}\n${spec.path}`
+    const known = this.#rendered.get(key, commit)
     if (known !== undefined) return known
     const made = this.#render(source, from, commit, signal)
-    this.#rendered.set(key, made)
-    for (const old of [...this.#rendered.keys()].slice(0, -KEPT_RENDERS)) this.#rendered.delete(old)
+    this.#rendered.add(key, commit, made)
     made.then(
-      ({ targets }) => this.#tryAgain(key, made, targets),
-      (error: unknown) => this.#forget(key, made, error),
+      ({ targets }) => this.#tryAgain(() => this.#rendered.drop(key, commit, made), targets),
+      (error: unknown) => this.#forget(() => this.#rendered.drop(key, commit, made), error),
     )
     return made
   }
@@ -127,18 +131,13 @@ export class Renders {
   }
 
   /** A file that the key does not open may be opened by the next content of the Secret, which no commit tells of. */
-  #tryAgain(key: string, made: Promise<Rendered>, targets: Rendered['targets']): void {
+  #tryAgain(drop: () => void, targets: Rendered['targets']): void {
     if (![...targets.values()].some(({ rejected }) => rejected.some(isUndecrypted))) return
-    this.#clock.after(FAILED_FOR_MS, () => {
-      if (this.#rendered.get(key) === made) this.#rendered.delete(key)
-    })
+    this.#clock.after(FAILED_FOR_MS, drop)
   }
 
   /** Failures outside the fleet's code are retried at once. */
-  #forget(key: string, made: Promise<Rendered>, error: unknown): void {
-    const drop = () => {
-      if (this.#rendered.get(key) === made) this.#rendered.delete(key)
-    }
+  #forget(drop: () => void, error: unknown): void {
     if (isKubeNodeError(error) && isOfTheFleet(error)) this.#clock.after(FAILED_FOR_MS, drop)
     else drop()
   }

@@ -4,7 +4,9 @@
 export const MAX_LINE_BYTES = 8 * 1024 * 1024
 /** The embedded API server accepts at most this many, and each costs far more time than its bytes, here and in every later step. */
 export const MAX_FIELDS = 100_000
-/** Of the whole answer: each takes up to 64 bytes of memory once it is parsed, and as few as three before. The largest known fleet has a tenth. */
+/** Each takes up to this much memory once it is parsed, and as few as three bytes before. */
+const BYTES_OF_FIELD = 64
+/** Of the whole answer; the largest known fleet has a tenth. */
 export const MAX_FIELDS_IN_ALL = 4_000_000
 /** Objects of the smallest possible size, until the whole answer is too large. */
 export const MAX_LINES = 1_000_000
@@ -44,8 +46,8 @@ export function* linesOf(chunks: readonly Buffer[]): Generator<Line | undefined>
   if (length > 0) yield 'Unfinished'
 }
 
-/** Each takes a byte, and a comma or a bracket. */
-export const mayHaveMoreFieldsThan = (most: number, bytes: number): boolean => bytes >= 2 * most
+/** What the answer takes in memory, at most; of text in another script than Latin, half of it. */
+export const memoryOf = (bytes: number, fields: number): number => bytes + BYTES_OF_FIELD * fields
 
 /** Fields and list items in the text of JSON, before it is parsed; gives up as soon as there are more. */
 export function fieldsIn(json: Buffer, most: number): number {

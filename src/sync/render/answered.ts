@@ -10,7 +10,7 @@ import {
   MAX_LINES,
   fieldsIn,
   linesOf,
-  mayHaveMoreFieldsThan,
+  memoryOf,
 } from './answer-lines.ts'
 import type { CagedEnd } from './run-caged.ts'
 import { syncErrors } from '../sync-errors.ts'
@@ -23,6 +23,8 @@ export interface UncheckedAnswer {
   readonly modules: ReadonlyMap<string, unknown>
   /** Regardless of its other output, the run failed. */
   readonly error?: unknown
+  /** Bytes that it takes in memory, about. */
+  readonly memory: number
 }
 
 export interface AnsweredRun {
@@ -61,8 +63,7 @@ const lastLine = (printed: string): string => {
 }
 
 function* answerIn(chunks: readonly Buffer[], what: string): Generator<void, UncheckedAnswer> {
-  const bytes = chunks.reduce((sum, { length }) => sum + length, 0)
-  const reading = new Reading(what, mayHaveMoreFieldsThan(MAX_FIELDS_IN_ALL, bytes))
+  const reading = new Reading(what)
   for (const line of linesOf(chunks)) {
     if (line === 'TooLong') throw reading.tooMuch(`${MAX_LINE_BYTES} bytes`)
     if (line === 'Unfinished') throw reading.malformed('does not end')
@@ -82,15 +83,13 @@ class Reading {
   readonly #modules = new Map<string, unknown>()
   readonly #madeAt = new Map<unknown, unknown>()
   #last: { readonly target: string; readonly objects: unknown[] } | undefined
-  readonly #isCounted: boolean
   #lines = 0
   #fields = 0
+  #bytes = 0
   #ended: { readonly error?: unknown } | undefined
 
-  /** `isCounted`: so many bytes may hold too many fields. */
-  constructor(what: string, isCounted: boolean) {
+  constructor(what: string) {
     this.#what = what
-    this.#isCounted = isCounted
   }
 
   take(bytes: Buffer): void {
@@ -104,10 +103,10 @@ class Reading {
 
   #count(bytes: Buffer): void {
     const most = MAX_FIELDS + FIELDS_OF_LINE
-    if (!this.#isCounted && !mayHaveMoreFieldsThan(most, bytes.length)) return
     const fields = fieldsIn(bytes, most)
     if (fields > most) throw this.tooMuch(`${MAX_FIELDS} fields and list items`)
     this.#fields += fields
+    this.#bytes += bytes.length
     if (this.#fields > MAX_FIELDS_IN_ALL) {
       const limit = `${MAX_FIELDS_IN_ALL} fields and list items`
       throw new KubeNodeError(syncErrors.KN7119({ what: this.#what, seen: 'its output', limit }))
@@ -144,7 +143,8 @@ class Reading {
 
   finished(): UncheckedAnswer {
     if (this.#ended === undefined) throw this.malformed('is missing')
-    return { clusters: this.#clusters, madeAt: this.#madeAt, modules: this.#modules, ...this.#ended }
+    const memory = memoryOf(this.#bytes, this.#fields)
+    return { clusters: this.#clusters, madeAt: this.#madeAt, modules: this.#modules, memory, ...this.#ended }
   }
 
   malformed(problem: string, cause?: unknown): KubeNodeError {

@@ -31,6 +31,8 @@ export interface Rendered {
   /** Conflicts between the objects of one cluster, and likely mistakes: the first ones. */
   readonly problems: readonly RenderedProblem[]
   readonly moreProblems: number
+  /** Bytes that it takes in memory, about. */
+  readonly memory: number
   /** The version of kubenode that the repository depends on; it decides nothing, since the running one renders. */
   readonly writtenFor?: string
 }
@@ -74,7 +76,7 @@ export function renderFolder(folder: string, options: FolderOptions): Promise<Re
 }
 
 type FolderOptions = Pick<RenderOptions, 'renderer' | 'validator' | 'limits' | 'twice' | 'decryption'>
-type RenderedFiles = Pick<Rendered, 'targets' | 'printed' | 'problems' | 'moreProblems'>
+type RenderedFiles = Pick<Rendered, 'targets' | 'printed' | 'problems' | 'moreProblems' | 'memory'>
 type Files = Readonly<Record<string, string>>
 
 /** `what`, as in `commit 3f1c9e0a7b5d`. */
@@ -98,7 +100,7 @@ async function renderFiles(
   const targets = await inSlices(checkingRendered(answer.clusters, validator, places, sealed))
   const problems = await inSlices(findingProblems(targets, files, places))
   const opened = decryption === undefined ? targets : await inSlices(openingTargets(targets, sealed, decryption))
-  return { targets: opened, printed, ...problems }
+  return { targets: opened, printed, memory: answer.memory, ...problems }
 }
 
 /** Code of a fleet gets no encrypted file: it has no use for one, and could move its values. */

@@ -1,0 +1,78 @@
+// Which rendered commits are kept in memory: a few of each source, those that were asked for last, within a size in all.
+
+/** A render that failed, or has no objects. */
+const LEAST_BYTES = 64 * 1024
+/** The one of a source and the one before are compared with each other. */
+const LEAST_KEPT = 2
+/** Of one source: the newest, the one before, and a few that still roll out. */
+const MOST_EACH = 8
+
+interface Entry<T> {
+  readonly source: string
+  readonly made: Promise<T>
+  bytes: number
+}
+
+export class KeptRenders<T> {
+  readonly #maxBytes: number
+  readonly #sizeOf: (rendered: T) => number
+  /** The one that was asked for longest ago is first. */
+  readonly #entries = new Map<string, Entry<T>>()
+  #bytes = 0
+
+  constructor(maxBytes: number, sizeOf: (rendered: T) => number) {
+    this.#maxBytes = maxBytes
+    this.#sizeOf = sizeOf
+  }
+
+  get(source: string, commit: string): Promise<T> | undefined {
+    const key = keyOf(source, commit)
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return undefined
+    this.#entries.delete(key)
+    this.#entries.set(key, entry)
+    return entry.made
+  }
+
+  add(source: string, commit: string, made: Promise<T>): void {
+    const key = keyOf(source, commit)
+    const entry = { source, made, bytes: LEAST_BYTES }
+    this.#entries.set(key, entry)
+    this.#bytes += entry.bytes
+    const own = [...this.#entries].filter(([, each]) => each.source === source)
+    for (const [oldKey, old] of own.slice(0, -MOST_EACH)) this.#remove(oldKey, old)
+    this.#dropOldest()
+    made.then(
+      (rendered) => this.#measured(key, entry, this.#sizeOf(rendered)),
+      () => undefined,
+    )
+  }
+
+  /** Nothing when another one took its place. */
+  drop(source: string, commit: string, made: Promise<T>): void {
+    const key = keyOf(source, commit)
+    const entry = this.#entries.get(key)
+    if (entry?.made === made) this.#remove(key, entry)
+  }
+
+  #measured(key: string, entry: Entry<T>, bytes: number): void {
+    if (this.#entries.get(key) !== entry) return
+    this.#bytes += Math.max(bytes, entry.bytes) - entry.bytes
+    entry.bytes = Math.max(bytes, entry.bytes)
+    this.#dropOldest()
+  }
+
+  #dropOldest(): void {
+    for (const [key, entry] of this.#entries) {
+      if (this.#bytes <= this.#maxBytes || this.#entries.size <= LEAST_KEPT) return
+      this.#remove(key, entry)
+    }
+  }
+
+  #remove(key: string, { bytes }: Entry<T>): void {
+    this.#entries.delete(key)
+    this.#bytes -= bytes
+  }
+}
+
+const keyOf = (source: string, commit: string): string => `${source}\n${commit}`
