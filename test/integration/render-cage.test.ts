@@ -271,6 +271,17 @@ test('the strongest cage shows nothing of this machine', async ({ skip }) => {
   expect(existsSync(cwd)).toBe(false)
 })
 
+test('a program whose files are for itself alone finds the same cage', () => {
+  const module = JSON.stringify(join(import.meta.dirname, '../../src/sync/render/cage.ts'))
+  const code = `const { findCage } = await import(${module})\nconsole.log((await findCage('allow')).level.name)`
+  const node = [process.execPath, '--input-type=module', '-e', code]
+  const { stdout, stderr } = spawnSync('/bin/sh', ['-c', 'umask 077 && exec "$@"', 'sh', ...node], {
+    encoding: 'utf8',
+    cwd: releaseRoot(),
+  })
+  expect([stderr, stdout.trim()]).toEqual(['', unbuilt.level.name])
+})
+
 test('S28 in the weak cage, root has become another user without groups', ({ skip }) => {
   skip(process.getuid?.() !== 0, 'only root can become somebody else')
   const { file, args, cwd, cleanUp, ...as } = weak.command(5)

@@ -16,6 +16,7 @@ export const INSIDE_BUILT = 'built'
 
 /** Arguments: empty folder for the root, folder of the release, folder of its built files or nothing, Node, how to enter (uid, or "userns"), seconds of processor time, arguments of Node. */
 export const ROOT_SCRIPT = `set -eu
+umask 022 # another user looks through the folders that are made here
 root=$1; release=$2; built=$3; node=$4; enter=$5; cpu=$6; shift 6
 mount -t tmpfs -o size=1m,mode=755,nosuid,nodev tmpfs "$root"
 lock() { mount -o remount,bind,ro,nosuid,nodev "$1"; }
