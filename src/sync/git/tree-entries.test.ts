@@ -66,6 +66,13 @@ test.each([
   expect(() => parseTree(bytes, 'tree')).toThrow(message)
 })
 
+test('a folder of very many files is too large, and nothing that git would not write', () => {
+  const many = Array.from({ length: 10_001 }, (_, i) => entry('100644', `f${i}`))
+  expect(() => parseTree(Buffer.concat(many), 'tree')).toThrow(
+    'KN7006: cannot read tree: it has more than 10000 entries in one folder; remove files',
+  )
+})
+
 test.each(['a.ts', '.gitignore', '.github', 'git', 'größe.ts', '日本', 'a b', '..a', 'a..', 'con'])(
   '%s is a harmless name',
   (name) => {
