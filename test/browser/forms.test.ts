@@ -73,7 +73,7 @@ async function account(options: Options = {}): Promise<Page> {
   return page
 }
 
-const REFUSED = 'KN7051: the server refuses the commit on branch main; fetch, and prepare the commit again'
+const REFUSED = 'KN1729: the branch got other commits after this one was prepared; prepare it again'
 
 const STATES: Readonly<Record<string, (options?: Options) => Promise<Page>>> = {
   'prepared-commit': ready,

@@ -51,6 +51,7 @@ export async function pushPrepared({ commit, answer, source, wish, repository, g
         repository,
         access,
         movesWorkTree: isLocal(url) && isCheckedOut(url, branch),
+        refused: (why) => notPushed({ commit: commit.id, branch, url, why, isFollowed }),
       },
       { ...git, cacheDir },
     )
@@ -59,6 +60,23 @@ export async function pushPrepared({ commit, answer, source, wish, repository, g
   }
   return { commit: commit.id, branch }
 }
+
+interface NotPushed {
+  readonly commit: string
+  readonly branch: string
+  readonly url: string
+  readonly why: string
+  readonly isFollowed: boolean
+}
+
+function notPushed({ commit: id, branch, url, why, isFollowed }: NotPushed): KubeNodeError {
+  const commit = id.slice(0, 12)
+  if (!why.includes(MOVED)) return new KubeNodeError(consoleRepositoryErrors.KN1728({ commit, branch, url, why }))
+  return new KubeNodeError(consoleRepositoryErrors[isFollowed ? 'KN1729' : 'KN1730']({ commit, branch }))
+}
+
+/** What git says when a branch is not where it must be. */
+const MOVED = '(stale info)'
 
 function accessWith(url: string, { username = 'git', token }: PushRequest): GitAccess {
   if (isLocal(url)) return { kind: 'Anonymous' }

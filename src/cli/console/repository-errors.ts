@@ -34,4 +34,16 @@ export const consoleRepositoryErrors = errorTable({
     text: 'cannot push with these credentials: {why}',
     next: 'enter an access token that may write to the repository',
   },
+  KN1728: {
+    text: 'cannot push {commit} to branch {branch} of {url}: {why}',
+    next: 'check the access token and the rules of the branch, or apply the patch with git am in a clone',
+  },
+  KN1729: {
+    text: 'cannot push {commit} to branch {branch}: the branch got other commits after this one was prepared',
+    next: 'prepare it again, so that it has them',
+  },
+  KN1730: {
+    text: 'cannot push {commit} to branch {branch}: there is such a branch already',
+    next: 'merge or delete that branch, or apply the patch with git am in a clone',
+  },
 })

@@ -1,4 +1,4 @@
-// Pushes one commit that sync made to one branch: from a repository of its own that borrows the objects of the copy, and only if the branch is still where it was.
+// Pushes one commit that sync or the console made to one branch: from a repository of its own that borrows the objects of the copy, and only if the branch is still where it was.
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { deflateSync } from 'node:zlib'
@@ -26,6 +26,8 @@ export interface Push {
   readonly access: GitAccess
   /** A branch that is checked out there moves with its files, if no file was edited; else git refuses it. */
   readonly movesWorkTree?: boolean
+  /** The error when the branch has moved, or the server refuses; that of a revert when left out. */
+  readonly refused?: (why: string) => KubeNodeError
 }
 
 export interface PushPlace {
@@ -40,18 +42,18 @@ const DEFAULT_DEADLINE_MS = 60_000
 /** A commit and some trees. */
 const MAX_BYTES = 64 * 1024 * 1024
 
-/** Throws KN7051 when the branch has moved, or the server refuses. */
 export async function push(what: Push, place: PushPlace) {
   const { cacheDir, env = {}, deadlineMs = DEFAULT_DEADLINE_MS, reach = {} } = place
-  const { url, branch, commit, expected, objects, repository, access, movesWorkTree = false } = what
+  const { url, branch, commit, expected, objects, repository, access, movesWorkTree = false, refused } = what
   const folders = { parent: cacheDir, prefix: 'push-', maxAgeMs: 2 * deadlineMs }
   mkdirSync(cacheDir, { recursive: true, mode: 0o700 })
   sweepOwnedFolders(folders)
   const dir = makeOwnedFolder(folders)
-  const failed = (said: string) =>
-    new KubeNodeError(syncErrors.KN7051({ commit: commit.slice(0, 12), branch, url, why: reasonIn(said, access) }), {
-      retry: 'later',
-    })
+  const failed = (said: string) => {
+    const why = reasonIn(said, access)
+    if (refused !== undefined) return refused(why)
+    return new KubeNodeError(syncErrors.KN7051({ commit: commit.slice(0, 12), branch, url, why }), { retry: 'later' })
+  }
   const run: GitRun = { url, env, access, deadlineMs, within: { folder: dir, maxBytes: MAX_BYTES }, failed }
   try {
     await runGit(['init', '--quiet', '--bare', '--template=', '--', dir], run)
