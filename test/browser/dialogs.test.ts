@@ -206,3 +206,27 @@ test.each([
   await page.getByRole('list', { name: 'Holds' }).waitFor({ state: 'detached' })
   expect(await focus(page, 'at.tagName')).toBe('H1')
 })
+
+test('a dialog stays what it was opened for, and shows what became of it, when the view goes on to another release', async () => {
+  const page = await opened(`${APPROVE}…`)
+  await reason(page).fill('read and agreed')
+  await expect.poll(() => bench.server.streams).toBe(1)
+  const next = { name: 'machines-4f4f4f4f4f4f', commit: '4'.repeat(40) }
+  bench.server.change<PipelineTopic>('pipeline', (t) => ({
+    ...t,
+    rows: t.rows.map((row) =>
+      row.row === 'Release'
+        ? { ...row, object: { ...row.object, name: next.name }, commit: next.commit, approvals: [] }
+        : row,
+    ),
+  }))
+  await page.getByRole('link', { name: '444444444444', includeHidden: true }).waitFor({ state: 'attached' })
+  await reason(page).press('Enter')
+  await page.getByRole('heading', { name: 'Created' }).waitFor()
+  expect(bench.server.written).toMatchObject([
+    { of: { name: 'machines-3f1c9e0a7b5d' }, digest: 'e8a1f3a29b2f1f6f', reason: 'read and agreed' },
+  ])
+  await page.keyboard.press('Enter')
+  await page.locator(DIALOG).waitFor({ state: 'detached' })
+  expect(await focus(page, 'at.tagName')).toBe('H1')
+})

@@ -136,6 +136,26 @@ test('a cluster that does not answer is shown as it was, with its age, or named 
   await page.getByRole('heading', { name: 'Rollout of base' }).waitFor()
 })
 
+test('a cluster that is removed while its view is open ends that view alone, and comes back with the cluster', async () => {
+  const page = await bench.open('#/home', { isStill: false })
+  await page.getByRole('heading', { name: '1 node needs attention' }).waitFor()
+  const other = await page.context().newPage()
+  await other.goto(`${bench.server.url}/#/rollouts/prod/base`)
+  await other.getByRole('heading', { name: 'Rollout of base' }).waitFor()
+  await expect.poll(() => bench.server.asked.filter((a) => a.includes('set%2Fprod%2Fbase')).length).toBeGreaterThan(0)
+  const set = bench.server.topics.get('set/prod/base')
+  bench.server.topics.delete('set/prod/base')
+  bench.server.sendBye({ reason: 'SessionEnded' })
+  await other.getByRole('heading', { name: 'This does not exist' }).waitFor()
+  await page.getByText('Offline since').waitFor({ state: 'detached' })
+  bench.server.change<HomeTopic>('home', (home) => ({ ...home, head: { ...home.head, sentence: 'All changed.' } }))
+  await page.getByRole('heading', { name: 'All changed.' }).waitFor()
+  if (set !== undefined) bench.server.topics.set('set/prod/base', set)
+  bench.server.sendRaw('event: session\ndata: {}\n\n')
+  await other.getByRole('heading', { name: 'This does not exist' }).waitFor({ state: 'detached' })
+  await other.getByRole('heading', { name: 'Rollout of base' }).waitFor()
+})
+
 test('a stream that ends so that a proxy tells again who asks is no failure', async () => {
   const page = await bench.open('#/home', { isStill: false })
   await page.getByRole('heading', { name: '1 node needs attention' }).waitFor()

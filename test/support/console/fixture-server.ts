@@ -141,6 +141,8 @@ export class FixtureServer {
 
   #stream(url: URL, response: ServerResponse): void {
     const topics = new Set((url.searchParams.get('topics') ?? '').split(','))
+    if ([...topics].some((t) => !this.topics.has(t)))
+      return json(response, { code: 'NotFound', message: 'there is no such topic' }, 404)
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
     response.write(': hello\n\n')
     this.#streams.set(response, topics)

@@ -28,6 +28,8 @@ const SILENCE_MS = 45_000
 const ANSWER_MS = 20_000
 const FIRST_RETRY_MS = 500
 const LAST_RETRY_MS = 10_000
+/** So often the tabs read again what they show, before a stream that the server does not know is an outage. */
+const MOST_REREADS = 3
 /** A change of view changes the topics several times within one frame. */
 const GATHER_MS = 30
 
@@ -40,6 +42,7 @@ export class Feed {
   #timer: ReturnType<typeof setTimeout> | undefined
   #isPaused = false
   #isAskedAgain = false
+  #rereads = 0
   readonly #send: (message: FeedMessage) => void
   readonly #sessionOf: () => string | undefined
 
@@ -98,8 +101,15 @@ export class Feed {
         const { code, message = '' } = (await response.json().catch(() => ({}))) as Partial<Refusal>
         if (code === 'TooManyStreams') return this.#again({ state: 'Full', message })
       }
+      // A topic ended with its cluster, or with the right to read it. The tabs that show it learn that and no longer want it.
+      if (response.status === 404 && this.#rereads++ < MOST_REREADS) {
+        this.#send({ is: 'resync', event: { revision: this.#since ?? '', topics: this.#topics } })
+        this.#send({ is: 'session' })
+        return this.#openLater()
+      }
       if (!response.ok || response.body === null) throw new Error(`the server answers ${response.status}`)
       this.#retryMs = FIRST_RETRY_MS
+      this.#rereads = 0
       this.#offlineSince = undefined
       this.#send({ is: 'connection', connection: { state: 'Live' } })
       await this.#read(response.body, abort)
@@ -118,6 +128,10 @@ export class Feed {
 
   #again(connection: Connection): void {
     this.#send({ is: 'connection', connection })
+    this.#openLater()
+  }
+
+  #openLater(): void {
     this.#openIn(this.#retryMs * (0.5 + Math.random()))
     this.#retryMs = Math.min(LAST_RETRY_MS, this.#retryMs * 2)
   }

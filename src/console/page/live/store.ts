@@ -115,7 +115,7 @@ export class Store {
     // A view that was shown stays when it cannot be read again: the strip tells how old it is.
     if (loaded.state !== 'Failed' || kept.loaded.state !== 'Ready') kept.loaded = loaded
     if (loaded.state === 'Failed') kept.timer = setTimeout(() => void this.#read(topic), AGAIN_MS)
-    if (loaded.state === 'Ready') this.#want()
+    if (loaded.state !== 'Failed') this.#want()
     for (const listener of kept.listeners) listener()
   }
 
@@ -131,9 +131,9 @@ export class Store {
     if (message.is === 'connection') {
       const before = this.connection
       this.connection = message.connection
-      if (before.state === 'SignedOut' && message.connection.state === 'Live') this.#signedInAgain()
+      if (before.state === 'SignedOut' && message.connection.state === 'Live') this.#readAgain()
       if (JSON.stringify(before) !== JSON.stringify(message.connection)) this.#tell()
-    } else if (message.is === 'session') void this.start()
+    } else if (message.is === 'session') this.#readAgain()
     else if (message.is === 'resync') {
       for (const topic of message.event.topics) if (this.#topics.has(topic)) void this.#read(topic)
     } else {
@@ -147,8 +147,8 @@ export class Store {
     }
   }
 
-  /** Perhaps as another person. The stream names the topics that were read before. */
-  #signedInAgain(): void {
+  /** Perhaps as another person, or of other clusters. The stream names the topics that were read before. */
+  #readAgain(): void {
     void this.start()
     for (const [topic, { loaded }] of this.#topics) if (loaded.state !== 'Ready') void this.#read(topic)
   }

@@ -16,7 +16,8 @@ interface Dialog {
   readonly onClose: () => void
 }
 
-export function useDialog(): Dialog {
+/** `onChange` hears when the dialog opens and when it has closed. */
+export function useDialog(onChange?: (isOpen: boolean) => void): Dialog {
   const ref = useRef<HTMLDialogElement>(null)
   const home = useRef<HTMLSpanElement>(null)
   const [isOpen, setOpen] = useState(false)
@@ -43,10 +44,13 @@ export function useDialog(): Dialog {
     open: () => {
       show()
       setOpen(true)
+      onChange?.(true)
     },
     close: () => ref.current?.close(),
     onClose: () => {
-      if (ref.current?.open !== true) setOpen(false)
+      if (ref.current?.open === true) return
+      setOpen(false)
+      onChange?.(false)
     },
   }
 }

@@ -34,11 +34,19 @@ interface HoldProps {
   readonly label?: string
 }
 
-export function HoldButton({ cluster, target, effects, to, label = 'Hold…' }: HoldProps): VNode | null {
+/** What the view showed when the dialog was opened stays until it is closed: a person writes what they read, and sees what became of it. */
+function useOpened<T>(shown: T): readonly [T, boolean, (isOpen: boolean) => void] {
+  const [opened, setOpened] = useState<{ readonly at: T }>()
+  return [opened?.at ?? shown, opened !== undefined, (isOpen) => setOpened(isOpen ? { at: shown } : undefined)]
+}
+
+export function HoldButton(props: HoldProps): VNode | null {
   const { session, route } = useApp()
+  const [{ cluster, target, effects, to, label = 'Hold…' }, isOpen, onChange] = useOpened(props)
   const access = session.clusters.find(({ name }) => name === cluster)
   const [effect, setEffect] = useState(effects[0] ?? 'Pause')
-  if (access?.holds.includes(target.kind) !== true || route.params['at'] !== undefined) return null
+  const isOffered = access?.holds.includes(target.kind) === true && route.params['at'] === undefined
+  if (!isOffered && !isOpen) return null
   const chosen = effects.includes(effect) ? effect : (effects[0] ?? 'Pause')
   return h(
     Form,
@@ -46,6 +54,7 @@ export function HoldButton({ cluster, target, effects, to, label = 'Hold…' }: 
       label,
       title: `${label.replace('…', '')}: ${target.kind} ${target.name}${target.kind === 'Cluster' ? '' : ` in ${cluster}`}`,
       url: '/api/hold',
+      onChange,
       lastsMs: HOLD_MS,
       body: (reason: string, until: number): HoldRequest => ({
         cluster,
@@ -75,18 +84,21 @@ interface ApproveProps {
   readonly approvals: readonly Approvable[]
 }
 
-export function ApproveButton({ cluster, of, approvals }: ApproveProps): VNode | null {
+export function ApproveButton(props: ApproveProps): VNode | null {
   const { session, route } = useApp()
+  const [{ cluster, of, approvals }, isOpen, onChange] = useOpened(props)
   const [digest, setDigest] = useState(approvals[0]?.digest ?? '')
   const access = session.clusters.find(({ name }) => name === cluster)
   const chosen = approvals.find((a) => a.digest === digest) ?? approvals[0]
-  if (access?.canApprove !== true || chosen === undefined || route.params['at'] !== undefined) return null
+  const isOffered = access?.canApprove === true && route.params['at'] === undefined
+  if (chosen === undefined || (!isOffered && !isOpen)) return null
   return h(
     Form,
     {
       label: 'Approve…',
       title: `Approve: ${of.kind} ${of.name} in ${cluster}`,
       url: '/api/approval',
+      onChange,
       about: h(
         'p',
         {},
@@ -120,12 +132,13 @@ interface FormProps {
   /** What is written, in words. */
   readonly about?: VNode
   readonly body: (reason: string, until: number) => unknown
+  readonly onChange: (isOpen: boolean) => void
   readonly children?: ComponentChildren
 }
 
-function Form({ label, title, url, lastsMs, about, body, children }: FormProps): VNode {
+function Form({ label, title, url, lastsMs, about, body, onChange, children }: FormProps): VNode {
   const { now, speak } = useApp()
-  const dialog = useDialog()
+  const dialog = useDialog(onChange)
   const { error, isSending, fail, reset, send } = useSending<Written>(url)
   const [until, setUntil] = useState('')
   const [written, setWritten] = useState<Written>()
