@@ -6,7 +6,7 @@ import type { Snapshot, Topic, TopicFamily } from '../protocol.ts'
 import { topicOf } from '../topic-name.ts'
 import type { ClusterCache } from './cluster-cache.ts'
 import { ClusterMachines } from './cluster-machines.ts'
-import { makeRoom, MOST_OF_ALL, TopicLog } from './topic-log.ts'
+import { type Entry, makeRoom, MOST_OF_ALL, TopicLog } from './topic-log.ts'
 import { readAs, type Readable } from './rights.ts'
 import { audienceOf, parseTopic, snapshotOf, type TopicName } from './topics.ts'
 
@@ -157,8 +157,8 @@ export class Fleet {
     return this.#keptOf(name, topic, readable)?.log.now
   }
 
-  /** What changed since a revision, as it is sent; undefined where only a snapshot helps. */
-  since(name: TopicName, topic: Topic, readable: Readable, revision: number): readonly string[] | undefined {
+  /** What changed since a revision; undefined where only a snapshot helps. */
+  since(name: TopicName, topic: Topic, readable: Readable, revision: number): readonly Entry[] | undefined {
     return this.#logOf(name, topic, readable)?.since(revision)
   }
 

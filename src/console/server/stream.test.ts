@@ -34,7 +34,13 @@ class Response extends EventEmitter {
 
 const HOME: TopicName = { of: 'Fleet', family: 'home' }
 
-function opened(missed: readonly string[] | 'Lost' = [], since: string | undefined = 's.v-3') {
+interface Missed {
+  readonly revision: number
+  readonly at: number
+  readonly json: string
+}
+
+function opened(missed: readonly Missed[] | 'Lost' = [], since: string | undefined = 's.v-3') {
   const clock = new VirtualClock()
   const response = new Response()
   let follower: Follower['take'] | undefined
@@ -66,16 +72,21 @@ function opened(missed: readonly string[] | 'Lost' = [], since: string | undefin
   return { stream, response, clock, change, ends: () => ends, isFollowing: () => follower !== undefined }
 }
 
-test('what was missed comes first, under the revision of now', () => {
-  const { response } = opened(['{"topic":"home","set":[],"gone":["a"]}'])
-  expect(response.sent[1]).toBe(
-    'event: delta\nid: s.v-7\ndata: {"revision":"s.v-7","at":' +
-      `${new VirtualClock().now()},"deltas":[{"topic":"home","set":[],"gone":["a"]}]}\n\n`,
-  )
+const removed = (id: string): string => `{"topic":"home","set":[],"gone":["${id}"]}`
+
+test('what was missed comes first, each change under its own revision, so that a tab applies all of them and none twice', () => {
+  const { response } = opened([
+    { revision: 4, at: 40, json: removed('a') },
+    { revision: 6, at: 60, json: removed('b') },
+  ])
+  expect(response.sent.slice(1)).toEqual([
+    `event: delta\nid: s.v-4\ndata: {"revision":"s.v-4","at":40,"deltas":[${removed('a')}]}\n\n`,
+    `event: delta\nid: s.v-6\ndata: {"revision":"s.v-6","at":60,"deltas":[${removed('b')}]}\n\n`,
+  ])
 })
 
 test('a log that does not reach back, and a batch that is larger than its snapshot, are a resync', () => {
-  for (const missed of ['Lost', ['x'.repeat(50_000)]] as const) {
+  for (const missed of ['Lost', [{ revision: 4, at: 40, json: 'x'.repeat(50_000) }]] as const) {
     const { response } = opened(missed)
     expect(response.sent[1]).toBe('event: resync\nid: s.v-7\ndata: {"revision":"s.v-7","topics":["home"]}\n\n')
   }

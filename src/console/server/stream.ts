@@ -31,6 +31,9 @@ interface Sent {
   readonly json: string
 }
 
+const isTooMuch = (deltas: readonly Sent[]): boolean =>
+  deltas.reduce((sum, { json }) => sum + json.length, 0) > MOST_BATCH
+
 export class Stream {
   readonly #options: StreamOptions
   readonly #audiences: ReadonlyMap<string, string>
@@ -80,16 +83,28 @@ export class Stream {
     return inView(fleet.revision, view)
   }
 
+  #named(revision: number): string {
+    const { fleet, view } = this.#options
+    return inView(`${fleet.start}-${revision}`, view)
+  }
+
   #resume(since: number | undefined): void {
     const { fleet, topics, readable } = this.#options
     const missed = topics.map(({ name, topic }) => ({
       topic,
-      deltas: since === undefined || name.family === 'node' ? undefined : fleet.since(name, topic, readable, since),
+      entries: since === undefined || name.family === 'node' ? undefined : fleet.since(name, topic, readable, since),
     }))
-    const lost = missed.filter((m) => m.deltas === undefined).map((m) => m.topic)
-    const deltas = missed.flatMap(({ topic, deltas: own = [] }) => own.map((json) => ({ topic, json })))
+    const lost = missed.filter((m) => m.entries === undefined).map((m) => m.topic)
+    const found = missed.flatMap(({ topic, entries = [] }) => entries.map((entry) => ({ topic, ...entry })))
     this.#write(': open\n\n')
-    this.#send(this.#revision, this.#options.clock.now(), deltas, lost)
+    if (isTooMuch(found)) return this.#sendResync(this.#revision, [...new Set([...lost, ...found.map((f) => f.topic)])])
+    // Each under its own revision, oldest first: another tab of this browser has some of them, and none is applied twice.
+    for (const number of new Set(found.map((f) => f.revision).toSorted((a, b) => a - b))) {
+      const [first, ...more] = found.filter((f) => f.revision === number)
+      if (first !== undefined) this.#send(this.#named(number), first.at, [first, ...more], [])
+    }
+    if (lost.length > 0) this.#sendResync(this.#revision, lost)
+    return undefined
   }
 
   #take(changes: readonly Changed[], machines: ReadonlySet<string>): void {
@@ -105,8 +120,7 @@ export class Stream {
   }
 
   #send(revision: string, at: number, deltas: readonly Sent[], lost: readonly string[]): void {
-    const size = deltas.reduce((sum, { json }) => sum + json.length, 0)
-    if (size > MOST_BATCH) return this.#sendResync(revision, [...new Set([...lost, ...deltas.map((d) => d.topic)])])
+    if (isTooMuch(deltas)) return this.#sendResync(revision, [...new Set([...lost, ...deltas.map((d) => d.topic)])])
     if (deltas.length > 0)
       this.#write(
         `event: delta\nid: ${revision}\ndata: {"revision":"${revision}","at":${at},"deltas":[${deltas.map((d) => d.json).join(',')}]}\n\n`,

@@ -10,7 +10,7 @@ const MOST_CHARACTERS = 4_000_000
 /** Of all topics together: hundreds of clusters must fit into the memory of one pod. */
 export const MOST_OF_ALL = 64_000_000
 
-interface Entry {
+export interface Entry {
   readonly revision: number
   readonly at: number
   /** As it is sent: made once, whatever the number of readers. */
@@ -97,9 +97,9 @@ export class TopicLog {
   }
 
   /** Undefined: the log does not reach back so far. */
-  since(revision: number): readonly string[] | undefined {
+  since(revision: number): readonly Entry[] | undefined {
     if (revision < numberOf(this.#base.revision)) return undefined
-    return this.#entries.filter((e) => e.revision > revision).map((e) => e.json)
+    return this.#entries.filter((e) => e.revision > revision)
   }
 
   /** The state at that moment, or the oldest one that is kept. */
