@@ -95,6 +95,17 @@ export function askersOfCommit({ spec: { verify } }: FleetSource): readonly Aske
 export const groupsAsked = (askers: readonly Asker[]): readonly string[] =>
   askers.flatMap(({ asks }) => (typeof asks === 'string' ? [] : asks.from.flatMap((f) => groupOf(f) ?? [])))
 
+/** As many as the kind takes. */
+const MOST_GROUPS = 64
+
+/** The groups that an Approval names: of a person in more of them than it holds, those that count come first. */
+export const groupsToName = (groups: readonly string[], asked: readonly string[]): readonly string[] =>
+  groups
+    .toSorted()
+    .toSorted((a, b) => Number(asked.includes(b)) - Number(asked.includes(a)))
+    .slice(0, MOST_GROUPS)
+    .toSorted()
+
 export interface Counts {
   readonly isCounted: boolean
   readonly lines: readonly string[]

@@ -6,7 +6,8 @@ import { expect, test } from 'vitest'
 import { wantedOf } from '#cli/get/wanted.ts'
 import { named } from '#cli/inspect/target.ts'
 import { buildProgram } from '#cli/program.ts'
-import { approvalCommand } from '#console/server/writes.ts'
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import { approvalCommand, holdCommand } from '#console/server/writes.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const PAGE = join(ROOT, 'src/console/page')
@@ -83,6 +84,24 @@ test('the command of an approval that was written can be typed, for the cluster 
   const line = approvalCommand('source', 'fleet', "it's read", 'prod')
   expect(line).toMatch(/ --context prod$/)
   expect(await problemOf(line.replace(/'it.*read'/, 'WHY'))).toBeUndefined()
+})
+
+test.each([
+  ['Pause', 'Machine'],
+  ['Pause', 'MachineComponentSet'],
+  ['Pause', 'RemedyOperationJob'],
+  ['Pause', 'Release'],
+  ['Freeze', 'Machine'],
+  ['Freeze', 'MachineComponentSet'],
+  ['Freeze', 'Cluster'],
+  ['Retry', 'MachineComponentSet'],
+  ['Promote', 'Release'],
+] as const)('the command of a hold with effect %s of a %s can be typed', async (effect, kind) => {
+  const until = '2026-01-31T13:30:00Z'
+  const spec = { effect, target: { kind, name: 'a' }, reason: 'storage', author: 'ada', until }
+  const line = holdCommand({ spec } as OperationalHold, 'prod', Date.parse(until) - 5_400_000)
+  expect(line).toMatch(/^kubenode .* --reason storage --for 90m --context prod$/)
+  expect(await problemOf(line)).toBeUndefined()
 })
 
 test('a command that there is not, a wrong option and a missing name are found', async () => {

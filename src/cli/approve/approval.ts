@@ -5,6 +5,7 @@ import type { Approval } from '#api/kinds/approval.ts'
 import { timestamp } from '#lib/clock.ts'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import { groupsToName } from '#explain/approvers.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { Person } from '#kube/who-am-i.ts'
 import { approveErrors } from './approve-errors.ts'
@@ -19,8 +20,6 @@ type ApprovableKind = NonNullable<Approval['spec']['of']>['kind']
 const LONGEST_MS = 7 * 86_400_000
 /** An object name has room for it and a digest. */
 const MOST_OF_A_NAME = 100
-/** As many as the kind takes. */
-const MOST_GROUPS = 64
 
 /** What is approved, as text for users, and a digest that distinguishes approvals of other users and other days. */
 const nameOf = (of: string, ...rest: readonly string[]): string =>
@@ -34,7 +33,7 @@ export function approvedFor(length: string): number {
   return ms
 }
 
-/** `asked` are the groups that count: of a person in more groups than an Approval holds, these come first. */
+/** `asked` are the groups that count. */
 export function approvalOf(
   {
     object,
@@ -45,10 +44,7 @@ export function approvalOf(
   { reason, for: length }: ApproveWish,
   now: number,
 ): Approval {
-  const groups = all
-    .toSorted()
-    .toSorted((a, b) => Number(asked.includes(b)) - Number(asked.includes(a)))
-    .slice(0, MOST_GROUPS)
+  const groups = groupsToName(all, asked)
   const ms = approvedFor(length)
   const of = { kind: object.kind as ApprovableKind, name: object.metadata.name ?? '' }
   const { namespace } = object.metadata
@@ -60,7 +56,7 @@ export function approvalOf(
     spec: {
       digest,
       by: name,
-      ...(groups.length > 0 && { groups: groups.toSorted() }),
+      ...(groups.length > 0 && { groups }),
       of: { ...of, ...(namespace !== undefined && { namespace }) },
       ...(reason !== undefined && { reason }),
       until,

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { Release } from '#api/kinds/release.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { targetsDigest } from '#sync/release/tracks.ts'
-import { holdFrom, writeApproval } from './writes.ts'
+import { holdCommand, holdFrom, writeApproval } from './writes.ts'
 
 const NOW = Date.parse('2026-01-31T12:00:00Z')
 const HOUR = 3_600_000
@@ -26,6 +26,34 @@ test('a hold names its author, its reason and its end', () => {
     author: 'ada',
     until: '2026-01-31T13:00:00Z',
   })
+})
+
+test.each([
+  [
+    'Pause',
+    { kind: 'MachineComponentSet', name: 'base' },
+    "kubenode pause set/base --reason 'storage is slow' --for 1h --context prod",
+  ],
+  [
+    'Freeze',
+    { kind: 'Cluster', name: 'prod' },
+    "kubenode freeze cluster/prod --reason 'storage is slow' --for 1h --context prod",
+  ],
+  [
+    'Retry',
+    { kind: 'MachineComponentSet', name: 'base' },
+    "kubenode rollout retry base --reason 'storage is slow' --for 1h --context prod",
+  ],
+  [
+    'Abort',
+    { kind: 'MachineComponentSet', name: 'base' },
+    /^printf '%s' '\{.*\}' \| kubectl apply --context prod -f -$/,
+  ],
+])('a hold with effect %s has its command, or is applied as an object', (effect, target, command) => {
+  const made = holdFrom({ ...hold, effect, target }, 'ada', NOW)
+  expect(holdCommand(made, 'prod', NOW + 20_000)).toEqual(
+    typeof command === 'string' ? command : expect.stringMatching(command),
+  )
 })
 
 test.each([
@@ -56,15 +84,15 @@ const pipeline = {
     stages: [{ name: 'prod', before: [{ name: 'board', approval: { from: ['group:release', 'ada'], count: 2 } }] }],
   },
 }
-const clientOf = (username: string): KubeClient =>
+const clientOf = (username: string, groups: readonly string[] = []): KubeClient =>
   ({
     get: async ({ kind }: { readonly kind: string }) => (kind === 'Release' ? release : pipeline),
     create: async (_: unknown, object: unknown) => object,
-    raw: async () => ({ status: 201, headers: {}, text: JSON.stringify({ status: { userInfo: { username } } }) }),
+    raw: async () => ({ status: 201, headers: {}, text: JSON.stringify({ status: { userInfo: { username, groups } } }) }),
   }) as unknown as KubeClient
-const approve = (username: string) =>
+const approve = (username: string, groups?: readonly string[]) =>
   writeApproval({
-    client: clientOf(username),
+    client: clientOf(username, groups),
     cluster: 'hub',
     body: {
       cluster: 'hub',
@@ -81,4 +109,15 @@ test('an approval that counts for nothing says so, and names who is asked', asyn
   expect((await approve('eve')).warnings).toEqual([
     'this does not count for gate board of stage prod, which asks for 2 of: group release, ada; they run kubenode approve release/fleet-1',
   ])
+})
+
+test('of a person in more groups than an approval names, those that count are named', async () => {
+  const groups = Array.from({ length: 200 }, (_, i) => `a-${i}`)
+  expect((await approve('eve', [...groups, 'release'])).warnings).toBeUndefined()
+})
+
+test('the command of an approval has the end that was chosen', async () => {
+  expect((await approve('ada')).command).toBe(
+    "kubenode approve release/fleet-1 --reason 'looked at it' --context hub --for 1h",
+  )
 })

@@ -12,7 +12,7 @@ import {
 } from '#api/kinds/operational-hold.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { release } from '#api/kinds/release.ts'
-import { countsOf } from '#explain/approvers.ts'
+import { countsOf, groupsAsked, groupsToName } from '#explain/approvers.ts'
 import { type Approved, approversAsked } from '#explain/approvers-asked.ts'
 import { requestsOf } from '#explain/approval-requests.ts'
 import { shellWord } from '#explain/repairs/blocker.ts'
@@ -30,8 +30,6 @@ const LONGEST_APPROVAL_MS = 7 * 86_400_000
 const MOST_REASON = 512
 /** An object name has room for it and a digest. */
 const MOST_OF_A_NAME = 100
-/** As many as the kind takes. */
-const MOST_GROUPS = 64
 
 type Body = Readonly<Record<string, unknown>>
 
@@ -98,9 +96,35 @@ export function holdFrom(body: Body, author: string, now: number): OperationalHo
   }
 }
 
-/** The same in a terminal: any effect can be applied as the object that it is. */
-const holdCommand = (hold: OperationalHold, cluster: string): string =>
-  `printf '%s' ${shellWord(JSON.stringify(hold))} | kubectl apply${contextOf(cluster)} -f -`
+/** What the commands for holds take, of what the page offers. */
+const HELD_BY_COMMAND: Readonly<Partial<Record<HoldEffect, Readonly<Record<string, string>>>>> = {
+  Pause: {
+    Machine: 'pause machine/',
+    MachineComponentSet: 'pause set/',
+    RemedyOperationJob: 'pause job/',
+    Release: 'pause release/',
+  },
+  Freeze: { Machine: 'freeze machine/', MachineComponentSet: 'freeze set/', Cluster: 'freeze cluster/' },
+  Retry: { MachineComponentSet: 'rollout retry ' },
+  Promote: { Release: 'release promote ' },
+}
+
+/** The same in a terminal: its command, or the object that the hold is, which any effect can be applied as. */
+export function holdCommand(hold: OperationalHold, cluster: string, now: number): string {
+  const { target, effect, reason, until } = hold.spec
+  const command = HELD_BY_COMMAND[effect]?.[target.kind]
+  if (command === undefined || target.name === undefined)
+    return `printf '%s' ${shellWord(JSON.stringify(hold))} | kubectl apply${contextOf(cluster)} -f -`
+  return `kubenode ${command}${target.name} --reason ${shellWord(reason)} --for ${lengthOf(Date.parse(until) - now)}${contextOf(cluster)}`
+}
+
+const MINUTE_MS = 60_000
+
+/** People choose an end by the minute. */
+function lengthOf(ms: number): string {
+  const minutes = Math.max(1, Math.round(ms / MINUTE_MS))
+  return minutes % 60 === 0 ? `${minutes / 60}h` : `${minutes}m`
+}
 
 /** The page shows several clusters, and a terminal has one of its own. */
 const contextOf = (cluster: string): string => (cluster === '' ? '' : ` --context ${shellWord(cluster)}`)
@@ -129,7 +153,7 @@ export async function writeHold({ client, cluster, body, now }: WriteWish): Prom
   holdFrom(body, 'unknown', now)
   const hold = holdFrom(body, (await personOf(client)).name, now)
   const made = await client.create(operationalHold, hold)
-  return { kind: 'OperationalHold', name: made.metadata.name ?? '', command: holdCommand(hold, cluster) }
+  return { kind: 'OperationalHold', name: made.metadata.name ?? '', command: holdCommand(hold, cluster, now) }
 }
 
 /** Ends a hold before its time: the version that was read, so that a newer one with the same name stays. */
@@ -159,7 +183,7 @@ function approvalFrom(body: Body, of: Target, { name, groups }: Person, now: num
     spec: {
       digest,
       by: name,
-      ...(groups.length > 0 && { groups: groups.toSorted().slice(0, MOST_GROUPS) }),
+      ...(groups.length > 0 && { groups }),
       of: of as Target & { readonly kind: ApprovableKind },
       reason: reasonIn(body),
       until,
@@ -183,10 +207,12 @@ export async function writeApproval({ client, cluster, body, now }: WriteWish): 
       `${of.kind.toLowerCase()}/${of.name} no longer asks for this approval; look at it again`,
     )
   const askers = await approversAsked(client, { ...object, kind: of.kind } as Approved, textIn(body, 'digest'))
-  const made = await client.create(approval, approvalFrom(body, of, await personOf(client), now))
+  const person = await personOf(client)
+  const groups = groupsToName(person.groups, groupsAsked(askers ?? []))
+  const made = await client.create(approval, approvalFrom(body, of, { ...person, groups }, now))
   const noun = of.kind === 'FleetSource' ? 'source' : of.kind.toLowerCase()
-  const command = approvalCommand(noun, of.name, made.spec.reason ?? '', cluster)
-  const { by, groups = [] } = made.spec
+  const { by, reason = '' } = made.spec
+  const command = `${approvalCommand(noun, of.name, reason, cluster)} --for ${lengthOf(untilIn(body, LONGEST_APPROVAL_MS, now) - now)}`
   const { lines } = countsOf(askers ?? [], { name: by, groups }, `kubenode approve ${noun}/${of.name}`)
   return { kind: 'Approval', name: made.metadata.name ?? '', command, ...(lines.length > 0 && { warnings: lines }) }
 }
