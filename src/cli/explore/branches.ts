@@ -14,6 +14,7 @@ import { matchesLabels } from '#kube/selector.ts'
 import type { Condition, KubeObject } from '#schema/object.ts'
 import { isObject } from '#lib/json.ts'
 import { nodes } from '../inspect/target.ts'
+import { healthyText } from '../release/status.ts'
 import type { Branch } from './tree.ts'
 
 /** Of each kind of branch; the rest is counted. */
@@ -126,7 +127,7 @@ async function releaseBranch(client: KubeClient, release: Release, now: number):
   const { spec, metadata, status = {} } = release
   const holds = await holdsOf(client, { ...release, kind: 'Release' }, now)
   const stages = (status.stages ?? []).map((stage) => ({
-    text: `stage ${stage.name} ${stage.phase}, ${stage.healthy ?? 0} of ${counted(stage.total ?? 0, 'cluster')} healthy`,
+    text: `stage ${stage.name} ${stage.phase}, ${healthyText(stage)}`,
     below: bounded(
       (status.clusters ?? [])
         .filter((c) => c.stage === stage.name)

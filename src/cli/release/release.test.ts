@@ -30,6 +30,7 @@ const stopped: ReleaseStatus = {
       total: 2,
       waitingFor: { predicate: 'StageFailed', seen: '1 of 2 clusters failed', since, unblock: 'a commit corrects it' },
     },
+    { name: 'pre', phase: 'Skipped', healthy: 0, total: 0 },
     { name: 'prod', phase: 'Waiting', healthy: 0, total: 1 },
   ],
   clusters: [
@@ -47,6 +48,7 @@ test('a stopped release names what failed, what is older, and the command that t
     '  unblocks when: a commit corrects it',
     '  b: Failed for 4m, 1 new failure; 2 older failures not counted',
     '    set/base: blocked',
+    'stage pre: Skipped, no clusters',
     'stage prod: Waiting, 0 of 1 cluster healthy',
     'to retry the failed clusters and gates: kubenode release retry fleet-1 --reason WHY',
   ])

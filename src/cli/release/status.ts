@@ -13,6 +13,11 @@ import { someOf } from '#lib/some-of.ts'
 type Status = NonNullable<Release['status']>
 type ClusterStatus = NonNullable<Status['clusters']>[number]
 
+type StageStatus = NonNullable<NonNullable<Release['status']>['stages']>[number]
+
+export const healthyText = ({ healthy = 0, total = 0 }: Pick<StageStatus, 'healthy' | 'total'>): string =>
+  total === 0 ? 'no clusters' : `${healthy} of ${counted(total, 'cluster')} healthy`
+
 /** Clusters that only wait for their stage are counted, not listed. */
 export function releaseLines(release: Release, now: number): readonly string[] {
   const { metadata, spec, status = {} } = release
@@ -22,7 +27,7 @@ export function releaseLines(release: Release, now: number): readonly string[] {
     `release/${name} is ${phase}: commit ${spec.commit.slice(0, 12)} of track ${spec.track}`,
     ...heldLines(status),
     ...stages.flatMap((stage) => [
-      `stage ${stage.name}: ${stage.phase}, ${stage.healthy ?? 0} of ${counted(stage.total ?? 0, 'cluster')} healthy`,
+      `stage ${stage.name}: ${stage.phase}, ${healthyText(stage)}`,
       ...waitLines(stage.waitingFor, now),
       ...(stage.gates ?? []).map(
         (g) => `  gate ${g.name} (${g.when.toLowerCase()}): ${g.phase}${g.seen === undefined ? '' : `, ${g.seen}`}`,

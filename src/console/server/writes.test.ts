@@ -88,7 +88,11 @@ const clientOf = (username: string, groups: readonly string[] = []): KubeClient 
   ({
     get: async ({ kind }: { readonly kind: string }) => (kind === 'Release' ? release : pipeline),
     create: async (_: unknown, object: unknown) => object,
-    raw: async () => ({ status: 201, headers: {}, text: JSON.stringify({ status: { userInfo: { username, groups } } }) }),
+    raw: async () => ({
+      status: 201,
+      headers: {},
+      text: JSON.stringify({ status: { userInfo: { username, groups } } }),
+    }),
   }) as unknown as KubeClient
 const approve = (username: string, groups?: readonly string[]) =>
   writeApproval({

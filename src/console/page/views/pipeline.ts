@@ -151,7 +151,7 @@ interface StageProps {
 
 function Stage({ release, stage, number, places }: StageProps): VNode {
   const counts = [
-    `${stage.healthy} of ${stage.total} healthy`,
+    stage.total > 0 && `${stage.healthy} of ${stage.total} healthy`,
     stage.failed > 0 && `${stage.failed} failed`,
     stage.offline > 0 && `${stage.offline} offline`,
   ].filter((t) => t !== false)
