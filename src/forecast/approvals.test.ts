@@ -139,6 +139,13 @@ describe('approvals of a release', () => {
     expect(needed(fleet('2', '1'), [inventory([])])).toEqual([])
   })
 
+  test('are none of a stage whose cluster leaves the fleet', () => {
+    const without = fleet('1', '1')
+    without.set('hub', target(pipeline([BOARD]), ...clusters.slice(0, 1)))
+    without.delete('prod-1')
+    expect(needed(without, [inventory([])])).toEqual([])
+  })
+
   test('are known without the inventory of the hub', () => {
     expect(needed(fleet('2', '2'), [])).toEqual([WANTED])
   })

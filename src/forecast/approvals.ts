@@ -13,7 +13,7 @@ import type { Unit } from '#defender/unit.ts'
 import { type Approver, type Gate, type Stage, approversOf } from '#sync/release/gates.ts'
 import { splitByTrack, targetDigest, targetsDigest } from '#sync/release/tracks.ts'
 import type { Inventory, NewestContent, SourceRules } from './inventory.ts'
-import { bindingHub, isInStage } from './stage-members.ts'
+import { bindingHub, isInStage, isMember } from './stage-members.ts'
 
 export interface NeededApproval {
   /** A policy of the Defender, or a gate. */
@@ -73,7 +73,10 @@ export function releaseApprovals(wish: ReleaseWish): readonly NeededApproval[] {
   return releasesOf(wish, pipelines).flatMap(({ pipelines: mine, changed, digest, since }) => {
     const given = valid.filter((a) => a.spec.digest === digest && !(madeAt(a) < since))
     const people = given.map(({ spec: { by, groups = [] } }) => ({ by, groups }))
-    const reached = clusters.filter((c) => changed.has(c.metadata.name ?? ''))
+    // A cluster that leaves the fleet is in no stage any more.
+    const reached = clusters.filter(
+      ({ metadata: { name = '' } }) => changed.has(name) && (after.has(name) || isMember(name, after)),
+    )
     const isReached = (stage: Stage) =>
       stage.clusters.hub === true ? changed.has(HUB_TARGET) : reached.some((c) => isInStage(stage, c))
     return mine

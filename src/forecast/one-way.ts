@@ -40,7 +40,7 @@ export function oneWaySteps(
     ...planes.filter((p) => p.isOneWay).map(({ cluster, what }) => ({ cluster, what })),
     ...all(machinesLost),
     ...all(contentsLost),
-    ...all(({ cluster }) => hooksRun(before.get(cluster), after.get(cluster))),
+    ...all(({ cluster, isLeft }) => (isLeft === true ? [] : hooksRun(before.get(cluster), after.get(cluster)))),
   ]
 }
 

@@ -1,7 +1,6 @@
 // Which deletions of a commit the prune guard stops, and the digest that an Approval must name: by the planner that sync applies with. Pure.
 import { API_GROUP } from '#api/kind.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
-import { cluster as clusterKind } from '#api/kinds/cluster.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
@@ -16,6 +15,7 @@ import { componentsInUse } from '#delivery/observe.ts'
 import { type ClusterConfig, type HeldPrune, type Live, planCluster } from '#delivery/plan.ts'
 import { otherTarget } from '#delivery/targets.ts'
 import { declaredRefs, splitByTrack } from '#sync/release/tracks.ts'
+import { isMember } from './stage-members.ts'
 import { type AppliedObjects, type Inventory, type SourceRules, rulesOf } from './inventory.ts'
 
 export interface PromisedPrune extends Pick<HeldPrune, 'digest' | 'count' | 'first' | 'machines'> {
@@ -163,12 +163,6 @@ const NOTHING: RenderedTarget = { objects: [], rejected: [] }
 
 const refsIn = (target: RenderedTarget | undefined): ReadonlySet<string> =>
   new Set([...(target?.objects ?? []), ...(target?.rejected ?? [])].map(({ ref }) => refText(ref)))
-
-const isMember = (name: string, after: Targets): boolean =>
-  refsIn(after.get(HUB_TARGET)).size > 0 &&
-  (after.get(HUB_TARGET)?.objects ?? []).some(
-    ({ ref }) => ref.group === API_GROUP && ref.kind === clusterKind.kind && ref.name === name,
-  )
 
 /** As the commit declares it, where it does, and else as the hub has it. */
 function rulesFor(source: string, inventories: readonly Inventory[], after: Targets): SourceRules | undefined {

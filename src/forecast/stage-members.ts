@@ -36,3 +36,9 @@ const onHub = (kind: ApiKind, targets: Targets): readonly unknown[] =>
   (targets.get(HUB_TARGET)?.objects ?? [])
     .filter(({ ref }) => ref.group === API_GROUP && ref.kind === kind.kind)
     .map(({ object }) => applyDefaults(kind.schema, object))
+
+/** The hub has its Cluster. */
+export const isMember = (name: string, targets: Targets): boolean =>
+  (targets.get(HUB_TARGET)?.objects ?? []).some(
+    ({ ref }) => ref.group === API_GROUP && ref.kind === cluster.kind && ref.name === name,
+  )

@@ -181,3 +181,42 @@ test('encrypted values show as a hash that tells whether they change in this pla
   expect(first[0]?.before).not.toBe(other[0]?.before)
   expect(shown(secret({ a: '1', b: '1' }), secret({ a: '2', b: '1' }))).toEqual(first)
 })
+
+describe('a cluster whose Cluster a commit takes out of the hub', () => {
+  const cluster = (spec: object): KubeObject => ({
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'Cluster',
+    metadata: { name: 'prod', namespace: 'kubenode-system' },
+    spec,
+  })
+  const machines: KubeObject = {
+    apiVersion: 'kubenode.io/v1alpha1',
+    kind: 'MachineSet',
+    metadata: { name: 'workers' },
+    spec: { replicas: 3, template: { spec: {} } },
+  }
+  const controlPlane = { flavor: 'embedded' }
+  const removed = (spec: object, more: Readonly<Record<string, readonly KubeObject[]>> = { hub: [] }) =>
+    differenceOf(targets({ hub: [cluster(spec)], prod: [machines] }), targets(more)).find((d) => d.cluster === 'prod')
+
+  test.each([
+    ['that has its control plane elsewhere', { kubeconfigSecretRef: { name: 'prod', key: 'kubeconfig' } }],
+    ['that is orphaned', { controlPlane, deletionPolicy: 'Orphan' }],
+    ['that is orphaned, as is the default', { controlPlane }],
+  ])('keeps everything in a cluster %s', (_, spec) => {
+    expect(removed(spec)).toMatchObject({
+      isLeft: true,
+      removed: 0,
+      unchanged: 1,
+      changes: [],
+      machines: { deleted: 0 },
+    })
+  })
+
+  test('loses everything with a control plane that is deleted, and what git no longer declares while the Cluster stays', () => {
+    const deleted = { controlPlane, deletionPolicy: 'Delete' }
+    expect(removed(deleted)).toMatchObject({ removed: 1, machines: { deleted: 3 } })
+    const stays = removed({ controlPlane }, { hub: [cluster({ controlPlane })] })
+    expect(stays).toMatchObject({ removed: 1, machines: { deleted: 3 } })
+  })
+})

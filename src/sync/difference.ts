@@ -1,5 +1,8 @@
 // What changes from one rendering to another, cluster by cluster, object by object, field by field. Pure; values of Secrets never appear.
 import { createHmac } from 'node:crypto'
+import { API_GROUP } from '#api/kind.ts'
+import { type Cluster, cluster as clusterKind } from '#api/kinds/cluster.ts'
+import { HUB_TARGET } from '#api/names.ts'
 import { MAX_JSON_DEPTH, isDeeperThan, isObject, jsonEqual } from '#lib/json.ts'
 import { listingProblems } from '#declared/listing-problems.ts'
 import { type SetLoss, declaredGrowth, declaredLoss, singleMachinesLost } from '#delivery/machine-loss.ts'
@@ -35,6 +38,8 @@ export interface ClusterDifference {
   readonly changes: readonly ObjectChange[]
   readonly problems: readonly string[]
   readonly machines: MachineChanges
+  /** Its Cluster leaves the hub and its control plane stays: nothing in it is changed or deleted. */
+  readonly isLeft?: true
 }
 
 /** By the declared numbers of machines; the actual numbers may differ. */
@@ -52,8 +57,44 @@ const MAX_FIELDS = 50
 
 export function differenceOf(before: Targets, after: Targets): readonly ClusterDifference[] {
   const names = [...new Set([...before.keys(), ...after.keys()])].toSorted((a, b) => (a < b ? -1 : 1))
-  return names.map((name) => clusterDifference(name, before.get(name), after.get(name)))
+  const left = clustersLeft(before, after)
+  return names.map((name) =>
+    left.has(name)
+      ? leftDifference(name, before.get(name))
+      : clusterDifference(name, before.get(name), after.get(name)),
+  )
 }
+
+/** Clusters whose Cluster and objects a commit takes out, and whose control planes are not deleted with them. */
+function clustersLeft(before: Targets, after: Targets): ReadonlySet<string> {
+  const now = new Set(clustersOn(after).map(({ metadata }) => metadata.name ?? ''))
+  const gone = clustersOn(before).filter(({ metadata }) => !now.has(metadata.name ?? ''))
+  const kept = gone.filter(({ spec }) => spec.controlPlane === undefined || spec.deletionPolicy !== 'Delete')
+  return new Set(kept.flatMap(({ metadata: { name = '' } }) => (after.has(name) ? [] : [name])))
+}
+
+const clustersOn = (targets: Targets): readonly Cluster[] =>
+  (targets.get(HUB_TARGET)?.objects ?? [])
+    .filter(({ ref }) => ref.group === API_GROUP && ref.kind === clusterKind.kind)
+    .map(({ object }) => object as Cluster)
+
+const leftDifference = (cluster: string, before: RenderedTarget | undefined): ClusterDifference => ({
+  cluster,
+  added: 0,
+  changed: 0,
+  removed: 0,
+  unchanged: before?.objects.length ?? 0,
+  changes: [],
+  problems: [],
+  machines: { deleted: 0, sets: [], single: [] },
+  isLeft: true,
+})
+
+/** For people. */
+export const leftText = ({ isLeft }: ClusterDifference): readonly string[] =>
+  isLeft === true
+    ? ['leaves the fleet: its machines and all its objects stay as they are, and no commit changes them any more']
+    : []
 
 export const hasDifference = (all: readonly ClusterDifference[]): boolean => all.some((d) => d.changes.length > 0)
 

@@ -2,7 +2,7 @@
 import { HUB_TARGET } from '#api/names.ts'
 import { counted } from '#lib/counted.ts'
 import { shortened } from '#lib/shortened.ts'
-import type { ClusterDifference, ObjectChange } from '#sync/difference.ts'
+import { type ClusterDifference, leftText, type ObjectChange } from '#sync/difference.ts'
 import type { ClusterPrediction } from '#forecast/predict.ts'
 import type { Loosened } from '#forecast/loosened/loosened.ts'
 import type { OneWay } from '#forecast/one-way.ts'
@@ -226,7 +226,9 @@ const worstFirst = (clusters: readonly ClusterDifference[]): readonly ClusterDif
       Number(b.cluster === HUB_TARGET) - Number(a.cluster === HUB_TARGET) || b.machines.deleted - a.machines.deleted,
   )
 
-function lossOf({ cluster, machines, changes }: ClusterDifference, named: (l: readonly string[]) => string): string[] {
+function lossOf(difference: ClusterDifference, named: (l: readonly string[]) => string): string[] {
+  const { cluster, machines, changes } = difference
+  const left = leftText(difference)
   const sets = machines.sets
     .filter((s) => s.deleted > 0)
     .toSorted((a, b) => b.deleted - a.deleted)
@@ -241,6 +243,7 @@ function lossOf({ cluster, machines, changes }: ClusterDifference, named: (l: re
       ? []
       : [`- ✖ **${counted(count, 'machine')}** in ${code(cluster)}: ${named([...sets, ...machines.single])}`]),
     ...(gone.length === 0 ? [] : [`- ✖ in ${code(cluster)}: ${named(gone)}`]),
+    ...left.map((text) => `- ⚠ ${code(cluster)} ${text}`),
   ]
 }
 

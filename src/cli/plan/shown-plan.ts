@@ -2,7 +2,7 @@
 import { printableLine } from '#lib/printable.ts'
 import type { CertainPlan, DiffLine, PlannedClusters, PlannedObject, PredictedPlan, RedLine } from '#console/plan.ts'
 import type { Commit } from '#sync/git/repository.ts'
-import type { ClusterDifference, ObjectChange } from '#sync/difference.ts'
+import { type ClusterDifference, leftText, type ObjectChange } from '#sync/difference.ts'
 import { problemText } from '#sync/render/problems.ts'
 import { contentLines, type ContentLine } from './content.ts'
 import type { MadePlan } from './make-plan.ts'
@@ -36,6 +36,7 @@ export function certainPlan(made: MadePlan, about: AboutCommit): CertainPlan {
     ...(about.signature !== undefined && { signature: about.signature }),
     red: redLines(made),
     orange: [
+      ...shown.flatMap((d) => leftText(d).map((text) => `${d.cluster} ${text}`)),
       ...loosened.flatMap(({ cluster, object, what }) =>
         what.map((text) => `Loosens ${object} in ${cluster}: ${text}`),
       ),

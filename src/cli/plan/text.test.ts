@@ -168,3 +168,11 @@ test('machines that are away anyway are counted, and the first three are named',
   ])
   expect(bookedTexts({ booked: [] } as unknown as ClusterPrediction)).toEqual([])
 })
+
+test('of a cluster that leaves the fleet it says that everything in it stays', () => {
+  const none = { deleted: 0, sets: [], single: [] }
+  const left: ClusterDifference = { ...difference, added: 0, removed: 0, machines: none, isLeft: true }
+  expect(textOf('c0ffee', undefined, [left], PLAIN)).toContain(
+    'prod: 0 to add, 0 to change, 0 to remove, 7 unchanged\n  ! leaves the fleet: its machines and all its objects stay',
+  )
+})

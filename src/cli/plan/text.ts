@@ -1,7 +1,13 @@
 // A plan as text: cluster by cluster, object by object, field by field; on a terminal it is cut where it would be unreadable.
 import { counted } from '#lib/counted.ts'
 import { printableLine, shownLine } from '#lib/printable.ts'
-import type { ClusterDifference, FieldChange, MachineChanges, ObjectChange } from '#sync/difference.ts'
+import {
+  type ClusterDifference,
+  type FieldChange,
+  leftText,
+  type MachineChanges,
+  type ObjectChange,
+} from '#sync/difference.ts'
 import type { Loosened } from '#forecast/loosened/loosened.ts'
 import type { OneWay } from '#forecast/one-way.ts'
 import type { Prunes } from '#forecast/prunes.ts'
@@ -181,6 +187,7 @@ function clusterText(group: readonly ClusterDifference[], style: PlanStyle): str
   return [
     '',
     printableLine(`${group.map((d) => d.cluster).join(', ')}: ${counts}${each}`),
+    ...leftText(difference).map((line) => paint('warn', printableLine(`  ! ${line}`))),
     ...changesText(changes, style).map(painted),
     ...problemsText(problems).map(painted),
     ...keptText(machines).map(printableLine),
