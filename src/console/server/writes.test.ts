@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import type { Release } from '#api/kinds/release.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { ApiError } from '#kube/errors.ts'
 import { targetsDigest } from '#sync/release/tracks.ts'
 import { holdCommand, holdFrom, writeApproval } from './writes.ts'
 
@@ -94,9 +95,9 @@ const clientOf = (username: string, groups: readonly string[] = []): KubeClient 
       text: JSON.stringify({ status: { userInfo: { username, groups } } }),
     }),
   }) as unknown as KubeClient
-const approve = (username: string, groups?: readonly string[]) =>
+const approve = (username: string, groups: readonly string[] = [], client = clientOf(username, groups)) =>
   writeApproval({
-    client: clientOf(username, groups),
+    client,
     cluster: 'hub',
     body: {
       cluster: 'hub',
@@ -124,4 +125,15 @@ test('the command of an approval has the end that was chosen', async () => {
   expect((await approve('ada')).command).toBe(
     "kubenode approve release/fleet-1 --reason 'looked at it' --context hub --for 1h",
   )
+})
+
+test('an approval that the same person gave in another window is named as such', async () => {
+  const client: KubeClient = {
+    ...clientOf('ada'),
+    create: async () => {
+      const status = { kind: 'Status', apiVersion: 'v1', code: 409, reason: 'AlreadyExists' } as const
+      throw new ApiError(status as never, { action: 'create', target: 'approvals.kubenode.io/x' })
+    },
+  }
+  await expect(approve('ada', [], client)).rejects.toThrow(/^you approved this already, in approval\/fleet-1-/)
 })

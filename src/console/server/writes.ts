@@ -17,6 +17,7 @@ import { type Approved, approversAsked } from '#explain/approvers-asked.ts'
 import { requestsOf } from '#explain/approval-requests.ts'
 import { shellWord } from '#explain/repairs/blocker.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { isAlreadyExists } from '#kube/errors.ts'
 import { type Person, whoAmI } from '#kube/who-am-i.ts'
 import { timestamp } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
@@ -209,7 +210,11 @@ export async function writeApproval({ client, cluster, body, now }: WriteWish): 
   const askers = await approversAsked(client, { ...object, kind: of.kind } as Approved, textIn(body, 'digest'))
   const person = await personOf(client)
   const groups = groupsToName(person.groups, groupsAsked(askers ?? []))
-  const made = await client.create(approval, approvalFrom(body, of, { ...person, groups }, now))
+  const wanted = approvalFrom(body, of, { ...person, groups }, now)
+  const made = await client.create(approval, wanted).catch((e: unknown) => {
+    if (!isAlreadyExists(e)) throw e
+    throw new Refused(409, 'Stale', `you approved this already, in approval/${wanted.metadata.name ?? ''}`)
+  })
   const noun = of.kind === 'FleetSource' ? 'source' : of.kind.toLowerCase()
   const { by, reason = '' } = made.spec
   const command = `${approvalCommand(noun, of.name, reason, cluster)} --for ${lengthOf(untilIn(body, LONGEST_APPROVAL_MS, now) - now)}`
