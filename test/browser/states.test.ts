@@ -156,6 +156,18 @@ test('a cluster that is removed while its view is open ends that view alone, and
   await other.getByRole('heading', { name: 'Rollout of base' }).waitFor()
 })
 
+test('a view of something that does not exist yet is there once it does', async () => {
+  const set = bench.server.topics.get('set/prod/base')
+  bench.server.topics.delete('set/prod/base')
+  const page = await bench.open('#/rollouts/prod/base', { isStill: false })
+  await page.clock.install()
+  await page.reload()
+  await page.getByRole('heading', { name: 'This does not exist' }).waitFor()
+  if (set !== undefined) bench.server.topics.set('set/prod/base', set)
+  await page.clock.runFor(16_000)
+  await page.getByRole('heading', { name: 'This does not exist' }).waitFor({ state: 'detached' })
+})
+
 test('a stream that ends so that a proxy tells again who asks is no failure', async () => {
   const page = await bench.open('#/home', { isStill: false })
   await page.getByRole('heading', { name: '1 node needs attention' }).waitFor()

@@ -18,6 +18,8 @@ export type Loaded<T> =
 const LOADING: Loaded<never> = { state: 'Loading' }
 /** A view that could not be read is asked for again, while it is shown. */
 const AGAIN_MS = 3_000
+/** What does not exist may come, as a cluster that is made again. */
+const MISSING_AGAIN_MS = 15_000
 /** Over a dead connection a browser would wait for many minutes. */
 const ANSWER_MS = 30_000
 
@@ -112,10 +114,13 @@ export class Store {
     if (kept === undefined) return
     const loaded = await ask<Snapshot>(`/api/topic/${topic}`, { signal: AbortSignal.timeout(ANSWER_MS) })
     if (this.#topics.get(topic) !== kept) return
+    const wasReady = kept.loaded.state === 'Ready'
+    clearTimeout(kept.timer)
     // A view that was shown stays when it cannot be read again: the strip tells how old it is.
     if (loaded.state !== 'Failed' || kept.loaded.state !== 'Ready') kept.loaded = loaded
     if (loaded.state === 'Failed') kept.timer = setTimeout(() => void this.#read(topic), AGAIN_MS)
-    if (loaded.state !== 'Failed') this.#want()
+    if (loaded.state === 'Missing') kept.timer = setTimeout(() => void this.#read(topic), MISSING_AGAIN_MS)
+    if (loaded.state === 'Ready' || (loaded.state !== 'Failed' && wasReady)) this.#want()
     for (const listener of kept.listeners) listener()
   }
 
