@@ -158,7 +158,7 @@ test('a version bump is prepared from its rollout, shown line by line, copied as
 test('a push that was refused says why, has forgotten the token, and may be tried again', async () => {
   bench.server.instead.set('/api/push', { status: 422, message: REFUSED })
   const page = await pushed()
-  await page.getByRole('alert').getByText('prepare the commit again').waitFor()
+  await page.getByRole('alert').getByText('prepare it again').waitFor()
   expect(await page.evaluate(FOCUSED)).toBe('Push')
   const field = page.getByLabel('Access token')
   expect(await field.inputValue()).toBe('')
