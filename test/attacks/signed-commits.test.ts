@@ -620,4 +620,18 @@ describe('rule 10: an emergency key may only go back', () => {
     expect(await verdict({ head: on(change, { 'fleet/a.ts': '2' }, 'bob'), verify })).toBe('Verified')
     expect(await verdict({ head: on(change, { 'fleet/a.ts': 'mine' }, 'bob'), verify })).toMatch(/^NotARevert: KN7036/)
   })
+  test('never with removed signers, unless a signer agrees', async () => {
+    const verify = {
+      signers: [signer('ada'), signer('forge', { reverts: true })],
+      signersFile: { path: 'trust/signers.yaml', count: 1 },
+    }
+    const change = on(good(), { 'trust/signers.yaml': signersFile('bob', 'eve'), 'fleet/a.ts': 'broken' }, 'ada')
+    const head = on(change, { 'trust/signers.yaml': signersFile('bob'), 'fleet/a.ts': '2' }, 'forge')
+    expect(await verdict({ head, verify })).toMatch(
+      /^ApprovalsMissing: .*trust\/signers.yaml takes 2 signers, and 1 has/,
+    )
+    expect(await verdict({ head, verify, approvers: { [head]: ['ada'] } })).toBe('Verified')
+    const broken = on(good(), { 'fleet/a.ts': 'broken again' }, 'ada')
+    expect(await verdict({ head: on(broken, { 'fleet/a.ts': '2' }, 'forge'), verify })).toBe('Verified')
+  })
 })

@@ -13,3 +13,9 @@ test.each([
 ])('of %j the cause is shown', async (said, cause) => {
   expect(await problem(said)).toMatch(new RegExp(`^KN7009: cannot fetch ${url}: (fatal|error): .*${cause}`))
 })
+
+test('a history that git has no memory for is not a wrong address', async () => {
+  const said =
+    'fatal: Out of memory, malloc failed (tried to allocate 1048577 bytes)\nfatal: fetch-pack: invalid index-pack output\n'
+  expect(await problem(said)).toMatch(/^KN7059: .* remove large files from its history/)
+})

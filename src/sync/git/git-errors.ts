@@ -24,7 +24,7 @@ export const gitErrors = errorTable({
   },
   KN7006: {
     text: 'cannot read {where}: it {seen}',
-    next: 'remove files that do not belong to the fleet',
+    next: 'remove files that do not belong to the fleet, or make it smaller',
   },
   KN7007: {
     text: 'cannot read {what} in {repository}: {why}: the object is missing or damaged',
@@ -153,5 +153,9 @@ export const gitErrors = errorTable({
   KN7058: {
     text: 'cannot fetch {url}: git refuses its object {object}: {why}',
     next: 'remove that object from the history of the branch and push it again; the commit fetched before stays in force',
+  },
+  KN7059: {
+    text: 'cannot fetch {url}: git needs more memory for its objects than sync lets it have: {why}',
+    next: 'remove large files from its history, or move the fleet to a repository of its own; the commit fetched before stays in force',
   },
 })

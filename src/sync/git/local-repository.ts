@@ -55,6 +55,8 @@ export interface LocalOptions {
   readonly deadlineMs?: number
   /** Look for .git in the folders above, too. */
   readonly above?: boolean
+  /** The address that it is a copy of: people know the repository by it. */
+  readonly copyOf?: string
 }
 
 export function openLocalRepository(url: string, options: LocalOptions = {}): LocalRepository {
@@ -63,17 +65,20 @@ export function openLocalRepository(url: string, options: LocalOptions = {}): Lo
 
 export class LocalRepository implements GitRepository {
   readonly name: string
+  /** Where it lies, for who looks for what is missing or damaged there. */
+  readonly #place: string
   readonly folder: GitFolder
   readonly #clock: Clock
   readonly #deadlineMs: number
   readonly #objects: ObjectStore
 
   constructor(
-    name: string,
+    place: string,
     folder: GitFolder,
-    { clock = systemClock, deadlineMs = DEFAULT_DEADLINE_MS }: LocalOptions,
+    { clock = systemClock, deadlineMs = DEFAULT_DEADLINE_MS, copyOf }: LocalOptions,
   ) {
-    this.name = name
+    this.name = copyOf ?? place
+    this.#place = place
     this.folder = folder
     this.#objects = new ObjectStore(join(folder.commonDir, 'objects'))
     this.#clock = clock
@@ -122,7 +127,7 @@ export class LocalRepository implements GitRepository {
       if (target === undefined) break
       oid = target
     }
-    throw new KubeNodeError(syncErrors.KN7016({ path: this.name, object: id, type: 'commit' }))
+    throw new KubeNodeError(syncErrors.KN7016({ path: this.#place, object: id, type: 'commit' }))
   }
 
   readonly #commits = new Map<string, Awaited<ReturnType<typeof parseCommit>>>()
@@ -140,7 +145,7 @@ export class LocalRepository implements GitRepository {
       throw new KubeNodeError(
         syncErrors.KN7007({
           what: `commit ${oid}`,
-          repository: this.name,
+          repository: this.#place,
           why: printableLine(messageOf(cause).split('\n')[0] ?? '').slice(0, MAX_WHY),
         }),
         { retry: 'later', cause },
@@ -265,14 +270,14 @@ export class LocalRepository implements GitRepository {
 
   #object(oid: string, limit: number, what: string): GitObject {
     const missing = (why: string, cause?: unknown) =>
-      new KubeNodeError(syncErrors.KN7007({ what, repository: this.name, why }), { retry: 'later', cause })
+      new KubeNodeError(syncErrors.KN7007({ what, repository: this.#place, why }), { retry: 'later', cause })
     try {
       const found = this.#objects.read(oid, limit)
       if (found !== undefined) return found
     } catch (error) {
       if (error instanceof TooLarge) throw tooLarge(what, `is the git object ${oid} and ${error.message}`)
       if (error instanceof Damaged)
-        throw new KubeNodeError(syncErrors.KN7019({ what, repository: this.name, object: oid, why: error.message }))
+        throw new KubeNodeError(syncErrors.KN7019({ what, repository: this.#place, object: oid, why: error.message }))
       // After a repack removed a pack, the next attempt no longer lists it.
       throw missing(`${oid}: ${messageOf(error)}`, error)
     }
@@ -283,7 +288,7 @@ export class LocalRepository implements GitRepository {
   commitBytes(id: string): Buffer {
     const { type, content } = this.#object(id, MAX_COMMIT_BYTES, `commit ${id}`)
     if (type === 'commit') return content
-    throw new KubeNodeError(syncErrors.KN7016({ path: this.name, object: id, type: 'commit' }))
+    throw new KubeNodeError(syncErrors.KN7016({ path: this.#place, object: id, type: 'commit' }))
   }
 
   /** An annotated tag as it is stored; undefined if the name is that of a commit. */

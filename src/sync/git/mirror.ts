@@ -75,7 +75,7 @@ export async function fetchMirror(url: string, ref: WantedRef, options: MirrorOp
       throw allTooLarge(url, usage)
     throw await explained(error, { dir, url, ref, run, keys, reach })
   }
-  return openLocalRepository(dir)
+  return openLocalRepository(dir, { copyOf: url })
 }
 
 const allTooLarge = (url: string, { bytes, maxBytes, copies }: CopiesUsage): KubeNodeError => {
@@ -85,13 +85,13 @@ const allTooLarge = (url: string, { bytes, maxBytes, copies }: CopiesUsage): Kub
 
 /** The copy that an earlier fetch made, also by an earlier process; undefined without the commit. */
 export async function openMirror(
-  { cacheDir, reader }: { readonly cacheDir: string; readonly reader: string },
+  { cacheDir, reader, url }: { readonly cacheDir: string; readonly reader: string; readonly url: string },
   commit: string,
 ): Promise<LocalRepository | undefined> {
   const dir = copyOf(cacheDir, reader)
   if (!isRealFolder(dir) || !existsSync(join(dir, 'HEAD'))) return undefined
   requireOwn(dir)
-  const copy = openLocalRepository(dir)
+  const copy = openLocalRepository(dir, { copyOf: url })
   return copy.commit(commit).then(
     () => copy,
     () => undefined,

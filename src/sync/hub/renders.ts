@@ -230,7 +230,7 @@ export class Renders {
     const reader = readerOf(source)
     const known = this.#repositories.get(reader)
     if (known !== undefined) return known
-    const found = await openMirror({ cacheDir: this.#config.cacheDir, reader }, commit)
+    const found = await openMirror({ cacheDir: this.#config.cacheDir, reader, url: source.spec.url }, commit)
     if (found !== undefined) this.#repositories.set(reader, found)
     return found
   }

@@ -144,13 +144,24 @@ function missingApprovals(commit: JudgedCommit, own: Signer, policy: Policy, now
     const others = signers.filter(mayAgree(patterns)).length
     // A program is not a person.
     const have = others + (own.isForge || own.isSync ? 0 : 1)
-    if (have >= count) continue
+    const needed = own.onlyReverts && isBringingBackSigners(patterns, commit, policy) ? Math.max(2, count) : count
+    if (have >= needed) continue
     const path = paths.find((p) => isWithin(p, patterns)) ?? few(patterns)
-    return `${path} takes ${counted(count, 'signer')}, and ${have === 0 ? 'none has' : `${have} ${have === 1 ? 'has' : 'have'}`} agreed`
+    return `${path} takes ${counted(needed, 'signer')}, and ${have === 0 ? 'none has' : `${have} ${have === 1 ? 'has' : 'have'}`} agreed`
   }
   if (own.isForge && !signers.some(mayAgree(undefined)))
     return 'a forge signs every merge, and no signer has approved it'
   return undefined
+}
+
+/** Alone, an emergency key would bring back signers that were removed, and keys that were revoked. */
+function isBringingBackSigners(
+  patterns: readonly string[],
+  { changed }: JudgedCommit,
+  { signersFile }: Policy,
+): boolean {
+  if (signersFile === undefined || !isWithin(signersFile, patterns)) return false
+  return changed?.isWhole !== true || changed.paths.includes(signersFile)
 }
 
 const within = (paths: readonly string[], patterns: readonly string[]): ChangedPaths => ({

@@ -103,7 +103,12 @@ export function policyOf(
       ...(file?.revoked ?? []),
       ...certificates.flatMap((c) => c.revoked.map((key) => ({ key }))),
     ]),
-    thresholds: [...(verify.thresholds ?? []), ...(file?.thresholds ?? []), ...own.filter((t) => t.count > 1)],
+    thresholds: [
+      ...(verify.thresholds ?? []),
+      ...(file?.thresholds ?? []),
+      // One is the signer itself, unless its key is for an emergency.
+      ...own.filter(({ count }) => count > 1 || signers.some((signer) => signer.onlyReverts)),
+    ],
     ...(signersFile !== undefined && { signersFile: signersFile.path }),
   }
 }
