@@ -68,7 +68,9 @@ test('all commands succeed in the order of the document', async () => {
   expect(said.get('kubenode check')).toMatch(/^✔ leaders: each role has one$/m)
   expect(said.get('kubenode upgrade --diff')).toBe('nothing would change\n')
   expect(said.get('kubenode uninstall --yes hub')).toMatch(/KubeNode is uninstalled from hub\n/)
-  expect(said.get('kubenode uninstall --dry-run')).toMatch(/^no objects of KubeNode$/m)
+  expect(said.get('kubenode uninstall --dry-run')).toMatch(
+    /^no machines, rules or other objects of the kinds of KubeNode$/m,
+  )
   const namespaces = await world.admin.list(coreKind('Namespace'))
   expect(namespaces.items.map((n) => n.metadata.name).filter((n) => n?.startsWith('kubenode'))).toEqual([])
 })
