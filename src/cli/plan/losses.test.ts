@@ -44,4 +44,8 @@ describe('--fail-on deletions', () => {
 
 test('the line of the commit status names clusters that are deleted', () => {
   expect(summaryText(differs([removed('Cluster')]), undefined)).toBe('1 cluster · deletes 1 cluster · machines unknown')
+  const left = differs([]).map((d) => ({ ...d, cluster: 'x', removed: 0, isLeft: true as const }))
+  expect(summaryText([...differs([removed('Cluster')]), ...left], undefined)).toBe(
+    '1 cluster · 1 cluster leaves the fleet · machines unknown',
+  )
 })

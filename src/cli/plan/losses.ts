@@ -26,8 +26,11 @@ const isGrave = ({ change, ref }: ObjectChange): boolean =>
 export const hasDeletions = (all: readonly ClusterDifference[], prunes: Prunes | undefined): boolean =>
   (prunes?.promised.length ?? 0) > 0 || all.some((d) => d.machines.deleted > 0 || d.changes.some(isGrave))
 
-export const clustersLost = (all: readonly ClusterDifference[]): number =>
-  all
+/** Without those that leave the fleet and keep what they have. */
+export function clustersLost(all: readonly ClusterDifference[]): number {
+  const left = new Set(all.filter((d) => d.isLeft === true).map((d) => d.cluster))
+  return all
     .flatMap((d) => d.changes)
     .filter(({ change, ref }) => change === 'removed' && ref.group === API_GROUP && ref.kind === clusterKind.kind)
-    .length
+    .filter(({ ref }) => !left.has(ref.name)).length
+}

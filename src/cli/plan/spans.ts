@@ -100,9 +100,11 @@ export function summaryText(
   if (changed.length === 0) return 'nothing changes'
   const deleted = changed.reduce((n, d) => n + d.machines.deleted, 0)
   const created = changed.reduce((n, d) => n + (d.machines.created ?? 0), 0)
-  const planes = clustersLost(changed)
+  const planes = clustersLost(all)
+  const left = all.filter((d) => d.isLeft === true).length
   const loss = [
     ...(planes === 0 ? [] : [`deletes ${counted(planes, 'cluster')}`]),
+    ...(left === 0 ? [] : [`${counted(left, 'cluster leaves', 'clusters leave')} the fleet`]),
     ...(deleted === 0 ? [] : [`deletes ${counted(deleted, 'machine')}`]),
     ...(created === 0 ? [] : [`creates ${counted(created, 'machine')}`]),
     ...(loosened.length === 0 ? [] : ['loosens gates or limits']),
