@@ -75,13 +75,16 @@ const isOpen = (permit: Permit | undefined): boolean => permit?.phase === 'Reque
 
 /**
  * Merges states that differ in nothing that may follow. Machines are alike, so their order means nothing. Results count only while their permit is open, and so
- * does the requester's knowledge of a machine: a new permit resets it.
+ * does the requester's knowledge of a machine: a new permit resets it, and what was let go or tried under an older one is not asked for again.
  */
 function mergedKey(w: World): string {
-  const isCurrentOpen = isOpen(w.permits.at(-1))
+  const current = w.permits.length - 1
+  const isCurrentOpen = isOpen(w.permits[current])
   const columns = w.machines.map((m, i) =>
     JSON.stringify([
-      isCurrentOpen ? m : { ...m, looked: 'No', letGo: [], tried: -1 },
+      isCurrentOpen
+        ? { ...m, letGo: m.letGo.filter((p) => p === current), tried: m.tried === current ? current : -1 }
+        : { ...m, looked: 'No', letGo: [], tried: -1 },
       w.permits.map((p) => [p.slots[i], isOpen(p) && p.results[i]]),
     ]),
   )
