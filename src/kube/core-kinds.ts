@@ -26,6 +26,8 @@ const CORE_KINDS = {
   PersistentVolumeClaim: namespaced('', 'PersistentVolumeClaim', 'persistentvolumeclaims'),
   ControllerRevision: namespaced('apps', 'ControllerRevision', 'controllerrevisions'),
   DaemonSet: namespaced('apps', 'DaemonSet', 'daemonsets'),
+  StatefulSet: namespaced('apps', 'StatefulSet', 'statefulsets'),
+  CronJob: namespaced('batch', 'CronJob', 'cronjobs'),
   Job: namespaced('batch', 'Job', 'jobs'),
   PodDisruptionBudget: namespaced('policy', 'PodDisruptionBudget', 'poddisruptionbudgets'),
   Lease: namespaced('coordination.k8s.io', 'Lease', 'leases'),

@@ -6,7 +6,7 @@ import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { ApiError } from '#kube/errors.ts'
-import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
+import type { WriteOutcome } from '#kube/outcome.ts'
 import type { ObjectKey } from '#schema/resource.ts'
 import {
   type Lease,
@@ -22,6 +22,7 @@ import {
   transitionsOf,
 } from './lease.ts'
 import { runtimeErrors } from './runtime-errors.ts'
+import { writeLease } from './write-lease.ts'
 
 export interface LeaderTimes {
   /** Others wait this long after the last renewal that they saw. */
@@ -201,13 +202,7 @@ export class LeaderElection {
   }
 
   #write(lease: Lease, timeoutMs = this.#requestMs()): Promise<WriteOutcome<Lease>> {
-    const { client } = this.#options
-    const options = { timeoutMs }
-    return outcomeOf(() =>
-      lease.metadata.resourceVersion === undefined
-        ? client.create(leaseType, lease, options)
-        : client.update(leaseType, lease, options),
-    )
+    return writeLease(this.#options.client, lease, { timeoutMs })
   }
 
   /** So short that a lost request leaves time for another before the deadline. */

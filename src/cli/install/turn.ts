@@ -5,7 +5,6 @@ import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { ApiError } from '#kube/errors.ts'
-import { outcomeOf, type WriteOutcome } from '#kube/outcome.ts'
 import {
   givenBack,
   holderOf,
@@ -18,6 +17,7 @@ import {
   type Lease,
   type Sighting,
 } from '#runtime/lease.ts'
+import { writeLease } from '#runtime/write-lease.ts'
 import { until, type InstallContext, type Look, type TurnTimes } from './context.ts'
 import { installErrors } from './install-errors.ts'
 
@@ -49,12 +49,12 @@ export async function takeTurn(
   const identity = `${verb} on ${hostname()}, process ${process.pid} (${randomUUID().slice(0, 8)})`
   const attempt = new Attempt(context, identity, times)
   let hasWaited = false
-  const lease = await until(context, 'another run to end', async () => {
+  const found = await until(context, 'another run to end', async () => {
     const look = await attempt.look(whenNamespaceGoes)
     if ('waitsFor' in look) hasWaited = true
     return look
   })
-  return lease === undefined ? undefined : { hasWaited, ...held(context, identity, times) }
+  return found === 'None' ? undefined : { hasWaited, ...held(context, identity, times) }
 }
 
 /** A user who ends a run aborts its signal as well. */
@@ -75,18 +75,19 @@ class Attempt {
     this.#lookedAt = context.clock.monotonic()
   }
 
-  async look(whenNamespaceGoes: 'Wait' | 'None'): Promise<Look<Lease | undefined>> {
+  async look(whenNamespaceGoes: 'Wait' | 'None'): Promise<Look<'Taken' | 'None'>> {
     const { client, clock, signal } = this.#context
     const { leaseMs } = this.#times
     const call = signal === undefined ? {} : { signal }
     const namespace = await client.get(namespaceType, { name: SYSTEM_NAMESPACE }, call)
     const isGoing = namespace?.metadata.deletionTimestamp !== undefined
-    if (namespace === undefined || (isGoing && whenNamespaceGoes === 'None')) return { done: undefined }
+    if (namespace === undefined || (isGoing && whenNamespaceGoes === 'None')) return { done: 'None' }
     if (isGoing) return { waitsFor: `namespace ${SYSTEM_NAMESPACE} is being deleted` }
     const lease = (await client.get(leaseType, TURN_LEASE, call)) ?? newLease(TURN_LEASE)
     if (!this.#isFree(lease)) return { waitsFor: holderOf(lease) ?? '' }
-    const outcome = await write(client, taken(lease, this.#identity, leaseMs, clock.now()))
-    if (outcome.kind === 'Applied') return { done: outcome.object }
+    const wanted = taken(lease, this.#identity, leaseMs, clock.now())
+    const outcome = await writeLease(client, wanted, { timeoutMs: REQUEST_MS })
+    if (outcome.kind === 'Applied') return { done: 'Taken' }
     if (outcome.kind === 'Denied' && !passes(outcome.error))
       throw new KubeNodeError(
         installErrors.KN1420({ object: `lease ${TURN_LEASE.name}`, why: outcome.error.serverMessage }),
@@ -123,7 +124,7 @@ function held(context: InstallContext, identity: string, { renewMs }: TurnTimes)
     const lease = await own()
     // A user may have deleted it, and another run taken it.
     if (lease === undefined) lost.abort(new KubeNodeError(installErrors.KN1449()))
-    else await write(client, renewed(lease, clock.now()))
+    else await writeLease(client, renewed(lease, clock.now()), { timeoutMs: REQUEST_MS })
   }
   const renewing = (async () => {
     while (!ended.signal.aborted && !lost.signal.aborted) {
@@ -139,7 +140,7 @@ function held(context: InstallContext, identity: string, { renewMs }: TurnTimes)
   const giveBack = async (): Promise<void> => {
     await stop()
     const lease = await own()
-    if (lease !== undefined) await write(client, givenBack(lease, clock.now()))
+    if (lease !== undefined) await writeLease(client, givenBack(lease, clock.now()), { timeoutMs: REQUEST_MS })
   }
   return {
     context: {
@@ -163,10 +164,3 @@ function held(context: InstallContext, identity: string, { renewMs }: TurnTimes)
     },
   }
 }
-
-const write = (client: InstallContext['client'], lease: Lease): Promise<WriteOutcome<Lease>> =>
-  outcomeOf(() =>
-    lease.metadata.resourceVersion === undefined
-      ? client.create(leaseType, lease, { timeoutMs: REQUEST_MS })
-      : client.update(leaseType, lease, { timeoutMs: REQUEST_MS }),
-  )

@@ -74,22 +74,14 @@ const isOfPrograms = (o: KubeObject): boolean =>
   o.metadata.name?.startsWith('kubenode-') === true ||
   o.metadata.labels?.[LABELS.joinToken] !== undefined
 
-const app = (kind: string, plural: string, group = 'apps'): ResourceType => ({
-  group,
-  version: 'v1',
-  kind,
-  plural,
-  namespaced: true,
-})
-
 /** A volume with artifacts, kubeconfigs of members, credentials, of which there may be no other copy; programs that were accepted beside KubeNode. */
 const KINDS_OF_PEOPLE: readonly ResourceType[] = [
   coreKind('PersistentVolumeClaim'),
   coreKind('Secret'),
   deploymentType,
-  app('StatefulSet', 'statefulsets'),
+  coreKind('StatefulSet'),
   coreKind('DaemonSet'),
-  app('CronJob', 'cronjobs', 'batch'),
+  coreKind('CronJob'),
   coreKind('Pod'),
 ]
 
