@@ -82,8 +82,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     }
     const own = given.slot === undefined ? {} : supervised(given.slot)
     const options = { ...common, ...own, host: given.host, version: VERSION, signal: stop.signal }
-    const engine = thisEngine()
-    if (engine !== undefined) collectAtRest(systemClock, engine)
+    collectAtRest(systemClock, thisEngine())
     for (;;) {
       const end = await runAgent(options)
       // Components keep running; only the agent's own parts are recreated.

@@ -1,12 +1,11 @@
 // Decides when an idle program collects its garbage. The engine itself would wait for tens of megabytes of garbage, which takes an hour at idle.
 import { performance } from 'node:perf_hooks'
 import { memoryUsage } from 'node:process'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import type { Clock, Timer } from '#lib/clock.ts'
 
 const MIB = 1024 * 1024
-
-/** With these flags a program may collect. Node keeps compiled code for each set of such flags, so the build warms its cache with the same ones. */
-export const REST_FLAGS = ['--expose-gc'] as const
 
 export interface RestBounds {
   readonly lookEveryMs: number
@@ -60,10 +59,8 @@ export function collectAtRest(clock: Pick<Clock, 'after'>, engine: Engine, bound
   return () => timer.cancel()
 }
 
-/** Undefined in a process that was started without `--expose-gc`. */
-export function thisEngine(): Engine | undefined {
-  const { gc } = globalThis
-  if (gc === undefined) return undefined
+export function thisEngine(): Engine {
+  const gc = collector()
   let last = performance.eventLoopUtilization()
   return {
     memory: () => {
@@ -79,5 +76,18 @@ export function thisEngine(): Engine | undefined {
     collect: (thoroughly) => {
       gc({ type: 'major', execution: 'sync', flavor: thoroughly ? 'last-resort' : 'regular' })
     },
+  }
+}
+
+/**
+ * The engine gives this function only to a context that is made under a flag. On the command line the flag would cost every start a fifth: the code of Node
+ * itself is kept compiled for a process without it.
+ */
+function collector(): NodeJS.GCFunction {
+  setFlagsFromString('--expose-gc')
+  try {
+    return runInNewContext('gc') as NodeJS.GCFunction
+  } finally {
+    setFlagsFromString('--no-expose-gc')
   }
 }

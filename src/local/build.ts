@@ -4,7 +4,6 @@ import { spawn } from 'node:child_process'
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { builtManifests, MANIFESTS, type Manifests, manifestsOf } from '#delivery/release-manifests.ts'
-import { REST_FLAGS } from '#lib/collect-at-rest.ts'
 import { writeWholeFile } from '#lib/whole-file.ts'
 import { BUNDLE_FOLDER } from '#sync/render/bundle.ts'
 import {
@@ -154,8 +153,8 @@ export async function buildApart(options: BuildOptions): Promise<Entries> {
 
 /** One process compiles for all what each of them would compile at the same moment. */
 async function warm(options: BuildOptions, built: Entries): Promise<void> {
-  await ran(options, [...REST_FLAGS, entryIn(built, 'warm'), ...PARTS], WARM_WITHIN_MS)
-  await ran(options, [...REST_FLAGS, entryIn(built, AGENT), '--version'], WARM_WITHIN_MS)
+  await ran(options, [entryIn(built, 'warm'), ...PARTS], WARM_WITHIN_MS)
+  await ran(options, [entryIn(built, AGENT), '--version'], WARM_WITHIN_MS)
 }
 
 /** Whatever becomes of it: what it was to make is there afterwards or is not. */

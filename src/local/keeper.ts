@@ -4,7 +4,6 @@ import type { ChildProcess } from 'node:child_process'
 import { closeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
-import { REST_FLAGS } from '#lib/collect-at-rest.ts'
 import { openLog } from '#lib/whole-file.ts'
 
 export interface Program {
@@ -34,15 +33,11 @@ const GOOD_RUN_MS = 30_000
 /** What a program gets to drain before it is killed. Everything they write is safe against a kill; this only saves a lease its time. */
 const STOP_MS = 4_000
 
-/**
- * With `--expose-gc` a program may collect its garbage while it rests. Small heaps are collected by one thread: with more of them, twenty programs that start
- * at once spend a fifth of their time on waking and awaiting helpers.
- */
+/** Small heaps are collected by one thread: with more of them, twenty programs that start at once spend a fifth of their time on waking and awaiting helpers. */
 export const memoryFlags = (heapMb: number): readonly string[] => [
   `--max-old-space-size=${heapMb}`,
   `--max-semi-space-size=${SEMI_SPACE_MB}`,
   '--single-threaded-gc',
-  ...REST_FLAGS,
 ]
 
 /** Undefined when the disk is full or the folder was deleted: the program then runs without a log. */

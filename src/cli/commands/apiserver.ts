@@ -73,8 +73,7 @@ export function register(program: Command, io: Io): void {
       ])
       keepFilesPrivate()
       const { signal } = untilEnded()
-      const engine = thisEngine()
-      if (engine !== undefined) collectAtRest(systemClock, engine)
+      collectAtRest(systemClock, thisEngine())
       const policies = compiledPolicies()
       const serve = async (data: string, port: number): Promise<void> => {
         const { url, kubeconfig, ended } = await runApiServer({

@@ -61,8 +61,7 @@ async function serve({ kubeconfig, context, port: portText, ...place }: ConsoleO
     import('#lib/clock.ts'),
   ])
   // Lists of thousands of machines leave more garbage than what is kept of them.
-  const engine = thisEngine()
-  if (engine !== undefined) collectAtRest(systemClock, engine)
+  collectAtRest(systemClock, thisEngine())
   const repository = await repositoryOf(place, io)
   const connections = await allConnections({ file: kubeconfig, contexts: context, env: io.env, cwd: io.cwd })
   for (const { warnings } of connections.values()) for (const warning of warnings) io.err(shownLine(warning))

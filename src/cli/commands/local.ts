@@ -89,8 +89,7 @@ async function startFleet(options: UpOptions, io: Io): Promise<void> {
       import('#lib/collect-at-rest.ts'),
       import('../artifact/from/local-machines.ts'),
     ])
-  const engine = thisEngine()
-  if (engine !== undefined) collectAtRest(systemClock, engine)
+  collectAtRest(systemClock, thisEngine())
   const data = dataFolder(options.data, io)
   const shutdown = untilEnded()
   const start = () =>

@@ -30,7 +30,7 @@ export const appLayer = ({ root, programs, agent }: AppFolders): readonly TarEnt
   ...packagesOf(root),
   fileAt(join(root, 'package.json'), `${APP}/package.json`),
   // Two lines that the kernel starts without a shell.
-  textFile(`${APP}/${PROGRAMS}/kubenode.mjs`, `#!/${NODE_PATH} --expose-gc\nimport './main.mjs'\n`, PROGRAM_MODE),
+  textFile(`${APP}/${PROGRAMS}/kubenode.mjs`, `#!/${NODE_PATH}\nimport './main.mjs'\n`, PROGRAM_MODE),
   { kind: 'Link', path: PROGRAM_PATH, target: `/${APP}/${PROGRAMS}/kubenode.mjs` },
 ]
 

@@ -45,8 +45,7 @@ export async function runRoles(all: readonly RunOptions[], io: Io, { logLevel, f
   if (groups.some(writesForOthers)) letOthersRead()
   else keepFilesPrivate()
   const shutdown = untilEnded()
-  const engine = thisEngine()
-  if (engine !== undefined) collectAtRest(systemClock, engine)
+  collectAtRest(systemClock, thisEngine())
   // Every container counts processes from one: the name of the pod tells two of them apart, and where the leader is.
   const identity = holderName(isInPod(io.env) ? hostname() : undefined, `${process.pid}-${Date.now().toString(36)}`)
   const isOne = groups.length === 1 && follow === undefined

@@ -1,17 +1,11 @@
 // What a providers file may say of nodes that are processes of this host.
 import { obj } from '#api/build.ts'
-import { REST_FLAGS } from '#lib/collect-at-rest.ts'
 import { path, type DefinitionFor } from '../definition.ts'
 
 const optionsSchema = obj('Options of the provider process.', { dir: path('Folder of the nodes, one folder each.') })
 
 /** The whole agent should stay under 80 MiB; its own objects are a few megabytes, so little garbage is worth keeping, and one thread collects it. */
-const AGENT_MEMORY = [
-  '--max-old-space-size=96',
-  '--max-semi-space-size=1',
-  '--single-threaded-gc',
-  ...REST_FLAGS,
-] as const
+const AGENT_MEMORY = ['--max-old-space-size=96', '--max-semi-space-size=1', '--single-threaded-gc'] as const
 
 export const processDefinition: DefinitionFor<typeof optionsSchema> = {
   name: 'process',
