@@ -1,9 +1,9 @@
 // The pipeline of every change: test, pre, production, one cluster at a time. A stage without a cluster is skipped. The times suit a fleet on one machine.
 import { ReleasePipeline, type HubChart } from 'kubenode/constructs'
 
-/** How long a stage must be well before the next follows. Short for a fleet on a desk; minutes to hours for a real one. */
-const TEST_SOAK = '500ms'
-const PRE_SOAK = '500ms'
+/** How long a stage must be well before the next follows. A fleet on a desk does not wait; for a real one these are minutes to hours. */
+const TEST_SOAK = '0s'
+const PRE_SOAK = '0s'
 /** Nothing waits for the last stage. */
 const PROD_SOAK = '0s'
 

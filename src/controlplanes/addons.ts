@@ -3,7 +3,6 @@
 import { createHash } from 'node:crypto'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { coreKind } from '#kube/core-kinds.ts'
 import { typeOf } from '#kube/installed-type.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import type { Clock } from '#lib/clock.ts'
@@ -30,8 +29,6 @@ const DIGEST_DIGITS = 8
 const AT_ONCE = 16
 const SERVED_WITHIN_MS = 20_000
 const LOOK_MS = 50
-
-const definition = coreKind('CustomResourceDefinition')
 
 export function addonsOf(version: string, kinds: readonly KubeObject[], objects: readonly KubeObject[]): Addons {
   const digest = createHash('sha256')
@@ -107,15 +104,57 @@ async function served(
 ): Promise<Failure | undefined> {
   const end = clock.monotonic() + SERVED_WITHIN_MS
   // A definition that was there before is established in the answer to its apply.
-  for (const kind of kinds.filter((k) => !isEstablished(answers.get(k)))) {
-    const name = kind.metadata.name ?? ''
-    while (!isEstablished(await client.get(definition, { name }, signal === undefined ? {} : { signal }))) {
-      if (clock.monotonic() > end)
-        return { object: nameOf(kind), message: `not served within ${SERVED_WITHIN_MS / 1_000}s` }
-      await clock.sleep(LOOK_MS, signal)
-    }
+  const awaited = kinds.filter((k) => !isEstablished(answers.get(k)))
+  for (;;) {
+    const missing = await unserved(client, awaited, signal)
+    if (missing === undefined) return undefined
+    if (clock.monotonic() > end)
+      return { object: nameOf(missing), message: `not served within ${SERVED_WITHIN_MS / 1_000}s` }
+    await clock.sleep(LOOK_MS, signal)
+  }
+}
+
+/** By what the server says that it serves: one page for all kinds of a group, and the same that a client finds them by. */
+async function unserved(
+  client: KubeClient,
+  kinds: readonly KubeObject[],
+  signal: AbortSignal | undefined,
+): Promise<KubeObject | undefined> {
+  const pages = new Map<string, ReadonlySet<string>>()
+  for (const kind of kinds) {
+    const { path, plural } = placeOf(kind)
+    const page = pages.get(path) ?? (await resourcesAt(client, path, signal))
+    pages.set(path, page)
+    if (!page.has(plural)) return kind
   }
   return undefined
+}
+
+/** Of the version that is served first. */
+function placeOf({ spec }: Definition): { readonly path: string; readonly plural: string } {
+  const version = spec?.versions?.find((v) => v.served)?.name
+  return { path: `/apis/${spec?.group}/${version}`, plural: spec?.names?.plural ?? '' }
+}
+
+interface Definition extends KubeObject {
+  readonly spec?: {
+    readonly group?: string
+    readonly names?: { readonly plural?: string }
+    readonly versions?: readonly { readonly name?: string; readonly served?: boolean }[]
+  }
+}
+
+/** Empty before the group is served. */
+async function resourcesAt(
+  client: KubeClient,
+  path: string,
+  signal: AbortSignal | undefined,
+): Promise<ReadonlySet<string>> {
+  const { status, text } = await client.raw({ method: 'GET', path, ...(signal && { signal }) })
+  const page: unknown = status === 200 ? JSON.parse(text) : undefined
+  const resources: unknown = isObject(page) ? page['resources'] : undefined
+  const names = Array.isArray(resources) ? resources.map((r: unknown) => (isObject(r) ? r['name'] : undefined)) : []
+  return new Set(names.filter((name) => typeof name === 'string'))
 }
 
 function isEstablished(found: KubeObject | undefined): boolean {

@@ -35,6 +35,7 @@ interface Followed {
   readonly began: number
   /** The same moment by the clock on the wall, which leases carry. */
   readonly beganAt: number
+  readonly onReady: () => void
   readonly signal: AbortSignal
 }
 
@@ -48,7 +49,7 @@ export async function followFleet(followed: Followed): Promise<UpResult> {
 }
 
 async function follow(view: FleetView, followed: Followed): Promise<UpResult> {
-  const { hub, business, layout, files, screen, check, driver, began, beganAt, signal } = followed
+  const { hub, business, layout, files, screen, check, driver, began, beganAt, onReady, signal } = followed
   let readyMs: number | undefined
   let missing: readonly string[] = ['no status read yet']
   const missingIn = (seen: FleetSeen, commit: string) => [...unmet(seen, commit), ...unheard(seen, beganAt)]
@@ -66,6 +67,7 @@ async function follow(view: FleetView, followed: Followed): Promise<UpResult> {
       readyMs = systemClock.monotonic() - began
       screen.show(summaryLines(seen, beganAt))
       screen.say(`ready after ${seconds(readyMs)}`)
+      onReady()
       if (!check) for (const line of thingsToTry(layout, [...business().keys()], driver)) screen.say(line)
     }
     if (check && (missing.length === 0 || systemClock.monotonic() - began > CHECK_WITHIN_MS[driver])) break

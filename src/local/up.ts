@@ -83,6 +83,8 @@ export interface LocalConsole {
   newLink(): string
   /** From now on these clusters, by name. */
   show(clients: ReadonlyMap<string, KubeClient>): void
+  /** Reads the clusters from now on, whether or not somebody looks. */
+  read(): void
   stop(): Promise<void>
 }
 
@@ -245,7 +247,8 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
     if (page !== undefined) say(`console (opens once, within 10 minutes): ${page.newLink()}`)
     const business = () => clusters.clients
     const check = options.check
-    return await followFleet({ hub, business, layout, files, screen, check, driver, began, beganAt, signal })
+    const onReady = () => page?.read()
+    return await followFleet({ hub, business, layout, files, screen, check, driver, began, beganAt, onReady, signal })
   } finally {
     working.abort()
     await hosting

@@ -141,7 +141,8 @@ async function localConsole(
   ])
   // As sync of this fleet renders it.
   const own = new ConsoleRepository({ folder: repository, path: '.', weakCage: 'allow' })
-  return serveConsole({ clients, port: 0, repository: own, say })
+  // What reads the clusters for nobody would slow their start.
+  return serveConsole({ clients, port: 0, repository: own, isRestful: true, say })
 }
 
 async function showStatus({ data, wait = false, timeout }: StatusOptions, io: Io): Promise<void> {

@@ -15,19 +15,18 @@ export interface ServeWish {
   readonly clients: ReadonlyMap<string, KubeClient>
   readonly port: number
   readonly repository?: FleetRepository | undefined
+  readonly isRestful?: boolean
   /** For the user at the terminal. */
   readonly say: (line: string) => void
 }
 
 /** Each use of a link prints the next one, for another browser. */
-export async function serveConsole({ clients, port, repository, say }: ServeWish): Promise<RunningConsole> {
+export async function serveConsole({ say, ...wish }: ServeWish): Promise<RunningConsole> {
   const running: RunningConsole = await startConsole({
-    clients,
-    repository,
+    ...wish,
     page: readPage(),
     version: VERSION,
     host: LOOPBACK,
-    port,
     names: [],
     clock: systemClock,
     random: systemRandom,

@@ -33,6 +33,8 @@ export interface ConsoleOptions {
   readonly streams?: ConsoleServerOptions['streams']
   readonly connections?: number
   readonly onLinkUsed?: () => void
+  /** True: the clusters are read once somebody signed in, or `read` was called. */
+  readonly isRestful?: boolean
 }
 
 export interface RunningConsole {
@@ -43,12 +45,15 @@ export interface RunningConsole {
   look(): Promise<void>
   /** From now on these clusters: others are added, and those that are missing are taken out. */
   show(clients: ReadonlyMap<string, KubeClient>): void
+  /** Reads the clusters from now on, also when nobody has signed in: their past is kept from here on. */
+  read(): void
   stop(): Promise<void>
 }
 
 export async function startConsole(options: ConsoleOptions): Promise<RunningConsole> {
-  const { clock, random, log, clients: first, signIn, onLinkUsed, ...serving } = options
-  let clients: ReadonlyMap<string, KubeClient> = new Map()
+  const { clock, random, log, signIn, onLinkUsed, isRestful = false, ...serving } = options
+  let { clients } = options
+  let isReading = !isRestful
   const kinds = new Set(WATCHED_KINDS)
   const everything = { topics: topicsOf(kinds), kinds, seesTrouble: true }
   const fleet: Fleet = new Fleet({
@@ -58,15 +63,14 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     everything: () => new Map([...clients.keys()].map((name) => [name, everything])),
   })
   const stopped: Promise<void>[] = []
-  function show(next: ReadonlyMap<string, KubeClient>): void {
-    const before = clients
-    clients = next
+  function follow(): void {
+    if (!isReading) return
     for (const cache of fleet.clusters)
-      if (next.get(cache.name) !== before.get(cache.name)) {
+      if (clients.get(cache.name) !== cache.client) {
         fleet.remove(cache.name)
         stopped.push(cache.stop())
       }
-    for (const [name, client] of next) {
+    for (const [name, client] of clients) {
       if (fleet.cluster(name) !== undefined) continue
       const cache = new ClusterCache({
         name,
@@ -82,6 +86,11 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     }
     fleet.remember()
   }
+  function read(): void {
+    if (isReading) return
+    isReading = true
+    follow()
+  }
   const sessions = new Sessions(clock)
   const { tls, ...doors } = signIn ?? { tls: undefined }
   const ownHost = tls === undefined ? newOwnHost() : undefined
@@ -93,10 +102,17 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     clock,
     log,
     tls,
-    doors: { ...doors, ownHost, onLinkUsed },
+    doors: {
+      ...doors,
+      ownHost,
+      onLinkUsed: () => {
+        read()
+        onLinkUsed?.()
+      },
+    },
   })
   await server.start()
-  show(first)
+  follow()
   const who = signIn === undefined ? await ownIdentity(() => clients) : undefined
   return {
     port: server.port,
@@ -105,7 +121,11 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
       return `http://${ownHost}:${server.port}/link/${sessions.newLink(who)}`
     },
     look: () => server.look(),
-    show,
+    show: (next) => {
+      clients = next
+      follow()
+    },
+    read,
     stop: async () => {
       fleet.stop()
       await server.stop()
