@@ -134,10 +134,10 @@ function wake(parts: HubParts, sources: Controller, releases: Controller): void 
   })
 }
 
-/** Only sync writes the status: what a pass says of what it waits for needs no pass that reads all clusters again. */
+/** Only sync writes the status: what a pass says of what it waits for and what it counted needs no pass that reads all clusters again. */
 const hasProgressed = (old: Release, now: Release): boolean => progressOf(old) !== progressOf(now)
 
-const WORDS_OF_WAITING: ReadonlySet<string> = new Set(['conditions', 'seen', 'waitingFor'])
+const WORDS_OF_WAITING: ReadonlySet<string> = new Set(['conditions', 'failures', 'record', 'seen', 'waitingFor'])
 
 const progressOf = ({ metadata: { annotations, deletionTimestamp }, status }: Release): string =>
   JSON.stringify([annotations, deletionTimestamp, status], (key, value: unknown) =>
