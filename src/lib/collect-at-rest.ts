@@ -2,7 +2,7 @@
 import { performance } from 'node:perf_hooks'
 import { memoryUsage } from 'node:process'
 import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { constants, createContext } from 'node:vm'
 import type { Clock, Timer } from '#lib/clock.ts'
 
 const MIB = 1024 * 1024
@@ -86,7 +86,7 @@ export function thisEngine(): Engine {
 function collector(): NodeJS.GCFunction {
   setFlagsFromString('--expose-gc')
   try {
-    return runInNewContext('gc') as NodeJS.GCFunction
+    return createContext(constants.DONT_CONTEXTIFY)['gc'] as NodeJS.GCFunction
   } finally {
     setFlagsFromString('--no-expose-gc')
   }

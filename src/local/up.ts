@@ -83,7 +83,7 @@ export interface LocalConsole {
   newLink(): string
   /** From now on these clusters, by name. */
   show(clients: ReadonlyMap<string, KubeClient>): void
-  /** Reads the clusters from now on, whether or not somebody looks. */
+  /** Reads the clusters from now on, also before a user opens the page. */
   read(): void
   stop(): Promise<void>
 }

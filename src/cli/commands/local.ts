@@ -141,7 +141,7 @@ async function localConsole(
   ])
   // As sync of this fleet renders it.
   const own = new ConsoleRepository({ folder: repository, path: '.', weakCage: 'allow' })
-  // What reads the clusters for nobody would slow their start.
+  // To read the clusters before the page is open would slow their start.
   return serveConsole({ clients, port: 0, repository: own, isRestful: true, say })
 }
 

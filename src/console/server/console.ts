@@ -33,7 +33,7 @@ export interface ConsoleOptions {
   readonly streams?: ConsoleServerOptions['streams']
   readonly connections?: number
   readonly onLinkUsed?: () => void
-  /** True: the clusters are read once somebody signed in, or `read` was called. */
+  /** True: the clusters are read once a user has signed in, or `read` was called. */
   readonly isRestful?: boolean
 }
 
@@ -45,7 +45,7 @@ export interface RunningConsole {
   look(): Promise<void>
   /** From now on these clusters: others are added, and those that are missing are taken out. */
   show(clients: ReadonlyMap<string, KubeClient>): void
-  /** Reads the clusters from now on, also when nobody has signed in: their past is kept from here on. */
+  /** Reads the clusters from now on, also before a user signs in: their past is kept from here on. */
   read(): void
   stop(): Promise<void>
 }
