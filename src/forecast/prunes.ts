@@ -1,6 +1,5 @@
 // Which deletions of a commit the prune guard stops, and the digest that an Approval must name: by the planner that sync applies with. Pure.
 import { API_GROUP } from '#api/kind.ts'
-import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
@@ -8,7 +7,7 @@ import { machineSet } from '#api/kinds/machine-set.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { HUB_TARGET } from '#api/names.ts'
 import { counted } from '#lib/counted.ts'
-import { applyDefaults } from '#schema/default.ts'
+import { declaredOnHub } from '#delivery/declared-on-hub.ts'
 import type { RenderedTarget, Targets } from '#delivery/desired.ts'
 import { refText } from '#delivery/object-ref.ts'
 import { componentsInUse } from '#delivery/observe.ts'
@@ -166,9 +165,7 @@ const refsIn = (target: RenderedTarget | undefined): ReadonlySet<string> =>
 
 /** As the commit declares it, where it does, and else as the hub has it. */
 function rulesFor(source: string, inventories: readonly Inventory[], after: Targets): SourceRules | undefined {
-  const declared = (after.get(HUB_TARGET)?.objects ?? [])
-    .filter(({ ref }) => ref.group === API_GROUP && ref.kind === fleetSource.kind)
-    .map(({ object }) => rulesOf(applyDefaults(fleetSource.schema, object) as FleetSource))
+  const declared = declaredOnHub(fleetSource, after).map(rulesOf)
   return [...declared, ...inventories.flatMap((i) => i.sources ?? [])].find((r) => r.source === source)
 }
 

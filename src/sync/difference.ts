@@ -1,10 +1,9 @@
 // What changes from one rendering to another, cluster by cluster, object by object, field by field. Pure; values of Secrets never appear.
 import { createHmac } from 'node:crypto'
-import { API_GROUP } from '#api/kind.ts'
-import { type Cluster, cluster as clusterKind } from '#api/kinds/cluster.ts'
-import { HUB_TARGET } from '#api/names.ts'
+import { cluster as clusterKind } from '#api/kinds/cluster.ts'
 import { MAX_JSON_DEPTH, isDeeperThan, isObject, jsonEqual } from '#lib/json.ts'
 import { listingProblems } from '#declared/listing-problems.ts'
+import { declaredOnHub } from '#delivery/declared-on-hub.ts'
 import { type SetLoss, declaredGrowth, declaredLoss, singleMachinesLost } from '#delivery/machine-loss.ts'
 import { compareRefs, refText, type ObjectRef } from '#delivery/object-ref.ts'
 import { digestOf, placedText, type DesiredObject, type RenderedTarget, type Targets } from '#delivery/desired.ts'
@@ -67,16 +66,11 @@ export function differenceOf(before: Targets, after: Targets): readonly ClusterD
 
 /** Clusters whose Cluster and objects a commit takes out, and whose control planes are not deleted with them. */
 function clustersLeft(before: Targets, after: Targets): ReadonlySet<string> {
-  const now = new Set(clustersOn(after).map(({ metadata }) => metadata.name ?? ''))
-  const gone = clustersOn(before).filter(({ metadata }) => !now.has(metadata.name ?? ''))
+  const now = new Set(declaredOnHub(clusterKind, after).map(({ metadata }) => metadata.name ?? ''))
+  const gone = declaredOnHub(clusterKind, before).filter(({ metadata }) => !now.has(metadata.name ?? ''))
   const kept = gone.filter(({ spec }) => spec.controlPlane === undefined || spec.deletionPolicy !== 'Delete')
   return new Set(kept.flatMap(({ metadata: { name = '' } }) => (after.has(name) ? [] : [name])))
 }
-
-const clustersOn = (targets: Targets): readonly Cluster[] =>
-  (targets.get(HUB_TARGET)?.objects ?? [])
-    .filter(({ ref }) => ref.group === API_GROUP && ref.kind === clusterKind.kind)
-    .map(({ object }) => object as Cluster)
 
 const leftDifference = (cluster: string, before: RenderedTarget | undefined): ClusterDifference => ({
   cluster,
