@@ -2,9 +2,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type Machine, machine } from '#api/kinds/machine.ts'
+import type { KubeClient } from '#kube/client.ts'
 import type { HomeTopic, MachinesTopic, Snapshot } from '#console/protocol.ts'
 import { applied } from '#console/delta.ts'
-import { type ConsoleWorld, consoleWorld, freePort } from '#test/support/console/console-world.ts'
+import { type ConsoleWorld, consoleWorld, freePort, NO_PAGE } from '#test/support/console/console-world.ts'
 import { Browser, type EventStream } from '#test/support/console/plain-browser.ts'
 
 let world: ConsoleWorld
@@ -54,6 +55,37 @@ test('a link signs in once, and nobody reads anything without a session', async 
   const read = await stranger.ask(new URL(link).pathname, { headers: { accept: 'text/html,*/*;q=0.8' } })
   expect(read.text).toBe('this link was used or is too old; run kubenode console for a new one\n')
   expect((await stranger.ask('/api/session')).status).toBe(401)
+})
+
+/** Notes the name once anything is listed. */
+const noting = (name: string, listed: Set<string>): KubeClient =>
+  new Proxy(world.admin, {
+    get: (client, key) => {
+      if (key === 'list') listed.add(name)
+      const value: unknown = Reflect.get(client, key, client)
+      return typeof value === 'function' ? value.bind(client) : value
+    },
+  })
+
+test('one that reads when it is used lists nothing before, and then also clusters that came meanwhile', async () => {
+  const listed = new Set<string>()
+  const first = new Map([['first', noting('first', listed)]])
+  const running = await world.console(first, 0, NO_PAGE, true)
+  running.show(new Map([...first, ['second', noting('second', listed)]]))
+  const link = running.newLink()
+  expect([...listed]).toEqual([])
+  const browser = new Browser(running.port)
+  await browser.open(link)
+  const states = async () => (await browser.session()).clusters.map((c) => c.state)
+  await expect.poll(states).toEqual(['Connected', 'Connected'])
+  expect([...listed].toSorted()).toEqual(['first', 'second'])
+})
+
+test('one that reads when it is used reads without a user once it is asked to', async () => {
+  const listed = new Set<string>()
+  const running = await world.console(new Map([['first', noting('first', listed)]]), 0, NO_PAGE, true)
+  running.read()
+  await expect.poll(() => [...listed]).toEqual(['first'])
 })
 
 test('each topic of a cluster has a snapshot, and unknown ones have none', async () => {

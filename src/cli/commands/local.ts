@@ -142,7 +142,7 @@ async function localConsole(
   // As sync of this fleet renders it.
   const own = new ConsoleRepository({ folder: repository, path: '.', weakCage: 'allow' })
   // To read the clusters before the page is open would slow their start.
-  return serveConsole({ clients, port: 0, repository: own, isRestful: true, say })
+  return serveConsole({ clients, port: 0, repository: own, readsWhenUsed: true, say })
 }
 
 async function showStatus({ data, wait = false, timeout }: StatusOptions, io: Io): Promise<void> {

@@ -15,7 +15,7 @@ export interface ServeWish {
   readonly clients: ReadonlyMap<string, KubeClient>
   readonly port: number
   readonly repository?: FleetRepository | undefined
-  readonly isRestful?: boolean
+  readonly readsWhenUsed?: boolean
   /** For the user at the terminal. */
   readonly say: (line: string) => void
 }

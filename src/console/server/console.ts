@@ -34,7 +34,7 @@ export interface ConsoleOptions {
   readonly connections?: number
   readonly onLinkUsed?: () => void
   /** True: the clusters are read once a user has signed in, or `read` was called. */
-  readonly isRestful?: boolean
+  readonly readsWhenUsed?: boolean
 }
 
 export interface RunningConsole {
@@ -51,9 +51,9 @@ export interface RunningConsole {
 }
 
 export async function startConsole(options: ConsoleOptions): Promise<RunningConsole> {
-  const { clock, random, log, signIn, onLinkUsed, isRestful = false, ...serving } = options
+  const { clock, random, log, signIn, onLinkUsed, readsWhenUsed = false, ...serving } = options
   let { clients } = options
-  let isReading = !isRestful
+  let isReading = !readsWhenUsed
   const kinds = new Set(WATCHED_KINDS)
   const everything = { topics: topicsOf(kinds), kinds, seesTrouble: true }
   const fleet: Fleet = new Fleet({

@@ -27,7 +27,12 @@ export interface ConsoleWorld {
   /** A client of the server as another user. */
   readonly clientAs: (user: string, groups?: readonly string[]) => HttpKubeClient
   /** A console for this user; ends with the world. */
-  readonly console: (clients: ReadonlyMap<string, KubeClient>, port?: number, page?: Page) => Promise<RunningConsole>
+  readonly console: (
+    clients: ReadonlyMap<string, KubeClient>,
+    port?: number,
+    page?: Page,
+    readsWhenUsed?: boolean,
+  ) => Promise<RunningConsole>
   readonly stop: () => Promise<void>
 }
 
@@ -50,10 +55,11 @@ export async function consoleWorld(): Promise<ConsoleWorld> {
     server,
     admin,
     clientAs: (user, groups = []) => clientOf({ ...own, impersonate: { user, groups } }),
-    console: async (of, port = 0, page = NO_PAGE) => {
+    console: async (of, port = 0, page = NO_PAGE, readsWhenUsed = false) => {
       const running = await startConsole({
         clients: of,
         page,
+        readsWhenUsed,
         version: '0.0.0',
         host: '127.0.0.1',
         port,
