@@ -11,6 +11,7 @@ import { reconcileClusterHealth } from './hub/cluster-health.ts'
 import { hubParts, keyOf, type HubParts } from './hub/parts.ts'
 import { reconcileRelease } from './hub/release.ts'
 import { reconcileSource } from './hub/source/reconcile.ts'
+import { hasProgressed } from './release/has-progressed.ts'
 import { reconcilePreviews } from './previews/reconcile.ts'
 import { createNotifyMetrics } from './notify/metrics.ts'
 import { notifyOfRelease, notifyOfSource } from './notify/reconcile.ts'
@@ -133,16 +134,6 @@ function wake(parts: HubParts, sources: Controller, releases: Controller): void 
     openReleases()
   })
 }
-
-/** Only sync writes the status: what a pass says of what it waits for and what it counted needs no pass that reads all clusters again. */
-const hasProgressed = (old: Release, now: Release): boolean => progressOf(old) !== progressOf(now)
-
-const WORDS_OF_WAITING: ReadonlySet<string> = new Set(['conditions', 'failures', 'record', 'seen', 'waitingFor'])
-
-const progressOf = ({ metadata: { annotations, deletionTimestamp }, status }: Release): string =>
-  JSON.stringify([annotations, deletionTimestamp, status], (key, value: unknown) =>
-    WORDS_OF_WAITING.has(key) ? undefined : value,
-  )
 
 /** Any change may be news; news that was sent already costs a comparison. A target that was added gets the current state. */
 function wakeNews(parts: HubParts, sources: Controller, releases: Controller): void {
