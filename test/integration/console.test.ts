@@ -5,6 +5,7 @@ import { type Machine, machine } from '#api/kinds/machine.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { HomeTopic, MachinesTopic, Snapshot } from '#console/protocol.ts'
 import { applied } from '#console/delta.ts'
+import { HEARTBEAT_MS } from '#console/server/stream.ts'
 import { type ConsoleWorld, consoleWorld, freePort, NO_PAGE } from '#test/support/console/console-world.ts'
 import { Browser, type EventStream } from '#test/support/console/plain-browser.ts'
 
@@ -128,6 +129,21 @@ test('a stream tells what changed since the snapshot, and resumes without a gap'
     words: replayed(seen, again).words,
   })
   again.close()
+})
+
+test('an open page learns at once that clusters were added or taken out', async () => {
+  const { running, browser } = await signedIn()
+  const learnsOf = async (clusters: readonly string[]) => {
+    const stream = browser.stream(['home'], (await browser.topic('home')).revision)
+    await expect.poll(() => stream.status).toBe(200)
+    running.show(new Map(clusters.map((name) => [name, world.admin])))
+    const soon = { timeout: HEARTBEAT_MS / 2 }
+    await expect.poll(() => stream.events.map((e) => e.event), soon).toContain('session')
+    expect((await browser.session()).clusters.map((c) => c.name)).toEqual(clusters)
+    await expect.poll(() => stream.isEnded).toBe(true)
+  }
+  await learnsOf(['test', 'other'])
+  await learnsOf(['other'])
 })
 
 test('a server that was killed and is back tells its readers to read again', async () => {

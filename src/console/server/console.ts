@@ -65,13 +65,16 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   const stopped: Promise<void>[] = []
   function follow(): void {
     if (!isReading) return
+    let isChanged = false
     for (const cache of fleet.clusters)
       if (clients.get(cache.name) !== cache.client) {
+        isChanged = true
         fleet.remove(cache.name)
         stopped.push(cache.stop())
       }
     for (const [name, client] of clients) {
       if (fleet.cluster(name) !== undefined) continue
+      isChanged = true
       const cache = new ClusterCache({
         name,
         client,
@@ -85,6 +88,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
       cache.start()
     }
     fleet.remember()
+    if (isChanged) server.clustersChanged()
   }
   function read(): void {
     if (isReading) return

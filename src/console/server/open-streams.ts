@@ -54,6 +54,11 @@ export class OpenStreams {
     for (const [stream, { opened }] of this.#streams) if (isOver(opened)) stream.bye('SessionEnded')
   }
 
+  /** Each is checked for new rights and clusters now, not with its next heartbeat. */
+  recheck(): void {
+    for (const stream of this.#streams.keys()) stream.recheck()
+  }
+
   stop(): void {
     for (const stream of this.#streams.keys()) stream.bye('Stopping')
   }

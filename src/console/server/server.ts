@@ -114,6 +114,11 @@ export class ConsoleServer {
     return this.#listener.look()
   }
 
+  /** Open pages learn now which clusters there are. */
+  clustersChanged(): void {
+    this.#streams.recheck()
+  }
+
   async stop(): Promise<void> {
     this.#streams.stop()
     await this.#listener.stop()

@@ -22,7 +22,7 @@ export interface StreamOptions {
   /** Of the rights of the person: part of each revision. */
   readonly view: string
   readonly onEnd: () => void
-  /** Called with each heartbeat: the rights may have changed. */
+  /** Called with each heartbeat, and by `recheck`: rights or clusters may have changed. */
   readonly onBeat: () => void
 }
 
@@ -69,6 +69,10 @@ export class Stream {
   /** Rights or clusters changed. */
   sessionChanged(): void {
     this.#write('event: session\ndata: {}\n\n')
+  }
+
+  recheck(): void {
+    if (!this.#isEnded) this.#options.onBeat()
   }
 
   bye(reason: ByeEvent['reason'], message?: string): void {
