@@ -2,7 +2,8 @@
 import { expect, test } from 'vitest'
 import { BackgroundReads } from './background-reads.ts'
 
-const MINUTE = 60_000
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
 
 test('a reading is pending while it runs and nothing that still counts is known, and not for ever', async () => {
   let now = 0
@@ -48,5 +49,28 @@ test('after a pause of this program the first reading is pending again', async (
   await Promise.resolve()
   now += 60 * MINUTE
   expect([read(), reads.pending('u')]).toEqual([undefined, new Set(['k'])])
+  reads.stop()
+})
+
+test('a reading is due at each look after the pause, however long its answer took', async () => {
+  let now = 0
+  const begun: number[] = []
+  const reads = new BackgroundReads<string>({
+    clock: { now: () => now },
+    wake: () => undefined,
+    failed: () => 'failed',
+  })
+  const take = async () => {
+    begun.push(now)
+    now += SECOND
+    return 'a'
+  }
+  for (let look = 0; look < 3; look++) {
+    now = look * BackgroundReads.againMs
+    reads.read({ name: 'r', uid: 'u' }, [{ key: 'k', take }])
+    await Promise.resolve()
+    await Promise.resolve()
+  }
+  expect(begun).toEqual([0, BackgroundReads.againMs, 2 * BackgroundReads.againMs])
   reads.stop()
 })

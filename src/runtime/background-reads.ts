@@ -2,7 +2,7 @@
 import type { Clock } from '#lib/clock.ts'
 import { canonicalJson } from '#lib/json.ts'
 
-/** How often one reading is repeated. */
+/** How often one reading is repeated, counted from its beginning: it is due at each pass that comes as often. */
 const AGAIN_MS = 10_000
 /** An older one says nothing about now. */
 const STALE_MS = 60_000
@@ -62,7 +62,7 @@ export class BackgroundReads<T> {
     for (const w of wanted) {
       const entry = entries.get(w.key) ?? newEntry<T>()
       if (entry.taken !== undefined && now - entry.endedAt < STALE_MS) known.set(w.key, entry.taken)
-      if (!entry.isReading && !(now - entry.endedAt < AGAIN_MS)) void this.#take(owner.name, w, entry)
+      if (!entry.isReading && !(now - entry.begunAt < AGAIN_MS)) void this.#take(owner.name, w, entry)
     }
     return known
   }
