@@ -79,7 +79,7 @@ function once(url: URL, limits: HttpLimits, signal: AbortSignal): Promise<Once> 
         response.destroy()
         return done({ kind: 'Moved', to: headers.location })
       }
-      done(bodyOf(response, status, limits.maxBytes))
+      done(bodyOf(response, url, signal, limits))
     }
     let request: http.ClientRequest
     try {
@@ -95,16 +95,29 @@ function once(url: URL, limits: HttpLimits, signal: AbortSignal): Promise<Once> 
   })
 }
 
-function failureOf(e: Error, { origin }: URL, signal: AbortSignal, { deadlineMs }: HttpLimits): HttpAnswer {
+function failureOf(e: unknown, { origin }: URL, signal: AbortSignal, { deadlineMs }: HttpLimits): HttpAnswer {
   if (e instanceof ForbiddenAddressError) return { kind: 'Refused', message: forbiddenText(origin, e.address) }
-  return { kind: 'Silent', message: signal.aborted ? `no response within ${deadlineMs} ms` : messageOf(e) }
+  return { kind: 'Silent', message: signal.aborted ? `no complete response within ${deadlineMs} ms` : plainly(e) }
 }
 
-async function bodyOf(response: http.IncomingMessage, status: number, most: number): Promise<HttpAnswer> {
+/** Node names what it did, or its parser. */
+function plainly(e: unknown): string {
+  const code = e instanceof Error && 'code' in e ? String(e.code) : ''
+  if (code.startsWith('HPE_INVALID_')) return 'the response is not valid HTTP'
+  if (code === 'ECONNRESET') return 'the connection ended before the response was complete'
+  return messageOf(e)
+}
+
+async function bodyOf(
+  response: http.IncomingMessage,
+  url: URL,
+  signal: AbortSignal,
+  limits: HttpLimits,
+): Promise<HttpAnswer> {
   try {
-    return { kind: 'Answered', status, text: await read(response, most) }
+    return { kind: 'Answered', status: response.statusCode ?? 0, text: await read(response, limits.maxBytes) }
   } catch (e) {
-    return { kind: 'Silent', message: messageOf(e) }
+    return failureOf(e, url, signal, limits)
   }
 }
 

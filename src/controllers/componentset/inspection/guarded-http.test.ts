@@ -152,7 +152,23 @@ describe('S13 a URL is asked', () => {
       kind: 'Silent',
       message: expect.stringContaining('exceeds 1000 bytes'),
     })
-    expect(await ask(`${origin}/slow`, allowed)).toMatchObject({ kind: 'Silent' })
+    expect(await ask(`${origin}/slow`, allowed)).toEqual({
+      kind: 'Silent',
+      message: 'no complete response within 200 ms',
+    })
+  })
+
+  test.each([
+    ['speaks another protocol', 'SSH-2.0-x\r\n', 'the response is not valid HTTP'],
+    [
+      'ends in the middle',
+      'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nab',
+      'the connection ended before the response was complete',
+    ],
+    ['ends without an answer', '', 'the connection ended before the response was complete'],
+  ])('and a server that %s is described in plain words', async (_, bytes, message) => {
+    const origin = await serve(({ socket }) => void socket.end(bytes))
+    expect(await ask(origin, limits([origin]))).toEqual({ kind: 'Silent', message })
   })
 })
 
