@@ -1,5 +1,6 @@
 // Decides whether maintenance windows and blackouts are open. A window that cannot be read opens nothing, and a blackout that cannot be read is an error.
 import { Cron } from 'croner'
+import { timestamp } from '#lib/clock.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { messageOf } from '#lib/errors.ts'
 
@@ -77,6 +78,12 @@ export interface Opening {
   /** Why one of them cannot be read; admission may not have checked it. Then none is open. */
   readonly problem?: string
 }
+
+/** What ends a wait for a window. */
+export const windowOpens = ({ nextAt }: Opening): string =>
+  nextAt === undefined
+    ? 'the windows are changed; none of them opens again'
+    : `the next window opens at ${timestamp(nextAt)}`
 
 /** No windows means always open. */
 export function openingOf(windows: readonly Window[] | undefined, now: number): Opening {

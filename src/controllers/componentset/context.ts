@@ -27,7 +27,7 @@ import type { Blocked, Seen, Slice } from './seen.ts'
 import { type Revisions, type Track, bindingBlocks, droppedComponents, tracksOf } from './revisions/tracks.ts'
 import { type Wait, fit } from './waiting.ts'
 import { markedRevisions } from './revisions/way-back.ts'
-import { type Opening, openingOf } from '#windows/windows.ts'
+import { type Opening, openingOf, windowOpens } from '#windows/windows.ts'
 
 export interface Context {
   readonly seen: Seen
@@ -350,10 +350,7 @@ export function closedFor(context: Context, isRecovery: boolean): Wait | undefin
     return {
       predicate: 'WaitingForWindow',
       seen: 'no maintenance window is open',
-      unblock:
-        opening.nextAt === undefined
-          ? 'the windows are changed; none of them opens again'
-          : `the next window opens at ${timestamp(opening.nextAt)}`,
+      unblock: windowOpens(opening),
     }
   return undefined
 }

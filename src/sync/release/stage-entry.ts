@@ -1,7 +1,7 @@
 // Decides whether a stage may start clusters now, and why not. Pure.
 import type { Reason } from '#api/catalogue.ts'
 import type { Release } from '#api/kinds/release.ts'
-import { openingOf } from '#windows/windows.ts'
+import { openingOf, windowOpens } from '#windows/windows.ts'
 import type { SeenCluster } from './cluster-phase.ts'
 import { type GateRecord, havePassed } from './gate-machine.ts'
 import type { Stage } from './gates.ts'
@@ -66,10 +66,10 @@ export function entryOf(input: StageInput, old: StageStatus | undefined): Entry 
     const text = closedText(first, name)
     return closed(why('GateClosed', text.seen, text.unblock), records)
   }
-  const { isOpen: isWindowOpen, problem } = openingOf(stage.windows, now)
-  if (problem !== undefined)
-    return closed(why('WaitingForWindow', problem, 'the windows of the stage are corrected'), records)
-  if (!isWindowOpen)
-    return closed(why('WaitingForWindow', 'no maintenance window is open', 'the next window opens'), records)
+  const opening = openingOf(stage.windows, now)
+  if (opening.problem !== undefined)
+    return closed(why('WaitingForWindow', opening.problem, 'the windows of the stage are corrected'), records)
+  if (!opening.isOpen)
+    return closed(why('WaitingForWindow', 'no maintenance window is open', windowOpens(opening)), records)
   return { blocked: undefined, isFailed: false, records }
 }

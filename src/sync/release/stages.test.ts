@@ -458,7 +458,10 @@ describe('gates and windows', () => {
     // Opens at 12:30 for an hour; the test begins at 12:00.
     const story = new Story(two({ windows: [{ cron: '30 12 * * *', duration: '1h', timeZone: 'UTC' }] }))
     story.step({ a: well, b: well })
-    expect(story.status?.stages?.[0]?.waitingFor?.predicate).toBe('WaitingForWindow')
+    expect(story.status?.stages?.[0]?.waitingFor).toMatchObject({
+      predicate: 'WaitingForWindow',
+      unblock: 'the next window opens at 2026-01-31T12:30:00Z',
+    })
     story.now = T0 + 30 * 60 * S
     story.step({ a: well, b: well })
     expect(story.phases()).toBe('Progressing: a=Applying b=Waiting')
@@ -467,6 +470,13 @@ describe('gates and windows', () => {
     late.now = T0 + 90 * 60 * S
     late.step({ a: well, b: well })
     expect(late.phases()).toBe('Progressing: a=Waiting b=Waiting')
+  })
+
+  test('a stage whose windows are all over waits for other ones', () => {
+    const until = new Date(T0 - S).toISOString()
+    const story = new Story(two({ windows: [{ cron: '30 12 * * *', duration: '1h', timeZone: 'UTC', until }] }))
+    story.step({ a: well, b: well })
+    expect(story.status?.stages?.[0]?.waitingFor?.unblock).toBe('the windows are changed; none of them opens again')
   })
 })
 
