@@ -66,9 +66,23 @@ export async function pipelineInForce(
 /** What waits for a stage of the hub is not on it yet: then the pipeline there is still the one from before. */
 function inForceOf({ before, own }: PipelinesOf, live: ReleasePipeline, commit: string): ReleasePipelineSpec {
   const changedBy = live.metadata.annotations?.[ANNOTATIONS.commit] ?? commit
-  const isOwn = changedBy === commit && own !== undefined && canonicalJson(own) === canonicalJson(live.spec)
+  const isOwn = changedBy === commit && own !== undefined && isSame(own, live.spec)
   return before !== undefined && isOwn ? before : live.spec
 }
+
+/** A server drops a list whose last item an apply takes out: an author who declares it as empty must not look like a user who changed the pipeline. */
+const isSame = (own: ReleasePipelineSpec, live: ReleasePipelineSpec): boolean =>
+  canonicalJson(withoutEmpty(own)) === canonicalJson(withoutEmpty(live))
+
+function withoutEmpty(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutEmpty)
+  if (!isObject(value)) return value
+  const fields = Object.entries(value).map(([key, field]) => [key, withoutEmpty(field)] as const)
+  return Object.fromEntries(fields.filter(([, field]) => !isEmpty(field)))
+}
+
+const isEmpty = (value: unknown): boolean =>
+  value === null || (Array.isArray(value) ? value.length === 0 : isObject(value) && Object.keys(value).length === 0)
 
 const hasHubStage = ({ stages }: ReleasePipelineSpec): boolean => stages.some(({ clusters }) => clusters.hub === true)
 
