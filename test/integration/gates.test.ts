@@ -174,10 +174,12 @@ test.each([
   await b.start()
   await eventually(version, (v) => v === '1')
   b.repository.commit(guarded(gated))
-  const stored = async () =>
-    (await b.hub.client.get(releasePipeline, { namespace: SYSTEM_NAMESPACE, name: 'standard' }))?.spec.stages[0]?.before
+  const pipeline = { namespace: SYSTEM_NAMESPACE, name: 'standard' }
+  const stored = async () => (await b.hub.client.get(releasePipeline, pipeline))?.spec.stages[0]?.before
   await eventually(stored, (gates) => gates?.length === 1)
 
+  // What a user set beside what is declared stays, and changes no gate.
+  await b.hub.client.patch(releasePipeline, pipeline, { type: 'merge', value: { spec: { keep: 7 } } })
   const sly = b.repository.commit({ ...guarded(open), ...versionFile('2') })
   await eventually(stored, (gates) => gates === undefined || gates.length === 0)
   await eventually(
