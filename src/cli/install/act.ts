@@ -214,5 +214,5 @@ async function unlessOvertaken(
   const both = refsTogether(refs, other?.spec.refs ?? [])
   const input = inventoryWrite(other, both, other?.spec.commit, clock.now())
   if (input !== undefined) await ifServed(() => client.apply(inventory, { ...input }, AS_INSTALLER))
-  throw new KubeNodeError(installErrors.KN1449())
+  throw new KubeNodeError(installErrors.KN1449({ why: 'another run changed this installation at the same time' }))
 }

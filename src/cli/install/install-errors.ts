@@ -179,8 +179,8 @@ export const installErrors = errorTable({
     next: 'name the context of {now}, or correct cluster in the settings; --rename gives {before} the other name',
   },
   KN1449: {
-    text: 'another install, upgrade or uninstall changed this cluster at the same time',
-    next: 'wait until the other one has ended, then run the command again',
+    text: 'this run lost its turn: {why}',
+    next: 'run the command again; it waits for a run that has not ended, and continues',
   },
   KN1450: {
     text: '{what} was begun in this cluster and did not end',

@@ -2,9 +2,10 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
-import { KubeNodeError } from '#lib/errors.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { coreKind } from '#kube/core-kinds.ts'
-import type { ApiError } from '#kube/errors.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { isApiError, type ApiError } from '#kube/errors.ts'
 import {
   givenBack,
   holderOf,
@@ -23,6 +24,8 @@ import { installErrors } from './install-errors.ts'
 
 const DEFAULT_TIMES: TurnTimes = { leaseMs: 15_000, renewMs: 4_000 }
 const REQUEST_MS = 5_000
+/** A Lease that promises more than this many times what runs promise was edited by hand, and must not stop all runs for good. */
+const MOST_PROMISED = 4
 
 export const TURN_LEASE = { namespace: SYSTEM_NAMESPACE, name: 'kubenode-installer' } as const
 
@@ -92,7 +95,9 @@ class Attempt {
       throw new KubeNodeError(
         installErrors.KN1420({ object: `lease ${TURN_LEASE.name}`, why: outcome.error.serverMessage }),
       )
-    return { waitsFor: 'a run that was faster' }
+    if (OVERTAKEN.has(outcome.kind)) return { waitsFor: 'a run that was faster' }
+    const why = isApiError(outcome.error) ? outcome.error.serverMessage : messageOf(outcome.error)
+    return { waitsFor: `lease ${TURN_LEASE.name} cannot be written: ${why}` }
   }
 
   #isFree(lease: Lease): boolean {
@@ -104,13 +109,50 @@ class Attempt {
     this.#sighting = sighted(lease, this.#sighting, now)
     // In our own name where the reply to taking it was lost.
     const isOurs = holderOf(lease) === this.#identity
-    return isOurs || lease.metadata.uid === undefined || isOver(lease, this.#sighting, now, leaseMs)
+    return isOurs || lease.metadata.uid === undefined || isOver(bounded(lease, leaseMs), this.#sighting, now, leaseMs)
   }
 }
+
+function bounded(lease: Lease, leaseMs: number): Lease {
+  const leaseDurationSeconds = Math.min(lease.spec?.leaseDurationSeconds ?? 0, (MOST_PROMISED * leaseMs) / 1_000)
+  return { ...lease, spec: { ...lease.spec, leaseDurationSeconds } }
+}
+
+const OVERTAKEN: ReadonlySet<string> = new Set(['Conflict', 'Stale', 'Exists'])
 
 /** A server that has too much to do, and a namespace that began to go just now. */
 const passes = ({ status, serverMessage }: ApiError): boolean =>
   status === 429 || /is being terminated/.test(serverMessage)
+
+/** A user may have deleted it, or another run has it. */
+async function whyLost(client: KubeClient): Promise<string> {
+  const lease = await client.get(leaseType, TURN_LEASE, { timeoutMs: REQUEST_MS })
+  if (lease === undefined) return `lease ${TURN_LEASE.name} of namespace ${TURN_LEASE.namespace} was deleted`
+  return `${holderOf(lease) ?? 'another run'} took over`
+}
+
+export interface TurnSeen {
+  readonly by: string
+  readonly isRenewed: boolean
+}
+
+const LOOK_EVERY_MS = 500
+/** A busy server takes a while for a renewal. */
+const WATCHED_RENEWALS = 2
+
+/** Who has the turn. Whether that run still renews it is watched: the times in the Lease are of clocks that may be wrong. */
+export async function observeTurn(context: InstallContext): Promise<TurnSeen | undefined> {
+  const { client, clock, signal, turnTimes: { renewMs } = DEFAULT_TIMES } = context
+  const first = await client.get(leaseType, TURN_LEASE)
+  const end = clock.monotonic() + WATCHED_RENEWALS * renewMs
+  for (let lease = first; ; lease = await client.get(leaseType, TURN_LEASE)) {
+    const by = lease === undefined ? undefined : holderOf(lease)
+    if (lease === undefined || by === undefined) return undefined
+    const isRenewed = lease.metadata.resourceVersion !== first?.metadata.resourceVersion
+    if (isRenewed || clock.monotonic() >= end) return { by, isRenewed }
+    await clock.sleep(LOOK_EVERY_MS, signal)
+  }
+}
 
 function held(context: InstallContext, identity: string, { renewMs }: TurnTimes): Omit<Turn, 'hasWaited'> {
   const { client, clock } = context
@@ -122,8 +164,7 @@ function held(context: InstallContext, identity: string, { renewMs }: TurnTimes)
   }
   const renew = async (): Promise<void> => {
     const lease = await own()
-    // A user may have deleted it, and another run taken it.
-    if (lease === undefined) lost.abort(new KubeNodeError(installErrors.KN1449()))
+    if (lease === undefined) lost.abort(new KubeNodeError(installErrors.KN1449({ why: await whyLost(client) })))
     else await writeLease(client, renewed(lease, clock.now()), { timeoutMs: REQUEST_MS })
   }
   const renewing = (async () => {

@@ -15,7 +15,7 @@ import { endOfNamespace } from '../namespace-end.ts'
 import { BY_LABEL, deploymentType, observeInstalled, type Installed } from '../observe.ts'
 import { leaderless, LED_ROLES, isWebhookLeft, WEBHOOK_SERVICE, webhookProblem } from '../ready.ts'
 import { isLabelledOurs, type Release } from '../release.ts'
-import { TURN_LEASE } from '../turn.ts'
+import { observeTurn } from '../turn.ts'
 import { alterations } from './altered.ts'
 import { networkPluginsIn } from './network-plugins.ts'
 import { REPAIRING_KINDS, remediatorsIn } from './remediators.ts'
@@ -342,13 +342,13 @@ async function observeRunning(
   return { run, unready, altered, leaderless: leaders, clocks, webhook, isWebhookLeft: webhookLeft }
 }
 
-async function observeRun({ client, clock }: InstallContext, installed: Reading<Installed>) {
-  const [lease, namespace] = await Promise.all([
-    client.get(leaseType, TURN_LEASE),
-    client.get(namespaceType, { name: SYSTEM_NAMESPACE }),
+async function observeRun(context: InstallContext, installed: Reading<Installed>) {
+  const [turn, namespace] = await Promise.all([
+    observeTurn(context),
+    context.client.get(namespaceType, { name: SYSTEM_NAMESPACE }),
   ])
   const inventory = 'value' in installed ? installed.value.inventoryObject : undefined
-  return unendedRun({ lease, namespace, inventory }, clock.now())
+  return unendedRun({ turn, namespace, inventory })
 }
 
 async function alteredIn({ client }: InstallContext, release: Release, installed: Reading<Installed>) {
