@@ -221,7 +221,9 @@ function fromWork(
     return { ...plain, waitingFor: waits(trouble.predicate, trouble.seen, trouble.unblock) }
   if (isOutside(old?.predicate))
     return { ...plain, since: timestamp(now), waitingFor: waits(trouble.predicate, trouble.seen, trouble.unblock) }
-  if (trouble.isPending !== true && (isLate || forMs >= trouble.timeoutMs))
+  // The time of a gate starts when it is first checked, which is after its objects are healthy.
+  const closedMs = old?.predicate === 'GateClosed' ? now - Date.parse(old.since) : 0
+  if (trouble.isPending !== true && (isLate || closedMs >= trouble.timeoutMs))
     return moved(plain, 'Failed', now, {
       digest,
       message: cut(`not healthy after ${formatDuration(forMs)}: ${trouble.seen}`),

@@ -438,6 +438,19 @@ describe('gates and windows', () => {
     expect(story.phases()).toBe('Progressing: a=Healthy b=Waiting')
   })
 
+  test('a gate has its whole timeout after a rollout that took longer', () => {
+    const gates = [{ name: 'quiet', noNewRepairs: {}, timeout: '2m' }]
+    const shut: ClusterLook = { ...well, readings: {} }
+    const story = new Story(two({ gates, progressDeadline: '1h' }))
+    story.steps(12, { a: working, b: well }, {}, 60 * S)
+    story.step({ a: shut, b: well }, {}, 60 * S)
+    expect(story.status?.clusters?.[0]).toMatchObject({ phase: 'Verifying', waitingFor: { predicate: 'GateClosed' } })
+    story.step({ a: shut, b: well }, {}, 60 * S)
+    expect(story.status?.clusters?.[0]?.phase).toBe('Verifying')
+    story.step({ a: shut, b: well }, {}, 60 * S)
+    expect(story.status?.clusters?.[0]?.phase).toBe('Failed')
+  })
+
   test('a reading that is missing keeps a gate shut', () => {
     const story = new Story(two({ gates: [{ name: 'quiet', noNewRepairs: {} }] }))
     story.steps(5, { a: { ...well, readings: {} }, b: well })
