@@ -178,7 +178,7 @@ test.each([
   const stored = async () => (await b.hub.client.get(releasePipeline, pipeline))?.spec.stages[0]?.before
   await eventually(stored, (gates) => gates?.length === 1)
 
-  // What a user set beside what is declared stays, and changes no gate.
+  // A field that git does not declare stays as a user set it.
   await b.hub.client.patch(releasePipeline, pipeline, { type: 'merge', value: { spec: { keep: 7 } } })
   const sly = b.repository.commit({ ...guarded(open), ...versionFile('2') })
   await eventually(stored, (gates) => gates === undefined || gates.length === 0)
