@@ -26,6 +26,7 @@ const CORE_KINDS = {
   PersistentVolumeClaim: namespaced('', 'PersistentVolumeClaim', 'persistentvolumeclaims'),
   ControllerRevision: namespaced('apps', 'ControllerRevision', 'controllerrevisions'),
   DaemonSet: namespaced('apps', 'DaemonSet', 'daemonsets'),
+  ReplicaSet: namespaced('apps', 'ReplicaSet', 'replicasets'),
   StatefulSet: namespaced('apps', 'StatefulSet', 'statefulsets'),
   CronJob: namespaced('batch', 'CronJob', 'cronjobs'),
   Job: namespaced('batch', 'Job', 'jobs'),

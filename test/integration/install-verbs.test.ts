@@ -191,6 +191,35 @@ describe('each on a server of its own', () => {
     expect(comparable(await everything(world.admin, renewed))).toEqual(wanted)
   })
 
+  test('an uninstall that waited for another run shows anew what is lost', async () => {
+    await world.install(releaseOf('0.1.0'))
+    const shown: (readonly string[])[] = []
+    let second: Promise<void> | undefined
+    const slow = new Proxy(world.admin, {
+      get:
+        (client, method: keyof KubeClient) =>
+        async (...args: unknown[]) => {
+          const object = args[1] as KubeObject | undefined
+          if (object?.kind === 'Deployment' && second === undefined) {
+            second = world.uninstall({ deleteDefinitions: true, confirm: async (lines) => void shown.push(lines) })
+            await eventually(
+              async () => world.said,
+              (said) => said.some((line) => line.startsWith('waiting for another run to end: install')),
+            )
+            await rollout()
+          }
+          return (client[method] as (...a: unknown[]) => Promise<unknown>).apply(client, args)
+        },
+    })
+    await world.admin.create(nodes, node('n-1'))
+    await world.install(releaseOf('0.1.0'), {}, slow)
+    await second
+    expect(shown.map(([first]) => first)).toEqual([
+      'no machines, rules or other objects of the kinds of KubeNode',
+      'deleted for good: 1 Machine, 1 OperationPermit',
+    ])
+  })
+
   test('an upgrade replaces the Defender first, removes what the new version lacks, and goes back with the newer definitions', async () => {
     const old: KubeObject = {
       apiVersion: 'v1',

@@ -6,6 +6,7 @@ import { coreKind } from '#kube/core-kinds.ts'
 import { listAll } from '#kube/list-all.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
+import { eventually } from '#test/support/benches/sync-bench.ts'
 import { releaseOf, startInstallWorld, type InstallWorld } from '#test/support/worlds/install-world.ts'
 
 let world: InstallWorld
@@ -64,6 +65,18 @@ const gadgets: KubeObject = {
   },
 }
 
+const things: KubeObject = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'things.example.org' },
+  spec: {
+    group: 'example.org',
+    scope: 'Namespaced',
+    names: { kind: 'Thing', plural: 'things' },
+    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+  },
+}
+
 const present = async (): Promise<readonly string[]> => {
   const found = await Promise.all(
     THEIRS.map(async ([type, { kind, metadata }]) => {
@@ -92,10 +105,22 @@ test('objects with our label in namespaces of others neither stop an upgrade nor
     metadata: { name: 'shop', namespace: 'kubenode-system' },
     spec: { replicas: 0, selector, template: pod },
   })
+  const byHand = { fieldManager: 'kubectl-create' }
+  const notes = { name: 'notes', namespace: 'kubenode-system' }
+  const named = { name: 'kubenode-git', namespace: 'kubenode-clusters' }
+  await world.admin.create(configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata: notes }, byHand)
+  await world.admin.create(secrets, { apiVersion: 'v1', kind: 'Secret', metadata: named }, byHand)
+  await world.admin.create(definitionType, things)
+  const thing = { group: 'example.org', version: 'v1', kind: 'Thing', plural: 'things', namespaced: true }
+  const object = { apiVersion: 'example.org/v1', kind: 'Thing', metadata: notes }
+  await eventually(
+    () => world.admin.create(thing, object).catch(() => undefined),
+    (made) => made !== undefined,
+  )
   let shown: readonly string[] = []
   await world.uninstall({ deleteDefinitions: true, confirm: async (lines) => void (shown = lines) })
   expect(shown.filter((line) => line.includes('--keep-namespace'))).toEqual([
-    'deleted with the namespaces of KubeNode as well (--keep-namespace keeps them): Secret kubenode-clusters/cluster-prod, Deployment kubenode-system/shop',
+    'deleted with the namespaces of KubeNode as well (--keep-namespace keeps them): Secret kubenode-clusters/cluster-prod, Secret kubenode-clusters/kubenode-git, Deployment kubenode-system/shop, ConfigMap kubenode-system/notes, Thing kubenode-system/notes',
   ])
   expect(await world.admin.get(namespaces, { name: 'kubenode-system' })).toBeUndefined()
   expect(await present()).toEqual(before)
@@ -104,6 +129,7 @@ test('objects with our label in namespaces of others neither stop an upgrade nor
 test('an uninstall with definitions leaves those of others in our group, and names them', async () => {
   const { admin } = world
   await world.install(releaseOf('0.1.0'))
+  await admin.delete(definitionType, { name: 'things.example.org' })
   await admin.create(definitionType, gadgets)
   let shown: readonly string[] = []
   await world.uninstall({ deleteDefinitions: true, confirm: async (lines) => void (shown = lines) })

@@ -15,6 +15,7 @@ import type { KubeObject } from '#schema/object.ts'
 import { refOf, refText } from '#delivery/object-ref.ts'
 import type { InventoryRef } from '#delivery/plan.ts'
 import { ifServed, type InstallContext } from './context.ts'
+import { awaitDefinitionEnd } from './definition-end.ts'
 import { installErrors } from './install-errors.ts'
 import { INSTALL_INVENTORY, inventoryWrite, refsAhead, refsTogether, refsWhenDone, releaseId } from './inventory.ts'
 import type { Installed } from './observe.ts'
@@ -68,6 +69,7 @@ async function act(
   { wait }: ActOptions,
 ): Promise<void> {
   const uids = new Map<string, string>()
+  for (const d of seen.definitions.filter(isEnding)) await awaitDefinitionEnd(context, d)
   for (const rewrite of plan.rewrites) await rewriteStored(context, rewrite)
   let noted: Inventory | undefined
   for (const phase of plan.phases) {
@@ -89,6 +91,8 @@ async function act(
   for (const ref of plan.prunes) if (!(await prune(context, ref))) left.push(ref)
   await note(context, noted, refsWhenDone(release, uids, left), releaseId(release))
 }
+
+const isEnding = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp !== undefined
 
 /** Before the turn of this run, which is noted in one of them. */
 export async function makeNamespaces(context: InstallContext, { phases }: InstallPlan): Promise<void> {

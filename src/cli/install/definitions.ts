@@ -2,6 +2,7 @@
 import { API_GROUP } from '#api/kind.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
 import { isLabelledOurs } from './release.ts'
 
 interface Facts {
@@ -34,6 +35,13 @@ export function factsOf(definition: KubeObject): Facts {
     storage: storage === undefined ? undefined : textOf(storage['name']),
     stored: listOf(status['storedVersions']).map(textOf),
   }
+}
+
+/** The kind in the version that the server stores. */
+export function storedType(definition: KubeObject): ResourceType | undefined {
+  const { group, kind, plural, scope, storage, versions } = factsOf(definition)
+  const version = storage ?? versions[0]
+  return version === undefined ? undefined : { group, version, kind, plural, namespaced: scope === 'Namespaced' }
 }
 
 export type DefinitionProblem =

@@ -2,17 +2,21 @@
 import { type Machine, machine } from '#api/kinds/machine.ts'
 import { inventory } from '#api/kinds/inventory.ts'
 import { operationPermit, type OperationPermit } from '#api/kinds/operation-permit.ts'
+import { API_GROUP } from '#api/kind.ts'
 import { LABELS } from '#api/names.ts'
+import { messageOf } from '#lib/errors.ts'
 import { counted } from '#lib/counted.ts'
+import { inParallel } from '#lib/pool.ts'
 import { coreKind } from '#kube/core-kinds.ts'
-import { listPages } from '#kube/list-all.ts'
+import { outcomeOf } from '#kube/outcome.ts'
+import { listAll, listPages } from '#kube/list-all.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
-import type { InstallContext } from '../context.ts'
-import { factsOf } from '../definitions.ts'
+import { ifServed, type InstallContext } from '../context.ts'
+import { factsOf, storedType } from '../definitions.ts'
 import { INSTALL_INVENTORY } from '../inventory.ts'
 import { isLabelledOurs } from '../release.ts'
-import { deploymentType, type Installed } from '../observe.ts'
+import { definitionType, deploymentType, type Installed } from '../observe.ts'
 import { someOf } from '#lib/some-of.ts'
 import { hasAgent } from './hand-back.ts'
 
@@ -28,15 +32,9 @@ export interface Losses {
   readonly ofPeople: readonly string[]
 }
 
-/** A kind is read in the version that the server stores. */
+/** Those that are being deleted as well: finalizers of KubeNode may hold their objects. */
 export const servedTypes = ({ definitions }: Pick<Installed, 'definitions'>): readonly ResourceType[] =>
-  definitions.flatMap((d) => {
-    const { group, kind, plural, scope, storage, versions } = factsOf(d)
-    const version = storage ?? versions[0]
-    return version === undefined || d.metadata.deletionTimestamp !== undefined
-      ? []
-      : [{ group, version, kind, plural, namespaced: scope === 'Namespaced' }]
-  })
+  definitions.flatMap((d) => storedType(d) ?? [])
 
 /** `namespaces`: those that are deleted, with all that is in them. */
 export async function observeLosses(
@@ -49,29 +47,35 @@ export async function observeLosses(
   const inNamespaces = new Map<string, number>()
   const agents: string[] = []
   const granted: OperationPermit[] = []
-  for (const type of servedTypes(installed)) {
-    let [count, inside] = [0, 0]
+  const count = async (type: ResourceType): Promise<void> => {
+    let [all, inside] = [0, 0]
     for await (const page of listPages(client, type)) {
       // That of the installation itself is deleted with it.
       const isOwn = (o: KubeObject): boolean => type.kind === inventory.kind && o.metadata.name === INSTALL_INVENTORY
       const others = page.filter((o) => !isOwn(o))
-      count += others.length
+      all += others.length
       inside += others.filter((o) => namespaces.includes(o.metadata.namespace ?? '')).length
       if (type.kind === machine.kind)
         for (const m of page) if (hasAgent(m as Machine)) agents.push(m.metadata.name ?? '')
       if (type.kind === operationPermit.kind)
         for (const p of page as readonly OperationPermit[]) if (p.status?.phase === 'Granted') granted.push(p)
     }
-    if (count > 0) objects.set(type.kind, count)
+    if (all > 0) objects.set(type.kind, all)
     if (inside > 0) inNamespaces.set(type.kind, inside)
   }
+  // Another uninstall may delete a definition meanwhile, and its objects with it.
+  for (const type of servedTypes(installed)) await ifServed(() => count(type))
   return { objects, inNamespaces, agents, granted, ofPeople: await ofPeople(context, namespaces) }
 }
+
+/** Our programs write as `kubenode-…`. People name their objects like that as well, and write with kubectl or other tools. */
+const isWrittenByUs = ({ metadata: { managedFields = [] } }: KubeObject): boolean =>
+  managedFields.length === 0 || managedFields.some((m) => m.manager?.startsWith('kubenode') === true)
 
 /** Of programs: their certificates, and join tokens on their way. */
 const isOfPrograms = (o: KubeObject): boolean =>
   isLabelledOurs(o) ||
-  o.metadata.name?.startsWith('kubenode-') === true ||
+  (o.metadata.name?.startsWith('kubenode-') === true && isWrittenByUs(o)) ||
   o.metadata.labels?.[LABELS.joinToken] !== undefined
 
 /** A volume with artifacts, kubeconfigs of members, credentials, of which there may be no other copy; programs that were accepted beside KubeNode. */
@@ -82,20 +86,43 @@ const KINDS_OF_PEOPLE: readonly ResourceType[] = [
   coreKind('StatefulSet'),
   coreKind('DaemonSet'),
   coreKind('CronJob'),
+  coreKind('Job'),
+  coreKind('ReplicaSet'),
   coreKind('Pod'),
+  coreKind('Service'),
+  coreKind('ConfigMap'),
 ]
+
+/** Clusters put these into every namespace. */
+const IN_EVERY_NAMESPACE: ReadonlySet<string> = new Set(['kube-root-ca.crt', 'openshift-service-ca.crt'])
 
 /** What a workload owns goes with it, and is named with it. */
 const isOwned = ({ metadata }: KubeObject): boolean => (metadata.ownerReferences ?? []).length > 0
 
+const isOfPeople = (o: KubeObject): boolean =>
+  !isOfPrograms(o) && !isOwned(o) && !IN_EVERY_NAMESPACE.has(o.metadata.name ?? '')
+
+/** Requests in flight. */
+const PARALLEL = 8
+
 async function ofPeople({ client }: InstallContext, namespaces: readonly string[]): Promise<readonly string[]> {
-  const found: string[] = []
-  for (const type of KINDS_OF_PEOPLE)
-    for (const namespace of namespaces)
-      for await (const page of listPages(client, type, { namespace }))
-        for (const o of page)
-          if (!isOfPrograms(o) && !isOwned(o)) found.push(`${type.kind} ${namespace}/${o.metadata.name ?? ''}`)
-  return found
+  const definitions = (await listAll(client, definitionType)).filter(isOfOthers)
+  const places = [...KINDS_OF_PEOPLE, ...definitions.flatMap((d) => storedType(d) ?? [])].flatMap((type) =>
+    namespaces.map((namespace) => ({ type, namespace, found: [] as string[] })),
+  )
+  await inParallel(places, PARALLEL, async ({ type, namespace, found }) => {
+    const read = await outcomeOf(async () => ifServed(() => listAll(client, type, { namespace })))
+    if (read.kind !== 'Applied') found.push(`${type.kind} ${namespace}/* (unknown: ${messageOf(read.error)})`)
+    else
+      for (const o of (read.object ?? []).filter(isOfPeople))
+        found.push(`${type.kind} ${namespace}/${o.metadata.name ?? ''}`)
+  })
+  return places.flatMap(({ found }) => found)
+}
+
+const isOfOthers = (definition: KubeObject): boolean => {
+  const { group, scope } = factsOf(definition)
+  return group !== API_GROUP && scope === 'Namespaced'
 }
 
 const MOST_NAMED = 10

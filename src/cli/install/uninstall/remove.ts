@@ -28,7 +28,16 @@ export const removeRefs = (context: InstallContext, refs: readonly ObjectRef[]):
 const typeOf = ({ types, signal }: InstallContext, { group, kind }: ObjectRef): Promise<ResourceType | undefined> =>
   group === '' ? types.of('v1', kind, signal).catch(() => undefined) : types.ofGroup(group, kind, signal)
 
-export async function remove(context: InstallContext, type: ResourceType, key: ObjectKey, text: string): Promise<void> {
+/** Undefined where the server does not tell. */
+type End = (found: KubeObject) => Promise<string | undefined>
+
+export async function remove(
+  context: InstallContext,
+  type: ResourceType,
+  key: ObjectKey,
+  text: string,
+  endOf?: End,
+): Promise<void> {
   const { client } = context
   let uid: string | undefined
   let isAsked = false
@@ -53,11 +62,8 @@ export async function remove(context: InstallContext, type: ResourceType, key: O
     const found = await look()
     if (found === undefined) return { done: undefined }
     const finalizers = found.metadata.finalizers ?? []
-    return {
-      waitsFor:
-        finalizers.length === 0
-          ? (endOfNamespace(found) ?? 'it is being deleted')
-          : `finalizers ${finalizers.join(', ')}`,
-    }
+    const held =
+      finalizers.length === 0 ? (endOfNamespace(found) ?? 'it is being deleted') : `finalizers ${finalizers.join(', ')}`
+    return { waitsFor: (await endOf?.(found)) ?? held }
   })
 }

@@ -21,7 +21,7 @@ import { updateExactly, keyOf } from '#runtime/preconditions.ts'
 import { certificateRequestType } from '#identity/certificate-request.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
-import type { InstallContext } from '../context.ts'
+import { ifServed, type InstallContext } from '../context.ts'
 import { installErrors } from '../install-errors.ts'
 import { LED_ROLES } from '../ready.ts'
 import { nodeWithoutUs, statusWithoutUs } from './node.ts'
@@ -90,7 +90,8 @@ function withoutFinalizers(object: KubeObject): KubeObject | undefined {
 /** No program is left to remove them, and an object that has one cannot be deleted. */
 export async function dropFinalizers(context: InstallContext, types: readonly ResourceType[]): Promise<number> {
   let count = 0
-  for (const type of types) count += await changeAll(context, type, withoutFinalizers)
+  // A definition that is being deleted may have ended since.
+  for (const type of types) count += (await ifServed(() => changeAll(context, type, withoutFinalizers))) ?? 0
   return count
 }
 

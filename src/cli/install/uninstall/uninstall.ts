@@ -18,6 +18,7 @@ import { leaseType } from '#runtime/lease.ts'
 import { keyOf } from '#runtime/preconditions.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { until, type InstallContext } from '../context.ts'
+import { endOfDefinition } from '../definition-end.ts'
 import { ownDefinitions } from '../definitions.ts'
 import { installErrors } from '../install-errors.ts'
 import { INSTALL_INVENTORY } from '../inventory.ts'
@@ -54,20 +55,30 @@ const HOLD_MS = 4 * 3_600_000
 
 export async function uninstall(context: InstallContext, options: UninstallOptions): Promise<void> {
   const seen = await observe(context, options)
-  const { installed, losses } = seen
-  const kept = seen.strange.map((d) => `kept, as it is not of KubeNode: customresourcedefinition ${d.metadata.name}`)
-  await options.confirm(
-    [...absence(installed, losses), ...lossLines(losses, options.deleteDefinitions, seen.keepsAgents), ...kept],
-    !(await isDone(context, installed, options)),
-  )
-  if (options.dryRun) return dryRun(context, installed, options)
+  await confirm(context, seen, options)
+  if (options.dryRun) return dryRun(context, seen.installed, options)
   const turn = await takeTurn(context, 'uninstall', 'None')
   if (turn === undefined) return takeOff(context, seen, options)
   await turn.during(async () => {
     const now = turn.hasWaited ? await observe(turn.context, options) : seen
+    // What another run made meanwhile is agreed to as any other state.
+    if (consequences(now, options).join() !== consequences(seen, options).join())
+      await confirm(turn.context, now, options)
     await takeOff(turn.context, now, options, turn.stop)
   })
 }
+
+const confirm = async (context: InstallContext, seen: Seen, options: UninstallOptions): Promise<void> =>
+  options.confirm(consequences(seen, options), !(await isDone(context, seen.installed, options)))
+
+const consequences = (
+  { installed, losses, strange, keepsAgents }: Seen,
+  { deleteDefinitions: withDefinitions }: UninstallOptions,
+): readonly string[] => [
+  ...absence(installed, losses),
+  ...lossLines(losses, withDefinitions, keepsAgents),
+  ...strange.map((d) => `kept, as it is not of KubeNode: customresourcedefinition ${d.metadata.name}`),
+]
 
 interface Seen {
   readonly installed: Installed
@@ -250,7 +261,9 @@ async function deleteDefinitions(context: InstallContext, { definitions }: Insta
 }
 
 const removeDefinition = (context: InstallContext, d: KubeObject): Promise<void> =>
-  remove(context, definitionType, keyOf(d), `customresourcedefinition ${d.metadata.name}`)
+  remove(context, definitionType, keyOf(d), `customresourcedefinition ${d.metadata.name}`, (found) =>
+    endOfDefinition(context, found),
+  )
 
 async function deleteRemains(
   context: InstallContext,
