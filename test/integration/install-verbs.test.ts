@@ -191,6 +191,27 @@ describe('each on a server of its own', () => {
     expect(comparable(await everything(world.admin, renewed))).toEqual(wanted)
   })
 
+  test('of two uninstalls with definitions at once the second finds nothing left', async () => {
+    await world.install(releaseOf('0.1.0'))
+    let second: Promise<void> | undefined
+    const slow = new Proxy(world.admin, {
+      get:
+        (client, method: keyof KubeClient) =>
+        async (...args: unknown[]) => {
+          if (method === 'scale' && second === undefined) {
+            second = world.uninstall({ deleteDefinitions: true })
+            await eventually(
+              async () => world.said,
+              (said) => said.some((line) => line.startsWith('waiting for another run to end: uninstall')),
+            )
+          }
+          return (client[method] as (...a: unknown[]) => Promise<unknown>).apply(client, args)
+        },
+    })
+    await world.uninstall({ deleteDefinitions: true }, slow)
+    await second
+  })
+
   test('an uninstall that waited for another run shows anew what is lost', async () => {
     await world.install(releaseOf('0.1.0'))
     const shown: (readonly string[])[] = []

@@ -58,14 +58,19 @@ export async function uninstall(context: InstallContext, options: UninstallOptio
   await confirm(context, seen, options)
   if (options.dryRun) return dryRun(context, seen.installed, options)
   const turn = await takeTurn(context, 'uninstall', 'None')
-  if (turn === undefined) return takeOff(context, seen, options)
+  // The namespace may be missing because another uninstall has just ended.
+  if (turn === undefined) return takeOff(context, await observedAgain(context, seen, options), options)
   await turn.during(async () => {
-    const now = turn.hasWaited ? await observe(turn.context, options) : seen
-    // What another run made meanwhile is agreed to as any other state.
-    if (consequences(now, options).join() !== consequences(seen, options).join())
-      await confirm(turn.context, now, options)
+    const now = turn.hasWaited ? await observedAgain(turn.context, seen, options) : seen
     await takeOff(turn.context, now, options, turn.stop)
   })
+}
+
+/** What another run changed meanwhile is agreed to as any other state. */
+async function observedAgain(context: InstallContext, before: Seen, options: UninstallOptions): Promise<Seen> {
+  const now = await observe(context, options)
+  if (consequences(now, options).join() !== consequences(before, options).join()) await confirm(context, now, options)
+  return now
 }
 
 const confirm = async (context: InstallContext, seen: Seen, options: UninstallOptions): Promise<void> =>
