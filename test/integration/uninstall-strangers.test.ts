@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { definitionType, deploymentType } from '#cli/install/observe.ts'
 import { PART_OF } from '#cli/install/release.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { ApiError } from '#kube/errors.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { listAll } from '#kube/list-all.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -77,6 +79,21 @@ const things: KubeObject = {
   },
 }
 
+const withoutRightOn = (plural: string): KubeClient =>
+  new Proxy(world.admin, {
+    get:
+      (client, method: keyof KubeClient) =>
+      async (...args: unknown[]) => {
+        const type = args[0] as ResourceType
+        if (method === 'list' && type.plural === plural)
+          throw new ApiError(
+            { apiVersion: 'v1', kind: 'Status', metadata: {}, status: 'Failure', code: 403, reason: 'Forbidden' },
+            { action: 'list', target: plural },
+          )
+        return (client[method] as (...a: unknown[]) => Promise<unknown>).apply(client, args)
+      },
+  })
+
 const present = async (): Promise<readonly string[]> => {
   const found = await Promise.all(
     THEIRS.map(async ([type, { kind, metadata }]) => {
@@ -118,7 +135,10 @@ test('objects with our label in namespaces of others neither stop an upgrade nor
     (made) => made !== undefined,
   )
   let shown: readonly string[] = []
-  await world.uninstall({ deleteDefinitions: true, confirm: async (lines) => void (shown = lines) })
+  const confirm = async (lines: readonly string[]) => void (shown = lines)
+  await world.uninstall({ dryRun: true, confirm }, withoutRightOn('things'))
+  expect(shown.join()).toMatch(/ConfigMap kubenode-system\/notes, Thing \(cannot be read: Forbidden\)$/)
+  await world.uninstall({ deleteDefinitions: true, confirm })
   expect(shown.filter((line) => line.includes('--keep-namespace'))).toEqual([
     'deleted with the namespaces of KubeNode as well (--keep-namespace keeps them): Secret kubenode-clusters/cluster-prod, Secret kubenode-clusters/kubenode-git, Deployment kubenode-system/shop, ConfigMap kubenode-system/notes, Thing kubenode-system/notes',
   ])

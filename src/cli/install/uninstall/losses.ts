@@ -8,6 +8,7 @@ import { messageOf } from '#lib/errors.ts'
 import { counted } from '#lib/counted.ts'
 import { inParallel } from '#lib/pool.ts'
 import { coreKind } from '#kube/core-kinds.ts'
+import { isApiError } from '#kube/errors.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { listAll, listPages } from '#kube/list-all.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -112,12 +113,14 @@ async function ofPeople({ client }: InstallContext, namespaces: readonly string[
   )
   await inParallel(places, PARALLEL, async ({ type, namespace, found }) => {
     const read = await outcomeOf(async () => ifServed(() => listAll(client, type, { namespace })))
-    if (read.kind !== 'Applied') found.push(`${type.kind} ${namespace}/* (unknown: ${messageOf(read.error)})`)
+    if (read.kind !== 'Applied')
+      found.push(`${type.kind} (cannot be read: ${isApiError(read.error) ? read.error.reason : messageOf(read.error)})`)
     else
       for (const o of (read.object ?? []).filter(isOfPeople))
         found.push(`${type.kind} ${namespace}/${o.metadata.name ?? ''}`)
   })
-  return places.flatMap(({ found }) => found)
+  // One that cannot be read is named once.
+  return [...new Set(places.flatMap(({ found }) => found))]
 }
 
 const isOfOthers = (definition: KubeObject): boolean => {
