@@ -5,6 +5,7 @@ import { FIELD_MANAGERS } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { typeOf } from '#kube/installed-type.ts'
 import { outcomeOf } from '#kube/outcome.ts'
+import { servedResources } from '#kube/served-resources.ts'
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import { canonicalJson, isObject } from '#lib/json.ts'
@@ -122,18 +123,19 @@ async function unserved(
 ): Promise<KubeObject | undefined> {
   const pages = new Map<string, ReadonlySet<string>>()
   for (const kind of kinds) {
-    const { path, plural } = placeOf(kind)
-    const page = pages.get(path) ?? (await resourcesAt(client, path, signal))
-    pages.set(path, page)
+    const { apiVersion, plural } = placeOf(kind)
+    const page =
+      pages.get(apiVersion) ?? new Set((await servedResources(client, apiVersion, signal))?.map((r) => r.plural))
+    pages.set(apiVersion, page)
     if (!page.has(plural)) return kind
   }
   return undefined
 }
 
 /** Of the version that is served first. */
-function placeOf({ spec }: Definition): { readonly path: string; readonly plural: string } {
+function placeOf({ spec }: Definition): { readonly apiVersion: string; readonly plural: string } {
   const version = spec?.versions?.find((v) => v.served)?.name
-  return { path: `/apis/${spec?.group}/${version}`, plural: spec?.names?.plural ?? '' }
+  return { apiVersion: `${spec?.group}/${version}`, plural: spec?.names?.plural ?? '' }
 }
 
 interface Definition extends KubeObject {
@@ -142,19 +144,6 @@ interface Definition extends KubeObject {
     readonly names?: { readonly plural?: string }
     readonly versions?: readonly { readonly name?: string; readonly served?: boolean }[]
   }
-}
-
-/** Empty before the group is served. */
-async function resourcesAt(
-  client: KubeClient,
-  path: string,
-  signal: AbortSignal | undefined,
-): Promise<ReadonlySet<string>> {
-  const { status, text } = await client.raw({ method: 'GET', path, ...(signal && { signal }) })
-  const page: unknown = status === 200 ? JSON.parse(text) : undefined
-  const resources: unknown = isObject(page) ? page['resources'] : undefined
-  const names = Array.isArray(resources) ? resources.map((r: unknown) => (isObject(r) ? r['name'] : undefined)) : []
-  return new Set(names.filter((name) => typeof name === 'string'))
 }
 
 function isEstablished(found: KubeObject | undefined): boolean {

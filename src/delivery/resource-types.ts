@@ -3,6 +3,7 @@ import { KINDS } from '#api/kinds.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { servedResources } from '#kube/served-resources.ts'
 import { apiVersionOf, type ResourceType } from '#schema/resource.ts'
 import { deliveryErrors } from './delivery-errors.ts'
 
@@ -66,18 +67,8 @@ export class ResourceTypes {
   async #discover(apiVersion: string, signal: AbortSignal | undefined): Promise<void> {
     const asked = this.#askedAt.get(apiVersion)
     if (asked !== undefined && this.#now() - asked < FORGET_MISSING_MS) return
-    const path = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
-    const answer = await this.#client.raw({ method: 'GET', path, ...(signal && { signal }) })
+    const served = await servedResources(this.#client, apiVersion, signal)
     this.#askedAt.set(apiVersion, this.#now())
-    if (answer.status !== 200) return
-    const body: unknown = JSON.parse(answer.text)
-    const list: unknown = isObject(body) ? body['resources'] : undefined
-    const [group = '', version = ''] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion]
-    for (const r of Array.isArray(list) ? (list as readonly unknown[]) : []) {
-      if (!isObject(r) || typeof r['name'] !== 'string' || typeof r['kind'] !== 'string' || r['name'].includes('/'))
-        continue
-      const type = { group, version, kind: r['kind'], plural: r['name'], namespaced: r['namespaced'] === true }
-      this.#known.set(`${apiVersion} ${type.kind}`, type)
-    }
+    for (const type of served ?? []) this.#known.set(`${apiVersion} ${type.kind}`, type)
   }
 }
