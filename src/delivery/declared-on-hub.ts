@@ -4,12 +4,16 @@ import { HUB_TARGET } from '#api/names.ts'
 import { applyDefaults } from '#schema/default.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
-import type { Targets } from './desired.ts'
+import type { DesiredObject, Targets } from './desired.ts'
 
 export const declaredOnHub = <T extends KubeObject>(
-  { kind, schema }: ResourceType<T> & Pick<ApiKind, 'schema'>,
+  kind: ResourceType<T> & Pick<ApiKind, 'schema'>,
   targets: Targets,
-): readonly T[] =>
-  (targets.get(HUB_TARGET)?.objects ?? [])
-    .filter(({ ref }) => ref.group === API_GROUP && ref.kind === kind)
-    .map(({ object }) => applyDefaults(schema, object) as T)
+): readonly T[] => onHub(kind, targets).map(({ object }) => applyDefaults(kind.schema, object) as T)
+
+/** Nothing is completed for this answer: it is asked for each of hundreds of clusters. */
+export const isDeclaredOnHub = (kind: Pick<ApiKind, 'kind'>, name: string, targets: Targets): boolean =>
+  onHub(kind, targets).some(({ ref }) => ref.name === name)
+
+const onHub = ({ kind }: Pick<ApiKind, 'kind'>, targets: Targets): readonly DesiredObject[] =>
+  (targets.get(HUB_TARGET)?.objects ?? []).filter(({ ref }) => ref.group === API_GROUP && ref.kind === kind)

@@ -2,7 +2,7 @@
 import { type Cluster, cluster } from '#api/kinds/cluster.ts'
 import { type ReleasePipeline, releasePipeline } from '#api/kinds/release-pipeline.ts'
 import { LABELS } from '#api/names.ts'
-import { declaredOnHub } from '#delivery/declared-on-hub.ts'
+import { declaredOnHub, isDeclaredOnHub } from '#delivery/declared-on-hub.ts'
 import type { Targets } from '#delivery/desired.ts'
 import { matchesLabels } from '#kube/selector.ts'
 
@@ -32,5 +32,4 @@ export function bindingHub(before: Targets, after: Targets): BindingHub {
 }
 
 /** The hub has its Cluster. */
-export const isMember = (name: string, targets: Targets): boolean =>
-  declaredOnHub(cluster, targets).some(({ metadata }) => metadata.name === name)
+export const isMember = (name: string, targets: Targets): boolean => isDeclaredOnHub(cluster, name, targets)
