@@ -44,3 +44,16 @@ test('no program loads the ES module of node:http, which loads a fetch library t
   )
   expect(loading.map(({ path }) => path)).toEqual([])
 })
+
+test('every package that the lock names has a digest: npm ci on another platform installs the bytes that were reviewed', () => {
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    readonly packages: Readonly<Record<string, { readonly integrity?: string; readonly inBundle?: boolean }>>
+  }
+  const named = Object.entries(packages).filter(([path]) => path !== '')
+  expect(named.length).toBeGreaterThan(100)
+  // What a package bundles is inside the archive whose digest is checked.
+  const without = named.filter(
+    ([, { integrity, inBundle }]) => inBundle !== true && integrity?.startsWith('sha512-') !== true,
+  )
+  expect(without.map(([path]) => path)).toEqual([])
+})
