@@ -16,7 +16,7 @@ import { startGitServer } from '#test/support/servers/git-server.ts'
 import { startSshServer } from '#test/support/servers/ssh-server.ts'
 
 const { PATH = '' } = process.env
-/** Of this machine, and no address that is forbidden. */
+/** An address of this machine that plays another machine: `names` hands in no addresses of this one. */
 const outside = Object.values(networkInterfaces())
   .flatMap((all) => all ?? [])
   .find(({ family, internal, address }) => family === 'IPv4' && !internal && !address.startsWith('169.254.'))?.address
@@ -50,7 +50,7 @@ function names(...answers: readonly (readonly string[])[]) {
       found.map((address) => ({ address, family: isIP(address) })),
     )
   }
-  return { asked, lookup }
+  return { asked, lookup, own: new Set<string>() }
 }
 
 interface From {
@@ -89,6 +89,12 @@ describe('S13 an address that no source may name is refused before anything is s
     'https://[fe80::1]/x',
     'https://0.0.0.0/x',
     'https://100.100.100.200/x',
+    'https://10.0.0.5:10250/pods',
+    'https://git.example.org:6443/x',
+    'https://git.example.org:2379/x',
+    'https://kubernetes/x',
+    'https://kubernetes.default.svc/x',
+    'https://Kubernetes.default.svc.cluster.local:443/x',
     'https://localhost/x',
     'https://LOCALHOST/x',
     'https://a.localhost/x',
@@ -201,6 +207,22 @@ test('S13 so does ssh, with the host key of the name', async (context) => {
   } finally {
     await server.close()
   }
+})
+
+test.skipIf(outside === undefined)(
+  'the other addresses of this machine are this machine, by address and by name',
+  async () => {
+    const [ours = '', mapped] = [outside, `[::ffff:${outside ?? ''}]`]
+    const { lookup } = names([ours])
+    for (const url of [`https://${ours}/x`, `ssh://git@${ours}/x`, `https://${mapped}/x`, 'https://git.invalid/x'])
+      expect(await fetched(url, { reach: { lookup } })).toMatch(/^KN7054/)
+  },
+)
+
+test('the API server that sync works for is no git server', async () => {
+  const reach = { ...names(['203.0.113.7']), apiServers: ['203.0.113.7', 'api.example.org'] }
+  for (const host of ['203.0.113.7', 'api.example.org', 'API.example.org', 'git.invalid'])
+    expect(await fetched(`https://${host}/x`, { reach })).toMatch(/^KN7054/)
 })
 
 test('a server that the operator vouches for may be anywhere, with its port or with any', async () => {

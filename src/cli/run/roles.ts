@@ -12,6 +12,7 @@ import type { Provider } from '#providers/port.ts'
 import type { ServedProvider } from '#providers/providers-file.ts'
 import type { Part } from '#runtime/manager.ts'
 import { partsOf } from '#runtime/module.ts'
+import { hostOf } from '#runtime/outbound/checked-lookup.ts'
 import type { OutboundPlaces } from '#runtime/outbound/places.ts'
 import { compileCache } from '../compile-cache.ts'
 import { clientOf } from './connect.ts'
@@ -150,7 +151,7 @@ const controllersRole = (config: RolesConfig): Role => ({
         events: context.events(module.name),
         config: {
           cluster: config.cluster,
-          ...(config.inspections === undefined ? {} : { inspections: config.inspections }),
+          inspections: { ...config.inspections, apiServers: apiServersOf(config) },
           ...(config.outbound === undefined ? {} : { outbound: config.outbound }),
           providers: Object.fromEntries(all.map(({ provider }) => [provider.name, provider])),
           orphans: Object.fromEntries(config.providers.map((p) => [p.name, p.orphans])),
@@ -256,16 +257,23 @@ const syncRole = (config: RolesConfig): Role => ({
           },
         }),
         gitEnv: config.gitEnv,
-        gitReach: { trusted: config.gitHosts },
+        gitReach: { trusted: config.gitHosts, apiServers: apiServersOf(config) },
         maxRepositoryBytes: config.maxRepositoryBytes,
         localRepositories: config.localRepositories.map(parseLocalRepositories),
-        ...(config.inspections !== undefined && { looks: config.inspections }),
+        looks: { ...config.inspections, apiServers: apiServersOf(config) },
         ...(config.outbound !== undefined && { outbound: config.outbound }),
       },
     })
     return partsOf(running, supervision)
   },
 })
+
+/** Under both names: as this program reaches it, and as hosts do. Objects of the cluster never have a program call them. */
+const apiServersOf = ({ server, connection }: RolesConfig): readonly string[] =>
+  [server, connection.server].flatMap((text) => {
+    const url = URL.parse(text)
+    return url === null ? [] : [hostOf(url).toLowerCase()]
+  })
 
 /** What `kubenode install` brings too, but the programs. */
 async function releaseAddons(): Promise<Addons> {

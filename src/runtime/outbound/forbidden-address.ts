@@ -1,4 +1,5 @@
-// Decides which addresses a URL of an object must not lead to: this host, its link, and where clouds hand out credentials. The one list for all outbound calls.
+// Decides where a URL of an object must not lead to: this host, its link, where clouds hand out credentials, and Kubernetes' own programs.
+// The one list for all outbound calls. Pure: the addresses of this host are handed in (`own-addresses.ts`).
 import { BlockList, isIP } from 'node:net'
 
 /** Canonical. */
@@ -34,16 +35,31 @@ CARRIERS.addSubnet('64:ff9b:1::', 48, 'ipv6')
 CARRIERS.addSubnet('2002::', 16, 'ipv6')
 CARRIERS.addSubnet('::ffff:0:0:0', 96, 'ipv6')
 
-/** What is no address is forbidden too. */
-export function isForbiddenAddress(address: string): boolean {
+/**
+ * What these ports serve steers nodes and holds the state of clusters: kubelet, scheduler, controller manager, etcd, an API server.
+ * A kubelet answers who has no token, too, where an administrator left it open.
+ */
+export const KUBERNETES_PORTS: ReadonlySet<number> = new Set([2379, 2380, 2381, 6443, 10250, 10255, 10257, 10259])
+
+/** Names that lead to the API server of the cluster in which a program runs. */
+export const isApiServerName = (host: string): boolean => /^kubernetes(\.default(\.svc(\..+)?)?)?\.?$/i.test(host)
+
+const NO_ADDRESSES: ReadonlySet<string> = new Set()
+
+/** `own`: addresses of this host, canonical. What is no address is forbidden too. */
+export function isForbiddenAddress(address: string, own: ReadonlySet<string> = NO_ADDRESSES): boolean {
   const plain = address.replace(/^\[|\]$/g, '').replace(/%.*$/, '')
   const family = isIP(plain)
-  if (family === 4) return forbidden.check(plain, 'ipv4')
+  if (family === 4) return forbidden.check(plain, 'ipv4') || own.has(plain)
   if (family !== 6) return true
   const mapped = mappedOf(plain)
-  if (mapped !== undefined) return forbidden.check(mapped, 'ipv4')
-  return forbidden.check(plain, 'ipv6') || CARRIERS.check(plain, 'ipv6')
+  if (mapped !== undefined) return forbidden.check(mapped, 'ipv4') || own.has(mapped)
+  return forbidden.check(plain, 'ipv6') || CARRIERS.check(plain, 'ipv6') || own.has(canonical(plain))
 }
+
+/** One way to write an address. */
+export const canonical = (address: string): string =>
+  isIP(address) === 6 ? new URL(`http://[${address}]`).hostname.replace(/^\[|\]$/g, '') : address
 
 /** `::ffff:1.2.3.4`, in whatever way it is written, and the old `::1.2.3.4`. */
 function mappedOf(address: string): string | undefined {

@@ -6,11 +6,14 @@ import { messageOf } from '#lib/errors.ts'
 import { nodeHttp } from '#lib/node-http.ts'
 import { refuseUpgrade } from '#lib/refuse-upgrade.ts'
 import { checkedLookup, ForbiddenAddressError } from './checked-lookup.ts'
+import { ownPlaces } from './own-addresses.ts'
 import { forbiddenText, refusedUrl } from './refused-url.ts'
 
 export interface HttpLimits {
   /** Origins that may be requested whatever address they resolve to; the operator of the controllers vouches for them. */
   readonly allow: ReadonlySet<string>
+  /** Hosts of API servers that the program works for, canonical: nothing in a cluster may have it ask them. */
+  readonly apiServers?: readonly string[]
   readonly deadlineMs: number
   readonly maxBytes: number
   readonly signal?: AbortSignal
@@ -40,7 +43,7 @@ export async function ask(url: string, limits: HttpLimits): Promise<HttpAnswer> 
   const signal = limits.signal === undefined ? deadline : AbortSignal.any([deadline, limits.signal])
   let next = url
   for (let hop = 0; hop <= MOST_REDIRECTS; hop++) {
-    const refusal = refusedUrl(next, limits.allow)
+    const refusal = refusedUrl(next, limits.allow, ownPlaces(limits.apiServers))
     if (refusal !== undefined) return { kind: 'Refused', message: refusal }
     const target = new URL(next)
     const answer = await once(target, limits, signal)
@@ -63,7 +66,11 @@ function once(url: URL, limits: HttpLimits, signal: AbortSignal): Promise<Once> 
       signal,
       // Connections are not shared: a kept-alive one would skip the check of the address.
       agent: false,
-      lookup: checkedLookup({ isTrusted: limits.allow.has(url.origin), lookup: limits.resolve }),
+      lookup: checkedLookup({
+        isTrusted: limits.allow.has(url.origin),
+        own: ownPlaces(limits.apiServers),
+        lookup: limits.resolve,
+      }),
       headers: {
         accept: 'application/json, */*',
         'accept-encoding': 'identity',

@@ -27,8 +27,10 @@ interface QueryWish {
 export interface LooksConfig {
   /** Base URL of the Prometheus that queries go to. */
   readonly prometheus?: string
-  /** Origins that may be asked although they lead to this host or its link. */
+  /** Origins that may be asked although they lead to this host, its link or a program of Kubernetes. */
   readonly allow?: readonly string[]
+  /** Hosts of API servers that the program works for. */
+  readonly apiServers?: readonly string[]
 }
 
 export interface Looks {
@@ -46,7 +48,7 @@ const MAX_SEEN_CHARS = 160
 
 export function createLooks(config: LooksConfig, resolve?: HttpLimits['resolve']): Looks {
   const allow = new Set((config.allow ?? []).map(originOf))
-  const limits = { deadlineMs: DEADLINE_MS, ...(resolve && { resolve }) }
+  const limits = { deadlineMs: DEADLINE_MS, apiServers: config.apiServers ?? [], ...(resolve && { resolve }) }
   const { prometheus } = config
   return {
     hasPrometheus: prometheus !== undefined,

@@ -5,6 +5,7 @@ import type { LookupFunction } from 'node:net'
 import { messageOf } from '#lib/errors.ts'
 import { nodeHttp } from '#lib/node-http.ts'
 import { checkedLookup, forbiddenHostOf } from './checked-lookup.ts'
+import { ownPlaces } from './own-addresses.ts'
 import { type OutboundPlaces, judgeUrl } from './places.ts'
 
 export interface Post {
@@ -59,11 +60,11 @@ export async function post({ places, lookup }: PostTools, wish: Post): Promise<P
   if (verdict.kind === 'Refused') return verdict
   const { url, place } = verdict
   const isTrusted = place.isLiteral
-  const host = isTrusted ? undefined : forbiddenHostOf(url)
+  const host = isTrusted ? undefined : forbiddenHostOf(url, ownPlaces())
   if (host !== undefined) return { kind: 'Refused', why: `${host} is an address that must not be called` }
   if (wish.token !== undefined && url.protocol === 'http:' && !isTrusted)
     return { kind: 'Refused', why: 'a token is never sent over http' }
-  return send(url, wish, checkedLookup({ isTrusted, lookup }))
+  return send(url, wish, checkedLookup({ isTrusted, own: ownPlaces(), lookup }))
 }
 
 function send(

@@ -139,7 +139,7 @@ export const gitErrors = errorTable({
     next: 'run git fetch --unshallow in it, or name the repository that it was cloned from; the commit fetched before stays in force',
   },
   KN7054: {
-    text: 'cannot fetch {url}: {host} leads to {address}, and no source may have sync call its own machine, its network link, or where a cloud hands out credentials',
+    text: 'cannot fetch {url}: {host} leads to {address}, and no source may have sync call its own machine, its network link, a program of Kubernetes, or where a cloud hands out credentials',
     next: 'use an address by which other machines reach the git server; if it really is there, start sync with --git-allow {host}',
   },
   KN7055: {

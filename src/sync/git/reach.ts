@@ -4,13 +4,23 @@ import { ADDRCONFIG, lookup as systemLookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { checkedLookup } from '#runtime/outbound/checked-lookup.ts'
-import { isForbiddenAddress } from '#runtime/outbound/forbidden-address.ts'
+import {
+  canonical,
+  isApiServerName,
+  isForbiddenAddress,
+  KUBERNETES_PORTS,
+} from '#runtime/outbound/forbidden-address.ts'
+import { ownPlaces } from '#runtime/outbound/own-addresses.ts'
 import { syncErrors } from '../sync-errors.ts'
 import { isLocal } from './locate.ts'
 
 export interface GitReach {
   /** Hosts, or HOST:PORT, that the operator vouches for wherever they lead; `Any` for the command of a person. */
   readonly trusted?: readonly string[] | 'Any'
+  /** Hosts of API servers that sync works for. */
+  readonly apiServers?: readonly string[]
+  /** Addresses of this host; only tests hand in others. */
+  readonly own?: ReadonlySet<string>
   /** The system's way when absent. */
   readonly lookup?: LookupFunction
 }
@@ -48,7 +58,8 @@ async function pinOf(address: string, url: string, reach: GitReach): Promise<Pin
   const place = placeIn(address, url)
   if (requireAllowed(place, url, reach) === 'Trusted' || isIP(place.host) > 0) return undefined
   const addresses = await addressesOf(place.host, url, reach.lookup)
-  const bad = addresses.find(isForbiddenAddress)
+  const own = ownOf(reach)
+  const bad = addresses.find((address) => isForbiddenAddress(address, own))
   if (bad !== undefined) throw forbidden(url, place.host, bad)
   return { ...place, addresses }
 }
@@ -70,19 +81,31 @@ function placeIn(address: string, url: string): Place {
 const isSameAddress = (a: string, b: string): boolean =>
   a.startsWith('[') && URL.parse(`https://${b}/`)?.hostname === URL.parse(`https://${a}/`)?.hostname
 
-function requireAllowed({ host, port }: Place, url: string, { trusted = [] }: GitReach): 'Trusted' | 'Checked' {
+const ownOf = ({ own, apiServers }: GitReach): ReadonlySet<string> =>
+  own?.union(new Set(apiServers)) ?? ownPlaces(apiServers)
+
+function requireAllowed({ host, port }: Place, url: string, reach: GitReach): 'Trusted' | 'Checked' {
+  const { trusted = [] } = reach
   if (trusted === 'Any') return 'Trusted'
   const shown = isIP(host) === 6 ? `[${host}]` : host
   const names = new Set(trusted.map((name) => name.toLowerCase()))
   if (names.has(shown.toLowerCase()) || names.has(`${shown}:${port}`.toLowerCase())) return 'Trusted'
   if (LOCAL_NAME.test(host)) throw forbidden(url, host, 'this machine')
-  if (isIP(host) > 0 && isForbiddenAddress(host)) throw forbidden(url, host, host)
+  const own = ownOf(reach)
+  if (isApiServerName(host) || own.has(canonical(host).toLowerCase()))
+    throw forbidden(url, host, isIP(host) > 0 ? host : 'an API server')
+  if (KUBERNETES_PORTS.has(port)) throw forbidden(url, host, `port ${port} of Kubernetes itself`)
+  if (isIP(host) > 0 && isForbiddenAddress(host, own)) throw forbidden(url, host, host)
   return 'Checked'
 }
 
 /** For a connection of our own to the same server. */
 export const lookupFor = (url: string, reach: GitReach): LookupFunction =>
-  checkedLookup({ isTrusted: requireAllowed(placeIn(url, url), url, reach) === 'Trusted', lookup: reach.lookup })
+  checkedLookup({
+    isTrusted: requireAllowed(placeIn(url, url), url, reach) === 'Trusted',
+    own: ownOf(reach),
+    lookup: reach.lookup,
+  })
 
 const forbidden = (url: string, host: string, address: string) =>
   new KubeNodeError(syncErrors.KN7054({ url, host, address }), { retry: 'later' })

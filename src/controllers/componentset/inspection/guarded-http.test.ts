@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { isForbiddenAddress } from '#runtime/outbound/forbidden-address.ts'
 import { type HttpLimits, ask } from '#runtime/outbound/get.ts'
+import { addressesOfThisHost } from '#runtime/outbound/own-addresses.ts'
 import { createInspector } from './inspector.ts'
 
 describe('S13 an address that hands out credentials, or is this very host, is forbidden', () => {
@@ -41,6 +42,32 @@ describe('S13 an address that hands out credentials, or is this very host, is fo
     '2001:db8::1',
     '::ffff:10.0.0.1',
   ])('and %s is not', (address) => expect(isForbiddenAddress(address)).toBe(false))
+})
+
+describe('S13 the other addresses of this host, and what Kubernetes serves, are not asked', () => {
+  const [ours] = [...addressesOfThisHost()].filter((a) => a !== '127.0.0.1' && a !== '::1')
+  test.skipIf(ours === undefined)('an address of an interface, written or behind a name', async () => {
+    const host = ours?.includes(':') === true ? `[${ours}]` : ours
+    expect(await ask(`http://${host}/`, limits())).toMatchObject({ kind: 'Refused' })
+    const behind = await ask('http://inner.example.org/', limits([], { resolve: names([ours ?? '']) }))
+    expect(behind).toMatchObject({ kind: 'Refused' })
+  })
+
+  test.each([
+    'http://10.0.0.5:10255/pods',
+    'https://node.example.org:10250/',
+    'https://kubernetes.default.svc/version',
+  ])('%s', async (url) => {
+    const resolve = names(['10.0.0.5'])
+    expect(await ask(url, limits([], { resolve }))).toMatchObject({ kind: 'Refused' })
+  })
+
+  test('the API server of the program, by address and behind a name', async () => {
+    const resolve = names(['203.0.113.7'])
+    const apiServers = ['203.0.113.7']
+    for (const url of ['https://203.0.113.7/', 'https://inner.example.org/'])
+      expect(await ask(url, limits([], { resolve, apiServers }))).toMatchObject({ kind: 'Refused' })
+  })
 })
 
 const servers: Server[] = []

@@ -6,6 +6,7 @@ import { isObject } from '#lib/json.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Clock } from '#lib/clock.ts'
 import { checkedLookup, forbiddenHostOf } from '#runtime/outbound/checked-lookup.ts'
+import { ownPlaces } from '#runtime/outbound/own-addresses.ts'
 import { type IssuerKey, keysIn } from './id-token.ts'
 
 const TIMEOUT_MS = 10_000
@@ -82,7 +83,7 @@ export class Issuer {
     const { ca } = this.#options
     // The operator vouches for the host of the issuer; other hosts that it names must not be this machine or its link.
     const isTrusted = url.origin === new URL(this.url).origin
-    const forbidden = isTrusted ? undefined : forbiddenHostOf(url)
+    const forbidden = isTrusted ? undefined : forbiddenHostOf(url, ownPlaces())
     if (forbidden !== undefined) throw new IssuerTrouble(`the issuer leads to ${forbidden}, which must not be called`)
     const body = form === undefined ? undefined : new URLSearchParams(form).toString()
     const { status, text: answer } = await new Promise<{ status: number; text: string }>((resolve, reject) => {
@@ -91,7 +92,7 @@ export class Issuer {
         {
           method: body === undefined ? 'GET' : 'POST',
           agent: false,
-          lookup: checkedLookup({ isTrusted }),
+          lookup: checkedLookup({ isTrusted, own: ownPlaces() }),
           signal: AbortSignal.timeout(TIMEOUT_MS),
           ...(ca !== undefined && { ca }),
           headers: {
