@@ -10,9 +10,15 @@ const UNSEEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Co
 const LINE_COMMAND = /^([^\S\n]*)::(?=[A-Za-z])/gm
 const COMMAND = /##(?=\[|[A-Za-z]{1,20}\[)/g
 
+/** Most text has nothing to look for. */
+const PLAIN = /^[\n\t -~]*$/
+
+/** For a page, where no text is a command. */
+export const visible = (text: string): string => (PLAIN.test(text) ? text : text.replace(UNSEEN, '\ufffd'))
+
 /** Newlines and tabs stay: for text of several lines whose line breaks are our own. */
 export const printable = (text: string): string =>
-  text.replace(UNSEEN, '\ufffd').replace(LINE_COMMAND, '$1\ufffd::').replace(COMMAND, '#\ufffd#')
+  visible(text).replace(LINE_COMMAND, '$1\ufffd::').replace(COMMAND, '#\ufffd#')
 
 /** One line, whatever names and values hold. */
 export const printableLine = (text: string): string => printable(text.replaceAll('\n', '\ufffd'))

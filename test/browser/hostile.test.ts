@@ -13,6 +13,7 @@ const HOSTILE = [
   '"><svg onload=window.hit=1>',
   "'; window.hit=1; //",
   '\u202egpj.exe\u2066',
+  'adm\u200bin\u0007\u200d',
   '{{constructor.constructor("window.hit=1")()}}',
   'a'.repeat(4_000),
 ]
@@ -79,6 +80,11 @@ test.each(HOSTILE.map((text) => [text.slice(0, 40), text]))(
           `[...document.querySelectorAll('a[href]')].map((a) => a.protocol).filter((p) => p !== 'http:')`,
         ),
       ).toEqual([])
+      // What turns the reading direction, or is not seen at all, makes one name look like another.
+      const shown = await page.evaluate<string>(
+        `document.title + document.body.textContent + [...document.querySelectorAll('*')].flatMap((e) => ['title', 'aria-label', 'alt', 'placeholder', 'label'].map((a) => e.getAttribute(a) ?? '')).join(' ')`,
+      )
+      expect(shown.match(/[\p{Bidi_Control}\u200b-\u200f\u0000-\u0008]/u), hash).toBeNull()
       expect(await page.evaluate(`document.querySelectorAll('img, iframe, object, embed, main script').length`)).toBe(0)
     }
     expect([...asked].filter((origin) => origin !== bench.server.url)).toEqual([])

@@ -37,9 +37,21 @@ afterAll(async () => {
   await once(daemon, 'exit')
 })
 
-const write = (identifier: string, message: string): void => {
-  const socket = inside('/run/systemd/journal/dev-log')
-  execFileSync('logger', ['--socket', socket, '--tag', identifier, '--', message])
+/** Written inside: only root may reach through /proc into its mounts. */
+const write = (identifier: string, message: string, uid = 0): void => {
+  const enter = [`--mount=/proc/${daemon?.pid ?? 0}/ns/mnt`, 'setpriv', `--reuid=${uid}`, '--clear-groups']
+  const socket = '/run/systemd/journal/dev-log'
+  execFileSync('nsenter', [
+    ...enter,
+    'logger',
+    '--socket-errors=on',
+    '--socket',
+    socket,
+    '--tag',
+    identifier,
+    '--',
+    message,
+  ])
 }
 
 const follow = (after: string | undefined, entries: JournalEntry[]): JournalReader => {
@@ -74,6 +86,25 @@ test('entries of the identifier come as they are written, and after a restart th
   await eventually('the last entry', said, (m) => m.at(-1) === 'two')
   second.close()
   expect(said()).toEqual(['before the first start', 'one', 'while the agent was stopped', 'two'])
+  return undefined
+})
+
+test('S1 a line of a local user under the name of a daemon is neither read nor counted', async (context) => {
+  if (!canRun) return context.skip(CANNOT)
+  const entries: JournalEntry[] = []
+  const reader = follow(undefined, entries)
+  write('dockerd', 'forged by a user', 65_534)
+  write('dockerd', 'true')
+  await eventually(
+    'the entry of root',
+    () => entries.map((e) => e.message),
+    (m) => m.at(-1) === 'true',
+  )
+  reader.close()
+  expect(entries.map((e) => e.message)).not.toContain('forged by a user')
+  expect(execFileSync('journalctl', ['--directory', journal(), '--output=cat'], { encoding: 'utf8' })).toContain(
+    'forged',
+  )
   return undefined
 })
 

@@ -1,4 +1,5 @@
 // The frame around every view: names of the views, strip that tells how current the page is, title, and the line for a terminal.
+import { visible } from '#lib/printable.ts'
 import { h } from './h.ts'
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
@@ -242,7 +243,7 @@ export function Page({ title, heading = title, tone, sentence, tools, commands, 
   const { route } = useApp()
   const [first] = useState(isFirst)
   useEffect(() => {
-    document.title = title === 'Home' ? 'KubeNode' : `${title} · KubeNode`
+    document.title = title === 'Home' ? 'KubeNode' : `${visible(title)} · KubeNode`
   }, [title])
   // A screen reader continues at the title of the new view; the first one is read from the top. Search has its field for that.
   useEffect(() => {

@@ -1,5 +1,7 @@
-// Makes elements of the page. The types of preact's own `h` do not fit `exactOptionalPropertyTypes`; what it does is the same.
+// Makes elements of the page; text from clusters is made visible here, so that no view can forget it (S20).
+// The types of preact's own `h` do not fit `exactOptionalPropertyTypes`; what it does is the same.
 import { createElement } from 'preact'
+import { visible } from '#lib/printable.ts'
 import type { ComponentChildren, JSX, VNode } from 'preact'
 
 type Tags = JSX.IntrinsicElements
@@ -18,5 +20,20 @@ export function h<P>(
   ...children: readonly ComponentChildren[]
 ): VNode
 export function h(type: unknown, props: object, ...children: readonly ComponentChildren[]): VNode {
-  return createElement(type as string, props, ...children) as VNode
+  if (typeof type !== 'string') return createElement(type as string, props, ...children) as VNode
+  return createElement(type, shownProps(props), ...children.map(shownChild)) as VNode
 }
+
+/** What a browser shows or reads aloud without an element of its own. */
+const SHOWN = ['title', 'aria-label', 'aria-description', 'alt', 'placeholder', 'label'] as const
+
+function shownProps(props: object): object {
+  const texts = SHOWN.flatMap((name) => {
+    const text = (props as Readonly<Record<string, unknown>>)[name]
+    return typeof text === 'string' && visible(text) !== text ? [[name, visible(text)] as const] : []
+  })
+  return texts.length === 0 ? props : { ...props, ...Object.fromEntries(texts) }
+}
+
+const shownChild = (child: ComponentChildren): ComponentChildren =>
+  typeof child === 'string' ? visible(child) : Array.isArray(child) ? child.map(shownChild) : child

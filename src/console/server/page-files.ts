@@ -54,6 +54,9 @@ const PACKAGES: Readonly<Record<string, string>> = {
   'preact/hooks': 'preact/hooks/dist/hooks.mjs',
 }
 
+/** Modules of `src/lib` that the page runs too; they import nothing. A packed release has them as JavaScript. */
+const SHARED = ['printable.ts', 'printable.js']
+
 const PLACE = '<!-- head: the server puts the style sheet, the import map and the entry here -->'
 
 /** Files that tests and checkers read, and no browser. */
@@ -71,12 +74,19 @@ export function readPage(root = releaseRoot()): Page {
   ]
   const files = new Map<string, ServedFile>()
   for (const path of sources.toSorted()) files.set(path, served(path, readFileSync(join(folder, path), 'utf8')))
+  for (const name of SHARED) {
+    const source = join(root, 'src/lib', name)
+    if (existsSync(source)) files.set(`lib/${name}`, served(name, readFileSync(source, 'utf8')))
+  }
   for (const file of Object.values(PACKAGES)) addPackage(files, root, `npm/${file}`, file)
   const digest = digestOf(files)
   const at = (path: string): string => `/a/${digest}/${path}`
   const map = JSON.stringify({
     imports: Object.fromEntries(
-      Object.entries(PACKAGES).flatMap(([name, file]) => (files.has(`npm/${file}`) ? [[name, at(`npm/${file}`)]] : [])),
+      [
+        ...SHARED.map((name) => [`#lib/${name}`, `lib/${name}`] as const),
+        ...Object.entries(PACKAGES).map(([name, file]) => [name, `npm/${file}`] as const),
+      ].flatMap(([name, path]) => (files.has(path) ? [[name, at(path)]] : [])),
     ),
   })
   const entry = files.has('page/main.js') ? 'page/main.js' : 'page/main.ts'

@@ -10,6 +10,8 @@ export interface JournalEntry {
   readonly message: string
   readonly atMs: number
   readonly cursor: string
+  /** Whether the sender may use this identifier. Any local user writes `logger -t kernel …`. */
+  readonly isTrusted: boolean
 }
 
 export function parseEntry(line: string): JournalEntry | undefined {
@@ -24,9 +26,18 @@ export function parseEntry(line: string): JournalEntry | undefined {
   const message = textOf(value['MESSAGE'])
   const atMs = Number(value['__REALTIME_TIMESTAMP']) / 1_000
   return typeof identifier === 'string' && typeof cursor === 'string' && message !== undefined && Number.isFinite(atMs)
-    ? { identifier, message: message.trim(), atMs, cursor }
+    ? { identifier, message: message.trim(), atMs, cursor, isTrusted: isTrusted(identifier, value) }
     : undefined
 }
+
+/**
+ * By fields that journald itself sets; the identifier is what the sender wrote. The kernel's come from the kernel; others from root, or from the unit of that
+ * name, which may run as its own user. A unit of another name is no evidence: cron runs the programs of every user.
+ */
+const isTrusted = (identifier: string, fields: Readonly<Record<string, unknown>>): boolean =>
+  identifier === 'kernel'
+    ? fields['_TRANSPORT'] === 'kernel'
+    : fields['_UID'] === '0' || fields['_SYSTEMD_UNIT'] === `${identifier}.service`
 
 /** A message that is not text arrives as a list of bytes. */
 const textOf = (v: unknown): string | undefined =>
@@ -49,7 +60,7 @@ export const journalArguments = ({ path, identifiers, sinceMs, follow, after }: 
   '--quiet',
   '--all',
   '--output=json',
-  '--output-fields=MESSAGE,SYSLOG_IDENTIFIER',
+  '--output-fields=MESSAGE,SYSLOG_IDENTIFIER,_TRANSPORT,_UID,_SYSTEMD_UNIT',
   ...(path === '' ? [] : [`--directory=${path}`]),
   ...(follow ? ['--follow', '--no-tail'] : ['--no-pager']),
   after === undefined ? `--since=@${Math.floor(sinceMs / 1_000)}` : `--after-cursor=${after}`,
@@ -101,6 +112,6 @@ export class JournalReader {
     const entry = parseEntry(line)
     if (entry === undefined) return
     this.#cursor = entry.cursor
-    this.#o.onEntry(entry)
+    if (entry.isTrusted) this.#o.onEntry(entry)
   }
 }

@@ -79,7 +79,7 @@ export function countLines(options: CountOptions, sinceMs: number, timeoutMs: nu
       state = cut.state
       for (const line of cut.lines) {
         const entry = parseEntry(line)
-        if (entry !== undefined) lines.take(entry.message)
+        if (entry?.isTrusted === true) lines.take(entry.message)
       }
     })
     child.once('error', (e) => resolve({ status: 'Unknown', message: e.message, isNotStarted: true }))

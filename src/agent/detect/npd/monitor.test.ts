@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Clock } from '#lib/clock.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { withSharedTick } from '../../shared-tick.ts'
@@ -59,10 +59,43 @@ test.each([
 test('an entry of the journal is read, text or bytes', () => {
   const entry = (MESSAGE: unknown) =>
     parseEntry(JSON.stringify({ SYSLOG_IDENTIFIER: 'kernel', __CURSOR: 'c', __REALTIME_TIMESTAMP: '1000', MESSAGE }))
-  expect(entry(' hi ')).toEqual({ identifier: 'kernel', message: 'hi', atMs: 1, cursor: 'c' })
+  expect(entry(' hi ')).toEqual({
+    identifier: 'kernel',
+    message: 'hi',
+    atMs: 1,
+    cursor: 'c',
+    isTrusted: false,
+  })
   expect(entry([104, 105])?.message).toBe('hi')
   expect(entry(null)).toBeUndefined()
   expect(parseEntry('no json')).toBeUndefined()
+})
+
+describe('S1 an identifier in the journal is believed only of a sender who may use it', () => {
+  const trusts = (identifier: string, fields: object): boolean | undefined =>
+    parseEntry(
+      JSON.stringify({
+        ...fields,
+        SYSLOG_IDENTIFIER: identifier,
+        __CURSOR: 'c',
+        __REALTIME_TIMESTAMP: '1',
+        MESSAGE: 'x',
+      }),
+    )?.isTrusted
+  test.each([
+    ['the kernel', 'kernel', { _TRANSPORT: 'kernel' }],
+    ['a program of root', 'containerd', { _TRANSPORT: 'stdout', _UID: '0', _SYSTEMD_UNIT: 'containerd.service' }],
+    ['root by hand', 'kubelet', { _TRANSPORT: 'syslog', _UID: '0' }],
+    ['a unit of that name with a user of its own', 'etcd', { _UID: '997', _SYSTEMD_UNIT: 'etcd.service' }],
+  ])('%s', (_, identifier, fields) => expect(trusts(identifier, fields)).toBe(true))
+  test.each([
+    ['a user who calls itself the kernel', 'kernel', { _TRANSPORT: 'syslog', _UID: '1000' }],
+    ['root who calls itself the kernel', 'kernel', { _TRANSPORT: 'syslog', _UID: '0' }],
+    ['a user who calls itself kubelet', 'kubelet', { _UID: '1000', _SYSTEMD_UNIT: 'user@1000.service' }],
+    ["a user's line in cron's unit", 'kubelet', { _UID: '1000', _SYSTEMD_UNIT: 'cron.service' }],
+    ['a transport that the sender wrote', 'kernel', { TRANSPORT: 'kernel', _UID: '1000' }],
+    ['a sender who is unknown', 'kubelet', {}],
+  ])('but not %s', (_, identifier, fields) => expect(trusts(identifier, fields)).toBe(false))
 })
 
 const hit = (reason: string, message: string) => ({ condition: 'C', reason, message })

@@ -1,4 +1,5 @@
 // Draws the heat map: one path for each shade and one for each pattern, so that 10,000 cells take a few milliseconds.
+import { visible } from '#lib/printable.ts'
 import { count } from '../parts/time.ts'
 import type { Pattern, Shade } from './colors.ts'
 import { placesOf } from './field.ts'
@@ -27,7 +28,7 @@ export function draw(canvas: HTMLCanvasElement, { field, machines, active }: Pic
   context.fillStyle = color('--soft')
   context.textBaseline = 'top'
   if (field.blocks.length > 1)
-    for (const { title, cells, x, y } of field.blocks) context.fillText(cut(title, cells.length), x, y)
+    for (const { title, cells, x, y } of field.blocks) context.fillText(cut(visible(title), cells.length), x, y)
   const place = active === undefined ? undefined : places.get(active)
   if (place === undefined) return
   context.strokeStyle = color('--ink')
