@@ -398,6 +398,14 @@ describe('the screen', () => {
     expect(text()).toBe('a\nb\nc\n')
   })
 
+  test('S16 a link that signs in is for the person at a terminal, and never for a log', () => {
+    for (const isTerminal of [true, false]) {
+      const { screen, text } = recorder(isTerminal)
+      screen.sayToPerson('http://127.0.0.1:1/link/secret', 'no link here')
+      expect(text()).toBe(isTerminal ? 'http://127.0.0.1:1/link/secret\n' : 'no link here\n')
+    }
+  })
+
   test('without a terminal a line that comes and goes is printed once', () => {
     const { screen, text } = recorder(false)
     for (const line of ['waits', 'works', 'waits', 'works']) screen.show([line])

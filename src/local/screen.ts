@@ -3,6 +3,8 @@
 export interface Screen {
   /** A step of starting, or something that happened. Stays on the screen. */
   say(line: string): void
+  /** Holds what opens a door, such as a link that signs in. A log keeps lines for years: only a terminal gets it, a file or a pipe gets `otherwise`. */
+  sayToPerson(line: string, otherwise: string): void
   /** The current display. Replaces the previous one. */
   show(lines: readonly string[]): void
   /** Leaves the last picture and stops redrawing. */
@@ -95,6 +97,9 @@ export function createScreen(
       // Log lines are printed above the display, which is redrawn unchanged below them.
       if (isTerminal && drawn > 0) redraw([...line.split('\n'), ...last])
       else write(`${line}\n`)
+    },
+    sayToPerson(line, otherwise) {
+      this.say(isTerminal ? line : otherwise)
     },
     show(lines) {
       const picture = isTerminal ? fit(lines) : lines

@@ -69,14 +69,20 @@ export interface UpOptions {
   readonly debian: DebianTools
   /** Builds what systemd machines are booted from, once on this machine. */
   readonly buildTree: () => Promise<void>
-  /** Serves the page for these clusters and returns how its link is made. */
+  /** Serves the page for these clusters and returns how its link is made; a link that was used is followed by the next one. */
   readonly console: (
     clients: ReadonlyMap<string, KubeClient>,
     repository: string,
-    say: (line: string) => void,
+    lines: ConsoleLines,
   ) => Promise<LocalConsole>
   readonly connect: Connect
   readonly signal: AbortSignal
+}
+
+/** Where the console writes. */
+export interface ConsoleLines {
+  say(line: string): void
+  sayLink(link: string): void
 }
 
 export interface LocalConsole {
@@ -87,6 +93,10 @@ export interface LocalConsole {
   read(): void
   stop(): Promise<void>
 }
+
+const linkLine = (link: string): string => `console (opens once, within 10 minutes): ${link}`
+const HOW_TO_GET_A_LINK =
+  'the link to the console is shown only on a terminal; for a link: kubenode console (in this folder)'
 
 const API_SERVERS = 'apiservers'
 /** They hold all objects of their clusters: 10,000 nodes of 15 KB are some 600 MB, a fleet on one machine takes a fiftieth. */
@@ -241,10 +251,14 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
     say(`${since()}  programs are started`)
     const components = await patiently(patience, 'the signed components of the repository', packed)
     say(`${since()}  fleet at commit ${commit.slice(0, 8)}, ${components} component versions signed and packed`)
-    page = options.check ? undefined : await options.console(withHub(clusters.clients), layout.repository, say)
+    const sayLink = (link: string) =>
+      options.screen.sayToPerson(`the console was opened; for another browser: ${link}`, HOW_TO_GET_A_LINK)
+    page = options.check
+      ? undefined
+      : await options.console(withHub(clusters.clients), layout.repository, { say, sayLink })
     // Clusters that came while the console started.
     page?.show(withHub(clusters.clients))
-    if (page !== undefined) say(`console (opens once, within 10 minutes): ${page.newLink()}`)
+    if (page !== undefined) options.screen.sayToPerson(linkLine(page.newLink()), HOW_TO_GET_A_LINK)
     const business = () => clusters.clients
     const check = options.check
     const onReady = () => page?.read()

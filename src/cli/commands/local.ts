@@ -9,7 +9,7 @@ import type { HttpKubeClient } from '#kube/http/client.ts'
 import { DRIVERS, type Driver } from '#local/driver.ts'
 import { DATA_FOLDER, findData } from '#local/find-data.ts'
 import { ASSETS } from '#local/real.ts'
-import type { LocalConsole } from '#local/up.ts'
+import type { ConsoleLines, LocalConsole } from '#local/up.ts'
 import { compileCache } from '../compile-cache.ts'
 import { shownLine, shownLines } from '#lib/printable.ts'
 import { EXIT_DIFFERENT, Exit } from '../exit.ts'
@@ -133,7 +133,7 @@ async function startFleet(options: UpOptions, io: Io): Promise<void> {
 async function localConsole(
   clients: ReadonlyMap<string, KubeClient>,
   repository: string,
-  say: (line: string) => void,
+  lines: ConsoleLines,
 ): Promise<LocalConsole> {
   const [{ serveConsole }, { ConsoleRepository }] = await Promise.all([
     import('../run/serve-console.ts'),
@@ -142,7 +142,7 @@ async function localConsole(
   // As sync of this fleet renders it.
   const own = new ConsoleRepository({ folder: repository, path: '.', weakCage: 'allow' })
   // To read the clusters before the page is open would slow their start.
-  return serveConsole({ clients, port: 0, repository: own, readsWhenUsed: true, say })
+  return serveConsole({ clients, port: 0, repository: own, readsWhenUsed: true, ...lines })
 }
 
 async function showStatus({ data, wait = false, timeout }: StatusOptions, io: Io): Promise<void> {

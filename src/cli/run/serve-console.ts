@@ -18,10 +18,12 @@ export interface ServeWish {
   readonly readsWhenUsed?: boolean
   /** For the user at the terminal. */
   readonly say: (line: string) => void
+  /** The next link, once one was used. */
+  readonly sayLink: (link: string) => void
 }
 
 /** Each use of a link prints the next one, for another browser. */
-export async function serveConsole({ say, ...wish }: ServeWish): Promise<RunningConsole> {
+export async function serveConsole({ say, sayLink, ...wish }: ServeWish): Promise<RunningConsole> {
   const running: RunningConsole = await startConsole({
     ...wish,
     page: readPage(),
@@ -31,7 +33,7 @@ export async function serveConsole({ say, ...wish }: ServeWish): Promise<Running
     clock: systemClock,
     random: systemRandom,
     log: lineLogger({ write: say }, 'warn'),
-    onLinkUsed: () => say(`the console was opened; for another browser: ${running.newLink()}`),
+    onLinkUsed: () => sayLink(running.newLink()),
   })
   return running
 }
