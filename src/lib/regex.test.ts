@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { Effort, EffortSpent } from './effort.ts'
 import { MAX_PATTERN_LENGTH, MAX_PROGRAM, RegexError, compileRegex, createRegexCache, regexProblem } from './regex.ts'
 
 describe('compileRegex', () => {
@@ -33,11 +34,7 @@ describe('compileRegex', () => {
     ['a lookahead', 'a(?=b)', 'error parsing regexp: invalid or unsupported Perl syntax: `(?=`'],
     ['a repeat that repeats nothing', '*a', 'error parsing regexp: missing argument to repetition operator: `*`'],
     ['a repeat that is too large', 'a{1001}', 'error parsing regexp: invalid repeat count: `{1001}`'],
-    [
-      'nested repeats that are too large',
-      '((a{100}){100}){100}',
-      'error parsing regexp: invalid repeat count: `{100}`',
-    ],
+    ['nested repeats that are too large', '((a{100}){20})', 'error parsing regexp: invalid repeat count: `{20}`'],
   ])('refuses %s in the words of Go', (_, pattern, reason) => {
     expect(regexProblem(pattern)).toBe(reason)
     expect(() => compileRegex(pattern)).toThrow(RegexError)
@@ -56,6 +53,25 @@ describe('compileRegex', () => {
     expect(() => compileRegex('(?:[xa]?){1000}'.repeat(20))).toThrow(RegexError)
     expect(regexProblem('.{1000}', { maxProgram: 2_000 })).toBeUndefined()
     expect(regexProblem('.{1000}', { maxProgram: 1_000 })).toContain('over 1000')
+    expect(regexProblem('((a{100}){100}){100}')).toContain(`over ${MAX_PROGRAM}; use smaller repetitions`)
+  })
+
+  test.each([
+    ['a text that needs a new set of states at each character', 'a[ab]{900}'.repeat(8), 60_000],
+    ['a text whose states do not fit into memory', '(a|b)*a(a|b){200}[c-z]', 60_000],
+  ])('gives up %s when its effort is spent, and still matches afterwards', (_, pattern, length) => {
+    const re = compileRegex(pattern)
+    let state = 1
+    const text = Array.from({ length }, () => ((state = (state * 16_807) % 2_147_483_647) & 1 ? 'a' : 'b')).join('')
+    expect(() => re.test(text, new Effort(2_000_000))).toThrow(EffortSpent)
+    expect(re.test('c', new Effort(2_000_000))).toBe(false)
+    expect(re.test(`${'a'.repeat(8_000)}c`)).toBe(true)
+  })
+
+  test('a short text costs next to nothing, however large the pattern', () => {
+    const re = compileRegex('a[ab]{900}'.repeat(8))
+    const effort = new Effort(200_000)
+    for (let i = 0; i < 1_000; i++) expect(re.test(`text ${i}`, effort)).toBe(false)
   })
 
   test('gives an answer or a RegexError for any pattern and text', () => {

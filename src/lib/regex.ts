@@ -1,7 +1,9 @@
 // The one door to regular expressions that strangers wrote: RE2 syntax, linear time in the input, Go's words for what is wrong.
 import { RE2JS, RE2JSException } from 're2js'
+import type { Effort } from './effort.ts'
 import { KubeNodeError } from './errors.ts'
 import { libErrors } from './lib-errors.ts'
+import { expandedSize } from './pattern-size.ts'
 
 /** No pattern that a person wrote comes near; compiling stays in the low milliseconds. */
 export const MAX_PATTERN_LENGTH = 16_384
@@ -13,8 +15,8 @@ export interface Regex {
   readonly pattern: string
   /** States of the machine: the most steps that one character of a text can cost. */
   readonly size: number
-  /** True when any part of the text matches. */
-  test(text: string): boolean
+  /** True when any part of the text matches. Pass an effort for texts of strangers: matching can take the length of the text times `size`. Throws EffortSpent. */
+  test(text: string, effort?: Effort): boolean
   /** True when the whole text matches. */
   testWhole(text: string): boolean
   /** The first match with its groups by number and by name; undefined when there is none. */
@@ -48,8 +50,14 @@ const SHARED_PATTERNS = 512
 /** Expressions still referenced, or referenced until the last garbage collection. A Regex has no state, so sharing one has no visible effect. */
 const shared = new Map<string, WeakRef<Regex>>()
 
-/** Throws RegexError. */
-export function compileRegex(pattern: string, options: { readonly maxLength?: number } = {}): Regex {
+interface CompileOptions {
+  readonly maxLength?: number
+  /** Pays for a pattern that is not compiled yet. */
+  readonly effort?: Effort | undefined
+}
+
+/** Throws RegexError, and EffortSpent. */
+export function compileRegex(pattern: string, options: CompileOptions = {}): Regex {
   const isShared = pattern.length <= Math.min(SHARED_LENGTH, options.maxLength ?? SHARED_LENGTH)
   const kept = isShared ? shared.get(pattern)?.deref() : undefined
   if (kept !== undefined) return kept
@@ -61,18 +69,70 @@ export function compileRegex(pattern: string, options: { readonly maxLength?: nu
   return regex
 }
 
-function fresh(pattern: string, { maxLength = MAX_PATTERN_LENGTH }: { readonly maxLength?: number } = {}): Regex {
+function fresh(pattern: string, { maxLength = MAX_PATTERN_LENGTH, effort }: CompileOptions = {}): Regex {
   if (pattern.length > maxLength)
     throw new RegexError(pattern, `error parsing regexp: pattern of ${pattern.length} characters is over ${maxLength}`)
-  const re = compiled(pattern)
+  const re = compileWithin(pattern, MAX_PROGRAM, effort)
   const size = re.programSize()
-  if (size > MAX_PROGRAM) throw new RegexError(pattern, tooLarge(size, MAX_PROGRAM))
+  const meter = meterOf(re)
   return {
     pattern,
     size,
-    test: (text) => re.test(text),
+    test: (text, effort) => (effort === undefined ? re.test(text) : meter(effort, text.length, () => re.test(text))),
     testWhole: (text) => re.testExact(text),
     match: (text) => firstMatch(re, text),
+  }
+}
+
+/** What the guess of a pattern's size may be over the truth. */
+const GUESS = 2
+/** Of an effort, for each instruction: compiling one takes a microsecond. */
+const COMPILE_STEPS = 20
+
+/** Throws RegexError, and EffortSpent. A pattern of 16 KB can compile to a million instructions, so its size is checked before it is compiled. */
+export function compileWithin(pattern: string, most: number, effort?: Effort): RE2JS {
+  const guess = expandedSize(pattern)
+  if (guess > GUESS * most) throw new RegexError(pattern, tooLarge(guess, most))
+  effort?.spend(COMPILE_STEPS * Math.min(guess, most))
+  const re = compiled(pattern)
+  const size = re.programSize()
+  if (size > most) throw new RegexError(pattern, tooLarge(size, most))
+  return re
+}
+
+/** An instruction that a match visits, of an effort. */
+const VISIT_STEPS = 3
+/** The matcher of last resort visits instructions four times as fast as the others. */
+const FALLBACK_VISITS = 4
+/** Characters that a table of states reads in one step of an effort; a pattern that is decided character by character takes a step for each. */
+const SCANNED = 4
+
+/**
+ * The cost of a match is known only while it runs: the same pattern reads one text in a table and needs all its states for the next. So the instructions that
+ * a match visits are counted where the library looks them up. Its last matcher looks up none; it is paid for whole before it begins.
+ */
+export function meterOf({ re2Input }: RE2JS): <T>(effort: Effort, characters: number, work: () => T) => T {
+  const { prog } = re2Input
+  const instructions: readonly unknown[] = prog.inst
+  let paying: Effort | undefined
+  prog.getInst = (pc: number) => {
+    paying?.spend(VISIT_STEPS)
+    return instructions[pc]
+  }
+  const lastResort = re2Input.doExecuteNFA.bind(re2Input)
+  re2Input.doExecuteNFA = (input: { endPos(): number }, pos: number, ...rest: readonly [unknown, unknown, unknown]) => {
+    paying?.spend(Math.ceil((instructions.length * (input.endPos() - pos)) / FALLBACK_VISITS))
+    return lastResort(input, pos, ...rest)
+  }
+  const scanned = re2Input.onepass === null ? SCANNED : 1
+  return (effort, characters, work) => {
+    effort.spend(Math.ceil(characters / scanned))
+    paying = effort
+    try {
+      return work()
+    } finally {
+      paying = undefined
+    }
   }
 }
 
@@ -99,10 +159,10 @@ const tooLarge = (size: number, max: number): string =>
 /** Why a pattern cannot be used, or undefined when it can. */
 export function regexProblem(
   pattern: string,
-  { maxProgram = MAX_PROGRAM }: { readonly maxProgram?: number } = {},
+  { maxProgram = MAX_PROGRAM, effort }: { readonly maxProgram?: number; readonly effort?: Effort } = {},
 ): string | undefined {
   try {
-    const { size } = compileRegex(pattern)
+    const { size } = compileRegex(pattern, { effort })
     return size > maxProgram ? tooLarge(size, maxProgram) : undefined
   } catch (e) {
     if (e instanceof RegexError) return e.reason

@@ -1,4 +1,5 @@
 // The form that makes a schema structural: every field has a type outside of allOf, anyOf, oneOf and not; inside of them stand constraints only.
+import type { Effort } from '#lib/effort.ts'
 import { isObject, jsonEqual } from '#lib/json.ts'
 import { regexProblem } from '#lib/regex.ts'
 import { childPath, fieldErrorLine, forbidden, invalid, keyPath, required, type FieldError } from './field-error.ts'
@@ -25,42 +26,48 @@ import {
 type Level = 'root' | 'item' | 'field'
 
 /** Sorted by their text, as the server does. */
-export function formProblems(schema: Raw, path: string): readonly FieldError[] {
+export function formProblems(schema: Raw, path: string, effort: Effort): readonly FieldError[] {
   const out: FieldError[] = []
-  checkForm(schema, 'root', path, out)
+  checkForm(schema, 'root', path, { out, effort })
   missingCounterparts(schema, path, out)
   return out.toSorted((a, b) => (fieldErrorLine(a) < fieldErrorLine(b) ? -1 : 1))
 }
 
-function checkForm(s: Raw, level: Level, path: string, out: FieldError[]): void {
+interface Found {
+  readonly out: FieldError[]
+  /** Pays for patterns. */
+  readonly effort: Effort
+}
+
+function checkForm(s: Raw, level: Level, path: string, found: Found): void {
   const items = nested(s, 'items')
-  if (text(s, 'type') === 'array' && !items) out.push(required(childPath(path, 'items'), 'must be specified'))
-  if (items) checkForm(items, 'item', childPath(path, 'items'), out)
-  for (const [name, sub] of properties(s)) checkForm(sub, 'field', keyPath(childPath(path, 'properties'), name), out)
-  checkAdditional(s, level, path, out)
-  checkExtensions(s, path, out)
-  checkConstraints(s, path, out, { skipAnyOf: isIntOrStringAnyOf(s), skipInFirstAllOf: startsWithIntOrString(s) })
-  checkType(s, level, path, out)
-  checkMetaFields(s, level, path, out)
+  if (text(s, 'type') === 'array' && !items) found.out.push(required(childPath(path, 'items'), 'must be specified'))
+  if (items) checkForm(items, 'item', childPath(path, 'items'), found)
+  for (const [name, sub] of properties(s)) checkForm(sub, 'field', keyPath(childPath(path, 'properties'), name), found)
+  checkAdditional(s, level, path, found)
+  checkExtensions(s, path, found)
+  checkConstraints(s, path, found, { skipAnyOf: isIntOrStringAnyOf(s), skipInFirstAllOf: startsWithIntOrString(s) })
+  checkType(s, level, path, found)
+  checkMetaFields(s, level, path, found)
   if (flag(s, X_EMBEDDED) && !flag(s, X_PRESERVE) && properties(s).length === 0)
-    out.push(
+    found.out.push(
       required(childPath(path, 'properties'), `must not be empty if ${X_EMBEDDED} is true without ${X_PRESERVE}`),
     )
 }
 
-function checkAdditional(s: Raw, level: Level, path: string, out: FieldError[]): void {
+function checkAdditional(s: Raw, level: Level, path: string, found: Found): void {
   if (!isSet(s, 'additionalProperties')) return
   const field = childPath(path, 'additionalProperties')
-  if (level === 'root') out.push(forbidden(field, 'must not be used at the root'))
+  if (level === 'root') found.out.push(forbidden(field, 'must not be used at the root'))
   const sub = nested(s, 'additionalProperties')
-  if (sub) checkForm(sub, 'field', field, out)
-  if (flag(s, X_EMBEDDED)) out.push(forbidden(field, `must not be used if ${X_EMBEDDED} is set`))
+  if (sub) checkForm(sub, 'field', field, found)
+  if (flag(s, X_EMBEDDED)) found.out.push(forbidden(field, `must not be used if ${X_EMBEDDED} is set`))
 }
 
-function checkExtensions(s: Raw, path: string, out: FieldError[]): void {
+function checkExtensions(s: Raw, path: string, found: Found): void {
   if (!flag(s, X_INT_OR_STRING)) return
   for (const key of [X_PRESERVE, X_EMBEDDED])
-    if (flag(s, key)) out.push(invalid(childPath(path, key), true, `must be false if ${X_INT_OR_STRING} is true`))
+    if (flag(s, key)) found.out.push(invalid(childPath(path, key), true, `must be false if ${X_INT_OR_STRING} is true`))
 }
 
 const UNTYPED: Readonly<Record<Level, string>> = {
@@ -69,31 +76,33 @@ const UNTYPED: Readonly<Record<Level, string>> = {
   field: 'must not be empty for specified object fields',
 }
 
-function checkType(s: Raw, level: Level, path: string, out: FieldError[]): void {
+function checkType(s: Raw, level: Level, path: string, found: Found): void {
   const type = text(s, 'type')
   const field = childPath(path, 'type')
   if (flag(s, X_EMBEDDED) && type !== 'object') {
     const detail = `must be object if ${X_EMBEDDED} is true`
-    out.push(type === '' ? required(field, detail) : invalid(field, type, detail))
-  } else if (type === '' && !flag(s, X_INT_OR_STRING) && !flag(s, X_PRESERVE)) out.push(required(field, UNTYPED[level]))
-  if (level === 'root' && type !== '' && type !== 'object') out.push(invalid(field, type, 'must be object at the root'))
+    found.out.push(type === '' ? required(field, detail) : invalid(field, type, detail))
+  } else if (type === '' && !flag(s, X_INT_OR_STRING) && !flag(s, X_PRESERVE))
+    found.out.push(required(field, UNTYPED[level]))
+  if (level === 'root' && type !== '' && type !== 'object')
+    found.out.push(invalid(field, type, 'must be object at the root'))
 }
 
 /** apiVersion, kind and metadata belong to the server: a schema may not bend their types, nor restrict more than names. */
-function checkMetaFields(s: Raw, level: Level, path: string, out: FieldError[]): void {
+function checkMetaFields(s: Raw, level: Level, path: string, found: Found): void {
   const isObjectRoot = level === 'root' || flag(s, X_EMBEDDED)
   const at = (name: string) => keyPath(childPath(path, 'properties'), name)
   for (const name of ['kind', 'apiVersion']) {
     const sub = property(s, name)
     if (isObjectRoot && sub && text(sub, 'type') !== 'string')
-      out.push(invalid(childPath(at(name), 'type'), text(sub, 'type'), 'must be string'))
+      found.out.push(invalid(childPath(at(name), 'type'), text(sub, 'type'), 'must be string'))
   }
   const metadata = property(s, 'metadata')
   if (!metadata) return
   if (isObjectRoot && text(metadata, 'type') !== 'object')
-    out.push(invalid(childPath(at('metadata'), 'type'), text(metadata, 'type'), 'must be object'))
+    found.out.push(invalid(childPath(at('metadata'), 'type'), text(metadata, 'type'), 'must be object'))
   if (level === 'root' && !restrictsNamesOnly(metadata))
-    out.push(
+    found.out.push(
       forbidden(
         at('metadata'),
         'must not specify anything other than name and generateName, but metadata is implicitly specified',
@@ -116,18 +125,20 @@ interface Skips {
   readonly skipInFirstAllOf?: boolean
 }
 
-function checkConstraints(s: Raw, path: string, out: FieldError[], { skipAnyOf, skipInFirstAllOf }: Skips = {}): void {
+function checkConstraints(s: Raw, path: string, found: Found, { skipAnyOf, skipInFirstAllOf }: Skips = {}): void {
   const each = (key: string, skips: (i: number) => Skips = () => ({})) =>
-    nestedList(s, key).forEach((sub, i) => checkNested(sub, keyPath(childPath(path, key), i), out, skips(i)))
+    nestedList(s, key).forEach((sub, i) => checkNested(sub, keyPath(childPath(path, key), i), found, skips(i)))
   if (skipAnyOf !== true) each('anyOf')
   each('allOf', (i) => ({ skipAnyOf: skipInFirstAllOf === true && i === 0 }))
   each('oneOf')
   const not = nested(s, 'not')
-  if (not) checkNested(not, childPath(path, 'not'), out)
+  if (not) checkNested(not, childPath(path, 'not'), found)
   const pattern = text(s, 'pattern')
-  const problem = pattern === '' ? undefined : regexProblem(pattern)
+  const problem = pattern === '' ? undefined : regexProblem(pattern, { effort: found.effort })
   if (problem !== undefined)
-    out.push(invalid(childPath(path, 'pattern'), pattern, `must be a valid regular expression, but isn't: ${problem}`))
+    found.out.push(
+      invalid(childPath(path, 'pattern'), pattern, `must be a valid regular expression, but isn't: ${problem}`),
+    )
 }
 
 /** What a constraint may not say, with the word the server has for its absence. */
@@ -147,15 +158,17 @@ const FORBIDDEN_INSIDE: readonly (readonly [string, string])[] = [
   [X_VALIDATIONS, 'empty'],
 ]
 
-function checkNested(s: Raw, path: string, out: FieldError[], skips: Skips = {}): void {
-  checkConstraints(s, path, out, skips)
+function checkNested(s: Raw, path: string, found: Found, skips: Skips = {}): void {
+  checkConstraints(s, path, found, skips)
   const items = nested(s, 'items')
-  if (items) checkNested(items, childPath(path, 'items'), out)
-  for (const [name, sub] of properties(s)) checkNested(sub, keyPath(childPath(path, 'properties'), name), out)
+  if (items) checkNested(items, childPath(path, 'items'), found)
+  for (const [name, sub] of properties(s)) checkNested(sub, keyPath(childPath(path, 'properties'), name), found)
   for (const [key, absence] of FORBIDDEN_INSIDE)
-    if (says(s, key)) out.push(forbidden(childPath(path, key), `must be ${absence} to be structural`))
+    if (says(s, key)) found.out.push(forbidden(childPath(path, key), `must be ${absence} to be structural`))
   if (property(s, 'metadata'))
-    out.push(forbidden(keyPath(childPath(path, 'properties'), 'metadata'), 'must not be specified in a nested context'))
+    found.out.push(
+      forbidden(keyPath(childPath(path, 'properties'), 'metadata'), 'must not be specified in a nested context'),
+    )
 }
 
 function says(s: Raw, key: string): boolean {

@@ -1,14 +1,18 @@
 // Validates the schema of a CRD, with the fields and words of a kube-apiserver. CEL expressions are not checked here.
+import { Effort, EffortSpent } from '#lib/effort.ts'
 import { isDeeperThan, isObject } from '#lib/json.ts'
 import { childPath, fieldOf, forbidden, invalid, required, type FieldError } from './field-error.ts'
 import { defaultProblems } from './structural-defaults.ts'
 import { formProblems } from './structural-form.ts'
 import { flag, isSet, nested, nestedList, own, properties, text, X_PRESERVE, type Raw } from './structural-raw.ts'
 import { ruleProblems } from './structural-rules.ts'
+import { tooExpensiveSchema, VALIDATION_EFFORT } from './validation-effort.ts'
 
 export interface StructuralOptions {
   /** The version has a status subresource: its schema is cut out of the root, so the root may say little else. */
   readonly statusSubresource?: boolean
+  /** What is left for the definition; its own when left out. */
+  readonly effort?: Effort
 }
 
 /** Levels of a schema; a hundred is more than any kind has, and the checks recurse. */
@@ -21,7 +25,7 @@ const DEEPEST_SCHEMA = 200
 export function structuralProblems(
   schema: unknown,
   path: string,
-  { statusSubresource = false }: StructuralOptions = {},
+  { statusSubresource = false, effort = new Effort(VALIDATION_EFFORT) }: StructuralOptions = {},
 ): readonly FieldError[] {
   if (!isObject(schema)) return [required(fieldOf(path))]
   if (isDeeperThan(schema, DEEPEST_SCHEMA))
@@ -30,16 +34,21 @@ export function structuralProblems(
   if (statusSubresource) out.push(...rootProblems(schema, path))
   if (flag(schema, 'nullable')) out.push(forbidden(childPath(path, 'nullable'), 'nullable cannot be true at the root'))
   const unreadable = unreadableReason(schema)
-  if (unreadable === undefined) out.push(...firstProblems(schema, path))
+  if (unreadable === undefined) out.push(...firstProblems(schema, path, effort))
   out.push(...ruleProblems(schema, path))
   if (out.length === 0 && unreadable !== undefined) out.push(invalid(fieldOf(path), '', unreadable))
   return out
 }
 
 /** Defaults are checked only under a schema of the right form. */
-function firstProblems(schema: Raw, path: string): readonly FieldError[] {
-  const form = formProblems(schema, path)
-  return form.length > 0 ? form : defaultProblems(schema, path)
+function firstProblems(schema: Raw, path: string, effort: Effort): readonly FieldError[] {
+  try {
+    const form = formProblems(schema, path, effort)
+    return form.length > 0 ? form : defaultProblems(schema, path, effort)
+  } catch (e) {
+    if (e instanceof EffortSpent) return [tooExpensiveSchema(path)]
+    throw e
+  }
 }
 
 /** With Go's names, in which the server lists them. */

@@ -1,4 +1,5 @@
 // Checks the keywords on single values: types with their formats, numbers, strings, enums. Words and oddities are those of kube-apiserver 1.36.
+import type { Effort } from '#lib/effort.ts'
 import { goFloat, goJson, goQuote } from '#lib/go-format.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { invalid, notSupported, tooLong, typeInvalid, type FieldError } from './field-error.ts'
@@ -72,9 +73,7 @@ export function typeMismatch(node: SchemaNode, value: unknown, kind: Kind, path:
 export const nullMismatch = (node: SchemaNode, path: string): Problem | undefined =>
   node.types.length === 0 || node.nullable ? undefined : typeProblem(path, node.types.join(','), 'null')
 
-export function enumMismatch(node: SchemaNode, value: unknown, path: string): Problem | undefined {
-  const allowed = node.enum
-  if (allowed === undefined) return undefined
+export function enumMismatch(allowed: readonly unknown[], value: unknown, path: string): Problem | undefined {
   if (value !== null && allowed.some((a) => isEnumValue(a, value))) return undefined
   const texts = allowed.map((a) => (typeof a === 'string' ? a : goJson(a)))
   return {
@@ -96,12 +95,8 @@ const isEnumValue = (allowed: unknown, value: unknown): boolean =>
 const isWholeNumber = (v: unknown): v is number | bigint =>
   typeof v === 'bigint' || (typeof v === 'number' && Number.isInteger(v))
 
-export function checkString(node: SchemaNode, value: string, path: string, out: Problem[]): void {
-  const found = stringProblem(node, value, path)
-  if (found) out.push(found)
-}
-
-function stringProblem(node: SchemaNode, value: string, path: string): Problem | undefined {
+/** Throws EffortSpent. */
+export function stringProblem(node: SchemaNode, value: string, path: string, effort: Effort): Problem | undefined {
   const { maxLength, minLength, pattern } = node
   if (maxLength !== undefined && value.length > maxLength && lengthOf(value) > maxLength)
     return {
@@ -113,7 +108,8 @@ function stringProblem(node: SchemaNode, value: string, path: string): Problem |
     return problem(path, `should be at least ${minLength} chars long`, value)
   if (pattern && !pattern.regex)
     return problem(path, `should match '${pattern.source}, but pattern is invalid: ${pattern.problem}'`, value)
-  if (pattern?.regex && !pattern.regex.test(value)) return problem(path, `should match '${pattern.source}'`, value)
+  if (pattern?.regex && !pattern.regex.test(value, effort))
+    return problem(path, `should match '${pattern.source}'`, value)
   return undefined
 }
 

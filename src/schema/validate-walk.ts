@@ -1,5 +1,6 @@
 // Walks a value along its prepared schema and lists the problems, in the order and with the choices of the validator inside kube-apiserver:
 // where several schemas could fit (anyOf, oneOf), the findings shown are those of the one that came furthest.
+import type { Effort } from '#lib/effort.ts'
 import { goJson, goQuote } from '#lib/go-format.ts'
 import { isObject } from '#lib/json.ts'
 import { tooMany } from './field-error.ts'
@@ -7,36 +8,48 @@ import { fieldCorrelation, isUnchanged, itemCorrelation, ownValue, type Correlat
 import type { SchemaNode } from './validate-node.ts'
 import {
   checkNumber,
-  checkString,
   enumMismatch,
   formatMismatch,
   kindOf,
   looseProblem,
   nullMismatch,
   problem,
+  stringProblem,
   typeMismatch,
   type Problem,
 } from './validate-scalar.ts'
 
+/** What was found so far, and what may still be spent on finding more. */
+export interface Findings {
+  readonly problems: Problem[]
+  readonly effort: Effort
+}
+
+/** What making a problem costs: it holds a text with the path of its field. */
+const REPORT_STEPS = 20
+
+function report({ problems, effort }: Findings, ...found: readonly Problem[]): void {
+  effort.spend(REPORT_STEPS * found.length)
+  problems.push(...found)
+}
+
+/** Values of an enum that are compared in one step. */
+const COMPARED = 8
+
 /**
  * Adds findings to `out` and returns a score: how many checks passed on the way. Only anyOf and oneOf use scores.
- * The depth of recursion is that of the schema.
+ * The depth of recursion is that of the schema. Throws EffortSpent.
  */
-export function walk(node: SchemaNode, value: unknown, path: string, out: Problem[], old?: Correlation): number {
-  const start = out.length
+export function walk(node: SchemaNode, value: unknown, path: string, out: Findings, old?: Correlation): number {
+  out.effort.spend(1)
+  const start = out.problems.length
   const score = check(node, value, path, out, old)
-  if (old && out.length > start && isUnchanged(old)) out.length = start
+  if (old && out.problems.length > start && isUnchanged(old)) out.problems.length = start
   return score
 }
 
 /** A part of the walk, for values of one shape. */
-type Walk<Value> = (
-  node: SchemaNode,
-  value: Value,
-  path: string,
-  out: Problem[],
-  old: Correlation | undefined,
-) => number
+type Walk<Value> = (node: SchemaNode, value: Value, path: string, out: Findings, old: Correlation | undefined) => number
 
 /** Added to the score by each validator that applies, besides its findings below. */
 const APPLIED = 1
@@ -49,94 +62,109 @@ const check: Walk<unknown> = (node, value, path, out, old) => {
   if (node.types.length > 0 || node.format !== '') {
     const mismatch = typeMismatch(node, value, kind, path)
     score += mismatch ? APPLIED : 2 * APPLIED
-    if (mismatch) out.push(mismatch)
+    if (mismatch) report(out, mismatch)
   }
   if (node.anyOf.length > 0) score += walkAnyOf(node.anyOf, value, path, out)
   if (node.oneOf.length > 0) score += walkOneOf(node.oneOf, value, path, out)
   if (node.allOf.length > 0) score += walkAllOf(node.allOf, value, path, out)
   if (node.not) walkNot(node.not, value, path, out)
-  if (typeof value === 'string') score += checkText(node, value, path, out)
+  // A text that did not change may stay as it is, so that its pattern need not be tried again.
+  if (typeof value === 'string') score += value === old?.old ? textScore(node) : checkText(node, value, path, out)
   if (typeof value === 'number' || typeof value === 'bigint') {
-    checkNumber(node, value, path, out)
+    const before = out.problems.length
+    checkNumber(node, value, path, out.problems)
+    out.effort.spend(REPORT_STEPS * (out.problems.length - before))
     score += 2 * APPLIED
   }
   if (Array.isArray(value)) score += walkItems(node, value, path, out, old)
-  const notInEnum = enumMismatch(node, value, path)
-  if (notInEnum) out.push(notInEnum)
+  const notInEnum = checkEnum(node, value, path, out)
+  if (notInEnum) report(out, notInEnum)
   if (isObject(value)) score += walkObject(node, value, path, out, old)
   return score
 }
 
-function checkNull(node: SchemaNode, path: string, out: Problem[]): number {
+function checkNull(node: SchemaNode, path: string, out: Findings): number {
   const mismatch = nullMismatch(node, path)
-  if (mismatch) out.push(mismatch)
-  const notInEnum = enumMismatch(node, null, path)
-  if (notInEnum) out.push(notInEnum)
+  if (mismatch) report(out, mismatch)
+  const notInEnum = checkEnum(node, null, path, out)
+  if (notInEnum) report(out, notInEnum)
   return mismatch ? 0 : APPLIED
 }
 
-function checkText(node: SchemaNode, value: string, path: string, out: Problem[]): number {
-  checkString(node, value, path, out)
-  if (!node.formatCheck) return APPLIED
-  const mismatch = formatMismatch(node, value, path)
-  if (mismatch) out.push(mismatch)
-  return 2 * APPLIED
+function checkEnum(node: SchemaNode, value: unknown, path: string, { effort }: Findings): Problem | undefined {
+  const allowed = node.enum
+  if (allowed === undefined) return undefined
+  effort.spend(isObject(value) || Array.isArray(value) ? allowed.length : Math.ceil(allowed.length / COMPARED))
+  const mismatch = enumMismatch(allowed, value, path)
+  // The message lists them all.
+  if (mismatch !== undefined) effort.spend(allowed.length)
+  return mismatch
 }
+
+function checkText(node: SchemaNode, value: string, path: string, out: Findings): number {
+  const wrong = stringProblem(node, value, path, out.effort)
+  if (wrong) report(out, wrong)
+  const mismatch = formatMismatch(node, value, path)
+  if (mismatch) report(out, mismatch)
+  return textScore(node)
+}
+
+const textScore = (node: SchemaNode): number => (node.formatCheck ? 2 * APPLIED : APPLIED)
 
 interface Attempt {
   readonly score: number
   readonly problems: readonly Problem[]
 }
 
-function attempt(node: SchemaNode, value: unknown, path: string): Attempt {
+function attempt(node: SchemaNode, value: unknown, path: string, { effort }: Findings): Attempt {
   const problems: Problem[] = []
-  return { score: walk(node, value, path, problems), problems }
+  return { score: walk(node, value, path, { problems, effort }), problems }
 }
 
 /** The first of the best: a later schema must come strictly further to be shown instead. */
 const furthest = (attempts: readonly Attempt[]): Attempt | undefined =>
   attempts.reduce<Attempt | undefined>((best, a) => (!best || a.score > best.score ? a : best), undefined)
 
-function walkAnyOf(nodes: readonly SchemaNode[], value: unknown, path: string, out: Problem[]): number {
+function walkAnyOf(nodes: readonly SchemaNode[], value: unknown, path: string, out: Findings): number {
   const failed: Attempt[] = []
   for (const node of nodes) {
-    const tried = attempt(node, value, path)
+    const tried = attempt(node, value, path, out)
     if (tried.problems.length === 0) return tried.score
     failed.push(tried)
   }
-  out.push(looseProblem(`${goQuote(path)} must validate at least one schema (anyOf)`))
+  report(out, looseProblem(`${goQuote(path)} must validate at least one schema (anyOf)`))
   return show(furthest(failed), out)
 }
 
-function walkOneOf(nodes: readonly SchemaNode[], value: unknown, path: string, out: Problem[]): number {
-  const attempts = nodes.map((node) => attempt(node, value, path))
+function walkOneOf(nodes: readonly SchemaNode[], value: unknown, path: string, out: Findings): number {
+  const attempts = nodes.map((node) => attempt(node, value, path, out))
   const valid = attempts.filter((a) => a.problems.length === 0)
   if (valid.length === 1) return valid[0]?.score ?? 0
   const found = valid.length === 0 ? 'Found none valid' : `Found ${valid.length} valid alternatives`
-  out.push(looseProblem(`${goQuote(path)} must validate one and only one schema (oneOf). ${found}`))
+  report(out, looseProblem(`${goQuote(path)} must validate one and only one schema (oneOf). ${found}`))
   return valid.length === 0 ? show(furthest(attempts), out) : 0
 }
 
-function show(best: Attempt | undefined, out: Problem[]): number {
+function show(best: Attempt | undefined, out: Findings): number {
   if (!best) return 0
-  out.push(...best.problems)
+  out.problems.push(...best.problems)
   return best.score
 }
 
-function walkAllOf(nodes: readonly SchemaNode[], value: unknown, path: string, out: Problem[]): number {
-  const attempts = nodes.map((node) => attempt(node, value, path))
-  for (const a of attempts) out.push(...a.problems)
+function walkAllOf(nodes: readonly SchemaNode[], value: unknown, path: string, out: Findings): number {
+  const attempts = nodes.map((node) => attempt(node, value, path, out))
+  for (const a of attempts) out.problems.push(...a.problems)
   const valid = attempts.filter((a) => a.problems.length === 0).length
   if (valid < nodes.length) {
     const none = valid === 0 ? '. None validated' : ''
-    out.push(looseProblem(`${goQuote(path)} must validate all the schemas (allOf)${none}`))
+    report(out, looseProblem(`${goQuote(path)} must validate all the schemas (allOf)${none}`))
   }
   return attempts.reduce((sum, a) => sum + a.score, 0)
 }
 
-function walkNot(node: SchemaNode, value: unknown, path: string, out: Problem[]): void {
-  if (attempt(node, value, path).problems.length === 0)
-    out.push(looseProblem(`${goQuote(path)} must not validate the schema (not)`))
+function walkNot(node: SchemaNode, value: unknown, path: string, out: Findings): void {
+  if (attempt(node, value, path, out).problems.length === 0)
+    report(out, looseProblem(`${goQuote(path)} must not validate the schema (not)`))
 }
 
 const walkItems: Walk<readonly unknown[]> = (node, items, path, out, old) => {
@@ -147,11 +175,11 @@ const walkItems: Walk<readonly unknown[]> = (node, items, path, out, old) => {
       score += walk(itemNode, item, `${path}[${i}]`, out, old && itemCorrelation(old, item))
     })
   if (minItems !== undefined && items.length < minItems)
-    out.push(problem(path, `should have at least ${minItems} items`, items.length))
+    report(out, problem(path, `should have at least ${minItems} items`, items.length))
   if (maxItems !== undefined && items.length > maxItems)
-    out.push(countProblem(path, `should have at most ${maxItems} items`, items.length, maxItems))
+    report(out, countProblem(path, `should have at most ${maxItems} items`, items.length, maxItems))
   if (node.uniqueItems && new Set(items.map((item) => goJson(item))).size < items.length)
-    out.push(problem(path, "shouldn't contain duplicates", ''))
+    report(out, problem(path, "shouldn't contain duplicates", ''))
   return score
 }
 
@@ -171,7 +199,7 @@ const walkObject: Walk<Readonly<Record<string, unknown>>> = (node, value, path, 
     const sub = path === '' ? name : `${path}.${name}`
     score += walk(child, v, sub, out, fieldOld(old, path, name, child))
   }
-  for (const name of node.required) if (ownValue(value, name) === undefined) out.push(missing(`${path}.${name}`))
+  for (const name of node.required) if (ownValue(value, name) === undefined) report(out, missing(`${path}.${name}`))
   return score
 }
 
@@ -187,14 +215,14 @@ function missing(path: string): Problem {
   }
 }
 
-function checkSize(node: SchemaNode, value: Readonly<Record<string, unknown>>, path: string, out: Problem[]): void {
+function checkSize(node: SchemaNode, value: Readonly<Record<string, unknown>>, path: string, out: Findings): void {
   const { minProperties, maxProperties } = node
   if (minProperties === undefined && maxProperties === undefined) return
   const size = Object.keys(value).filter((k) => value[k] !== undefined).length
   if (minProperties !== undefined && size < minProperties)
-    out.push(problem(path, `should have at least ${minProperties} properties`, size))
+    report(out, problem(path, `should have at least ${minProperties} properties`, size))
   if (maxProperties !== undefined && size > maxProperties)
-    out.push(countProblem(path, `should have at most ${maxProperties} properties`, size, maxProperties))
+    report(out, countProblem(path, `should have at most ${maxProperties} properties`, size, maxProperties))
 }
 
 /** Findings for other names are sorted by name, independent of the order of keys. */
@@ -204,19 +232,19 @@ const walkAdditional: Walk<Readonly<Record<string, unknown>>> = (node, value, pa
   for (const name of Object.keys(value)) {
     if (value[name] === undefined || node.properties.has(name)) continue
     const problems: Problem[] = []
-    if (node.additional === 'none') problems.push(forbiddenName(path, name))
+    if (node.additional === 'none') report({ problems, effort: out.effort }, forbiddenName(path, name))
     else if (node.additional)
       score += walk(
         node.additional,
         value[name],
         `${path}.${name}`,
-        problems,
+        { problems, effort: out.effort },
         fieldOld(old, path, name, node.additional),
       )
     if (problems.length > 0) found.push({ name, problems })
   }
   found.sort((a, b) => (a.name < b.name ? -1 : 1))
-  for (const f of found) out.push(...f.problems)
+  for (const f of found) out.problems.push(...f.problems)
   return score
 }
 

@@ -1,4 +1,5 @@
 // Validates a value against a structural schema, with the fields, causes and words of a kube-apiserver. CEL rules are not checked here.
+import { Effort, EffortSpent } from '#lib/effort.ts'
 import { childPath, fieldOf, type FieldError } from './field-error.ts'
 import type { Schema } from './schema.ts'
 import { checkEmbedded } from './validate-embedded.ts'
@@ -6,12 +7,15 @@ import { checkLists, nodesLeadingTo, nodesWithLists } from './validate-lists.ts'
 import { prepareSchema, type SchemaNode } from './validate-node.ts'
 import type { Problem } from './validate-scalar.ts'
 import { walk } from './validate-walk.ts'
+import { tooExpensive, VALIDATION_EFFORT } from './validation-effort.ts'
 
 export interface ValidateOptions {
   /** Where the value stands; the root when absent. */
   readonly path?: string
   /** The stored value on update: an unchanged part may stay invalid. */
   readonly old?: unknown
+  /** What is left for the object; its own when left out. */
+  readonly effort?: Effort
 }
 
 /** A schema made ready once and used for many values. */
@@ -24,8 +28,8 @@ export function createValidator(schema: Schema): Validator {
   const lists = nodesWithLists(node)
   const embedded = nodesLeadingTo(node, (n) => n.embedded)
   return {
-    validate(value, { path = '', old } = {}) {
-      const errors = valueErrors(node, value, path, old)
+    validate(value, { path = '', old, effort = new Effort(VALIDATION_EFFORT) } = {}) {
+      const errors = affordableErrors(node, value, path, effort, old)
       checkEmbedded(node, value, path, embedded, errors)
       if (old === undefined || !hasListErrors(node, old, lists)) checkLists(node, value, path, lists, errors)
       return errors
@@ -40,9 +44,18 @@ function hasListErrors(node: SchemaNode, old: unknown, lists: ReadonlySet<Schema
   return errors.length > 0
 }
 
-function valueErrors(node: SchemaNode, value: unknown, base: string, old?: unknown): FieldError[] {
+function affordableErrors(node: SchemaNode, value: unknown, base: string, effort: Effort, old: unknown): FieldError[] {
+  try {
+    return valueErrors(node, value, base, effort, old)
+  } catch (e) {
+    if (e instanceof EffortSpent) return [tooExpensive(base)]
+    throw e
+  }
+}
+
+function valueErrors(node: SchemaNode, value: unknown, base: string, effort: Effort, old?: unknown): FieldError[] {
   const problems: Problem[] = []
-  walk(node, value, '', problems, old === undefined ? undefined : { old, value, node })
+  walk(node, value, '', { problems, effort }, old === undefined ? undefined : { old, value, node })
   return problems.length === 0 ? [] : toErrors(problems, base)
 }
 
@@ -63,8 +76,8 @@ export function validate(schema: Schema, value: unknown, options?: ValidateOptio
   return createValidator(schema).validate(value, options)
 }
 
-/** A default inside a CRD: an int-or-string is whatever its anyOf permits, and missing fields of an embedded object are reported first. */
-export function validateDefault(schema: Schema, value: unknown, path: string): readonly FieldError[] {
+/** Throws EffortSpent. A default inside a CRD: an int-or-string is whatever its anyOf permits, and missing fields of an embedded object are reported first. */
+export function validateDefault(schema: Schema, value: unknown, path: string, effort: Effort): readonly FieldError[] {
   const node = prepareSchema(schema, 'open')
   const errors: FieldError[] = []
   checkEmbedded(
@@ -74,7 +87,7 @@ export function validateDefault(schema: Schema, value: unknown, path: string): r
     nodesLeadingTo(node, (n) => n.embedded),
     errors,
   )
-  return errors.length > 0 ? errors : valueErrors(node, value, path)
+  return errors.length > 0 ? errors : valueErrors(node, value, path, effort)
 }
 
 /** Validators by schema object, made on first use; one cache per owner of schemas. */

@@ -1,9 +1,11 @@
 // How one version of a custom resource, given as a posted definition, is served: the same code path as built-in kinds, with
 // schemas that are interpreted.
+import { Effort } from '#lib/effort.ts'
 import { isObject, setOwn } from '#lib/json.ts'
 import { invalid, type FieldError } from '#schema/field-error.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { Schema } from '#schema/schema.ts'
+import { VALIDATION_EFFORT } from '#schema/validation-effort.ts'
 import type { BuiltinSchema, Draft, ScalePaths } from '../builtin/kind.ts'
 import { formatJson } from '../codec/json.ts'
 import { DecodeError, MAX_UNKNOWN_FIELDS, readTypedField } from '../codec/typed.ts'
@@ -206,11 +208,12 @@ function customValidation({ schema, scale, kind }: CustomFacts): Behaviour['vali
   return (object, old) => {
     const { validator, rules } = made()
     if (object.kind !== kind) return [invalid('kind', object.kind, `must be ${kind}`)]
-    const errors: FieldError[] = [...validator.validate(object, old === undefined ? {} : { old })]
+    const effort = new Effort(VALIDATION_EFFORT)
+    const errors: FieldError[] = [...validator.validate(object, { effort, ...(old !== undefined && { old }) })]
     if (scale !== undefined) errors.push(...replicaProblems(object, scale))
     if (rules === undefined) return errors
     if (errors.some((e) => BLOCKING.has(e.type))) return [...errors, invalid('<nil>', null, NOT_CHECKED)]
-    return [...errors, ...validateRules(rules, object, old).errors]
+    return [...errors, ...validateRules(rules, object, old, { effort }).errors]
   }
 }
 

@@ -1,8 +1,11 @@
 // Validates a CustomResourceDefinition, with the fields and words of a kube-apiserver.
 import { createHash } from 'node:crypto'
+import { Effort, EffortSpent } from '#lib/effort.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { invalid, notSupported, required, StructValue, type FieldError } from '#schema/field-error.ts'
 import type { KubeObject } from '#schema/object.ts'
+import type { Schema } from '#schema/schema.ts'
+import { tooExpensiveSchema, VALIDATION_EFFORT } from '#schema/validation-effort.ts'
 import { immutable } from '../builtin/field-problem.ts'
 import { compileSchemaRules, findField, structuralProblems } from '../machinery.ts'
 import { conversionProblems } from './conversion-config.ts'
@@ -132,6 +135,7 @@ const goVersion = (v: Fields, hoisted: Hoisted): unknown => ({
 })
 
 function versionProblems(o: KubeObject, old: KubeObject | undefined): FieldError[] {
+  const effort = new Effort(VALIDATION_EFFORT)
   const versions = versionsOf(o)
   const before = old === undefined ? [] : versionsOf(old)
   const out: FieldError[] = []
@@ -175,6 +179,7 @@ function versionProblems(o: KubeObject, old: KubeObject | undefined): FieldError
           v,
           hoisted.schema ? 'spec.validation.openAPIV3Schema' : `spec.versions[${i}].schema.openAPIV3Schema`,
           i,
+          effort,
         ),
         'schema',
       )
@@ -210,19 +215,28 @@ const ABSENT_VERSION = 'must appear in spec.versions'
 const leftVersion = (v: string): string =>
   `missing from spec.versions; ${v} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in ${v} and removes ${v} from status.storedVersions`
 
-function schemaProblems(version: Fields, path: string, i: number): readonly FieldError[] {
+function schemaProblems(version: Fields, path: string, i: number, effort: Effort): readonly FieldError[] {
   const schema = schemaOf(version)
   if (schema === undefined) return [required(`spec.versions[${i}].schema.openAPIV3Schema`)]
   const statusSubresource = fields(version['subresources'])['status'] !== undefined
   const key = digestOf([schema, statusSubresource])
   if (faultless.has(key)) return []
-  const structural = structuralProblems(schema, path, { statusSubresource })
+  const structural = structuralProblems(schema, path, { statusSubresource, effort })
   if (structural.length > 0) return structural
-  const { tree, problems } = compileSchemaRules(schema, { path })
-  const defaults = defaultRuleProblems(schema, tree, path)
-  const found = defaults.length > 0 ? defaults : problems
+  const found = expressionProblems(schema, path, effort)
   if (found.length === 0) remember(key)
   return found
+}
+
+function expressionProblems(schema: Schema, path: string, effort: Effort): readonly FieldError[] {
+  try {
+    const { tree, problems } = compileSchemaRules(schema, { path, effort })
+    const defaults = defaultRuleProblems(schema, tree, path, effort)
+    return defaults.length > 0 ? defaults : problems
+  } catch (e) {
+    if (e instanceof EffortSpent) return [tooExpensiveSchema(path)]
+    throw e
+  }
 }
 
 /** Of all servers in this process: each new one of a hundred clusters gets the same definitions, and to compile their rules is most of its start. */

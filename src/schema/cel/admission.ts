@@ -1,6 +1,8 @@
 // Expressions of admission: variables that are computed when first read and once, match conditions, validations, audit annotations.
 // Compiles them as a policy or a webhook has them, and evaluates a list of them within one budget.
+import { Effort } from '#lib/effort.ts'
 import { type FieldError, invalid } from '../field-error.ts'
+import { VALIDATION_EFFORT } from '../validation-effort.ts'
 import { admissionEnv } from './admission-types.ts'
 import { type CelEnv, type CelLibrary, type CelProgram, compileCel, evaluateCel, RUNTIME_BUDGET } from './cel.ts'
 import { type CelType, formatType, type ObjectField, objectOf } from './types.ts'
@@ -106,12 +108,13 @@ export class AdmissionEvaluation {
   readonly #values: Record<string, unknown>
   readonly #lazy: LazyVariables
   #left: number
+  readonly #effort = new Effort(VALIDATION_EFFORT)
 
   constructor(scope: AdmissionScope, input: AdmissionInput, budget = RUNTIME_BUDGET) {
     const { object, oldObject, request, namespaceObject = null, params = null } = input
     this.#values = { object, oldObject, request, namespaceObject, params }
     if (input.authorizer !== undefined) this.#values['authorizer'] = input.authorizer
-    this.#lazy = new LazyVariables(scope, this.#values)
+    this.#lazy = new LazyVariables(scope, this.#values, this.#effort)
     this.#values['variables'] = this.#lazy
     this.#left = budget
   }
@@ -122,7 +125,7 @@ export class AdmissionEvaluation {
 
   run(program: CelProgram): AdmissionResult {
     if (this.isOutOfBudget) return { ok: false, error: OUT_OF_BUDGET }
-    const outcome = evaluateCel(program, this.#values)
+    const outcome = evaluateCel(program, this.#values, { effort: this.#effort })
     this.#left -= outcome.cost + this.#lazy.takeCost()
     if (this.isOutOfBudget) return { ok: false, error: OUT_OF_BUDGET }
     if (outcome.ok) return { ok: true, value: outcome.value }
@@ -136,13 +139,15 @@ const OUT_OF_BUDGET = 'validation failed due to running out of cost budget, no f
 class LazyVariables extends CelObject {
   readonly #programs: ReadonlyMap<string, CelProgram>
   readonly #inputs: Readonly<Record<string, unknown>>
+  readonly #effort: Effort
   readonly #values = new Map<string, CelValue>()
   #cost = 0
 
-  constructor(scope: AdmissionScope, inputs: Readonly<Record<string, unknown>>) {
+  constructor(scope: AdmissionScope, inputs: Readonly<Record<string, unknown>>, effort: Effort) {
     super({}, objectOf('kubernetes.variables', new Map()), () => null)
     this.#programs = scope.variables
     this.#inputs = inputs
+    this.#effort = effort
   }
 
   takeCost(): number {
@@ -156,7 +161,7 @@ class LazyVariables extends CelObject {
     if (program === undefined) return undefined
     const known = this.#values.get(name)
     if (known !== undefined) return known
-    const outcome = evaluateCel(program, this.#inputs)
+    const outcome = evaluateCel(program, this.#inputs, { effort: this.#effort })
     this.#cost += outcome.cost
     const value = outcome.ok
       ? outcome.value

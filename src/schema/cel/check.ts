@@ -1,5 +1,6 @@
 // Types an expression and resolves its names. Whatever is not declared, or does not fit, is an issue with the words of the real
 // compiler; nothing is left to be guessed at run time except values that are declared dyn.
+import type { Effort } from '#lib/effort.ts'
 import { assertNever } from '#lib/errors.ts'
 import { formatLiteralIssue } from './literals.ts'
 import type { Overload } from './functions.ts'
@@ -24,6 +25,7 @@ export class Checker implements MacroChecker {
   readonly #functions: FunctionTable
   readonly #typeNames: ReadonlyMap<string, CelType>
   readonly #messageTypes: MessageTypes | undefined
+  readonly #effort: Effort | undefined
   #bindings: Bindings = new Map()
   #freshVars = 0
   #slots: number
@@ -35,7 +37,9 @@ export class Checker implements MacroChecker {
     typeNames: ReadonlyMap<string, CelType>,
     messageTypes: MessageTypes | undefined,
     slots: number,
+    effort?: Effort,
   ) {
+    this.#effort = effort
     this.#messageTypes = messageTypes
     this.#functions = functions
     this.#typeNames = typeNames
@@ -257,7 +261,7 @@ export class Checker implements MacroChecker {
       else if (!isDyn(result) && !sameType(result, type)) result = DYN
     }
     if (result === undefined) return this.#noOverload(name, types, e.pos, member)
-    const literalIssue = formatLiteralIssue(name, e)
+    const literalIssue = formatLiteralIssue(name, e, this.#effort)
     if (literalIssue !== undefined) this.issue(literalIssue.pos, literalIssue.message)
     return { op: 'call', type: result, name, overloads: fitting, args }
   }

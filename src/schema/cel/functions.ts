@@ -1,4 +1,5 @@
 // The declaration of a CEL function: name, types, implementation, cost. The tables of the libraries are lists of these.
+import type { Effort } from '#lib/effort.ts'
 import { assertNever } from '#lib/errors.ts'
 import type { Memo } from './memo.ts'
 import type { CelType } from './types.ts'
@@ -10,10 +11,13 @@ export class Run {
   readonly slots: CelValue[]
   readonly limit: number
   readonly memo: Memo
+  /** Pays for what is compiled and matched, besides the cost that the language counts. */
+  readonly effort: Effort
   cost = 0
   #patterns: Set<string> | undefined
 
-  constructor(slots: CelValue[], limit: number, memo: Memo) {
+  constructor(slots: CelValue[], limit: number, memo: Memo, effort: Effort) {
+    this.effort = effort
     this.slots = slots
     this.memo = memo
     this.limit = limit

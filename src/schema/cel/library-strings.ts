@@ -23,7 +23,7 @@ const MATCH_STEPS = 200
  * as a machine would be cheap then; a match that can really take long costs what it can take. */
 function payForMatch(text: string, source: string, run: Run): Pattern | undefined {
   run.spend(traversal(1 + sizeOf(text)) * Math.ceil(sizeOf(source) * 0.25))
-  const compiled = run.memo.pattern(source)
+  const compiled = run.memo.pattern(source, run.effort)
   // Compiling takes as long as its machine is large; once in an evaluation, so that the cost is the same each time.
   if (!run.patterns.has(source)) run.spend(compiled?.size ?? source.length)
   run.patterns.add(source)
@@ -34,7 +34,9 @@ function payForMatch(text: string, source: string, run: Run): Pattern | undefine
 
 function matches(text: string, source: string, run: Run): CelValue {
   const re = payForMatch(text, source, run)
-  return re === undefined ? new CelError(`error parsing regexp: ${source}`) : re.regex.test(text)
+  return re === undefined
+    ? new CelError(`error parsing regexp: ${source}`)
+    : re.meter(run.effort, text.length, () => re.regex.test(text))
 }
 
 function substring(text: string, from: bigint, to?: bigint): CelValue {
@@ -180,7 +182,7 @@ function find(text: string, source: string, run: Run): CelValue {
   const re = payForMatch(text, source, run)
   if (re === undefined) return new CelError(`Illegal regex: ${source}`)
   const m = re.regex.matcher(text)
-  return m.find() ? (m.group() ?? '') : ''
+  return re.meter(run.effort, text.length, () => m.find()) ? (m.group() ?? '') : ''
 }
 
 function findAll(text: string, source: string, limit: bigint, run: Run): CelValue {
@@ -189,7 +191,8 @@ function findAll(text: string, source: string, limit: bigint, run: Run): CelValu
   const found: string[] = []
   const m = re.regex.matcher(text)
   const most = limit < 0n ? Number.POSITIVE_INFINITY : Number(limit)
-  for (let more = m.find(); more && found.length < most; more = m.find()) {
+  const next = (from: number) => re.meter(run.effort, text.length - from, () => m.find())
+  for (let more = next(0); more && found.length < most; more = next(m.end())) {
     found.push(m.group() ?? '')
     // Each next match may read to the end of the text again.
     run.spend(1 + Math.ceil(((text.length - m.end()) * re.size) / (2 * MATCH_STEPS)))

@@ -1,9 +1,10 @@
 // Literals that can be wrong before anything runs: patterns, durations and times are checked when the expression is compiled.
+import type { Effort } from '#lib/effort.ts'
 import type { Expr, Issue } from './syntax.ts'
 import { isPattern } from './pattern.ts'
 import { MAX_TIMESTAMP, MIN_TIMESTAMP, parseGoDuration, parseTimestamp } from './time.ts'
 
-const CHECKS: Readonly<Record<string, (text: string) => boolean>> = {
+const CHECKS: Readonly<Record<string, (text: string, effort?: Effort) => boolean>> = {
   matches: isPattern,
   find: isPattern,
   findAll: isPattern,
@@ -11,7 +12,11 @@ const CHECKS: Readonly<Record<string, (text: string) => boolean>> = {
   timestamp: (text) => parseTimestamp(text) !== undefined,
 }
 
-export function formatLiteralIssue(name: string, e: Expr & { readonly op: 'call' }): Issue | undefined {
+export function formatLiteralIssue(
+  name: string,
+  e: Expr & { readonly op: 'call' },
+  effort?: Effort,
+): Issue | undefined {
   const isValid = Object.hasOwn(CHECKS, name) ? CHECKS[name] : undefined
   // matches(text, pattern) has the pattern second, text.matches(pattern) and duration(text) first.
   const arg = e.target === undefined && name === 'matches' ? e.args[1] : e.args[0]
@@ -19,7 +24,7 @@ export function formatLiteralIssue(name: string, e: Expr & { readonly op: 'call'
   if (name === 'timestamp' && typeof arg.value === 'bigint')
     return isYearOfCel(arg.value) ? undefined : { pos: arg.pos, message: 'invalid timestamp argument' }
   if (typeof arg.value !== 'string') return undefined
-  return isValid(arg.value) ? undefined : { pos: arg.pos, message: `invalid ${name} argument` }
+  return isValid(arg.value, effort) ? undefined : { pos: arg.pos, message: `invalid ${name} argument` }
 }
 
 const isYearOfCel = (seconds: bigint): boolean => {

@@ -1,4 +1,5 @@
 // A cache between the evaluations of a program: patterns and time zones. Bounded; the oldest entries are dropped.
+import type { Effort } from '#lib/effort.ts'
 import { compilePattern, type Pattern } from './pattern.ts'
 
 /** More than the literals of an expression; computed values may evict them. */
@@ -8,9 +9,9 @@ export class Memo {
   readonly #patterns = new Map<string, Pattern | undefined>()
   readonly #zones = new Map<string, Intl.DateTimeFormat>()
 
-  pattern(text: string): Pattern | undefined {
+  pattern(text: string, effort: Effort): Pattern | undefined {
     if (this.#patterns.has(text)) return this.#patterns.get(text)
-    return keep(this.#patterns, text, compilePattern(text))
+    return keep(this.#patterns, text, compilePattern(text, effort))
   }
 
   /** Throws RangeError for an unknown zone. */

@@ -1,9 +1,10 @@
 // The rules of a schema (`x-kubernetes-validations`), compiled once into a tree beside it, with every problem that the server finds
 // when such a schema is written. A rule that does not compile here never gets to run by guess.
+import type { Effort } from '#lib/effort.ts'
 import { childPath, type FieldError, invalid, keyPath, notSupported, required } from '../field-error.ts'
 import { StructValue } from '../field-error.ts'
 import type { CelRule, Schema } from '../schema.ts'
-import { compileCel, type CelProgram } from './cel.ts'
+import { type CelEnv, compileCel, type CelProgram } from './cel.ts'
 import { estimateCost } from './cost-estimate.ts'
 import { type Cardinality, CostTotal, occurrences, partsOf } from './cost-limits.ts'
 import { sizedOf } from './cost-size.ts'
@@ -44,10 +45,12 @@ export interface RulesOptions {
   readonly path?: string
   /** Whether values are whole resources; true by default. */
   readonly place?: SchemaPlace
+  /** Pays for patterns; nothing counts when left out, as for a schema that was accepted. Throws EffortSpent. */
+  readonly effort?: Effort
 }
 
 export function compileSchemaRules(schema: Schema, options: RulesOptions = {}): SchemaRules {
-  const walk = new Walk()
+  const walk = new Walk(options.effort)
   const tree = walk.node(schema, {
     path: options.path ?? '',
     place: options.place ?? 'resource',
@@ -74,6 +77,11 @@ class Walk {
   readonly total = new CostTotal()
   /** Problems of the rules as data so far; where there are any below a node, its rules are not compiled. */
   #malformed = 0
+  readonly #effort: Effort | undefined
+
+  constructor(effort: Effort | undefined) {
+    this.#effort = effort
+  }
 
   node(schema: Schema, at: Place): RuleTree | undefined {
     const before = this.#malformed
@@ -105,7 +113,7 @@ class Walk {
             uncorrelated: at.uncorrelated ?? (isMapList ? undefined : at.path),
           })
     const rules = this.#rules(schema, at, before)
-    const allOf = (schema.allOf ?? []).flatMap((s) => silentTree(s, schema, at.place))
+    const allOf = (schema.allOf ?? []).flatMap((s) => silentTree(s, schema, at.place, this.#effort))
     if (rules.length + properties.size + allOf.length === 0 && additional === undefined && items === undefined)
       return undefined
     return { schema, rules, properties, additional, items, allOf, isRoot: at.isRoot }
@@ -128,7 +136,7 @@ class Walk {
       return []
     }
     return rules.map((rule, i) => {
-      const compiled = compileRule(rule, schema, type)
+      const compiled = compileRule(rule, schema, type, this.#effort)
       this.problems.push(...this.#costs(compiled.rule, schema, at, keyPath(base, i)))
       this.problems.push(...compileProblems(rule, compiled, keyPath(base, i), at.uncorrelated))
       return compiled.rule
@@ -148,9 +156,9 @@ class Walk {
 }
 
 /** Rules inside allOf see the type of the schema around them; the server reports their problems only when they run. */
-function silentTree(part: Schema, around: Schema, place: SchemaPlace): RuleTree[] {
+function silentTree(part: Schema, around: Schema, place: SchemaPlace, effort: Effort | undefined): RuleTree[] {
   const merged: Schema = { ...around, 'x-kubernetes-validations': part['x-kubernetes-validations'] ?? [], allOf: [] }
-  const tree = new Walk().node(withoutRulesBelow(merged, part), {
+  const tree = new Walk(effort).node(withoutRulesBelow(merged, part), {
     isRoot: false,
     often: 0,
     path: '',
@@ -186,21 +194,15 @@ interface Compiled {
   readonly messageProblem: string
 }
 
-function compileRule(rule: CelRule, schema: Schema, self: CelType): Compiled {
+function compileRule(rule: CelRule, schema: Schema, self: CelType, effort: Effort | undefined): Compiled {
   const variables = { self, oldSelf: rule.optionalOldSelf === true ? optionalOf(self) : self }
-  const [program, problem] = compileAs(rule.rule, variables, 'bool', 'compilation failed', 'cel expression', 'a bool')
+  const env: CelEnv = { variables, ...(effort !== undefined && { effort }) }
+  const [program, problem] = compileAs(rule.rule, env, 'bool', 'compilation failed', 'cel expression', 'a bool')
   const expression = program === undefined ? undefined : rule.messageExpression
   const [message, messageProblem] =
     expression === undefined || expression === ''
       ? [undefined, '']
-      : compileAs(
-          expression,
-          variables,
-          'string',
-          'messageExpression compilation failed',
-          'messageExpression',
-          'a string',
-        )
+      : compileAs(expression, env, 'string', 'messageExpression compilation failed', 'messageExpression', 'a string')
   const fieldPath = rule.fieldPath === undefined ? '' : (rulePath(rule.fieldPath, schema) ?? '')
   const usesOldSelf = program?.uses.has('oldSelf') ?? false
   return { rule: { rule, program, problem, usesOldSelf, message, fieldPath }, messageProblem }
@@ -208,13 +210,13 @@ function compileRule(rule: CelRule, schema: Schema, self: CelType): Compiled {
 
 function compileAs(
   expression: string,
-  variables: Readonly<Record<string, CelType>>,
+  env: CelEnv,
   kind: CelType['kind'],
   failed: string,
   what: string,
   wanted: string,
 ): [CelProgram | undefined, string] {
-  const compiled = compileCel(expression, { variables })
+  const compiled = compileCel(expression, env)
   if (!compiled.ok) return [undefined, `${failed}: ${compiled.problems}`]
   if (compiled.program.type.kind !== kind) return [undefined, `${what} must evaluate to ${wanted}`]
   return [compiled.program, '']

@@ -1,5 +1,6 @@
 // Runs the rules of a schema over a value and returns their findings, within one budget for the whole object. Rules that compare with
 // oldSelf run on updates only, where the value has a counterpart; other findings about an unchanged value are dropped.
+import { Effort } from '#lib/effort.ts'
 import { isObject } from '#lib/json.ts'
 import {
   childPath,
@@ -11,6 +12,7 @@ import {
   keyPath,
   required,
 } from '../field-error.ts'
+import { VALIDATION_EFFORT } from '../validation-effort.ts'
 import { type CelProgram, evaluateCel, PER_CALL_LIMIT, RUNTIME_BUDGET } from './cel.ts'
 import { correlateElement, correlateField, type Correlation, isUnchanged, oldElements } from './correlate.ts'
 import { toCel } from './convert.ts'
@@ -24,6 +26,8 @@ export interface RuleLimits {
   readonly costLimit?: number
   /** The path of the value in its object. */
   readonly path?: string
+  /** What is left for the object; its own when left out. */
+  readonly effort?: Effort
 }
 
 export interface RuleFindings {
@@ -65,9 +69,15 @@ class RuleRun {
   cost = 0
   readonly #budget: number
   readonly #costLimit: number
+  readonly #effort: Effort
   #over = false
 
-  constructor({ budget = RUNTIME_BUDGET, costLimit = PER_CALL_LIMIT }: RuleLimits) {
+  constructor({
+    budget = RUNTIME_BUDGET,
+    costLimit = PER_CALL_LIMIT,
+    effort = new Effort(VALIDATION_EFFORT),
+  }: RuleLimits) {
+    this.#effort = effort
     this.#budget = budget
     this.#costLimit = costLimit
   }
@@ -128,7 +138,7 @@ class RuleRun {
     }
     if (rule.usesOldSelf && old === undefined && rule.rule.optionalOldSelf !== true) return
     const variables = this.#variables(rule, program, value, old)
-    const outcome = evaluateCel(program, variables, { costLimit: this.#costLimit })
+    const outcome = evaluateCel(program, variables, { costLimit: this.#costLimit, effort: this.#effort })
     if (!this.#pay(outcome.cost)) add(OUT_OF_BUDGET)
     else if (outcome.ok) {
       if (outcome.value !== true) this.#failed(tree, rule, value, variables, at)
@@ -179,7 +189,7 @@ class RuleRun {
 
   /** The text of a message expression; without a text the plain message is used, and the budget may end everything. */
   #message(program: CelProgram, variables: Record<string, unknown>): Message {
-    const outcome = evaluateCel(program, variables, { costLimit: this.#costLimit })
+    const outcome = evaluateCel(program, variables, { costLimit: this.#costLimit, effort: this.#effort })
     if (!this.#pay(outcome.cost))
       return {
         ok: false,
