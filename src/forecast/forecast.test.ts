@@ -109,6 +109,12 @@ describe('the forecast of a rollout', () => {
     for (const { begun = 0, done = 0 } of slices) expect(done - begun).toBeGreaterThanOrEqual(90_000)
   })
 
+  test('where only the switches take time, they and not a soak of a second are what it waits for most', async () => {
+    const { brakes } = await forecastOf(inventory(fleetOf(3)), [componentSet({ beacon: '1.1.0' }, { soak: '1s' })])
+    expect(brakes[0]).toMatchObject({ what: 'switches of beacon', isWork: true })
+    expect(brakes.find((b) => b.what.startsWith('soak'))?.ms ?? 0).toBeLessThan(60_000)
+  })
+
   test("the Defender's budgets hold it up as they will, and say by which limit", async () => {
     const policies = [policy({ budgets: [{ max: 1, of: 'concurrent', per: 'cluster' }] })]
     const from = inventory(fleetOf(40))

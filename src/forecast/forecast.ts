@@ -31,6 +31,8 @@ export interface Brake {
   readonly ms: number
   /** Of a person, so a person can end it. */
   readonly isHold?: true
+  /** The switches themselves; nothing binds. */
+  readonly isWork?: true
 }
 
 export interface Forecast {
@@ -108,6 +110,7 @@ class Log {
   readonly #slices = new Map<string, ForecastSlice>()
   readonly #brakes = new Map<string, number>()
   readonly #holds = new Set<string>()
+  readonly #switches = new Set<string>()
   #mostUnavailable = 0
   #risk: Risk | undefined
   #last: number
@@ -182,6 +185,10 @@ class Log {
         const bound = permit?.status?.verdicts?.find((v) => v.verdict === 'Waiting')
         if (bound !== undefined) reasons.add(brakeOf(bound as unknown as GateVerdict))
         if (slice.phase === 'Soaking') reasons.add(`soak of ${name}`)
+        if (slice.phase !== 'Switching') continue
+        const work = switchesOf(slice.component)
+        reasons.add(work)
+        this.#switches.add(work)
       }
     }
     for (const reason of reasons) this.#brakes.set(reason, (this.#brakes.get(reason) ?? 0) + ms)
@@ -198,7 +205,12 @@ class Log {
       permits: [...world.permits.values()],
       mostUnavailable: this.#mostUnavailable,
       brakes: [...this.#brakes]
-        .map(([what, ms]) => ({ what, ms, ...(this.#holds.has(what) && { isHold: true as const }) }))
+        .map(([what, ms]) => ({
+          what,
+          ms,
+          ...(this.#holds.has(what) && { isHold: true as const }),
+          ...(this.#switches.has(what) && { isWork: true as const }),
+        }))
         .toSorted((a, b) => b.ms - a.ms),
       risk: this.#risk,
       stuck: stuck.map(({ metadata: { name = '' }, status }) => {
@@ -211,6 +223,9 @@ class Log {
     }
   }
 }
+
+/** The work itself, which takes most of the time where nothing else binds. */
+const switchesOf = (component: string): string => `switches of ${component}`
 
 /** What slows a rollout without being a failure. */
 const BRAKES: ReadonlyMap<string, string> = new Map([

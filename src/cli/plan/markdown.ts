@@ -296,7 +296,7 @@ function table({ outlook }: PlanDocument): string {
 const MOST_BRAKE_CHARS = 120
 
 const bindsFirst = ({ brakes }: ClusterPrediction): string => {
-  const [first] = brakes
+  const first = brakes.find(({ isWork }) => isWork !== true)
   return first === undefined
     ? 'nothing'
     : `${escaped(shortened(first.what, MOST_BRAKE_CHARS))}, ${minutesText(first.ms)}`
