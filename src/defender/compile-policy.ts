@@ -11,7 +11,7 @@ import { createRuleset, type Ruleset } from '#policy/ruleset.ts'
 import { BUILTIN_POLICY, BUILTIN_POLICY_NAME } from './builtin-policy.ts'
 
 import type { Unit } from './unit.ts'
-import { compileBlackout, compileWindow, type OpenUntil } from '#windows/windows.ts'
+import { compileBlackout, compileWindow, openingOf, type OpenUntil } from '#windows/windows.ts'
 
 interface Protection {
   readonly reason: string
@@ -29,6 +29,8 @@ export interface CompiledPolicy {
   readonly edit?: Edit
   readonly protections: readonly Protection[]
   readonly windows: readonly OpenUntil[]
+  /** When the next window opens; undefined when none ever does again. */
+  readonly nextWindow: (now: number) => number | undefined
   readonly blackouts: readonly OpenUntil[]
   readonly rules: Ruleset | undefined
   decides(operations: readonly Disruption[]): boolean
@@ -48,7 +50,7 @@ export function compilePolicy({ metadata, spec }: DefenderPolicy): CompiledPolic
 
 /** An invalid policy might protect any machine, so it blocks everything. */
 export function brokenPolicy(name: string, spec: DefenderPolicySpec, broken: string): CompiledPolicy {
-  const none = { protections: [], windows: [], blackouts: [], rules: undefined }
+  const none = { protections: [], windows: [], nextWindow: () => undefined, blackouts: [], rules: undefined }
   return { name, spec, broken, ...none, decides: () => true, selects: () => true }
 }
 
@@ -60,6 +62,7 @@ function understood(name: string, spec: DefenderPolicySpec): CompiledPolicy {
     spec,
     protections: protect.map(compileProtection),
     windows: windows.map(compileWindow),
+    nextWindow: (now) => openingOf(windows, now).nextAt,
     blackouts: blackouts.map(compileBlackout),
     rules: rules.length === 0 ? undefined : compileRules(rules),
     decides: (asked) => operations === undefined || asked.some((o) => operations.includes(o)),

@@ -878,6 +878,22 @@ describe('a machine that switches a component already', () => {
   })
 })
 
+describe('outside of every window', () => {
+  const windows = (until?: string) => [
+    { cron: '0 3 * * *', duration: '1h', timeZone: 'UTC', ...(until !== undefined && { until }) },
+  ]
+  const seenWith = (until?: string) => {
+    const [permit] = told(ask({ permits: [one()], ...policy({ windows: windows(until) }) }))
+    return [permit?.status?.verdicts?.[0]?.limit, permit?.status?.conditions?.[0]?.message]
+  }
+  test('a permit says when the next one opens, and so does its condition', () => {
+    for (const text of seenWith()) expect(text).toContain('the next one opens at 2026-01-05T03:00:00Z')
+  })
+  test('or that none opens again', () => {
+    for (const text of seenWith('2026-01-05T02:00:00Z')) expect(text).toContain('none opens again')
+  })
+})
+
 describe('a rate that is used up', () => {
   test('says when the next grant is, in the permit and its condition', () => {
     const rates = [{ window: '10m', max: 2, per: 'cluster' }] as const

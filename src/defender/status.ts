@@ -63,6 +63,8 @@ function conditionOf({ phase, targets }: PermitDecision, granted: number): Wante
   const { gate = 'Target', reason = 'PermitRequested', limit, seen } = first?.verdict ?? {}
   // The one limit that frees by time: it says when.
   if (gate === 'Rate' && seen !== undefined) return { type, status: 'False', reason, message: `rate limit: ${seen}` }
+  if (gate === 'Window' && seen !== undefined && limit !== undefined)
+    return { type, status: 'False', reason, message: `${seen}; ${limit}` }
   return { type, status: 'False', reason, message: `gate ${gate}${limit === undefined ? '' : `: ${limit}`}` }
 }
 

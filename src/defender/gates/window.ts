@@ -1,9 +1,13 @@
 // Times in which a policy allows disruption, and times in which it never does.
+import { timestamp } from '#lib/clock.ts'
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { isOver } from '#faults/maintenance.ts'
 import type { GateVerdict } from '../gate.ts'
 import type { Ground, Question } from '../question.ts'
 import { pass, wait } from '../say.ts'
+
+/** The clock may be set, and a policy be edited, while a window is awaited. */
+const ASK_AGAIN_MS = 60_000
 
 export function windowGate(question: Question, { snapshot }: Ground): readonly GateVerdict[] {
   const { wall } = snapshot
@@ -20,16 +24,19 @@ export function windowGate(question: Question, { snapshot }: Ground): readonly G
         wait('Window', { reason: 'BlackoutActive', policy, field: '/blackouts', limit, retryAfterMs: dark - wall }),
       ]
     }
-    if (windows.length > 0 && windows.every((w) => w(wall) === undefined))
+    if (windows.length > 0 && windows.every((w) => w(wall) === undefined)) {
+      const next = policy.nextWindow(wall)
       return [
         wait('Window', {
           reason: 'OutsideWindow',
           policy,
           field: '/windows',
           seen: 'no maintenance window is open',
-          retryAfterMs: 60_000,
+          limit: next === undefined ? 'none opens again' : `the next one opens at ${timestamp(next)}`,
+          retryAfterMs: Math.min(ASK_AGAIN_MS, next === undefined ? ASK_AGAIN_MS : next - wall),
         }),
       ]
+    }
     return [pass('Window', { reason: 'PermitGranted', policy })]
   })
 }

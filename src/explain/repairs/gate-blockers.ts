@@ -29,7 +29,7 @@ export const OF_GATES: Readonly<Record<string, GateRow>> = {
   OwnPods: (v) => ({ id: 'OwnPods', text: `${said(v)}; it continues when that operation ends` }),
   Window: (v, seen) => ({
     id: 'Window',
-    text: `${said(v)}; it goes on by itself when times allow it`,
+    text: `${said(v)}; it continues by itself then`,
     ...raising(v, seen),
   }),
   HealthFloor: (v, seen) =>
