@@ -60,11 +60,15 @@ const OF_SERVICES: Readonly<Record<string, Rule>> = {
   'certificate-expiry': certificateExpiry('kubelet'),
 }
 
+/** On machines that have them, kubelet and chrony come with the image of the host; where they do not, no condition of theirs is ever set. */
+const metadata = { annotations: { 'kubenode.io/declared-elsewhere': 'kubelet,chrony' } }
+
 export function declareRules(chart: ClusterChart, { stage }: FleetCluster): void {
   new DefenderPolicy(chart, 'careful', { spec: few })
   const mode = stage === 'prod' ? 'DryRun' : 'Enforce'
-  for (const [name, spec] of Object.entries(OF_MACHINES)) new NodeRemedier(chart, name, { spec: { ...spec, mode } })
-  for (const [name, spec] of Object.entries(OF_SERVICES)) new NodeRemedier(chart, name, { spec })
+  for (const [name, spec] of Object.entries(OF_MACHINES))
+    new NodeRemedier(chart, name, { metadata, spec: { ...spec, mode } })
+  for (const [name, spec] of Object.entries(OF_SERVICES)) new NodeRemedier(chart, name, { metadata, spec })
   for (const component of Object.keys(hostVersions))
     new NodeRemedier(chart, `unwell-${component}`, { spec: unwellComponent(component) })
   for (const component of Object.keys(versions)) {

@@ -9,7 +9,7 @@ import { ANNOTATIONS } from '#api/names.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { declaredErrors } from './declared-errors.ts'
-import { type DeclaredProblem, certain, isComponent } from './problem.ts'
+import { type DeclaredProblem, certain, doubtful, isComponent } from './problem.ts'
 
 /** Named in a message. */
 const MAX_VERSIONS = 10
@@ -29,6 +29,7 @@ export function componentProblems(objects: readonly KubeObject[]): readonly Decl
   const byName = Map.groupBy(components, (c) => c.spec.component)
   return [
     ...objects.flatMap(referencesOf).flatMap((r) => problemOf(r, byName) ?? []),
+    ...objects.filter(isRemedier).flatMap((rule) => repairProblems(rule, byName)),
     ...objects.filter(isSet).flatMap((set) => requirementsOf(set, byName)),
   ]
 }
@@ -84,6 +85,33 @@ function isElsewhere({ metadata }: KubeObject, component: string): boolean {
   const names = (metadata.annotations?.[ANNOTATIONS.declaredElsewhere] ?? '').split(',').map((n) => n.trim())
   return names.includes(component) || names.includes('*')
 }
+
+/** What a repair restarts or reinstalls: with a wrong name it fails when it is needed. */
+function repairProblems(
+  rule: NodeRemedier,
+  byName: ReadonlyMap<string, readonly MachineComponent[]>,
+): readonly DeclaredProblem[] {
+  return rule.spec.ladder.flatMap(({ operations }, rung) =>
+    operations.flatMap((operation, i) => {
+      const name = operation.restartComponent === undefined ? 'reinstallComponent' : 'restartComponent'
+      const component = operation[name]?.component
+      if (component === undefined || byName.has(component) || isElsewhere(rule, component)) return []
+      const at = {
+        object: rule,
+        pointer: `/spec/ladder/${rung}/operations/${i}/${name}/component`,
+        words: [component, rule.metadata.name ?? ''],
+      }
+      const near = didYouMean(component, [...byName.keys()])
+      const annotation = ANNOTATIONS.declaredElsewhere
+      // A rule of a library may repair what only some fleets have; a name that is nearly a declared one is a typing error.
+      return near === undefined
+        ? [doubtful(at, declaredErrors.KN3086({ component, operation: name, annotation }))]
+        : [certain(at, declaredErrors.KN3062({ component, hint: ` (did you mean ${near}?)`, annotation }))]
+    }),
+  )
+}
+
+const isRemedier = (object: KubeObject): object is NodeRemedier => object.kind === 'NodeRemedier'
 
 const isSet = (object: KubeObject): object is MachineComponentSet => object.kind === 'MachineComponentSet'
 

@@ -66,6 +66,22 @@ const said = (objects: readonly KubeObject[], trust?: SignedTrust) =>
   )
 
 const beacon = component('beacon', '1.0.0')
+const repairs = (operation: object) =>
+  object('NodeRemedier', 'mend', {
+    when: { all: [status('Ready', 'False')] },
+    ladder: [{ operations: [operation], verify: { conditionCleared: 'Ready' } }],
+  })
+/** A signed component that brings a monitor file. */
+const monitor = (type: string) =>
+  component('watch', '1.0.0', {
+    files: [
+      {
+        path: '/etc/kubenode/monitors/disk.json',
+        template: JSON.stringify({ plugin: 'kmsg', source: 's', conditions: [{ type, reason: 'Fine' }], rules: [] }),
+      },
+      { path: '/etc/watch.conf', template: '{ no: json' },
+    ],
+  })
 
 describe('refused: ', () => {
   test.each<[string, readonly KubeObject[], string]>([
@@ -84,6 +100,11 @@ describe('refused: ', () => {
       'a script that is none',
       [beacon, runs('beacon', '1.0.0')],
       'KN3064 NodeRemedier/spec/ladder/0/operations/0/runScript',
+    ],
+    [
+      'a restart of a component whose name is nearly a declared one',
+      [beacon, repairs({ restartComponent: { component: 'becon' } })],
+      'KN3062 NodeRemedier/spec/ladder/0/operations/0/restartComponent/component',
     ],
     [
       'a script as a component',
@@ -164,8 +185,19 @@ describe('refused: ', () => {
   })
 })
 
+test('a condition is known when the monitor file of a declared component reports it', () => {
+  const reads = rule({ all: [status('DiskSlow', 'True')] })
+  expect(said([reads, monitor('DiskSlow')])).toEqual([])
+  expect(said([reads, monitor('DiskFull')])).toEqual(['perhaps KN3066 NodeRemedier/spec/when/all/0'])
+})
+
 describe('a warning, since it may be intended: ', () => {
   test.each<[string, readonly KubeObject[], string]>([
+    [
+      'a repair of a component that this fleet does not declare',
+      [beacon, repairs({ reinstallComponent: { component: 'kubelet' } })],
+      'perhaps KN3086 NodeRemedier/spec/ladder/0/operations/0/reinstallComponent/component',
+    ],
     [
       'a condition that no known detector reports',
       [rule({ all: [status('KernelDeadlok', 'True')] })],

@@ -1,5 +1,5 @@
 // What cannot hold, or is probably a mistake, in all the objects that are declared for one cluster. Pure; asks no cluster.
-import { conditionsReportedBy } from '#api/agent-config/config-problems.ts'
+import { conditionsOfComponents, conditionsReportedBy } from '#api/agent-config/config-problems.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { kindNamed } from '#api/kinds.ts'
 import type { SignedTrust } from '#api/trust/trust-document.ts'
@@ -10,7 +10,7 @@ import { askedProblems } from './asked.ts'
 import { componentProblems } from './components.ts'
 import { followedProblems } from './followed.ts'
 import { listingProblems } from './listing-problems.ts'
-import type { DeclaredProblem } from './problem.ts'
+import { type DeclaredProblem, isComponent } from './problem.ts'
 import { ruleProblems } from './rules.ts'
 import { selectorProblems } from './selectors.ts'
 import { trustProblems } from './trust.ts'
@@ -33,7 +33,10 @@ export function declaredProblems(
     if (kind !== undefined) given.set(applyDefaults(kind.schema, o) as KubeObject, o)
   }
   const ours = [...given.keys()]
-  const reported = new Set([...agentConfigs, ...agentConfigIn(all)].flatMap((text) => [...conditionsReportedBy(text)]))
+  const reported = new Set([
+    ...[...agentConfigs, ...agentConfigIn(all)].flatMap((text) => [...conditionsReportedBy(text)]),
+    ...conditionsOfComponents(ours.filter(isComponent)),
+  ])
   const problems = [
     ...all.flatMap(agentConfigMapProblems),
     ...all.flatMap(listingProblems),

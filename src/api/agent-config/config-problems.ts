@@ -1,9 +1,10 @@
 // What is wrong with an agent.json that git declares, and which Node conditions agents report by it.
 import { isObject } from '#lib/json.ts'
+import type { MachineComponent } from '../kinds/machine-component.ts'
 import { parseConfig } from './agent-config.ts'
 import { parsedConfig } from './agent-config-map.ts'
 import { gitLimitProblems } from './git-limits.ts'
-import { parseMonitor } from './monitor-config.ts'
+import { parseMonitor, parseMonitorText } from './monitor-config.ts'
 
 export interface AgentConfigProblem {
   /** `HostOnly`: an agent could use it, but not from git. */
@@ -50,6 +51,17 @@ export function conditionsReportedBy(text: string): ReadonlySet<string> {
     return monitor === undefined || monitor.kind === 'Stats' ? [] : monitor.conditions.map((c) => c.type)
   })
   return new Set([...ofLogs, ...ofMonitors])
+}
+
+/** The types that monitor files report which signed components bring to the nodes. Templates with values in them are no monitor files. */
+export function conditionsOfComponents(components: readonly MachineComponent[]): readonly string[] {
+  return components.flatMap(({ spec }) => (spec.files ?? []).flatMap(({ template }) => conditionsOf(template)))
+}
+
+function conditionsOf(text: string): readonly string[] {
+  if (!text.trimStart().startsWith('{')) return []
+  const { monitor } = parseMonitorText(text)
+  return monitor === undefined || monitor.kind === 'Stats' ? [] : monitor.conditions.map((c) => c.type)
 }
 
 /** Monitors written in the configuration itself, with their index. */

@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } fr
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { machineComponent } from '#api/kinds/machine-component.ts'
 import { run } from '../program.ts'
 
 const ROOT = resolve(import.meta.dirname, '../../..')
@@ -136,6 +137,12 @@ describe('a folder in which little is right', () => {
       join(machines, 'agent.json'),
       '{"logs":[{"path":"/x","rules":[{"condition":"Ours","reason":"Bad","pattern":"x"}]}]}',
     )
+    expect(await notes()).not.toContain('no known detector')
+    // The same, brought by a signed component.
+    const statement = structuredClone(machineComponent.example) as { spec: Record<string, unknown> }
+    const template = '{"plugin":"kmsg","source":"s","conditions":[{"type":"Ours","reason":"Fine"}],"rules":[]}'
+    statement.spec['files'] = [{ path: '/etc/kubenode/monitors/ours.json', format: 'json', template }]
+    writeFileSync(join(machines, 'agent.json'), JSON.stringify(statement))
     expect(await notes()).not.toContain('no known detector')
     rmSync(join(broken, 'mine'), { recursive: true })
   })
