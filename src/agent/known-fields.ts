@@ -21,7 +21,7 @@ export type FieldPath = readonly string[]
 export const unknownFields = (message: string): readonly FieldPath[] =>
   [...message.matchAll(REFUSAL)].map(([, path = '']) =>
     path
-      .replaceAll(/\[[^\]]*\]/g, '')
+      .replaceAll(/\[[^[\]]*\]/g, '')
       .split('.')
       .filter((name) => name !== ''),
   )

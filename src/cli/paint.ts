@@ -36,7 +36,8 @@ export function toneOf(head: string, word: string): Tone | undefined {
 
 /** Of a whole line of an explanation, by how it begins. */
 export function lineTone(line: string): Tone | undefined {
-  if (/^\s*(!|Blocked\b|.*: blocked\b|.* (is|:) (Failed|NotReady|Lost)\b|error:)/.test(line)) return 'bad'
-  if (/^\s*(Waiting\b|In progress\b|.*: (waiting|in progress)\b|warning:)/.test(line)) return 'warn'
+  const text = line.trimStart()
+  if (/^(!|Blocked\b|.*: blocked\b|.* (is|:) (Failed|NotReady|Lost)\b|error:)/.test(text)) return 'bad'
+  if (/^(Waiting\b|In progress\b|.*: (waiting|in progress)\b|warning:)/.test(text)) return 'warn'
   return /^Up to date\b/.test(line) ? 'good' : undefined
 }

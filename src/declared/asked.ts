@@ -50,5 +50,5 @@ const NONE: ReadonlySet<string> = new Set()
 function refusalOf(text: string): string | undefined {
   const url = URL.parse(text)
   if (url !== null && isLocalName(url)) return 'it is the host of the program that asks'
-  return refusedUrl(text, NONE)?.replace(/;.*$/, '')
+  return refusedUrl(text, NONE)?.split(';', 1)[0]
 }

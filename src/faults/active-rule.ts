@@ -4,6 +4,7 @@ import { type NodeRemedier, type NodeRemedierSpec, nodeRemedier } from '#api/kin
 import { ANNOTATIONS } from '#api/names.ts'
 import { type Validator, createValidator } from '#api/validate.ts'
 import { canonicalJson, isObject, jsonEqual } from '#lib/json.ts'
+import { withoutEnd } from '#lib/without-ends.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { selectorOf, matchesSelector } from '#kube/selector.ts'
 import { compileRule } from '#policy/compile-rule.ts'
@@ -149,5 +150,5 @@ export function revisionName({ metadata: { name = '', uid = '' }, spec }: NodeRe
     .update(canonicalJson([uid, spec]))
     .digest('hex')
     .slice(0, 12)
-  return `rule-${name.slice(0, NAME_CHARS).replace(/[-.]+$/, '')}-${digest}`
+  return `rule-${withoutEnd(name.slice(0, NAME_CHARS), /[-.]/)}-${digest}`
 }

@@ -1,6 +1,7 @@
 // Records Kubernetes events: repeated ones are counted in one object, noisy objects are throttled, and a slow server never blocks the caller.
 import { createHash } from 'node:crypto'
 import { microTimestamp, type Clock } from '#lib/clock.ts'
+import { withoutEnd } from '#lib/without-ends.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import type { KubeClient } from './client.ts'
@@ -113,7 +114,7 @@ class Recorder implements EventRecorder {
   #newSeries(regarding: KubeObject, wish: EventWish, id: string, now: number): Series {
     const time = this.#o.clock.now()
     const namespace = regarding.metadata.namespace ?? 'default'
-    const name = `${(regarding.metadata.name ?? 'unknown').slice(0, 220).replace(/[-.]+$/, '')}.${digest(`${id}\n${time}\n${this.#o.instance}`)}`
+    const name = `${withoutEnd((regarding.metadata.name ?? 'unknown').slice(0, 220), /[-.]/)}.${digest(`${id}\n${time}\n${this.#o.instance}`)}`
     const annotations = this.#o.annotations?.()
     const body: KubeObject = {
       apiVersion: 'events.k8s.io/v1',

@@ -1,6 +1,7 @@
 // Object names made from other things' names. Every function is total and gives different names to different inputs:
 // the readable form is an escape code that can be read back, and only what does not fit becomes a SHA-256.
 import { createHash } from 'node:crypto'
+import { withoutEnd } from './without-ends.ts'
 
 export const COMPONENT_NAME_PATTERN = '^[a-z]([-a-z0-9]*[a-z0-9])?$'
 export const COMPONENT_VERSION_PATTERN = '^[A-Za-z0-9][A-Za-z0-9.+:~_-]*$'
@@ -35,7 +36,7 @@ export function componentObjectName(component: string, version: string): string 
   // The first part never holds a dot, so the first dot ends it.
   const name = `${escape(component, '-')}.${escape(version, '.-')}`
   if (name.length <= MAX_OBJECT_NAME) return name
-  const head = name.slice(0, 160).replace(/[-.]+$/, '')
+  const head = withoutEnd(name.slice(0, 160), /[-.]/)
   return `${head}.h--${sha256(JSON.stringify([component, version]))}`
 }
 

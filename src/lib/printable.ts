@@ -7,7 +7,7 @@
 const UNSEEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu
 
 /** GitHub reads `::name::` at the start of a line, and `##[name]` anywhere; Azure `##vso[`, TeamCity `##teamcity[`. */
-const LINE_COMMAND = /^([^\S\n]*)::(?=[A-Za-z])/gm
+const LINE_COMMAND = /^([^\S\n\r\u2028\u2029]*)::(?=[A-Za-z])/gm
 const COMMAND = /##(?=\[|[A-Za-z]{1,20}\[)/g
 
 /** Most text has nothing to look for. */

@@ -1,5 +1,6 @@
 // What kind of machine a new version must be tried on once: the declared class, and what the Node says of processor, system, kernel and accelerators.
 import type { Machine } from '#api/kinds/machine.ts'
+import { withoutEnd } from '#lib/without-ends.ts'
 import type { Node } from '#nodes/objects.ts'
 
 /** It is written as a label value is. */
@@ -10,11 +11,8 @@ const ACCELERATOR = /^([a-z0-9-]+)\.[^/]*\/[a-z0-9.-]*(gpu|fpga|npu|tpu)$/
 
 export function hardwareClass({ spec }: Machine, node: Node | undefined): string {
   if (node?.status?.nodeInfo === undefined && node?.status?.['capacity'] === undefined) return spec.class ?? ''
-  return [spec.class, ...partsOf(node)]
-    .filter((part) => part !== undefined && part !== '')
-    .join('.')
-    .slice(0, MOST_CHARS)
-    .replace(/[^A-Za-z0-9]+$/, '')
+  const parts = [spec.class, ...partsOf(node)].filter((part) => part !== undefined && part !== '')
+  return withoutEnd(parts.join('.').slice(0, MOST_CHARS), /[^A-Za-z0-9]/)
 }
 
 function partsOf({ status }: Node): readonly (string | undefined)[] {

@@ -1,5 +1,6 @@
 // One name for what a plan promises: what every cluster has before and after it. No commit is part of it, so that a commit can name the digest of its own plan.
 import { canonicalJson } from '#lib/json.ts'
+import { withoutEnds } from '#lib/without-ends.ts'
 import { digestOfText, type Targets } from '#delivery/desired.ts'
 import { refText } from '#delivery/object-ref.ts'
 
@@ -23,7 +24,7 @@ const TRAILER = /^Kubenode-Plan[ \t]*:(.*)$/gim
 
 /** The plans that a message names, as they are written; a reader must not choose between two. */
 export const plansIn = (message: string): readonly string[] => [
-  ...new Set([...message.matchAll(TRAILER)].map(([, text = '']) => text.replace(/^[ \t]+|[ \t]+$/g, ''))),
+  ...new Set([...message.matchAll(TRAILER)].map(([, text = '']) => withoutEnds(text, /[ \t]/))),
 ]
 
 export const planTrailer = (digest: string): string => `Kubenode-Plan: ${digest}`

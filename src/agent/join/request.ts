@@ -6,6 +6,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { fingerprintOfKey } from '#lib/key-fingerprint.ts'
 import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'
+import { withoutEnd } from '#lib/without-ends.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isAlreadyExists } from '#kube/errors.ts'
 import {
@@ -57,7 +58,7 @@ const LONGEST_PLAIN = 40
 /** Not the machine's name alone: it may be long, each key is a request of its own, and so is the same key for another Machine. */
 export const requestName = (machine: string, key: string, uid = ''): string => {
   const digest = createHash('sha256').update(publicDer(key)).update(uid).digest('hex').slice(0, 16)
-  return `kubenode-agent-${machine.slice(0, LONGEST_PLAIN).replace(/[^a-z0-9]+$/, '')}-${digest}`
+  return `kubenode-agent-${withoutEnd(machine.slice(0, LONGEST_PLAIN), /[^a-z0-9]/)}-${digest}`
 }
 
 export interface RequestDeps {

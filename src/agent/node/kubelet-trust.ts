@@ -31,7 +31,8 @@ export function kubeconfigTexts(text: string): KubeconfigTexts {
   return {
     ...(ca.length === 1 && { authorities: ca[0] }),
     ...(own.length === 1 && { certificate: own[0] }),
-    isUnclear: ca.length !== 1 || own.length > 1 || /^\s*insecure-skip-tls-verify\s*:\s*true/m.test(text),
+    isUnclear:
+      ca.length !== 1 || own.length > 1 || /^[^\S\n\r\u2028\u2029]*insecure-skip-tls-verify\s*:\s*true/m.test(text),
   }
 }
 

@@ -2,6 +2,7 @@
 // the digest of its content: a set did not write a record whose name and content differ.
 import { createHash } from 'node:crypto'
 import { canonicalJson, isObject } from '#lib/json.ts'
+import { withoutEnd } from '#lib/without-ends.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { SecretPlace } from '../kinds/component-config.ts'
 import type { MachineComponentSetSpec } from '../kinds/machine-component-set.ts'
@@ -27,7 +28,7 @@ export function revisionHash(components: readonly RevisedComponent[]): string {
   return createHash('sha256').update(canonicalJson(sorted)).digest('hex').slice(0, HASH_CHARS)
 }
 
-export const shortened = (name: string): string => name.slice(0, MOST_NAME_CHARS).replace(/[-.]+$/, '')
+export const shortened = (name: string): string => withoutEnd(name.slice(0, MOST_NAME_CHARS), /[-.]/)
 
 export const revisionNameOf = (set: string, components: readonly RevisedComponent[]): string =>
   `${shortened(set)}-${revisionHash(components)}`

@@ -122,7 +122,7 @@ interface ReadValue {
   readonly duplicates: readonly string[]
 }
 
-const PARAMETERS = /^\s*(?:;\s*[!#$%&'*+.^_`|~\w-]+=(?:[!#$%&'*+.^_`|~\w-]+|"(?:[^"\\]|\\.)*")\s*)*;?\s*$/
+const PARAMETERS = /^\s*(?:;\s*[!#$%&'*+.^_`|~\w-]+=(?:[!#$%&'*+.^_`|~\w-]+|"(?:[^"\\]|\\.)*")\s*)*(?:;\s*)?$/
 
 /** Clients send some dozens; parsing time grows with their square. */
 const MAX_MEDIA_TYPE_CHARS = 1_024

@@ -5,6 +5,7 @@ import type { Approval } from '#api/kinds/approval.ts'
 import { timestamp } from '#lib/clock.ts'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import { withoutEnd } from '#lib/without-ends.ts'
 import { groupsToName } from '#explain/approvers.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { Person } from '#kube/who-am-i.ts'
@@ -23,7 +24,7 @@ const MOST_OF_A_NAME = 100
 
 /** What is approved, as text for users, and a digest that distinguishes approvals of other users and other days. */
 const nameOf = (of: string, ...rest: readonly string[]): string =>
-  `${of.slice(0, MOST_OF_A_NAME).replace(/[.-]+$/, '')}-${createHash('sha256').update(rest.join('\n')).digest('hex').slice(0, 10)}`
+  `${withoutEnd(of.slice(0, MOST_OF_A_NAME), /[.-]/)}-${createHash('sha256').update(rest.join('\n')).digest('hex').slice(0, 10)}`
 
 /** How long an approval is valid, in milliseconds. */
 export function approvedFor(length: string): number {

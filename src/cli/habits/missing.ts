@@ -62,4 +62,4 @@ const pathOf = (command: Command): readonly string[] =>
   command.parent === null ? [] : [...pathOf(command.parent), command.name()]
 
 /** Of `--until <time>`: TIME. */
-const valueOf = (flags: string): string => /<([^>]+)>/.exec(flags)?.[1]?.toUpperCase() ?? ''
+const valueOf = (flags: string): string => /<([^<>]+)>/.exec(flags)?.[1]?.toUpperCase() ?? ''

@@ -21,6 +21,7 @@ import { isAlreadyExists } from '#kube/errors.ts'
 import { type Person, whoAmI } from '#kube/who-am-i.ts'
 import { timestamp } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
+import { withoutEnd } from '#lib/without-ends.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import type { Written } from '../protocol.ts'
 import { Refused } from './request.ts'
@@ -85,7 +86,7 @@ export function holdFrom(body: Body, author: string, now: number): OperationalHo
     apiVersion: API_GROUP_VERSION,
     kind: 'OperationalHold',
     // A repeated request counts from its own time.
-    metadata: { name: `${named.replace(/[.-]+$/, '')}-${Math.floor(now).toString(36)}` },
+    metadata: { name: `${withoutEnd(named, /[.-]/)}-${Math.floor(now).toString(36)}` },
     spec: {
       target: target as OperationalHold['spec']['target'],
       effect,
@@ -180,7 +181,7 @@ function approvalFrom(body: Body, of: Target, { name, groups }: Person, now: num
   return {
     apiVersion: API_GROUP_VERSION,
     kind: 'Approval',
-    metadata: { name: `${of.name.slice(0, MOST_OF_A_NAME).replace(/[.-]+$/, '')}-${own}` },
+    metadata: { name: `${withoutEnd(of.name.slice(0, MOST_OF_A_NAME), /[.-]/)}-${own}` },
     spec: {
       digest,
       by: name,

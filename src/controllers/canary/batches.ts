@@ -7,6 +7,7 @@ import type { CanaryPhase } from '#api/protocol/canary.ts'
 import { isLetGo } from '#api/protocol/let-go.ts'
 import { counted } from '#lib/counted.ts'
 import { componentObjectName } from '#lib/names.ts'
+import { withoutEnd } from '#lib/without-ends.ts'
 import { askAgainInMs } from '#permits/ended-for.ts'
 import { freePermitName } from '#permits/free-name.ts'
 import { type PermitRequest, type TargetResult, isRenewalDue } from '#permits/permits.ts'
@@ -119,7 +120,7 @@ function permitName(
   { name, version }: DeclaredComponent,
   permits: readonly OperationPermit[],
 ): string {
-  const short = (text: string) => text.slice(0, MOST_NAME_CHARS).replace(/[-.]+$/, '')
+  const short = (text: string) => withoutEnd(text.slice(0, MOST_NAME_CHARS), /[-.]/)
   return freePermitName(`${short(canary)}.${short(componentObjectName(name, version))}-${uid.slice(0, 8)}-b`, permits)
 }
 

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { timestamp } from '#lib/clock.ts'
 import { canonicalJson } from '#lib/json.ts'
+import { withoutEnd } from '#lib/without-ends.ts'
 
 /** Hash of the node, the rule, and the first time that the rule was seen to be true for it. */
 export const incidentId = (nodeUid: string, rule: string, firstSeenMs: number): string =>
@@ -22,7 +23,7 @@ export interface JobIdentity {
 const RULE_CHARS = 160
 
 export function jobName({ rule, incident, rung, attempt, dryRun }: JobIdentity): string {
-  const head = rule.slice(0, RULE_CHARS).replace(/[-.]+$/, '')
+  const head = withoutEnd(rule.slice(0, RULE_CHARS), /[-.]/)
   const again = attempt > 1 ? `-${attempt}` : ''
   return `${head}-${incident.slice(0, 16)}-${rung}${again}${dryRun ? '-dry' : ''}`
 }

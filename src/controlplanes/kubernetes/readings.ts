@@ -109,7 +109,7 @@ function* samples(
     if (!line.startsWith(family)) continue
     const [, name, labels = '', value = ''] = /^([a-z_]+)(?:\{(.*)\})? (\S+)/.exec(line) ?? []
     if (name !== family) continue
-    const pairs = [...labels.matchAll(/([a-z_]+)="([^"]*)"/g)].map(([, key = '', of = '']) => [key, of] as const)
+    const pairs = [...labels.matchAll(/([a-z_]+)="([^"]*)",?/gy)].map(([, key = '', of = '']) => [key, of] as const)
     yield { labels: Object.fromEntries(pairs), value: Number(value) }
   }
 }

@@ -70,7 +70,7 @@ const GROUPS_OF_A_NETWORK = 4
 
 /** One address; of IPv6 the network of 64 bits, whose addresses all belong to one host as a rule. */
 export function placeOf(address: string): string {
-  const plain = address.replace(IPV4_IN_IPV6, '').replace(/%.*$/, '')
+  const plain = address.replace(IPV4_IN_IPV6, '').split('%', 1)[0] ?? ''
   if (!plain.includes(':')) return plain
   const [head = '', tail] = plain.split('::', 2)
   const groups = (text: string): string[] => (text === '' ? [] : text.split(':'))

@@ -6,6 +6,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { nodeHttp } from '#lib/node-http.ts'
+import { withoutEnd } from '#lib/without-ends.ts'
 import { ConnectionError } from '../errors.ts'
 import { parseServer, type ConnectionConfig } from './connection.ts'
 import { Credentials, type Loaded } from './credentials.ts'
@@ -93,7 +94,7 @@ export class Transport {
 
   constructor(config: ConnectionConfig, clock: Clock, timeouts: Timeouts, manners: Manners) {
     this.#url = parseServer(config)
-    this.#prefix = this.#url.pathname.replace(/\/+$/, '')
+    this.#prefix = withoutEnd(this.#url.pathname, /\//)
     this.#config = config
     this.#clock = clock
     this.#timeouts = timeouts

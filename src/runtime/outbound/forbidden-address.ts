@@ -48,7 +48,7 @@ const NO_ADDRESSES: ReadonlySet<string> = new Set()
 
 /** `own`: addresses of this host, canonical. What is no address is forbidden too. */
 export function isForbiddenAddress(address: string, own: ReadonlySet<string> = NO_ADDRESSES): boolean {
-  const plain = address.replace(/^\[|\]$/g, '').replace(/%.*$/, '')
+  const plain = address.replace(/^\[|\]$/g, '').split('%', 1)[0] ?? ''
   const family = isIP(plain)
   if (family === 4) return forbidden.check(plain, 'ipv4') || own.has(plain)
   if (family !== 6) return true

@@ -2,6 +2,7 @@
 // Each has a deadline and a size limit. What cannot be read does not hold, and says why; nothing of an answer is shown but its status, its number or what is wrong with a query.
 import { isDeeperJson, isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
+import { withoutEnd } from '#lib/without-ends.ts'
 import { type HttpAnswer, type HttpLimits, ask } from './get.ts'
 
 export interface Look {
@@ -74,7 +75,7 @@ const shown = ({ holds, seen }: Look): Look => ({ holds, seen: printableLine(see
 const originOf = (url: string): string => new URL(url).origin
 
 function queryUrl(base: string, query: string): string {
-  const url = new URL(`${base.replace(/\/+$/, '')}/api/v1/query`)
+  const url = new URL(`${withoutEnd(base, /\//)}/api/v1/query`)
   url.searchParams.set('query', query)
   return url.href
 }

@@ -7,7 +7,7 @@ export const addressesOfThisHost = (): ReadonlySet<string> =>
   new Set(
     Object.values(networkInterfaces())
       .flatMap((of) => of ?? [])
-      .map(({ address }) => canonical(address.replace(/%.*$/, ''))),
+      .map(({ address }) => canonical(address.split('%', 1)[0] ?? '')),
   )
 
 /** Together with hosts of API servers that the program works for: nothing in a cluster may have it call either. */

@@ -24,7 +24,8 @@ class CelSemver extends CelBox<Version> {
 
 /** `v1.2` is `1.2.0`, `01.2.3` is `1.2.3`; what stands behind the numbers is left as it is. */
 function normalized(text: string): string {
-  const [, numbers = '', rest = ''] = /^v?([0-9.]*)(.*)$/s.exec(text) ?? []
+  const [head = '', numbers = ''] = /^v?([0-9.]*)/.exec(text) ?? []
+  const rest = text.slice(head.length)
   const parts = numbers.split('.').map((n) => n.replace(/^0+(?=[0-9])/, ''))
   // a prerelease of a short version is not defined
   if (parts.length > 3 || (parts.length < 3 && rest !== '')) return text

@@ -1,4 +1,5 @@
 // Times and durations as CEL and Go write them, in nanoseconds as bigint.
+import { withoutEnd } from '#lib/without-ends.ts'
 
 const UNIT_NANOS: Readonly<Record<string, bigint>> = {
   ns: 1n,
@@ -39,7 +40,7 @@ export function parseGoDuration(text: string): bigint | undefined {
 export function formatCelDuration(nanos: bigint): string {
   const negative = nanos < 0n
   const abs = negative ? -nanos : nanos
-  const fraction = (abs % SECOND).toString().padStart(9, '0').replace(/0+$/, '')
+  const fraction = withoutEnd((abs % SECOND).toString().padStart(9, '0'), /0/)
   return `${negative ? '-' : ''}${abs / SECOND}${fraction === '' ? '' : `.${fraction}`}s`
 }
 
@@ -63,7 +64,7 @@ export function parseTimestamp(text: string): bigint | undefined {
 
 export function formatTimestamp(nanos: bigint): string {
   const ms = floorDiv(nanos, 1_000_000n)
-  const fraction = (nanos - floorDiv(nanos, SECOND) * SECOND).toString().padStart(9, '0').replace(/0+$/, '')
+  const fraction = withoutEnd((nanos - floorDiv(nanos, SECOND) * SECOND).toString().padStart(9, '0'), /0/)
   const text = new Date(Number(ms)).toISOString().slice(0, 19)
   return `${text}${fraction === '' ? '' : `.${fraction}`}Z`
 }

@@ -85,9 +85,10 @@ export class LocalRepository implements GitRepository {
     this.#deadlineMs = deadlineMs
   }
 
+  /** Checks only that it is a commit; reads parents where the revision asks for them. */
   async resolve(revision: string): Promise<string> {
     const { base, steps } = parseRevision(revision)
-    let id = (await this.commit(await this.#named(base))).id
+    let id = this.#peeled(await this.#named(base)).oid
     for (const step of steps) {
       const { parents } = await this.commit(id)
       const next = parents[step - 1]
@@ -100,7 +101,7 @@ export class LocalRepository implements GitRepository {
             parents: parents.length === 0 ? 'no parent' : `only ${counted(parents.length, 'parent')}`,
           }),
         )
-      id = (await this.commit(next)).id
+      id = this.#peeled(next).oid
     }
     return id
   }
@@ -137,7 +138,7 @@ export class LocalRepository implements GitRepository {
     const known = this.#commits.get(oid)
     if (known !== undefined) return known
     try {
-      const parsed = await parseCommit(oid, object)
+      const parsed = await parseCommit(object)
       if (object.content.length <= MAX_KEPT_BYTES) this.#commits.set(oid, parsed)
       for (const old of [...this.#commits.keys()].slice(0, -KEPT_COMMITS)) this.#commits.delete(old)
       return parsed

@@ -44,7 +44,7 @@ function gitFolderAt(dir: string): GitFolder | undefined {
 
 /** `git worktree add` leaves a file that names the folder with HEAD, which names the folder with everything else. */
 function linkedWorkTree(dir: string, dotGit: string): GitFolder | undefined {
-  const [, target] = /^gitdir: (.+)\s*$/.exec(readFileSync(dotGit, 'utf8')) ?? []
+  const [, target] = /^gitdir: (.+)$/.exec(readFileSync(dotGit, 'utf8').trimEnd()) ?? []
   if (target === undefined) return undefined
   const headDir = isAbsolute(target) ? target.trim() : resolve(dir, target.trim())
   const commonFile = join(headDir, 'commondir')

@@ -112,9 +112,13 @@ export function reasonIn(said: string, access: GitAccess): string {
   const lines = said.trim().split('\n')
   const rejected = lines.find((line) => /^\s*!\s/.test(line))
   const line =
-    rejected?.replace(RENAME, ' ') ?? lines.findLast((l) => /^(remote|fatal): /.test(l)) ?? lines.at(-1) ?? ''
+    rejected?.split(BLANKS).join(' ').replace(RENAME, '') ??
+    lines.findLast((l) => /^(remote|fatal): /.test(l)) ??
+    lines.at(-1) ??
+    ''
   return shownCause(withoutSecrets(line.trim(), access))
 }
 
 /** Of `! [remote rejected] ID -> BRANCH (why)`: the error names both, and what is shown of it is short. */
-const RENAME = /\s+[0-9a-f]{40,64}\s+->\s+\S+\s+/
+const RENAME = /(?<![^ ])[0-9a-f]{40,64} -> [^ ]+ /
+const BLANKS = /\s+/

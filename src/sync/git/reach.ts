@@ -122,7 +122,7 @@ async function addressesOf(
     lookup(host, { all: true, hints: ADDRCONFIG }, (error, all) => {
       if (error !== null) return reject(error)
       const list = typeof all === 'string' ? [all] : all.map((each) => each.address)
-      resolve(list.map((each) => each.replace(/%.*$/, '')).toSorted((a, b) => isIP(a) - isIP(b)))
+      resolve(list.map((each) => each.split('%', 1)[0] ?? '').toSorted((a, b) => isIP(a) - isIP(b)))
     })
   })
   try {

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { Unusable } from './https-access.ts'
 import { Malformed, WireReader } from '../trust/ssh-wire.ts'
+import { withoutEnd } from '#lib/without-ends.ts'
 
 export interface SshAccess {
   readonly kind: 'SshKey'
@@ -81,7 +82,7 @@ function fingerprintIn(identity: string): string | undefined {
   const [, kind, body = ''] = BLOCK.exec(identity) ?? []
   const found = kind === 'OPENSSH ' ? opened(body) : undefined
   if (found === undefined) return undefined
-  return `SHA256:${createHash('sha256').update(found.publicKey).digest('base64').replace(/=+$/, '')}`
+  return `SHA256:${withoutEnd(createHash('sha256').update(found.publicKey).digest('base64'), /=/)}`
 }
 
 /** A server that accepts the connection and then sends nothing delays one source by no more than this. */

@@ -2,6 +2,7 @@
 import { KubeNodeError } from '#lib/errors.ts'
 import { foldName } from '#lib/fold-name.ts'
 import { printableLine } from '#lib/printable.ts'
+import { withoutEnd } from '#lib/without-ends.ts'
 import { syncErrors } from '../sync-errors.ts'
 
 type EntryKind = 'file' | 'tree' | 'symlink' | 'submodule'
@@ -78,9 +79,7 @@ export function nameProblem(name: string): string | undefined {
   if (CONTROL.test(name)) return 'has control characters'
   if (/[/\\]/.test(name)) return 'has a path separator'
   // Names that case-folding, trimming or short-name file systems map to the folder with our hooks and settings.
-  const folded = foldName(name)
-    .replace(/[. ]+$/, '')
-    .replace(/::?\$.*$/, '')
+  const folded = withoutEnd(foldName(name), /[. ]/).replace(/::?\$.*$/, '')
   if (folded === '' || folded === '.git' || /^git~\d+$/.test(folded)) return 'means .git on some file systems'
   return undefined
 }

@@ -11,7 +11,6 @@ import { pausedBy, releasesIn, type HubParts } from './parts.ts'
 import { revertPolicyBefore } from './pipeline-before.ts'
 import type { Work } from './release-work.ts'
 import type { Commit } from './source/seen.ts'
-import type { Trust } from './source/trust-seen.ts'
 
 export async function exemptionsOf(
   { parts, release, source }: Pick<Work, 'parts' | 'release' | 'source'>,
@@ -65,16 +64,11 @@ export const mayExemptReverts = ({ pipelines }: HubParts, { metadata, spec }: Fl
   })
 
 /**
- * A held source follows one commit only: a revert of what its tracks roll out, exempt from the hold by the pipeline of each of them, that renders to exactly what was
+ * A held source follows one commit only, which was verified before where commits are: a revert of what its tracks roll out, exempt from the hold by the pipeline of each of them, that renders to exactly what was
  * followed before the reverted commit. It changes nothing of the other tracks, whose pipelines were not asked.
  */
-export async function isExemptRevert(
-  parts: HubParts,
-  source: FleetSource,
-  { id, revertOf }: Commit,
-  trust: Trust | undefined,
-): Promise<boolean> {
-  if (revertOf === undefined || (trust !== undefined && trust.kind !== 'Verified')) return false
+export async function isExemptRevert(parts: HubParts, source: FleetSource, { id, revertOf }: Commit): Promise<boolean> {
+  if (revertOf === undefined) return false
   const { namespace, name = '' } = source.metadata
   const releases = releasesIn(parts, namespace)
   const newest = source.spec.tracks.flatMap(

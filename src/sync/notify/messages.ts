@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto'
 import type { FleetSourceSpec } from '#api/kinds/fleet-source.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { assertNever } from '#lib/errors.ts'
+import { withoutEnd } from '#lib/without-ends.ts'
 import { type Facts, FACTS, type News, type NotifyEvent } from './news.ts'
 
 export type Target = NonNullable<FleetSourceSpec['notify']>[number]
@@ -128,7 +129,7 @@ function statusMessage(
 ): Message | string {
   const { token } = keys
   if (token === undefined) return 'its Secret has no token'
-  const base = api.replace(/\/+$/, '')
+  const base = withoutEnd(api, /\//)
   const context = ['kubenode', source.split('/').at(-1), news.facts.track].filter(Boolean).join('/')
   const description = cut(
     target.template === undefined ? usualStatus(news) : textOf(target, news.facts, asIs),

@@ -6,6 +6,7 @@ import { cluster as clusterKind, type Cluster, type ClusterInput } from '#api/ki
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { keyOfSource } from '../sources/scope.ts'
+import { withoutEnds } from '#lib/without-ends.ts'
 
 export type Previews = NonNullable<FleetSource['spec']['previews']>
 
@@ -26,11 +27,11 @@ const DIGEST_CHARS = 10
 /** Begins like the branch, for readers; the digest tells branches apart that read alike. */
 export function previewName(source: string, branch: string): string {
   const digest = createHash('sha256').update(`${source}\n${branch}`).digest('hex').slice(0, DIGEST_CHARS)
-  const plain = branch
+  const slug = branch
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
     .slice(0, MAX_SLUG)
-    .replaceAll(/^-+|-+$/g, '')
+  const plain = withoutEnds(slug, /-/)
   return ['pv', ...(plain === '' ? [] : [plain]), digest].join('-')
 }
 

@@ -171,7 +171,10 @@ function fleetError(of: string, error: unknown): KubeNodeError {
     message
       .slice(0, 2_000)
       .replaceAll(/:[^\S\n]*\n\s*/g, ': ')
-      .replaceAll(/\s*\n\s*/g, '; '),
+      .split('\n')
+      .map((line) => line.trim())
+      .filter((line) => line !== '')
+      .join('; '),
   )
   const place = at === undefined ? '' : ` at ${printableLine(at.slice(0, 300))}`
   return new KubeNodeError(syncErrors[CODES[kind]]({ what: of, place, why }), {

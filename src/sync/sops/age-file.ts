@@ -1,6 +1,7 @@
 // Opens a small age file (age-encryption.org/v1) with X25519 identities: what sops stores the key of a document in.
 import { createDecipheriv, createHmac, diffieHellman, hkdfSync, timingSafeEqual } from 'node:crypto'
 import { x25519PublicKey, type AgeIdentity } from './age-identity.ts'
+import { withoutEnd } from '#lib/without-ends.ts'
 
 const VERSION = 'age-encryption.org/v1'
 const BEGIN = '-----BEGIN AGE ENCRYPTED FILE-----'
@@ -128,5 +129,5 @@ function bodyOf(line: () => string): Buffer {
 export function base64(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64')
   const padded = bytes.toString('base64')
-  return text === padded || text === padded.replace(/=+$/, '') ? bytes : undefined
+  return text === padded || text === withoutEnd(padded, /=/) ? bytes : undefined
 }

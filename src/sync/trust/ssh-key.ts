@@ -1,6 +1,7 @@
 // Public keys of SSH as people write them (ssh-ed25519 AAAA… comment), and the kinds that may sign commits: others are refused by name.
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto'
 import { Malformed, WireReader } from './ssh-wire.ts'
+import { withoutEnd } from '#lib/without-ends.ts'
 
 export interface SshKey {
   readonly type: KeyType
@@ -84,7 +85,7 @@ function jwkOf(type: KeyType, reader: WireReader): Readonly<Record<string, strin
 }
 
 const fingerprintOf = (blob: Uint8Array): string =>
-  `SHA256:${createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')}`
+  `SHA256:${withoutEnd(createHash('sha256').update(blob).digest('base64'), /=/)}`
 
 /** A line of a .pub file; whatever follows the key is a comment. */
 export function parseSshKey(line: string): SshKey {

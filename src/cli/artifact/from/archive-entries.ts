@@ -3,6 +3,7 @@
 import { Parser, type ReadEntry } from 'tar'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
+import { withoutEnd } from '#lib/without-ends.ts'
 import { sourceRefused } from './unpacked-stream.ts'
 
 export interface ArchiveEntry {
@@ -138,7 +139,7 @@ class Reading {
 
 /** Without `./`, a leading slash and a slash at the end; undefined for anything that climbs or hides something. */
 function plainPath(path: string): string | undefined {
-  const bare = path.replace(/^(?:\.?\/)+/, '').replace(/\/+$/, '')
+  const bare = withoutEnd(path.replace(/^(?:\.?\/)+/, ''), /\//)
   if (bare === '' || bare === '.') return ''
   const parts = bare.split('/')
   const isBad = (p: string): boolean => p === '' || p === '.' || p === '..' || /[\\\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(p)

@@ -6,6 +6,7 @@ import type { TreeEntry, TreeFile } from './file-tree.ts'
 import type { Recipe } from './recipes.ts'
 import { MAX_TEXT_BYTES, type Source } from './source.ts'
 import { changedUnit, unitSays, type UnitSays } from './unit-text.ts'
+import { withoutEnd } from '#lib/without-ends.ts'
 
 type Spec = MachineComponentInput['spec']
 type SpecFile = NonNullable<Spec['files']>[number]
@@ -218,7 +219,7 @@ function takeUnit({ recipe, unit: asked }: Wishes, { texts, left }: Found): Unit
 }
 
 function dropBelow({ programs, texts }: Found, path: string): boolean {
-  const bare = path.replace(/\/+$/, '')
+  const bare = withoutEnd(path, /\//)
   const hit = [...programs.keys(), ...texts.keys()].filter((p) => p === bare || p.startsWith(`${bare}/`))
   for (const p of hit) {
     programs.delete(p)

@@ -68,7 +68,7 @@ const KUBERNETES_ARCH: Readonly<Record<string, string>> = { all: 'any', ppc64el:
 /** Continued lines belong to the field above; only single-line fields are read here. */
 const fieldsOf = (record: string): ReadonlyMap<string, string> =>
   new Map(
-    [...record.matchAll(/^([A-Za-z-]+):[ \t]*(.*)$/gm)].map(([, name = '', value = '']) => [
+    [...record.matchAll(/^([A-Za-z-]+):(.*)$/gm)].map(([, name = '', value = '']) => [
       name.toLowerCase(),
       value.trim(),
     ]),

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { LABELS, PROBES_NAMESPACE } from '#api/names.ts'
 import { parseDuration } from '#lib/duration.ts'
+import { withoutEnd } from '#lib/without-ends.ts'
 import type { Pod } from '#nodes/objects.ts'
 import type { SetAction } from '../actions.ts'
 import type { Inspection, Look } from './inspections.ts'
@@ -65,7 +66,7 @@ export function probePods({ set, probePods: pods }: Seen, steps: readonly Probed
 
 const MOST_NAME_CHARS = 40
 const shortName = ({ metadata: { name = '' } }: Seen['set']): string =>
-  `probe-${name.slice(0, MOST_NAME_CHARS).replaceAll('.', '-').replace(/-+$/, '')}`
+  `probe-${withoutEnd(name.slice(0, MOST_NAME_CHARS).replaceAll('.', '-'), /-/)}`
 
 /** The namespace of probes admits restricted pods only, and most images name no user. */
 const NOBODY = 65_534

@@ -45,11 +45,12 @@ export async function observe(parts: HubParts, source: FleetSource, signal: Abor
   const fetched = await fetch(parts, source)
   if ('kind' in fetched) return paused === undefined ? { ...seen, declared: fetched } : seen
   const trust = await judged(parts, source, fetched, signal)
-  if (paused !== undefined && !(await isExemptRevert(parts, source, fetched.commit, trust))) return seen
   const judgedSeen = trust === undefined ? seen : { ...seen, trust }
-  if (trust !== undefined && trust.kind !== 'Verified') return judgedSeen
-  const { commit } = fetched
-  const declared = await render(parts, source, fetched, signal)
+  if (trust !== undefined && trust.kind !== 'Verified') return paused === undefined ? judgedSeen : seen
+  const commit = await read(source, fetched)
+  if ('kind' in commit) return paused === undefined ? { ...judgedSeen, declared: commit } : seen
+  if (paused !== undefined && !(await isExemptRevert(parts, source, commit))) return seen
+  const declared = await render(parts, source, { repository: fetched.repository, commit }, signal)
   const staged = declared.kind === 'Declared' ? await stagedTracks(parts, source, declared) : undefined
   return { ...judgedSeen, commit, declared, ...(staged !== undefined && { staged }) }
 }
@@ -106,25 +107,35 @@ async function rewrittenFrom(
 
 interface FetchedCommit {
   readonly repository: LocalRepository
-  readonly commit: Commit
+  readonly id: string
+  readonly note?: string
 }
 
-async function fetch(parts: HubParts, source: FleetSource): Promise<FetchedCommit | Failure> {
-  try {
+/** Reads nothing of the commit, which any user who may push can write. */
+const fetch = (parts: HubParts, source: FleetSource): Promise<FetchedCommit | Failure> =>
+  orFailure(async () => {
     const { repository, commit: id, note } = await parts.renders.fetch(source)
+    return { repository, id, ...(note !== undefined && { note }) }
+  })
+
+/** What its message says, and whether it continues what was followed; only of a commit that may be followed. */
+const read = (source: FleetSource, { repository, id, note }: FetchedCommit): Promise<Commit | Failure> =>
+  orFailure(async () => {
     const messages = await messagesOf(repository, id, source.status?.rendered)
     const revertOf = [messages.own, ...messages.merged].map(revertedCommit).find((reverted) => reverted !== undefined)
     const rewritten = await rewrittenFrom(source, repository, id)
     return {
-      repository,
-      commit: {
-        id,
-        plans: plansOf(messages),
-        ...(revertOf !== undefined && { revertOf }),
-        ...(rewritten !== undefined && { rewritten }),
-        ...(note !== undefined && { note }),
-      },
+      id,
+      plans: plansOf(messages),
+      ...(revertOf !== undefined && { revertOf }),
+      ...(rewritten !== undefined && { rewritten }),
+      ...(note !== undefined && { note }),
     }
+  })
+
+async function orFailure<T>(work: () => Promise<T>): Promise<T | Failure> {
+  try {
+    return await work()
   } catch (error) {
     if (!isKubeNodeError(error)) throw error
     return failure('Fetched', FETCH_REASONS[error.code] ?? 'FetchError', messageOf(error))
@@ -135,13 +146,13 @@ async function fetch(parts: HubParts, source: FleetSource): Promise<FetchedCommi
 async function judged(
   parts: HubParts,
   source: FleetSource,
-  { repository, commit }: FetchedCommit,
+  { repository, id }: FetchedCommit,
   signal: AbortSignal,
 ): Promise<Trust | undefined> {
   if (!isVerified(source)) return undefined
   const now = parts.context.clock.now()
   const approved = approvingUsers(parts, now)
-  const trust = await parts.verification.judge({ source, repository, head: commit.id, approved, now, signal })
+  const trust = await parts.verification.judge({ source, repository, head: id, approved, now, signal })
   parts.trustMetrics.judged(keyOf(source), trust)
   return trust
 }
@@ -149,7 +160,7 @@ async function judged(
 async function render(
   parts: HubParts,
   source: FleetSource,
-  { repository, commit }: FetchedCommit,
+  { repository, commit }: { readonly repository: LocalRepository; readonly commit: Commit },
   signal: AbortSignal,
 ): Promise<Declared | Failure> {
   try {
