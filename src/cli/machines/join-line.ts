@@ -116,6 +116,10 @@ function sourceOf({ machine, bundle }: LineTicket, { script }: JoinLineOptions):
     throw cannot(
       'the installation does not name where hosts download the agent (artifacts.address of kubenode install, --artifact-base of role controllers)',
     )
+  if (artifactBase.startsWith('file:'))
+    throw cannot(
+      `artifacts are in a folder of one machine (${artifactBase}), as in a fleet of kubenode local up, whose nodes are made by their MachineSets; hosts join an installation of kubenode install`,
+    )
   if (URL.parse(artifactBase)?.protocol !== 'https:')
     throw cannot(`hosts download the agent over HTTPS, and artifacts are at ${artifactBase}`)
   const sha256 = script ?? bundle.joinScript

@@ -787,7 +787,7 @@ describe('a report to the vendor', () => {
     (outcome) => {
       expect(wanted([earlier('abcdefabcdefabcd', { ...told, outcome })])).toMatchObject({
         outcome: 'Skipped',
-        output: 'already done',
+        output: 'already reported for this incident',
       })
     },
   )

@@ -63,16 +63,16 @@ function beginning(seen: Seen, now: number, turn: CentralTurn, name: JobStep['op
   const base = { index, operation: name, executor, attempts: step?.attempts ?? 0 }
   if (step?.outcome === 'Unknown')
     return finish(seen, now, 'Transient', `the result of step ${index} ${name} is unknown`)
-  const unneeded = isUnneeded(seen, operation)
-  if (unneeded)
+  const unneeded = whyUnneeded(seen, operation)
+  if (unneeded !== undefined)
     return {
       actions: [],
       change: {
         step: {
           ...base,
-          ...check(executor, 'Waiting', 'skip', { turn: true, unneeded }),
+          ...check(executor, 'Waiting', 'skip', { turn: true, unneeded: true }),
           finishedAt: timestamp(now),
-          output: 'already done',
+          output: unneeded,
         },
       },
     }
@@ -158,12 +158,17 @@ function rebootStep(seen: Seen, now: number, { isLate, operation }: Turn, step: 
   return { actions: [{ kind: 'DoStep', reason: 'no heartbeat from the agent', step }], requeueAfter: LOOK_AGAIN_MS }
 }
 
-const isUnneeded = (seen: Seen, operation: Operation): boolean =>
-  (operation.cordon !== undefined && isCordonedBy(seen.node, cordonOwner(seen.job))) ||
-  (operation.uncordon !== undefined && seen.node !== undefined && !isCordonedBy(seen.node, cordonOwner(seen.job))) ||
-  (operation.fence !== undefined && isFencedBy(seen.node, cordonOwner(seen.job))) ||
-  (operation.drain !== undefined && seen.hasPods === false) ||
-  (operation.reportFault !== undefined && isReported(seen))
+/** Why the step has nothing to do; undefined when it has to run. */
+function whyUnneeded(seen: Seen, { cordon, uncordon, fence, drain, reportFault }: Operation): string | undefined {
+  const { node, job, hasPods } = seen
+  const owner = cordonOwner(job)
+  if (cordon !== undefined && isCordonedBy(node, owner)) return 'already cordoned for this repair'
+  if (uncordon !== undefined && node !== undefined && !isCordonedBy(node, owner)) return 'not cordoned for this repair'
+  if (fence !== undefined && isFencedBy(node, owner)) return 'already fenced for this repair'
+  if (drain !== undefined && hasPods === false) return 'no pods to evict'
+  if (reportFault !== undefined && isReported(seen)) return 'already reported for this incident'
+  return undefined
+}
 
 /** A report that was begun may have been sent: the vendor gets one for an incident, whatever rungs and retries follow. */
 const isReported = ({ job, others }: Seen): boolean =>
