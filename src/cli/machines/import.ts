@@ -9,7 +9,7 @@ import { isControlPlane, nodeDomains } from './node-domains.ts'
 export type ImportStep =
   | { readonly kind: 'Create'; readonly name: string; readonly machine: Machine }
   /** It exists already, from an earlier run or a commit. */
-  | { readonly kind: 'There'; readonly name: string; readonly says: string }
+  | { readonly kind: 'There'; readonly name: string; readonly says: string; readonly machine: Machine }
   /** Part of the control plane, and not named. */
   | { readonly kind: 'Left'; readonly name: string; readonly says: string }
   | { readonly kind: 'Missing'; readonly name: string; readonly says: string }
@@ -32,7 +32,7 @@ export function planImport({ names, picked = [], nodes, machines }: ImportWish):
   return [...new Set([...names, ...picked])].sort().map((name): ImportStep => {
     const machine = machineOf.get(name) ?? machines.find((m) => m.metadata.name === name)
     if (machine !== undefined)
-      return { kind: 'There', name, says: `machine/${machine.metadata.name} ${standing(machine)}` }
+      return { kind: 'There', name, says: `machine/${machine.metadata.name} ${standing(machine)}`, machine }
     const node = nodeNamed.get(name)
     if (node === undefined) return missingNode(name, nodes)
     if (isControlPlane(node) && !named.has(name))
@@ -72,6 +72,26 @@ function observedMachine(name: string, node: Node): Machine {
       ...(Object.keys(labels).length > 0 && { labels }),
     },
     spec: { channel: 'Observe', adoption: 'Preview', provider: { name: 'static' }, ...domains },
+  }
+}
+
+/** What a person commits for a step: also of a Machine that an earlier import made, as it stands. Nothing for what git declares already. */
+export function declarationOf(step: ImportStep): Machine | undefined {
+  if (step.kind === 'Create') return step.machine
+  if (step.kind !== 'There') return undefined
+  const { apiVersion, kind, metadata, spec } = step.machine
+  const { name = '', labels, annotations = {} } = metadata
+  const imported = annotations[ANNOTATIONS.imported]
+  if (imported === undefined || annotations[ANNOTATIONS.commit] !== undefined) return undefined
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      name,
+      annotations: { [ANNOTATIONS.imported]: imported },
+      ...(labels !== undefined && { labels }),
+    },
+    spec,
   }
 }
 

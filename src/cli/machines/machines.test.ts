@@ -126,6 +126,26 @@ describe('carrying an import out', () => {
     expect(said.join('')).toContain('channel: Observe')
     expect(fake.all(machineType)).toEqual([])
   })
+
+  test('for git prints the same after an import as before it, and says what it leaves out', async () => {
+    const { fake, client, said, io } = world()
+    fake.plant(nodeType, node('a'))
+    fake.plant(nodeType, node('b'))
+    fake.plant(machineType, machine('b', {}, { [ANNOTATIONS.commit]: 'c0ffee'.repeat(7) }))
+    const printed = async (...names: string[]) => {
+      said.length = 0
+      const { failed } = await runImport({ client, names, output: 'yaml' }, io)
+      return { failed, text: said.join('') }
+    }
+    const before = await printed('a')
+    await runImport({ client, names: ['a'] }, io)
+    expect(await printed('a')).toEqual(before)
+    expect(await printed('b')).toEqual({
+      failed: 0,
+      text: 'b: machine/b manages it, since commit c0ffeec0ffee\n',
+    })
+    expect(await printed('c')).toMatchObject({ failed: 1, text: expect.stringContaining('Node not found') as string })
+  })
 })
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')

@@ -12,7 +12,7 @@ import type { TaggedHost } from '#providers/port.ts'
 import type { Io } from '../io.ts'
 import { machineCode } from './machine-code.ts'
 import { taggedNodes } from './tagged-nodes.ts'
-import { type ImportStep, type UndoStep, planImport, planUndo } from './import.ts'
+import { type ImportStep, type UndoStep, declarationOf, planImport, planUndo } from './import.ts'
 
 export interface ImportRun {
   readonly client: KubeClient
@@ -52,12 +52,11 @@ export async function runImport(wish: ImportRun, io: Io): Promise<{ readonly fai
   const steps = planImport(given)
   if (wish.output === undefined) return carryOut(wish, steps, io)
   const { stringify } = await import('yaml')
-  const made = steps.flatMap((s) => (s.kind === 'Create' ? [s.machine] : []))
+  const made = steps.flatMap((s) => declarationOf(s) ?? [])
   if (wish.output === 'ts') io.out(machineCode(made))
   else for (const machine of made) io.out(`---\n${stringify(machine)}`)
-  for (const step of steps) {
-    if (step.kind === 'Left') io.err(shownLine(`${step.name}: ${step.says}`))
-  }
+  for (const step of steps)
+    if (step.kind !== 'Create' && declarationOf(step) === undefined) io.err(shownLine(`${step.name}: ${step.says}`))
   return { failed: steps.filter((s) => s.kind === 'Missing').length }
 }
 
