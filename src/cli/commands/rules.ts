@@ -131,11 +131,16 @@ async function simulate(options: SimulateOptions, io: Io): Promise<void> {
     ]),
   })
   const isTrue = said.filter((s) => s.verdict === 'true').length
+  const unknown = said.filter((s) => s.verdict === 'unknown')
   const unread = rules.filter((r) => r.compiled === undefined).length
   for (const { name, standing } of views)
     if (standing.kind !== 'Readable') io.err(shownLine(`node ${name}: ${standing.why}; ${STANDING[standing.kind]}`))
+  // Quiet rules are no proof that all is well: one line for each, unless all inputs are shown anyway.
+  if (options.all !== true)
+    for (const { node, rule, missing } of unknown)
+      if (missing !== undefined) io.err(shownLine(`${node}: rule ${rule} is unknown, no action: ${missing}`))
   if (unread > 0) io.err(`${counted(unread, 'rule')} could not be asked: kubenode rules lint says why\n`)
   io.err(
-    `${isTrue} of ${counted(said.length, 'answer')} true${isTrue > 0 || options.all === true ? '' : '; use --all to show the inputs of each rule'}\n`,
+    `${isTrue} of ${counted(said.length, 'answer')} true, ${unknown.length} unknown${isTrue > 0 || options.all === true ? '' : '; use --all to show the inputs of each rule'}\n`,
   )
 }

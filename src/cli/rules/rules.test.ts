@@ -63,8 +63,12 @@ describe('rules of this repository', () => {
   })
 
   test('say what they would do about a node in a file', async () => {
-    const { code, out } = await cli(ROOT, 'simulate', '--node', join(folder, 'node.yaml'))
+    const { code, out, err } = await cli(ROOT, 'simulate', '--node', join(folder, 'node.yaml'))
     expect(code).toBe(0)
+    expect(err).toContain(
+      'n1: rule storage/disk-pressure is unknown, no action: condition DiskPressure is not reported',
+    )
+    expect(err).toMatch(/^1 of \d+ answers true, \d+ unknown$/m)
     expect(out).toContain('n1: rule kernel/kernel-deadlock is true since 2026-01-01T00:00:00.000Z: begin rung 0')
     expect(out).not.toContain('disk-pressure')
   })

@@ -12,7 +12,8 @@ import type { Node } from '#nodes/objects.ts'
 import { type NodeView, isAskable, nodeView } from '#faults/node-view.ts'
 import { Peers } from '#faults/peers.ts'
 import { judge } from '#faults/since.ts'
-import { explainTerm, renderExplanation } from '#policy/explanation.ts'
+import { type Explanation, explainTerm, renderExplanation } from '#policy/explanation.ts'
+import { pointerTokens } from '#policy/pointer.ts'
 import type { Verdict } from '#policy/verdict.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { RuleFile } from './rule-files.ts'
@@ -26,6 +27,8 @@ export interface Simulated {
   /** What would happen, in words. */
   readonly would: string
   readonly explanation: string
+  /** The first input that is missing or cannot be used, where the verdict is unknown for that. */
+  readonly missing?: string
 }
 
 /** Nodes and Machines of a file: one document, several, or a List. */
@@ -101,6 +104,16 @@ export function simulate(views: readonly NodeView[], rules: readonly RuleFile[],
   return views.flatMap((view) => rules.flatMap((rule) => simulateOne(view, rule, peers, now) ?? []))
 }
 
+/** `condition KernelDeadlock is not reported`, or the place of another fact. */
+function firstUnknown(tree: Explanation): string | undefined {
+  if (tree.kind !== 'leaf') return tree.children.map(firstUnknown).find((text) => text !== undefined)
+  if (tree.verdict !== 'unknown') return undefined
+  const [first = ''] = pointerTokens(tree.path) ?? []
+  return tree.fact === 'conditions' && tree.seen === undefined
+    ? `condition ${first} is not reported`
+    : `${tree.fact}${tree.path}: ${tree.because ?? 'cannot be used'}`
+}
+
 function simulateOne(
   view: NodeView,
   { name, spec, compiled }: RuleFile,
@@ -118,7 +131,10 @@ function simulateOne(
   if (!isSelected) return { ...said, verdict: 'false', would: 'nothing: the rule does not select the node' }
   if (!isAskable(view, compiled) && view.standing.kind !== 'Readable')
     return { ...said, verdict: 'unknown', would: `nothing: ${view.standing.why}` }
-  if (tree.verdict !== 'true') return { ...said, verdict: tree.verdict, would: 'nothing' }
+  if (tree.verdict !== 'true') {
+    const missing = tree.verdict === 'unknown' ? firstUnknown(tree) : undefined
+    return { ...said, verdict: tree.verdict, would: 'nothing', ...(missing !== undefined && { missing }) }
+  }
   const holdDown = parseDuration(spec.for) - (now - (since ?? now))
   const steps = spec.ladder[0]?.operations.map((o) => Object.keys(o)[0] ?? '').join(', ')
   const when = holdDown > 0 ? `in ${formatDuration(holdDown)}` : 'now'
