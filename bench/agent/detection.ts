@@ -7,10 +7,10 @@ import { fileLineReader } from '#agent/detect/npd/file-line.ts'
 import { parseKmsg } from '#agent/detect/npd/kmsg.ts'
 import { parseMonitor, type LogMonitorConfig } from '#api/agent-config/monitor-config.ts'
 import { ProblemMetrics } from '#agent/detect/npd/problem-metrics.ts'
-import { withFinding, withSighting, type Problems } from '#agent/detect/problems.ts'
 import { nodeType } from '#agent/node/types.ts'
 import { systemClock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
+import { oneSource } from '#test/doubles/node/one-source.ts'
 import { AgentBench, eventually, MACHINE } from '#test/integration/agent-bench.ts'
 import { median, type Figures } from '../result.ts'
 
@@ -71,14 +71,8 @@ function monitorOf(value: unknown): LogMonitorConfig {
 }
 
 function startedMonitor(config: LogMonitorConfig): LogMonitor {
-  let problems: Problems = new Map()
-  const now = { wall: 0, mono: 0 }
   const monitor = new LogMonitor(config, {
-    conditions: {
-      problem: (type) => problems.get(type),
-      find: (type, finding) => (problems = withFinding(problems, type, finding, now)),
-      see: (type) => (problems = withSighting(problems, type, now)),
-    },
+    conditions: oneSource(),
     metrics: new ProblemMetrics(),
     onEvent: () => undefined,
   })

@@ -13,7 +13,7 @@ import { isNpdPresent, NO_NPD, npdJson, npdPath } from './npd-corpus.ts'
 const environment = { PATH: '/usr/bin:/bin' }
 
 const run = (name: string, timeoutMs = 5_000) =>
-  runPlugin({ path: npdPath(name), args: [], timeoutMs, maxOutput: 80, environment, clock: systemClock })
+  runPlugin({ path: npdPath(name), args: [], timeoutMs, maxOutput: 80, environment, folder: '/', clock: systemClock })
 
 test.for([
   ['ok.sh', 'Ok', 'OK'],

@@ -10,9 +10,9 @@ import type { MonitorEvent } from '#agent/detect/npd/judge.ts'
 import { parseMonitor, type LogMonitorConfig } from '#api/agent-config/monitor-config.ts'
 import { osVersion } from '#agent/detect/npd/os-release.ts'
 import { ProblemMetrics } from '#agent/detect/npd/problem-metrics.ts'
-import { withFinding, withSighting, type Problems } from '#agent/detect/problems.ts'
 import { systemClock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
+import { oneSource } from '#test/doubles/node/one-source.ts'
 import { isNpdPresent, NO_NPD, npdJson, npdPath, npdText } from './npd-corpus.ts'
 
 interface Recorded {
@@ -38,16 +38,11 @@ function logMonitor(value: unknown): LogMonitorConfig {
 /** Everything that a run says, in the form of the recording. */
 async function play(config: LogMonitorConfig, lines: readonly string[], old = lines.length / 2): Promise<Recorded> {
   const folder = mkdtempSync(join(tmpdir(), 'kubenode-npd-'))
-  let problems: Problems = new Map()
+  const conditions = oneSource()
   const events: (MonitorEvent & { readonly source: string })[] = []
   const metrics = new ProblemMetrics()
-  const now = { wall: 0, mono: 0 }
   const monitor = new LogMonitor(config, {
-    conditions: {
-      problem: (type) => problems.get(type),
-      find: (type, finding) => (problems = withFinding(problems, type, finding, now)),
-      see: (type) => (problems = withSighting(problems, type, now)),
-    },
+    conditions,
     metrics,
     onEvent: (source, event) => events.push({ ...event, source }),
   })
@@ -88,7 +83,8 @@ async function play(config: LogMonitorConfig, lines: readonly string[], old = li
       .join(',')}} ${value}`
   const isShown = ({ value }: { readonly value: number }): boolean => value !== 0
   return {
-    conditions: [...problems.values()]
+    conditions: conditions
+      .all()
       .filter((p) => p.isTrue)
       .map(({ type, reason, message }) => ({ type, status: 'True', reason, message }))
       .sort((a, b) => (a.type < b.type ? -1 : 1)),

@@ -69,6 +69,7 @@ beforeAll(async () => {
   board = new ProblemBoard({ ...base, sources: [], clearAfterMs: 10, components, onChange: () => undefined })
   detection = new Detection({
     ...base,
+    environment: {},
     client,
     agentEvents: agentEvents({ client, clock: systemClock, machine: 'm', machineUid: () => undefined }),
     node: 'n',

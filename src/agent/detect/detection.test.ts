@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, truncateSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock, type Clock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -12,6 +12,7 @@ import { newAuthority } from '#test/support/servers/tls.ts'
 import { realFiles } from '../files/real.ts'
 import { nodeDir, type NodeDir } from '../node-dir.ts'
 import { parseDetect } from '#api/agent-config/detect-config.ts'
+import { parseLogSources } from '#api/agent-config/log-rules.ts'
 import { agentEvents } from '../agent-events.ts'
 import { Detection } from './detection.ts'
 import { foreignConditions } from './foreign-conditions.ts'
@@ -51,6 +52,9 @@ const config = {
   ],
 }
 
+/** Waits of seconds are waits of milliseconds. */
+const QUICK: Clock = { ...systemClock, after: (ms, fn) => systemClock.after(ms / 100, fn) }
+
 interface Agent {
   readonly board: ProblemBoard
   readonly detection: Detection
@@ -64,6 +68,8 @@ async function agent(
   bootId = 'boot-1',
   node?: KubeObject,
   detectors: Readonly<Record<string, unknown>> = {},
+  logs: readonly unknown[] = [],
+  clock: Clock = systemClock,
 ): Promise<Agent> {
   const events: string[] = []
   const client = {
@@ -79,7 +85,7 @@ async function agent(
       text: '',
     }),
   } as unknown as KubeClient
-  const base = { files: realFiles, dir, clock: systemClock, random: systemRandom, log: silentLogger, bootId }
+  const base = { files: realFiles, dir, clock, random: systemRandom, log: silentLogger, bootId }
   const { detect, problems } = parseDetect({
     monitors,
     detectors: { disk: false, certificates: false, clock: false, ...detectors },
@@ -88,14 +94,15 @@ async function agent(
   const components = () => new Map()
   const board: ProblemBoard = new ProblemBoard({
     ...base,
-    sources: [],
+    sources: parseLogSources(logs).sources,
     clearAfterMs: 10,
     components,
     onChange: () => undefined,
-    onTurn: (problem) => detection.turned(problem),
+    onTurn: (problem, source) => detection.turned(problem, source),
   })
   const detection: Detection = new Detection({
     ...base,
+    environment: { PATH: '/usr/bin:/bin', KUBENODE_ROOT: dir.root },
     client,
     agentEvents: agentEvents({ client, clock: systemClock, machine: 'm', machineUid: () => undefined }),
     node: 'n',
@@ -280,8 +287,9 @@ describe('our own detectors', () => {
   test('a condition that flaps is reported within its budget and hides nothing else', async () => {
     const one = await agent([], 'boot-1', undefined, { disk: { everyMs: '1h', paths: ['/var'], minFreePercent: 101 } })
     await until(() => one.events.length, 1)
+    const other = one.board.open('test', { owns: () => true })
     const find = (type: string, status: 'True' | 'False', message: string): void =>
-      one.board.find(type, { status, reason: 'Flapping', message, isKept: true })
+      other.find(type, { status, reason: 'Flapping', message, isKept: true })
     for (let n = 0; n < 200; n++) {
       find('ClockSkewed', 'True', `on ${n}`)
       find('ClockSkewed', 'False', `off ${n}`)
@@ -289,7 +297,7 @@ describe('our own detectors', () => {
     await until(() => one.detection.events.lost > 300, true)
     await systemClock.sleep(50)
     expect(one.events.length).toBeLessThanOrEqual(1 + 25)
-    one.board.find('TasksHung', { status: 'True', reason: 'TasksHung', message: 'it hangs', isKept: true })
+    other.find('TasksHung', { status: 'True', reason: 'TasksHung', message: 'it hangs', isKept: true })
     await until(() => one.events.at(-1)?.split(':')[0], 'TasksHung')
   })
 
@@ -308,6 +316,130 @@ describe('our own detectors', () => {
     const one = await agent([], 'boot-1', undefined, { certificates: { everyMs: '20ms', minLeftPercent: 101 } })
     await until(() => shown(one, 'CertificateExpiring')?.split(':')[0], 'true CertificateExpiring')
     expect(shown(one, 'CertificateExpiring')).toContain('agent.pem ends 2')
+  })
+})
+
+describe('a condition that several sources find', () => {
+  const rule = { condition: 'DiskSpaceLow', reason: 'QuotaReached', pattern: 'quota', clearPattern: 'released' }
+  const logs = [{ path: '/var/log/messages', rules: [rule] }]
+  const often = { everyMs: '20ms', paths: ['/var'], hysteresisPercent: 0 }
+  const roomy = { disk: { ...often, minFreePercent: 0 } }
+  const full = { disk: { ...often, minFreePercent: 101 } }
+  const say = (text: string): void => appendFileSync(join(dir.root, 'var/log/messages'), `${text}\n`)
+
+  test('a log rule that names the condition of a detector is not undone by the detector', async () => {
+    say('start')
+    const one = await agent([], 'boot-1', undefined, full, logs)
+    await until(() => shown(one, 'DiskSpaceLow')?.split(':')[0], 'true DiskSpaceLow')
+    await one.stop()
+    // The detector has the condition from now on, and finds enough room many times.
+    const two = await agent([], 'boot-1', undefined, roomy, logs)
+    await until(() => shown(two, 'DiskSpaceLow'), 'false EnoughRoom: enough free bytes')
+    say('quota reached')
+    await until(() => shown(two, 'DiskSpaceLow'), 'true QuotaReached: quota reached')
+    await systemClock.sleep(200)
+    expect(shown(two, 'DiskSpaceLow')).toBe('true QuotaReached: quota reached')
+    await two.stop()
+    const three = await agent([], 'boot-1', undefined, roomy, logs)
+    await systemClock.sleep(200)
+    expect(shown(three, 'DiskSpaceLow')).toBe('true QuotaReached: quota reached')
+    say('released')
+    await until(() => shown(three, 'DiskSpaceLow'), 'false Cleared: released')
+    expect([...one.events, ...two.events, ...three.events].map((e) => e.split(':')[0])).toEqual([
+      'DiskSpaceLow',
+      'EnoughRoom',
+      'QuotaReached',
+      'Cleared',
+    ])
+  })
+
+  test('the line that ends it in a log does not end what a detector finds', async () => {
+    say('start')
+    const one = await agent([], 'boot-1', undefined, full, logs)
+    await until(() => shown(one, 'DiskSpaceLow')?.split(':')[0], 'true DiskSpaceLow')
+    say('quota reached')
+    say('released')
+    await systemClock.sleep(200)
+    expect(shown(one, 'DiskSpaceLow')?.split(':')[0]).toBe('true DiskSpaceLow')
+    expect(one.events).toHaveLength(1)
+  })
+
+  test('a rule that is removed from the configuration takes only its own finding along', async () => {
+    say('start')
+    const one = await agent([], 'boot-1', undefined, roomy, logs)
+    say('quota reached')
+    await until(() => shown(one, 'DiskSpaceLow'), 'true QuotaReached: quota reached')
+    await one.stop()
+    const two = await agent([], 'boot-1', undefined, roomy, [])
+    expect(two.board.problem('DiskSpaceLow')).toBeUndefined()
+  })
+
+  test('a further reason of a monitor is an event, and its end is none while the condition stays true', async () => {
+    writeFileSync(log, '')
+    const other = { condition: 'AppBroken', reason: 'SeenElsewhere', pattern: 'broken', clearPattern: 'released' }
+    const clearing = entry({ clearAfter: { AppBroken: '300ms' } })
+    const one = await agent([clearing], 'boot-1', undefined, {}, [{ path: '/var/log/messages', rules: [other] }])
+    say('app is broken')
+    await until(() => shown(one), 'true SeenElsewhere: app is broken')
+    appendFileSync(log, line('died a'))
+    await until(() => one.events.length, 2)
+    await systemClock.sleep(400)
+    expect(shown(one)).toBe('true SeenElsewhere: app is broken')
+    say('released')
+    await until(() => shown(one), 'false Cleared: released')
+    expect(one.events.map((e) => e.split(' is now')[0])).toEqual([
+      'SeenElsewhere: Node condition AppBroken',
+      'AppDied: died a',
+      'Cleared: Node condition AppBroken',
+    ])
+  })
+})
+
+describe('the file of a monitor', () => {
+  const path = () => join(dir.root, 'etc/app-monitor.json')
+  const WELL = 'false DetectionComplete: all configured monitors are running'
+  const write = (value: unknown): void => {
+    writeFileSync(`${path()}.new`, JSON.stringify(value))
+    renameSync(`${path()}.new`, path())
+  }
+
+  test('is loaded when a component brings it, and again when it changes', async () => {
+    writeFileSync(log, '')
+    const one = await agent(['/etc/app-monitor.json'], 'boot-1', undefined, {}, [], QUICK)
+    await until(
+      () => shown(one, 'DetectionIncomplete')?.slice(0, 56),
+      'true MonitorNotUsed: /etc/app-monitor.json: ENOENT: no s',
+    )
+    write(config)
+    await until(() => shown(one, 'DetectionIncomplete'), WELL)
+    appendFileSync(log, line('warn 1') + line('died a'))
+    await until(() => shown(one), 'true AppDied: died a')
+    write({ ...config, rules: [...config.rules, { type: 'temporary', reason: 'AppSpoke', pattern: 'spoke' }] })
+    const spoke = () => one.events.some((e) => e.startsWith('AppSpoke'))
+    // Lines that the old content saw are not told again; the new one reads on from there.
+    await until(() => (spoke() || appendFileSync(log, line('spoke')), spoke()), true)
+    expect(shown(one)).toBe('true AppDied: died a')
+    expect(one.events.filter((e) => e.startsWith('AppWarned'))).toEqual(['AppWarned: warn 1'])
+  })
+
+  test('that is half written leaves what runs in place, and says so; a removed one ends its conditions', async () => {
+    writeFileSync(log, '')
+    write(config)
+    const one = await agent(['/etc/app-monitor.json'], 'boot-1', undefined, {}, [], QUICK)
+    appendFileSync(log, line('died a'))
+    await until(() => shown(one), 'true AppDied: died a')
+    writeFileSync(path(), '{')
+    await until(
+      () => shown(one, 'DetectionIncomplete'),
+      'true MonitorNotUsed: /etc/app-monitor.json: is not JSON (its last usable content is in use)',
+    )
+    appendFileSync(log, line('warn 2'))
+    await until(() => one.events.filter((e) => e.startsWith('AppWarned')), ['AppWarned: warn 2'])
+    write(config)
+    await until(() => shown(one, 'DetectionIncomplete'), WELL)
+    rmSync(path())
+    await until(() => shown(one), undefined)
+    expect(shown(one, 'DetectionIncomplete')).toMatch(/^true MonitorNotUsed: .*ENOENT/)
   })
 })
 

@@ -28,6 +28,8 @@ export interface DetectionDeps {
   readonly random: Random
   readonly log: Logger
   readonly bootId: string
+  /** Of the programs that check. */
+  readonly environment: Readonly<Record<string, string>>
   readonly client: KubeClient
   readonly agentEvents: AgentEvents
   readonly node: string
@@ -55,16 +57,12 @@ export class Detection {
     this.#deps = deps
     const { board, config, clock } = deps
     this.events = new NodeEvents(deps)
-    const port = {
-      conditions: board,
-      metrics: this.metrics,
-      onEvent: (source: string, event: Parameters<NodeEvents['tell']>[1]): void => {
-        this.events.tell(source, event)
-        this.monitors.soon()
-      },
+    const onEvent = (source: string, event: Parameters<NodeEvents['tell']>[1]): void => {
+      this.events.tell(source, event)
+      this.monitors.soon()
     }
-    this.monitors = new Monitors({ ...deps, entries: config.monitors, port, conditions: board })
-    this.detectors = new Detectors({ ...deps, settings: config.detectors, conditions: board, clock })
+    this.monitors = new Monitors({ ...deps, entries: config.monitors, metrics: this.metrics, onEvent, board })
+    this.detectors = new Detectors({ ...deps, settings: config.detectors, board, clock })
   }
 
   /** After the board has loaded its saved state. */
@@ -72,8 +70,8 @@ export class Detection {
     // A condition taken from another writer in the first write would count as ours ever after.
     this.#deps.board.leave('Unknown')
     await this.monitors.start()
-    this.#deps.board.retain(new Set([...this.monitors.conditionTypes, ...this.detectors.conditionTypes]))
     this.detectors.start()
+    this.#deps.board.dropUnopened()
     void this.#lookAtNode()
   }
 
@@ -84,24 +82,17 @@ export class Detection {
     await this.monitors.close()
   }
 
-  /** Reports changes of conditions that no monitor reports: those of components and built-in detectors, and those ended by time. */
-  turned({ type, isTrue, reason, message }: Problem): void {
+  /** Reports changes of conditions that no monitor reports: those of components, log rules and built-in detectors. */
+  turned({ type, isTrue, reason, message }: Problem, changedBy: string): void {
     // A condition of one component is reported for that component.
-    if (type === COMPONENT_UNHEALTHY || this.monitors.tells(type)) return
+    if (type === COMPONENT_UNHEALTHY || this.monitors.reports(changedBy)) return
     const source = type.startsWith(componentConditionType('')) ? 'components' : 'detectors'
     this.events.tell(source, changeEvent(type, { status: isTrue ? 'True' : 'False', reason, message }))
   }
 
   /** A repair step succeeded: the conditions it is known to fix end, unless they were seen again since the step began. */
   repaired(operation: OperationName, beganAt: number): void {
-    const { config, board } = this.#deps
-    for (const { clearedBy } of config.monitors)
-      for (const [type, operations] of clearedBy) {
-        const p = board.problem(type)
-        if (p?.isTrue !== true || !operations.has(operation) || p.seenAt >= beganAt) continue
-        const message = `${operation} succeeded and it was not seen since`
-        board.find(type, { status: 'False', reason: 'Repaired', message, isKept: p.isKept })
-      }
+    this.monitors.repaired(operation, beganAt)
   }
 
   async #lookAtNode(): Promise<void> {

@@ -1,4 +1,4 @@
-// Holds the problems of the node: fed by components and logs, kept over restarts of the agent, read by the reporter of conditions.
+// Holds the problems of the node: each source has its own, kept over restarts of the agent; the reporter of conditions reads them combined.
 import type { Clock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 import type { Logger } from '#lib/log.ts'
@@ -8,7 +8,9 @@ import type { Files } from '../files/port.ts'
 import { Saver } from '../files/saver.ts'
 import { cursorsFile, onNode, problemsFile, type NodeDir } from '../node-dir.ts'
 import type { ComponentProblem } from './component-problems.ts'
-import type { LogSource } from '#api/agent-config/log-rules.ts'
+import { Steps } from '#api/agent-config/log-pattern.ts'
+import type { LogRule, LogSource } from '#api/agent-config/log-rules.ts'
+import type { ConditionStore } from './npd/monitor-port.ts'
 import {
   nextClearMs,
   withComponents,
@@ -22,6 +24,7 @@ import {
   type Problem,
   type Problems,
 } from './problems.ts'
+import { combine, type Combined, type Findings } from './sources.ts'
 import { Tail, type Cursor } from './tail.ts'
 
 export interface BoardDeps {
@@ -34,21 +37,34 @@ export interface BoardDeps {
   readonly clearAfterMs: number
   readonly components: () => ReadonlyMap<string, ComponentProblem | undefined>
   readonly onChange: () => void
-  /** A changed condition; not one that is false from the beginning. */
-  readonly onTurn?: (problem: Problem) => void
+  /** A changed condition and the source that changed it; not one that is false from the beginning. */
+  readonly onTurn?: (problem: Problem, source: string) => void
+}
+
+/** What a source may find, and which of it ends by silence. */
+export interface SourceRights {
+  readonly owns: (type: string) => boolean
+  readonly expiries?: readonly Expiry[]
 }
 
 /** How often read positions of logs are saved; after a crash the lines in between are read twice, which changes nothing. */
 const SAVE_EVERY_MS = 5_000
+const COMPONENTS = 'components'
+/** What an agent kept that knew no sources: the first source that may find a condition takes it over. */
+const EARLIER_AGENT = 'earlier agent'
+
+/** Rules of one file with the same condition and reason are one source: what one of them starts, each of them may end. */
+const logSource = (path: string, { reason }: LogRule): string => `log ${path} ${reason}`
 
 export class ProblemBoard {
   readonly #deps: BoardDeps
   readonly #tails = new Map<string, Tail>()
-  #problems: Problems = new Map()
+  readonly #sources = new Map<string, SourceRights>()
+  #findings: Findings = new Map()
+  #problems: ReadonlyMap<string, Combined> = new Map()
   #timer: { cancel(): void } | undefined
   readonly #saver: Saver
   #isClosed = false
-  #expiries: readonly Expiry[] = []
   #foreign: ReadonlySet<string> | 'Unknown' = new Set()
 
   constructor(deps: BoardDeps) {
@@ -85,79 +101,65 @@ export class ProblemBoard {
   }
 
   async start(): Promise<void> {
-    const { files, dir, clock, bootId, sources } = this.#deps
+    const { files, dir, sources } = this.#deps
     const kept = await readState(files, problemsFile(dir), parseKept)
-    const now = this.#now()
-    for (const p of kept?.problems ?? []) {
-      const isOver = p.isTrue && kept?.bootId !== bootId
-      const over = {
-        ...p,
-        isTrue: false,
-        reason: 'NodeBooted',
-        message: 'the node has rebooted since',
-        since: now.wall,
-      }
-      this.#problems = new Map(this.#problems).set(p.type, { ...(isOver ? over : p), seenAt: now.mono })
-    }
+    if (kept !== undefined) this.#restore(kept)
+    this.open(COMPONENTS, { owns: isOfComponents })
     const cursors = await readState(files, cursorsFile(dir), parseCursors)
-    for (const { path, rules } of sources) {
-      const tail = new Tail({
-        path: onNode(dir, path),
-        clock,
-        cursor: cursors?.[path],
-        onLines: (lines) => {
-          const at = this.#now()
-          this.#set(lines.reduce((problems, line) => withLine(problems, rules, line, at), this.#problems))
-        },
-      })
-      this.#tails.set(path, tail)
-      tail.start()
-    }
+    for (const { path, rules } of sources) this.#follow(path, rules, cursors?.[path])
     this.look()
     // Saves findings at once; read positions alone wait for the interval.
     if (this.#tails.size > 0) this.#saver.saveIn()
   }
 
-  /** Records the result of a monitor or a detector at once. */
-  find(type: string, finding: Finding): void {
-    if (!this.#isClosed) this.#set(withFinding(this.#problems, type, finding, this.#now()))
+  /** The conditions of one source. What an earlier agent kept for it stays, unless the source may no longer find it. */
+  open(source: string, rights: SourceRights): ConditionStore {
+    this.#sources.set(source, rights)
+    const own = [...(this.#findings.get(source) ?? [])].filter(([type]) => rights.owns(type))
+    const earlier = [...(this.#findings.get(EARLIER_AGENT) ?? [])].filter(([type]) => rights.owns(type))
+    this.#set(source, new Map([...earlier, ...own]))
+    return {
+      source,
+      problem: (type) => this.#findings.get(source)?.get(type),
+      reported: (type) => this.#problems.get(type),
+      find: (type, finding) => {
+        if (!this.#isClosed) this.#set(source, withFinding(this.#of(source), type, finding, this.#now()))
+      },
+      see: (type) => this.#set(source, withSighting(this.#of(source), type, this.#now())),
+    }
   }
 
-  /** Confirms a condition that is already true. */
-  see(type: string): void {
-    this.#set(withSighting(this.#problems, type, this.#now()))
+  /** A source that is gone no longer counts. */
+  withdraw(source: string): void {
+    this.#sources.delete(source)
+    this.#set(source, undefined)
   }
 
+  /** All sources are open: drops what a previous agent kept of sources that the configuration no longer has. */
+  dropUnopened(): void {
+    for (const source of this.#findings.keys()) if (!this.#sources.has(source)) this.#set(source, undefined)
+  }
+
+  /** A condition as the node reports it. */
   problem(type: string): Problem | undefined {
     return this.#problems.get(type)
-  }
-
-  /** Drops conditions kept from a previous agent that no monitor reports since the configuration changed. */
-  retain(types: ReadonlySet<string>): void {
-    const own = new Set(this.#deps.sources.flatMap((s) => s.rules.map((r) => r.condition)))
-    const left = [...this.#problems].filter(([type, p]) => !p.isKept || types.has(type) || own.has(type))
-    if (left.length < this.#problems.size) this.#set(new Map(left))
-  }
-
-  /** Conditions that end by silence. */
-  expire(expiries: readonly Expiry[]): void {
-    this.#expiries = [...this.#expiries, ...expiries]
-    this.look()
   }
 
   /** Checks the components, and conditions that may have ended by now. */
   look(): void {
     if (this.#isClosed) return
-    const { clearAfterMs, components, clock, sources } = this.#deps
+    const { clearAfterMs, components, clock } = this.#deps
     const now = this.#now()
-    let next = withComponents(this.#problems, components(), now, clearAfterMs)
-    const rules: readonly Expiry[] = [...sources.flatMap((s) => s.rules), ...this.#expiries]
-    next = withoutSilent(next, rules, now)
-    this.#set(next)
-    const waits = [
-      nextClearMs(next, now, clearAfterMs),
-      ...rules.map((r) => this.#silentInMs(r.condition, r.clearAfterMs, now)),
-    ]
+    this.#set(COMPONENTS, withComponents(this.#of(COMPONENTS), components(), now, clearAfterMs))
+    const waits = [nextClearMs(this.#of(COMPONENTS), now, clearAfterMs)]
+    for (const [source, { expiries = [] }] of this.#sources) {
+      if (expiries.length === 0) continue
+      this.#set(source, withoutSilent(this.#of(source), expiries, now))
+      for (const { condition, clearAfterMs: ms } of expiries) {
+        const p = this.#of(source).get(condition)
+        if (p?.isTrue === true && ms !== undefined) waits.push(Math.max(0, p.seenAt + ms - now.mono))
+      }
+    }
     const soonest = Math.min(...waits.flatMap((w) => (w === undefined ? [] : [w])))
     this.#timer?.cancel()
     if (Number.isFinite(soonest)) this.#timer = clock.after(soonest + 1, () => this.look())
@@ -171,36 +173,86 @@ export class ProblemBoard {
     await this.#saver.save()
   }
 
-  #silentInMs(condition: string, clearAfterMs: number | undefined, now: Now): number | undefined {
-    const p = this.#problems.get(condition)
-    return p?.isTrue === true && clearAfterMs !== undefined
-      ? Math.max(0, p.seenAt + clearAfterMs - now.mono)
-      : undefined
+  #of(source: string): Problems {
+    return this.#findings.get(source) ?? new Map<string, Problem>()
   }
 
-  #set(next: Problems): void {
+  #restore({ bootId, problems, findings }: Kept): void {
+    const now = this.#now()
+    const isSameBoot = bootId === this.#deps.bootId
+    const over = { isTrue: false, reason: 'NodeBooted', message: 'the node has rebooted since', since: now.wall }
+    const restored = (p: Problem): Problem => ({ ...p, ...(p.isTrue && !isSameBoot ? over : {}), seenAt: now.mono })
+    const list = findings ?? problems.map((p) => ({ ...p, source: EARLIER_AGENT }))
+    const next = new Map<string, Map<string, Problem>>()
+    for (const { source, ...p } of list)
+      next.set(source, (next.get(source) ?? new Map<string, Problem>()).set(p.type, restored(p)))
+    this.#findings = next
+    // Of the same boot: since when a condition is true may be older than the source that holds it now.
+    const before = isSameBoot ? combinedBefore(problems) : new Map<string, Combined>()
+    this.#problems = combine(before, this.#findings, now)
+  }
+
+  #follow(path: string, rules: readonly LogRule[], cursor: Cursor | undefined): void {
+    const { dir, clock } = this.#deps
+    const bySource = new Map<string, LogRule[]>()
+    for (const rule of rules) {
+      const source = logSource(path, rule)
+      bySource.set(source, [...(bySource.get(source) ?? []), rule])
+    }
+    for (const [source, own] of bySource)
+      this.open(source, { owns: (type) => own.some((r) => r.condition === type), expiries: own })
+    const onLines = (lines: readonly string[]): void => {
+      const at = this.#now()
+      const found = new Map([...bySource.keys()].map((source) => [source, this.#of(source)]))
+      for (const line of lines) {
+        const steps = new Steps()
+        for (const [source, own] of bySource)
+          found.set(source, withLine(found.get(source) ?? this.#of(source), own, line, at, steps))
+      }
+      for (const [source, problems] of found) this.#set(source, problems)
+    }
+    const tail = new Tail({ path: onNode(dir, path), clock, cursor, onLines })
+    this.#tails.set(path, tail)
+    tail.start()
+  }
+
+  #set(source: string, problems: Problems | undefined): void {
+    const earlier = this.#findings.get(source)
+    if (problems === earlier || ((problems?.size ?? 0) === 0 && earlier === undefined)) return
+    const findings = new Map(this.#findings)
+    if (problems === undefined) findings.delete(source)
+    else findings.set(source, problems)
+    this.#findings = findings
     const before = this.#problems
-    if (next === before) return
-    this.#problems = next
-    const isNew = next.size !== before.size || [...next].some(([type, p]) => !isSame(before.get(type), p))
-    if (!isNew) return
-    for (const [type, p] of next) {
+    this.#problems = combine(before, findings, this.#now())
+    this.#report(before, source)
+    if (isEqual(earlier, problems)) return
+    void this.#saver.save()
+    // A new problem may end by itself: schedule its end.
+    queueMicrotask(() => this.look())
+  }
+
+  #report(before: ReadonlyMap<string, Combined>, source: string): void {
+    const now = this.#problems
+    if (isEqual(before, now)) return
+    for (const [type, p] of now) {
       const old = before.get(type)
       if (old?.isTrue !== p.isTrue)
         this.#deps.log.info('condition', { condition: type, status: p.isTrue, reason: p.reason })
       const isOthers = this.#foreign !== 'Unknown' && this.#foreign.has(type)
-      if ((old?.isTrue ?? false) !== p.isTrue && !isOthers) this.#deps.onTurn?.(p)
+      if ((old?.isTrue ?? false) !== p.isTrue && !isOthers) this.#deps.onTurn?.(p, source)
     }
-    void this.#saver.save()
     this.#deps.onChange()
-    // A new problem may end by itself: schedule its end.
-    queueMicrotask(() => this.look())
   }
 
   #state() {
     const { files, dir, bootId } = this.#deps
     // A repair waits until the condition of its component is False, so the next agent must report it too.
-    const kept = { bootId, problems: this.#all.filter((p) => p.isKept || isOfOneComponent(p.type)) }
+    const isKept = (p: Problem): boolean => p.isKept || isOfOneComponent(p.type)
+    const findings = [...this.#findings].flatMap(([source, problems]) =>
+      [...problems.values()].filter(isKept).map((p) => ({ ...p, source })),
+    )
+    const kept = { bootId, problems: this.#all.filter(isKept), findings }
     const cursors = Object.fromEntries([...this.#tails].map(([path, tail]) => [path, tail.cursor]))
     const write = async (): Promise<void> => {
       // First the findings, then the read positions: a crash in between reads twice and loses nothing.
@@ -235,10 +287,25 @@ const isProblem = (p: unknown): p is Problem =>
   typeof p['message'] === 'string' &&
   typeof p['since'] === 'number'
 
-function parseKept(v: unknown): { readonly bootId: string; readonly problems: readonly Problem[] } | undefined {
-  if (!isObject(v) || typeof v['bootId'] !== 'string' || !Array.isArray(v['problems'])) return undefined
-  return { bootId: v['bootId'], problems: v['problems'].filter(isProblem) }
+interface Kept {
+  readonly bootId: string
+  /** As they were reported; all that an agent kept that knew no sources. */
+  readonly problems: readonly Problem[]
+  readonly findings: readonly Combined[] | undefined
 }
+
+function parseKept(v: unknown): Kept | undefined {
+  if (!isObject(v) || typeof v['bootId'] !== 'string' || !Array.isArray(v['problems'])) return undefined
+  const isFinding = (p: unknown): p is Combined => isProblem(p) && isObject(p) && typeof p['source'] === 'string'
+  const findings = Array.isArray(v['findings']) ? v['findings'].filter(isFinding) : undefined
+  return { bootId: v['bootId'], problems: v['problems'].filter(isProblem), findings }
+}
+
+const combinedBefore = (problems: readonly Problem[]): ReadonlyMap<string, Combined> =>
+  new Map(problems.map((p) => [p.type, { ...p, source: '' }]))
+
+const isEqual = (a: Problems | undefined, b: Problems | undefined): boolean =>
+  a?.size === b?.size && [...(b ?? [])].every(([type, p]) => isSame(a?.get(type), p))
 
 function parseCursors(v: unknown): Readonly<Record<string, Cursor>> | undefined {
   if (!isObject(v)) return undefined

@@ -1,4 +1,4 @@
-// Pure: the current problems of the node as a set of conditions. A problem of a component stays until the component was healthy for a while,
+// Pure: what one source of conditions found about the node (`sources.ts` combines them). A problem of a component stays until the component was healthy for a while,
 // one from a log until its rule ends it or the node has rebooted.
 import type { ComponentProblem } from './component-problems.ts'
 import { Steps } from '#api/agent-config/log-pattern.ts'
@@ -29,7 +29,7 @@ export interface Now {
 }
 
 /** More types than this are a mistake in the rules. */
-const MAX_TYPES = 64
+export const MAX_TYPES = 64
 const MAX_MESSAGE = 200
 
 const put = (problems: Problems, problem: Problem): Problems => {
@@ -139,9 +139,15 @@ export interface Expiry {
   readonly healthy?: { readonly reason: string; readonly message: string }
 }
 
-export function withLine(problems: Problems, rules: readonly LogRule[], line: string, now: Now): Problems {
+/** `steps` bounds what all rules that see the line may cost together. */
+export function withLine(
+  problems: Problems,
+  rules: readonly LogRule[],
+  line: string,
+  now: Now,
+  steps = new Steps(),
+): Problems {
   let next = problems
-  const steps = new Steps()
   const isIn = (regex: Regex): boolean => steps.spend(regex, line) && regex.test(line)
   for (const { pattern, clearPattern, condition, reason } of rules) {
     const old = next.get(condition)

@@ -33,11 +33,12 @@ export function buildDetection(ground: Ground, needs: DetectionNeeds): Detection
       return found
     },
     onChange,
-    onTurn: (problem) => detection.turned(problem),
+    onTurn: (problem, source) => detection.turned(problem, source),
   })
   const detection: Detection = new Detection({
     ...base,
     bootId: facts.bootId,
+    environment: ground.environment,
     client,
     agentEvents: eventsOf,
     node,

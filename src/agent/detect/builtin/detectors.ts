@@ -12,6 +12,7 @@ import type { ComponentProblem } from '../component-problems.ts'
 import { HealthCheck, realHealthPorts } from '../npd/health-check.ts'
 import type { HealthComponent, HealthOptions } from '../npd/health-options.ts'
 import type { ConditionStore } from '../npd/monitor-port.ts'
+import type { ProblemBoard } from '../problem-board.ts'
 import { judgeCertificates, lifeOf } from './certificates.ts'
 import { judgeSkew, skewMs } from './clock-skew.ts'
 import { followCrashes, judgeCrashes, NO_CRASHES } from './crash-loops.ts'
@@ -29,7 +30,7 @@ export interface DetectorsDeps {
   readonly log: Logger
   readonly client: Pick<KubeClient, 'raw'>
   readonly settings: DetectorSettings
-  readonly conditions: ConditionStore
+  readonly board: Pick<ProblemBoard, 'open'>
   readonly components: () => ReadonlyMap<string, ComponentProblem | undefined>
 }
 
@@ -71,6 +72,7 @@ export class Detectors {
   #startedAt = 0
   /** Found by a previous agent. */
   #kept: ReadonlySet<string> = new Set()
+  #conditions: ConditionStore | undefined
   #isClosed = false
 
   constructor(deps: DetectorsDeps) {
@@ -82,16 +84,14 @@ export class Detectors {
     return this.#failures
   }
 
-  /** Of the enabled detectors. */
-  get conditionTypes(): readonly string[] {
-    return this.#all().flatMap(({ name }) => CONDITIONS[name])
-  }
-
   start(): void {
-    const { clock, conditions } = this.#deps
+    const { clock, board } = this.#deps
     this.#startedAt = clock.monotonic()
-    this.#kept = new Set(['ComponentCrashLooping', 'TasksHung'].filter((t) => conditions.problem(t)?.isTrue === true))
-    for (const detector of this.#all()) {
+    const all = this.#all()
+    const types = new Set(all.flatMap(({ name }) => CONDITIONS[name]))
+    this.#conditions = board.open('detectors', { owns: (type) => types.has(type) })
+    this.#kept = new Set(['ComponentCrashLooping', 'TasksHung'].filter((t) => this.#isTrue(t)))
+    for (const detector of all) {
       // Reuses an open connection; ten thousand starting agents must not open more than necessary.
       if (detector.name === 'clock') this.#later(detector, Math.min(detector.everyMs, ASK_SERVER_AFTER_MS))
       else void this.#run(detector)
@@ -132,8 +132,8 @@ export class Detectors {
   }
 
   #show({ type, ...rest }: Reading): void {
-    if (this.#isClosed) return
-    const { conditions } = this.#deps
+    const conditions = this.#conditions
+    if (this.#isClosed || conditions === undefined) return
     // A detector whose condition was never true adds none: thirty idle conditions on each of ten thousand nodes help no reader.
     if (rest.status === 'False' && conditions.problem(type) === undefined) return
     conditions.find(type, { ...rest, isKept: true })
@@ -141,10 +141,14 @@ export class Detectors {
 
   /** A condition found by a previous agent stays until this one has watched long enough. */
   #unlessTooSoon(reading: Reading, neededMs: number): readonly Reading[] {
-    const { clock, conditions } = this.#deps
-    const isTrue = conditions.problem(reading.type)?.isTrue === true
-    const isTooSoon = clock.monotonic() - this.#startedAt < neededMs
+    const isTrue = this.#isTrue(reading.type)
+    const isTooSoon = this.#deps.clock.monotonic() - this.#startedAt < neededMs
     return reading.status === 'False' && isTrue && isTooSoon && this.#kept.has(reading.type) ? [] : [reading]
+  }
+
+  /** As the detectors found it: what others say of the same condition changes no threshold of theirs. */
+  #isTrue(type: string): boolean {
+    return this.#conditions?.problem(type)?.isTrue === true
   }
 
   #all(): readonly Detector[] {
@@ -169,21 +173,21 @@ export class Detectors {
   }
 
   async #disk(): Promise<readonly Reading[]> {
-    const { dir, settings, conditions } = this.#deps
+    const { dir, settings } = this.#deps
     const rooms = await Promise.all(
       settings.disk.paths.map(async (path) => {
         const stat = await statfs(onNode(dir, path)).catch(() => undefined)
         return stat === undefined ? [] : [diskRoom(path, stat)]
       }),
     )
-    return judgeDisks(rooms.flat(), settings.disk, (type) => conditions.problem(type)?.isTrue === true)
+    return judgeDisks(rooms.flat(), settings.disk, (type) => this.#isTrue(type))
   }
 
   #readOnly(): Look {
-    const { settings, conditions } = this.#deps
-    const kept = conditions.problem('FilesystemReadOnly')
+    const { settings } = this.#deps
     let writable: ReadonlySet<string> | undefined
     return async () => {
+      const kept = this.#conditions?.problem('FilesystemReadOnly')
       const mounts = parseMounts(await readFile('/proc/self/mountinfo', 'utf8'))
       writable ??= namedBefore(mounts, kept?.isTrue === true ? kept.message : '')
       const look = judgeReadOnly(mounts, writable, settings.readOnly.mustWrite)

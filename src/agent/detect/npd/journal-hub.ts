@@ -52,10 +52,17 @@ export class JournalHub {
       after: common?.cursor,
       onEntry: (entry) => this.#take(entry, common !== undefined),
       onProblem: (problem) => {
-        for (const m of members) m.onProblem(problem)
+        for (const m of [...members]) m.onProblem(problem)
       },
     })
     this.#reader.start()
+  }
+
+  /** The reader ends with its last member. */
+  leave(member: JournalMember): void {
+    const at = this.#members.indexOf(member)
+    if (at !== -1) this.#members.splice(at, 1)
+    if (this.#members.length === 0) this.close()
   }
 
   close(): void {

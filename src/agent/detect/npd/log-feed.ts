@@ -7,7 +7,7 @@ import { assertNever } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { Tail, type Cursor } from '../tail.ts'
 import { fileLineReader } from './file-line.ts'
-import type { JournalHub } from './journal-hub.ts'
+import type { JournalHub, JournalMember } from './journal-hub.ts'
 import { KmsgReader, parseKmsg, type KmsgRecord } from './kmsg.ts'
 import type { LogMonitorConfig } from '#api/agent-config/monitor-config.ts'
 
@@ -138,7 +138,7 @@ function fileFeed(o: FeedOptions, plugin: Parameters<typeof fileLineReader>[0]):
 function journalFeed(o: FeedOptions, identifier: string): Feed {
   const { config, path, clock, position } = o
   const hub = o.journal(path)
-  hub.join({
+  const member: JournalMember = {
     identifier,
     sinceMs: clock.now() - Math.min(config.lookbackMs, Math.max(0, upMs() - config.delayMs)),
     after: position?.kind === 'journal' ? position : undefined,
@@ -146,13 +146,14 @@ function journalFeed(o: FeedOptions, identifier: string): Feed {
       if (!isSkipped(config, message)) o.onMessage(message)
     },
     onProblem: o.onProblem,
-  })
+  }
+  hub.join(member)
   return {
     get position(): Position | undefined {
       return hub.position === undefined ? undefined : { kind: 'journal', ...hub.position }
     },
     start: () => hub.start(),
-    close: () => hub.close(),
+    close: () => hub.leave(member),
   }
 }
 

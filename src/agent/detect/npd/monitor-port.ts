@@ -1,11 +1,17 @@
 // What monitors need from their surroundings: a place for their conditions, a receiver of events, and counters.
 import type { Finding, Problem } from '../problems.ts'
+import type { Combined } from '../sources.ts'
 import type { ConditionNow, Judgement, MonitorEvent } from './judge.ts'
 import type { DefaultCondition } from '#api/agent-config/monitor-config.ts'
 import type { ProblemMetrics } from './problem-metrics.ts'
 
+/** The conditions of one source. */
 export interface ConditionStore {
+  /** What this source found. */
   problem(type: string): Problem | undefined
+  /** What the node reports, from all sources. */
+  reported(type: string): Combined | undefined
+  readonly source: string
   find(type: string, finding: Finding): void
   see(type: string): void
 }
@@ -50,7 +56,7 @@ export function beginWell(
   for (const rule of monitor.rules) port.metrics.declare(rule.reason, rule.condition)
   for (const { type } of monitor.conditions) {
     const now = conditionNow(port, type)
-    if (now?.status === 'True') port.metrics.show(type, now.reason, true)
+    if (now?.status === 'True') port.metrics.show(port.conditions.source, type, now.reason, true)
   }
 }
 
@@ -63,12 +69,27 @@ export interface Consequence {
 
 export function carryOut(port: MonitorPort, { event, condition }: Judgement, about: Consequence): void {
   const { source, hasMetrics, condition: type, isKept } = about
+  const { conditions, metrics } = port
   if (type !== undefined && condition !== undefined) {
-    port.conditions.find(type, { ...condition, isKept })
-    if (hasMetrics) port.metrics.show(type, condition.reason, condition.status === 'True')
+    conditions.find(type, { ...condition, isKept })
+    if (hasMetrics) metrics.show(conditions.source, type, condition.reason, condition.status === 'True')
   }
-  if (event === undefined) return
+  const told = event === undefined ? undefined : eventBeside(port, event, about, condition)
+  if (told === undefined) return
   // The end of a condition is no problem and is not counted.
-  if (hasMetrics && event.type === 'Warning') port.metrics.count(event.reason)
-  port.onEvent(source, event)
+  if (hasMetrics && told.type === 'Warning') metrics.count(told.reason)
+  port.onEvent(source, told)
+}
+
+/** While another source holds the condition, a further reason is an event of its own, and the end of ours is none: the condition has not changed. */
+function eventBeside(
+  { conditions }: MonitorPort,
+  event: MonitorEvent,
+  { condition: type }: Consequence,
+  condition: ConditionNow | undefined,
+): MonitorEvent | undefined {
+  const reported = type === undefined || condition === undefined ? undefined : conditions.reported(type)
+  if (condition === undefined || reported === undefined || reported.source === conditions.source) return event
+  if (condition.status === 'True') return { type: 'Warning', reason: condition.reason, message: condition.message }
+  return reported.isTrue ? undefined : event
 }

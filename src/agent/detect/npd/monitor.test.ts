@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Clock } from '#lib/clock.ts'
+import { oneSource } from '#test/doubles/node/one-source.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { withSharedTick } from '../../shared-tick.ts'
 import { goLayout } from '#api/agent-config/go-time.ts'
@@ -166,8 +167,7 @@ test('a check runs as often as its file says, also by a clock whose waits end to
     rules: [{ type: 'temporary', reason: 'R', path: '/c' }],
   })
   if (config?.kind !== 'Plugin') throw new Error('it is no monitor')
-  const conditions = { problem: () => undefined, find: () => undefined, see: () => undefined }
-  const port = { conditions, metrics: new ProblemMetrics(), onEvent: () => undefined }
+  const port = { conditions: oneSource(), metrics: new ProblemMetrics(), onEvent: () => undefined }
   let runs = 0
   const monitor = new PluginMonitor(config, port, withSharedTick(late), async () => {
     runs++

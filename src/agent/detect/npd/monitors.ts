@@ -1,36 +1,31 @@
-// All monitors of a node: loads their files, feeds them, keeps their read positions, and reports unusable parts as a condition of the node.
-import { existsSync, readFileSync, statSync } from 'node:fs'
-import { basename, dirname, isAbsolute, join } from 'node:path'
-import { uptime } from 'node:os'
+// All monitors of a node: loads their files, again when they change, keeps the read positions of their logs, and reports unusable parts as a condition
+// of the node.
+import { dirname } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
-import { messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { Logger } from '#lib/log.ts'
 import { DETECTION_INCOMPLETE } from '#api/node-conditions.ts'
-import { readState, writeDurably } from '../../files/durable.ts'
-import type { Files } from '../../files/port.ts'
-import { Saver } from '../../files/saver.ts'
-import { isNodeFrozen } from '../../frozen.ts'
-import { onNode, positionsFile, type NodeDir } from '../../node-dir.ts'
 import type { MonitorEntry } from '#api/agent-config/detect-config.ts'
-import type { Expiry, Finding } from '../problems.ts'
-import { HealthCheck, realHealthPorts } from './health-check.ts'
-import { healthOptions } from './health-options.ts'
-import { JournalHub } from './journal-hub.ts'
-import type { PluginResult } from './judge.ts'
-import { countLines, countOptions } from './log-count.ts'
-import { openFeed, parsePosition, type Feed, type Position } from './log-feed.ts'
-import { LogMonitor } from './log-monitor.ts'
 import {
   parseMonitor,
-  parseMonitorText,
   type MonitorConfig,
   type PluginRule,
   type StatsMonitorConfig,
 } from '#api/agent-config/monitor-config.ts'
+import type { OperationName } from '#api/kinds/operations.ts'
+import { readState, writeDurably } from '../../files/durable.ts'
+import type { Files } from '../../files/port.ts'
+import { Saver } from '../../files/saver.ts'
+import { onNode, positionsFile, type NodeDir } from '../../node-dir.ts'
+import type { ProblemBoard } from '../problem-board.ts'
+import type { Finding } from '../problems.ts'
+import { JournalHub } from './journal-hub.ts'
+import type { PluginResult } from './judge.ts'
+import { parsePosition, type Position } from './log-feed.ts'
+import { fileChange, isSameText, readMonitorText, type MonitorText } from './monitor-file.ts'
 import type { ConditionStore, MonitorPort } from './monitor-port.ts'
-import { PluginMonitor } from './plugin-monitor.ts'
-import { runPlugin } from './run-plugin.ts'
+import type { ProblemMetrics } from './problem-metrics.ts'
+import { foundPath, logMonitor, pluginMonitor, type MonitorPlace, type RunningMonitor } from './running-monitor.ts'
 
 export interface MonitorsDeps {
   readonly files: Files
@@ -38,38 +33,51 @@ export interface MonitorsDeps {
   readonly clock: Clock
   readonly log: Logger
   readonly bootId: string
+  readonly environment: Readonly<Record<string, string>>
   readonly entries: readonly MonitorEntry[]
-  readonly port: MonitorPort
-  readonly conditions: ConditionStore & { expire(expiries: readonly Expiry[]): void }
+  readonly metrics: ProblemMetrics
+  readonly onEvent: MonitorPort['onEvent']
+  readonly board: Pick<ProblemBoard, 'open' | 'withdraw' | 'problem'>
 }
 
-interface Open {
+/** One entry of the configuration, and what runs for it. */
+interface Slot {
+  readonly entry: MonitorEntry
   readonly name: string
-  readonly feed: Feed
+  /** Of its conditions, unlike those of all other entries. */
+  readonly source: string
+  /** What the file was when it was last read. */
+  found: MonitorText | undefined
+  conditions: ConditionStore | undefined
+  running: RunningMonitor | undefined
+  stats: StatsMonitorConfig | undefined
 }
 
 const SAVE_EVERY_MS = 5_000
 /** After an event: the next agent must not report it again. */
 const SAVE_SOON_MS = 100
-const MAX_FILE = 2 ** 20
+/** A component brings a file after the agent has started, or replaces it. A few small reads. */
+const LOOK_AT_FILES_MS = 10_000
 const MAX_MESSAGE = 200
-const PLUGIN_ENVIRONMENT = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' }
+const OWN_SOURCE = 'monitors'
 
 export class Monitors {
   readonly #deps: MonitorsDeps
-  readonly #open: Open[] = []
-  readonly #plugins: PluginMonitor[] = []
-  readonly #stats: StatsMonitorConfig[] = []
+  readonly #slots: readonly Slot[]
   readonly #journals = new Map<string, JournalHub>()
-  readonly #types = new Set<string>()
   readonly #problems = new Map<string, readonly string[]>()
   readonly #saver: Saver
+  #own: ConditionStore | undefined
+  #timer: { cancel(): void } | undefined
+  #hasStarted = false
+  #isClosed = false
   /** Records of the kernel's log that were overwritten before they were read. */
   lostRecords = 0
 
   constructor(deps: MonitorsDeps) {
     this.#deps = deps
-    const { clock, log } = deps
+    const { clock, log, entries } = deps
+    this.#slots = entries.map((entry, n) => slotOf(entry, n, entries))
     this.#saver = new Saver({
       clock,
       log,
@@ -80,17 +88,12 @@ export class Monitors {
   }
 
   get stats(): readonly StatsMonitorConfig[] {
-    return this.#stats
+    return this.#slots.flatMap((s) => s.stats ?? [])
   }
 
-  /** Conditions that the files list, and the one about the files. */
-  get conditionTypes(): readonly string[] {
-    return [...this.#types, DETECTION_INCOMPLETE]
-  }
-
-  /** Whether a file defines this condition and reports its changes. */
-  tells(type: string): boolean {
-    return this.#types.has(type)
+  /** Whether this source is a monitor, which reports the changes of its conditions itself. */
+  reports(source: string): boolean {
+    return this.#slots.some((s) => s.source === source && s.running !== undefined)
   }
 
   /** Unusable parts, by file name. */
@@ -99,135 +102,152 @@ export class Monitors {
   }
 
   async start(): Promise<void> {
-    const { files, dir, entries } = this.#deps
-    const positions = await readState(files, positionsFile(dir), parsePositions)
-    entries.forEach((entry, n) => this.#load(entry, `monitors[${n}]`, positions ?? {}))
-    for (const { feed } of this.#open) feed.start()
-    for (const plugin of this.#plugins) plugin.start()
+    const { files, dir, board, entries } = this.#deps
+    this.#own = board.open(OWN_SOURCE, { owns: (type) => type === DETECTION_INCOMPLETE })
+    const positions = (await readState(files, positionsFile(dir), parsePositions)) ?? {}
+    for (const slot of this.#slots) await this.#look(slot, positions[slot.name])
+    this.#hasStarted = true
+    for (const { running } of this.#slots) running?.start()
     // Conditions kept by a previous agent may be outdated, also because nothing is configured any longer.
-    if (entries.length > 0 || this.#deps.conditions.problem(DETECTION_INCOMPLETE) !== undefined) this.#show()
-    if (this.#open.length > 0) this.#saver.saveIn()
+    if (entries.length > 0 || board.problem(DETECTION_INCOMPLETE) !== undefined) this.#show()
+    this.#saveIn()
+    if (entries.some((e) => e.file !== undefined)) this.#lookLater()
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
+    this.#timer?.cancel()
     this.#saver.stop()
-    for (const { feed } of this.#open) feed.close()
-    for (const plugin of this.#plugins) plugin.close()
-    if (this.#open.length > 0) await this.#saver.save()
+    for (const { running } of this.#slots) running?.close()
+    if (this.#readsLogs) await this.#saver.save()
   }
 
   /** An event was sent. */
   soon(): void {
-    if (this.#open.length > 0) this.#saver.saveIn(SAVE_SOON_MS)
+    this.#saveIn(SAVE_SOON_MS)
   }
 
-  #load(entry: MonitorEntry, place: string, positions: Readonly<Record<string, Position>>): void {
-    const { dir } = this.#deps
-    const path = entry.file === undefined ? undefined : onNode(dir, entry.file)
-    const name = entry.file ?? place
-    const { monitor, problems } = path === undefined ? parseMonitor(entry.inline) : readMonitor(path)
-    if (problems.length > 0) this.#problems.set(name, problems)
-    if (monitor === undefined) return
-    // A node that is a folder on another machine has no kernel of its own.
-    if (monitor.kind === 'Log' && monitor.plugin.kind === 'kmsg' && dir.root !== '/') return
-    const folder = path === undefined ? onNode(dir, '/') : dirname(path)
-    this.#take(monitor, name, folder, positions)
-    if (monitor.kind === 'Stats') return
-    for (const { type } of monitor.conditions) this.#types.add(type)
-    this.#deps.conditions.expire(
-      monitor.conditions.map(({ type, reason, message }) => ({
-        condition: type,
-        clearAfterMs: entry.clearAfterMs.get(type),
-        healthy: { reason, message },
-      })),
-    )
+  /** Ends the conditions that this operation is known to fix, unless their monitor saw them again since the step began. */
+  repaired(operation: OperationName, beganAt: number): void {
+    for (const { entry, conditions } of this.#slots)
+      for (const [type, operations] of entry.clearedBy) {
+        const p = conditions?.problem(type)
+        if (p?.isTrue !== true || !operations.has(operation) || p.seenAt >= beganAt) continue
+        const message = `${operation} succeeded and it was not seen since`
+        conditions?.find(type, { status: 'False', reason: 'Repaired', message, isKept: p.isKept })
+      }
   }
 
-  #take(monitor: MonitorConfig, name: string, folder: string, positions: Readonly<Record<string, Position>>): void {
-    const { dir, clock, port } = this.#deps
+  get #readsLogs(): boolean {
+    return this.#slots.some((s) => s.running?.readsLog === true)
+  }
+
+  #saveIn(ms?: number): void {
+    if (this.#readsLogs) this.#saver.saveIn(ms)
+  }
+
+  #lookLater(): void {
+    this.#timer = this.#deps.clock.after(LOOK_AT_FILES_MS, () => {
+      void this.#lookAgain().finally(() => {
+        if (!this.#isClosed) this.#lookLater()
+      })
+    })
+  }
+
+  async #lookAgain(): Promise<void> {
+    for (const slot of this.#slots) await this.#look(slot)
+  }
+
+  /** Loads the monitor of an entry when its content is another one than before. */
+  async #look(slot: Slot, kept?: Position): Promise<void> {
+    const { dir, files, log } = this.#deps
+    const { file, inline } = slot.entry
+    if (file === undefined) {
+      const { monitor, problems } = parseMonitor(inline)
+      this.#note(slot.name, problems)
+      if (monitor !== undefined) this.#load(slot, monitor, onNode(dir, '/'), kept)
+      return
+    }
+    const found = await readMonitorText(files, onNode(dir, file))
+    const before = slot.found
+    if (this.#isClosed || isSameText(found, before)) return
+    slot.found = found
+    const isRunning = slot.running !== undefined || slot.stats !== undefined
+    const { run, problems } = fileChange(found, before, isRunning)
+    if (before !== undefined && before.kind !== found.kind)
+      log.info('the file of a monitor changed', { file, problems: problems.join('; ') })
+    this.#note(slot.name, problems)
+    const position = slot.running?.position ?? kept
+    if (run === 'Nothing') {
+      this.#end(slot)
+      this.#deps.board.withdraw(slot.source)
+    } else if (run !== 'Keep') this.#load(slot, run, dirname(onNode(dir, file)), position)
+    if (this.#hasStarted) this.#show()
+  }
+
+  #end(slot: Slot): void {
+    slot.running?.close()
+    for (const key of this.#problems.keys()) if (key.startsWith(`${slot.name} `)) this.#problems.delete(key)
+    slot.running = undefined
+    slot.stats = undefined
+    slot.conditions = undefined
+  }
+
+  #load(slot: Slot, monitor: MonitorConfig, folder: string, position: Position | undefined): void {
+    const { board, metrics, onEvent, dir } = this.#deps
+    const { entry, name, source } = slot
+    this.#end(slot)
     if (monitor.kind === 'Stats') {
       const known = monitor.knownModulesPath
-      this.#stats.push(known === undefined ? monitor : { ...monitor, knownModulesPath: found(known, folder, dir) })
-      return
+      slot.stats = known === undefined ? monitor : { ...monitor, knownModulesPath: foundPath(known, folder, dir) }
+      return board.withdraw(source)
     }
-    if (monitor.kind === 'Plugin') {
-      const checks = new Map(monitor.rules.map((rule) => [rule, this.#checkOf(rule, monitor.maxOutput, folder)]))
-      const unknown = async (): Promise<PluginResult> => ({ status: 'Unknown', message: 'unknown check' })
-      const run = async (rule: PluginRule): Promise<PluginResult> => {
-        const result = await (checks.get(rule) ?? unknown)()
-        this.#checkRan(`${name} rule ${rule.reason}`, rule, result)
-        return result
-      }
-      this.#plugins.push(new PluginMonitor(monitor, port, clock, run))
-      return
-    }
-    const log = new LogMonitor(monitor, port)
-    log.start()
-    const feed = openFeed({
-      config: monitor,
-      path: monitor.path === '' ? '' : onNode(dir, monitor.path),
-      bootId: this.#deps.bootId,
-      clock,
-      journal: (path) => this.#journalAt(path),
-      position: positions[name],
-      mayMatter: (line) => log.mayMatter(line),
-      onMessage: (message) => log.take(message),
-      onLost: (records) => {
-        this.lostRecords += records
-      },
-      onProblem: (problem) => this.#sourceProblem(name, problem),
-    })
-    this.#open.push({ name, feed })
+    // A node that is a folder on another machine has no kernel of its own.
+    if (monitor.kind === 'Log' && monitor.plugin.kind === 'kmsg' && dir.root !== '/') return board.withdraw(source)
+    const types = new Set(monitor.conditions.map(({ type }) => type))
+    const expiries = monitor.conditions.map(({ type, reason, message }) => ({
+      condition: type,
+      clearAfterMs: entry.clearAfterMs.get(type),
+      healthy: { reason, message },
+    }))
+    const conditions = board.open(source, { owns: (type) => types.has(type), expiries })
+    const port: MonitorPort = { conditions, metrics, onEvent }
+    const place: MonitorPlace = { ...this.#deps, port, folder }
+    slot.conditions = conditions
+    slot.running =
+      monitor.kind === 'Plugin'
+        ? pluginMonitor(monitor, place, (rule, result) => this.#ran(`${name} rule ${rule.reason}`, rule, result))
+        : logMonitor(monitor, place, {
+            journal: (path) => this.#journalAt(path),
+            position,
+            onLost: (records) => {
+              this.lostRecords += records
+            },
+            onProblem: (problem) => {
+              this.#note(`${name} source`, problem === undefined ? [] : [problem])
+              this.#show()
+            },
+          })
+    if (this.#hasStarted) slot.running.start()
   }
 
+  /** One reader for all monitors that start together; one that comes later has its own. */
   #journalAt(path: string): JournalHub {
-    const hub = this.#journals.get(path) ?? new JournalHub(path, this.#deps.clock)
+    const hub = (this.#hasStarted ? undefined : this.#journals.get(path)) ?? new JournalHub(path, this.#deps.clock)
     this.#journals.set(path, hub)
     return hub
   }
 
-  /** What a rule runs: the helpers of node-problem-detector are built in, everything else is a program. */
-  #checkOf(rule: PluginRule, maxOutput: number, folder: string): () => Promise<PluginResult> {
-    const { clock, dir, files } = this.#deps
-    const failing = (message: string) => async (): Promise<PluginResult> => ({
-      status: 'Unknown',
-      message,
-      isNotStarted: true,
-    })
-    const program = basename(rule.path.replaceAll('\\', '/')).replace(/\.exe$/, '')
-    if (program === 'health-checker') {
-      const options = healthOptions(rule.args)
-      if (typeof options === 'string') return failing(options)
-      const check = new HealthCheck(options, realHealthPorts(clock, isNodeFrozen(files, dir)))
-      return () => check.run()
-    }
-    if (program === 'log-counter') {
-      const options = countOptions(rule.args)
-      if (typeof options === 'string') return failing(options)
-      const path = options.path === '' ? '' : onNode(dir, options.path)
-      return () => {
-        const upMs = Math.max(0, uptime() * 1_000 - options.delayMs)
-        return countLines({ ...options, path }, clock.now() - Math.min(options.lookbackMs, upMs), rule.timeoutMs)
-      }
-    }
-    const path = found(rule.path, folder, dir)
-    const { args, timeoutMs } = rule
-    return () => runPlugin({ path, args, timeoutMs, maxOutput, environment: PLUGIN_ENVIRONMENT, clock })
-  }
-
   /** A check that cannot be run finds nothing, which looks like health. */
-  #checkRan(key: string, { path }: PluginRule, { isNotStarted = false, message }: PluginResult): void {
+  #ran(key: string, { path }: PluginRule, { isNotStarted = false, message }: PluginResult): void {
     if (isNotStarted === this.#problems.has(key)) return
-    if (isNotStarted) this.#problems.set(key, [`${path}: ${message}`])
-    else this.#problems.delete(key)
+    this.#note(key, isNotStarted ? [`${path}: ${message}`] : [])
     this.#show()
   }
 
-  #sourceProblem(name: string, problem: string | undefined): void {
-    const key = `${name} source`
-    if (problem === undefined) this.#problems.delete(key)
-    else this.#problems.set(key, [problem])
-    this.#show()
+  #note(key: string, problems: readonly string[]): void {
+    if (problems.length === 0) this.#problems.delete(key)
+    else this.#problems.set(key, problems)
   }
 
   #show(): void {
@@ -236,30 +256,26 @@ export class Monitors {
       all.length === 0
         ? { status: 'False', reason: 'DetectionComplete', message: 'all configured monitors are running', isKept: true }
         : { status: 'True', reason: 'MonitorNotUsed', message: all.join('; ').slice(0, MAX_MESSAGE), isKept: true }
-    this.#deps.conditions.find(DETECTION_INCOMPLETE, finding)
+    this.#own?.find(DETECTION_INCOMPLETE, finding)
   }
 
   #positions() {
     const { files, dir } = this.#deps
-    const text = JSON.stringify(Object.fromEntries(this.#open.map(({ name, feed }) => [name, feed.position])))
+    const positions = this.#slots.map(({ name, running }) => [name, running?.position])
+    const text = JSON.stringify(Object.fromEntries(positions))
     return { text, write: () => writeDurably(files, positionsFile(dir), text) }
   }
 }
 
-function readMonitor(path: string): ReturnType<typeof parseMonitorText> {
-  try {
-    if (statSync(path).size > MAX_FILE) return { monitor: undefined, problems: [`is larger than ${MAX_FILE} bytes`] }
-    return parseMonitorText(readFileSync(path, 'utf8'))
-  } catch (e) {
-    return { monitor: undefined, problems: [messageOf(e)] }
-  }
-}
-
-/** Relative paths in a file start at its folder or its parent, where node-problem-detector is usually started. */
-function found(path: string, folder: string, dir: NodeDir): string {
-  if (isAbsolute(path)) return onNode(dir, path)
-  const near = join(folder, path)
-  return existsSync(near) ? near : join(dirname(folder), path)
+/** A monitor in place is known by the source that it names, since its place in the list may change. */
+function slotOf(entry: MonitorEntry, n: number, entries: readonly MonitorEntry[]): Slot {
+  const idOf = ({ file, inline }: MonitorEntry): string =>
+    file ?? (isObject(inline) ? `in place ${String(inline['source'])}` : 'in place')
+  const id = idOf(entry)
+  const before = entries.slice(0, n).filter((e) => idOf(e) === id).length
+  const source = `monitor ${id}${before === 0 ? '' : ` ${before + 1}`}`
+  const nothing = { found: undefined, conditions: undefined, running: undefined, stats: undefined }
+  return { entry, name: entry.file ?? `monitors[${n}]`, source, ...nothing }
 }
 
 function parsePositions(v: unknown): Readonly<Record<string, Position>> | undefined {

@@ -9,13 +9,14 @@ const MAX_SERIES = 1_024
 
 export class ProblemMetrics {
   readonly #counts = new Map<string, number>()
-  /** Condition → reason → whether it is true. */
-  readonly #gauges = new Map<string, Map<string, number>>()
+  /** Condition → reason → the source that says so now; undefined: none does. */
+  readonly #gauges = new Map<string, Map<string, string | undefined>>()
 
   /** Exports it as zero before it ever happened. */
   declare(reason: string, condition?: string): void {
     this.count(reason, 0)
-    if (condition !== undefined && this.#gauges.get(condition)?.has(reason) !== true) this.#set(condition, reason, 0)
+    if (condition !== undefined && this.#gauges.get(condition)?.has(reason) !== true)
+      this.#set(condition, reason, undefined)
   }
 
   count(reason: string, by = 1): void {
@@ -24,11 +25,12 @@ export class ProblemMetrics {
     this.#counts.set(reason, (before ?? 0) + by)
   }
 
-  /** At most one reason of a condition is 1. */
-  show(condition: string, reason: string, isTrue: boolean): void {
+  /** At most one reason of a condition is 1 for each source. */
+  show(source: string, condition: string, reason: string, isTrue: boolean): void {
     const reasons = this.#gauges.get(condition)
-    for (const other of reasons?.keys() ?? []) reasons?.set(other, 0)
-    this.#set(condition, reason, isTrue ? 1 : 0)
+    for (const [other, of] of reasons ?? []) if (of === source) reasons?.set(other, undefined)
+    if (isTrue) this.#set(condition, reason, source)
+    else if (reasons?.has(reason) !== true) this.#set(condition, reason, undefined)
   }
 
   get counters(): readonly Sample[] {
@@ -37,13 +39,13 @@ export class ProblemMetrics {
 
   get gauges(): readonly Sample[] {
     return [...this.#gauges].flatMap(([type, reasons]) =>
-      [...reasons].map(([reason, value]) => ({ labels: { reason, type }, value })),
+      [...reasons].map(([reason, source]) => ({ labels: { reason, type }, value: source === undefined ? 0 : 1 })),
     )
   }
 
-  #set(condition: string, reason: string, value: number): void {
-    const reasons = this.#gauges.get(condition) ?? new Map<string, number>()
+  #set(condition: string, reason: string, source: string | undefined): void {
+    const reasons = this.#gauges.get(condition) ?? new Map<string, string | undefined>()
     if (this.#gauges.size >= MAX_SERIES || reasons.size >= MAX_SERIES) return
-    this.#gauges.set(condition, reasons.set(reason, value))
+    this.#gauges.set(condition, reasons.set(reason, source))
   }
 }

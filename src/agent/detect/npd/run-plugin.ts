@@ -10,6 +10,8 @@ export interface PluginCall {
   readonly timeoutMs: number
   readonly maxOutput: number
   readonly environment: Readonly<Record<string, string>>
+  /** The working folder. */
+  readonly folder: string
   readonly clock: Clock
 }
 
@@ -22,11 +24,16 @@ const notStarted = (message: string): PluginResult => ({ status: 'Unknown', mess
 const NOT_STARTED_CODES: ReadonlySet<number | null> = new Set([126, 127])
 
 export function runPlugin(call: PluginCall): Promise<PluginResult> {
-  const { path, args, timeoutMs, maxOutput, environment, clock } = call
+  const { path, args, timeoutMs, maxOutput, environment, folder, clock } = call
   const refusal = refusalOf(path)
   if (refusal !== undefined) return Promise.resolve(notStarted(refusal))
   return new Promise((resolve) => {
-    const child = spawn(path, args, { detached: true, stdio: ['ignore', 'pipe', 'ignore'], env: { ...environment } })
+    const child = spawn(path, args, {
+      cwd: folder,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'ignore'],
+      env: { ...environment },
+    })
     let output = Buffer.alloc(0)
     let isLate = false
     let isOver = false
