@@ -1,6 +1,6 @@
 // The fleet renders, the same bytes every time, and every object in it is valid for its kind.
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { App } from 'cdk8s'
@@ -22,9 +22,9 @@ let out = ''
 let first: ReadonlyMap<string, string> | undefined
 const rendered = () => (first ??= render())
 
-function render(): ReadonlyMap<string, string> {
+function render(from = root): ReadonlyMap<string, string> {
   const directory = mkdtempSync(join(out, 'render-'))
-  execFileSync(process.execPath, [join(root, 'fleet/main.ts')], { cwd: root, env: { CDK8S_OUTDIR: directory } })
+  execFileSync(process.execPath, [join(from, 'fleet/main.ts')], { cwd: from, env: { CDK8S_OUTDIR: directory } })
   return new Map(readdirSync(directory).map((f) => [f, readFileSync(join(directory, f), 'utf8')]))
 }
 
@@ -48,6 +48,21 @@ test('one file a chart, twice the same bytes, all objects valid', () => {
       expect(kind === undefined ? object.kind : validator.problems(kind, object)).toEqual([])
     }
   expect(render()).toEqual(files)
+}, 30_000)
+
+test('monitors that agent.json names run beside the kernel monitor that is on everywhere', () => {
+  const copy = join(out, 'copy')
+  mkdirSync(copy)
+  for (const name of ['fleet', 'rules', 'package.json']) cpSync(join(root, name), join(copy, name), { recursive: true })
+  for (const name of ['src', 'node_modules']) symlinkSync(join(root, name), join(copy, name))
+  const path = join(copy, 'fleet/machines/agent.json')
+  const before = JSON.parse(readFileSync(path, 'utf8')) as object
+  writeFileSync(path, JSON.stringify({ ...before, monitors: ['/etc/npd/lamp.json'] }))
+  const objects = parseAllDocuments(render(copy).get('cluster-test.k8s.yaml') ?? '').map((d) => d.toJS() as KubeObject)
+  const { data } = objects.find((o) => isAgentConfigMap(o)) as unknown as { readonly data: { 'agent.json': string } }
+  const config = JSON.parse(data['agent.json']) as { readonly monitors: readonly unknown[]; readonly logs: unknown }
+  expect(config.monitors).toMatchObject([{ config: { source: 'kernel-monitor' } }, '/etc/npd/lamp.json'])
+  expect(config.logs).toBeDefined()
 }, 30_000)
 
 const OF_MACHINES = [

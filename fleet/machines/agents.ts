@@ -5,6 +5,7 @@ import config from './agent.json' with { type: 'json' }
 import hosts from './hosts.json' with { type: 'json' }
 
 export function declareAgents(chart: ClusterChart): void {
-  // The kernel monitor of hosts.json is on everywhere; nodes that are folders of one machine leave its kernel out.
-  new AgentConfig(chart, 'agents', { ...config, ...hosts })
+  // The kernel monitor of hosts.json is on everywhere; nodes that are folders of one machine leave its kernel out. Monitors of agent.json are added to it,
+  // and one with the same source replaces it.
+  new AgentConfig(chart, 'agents', hosts, config)
 }

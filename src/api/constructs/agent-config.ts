@@ -2,11 +2,15 @@
 import { ApiObject } from 'cdk8s'
 import type { Construct } from 'constructs'
 import { AGENT_CONFIG_MAP, agentConfigData } from '../agent-config/agent-config-map.ts'
+import { layeredConfig } from '../agent-config/layered-config.ts'
 
-/** One for a cluster. Its content is checked when the commit is planned, where the file can be named. */
+/**
+ * One for a cluster. Several configurations are joined: lists are appended, and of two entries with one name the later one counts. The content is checked
+ * when the commit is planned, where the file can be named.
+ */
 export class AgentConfig extends ApiObject {
-  constructor(scope: Construct, id: string, config: object) {
+  constructor(scope: Construct, id: string, ...configs: readonly object[]) {
     const metadata = { ...AGENT_CONFIG_MAP }
-    super(scope, id, { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: agentConfigData(config) })
+    super(scope, id, { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: agentConfigData(layeredConfig(configs)) })
   }
 }

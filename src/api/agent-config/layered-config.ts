@@ -1,0 +1,61 @@
+// Pure: one configuration of agents from several, such as what a fleet has everywhere and what one stage adds. Nothing that one of them says gets lost:
+// lists are joined, and of two entries with one name the later one counts.
+import { isObject } from '#lib/json.ts'
+
+type Config = Readonly<Record<string, unknown>>
+
+export function layeredConfig(layers: readonly object[]): Config {
+  return layers.reduce<Config>((below, layer) => {
+    const joined: Record<string, unknown> = { ...below }
+    for (const [key, value] of Object.entries(layer)) joined[key] = layered(key, below[key], value)
+    return joined
+  }, {})
+}
+
+function layered(key: string, below: unknown, above: unknown): unknown {
+  if (key === 'monitors' && Array.isArray(below) && Array.isArray(above)) return joinedMonitors(below, above)
+  if (key === 'logs' && Array.isArray(below) && Array.isArray(above)) return joinedLogs(below, above)
+  if (key === 'detectors' && isObject(below) && isObject(above)) return joinedDetectors(below, above)
+  return above
+}
+
+/** A file is known by its path, a monitor in place by the source that it names. */
+function monitorName(monitor: unknown): string | undefined {
+  if (typeof monitor === 'string') return monitor
+  if (!isObject(monitor)) return undefined
+  const { file, config } = monitor
+  const source = isObject(config) ? config['source'] : undefined
+  return [file, source].find((name) => typeof name === 'string')
+}
+
+function joinedMonitors(below: readonly unknown[], above: readonly unknown[]): readonly unknown[] {
+  const replaced = new Set(above.map(monitorName))
+  return [...below.filter((m) => monitorName(m) === undefined || !replaced.has(monitorName(m))), ...above]
+}
+
+/** Rules of one file are one list; what both layers say is said once. */
+function joinedLogs(below: readonly unknown[], above: readonly unknown[]): readonly unknown[] {
+  const joined = [...below]
+  for (const log of above) {
+    const at = joined.findIndex((one) => isObject(one) && isObject(log) && one['path'] === log['path'])
+    const before = joined[at]
+    if (!isObject(before) || !isObject(log) || !Array.isArray(before['rules']) || !Array.isArray(log['rules'])) {
+      joined.push(log)
+      continue
+    }
+    const said = new Set(before['rules'].map((rule) => JSON.stringify(rule)))
+    const more = log['rules'].filter((rule) => !said.has(JSON.stringify(rule)))
+    joined[at] = { ...before, ...log, rules: [...before['rules'], ...more] }
+  }
+  return joined
+}
+
+/** Thresholds that the later layer does not name stay; a detector that it turns on or off is as it says. */
+function joinedDetectors(below: Config, above: Config): Config {
+  const joined: Record<string, unknown> = { ...below }
+  for (const [name, settings] of Object.entries(above)) {
+    const before = below[name]
+    joined[name] = isObject(before) && isObject(settings) ? { ...before, ...settings } : settings
+  }
+  return joined
+}
