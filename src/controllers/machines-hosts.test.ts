@@ -88,6 +88,22 @@ describe('a provider that the controllers do not serve', () => {
     )
     expect(conditionOf(theSet(w), 'Reconciling')).toMatchObject({ status: 'True', reason: 'ReferenceMissing' })
   })
+
+  test('is left once the template is corrected: the same machines get their hosts', async () => {
+    const cloud = new MemoryProvider({ clock: new VirtualClock(), name: 'cloud' })
+    const w: TestWorld = await machineWorld({ providers: { cloud } })
+    w.fake.plant(machineSet, setWith(3, { name: 'cluod' }))
+    await w.clock.advance(60_000)
+    const before = machines(w).map((m) => m.metadata.uid)
+    expect(before).toHaveLength(3)
+    expect(conditionOf(machines(w)[0], 'InfrastructureReady')?.message).toBe('no controller serves provider cluod')
+    const name = theSet(w).metadata.name ?? ''
+    w.fake.poke(machineSet, { name }, { spec: { template: { spec: { provider: { name: 'cloud' } } } } })
+    await w.clock.advance(60_000)
+    expect(machines(w).map((m) => m.metadata.uid)).toEqual(before)
+    expect(machines(w).map((m) => m.spec.providerID !== undefined)).toEqual([true, true, true])
+    expect(theSet(w).status?.outdatedReplicas).toBe(0)
+  })
 })
 
 describe('a request that the provider refuses', () => {

@@ -58,6 +58,14 @@ export const declaredErrors = errorTable({
     text: 'git may not declare this in agent.json: {why}',
     next: 'put it into {hostFile} on the hosts that need it, or a check that runs a program into a monitor file below /etc or /usr, from the image or a signed component',
   },
+  KN3075: {
+    text: 'no controller serves provider {name}{hint}; served according to {file}: {names}',
+    next: 'correct the name, or configure the provider for the controllers and list it in {file}',
+  },
+  KN3076: {
+    text: 'provider {name} is none that KubeNode brings{hint}',
+    next: 'correct the name; if the controllers have a remote provider of this name, list what they serve in {file}',
+  },
   KN3090: {
     text: 'kind {kind} is written by KubeNode programs only',
     next: 'remove it from the fleet',

@@ -11,6 +11,7 @@ import { componentProblems } from './components.ts'
 import { followedProblems } from './followed.ts'
 import { listingProblems } from './listing-problems.ts'
 import { type DeclaredProblem, isComponent } from './problem.ts'
+import { providerProblems } from './providers.ts'
 import { ruleProblems } from './rules.ts'
 import { selectorProblems } from './selectors.ts'
 import { trustProblems } from './trust.ts'
@@ -20,12 +21,14 @@ export interface DeclaredContext {
   readonly trust?: SignedTrust | undefined
   /** Texts of agent.json beside the objects: the conditions they report are known. Those among the objects need not be named. */
   readonly agentConfigs?: readonly string[]
+  /** What the controllers serve; left out: not known. */
+  readonly providers?: ReadonlySet<string> | undefined
 }
 
 /** Objects of our kinds must be valid for their schema; others are left alone, but for the configuration of agents. */
 export function declaredProblems(
   all: readonly KubeObject[],
-  { trust, agentConfigs = [] }: DeclaredContext = {},
+  { trust, agentConfigs = [], providers }: DeclaredContext = {},
 ): readonly DeclaredProblem[] {
   const given = new Map<KubeObject, KubeObject>()
   for (const o of all) {
@@ -43,6 +46,7 @@ export function declaredProblems(
     ...all.flatMap(followedProblems),
     ...componentProblems(ours),
     ...ruleProblems(ours, reported),
+    ...providerProblems(ours, providers),
     ...selectorProblems(ours),
     ...askedProblems(ours),
     ...(trust === undefined ? [] : trustProblems(ours, trust.document)),

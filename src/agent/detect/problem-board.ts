@@ -50,7 +50,7 @@ export interface SourceRights {
 /** How often read positions of logs are saved; after a crash the lines in between are read twice, which changes nothing. */
 const SAVE_EVERY_MS = 5_000
 const COMPONENTS = 'components'
-/** What an agent kept that knew no sources: the first source that may find a condition takes it over. */
+/** Conditions kept by an agent that knew no sources: each source that may find one takes it over. */
 const EARLIER_AGENT = 'earlier agent'
 
 /** Rules of one file with the same condition and reason are one source: what one of them starts, each of them may end. */
@@ -129,7 +129,7 @@ export class ProblemBoard {
     }
   }
 
-  /** A source that is gone no longer counts. */
+  /** A source that was removed no longer counts. */
   withdraw(source: string): void {
     this.#sources.delete(source)
     this.#set(source, undefined)
@@ -289,7 +289,7 @@ const isProblem = (p: unknown): p is Problem =>
 
 interface Kept {
   readonly bootId: string
-  /** As they were reported; all that an agent kept that knew no sources. */
+  /** The reported conditions; agents before this format kept nothing else. */
   readonly problems: readonly Problem[]
   readonly findings: readonly Combined[] | undefined
 }

@@ -50,7 +50,7 @@ function joinedLogs(below: readonly unknown[], above: readonly unknown[]): reado
   return joined
 }
 
-/** Thresholds that the later layer does not name stay; a detector that it turns on or off is as it says. */
+/** Thresholds that the later layer does not name stay; it may turn a whole detector on or off. */
 function joinedDetectors(below: Config, above: Config): Config {
   const joined: Record<string, unknown> = { ...below }
   for (const [name, settings] of Object.entries(above)) {

@@ -307,7 +307,7 @@ function stalledOf(seen: Seen, now: number): WantedCondition {
       'Stalled',
       'True',
       'ReferenceMissing',
-      `no provider ${machine.spec.provider?.name ?? ''} is configured for this cluster; name another one, or configure it`,
+      `no controller serves provider ${machine.spec.provider?.name ?? ''}; correct the name in the template, or configure the provider`,
     )
   return condition('Stalled', 'False', 'AsDeclared', 'no manual intervention needed')
 }
@@ -358,7 +358,7 @@ function infrastructure({ machine, host, isHostKept }: Seen, refusal: Refusal | 
     case 'Unknown':
       return is('Unknown', 'ProviderError', host.why)
     case 'NoProvider':
-      return is('False', 'ReferenceMissing', 'its provider is not configured in these controllers')
+      return is('False', 'ReferenceMissing', `no controller serves provider ${machine.spec.provider?.name ?? ''}`)
     case 'NotAsked':
       if (isHostKept) return is('True', 'MachineExists', 'the host existed before the Machine')
       return isProvided(machine) && machine.spec.providerID === undefined

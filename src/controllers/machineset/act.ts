@@ -16,6 +16,7 @@ import { deleteExactly, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import { handOver, leave, removeLeaving } from './act-going.ts'
 import { type MachineSetAction, goneIsDone } from './actions.ts'
+import { takesProvider } from './corrections.ts'
 import { deletePermitted } from './delete-permitted.ts'
 import { allMachines, owned, ownerReference, released } from './ownership.ts'
 import { removable } from './removal.ts'
@@ -46,6 +47,8 @@ export async function act(
         const { set } = fresh
         return updateExactly(client, machineType, owned(action.machine, set), { fieldManager })
       })
+    case 'TakeProvider':
+      return withFresh(tools, seen, signal, (fresh) => takeProvider(tools, fresh, action.machine))
     case 'AddFinalizer':
       return addFinalizer(client, seen, signal)
     case 'RemoveFinalizer':
@@ -80,6 +83,15 @@ async function bury({ client }: MachineSetTools, fresh: Seen, machine: Machine):
   const now = aliveOf(fresh).find((m) => uidOf(m) === uidOf(machine))
   if (now === undefined || !isZombie(now)) return outdated('its host may exist')
   return deleteExactly(client, machineType, now, { propagationPolicy: 'Background' }).then(goneIsDone)
+}
+
+/** Of the same version as it was read: a request for a host that is written down meanwhile is a conflict, and the machine keeps its provider. */
+async function takeProvider({ client }: MachineSetTools, fresh: Seen, machine: Machine): Promise<ActionOutcome> {
+  const now = aliveOf(fresh).find((m) => uidOf(m) === uidOf(machine))
+  const { provider } = fresh.set.spec.template.spec
+  if (now === undefined || provider === undefined || !takesProvider(fresh.set, now))
+    return outdated('it may have a host')
+  return updateExactly(client, machineType, { ...now, spec: { ...now.spec, provider } }, { fieldManager })
 }
 
 /** Asking twice under one name is asking once. */

@@ -17,6 +17,8 @@ export type MachineSetAction =
   /** From a set that is being deleted to another one, in one write: no moment without an owner. */
   | { readonly kind: 'HandOver'; readonly machine: Machine; readonly to: MachineSet; readonly reason: string }
   | { readonly kind: 'Release'; readonly machine: Machine; readonly reason: string }
+  /** That of the template, which was corrected since. */
+  | { readonly kind: 'TakeProvider'; readonly machine: Machine; readonly reason: string }
   | { readonly kind: 'Create'; readonly count: number; readonly reason: string }
   | { readonly kind: 'RequestPermit'; readonly machine: Machine; readonly permit: string; readonly reason: string }
   | { readonly kind: 'RenewPermit'; readonly permit: OperationPermit; readonly reason: string }
@@ -65,6 +67,13 @@ export function noticeOf(action: MachineSetAction): Notice[] {
   switch (action.kind) {
     case 'Create':
       return [{ reason: 'Creating', message: `created ${counted(action.count, 'machine')}: ${action.reason}` }]
+    case 'TakeProvider':
+      return [
+        {
+          reason: 'ProviderChanged',
+          message: `machine ${nameOf(action.machine)} takes the provider of the template: ${action.reason}`,
+        },
+      ]
     case 'Delete':
       return [{ reason: 'Removing', message: `removing machine ${nameOf(action.machine)}: ${action.reason}` }]
     case 'Bury':

@@ -107,6 +107,7 @@ const say = (a: MachineSetAction): string => {
     case 'Release':
     case 'Delete':
     case 'Bury':
+    case 'TakeProvider':
       return `${a.kind} ${a.machine.metadata.name}`
     default:
       return a satisfies never
@@ -464,5 +465,50 @@ describe('whatever a machine set sees', () => {
       }),
       { numRuns: 300 },
     )
+  })
+})
+
+describe('a template whose provider was misspelled and is corrected', () => {
+  const waiting = (id: string, status: object = {}, spec: object = {}): Machine => {
+    const conditions = [
+      {
+        type: 'InfrastructureReady',
+        status: 'False',
+        reason: 'ReferenceMissing',
+        message: '',
+        lastTransitionTime: timestamp(NOW),
+      },
+    ]
+    const m = machine(id, 'NotReady')
+    const provider = { name: 'proces' }
+    return {
+      ...m,
+      spec: { ...m.spec, provider, ...spec },
+      status: { phase: 'Pending', conditions, ...status },
+    } as Machine
+  }
+  const attempt = { attempt: 1, token: '0'.repeat(60), since: timestamp(NOW) }
+  const said = (m: Machine) => plan(seen(set(1), [m]), NOW).actions.map(say)
+
+  test.each([
+    ['nobody was ever asked for a host', waiting('a'), ['TakeProvider a']],
+    ['the request was refused', waiting('a', { provisioning: { ...attempt, answer: 'Refused' } }), ['TakeProvider a']],
+    ['the answer is not known', waiting('a', { provisioning: { ...attempt, answer: 'Unknown' } }), []],
+    ['no answer yet', waiting('a', { provisioning: attempt }), []],
+    ['an earlier host was lost', waiting('a', { provisioning: { ...attempt, answer: 'Refused', lost: 1 } }), []],
+    ['it has a host', waiting('a', {}, { providerID: 'process://a' }), []],
+    ['it has a node', waiting('a', { nodeRef: { name: 'a' } }), []],
+    ['its provider is unknown for now', waiting('a', { conditions: [] }), []],
+    ['nothing is known of it', { ...waiting('a'), status: undefined } as unknown as Machine, []],
+    ['it has the provider of the template', waiting('a', {}, { provider: { name: 'process' } }), []],
+    ['it is only observed', waiting('a', {}, { channel: 'Observe' }), []],
+  ])('%s', (_, m, wanted) => {
+    expect(said(m)).toEqual(wanted)
+  })
+
+  test('a hold stops it, and a large set is corrected in parts', () => {
+    const many = Array.from({ length: 50 }, (_, n) => waiting(`m${n}`))
+    expect(plan(heldSeen(seen(set(50), many)), NOW).actions).toEqual([])
+    expect(plan(seen(set(50), many), NOW).actions.map((a) => a.kind)).toEqual(Array(20).fill('TakeProvider'))
   })
 })

@@ -5,6 +5,7 @@ import { BEHIND_LOOK_MS } from '#declared/committed.ts'
 import { counted } from '#lib/counted.ts'
 import { matchesSelector } from '#kube/selector.ts'
 import type { Extra, MachineSetAction, MachineSetPlan } from './actions.ts'
+import { corrections } from './corrections.ts'
 import { deleteOrder } from './delete-order.ts'
 import { hostsWait } from './hosts-wait.ts'
 import { planGoing } from './going.ts'
@@ -52,6 +53,8 @@ export function plan(seen: Seen, now: number): MachineSetPlan {
     const waiting = aliveOf(seen).length < set.spec.replicas ? succession(seen, now) : undefined
     return withPermits(seen, membership, waiting === undefined ? {} : { waiting }, now)
   }
+  const corrected = corrections(seen)
+  if (corrected.length > 0) return withPermits(seen, [...corrected], {}, now)
   const alive = aliveOf(seen)
   const zombies = alive.filter(isZombie)
   if (zombies.length > 0) return withPermits(seen, ...burial(alive, zombies), now)

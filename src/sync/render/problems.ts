@@ -4,6 +4,7 @@ import { KubeNodeError, type ErrorCode } from '#lib/errors.ts'
 import { atOnce } from '#lib/slices.ts'
 import { declaredProblems } from '#declared/declared-problems.ts'
 import type { DeclaredProblem } from '#declared/problem.ts'
+import { providersIn } from '#declared/providers.ts'
 import { refOf, refText } from '#delivery/object-ref.ts'
 import type { Places } from './places.ts'
 import { syncErrors } from '../sync-errors.ts'
@@ -44,12 +45,13 @@ export const problemsIn = (...given: Parameters<typeof findingProblems>): Render
 /** As `problemsIn`, cluster by cluster. */
 export function* findingProblems(targets: Targets, files: Files, places: Places): Generator<void, RenderedProblems> {
   const trust = yield* newestTrust(files)
+  const providers = providersIn(files)
   const found: (DeclaredProblem & { readonly cluster: string; readonly ref: string })[] = []
   for (const [cluster, { objects }] of targets) {
     yield
     const problems = declaredProblems(
       objects.map((o) => o.object),
-      { trust },
+      { trust, providers },
     )
     for (const p of problems) found.push({ ...p, cluster, ref: refText(refOf(p.object)) })
   }

@@ -33,8 +33,8 @@ export interface FileChange {
 }
 
 /**
- * Pure. A file that cannot be used leaves its monitor running: the file may be half written. One that is missing twice in a row ends it: whoever brought
- * the file has removed it.
+ * Pure. A file that cannot be used leaves its monitor running: the file may be half written. One that is missing twice in a row ends it: the file
+ * was removed.
  */
 export function fileChange(found: MonitorText, before: MonitorText | undefined, isRunning: boolean): FileChange {
   const isMissingStill = found.kind === 'Missing' && before?.kind === 'Missing'

@@ -81,7 +81,7 @@ export function carryOut(port: MonitorPort, { event, condition }: Judgement, abo
   port.onEvent(source, told)
 }
 
-/** While another source holds the condition, a further reason is an event of its own, and the end of ours is none: the condition has not changed. */
+/** While another source holds the condition, a further reason is an event of its own, and the end of this finding is none: the condition has not changed. */
 function eventBeside(
   { conditions }: MonitorPort,
   event: MonitorEvent,

@@ -138,6 +138,20 @@ interface Diagnosis {
 
 const found = (health: Health, why: string): Diagnosis => ({ health, why })
 
+const NO_HOST: ReadonlySet<string> = new Set<Reason>([
+  'ReferenceMissing',
+  'ProviderError',
+  'ProviderThrottled',
+  'OfferingsExhausted',
+])
+
+/** Why a machine without a node has no host either: its agent cannot be heard, and is not to blame. */
+function hostTrouble(status: Machine['status']): string | undefined {
+  const host = status?.conditions?.find((c) => c.type === 'InfrastructureReady')
+  const isWithout = status?.nodeRef === undefined && host?.status === 'False' && NO_HOST.has(host.reason)
+  return isWithout ? `no host: ${host.message}` : undefined
+}
+
 function healthOf({ metadata, status }: Machine, node: Node | undefined): Diagnosis {
   const phase = status?.phase
   if (metadata.deletionTimestamp !== undefined || phase === 'Deleting') return found('Leaving', 'being deleted')
@@ -146,8 +160,9 @@ function healthOf({ metadata, status }: Machine, node: Node | undefined): Diagno
   if (reachable !== undefined && reachable.status !== 'True') {
     // Nothing is known of it either, so it is touched no more than one that fell silent.
     const isAwaited = JOINING.has(phase) && reachable.reason === NEVER_HEARD
-    if (isAwaited) return { health: 'Silent', why: 'still joining: no heartbeat from its agent yet', isAwaited }
-    return found('Silent', 'no heartbeat from its agent')
+    const why = hostTrouble(status)
+    if (isAwaited) return { health: 'Silent', why: why ?? 'still joining: no heartbeat from its agent yet', isAwaited }
+    return found('Silent', why ?? 'no heartbeat from its agent')
   }
   if (JOINING.has(phase)) return found('Joining', `phase ${phase ?? 'unknown'}`)
   if (!IN_SERVICE.has(phase)) return found('Broken', `phase ${phase}`)

@@ -1,0 +1,36 @@
+// Which machines take the provider of a corrected template: those of the set that never had a host, so that a misspelled provider is put right by a commit.
+// Pure. A machine whose host may exist keeps its provider: only that one can find and delete the host.
+import type { Machine } from '#api/kinds/machine.ts'
+import type { MachineSet } from '#api/kinds/machine-set.ts'
+import { findCondition } from '#kube/conditions.ts'
+import { jsonEqual } from '#lib/json.ts'
+import type { MachineSetAction } from './actions.ts'
+import { type Seen, aliveOf, isObserved } from './seen.ts'
+
+/** Specs corrected in one reconcile; the next one reads all objects again first. */
+const MOST_CORRECTIONS = 20
+
+export function corrections(seen: Seen): readonly MachineSetAction[] {
+  return aliveOf(seen)
+    .filter((m) => takesProvider(seen.set, m))
+    .slice(0, MOST_CORRECTIONS)
+    .map((machine) => ({
+      kind: 'TakeProvider',
+      machine,
+      reason: `it never had a host of provider ${machine.spec.provider?.name ?? '(none)'}`,
+    }))
+}
+
+export const takesProvider = ({ spec: { template } }: MachineSet, machine: Machine): boolean =>
+  !isObserved(machine) && !jsonEqual(machine.spec.provider, template.spec.provider) && neverHadHost(machine)
+
+/** No provider was asked for a host, or the one that was asked said for certain that it made none. */
+function neverHadHost({ spec, status }: Machine): boolean {
+  if (spec.providerID !== undefined || status === undefined) return false
+  const { nodeRef, agent, provisioning } = status
+  if (nodeRef !== undefined || agent !== undefined) return false
+  const host = findCondition(status.conditions, 'InfrastructureReady')
+  if (provisioning === undefined) return host?.status === 'False' && host.reason === 'ReferenceMissing'
+  const { answer, providerID, lost } = provisioning
+  return (answer === 'Refused' || answer === 'Exhausted') && providerID === undefined && lost === undefined
+}

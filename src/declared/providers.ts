@@ -1,0 +1,70 @@
+// Refuses providers that no controller serves: a set that names one gets no machines, ever. Pure. The fleet may list what its controllers serve; otherwise a name
+// that KubeNode does not bring is only doubtful, since controllers may have a remote provider of that name.
+import type { Machine } from '#api/kinds/machine.ts'
+import type { MachineSet } from '#api/kinds/machine-set.ts'
+import { OWN_PROVIDERS } from '#api/own-providers.ts'
+import { didYouMean } from '#lib/did-you-mean.ts'
+import { isObject } from '#lib/json.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { declaredErrors } from './declared-errors.ts'
+import { type DeclaredProblem, certain, doubtful } from './problem.ts'
+
+/** The file in which a fleet says which providers its controllers serve: as `--providers` takes it, options are not read. */
+export const PROVIDERS_FILE = 'fleet/providers.json'
+
+/** Undefined: the fleet does not say it, or not in a way that can be read. */
+export function providersIn(files: Readonly<Record<string, string>>): ReadonlySet<string> | undefined {
+  const text = files[PROVIDERS_FILE]
+  return text === undefined ? undefined : servedBy(text)
+}
+
+function servedBy(text: string): ReadonlySet<string> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    const list = isObject(value) ? value['providers'] : undefined
+    return Array.isArray(list) ? new Set(list.flatMap(servedName)) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Of a remote provider the name that its options give it. */
+function servedName(entry: unknown): readonly string[] {
+  if (!isObject(entry)) return []
+  const { name, options } = entry
+  const own = name === 'remote' && isObject(options) ? options['name'] : name
+  return typeof own === 'string' ? [own] : []
+}
+
+interface Named {
+  readonly object: KubeObject
+  readonly pointer: string
+  readonly name: string | undefined
+}
+
+export function providerProblems(
+  objects: readonly KubeObject[],
+  served: ReadonlySet<string> | undefined,
+): readonly DeclaredProblem[] {
+  return objects.flatMap(namedBy).flatMap((named) => problemOf(named, served) ?? [])
+}
+
+function namedBy(object: KubeObject): readonly Named[] {
+  if (object.kind === 'MachineSet') {
+    const { provider } = (object as MachineSet).spec.template.spec
+    return [{ object, pointer: '/spec/template/spec/provider/name', name: provider?.name }]
+  }
+  if (object.kind !== 'Machine') return []
+  return [{ object, pointer: '/spec/provider/name', name: (object as Machine).spec.provider?.name }]
+}
+
+function problemOf({ object, pointer, name }: Named, served: ReadonlySet<string> | undefined) {
+  const known = [...(served ?? OWN_PROVIDERS)]
+  if (name === undefined || known.includes(name)) return undefined
+  const near = didYouMean(name, known)
+  const hint = near === undefined ? '' : ` (did you mean ${near}?)`
+  const at = { object, pointer, words: [name] }
+  if (served === undefined) return doubtful(at, declaredErrors.KN3076({ name, hint, file: PROVIDERS_FILE }))
+  const names = known.length === 0 ? 'none' : known.toSorted().join(', ')
+  return certain(at, declaredErrors.KN3075({ name, hint, names, file: PROVIDERS_FILE }))
+}
