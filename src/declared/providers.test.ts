@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { OWN_PROVIDERS } from '#api/own-providers.ts'
-import { PROVIDERS } from '#providers/registry.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { providerProblems, providersIn } from './providers.ts'
 
@@ -48,11 +47,3 @@ test.each([undefined, 'no json', '[]', '{"providers": 1}'])(
     expect(OWN_PROVIDERS.flatMap((name) => said(name, known))).toEqual([])
   },
 )
-
-test('the providers that KubeNode brings are those of the registry; a remote one is served under a name of its own', () => {
-  expect(
-    PROVIDERS.map((p) => p.name)
-      .filter((name) => name !== 'remote')
-      .toSorted(),
-  ).toEqual(OWN_PROVIDERS.toSorted())
-})

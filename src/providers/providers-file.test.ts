@@ -11,6 +11,7 @@ import { type DefinitionFor, path, type ProviderTools } from './definition.ts'
 import { MemoryProvider } from '#test/doubles/providers/memory-provider.ts'
 import { defaultProviders, parseProviders, readProvidersFile, type ServedProvider } from './providers-file.ts'
 import { PROVIDERS } from './registry.ts'
+import { OWN_PROVIDERS } from '#api/own-providers.ts'
 
 const FILE = '/etc/kubenode/providers.yaml'
 const served = (text: string) => parseProviders(FILE, text, PROVIDERS)
@@ -171,4 +172,9 @@ test('another provider is a definition in the list, and nothing else', async () 
   }
   const [, own] = parseProviders(FILE, 'providers: [{name: memory, options: {region: x}}]', [...PROVIDERS, memory])
   expect((await own?.create(tools))?.name).toBe('memory')
+})
+
+test('the names that lint takes for providers of KubeNode are those of the registry; a remote one has a name of its own', () => {
+  const names = PROVIDERS.map((p) => p.name).filter((name) => name !== 'remote')
+  expect(names.toSorted()).toEqual(OWN_PROVIDERS.toSorted())
 })
