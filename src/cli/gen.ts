@@ -9,6 +9,7 @@ import { COMMAND_PAGE, commandPage } from './reference/command-page.ts'
 import { OUTLINE_FILE, outlineText } from './outline/outlined.ts'
 import { PROVIDER_PAGE, providerPage } from './reference/provider-page.ts'
 import { PROVIDER_PROTOCOL_PAGE, providerProtocolPage } from './reference/provider-protocol-page.ts'
+import { ROOM_PAGE, type ShippedPolicy, roomPage } from './reference/room-page.ts'
 import { RULES_PAGE, rulesPage } from './reference/rules-page.ts'
 
 const root = releaseRoot()
@@ -34,6 +35,9 @@ const { monitoringFiles } = (await charted('monitoring.ts')) as MonitoringCharts
 const bench = (await import(pathToFileURL(join(root, 'bench/bench-errors.ts')).href)) as {
   readonly benchErrors: ErrorPart['tables'][number]
 }
+const { careful } = (await import(pathToFileURL(join(root, 'rules/defender/careful.ts')).href)) as {
+  readonly careful: ShippedPolicy['spec']
+}
 const errors = errorPage([...ERROR_PARTS, { ...BENCH_PART, tables: [bench.benchErrors] }])
 const files = new Map([
   ...generatedFiles(),
@@ -46,6 +50,7 @@ const files = new Map([
   [PROVIDER_PAGE, providerPage()],
   [PROVIDER_PROTOCOL_PAGE, providerProtocolPage()],
   [RULES_PAGE, rulesPage()],
+  [ROOM_PAGE, roomPage([{ name: 'careful', spec: careful }])],
 ])
 
 for (const directory of [

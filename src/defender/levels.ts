@@ -1,6 +1,7 @@
 // Counts the units that are unavailable or being disrupted at the same time, per domain, for level budgets and health floors. A unit counts once, however many
 // permits, Nodes and failures it has.
 import { CLUSTER_DOMAINS, type DefenderPolicySpec } from '#api/kinds/defender-policy.ts'
+import { takesAvailability } from '#api/protocol/operations.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { CompiledPolicy } from './compile-policy.ts'
 import type { FleetView } from './fleet.ts'
@@ -37,9 +38,27 @@ export function budgetLimit(max: Budget['max'], total: number): number {
   return share === 0 ? 0 : Math.max(1, Math.floor((share * total) / 100))
 }
 
-/** A floor rounds up: the safe side. */
-export const floorLimit = (floor: Budget['max'], total: number): number =>
-  typeof floor === 'number' ? floor : Math.ceil((percentOf(floor) * total) / 100)
+/** What a floor is measured against: those that serve or served before, and those that a MachineSet makes and that never served yet. */
+export interface FloorGround {
+  readonly total: number
+  readonly coming: number
+}
+
+/**
+ * How many must stay healthy. A percentage rounds up, the safe side, but below 100 % it leaves room for one where everything that is wanted serves: three machines
+ * under 80 % could else never change. While a MachineSet still replaces a machine there is no such room, since the one that left is missing in the total.
+ * Plain numbers and 100 % bind as they are written.
+ */
+export function floorLimit(floor: Budget['max'], { total, coming }: FloorGround): number {
+  if (typeof floor === 'number') return floor
+  const share = percentOf(floor)
+  const limit = Math.ceil((share * total) / 100)
+  return share < 100 && coming === 0 ? Math.min(limit, Math.max(0, total - 1)) : limit
+}
+
+/** Whether the floor lets nothing that serves go, also where everything is healthy. */
+export const neverHasRoom = (floor: Budget['max'], total: number): boolean =>
+  floorLimit(floor, { total, coming: 0 }) >= Math.max(1, total)
 
 function percentOf(text: string): number {
   const share = Number(/^(\d{1,3})%$/.exec(text)?.[1])
@@ -73,9 +92,9 @@ export class Levels {
     return new Levels(fleet, [...grants, ...begun.map(asGrant)], ahead.map(asGrant))
   }
 
-  /** How many units the policy selects. */
-  members(policy: CompiledPolicy, space: Unit['space']): number {
-    return this.#fleet.tally(policy, space).total
+  /** How many units the policy selects, and how many of them are still being made. */
+  members(policy: CompiledPolicy, space: Unit['space']): FloorGround {
+    return this.#fleet.tally(policy, space)
   }
 
   /** Silent units of the whole space: the selector of a policy does not make a network smaller. */
@@ -130,6 +149,7 @@ export class Levels {
     for (const grant of this.#grants) {
       if (grant.exempt !== undefined || spaceOf(grant) !== space) continue
       if (of === 'concurrent' && !policy.decides(grant.operations)) continue
+      if (of === 'unavailable' && !takesAvailability(grant.operations)) continue
       const unit = this.unitOf(grant)
       // A target that is not to be seen any more may be one of these.
       if (unit !== undefined && !policy.selects(unit)) continue
@@ -144,6 +164,12 @@ export class Levels {
   #addDown(set: Set<string>, policy: CompiledPolicy, space: Unit['space'], component: string): void {
     for (const u of this.#fleet.tally(policy, space).troubled)
       if (u.badComponents.has(component) || (u.health !== 'Healthy' && u.badComponents.size === 0)) set.add(u.id)
+  }
+
+  /** The name of one that counts as unavailable, without a walk through the fleet. */
+  nameOf(id: string, policy: CompiledPolicy, space: Unit['space']): string {
+    for (const unit of this.#fleet.tally(policy, space).troubled) if (unit.id === id) return unit.name
+    return this.#grants.find((g) => (this.unitOf(g)?.id ?? g.target) === id)?.name ?? id
   }
 
   unitOf(grant: Grant): Unit | undefined {
@@ -163,7 +189,7 @@ export class Levels {
     for (const policy of policies)
       for (const { of, per } of countedOf(policy)) {
         if (!policy.selects(unit) || (of === 'concurrent' && !policy.decides(grant.operations))) continue
-        if (of === 'unavailable' && unit.health === 'NeverServed') continue
+        if (of === 'unavailable' && (unit.health === 'NeverServed' || !takesAvailability(grant.operations))) continue
         const domain = domainOf(per, unit, grant.component)
         if (domain !== undefined) this.set(policy, of, per, unit.space, domain).add(unit.id)
       }

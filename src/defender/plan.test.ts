@@ -59,6 +59,13 @@ const undercut = (isDeleted: boolean) => ({
   ...policy({ healthFloor: 1 }),
 })
 
+/** A machine that its set makes in the place of another. */
+function replacement() {
+  const made = aMachine({ name: 'x', phase: 'Provisioning', ready: 'False' })
+  const owner = { apiVersion: API_GROUP_VERSION, kind: 'MachineSet', name: 'workers', uid: 'w', controller: true }
+  return { ...made, metadata: { ...made.metadata, ownerReferences: [owner] } }
+}
+
 /** A permit request of a set for a way back. */
 const backTo = (version: string) => ({
   operations: ['SwitchComponent' as const],
@@ -317,6 +324,79 @@ const CASES: readonly Case[] = [
     name: 'a floor that would be undercut holds',
     wish: { permits: [one()], ...policy({ healthFloor: 10 }) },
     says: 'Waiting HealthFloor HealthFloor',
+  },
+  {
+    name: 'a floor in percent leaves room for one where all are well',
+    wish: { permits: [one()], machines: machines(3), ...policy({ healthFloor: '80%' }) },
+    says: 'Granted',
+  },
+  {
+    name: 'a floor in percent leaves room for the only machine',
+    wish: { permits: [one()], machines: machines(1), ...policy({ healthFloor: '99%' }) },
+    says: 'Granted',
+  },
+  {
+    name: 'a floor of all leaves room for none',
+    wish: { permits: [one()], machines: machines(3), ...policy({ healthFloor: '100%' }) },
+    says: 'Waiting HealthFloor HealthFloor',
+  },
+  {
+    name: 'a floor in percent leaves no room while another machine is down',
+    wish: {
+      permits: [one()],
+      machines: [...machines(2), aMachine({ name: 'x', ready: 'False' })],
+      ...policy({ healthFloor: '80%' }),
+    },
+    says: 'Waiting HealthFloor HealthFloor',
+  },
+  {
+    name: 'a floor in percent leaves no room while the state of another machine is unknown',
+    wish: {
+      permits: [one()],
+      machines: [...machines(2), aMachine({ name: 'x', ready: 'Unknown' })],
+      ...policy({ healthFloor: '80%' }),
+    },
+    says: 'Waiting HealthFloor HealthFloor',
+  },
+  {
+    name: 'a machine that was replaced is missing: the floor leaves no room until the new one serves',
+    wish: { permits: [one()], machines: [...machines(2), replacement()], ...policy({ healthFloor: '80%' }) },
+    says: 'Waiting HealthFloor HealthFloor',
+  },
+  {
+    name: 'a host that was declared and never joined takes no room of a floor',
+    wish: {
+      permits: [one()],
+      machines: [...machines(2), aMachine({ name: 'x', phase: 'Pending', ready: 'False' })],
+      ...policy({ healthFloor: '80%' }),
+    },
+    says: 'Granted',
+  },
+  {
+    name: 'what the machine serves through needs no room of a floor or a budget of unavailable ones',
+    wish: {
+      permits: [one({ operations: ['CleanDisk'] })],
+      machines: machines(1),
+      ...policy({ healthFloor: 1, budgets: [{ max: 0, of: 'unavailable', per: 'cluster' }] }),
+    },
+    says: 'Granted',
+  },
+  {
+    name: 'one of its operations that may stop it is enough to need room',
+    wish: {
+      permits: [one({ operations: ['CleanDisk', 'RestartComponent'] })],
+      machines: machines(1),
+      ...policy({ healthFloor: 1 }),
+    },
+    says: 'Waiting HealthFloor HealthFloor',
+  },
+  {
+    name: 'what the machine serves through is still one of those at work',
+    wish: {
+      permits: [one({ operations: ['NoDisruption'] })],
+      ...policy({ budgets: [{ max: 0, of: 'concurrent', per: 'cluster' }] }),
+    },
+    says: 'Waiting Budget BudgetExhausted',
   },
   {
     name: 'no floor keeps a machine that leaves with its whole cluster',

@@ -43,5 +43,6 @@ export const pass = say('Granted')
 export const wait = say('Waiting')
 export const deny = say('Denied')
 
-/** Why an operation passes that would block others. */
+/** Why an operation passes where others are blocked. */
 export const GOES_BACK = 'returns to a version that was healthy before'
+export const KEEPS_SERVING = 'the machine keeps serving meanwhile'

@@ -15,6 +15,8 @@ export const EVERYTHING: Selecting = { selects: () => true }
 export interface Tally {
   /** Those that serve or served before. */
   readonly total: number
+  /** Those that a MachineSet makes and that never served yet: it wants more machines than serve. */
+  readonly coming: number
   /** Units without heartbeats. */
   readonly silent: number
   /** Not healthy, or with a component that does not work. */
@@ -24,6 +26,7 @@ export interface Tally {
 
 class Counts implements Tally {
   total = 0
+  coming = 0
   silent = 0
   readonly troubled = new Set<Unit>()
   readonly #places: Readonly<Record<Place, Map<string, number>>> = {
@@ -39,7 +42,10 @@ class Counts implements Tally {
   }
 
   add(unit: Unit, by: 1 | -1): void {
-    if (unit.health === 'NeverServed') return
+    if (unit.health === 'NeverServed') {
+      if (isMadeBySet(unit)) this.coming += by
+      return
+    }
     this.total += by
     if (unit.isSilent) this.silent += by
     if (by < 0) this.troubled.delete(unit)
@@ -52,6 +58,11 @@ class Counts implements Tally {
     }
   }
 }
+
+/** Hosts that people declare before they join are not counted: they may take weeks. */
+const isMadeBySet = ({ source: { metadata } }: Unit): boolean =>
+  metadata.deletionTimestamp === undefined &&
+  (metadata.ownerReferences ?? []).some((o) => o.kind === 'MachineSet' && o.controller === true)
 
 type BySpace = Readonly<Record<Unit['space'], Counts>>
 

@@ -91,7 +91,7 @@ export function limitsOf({ policies, ledger, units, find, now }: LimitsSeen): re
 function floorsOf(policy: CompiledPolicy, levels: Levels): readonly Limit[] {
   const { healthFloor, mode } = policy.spec
   if (healthFloor === undefined) return []
-  const total = levels.members(policy, 'machines')
+  const members = levels.members(policy, 'machines')
   const used = levels.set(policy, 'unavailable', 'cluster', 'machines', '').size
   return [
     {
@@ -101,7 +101,7 @@ function floorsOf(policy: CompiledPolicy, levels: Levels): readonly Limit[] {
       per: 'cluster',
       domain: '',
       of: 'unavailable',
-      limit: Math.max(0, total - floorLimit(healthFloor, total)),
+      limit: Math.max(0, members.total - floorLimit(healthFloor, members)),
       used,
       declared: healthFloor,
     },

@@ -124,6 +124,31 @@ describe('the forecast of a rollout', () => {
     expect(bound.brakes.map((b) => b.what).join('\n')).toContain('careful')
   })
 
+  test('the floor of the shipped policy lets a fleet of one to four finish, one machine at a time', async () => {
+    for (const size of [1, 2, 3, 4]) {
+      const { ms, stuck, mostUnavailable } = await forecastOf(
+        inventory(fleetOf(size), { policies: [policy({ healthFloor: '80%' })] }),
+      )
+      expect([size, stuck, mostUnavailable]).toEqual([size, [], 1])
+      expect(ms).toBeLessThan(size * 3_600_000)
+    }
+  })
+
+  test('a floor that leaves no room for the only machine of a pool stops the set, with what to change', async () => {
+    const { stuck } = await forecastOf(inventory(fleetOf(1), { policies: [policy({ healthFloor: 1 })] }))
+    expect(stuck).toMatchObject([
+      {
+        set: 'base',
+        wait: {
+          predicate: 'HealthFloor',
+          seen: expect.stringContaining(
+            '0 of 1 would remain healthy; no room even where all are healthy: lower healthFloor 1 of policy careful, or add machines',
+          ),
+        },
+      },
+    ])
+  })
+
   test('a hold is named with its reason: as what binds while it ends in time, and as what stops the set otherwise', async () => {
     const held = (until: string) =>
       forecastOf({

@@ -215,7 +215,9 @@ class Log {
       risk: this.#risk,
       stuck: stuck.map(({ metadata: { name = '' }, status }) => {
         const { predicate = 'Progressing', seen = '', unblock = '' } = status?.waitingFor ?? {}
-        return { set: name, wait: { predicate: predicate as Wait['predicate'], seen, unblock } }
+        // Its permits exist in memory alone, so no command can show them.
+        const [cure = ''] = unblock.split('; for details run ')
+        return { set: name, wait: { predicate: predicate as Wait['predicate'], seen, unblock: cure } }
       }),
       skipped: wanted.flatMap(({ metadata: { name: set = '' }, status }) =>
         (status?.skipped ?? []).map(({ machine, reason }) => ({ set, machine, reason })),

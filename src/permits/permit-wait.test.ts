@@ -2,6 +2,21 @@ import { describe, expect, test } from 'vitest'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { permitWait } from './permit-wait.ts'
 
+/** Gates of the Defender. */
+const GATES = [
+  'Hold',
+  'Protect',
+  'OwnPods',
+  'Window',
+  'HealthFloor',
+  'Blame',
+  'Budget',
+  'Rate',
+  'Breaker',
+  'Approval',
+  'Rule',
+]
+
 const condition = (reason: string, message: string) => ({
   type: 'PermitGranted',
   status: 'False' as const,
@@ -48,8 +63,14 @@ describe('what is waited for whose permit is not granted', () => {
     expect(permitWait(permit(status))).toEqual({
       predicate: 'BreakerOpen',
       seen: 'gate Breaker: open since 10:00 (tries again after 10m)',
-      unblock: 'gate Breaker grants the permit; for details run kubenode why operationpermit/p',
+      unblock:
+        'its pause is over and the operations that it tries succeed; for details run kubenode why operationpermit/p',
     })
+  })
+
+  test('names for each gate what opens it, never the gate itself', () => {
+    const unblocks = GATES.map((gate) => permitWait(permit({ verdicts: [verdict('a', gate)] })).unblock)
+    expect(unblocks.filter((text) => text.startsWith('gate '))).toEqual([])
   })
 
   test('is a person where the gate is an approval, and the command is named', () => {

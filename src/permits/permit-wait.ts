@@ -32,6 +32,20 @@ const OF_GATES: Readonly<Record<string, Reason>> = {
   Rule: 'PolicyRuleDenied',
 }
 
+/** What opens a gate. A gate of a later version is named alone. */
+const CURES: Readonly<Record<string, string>> = {
+  Hold: 'the hold ends',
+  Protect: 'the policy no longer protects the target',
+  OwnPods: 'the other operation on pods of KubeNode ends',
+  Window: 'the window opens',
+  HealthFloor: 'the other machines are healthy, or the policy needs fewer',
+  Budget: 'unavailable machines are healthy and running operations end, or the policy allows more',
+  Rate: 'the window of the rate has passed',
+  Breaker: 'its pause is over and the operations that it tries succeed',
+  Rule: 'the rule of the policy is no longer true',
+  Blame: 'the suspected version is replaced or retried',
+}
+
 /** What was given up already is not waited for. `target`: what one of several waits for. */
 export function permitWait({ spec, status, metadata }: OperationPermit, target?: string): PermitWait {
   const { results = {} } = spec
@@ -47,7 +61,7 @@ export function permitWait({ spec, status, metadata }: OperationPermit, target?:
     unblock:
       gate === 'Approval'
         ? `run kubenode approve ${permit} --reason WHY`
-        : `gate ${gate} grants the permit; for details run kubenode why ${permit}`,
+        : `${CURES[gate] ?? `gate ${gate} grants the permit`}; for details run kubenode why ${permit}`,
   }
 }
 

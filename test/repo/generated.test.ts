@@ -11,6 +11,7 @@ import { COMMAND_PAGE } from '#cli/reference/command-page.ts'
 import { ERROR_PAGE } from '#cli/reference/error-page.ts'
 import { PROVIDER_PAGE } from '#cli/reference/provider-page.ts'
 import { PROVIDER_PROTOCOL_PAGE } from '#cli/reference/provider-protocol-page.ts'
+import { ROOM_PAGE } from '#cli/reference/room-page.ts'
 import { RULES_PAGE } from '#cli/reference/rules-page.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -29,7 +30,7 @@ test.each(GENERATED_DIRECTORIES.map((d) => [d] as const))('%s holds nothing else
     present.filter(
       (path) =>
         !files.has(path) &&
-        ![COMMAND_PAGE, ERROR_PAGE, PROVIDER_PAGE, PROVIDER_PROTOCOL_PAGE, RULES_PAGE].includes(path),
+        ![COMMAND_PAGE, ERROR_PAGE, PROVIDER_PAGE, PROVIDER_PROTOCOL_PAGE, ROOM_PAGE, RULES_PAGE].includes(path),
     ),
   ).toEqual([])
 })

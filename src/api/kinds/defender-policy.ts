@@ -102,7 +102,10 @@ const spec = s.obj('The permitted disruption.', {
   blackouts: s.optional(s.list('No disruption is permitted during these periods.', blackout, { max: 64 })),
   breaker: s.optional(breaker),
   healthFloor: s.optional(
-    s.intOrPercent('Number of targets that must remain healthy; a percentage rounds up.', { min: 0, max: 20_000 }),
+    s.intOrPercent(
+      'Number of targets that must remain healthy. A percentage rounds up, but below 100% it leaves room for one where all targets are healthy; a number binds as written. Operations during which the target keeps serving pass.',
+      { min: 0, max: 20_000 },
+    ),
   ),
   approvals: s.optional(
     s.mapList(

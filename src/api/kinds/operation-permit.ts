@@ -12,6 +12,7 @@ export const MAX_GATE_VERDICTS = 11 * MAX_TARGETS
 
 /** Everything that the Defender can be asked about. Their risks are one table of the Defender. */
 export const DISRUPTIONS = [
+  'NoDisruption',
   'SwitchComponent',
   'RestartComponent',
   'ReinstallComponent',

@@ -1,7 +1,15 @@
 import { expect, test } from 'vitest'
 import { DISRUPTIONS } from '../kinds/operation-permit.ts'
 import { OPERATIONS, type OperationName } from '../kinds/operations.ts'
-import { OPERATION_FACTS, disruptionFacts, factsOf, isCentral, isOfAgent, operationName } from './operations.ts'
+import {
+  OPERATION_FACTS,
+  disruptionFacts,
+  factsOf,
+  isCentral,
+  isOfAgent,
+  operationName,
+  takesAvailability,
+} from './operations.ts'
 
 /** What the parts did before they shared one table: executor, disruptions, repeated by its executor when the end is unknown, evidence, host. */
 const BEFORE: Readonly<Record<string, readonly unknown[]>> = {
@@ -49,7 +57,13 @@ test('an operation that the table does not have does not compile', () => {
 
 test('each disruption is as risky, and reaches as far, as before', () => {
   const those = (is: (name: string) => boolean) => DISRUPTIONS.filter(is)
-  expect(those((d) => disruptionFacts(d).risk === 'Low')).toEqual(['RestartComponent', 'CleanDisk', 'Cordon'])
+  expect(those((d) => disruptionFacts(d).risk === 'Low')).toEqual([
+    'NoDisruption',
+    'RestartComponent',
+    'CleanDisk',
+    'Cordon',
+  ])
+  expect(those((d) => !takesAvailability([d]))).toEqual(['NoDisruption', 'CleanDisk'])
   expect(those((d) => disruptionFacts(d).risk === 'High')).toEqual([
     'Fence',
     'Replace',
@@ -72,7 +86,12 @@ test('each disruption is as risky, and reaches as far, as before', () => {
 test.each(['Nonsense', 'constructor', ''])(
   'an unknown disruption %j is the riskiest and opens no way around',
   (name) => {
-    expect(disruptionFacts(name)).toEqual({ risk: 'High', isFromOutside: false, deletesTarget: false })
+    expect(disruptionFacts(name)).toEqual({
+      risk: 'High',
+      isFromOutside: false,
+      deletesTarget: false,
+      takesAvailability: true,
+    })
   },
 )
 

@@ -161,33 +161,49 @@ interface DisruptionFacts {
   readonly isFromOutside: boolean
   /** Whether its permit ends with the target deleted. */
   readonly deletesTarget: boolean
+  /**
+   * Whether the target may stop serving while it runs: then it needs room in unavailability budgets and health floors. A switch to a version with
+   * `disruption: None` has no such permit: it passes them all.
+   */
+  readonly takesAvailability: boolean
 }
 
-const facts = (risk: Risk, isFromOutside: boolean, deletesTarget: boolean): DisruptionFacts => ({
+const facts = (
+  risk: Risk,
+  isFromOutside: boolean,
+  deletesTarget: boolean,
+  takesAvailability: 'Serves' | 'MayStop',
+): DisruptionFacts => ({
   risk,
   isFromOutside,
   deletesTarget,
+  takesAvailability: takesAvailability === 'MayStop',
 })
 
 const DISRUPTION_FACTS: Readonly<Record<Disruption, DisruptionFacts>> = {
-  SwitchComponent: facts('Medium', false, false),
-  RestartComponent: facts('Low', false, false),
-  ReinstallComponent: facts('Medium', false, false),
-  RunScript: facts('Medium', false, false),
-  CleanDisk: facts('Low', false, false),
-  Cordon: facts('Low', true, false),
-  Drain: facts('Medium', true, false),
-  Reboot: facts('Medium', true, false),
-  Fence: facts('High', true, false),
-  Replace: facts('High', true, true),
-  ScaleIn: facts('High', true, true),
-  ChangeControlPlane: facts('High', false, false),
-  DeleteControlPlane: facts('High', false, false),
-  MassPrune: facts('High', false, true),
+  NoDisruption: facts('Low', false, false, 'Serves'),
+  SwitchComponent: facts('Medium', false, false, 'MayStop'),
+  RestartComponent: facts('Low', false, false, 'MayStop'),
+  ReinstallComponent: facts('Medium', false, false, 'MayStop'),
+  RunScript: facts('Medium', false, false, 'MayStop'),
+  CleanDisk: facts('Low', false, false, 'Serves'),
+  Cordon: facts('Low', true, false, 'MayStop'),
+  Drain: facts('Medium', true, false, 'MayStop'),
+  Reboot: facts('Medium', true, false, 'MayStop'),
+  Fence: facts('High', true, false, 'MayStop'),
+  Replace: facts('High', true, true, 'MayStop'),
+  ScaleIn: facts('High', true, true, 'MayStop'),
+  ChangeControlPlane: facts('High', false, false, 'MayStop'),
+  DeleteControlPlane: facts('High', false, false, 'MayStop'),
+  MassPrune: facts('High', false, true, 'MayStop'),
 }
 
 /** A disruption of a later version, or an invalid name: treated as the most harmful, without a way around the agent or the deletion guard. */
-const UNKNOWN_DISRUPTION = facts('High', false, false)
+const UNKNOWN_DISRUPTION = facts('High', false, false, 'MayStop')
 
 export const disruptionFacts = (name: string): DisruptionFacts =>
   (Object.hasOwn(DISRUPTION_FACTS, name) ? DISRUPTION_FACTS[name as Disruption] : undefined) ?? UNKNOWN_DISRUPTION
+
+/** Whether a permit for these operations needs room in unavailability budgets and health floors. */
+export const takesAvailability = (operations: readonly string[]): boolean =>
+  operations.some((name) => disruptionFacts(name).takesAvailability)

@@ -14,7 +14,7 @@ import { heldTexts, type Outlook, whileHeld } from './outlook.ts'
 import { checkThis } from './check-this.ts'
 import { code, escaped, firstOf, short, shownPart } from './markdown-text.ts'
 import { approveCommand, guardText, pruneDoubt, unknownTexts } from './prunes.ts'
-import { approvalTexts, movedText, oneWayLines, spanText, stepsText, timeText } from './spans.ts'
+import { approvalTexts, movedText, oneWayLines, clusterTimeText, stepsText, timeText } from './spans.ts'
 import { unpredictedRules, whatChanges } from './what-changes.ts'
 import { someOf } from '#lib/some-of.ts'
 
@@ -288,7 +288,7 @@ function table({ outlook }: PlanDocument): string {
     '|---|---|--:|---|--:|--:|---|---|',
     ...rows.map(
       ({ stage, prediction: p }) =>
-        `| ${escaped(stage)} | ${escaped(p.cluster)} | ${p.machines.length} of ${p.of} | ${stepsText(p)} | ${p.drains} | ${p.reboots} | ${spanText(p.p50, p.p90)} | ${bindsFirst(p)} |`,
+        `| ${escaped(stage)} | ${escaped(p.cluster)} | ${p.machines.length} of ${p.of} | ${stepsText(p)} | ${p.drains} | ${p.reboots} | ${clusterTimeText(p)} | ${bindsFirst(p)} |`,
     ),
   ].join('\n')
 }

@@ -8,7 +8,7 @@ import { contentLines, type ContentLine } from './content.ts'
 import type { MadePlan } from './make-plan.ts'
 import { approveCommand, guardText, pruneDoubt, unknownTexts } from './prunes.ts'
 import { minutesText } from './minutes.ts'
-import { oneWayLines, spanText, stepsText, summaryText } from './spans.ts'
+import { oneWayLines, clusterTimeText, stepsText, summaryText } from './spans.ts'
 import { fieldText, groupsOf, lossTexts, outlookLines } from './text.ts'
 
 /** More at once is not read on a page; the terminal has all. */
@@ -121,7 +121,7 @@ export function predictedPlan({ outlook, oneWay }: MadePlan, takenAt: number): P
         steps: stepsText(p),
         drains: p.drains,
         reboots: p.reboots,
-        time: spanText(p.p50, p.p90),
+        time: clusterTimeText(p),
         ...(p.brakes[0] !== undefined && { slowedBy: `${p.brakes[0].what} (${minutesText(p.brakes[0].ms)})` }),
       })),
     warnings: texts('Warning'),

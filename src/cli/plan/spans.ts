@@ -10,14 +10,22 @@ import { minutesText } from './minutes.ts'
 import { type Outlook, type StaleInventory, whileHeld } from './outlook.ts'
 import { someOf } from '#lib/some-of.ts'
 
-export function spanText(p50: number, p90: number): string {
+function spanText(p50: number, p90: number): string {
   const [a, b] = [minutesText(p50), minutesText(p90)]
   return a === b ? a : `${a} to ${b}`
 }
 
+const ENDLESS = 'does not finish'
+
+/** A rollout that something stops for good has no time, only the end of the prediction. */
+export const clusterTimeText = ({ p50, p90, stuck }: Pick<ClusterPrediction, 'p50' | 'p90' | 'stuck'>): string =>
+  stuck.length > 0 ? ENDLESS : spanText(p50, p90)
+
 /** The soak between stages is in no row of a cluster. */
-export const timeText = ({ p50, p90, soak }: Pick<Outlook, 'p50' | 'p90' | 'soak'>): string =>
-  `${spanText(p50, p90)}${soak === 0 ? '' : ` (${minutesText(soak)} of it soak between stages)`}`
+export const timeText = ({ p50, p90, soak, clusters }: Pick<Outlook, 'p50' | 'p90' | 'soak' | 'clusters'>): string =>
+  clusters.some((c) => c.prediction.stuck.length > 0)
+    ? ENDLESS
+    : `${spanText(p50, p90)}${soak === 0 ? '' : ` (${minutesText(soak)} of it soak between stages)`}`
 
 /** Machines that are made and deleted, which is no switch of a component; nothing where none is. */
 export function movedText(clusters: readonly ClusterDifference[]): string {

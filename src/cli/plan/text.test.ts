@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { ClusterDifference } from '#sync/difference.ts'
 import type { ClusterPrediction } from '#forecast/predict.ts'
 import { approvalTexts, bookedTexts } from './spans.ts'
-import { loosenedText, oneWayText, textOf } from './text.ts'
+import { loosenedText, oneWayText, outlookText, textOf } from './text.ts'
 
 const PLAIN = { isColored: false, isCut: true }
 const COLORED = { isColored: true, isCut: true }
@@ -175,4 +175,55 @@ test('of a cluster that leaves the fleet it says that everything in it stays', (
   expect(textOf('c0ffee', undefined, [left], PLAIN)).toContain(
     'prod: 0 to add, 0 to change, 0 to remove, 7 unchanged\n  ! leaves the fleet: its machines and all its objects stay',
   )
+})
+
+test('a rollout that something stops for good has no time, and the line says what stops it', () => {
+  const prediction = {
+    cluster: 'prod',
+    takenAt: '2026-01-05T00:00:00Z',
+    of: 1,
+    machines: ['m-0'],
+    slices: [],
+    drains: 1,
+    reboots: 0,
+    p50: 14 * 86_400_000,
+    p90: 28 * 86_400_000,
+    mostUnavailable: 0,
+    brakes: [{ what: 'careful: at least 1', ms: 14 * 86_400_000 }],
+    risk: undefined,
+    approvals: [],
+    fullBudgets: [],
+    classes: new Map(),
+    skipped: [],
+    stuck: [
+      {
+        set: 'base',
+        wait: { predicate: 'HealthFloor' as const, seen: 'gate HealthFloor: no room', unblock: 'it needs fewer' },
+      },
+    ],
+    untimed: [],
+    assumed: [],
+    wayBack: undefined,
+    booked: [],
+    underWay: [],
+  }
+  const text = outlookText({
+    clusters: [{ stage: 'prod', prediction }],
+    unknown: [],
+    machines: 1,
+    batches: 1,
+    drains: 1,
+    reboots: 0,
+    p50: prediction.p50,
+    p90: prediction.p90,
+    mostUnavailable: 0,
+    risk: undefined,
+    approvals: [],
+    uncovered: [],
+    wayBack: undefined,
+    soak: 0,
+  })
+  expect(text).toContain('1 machine, 1 drain, 0 reboots, does not finish, at most 0 unavailable at once')
+  expect(text).toContain('set base does not finish: gate HealthFloor: no room; it continues when it needs fewer')
+  expect(text).not.toMatch(/28|slowed most/)
 })

@@ -19,7 +19,7 @@ import { loosenedLines } from './loosened-lines.ts'
 import { minutesText } from './minutes.ts'
 import { delayTexts, type Outlook, sourceHeldTexts, whileHeld, windowTexts } from './outlook.ts'
 import { approveCommand, guardText, pruneDoubt, unknownTexts } from './prunes.ts'
-import { approvalTexts, bookedTexts, oneWayLines, spanText, staleText, stepsText, timeText } from './spans.ts'
+import { approvalTexts, bookedTexts, oneWayLines, clusterTimeText, staleText, stepsText, timeText } from './spans.ts'
 import { someOf } from '#lib/some-of.ts'
 
 const MARKS = { added: '+', changed: '~', removed: '-' } as const
@@ -85,7 +85,7 @@ export function outlookLines(outlook: Outlook, oneWay: readonly OneWay[]): reado
         ? []
         : [
             as('Cluster')(
-              `${p.cluster} (stage ${stage}): ${p.machines.length} of ${counted(p.of, 'machine')} in steps of ${stepsText(p)}, ${spanText(p.p50, p.p90)}${p.brakes[0] === undefined ? '' : `; slowed most by ${p.brakes[0].what} (${minutesText(p.brakes[0].ms)})`}`,
+              `${p.cluster} (stage ${stage}): ${p.machines.length} of ${counted(p.of, 'machine')} in steps of ${stepsText(p)}, ${clusterTimeText(p)}${p.brakes[0] === undefined || p.stuck.length > 0 ? '' : `; slowed most by ${p.brakes[0].what} (${minutesText(p.brakes[0].ms)})`}`,
             ),
           ]),
       ...p.stuck.map((s) =>

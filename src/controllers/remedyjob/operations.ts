@@ -20,10 +20,10 @@ export function unsupportedReason({ spec }: RemedyOperationJob): string | undefi
   return undefined
 }
 
-/** The disruption to be permitted. A job that disrupts nothing requests the mildest, so that every repair is visible and can be stopped in one place. */
+/** The disruption to be permitted. A job that disrupts nothing requests that, so that every repair is visible and can be stopped in one place. */
 export function disruptionsOf({ spec }: RemedyOperationJob): readonly Disruption[] {
   const wanted = spec.operations.flatMap((o) => operationFacts(o)?.disruptions ?? [])
-  return wanted.length === 0 ? ['Cordon'] : [...new Set(wanted)]
+  return wanted.length === 0 ? ['NoDisruption'] : [...new Set(wanted)]
 }
 
 /** The component that is touched, where it is one. */

@@ -1,8 +1,9 @@
 // Limits how many targets may be unavailable or switching at the same time, per domain.
+import { takesAvailability } from '#api/protocol/operations.ts'
 import type { GateVerdict } from '../gate.ts'
 import { budgetLimit, domainOf } from '../levels.ts'
 import type { Ground, Question } from '../question.ts'
-import { pass, wait } from '../say.ts'
+import { KEEPS_SERVING, pass, wait } from '../say.ts'
 import { isOutOfService } from '../unit.ts'
 
 export function budgetGate(
@@ -19,6 +20,8 @@ export function budgetGate(
       if (domain === undefined) return []
       if (of === 'unavailable' && isOutOfService(unit))
         return [pass('Budget', { reason: 'RecoveryExempt', policy, seen: `${unit.name} ${unit.why}` })]
+      if (of === 'unavailable' && !takesAvailability(permit.spec.operations))
+        return [pass('Budget', { reason: 'PermitGranted', policy, seen: KEEPS_SERVING })]
       const set = levels.set(policy, of, per, unit.space, domain)
       const after = set.size + (set.has(unit.id) ? 0 : 1)
       const limit = budgetLimit(max, levels.total(policy, per, unit.space, domain))

@@ -1,13 +1,16 @@
 // Keeps this many healthy; and when many fall silent at once, assumes a fault of the network.
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { CLUSTER_LEAVES } from '#api/names.ts'
+import { takesAvailability } from '#api/protocol/operations.ts'
+import { counted } from '#lib/counted.ts'
 import { isInForce } from '#holds/in-force.ts'
 import type { GateVerdict } from '../gate.ts'
-import { floorLimit } from '../levels.ts'
+import type { CompiledPolicy } from '../compile-policy.ts'
+import { type Budget, type FloorGround, type Levels, floorLimit, neverHasRoom } from '../levels.ts'
 import type { Ground, Question } from '../question.ts'
-import { pass, wait } from '../say.ts'
+import { KEEPS_SERVING, pass, wait } from '../say.ts'
 import type { Snapshot } from '../snapshot.ts'
-import { isOutOfService } from '../unit.ts'
+import { type Unit, isOutOfService } from '../unit.ts'
 
 /** So many silent at once are a network that is down, until proven otherwise: a share, and a number that chance does not reach in a small fleet. */
 const SILENT_SHARE = 0.3
@@ -38,6 +41,32 @@ const leavesWithCluster = ({ unit }: Question, { holds, wall }: Snapshot): boole
 const isLifting = ({ spec: { effect, target } }: OperationalHold): boolean =>
   effect === 'Unprotect' && target.kind === 'Cluster'
 
+/** The unit itself is not among them. */
+const awayNames = (levels: Levels, policy: CompiledPolicy, { id, space }: Unit): readonly string[] => {
+  const down = [...levels.set(policy, 'unavailable', 'cluster', space, '')].filter((other) => other !== id)
+  return down.map((other, n) => (n === 0 ? levels.nameOf(other, policy, space) : other))
+}
+
+interface Shortfall {
+  readonly policy: CompiledPolicy
+  readonly floor: Budget['max']
+  readonly members: FloorGround
+  readonly limit: number
+  readonly left: number
+  /** The others that are away or being worked on; the first by its name. */
+  readonly away: readonly string[]
+}
+
+/** What gives room again, and who has to act: a floor that no healthy fleet meets never does by itself. */
+function floorCure({ policy, floor, members, limit, left, away }: Shortfall): string {
+  if (neverHasRoom(floor, members.total))
+    return `no room even where all are healthy: lower healthFloor ${floor} of policy ${policy.name}, or add machines`
+  if (members.total - 1 < limit) return `room again once ${counted(members.coming, 'new machine')} of MachineSets serve`
+  const [first = ''] = away
+  if (away.length === 1) return `room again once ${first} is healthy and no operation runs on it`
+  return `room again once ${limit - left} of the ${away.length} that are away or being worked on are healthy (${first}, …)`
+}
+
 export function healthFloorGate(question: Question, ground: Ground): readonly GateVerdict[] {
   const { permit, unit, policies } = question
   // As in budgets: a machine that is booked itself is measured by what is away now.
@@ -47,23 +76,32 @@ export function healthFloorGate(question: Question, ground: Ground): readonly Ga
   const floors = policies.flatMap((policy) => {
     const floor = policy.spec.healthFloor
     if (floor === undefined) return []
-    const total = levels.members(policy, unit.space)
-    const down = levels.set(policy, 'unavailable', 'cluster', unit.space, '')
     if (isLeaving)
       return [pass('HealthFloor', { reason: 'PermitGranted', policy, seen: 'its whole cluster is being deleted' })]
     if (isOutOfService(unit))
       return [pass('HealthFloor', { reason: 'RecoveryExempt', policy, seen: `${unit.name} ${unit.why}` })]
-    const left = total - down.size - (down.has(unit.id) ? 0 : 1)
-    const limit = floorLimit(floor, total)
+    if (!takesAvailability(permit.spec.operations))
+      return [pass('HealthFloor', { reason: 'PermitGranted', policy, seen: KEEPS_SERVING })]
+    const members = levels.members(policy, unit.space)
+    const down = levels.set(policy, 'unavailable', 'cluster', unit.space, '')
+    const left = members.total - down.size - (down.has(unit.id) ? 0 : 1)
+    const limit = floorLimit(floor, members)
     const away = ground.levels.now.set(policy, 'unavailable', 'cluster', unit.space, '')
     const booked = isBooked ? 0 : down.size - away.size
+    const isMet = left >= limit
     const saying = {
       policy,
-      seen: `${left} of ${total} would remain healthy${booked > 0 ? `, ${booked} of the others booked for work on their hosts` : ''}`,
+      seen: [
+        `${left} of ${members.total} would remain healthy${booked > 0 ? `, ${booked} of the others booked for work on their hosts` : ''}`,
+        // Work on hosts ends by itself, and its own line says when.
+        ...(isMet || booked > 0
+          ? []
+          : [floorCure({ policy, floor, members, limit, left, away: awayNames(levels, policy, unit) })]),
+      ].join('; '),
       limit: `at least ${limit}`,
     }
     return [
-      left >= limit
+      isMet
         ? pass('HealthFloor', { reason: 'PermitGranted', ...saying })
         : wait('HealthFloor', { reason: 'HealthFloor', ...saying, field: '/healthFloor', count: Math.max(0, left) }),
     ]
