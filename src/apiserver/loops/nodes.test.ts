@@ -73,3 +73,46 @@ test.each([
   expect(await readyAfter(45_000)).toBe('True')
   expect(await readyAfter(10_000)).toBe('Unknown')
 })
+
+const leaseOf = (i: number, renewTime: string): KubeObject => ({
+  apiVersion: 'coordination.k8s.io/v1',
+  kind: 'Lease',
+  metadata: { name: at(i).name, namespace: 'kube-node-lease' },
+  spec: { renewTime },
+})
+
+test.each<[string, (round: number) => number]>([
+  ['is an hour late', () => -3_600_000],
+  ['steps back by an hour', (round) => (round < 3 ? 0 : -3_600_000)],
+  ['steps back with each renewal', (round) => -20_000 * round],
+  ['is an hour ahead', () => 3_600_000],
+])(
+  'a node whose clock %s is heard while its Lease is renewed, and Unknown 50 s after the last renewal',
+  async (_, off) => {
+    const clock = new VirtualClock()
+    const store = new Store(memoryStorage())
+    const place = { resource: 'coordination.k8s.io/leases', namespace: 'kube-node-lease', name: at(0).name }
+    const renew = (round: number) => leaseOf(0, timestamp(clock.now() + off(round)))
+    const made = node(0, 'True')
+    const metadata = { ...made.metadata, creationTimestamp: timestamp(clock.now()) }
+    const condition = { type: 'Ready', status: 'True', lastHeartbeatTime: timestamp(clock.now() + off(0)) }
+    await store.put(at(0), undefined, encodedAt({ ...made, metadata, status: { conditions: [condition] } }))
+    await store.put(place, undefined, encodedAt(renew(0)))
+    const watch = new NodeWatch({ store, clock })
+    const lookAfter = async (ms: number) => {
+      await clock.advance(ms)
+      await watch.look()
+      const { status, spec } = (store.get(at(0))?.value ?? {}) as {
+        readonly status?: { readonly conditions: readonly { readonly status: string }[] }
+        readonly spec?: { readonly taints?: readonly unknown[] }
+      }
+      return [status?.conditions[0]?.status, spec?.taints?.length ?? 0]
+    }
+    for (let round = 1; round <= 20; round++) {
+      await storeObject(store, place, () => renew(round))
+      expect(await lookAfter(10_000)).toEqual(['True', 0])
+    }
+    expect(await lookAfter(38_000)).toEqual(['True', 0])
+    expect(await lookAfter(15_000)).toEqual(['Unknown', 2])
+  },
+)

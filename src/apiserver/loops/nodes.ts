@@ -1,5 +1,5 @@
-// Node lifecycle: a node that said nothing new for a while becomes Unknown and is tainted; taints follow its conditions. Its own time is not enough for that: its
-// clock may be late, the server may have been off, and a restored store is as old as its snapshot. This server must have seen nothing new for as long, too.
+// Node lifecycle: a node that said nothing new for a while becomes Unknown and is tainted; taints follow its conditions. What counts is that its heartbeat or its Lease
+// changed, on the clock of this server: a clock of a node may be late, ahead, or set back, and the store may be as old as a snapshot.
 // When most are silent at once it is the network, and nothing is tainted for eviction.
 import { timestamp } from '#lib/clock.ts'
 import { isObject, jsonEqual } from '#lib/json.ts'
@@ -28,24 +28,21 @@ const readyOf = (o: KubeObject): string =>
 interface NodeFacts {
   /** A node that was never ready has no kubelet that could become silent. */
   readonly reports: boolean
-  /** Its own heartbeat, or its creation. */
-  readonly seen: number
+  /** The time of its heartbeat, as it says it. */
+  readonly heartbeat: string
   /** The circumstances in which this version needs no change. */
   settled: Circumstances | undefined
 }
 
 type Circumstances = `${'silent' | 'heard'}, ${'as most' | 'most heard'}`
 
-const latestOf = (...times: readonly number[]): number => Math.max(...times.filter((t) => !Number.isNaN(t)))
+const textOf = (v: unknown): string => (typeof v === 'string' ? v : '')
 
 function nodeFacts(node: KubeObject): NodeFacts {
   const ready = conditionsOf(node).find((c) => c['type'] === 'Ready')
   return {
     reports: ready !== undefined,
-    seen: latestOf(
-      Date.parse(String(ready?.['lastHeartbeatTime'] ?? '')),
-      Date.parse(node.metadata.creationTimestamp ?? ''),
-    ),
+    heartbeat: textOf(ready?.['lastHeartbeatTime']),
     settled: undefined,
   }
 }
@@ -58,9 +55,10 @@ const READ_AT_ONCE = 100
  */
 const WRITTEN_AT_ONCE = 32
 
-/** The time that a node said last, and when this server first saw that, on a clock that does not jump. */
+/** What a node said last, and when this server first saw that, on a clock that does not jump. */
 interface News {
-  readonly said: number
+  readonly heartbeat: string
+  readonly renewed: string
   readonly at: number
 }
 
@@ -74,7 +72,7 @@ export class NodeWatch {
   readonly #parts: Pick<ServerParts, 'store' | 'clock'>
   readonly #nodes = new WeakMap<Stored, NodeFacts>()
   /** The renewal time in each version of a lease. */
-  readonly #leases = new WeakMap<Stored, number>()
+  readonly #leases = new WeakMap<Stored, string>()
   /** By node, of those that were there at the last look. */
   #news: ReadonlyMap<string, News> = new Map()
 
@@ -96,11 +94,13 @@ export class NodeWatch {
         this.#nodes.set(stored, facts)
         if (++read % READ_AT_ONCE === 0) await nextTurn()
       }
-      const said = Math.max(facts.seen, this.#renewed(stored.name))
+      const { heartbeat } = facts
+      const renewed = this.#renewed(stored.name)
       const before = this.#news.get(stored.name)
-      const last = before?.said === said ? before : { said, at: monotonic }
+      const isSame = before?.heartbeat === heartbeat && before.renewed === renewed
+      const last = isSame ? before : { heartbeat, renewed, at: monotonic }
       news.set(stored.name, last)
-      const isSilent = facts.reports && now - said > GRACE_MS && monotonic - last.at > GRACE_MS
+      const isSilent = facts.reports && monotonic - last.at > GRACE_MS
       if (isSilent) silent++
       seen.push({ stored, facts, isSilent })
     }
@@ -120,22 +120,21 @@ export class NodeWatch {
   async #settle({ stored, facts, isSilent }: Seen, now: number, evicts: boolean): Promise<void> {
     await storeObject(this.#parts.store, stored, (o) => {
       // a heartbeat may have arrived since
-      const isStillSilent = isSilent && (o === stored.value || nodeFacts(o).seen === facts.seen)
+      const isStillSilent = isSilent && (o === stored.value || nodeFacts(o).heartbeat === facts.heartbeat)
       return tainted(isStillSilent ? unheard(o, now) : o, now, evicts)
     })
   }
 
-  #renewed(name: string): number {
+  #renewed(name: string): string {
     const lease = this.#parts.store.get({
       resource: 'coordination.k8s.io/leases',
       namespace: 'kube-node-lease',
       name,
     })
-    if (lease === undefined) return Number.NEGATIVE_INFINITY
+    if (lease === undefined) return ''
     let at = this.#leases.get(lease)
     if (at === undefined) {
-      at = Date.parse(String(fields(lease.value['spec'])['renewTime'] ?? ''))
-      if (Number.isNaN(at)) at = Number.NEGATIVE_INFINITY
+      at = textOf(fields(lease.value['spec'])['renewTime'])
       this.#leases.set(lease, at)
     }
     return at
