@@ -23,7 +23,7 @@ import { findAgent, startAgent } from '../process/agent-process.ts'
 import { endAll } from '../process/end.ts'
 import { type Crashes, needOf } from '../process/keeper.ts'
 import { type NodeLayout, nodeLayout } from '../process/layout.ts'
-import type { ProcessId } from '../process/proc.ts'
+import { isAlive, type ProcessId } from '../process/proc.ts'
 import { writeWhole } from '../process/record.ts'
 import { type HollowHost, hostFile, hostsFolder, machineOfFile, readHost } from './hosts.ts'
 import { parseParams } from './params.ts'
@@ -65,6 +65,7 @@ class HollowProvider implements Provider {
   readonly #events = new HostEvents(HOLLOW_SCHEME)
   readonly #turns = new Turns()
   #agents: ProcessId | undefined
+  #hasSearched = false
   #crashes: Crashes = { inARow: 0 }
 
   constructor(options: HollowProviderOptions, hosts: readonly HollowHost[]) {
@@ -140,17 +141,20 @@ class HollowProvider implements Provider {
     const { dir, agents, clock } = this.#options
     const layout = agentsLayout(dir)
     const command = () => agents(dir)
-    this.#agents = await findAgent(layout, command, this.#agents)
+    // what a process before us started is searched for once, and before a start: that reads all processes of the machine
+    if (!this.#hasSearched) this.#agents = await findAgent(layout, command, undefined)
+    this.#hasSearched = true
+    const isAgentAlive = this.#agents !== undefined && (await isAlive(this.#agents))
     if (this.#hosts.size === 0) {
-      if (this.#agents !== undefined) await endAll(layout, this.#agents.pid, clock)
+      if (isAgentAlive) await endAll(layout, this.#agents?.pid, clock)
       return
     }
-    const seen = { state: 'Running', isAgentAlive: this.#agents !== undefined, rebootRequested: false } as const
+    const seen = { state: 'Running', isAgentAlive, rebootRequested: false } as const
     const need = needOf({ ...seen, crashes: this.#crashes }, clock.monotonic())
     switch (need.kind) {
       case 'Start':
         this.#crashes = need.crashes
-        this.#agents = await startAgent(layout, command)
+        this.#agents = (await findAgent(layout, command, this.#agents)) ?? (await startAgent(layout, command))
         return
       case 'Nothing':
       // Of providers that can switch a host off.

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { LEAN_MALLOC } from '#lib/lean-malloc.ts'
 import type { JoinBundle } from '#api/join-bundle.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock, type Clock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Provider } from '../port.ts'
@@ -36,11 +36,15 @@ afterEach(async () => {
   await rm(base, { recursive: true, force: true, maxRetries: 5 })
 })
 
-const provider = (): Promise<Provider> =>
+/** The command of an agent is asked for when it is started, and when processes are searched for it. */
+const provider = (asked: (dir: string) => void = () => undefined, clock: Clock = systemClock): Promise<Provider> =>
   createProcessProvider({
     dir: join(base, 'nodes'),
-    agent: (node: NodeLayout) => ['/bin/sh', join(base, 'agent.sh'), '--root', node.dir],
-    clock: systemClock,
+    agent: (node: NodeLayout) => {
+      asked(node.dir)
+      return ['/bin/sh', join(base, 'agent.sh'), '--root', node.dir]
+    },
+    clock,
     log: silentLogger,
   })
 
@@ -116,6 +120,33 @@ describe('the process provider', () => {
     await writeFile(node('m-1').record, JSON.stringify(forgotten))
     await (await provider()).create(request('m-1'))
     expect(await starts('m-1')).toHaveLength(1)
+  })
+
+  test('an agent that was found without a record is recorded, and other processes are not searched for it again', async () => {
+    const first = await provider()
+    await first.create(request('m-1'))
+    await first.create(request('off'))
+    await first.power?.('process://off', 'Off')
+    await until(async () => (await starts('m-1')).length === 1)
+    const { agent, ...forgotten } = JSON.parse(await readFile(node('m-1').record, 'utf8')) as { readonly agent: object }
+    await writeFile(node('m-1').record, JSON.stringify(forgotten))
+    const searched: string[] = []
+    let rounds = 0
+    const sleep: typeof systemClock.sleep = (ms, signal) => (rounds++, systemClock.sleep(ms, signal))
+    const after = await provider(
+      (machine) => void searched.push(machine),
+      Object.create(systemClock, { sleep: { value: sleep } }) as Clock,
+    )
+    void after.run?.(stops.signal)
+    await until(async () => {
+      const record = JSON.parse(await readFile(node('m-1').record, 'utf8')) as { readonly agent?: object }
+      return JSON.stringify(record.agent) === JSON.stringify(agent)
+    })
+    expect(new Set(searched)).toEqual(new Set([node('m-1').dir]))
+    expect(await starts('m-1')).toHaveLength(1)
+    const [soFar, then] = [searched.length, rounds + 3]
+    await until(() => Promise.resolve(rounds >= then))
+    expect(searched.length).toBe(soFar)
   })
 
   test('a crashed agent is started again, and its components are left alone', async () => {

@@ -22,7 +22,7 @@ import { type AgentCommand, findAgent, startAgent } from './agent-process.ts'
 import { endAll } from './end.ts'
 import { type Crashes, needOf } from './keeper.ts'
 import { type NodeLayout, nodeLayout } from './layout.ts'
-import { signalExactly } from './proc.ts'
+import { isAlive, signalExactly } from './proc.ts'
 import { type NodeRecord, isAbsent, readRecord, readText, writeRecord, writeWhole } from './record.ts'
 import { providersErrors } from '../providers-errors.ts'
 
@@ -68,7 +68,7 @@ class ProcessProvider implements Provider {
     return this.#folders.create(request, async (node, known) => {
       const record =
         known === undefined ? await this.#make(node, request) : await this.#refreshJoin(node, known, request)
-      return this.#host(node, record.state === 'Running' ? await this.#ensureAgent(node, record) : record)
+      return this.#host(node, record.state === 'Running' ? (await this.#ensureAgent(node, record)).record : record)
     })
   }
 
@@ -130,15 +130,15 @@ class ProcessProvider implements Provider {
   }
 
   async #keep(node: NodeLayout, machine: string): Promise<void> {
-    const { clock, agent } = this.#options
+    const { clock } = this.#options
     const record = await readRecord(node)
     if (record === undefined) return
     if (record.state === 'Running') await this.#configs.keep(node.agentConfig)
-    const alive = await findAgent(node, agent, record.agent)
     const need = needOf(
       {
         state: record.state,
-        isAgentAlive: alive !== undefined,
+        // others are looked for only before a start: that reads all processes of the machine
+        isAgentAlive: record.agent !== undefined && (await isAlive(record.agent)),
         rebootRequested: await exists(node.rebootRequest),
         crashes: this.#crashes.get(machine) ?? { inARow: 0 },
       },
@@ -150,8 +150,9 @@ class ProcessProvider implements Provider {
         return
       case 'Start': {
         this.#crashes.set(machine, need.crashes)
-        await this.#ensureAgent(node, record)
-        return this.#tell(machine, 'Started', 'the agent was started')
+        const { isNew } = await this.#ensureAgent(node, record)
+        if (isNew) this.#tell(machine, 'Started', 'the agent was started')
+        return
       }
       case 'Reboot':
         return this.#restart(node, record)
@@ -190,17 +191,18 @@ class ProcessProvider implements Provider {
     return record
   }
 
-  async #ensureAgent(node: NodeLayout, record: NodeRecord): Promise<NodeRecord> {
+  /** An agent that runs without our record of it is recorded; otherwise a new one is started. */
+  async #ensureAgent(node: NodeLayout, record: NodeRecord): Promise<{ record: NodeRecord; isNew: boolean }> {
     const { agent, clock, compileCache } = this.#options
     const alive = await findAgent(node, agent, record.agent)
-    if (alive !== undefined && alive.startTime === record.agent?.startTime) return record
+    if (alive !== undefined && alive.startTime === record.agent?.startTime) return { record, isNew: false }
     const started = alive ?? (await startAgent(node, agent, compileCache))
     const next: NodeRecord = { ...record, agent: started }
     await writeRecord(node, next)
     await writeWhole(node.pid, `${started.pid} ${started.startTime}\n`)
     if (!this.#crashes.has(record.machine))
       this.#crashes.set(record.machine, { inARow: 0, startedAt: clock.monotonic() })
-    return next
+    return { record: next, isNew: alive === undefined }
   }
 
   /** What still runs is ended in the next round. */
