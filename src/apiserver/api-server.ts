@@ -34,7 +34,7 @@ import { builtinKinds } from './builtin/all-kinds.ts'
 import { DefinitionController } from './crd/controller.ts'
 import { definitionServed } from './crd/definition-served.ts'
 import { OWN_VERSION } from './discovery/documents.ts'
-import { DEFAULT_LIMITS, type Limits } from './flow/limits.ts'
+import { DEFAULT_LIMITS, withConnections, type Limits } from './flow/limits.ts'
 import { WebhookConverter } from './crd/webhook-converter.ts'
 import { noBootstrappers, type JudgeSubject } from './auth/judge-subject.ts'
 import { makesAccounts, startLoops, type LoopChoice } from './loops/loops.ts'
@@ -180,7 +180,10 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     tls: tlsOf(credentials),
     limits: {
       ...DEFAULT_LIMITS,
-      connections: connectionsWithin(DEFAULT_LIMITS.connections, descriptorLimit()),
+      held: withConnections(
+        DEFAULT_LIMITS.held,
+        connectionsWithin(DEFAULT_LIMITS.held.connections.all, descriptorLimit()),
+      ),
       ...options.limits,
     },
     log,

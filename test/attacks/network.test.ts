@@ -7,6 +7,7 @@ import { expect, test } from 'vitest'
 import { ANNOTATIONS } from '#api/names.ts'
 import { createValidator } from '#api/validate.ts'
 import { createApiServer } from '#apiserver/api-server.ts'
+import { DEFAULT_LIMITS, withConnections } from '#apiserver/flow/limits.ts'
 import { newCertificate } from '#defender/webhook/certificate.ts'
 import { SecretPaths } from '#defender/webhook/secret-paths.ts'
 import { WebhookServer } from '#defender/webhook/server.ts'
@@ -186,7 +187,10 @@ test.each([1, 64, 200])('%d silent connections do not keep API servers from aski
 
 test('S24 silent connections to the API server cost each other their place, not who has a key', async () => {
   const PLACES = 20
-  const server = await createApiServer({ loops: 'none', limits: { connections: PLACES } })
+  const server = await createApiServer({
+    loops: 'none',
+    limits: { held: withConnections(DEFAULT_LIMITS.held, PLACES) },
+  })
   await server.listen()
   const { hostname, port } = new URL(server.url)
   const silent: Socket[] = []

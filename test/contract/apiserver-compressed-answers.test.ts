@@ -25,7 +25,7 @@ async function unread(parts: readonly Buffer[], clock: VirtualClock) {
   const closed = Promise.withResolvers<void>()
   server = createServer((_, response) => {
     response.once('close', () => closed.resolve())
-    sendAnswer(response, { code: 200, body: parts, type: 'application/json' }, { clock })
+    sendAnswer(response, { code: 200, body: { parts, keeps: 0 }, type: 'application/json' }, { clock })
   })
   await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo

@@ -2,8 +2,9 @@
 import { connect, type TLSSocket } from 'node:tls'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createApiServer, type ApiServer, type ApiServerOptions } from '#apiserver/api-server.ts'
-import { memoryStorage } from '#apiserver/storage/memory.ts'
-import type { StorageBackend } from '#apiserver/storage/port.ts'
+import type { Held } from '#apiserver/flow/holdings.ts'
+import { DEFAULT_LIMITS } from '#apiserver/flow/limits.ts'
+import { heldStorage } from '#test/support/servers/held-storage.ts'
 import { Requests, type Reply } from '#test/support/servers/api-requests.ts'
 
 const closing: (() => void | Promise<void>)[] = []
@@ -73,26 +74,11 @@ function rawOf(socket: TLSSocket): Raw {
   }
 }
 
-/** Commits wait until the test lets them go. */
-function heldStorage(): { readonly storage: StorageBackend; hold(): void; release(): void } {
-  const inner = memoryStorage()
-  let held: Promise<void> | undefined
-  let free = () => undefined as void
-  return {
-    storage: {
-      load: () => inner.load(),
-      commit: async (changes) => {
-        await held
-        return inner.commit(changes)
-      },
-      close: () => inner.close(),
-    },
-    hold: () => {
-      held = new Promise((resolve) => (free = resolve))
-    },
-    release: () => free(),
-  }
-}
+/** So much for one identity, whichever. */
+const each = (what: Held, most: number) => ({
+  ...DEFAULT_LIMITS.held,
+  [what]: { ...DEFAULT_LIMITS.held[what], each: { leaders: most, administrators: most, others: most } },
+})
 
 const configMap = (name: string, bytes = 0) => ({ metadata: { name }, data: { fill: 'x'.repeat(bytes) } })
 const PATH = '/api/v1/namespaces/default/configmaps'
@@ -189,7 +175,7 @@ describe('times', () => {
 })
 
 describe('seats', () => {
-  const one = { seats: 1, seatsPerFlow: 1, queuePerFlow: 1 }
+  const one = { seats: 1, seatsPerFlow: 1, held: each('waiting', 1) }
 
   test('a client with too many requests gets 429 with a time to retry, and health is answered', async () => {
     const slow = heldStorage()
@@ -226,7 +212,7 @@ describe('seats', () => {
 
   test('bodies that wait are bounded together', async () => {
     const slow = heldStorage()
-    const { api } = await started({ storage: slow.storage, limits: { bodyBytesPerFlow: 3 * MIB } })
+    const { api } = await started({ storage: slow.storage, limits: { held: each('bodyBytes', 3 * MIB) } })
     slow.hold()
     const large = (name: string) => api.post(PATH, { metadata: { name }, data: { fill: 'x'.repeat(900_000) } })
     const answers = ['a', 'b', 'c', 'd'].map(large)
@@ -237,7 +223,7 @@ describe('seats', () => {
   })
 
   test('watches are counted apart, and a place is free again when one ends', async () => {
-    const { api } = await started({ limits: { watchesPerFlow: 2, seats: 1, seatsPerFlow: 1 } })
+    const { api } = await started({ limits: { held: each('watches', 2), seats: 1, seatsPerFlow: 1 } })
     const first = await api.watch(`${PATH}?watch=1`)
     const second = await api.watch(`${PATH}?watch=1`)
     await expect(api.watch(`${PATH}?watch=1`)).rejects.toThrow('429')
@@ -255,7 +241,7 @@ describe('seats', () => {
 })
 
 test('F14 a flood of writes of one client holds up neither the leases nor the node status of others, nor their reads', async () => {
-  const { api, server } = await started({ limits: { queuePerFlow: 4_096 } })
+  const { api, server } = await started()
   const leases = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases'
   if ((await api.get('/api/v1/namespaces/kube-node-lease')).code !== 200)
     await api.made('/api/v1/namespaces', { metadata: { name: 'kube-node-lease' } })

@@ -5,7 +5,9 @@ import { describe, expect, test } from 'vitest'
 import { loggerTo, type LogFields } from '#lib/log.ts'
 import { Connections } from './connections.ts'
 import { Heap } from './heap.ts'
+import { Holdings } from './holdings.ts'
 import { DEFAULT_LEVELS, levelOf } from './levels.ts'
+import { DEFAULT_LIMITS } from './limits.ts'
 import { Quota } from './quota.ts'
 import { RefusalLog } from './refusal-log.ts'
 import { Usage } from './usage.ts'
@@ -39,21 +41,24 @@ describe('connections', () => {
   const socket = () => new EventEmitter() as unknown as Socket
   const level = { connections: 2, pipelined: 2 }
   const none = () => undefined
+  const counted = () => new Connections(new Holdings(DEFAULT_LIMITS.held))
+  const holder = (name: string) => ({ name, share: 'others' as const })
 
   test('so many of a client, until one closes', () => {
-    const connections = new Connections()
+    const connections = counted()
     const [a, b, c] = [socket(), socket(), socket()]
-    const began = (s: Socket, flow = 'thief') => connections.began(s, { flow, level }, none)
+    const began = (s: Socket, flow = 'thief') => connections.began(s, { holder: holder(flow), level }, none)
     expect([began(a), began(b), began(c), began(socket(), 'other')]).toEqual(['Open', 'Open', 'TooMany', 'Open'])
     a.emit('close')
     expect(began(c)).toBe('Open')
   })
 
   test('so many unanswered requests on one', () => {
-    const connections = new Connections()
+    const connections = counted()
     const s = socket()
     const answers: (() => void)[] = []
-    const began = () => connections.began(s, { flow: 'thief', level }, (answered) => void answers.push(answered))
+    const began = () =>
+      connections.began(s, { holder: holder('thief'), level }, (answered) => void answers.push(answered))
     expect([began(), began(), began()]).toEqual(['Open', 'Open', 'Pipelined'])
     answers[0]?.()
     expect(began()).toBe('Open')

@@ -1,5 +1,6 @@
 // Counts the connections of a client, and the unanswered requests on each. A connection belongs to the client of its first request.
 import type { Socket } from 'node:net'
+import type { Holder, Holdings } from './holdings.ts'
 import type { FlowLevel } from './levels.ts'
 
 type Allowed = 'Open' | 'TooMany' | 'Pipelined'
@@ -10,22 +11,29 @@ interface Connection {
 
 export class Connections {
   readonly #known = new WeakMap<Socket, Connection>()
-  readonly #perFlow = new Map<string, number>()
+  readonly #holdings: Holdings
 
-  /** `answered` is called with the way to say so. */
+  constructor(holdings: Holdings) {
+    this.#holdings = holdings
+  }
+
+  /** `answered` is called with the way to say so. Without a holder it is a stranger's: those are counted elsewhere. */
   began(
     socket: Socket,
-    { flow, level }: { readonly flow: string; readonly level: Pick<FlowLevel, 'connections' | 'pipelined'> },
+    {
+      holder,
+      level,
+    }: { readonly holder: Holder | undefined; readonly level: Pick<FlowLevel, 'connections' | 'pipelined'> },
     whenAnswered: (answered: () => void) => void,
   ): Allowed {
     let connection = this.#known.get(socket)
     if (connection === undefined) {
-      const count = this.#perFlow.get(flow) ?? 0
-      if (count >= level.connections) return 'TooMany'
+      if (holder !== undefined) {
+        if (!this.#holdings.take('connections', holder, 1, level.connections)) return 'TooMany'
+        socket.once('close', () => this.#holdings.give('connections', holder, 1))
+      }
       connection = { unanswered: 0 }
       this.#known.set(socket, connection)
-      this.#perFlow.set(flow, count + 1)
-      socket.once('close', () => this.#closed(flow))
     }
     if (connection.unanswered >= level.pipelined) return 'Pipelined'
     const { unanswered } = connection
@@ -33,11 +41,5 @@ export class Connections {
     const own = connection
     whenAnswered(() => void own.unanswered--)
     return 'Open'
-  }
-
-  #closed(flow: string): void {
-    const left = (this.#perFlow.get(flow) ?? 0) - 1
-    if (left > 0) this.#perFlow.set(flow, left)
-    else this.#perFlow.delete(flow)
   }
 }

@@ -6,8 +6,6 @@ import { Usage } from './usage.ts'
 const bounds = (b: Partial<QueueBounds> = {}): QueueBounds => ({
   seats: 2,
   seatsPerFlow: 2,
-  queuePerFlow: 100,
-  queue: 1_000,
   longestWaitMs: 1_000,
   ...b,
 })
@@ -120,17 +118,16 @@ describe('seats', () => {
     expect(queue.waiting).toBe(0)
   })
 
-  test('who waited too long is refused, and so is who finds the queue full', async () => {
+  test('who waited too long is refused', async () => {
     let now = 0
-    const { order, refused, seats, come } = room({ seats: 1, queuePerFlow: 1 }, () => now)
+    const { order, refused, seats, come } = room({ seats: 1 }, () => now)
     come('a')
     come('a', 'late')
-    come('a', 'too many')
     now = 1_001
     seats[0]?.()
     await settled()
     expect(order).toEqual(['a'])
-    expect(refused).toEqual(['too many', 'late'])
+    expect(refused).toEqual(['late'])
   })
 
   test('a seat that is given back twice is one seat', () => {

@@ -6,8 +6,6 @@ import type { Usage } from './usage.ts'
 export interface QueueBounds {
   readonly seats: number
   readonly seatsPerFlow: number
-  readonly queuePerFlow: number
-  readonly queue: number
   readonly longestWaitMs: number
 }
 
@@ -71,14 +69,9 @@ export class FairQueue {
     return this.#sit(flow)
   }
 
-  /** Undefined when the queue is full, or the wait was too long. A client that has disconnected gets no seat and no answer. */
+  /** Undefined when the wait was too long; how many may wait is for the caller to say. A client that has disconnected gets no seat and no answer. */
   wait(name: string, isGone: () => boolean): Promise<Seat | undefined> {
     const flow = this.#flow(name)
-    const length = flow.waiting.length - flow.next
-    if (length >= this.#bounds.queuePerFlow || this.#waiting >= this.#bounds.queue) {
-      this.#forget(flow)
-      return Promise.resolve(undefined)
-    }
     this.#waiting++
     return new Promise((seated) => {
       flow.waiting.push({ since: this.#tools.now(), isGone, seated })

@@ -2,12 +2,12 @@
 import type { Clock } from '#lib/clock.ts'
 import { tooManyRequests, type Refusal } from '../status/refusal.ts'
 import { FairQueue, type Seat } from './fair-queue.ts'
+import type { Held, Holder, Holdings, Share } from './holdings.ts'
 import type { Lane } from './lane.ts'
 import type { FlowLevel, Rate } from './levels.ts'
 import type { Limits } from './limits.ts'
 import { Meter, type Leave } from './meter.ts'
 import { Quota } from './quota.ts'
-import { Shares } from './shares.ts'
 import { Turns } from './turns.ts'
 import { Usage } from './usage.ts'
 
@@ -27,10 +27,32 @@ const LEADER_RATE: Rate = { perSecond: 10, burst: 30 }
 /** Each event counts once for each started unit of this many bytes. */
 const EVENT_BYTES = 2 * 1024
 
-/** A client: its name and its limits. */
+/** What one identity takes of the part of leaders for its heartbeats; beyond it, of its own share. */
+const HEARTBEATS: Readonly<Partial<Record<Held, number>>> = { bodyBytes: 256 * 1024, waiting: 32 }
+
+/** A client: its name, its limits, and the part of the server that is kept for it. */
 export interface Client {
   readonly name: string
   readonly level: FlowLevel
+  readonly share: Share
+}
+
+/** The bytes of one body: what has arrived, not what is declared. */
+export interface HeldBody {
+  /** Throws the refusal. */
+  take(bytes: number): void
+  end(): void
+}
+
+/** The one who reads an answer, and the bytes of it that it has not taken. */
+export interface Reader {
+  sent(bytes: number): void
+  hold(bytes: number): void
+  give(bytes: number): void
+  /** It has left so much unread, of all its answers, that this one is to end. */
+  isOver(): boolean
+  /** Nothing of this answer is held any longer. */
+  end(): void
 }
 
 export class Gate {
@@ -40,10 +62,9 @@ export class Gate {
   readonly #meter: Meter
   readonly #leaders: Quota
   readonly #passing: Quota
-  readonly #bodies: Shares
-  readonly #watches: Shares
+  readonly #holdings: Holdings
 
-  constructor(limits: Limits, clock: Pick<Clock, 'monotonic' | 'after'>) {
+  constructor(limits: Limits, holdings: Holdings, clock: Pick<Clock, 'monotonic' | 'after'>) {
     const { seats, seatsPerFlow, vitalSeats, leaderSeats, longestWaitMs } = limits
     const now = () => clock.monotonic()
     this.#turns = new Turns({ now, next: () => this.#seatNext() })
@@ -64,24 +85,29 @@ export class Gate {
     this.#meter = new Meter({ now, after: (ms, fn) => clock.after(ms, fn), longestWaitMs })
     this.#leaders = new Quota(now)
     this.#passing = new Quota(now)
-    this.#bodies = new Shares(limits.bodyBytesPerFlow, limits.bodyBytes)
-    this.#watches = new Shares(limits.watchesPerFlow, limits.watches)
+    this.#holdings = holdings
   }
 
   /** Before anything of a request is read. Throws the refusal; call the returned function when the answer is on its way. */
-  arrive({ name, level }: Client, isGone: () => boolean): Leave | Promise<Leave> {
+  arrive({ name, level }: Pick<Client, 'name' | 'level'>, isGone: () => boolean): Leave | Promise<Leave> {
     const entered = this.#meter.enter(level, name, isGone)
     this.#meter.charge(name, REQUEST_MS)
     return entered instanceof Promise ? entered.then(orComeBack) : orComeBack(entered)
   }
 
   /** Throws the refusal. Synchronous when a seat is free and no request waits, so that the common case costs no turn of the loop. */
-  enter(lane: Lane, flow: string, isGone: () => boolean): Seat | Promise<Seat> {
+  enter(lane: Lane, client: Holder, isGone: () => boolean): Seat | Promise<Seat> {
+    const { name: flow } = client
+    // the answers of the other lanes are small, and their clients must not fail for what else they read
+    if (lane === 'ordinary' && this.#holdings.isSpent('unreadBytes', client)) throw comeBack()
     const isFlood = lane === 'leaders' && this.#leaders.take(flow, LEADER_RATE, 1) > 0
     const queue = this.#lanes[isFlood ? 'vital' : lane]
     const isNext = this.#turns.isFree && this.#leastUsed() === undefined
     const seat = isNext ? queue.trySit(flow) : undefined
-    if (seat === undefined) return afterWaiting(queue, flow, isGone)
+    if (seat === undefined) {
+      const from = this.#take('waiting', lane, client, 1)
+      return afterWaiting(queue, flow, isGone).finally(() => this.#holdings.give('waiting', from, 1))
+    }
     this.#work(flow)
     return seat
   }
@@ -98,29 +124,62 @@ export class Gate {
   }
 
   /** Throws the refusal when a client creates more short-lived objects than its level allows; each kind is counted separately. */
-  takePassing(what: 'events' | 'certificate requests', { name, level }: Client, bytes: number): void {
+  takePassing(
+    what: 'events' | 'certificate requests',
+    { name, level }: Pick<Client, 'name' | 'level'>,
+    bytes: number,
+  ): void {
     const seconds = this.#passing.take(`${what} ${name}`, level.events, Math.max(1, Math.ceil(bytes / EVENT_BYTES)))
     if (seconds > 0) throw tooManyRequests(`Too many ${what}, please try again later.`, seconds)
   }
 
-  /** Bytes of a body that is about to arrive; throws the refusal. */
-  takeBody(flow: string, bytes: number): void {
-    if (!this.#bodies.take(flow, bytes)) throw comeBack()
+  holdBody(lane: Lane, client: Holder): HeldBody {
+    const held: (readonly [Holder, number])[] = []
+    return {
+      take: (bytes) => void held.push([this.#take('bodyBytes', lane, client, bytes), bytes]),
+      end: () => {
+        for (const [from, bytes] of held.splice(0)) this.#holdings.give('bodyBytes', from, bytes)
+      },
+    }
   }
 
-  giveBody(flow: string, bytes: number): void {
-    this.#bodies.give(flow, bytes)
+  readerOf(client: Holder): Reader {
+    const holdings = this.#holdings
+    let held = 0
+    const give = (bytes: number): void => {
+      const given = Math.min(bytes, held)
+      held -= given
+      if (given > 0) holdings.give('unreadBytes', client, given)
+    }
+    return {
+      sent: (bytes) => this.chargeBytes(client.name, bytes),
+      hold: (bytes) => {
+        held += bytes
+        holdings.add('unreadBytes', client, bytes)
+      },
+      give,
+      isOver: () => holdings.isOver('unreadBytes', client),
+      end: () => give(held),
+    }
   }
 
   /** Counts one more watch; returns the function that ends it. */
-  openWatch({ name, level }: Client): Seat {
-    if (!this.#watches.take(name, 1, level.watches)) throw comeBack()
+  openWatch(client: Client): Seat {
+    if (!this.#holdings.take('watches', client, 1, client.level.watches)) throw comeBack()
     let isOpen = true
     return () => {
       if (!isOpen) return
       isOpen = false
-      this.#watches.give(name, 1)
+      this.#holdings.give('watches', client, 1)
     }
+  }
+
+  /** Whose share it was taken from. Throws the refusal. */
+  #take(what: 'bodyBytes' | 'waiting', lane: Lane, client: Holder, amount: number): Holder {
+    const asLeader: Holder = { name: client.name, share: 'leaders' }
+    if (lane !== 'ordinary' && this.#holdings.take(what, asLeader, amount, HEARTBEATS[what])) return asLeader
+    if (this.#holdings.take(what, client, amount)) return client
+    throw comeBack()
   }
 
   /** The work of a request begins. */

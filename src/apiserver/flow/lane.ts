@@ -13,6 +13,8 @@ const ELECTIONS: ReadonlySet<string> = new Set(['kubenode-system', 'kube-system'
 const PROGRAM =
   /^(?:kubenode:[a-z]+|system:serviceaccount:kubenode-system:kubenode-[a-z]+|system:kube-(?:controller-manager|scheduler))$/
 
+export const isProgram = (name: string): boolean => PROGRAM.test(name)
+
 type LanePath = Pick<ResourcePath, 'group' | 'plural' | 'subresource' | 'namespace'>
 
 /** Only requests on one object: a list of all leases is ordinary work. */
@@ -20,7 +22,7 @@ export function laneOf(path: LanePath, verb: string, { name, groups }: Pick<Requ
   if (!SINGLE.has(verb)) return 'ordinary'
   const resource = `${path.group}/${path.plural}`
   if (resource === 'coordination.k8s.io/leases') {
-    const leads = ELECTIONS.has(path.namespace) && (PROGRAM.test(name) || groups.includes('system:masters'))
+    const leads = ELECTIONS.has(path.namespace) && (isProgram(name) || groups.includes('system:masters'))
     return leads ? 'leaders' : 'vital'
   }
   return path.subresource === 'status' && REPORTING.has(resource) ? 'vital' : 'ordinary'

@@ -1,4 +1,5 @@
 // How much a client may take of the server, in one place: seats, queues, bytes, watches, times.
+import type { Bounds } from './holdings.ts'
 import { DEFAULT_LEVELS, type FlowLevel } from './levels.ts'
 
 const MIB = 1024 * 1024
@@ -12,24 +13,20 @@ export interface Limits {
   readonly vitalSeats: number
   /** Seats for leaders that renew their Leases: before all others. */
   readonly leaderSeats: number
-  /** Requests of one client that wait for a seat. */
-  readonly queuePerFlow: number
-  /** Of all clients. */
-  readonly queue: number
   /** A request that waited longer is refused: its client has given up or will soon. */
   readonly longestWaitMs: number
-  /** Bodies that are being read, wait, or are in progress. */
-  readonly bodyBytesPerFlow: number
-  readonly bodyBytes: number
-  /** Open watches of one client, and of all. */
-  readonly watchesPerFlow: number
-  readonly watches: number
-  /** Connections. */
-  readonly connections: number
+  /**
+   * What clients hold, of all and of one identity: bytes that arrived of bodies that are read, wait, or are in progress; bytes of
+   * answers that are not read; open watches; connections; requests that wait for a seat.
+   */
+  readonly held: Bounds
   /** Until a TLS handshake is complete, the headers of a request have arrived, the whole request has arrived. */
   readonly handshakeMs: number
   readonly headMs: number
   readonly requestMs: number
+  /** A body of which less than so much arrives in this time is given up. */
+  readonly bodyWindowMs: number
+  readonly bodyWindowBytes: number
   /** Between the requests of a connection; clients reuse them. */
   readonly idleMs: number
   /** How often these timeouts are checked. */
@@ -39,22 +36,31 @@ export interface Limits {
   readonly levels: readonly FlowLevel[]
 }
 
+/** With another number of connections, which depends on the descriptors of the process. */
+export const withConnections = (held: Bounds, all: number): Bounds => ({
+  ...held,
+  connections: { ...held.connections, all },
+})
+
 export const DEFAULT_LIMITS: Limits = {
   seats: 96,
   seatsPerFlow: 64,
   vitalSeats: 96,
   leaderSeats: 16,
-  queuePerFlow: 4_096,
-  queue: 16_384,
   longestWaitMs: 30_000,
-  bodyBytesPerFlow: 64 * MIB,
-  bodyBytes: 128 * MIB,
-  watchesPerFlow: 24_000,
-  watches: 32_000,
-  connections: 48_000,
+  held: {
+    bodyBytes: { all: 128 * MIB, each: { leaders: 12 * MIB, administrators: 64 * MIB, others: 4 * MIB } },
+    unreadBytes: { all: 256 * MIB, each: { leaders: 32 * MIB, administrators: 64 * MIB, others: 8 * MIB } },
+    // administrators: a benchmark, or a tool of a fleet, watches as thousands of clients do
+    watches: { all: 32_000, each: { leaders: 1_000, administrators: 24_000, others: 1_000 } },
+    connections: { all: 48_000, each: { leaders: 1_000, administrators: 36_000, others: 1_000 } },
+    waiting: { all: 16_384, each: { leaders: 1_024, administrators: 4_096, others: 512 } },
+  },
   handshakeMs: 20_000,
   headMs: 20_000,
   requestMs: 60_000,
+  bodyWindowMs: 5_000,
+  bodyWindowBytes: 16 * 1024,
   idleMs: 120_000,
   lookEveryMs: 5_000,
   headBytes: 128 * 1024,

@@ -2,19 +2,23 @@
 import type { Socket } from 'node:net'
 import { networkOf } from '#lib/connection-bound.ts'
 
-/** Health checks, rejoining hosts and handshakes are short; the other places are for identified clients. */
-export const strangersWithin = (connections: number): number => Math.ceil(connections / 2)
+/** Places that are left for the next connection, of a leader perhaps: a stranger's until its first request. */
+const FREE = 1 / 16
+
+/** Health checks, rejoining hosts and handshakes are short; the other places are for identified clients, which have `known` of them. */
+export const strangersWithin = (connections: number, known: number): number =>
+  Math.max(1, Math.min(Math.ceil(connections / 2), Math.floor(connections * (1 - FREE)) - known))
 
 /** Under TLS a request knows another socket than the connection; both have the same peer. */
 const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`
 
 export class Strangers {
-  readonly #most: number
+  readonly #most: () => number
   /** By network and peer, the oldest first. */
   readonly #held = new Map<string, Map<string, Socket>>()
   #count = 0
 
-  constructor(most: number) {
+  constructor(most: () => number) {
     this.#most = most
   }
 
@@ -28,10 +32,10 @@ export class Strangers {
     this.#held.set(network, ofNetwork.set(peer, socket))
     this.#count++
     socket.once('close', () => this.#forget(network, peer, socket))
-    if (this.#count > this.#most) this.#dropOne()
+    if (this.#count > this.#most()) this.#dropOne()
   }
 
-  /** It presented a certificate or a token: it counts among the others now. */
+  /** It sent a request with a certificate or a token: it counts among the others now. */
   knows(socket: Socket): void {
     const { remoteAddress } = socket
     if (remoteAddress !== undefined) this.#forget(networkOf(remoteAddress), peerOf(socket))

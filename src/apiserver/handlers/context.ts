@@ -7,6 +7,7 @@ import type { Authorizer } from '../auth/authorizer.ts'
 import type { Credentials } from '../auth/credentials.ts'
 import type { TokenSigner } from '../auth/tokens.ts'
 import type { RequestUser, StrategyContext } from '../builtin/kind.ts'
+import type { Reader } from '../flow/gate.ts'
 import type { FlowLevel } from '../flow/levels.ts'
 import type { AcceptedForm } from '../http/accept.ts'
 import type { ResourcePath } from '../http/request-path.ts'
@@ -43,8 +44,8 @@ export interface Call {
   readonly user: RequestUser
   /** Size limits for its requests and objects. */
   readonly level: FlowLevel
-  /** Bytes sent after the answer: those of a watch. */
-  readonly sent: (bytes: number) => void
+  /** Who takes the answer: a watch tells it what it sends. */
+  readonly reader: Reader
   readonly path: ResourcePath
   readonly query: URLSearchParams
   readonly served: Served
@@ -52,10 +53,20 @@ export interface Call {
   readonly warnings: Set<string>
 }
 
+/** A long answer, made piece by piece as its reader takes it. */
+export interface Streamed {
+  /** The same each time. */
+  readonly parts: Iterable<Buffer>
+  /** Bytes of stored versions that it keeps in memory until it is sent. */
+  readonly keeps: number
+  /** Of all parts, where it is known before they are made. */
+  readonly length?: number
+}
+
 /** What a handler returns; a watch answers by itself and returns nothing. */
 export interface Answer {
   readonly code: number
-  readonly body: Buffer | readonly Buffer[] | undefined
+  readonly body: Buffer | Streamed | undefined
   readonly type?: string
   readonly headers?: Readonly<Record<string, string>>
   /** Never compressed, however large. */

@@ -214,7 +214,7 @@ export async function handleDeleteCollection(call: Call): Promise<Answer> {
   const body = listAnswerOf(served, gone, metadata)
   return call.accept.as === 'object'
     ? { code: 200, body, type: JSON_TYPE }
-    : encoded(call, 200, JSON.parse(Buffer.concat(body).toString('utf8')))
+    : encoded(call, 200, JSON.parse(Buffer.concat([...body.parts]).toString('utf8')))
 }
 
 /** Parallel deletions of a collection. */

@@ -7,7 +7,7 @@ import type { Served } from '../registry/served.ts'
 import type { Stored } from '../storage/stored.ts'
 import { badRequest, notAcceptable } from '../status/refusal.ts'
 import { partialMetadata, tableOf } from '../table/table.ts'
-import type { Answer, Call } from './context.ts'
+import type { Answer, Call, Streamed } from './context.ts'
 
 export const JSON_TYPE = 'application/json'
 
@@ -78,6 +78,12 @@ export async function encoded(call: Pick<Call, 'accept'>, code: number, value: u
   return { code, body: await yamlBytes(value), type: 'application/yaml' }
 }
 
+/** The same of a value that is made part by part; YAML is written as a whole. */
+export async function encodedParts(call: Pick<Call, 'accept'>, code: number, body: Streamed): Promise<Answer> {
+  if (call.accept.encoding === 'json') return { code, body, type: JSON_TYPE }
+  return encoded(call, code, JSON.parse(Buffer.concat([...body.parts]).toString('utf8')))
+}
+
 async function yamlBytes(value: unknown): Promise<Buffer> {
   const { stringify } = await import('yaml')
   return Buffer.from(
@@ -86,25 +92,17 @@ async function yamlBytes(value: unknown): Promise<Buffer> {
   )
 }
 
-/** The items of a list between its brackets. Built-in kinds leave out kind and apiVersion, with which stored bytes begin: nothing is copied. */
-export function listItemParts(served: Served, items: readonly Stored[]): Buffer[] {
-  const parts: Buffer[] = []
+/** One item of a list. Built-in kinds leave out kind and apiVersion, with which stored bytes begin: nothing is copied. */
+export function listItemParts(served: Served, s: Stored): readonly Buffer[] {
   const { storedAsIs } = served.behaviour
-  for (const [i, s] of items.entries()) {
-    const head = storedAsIs && !served.custom ? headOf(served) : undefined
-    if (head !== undefined && s.bytes.compare(head, 0, head.length, 0, head.length) === 0)
-      parts.push(i === 0 ? OPEN : COMMA_OPEN, s.bytes.subarray(head.length))
-    else {
-      if (i > 0) parts.push(COMMA)
-      parts.push(storedAsIs && served.custom ? s.bytes : itemBytes(served, viewOf(served, s)))
-    }
-  }
-  return parts
+  if (storedAsIs && served.custom) return [s.bytes]
+  const head = storedAsIs ? headOf(served) : undefined
+  if (head !== undefined && s.bytes.compare(head, 0, head.length, 0, head.length) === 0)
+    return [OPEN, s.bytes.subarray(head.length)]
+  return [itemBytes(served, viewOf(served, s))]
 }
 
 const OPEN = Buffer.from('{')
-const COMMA = Buffer.from(',')
-const COMMA_OPEN = Buffer.from(',{')
 const heads = new WeakMap<Served, Buffer>()
 
 function headOf(served: Served): Buffer {

@@ -1,7 +1,7 @@
 // GET of one object and of lists: selection, pages, versions.
 import { apiVersionOf } from '#schema/resource.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { formatJson } from '../codec/json.ts'
+import { encodeJson, formatJson } from '../codec/json.ts'
 import { convertAll } from '../crd/webhook-conversion.ts'
 import type { ListOptions } from '../http/query.ts'
 import { listOptions, versionProblem } from '../http/query.ts'
@@ -10,10 +10,10 @@ import { parseLabelSelector } from '../selectors/label-selector.ts'
 import type { Served } from '../registry/served.ts'
 import { badRequest, expired, futureVersion, internal, notAcceptable, notFound } from '../status/refusal.ts'
 import type { Stored } from '../storage/stored.ts'
-import { partialMetadata, tableOf, type TableMeta } from '../table/table.ts'
+import { partialMetadata, tableHead, tableRow, type TableMeta } from '../table/table.ts'
 import { readContinue, writeContinue } from './continue.ts'
-import type { Answer, Call } from './context.ts'
-import { encoded, goType, includeOf, JSON_TYPE, listItemParts, objectAnswer, viewOf } from './encode.ts'
+import type { Answer, Call, Streamed } from './context.ts'
+import { encoded, encodedParts, goType, includeOf, JSON_TYPE, listItemParts, objectAnswer, viewOf } from './encode.ts'
 import { groupResource, placeOf } from './stored-place.ts'
 
 /** How long a read waits for a version that does not exist yet. */
@@ -156,25 +156,27 @@ const CONTINUE_EXPIRED =
 
 async function listAnswer(call: Call, { items, metadata }: Page): Promise<Answer> {
   const { served, accept, parts } = call
-  const values = (): readonly KubeObject[] => items.map((s) => viewOf(served, s))
   switch (accept.as) {
-    case 'Table':
-      return encoded(call, 200, tableOf(served, values(), metadata, includeOf(call), parts.clock.now()))
-    case 'PartialObjectMetadataList':
-      return encoded(call, 200, {
-        kind: 'PartialObjectMetadataList',
-        apiVersion: 'meta.k8s.io/v1',
-        metadata,
-        items: values().map(partialMetadata),
-      })
+    case 'Table': {
+      const [include, now] = [includeOf(call), parts.clock.now()]
+      const row = (s: Stored): readonly Buffer[] => tableRow(served, s, { include, now, view: viewOf })
+      return encodedParts(call, 200, streamOf(tableHead(served, metadata), 'rows', items, row))
+    }
+    case 'PartialObjectMetadataList': {
+      const head = { kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', metadata }
+      const item = (s: Stored): readonly Buffer[] => [encodeJson(partialMetadata(viewOf(served, s)))]
+      return encodedParts(call, 200, streamOf(head, 'items', items, item))
+    }
     case 'PartialObjectMetadata':
     case 'object':
       break
     default:
       break
   }
-  if (accept.encoding === 'yaml')
-    return encoded(call, 200, { ...headOf(served), metadata: metaOf(served, metadata), items: values() })
+  if (accept.encoding === 'yaml') {
+    const values = items.map((s): KubeObject => viewOf(served, s))
+    return encoded(call, 200, { ...headOf(served), metadata: metaOf(served, metadata), items: values })
+  }
   return { code: 200, body: listAnswerOf(served, items, metadata), type: JSON_TYPE }
 }
 
@@ -184,8 +186,31 @@ const metaOf = (served: Served, metadata: TableMeta) => (served.custom ? { conti
 
 const END = Buffer.from(']}\n')
 
-/** Stored bytes one after the other; nothing is parsed. */
-export function listAnswerOf(served: Served, items: readonly Stored[], metadata: TableMeta): readonly Buffer[] {
-  const head = formatJson({ ...headOf(served), metadata: metaOf(served, metadata) })
-  return [Buffer.from(`${head.slice(0, -1)},"items":[`), ...listItemParts(served, items), END]
+/** An object whose last field is a list, one element after the other, each made when its turn comes. */
+function streamOf(
+  head: object,
+  field: 'items' | 'rows',
+  items: readonly Stored[],
+  partsOf: (s: Stored, index: number) => readonly Buffer[],
+): Streamed {
+  const opening = Buffer.from(`${formatJson(head).slice(0, -1)},"${field}":[`)
+  function* parts(): Generator<Buffer> {
+    yield opening
+    for (const [i, s] of items.entries()) {
+      if (i > 0) yield COMMA
+      yield* partsOf(s, i)
+    }
+    yield END
+  }
+  return { parts: { [Symbol.iterator]: parts }, keeps: items.reduce((n, s) => n + s.bytes.length, 0) }
+}
+const COMMA = Buffer.from(',')
+
+/** Stored bytes one after the other; where nothing is converted, nothing is parsed, and the length is known. */
+export function listAnswerOf(served: Served, items: readonly Stored[], metadata: TableMeta): Streamed {
+  const head = { ...headOf(served), metadata: metaOf(served, metadata) }
+  const stream = streamOf(head, 'items', items, (s) => listItemParts(served, s))
+  if (!served.behaviour.storedAsIs) return stream
+  const parts = [...stream.parts]
+  return { ...stream, parts, length: parts.reduce((n, p) => n + p.length, 0) }
 }

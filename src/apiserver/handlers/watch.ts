@@ -40,6 +40,8 @@ const TOGETHER_BYTES = 64 * 1024
 const PACE_MS = 5
 /** A reader that takes nothing for this long is disconnected; if it is alive, it resumes. */
 const STALLED_MS = 60_000
+/** One that takes nothing for this long answers for what it has not taken. */
+const SLOW_MS = 5_000
 /** Bookmarks tell idle watchers their position. */
 const BOOKMARK_EVERY_MS = 60_000
 /** Without a client timeout: between half an hour and an hour, so that clients do not all return at once. */
@@ -312,7 +314,7 @@ class Watcher {
   #writeChunk(chunk: Buffer): boolean {
     const { response } = this.#call
     if (this.#ended || response.writableEnded || response.destroyed) return false
-    this.#call.sent(chunk.length)
+    this.#call.reader.sent(chunk.length)
     // a connection that still answers an earlier request keeps it, and frames it when its turn comes
     if (response.socket === null) response.write(contentOf(chunk))
     else response.socket.write(chunk)
@@ -336,12 +338,25 @@ class Watcher {
   }
 
   #waitForReader(): void {
-    const { response, parts } = this.#call
-    const stalled = parts.clock.after(STALLED_MS, () => response.destroy())
-    this.#stalled = stalled
+    const { response, parts, reader } = this.#call
     const writer = response.socket ?? response
+    const slow = parts.clock.after(SLOW_MS, () => {
+      const unsent = this.#initial.slice(this.#initialNext).reduce((n, s) => n + s.bytes.length, 0)
+      reader.hold(writer.writableLength + unsent)
+      // its client left too much unread, in all its watches: it can resume
+      if (reader.isOver()) response.destroy()
+    })
+    const stalled = parts.clock.after(STALLED_MS, () => response.destroy())
+    const waits = {
+      cancel: () => {
+        slow.cancel()
+        stalled.cancel()
+        reader.end()
+      },
+    }
+    this.#stalled = waits
     writer.once('drain', () => {
-      stalled.cancel()
+      waits.cancel()
       if (!this.#ended) this.#catchUp()
     })
   }

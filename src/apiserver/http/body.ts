@@ -1,14 +1,17 @@
 // The body of a request: read within a limit, parsed by its media type, with the warnings that a strict client asks for.
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Clock, Timer } from '#lib/clock.ts'
 import { isCyclic, isDeeperThan, isObject } from '#lib/json.ts'
 import { hasDuplicateKeys, goSyntaxError, scanDuplicates } from '../codec/json-scan.ts'
 import { parseJson } from '../codec/json.ts'
-import type { Gate } from '../flow/gate.ts'
+import type { HeldBody } from '../flow/gate.ts'
 import type { FlowLevel } from '../flow/levels.ts'
+import type { Limits } from '../flow/limits.ts'
 import { hasMoreNodes, valueHasMoreNodes } from '../codec/json-nodes.ts'
 import {
   badRequest,
   bodyOverLevel,
+  bodyTooSlow,
   Refusal,
   RefusedBody,
   tooLarge,
@@ -19,14 +22,21 @@ import {
 /** As on a real server: 3 MiB. */
 const MAX_BODY_BYTES = 3 * 1024 * 1024
 
+/** Each part is an object of its own beside its bytes: a body that comes byte by byte costs most of all. */
+const PART_BYTES = 512
+
 const received = new WeakMap<IncomingMessage, Promise<Buffer>>()
 
-/** The client whose memory share the body uses. */
-export interface BodyShare {
-  readonly gate: Pick<Gate, 'takeBody' | 'giveBody' | 'chargeBytes'>
-  readonly flow: string
+export interface BodyBounds {
+  /** What has arrived counts for its client, until the answer is sent. */
+  readonly held: HeldBody
+  readonly charge: (bytes: number) => void
   readonly level: Pick<FlowLevel, 'bodyBytes' | 'bodyNodes'>
+  readonly pace: BodyPace
 }
+
+/** A body of which less than so much arrives in this time is given up. */
+export type BodyPace = Pick<Limits, 'bodyWindowMs' | 'bodyWindowBytes'> & { readonly clock: Pick<Clock, 'after'> }
 
 /**
  * Waits for the body before the request takes a seat: a client that sends it slowly holds a connection, nothing more.
@@ -34,18 +44,13 @@ export interface BodyShare {
  */
 export async function receiveBody(
   { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
-  { gate, flow, level }: BodyShare,
+  { held, charge, level, pace }: BodyBounds,
 ): Promise<number> {
   const { bodyBytes } = level
   // before a byte of it is read
   if (bodyBytes < MAX_BODY_BYTES && declaredBytes(request) > bodyBytes) throw bodyOverLevel(bodyBytes)
-  let held = 0
-  response.once('close', () => gate.giveBody(flow, held))
-  const hold = (bytes: number): void => {
-    gate.takeBody(flow, bytes)
-    held += bytes
-  }
-  const body = collectBody(request, hold, bodyBytes)
+  response.once('close', () => held.end())
+  const body = collectBody(request, bodyBytes, { hold: (bytes) => held.take(bytes), pace })
   received.set(request, body)
   let bytes = 0
   try {
@@ -53,9 +58,9 @@ export async function receiveBody(
     bytes = text.length
     if (hasMoreNodes(text, level.bodyNodes)) throw tooManyNodes(level.bodyNodes)
   } catch (e) {
-    if (e instanceof RefusedBody || (e instanceof Refusal && e.status.code === TOO_MANY)) throw e
+    if (e instanceof RefusedBody || (e instanceof Refusal && AT_ONCE.has(e.status.code))) throw e
   }
-  gate.chargeBytes(flow, bytes)
+  charge(bytes)
   return bytes
 }
 
@@ -75,19 +80,31 @@ export function discardRest(request: IncomingMessage, charge: (bytes: number) =>
 
 const declaredBytes = ({ headers }: IncomingMessage): number => Number(headers['content-length'] ?? 0)
 
-const TOO_MANY = 429
+/** Refused whatever the handler would say: too many bytes are held, or the body came too slowly. */
+const AT_ONCE: ReadonlySet<number> = new Set([408, 429])
 
 export const readBody = (request: IncomingMessage): Promise<Buffer> =>
-  received.get(request) ?? collectBody(request, () => undefined, MAX_BODY_BYTES)
+  received.get(request) ?? collectBody(request, MAX_BODY_BYTES)
 
-function collectBody(request: IncomingMessage, hold: (bytes: number) => void, most: number): Promise<Buffer> {
+interface Arrival {
+  readonly hold: (bytes: number) => void
+  readonly pace: BodyPace
+}
+
+function collectBody(request: IncomingMessage, most: number, arrival?: Arrival): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const declared = declaredBytes(request)
-    if (declared > most) throw bodyTooLarge(most)
-    hold(declared)
+    if (declaredBytes(request) > most) throw bodyTooLarge(most)
     const parts: Buffer[] = []
     let size = 0
+    const keepPace =
+      arrival &&
+      pacing(
+        arrival.pace,
+        () => size,
+        () => refuse(bodyTooSlow()),
+      )
     const finish = (act: () => void): void => {
+      keepPace?.cancel()
       request.off('data', take).off('end', end).off('close', lost).off('error', lost)
       act()
     }
@@ -101,7 +118,7 @@ function collectBody(request: IncomingMessage, hold: (bytes: number) => void, mo
       size += part.length
       if (size > most) return refuse(bodyTooLarge(most))
       try {
-        if (size > declared) hold(part.length)
+        arrival?.hold(part.length + PART_BYTES)
       } catch (e) {
         return refuse(e)
       }
@@ -112,6 +129,28 @@ function collectBody(request: IncomingMessage, hold: (bytes: number) => void, mo
     const lost = (): void => refuse(badRequest('the connection ended before the body'))
     request.on('data', take).once('end', end).once('close', lost).once('error', lost)
   })
+}
+
+/** Calls `late` once less than enough has arrived in a window. */
+function pacing({ clock, bodyWindowMs, bodyWindowBytes }: BodyPace, size: () => number, late: () => void): Timer {
+  let before = 0
+  let isOver = false
+  let timer: Timer
+  // what arrived while the server was busy is read first
+  const look = (): void =>
+    void setImmediate(() => {
+      if (isOver) return
+      if (size() - before < bodyWindowBytes) return late()
+      before = size()
+      timer = clock.after(bodyWindowMs, look)
+    })
+  timer = clock.after(bodyWindowMs, look)
+  return {
+    cancel: () => {
+      isOver = true
+      timer.cancel()
+    },
+  }
 }
 
 const bodyTooLarge = (most: number): Refusal =>

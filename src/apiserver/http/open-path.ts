@@ -7,7 +7,7 @@ import type { Client, Gate } from '../flow/gate.ts'
 import type { FlowLevel } from '../flow/levels.ts'
 import type { Answer } from '../handlers/context.ts'
 import { JSON_TYPE } from '../handlers/encode.ts'
-import { readBody, receiveBody } from './body.ts'
+import { readBody, receiveBody, type BodyPace } from './body.ts'
 
 interface OpenRequest {
   readonly method: string
@@ -47,14 +47,14 @@ export const isOpenPath = (open: OpenPath | undefined, { url = '' }: IncomingMes
 export const openClient = ({ socket }: IncomingMessage, { bodyBytes }: OpenPath, level: FlowLevel): Client => ({
   name: `open:${socket.remoteAddress ?? ''}`,
   level: { ...level, bodyBytes, watches: 0 },
+  share: 'others',
 })
 
 export async function openAnswer(
   open: OpenPath,
   { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
-  { gate, client }: { readonly gate: Gate; readonly client: Client },
+  { gate, client, pace }: { readonly gate: Gate; readonly client: Client; readonly pace: BodyPace },
 ): Promise<Answer> {
-  const { name: flow, level } = client
   const isGone = () => response.destroyed
   const entered = gate.arrive(client, isGone)
   const leave = typeof entered === 'function' ? entered : await entered
@@ -62,7 +62,11 @@ export async function openAnswer(
   else response.once('close', leave)
   const method = request.method ?? 'GET'
   const hasBody = method !== 'GET' && method !== 'HEAD'
-  if (hasBody) await receiveBody({ request, response }, { gate, flow, level })
+  if (hasBody) {
+    const charge = (bytes: number): void => gate.chargeBytes(client.name, bytes)
+    const held = gate.holdBody('ordinary', client)
+    await receiveBody({ request, response }, { held, charge, level: client.level, pace })
+  }
   const body = hasBody ? (await readBody(request)).toString('utf8') : ''
   const answer = await open.answer({ method, body, address: request.socket.remoteAddress ?? '' })
   return { code: answer.status, body: encodeJson(answer.body), type: JSON_TYPE }

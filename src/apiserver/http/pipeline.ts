@@ -1,15 +1,17 @@
 // From a request to its answer. Order: identity, turn to be read, path, permission and handler.
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { impersonated } from '../auth/impersonate.ts'
-import { anonymous } from '../auth/user.ts'
+import { anonymous, isAnonymous } from '../auth/user.ts'
 import type { RequestUser } from '../builtin/kind.ts'
 import type { Connections } from '../flow/connections.ts'
-import type { Client, Gate } from '../flow/gate.ts'
+import type { Client, Gate, Reader } from '../flow/gate.ts'
+import { shareOf } from '../flow/holdings.ts'
 import { levelOf, type FlowLevel } from '../flow/levels.ts'
 import type { RefusalLog } from '../flow/refusal-log.ts'
 import type { Answer, ServerParts } from '../handlers/context.ts'
 import { badRequest, Refusal, RefusedBody, tooManyConnections } from '../status/refusal.ts'
-import { discardRest } from './body.ts'
+import { discardRest, type BodyPace } from './body.ts'
 import { checkTimeout, parseQuery } from './query.ts'
 import { isOpenPath, openAnswer, openClient, type OpenPath } from './open-path.ts'
 import { isHealth, otherPath } from './other-paths.ts'
@@ -21,6 +23,9 @@ export interface Pipeline {
   readonly authenticate: (request: IncomingMessage) => RequestUser
   readonly gate: Gate
   readonly connections: Connections
+  /** A connection is a stranger's until its client is known, and counted as one of its own. */
+  readonly knows: (socket: Socket) => void
+  readonly pace: BodyPace
   readonly levels: readonly FlowLevel[]
   readonly refused: RefusalLog
   readonly open?: OpenPath
@@ -36,22 +41,29 @@ const PENALTY_MS = 2_000
 /** They return one by one, since thirty handshakes in a row block the server noticeably. */
 const penaltyMs = ({ random }: ServerParts): number => PENALTY_MS * (1 + 3 * random.next())
 
+export interface Answered {
+  readonly answer: Answer
+  readonly reader: Reader
+}
+
 /** Undefined: a watch, which answers by itself, or a closed connection. Refusals are thrown. */
 export async function answerOf(
   pipeline: Pipeline,
   exchange: Exchange,
   warnings: Set<string>,
-): Promise<Answer | undefined> {
-  const { gate, connections, refused, levels, parts } = pipeline
+): Promise<Answered | undefined> {
+  const { gate, connections, refused, levels, parts, pace } = pipeline
   const { clock } = parts
   const { request, response } = exchange
   const open = isOpenPath(pipeline.open, request) ? pipeline.open : undefined
   // every caller of this path is anonymous, also with a certificate
   const who = open === undefined ? callerOf(pipeline, request) : { caller: anonymous }
   const level = levelOf(levels, who.caller)
-  const client: Client = open === undefined ? { name: who.caller.name, level } : openClient(request, open, level)
+  const client: Client =
+    open === undefined ? { name: who.caller.name, level, share: shareOf(who.caller) } : openClient(request, open, level)
+  const holder = isAnonymous(who.caller) ? undefined : client
   const whenAnswered = (fn: () => void): void => whenClosed(response, fn)
-  switch (connections.began(request.socket, { flow: client.name, level: client.level }, whenAnswered)) {
+  switch (connections.began(request.socket, { holder, level: client.level }, whenAnswered)) {
     case 'Pipelined':
       request.socket.pause()
       clock.after(penaltyMs(parts), () => request.socket.destroy())
@@ -60,15 +72,15 @@ export async function answerOf(
       await clock.sleep(penaltyMs(parts))
       throw tooManyConnections()
     case 'Open':
+      if (holder !== undefined) pipeline.knows(request.socket)
       break
   }
   try {
     const answer =
       open === undefined
         ? await turnOf(pipeline, { ...exchange, ...who, client }, warnings)
-        : await openAnswer(open, exchange, { gate, client })
-    if (answer !== undefined) gate.chargeBytes(client.name, bytesOf(answer))
-    return answer
+        : await openAnswer(open, exchange, { gate, client, pace })
+    return answer && { answer, reader: gate.readerOf(client) }
   } catch (e) {
     if (e instanceof RefusedBody) refused.note(client.name, e.status.message ?? '')
     discardRest(request, (bytes) => gate.chargeBytes(client.name, bytes))
@@ -94,7 +106,7 @@ function callerOf({ authenticate }: Pipeline, request: IncomingMessage): Caller 
 type Asked = Exchange & Caller & { readonly client: Client }
 
 async function turnOf(pipeline: Pipeline, asked: Asked, warnings: Set<string>): Promise<Answer | undefined> {
-  const { parts, gate, levels } = pipeline
+  const { parts, gate, levels, pace } = pipeline
   const { request, response, client, caller, failure } = asked
   const url = request.url ?? '/'
   const mark = url.indexOf('?')
@@ -118,6 +130,7 @@ async function turnOf(pipeline: Pipeline, asked: Asked, warnings: Set<string>): 
       const resource = {
         parts,
         gate,
+        pace,
         levels,
         request,
         response,
@@ -133,7 +146,7 @@ async function turnOf(pipeline: Pipeline, asked: Asked, warnings: Set<string>): 
     }
     const other = { parts, request, query, user, path: parsed.path }
     if (isHealth(parsed.path)) return await otherPath(other)
-    const seat = await gate.enter('ordinary', client.name, isGone)
+    const seat = await gate.enter('ordinary', client, isGone)
     return await otherPath(other).finally(seat)
   } finally {
     if (verb === 'watch') leave()
@@ -145,11 +158,6 @@ const nothing = (): void => undefined
 function whenClosed(response: ServerResponse, fn: () => void): void {
   if (response.closed) fn()
   else response.once('close', fn)
-}
-
-function bytesOf({ body }: Answer): number {
-  if (body === undefined) return 0
-  return Buffer.isBuffer(body) ? body.length : body.reduce((n, part) => n + part.length, 0)
 }
 
 function actingUser(parts: ServerParts, user: RequestUser, request: IncomingMessage): RequestUser {

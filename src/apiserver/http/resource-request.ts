@@ -8,10 +8,11 @@ import { levelOf, type FlowLevel } from '../flow/levels.ts'
 import type { Answer, Call, ServerParts } from '../handlers/context.ts'
 import { handlerFor } from '../handlers/route.ts'
 import type { Served } from '../registry/served.ts'
+import { reviewHandlers } from '../reviews/handlers.ts'
 import { nameAskedFor } from '../selectors/field-selector.ts'
 import { badRequest, nothingServed } from '../status/refusal.ts'
 import { acceptedForm } from './accept.ts'
-import { receiveBody } from './body.ts'
+import { receiveBody, type BodyPace } from './body.ts'
 import { isTrue } from './query.ts'
 import { PAGE_NOT_FOUND } from './other-paths.ts'
 import type { ResourcePath } from './request-path.ts'
@@ -19,6 +20,7 @@ import type { ResourcePath } from './request-path.ts'
 export interface ResourceRequest {
   readonly parts: ServerParts
   readonly gate: Gate
+  readonly pace: BodyPace
   readonly levels: readonly FlowLevel[]
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -36,7 +38,7 @@ const SELECTING: ReadonlySet<string> = new Set(['list', 'watch', 'deletecollecti
 
 /** Undefined: a watch, which answers by itself. Refusals are thrown. */
 export async function resourceAnswer(asked: ResourceRequest, warnings: Set<string>): Promise<Answer | undefined> {
-  const { parts, gate, levels, request, response, query, path, verb, caller, client, user, isGone } = asked
+  const { parts, gate, pace, levels, request, response, query, path, verb, caller, client, user, isGone } = asked
   const fieldSelector = path.name === '' && SELECTING.has(verb) ? (query.get('fieldSelector') ?? '') : ''
   authorize(parts.authorizer, user, {
     verb,
@@ -53,16 +55,18 @@ export async function resourceAnswer(asked: ResourceRequest, warnings: Set<strin
   checkSegments(path)
   if (served.deprecation !== undefined) warnings.add(served.deprecation)
   const accept = acceptedForm(request.headers.accept)
-  const { name: flow } = client
-  const level = narrower(client.level, levelOf(levels, user))
-  const sent = (bytes: number): void => gate.chargeBytes(flow, bytes)
-  const call: Call = { parts, request, response, user, level, sent, path, query, served, warnings, accept }
+  const level = ofKind(served, narrower(client.level, levelOf(levels, user)))
+  const reader = gate.readerOf(client)
+  const call: Call = { parts, request, response, user, level, reader, path, query, served, warnings, accept }
   const handler = handlerFor(call, verb)
-  const bytes = hasBody(request) ? await receiveBody({ request, response }, { gate, flow, level }) : 0
+  const lane = laneOf(path, verb, caller)
+  const held = gate.holdBody(lane, client)
+  const charge = (bytes_: number): void => gate.chargeBytes(client.name, bytes_)
+  const bytes = hasBody(request) ? await receiveBody({ request, response }, { held, charge, level, pace }) : 0
   const passing = passingKind(served, verb)
   if (passing !== undefined) gate.takePassing(passing, { name: user.name, level }, bytes)
   if (verb === 'watch') response.once('close', gate.openWatch(client))
-  const seat = gate.enter(laneOf(path, verb, caller), flow, isGone)
+  const seat = gate.enter(lane, client, isGone)
   const leave = typeof seat === 'function' ? seat : await seat
   try {
     return await handler(call)
@@ -87,6 +91,14 @@ function scopeFits({ type, custom }: Served, { namespace, plural, name }: Resour
 
 /** An agent's limits apply also to a user who impersonates it. */
 const narrower = (a: FlowLevel, b: FlowLevel): FlowLevel => (a.bodyBytes <= b.bodyBytes ? a : b)
+
+/** Small by definition: every client may ask for a review of itself, and Leases have a part of the server of their own. */
+const SMALL_BYTES = 64 * 1024
+const isSmall = ({ resource }: Served): boolean =>
+  resource === 'coordination.k8s.io/leases' || reviewHandlers[resource] !== undefined
+
+const ofKind = (served: Served, level: FlowLevel): FlowLevel =>
+  isSmall(served) && level.bodyBytes > SMALL_BYTES ? { ...level, bodyBytes: SMALL_BYTES } : level
 
 /** Both of their groups are stored as one. */
 const EVENTS = '/events'

@@ -2,13 +2,12 @@
 import { createServer, type Server } from 'node:https'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import type { TLSSocket } from 'node:tls'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
-import { isAnonymous } from '../auth/user.ts'
 import type { RequestUser } from '../builtin/kind.ts'
 import { Connections } from '../flow/connections.ts'
 import { Gate } from '../flow/gate.ts'
+import { Holdings } from '../flow/holdings.ts'
 import type { Limits } from '../flow/limits.ts'
 import { RefusalLog } from '../flow/refusal-log.ts'
 import { Strangers, strangersWithin } from '../flow/strangers.ts'
@@ -36,16 +35,16 @@ export interface HttpListener {
 }
 
 export function createHttpServer({ parts, authenticate, tls, limits, log, open }: HttpOptions): HttpListener {
-  const strangers = new Strangers(strangersWithin(limits.connections))
+  const { all: places } = limits.held.connections
+  const holdings = new Holdings(limits.held)
+  const strangers = new Strangers(() => strangersWithin(places, holdings.held('connections')))
   const pipeline: Pipeline = {
     parts,
-    authenticate: (request) => {
-      const user = authenticate(request)
-      if (!isAnonymous(user)) strangers.knows(request.socket)
-      return user
-    },
-    gate: new Gate(limits, parts.clock),
-    connections: new Connections(),
+    authenticate,
+    gate: new Gate(limits, holdings, parts.clock),
+    connections: new Connections(holdings),
+    knows: (socket) => strangers.knows(socket),
+    pace: { ...limits, clock: parts.clock },
     levels: limits.levels,
     refused: new RefusalLog(log, () => parts.clock.monotonic()),
     ...(open !== undefined && { open }),
@@ -78,16 +77,12 @@ export function createHttpServer({ parts, authenticate, tls, limits, log, open }
       })
     },
   )
-  server.maxConnections = limits.connections
+  server.maxConnections = places
   const sockets = new Set<Socket>()
   server.prependListener('connection', (socket: Socket) => {
     strangers.came(socket)
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
-  })
-  // by a certificate of our authority; whether it is still accepted is checked on each request
-  server.on('secureConnection', (socket: TLSSocket) => {
-    if (socket.authorized) strangers.knows(socket)
   })
   return {
     http: server,
@@ -104,8 +99,9 @@ async function serve(pipeline: Pipeline, exchange: Exchange): Promise<void> {
   const { clock } = pipeline.parts
   const shown = (answer: Answer): Answer => (isForPeople(request) ? pretty(answer) : answer)
   try {
-    const answer = await answerOf(pipeline, exchange, warnings)
-    if (answer !== undefined) sendAnswer(response, shown(answer), { clock, warnings })
+    const answered = await answerOf(pipeline, exchange, warnings)
+    if (answered !== undefined)
+      sendAnswer(response, shown(answered.answer), { clock, warnings, reader: answered.reader })
   } catch (e) {
     const refusal = e instanceof Refusal ? e : notStored(e)
     if (refusal === undefined) throw e

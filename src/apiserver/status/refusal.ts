@@ -190,6 +190,13 @@ export const tooManyRequests = (message: string, seconds: number, causes: readon
   )
 
 /** The connection is closed after it. */
+/** The connection is closed: the rest of the body would come just as slowly. */
+export const bodyTooSlow = (): Refusal =>
+  new Refusal(
+    { message: 'The body of the request arrives too slowly.', reason: 'Timeout', code: 408 },
+    { connection: 'close' },
+  )
+
 export const tooManyConnections = (): Refusal =>
   new Refusal(
     { message: 'Too many connections of this client, please close some.', reason: 'TooManyRequests', code: 429 },
