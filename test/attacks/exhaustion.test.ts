@@ -149,7 +149,7 @@ function answerOn(socket: TLSSocket, isEnough: (text: string) => boolean): Promi
   })
 }
 
-describe('S37 bodies of service accounts', () => {
+describe('S24 bodies of service accounts', () => {
   test('without a right cost what has arrived, not what they declare', async () => {
     const w = await world()
     // ever smaller, so that nothing would be left
@@ -196,7 +196,7 @@ describe('S37 bodies of service accounts', () => {
   })
 })
 
-describe('S37 what service accounts hold open', () => {
+describe('S24 what service accounts hold open', () => {
   test('watches leave room for those of all others', async () => {
     const w = await world({ limits: { held: { ...DEFAULT_LIMITS.held, watches: smaller('watches', 400) } } })
     await mayWriteMaps(w)
@@ -256,7 +256,7 @@ describe('S37 what service accounts hold open', () => {
   })
 })
 
-describe('S37 answers that nobody reads', () => {
+describe('S24 answers that nobody reads', () => {
   const LARGE = 900 * KIB
   const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io'
 
@@ -265,7 +265,7 @@ describe('S37 answers that nobody reads', () => {
       await admin.made(MAPS, { metadata: { name: `large-${i}` }, data: { fill: 'x'.repeat(LARGE) } })
   }
 
-  /** The head of the answer has come; no more is read. */
+  /** Only the head of the answer is read. */
   async function unread({ raw }: World, thief: number, path: string, accept = 'application/json'): Promise<string> {
     const socket = await raw(thief)
     socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\naccept: ${accept}\r\n\r\n`)

@@ -103,7 +103,7 @@ export class Holdings {
     else by.delete(name)
   }
 
-  /** It holds so much that it gets no more. Who holds nothing is never refused for what others hold. */
+  /** It holds so much that further requests are refused. Who holds nothing is never refused for what others hold. */
   isSpent(what: Held, who: Holder): boolean {
     const own = this.#counts[what].by[who.share].get(who.name) ?? 0
     return own > 0 && this.#room(what, who) <= 0

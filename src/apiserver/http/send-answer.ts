@@ -66,7 +66,7 @@ interface Pieces {
   /** Undefined: known only when all are made, and more than one piece. */
   readonly length: number | undefined
   readonly keeps: number
-  /** Undefined: there are no more. */
+  /** Undefined: the last one was given. */
   readonly next: () => Buffer | undefined
 }
 
@@ -156,7 +156,7 @@ function sendPieces({ response, sink, sending, keeps }: PieceWriter, next: () =>
       piece = next()
       reader?.sent(now.length)
       if (now.length > SMALL_BYTES) reader?.hold(now.length)
-      // what is left of the last piece is given back with the answer
+      // the rest of the last piece is released with the answer
       if (piece === undefined) return void sink.end(now)
       if (!sink.write(now, () => reader?.give(now.length))) return waitForReader()
     }

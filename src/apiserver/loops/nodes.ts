@@ -28,7 +28,7 @@ const readyOf = (o: KubeObject): string =>
 interface NodeFacts {
   /** A node that was never ready has no kubelet that could become silent. */
   readonly reports: boolean
-  /** The time of its heartbeat, as it says it. */
+  /** The time of its heartbeat, by its own clock. */
   readonly heartbeat: string
   /** The circumstances in which this version needs no change. */
   settled: Circumstances | undefined
