@@ -99,8 +99,4 @@ export const FAULTS: readonly Fault[] = [
   row('S34', 'commit trust: back-dated commits, replace refs, unsigned parents'),
   row('S35', 'console: stored scripts, forged requests, DNS rebinding, forged sign-ins'),
   untested('S36', 'SSH: changed host keys, floods, hostile output', 'the SSH channel is not built yet'),
-  row(
-    'S37',
-    'exhaustion by identities with little right: slow bodies, idle connections, watches, answers nobody reads',
-  ),
 ]
