@@ -24,6 +24,7 @@ import { timeSkew } from '../../rules/time/time-skew.ts'
 import type { FleetCluster } from '../clusters/clusters.ts'
 import hostVersions from '../clusters/host-versions.json' with { type: 'json' }
 import versions from '../clusters/versions.json' with { type: 'json' }
+import enforced from './enforced.json' with { type: 'json' }
 
 type Rule = NodeRemedierInput['spec']
 
@@ -65,9 +66,10 @@ const metadata = { annotations: { 'kubenode.io/declared-elsewhere': 'kubelet,chr
 
 export function declareRules(chart: ClusterChart, { stage }: FleetCluster): void {
   new DefenderPolicy(chart, 'careful', { spec: few })
-  const mode = stage === 'prod' ? 'DryRun' : 'Enforce'
+  // `kubenode rules enforce NAME --stage prod` adds a rule to the list.
+  const isEnforced = (name: string): boolean => stage !== 'prod' || (enforced.prod as readonly string[]).includes(name)
   for (const [name, spec] of Object.entries(OF_MACHINES))
-    new NodeRemedier(chart, name, { metadata, spec: { ...spec, mode } })
+    new NodeRemedier(chart, name, { metadata, spec: { ...spec, mode: isEnforced(name) ? 'Enforce' : 'DryRun' } })
   for (const [name, spec] of Object.entries(OF_SERVICES)) new NodeRemedier(chart, name, { metadata, spec })
   for (const component of Object.keys(hostVersions))
     new NodeRemedier(chart, `unwell-${component}`, { spec: unwellComponent(component) })

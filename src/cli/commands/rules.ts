@@ -1,4 +1,4 @@
-// `kubenode rules test | lint | coverage | simulate`: checks the rules of a folder before any cluster has them.
+// `kubenode rules test | lint | coverage | simulate | enforce`: checks the rules of a folder before any cluster has them, and lets one repair that only looked.
 import { Option } from 'commander'
 import type { Command } from 'commander'
 import { systemClock } from '#lib/clock.ts'
@@ -7,7 +7,11 @@ import { shownJson, shownLine, shownLines } from '#lib/printable.ts'
 import { EXIT_DIFFERENT, EXIT_ERROR, Exit } from '../exit.ts'
 import type { Io } from '../io.ts'
 import type { RuleFile } from '../rules/rule-files.ts'
+import type { EnforceOptions } from '../rules/enforce.ts'
+import { nameOfKind } from '../inspect/name-word.ts'
 import { outputOption } from '../output.ts'
+import { withCopy } from '../rollout/propose.ts'
+import { withServer } from './inspect.ts'
 import { withProgress } from '../progress.ts'
 import { weakCageNote, weakCageOption } from '../weak-cage.ts'
 
@@ -28,7 +32,7 @@ const STANDING = {
 } as const
 
 export function register(program: Command, io: Io): void {
-  const rules = program.command('rules').description('test remedy rules before a cluster has them')
+  const rules = program.command('rules').description('test remedy rules before a cluster has them, and enforce them')
   const withFolder = (command: Command): Command =>
     command
       .addOption(new Option('-d, --dir <folder>', 'folder with rules and their cases').default('rules'))
@@ -46,6 +50,19 @@ export function register(program: Command, io: Io): void {
   withFolder(rules.command('coverage'))
     .description('list the parts of rules that no case covers; exit 1 when there are any')
     .action((options: Options) => coverage(options, io))
+
+  withCopy(
+    withServer(
+      rules
+        .command('enforce')
+        .description('show what a rule in mode DryRun would have done, and print the edit that lets it repair')
+        .argument('<rule>', 'name of the rule', nameOfKind('remedier'))
+        .option('--stage <name>', 'in the clusters of this stage; where the fleet declares it once when left out'),
+    ),
+  ).action(async (name: string, options: EnforceOptions) => {
+    const { enforce } = await import('../rules/enforce.ts')
+    await enforce(name, options, io)
+  })
 
   withFolder(rules.command('simulate'))
     .description('show what the rules would do about a Node in a file')

@@ -1,5 +1,6 @@
 // Edits of files of a fleet that a person asked for in words: where a version is written, and the file that declares imported Machines. Pure; a render decides whether an edit does what it should.
 import type { Machine } from '#api/kinds/machine.ts'
+import { isObject } from '#lib/json.ts'
 
 /** Path and new content. */
 export interface Edit {
@@ -62,6 +63,53 @@ function quotedAt(line: string, value: string): number {
   for (let at = line.indexOf(value); at !== -1; at = line.indexOf(value, at + 1))
     if (!isPart(line[at - 1]) && !isPart(line[at + value.length])) return at
   return -1
+}
+
+/** Where a rule only looks: a mode beside its name, or a list of the rules that a stage enforces, such as `enforced.json`. */
+export function enforceEdits(
+  files: ReadonlyMap<string, string>,
+  rule: string,
+  stage: string | undefined,
+): readonly Edit[] {
+  const listed = [...files].flatMap(([path, text]) =>
+    /(^|\/)enforced?\.json$/.test(path) && isPlain(text) ? (listEdit(path, text, rule, stage) ?? []) : [],
+  )
+  return [...listed, ...versionEdits(files, { component: rule, from: 'DryRun', to: 'Enforce' })].slice(0, MOST_TRIES)
+}
+
+/** A list of names, or one for each stage. */
+function listEdit(path: string, text: string, rule: string, stage: string | undefined): Edit | undefined {
+  const value = parsedJson(text)
+  const more = (list: unknown): readonly string[] | undefined =>
+    Array.isArray(list) && list.every((v) => typeof v === 'string') && !list.includes(rule)
+      ? [...list, rule].toSorted()
+      : undefined
+  const next = isObject(value)
+    ? withStage(value, stage ?? onlyKey(value), more)
+    : stage === undefined
+      ? more(value)
+      : undefined
+  return next && { path, before: text, after: `${JSON.stringify(next, null, 2)}\n` }
+}
+
+const onlyKey = (value: object): string | undefined =>
+  Object.keys(value).length === 1 ? Object.keys(value)[0] : undefined
+
+function withStage(
+  value: Readonly<Record<string, unknown>>,
+  stage: string | undefined,
+  more: (list: unknown) => readonly string[] | undefined,
+): object | undefined {
+  const list = stage === undefined || !Object.hasOwn(value, stage) ? undefined : more(value[stage])
+  return list && { ...value, [stage ?? '']: list }
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 const MAIN = 'fleet/main.ts'

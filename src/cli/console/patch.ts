@@ -45,6 +45,10 @@ export function patchText(id: string, words: CommitWords, edits: readonly Edit[]
   ].join('\n')
 }
 
+/** What `git apply` reads. */
+export const diffText = (edits: readonly Edit[]): string =>
+  edits.length === 0 ? '' : `${edits.flatMap(fileLines).join('\n')}\n`
+
 export const diffLines = (edits: readonly Edit[]): readonly DiffLine[] =>
   edits.flatMap((edit) => fileLines(edit).map((text): DiffLine => ({ tone: toneOf(text), text: printableLine(text) })))
 

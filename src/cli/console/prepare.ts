@@ -6,12 +6,12 @@ import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { nodeType } from '#nodes/objects.ts'
-import type { ClusterDifference } from '#sync/difference.ts'
 import { planImport } from '../machines/import.ts'
 import type { MadePlan } from '../plan/make-plan.ts'
 import { recordedName } from '../plan/recorded-name.ts'
 import { type Edit, importEdits, versionEdits } from './edits.ts'
 import { consoleRepositoryErrors } from './repository-errors.ts'
+import { isBump } from './steps.ts'
 
 export interface Prepared {
   readonly edits: readonly Edit[]
@@ -38,7 +38,7 @@ async function preparedVersion(change: VersionWish, { base, files, planOf, clien
   const target = await recordedName(client)
   for (const edit of versionEdits(files, change)) {
     const made = await planOf([edit]).catch(() => undefined)
-    if (made === undefined || !isBump(made.shown, target, change)) continue
+    if (made === undefined || !isBump(made.shown, target, [change])) continue
     return {
       edits: [edit],
       made,
@@ -47,20 +47,6 @@ async function preparedVersion(change: VersionWish, { base, files, planOf, clien
     }
   }
   throw new KubeNodeError(consoleRepositoryErrors.KN1721({ commit: base.slice(0, 12), component, set, from }))
-}
-
-/** The wanted set has the wanted version, and nothing else than versions of this component changes anywhere. */
-function isBump(all: readonly ClusterDifference[], target: string, { set, component, to }: VersionWish): boolean {
-  const path = `spec.components[${component}].version`
-  const changes = all.flatMap((d) => d.changes.map((c) => ({ ...c, cluster: d.cluster })))
-  const isWanted = (c: (typeof changes)[number]): boolean =>
-    c.cluster === target && c.ref.kind === 'MachineComponentSet' && c.ref.name === set
-  return (
-    changes.some(isWanted) &&
-    changes.every(
-      (c) => c.change === 'changed' && c.more === 0 && c.fields.every((f) => f.path === path && f.after === to),
-    )
-  )
 }
 
 type ImportWish = Extract<ChangeWish, { readonly kind: 'Import' }>

@@ -46,4 +46,8 @@ export const consoleRepositoryErrors = errorTable({
     text: 'cannot push {commit} to branch {branch}: there is such a branch already',
     next: 'merge or delete that branch, or apply the patch with git am in a clone',
   },
+  KN1731: {
+    text: 'cannot edit {path}: {why}',
+    next: 'commit or stash what is there, then run the command again; without --write it prints the change',
+  },
 })

@@ -25,13 +25,13 @@ import { commitCalled } from '../plan/range.ts'
 import { recordedName } from '../plan/recorded-name.ts'
 import { certainPlan, predictedPlan } from '../plan/shown-plan.ts'
 import { takeInventory } from '../plan/take-inventory.ts'
-import type { Edit } from './edits.ts'
 import { type NewCommit, newCommit } from './new-commit.ts'
 import { OneAtATime } from './one-at-a-time.ts'
 import { diffLines, patchText, subjectOf } from './patch.ts'
 import { prepared } from './prepare.ts'
 import { type PushGit, pushPrepared } from './push-prepared.ts'
 import { consoleRepositoryErrors } from './repository-errors.ts'
+import { withEdits } from './with-edits.ts'
 
 export interface RepositoryPlace {
   readonly folder: string
@@ -196,21 +196,6 @@ export class ConsoleRepository implements FleetRepository {
 
 /** The commit of another person is not known: what was shown to one is not pushed in the name of another. */
 const keyOf = (person: string, commit: string): string => `${commit} ${person}`
-
-/** A repository as if these edits were committed. */
-const withEdits = (repository: LocalRepository, edits: readonly Edit[]): GitRepository => ({
-  name: repository.name,
-  resolve: (revision) => repository.resolve(revision),
-  commit: (id) => repository.commit(id),
-  log: (id, limit) => repository.log(id, limit),
-  idAt: (commit, path) => repository.idAt(commit, path),
-  async readTree(commit, folders, limits) {
-    const files = new Map(await repository.readTree(commit, folders, limits))
-    for (const { path, after } of edits)
-      if (folders.some((f) => path.startsWith(`${f}/`))) files.set(path, Buffer.from(after))
-    return files
-  },
-})
 
 /** What makes sync refuse the commit on the followed branch. */
 function refusedFor({ spec, status, metadata }: FleetSource, base: string): string | undefined {

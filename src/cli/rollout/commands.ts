@@ -1,9 +1,9 @@
 // `kubenode pause | resume | rollback | rollout | canary`: temporary commands become holds that expire, and lasting changes become a commit that a user makes.
 import { listAll } from '#kube/list-all.ts'
 import { type Command, InvalidArgumentError } from 'commander'
-import { weakCageOption } from '../weak-cage.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { KubeNodeError } from '#lib/errors.ts'
 import { systemClock } from '#lib/clock.ts'
 import { type ServerOptions, connect, withServer } from '../commands/inspect.ts'
 import { printable, printableLine, shownLine } from '#lib/printable.ts'
@@ -17,7 +17,9 @@ import { kindOf, nameOfKind } from '../inspect/name-word.ts'
 import { named } from '../inspect/target.ts'
 import { outputOption } from '../output.ts'
 import { place } from './place.ts'
+import { type CopyOptions, withCopy } from './propose.ts'
 import { canaryNamed, holdsOver, setAndRevisions, setsOfMachines } from './read.ts'
+import { rolloutErrors } from './rollout-errors.ts'
 import { rollback, type RollbackOptions } from './rollback.ts'
 import { shownInWindow } from '../wrap.ts'
 
@@ -33,6 +35,8 @@ interface ResumeOptions extends ServerOptions, EvenIfAbsent {
 interface StatusOptions extends ServerOptions, Omit<WaitOptions, 'output'> {
   readonly output?: WholeForm
 }
+
+interface PromoteOptions extends ServerOptions, CopyOptions {}
 
 interface HistoryOptions extends ServerOptions {
   readonly output?: WholeForm
@@ -87,24 +91,23 @@ function setToRollBack(what: string): string {
 }
 
 function registerRollback(program: Command, io: Io): void {
-  withServer(
-    program
-      .command('rollback')
-      .description(
-        'print the git command, or a patch, that returns a set to an earlier revision; with --now its machines switch at once',
-      )
-      .argument('<set>', 'name of the set', setToRollBack)
-      .option(
-        '--to <revision>',
-        'number or name, as kubenode rollout history shows them; the last one whose rollout completed when left out',
-      )
-      .option('--repo <dir>', 'the repository of the fleet; the one around the current folder when left out')
-      .option('--path <dir>', 'folder of the fleet in the repository', '.')
-      .addOption(weakCageOption())
-      .option('--cluster <name>', 'name of the cluster in the fleet; where the set declares the same when left out')
-      .option('--now', 'pin the set to that revision until the commit is there')
-      .option('--reason <why>', 'why; needed with --now')
-      .option('--for <duration>', 'how long --now holds; it ends by itself', '24h'),
+  withCopy(
+    withServer(
+      program
+        .command('rollback')
+        .description(
+          'print the git command, or a patch, that returns a set to an earlier revision; with --now its machines switch at once',
+        )
+        .argument('<set>', 'name of the set', setToRollBack)
+        .option(
+          '--to <revision>',
+          'number or name, as kubenode rollout history shows them; the last one whose rollout completed when left out',
+        )
+        .option('--cluster <name>', 'name of the cluster in the fleet; where the set declares the same when left out')
+        .option('--now', 'pin the set to that revision until the commit is there')
+        .option('--reason <why>', 'why; needed with --now')
+        .option('--for <duration>', 'how long --now holds; it ends by itself', '24h'),
+    ),
   ).action((name: string, options: RollbackOptions) => rollback(name, options, io))
 
   const rollout = program.command('rollout').description('the rollout and revisions of a set')
@@ -129,10 +132,12 @@ function registerCanary(program: Command, io: Io): void {
   ofCanary(canary.command('status').description('show the state of each machine')).action(
     (name: string, options: ServerOptions) => canaryStatus(name, options, io),
   )
-  ofCanary(
-    canary.command('promote').description('print the commit that sets its versions in the sets of its machines'),
-    'name of the canary that has passed',
-  ).action((name: string, options: ServerOptions) => promoteCanary(name, options, io))
+  withCopy(
+    ofCanary(
+      canary.command('promote').description('print the edit that sets its versions in the sets of its machines'),
+      'name of the canary that has passed',
+    ),
+  ).action((name: string, options: PromoteOptions) => promoteCanary(name, options, io))
   withReason(
     canary
       .command('abort')
@@ -238,16 +243,22 @@ async function canaryStatus(name: string, options: ServerOptions, io: Io): Promi
   if (rows.length > 0) printRows(io, ['MACHINE', 'COMPONENT', 'STATE', 'HEALTHY SINCE', 'MESSAGE'], rows)
 }
 
-async function promoteCanary(name: string, options: ServerOptions, io: Io): Promise<void> {
-  const [{ changeText, promotion }, { machineComponentSet }] = await Promise.all([
+async function promoteCanary(name: string, options: PromoteOptions, io: Io): Promise<void> {
+  const [{ changeText, promotion }, { machineComponentSet }, { proposeVersions }] = await Promise.all([
     import('./commit.ts'),
     import('#api/kinds/machine-component-set.ts'),
+    import('./propose-versions.ts'),
   ])
   const client = await connect(options, io)
   const found = await canaryNamed(client, name)
   const sets = await setsOfMachines(client, found, await listAll(client, machineComponentSet))
-  for (const change of promotion(found, sets)) io.out(printable(changeText(change)))
-  io.err('commit this; machines that already run these versions count as updated\n')
+  const changes = promotion(found, sets)
+  if (!(await proposeVersions(client, { sets, changes }, options, io))) {
+    if (options.write === true) throw new KubeNodeError(rolloutErrors.KN1384({ what: `canary/${name}` }))
+    for (const change of changes) io.out(printable(changeText(change)))
+    io.err('write these components where the fleet declares the sets, and commit\n')
+  }
+  io.err('machines that already run these versions count as updated\n')
 }
 
 async function abortCanary(name: string, options: HoldOptions, io: Io): Promise<void> {

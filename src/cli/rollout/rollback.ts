@@ -3,22 +3,22 @@ import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { printable, shownLine } from '#lib/printable.ts'
+import { quoted } from '#lib/shell-word.ts'
+import type { KubeClient } from '#kube/client.ts'
 import { type ServerOptions, connect } from '../commands/inspect.ts'
 import type { Io } from '../io.ts'
 import type { SetChange } from './commit.ts'
 import { placeWith } from './place.ts'
+import type { CopyOptions } from './propose.ts'
 import { setAndRevisions } from './read.ts'
 import { rolloutErrors } from './rollout-errors.ts'
 
-export interface RollbackOptions extends ServerOptions {
+export interface RollbackOptions extends ServerOptions, CopyOptions {
   readonly to?: string
   readonly now?: boolean
   readonly reason?: string
   readonly for: string
-  readonly repo?: string
-  readonly path: string
   readonly cluster?: string
-  readonly weakCage: 'allow' | 'refuse'
 }
 
 export async function rollback(name: string, options: RollbackOptions, io: Io): Promise<void> {
@@ -40,20 +40,26 @@ export async function rollback(name: string, options: RollbackOptions, io: Io): 
   for (const line of warningsOf(set, to)) io.err(shownLine(line))
   const change = rollbackChange(set, to)
   if (change.changes.length === 0) io.err(`set/${name} declares revision ${to.number} already\n`)
-  else await printWayBack(set, change, to.number, options, io)
+  else await printWayBack({ client, set, change, revision: to.number }, options, io)
   if (!isNow || reason === undefined) return
   const hold = await placeWith(client, io, { target, effect: 'Pin', to: to.name, reason, for: options.for })
   io.err(shownLine(`set/${name} goes to revision ${to.number} now, until ${hold.spec.until}; commit before that`))
 }
 
+interface WayBackAsked {
+  readonly client: KubeClient
+  readonly set: MachineComponentSet
+  readonly change: SetChange
+  readonly revision: number
+}
+
 /** Reverts that were tested and render exactly the goal; else a patch that does; else the components to write. */
 async function printWayBack(
-  set: MachineComponentSet,
-  change: SetChange,
-  revision: number,
-  { repo = '.', path, cluster, weakCage }: RollbackOptions,
+  { client, set, change, revision }: WayBackAsked,
+  options: RollbackOptions,
   io: Io,
 ): Promise<void> {
+  const { repo = '.', path, cluster, weakCage, write = false } = options
   const [{ prepareWayBack }, { wayBackLines }] = await Promise.all([
     import('./prepare-way-back.ts'),
     import('./way-back-text.ts'),
@@ -65,6 +71,20 @@ async function printWayBack(
   const found = await prepareWayBack({ ...wish, folder: resolve(io.cwd, repo) }).catch((error: unknown) => ({
     error: messageOf(error),
   }))
+  const isFound = 'way' in found && (found.way.kind === 'Reverts' || found.way.kind === 'Patch')
+  const isThere = 'way' in found && found.way.kind === 'Declared'
+  // No commit leads back: the versions can still be written where the fleet declares them.
+  if (!isFound && !isThere) {
+    const { proposeVersions } = await import('./propose-versions.ts')
+    if (await proposeVersions(client, { sets: [set], changes: [change] }, options, io)) return
+    if (write) throw new KubeNodeError(rolloutErrors.KN1384({ what: `set/${change.set}` }))
+  }
+  if (write && 'way' in found && isFound) {
+    const { applyWayBack } = await import('./apply-way-back.ts')
+    io.err(shownLine(await applyWayBack(found.way, resolve(io.cwd, repo), env)))
+    io.out(shownLine(`git commit -m ${quoted(`${change.set}: back to revision ${revision}`)}`))
+    return
+  }
   const { out, err } = wayBackLines(change, revision, found)
   // Git reads the patch: it is printed unchanged.
   io.out('way' in found && found.way.kind === 'Patch' ? out : printable(out))

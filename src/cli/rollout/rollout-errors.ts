@@ -42,6 +42,14 @@ export const rolloutErrors = errorTable({
     text: 'cannot abort release/{name}: it is {phase}',
     next: 'revert its commit to take it back',
   },
+  KN1385: {
+    text: 'cannot write the way back: {what} failed: {why}',
+    next: 'commit or stash your changes, then run it again; git revert --abort ends a revert that was begun',
+  },
+  KN1384: {
+    text: 'cannot write the change of {what} into the fleet: no single line does exactly this',
+    next: 'run it without --write for the components, write them by hand, and read the effect with kubenode plan --dirty',
+  },
   KN1398: {
     text: 'nothing to retry: {what} is {phase}, and nothing of it failed',
     next: 'kubenode why {what} shows what it waits for',

@@ -34,4 +34,8 @@ export const rulesErrors = errorTable({
     text: 'cannot simulate {file}: {kind} {detail}: {what}',
     next: 'write one with kubectl get {resource} NAME -o yaml',
   },
+  KN1386: {
+    text: 'no single line of the fleet lets remedier/{name} repair{where}',
+    next: 'set its mode to Enforce where the fleet declares it, and read the effect with kubenode plan --dirty',
+  },
 })

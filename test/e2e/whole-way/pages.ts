@@ -13,6 +13,7 @@ export const PAGES = [
   'own-monitor',
   'own-rule',
   'own-provider',
+  'enforce',
   'canary',
   'new-pool',
   'window',

@@ -1,0 +1,70 @@
+// Proposes a change of the fleet as a patch of the files that declare it, or writes it into the working copy.
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { messageOf } from '#lib/errors.ts'
+import { shownLine } from '#lib/printable.ts'
+import { shellWord } from '#lib/shell-word.ts'
+import type { Step } from '../console/working-copy.ts'
+import type { Io } from '../io.ts'
+import { weakCageOption } from '../weak-cage.ts'
+
+export interface CopyOptions {
+  readonly repo?: string
+  readonly path: string
+  readonly weakCage: 'allow' | 'refuse'
+  readonly write?: boolean
+}
+
+export const withCopy = (command: Command): Command =>
+  command
+    .option('--repo <dir>', 'the repository of the fleet; the one around the current folder when left out')
+    .option('--path <dir>', 'folder of the fleet in the repository', '.')
+    .addOption(weakCageOption())
+    .option('--write', 'edit the files of the working copy instead of printing the change')
+
+export interface Proposal {
+  /** What the rendered change does, as the start of a sentence. */
+  readonly what: string
+  /** Of the commit. */
+  readonly subject: string
+  readonly steps: readonly Step[]
+}
+
+/** Whether files could be edited so that their render does exactly this; otherwise standard error says why not. */
+export async function proposeEdits({ what, subject, steps }: Proposal, options: CopyOptions, io: Io): Promise<boolean> {
+  const [{ WorkingCopy }, { diffText }] = await Promise.all([
+    import('../console/working-copy.ts'),
+    import('../console/patch.ts'),
+  ])
+  const { repo = '.', path, weakCage, write = false } = options
+  io.err('searching the files of the fleet: each likely edit is rendered\n')
+  const open = WorkingCopy.open({ folder: resolve(io.cwd, repo), path, weakCage })
+  const found = await open.then(
+    async (copy) => ({ copy, edits: await copy.find(steps) }),
+    (error: unknown) => ({ error: messageOf(error) }),
+  )
+  if ('error' in found) {
+    io.err(shownLine(`no file is edited: ${found.error}`))
+    return false
+  }
+  const { copy, edits } = found
+  if (edits === undefined) {
+    io.err(shownLine(`no file is edited: no single line of the fleet does exactly this (${what})`))
+    return false
+  }
+  const commit = `git commit -m ${shellWord(subject)} -- ${edits.map((e) => shellWord(e.path)).join(' ')}`
+  if (!write) {
+    // Git reads the patch: it is printed unchanged.
+    io.out(diffText(edits))
+    io.err(
+      shownLine(`rendered: ${what}, and nothing else changes; run it again with --write, or pipe it into git apply`),
+    )
+    return true
+  }
+  for (const file of await copy.write(edits)) io.err(shownLine(`edited ${file}`))
+  io.err(
+    shownLine(`rendered: ${what}, and nothing else changes; read the effect with kubenode plan --dirty, then commit:`),
+  )
+  io.out(shownLine(commit))
+  return true
+}
