@@ -74,7 +74,7 @@ const broken = (how: string, said: readonly string[]): KubeNodeError =>
   new KubeNodeError(benchErrors.KN9020({ how, said: said.slice(-5).join(' | ') }))
 
 async function converge(data: string, kubenode: string): Promise<number> {
-  const repository = join(data, 'fleet')
+  const repository = join(data, 'repository')
   const file = join(repository, VERSIONS)
   const versions = JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>
   writeFileSync(file, `${JSON.stringify({ ...versions, ...BUMP }, null, 2)}\n`)

@@ -173,6 +173,8 @@ export const ANNOTATIONS = {
   commit: 'kubenode.io/commit',
   /** Whose commit the object belongs to: namespace/name of the FleetSource. Sync alone writes it, and changes no object of another source. */
   source: 'kubenode.io/source',
+  /** On an object of a fleet that is rehearsed on one machine: what it is in git, where it is something else here. Sync alone writes it. */
+  rehearsalOf: 'kubenode.io/rehearsal-of',
   /** On a Cluster that sync made for a branch: namespace/name of the FleetSource, and the branch. */
   previewOf: 'kubenode.io/preview-of',
   previewBranch: 'kubenode.io/preview-branch',

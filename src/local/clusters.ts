@@ -120,13 +120,14 @@ export class LocalClusters {
   /** What the programs act with is of the authorities and the certificate that the server has now. */
   async #connect(here: Here, signal: AbortSignal): Promise<void> {
     const { name } = here
-    const cluster = this.#o.layout.cluster(name)
+    const { layout } = this.#o
+    const cluster = layout.cluster(name)
     // Before it is used: one that is replaced meanwhile is news at the next look.
     const admin = textOf(cluster.adminKubeconfig)
     const { client, server, ca } = await serverUp(cluster.adminKubeconfig, this.#o.connect, signal)
     try {
       const signer = signerIn(cluster.adminKubeconfig)
-      const identities = identitiesIn(name).map((identity) =>
+      const identities = identitiesIn(layout, name).map((identity) =>
         provideIdentity(client, { name, server, ca, signer }, identity, cluster.kubeconfig(identity), systemClock),
       )
       await Promise.all(identities)

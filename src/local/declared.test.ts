@@ -47,7 +47,7 @@ function commit(files: Readonly<Record<string, string>>): string {
 }
 const declared = () =>
   new DeclaredFiles({
-    layout: { root, repository: repository(), artifacts: join(root, 'artifacts') },
+    layout: { root, repository: repository(), artifacts: join(root, 'artifacts'), follows: undefined },
     pack: packFolder,
     say: (line) => void lines.push(line),
   })

@@ -2,6 +2,7 @@
 // artifacts are named by their digest, and agents refuse a trust document that is older than theirs.
 // A commit that cannot be served leaves what was served before in place.
 import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { messageOf } from '#lib/errors.ts'
 import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
 import { provideArtifacts, type Pack } from './artifacts.ts'
@@ -9,11 +10,13 @@ import type { DebianStore } from './debian.ts'
 import type { Layout } from './layout.ts'
 import { exportCommit } from './repository.ts'
 
+/** Where `kubenode artifact from-…` puts archives, outside of git. */
+const PACKED = 'artifacts'
 /** Exporting and packing a commit takes seconds. */
 const LONGEST_EXPORT_MS = 3_600_000
 
 export interface DeclaredFilesDeps {
-  readonly layout: Pick<Layout, 'root' | 'repository' | 'artifacts'>
+  readonly layout: Pick<Layout, 'root' | 'repository' | 'artifacts' | 'follows'>
   readonly pack: Pack
   /** Where components are fetched that no commit holds; absent where no machine needs them. */
   readonly debian?: Omit<DebianStore, 'artifacts' | 'say'>
@@ -37,18 +40,22 @@ export class DeclaredFiles {
     sweepOwnedFolders(folders)
     const files = makeOwnedFolder(folders)
     try {
-      await exportCommit(layout.repository, commit, files)
+      const { repository, artifacts, follows } = layout
+      const path = follows?.path ?? '.'
+      await exportCommit(repository, commit, files, path)
       const packUntilEnded: Pack = (folder, target) => {
         signal?.throwIfAborted()
         return pack(folder, target)
       }
-      const versions = await provideArtifacts(
-        files,
-        layout.artifacts,
-        packUntilEnded,
-        debian && { ...debian, say },
-        signal,
-      )
+      const versions = await provideArtifacts({
+        root: join(files, path),
+        artifacts,
+        pack: packUntilEnded,
+        say,
+        ...(debian !== undefined && { debian: { ...debian, say } }),
+        ...(follows !== undefined && { packed: join(repository, path, PACKED) }),
+        ...(signal !== undefined && { signal }),
+      })
       this.#served = commit
       return versions
     } finally {

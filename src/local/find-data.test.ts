@@ -12,12 +12,12 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }))
 
 describe('the data folder', () => {
   beforeEach(() => {
-    for (const folder of ['.kubenode/fleet/rules', '.kubenode/logs', 'src/deep'])
+    for (const folder of ['.kubenode/repository/rules', '.kubenode/logs', 'src/deep'])
       mkdirSync(join(dir, folder), { recursive: true })
     writeFileSync(join(dir, '.kubenode/fleet.json'), '{}')
   })
 
-  test.each(['.', 'src/deep', '.kubenode', '.kubenode/fleet', '.kubenode/fleet/rules', '.kubenode/logs'])(
+  test.each(['.', 'src/deep', '.kubenode', '.kubenode/repository', '.kubenode/repository/rules', '.kubenode/logs'])(
     'is found from %s',
     (from) => expect(findData(join(dir, from))).toBe(join(dir, '.kubenode')),
   )

@@ -8,7 +8,7 @@ import { HUB, type Layout } from './layout.ts'
 import { type FleetView, observeFleet, watchFleet } from './observe.ts'
 import { newestCommit } from './repository.ts'
 import type { Screen } from './screen.ts'
-import { type FleetSeen, summaryLines, unheard, unmet } from './summary.ts'
+import { type FleetSeen, rehearsalNotes, summaryLines, unheard, unmet } from './summary.ts'
 
 const LOOK_EVERY_MS = 500
 /** A check that takes longer than this has failed; a slow machine takes a tenth of it. */
@@ -52,11 +52,16 @@ async function follow(view: FleetView, followed: Followed): Promise<UpResult> {
   const { hub, business, layout, files, screen, check, driver, began, beganAt, onReady, signal } = followed
   let readyMs: number | undefined
   let missing: readonly string[] = ['no status read yet']
+  const told = new Set<string>()
   const missingIn = (seen: FleetSeen, commit: string) => [...unmet(seen, commit), ...unheard(seen, beganAt)]
   while (!signal.aborted) {
     let seen = await view.seen(business())
-    const commit = await newestCommit(layout.repository)
+    const commit = await newestCommit(layout)
     files.follow(commit)
+    for (const line of rehearsalNotes(seen).filter((l) => !told.has(l))) {
+      told.add(line)
+      screen.say(`note: ${line}`)
+    }
     missing = missingIn(seen, commit)
     if (missing.length === 0 && readyMs === undefined) {
       // Each kind has a watch of its own, and one of them may be behind: Ready is said of what the servers hold.
@@ -83,7 +88,23 @@ const TO_TRY: Readonly<Record<Driver, { readonly set: string; readonly file: str
   nspawn: { set: 'hosts', file: 'host-versions.json', change: 'containerd 1.6.20+ds1-1-deb12u3' },
 }
 
+/** Of a fleet of a person nothing is known but where it is. */
+function tryOwn(layout: Layout, folder: string, names: readonly string[]): readonly string[] {
+  return [
+    '',
+    `kubeconfig of all clusters: ${layout.adminKubeconfig} (--context ${names.join('|')}); kubenode finds it below ${folder}`,
+    'three things to try in a second terminal:',
+    '  npx kubenode get machines -A',
+    '  npx kubenode local status --wait',
+    `  commit a change in ${folder}, such as another version, and watch it roll out here`,
+    'Ctrl-C stops all processes; the next start continues with the same fleet.',
+    '',
+  ]
+}
+
 function thingsToTry(layout: Layout, names: readonly string[], driver: Driver): readonly string[] {
+  const { follows } = layout
+  if (follows !== undefined) return tryOwn(layout, join(follows.repository, follows.path), names)
   const { set, file, change } = TO_TRY[driver]
   const first = layout.cluster(names[0] ?? HUB).adminKubeconfig
   return [

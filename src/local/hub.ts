@@ -1,15 +1,17 @@
 // What git cannot tell the hub: which repository to follow.
+import { pathToFileURL } from 'node:url'
 import { FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { BRANCH } from './repository.ts'
+import { DEMO_BRANCH } from './demo-repository.ts'
 import type { Layout } from './layout.ts'
 
 const how = { fieldManager: FIELD_MANAGERS.cli, force: true } as const
 /** A commit in the local repository is seen within this time. */
 const INTERVAL = '2s'
 
-export async function declareHub(hub: KubeClient, layout: Layout): Promise<void> {
+export async function declareHub(hub: KubeClient, { repository, follows }: Layout, commit: string): Promise<void> {
+  const branch = follows === undefined ? DEMO_BRANCH : follows.branch
   await hub.apply(
     fleetSource,
     {
@@ -17,8 +19,10 @@ export async function declareHub(hub: KubeClient, layout: Layout): Promise<void>
       kind: 'FleetSource',
       metadata: { name: 'fleet', namespace: SYSTEM_NAMESPACE },
       spec: {
-        url: `file://${layout.repository}`,
-        ref: { branch: BRANCH },
+        url: pathToFileURL(repository).href,
+        // Without a branch, as CI checks out a pull request, there is no next commit.
+        ref: branch === undefined ? { commit } : { branch },
+        path: follows?.path ?? '.',
         interval: INTERVAL,
         verify: { mode: 'Off' },
         tracks: [{ name: 'fleet', pipelineRef: { name: 'standard' } }],

@@ -9,10 +9,21 @@ import type { Driver } from './driver.ts'
 import { localErrors } from './local-errors.ts'
 
 export const HUB = 'hub'
+const IGNORED = '.gitignore'
 const GIT_CACHE = 'git-cache'
 const CONTROL_PLANES = 'control-planes'
 /** What else lies beside the folders of clusters, and so names none. */
-const OTHER_FOLDERS: readonly string[] = ['logs', 'artifacts', 'debian', 'fleet', GIT_CACHE, CONTROL_PLANES]
+const REPOSITORY = 'repository'
+const OTHER_FOLDERS: readonly string[] = [
+  'logs',
+  'artifacts',
+  'debian',
+  REPOSITORY,
+  // The repository of format 2, which --reset removes.
+  'fleet',
+  GIT_CACHE,
+  CONTROL_PLANES,
+]
 
 /** Why no cluster of this machine can have the name; the one dot is behind the namespace of a Cluster that is not in ours. */
 export function badClusterName(name: string): string | undefined {
@@ -24,7 +35,16 @@ export function badClusterName(name: string): string | undefined {
 const MAX_NAME = 40
 
 /** Changes when a data folder of an older program can no longer be used. */
-export const DATA_FORMAT = 2
+export const DATA_FORMAT = 3
+
+/** A repository of a person, which the fleet follows in place. */
+export interface Followed {
+  readonly repository: string
+  /** Folder of the fleet in it. */
+  readonly path: string
+  /** The one that was checked out when the fleet started; undefined where none was: then that commit is followed. */
+  readonly branch?: string
+}
 
 export interface FleetState {
   readonly format: typeof DATA_FORMAT
@@ -34,6 +54,8 @@ export interface FleetState {
   readonly driver?: Driver
   /** What the control planes of its Clusters are; the embedded server when nothing is said. */
   readonly controlPlanes?: 'programs'
+  /** Whose repository it follows; the one of the demo, in this folder, when nothing is said. */
+  readonly follows?: Followed
   /** Where the folder was when it was written. Links below it are absolute, and nodes have identities that hold only there. */
   readonly folder?: string
 }
@@ -50,6 +72,8 @@ export interface Layout {
   readonly debian: string
   /** The git repository that the fleet follows. */
   readonly repository: string
+  /** That of a person; undefined for the demo. */
+  readonly follows: Followed | undefined
   /** Copies of the repositories that sync follows. */
   readonly gitCache: string
   /** Of Clusters, each in a folder that the host of control planes makes and removes. */
@@ -73,7 +97,7 @@ interface ClusterLayout {
   readonly kubeconfig: (identity: string) => string
 }
 
-export const layoutOf = (root: string): Layout => ({
+export const layoutOf = (root: string, follows?: Followed): Layout => ({
   root,
   lock: join(root, 'lock.db'),
   holder: join(root, 'lock'),
@@ -81,7 +105,8 @@ export const layoutOf = (root: string): Layout => ({
   logs: join(root, 'logs'),
   artifacts: join(root, 'artifacts'),
   debian: join(root, 'debian'),
-  repository: join(root, 'fleet'),
+  repository: follows?.repository ?? join(root, REPOSITORY),
+  follows,
   gitCache: join(root, GIT_CACHE),
   controlPlanes: join(root, CONTROL_PLANES),
   controlSocket: join(root, 'control.sock'),
@@ -123,6 +148,12 @@ export const madeBy = (layout: Layout): readonly string[] => [
   layout.controlSocket,
 ]
 
+const isFollowed = (v: unknown): boolean =>
+  isObject(v) &&
+  typeof v['repository'] === 'string' &&
+  typeof v['path'] === 'string' &&
+  (v['branch'] === undefined || typeof v['branch'] === 'string')
+
 const isState = (v: unknown): v is FleetState =>
   isObject(v) &&
   v['format'] === DATA_FORMAT &&
@@ -130,6 +161,7 @@ const isState = (v: unknown): v is FleetState =>
   Object.values(v['ports']).every(Number.isInteger) &&
   (v['driver'] === undefined || v['driver'] === 'nspawn') &&
   (v['controlPlanes'] === undefined || v['controlPlanes'] === 'programs') &&
+  (v['follows'] === undefined || isFollowed(v['follows'])) &&
   (v['folder'] === undefined || typeof v['folder'] === 'string')
 
 /** A start that was refused or killed leaves these at most. */
@@ -159,9 +191,17 @@ export function readState(layout: Layout): FleetState | undefined {
   throw new KubeNodeError(localErrors.KN1202({ root: layout.root, format, dataFormat: DATA_FORMAT }))
 }
 
+/** Of a folder that was used before, with the repository that it follows. */
+export function layoutIn(root: string): Layout {
+  const layout = layoutOf(root)
+  return existsSync(layout.state) ? layoutOf(root, readState(layout)?.follows) : layout
+}
+
 export function writeState(layout: Layout, state: Omit<FleetState, 'folder'>): void {
   const written: FleetState = { ...state, folder: realpathSync(layout.root) }
   writeWholeFile(layout.state, `${JSON.stringify(written, null, 2)}\n`)
+  // Beside a fleet of a person it would be committed with it.
+  if (layout.follows !== undefined) writeWholeFile(join(layout.root, IGNORED), '*\n')
 }
 
 /** Nodes are machines of their own: their folder is closed, the modes in it are theirs. Answers how much was open to others. */

@@ -36,7 +36,7 @@ export const localErrors = errorTable({
   },
   KN1209: {
     text: 'cannot read the newest commit of {source}: {why}',
-    next: 'clone the repository with git, or run git init && git add -A && git commit in it',
+    next: 'run git init, git add -A and git commit -m "fleet: start" in it',
   },
   KN1211: {
     text: 'cannot create the identity {name}: its certificate was not signed within {signWithinMs} s',
@@ -59,7 +59,7 @@ export const localErrors = errorTable({
     next: 'free a port: stop a program that listens on this host',
   },
   KN1220: {
-    text: 'cannot clone {source} to {target}: {why}',
+    text: 'cannot make the repository of the demo in {target}: {why}',
     next: 'free space or fix the permissions there, or choose another folder with --data',
   },
   KN1224: {
@@ -85,6 +85,18 @@ export const localErrors = errorTable({
   KN1222: {
     text: 'cannot read {folder}: it does not exist; it was moved or deleted while the fleet was running',
     next: 'move it back and start the fleet again, or start a new fleet with another --data',
+  },
+  KN1231: {
+    text: 'cannot start a fleet: neither the current folder nor one above it has fleet/main.ts, and {root} has no demo',
+    next: 'make a fleet with kubenode init my-fleet, and start it in its folder',
+  },
+  KN1232: {
+    text: 'cannot serve the components of the fleet: the commit has no {file}, which names the keys that nodes trust',
+    next: 'commit the one that kubenode init made',
+  },
+  KN1233: {
+    text: 'cannot start the fleet in {root}: it follows {known}, not {asked}',
+    next: 'use another folder with --data, or start over with --reset',
   },
   KN1221: {
     text: 'cannot use {root}: it was copied or moved from {folder}, where the identities of its nodes belong',

@@ -61,12 +61,12 @@ test('the newest commit is the same however git keeps the branch', async () => {
   git('init', '--quiet', '-b', 'main')
   git('commit', '--quiet', '--allow-empty', '-m', 'one')
   const commit = git('rev-parse', 'HEAD')
-  expect(await newestCommit(dir)).toBe(commit)
+  expect(await newestCommit({ repository: dir, follows: undefined })).toBe(commit)
   git('pack-refs', '--all')
-  expect(await newestCommit(dir)).toBe(commit)
+  expect(await newestCommit({ repository: dir, follows: undefined })).toBe(commit)
   git('checkout', '--quiet', '--detach')
   git('commit', '--quiet', '--allow-empty', '-m', 'two')
-  expect(await newestCommit(dir)).toBe(git('rev-parse', 'HEAD'))
+  expect(await newestCommit({ repository: dir, follows: undefined })).toBe(git('rev-parse', 'HEAD'))
 })
 
 test('a folder below /proc is refused, not tried for ever', () => {
@@ -77,8 +77,10 @@ test('a folder below /proc is refused, not tried for ever', () => {
 
 test('a repository that was moved away is not taken for a missing git', async () => {
   const gone = join(dir, 'moved/fleet')
-  await expect(newestCommit(gone)).rejects.toThrow(`KN1222: cannot read ${gone}: it does not exist`)
-  await expect(newestCommit(dir)).rejects.toThrow(
+  await expect(newestCommit({ repository: gone, follows: undefined })).rejects.toThrow(
+    `KN1222: cannot read ${gone}: it does not exist`,
+  )
+  await expect(newestCommit({ repository: dir, follows: undefined })).rejects.toThrow(
     /^KN1209: cannot read the newest commit of .*: fatal: not a git repository/,
   )
 })

@@ -41,7 +41,7 @@ test('all clusters share two processes, each role with the identity of its own c
 test('only the group with controllers knows hosts, only the one with sync the repository, only the one with clusters their host', () => {
   const [hub = '', only = ''] = groups('programs', ['only'])
   expect([valueOf(hub, '--local-repository'), valueOf(only, '--local-repository')]).toEqual([
-    join(layout.root, 'fleet'),
+    join(layout.root, 'repository'),
     undefined,
   ])
   expect([valueOf(hub, '--providers'), valueOf(only, '--providers')]).toEqual([

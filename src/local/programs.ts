@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { parseDocuments } from '#lib/documents.ts'
 import { writeWholeFile } from '#lib/whole-file.ts'
 import { TRUST_FILE } from './artifacts.ts'
+import type { Rehearsal } from '#sync/rehearsal/rehearsed.ts'
 import type { ProgramIdentity } from './identities.ts'
 import { type Driver, DRIVERS } from './driver.ts'
 import type { Program } from './keeper.ts'
@@ -40,14 +41,20 @@ interface Process {
 }
 
 /** Sync acts in every Cluster, with a kubeconfig that role cluster makes for it. */
-export const identitiesIn = (cluster: string): readonly ProgramIdentity[] =>
-  PROCESSES.flatMap(({ ofHub, ofBusiness }) => (cluster === HUB ? ofHub : ofBusiness))
+export const identitiesIn = (layout: Layout, cluster: string): readonly ProgramIdentity[] =>
+  PROCESSES.flatMap((process) => (cluster === HUB ? onHub(process, layout) : process.ofBusiness))
+
+/** The hub of a fleet of a person is a cluster with nodes too, as `kubenode init` makes it. */
+const onHub = ({ ofHub, ofBusiness }: Process, { follows }: Layout): readonly ProgramIdentity[] =>
+  follows === undefined ? ofHub : [...new Set([...ofHub, ...ofBusiness])]
 
 /** The processes, each of which runs for the clusters that its file names. */
-export function programsOf(layout: Layout): readonly Program[] {
-  return PROCESSES.map(({ name, ofHub, ofBusiness }) => {
+export function programsOf(layout: Layout, rehearsal?: Rehearsal): readonly Program[] {
+  return PROCESSES.map((process) => {
+    const { name, ofBusiness } = process
+    const ofHub = onHub(process, layout)
     const heapOf = (roles: readonly ProgramIdentity[]) => roles.reduce((sum, role) => sum + ROLE_HEAP_MB[role], 0)
-    const own = ofHub.length === 0 ? [] : optionsOf(layout, HUB, ofHub)
+    const own = ofHub.length === 0 ? [] : optionsOf(layout, HUB, ofHub, rehearsal)
     const heapMb = heapOf(ofHub) + CLUSTERS_FORESEEN * heapOf(ofBusiness)
     return { name, heapMb, args: ['run', ...own, '--follow', layout.clustersOf(name)] }
   })
@@ -61,7 +68,12 @@ export function writeClusters(layout: Layout, clusters: readonly string[]): void
   }
 }
 
-function optionsOf(layout: Layout, cluster: string, roles: readonly ProgramIdentity[]): readonly string[] {
+function optionsOf(
+  layout: Layout,
+  cluster: string,
+  roles: readonly ProgramIdentity[],
+  rehearsal?: Rehearsal,
+): readonly string[] {
   const { kubeconfig } = layout.cluster(cluster)
   return [
     '--roles',
@@ -69,20 +81,22 @@ function optionsOf(layout: Layout, cluster: string, roles: readonly ProgramIdent
     ...roles.flatMap((role) => ['--kubeconfig', `${role}=${kubeconfig(role)}`]),
     '--cluster',
     cluster,
-    ...(roles.includes('sync') ? syncOptions(layout) : []),
+    ...(roles.includes('sync') ? syncOptions(layout, rehearsal) : []),
     ...(roles.includes('cluster') ? ['--control-planes', layout.controlSocket] : []),
     ...(roles.includes('controllers') ? hostOptions(layout, cluster) : []),
     ...(roles.includes('defender') ? WEBHOOK : []),
   ]
 }
 
-const syncOptions = ({ gitCache, repository }: Layout): readonly string[] => [
+const syncOptions = ({ gitCache, repository }: Layout, rehearsal?: Rehearsal): readonly string[] => [
   '--cache',
   gitCache,
   '--local-repository',
   repository,
   '--weak-cage',
   'allow',
+  ...(rehearsal === undefined ? [] : ['--rehearse', rehearsal.provider]),
+  ...(rehearsal?.nodes === undefined ? [] : ['--rehearse-nodes', String(rehearsal.nodes)]),
 ]
 
 const hostOptions = ({ artifacts, cluster }: Layout, name: string): readonly string[] => [

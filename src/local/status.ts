@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { businessFolders, HUB, layoutOf, readState } from './layout.ts'
+import { businessFolders, HUB, layoutIn, readState } from './layout.ts'
 import type { Layout } from './layout.ts'
 import { observeFleet } from './observe.ts'
 import { newestCommit } from './repository.ts'
@@ -36,7 +36,7 @@ function isStarted(layout: Layout): boolean {
 }
 
 export async function fleetStatus({ data, waitMs, connect, onWait }: StatusOptions): Promise<FleetStatus> {
-  const layout = layoutOf(data)
+  let layout = layoutIn(data)
   const until = systemClock.monotonic() + waitMs
   let last = ''
   const waitFor = (what: string): Promise<void> => {
@@ -51,13 +51,16 @@ export async function fleetStatus({ data, waitMs, connect, onWait }: StatusOptio
       // Wait only when another process is starting the fleet.
       if (!isLocked(layout) || systemClock.monotonic() >= until) throw new KubeNodeError(localErrors.KN1215({ data }))
       await waitFor(`the local fleet in ${data} to start its servers`)
+      layout = layoutIn(data)
     }
     const hub = (await connect(layout.cluster(HUB).adminKubeconfig)).client
     const known = new Map<string, Known>()
     for (;;) {
-      const clusters = await clientsOf(layout, connect, known)
+      const business = await clientsOf(layout, connect, known)
+      // That of a fleet of a person has nodes too.
+      const clusters = layout.follows === undefined ? business : new Map([[HUB, hub], ...business])
       const seen = await observeFleet(hub, clusters)
-      const missing = [...unmet(seen, await newestCommit(layout.repository)), ...unheard(seen, lockedAt(layout))]
+      const missing = [...unmet(seen, await newestCommit(layout)), ...unheard(seen, lockedAt(layout))]
       if (missing.length === 0 || systemClock.monotonic() >= until) {
         const isDown = !seen.hub.isReachable && seen.clusters.every((c) => !c.isReachable)
         return {

@@ -1,4 +1,5 @@
 // The current state of the local fleet, in a few lines that a person can watch. Pure: objects in, lines out.
+import { ANNOTATIONS } from '#api/names.ts'
 import { isReason, REASONS } from '#api/catalogue.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
@@ -9,6 +10,9 @@ import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import type { Release } from '#api/kinds/release.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { timestamp } from '#lib/clock.ts'
+import { counted } from '#lib/counted.ts'
+import type { KubeObject } from '#schema/object.ts'
+import { HUB } from './layout.ts'
 import { hostedOf } from './plan-clusters.ts'
 
 /** What was read of a business cluster; undefined parts could not be read. */
@@ -129,7 +133,8 @@ const silentNote = (silent: number): string =>
   silent === 0 ? '' : `   ${silent} agent${silent === 1 ? ' has' : 's have'} not reported since the start`
 
 function clusterLines(c: ClusterSeen, since: number): string[] {
-  if (!c.isReachable) return [`${c.name.padEnd(6)} does not answer`]
+  // The line of the hub as a hub says it already.
+  if (!c.isReachable) return c.name === HUB ? [] : [`${c.name.padEnd(6)} does not answer`]
   const rollouts = c.sets.map(rolloutLine).filter((l) => l !== undefined)
   const repairs = openJobs(c)
   const heard = c.machines.filter((m) => isHeard(c, m, since))
@@ -156,7 +161,10 @@ const newest = (releases: readonly Release[]): Release | undefined =>
 function releaseLine(hub: HubSeen): string {
   if (!hub.isReachable) return 'hub    not responding'
   const release = newest(hub.releases)
-  if (release === undefined) return 'hub    no release yet'
+  if (release === undefined)
+    return isAlone(hub)
+      ? `hub    commit ${(hub.sources[0]?.status?.commit ?? '').slice(0, 8)}: applied`
+      : 'hub    no release yet'
   const stages = (release.status?.stages ?? []).map((s) => `${s.name} ${s.phase}`).join(', ')
   const { waitingFor } = release.status ?? {}
   // A stage that failed has a line of its own.
@@ -215,7 +223,7 @@ function onTheWay({ hub, clusters }: FleetSeen): readonly OnTheWay[] {
       if (metadata.deletionTimestamp !== undefined) return [{ name, how: `is being deleted${waits}` }]
       return here.has(name) || phase === 'Expired' ? [] : [{ name, how: `is ${phase}${waits}` }]
     }),
-    ...[...here].filter((name) => !names.has(name)).map((name) => ({ name, how: 'is being removed' })),
+    ...[...here].filter((name) => name !== HUB && !names.has(name)).map((name) => ({ name, how: 'is being removed' })),
   ]
 }
 
@@ -280,7 +288,12 @@ function refusal(source: FleetSource | undefined): string | undefined {
 const notRunning = (name: string, stopped: readonly StoppedProgram[] = []): readonly string[] =>
   stopped.map((p) => `${name}: role ${p.name} is not running`)
 
-function unmetByHub({ isReachable, sources, releases }: HubSeen, commit: string): readonly string[] {
+/** A hub without further clusters: what git declares is applied to it at once, without a release. */
+const isAlone = ({ clusters, sources: [source] }: HubSeen): boolean =>
+  clusters?.length === 0 && source !== undefined && isTrue(source, 'Ready')
+
+function unmetByHub(hub: HubSeen, commit: string): readonly string[] {
+  const { isReachable, sources, releases } = hub
   if (!isReachable) return ['the hub is not responding']
   const [source] = sources
   if (source === undefined) return ['the hub does not follow a repository yet']
@@ -290,7 +303,7 @@ function unmetByHub({ isReachable, sources, releases }: HubSeen, commit: string)
   const held = heldPrune(source)
   if (held !== undefined) return [`deletions wait for a person: ${held}`]
   const release = newest(releases)
-  if (release === undefined) return ['no release created yet']
+  if (release === undefined) return isAlone(hub) ? [] : ['no release created yet']
   // Without it the release before it would pass for the newest.
   const deleted = source.status?.tracks?.find(
     (t) => !releases.some((r) => r.metadata.name === (t.release ?? r.metadata.name)),
@@ -309,6 +322,25 @@ export const unheard = (seen: FleetSeen, since: number): readonly string[] =>
     return silent === 0 ? [] : [`${c.name}: ${silent} of ${c.machines.length} agents have not reported since the start`]
   })
 
+/** What is something else here than in git, in the words that sync left on it. */
+export function rehearsalNotes({ hub, clusters }: FleetSeen): readonly string[] {
+  const wasOf = ({ metadata }: { readonly metadata: KubeObject['metadata'] }) =>
+    metadata.annotations?.[ANNOTATIONS.rehearsalOf]
+  const notes = (hub.clusters ?? []).flatMap((c) => {
+    const was = wasOf(c)
+    return was === undefined ? [] : [`cluster ${c.metadata.name ?? ''} is an embedded one here (in git: ${was})`]
+  })
+  const pools = clusters.flatMap((c) =>
+    c.machineSets.flatMap((set) => {
+      const was = wasOf(set)
+      const { replicas, template } = set.spec
+      const here = `${counted(replicas, 'machine')} of provider ${template.spec.provider?.name ?? ''}`
+      return was === undefined ? [] : [`pool ${set.metadata.name ?? ''} of ${c.name} has ${here} here (in git: ${was})`]
+    }),
+  )
+  return [...notes, ...pools]
+}
+
 const editOf = (o: MachineComponentSet | MachineSet): string =>
   o.status?.conditions?.find((c) => c.type === 'UncommittedChange')?.message ?? 'edited'
 
@@ -324,7 +356,8 @@ export function unmet(all: FleetSeen, commit: string): readonly string[] {
       continue
     }
     out.push(...notRunning(c.name, c.stopped))
-    if (declared(c) === 0) out.push(`${c.name} has no MachineSet yet`)
+    // A fleet of a person may have none in a cluster; once the release has succeeded, all that git declares is there.
+    if (declared(c) === 0 && out.length > 0) out.push(`${c.name} has no MachineSet yet`)
     if (readyMachines(c) < declared(c)) out.push(`${c.name}: ${readyMachines(c)} of ${declared(c)} machines are Ready`)
     const edited = [...c.sets.map((s) => ['set', s] as const), ...c.machineSets.map((s) => ['machineset', s] as const)]
     for (const [noun, s] of edited)

@@ -2,9 +2,11 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '#lib/clock.ts'
-import { keepFilesPrivate } from '#lib/private-folder.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { keepFilesPrivate, makeFolders } from '#lib/private-folder.ts'
 import { type Doubt, requireTrustedWay } from '#lib/trusted-way.ts'
 import type { KubeClient } from '#kube/client.ts'
+import type { Rehearsal } from '#sync/rehearsal/rehearsed.ts'
 import type { Pack } from './artifacts.ts'
 import { buildApart, manifestsBy, markedBuild } from './build.ts'
 import { entryIn, sourcesOf, type Entries } from './built.ts'
@@ -29,13 +31,15 @@ import {
   readState,
   writeState,
 } from './layout.ts'
-import type { Layout } from './layout.ts'
+import type { Followed, Layout } from './layout.ts'
+import { localErrors } from './local-errors.ts'
 import { takeLock } from './lock.ts'
+import { followedAt } from './own-fleet.ts'
 import { portsFor } from './ports.ts'
 import { programsFor } from './real.ts'
 import { reset } from './reset.ts'
-import { identitiesIn, programsOf } from './programs.ts'
-import { commitMachines, commitSize, newestCommit, provideRepository, requireGit } from './repository.ts'
+import { identitiesIn, programsOf, writeProviders } from './programs.ts'
+import { commitMachines, commitSize, newestCommit, provideDemo, requireGit, uncommittedNotice } from './repository.ts'
 import { patiently } from './patience.ts'
 import type { Screen } from './screen.ts'
 import { stopNodes } from './stop-nodes.ts'
@@ -45,6 +49,8 @@ export interface UpOptions {
   /** The checkout whose program this is. */
   readonly root: string
   readonly data: string
+  /** The folder of a fleet of a person, which is brought up in place of the demo. */
+  readonly own: string | undefined
   /** The file that runs. */
   readonly program: string | undefined
   readonly reset: boolean
@@ -105,7 +111,7 @@ const API_SERVERS_HEAP_MB = 1_024
 export async function up(options: UpOptions): Promise<UpResult> {
   const began = systemClock.monotonic()
   const beganAt = systemClock.now()
-  const layout = layoutOf(options.data)
+  const layout = await layoutFor(options)
   requireTrusted(options, (doubt) => options.screen.say(warningOf(doubt)))
   const entries = await builtEntries(options)
   // Whatever this process and its children make from here on is for the owner alone.
@@ -156,6 +162,19 @@ export async function up(options: UpOptions): Promise<UpResult> {
   }
 }
 
+/** A folder that was used before goes on with the repository that it followed, on the branch that is checked out now. */
+async function layoutFor({ data, own, reset: isReset }: UpOptions): Promise<Layout> {
+  const before = isReset || !existsSync(layoutOf(data).state) ? undefined : readState(layoutOf(data))
+  const folder = own ?? (before?.follows && join(before.follows.repository, before.follows.path))
+  const follows = folder === undefined ? undefined : await followedAt(folder)
+  const known = before?.follows
+  if (before !== undefined && (known?.repository !== follows?.repository || known?.path !== follows?.path)) {
+    const nameIn = (f: Followed | undefined) => (f === undefined ? 'the demo' : join(f.repository, f.path))
+    throw new KubeNodeError(localErrors.KN1233({ root: data, known: nameIn(known), asked: nameIn(follows) }))
+  }
+  return layoutOf(data, follows)
+}
+
 const requireTrusted = ({ data, program }: UpOptions, onWarning: (doubt: Doubt) => void = () => undefined): void =>
   requireTrustedWay(data, { program, onWarning, isClosedByCaller: true })
 
@@ -197,8 +216,10 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
     ports,
     ...(driver === 'nspawn' && { driver }),
     ...(programs !== undefined && { controlPlanes: 'programs' }),
+    ...(layout.follows !== undefined && { follows: layout.follows }),
   })
   prepareFolders(layout)
+  if (layout.follows !== undefined) say(rehearsing(layout.follows, driver))
 
   if (driver === 'nspawn') {
     say('looking for the Debian tree of the machines; the first one takes minutes to build')
@@ -222,13 +243,17 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
   const { client: hub, server, ca } = await wait('the API server', serverUp(adminKubeconfig, connect, signal))
   opened.push(hub)
   await wait('the kinds, roles and policies', installManifests(hub, manifests, systemClock, true))
-  const identities = identitiesIn(HUB).map((identity) =>
+  const identities = identitiesIn(layout, HUB).map((identity) =>
     provideIdentity(hub, { name: HUB, server, ca }, identity, kubeconfig(identity), systemClock),
   )
   await wait('the certificates of the programs', Promise.all(identities))
   say(`${since()}  the hub answers; kinds, roles and policies are installed`)
   let page: LocalConsole | undefined
   const withHub = (clients: ReadonlyMap<string, KubeClient>) => new Map([[HUB, hub], ...clients])
+  const isMember = layout.follows !== undefined
+  const rehearsal: Rehearsal | undefined = isMember
+    ? { provider: driver, ...(options.nodes !== undefined && { nodes: options.nodes }) }
+    : undefined
   const working = new AbortController()
   const clusters = new LocalClusters({
     hub,
@@ -245,9 +270,15 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
   writeAllContexts(layout, [HUB])
   const hosting = clusters.run()
   try {
-    for (const program of programsOf(layout)) keeper.start(program)
+    if (isMember) {
+      // The hub is a cluster with nodes too, and its controllers do not start without the trust document.
+      makeFolders(layout.cluster(HUB).nodes)
+      writeProviders(layout, HUB, driver)
+      await patiently(patience, 'the signed components of the repository', packed)
+    }
+    for (const program of programsOf(layout, rehearsal)) keeper.start(program)
     const commit = await patiently(patience, 'the repository', cloned)
-    await declareHub(hub, layout)
+    await declareHub(hub, layout, commit)
     say(`${since()}  programs are started`)
     const components = await patiently(patience, 'the signed components of the repository', packed)
     say(`${since()}  fleet at commit ${commit.slice(0, 8)}, ${components} component versions signed and packed`)
@@ -259,7 +290,7 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
     // Clusters that came while the console started.
     page?.show(withHub(clusters.clients))
     if (page !== undefined) options.screen.sayToPerson(linkLine(page.newLink()), HOW_TO_GET_A_LINK)
-    const business = () => clusters.clients
+    const business = () => (isMember ? withHub(clusters.clients) : clusters.clients)
     const check = options.check
     const onReady = () => page?.read()
     return await followFleet({ hub, business, layout, files, screen, check, driver, began, beganAt, onReady, signal })
@@ -269,6 +300,11 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
     await page?.stop()
     await files.idle()
   }
+}
+
+const rehearsing = ({ repository, path, branch }: Followed, driver: Driver): string => {
+  const at = branch === undefined ? 'the commit that is checked out' : `branch ${branch}`
+  return `rehearsing the fleet in ${join(repository, path)} (${at}): its clusters are embedded ones here, its pools are ${driver} machines, and steps and stages are watched for 5s at most`
 }
 
 /** One process serves the hub and all Clusters: each of its own would load and compile the same thing, and keep it in memory, again. */
@@ -300,16 +336,16 @@ async function builtEntries({ root, node, compileCache, screen, signal }: UpOpti
   return await buildApart({ ...where, node, env: programEnv(compileCache), signal })
 }
 
-/** The repository that the fleet follows, at the commit that this start is to reach. */
-async function provideFleet(
-  { repository }: Layout,
-  { root, nodes, driver, screen, signal }: UpOptions,
-): Promise<string> {
+/** The repository that the fleet follows, at the commit that this start is to reach. That of a person is never written to. */
+async function provideFleet(layout: Layout, { root, nodes, driver, screen, signal }: UpOptions): Promise<string> {
+  const { repository, follows } = layout
   // An interrupted start waits for the step that is in progress, not for all of them.
-  const { notice } = await provideRepository(root, repository, signal)
+  if (follows === undefined) await provideDemo(root, repository, systemClock.now(), signal)
+  const notice = await uncommittedNotice(follows === undefined ? repository : join(repository, follows.path))
   if (notice !== undefined) screen.say(`note: ${notice}`)
+  if (follows !== undefined) return newestCommit(layout)
   if (driver === 'nspawn') await commitMachines(repository, nodes)
   else if (nodes !== undefined) await commitSize(repository, nodes)
   signal.throwIfAborted()
-  return newestCommit(repository)
+  return newestCommit(layout)
 }

@@ -1,16 +1,29 @@
 // The fleet: every cluster converges to what is declared here. Each change is a commit.
 import { App } from 'cdk8s'
-import { HubChart } from 'kubenode/constructs'
+import { Cluster, ClusterChart, HubChart } from 'kubenode/constructs'
+import cluster from './cluster.json' with { type: 'json' }
+import { clusters } from './clusters.ts'
 import { declareComponents } from './components.ts'
 import { declareNodes } from './nodes.ts'
 import { declarePipeline } from './pipeline.ts'
 import { declareRules } from './rules.ts'
 
 const app = new App()
-// The cluster that runs sync is both hub and first cluster. Further clusters get a Cluster object and a ClusterChart each: see README.md.
+// The cluster that runs sync is both hub and first cluster.
 const hub = new HubChart(app, 'hub', { namespace: 'kubenode-system' })
 declarePipeline(hub)
 declareComponents(hub)
 declareRules(hub)
-declareNodes(hub)
+declareNodes(hub, cluster)
+// Further ones exist already: the hub has a Secret with the kubeconfig of each.
+for (const { name, stage, ...pool } of clusters) {
+  new Cluster(hub, name, {
+    metadata: { labels: { 'kubenode.io/stage': stage } },
+    spec: { kubeconfigSecretRef: { name: `cluster-${name}`, key: 'kubeconfig' }, stage },
+  })
+  const chart = new ClusterChart(app, name)
+  declareComponents(chart)
+  declareRules(chart)
+  declareNodes(chart, pool)
+}
 app.synth()

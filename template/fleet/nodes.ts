@@ -1,17 +1,17 @@
 // The pool of nodes, and the components that each of them runs.
 import { MachineComponentSet, MachineSet } from 'kubenode/constructs'
 import type { Chart } from 'cdk8s'
-import cluster from './cluster.json' with { type: 'json' }
+import type { Pool } from './clusters.ts'
 import versions from './versions.json' with { type: 'json' }
 
 const WORKERS = { 'kubenode.io/pool': 'workers' }
 
-export function declareNodes(chart: Chart): void {
+export function declareNodes(chart: Chart, { nodes, provider }: Pool): void {
   new MachineSet(chart, 'workers', {
     spec: {
-      replicas: cluster.nodes,
+      replicas: nodes,
       selector: { matchLabels: WORKERS },
-      template: { metadata: { labels: WORKERS }, spec: { provider: { name: cluster.provider }, pool: 'workers' } },
+      template: { metadata: { labels: WORKERS }, spec: { provider: { name: provider }, pool: 'workers' } },
     },
   })
   new MachineComponentSet(chart, 'base', {

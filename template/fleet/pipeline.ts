@@ -1,16 +1,20 @@
 // The stages through which a change reaches further clusters. A cluster belongs to a stage by its label kubenode.io/stage.
 import { ReleasePipeline, type HubChart } from 'kubenode/constructs'
+import { STAGES, type Stage } from './clusters.ts'
 
-const stage = (name: string, minSuccessTime: string) => ({
+/** How long all clusters of a stage must be well before the next one follows. Nothing waits for the last one. */
+const SUCCESS: Readonly<Record<Stage, string>> = { test: '10m', prod: '0s' }
+
+const stage = (name: Stage) => ({
   name,
   clusters: { selector: { matchLabels: { 'kubenode.io/stage': name } } },
   gates: [
     { name: 'ready', machinesReady: {} },
     { name: 'consistent', componentsConsistent: {} },
   ],
-  minSuccessTime,
+  minSuccessTime: SUCCESS[name],
 })
 
 export function declarePipeline(hub: HubChart): void {
-  new ReleasePipeline(hub, 'standard', { spec: { stages: [stage('test', '10m'), stage('prod', '0s')] } })
+  new ReleasePipeline(hub, 'standard', { spec: { stages: STAGES.map(stage) } })
 }

@@ -43,7 +43,7 @@ const home = (context = 'work') => kubeconfigAt(join(dir, 'home/.kube/config'), 
 
 function fleet({ isRunning = true, context = 'hub' } = {}): void {
   const layout = layoutOf(join(dir, 'checkout/.kubenode'))
-  mkdirSync(join(layout.root, 'fleet'), { recursive: true })
+  mkdirSync(layout.root, { recursive: true })
   mkdirSync(join(dir, 'checkout/src'), { recursive: true })
   writeFileSync(layout.state, '{}')
   kubeconfigAt(layout.adminKubeconfig, context)

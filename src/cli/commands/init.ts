@@ -23,6 +23,13 @@ export function register(program: Command, io: Io): void {
     .action((dir: string, options: InitFlags) => init(dir, options, io))
 }
 
+/** What brings it up on this machine comes first; the README goes on from there. */
+const NEXT = [
+  'npm ci && git add -A && git commit -m "fleet: start"',
+  'npx kubenode local up     # this fleet on this machine; a commit rolls out there',
+  './check.sh                # what CI checks',
+] as const
+
 async function init(dir: string, { name, cluster, key, force }: InitFlags, io: Io): Promise<void> {
   const [{ initFleet }, { packRelease }] = await Promise.all([import('../init/init.ts'), import('../package/pack.ts')])
   const made = await initFleet(
@@ -39,6 +46,6 @@ async function init(dir: string, { name, cluster, key, force }: InitFlags, io: I
   say('next:')
   const at = relative(io.cwd, folder)
   if (at !== '') say(`  cd ${/^[\w./-]+$/.test(at) ? at : JSON.stringify(at)}`)
-  for (const line of ['npm ci', './check.sh', 'git add -A && git commit -m "fleet: start"']) say(`  ${line}`)
+  for (const line of NEXT) say(`  ${line}`)
   say('README.md there has the rest')
 }

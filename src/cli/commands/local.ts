@@ -8,6 +8,7 @@ import type { KubeClient } from '#kube/client.ts'
 import type { HttpKubeClient } from '#kube/http/client.ts'
 import { DRIVERS, type Driver } from '#local/driver.ts'
 import { DATA_FOLDER, findData } from '#local/find-data.ts'
+import { ownFleetFolder } from '#local/own-fleet.ts'
 import { ASSETS } from '#local/real.ts'
 import type { ConsoleLines, LocalConsole } from '#local/up.ts'
 import { compileCache } from '../compile-cache.ts'
@@ -47,16 +48,19 @@ function nodesOf(text: string | undefined): { nodes: number } | Record<string, n
 const withData = (command: Command): Command =>
   command.option(
     '--data <dir>',
-    'data folder of the local fleet; when left out, the one around the current folder, or .kubenode in the checkout',
+    'data folder of the local fleet; when left out, .kubenode in the fleet around the current folder, or in the checkout',
   )
 
 export function register(program: Command, io: Io): void {
   const local = program.command('local').description('a whole fleet on this machine')
   withData(local.command('up'))
     .description(
-      'start a hub and the clusters of the fleet with nodes, follow a git repository, show what happens; Ctrl-C stops all',
+      'start the fleet in the current folder on this machine, or the demo in a checkout of KubeNode: a hub, its clusters, nodes; follow its commits and show what happens; Ctrl-C stops all',
     )
-    .option('--nodes <n>', 'nodes in each cluster; made by a commit')
+    .option(
+      '--nodes <n>',
+      'nodes in each cluster of the demo, by a commit; in a fleet of your own the machines of each pool here',
+    )
     .addOption(
       new Option(
         '--driver <name>',
@@ -90,12 +94,15 @@ async function startFleet(options: UpOptions, io: Io): Promise<void> {
       import('../artifact/from/local-machines.ts'),
     ])
   collectAtRest(systemClock, thisEngine())
-  const data = dataFolder(options.data, io)
+  // A folder that is named continues with what it follows.
+  const own = ownFleetFolder(io.cwd, releaseRoot())
+  const data = dataFolder(options.data, own, io)
   const shutdown = untilEnded()
   const start = () =>
     up({
       root: releaseRoot(),
       data,
+      own,
       program: runningProgram(),
       reset: options.reset ?? false,
       check: options.check ?? false,
@@ -152,7 +159,7 @@ async function showStatus({ data, wait = false, timeout }: StatusOptions, io: Io
   ])
   const waitMs = parseDuration(timeout)
   const { lines, missing } = await fleetStatus({
-    data: dataFolder(data, io),
+    data: dataFolder(data, ownFleetFolder(io.cwd, releaseRoot()), io),
     waitMs: wait ? waitMs : 0,
     connect: connector,
     onWait: (what) => io.err(shownLine(`waiting for: ${what}`)),
@@ -165,8 +172,10 @@ async function showStatus({ data, wait = false, timeout }: StatusOptions, io: Io
 /** A terminal without a known size, as under `script` or `docker run -t`, reports 0. */
 const terminalSize = () => ({ columns: process.stderr.columns || 100, rows: process.stderr.rows || 50 })
 
-const dataFolder = (given: string | undefined, io: Io): string =>
-  given === undefined ? (findData(io.cwd) ?? join(releaseRoot(), DATA_FOLDER)) : resolve(io.cwd, given)
+function dataFolder(given: string | undefined, own: string | undefined, io: Io): string {
+  if (given !== undefined) return resolve(io.cwd, given)
+  return own === undefined ? (findData(io.cwd) ?? join(releaseRoot(), DATA_FOLDER)) : join(own, DATA_FOLDER)
+}
 
 async function connector(file: string): Promise<{ client: HttpKubeClient; server: string; ca: string }> {
   const { clientOf, connectionOf, serverOf } = await import('../run/connect.ts')

@@ -2,6 +2,7 @@
 import { Command, Option } from 'commander'
 import type { Io } from '../io.ts'
 import { AGENT_IDENTITIES } from '#identity/token-life.ts'
+import { DRIVERS } from '#local/driver.ts'
 import { RENDER_PLACES } from '../run/render-place.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { runErrors } from '../run/run-errors.ts'
@@ -203,6 +204,13 @@ function forSync(command: Command): void {
       'folder of this host whose repositories FleetSources may name with file://; NAMESPACE/NAME=FOLDER allows it to one of them; repeatable; none when left out',
       collect,
     )
+    .addOption(
+      new Option(
+        '--rehearse <provider>',
+        'rehearse the fleet on this machine, as kubenode local up does: clusters are embedded ones, pools are machines of this provider, waits between steps and stages are short',
+      ).choices(DRIVERS),
+    )
+    .option('--rehearse-nodes <n>', 'machines of each pool in a rehearsal; as declared, at most 5, when left out')
     .addOption(
       new Option('--max-repository <MiB>', 'bound of the copy of one repository, with all of its history').default(
         '1024',

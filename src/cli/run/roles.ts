@@ -1,4 +1,5 @@
 // Every role that `kubenode run` knows, and how it is assembled.
+import type { Rehearsal } from '#sync/rehearsal/rehearsed.ts'
 import type { Placement } from '#sync/render/job/job-spec.ts'
 import { join, parse } from 'node:path'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
@@ -75,6 +76,7 @@ export interface RolesConfig {
   readonly gitEnv: Readonly<Record<string, string>>
   /** `FOLDER` or `NAMESPACE/NAME=FOLDER`: repositories of this machine that sources may use. */
   readonly localRepositories: readonly string[]
+  readonly rehearsal?: Rehearsal
   /** Git servers that sources may name wherever they lead. */
   readonly gitHosts: readonly string[]
   /** The Node.js program, and the programs of KubeNode that hosts run. */
@@ -260,6 +262,7 @@ const syncRole = (config: RolesConfig): Role => ({
         gitReach: { trusted: config.gitHosts, apiServers: apiServersOf(config) },
         maxRepositoryBytes: config.maxRepositoryBytes,
         localRepositories: config.localRepositories.map(parseLocalRepositories),
+        ...(config.rehearsal !== undefined && { rehearsal: config.rehearsal }),
         looks: { ...config.inspections, apiServers: apiServersOf(config) },
         ...(config.outbound !== undefined && { outbound: config.outbound }),
       },

@@ -7,6 +7,7 @@ import type { AgentIdentity } from '#identity/token-life.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
 import { type Environment, isInPod } from '#kube/in-cluster.ts'
 import { defaultProviders, readProvidersFile } from '#providers/providers-file.ts'
+import type { Rehearsal } from '#sync/rehearsal/rehearsed.ts'
 import { parsePlaces } from '#runtime/outbound/places.ts'
 import { readText } from '../artifact/statement-file.ts'
 import { requireTrustedFolder } from '../trusted-folder.ts'
@@ -47,6 +48,8 @@ export interface RunOptions extends ArtifactsOptions, ListenOptions {
   readonly maxRepository: string
   readonly hooksListen?: string
   readonly localRepository?: readonly string[]
+  readonly rehearse?: Rehearsal['provider']
+  readonly rehearseNodes?: string
   readonly gitAllow?: string
   readonly weakCage: 'allow' | 'refuse'
   readonly render?: (typeof RENDER_PLACES)[number]
@@ -108,6 +111,7 @@ export function configOf(
     ...(renderPlacement !== undefined && { renderPlacement }),
     gitEnv: { PATH: env['PATH'] ?? '', ...(env['HOME'] !== undefined && { HOME: env['HOME'] }) },
     localRepositories: options.localRepository ?? [],
+    ...rehearsalOf(options),
     gitHosts: gitHostsOf(options),
     node: process.execPath,
     entries: { agent: entryBeside(running, 'agent-main'), hollow: entryBeside(running, 'hollow-main') },
@@ -226,3 +230,8 @@ function inspectionsOf({ prometheusUrl, inspectionAllow }: RunOptions) {
       throw new KubeNodeError(runErrors.KN1379({ url: JSON.stringify(url) }))
   return { allow, ...(prometheusUrl !== undefined && { prometheus: prometheusUrl }) }
 }
+
+const rehearsalOf = ({ rehearse, rehearseNodes }: RunOptions): { readonly rehearsal?: Rehearsal } =>
+  rehearse === undefined
+    ? {}
+    : { rehearsal: { provider: rehearse, ...(rehearseNodes !== undefined && { nodes: Number(rehearseNodes) }) } }

@@ -11,9 +11,12 @@ import type { Bundle } from '../render/bundle.ts'
 import type { WeakCage } from '../render/cage.ts'
 import type { Placement } from '../render/job/job-spec.ts'
 import type { Renderer } from '../render/renderer.ts'
+import type { Rehearsal } from '../rehearsal/rehearsed.ts'
 import type { CageLimits } from '../render/run-caged.ts'
 
 export interface SyncConfig {
+  /** Everything that a commit declares is on this machine; what it declares elsewhere is rehearsed here. */
+  readonly rehearsal?: Rehearsal
   /** Where copies of remote repositories are kept. */
   readonly cacheDir: string
   /** Whether a fleet may be rendered where the machine gives no namespaces. */

@@ -24,6 +24,7 @@ import type { GitRepository } from '../git/repository.ts'
 import { CAGE_LEVELS, findCage } from '../render/cage.ts'
 import { isOfTheFleet, renderCommit, type Rendered } from '../render/render.ts'
 import { processRenderer, type Renderer } from '../render/renderer.ts'
+import { rehearsed } from '../rehearsal/rehearsed.ts'
 import { identitiesOf } from '../sops/decryption-key.ts'
 import { keyOfSource } from '../sources/scope.ts'
 import { syncErrors } from '../sync-errors.ts'
@@ -176,7 +177,7 @@ export class Renders {
     const { path, decryption } = source.spec
     const identities =
       decryption === undefined ? undefined : identitiesOf(source, await this.#secretOf(source, decryption.secretRef))
-    const { renderLimits } = this.#config
+    const { renderLimits, rehearsal } = this.#config
     const made = {
       repository,
       renderer,
@@ -185,7 +186,8 @@ export class Renders {
       validator: this.#validator,
       limits: { ...renderLimits, ...(signal === undefined ? {} : { signal }) },
     }
-    return this.#turns.take(() => renderCommit(commit, made))
+    const rendered = await this.#turns.take(() => renderCommit(commit, made))
+    return rehearsal === undefined ? rendered : { ...rendered, targets: rehearsed(rendered.targets, rehearsal) }
   }
 
   /** One reader's cached copy is not shared: another source must prove that it may read the repository. */

@@ -116,7 +116,7 @@ export class Installation {
   /** The settings of docs/install.md, with artifacts of this repository on a volume of the node. */
   async values(image: string): Promise<string> {
     mkdirSync(this.served, { recursive: true })
-    await provideArtifacts(ROOT, this.served, packFolder)
+    await provideArtifacts({ root: ROOT, artifacts: this.served, pack: packFolder, say: () => undefined })
     return this.valuesFor(image, { trust: join(this.served, 'trust.json') })
   }
 

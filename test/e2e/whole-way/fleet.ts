@@ -49,7 +49,7 @@ export class TestFleet {
   }
 
   get repository(): string {
-    return join(this.data, 'fleet')
+    return join(this.data, 'repository')
   }
 
   get said(): string {

@@ -182,7 +182,7 @@ describe('the whole way', () => {
     const inventories = await Promise.all(['test', 'prod'].map(exported))
     await type(bump)
     expect(versionsOf('prod', 'beacon')).toEqual(Array.from({ length: NODES }, () => '1.1.0'))
-    await keepsPromise(inventories, join(fleet.data, 'fleet'))
+    await keepsPromise(inventories, fleet.repository)
 
     const why = await type(bad)
     expect(why).toContain('is Blocked')

@@ -1,0 +1,101 @@
+// The repository of the demo, as a user has one: the files that `kubenode init` writes with the fleet and the rules of the demo, and a short history. Pure but for
+// reading the release.
+import { existsSync, lstatSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { entriesBelow } from '#lib/entries-below.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { localErrors } from './local-errors.ts'
+
+export interface DemoFile {
+  readonly bytes: Buffer
+  readonly isProgram: boolean
+}
+/** By path in the repository. */
+export type DemoFiles = ReadonlyMap<string, DemoFile>
+
+export interface DemoCommit {
+  readonly subject: string
+  /** What the commit changes. */
+  readonly files: DemoFiles
+}
+
+interface Step {
+  readonly subject: string
+  /** Lines of files that this commit leaves otherwise than they are now; `null` brings one to what it is now. */
+  readonly files?: Readonly<Record<string, readonly string[] | null>>
+}
+
+/** Of the template, in the demo as they are. */
+const OF_TEMPLATE: readonly string[] = ['check.sh', 'tsconfig.json', 'dot-gitignore', 'dot-github/workflows/check.yml']
+const FOLDERS = ['fleet', 'rules'] as const
+const README = 'fleet/README.md'
+const HISTORY = 'fleet/history.json'
+/** Tests of the release, and what editors leave. */
+const LEFT_OUT = /\.test\.ts$|(^|\/)\.|~$/
+export const DEMO_BRANCH = 'main'
+const AUTHOR = 'KubeNode demo <demo@kubenode.io>'
+const DAY_SECONDS = 86_400
+
+export function demoFiles(root: string): DemoFiles {
+  const files = new Map<string, DemoFile>()
+  const add = (from: string, to: string): void => {
+    const path = join(root, from)
+    files.set(to, { bytes: readFileSync(path), isProgram: (lstatSync(path).mode & 0o100) !== 0 })
+  }
+  if (!existsSync(join(root, 'fleet/main.ts'))) throw new KubeNodeError(localErrors.KN1231({ root }))
+  for (const path of OF_TEMPLATE) add(`template/${path}`, path.replace(/^dot-/, '.'))
+  for (const folder of FOLDERS)
+    for (const { kind, path } of entriesBelow(join(root, folder)))
+      if (kind === 'File' && !LEFT_OUT.test(path) && ![README, HISTORY].includes(`${folder}/${path}`))
+        add(`${folder}/${path}`, `${folder}/${path}`)
+  add(README, 'README.md')
+  const manifest = {
+    name: 'demo-fleet',
+    private: true,
+    type: 'module',
+    scripts: { check: './check.sh' },
+    devDependencies: { kubenode: `file:${root}` },
+  }
+  files.set('package.json', { bytes: Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`), isProgram: false })
+  return files
+}
+
+/** The first commit has every file; the last one leaves all of them as they are now. */
+export function demoHistory(files: DemoFiles, steps: readonly Step[]): readonly DemoCommit[] {
+  const state = new Map<string, string>()
+  const commits = steps.map(({ subject, files: changed = {} }, at): DemoCommit => {
+    const made = new Map<string, DemoFile>(at === 0 ? files : [])
+    for (const [path, lines] of Object.entries(changed)) {
+      const now = files.get(path)
+      if (now === undefined) throw new Error(`the history of the demo names ${path}, which the demo does not have`)
+      made.set(path, lines === null ? now : { ...now, bytes: Buffer.from(`${lines.join('\n')}\n`) })
+      if (lines === null) state.delete(path)
+      else state.set(path, subject)
+    }
+    return { subject, files: made }
+  })
+  const [left] = state.keys()
+  if (left !== undefined) throw new Error(`the history of the demo does not end with ${left} as it is`)
+  return commits
+}
+
+export const demoCommits = (root: string): readonly DemoCommit[] =>
+  demoHistory(demoFiles(root), JSON.parse(readFileSync(join(root, HISTORY), 'utf8')) as readonly Step[])
+
+/** For `git fast-import`: one commit a day, the last one now. */
+export function importStream(commits: readonly DemoCommit[], nowMs: number): Buffer {
+  const now = Math.floor(nowMs / 1_000)
+  const parts: (string | Buffer)[] = []
+  const data = (bytes: Buffer): void => void parts.push(`data ${bytes.length}\n`, bytes, '\n')
+  for (const [at, { subject, files }] of commits.entries()) {
+    const time = now - (commits.length - 1 - at) * DAY_SECONDS
+    parts.push(`commit refs/heads/${DEMO_BRANCH}\n`)
+    for (const who of ['author', 'committer']) parts.push(`${who} ${AUTHOR} ${time} +0000\n`)
+    data(Buffer.from(`${subject}\n`))
+    for (const [path, { bytes, isProgram }] of files) {
+      parts.push(`M ${isProgram ? '100755' : '100644'} inline ${path}\n`)
+      data(bytes)
+    }
+  }
+  return Buffer.concat(parts.map((p) => (typeof p === 'string' ? Buffer.from(p) : p)))
+}

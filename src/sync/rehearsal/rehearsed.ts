@@ -1,0 +1,132 @@
+// Decides what a commit declares where it is rehearsed, on one machine: every cluster is an embedded one, every pool has machines of this machine, and nothing waits
+// for long. What was changed is written on the object, so that people see it. Pure.
+import { ANNOTATIONS } from '#api/names.ts'
+import { digestOf, type DesiredObject, type Targets } from '#delivery/desired.ts'
+import { counted } from '#lib/counted.ts'
+import { durationMs } from '#lib/duration.ts'
+import { isObject } from '#lib/json.ts'
+import type { KubeObject } from '#schema/object.ts'
+
+export interface Rehearsal {
+  /** Makes the machines: process or nspawn. */
+  readonly provider: string
+  /** Of each pool; undefined: as declared, within the bounds below. */
+  readonly nodes?: number
+}
+
+/** A pool of hosts that are still to join has none in git; two show a rollout. */
+const MACHINES_OF_EMPTY_POOL = 2
+/** A pool of a thousand is not rehearsed with a thousand: a machine is an agent, 25 MB. */
+const MOST_MACHINES = 5
+/** Hours of soak time would be no rehearsal; so long each step and stage is still watched. */
+const LONGEST_WAIT = '5s'
+/** Of Kubernetes, for clusters whose version git does not know. */
+const VERSION = '1.36.0'
+/** Fields of a Machine about a host that is elsewhere. */
+const OF_ELSEWHERE: readonly string[] = ['ssh', 'notices', 'channel']
+
+type Fields = Readonly<Record<string, unknown>>
+/** The object as it is here, and in a few words what it is in git; undefined: as declared. */
+type Change = { readonly object: KubeObject; readonly was: string } | undefined
+
+export const rehearsed = (targets: Targets, rehearsal: Rehearsal): Targets =>
+  new Map(
+    [...targets].map(([name, target]) => [
+      name,
+      { ...target, objects: target.objects.map((one) => rehearsedObject(one, rehearsal)) },
+    ]),
+  )
+
+function rehearsedObject(one: DesiredObject, rehearsal: Rehearsal): DesiredObject {
+  const change = changeOf(one, rehearsal)
+  if (change === undefined) return one
+  const { metadata } = change.object
+  const annotations = { ...metadata.annotations, [ANNOTATIONS.rehearsalOf]: change.was }
+  const object = { ...change.object, metadata: { ...metadata, annotations } }
+  return { ...one, object, digest: digestOf(object) }
+}
+
+function changeOf({ ref, object }: DesiredObject, rehearsal: Rehearsal): Change {
+  if (ref.group !== 'kubenode.io') return undefined
+  const spec = fieldsOf((object as { readonly spec?: unknown }).spec)
+  const withSpec = (next: Fields, was: string): Change => ({ object: { ...object, spec: next } as KubeObject, was })
+  switch (ref.kind) {
+    case 'Cluster':
+      return clusterHere(spec, withSpec)
+    case 'MachineSet':
+      return poolHere(spec, rehearsal, withSpec)
+    case 'Machine': {
+      const host = hostHere(spec, rehearsal)
+      return host === undefined ? undefined : withSpec(host, `provider ${providerOf(spec)}`)
+    }
+    case 'MachineComponentSet': {
+      const rollout = fieldsOf(spec['rollout'])
+      const soak = shortened(rollout['soak'])
+      return soak === undefined
+        ? undefined
+        : withSpec({ ...spec, rollout: { ...rollout, soak } }, `soak ${textOf(rollout['soak'])}`)
+    }
+    case 'ReleasePipeline':
+      return pipelineHere(spec, withSpec)
+    default:
+      return undefined
+  }
+}
+
+type WithSpec = (spec: Fields, was: string) => Change
+
+function clusterHere(spec: Fields, withSpec: WithSpec): Change {
+  const plane = fieldsOf(spec['controlPlane'])
+  if (plane['flavor'] === 'embedded') return undefined
+  const { stage, version = VERSION } = spec
+  const isRegistered = spec['controlPlane'] === undefined
+  const here = { version, controlPlane: { flavor: 'embedded' }, deletionPolicy: 'Delete' }
+  return withSpec(
+    { ...here, ...(stage !== undefined && { stage }) },
+    isRegistered ? 'registered cluster' : `control plane ${textOf(plane['flavor'] ?? 'kubernetes')}`,
+  )
+}
+
+function poolHere(spec: Fields, rehearsal: Rehearsal, withSpec: WithSpec): Change {
+  const template = fieldsOf(spec['template'])
+  const machine = fieldsOf(template['spec'])
+  const host = hostHere(machine, rehearsal)
+  const declared = typeof spec['replicas'] === 'number' ? spec['replicas'] : 1
+  // What was made on one machine in git already says how many it wants, none included.
+  const few = declared === 0 && host !== undefined ? MACHINES_OF_EMPTY_POOL : Math.min(declared, MOST_MACHINES)
+  const replicas = rehearsal.nodes ?? few
+  if (host === undefined && replicas === declared) return undefined
+  return withSpec(
+    { ...spec, replicas, template: { ...template, spec: host ?? machine } },
+    `${counted(declared, 'machine')} of provider ${providerOf(machine)}`,
+  )
+}
+
+/** Undefined for a host of this machine. */
+function hostHere(machine: Fields, { provider }: Rehearsal): Fields | undefined {
+  if (providerOf(machine) === provider) return undefined
+  const rest = Object.fromEntries(Object.entries(machine).filter(([name]) => !OF_ELSEWHERE.includes(name)))
+  // As the pools of the demo: container runtimes need what it gives.
+  const params = provider === 'nspawn' ? { params: { privileged: 'true' } } : {}
+  return { ...rest, provider: { name: provider, ...params } }
+}
+
+const providerOf = (machine: Fields): string => textOf(fieldsOf(machine['provider'])['name'] ?? 'none')
+
+function pipelineHere(spec: Fields, withSpec: WithSpec): Change {
+  const stages = Array.isArray(spec['stages']) ? (spec['stages'] as readonly unknown[]).map(fieldsOf) : []
+  const short = stages.map((s) => ({ ...s, minSuccessTime: shortened(s['minSuccessTime']) ?? s['minSuccessTime'] }))
+  const longer = stages.filter((s) => shortened(s['minSuccessTime']) !== undefined)
+  if (longer.length === 0) return undefined
+  const was = longer.map((s) => `${textOf(s['name'])} ${textOf(s['minSuccessTime'])}`)
+  return withSpec({ ...spec, stages: short }, `minSuccessTime ${was.join(', ')}`)
+}
+
+/** Undefined where nothing is to be shortened; an invalid duration is refused as it is. */
+function shortened(value: unknown): string | undefined {
+  const ms = typeof value === 'string' ? durationMs(value) : undefined
+  return ms === undefined || ms <= (durationMs(LONGEST_WAIT) ?? 0) ? undefined : LONGEST_WAIT
+}
+
+const fieldsOf = (value: unknown): Fields => (isObject(value) ? value : {})
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
