@@ -30,8 +30,8 @@ const OF_TEMPLATE: readonly string[] = ['check.sh', 'tsconfig.json', 'dot-gitign
 const FOLDERS = ['fleet', 'rules'] as const
 const README = 'fleet/README.md'
 const HISTORY = 'fleet/history.json'
-/** Tests of the release, and what editors leave. */
-const LEFT_OUT = /\.test\.ts$|(^|\/)\.|~$/
+/** What editors leave, and tests of the release. */
+const LEFT_OUT = /(^|\/)\.|~$|[.]test[.]ts$/
 export const DEMO_BRANCH = 'main'
 const AUTHOR = 'KubeNode demo <demo@kubenode.io>'
 const DAY_SECONDS = 86_400

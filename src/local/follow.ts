@@ -94,7 +94,7 @@ function tryOwn(layout: Layout, folder: string, names: readonly string[]): reado
     '',
     `kubeconfig of all clusters: ${layout.adminKubeconfig} (--context ${names.join('|')}); kubenode finds it below ${folder}`,
     'three things to try in a second terminal:',
-    '  npx kubenode get machines -A',
+    `  npx kubenode get machines --context ${names[0] ?? HUB}`,
     '  npx kubenode local status --wait',
     `  commit a change in ${folder}, such as another version, and watch it roll out here`,
     'Ctrl-C stops all processes; the next start continues with the same fleet.',

@@ -162,7 +162,7 @@ export async function up(options: UpOptions): Promise<UpResult> {
   }
 }
 
-/** A folder that was used before goes on with the repository that it followed, on the branch that is checked out now. */
+/** A folder that was used before continues with the repository that it followed, on the branch that is checked out now. */
 async function layoutFor({ data, own, reset: isReset }: UpOptions): Promise<Layout> {
   const before = isReset || !existsSync(layoutOf(data).state) ? undefined : readState(layoutOf(data))
   const folder = own ?? (before?.follows && join(before.follows.repository, before.follows.path))

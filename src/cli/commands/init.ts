@@ -23,7 +23,7 @@ export function register(program: Command, io: Io): void {
     .action((dir: string, options: InitFlags) => init(dir, options, io))
 }
 
-/** What brings it up on this machine comes first; the README goes on from there. */
+/** What brings it up on this machine comes first; the README continues from there. */
 const NEXT = [
   'npm ci && git add -A && git commit -m "fleet: start"',
   'npx kubenode local up     # this fleet on this machine; a commit rolls out there',

@@ -1,5 +1,5 @@
-// Decides what a commit declares where it is rehearsed, on one machine: every cluster is an embedded one, every pool has machines of this machine, and nothing waits
-// for long. What was changed is written on the object, so that people see it. Pure.
+// Decides what a commit declares when a fleet is rehearsed on one machine: every cluster is an embedded one, every pool has machines of this machine, and waits are
+// short. A changed object says in an annotation what it is in git. Pure.
 import { ANNOTATIONS } from '#api/names.ts'
 import { digestOf, type DesiredObject, type Targets } from '#delivery/desired.ts'
 import { counted } from '#lib/counted.ts'
