@@ -6,7 +6,7 @@ import { entriesBelow } from '#lib/entries-below.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { localErrors } from './local-errors.ts'
 
-export interface DemoFile {
+interface DemoFile {
   readonly bytes: Buffer
   readonly isProgram: boolean
 }
@@ -31,7 +31,7 @@ const FOLDERS = ['fleet', 'rules'] as const
 const README = 'fleet/README.md'
 const HISTORY = 'fleet/history.json'
 /** What editors leave, and tests of the release. */
-const LEFT_OUT = /(^|\/)\.|~$|[.]test[.]ts$/
+const isLeftOut = (path: string): boolean => path.endsWith('.test.ts') || /(^|\/)\.|~$/.test(path)
 export const DEMO_BRANCH = 'main'
 const AUTHOR = 'KubeNode demo <demo@kubenode.io>'
 const DAY_SECONDS = 86_400
@@ -46,7 +46,7 @@ export function demoFiles(root: string): DemoFiles {
   for (const path of OF_TEMPLATE) add(`template/${path}`, path.replace(/^dot-/, '.'))
   for (const folder of FOLDERS)
     for (const { kind, path } of entriesBelow(join(root, folder)))
-      if (kind === 'File' && !LEFT_OUT.test(path) && ![README, HISTORY].includes(`${folder}/${path}`))
+      if (kind === 'File' && !isLeftOut(path) && ![README, HISTORY].includes(`${folder}/${path}`))
         add(`${folder}/${path}`, `${folder}/${path}`)
   add(README, 'README.md')
   const manifest = {

@@ -1,5 +1,5 @@
 // Finds the fleet of a person around the current folder: `fleet/main.ts` in a git repository that is neither this release nor the repository of a demo.
-import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
 import { git } from './git-run.ts'
@@ -37,15 +37,4 @@ export async function followedAt(folder: string): Promise<Followed> {
     if (cause instanceof KubeNodeError) throw cause
     throw new KubeNodeError(localErrors.KN1209({ source: folder, why: lastLine(cause) }), { cause })
   }
-}
-
-/** The name that a person knows it by. */
-export function nameOf({ repository, path }: Followed): string {
-  try {
-    const { name } = JSON.parse(readFileSync(join(repository, path, 'package.json'), 'utf8')) as { name?: unknown }
-    if (typeof name === 'string') return name
-  } catch {
-    // the folder names it
-  }
-  return join(repository, path)
 }
