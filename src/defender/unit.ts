@@ -122,6 +122,8 @@ export function machineHealth(machine: Machine, node: KubeObject | undefined): J
   if (hasNeverServed(machine, node)) return { health: 'NeverServed', why: `is ${phase} and has never served` }
   if (NOT_OURS_YET.has(phase)) return takenOver(phase, node)
   if (OUT.has(phase)) return { health: 'Unavailable', why: `is ${phase}` }
+  if (node !== undefined && isPending(node))
+    return { health: 'Unavailable', why: 'takes no pods yet: its Node has the startup taint' }
   const reachable = conditionStatus(machine, 'AgentReachable')
   const nodeReady = node === undefined ? 'True' : conditionStatus(node, 'Ready')
   if (nodeReady === 'False') return { health: 'Unavailable', why: 'its Node is not Ready' }

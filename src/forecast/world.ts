@@ -308,7 +308,7 @@ export class World {
     const reports = machine.status?.components ?? []
     const current = machine.spec.components ?? []
     const marks = [] as const
-    const desired = desiredComponents({ machine: name, isFirstInstall: false, current, reports, claims, marks })
+    const desired = desiredComponents({ machine: name, isClosed: false, current, reports, claims, marks })
     const definitions = desired.flatMap((c) => this.#components.get(componentObjectName(c.name, c.version)) ?? [])
     const { components } = planOrders({
       machine: name,

@@ -4,7 +4,8 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { isTold, runOf } from '#api/protocol/assignment.ts'
 import { isSwitching } from '#api/protocol/switch.ts'
 import { isNodeFrozen } from '#holds/in-force.ts'
-import { isNodeReady } from '#nodes/objects.ts'
+import { TAINTS } from '#api/names.ts'
+import { hasTaint, isNodeReady } from '#nodes/objects.ts'
 import { holdOver, thingsOfMachine } from '#holds/reach.ts'
 import type { Lookup, Seen } from './seen.ts'
 import type { Node } from '#nodes/objects.ts'
@@ -39,6 +40,7 @@ export function isSound(machine: Machine, nodes: Lookup<Node>): boolean {
     (reachable === undefined || reachable.status === 'True') &&
     nodeRef !== undefined &&
     isNodeReady(nodes.get(nodeRef.name)) &&
+    !hasTaint(nodes.get(nodeRef.name), TAINTS.componentsPending) &&
     machine.spec.components?.some((c) => c.switch !== undefined) !== true &&
     components.every((c) => !isSwitching(c.state) && c.state !== 'Failed' && c.state !== 'Degraded')
   )

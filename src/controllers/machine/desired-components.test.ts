@@ -108,15 +108,15 @@ const cases: Readonly<Record<string, Case>> = {
     desired: [order('1.1', 5, { slice: LATER })],
   },
   'a new machine gets what its set declares': {
-    input: { isFirstInstall: true, claims: [claim({})] },
+    input: { isClosed: true, claims: [claim({})] },
     desired: [order('1.1', 1)],
   },
   'a new machine gets what was good when the declared revision is blocked': {
-    input: { isFirstInstall: true, claims: [claim({ blocked: ['beacon'], lastGood: [want('1.0', 'c0')] })] },
+    input: { isClosed: true, claims: [claim({ blocked: ['beacon'], lastGood: [want('1.0', 'c0')] })] },
     desired: [order('1.0', 1, { config: 'c0' })],
   },
   'a new machine gets nothing when the declared revision is blocked and nothing was ever good': {
-    input: { isFirstInstall: true, claims: [claim({ blocked: ['beacon'] })] },
+    input: { isClosed: true, claims: [claim({ blocked: ['beacon'] })] },
     desired: [],
   },
   'a machine that works keeps its version until a slice names it': {
@@ -189,7 +189,7 @@ const cases: Readonly<Record<string, Case>> = {
     desired: [order('1.0', 1), { name: 'scribe', version: '1', attempt: 1, setRef: 'base' }],
   },
   'of two sets the higher priority wins': {
-    input: { isFirstInstall: true, claims: [claim({}), claim({ set: 'gpu', priority: 5, components: [want('3.0')] })] },
+    input: { isClosed: true, claims: [claim({}), claim({ set: 'gpu', priority: 5, components: [want('3.0')] })] },
     desired: [order('3.0', 1, { setRef: 'gpu' })],
   },
   'of two sets of equal priority the one that speaks already goes on': {
@@ -314,14 +314,14 @@ const cases: Readonly<Record<string, Case>> = {
     desired: [order('1.0', 3, { config: 'c0' })],
   },
   'once a version runs on a node that is being set up, another one needs a slice': {
-    input: { ...works, isFirstInstall: true, claims: [claim({})] },
+    input: { ...works, isClosed: true, claims: [claim({})] },
     desired: [order('1.0', 1)],
   },
 }
 
 const input = (i: Partial<DesiredInput>): DesiredInput => ({
   machine: M,
-  isFirstInstall: false,
+  isClosed: false,
   current: [],
   reports: [],
   claims: [],
@@ -402,7 +402,7 @@ const reports = fc.array(
     .map((r) => report(r.version, r.desired, r.attempt, r.state)),
   { maxLength: 1 },
 )
-const inputs = fc.record({ isFirstInstall: fc.boolean(), current, reports, claims, marks }).map((i) => input(i))
+const inputs = fc.record({ isClosed: fc.boolean(), current, reports, claims, marks }).map((i) => input(i))
 
 describe('whatever sets, slices and canaries say', () => {
   test('asking again after the answer was written changes nothing', () => {

@@ -43,7 +43,7 @@ export interface Mark {
 export interface DesiredInput {
   readonly machine: string
   /** The node carries the taint for pending components, or there is none yet: nothing runs there that could be disturbed. */
-  readonly isFirstInstall: boolean
+  readonly isClosed: boolean
   /** Components are staged and compared with what is there, and none is switched. */
   readonly isPreviewed?: boolean
   readonly current: readonly ComponentEntry[]
@@ -156,7 +156,7 @@ function targetOfSlice(
 
 /** Without a slice: the version for a new machine, and the one to return to when the prepared version will never be ordered. */
 function targetOf(
-  { isFirstInstall, isPreviewed = false }: DesiredInput,
+  { isClosed, isPreviewed = false }: DesiredInput,
   { components, blocked, lastGood }: Claim,
   name: string,
   entry: ComponentEntry | undefined,
@@ -166,7 +166,7 @@ function targetOf(
   const good = lastGood.find((c) => c.name === name)
   const offered = blocked.includes(name) ? good : declared
   // Once a version runs, also on a node that is still being set up, another one is a switch like any other.
-  if ((isFirstInstall || isPreviewed) && report?.version === undefined) return offered
+  if ((isClosed || isPreviewed) && report?.version === undefined) return offered
   if (entry === undefined || offered === undefined || isOrdered(entry) || isInUse(entry, report)) return undefined
   return offered.version === report?.version ? offered : undefined
 }

@@ -6,7 +6,7 @@ import { isNodeReady } from '#nodes/objects.ts'
 import { DELETE_OWNER, SWITCH_OWNER, type MachineAction } from './actions.ts'
 import { syncedNode } from './node-sync.ts'
 import type { Orders } from './orders.ts'
-import { type Seen, hadJoined, hasJoined, isFirstInstall, missingComponents, nameOf, uidOf } from './seen.ts'
+import { type Seen, hadJoined, hasJoined, isClosed, isFirstInstall, missingComponents, nameOf, stoppedComponents, uidOf } from './seen.ts'
 
 /** Owners come before a drain and go when the switch they were for is over. */
 export function cordonActions(
@@ -64,14 +64,18 @@ export function claimActions(seen: Seen): MachineAction[] {
 export function nodeActions(seen: Seen, components: Orders['components']): MachineAction[] {
   const { machine, node } = seen
   // A Node that was never well may still be made by others; what is in service follows its Machine in any state.
-  if (node === undefined || (isFirstInstall(seen) && !isNodeReady(node))) return []
+  if (node === undefined || (isClosed(seen) && !isNodeReady(node))) return []
   // The agent has not joined yet.
   if (seen.isHostKept && !hasJoined(seen) && !hadJoined(seen)) return []
-  const areComponentsIn =
-    isFirstInstall(seen) && components.length > 0 && missingComponents(machine, components).length === 0
-  const mayOpen = areComponentsIn || (isFirstInstall(seen) && components.length === 0 && seen.claims.length === 0)
+  const mayOpen = isClosed(seen) && areComponentsIn(seen, components)
   if (syncedNode(node, { machine, areComponentsIn: mayOpen }).kind === 'Keep') return []
   const reason =
-    mayOpen && isFirstInstall(seen) ? 'the required components are installed' : 'the node differs from Machine.spec'
+    mayOpen ? 'the required components are installed' : 'the node differs from Machine.spec'
   return [{ kind: 'SyncNode', areComponentsIn: mayOpen, reason }]
+}
+
+function areComponentsIn(seen: Seen, components: Orders['components']): boolean {
+  if (components.length === 0) return seen.claims.length === 0
+  const left = isFirstInstall(seen) ? missingComponents : stoppedComponents
+  return left(seen.machine, components).length === 0
 }

@@ -25,8 +25,8 @@ import {
   hadJoined,
   hasFinalizer,
   hasJoined,
+  isClosed,
   isDeleting,
-  isFirstInstall,
   isLost,
   isObserved,
   isProvided,
@@ -305,7 +305,7 @@ function componentsOf(seen: Seen): { readonly components: Orders['components']; 
   const reports = machine.status?.components ?? []
   const desired = desiredComponents({
     machine: nameOf(machine),
-    isFirstInstall: isFirstInstall(seen),
+    isClosed: isClosed(seen),
     isPreviewed: machine.spec.adoption === 'Preview',
     current,
     reports,

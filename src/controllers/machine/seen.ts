@@ -97,11 +97,15 @@ export const neverHadAgent = ({ machine, agentBeat }: Pick<Seen, 'machine' | 'ag
 export const isNodeDeleted = (seen: Pick<Seen, 'machine' | 'node' | 'agentBeat' | 'isHostKept'>): boolean =>
   seen.node === undefined && seen.machine.status?.nodeRef !== undefined && hasJoined(seen) && !isDeleting(seen.machine)
 
-/** Nothing runs on the node yet that could be disturbed. */
-export const isFirstInstall = ({ machine, node }: Pick<Seen, 'machine' | 'node'>): boolean =>
+/** Its Node has the startup taint, or there was none yet: nothing runs there that could be disturbed. A Node that was deleted registers with that taint again. */
+export const isClosed = ({ machine, node }: Pick<Seen, 'machine' | 'node'>): boolean =>
   node === undefined ? machine.status?.nodeRef === undefined : hasTaint(node, TAINTS.componentsPending)
 
-/** Workloads may rely on it: it became a node, and its startup taint was removed. */
+/** It has not served yet. What served once is never installed for the first time again. */
+export const isFirstInstall = (seen: Pick<Seen, 'machine' | 'node'>): boolean =>
+  seen.machine.status?.inServiceSince === undefined && isClosed(seen)
+
+/** Workloads may rely on it, or did: it became a node, and its startup taint was removed once. */
 export const isInService = ({ machine, node }: Pick<Seen, 'machine' | 'node'>): boolean =>
   !isFirstInstall({ machine, node }) && node !== undefined
 
@@ -125,6 +129,19 @@ export function missingComponents(machine: Machine, components: ComponentList): 
 
 /** States in which a version that was committed earlier keeps running. */
 const UNDISTURBED: ReadonlySet<string> = new Set(['Healthy', 'Fetching', 'Staged', 'RolledBack'])
+
+/**
+ * Components that keep the startup taint of a machine that served before: it takes pods again as soon as each runs in some version, as before its Node was
+ * deleted. The pods of a workload were deleted with the Node: for one, only a Ready pod counts.
+ */
+export function stoppedComponents(machine: Machine, components: ComponentList): readonly ComponentProblem[] {
+  const workloads = components.filter((c) => c.workload === true)
+  const others = components.filter((c) => c.workload !== true)
+  return [
+    ...missingComponents(machine, workloads),
+    ...brokenComponents({ ...machine, spec: { ...machine.spec, components: others } }),
+  ]
+}
 
 /** Components that do not do their work right now; one that merely waits for its next version does. */
 export function brokenComponents({ spec, status }: Machine): readonly ComponentProblem[] {

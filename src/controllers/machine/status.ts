@@ -20,6 +20,7 @@ import {
   brokenComponents,
   hadJoined,
   hasJoined,
+  isClosed,
   isDeleting,
   isFirstInstall,
   isInService,
@@ -242,6 +243,7 @@ function readyOf(seen: Seen, phase: MachinePhase): WantedCondition {
   if (!isNodeReady(node)) return nodeNotReady(node)
   const [broken] = brokenComponents(machine)
   if (broken !== undefined) return not(broken.reason, `component ${broken.name}: ${broken.what}`)
+  if (isClosed(seen)) return not('Progressing', 'its Node registered again; its startup taint is not removed yet')
   return condition('Ready', 'True', 'AllHealthy', 'the node is Ready and its components are healthy')
 }
 

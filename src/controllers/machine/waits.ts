@@ -87,6 +87,7 @@ export function waitIn(phase: Phase<'Machine'>, seen: Seen, { refusal, ready, no
 const UNBLOCKS: Readonly<Record<string, string>> = {
   LeaseExpired: 'its agent renews its Lease',
   NodeNotReady: 'its Node is Ready',
+  Progressing: 'its components work',
   NodeMissing: 'its agent creates it again, or its kubelet restarts (by its set, under a permit)',
 }
 

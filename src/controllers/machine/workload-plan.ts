@@ -1,6 +1,6 @@
 // What is planned for components that run as pods: how each stands, when to check it next, and which pods are replaced. Pure.
 import type { MachineAction } from './actions.ts'
-import { type Seen, isFirstInstall } from './seen.ts'
+import { type Seen, isClosed } from './seen.ts'
 import { type WorkloadLook, isSettled, lookAtWorkload } from './workloads.ts'
 
 /** Reconciles follow quickly while pods are moving: no event announces them. */
@@ -15,7 +15,7 @@ export function workloadLooks(seen: Seen, now: number): readonly WorkloadLook[] 
     const before = reports.find((r) => r.name === entry.name)
     if (before !== undefined && isSettled(entry, before)) return [{ kind: 'Report', report: before }]
     const found = workloads.find((w) => w.component === entry.name)
-    return [lookAtWorkload({ entry, before, seen: found, isFirstInstall: isFirstInstall(seen), now })]
+    return [lookAtWorkload({ entry, before, seen: found, isClosed: isClosed(seen), now })]
   })
 }
 

@@ -53,7 +53,7 @@ const look = (input: Partial<WorkloadInput>) => {
     entry: order,
     before: ran,
     seen: seen([pod('old')]),
-    isFirstInstall: false,
+    isClosed: false,
     now: NOW,
     ...input,
   })
@@ -89,7 +89,7 @@ const cases: Readonly<Record<string, readonly [Partial<WorkloadInput>, readonly 
   'a pod that is new already needs no order': [{ seen: seen([pod('new')]) }, ['Report', 'Healthy', '1.1.0']],
   'no pod is waited for without a word of switching': [{ seen: seen([]) }, ['Report', 'Fetching', '1.0.0']],
   'on a node that takes no pods yet an old one goes at once': [
-    { isFirstInstall: true, before: undefined },
+    { isClosed: true, before: undefined },
     ['Replace', 'Switching', undefined, 'cni-old'],
   ],
   'a template of another version is waited for, also under an order': [
@@ -125,14 +125,14 @@ describe('a component that is a DaemonSet', () => {
       entry: order,
       before: ran,
       seen: seen([pod('old')]),
-      isFirstInstall: false,
+      isClosed: false,
       now: NOW,
     })
     const later = lookAtWorkload({
       entry: order,
       before: report,
       seen: seen([pod('old')]),
-      isFirstInstall: false,
+      isClosed: false,
       now: NOW + 60_000,
     })
     expect(later.report).toEqual(report)

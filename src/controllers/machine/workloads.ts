@@ -48,7 +48,7 @@ export interface WorkloadInput {
   readonly before: ComponentStatus | undefined
   readonly seen: WorkloadSeen | undefined
   /** Nothing runs on the node yet that could be disturbed. */
-  readonly isFirstInstall: boolean
+  readonly isClosed: boolean
   readonly now: number
 }
 
@@ -67,7 +67,7 @@ export function lookAtWorkload(input: WorkloadInput): WorkloadLook {
       : say('Fetching', 'its DaemonSet was not observed yet')
   const trouble = troubleOf(seen, entry.version)
   if (trouble !== undefined) return say(trouble.isFinal ? 'Failed' : 'Fetching', trouble.message)
-  const mayMove = entry.switch?.attempt === entry.attempt || input.isFirstInstall
+  const mayMove = entry.switch?.attempt === entry.attempt || input.isClosed
   const old = seen.pods.filter((p) => hashOf(p) !== seen.newestHash)
   const going = old.filter((p) => p.metadata.deletionTimestamp !== undefined)
   if (old.length > 0 && !mayMove) return say('Staged', 'its pod has an older template')

@@ -3,9 +3,12 @@ import { API_GROUP_VERSION } from '#api/kind.ts'
 import { componentCanary } from '#api/kinds/component-canary.ts'
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
-import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { SYSTEM_NAMESPACE, TAINTS } from '#api/names.ts'
 import { controllerRevisionType } from '#controllers/componentset/revisions/revisions.ts'
 import { seededRandom } from '#lib/random.ts'
+import { nodeType } from '#nodes/objects.ts'
+import { BAD, readyNode } from '#test/support/fleets/rollout-fleet.ts'
 import { type Agents, SET, type Stage, canary, declare, hold, nameOf, setSpec, unhold } from './fleet.ts'
 import type { Story } from './stories.ts'
 
@@ -149,4 +152,57 @@ export const lostPermits: Story = {
   ],
 }
 
-export const setStories: readonly Story[] = [comesAgain, canaryAmongEdits, overruled, replaced, lostPermits]
+/** By a person; its kubelet starts and registers it again, with the taint that every new Node has. */
+function replaceNode({ fake, clock }: Stage, name: string, afterMs: number): void {
+  fake.uproot(nodeType, { name })
+  const spec = { taints: [{ key: TAINTS.componentsPending, effect: 'NoSchedule' }] }
+  clock.after(afterMs, () => fake.plant(nodeType, { ...readyNode(name, clock.now()), metadata: { name }, spec }))
+}
+
+const machinesIn = ({ fake }: Stage, { scale }: Agents): readonly Machine[] =>
+  Array.from({ length: scale.machines }, (_, i) => fake.peek(machineType, { name: nameOf(i) }) as Machine)
+
+/** As soon as it is so; at the latest after a while, since faults may keep it from ever being seen. */
+function onceSo(stage: Stage, isSo: () => boolean, act: () => void): void {
+  const until = stage.clock.now() + LEASES_OVER_MS
+  const look = () => {
+    if (isSo() || stage.clock.now() >= until) act()
+    else stage.clock.after(LOOK_MS, look)
+  }
+  look()
+}
+
+const isTrying = ({ status }: Machine, version: string): boolean =>
+  status?.components?.some((c) => c.desired === version && (c.state === 'Switching' || c.state === 'Probing')) === true
+
+const runs = (version: string) => ({ status }: Machine) =>
+  status?.components?.some((c) => c.version === version && c.state === 'Healthy') === true
+
+/** Two commits forward, the second one bad; its machine's Node is deleted under it; then all the way back. */
+export const nodeDeleted: Story = {
+  name: 'a Node that is deleted while a bad version probes',
+  simulatedOnly: 'hollow agents register no Node; test/e2e/rollout deletes that of a real one',
+  phases: (agents) => [
+    { name: 'begin', act: (_, g) => g.plantFleet(agents()) },
+    {
+      name: 'forward, a bad version, a deleted Node, and back',
+      counts: 'AtMost',
+      act: (w) => {
+        declare(w, '1.1.0')
+        const areTwoDone = () => machinesIn(w, agents()).filter(runs('1.1.0')).length >= 2
+        const tried = () => machinesIn(w, agents()).find((m) => isTrying(m, BAD))
+        const deleteTried = () => {
+          const machine = tried()
+          if (machine !== undefined) replaceNode(w, machine.metadata.name ?? '', 500 + below(w, 25, 3_000))
+          w.clock.after(2_000 + below(w, 26, 8_000), () => declare(w, '1.0.0'))
+        }
+        onceSo(w, areTwoDone, () => {
+          declare(w, BAD)
+          onceSo(w, () => tried() !== undefined, deleteTried)
+        })
+      },
+    },
+  ],
+}
+
+export const setStories: readonly Story[] = [comesAgain, canaryAmongEdits, overruled, replaced, lostPermits, nodeDeleted]

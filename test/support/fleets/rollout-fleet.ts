@@ -152,7 +152,7 @@ export function machineControllerTurn(
   const reports = machine.status?.components ?? []
   const desired = desiredComponents({
     machine: name,
-    isFirstInstall: machine.status?.phase === 'Installing',
+    isClosed: machine.status?.phase === 'Installing',
     current: machine.spec.components ?? [],
     reports,
     claims,

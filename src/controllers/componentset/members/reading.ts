@@ -1,5 +1,6 @@
 // The state of one machine for a rollout: whether it may be disrupted, its orders and its reports. A missing reading counts against a disruption.
 import type { Reason } from '#api/catalogue.ts'
+import { TAINTS } from '#api/names.ts'
 import type { ComponentEntry, ComponentStatus, Machine } from '#api/kinds/machine.ts'
 import { type ComponentState, isSwitching } from '#api/protocol/switch.ts'
 import { assertNever } from '#lib/errors.ts'
@@ -7,7 +8,7 @@ import { isNodeFrozen } from '#holds/in-force.ts'
 import type { Node } from '#nodes/objects.ts'
 import { placeOf } from '#placement/spread.ts'
 import { hardwareClass } from '#placement/hardware-class.ts'
-import { isNodeReady } from '#nodes/objects.ts'
+import { hasTaint, isNodeReady } from '#nodes/objects.ts'
 import { type Assignment, isSameAssignment, isTold } from '#api/protocol/assignment.ts'
 
 /** Up may be disturbed. Joining has never worked yet. Broken has a trouble of its own. Silent says nothing. Leaving is being deleted. */
@@ -74,16 +75,16 @@ export function readMachine(machine: Machine, node: Node | undefined, indexOf: R
   for (const t of spec.components ?? []) {
     if (t.switch !== undefined) isBusy = true
   }
+  const { health, why, isAwaited = false, isClosed = false } = healthOf(machine, node)
   for (const r of status?.components ?? []) {
     if (isSwitching(r.state)) isBusy = true
     if (r.version !== undefined) runs += `${r.name} ${r.version}\n`
-    if (isBad(r.state, status?.phase)) {
+    if (isBad(r.state, status?.phase) || (isClosed && keepsClosed(r.state))) {
       broken = r
       bad = new Set([...bad, r.name])
     }
   }
-  const { health, why, isAwaited = false } = healthOf(machine, node)
-  const isOnlyComponents = health === 'Up' || (status?.phase === 'Failed' && health === 'Broken')
+  const isOnlyComponents = health === 'Up' || isClosed || (status?.phase === 'Failed' && health === 'Broken')
   const kind = hardwareClass(machine, node)
   const isBroken = broken !== undefined && health !== 'Joining' && isOnlyComponents
   return {
@@ -124,6 +125,9 @@ function byIndex<T extends { readonly name: string }>(
 const isBad = (state: ComponentState, phase: string | undefined): boolean =>
   state === 'Degraded' || state === 'Failed' || (state === 'RolledBack' && phase === 'Failed')
 
+/** On a Node that takes no pods yet: another version may be what opens it. */
+const keepsClosed = (state: ComponentState): boolean => state !== 'Healthy' && !isSwitching(state)
+
 /** The machine controller says so of a machine as long as it has seen no Lease of its agent. */
 const NEVER_HEARD: Reason = 'NotYetObserved'
 
@@ -134,6 +138,8 @@ interface Diagnosis {
   readonly health: Health
   readonly why: string
   readonly isAwaited?: boolean
+  /** Nothing but its startup taint is wrong with its Node. */
+  readonly isClosed?: boolean
 }
 
 const found = (health: Health, why: string): Diagnosis => ({ health, why })
@@ -164,17 +170,27 @@ function healthOf({ metadata, status }: Machine, node: Node | undefined): Diagno
     if (isAwaited) return { health: 'Silent', why: why ?? 'still joining: no heartbeat from its agent yet', isAwaited }
     return found('Silent', why ?? 'no heartbeat from its agent')
   }
-  if (JOINING.has(phase)) return found('Joining', `phase ${phase ?? 'unknown'}`)
-  if (!IN_SERVICE.has(phase)) return found('Broken', `phase ${phase}`)
+  // A Node that was deleted registers with its startup taint again; its machine is no newcomer for that.
+  const isClosed = status?.inServiceSince !== undefined && hasTaint(node, TAINTS.componentsPending)
+  if (!isClosed && JOINING.has(phase)) return found('Joining', `phase ${phase ?? 'unknown'}`)
+  if (!IN_SERVICE.has(phase) && phase !== 'Installing') return found('Broken', `phase ${phase}`)
   if (!isNodeReady(node))
     return found('Broken', node === undefined ? 'its Node does not exist' : 'its Node is not Ready')
+  if (isClosed) return { health: 'Broken', why: 'its Node registered again and takes no pods yet', isClosed }
   return found('Up', '')
 }
 
-/** It never served, so that nothing is lost while it does not: it still joins, or its agent never sent a heartbeat. A Node that it has must serve. */
-export const isNoLoss = ({ machine, node, health, isAwaited }: Reading): boolean =>
-  health === 'Joining' ||
-  (isAwaited && machine.status?.inServiceSince === undefined && (node === undefined || isNodeReady(node)))
+/**
+ * It never served, so that nothing is lost while it does not: it still joins, or its agent never sent a heartbeat. A Node that it has must serve. One that
+ * served before, and joins again, is no loss only while its Node serves.
+ */
+export function isNoLoss({ machine, node, health, isAwaited }: Reading): boolean {
+  if (health !== 'Joining' && !isAwaited) return false
+  if (machine.status?.inServiceSince !== undefined) return health === 'Joining' && isServing(node)
+  return health === 'Joining' || node === undefined || isNodeReady(node)
+}
+
+const isServing = (node: Node | undefined): boolean => isNodeReady(node) && !hasTaint(node, TAINTS.componentsPending)
 
 /** Its agent sends heartbeats, but the Node that it had was deleted. */
 export const isNodeDeleted = ({ machine, node, health }: Reading): boolean =>
