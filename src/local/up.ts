@@ -135,8 +135,9 @@ export async function up(options: UpOptions): Promise<UpResult> {
       ),
   })
   const clients: Closable[] = []
+  const nodes: Nodes = { areOurs: false }
   try {
-    return await run({ layout, keeper, entries, options, opened: clients, began, beganAt })
+    return await run({ layout, keeper, entries, options, opened: clients, nodes, began, beganAt })
   } finally {
     options.screen.end()
     if (keeper.pids().size > 0) options.screen.say('stopping all processes')
@@ -150,11 +151,13 @@ export async function up(options: UpOptions): Promise<UpResult> {
     try {
       const isProgram = (name: string) => !isServer(name)
       await patiently(patience, toEnd(isProgram), keeper.stop(names.filter(isProgram)))
-      const nodes = stopNodes(
-        clusterFolders(layout).map((c) => layout.cluster(c).nodes),
-        driverIn(layout),
-      )
-      await patiently(patience, 'the agents of the nodes and their components to end', nodes)
+      if (nodes.areOurs || options.signal.aborted) {
+        const ended = stopNodes(
+          clusterFolders(layout).map((c) => layout.cluster(c).nodes),
+          driverIn(layout),
+        )
+        await patiently(patience, 'the agents of the nodes and their components to end', ended)
+      }
     } finally {
       await patiently(patience, toEnd(isServer), keeper.stop())
       unlock()
@@ -188,6 +191,14 @@ interface Closable {
   close(): void
 }
 
+/**
+ * The nodes of the folder. Those that a fleet that was killed left running are this start's only once its hub serves: a start that fails before that leaves them
+ * as they are, and the next one goes on with them.
+ */
+interface Nodes {
+  areOurs: boolean
+}
+
 interface Start {
   readonly layout: Layout
   readonly keeper: Keeper
@@ -195,12 +206,13 @@ interface Start {
   readonly options: UpOptions
   /** Every opened connection is added here. */
   readonly opened: Closable[]
+  readonly nodes: Nodes
   readonly began: number
   /** The same moment by the clock on the wall, which leases carry. */
   readonly beganAt: number
 }
 
-async function run({ layout, keeper, entries, options, opened, began, beganAt }: Start): Promise<UpResult> {
+async function run({ layout, keeper, entries, options, opened, nodes, began, beganAt }: Start): Promise<UpResult> {
   const { screen, signal, connect } = options
   const say = (line: string): void => screen.say(line)
   const patience = { clock: systemClock, say, signal }
@@ -268,6 +280,7 @@ async function run({ layout, keeper, entries, options, opened, began, beganAt }:
     signal: AbortSignal.any([signal, working.signal]),
   })
   writeAllContexts(layout, [HUB])
+  nodes.areOurs = true
   const hosting = clusters.run()
   try {
     if (isMember) {
