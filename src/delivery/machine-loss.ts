@@ -1,5 +1,6 @@
 // How many machines are deleted with what a commit no longer declares, and which sets could take them over. Pure.
 import { API_GROUP } from '#api/kind.ts'
+import { type Cluster, cluster } from '#api/kinds/cluster.ts'
 import { type MachineSetInput, machineSet } from '#api/kinds/machine-set.ts'
 import { type Machine, type MachineInput, machine } from '#api/kinds/machine.ts'
 import { canTakeOver, madeAs, madeFrom, machinesLost } from '#placement/takeover.ts'
@@ -11,6 +12,15 @@ export const isMachineSet = ({ group, kind }: ObjectRef): boolean => group === A
 const isMachine = ({ group, kind }: ObjectRef): boolean => group === API_GROUP && kind === machine.kind
 /** Whether machines go with it. */
 export const holdsMachines = (ref: ObjectRef): boolean => isMachineSet(ref) || isMachine(ref)
+
+export const isCluster = ({ group, kind }: ObjectRef): boolean => group === API_GROUP && kind === cluster.kind
+
+/** How many machines go with a Cluster when it is deleted. One that has served, and does not answer, may have any number. */
+export function machinesWith({ spec, status }: Pick<Cluster, 'spec' | 'status'>): number | 'Unknown' {
+  if (spec.controlPlane === undefined || spec.deletionPolicy !== 'Delete') return 0
+  if (status?.machines !== undefined) return status.machines.total
+  return (status?.history ?? []).length === 0 && status?.reachableSince === undefined ? 0 : 'Unknown'
+}
 
 /** Rendered objects were validated by their kinds. */
 const setOf = (object: KubeObject): MachineSetInput => object as unknown as MachineSetInput

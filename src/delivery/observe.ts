@@ -1,4 +1,5 @@
 // Reads the input of a plan for one cluster: its inventory, its live objects, and the component versions in use.
+import type { Cluster } from '#api/kinds/cluster.ts'
 import { type ComponentCanary, componentCanary } from '#api/kinds/component-canary.ts'
 import { inventory } from '#api/kinds/inventory.ts'
 import type { Inventory } from '#api/kinds/inventory.ts'
@@ -11,7 +12,7 @@ import { componentObjectName } from '#lib/names.ts'
 import { allowing } from '#declared/committed.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
-import { holdsMachines } from './machine-loss.ts'
+import { holdsMachines, isCluster, machinesWith } from './machine-loss.ts'
 import { compareRefs, refText, type ObjectRef } from './object-ref.ts'
 import type { DesiredObject, Rejected } from './desired.ts'
 import { listingsOf, ownershipOf, type Listings } from './ownership.ts'
@@ -116,7 +117,8 @@ async function readLive(
         continue
       }
       const ownership = ownershipOf(object, ref, marks.source, marks.listings)
-      live.set(key, { ...liveOf(object, declared.get(key)), ...ownership })
+      const machines = isCluster(ref) ? { machines: machinesWith(object as KubeObject & Cluster) } : {}
+      live.set(key, { ...liveOf(object, declared.get(key)), ...ownership, ...machines })
       objects.set(key, object)
     }
   }

@@ -410,6 +410,46 @@ describe('sets of machines', () => {
     expect(planCluster(w, config({ prune: { enabled: true, guard: 0 } })).blocked).toMatchObject({ machines: 1 })
   })
 
+  describe('a Cluster that git no longer declares', () => {
+    const of = (name: string): DesiredObject => {
+      const metadata = { name, namespace: 'fleet' }
+      const object: KubeObject = { apiVersion: 'kubenode.io/v1alpha1', kind: 'Cluster', metadata, spec: {} }
+      return { ref: refOf(object), object, digest: digestOf(object) }
+    }
+    const prod = of('prod')
+    const without = (machines: number | 'Unknown', more: Partial<ClusterSeen> = {}) =>
+      planCluster(
+        seen({ inventory: [recorded(prod)], live: new Map([[refText(prod.ref), live('prod', { machines })]]), ...more }),
+        config({ prune: { enabled: true, guard: '10%' } }),
+      )
+
+    test('is held like its pools: all of its machines go with it', () =>
+      expect(without(6).blocked).toMatchObject({ count: 1, machines: 6, allowedMachines: 1, first: refText(prod.ref) }))
+
+    test('is held while nobody knows how many machines it has', () => {
+      const { blocked } = without('Unknown')
+      expect(blocked).toMatchObject({ count: 1, clusters: ['fleet/prod'] })
+      expect(blocked).not.toHaveProperty('machines')
+    })
+
+    test('goes when a person approved exactly that', () => {
+      const approved = new Set([without(6).blocked?.digest ?? ''])
+      expect(said(seen({ inventory: [recorded(prod)], live: new Map([[refText(prod.ref), live('prod', { machines: 6 })]]), approved }))).toEqual(['Prune prod'])
+    })
+
+    test.each([0, 1])('goes without asking with %d machines', (machines) =>
+      expect(without(machines).actions.map((x) => x.kind)).toEqual(['Prune']))
+
+    test('and declares again while it is being deleted is made anew, and not recorded before', () => {
+      const ending = new Map([[refText(prod.ref), live('prod', { isDeleting: true })]])
+      expect(said(seen({ desired: [prod], live: ending }))).toEqual(['BeingDeleted prod'])
+      for (const drift of ['Correct', 'Detect', 'Off'] as const) {
+        const gone = seen({ desired: [prod], live: new Map([[refText(prod.ref), 'Absent' as const]]) })
+        expect(said(gone, config({ drift }))).toEqual(['Apply prod'])
+      }
+    })
+  })
+
   test('F41 declared again while they are deleted, keep their machines', () => {
     const ending = new Map([[refText(old.ref), live('old', { isDeleting: true })]])
     const again = (c: ClusterConfig, inventory: readonly InventoryRef[]) =>

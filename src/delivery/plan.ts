@@ -4,7 +4,6 @@ import { isAgentConfigMap } from '#api/agent-config/agent-config-map.ts'
 import type { FleetSourceSpec } from '#api/kinds/fleet-source.ts'
 import { MAX_COMMITTED, MAX_PRUNED } from '#api/kinds/inventory.ts'
 import type { Machine } from '#api/kinds/machine.ts'
-import { API_GROUP } from '#api/kind.ts'
 import { MAX_HELD_CLUSTERS, type ReleaseStatus } from '#api/kinds/release.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { type CommittedContent, contentOf } from '#api/protocol/committed.ts'
@@ -13,7 +12,7 @@ import type { Pruning } from '#api/protocol/pruning.ts'
 import { jsonEqual } from '#lib/json.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { printableLine } from '#lib/printable.ts'
-import { isMachineSet, lossOf, takesFrom } from './machine-loss.ts'
+import { isCluster, isMachineSet, lossOf, takesFrom } from './machine-loss.ts'
 import { compareRefs, refText, type ObjectRef } from './object-ref.ts'
 import { mayWrite, type Writes } from './writes.ts'
 import { deliveryErrors } from './delivery-errors.ts'
@@ -47,6 +46,8 @@ export interface LiveObject {
   /** A hold lets exactly this content act for a while, so it stays. */
   readonly isAllowed?: boolean
   readonly isDeleting: boolean
+  /** Of a Cluster: how many machines go with it. */
+  readonly machines?: number | 'Unknown'
 }
 
 export type Live = LiveObject | 'Absent' | 'Unknown'
@@ -253,6 +254,9 @@ function judgeDesired(
     ...meanwhileOf(desired, applied, live, config),
   })
   if (typeof live === 'object' && isOfAnother(live, config)) return { ...ofAnother(ref, live), isDeclared: true }
+  // Git took it out and brings it back: it is made anew once it is gone. What is written to it now goes with it.
+  if (applied === undefined && typeof live === 'object' && live.isDeleting && !isEndingSet)
+    return { ref, reason: 'BeingDeleted' }
   const isRecorded = applied?.digest === shortDigest(desired.digest)
   if (applied === undefined) return apply('New')
   if (!isRecorded) return apply(applied.digest === undefined ? 'Unrecorded' : 'Changed')
@@ -324,10 +328,12 @@ function planPrunes(seen: ClusterSeen, config: ClusterConfig): Prunes {
   actions.sort((a, b) => orderOf(b.ref) - orderOf(a.ref) || compareRefs(a.ref, b.ref))
   const { guard } = config.prune
   const allowed = allowedPrunes(guard, seen.inventory.length)
-  const { lost, total } = lossOf(actions, seen.desired, seen.machines, (ref) => liveUid(seen, ref))
-  const allowedMachines = allowedPrunes(guard, total)
+  const here = lossOf(actions, seen.desired, seen.machines, (ref) => liveUid(seen, ref))
+  const inClusters = lossOfClusters(actions, seen)
+  const lost = here.lost + inClusters.lost
+  const allowedMachines = allowedPrunes(guard, here.total + inClusters.lost)
   const passes: Prunes = { actions, held: [], skips }
-  if (actions.length <= allowed && lost <= allowedMachines) return passes
+  if (actions.length <= allowed && lost <= allowedMachines && !inClusters.isUnknown) return passes
   const [first] = actions
   const digest = pruneDigest(actions)
   if (first === undefined) return passes
@@ -354,9 +360,21 @@ function planPrunes(seen: ClusterSeen, config: ClusterConfig): Prunes {
   }
 }
 
-/** What hangs on each of them, its machines and its data, counts as one object in the limits. */
+/** All of its machines go with a Cluster, as when git took its pools out of it one by one. */
+function lossOfClusters(actions: readonly PruneAction[], { live }: ClusterSeen) {
+  const counts = actions
+    .filter(({ ref }) => isCluster(ref))
+    .map(({ ref }) => {
+      const found = live.get(refText(ref))
+      return typeof found === 'object' ? (found.machines ?? 0) : 0
+    })
+  const known = counts.filter((n) => n !== 'Unknown')
+  return { lost: known.reduce((sum, n) => sum + n, 0), isUnknown: known.length < counts.length }
+}
+
+/** Its data counts as one object in the limits. */
 function heldClusters(actions: readonly PruneAction[]): Pick<HeldPrune, 'clusters'> {
-  const clusters = actions.filter(({ ref }) => ref.group === API_GROUP && ref.kind === 'Cluster')
+  const clusters = actions.filter(({ ref }) => isCluster(ref))
   if (clusters.length === 0) return {}
   return { clusters: clusters.slice(0, MAX_HELD_CLUSTERS).map(({ ref }) => `${ref.namespace}/${ref.name}`) }
 }

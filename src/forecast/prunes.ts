@@ -1,5 +1,6 @@
 // Which deletions of a commit the prune guard stops, and the digest that an Approval must name: by the planner that sync applies with. Pure.
 import { API_GROUP } from '#api/kind.ts'
+import type { Cluster } from '#api/kinds/cluster.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
@@ -9,9 +10,10 @@ import { HUB_TARGET } from '#api/names.ts'
 import { counted } from '#lib/counted.ts'
 import { declaredOnHub } from '#delivery/declared-on-hub.ts'
 import type { RenderedTarget, Targets } from '#delivery/desired.ts'
-import { refText } from '#delivery/object-ref.ts'
+import { isCluster, machinesWith } from '#delivery/machine-loss.ts'
+import { type ObjectRef, refText } from '#delivery/object-ref.ts'
 import { componentsInUse } from '#delivery/observe.ts'
-import { type ClusterConfig, type HeldPrune, type Live, planCluster } from '#delivery/plan.ts'
+import { type ClusterConfig, type HeldPrune, type Live, type LiveObject, planCluster } from '#delivery/plan.ts'
 import { otherTarget } from '#delivery/targets.ts'
 import { declaredRefs, splitByTrack } from '#sync/release/tracks.ts'
 import { isMember } from './stage-members.ts'
@@ -121,7 +123,7 @@ function promisedOf(
       desired: target.objects,
       rejected: target.rejected,
       inventory: refs,
-      live: liveIn(inventory, applied, target),
+      live: liveIn(inventory, applied, target, (ref) => machinesIn(ref, old, inventories)),
       elsewhere,
       other: otherTarget(shards, owner, (name) => refsIn(after.get(name ?? HUB_TARGET))),
       referenced: componentsInUse(inventory.machines, inventory.canaries ?? []),
@@ -169,6 +171,18 @@ function rulesFor(source: string, inventories: readonly Inventory[], after: Targ
   return [...declared, ...inventories.flatMap((i) => i.sources ?? [])].find((r) => r.source === source)
 }
 
+/** The hub counts them itself; here the inventory of the cluster says so. */
+function machinesIn(
+  ref: ObjectRef,
+  before: RenderedTarget | undefined,
+  inventories: readonly Inventory[],
+): number | 'Unknown' {
+  const declared = before?.objects.find((o) => refText(o.ref) === refText(ref))?.object as Cluster | undefined
+  const total = inventories.find(({ cluster }) => cluster === ref.name)?.machines.length
+  if (declared === undefined || total === undefined) return 'Unknown'
+  return machinesWith({ ...declared, status: { machines: { total, ready: 0, agents: 0 } } })
+}
+
 /** Kinds of which an inventory has all objects; others are taken to be there, as sync applied them. */
 const listsOf = ({ machines, machineSets, sets, components }: Inventory) =>
   [
@@ -178,9 +192,14 @@ const listsOf = ({ machines, machineSets, sets, components }: Inventory) =>
     [machineComponent.kind, components],
   ] as const
 
-function liveIn(inventory: Inventory, { source, refs }: AppliedObjects, target: RenderedTarget): Map<string, Live> {
+function liveIn(
+  inventory: Inventory,
+  { source, refs }: AppliedObjects,
+  target: RenderedTarget,
+  machinesOf: (cluster: ObjectRef) => number | 'Unknown',
+): Map<string, Live> {
   const live = new Map<string, Live>()
-  const there = (uid: string, isDeleting = false): Live => ({
+  const there = (uid: string, isDeleting = false): LiveObject => ({
     uid,
     resourceVersion: '',
     commit: undefined,
@@ -188,7 +207,10 @@ function liveIn(inventory: Inventory, { source, refs }: AppliedObjects, target: 
     matches: true,
     isDeleting,
   })
-  for (const ref of refs) live.set(refText(ref), ref.uid === undefined ? 'Unknown' : there(ref.uid))
+  for (const ref of refs) {
+    const found = ref.uid === undefined ? 'Unknown' : there(ref.uid)
+    live.set(refText(ref), isCluster(ref) && found !== 'Unknown' ? { ...found, machines: machinesOf(ref) } : found)
+  }
   for (const [kind, list] of listsOf(inventory)) {
     const found = new Map(list.map((o) => [o.metadata.name ?? '', o.metadata]))
     for (const ref of [...refs, ...target.objects.map((o) => o.ref)]) {

@@ -111,8 +111,13 @@ test('a cluster that git brings back while it is being deleted is made again as 
     () => b.hub.client.get(clusterKind, clusterB),
     (found) => found?.metadata.deletionTimestamp !== undefined,
   )
-  await succeeds(b, b.repository.commit(both))
   await emptied(b)
+  const again = b.repository.commit(both)
+  const waits = async () =>
+    (await releaseOf(b, again))?.status?.clusters?.find((c) => c.name === 'b')?.waitingFor?.seen
+  await eventually(waits, (seen) => seen === 'Cluster b is being deleted')
+  // Whatever is made there goes with it: nothing is.
+  expect(await versionIn(b, 'b')).toBeUndefined()
   await finalizers(null)
   // Long before the next comparison of the hub.
   await eventually(
@@ -124,6 +129,7 @@ test('a cluster that git brings back while it is being deleted is made again as 
     () => versionIn(b, 'b'),
     (version) => version === '1',
   )
+  await succeeds(b, again)
 }, 300_000)
 
 test('a cluster to which the newest release brings nothing new is protected from drift', async () => {

@@ -50,6 +50,7 @@ export interface Waiting {
     | 'Succession'
     | 'MachinesGone'
     | 'HostsMade'
+    | 'ClusterLeaves'
   readonly seen: string
   readonly unblock: string
   /** What the Defender's gate says, where that is more than that it was asked. */

@@ -7,6 +7,7 @@ import { type EndedPermits, isRefused } from '#permits/ended-for.ts'
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { matchesSelector } from '#kube/selector.ts'
 import type { CommittedContents } from '#declared/committed.ts'
+import { isClusterLeaving } from '#holds/cluster-leaves.ts'
 import { holdOver, thing } from '#holds/reach.ts'
 import { type Informers, type SharedInformer, requireFresh } from '#runtime/informers.ts'
 import { type OtherSet, type Seen, isDeleting, isGoing, nameOf, ownerOf, uidOf, understood } from './seen.ts'
@@ -67,6 +68,7 @@ export function observe({ caches, contents, ended }: Observing, name: string, no
     ...(edit !== undefined && { edit }),
     isHeld,
     isDeclared: isGoing(set) && contents.isDeclared(machineSet.kind, name, now),
+    isClusterLeaving: isClusterLeaving(holds.list(), now),
     hold: holdOver(holds.list(), {
       effects: ['Pause', 'Freeze'],
       things: [thing(machineSet.kind, set)],

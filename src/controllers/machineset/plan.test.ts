@@ -270,6 +270,13 @@ const cases: Readonly<Record<string, readonly [Seen, readonly string[]]>> = {
 }
 
 describe('a machine set', () => {
+  test('makes no machine while its cluster is being deleted, and says so', () => {
+    const leaving = { ...seen(set(3), []), isClusterLeaving: true }
+    const made = plan(leaving, NOW)
+    expect([made.actions, made.waiting?.predicate]).toEqual([[], 'ClusterLeaves'])
+    expect(plan({ ...leaving, isClusterLeaving: false }, NOW).actions.map(say)).toEqual(['Create 3'])
+  })
+
   test.each(Object.entries(cases))('%s', (_, [s, actions]) => {
     expect(plan(s, NOW).actions.map(say)).toEqual(actions)
   })

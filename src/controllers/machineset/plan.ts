@@ -74,7 +74,17 @@ function burial(alive: readonly Machine[], zombies: readonly Machine[]): [Machin
   return [dead.map((machine) => ({ kind: 'Bury', machine, reason: 'its host was deleted' })), {}]
 }
 
+/** A set that somebody applies there meanwhile would make machines whose hosts outlive the cluster. */
+const CLUSTER_LEAVES_WAIT = {
+  predicate: 'ClusterLeaves',
+  seen: 'the cluster is being deleted; no machine is created in it',
+  unblock: 'git declares the Cluster again: it is made anew when it is gone',
+  // No event tells that the hold has ended.
+  lookMs: 60_000,
+} as const
+
 function growth(seen: Seen, missing: number, now: number): [MachineSetAction[], Extra] {
+  if (seen.isClusterLeaving === true) return [[], { waiting: CLUSTER_LEAVES_WAIT }]
   const waiting = succession(seen, now)
   if (waiting !== undefined) return [[], { waiting }]
   const { replicas } = seen.set.spec

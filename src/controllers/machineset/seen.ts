@@ -28,6 +28,8 @@ export interface Seen {
   readonly edit?: Edit
   /** What git declares is not known: nothing is made or removed. */
   readonly isHeld?: boolean
+  /** Its whole cluster is being deleted. */
+  readonly isClusterLeaving?: boolean
   /** Git declares it, even if a user has deleted it. */
   readonly isDeclared?: boolean
   /** The other sets, each with the machines that it owns; only read by a set that is short of machines or being deleted. */

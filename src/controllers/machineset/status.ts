@@ -189,6 +189,7 @@ function waitingReason(
     case 'Succession':
       return 'WaitingForOther'
     case 'MachinesGone':
+    case 'ClusterLeaves':
       return 'Deleting'
     case 'HostsMade':
       return because ?? 'ProviderError'

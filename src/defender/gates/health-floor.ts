@@ -1,9 +1,7 @@
 // Keeps this many healthy; and when many fall silent at once, assumes a fault of the network.
-import type { OperationalHold } from '#api/kinds/operational-hold.ts'
-import { CLUSTER_LEAVES } from '#api/names.ts'
 import { takesAvailability } from '#api/protocol/operations.ts'
+import { isClusterLeaving } from '#holds/cluster-leaves.ts'
 import { counted } from '#lib/counted.ts'
-import { isInForce } from '#holds/in-force.ts'
 import type { GateVerdict } from '../gate.ts'
 import type { CompiledPolicy } from '../compile-policy.ts'
 import { type Budget, type FloorGround, type Levels, floorLimit, neverHasRoom } from '../levels.ts'
@@ -36,10 +34,7 @@ function silenceGate({ unit }: Question, { levels }: Ground): readonly GateVerdi
  */
 const leavesWithCluster = ({ unit }: Question, { holds, wall }: Snapshot): boolean =>
   unit.source.metadata.deletionTimestamp !== undefined &&
-  holds.some((hold) => hold.metadata.name === CLUSTER_LEAVES && isLifting(hold) && isInForce(hold, wall))
-
-const isLifting = ({ spec: { effect, target } }: OperationalHold): boolean =>
-  effect === 'Unprotect' && target.kind === 'Cluster'
+  isClusterLeaving(holds, wall)
 
 /** The unit itself is not among them. */
 const awayNames = (levels: Levels, policy: CompiledPolicy, { id, space }: Unit): readonly string[] => {

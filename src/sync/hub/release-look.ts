@@ -74,6 +74,9 @@ async function lookAt(
     return {
       look: { kind: 'Unreachable', because: 'ReferenceMissing', message: `Cluster ${name} not found on the hub` },
     }
+  // Whatever is applied there would go with it, and machines that are made there would outlive it on their hosts.
+  if (cluster?.metadata.deletionTimestamp !== undefined)
+    return { look: { kind: 'Unreachable', because: 'Deleting', message: `Cluster ${name} is being deleted` } }
   const { track, commit } = release.spec
   const gates = pipeline.spec.stages.flatMap((s) => [...(s.gates ?? []), ...(s.after ?? [])])
   const hold = work.isHeld === true ? { hold: isSettled ? ('DriftAndPrune' as const) : ('Drift' as const) } : {}
@@ -144,6 +147,7 @@ export function seenCluster(
     name,
     labels,
     content: cluster && contentOf(cluster),
+    isDeleting: cluster?.metadata.deletionTimestamp !== undefined,
     digest,
     look: looks.get(name)?.look,
     previous: previousOf(chain, release, name),
