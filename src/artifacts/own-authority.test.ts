@@ -20,6 +20,13 @@ test('nothing changes while it is good, and the authority stays when the rest is
   expect([renewed.ca === first.ca, renewed.cert === first.cert]).toEqual([true, false])
 })
 
+test('F16 what a clock far ahead made is replaced when it is right again, under the same authority', () => {
+  const ofFuture = planned(first, HOSTS, NOW + 300 * DAY_MS)
+  const back = planned(ofFuture, HOSTS, NOW)
+  expect([back.ca === first.ca, back.cert === ofFuture.cert]).toEqual([true, false])
+  expect(planned(back, HOSTS, NOW)).toBe(back)
+})
+
 test.each([
   ['for another name', first, ['other.example.org']],
   ['with a key of another', { ...first, key: planned({}, HOSTS, NOW).key }, HOSTS],

@@ -69,6 +69,8 @@ function isGood({ ca, cert, key }: Pick<Held, 'ca' | 'cert' | 'key'>, hosts: rea
     const own = new X509Certificate(cert)
     if (!own.verify(new X509Certificate(ca).publicKey) || !own.checkPrivateKey(createPrivateKey(key))) return false
     const isFor = (host: string) => (isIP(host) !== 0 ? own.checkIP(host) : own.checkHost(host)) !== undefined
+    // By a clock that was ahead: no host accepts it yet.
+    if (own.validFromDate.getTime() > now) return false
     return hosts.every(isFor) && own.validToDate.getTime() - now > RENEW_BEFORE_MS
   } catch {
     return false

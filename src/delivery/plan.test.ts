@@ -419,7 +419,11 @@ describe('sets of machines', () => {
     const prod = of('prod')
     const without = (machines: number | 'Unknown', more: Partial<ClusterSeen> = {}) =>
       planCluster(
-        seen({ inventory: [recorded(prod)], live: new Map([[refText(prod.ref), live('prod', { machines })]]), ...more }),
+        seen({
+          inventory: [recorded(prod)],
+          live: new Map([[refText(prod.ref), live('prod', { machines })]]),
+          ...more,
+        }),
         config({ prune: { enabled: true, guard: '10%' } }),
       )
 
@@ -434,11 +438,20 @@ describe('sets of machines', () => {
 
     test('goes when a person approved exactly that', () => {
       const approved = new Set([without(6).blocked?.digest ?? ''])
-      expect(said(seen({ inventory: [recorded(prod)], live: new Map([[refText(prod.ref), live('prod', { machines: 6 })]]), approved }))).toEqual(['Prune prod'])
+      expect(
+        said(
+          seen({
+            inventory: [recorded(prod)],
+            live: new Map([[refText(prod.ref), live('prod', { machines: 6 })]]),
+            approved,
+          }),
+        ),
+      ).toEqual(['Prune prod'])
     })
 
     test.each([0, 1])('goes without asking with %d machines', (machines) =>
-      expect(without(machines).actions.map((x) => x.kind)).toEqual(['Prune']))
+      expect(without(machines).actions.map((x) => x.kind)).toEqual(['Prune']),
+    )
 
     test('and declares again while it is being deleted is made anew, and not recorded before', () => {
       const ending = new Map([[refText(prod.ref), live('prod', { isDeleting: true })]])

@@ -254,7 +254,7 @@ function judgeDesired(
     ...meanwhileOf(desired, applied, live, config),
   })
   if (typeof live === 'object' && isOfAnother(live, config)) return { ...ofAnother(ref, live), isDeclared: true }
-  // Git took it out and brings it back: it is made anew once it is gone. What is written to it now goes with it.
+  // Git took it out and brings it back: it is created again after its deletion. What is written to it now would be deleted with it.
   if (applied === undefined && typeof live === 'object' && live.isDeleting && !isEndingSet)
     return { ref, reason: 'BeingDeleted' }
   const isRecorded = applied?.digest === shortDigest(desired.digest)

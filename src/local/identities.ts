@@ -50,7 +50,10 @@ function isFresh(path: string, cluster: Cluster, now: number): boolean {
     if (config.server !== cluster.server || cert === undefined || !('data' in cert)) return false
     const sameCa = config.ca !== undefined && 'data' in config.ca && config.ca.data.trim() === cluster.ca.trim()
     if (cluster.signer !== undefined && signerPrint(cert.data, cluster.ca) !== cluster.signer) return false
-    return sameCa && new X509Certificate(cert.data).validToDate.getTime() - now > (LIFE_SECONDS * 1_000) / 2
+    const { validFromDate, validToDate } = new X509Certificate(cert.data)
+    // By a clock that was ahead: no server accepts it yet.
+    const isValid = validFromDate.getTime() <= now
+    return sameCa && isValid && validToDate.getTime() - now > (LIFE_SECONDS * 1_000) / 2
   } catch {
     return false
   }

@@ -19,6 +19,7 @@ import { LocalClusters } from './clusters.ts'
 import { followFleet, seconds, type UpResult } from './follow.ts'
 import { declareHub } from './hub.ts'
 import { provideIdentity } from './identities.ts'
+import { messageOf } from '#lib/errors.ts'
 import { installManifests } from './install.ts'
 import { Keeper } from './keeper.ts'
 import {
@@ -193,7 +194,7 @@ interface Closable {
 
 /**
  * The nodes of the folder. Those that a fleet that was killed left running are this start's only once its hub serves: a start that fails before that leaves them
- * as they are, and the next one goes on with them.
+ * as they are, and the next one continues with them.
  */
 interface Nodes {
   areOurs: boolean
@@ -255,10 +256,13 @@ async function run({ layout, keeper, entries, options, opened, nodes, began, beg
   const { client: hub, server, ca } = await wait('the API server', serverUp(adminKubeconfig, connect, signal))
   opened.push(hub)
   await wait('the kinds, roles and policies', installManifests(hub, manifests, systemClock, true))
-  const identities = identitiesIn(layout, HUB).map((identity) =>
-    provideIdentity(hub, { name: HUB, server, ca }, identity, kubeconfig(identity), systemClock),
-  )
-  await wait('the certificates of the programs', Promise.all(identities))
+  const provide = () =>
+    Promise.all(
+      identitiesIn(layout, HUB).map((identity) =>
+        provideIdentity(hub, { name: HUB, server, ca }, identity, kubeconfig(identity), systemClock),
+      ),
+    )
+  await wait('the certificates of the programs', provide())
   say(`${since()}  the hub answers; kinds, roles and policies are installed`)
   let page: LocalConsole | undefined
   const withHub = (clients: ReadonlyMap<string, KubeClient>) => new Map([[HUB, hub], ...clients])
@@ -282,6 +286,7 @@ async function run({ layout, keeper, entries, options, opened, nodes, began, beg
   writeAllContexts(layout, [HUB])
   nodes.areOurs = true
   const hosting = clusters.run()
+  const keeping = keepIdentities(provide, say, AbortSignal.any([signal, working.signal]))
   try {
     if (isMember) {
       // The hub is a cluster with nodes too, and its controllers do not start without the trust document.
@@ -309,7 +314,7 @@ async function run({ layout, keeper, entries, options, opened, nodes, began, beg
     return await followFleet({ hub, business, layout, files, screen, check, driver, began, beganAt, onReady, signal })
   } finally {
     working.abort()
-    await hosting
+    await Promise.all([hosting, keeping])
     await page?.stop()
     await files.idle()
   }
@@ -318,6 +323,30 @@ async function run({ layout, keeper, entries, options, opened, nodes, began, beg
 const rehearsing = ({ repository, path, branch }: Followed, driver: Driver): string => {
   const at = branch === undefined ? 'the commit that is checked out' : `branch ${branch}`
   return `rehearsing the fleet in ${join(repository, path)} (${at}): its clusters are embedded ones here, its pools are ${driver} machines, and steps and stages are watched for 5s at most`
+}
+
+const IDENTITIES_LOOK_MS = 60_000
+
+/** A fleet may run for longer than half of their life, and a clock that was set back makes them certificates of the future. Programs that end for that start with the next. */
+async function keepIdentities(
+  provide: () => Promise<unknown>,
+  say: (line: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let said = ''
+  while (!signal.aborted) {
+    await systemClock.sleep(IDENTITIES_LOOK_MS, signal).catch(() => undefined)
+    if (signal.aborted) return
+    try {
+      await provide()
+      said = ''
+    } catch (e) {
+      // Once: a server that does not answer says so at each look.
+      if (said !== messageOf(e))
+        say(`the certificates of the programs of ${HUB} could not be looked after: ${messageOf(e)}`)
+      said = messageOf(e)
+    }
+  }
 }
 
 /** One process serves the hub and all Clusters: each of its own would load and compile the same thing, and keep it in memory, again. */

@@ -56,7 +56,7 @@ test.each([
   ['the folder is that of another driver', { driver: 'nspawn' }, 'KN1225'],
   ['the API server of the hub never answers', {}, 'KN1213'],
 ] as const)(
-  'F1 a start that fails because %s leaves the nodes as they are',
+  'a start that fails because %s leaves the nodes as they are',
   async (_, more, code) => {
     await expect(up(options(more))).rejects.toMatchObject({ code })
     expect([isRunning(), bootId()]).toEqual([true, BOOT])

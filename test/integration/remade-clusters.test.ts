@@ -113,10 +113,9 @@ test('a cluster that git brings back while it is being deleted is made again as 
   )
   await emptied(b)
   const again = b.repository.commit(both)
-  const waits = async () =>
-    (await releaseOf(b, again))?.status?.clusters?.find((c) => c.name === 'b')?.waitingFor?.seen
+  const waits = async () => (await releaseOf(b, again))?.status?.clusters?.find((c) => c.name === 'b')?.waitingFor?.seen
   await eventually(waits, (seen) => seen === 'Cluster b is being deleted')
-  // Whatever is made there goes with it: nothing is.
+  // Whatever was created there would be deleted with it.
   expect(await versionIn(b, 'b')).toBeUndefined()
   await finalizers(null)
   // Long before the next comparison of the hub.

@@ -35,15 +35,23 @@ interface Renewal {
   readonly share: number
 }
 
+interface RenewalsWish {
+  readonly failures?: number
+  readonly seed?: number
+  readonly aheadMs?: number
+  readonly firstAheadMs?: number
+  readonly askedOnDays?: readonly number[]
+}
+
 async function renewals(
   days: number,
-  { failures = 0, seed = 1, aheadMs = 0, askedOnDays = [] as readonly number[] } = {},
+  { failures = 0, seed = 1, aheadMs = 0, firstAheadMs, askedOnDays = [] }: RenewalsWish = {},
 ): Promise<{ done: readonly Renewal[]; tried: number }> {
   const clock = new VirtualClock()
   const stop = new AbortController()
   const early = new EarlyRenewal()
   const done: Renewal[] = []
-  let [current, left, tried] = [await pairFrom(clock.now() - aheadMs), failures, 0]
+  let [current, left, tried] = [await pairFrom(clock.now() - (firstAheadMs ?? aheadMs)), failures, 0]
   /** Making a certificate takes real time, in which virtual time must not pass. */
   let making: Promise<unknown> = Promise.resolve()
   const running = keepRenewing(
@@ -115,6 +123,22 @@ test('S2 F16 a clock that is years ahead asks for a certificate now and then, no
   const { tried } = await renewals(30, { aheadMs: 2_000 * DAY })
   expect(tried).toBeGreaterThan(10)
   expect(tried).toBeLessThan(25)
+})
+
+test('S2 F16 a certificate that a clock far ahead signed is replaced at once when the clock is right again, and the next at its own time', async () => {
+  const { done } = await renewals(25, { firstAheadMs: -300 * DAY })
+  expect(done).toHaveLength(2)
+  const [first, second] = done
+  expect(first?.share).toBeLessThan(0)
+  expect(second?.share).toBeGreaterThanOrEqual(0.6)
+})
+
+test('S2 F16 a host whose clock is years behind asks for a certificate now and then, and while it is refused with growing pauses', async () => {
+  const { tried } = await renewals(30, { aheadMs: -2_000 * DAY })
+  expect(tried).toBeGreaterThan(10)
+  expect(tried).toBeLessThan(25)
+  const refused = await renewals(1, { aheadMs: -2_000 * DAY, failures: 1_000 })
+  expect(refused.tried).toBeLessThan(24 * 4)
 })
 
 test('one that was asked for comes at once, and the next at its own time', async () => {

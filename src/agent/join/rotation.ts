@@ -58,10 +58,13 @@ export function retryMs(certificate: string, failures: number): number {
 const retryOf = (pair: Credential, failures: number): number =>
   isTokenPair(pair) ? Math.min(pair.askAgainMs, TOKEN_RETRY_MS) : retryMs(pair.certificate, failures)
 
-/** Milliseconds until the next certificate should be asked for. */
+/**
+ * Milliseconds until the next certificate should be asked for. One that is not valid yet was signed by a clock that was far ahead, and is of no use until then: the
+ * next one is asked for now. A host whose own clock is behind asks as seldom as one whose clock is ahead: after a small share of the life, or the pause of a failure.
+ */
 export function renewInMs(certificate: string, now: number, share: number): number {
   const life = lifeOf(certificate)
-  if (life === undefined) return 0
+  if (life === undefined || life.from > now) return 0
   const at = life.from + (life.to - life.from) * (EARLIEST + (LATEST - EARLIEST) * share)
   return Math.max(0, at - now)
 }

@@ -353,5 +353,6 @@ function staleKubeconfig({ cluster, plane, kubeconfig }: Seen, now: number): str
   if (kubeconfig.endpoint !== plane.endpoint || kubeconfig.ca?.trim() !== plane.ca.trim())
     return 'endpoint or authority changed'
   if (plane.own !== undefined && kubeconfig.signedBy !== plane.own.signer) return 'another authority signs'
+  if (now < kubeconfig.from) return 'it is not valid yet: it was made by a clock that was ahead'
   return now >= renewTime(kubeconfig.from, kubeconfig.until) ? 'two thirds of its life are over' : undefined
 }

@@ -6,7 +6,17 @@ import { isNodeReady } from '#nodes/objects.ts'
 import { DELETE_OWNER, SWITCH_OWNER, type MachineAction } from './actions.ts'
 import { syncedNode } from './node-sync.ts'
 import type { Orders } from './orders.ts'
-import { type Seen, hadJoined, hasJoined, isClosed, isFirstInstall, missingComponents, nameOf, stoppedComponents, uidOf } from './seen.ts'
+import {
+  type Seen,
+  hadJoined,
+  hasJoined,
+  isClosed,
+  isFirstInstall,
+  missingComponents,
+  nameOf,
+  stoppedComponents,
+  uidOf,
+} from './seen.ts'
 
 /** Owners come before a drain and go when the switch they were for is over. */
 export function cordonActions(
@@ -69,8 +79,7 @@ export function nodeActions(seen: Seen, components: Orders['components']): Machi
   if (seen.isHostKept && !hasJoined(seen) && !hadJoined(seen)) return []
   const mayOpen = isClosed(seen) && areComponentsIn(seen, components)
   if (syncedNode(node, { machine, areComponentsIn: mayOpen }).kind === 'Keep') return []
-  const reason =
-    mayOpen ? 'the required components are installed' : 'the node differs from Machine.spec'
+  const reason = mayOpen ? 'the required components are installed' : 'the node differs from Machine.spec'
   return [{ kind: 'SyncNode', areComponentsIn: mayOpen, reason }]
 }
 

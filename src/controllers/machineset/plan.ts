@@ -74,11 +74,11 @@ function burial(alive: readonly Machine[], zombies: readonly Machine[]): [Machin
   return [dead.map((machine) => ({ kind: 'Bury', machine, reason: 'its host was deleted' })), {}]
 }
 
-/** A set that somebody applies there meanwhile would make machines whose hosts outlive the cluster. */
+/** A set that is applied there meanwhile would create machines whose hosts outlive the cluster. */
 const CLUSTER_LEAVES_WAIT = {
   predicate: 'ClusterLeaves',
   seen: 'the cluster is being deleted; no machine is created in it',
-  unblock: 'git declares the Cluster again: it is made anew when it is gone',
+  unblock: 'git declares the Cluster again: it is created again after its deletion',
   // No event tells that the hold has ended.
   lookMs: 60_000,
 } as const

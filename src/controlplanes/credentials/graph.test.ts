@@ -129,6 +129,20 @@ describe('the credentials of a new cluster', () => {
     expect(staleItems(inputsOf(), later)).toEqual([])
   })
 
+  test('F16 that a clock far ahead renewed are made again when it is right again, once, under the same authorities', () => {
+    const ahead = START + 300 * DAY
+    const ofFuture = settled(inputsOf(), ahead, MADE)
+    expect(credentials(inputsOf(), ahead, ofFuture).orders).toEqual([])
+    const back = settled(inputsOf(), START + DAY, ofFuture)
+    for (const { name } of TWO_AUTHORITIES.leaves) {
+      const { validFromDate } = new X509Certificate(leafIn(back, name)?.certificate ?? '')
+      expect(validFromDate.getTime()).toBeLessThanOrEqual(START + DAY)
+    }
+    expect(back[CLUSTER_AUTHORITY]).toBe(ofFuture[CLUSTER_AUTHORITY])
+    expect(credentials(inputsOf(), START + DAY, back).orders).toEqual([])
+    expect(staleItems(inputsOf(), back)).toEqual([])
+  })
+
   test('that the recipe no longer has are removed', () => {
     const held = settled(inputsOf({ recipe: EMBEDDED_RECIPE }), START, MADE)
     expect(Object.keys(held).filter((name) => name.startsWith('etcd'))).toEqual([])

@@ -2,7 +2,7 @@
 // from, so whatever changes, nothing that was derived from it stays stale; called with its own result it orders nothing. Pure: no key is made here.
 import { SERVER_NAMES } from '#lib/x509/server-names.ts'
 import { leafIn, rootIn, sealingKeysIn, signerOf, type Held, type HeldRoot } from './held.ts'
-import { certificatePrint, madeOf, renewAt } from './prints.ts'
+import { certificatePrint, isCurrent, madeOf, renewAt } from './prints.ts'
 import type { KubeconfigRecipe, LeafRecipe, Recipe } from './recipe.ts'
 import {
   authorityStep,
@@ -114,7 +114,7 @@ function leafOf(of: LeafRecipe, inputs: CredentialInputs, now: number, held: Hel
     declared: declaredFor(inputs, of.name),
   })
   const found = leafIn(held, of.name)
-  if (found !== undefined && found.madeOf === wanted && now < renewAt(found.certificate)) return {}
+  if (found !== undefined && found.madeOf === wanted && isCurrent(found.certificate, now)) return {}
   return { order: { kind: 'Leaf', name: of.name, of, hosts, madeOf: wanted } }
 }
 

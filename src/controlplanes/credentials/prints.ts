@@ -15,6 +15,10 @@ const RENEWED_AT = 2 / 3
 
 export const renewTime = (from: number, until: number): number => from + (until - from) * RENEWED_AT
 
+/** Good already, and not due. One that was made by a clock far ahead is of no use until its time comes, and is made again. */
+export const isCurrent = (certificate: string, now: number): boolean =>
+  new X509Certificate(certificate).validFromDate.getTime() <= now && now < renewAt(certificate)
+
 export function renewAt(certificate: string): number {
   const { validFromDate, validToDate } = new X509Certificate(certificate)
   return renewTime(validFromDate.getTime(), validToDate.getTime())

@@ -1,7 +1,7 @@
 // The phases in which an authority or a key set is replaced: the new one is trusted beside the old one, then it signs, then the old one is removed.
 // Each phase waits for a number that is shown, and never goes back: a host that joins in between does not undo it. Pure.
 import type { HeldRoot, HeldSealingKeys } from './held.ts'
-import { certificatePrint, renewAt } from './prints.ts'
+import { certificatePrint, isCurrent } from './prints.ts'
 import type { AuthorityRecipe, KeySetRecipe, SealingKeyRecipe } from './recipe.ts'
 
 /** How many of those that must follow did so. */
@@ -124,7 +124,7 @@ export function authorityStep(recipe: AuthorityRecipe, held: HeldRoot, facts: Ro
   const [older, newest] = held.generations
   if (older === undefined) return {}
   if (newest === undefined) {
-    const isDue = facts.declared > older.declared || renewAt(older.open) <= now
+    const isDue = facts.declared > older.declared || !isCurrent(older.open, now)
     return isDue ? { order: { ...nextGeneration(name, older, facts), authority: recipe } } : {}
   }
   const isOfAgents = recipe.trustedBy === 'Agents'

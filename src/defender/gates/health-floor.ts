@@ -33,8 +33,7 @@ function silenceGate({ unit }: Question, { levels }: Ground): readonly GateVerdi
  * a deletion without it.
  */
 const leavesWithCluster = ({ unit }: Question, { holds, wall }: Snapshot): boolean =>
-  unit.source.metadata.deletionTimestamp !== undefined &&
-  isClusterLeaving(holds, wall)
+  unit.source.metadata.deletionTimestamp !== undefined && isClusterLeaving(holds, wall)
 
 /** The unit itself is not among them. */
 const awayNames = (levels: Levels, policy: CompiledPolicy, { id, space }: Unit): readonly string[] => {

@@ -52,6 +52,6 @@ export const UNBLOCKS: Readonly<Record<UnreachableReason, string>> = {
     'the serving certificate of its API server is renewed (kubeadm certs renew apiserver, then restart it); no other kubeconfig helps',
   ReferenceMissing: 'its kubeconfig is in the Secret',
   WaitingForOther: 'its control plane is ready; kubenode cluster show names what it waits for',
-  Deleting: 'its deletion ends, and it is made anew; kubenode cluster show names what that waits for',
+  Deleting: 'its deletion ends, and it is created again; kubenode cluster show names what that waits for',
   ReconcileFailed: 'the error is resolved',
 }

@@ -36,7 +36,7 @@ export interface SeenCluster {
   /** Absent for the hub itself. */
   readonly content?: Content | undefined
   readonly digest: string
-  /** The Cluster is: it has nothing of what it had, as soon as it is made anew. */
+  /** The Cluster is: as soon as it is created again, it has nothing of what it had. */
   readonly isDeleting?: boolean
   /** The release is a revert to what was healthy there: no soak, no small steps. */
   readonly isReturn?: boolean
@@ -169,7 +169,12 @@ function fromWaiting(
   if (blocked !== undefined)
     return { ...plain, waitingFor: wait(old, now, blocked.predicate, blocked.seen ?? '', blocked.unblock ?? '') }
   // Equal content that has passed: nothing to do.
-  if (previous !== undefined && previous.digest === digest && plain.attempts === undefined && member.isDeleting !== true)
+  if (
+    previous !== undefined &&
+    previous.digest === digest &&
+    plain.attempts === undefined &&
+    member.isDeleting !== true
+  )
     return { ...plain, phase: 'Unchanged', digest, since: timestamp(now), healthySince: previous.healthySince }
   if (mayStart) return moved(plain, 'Applying', now)
   const text = `stage ${stage.name} has reached its concurrency limit`
@@ -361,7 +366,7 @@ const MOST_NAMED = 3
 
 export function pruneText({ count, allowed, first, clusters = [], machines, allowedMachines }: HeldPrune): string {
   const lost = clusters.length < 2 ? '' : `; among them are the clusters ${someOf(clusters, MOST_NAMED)}`
-  // The guard lets so few objects pass: it stops them for machines that nobody could count.
+  // The guard lets so few objects pass: it stops them for machines that could not be counted.
   if (machines === undefined && count <= allowed)
     return `${counted(count, 'object')} would be deleted with machines whose number is not known, the first is ${first}${lost}`
   if (machines === undefined)

@@ -175,8 +175,10 @@ function onceSo(stage: Stage, isSo: () => boolean, act: () => void): void {
 const isTrying = ({ status }: Machine, version: string): boolean =>
   status?.components?.some((c) => c.desired === version && (c.state === 'Switching' || c.state === 'Probing')) === true
 
-const runs = (version: string) => ({ status }: Machine) =>
-  status?.components?.some((c) => c.version === version && c.state === 'Healthy') === true
+const runs =
+  (version: string) =>
+  ({ status }: Machine) =>
+    status?.components?.some((c) => c.version === version && c.state === 'Healthy') === true
 
 /** Two commits forward, the second one bad; its machine's Node is deleted under it; then all the way back. */
 export const nodeDeleted: Story = {
@@ -205,4 +207,11 @@ export const nodeDeleted: Story = {
   ],
 }
 
-export const setStories: readonly Story[] = [comesAgain, canaryAmongEdits, overruled, replaced, lostPermits, nodeDeleted]
+export const setStories: readonly Story[] = [
+  comesAgain,
+  canaryAmongEdits,
+  overruled,
+  replaced,
+  lostPermits,
+  nodeDeleted,
+]
