@@ -25,6 +25,8 @@ import { PermitWatch } from './permit-watch.ts'
 import { PolicyBook } from './policy-book.ts'
 import { QuietWatch } from './quiet.ts'
 import { RecoveryWatch } from './recovery.ts'
+import { isCanarys } from './gates/set-limit.ts'
+import { setLimitOf } from './set-limits.ts'
 import type { Snapshot } from './snapshot.ts'
 
 export interface ObserverOptions {
@@ -96,8 +98,9 @@ export class Observer {
         definitions: (component, version) => caches.components.byIndex(BY_COMPONENT, componentKey(component, version)),
       })
     }
+    const permits = [...open, ...endedBehind(grants, this.#permits)]
     return {
-      permits: [...open, ...endedBehind(grants, this.#permits)],
+      permits,
       policies,
       holds: caches.holds.list().toSorted((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1)),
       approvals: caches.approvals.list(),
@@ -110,6 +113,7 @@ export class Observer {
       leasesOver: this.leases.over(),
       gonePermits: this.#gone.permits,
       goneTargets: this.#gone.targets,
+      setLimits: permits.some(isCanarys) ? caches.sets.list().flatMap(setLimitOf) : [],
       isQuiet: (grant) => this.#quiet.isQuiet(grant),
       isRecovery: (permit, target) => this.#recoveries.isRecovery(permit, target),
       isBudgetExempt: (permit) =>

@@ -1,5 +1,6 @@
 // Everything that a decision is made from, read beforehand. Nothing in it is believed that a requester wrote about a target.
 import type { Approval } from '#api/kinds/approval.ts'
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
@@ -9,6 +10,16 @@ import type { Suspicion } from './blame/suspicion.ts'
 import type { CompiledPolicy } from './compile-policy.ts'
 import type { FleetView } from './fleet.ts'
 import type { Grant } from './ledger.ts'
+import type { Unit } from './unit.ts'
+
+/** How many machines of a set may be unavailable. */
+export interface SetLimit {
+  readonly name: string
+  readonly uid: string
+  readonly maxUnavailable: MachineComponentSet['spec']['rollout']['maxUnavailable']
+  readonly components: ReadonlySet<string>
+  selects(unit: Pick<Unit, 'source'>): boolean
+}
 
 export interface Snapshot {
   /** All that are open, and those behind a slot that ended. */
@@ -36,6 +47,8 @@ export interface Snapshot {
   readonly suspicions: readonly Suspicion[]
   /** Components that a hold says may be tried again. */
   readonly retried: ReadonlySet<string>
+  /** Of every set, while a canary asks for something or has a slot; else none. */
+  readonly setLimits?: readonly SetLimit[]
   isQuiet(grant: Grant): boolean
   /** Whether the target, by its UID, truly returns to a version that was healthy on the set or on itself. */
   isRecovery(permit: OperationPermit, target: string): boolean

@@ -4,17 +4,17 @@ import type { GateVerdict } from '../gate.ts'
 import { budgetLimit, domainOf } from '../levels.ts'
 import type { Ground, Question } from '../question.ts'
 import { KEEPS_SERVING, pass, wait } from '../say.ts'
+import { setLimitGate } from './set-limit.ts'
 import { isOutOfService } from '../unit.ts'
 
-export function budgetGate(
-  { permit, unit, policies }: Question,
-  { levels: all, ledger }: Ground,
-): readonly GateVerdict[] {
+export function budgetGate(question: Question, ground: Ground): readonly GateVerdict[] {
+  const { permit, unit, policies } = question
+  const { levels: all, ledger } = ground
   const component = permit.spec.component?.name
   // A machine that is booked itself is not kept from being drained by what is booked for others: else a vendor that takes too many would have none of them drained.
   const isBooked = ledger.reservationOf(unit.id) !== undefined && permit.spec.operations.includes('Drain')
   const levels = isBooked ? all.now : all
-  return policies.flatMap((policy) =>
+  const ofPolicies = policies.flatMap((policy) =>
     (policy.spec.budgets ?? []).flatMap(({ max, of, per }, at) => {
       const domain = domainOf(per, unit, component)
       if (domain === undefined) return []
@@ -39,4 +39,5 @@ export function budgetGate(
       ]
     }),
   )
+  return [...ofPolicies, ...setLimitGate(question, ground)]
 }

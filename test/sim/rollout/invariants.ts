@@ -40,6 +40,7 @@ export class Watcher {
   readonly all: Readonly<Record<string, Invariant>> = {
     'no more machines at work than the set allows': (c) => this.#level(c),
     'no more slots than the set allows': (c) => this.#slots(c),
+    'a set and a canary keep the limit of the set together': (c, w) => this.#together(c, w),
     'no more grants in a minute than the policy allows': (c, w) => this.#rate(c, w),
     'an order is given to what is staged, under a granted permit': (c, w) => this.#order(c, w),
     'a machine that is known to be broken is left alone': (c, w) => this.#disturbs(c, w),
@@ -88,6 +89,24 @@ export class Watcher {
     else this.#granted.delete(key)
     const slots = new Set([...this.#granted.values()].flatMap((g) => (g.set === set ? g.open : []))).size
     return slots > this.#limit ? `${slots} machines have slots, ${this.#limit} may` : undefined
+  }
+
+  /** What only one of them has is limited by itself. */
+  #together({ kind, object, previous }: Commit, world: World): string | undefined {
+    if (kind !== LEDGER) return undefined
+    const kinds = new Map(
+      world.fake.all(operationPermit).map((p) => [p.metadata.uid, (p as OperationPermit).spec.requester.kind]),
+    )
+    const taken = (object as DefenderLedger).spec.grants ?? []
+    const known = new Set(
+      (previous as DefenderLedger | undefined)?.spec.grants?.map((g) => `${g.target} ${g.permitUid}`),
+    )
+    if (!taken.some((g) => !known.has(`${g.target} ${g.permitUid}`))) return undefined
+    const holders = new Set(taken.map((g) => kinds.get(g.permitUid)))
+    const machines = new Set(taken.map((g) => g.target)).size
+    return holders.has('ComponentCanary') && holders.has('MachineComponentSet') && machines > this.#limit
+      ? `a set and a canary switch ${machines} machines, ${this.#limit} may be`
+      : undefined
   }
 
   /** A way back to what was healthy passes the rate; whether it is one is the Defender's to find out, and tested there. */

@@ -152,6 +152,29 @@ export const lostPermits: Story = {
   ],
 }
 
+/** A canary of one component and a bump of another, in the same second: each of the two requests is shaped by a cache without the other. */
+export const canaryAndBump: Story = {
+  name: 'a canary and a bump in the same second',
+  phases: (agents) => [
+    {
+      name: 'begin',
+      act: (w, g) => {
+        g.plantFleet(agents(), { declared: '1.0.0', members: agents().scale.some })
+        declare(w, '1.0.0', '1.0.0')
+      },
+    },
+    {
+      name: 'try and bump',
+      act: (w) => {
+        canary(w, '1.1.0', [1, 3, 4].map(nameOf))
+        w.clock.after(below(w, 27, 300), () => declare(w, '1.0.0', '1.1.0'))
+        stayAwake(w)
+      },
+    },
+    { name: 'promote', act: (w) => declare(w, '1.1.0', '1.1.0') },
+  ],
+}
+
 /** By a person; its kubelet starts and registers it again, with the taint that every new Node has. */
 function replaceNode({ fake, clock }: Stage, name: string, afterMs: number): void {
   fake.uproot(nodeType, { name })
@@ -214,4 +237,5 @@ export const setStories: readonly Story[] = [
   replaced,
   lostPermits,
   nodeDeleted,
+  canaryAndBump,
 ]

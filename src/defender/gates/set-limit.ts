@@ -1,0 +1,63 @@
+// A set and a canary that switch machines of the same set keep its maxUnavailable together: each shapes its request by a cache that may not show the other's yet,
+// so the ledger decides. What only one of them asks for is shaped by itself.
+import { componentCanary } from '#api/kinds/component-canary.ts'
+import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { GateVerdict } from '../gate.ts'
+import { budgetLimit } from '../levels.ts'
+import type { Ground, Question } from '../question.ts'
+import { wait } from '../say.ts'
+import type { SetLimit, Snapshot } from '../snapshot.ts'
+import { isOutOfService } from '../unit.ts'
+
+/** The other one ends by its result, or by its lease. */
+const RETRY_MS = 15_000
+
+export const isCanarys = ({ spec }: OperationPermit): boolean => spec.requester.kind === componentCanary.kind
+const isSets = ({ spec }: OperationPermit): boolean => spec.requester.kind === machineComponentSet.kind
+
+export function setLimitGate({ permit, unit }: Question, { snapshot, ledger }: Ground): readonly GateVerdict[] {
+  const { setLimits = [], fleet } = snapshot
+  if (setLimits.length === 0 || isOutOfService(unit)) return []
+  const isRival = isCanarys(permit) ? isSets : isSets(permit) ? isCanarys : () => false
+  const rivals = new Set(snapshot.permits.filter(isRival).map((p) => p.metadata.uid))
+  const grants = ledger.grants().filter((g) => g.exempt !== 'NoDisruption' && g.operations.includes('SwitchComponent'))
+  if (!grants.some((g) => rivals.has(g.permitUid))) return []
+  for (const set of limitsFor(permit, unit, setLimits)) {
+    const taken = grants.filter((g) => {
+      const found = fleet.find({ ...g, uid: g.target })
+      return found.kind === 'Found' && found.unit.id !== unit.id && set.selects(found.unit)
+    })
+    const rival = taken.find((g) => rivals.has(g.permitUid))
+    const count = new Set(taken.map((g) => g.target)).size
+    const limit = limitOf(set, snapshot)
+    if (rival === undefined || count < limit) continue
+    return [
+      wait('Budget', {
+        reason: 'BudgetExhausted',
+        seen: `${count} of set ${set.name} are being switched, ${rival.name} under permit ${rival.permit}`,
+        limit: `${typeof set.maxUnavailable === 'number' ? limit : `${limit} (${set.maxUnavailable})`}, maxUnavailable of the set`,
+        retryAfterMs: RETRY_MS,
+      }),
+    ]
+  }
+  return []
+}
+
+/** Of a request of a set its own; of a canary those of the sets that declare its component for the machine. */
+function limitsFor(
+  { spec }: OperationPermit,
+  unit: Question['unit'],
+  limits: readonly SetLimit[],
+): readonly SetLimit[] {
+  const { requester, component } = spec
+  if (requester.kind === machineComponentSet.kind) return limits.filter(({ uid }) => uid === requester.uid)
+  return limits.filter((l) => l.components.has(component?.name ?? '') && l.selects(unit))
+}
+
+/** As the set counts: of machines that have served, and never less than one, or a small set would stop for ever. */
+function limitOf({ maxUnavailable, selects }: SetLimit, { fleet }: Snapshot): number {
+  if (typeof maxUnavailable === 'number') return Math.max(1, maxUnavailable)
+  const members = fleet.units.filter((u) => u.space === 'machines' && u.health !== 'NeverServed' && selects(u))
+  return Math.max(1, budgetLimit(maxUnavailable, members.length))
+}

@@ -1,0 +1,21 @@
+// What a set says of how many of its machines may be unavailable, as the Defender reads it. Pure.
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { matchesSelector } from '#kube/selector.ts'
+import { readSelector } from '#placement/selecting.ts'
+import type { SetLimit } from './snapshot.ts'
+
+/** None of a set whose selector cannot be read: it asks for nothing. */
+export function setLimitOf({ metadata, spec }: MachineComponentSet): readonly SetLimit[] {
+  const read = readSelector(spec.selector)
+  if (read.kind === 'Unreadable') return []
+  const { selector } = read
+  return [
+    {
+      name: metadata.name ?? '',
+      uid: metadata.uid ?? '',
+      maxUnavailable: spec.rollout.maxUnavailable,
+      components: new Set(spec.components.map((c) => c.name)),
+      selects: ({ source }) => matchesSelector(selector, source.metadata.labels),
+    },
+  ]
+}
