@@ -33,6 +33,7 @@ const isRunning = () => component?.exitCode === null && component.signalCode ===
 const options = (more: Partial<UpOptions>): UpOptions => ({
   root: join(import.meta.dirname, '../..'),
   data,
+  own: undefined,
   program: undefined,
   reset: false,
   check: true,
