@@ -10,8 +10,8 @@ import {
   OWN_NAMESPACES,
   PROBES_NAMESPACE,
   SYSTEM_NAMESPACE,
-  SYSTEM_NAMESPACE_PREFIXES,
   SOURCE_USER_PREFIX,
+  TRUST_ZONES,
   joinAccountName,
 } from '#api/names.ts'
 import { JOIN_TOKEN_SECONDS } from '#identity/token-life.ts'
@@ -19,6 +19,8 @@ import { MAX_SECRETS } from '#api/ordinary-pods.ts'
 import { isShortToken } from './agent-accounts.ts'
 import { containersAreOrdinary, eachSecret, noMoreSecrets, podIsOrdinary, podVariables } from './ordinary-pods.ts'
 import { makesRender } from './render-policy.ts'
+import { WORKLOAD_FORMS } from './workload-forms.ts'
+import { formHolds, formVariables } from './workload-policies.ts'
 import {
   LEASES,
   REQUEST_NAMESPACE,
@@ -66,17 +68,27 @@ const kubeletAsks = all(
   `object.?spec.?boundObjectRef.?kind.orValue('') == 'Pod'`,
 )
 
-/** A probe gets no account: no token, and no volume that could contain one. */
+/** Policy kubenode-probe-pods says of what form. */
 const isProbe = all(
   `${REQUEST_NAMESPACE} == ${quoted(PROBES_NAMESPACE)}`,
   `request.userInfo.username in [${usersOf('controllers')}]`,
   `${RESOURCE} == 'pods'`,
   `variables.sub == ''`,
   operations('CREATE'),
-  `object.spec.?automountServiceAccountToken.orValue(true) == false`,
-  `object.spec.?serviceAccountName.orValue('') in ['', 'default']`,
-  `object.spec.?volumes.orValue([]).size() == 0`,
 )
+
+const probe = WORKLOAD_FORMS.probes
+const probePods: AdmissionPolicy = {
+  name: probe.policy,
+  rules: [rule('', Object.keys(probe.resources), ['CREATE', 'UPDATE'])],
+  namespaces: [PROBES_NAMESPACE],
+  matchConditions: [{ name: 'by-the-program', expression: `request.userInfo.username in [${usersOf('controllers')}]` }],
+  variables: formVariables(probe),
+  validations: formHolds(probe).map(({ what, expression }) => ({
+    expression,
+    message: `controllers make ${probe.what} of one form; this one differs in: ${what}`,
+  })),
+}
 
 /** Of a host that joins; those of agents are held by a policy of their own. */
 const isAgentToken = all(
@@ -159,7 +171,7 @@ const tokenSecrets: AdmissionPolicy = {
 }
 
 const isSystem = (name: string): string =>
-  any(...SYSTEM_NAMESPACE_PREFIXES.map((prefix) => `${name}.startsWith(${quoted(prefix)})`))
+  any(...TRUST_ZONES.map(({ prefix }) => `${name}.startsWith(${quoted(prefix)})`))
 
 const question = (verb: string, resource: string, subresource: string, name: string): string =>
   `authorizer.group(${quoted(API_GROUP)}).resource(${resource}).subresource(${subresource}).namespace(variables.ns).name(${name}).check(${quoted(verb)}).allowed()`
@@ -238,7 +250,7 @@ const declared: AdmissionPolicy = {
         `!(${isCore('namespaces')})`,
         `!(${any(isSystem('variables.name'), `variables.name == ${quoted(DEFAULT_NAMESPACE)}`)})`,
       ),
-      message: `a commit declares no namespace ${[...SYSTEM_NAMESPACE_PREFIXES.map((p) => `${p}*`), DEFAULT_NAMESPACE].join(' or ')}`,
+      message: `a commit declares no namespace ${[...TRUST_ZONES.map(({ prefix }) => `${prefix}*`), DEFAULT_NAMESPACE].join(' or ')}`,
     },
     {
       expression: any(
@@ -263,4 +275,4 @@ const declared: AdmissionPolicy = {
   ],
 }
 
-export const accountPolicies: readonly AdmissionPolicy[] = [accounts, tokenSecrets, declared]
+export const accountPolicies: readonly AdmissionPolicy[] = [accounts, probePods, tokenSecrets, declared]

@@ -22,7 +22,7 @@ import {
 import { API_GROUP } from '#api/kind.ts'
 import { accountPolicies } from './account-policies.ts'
 import { approverPolicies } from './approver-policies.ts'
-import { controlPlaneNamespaces, leavingClusters } from './control-plane-policies.ts'
+import { controlPlanePolicies } from './control-plane-policies.ts'
 import { holdPolicies } from './hold-policies.ts'
 import { leavingPolicies } from './leaving-policies.ts'
 import { logPolicies } from './log-policies.ts'
@@ -491,8 +491,7 @@ export const POLICIES: readonly AdmissionPolicy[] = [
   ...approverPolicies,
   defenderOwns,
   approvals,
-  controlPlaneNamespaces,
-  leavingClusters,
+  ...controlPlanePolicies,
   ...holdPolicies,
   certificates,
   keptNamespaces,
@@ -514,8 +513,8 @@ export const POLICIES: readonly AdmissionPolicy[] = [
   ...unservedPolicies,
 ]
 
-const labelled = (namespaces: readonly string[]) => ({
-  matchExpressions: [{ key: 'kubernetes.io/metadata.name', operator: 'In', values: namespaces }],
+const labelled = (key: string, values: readonly string[]) => ({
+  matchExpressions: [{ key, operator: 'In', values }],
 })
 
 /** A selector passes over no object that lies in no namespace. */
@@ -527,7 +526,17 @@ const inNamespaces = (namespaces?: readonly string[]): readonly Named[] =>
 export class PoliciesChart extends Chart {
   constructor(scope: Construct) {
     super(scope, 'policies')
-    for (const { name, parameter, rules, except, namespaces, variables, validations, ...policy } of POLICIES) {
+    for (const {
+      name,
+      parameter,
+      rules,
+      except,
+      namespaces,
+      namespacesWith,
+      variables,
+      validations,
+      ...policy
+    } of POLICIES) {
       const matchConditions = [...inNamespaces(namespaces), ...policy.matchConditions]
       const apiVersion = 'admissionregistration.k8s.io/v1'
       new ApiObject(this, name, {
@@ -539,7 +548,10 @@ export class PoliciesChart extends Chart {
           ...(parameter !== undefined && { paramKind: { apiVersion: 'v1', kind: 'ConfigMap' } }),
           // As the server fills it in: kubectl would send it again each time.
           matchConstraints: {
-            ...(namespaces !== undefined && { namespaceSelector: labelled(namespaces) }),
+            ...(namespaces !== undefined && {
+              namespaceSelector: labelled('kubernetes.io/metadata.name', namespaces),
+            }),
+            ...(namespacesWith !== undefined && { namespaceSelector: labelled(namespacesWith, ['true']) }),
             resourceRules: rules.map((rule) => ({ ...rule, scope: '*' })),
             ...(except !== undefined && { excludeResourceRules: except.map((rule) => ({ ...rule, scope: '*' })) }),
           },
@@ -555,7 +567,13 @@ export class PoliciesChart extends Chart {
         spec: {
           policyName: name,
           validationActions: ['Deny'],
-          ...(parameter !== undefined && { paramRef: { ...parameter, parameterNotFoundAction: 'Allow' } }),
+          ...(parameter !== undefined && {
+            paramRef: {
+              namespace: parameter.namespace,
+              name: parameter.name,
+              parameterNotFoundAction: parameter.whenMissing ?? 'Allow',
+            },
+          }),
         },
       })
     }

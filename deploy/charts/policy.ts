@@ -17,13 +17,15 @@ export interface Named {
 
 export interface AdmissionPolicy {
   readonly name: string
-  /** A ConfigMap that expressions read as `params`. While it is missing, the policy refuses nothing. */
-  readonly parameter?: { readonly namespace: string; readonly name: string }
+  /** A ConfigMap that expressions read as `params`. While it is missing, the policy refuses nothing, or with `Deny` everything. */
+  readonly parameter?: { readonly namespace: string; readonly name: string; readonly whenMissing?: 'Deny' }
   readonly rules: readonly AdmissionRule[]
   /** What it passes over. As with `namespaces`, the server then converts nothing, which conditions cannot spare it. */
   readonly except?: readonly AdmissionRule[]
   /** Where alone it looks. A server that passes over the other namespaces need not convert each object for the conditions, which every Lease of a kubelet would pay for. */
   readonly namespaces?: readonly string[]
+  /** The same by a label of the namespaces, whose value is `true`. */
+  readonly namespacesWith?: string
   readonly matchConditions: readonly Named[]
   readonly variables: readonly Named[]
   readonly validations: readonly {

@@ -1,8 +1,9 @@
-// What surrounds the Jobs that render commits, in a namespace of their own: no network in either direction, no rights, no token, and a bound on all of it.
+// What only a hub has: what surrounds the Jobs that render commits, in a namespace of their own (no network in either direction, no rights, no token, and a bound on
+// all of it), and the list of images that control planes may run.
 import { Chart } from 'cdk8s'
 import { k8s } from 'cdk8s-plus-27'
 import type { Construct } from 'constructs'
-import { RENDER_ACCOUNT, RENDER_NAMESPACE } from '#api/names.ts'
+import { CONTROL_PLANE_VERSIONS, RENDER_ACCOUNT, RENDER_NAMESPACE, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { commonLabels, PART_OF } from './labels.ts'
 import type { InstallSettings } from './settings.ts'
 
@@ -25,6 +26,10 @@ export class RenderChart extends Chart {
     const labels = settings === undefined ? PART_OF : commonLabels(settings.version)
     const pull = (settings?.imagePullSecrets ?? []).map((name) => ({ name }))
     const namespace = RENDER_NAMESPACE
+    // Without data, which belongs to the people of the hub: applying this again leaves it alone.
+    new k8s.KubeConfigMap(this, 'control-plane-versions', {
+      metadata: { name: CONTROL_PLANE_VERSIONS, namespace: SYSTEM_NAMESPACE, labels },
+    })
     new k8s.KubeServiceAccount(this, 'account', {
       metadata: { name: RENDER_ACCOUNT, namespace, labels },
       automountServiceAccountToken: false,

@@ -62,14 +62,29 @@ export const LOGS_READER = 'kubenode-logs-reader'
 /** The ConfigMap of the system namespace that lists revoked agents for admission policies. */
 export const REVOKED_AGENTS = 'kubenode-revoked-agents'
 
+/** The ConfigMap of the system namespace with the version file of a hub: admission policies let control planes run its images alone. People write it. */
+export const CONTROL_PLANE_VERSIONS = 'kubenode-control-plane-versions'
+
 /** The ConfigMap of the system namespace that lists hosts whose agents did not answer when they were handed back. */
 export const ABANDONED_HOSTS = 'kubenode-abandoned'
 
 /** The ConfigMap of the system namespace that lists hosts of providers without a Machine, and whose deletion a person approved. */
 export const ORPHAN_HOSTS = 'kubenode-orphans'
 
-/** Namespaces of Kubernetes and of KubeNode: a commit writes there only what the installer listed. */
-export const SYSTEM_NAMESPACE_PREFIXES = ['kube-', 'kubenode-'] as const
+/** Of a hub: each has one control plane, its keys and its store. The program of clusters makes them. */
+export const CONTROL_PLANE_PREFIX = 'kc-'
+
+/**
+ * How names of namespaces begin that are not ordinary, and what is in them. No commit declares such a namespace, and in one it declares, changes and deletes only
+ * what the installer listed. Rendering, plans, policies, deletions and prunes go by this list.
+ */
+export const TRUST_ZONES: readonly { readonly prefix: string; readonly holds: string }[] = [
+  { prefix: 'kube-', holds: 'parts of Kubernetes' },
+  { prefix: 'kubenode-', holds: 'parts of KubeNode' },
+  { prefix: CONTROL_PLANE_PREFIX, holds: 'the control plane of a cluster' },
+]
+export const isInTrustZone = (namespace: string): boolean =>
+  TRUST_ZONES.some(({ prefix }) => namespace.startsWith(prefix))
 /** Not a system namespace, and still no commit declares it: objects without a namespace end up here, and the Service of the API server is here. */
 export const DEFAULT_NAMESPACE = 'default'
 
@@ -175,6 +190,8 @@ export const ANNOTATIONS = {
   source: 'kubenode.io/source',
   /** On an object of a fleet that is rehearsed on one machine: what it is in git, where it is something else here. Sync alone writes it. */
   rehearsalOf: 'kubenode.io/rehearsal-of',
+  /** With the value `true`, on an object that another writer had made before a commit declared it first: git changes it, and never deletes it. */
+  found: 'kubenode.io/found',
   /** On a Cluster that sync made for a branch: namespace/name of the FleetSource, and the branch. */
   previewOf: 'kubenode.io/preview-of',
   previewBranch: 'kubenode.io/preview-branch',

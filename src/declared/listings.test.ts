@@ -115,6 +115,17 @@ describe('S25 which objects of a commit the installer must have listed', () => {
       ['declare-host services x'],
     ],
     [
+      'a part of a control plane',
+      core('ConfigMap', 'etcd-founding', 'kc-fleet-prod'),
+      ['declare configmaps etcd-founding'],
+    ],
+    [
+      'a kind that needs no list elsewhere, in the namespace of a control plane',
+      core('PersistentVolumeClaim', 'x', 'kc-fleet-prod'),
+      ['declare persistentvolumeclaims x'],
+    ],
+    ['such a kind in an ordinary namespace', core('PersistentVolumeClaim', 'x', 'shop'), []],
+    [
       'one that opens a system namespace',
       core('Service', 'x', 'kube-system', { spec: { type: 'NodePort' } }),
       ['declare services x', 'declare-host services x'],
@@ -127,8 +138,8 @@ describe('S25 which objects of a commit the installer must have listed', () => {
 })
 
 test('S25 namespaces that no list lets a commit declare', () => {
-  const names = ['kube-system', 'kubenode-system', 'kubenode-clusters', 'default', 'shop', 'kubeshop']
-  expect(names.filter(isNamespaceNeverDeclared)).toEqual(names.slice(0, 4))
+  const names = ['kube-system', 'kubenode-system', 'kubenode-clusters', 'default', 'kc-fleet-prod', 'shop', 'kubeshop']
+  expect(names.filter(isNamespaceNeverDeclared)).toEqual(names.slice(0, 5))
 })
 
 test('S13 each Secret that a FleetSource of a commit names is listed, where sync reads it', () => {

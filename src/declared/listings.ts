@@ -2,14 +2,9 @@
 // a service account or Secrets, and what has the power of a node. Pure; admission policy kubenode-declared holds the same.
 import { API_GROUP } from '#api/kind.ts'
 import { NOTIFY_KINDS } from '#api/kinds/notify.ts'
-import {
-  DECLARE_HOST_VERB,
-  DECLARE_VERB,
-  DEFAULT_NAMESPACE,
-  SYSTEM_NAMESPACE_PREFIXES,
-  syncSecretsNamespace,
-} from '#api/names.ts'
+import { DECLARE_HOST_VERB, DECLARE_VERB, DEFAULT_NAMESPACE, isInTrustZone, syncSecretsNamespace } from '#api/names.ts'
 import { POD_PATHS } from '#api/ordinary-pods.ts'
+import { pluralOf } from '#lib/plural.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { accountsOf, at, claimPowers, listOf, powerFields, secretsOf, texts } from './pod-powers.ts'
 
@@ -40,15 +35,14 @@ const PLURALS: Readonly<Record<string, string>> = {
   '/ServiceAccount': 'serviceaccounts',
 }
 
-const isSystemNamespace = (name: string): boolean => SYSTEM_NAMESPACE_PREFIXES.some((p) => name.startsWith(p))
 /** Not even the installer lists one. */
-export const isNamespaceNeverDeclared = (name: string): boolean => name === DEFAULT_NAMESPACE || isSystemNamespace(name)
+export const isNamespaceNeverDeclared = (name: string): boolean => name === DEFAULT_NAMESPACE || isInTrustZone(name)
 
 const groupOf = (apiVersion: string): string => (apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '')
 
 /** Where traffic is routed and which servers clients trust, in any namespace. */
 function whyReserved(plural: string, namespace: string, name: string): string | undefined {
-  if (isSystemNamespace(namespace)) return `${namespace} is a system namespace`
+  if (isInTrustZone(namespace)) return `${namespace} is a system namespace`
   if (plural === 'services' && namespace === DEFAULT_NAMESPACE && name === 'kubernetes')
     return 'it is the address of the API server'
   if (plural === 'configmaps' && name === 'kube-root-ca.crt') return 'pods trust the authority in it'
@@ -63,7 +57,7 @@ function whyOfTheHost(object: KubeObject, plural: string, namespace: string): st
   if (plural === 'services') {
     if (listOf(at(object, 'spec', 'externalIPs')).length > 0) return 'externalIPs take over the traffic of others'
     const [type = 'ClusterIP'] = texts([at(object, 'spec', 'type')])
-    const isOpen = isSystemNamespace(namespace) && type !== 'ClusterIP'
+    const isOpen = isInTrustZone(namespace) && type !== 'ClusterIP'
     return isOpen ? `it opens ${namespace} to the outside (${type})` : undefined
   }
   const path = POD_PATHS[plural]
@@ -73,11 +67,15 @@ function whyOfTheHost(object: KubeObject, plural: string, namespace: string): st
   return field === undefined ? undefined : `its pods use ${field}, which gives them power over their node`
 }
 
+/** Every kind counts in such a namespace; those of ours have rights of their own. */
+const reservedPlural = ({ apiVersion, kind, metadata: { namespace = '' } }: KubeObject): string | undefined =>
+  isInTrustZone(namespace) && groupOf(apiVersion) !== API_GROUP ? pluralOf(kind.toLowerCase()) : undefined
+
 /** Empty for the objects that a commit may declare by itself. */
 export function listingsOf(object: KubeObject): readonly Listing[] {
-  const plural = PLURALS[`${groupOf(object.apiVersion)}/${object.kind}`]
-  if (plural === undefined) return []
   const { namespace = '', name = '' } = object.metadata
+  const plural = PLURALS[`${groupOf(object.apiVersion)}/${object.kind}`] ?? reservedPlural(object)
+  if (plural === undefined) return []
   const path = POD_PATHS[plural]
   const pod = path === undefined ? undefined : at(object, ...path, 'spec')
   const listing = (resource: string, why: string, verb = DECLARE_VERB, of = name): Listing => ({

@@ -15,7 +15,7 @@ import { isMachineSet } from './machine-loss.ts'
 import { refText, type ObjectRef } from './object-ref.ts'
 import type { ClusterConnection } from './connection.ts'
 import { isSourceManager, sourceManager } from './manager.ts'
-import { formerManagers, takenOver } from './ownership.ts'
+import { formerManagers, hasOtherWriter, isFound, takenOver } from './ownership.ts'
 import { deliveryErrors } from './delivery-errors.ts'
 import {
   baselineIn,
@@ -119,7 +119,15 @@ async function applyOne(
     const misplaced = namespaceProblem(type, ref)
     if (misplaced !== undefined) return { ref, kind: 'Refused', message: misplaced }
     await takeFields(type, ref, context)
-    const object = marked(desired.object, { commit, correct, source: owner.source })
+    const live = context.objects.get(refText(ref))
+    const wasFound =
+      live !== undefined &&
+      isFound(
+        live,
+        context.inventory.find((r) => refText(r) === refText(ref)),
+      )
+    const marks = { commit, correct, source: owner.source }
+    const object = marked(desired.object, { ...marks, wasFound })
     const options = {
       fieldManager: sourceManager(owner.source),
       fieldValidation: 'Strict',
@@ -135,6 +143,14 @@ async function applyOne(
       )
     )
       outcome = await applyObject(connection.client, type, object, { ...options, force: true })
+    // Made by another writer since it was read: a server that made it for us knows no other.
+    if (outcome.kind === 'Applied' && live === undefined && !isOurs && hasOtherWriter(outcome.object))
+      outcome = await applyObject(
+        connection.client,
+        type,
+        marked(desired.object, { ...marks, wasFound: true }),
+        options,
+      )
     // What others added stays under an apply; where an edit would roll out, that is an edit too.
     if (outcome.kind === 'Applied' && correct && !hasDeclaredContent(desired.object, outcome.object))
       outcome = await replaceSpec(context, type, desired.object, outcome.object)
@@ -218,13 +234,19 @@ function failureOf(ref: ObjectRef, outcome: Exclude<ApplyOutcome<KubeObject>, { 
 /** The declared spec is added where controllers must know it while the live one is edited. */
 function marked(
   object: KubeObject,
-  { commit, correct, source }: { readonly commit: string; readonly correct: boolean; readonly source: string },
+  {
+    commit,
+    correct,
+    source,
+    wasFound,
+  }: { readonly commit: string; readonly correct: boolean; readonly source: string; readonly wasFound: boolean },
 ): KubeObject {
   const kept = correct && isRolloutKind(object.kind) ? keptContent(object) : undefined
   const annotations = {
     ...object.metadata.annotations,
     [ANNOTATIONS.commit]: commit,
     [ANNOTATIONS.source]: source,
+    ...(wasFound && { [ANNOTATIONS.found]: 'true' }),
     ...(kept === undefined ? {} : { [ANNOTATIONS.committed]: kept }),
   }
   return { ...object, metadata: { ...object.metadata, annotations } }

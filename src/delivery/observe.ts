@@ -145,6 +145,7 @@ function liveOf(object: KubeObject, declared: KubeObject | undefined): LiveObjec
     matches:
       declared === undefined || (coversDeclared(declared, object) && hasDeclaredContent(declared, object, content)),
     ...(content !== undefined && { content }),
+    ...(annotations[ANNOTATIONS.found] === 'true' && { isFound: true as const }),
     isDeleting: deletionTimestamp !== undefined,
   }
 }

@@ -3,7 +3,7 @@ import type { Inventory } from '#api/kinds/inventory.ts'
 import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { refText, type ObjectRef } from './object-ref.ts'
-import { sourceManager } from './manager.ts'
+import { isSourceManager, sourceManager } from './manager.ts'
 
 export interface Ownership {
   /** namespace/name of the FleetSource; absent: no owner, or of an older release and listed by no source. */
@@ -35,6 +35,24 @@ export function ownershipOf(object: KubeObject, ref: ObjectRef, own: string, lis
   const source = listed.has(own) ? own : first
   return { isUnmarked: true, ...(source === undefined ? {} : { source }) }
 }
+
+/** Whether another writer had made it, of an object that is about to be applied: it says so, or nothing says that an earlier pass made it. */
+export function isFound(object: KubeObject, recorded?: { readonly uid?: string; readonly digest?: string }): boolean {
+  const { annotations = {}, managedFields = [], uid } = object.metadata
+  if (annotations[ANNOTATIONS.found] === 'true') return true
+  if (annotations[ANNOTATIONS.source] !== undefined || managedFields.some(isOfSync)) return false
+  // Recorded before it was applied, an entry has neither; with the uid of another object that one is gone.
+  const isRecorded = recorded?.uid === undefined ? recorded?.digest !== undefined : recorded.uid === uid
+  return !isRecorded && hasOtherWriter(object)
+}
+
+/** A server that keeps no managers says nothing, and what nobody is known to have made is not ours. */
+export const hasOtherWriter = ({ metadata: { managedFields = [] } }: KubeObject): boolean =>
+  managedFields.length === 0 || managedFields.some((m) => isMain(m) && !OURS.has(m.manager ?? '') && !isOfSync(m))
+
+const OURS: ReadonlySet<string> = new Set(Object.values(FIELD_MANAGERS))
+const isOfSync = ({ manager = '' }: Entries[number]): boolean =>
+  manager === FIELD_MANAGERS.sync || isSourceManager(manager)
 
 const isAppliedBy = ({ metadata }: KubeObject, manager: string): boolean =>
   metadata.managedFields?.some((m) => m.manager === manager && m.operation === 'Apply' && isMain(m)) === true

@@ -5,7 +5,7 @@ import type { FleetSourceSpec } from '#api/kinds/fleet-source.ts'
 import { MAX_COMMITTED, MAX_PRUNED } from '#api/kinds/inventory.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { MAX_HELD_CLUSTERS, type ReleaseStatus } from '#api/kinds/release.ts'
-import { ANNOTATIONS } from '#api/names.ts'
+import { ANNOTATIONS, CONTROL_PLANE_PREFIX } from '#api/names.ts'
 import { type CommittedContent, contentOf } from '#api/protocol/committed.ts'
 import { numbered } from '#lib/errors.ts'
 import type { Pruning } from '#api/protocol/pruning.ts'
@@ -39,6 +39,8 @@ export interface LiveObject {
   readonly source?: string
   /** It belongs to the source by an Inventory of an older release, and does not say so itself yet. */
   readonly isUnmarked?: true
+  /** Another writer had made it before git declared it. */
+  readonly isFound?: true
   /** Every declared field has its declared value. */
   readonly matches: boolean
   /** Of kinds whose edit rolls out. */
@@ -407,6 +409,8 @@ function judgePrune(
   if (isOfAnother(live, config)) return ofAnother(ref, live)
   if (live.source === undefined)
     return { ref, reason: 'OtherObject', detail: `it no longer has the annotation ${ANNOTATIONS.source}` }
+  if (live.isFound === true) return { ref, reason: 'OtherObject', detail: FOUND }
+  if (isOfControlPlane(ref)) return { ref, reason: 'OtherObject', detail: OF_CONTROL_PLANE }
   if (!mayWrite(writes, ref)) return { ref, reason: 'PruneDisabled', detail: 'spec.writes no longer allows it' }
   if (ref.kind === 'MachineComponent' && referenced.has(ref.name))
     return { ref, reason: 'PruneDeferred', detail: 'machines, canaries or kept revisions still use it' }
@@ -414,6 +418,13 @@ function judgePrune(
   if (successor !== undefined) return { ref, reason: 'PruneDeferred', detail: `${successor}, is not valid` }
   return { kind: 'Prune', reason: 'Undeclared', ref, uid: live.uid, resourceVersion: live.resourceVersion }
 }
+
+const FOUND = 'another writer had made it before git declared it; delete it with kubectl if nobody needs it'
+const OF_CONTROL_PLANE = 'it is in the namespace of a control plane, where git deletes nothing'
+
+/** Of releases that took such a namespace for an ordinary one. */
+const isOfControlPlane = ({ group, kind, namespace, name }: ObjectRef): boolean =>
+  (group === '' && kind === 'Namespace' ? name : namespace).startsWith(CONTROL_PLANE_PREFIX)
 
 const OF_OTHER_TARGET: Readonly<Record<TargetKind, string>> = {
   Hub: 'this cluster is also a member, whose part of the commit still has it',

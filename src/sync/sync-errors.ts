@@ -10,7 +10,7 @@ const deliveryErrors = errorTable({
     next: 'if a commit may declare it, grant sync the verb {verb} on {resource} of API group {group}, resource name {name}{where}; see docs/security.md',
   },
   KN7203: {
-    text: 'cannot apply {object}: namespaces of Kubernetes and KubeNode (kube-*, kubenode-*, default) are not declared in git',
+    text: 'cannot apply {object}: namespaces of Kubernetes, KubeNode and control planes (kube-*, kubenode-*, kc-*, default) are not declared in git',
     next: 'remove it from the fleet',
   },
   KN7204: {

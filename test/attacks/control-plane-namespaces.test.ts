@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ANNOTATIONS, CLUSTER_LEAVES, CONTROL_PLANE_ROLE, programUser } from '#api/names.ts'
 import { operationalHold, type OperationalHold } from '#api/kinds/operational-hold.ts'
+import { namespaceLabels } from '#controlplanes/kubernetes/plane-record.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -9,7 +10,8 @@ import { shippedHub } from '#test/support/worlds/shipped-hub.ts'
 import { ADMIN } from '#test/support/fleets/holds.ts'
 
 const [NAMESPACES, BINDINGS, SECRETS] = [coreKind('Namespace'), coreKind('RoleBinding'), coreKind('Secret')]
-const LABELS = { [ANNOTATIONS.controlPlane]: 'true' }
+const LABELS = { ...namespaceLabels('fleet.prod'), [ANNOTATIONS.controlPlane]: 'true' }
+const ENFORCE = 'pod-security.kubernetes.io/enforce'
 const apiGroup = 'rbac.authorization.k8s.io'
 
 let hub: Awaited<ReturnType<typeof shippedHub>>
@@ -50,6 +52,18 @@ test('it makes a namespace of a control plane, and has its rights there alone', 
 test.each<[string, () => Promise<unknown>]>([
   ['a namespace of another name', () => hub.program.create(NAMESPACES, namespace('payroll-2'))],
   ['a namespace without the label', () => hub.program.create(NAMESPACES, namespace('kc-two', {}))],
+  [
+    'a namespace that admits privileged pods',
+    () => hub.program.create(NAMESPACES, namespace('kc-two', { ...LABELS, [ENFORCE]: 'privileged' })),
+  ],
+  [
+    'a namespace without pod security',
+    () => hub.program.create(NAMESPACES, namespace('kc-two', { [ANNOTATIONS.controlPlane]: 'true' })),
+  ],
+  [
+    'a namespace with labels of others',
+    () => hub.program.create(NAMESPACES, namespace('kc-two', { ...LABELS, 'istio-injection': 'enabled' })),
+  ],
   ['a deletion of what a person made', () => hub.program.delete(NAMESPACES, { name: 'kc-of-a-person' })],
   ['a deletion of another namespace', () => hub.program.delete(NAMESPACES, { name: 'kubenode-system' })],
   ['its rights in the system', () => hub.program.create(BINDINGS, binding('kube-system'))],
@@ -71,6 +85,40 @@ test('another role, or another user, is refused in its own namespace too', async
   expect(await tries(() => program.create(NAMESPACES, namespace('kc-three')))).toBe('Applied')
   expect(await tries(() => program.create(BINDINGS, binding('kc-three', 'cluster-admin')))).toBe('Denied')
   expect(await tries(() => program.create(BINDINGS, binding('kc-three', CONTROL_PLANE_ROLE, 'mallory')))).toBe('Denied')
+})
+
+test('its role is bound to itself as it runs, not to a group or an account of another namespace that only has its name', async () => {
+  const { program } = hub
+  expect(await tries(() => program.create(NAMESPACES, namespace('kc-four')))).toBe('Applied')
+  const [name, account] = [programUser('cluster'), 'kubenode-cluster']
+  for (const subject of [
+    { kind: 'Group', name, apiGroup },
+    { kind: 'ServiceAccount', name: account, namespace: 'kc-four' },
+    { kind: 'User', name: account, apiGroup },
+  ])
+    expect(await tries(() => program.create(BINDINGS, { ...binding('kc-four'), subjects: [subject] }))).toBe('Denied')
+  const subject = { kind: 'ServiceAccount', name: account, namespace: 'kubenode-system' }
+  expect(await tries(() => program.create(BINDINGS, { ...binding('kc-four'), subjects: [subject] }))).toBe('Applied')
+})
+
+test('labels of a namespace of a control plane never change: not by its program, nor by another that may label namespaces', async () => {
+  const { program, admin, as } = hub
+  expect(await tries(() => program.create(NAMESPACES, namespace('kc-five')))).toBe('Applied')
+  const key = { name: 'kc-five' }
+  const merging = (metadata: object) => ({ type: 'merge', value: { metadata } }) as Parameters<typeof admin.patch>[2]
+  const sync = as(programUser('sync'))
+  for (const labels of [{ [ENFORCE]: 'privileged' }, { [ENFORCE]: null }, { [ANNOTATIONS.controlPlane]: null }])
+    for (const client of [program, sync])
+      expect(await tries(() => client.patch(NAMESPACES, key, merging({ labels })))).toBe('Denied')
+  const team = merging({ labels: { team: 'a' } })
+  expect(await tries(() => program.patch(NAMESPACES, key, team))).toBe('Denied')
+  expect(await tries(() => admin.patch(NAMESPACES, key, team))).toBe('Applied')
+  const annotated = async (annotations: Readonly<Record<string, string>>) => {
+    const live = (await admin.get(NAMESPACES, key)) as KubeObject
+    return tries(() => program.update(NAMESPACES, { ...live, metadata: { ...live.metadata, annotations } }))
+  }
+  expect(await annotated({ [ANNOTATIONS.controlPlane]: '{}' })).toBe('Applied')
+  expect(await annotated({ 'scheduler.alpha.kubernetes.io/node-selector': 'a=b' })).toBe('Denied')
 })
 
 const lifting = (name: string): OperationalHold => ({

@@ -45,6 +45,7 @@ const pod = (name: string, spec: object) => ({
       { name: 'a', image: 'a', securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } } },
     ],
     automountServiceAccountToken: false,
+    enableServiceLinks: false,
     ...spec,
   },
 })
@@ -893,7 +894,7 @@ const ATTEMPTS: readonly Attempt[] = [
     name: 'S25 the key of controllers runs a probe with a token',
     attempt: by('controllers', 'POST', PROBES, pod('b', { automountServiceAccountToken: true })),
     control: by('controllers', 'POST', PROBES, pod('c', {})),
-    refused: /only the installer makes or scales workloads, makes pods and tokens/,
+    refused: /controllers make pods that inspect a step of a rollout of one form/,
   },
   {
     name: 'S25 the key of controllers runs a probe with a projected token',
@@ -903,7 +904,7 @@ const ATTEMPTS: readonly Attempt[] = [
       PROBES,
       pod('d', { volumes: [{ name: 't', projected: { sources: [{ serviceAccountToken: { path: 't' } }] } }] }),
     ),
-    refused: /only the installer makes or scales workloads, makes pods and tokens/,
+    refused: /controllers make pods that inspect a step of a rollout of one form/,
   },
   {
     name: 'S25 the key of controllers makes a Secret that turns into the token of the Defender',

@@ -1,7 +1,5 @@
 // The attacker has the key of sync on the hub, or writes a commit: what can be run in the namespace where commits are rendered.
-import { join } from 'node:path'
 import { RENDER_NAMESPACE, sourceUser } from '#api/names.ts'
-import { manifestsOf } from '#delivery/release-manifests.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { jobOf, partsOfInput } from '#sync/render/job/job-spec.ts'
 import {
@@ -11,42 +9,14 @@ import {
   tryOnServers,
   type Who,
 } from '#test/support/worlds/attack-world.ts'
+import { asHub } from '#test/support/worlds/hub-world.ts'
 
-const DEPLOY = join(import.meta.dirname, '../../deploy')
 const [JOBS, PODS, CONFIG_MAPS] = [
   `/apis/batch/v1/namespaces/${RENDER_NAMESPACE}/jobs`,
   `/api/v1/namespaces/${RENDER_NAMESPACE}/pods`,
   `/api/v1/namespaces/${RENDER_NAMESPACE}/configmaps`,
 ]
 const IMAGE = `registry.example.org/kubenode@sha256:${'a'.repeat(64)}`
-
-const prepared = new WeakMap<AttackWorld, Promise<void>>()
-/** The hub has what a member has not; its namespace first. */
-function asHub(world: AttackWorld): Promise<void> {
-  const known = prepared.get(world) ?? makeHub(world)
-  prepared.set(world, known)
-  return known
-}
-
-async function makeHub({ admin }: AttackWorld): Promise<void> {
-  const objects = manifestsOf(DEPLOY).hub.toSorted(
-    (a, b) => Number(b.kind === 'Namespace') - Number(a.kind === 'Namespace'),
-  )
-  for (const object of objects) {
-    const [group = '', version = group] = object.apiVersion.split('/')
-    const base = object.apiVersion === version ? `/api/${version}` : `/apis/${group}/${version}`
-    const { namespace, name = '' } = object.metadata
-    const plural = object.kind === 'NetworkPolicy' ? 'networkpolicies' : `${object.kind.toLowerCase()}s`
-    const path = `${base}/${namespace === undefined ? '' : `namespaces/${namespace}/`}${plural}/${encodeURIComponent(name)}`
-    const { status, text } = await admin.raw({
-      method: 'PATCH',
-      path: `${path}?fieldManager=installer&force=true`,
-      headers: { 'content-type': 'application/apply-patch+yaml' },
-      body: object,
-    })
-    if (status >= 300) throw new Error(`${object.kind} ${name} was not applied: ${text}`)
-  }
-}
 
 const by =
   (who: (ids: Identities) => Who, method: string, path: string, body?: unknown) => async (world: AttackWorld) => {
@@ -154,7 +124,7 @@ const ATTEMPTS: readonly Attempt[] = [
         },
       }),
     ),
-    refused: /without a token, the rights of an account/,
+    refused: /differs in: fields of the pod/,
   },
   {
     name: 'S25 the key of sync makes a pod where commits are rendered',

@@ -20,7 +20,7 @@ import {
 import { settleAddress } from './address.ts'
 import { objectsIn } from './etcd-care.ts'
 import { noteLostMember, replacedIn, replaceLostMember, whyNoReplacement } from './member-care.ts'
-import { quotaTrouble, type Trouble } from './part-trouble.ts'
+import { refusedWrite, type Trouble } from './part-trouble.ts'
 import { applyAll, partStates, type PartState } from './plane-objects.ts'
 import { defragmentingOf, hasQuorum, planeOf, urlOf } from './plane-of.ts'
 import {
@@ -313,7 +313,7 @@ export class KubernetesHost implements ControlPlaneHost {
     }
     const settings = { ...this.#work.settings(kept, credentials), reachable: await this.#work.reachable(signal) }
     const refused = await applyAll(place, objectsIn(settings)).catch((error: unknown) => {
-      const trouble = quotaTrouble(error)
+      const trouble = refusedWrite(error)
       if (trouble === undefined) throw error
       return trouble
     })

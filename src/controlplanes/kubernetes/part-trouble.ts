@@ -1,4 +1,5 @@
 // Why a part of a control plane is not ready, in words that a person can act on: no place, no storage, no quota, no image, a program that ends. Pure.
+import { CONTROL_PLANE_VERSIONS } from '#api/names.ts'
 import { isForbidden } from '#kube/errors.ts'
 import { messageOf } from '#lib/errors.ts'
 import { quantityValue } from '#lib/quantity.ts'
@@ -92,8 +93,13 @@ function fullQuota(quotas: readonly KubeObject[]): Trouble | undefined {
 /** The only words by which an API server tells it. */
 const isOfQuota = (text: string): boolean => text.includes('exceeded quota')
 
-/** Of a write that a quota of the hub refused; others are thrown on. */
-export function quotaTrouble(error: unknown): Trouble | undefined {
+/** Policy kubenode-control-plane-images names the ConfigMap that an administrator of the hub fills. */
+const isOfImages = (text: string): boolean => text.includes(CONTROL_PLANE_VERSIONS)
+
+/** Of a write that a quota of the hub refused, or its list of images; others are thrown on. */
+export function refusedWrite(error: unknown): Trouble | undefined {
   const text = messageOf(error)
-  return isForbidden(error) && isOfQuota(text) ? { text, cause: 'QuotaFull' } : undefined
+  if (!isForbidden(error)) return undefined
+  if (isOfQuota(text)) return { text, cause: 'QuotaFull' }
+  return isOfImages(text) ? { text } : undefined
 }

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { commonLabels } from '#api/constructs/control-plane/labels.ts'
 import type { Part } from '#api/constructs/control-plane/settings.ts'
-import { ANNOTATIONS } from '#api/names.ts'
+import { ANNOTATIONS, CONTROL_PLANE_PREFIX } from '#api/names.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
@@ -113,7 +113,7 @@ export interface Kept {
 
 /** Shortened names carry a digest, so that two of them are never one. */
 export function planeNamespace(id: string): string {
-  const name = `kc-${id.replaceAll('.', '-')}`
+  const name = `${CONTROL_PLANE_PREFIX}${id.replaceAll('.', '-')}`
   if (name.length <= MOST_NAME_CHARS) return name
   const digest = createHash('sha256').update(id).digest('hex').slice(0, 10)
   return `${name.slice(0, MOST_NAME_CHARS - digest.length - 1)}-${digest}`

@@ -12,13 +12,20 @@ export async function shippedHub() {
     clientCertificate: { cert: { data: hub.cert }, key: { data: hub.key } },
   }
   const admin = new HttpKubeClient(connection)
-  const program = new HttpKubeClient({ ...connection, impersonate: { user: programUser('cluster') } })
+  const clients: HttpKubeClient[] = []
+  const as = (user: string): HttpKubeClient => {
+    const client = new HttpKubeClient({ ...connection, impersonate: { user } })
+    clients.push(client)
+    return client
+  }
+  const program = as(programUser('cluster'))
   return {
     admin,
     program,
+    as,
     close: async () => {
       admin.close()
-      program.close()
+      for (const client of clients) client.close()
       await hub.stop()
     },
   }
