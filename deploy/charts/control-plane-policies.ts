@@ -112,7 +112,7 @@ const namespaces: AdmissionPolicy = {
   ],
 }
 
-/** Whoever may label namespaces could otherwise open one to privileged pods, or take it out of the policies that go by its label. */
+/** Another client that may label namespaces could otherwise open one to privileged pods, or take it out of the policies that go by its label. */
 const labelsKept: AdmissionPolicy = {
   name: 'kubenode-control-plane-labels',
   rules: [{ apiGroups: [''], apiVersions: ['*'], operations: ['UPDATE'], resources: ['namespaces'] }],

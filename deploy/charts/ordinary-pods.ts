@@ -4,7 +4,9 @@ import {
   CLAIM_FIELDS,
   CONTAINER_FIELDS,
   HOOKS,
+  MAX_PRIORITY,
   MAX_SECRETS,
+  ORDINARY_ANNOTATIONS,
   ORDINARY_PROFILE,
   POD_FIELDS,
   POD_PATHS,
@@ -14,8 +16,7 @@ import {
   PROFILES,
   PROJECTED_FIELDS,
   SECURITY_FIELDS,
-  SYSTEM_CLASS_PREFIX,
-  UNCONFINED_PREFIX,
+  TOKEN_FIELDS,
   VOLUME_FIELDS,
 } from '#api/ordinary-pods.ts'
 import { all, any, quoted, type Named } from './policy.ts'
@@ -50,25 +51,34 @@ const isPlainContainer = all(
 )
 
 const RESOURCE = 'request.resource.resource'
-const pathTo = (path: readonly string[]): string =>
-  path.length === 0 ? 'variables.declared' : `variables.declared.?${path.join('.?')}.orValue({})`
+const pathTo = (of: string, path: readonly string[]): string =>
+  path.length === 0 ? of : `${of}.?${path.join('.?')}.orValue({})`
 const PATHS = [...new Set(Object.values(POD_PATHS).map((p) => p.join('.')))]
 const resourcesAt = (path: string): readonly string[] =>
   Object.keys(POD_PATHS).filter((resource) => POD_PATHS[resource]?.join('.') === path)
-const template = PATHS.reduceRight(
-  (rest, path) =>
-    `${RESOURCE} in ${oneOf(resourcesAt(path))} ? dyn(${pathTo(path === '' ? [] : path.split('.'))}) : (${rest})`,
-  'dyn({})',
+const templateOf = (of: string): string =>
+  PATHS.reduceRight(
+    (rest, path) =>
+      `${RESOURCE} in ${oneOf(resourcesAt(path))} ? dyn(${pathTo(of, path === '' ? [] : path.split('.'))}) : (${rest})`,
+    'dyn({})',
+  )
+
+/** What another program wrote on a template that runs stays: a commit did not choose it. */
+const ANNOTATIONS_BEFORE = 'variables.templateBefore.?metadata.?annotations.orValue({})'
+const isOrdinaryAnnotation = any(
+  ...ORDINARY_ANNOTATIONS.map((prefix) => `k.startsWith(${quoted(prefix)})`),
+  `k in ${ANNOTATIONS_BEFORE} && variables.templateBefore.metadata.annotations[k] == variables.template.metadata.annotations[k]`,
 )
 
 /** A pod is ordinary when this holds of it; `variables.template` and those below are set. */
 const isOrdinary = all(
-  `variables.template.?metadata.?annotations.orValue({}).all(k, !k.startsWith(${quoted(UNCONFINED_PREFIX)}))`,
+  `variables.template.?metadata.?annotations.orValue({}).all(k, ${isOrdinaryAnnotation})`,
   onlyHas('variables.pod', POD_FIELDS),
   isPlainSecurity('variables.pod'),
-  `!variables.pod.?priorityClassName.orValue('').startsWith(${quoted(SYSTEM_CLASS_PREFIX)})`,
+  `variables.pod.?priority.orValue(0) <= ${MAX_PRIORITY}`,
   `${lists('variables.pod', 'volumes')}.all(v, ${onlyHas('v', VOLUME_FIELDS)})`,
   `${lists('variables.pod', 'volumes')}.all(v, v.?projected.?sources.orValue([]).all(s, ${onlyHas('s', PROJECTED_FIELDS)}))`,
+  `${lists('variables.pod', 'volumes')}.all(v, v.?projected.?sources.orValue([]).all(s, ${onlyHas('s.?serviceAccountToken.orValue({})', TOKEN_FIELDS)}))`,
   `variables.claims.all(claim, ${onlyHas('claim.?spec.orValue({})', CLAIM_FIELDS)})`,
 )
 
@@ -94,7 +104,14 @@ const secretsLeft: readonly Named[] = Array.from({ length: MAX_SECRETS }, (_, n)
 
 /** Of policy kubenode-declared, after `declared`. */
 export const podVariables: readonly Named[] = [
-  { name: 'template', expression: `request.resource.group in ['', 'apps', 'batch'] ? (${template}) : dyn({})` },
+  {
+    name: 'template',
+    expression: `request.resource.group in ['', 'apps', 'batch'] ? (${templateOf('variables.declared')}) : dyn({})`,
+  },
+  {
+    name: 'templateBefore',
+    expression: `oldObject != null && request.resource.group in ['', 'apps', 'batch'] ? (${templateOf('oldObject')}) : dyn({})`,
+  },
   { name: 'pod', expression: 'dyn(variables.template.?spec.orValue({}))' },
   { name: 'containers', expression: lists('variables.pod', 'containers', 'initContainers') },
   {

@@ -2,7 +2,6 @@
 // Admission policies are made from this table, and test/attacks walks it. What a commit declares is in src/api/ordinary-pods.ts.
 import { API_GROUP } from '#api/kind.ts'
 import { ANNOTATIONS, PROBES_NAMESPACE, RENDER_ACCOUNT, RENDER_NAMESPACE } from '#api/names.ts'
-import { SYSTEM_CLASS_PREFIX } from '#api/ordinary-pods.ts'
 
 type Literal = string | number | boolean
 
@@ -41,7 +40,7 @@ export interface PodForm extends FieldsOf {
   readonly accounts: readonly string[]
   /** An administrator sets them; the program leaves them as they are. */
   readonly kept: readonly string[]
-  /** Of the template; others only as they were. */
+  /** Of the template; others are left unchanged. */
   readonly annotations: readonly string[]
   readonly security: FieldsOf
   readonly volumes: readonly string[]
@@ -266,7 +265,8 @@ const probes: WorkloadForm = {
       fixed: [{ field: 'runAsNonRoot', is: true, whenAbsent: false }],
     },
     volumes: [],
-    also: [`!variables.pod.?priorityClassName.orValue('').startsWith('${SYSTEM_CLASS_PREFIX}')`],
+    // A class of Kubernetes itself evicts all others; a default one of the cluster is filled in.
+    also: [`!variables.pod.?priorityClassName.orValue('').startsWith('system-')`],
     containers: {
       lists: ['containers'],
       most: 1,

@@ -20,14 +20,11 @@ export const POD_FIELDS = [
   'initContainers',
   'nodeSelector',
   'os',
-  'overhead',
   'preemptionPolicy',
   'priority',
-  'priorityClassName',
   'readinessGates',
   'resources',
   'restartPolicy',
-  'runtimeClassName',
   'schedulerName',
   'schedulingGates',
   'securityContext',
@@ -116,10 +113,41 @@ export const PROBES = ['livenessProbe', 'readinessProbe', 'startupProbe'] as con
 export const HOOKS = ['postStart', 'preStop'] as const
 export const ASKS = ['httpGet', 'tcpSocket'] as const
 
-/** Annotations of a pod template with this prefix switch off what confines its containers. */
-export const UNCONFINED_PREFIX = 'container.apparmor.security.beta.kubernetes.io/'
-/** Classes of Kubernetes itself evict all others. */
-export const SYSTEM_CLASS_PREFIX = 'system-'
+/**
+ * How annotations of a pod template may begin. Runtimes and plugins of networks and devices act on others with the power of the node: Multus, CDI, NRI, CRI-O,
+ * Kata, AppArmor in its old form. Their list has no end, so it is not this one.
+ */
+export const ORDINARY_ANNOTATIONS = [
+  'app.kubernetes.io/',
+  'checksum/',
+  'cluster-autoscaler.kubernetes.io/',
+  'helm.sh/',
+  'kubectl.kubernetes.io/',
+  'kubenode.io/',
+  'meta.helm.sh/',
+  'prometheus.io/',
+] as const
+
+/** A pod with a class evicts others, and a runtime class names what runs it. Zero is what a server gives each pod. */
+export const MAX_PRIORITY = 0
+/** A token for another audience is a credential outside of the cluster. A server leaves it out, or names itself. */
+export const TOKEN_FIELDS = ['expirationSeconds', 'path'] as const
+
+const [BEGIN, END] = ['<!-- generated from src/api/ordinary-pods.ts -->', '<!-- end -->'] as const
+/** A page with these two marks, and the text below between them. */
+export const withOrdinaryPods = (page: string): string => {
+  const [before = '', rest = ''] = page.split(BEGIN)
+  return [before, BEGIN, '\n', ordinaryText(), '\n', END, rest.slice(rest.indexOf(END) + END.length)].join('')
+}
+
+const codes = (words: readonly string[]): string => words.map((w) => `\`${w}\``).join(', ')
+/** What a workload from git may use without a list. */
+const ordinaryText = (): string =>
+  [
+    `Ordinary volumes: ${codes(VOLUME_FIELDS.filter((f) => f !== 'name'))}; of projected ones ${codes(PROJECTED_FIELDS)}, with tokens for the API server alone.`,
+    `Ordinary annotations of pods begin with ${codes(ORDINARY_ANNOTATIONS)}.`,
+    `Not ordinary are, among all others, priority classes and priorities above ${MAX_PRIORITY}, runtime classes, tokens for another audience, ports of the node, capabilities that are added, and profiles other than \`${ORDINARY_PROFILE}\`.`,
+  ].join('\n')
 
 /** Each takes a question to the authorizer, whose number is bounded for a policy. */
 export const MAX_SECRETS = 12

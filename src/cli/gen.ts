@@ -1,8 +1,9 @@
 // Writes the files that are generated from the kinds, and deletes outdated ones.
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { GENERATED_DIRECTORIES, generatedFiles } from '#api/gen/generated-files.ts'
+import { withOrdinaryPods } from '#api/ordinary-pods.ts'
 import { releaseRoot } from '#lib/release-root.ts'
 import { BENCH_PART, ERROR_PAGE, ERROR_PARTS, errorPage, type ErrorPart } from './reference/error-page.ts'
 import { COMMAND_PAGE, commandPage } from './reference/command-page.ts'
@@ -13,6 +14,7 @@ import { ROOM_PAGE, type ShippedPolicy, roomPage } from './reference/room-page.t
 import { RULES_PAGE, rulesPage } from './reference/rules-page.ts'
 
 const root = releaseRoot()
+const SECURITY_PAGE = 'docs/security.md'
 
 /** Charts are not part of the program: they are loaded from their folder, as the CLI of cdk8s would. */
 interface InstallCharts {
@@ -51,6 +53,7 @@ const files = new Map([
   [PROVIDER_PROTOCOL_PAGE, providerProtocolPage()],
   [RULES_PAGE, rulesPage()],
   [ROOM_PAGE, roomPage([{ name: 'careful', spec: careful }])],
+  [SECURITY_PAGE, withOrdinaryPods(await readFile(join(root, SECURITY_PAGE), 'utf8'))],
 ])
 
 for (const directory of [

@@ -21,6 +21,34 @@ const SECRET = ['declare secrets tls']
 describe('S25 which objects of a commit the installer must have listed', () => {
   test.each([
     ['a workload of a tenant', workload('shop', {}), []],
+    ['one with a priority class', workload('shop', { priorityClassName: 'high' }), HOST],
+    ['one with a priority', workload('shop', { priority: 1 }), HOST],
+    ['one with the priority of all', workload('shop', { priority: 0 }), []],
+    ['one with a runtime of its own', workload('shop', { runtimeClassName: 'kata' }), HOST],
+    [
+      'one with a token for another audience',
+      workload('shop', {
+        volumes: [{ name: 'a', projected: { sources: [{ serviceAccountToken: { audience: 'sts', path: 't' } }] } }],
+      }),
+      HOST,
+    ],
+    [
+      'one with a token for the API server',
+      workload('shop', { volumes: [{ name: 'a', projected: { sources: [{ serviceAccountToken: { path: 't' } }] } }] }),
+      [],
+    ],
+    ...['k8s.v1.cni.cncf.io/networks', 'cdi.k8s.io/gpu', 'io.kubernetes.cri-o.Devices'].map(
+      (annotation): [string, KubeObject, readonly string[]] => [
+        `one with annotation ${annotation}`,
+        workload('shop', {}, 'DaemonSet', { metadata: { annotations: { [annotation]: 'a' } } }),
+        HOST,
+      ],
+    ),
+    [
+      'one with annotations that nothing on a node acts on',
+      workload('shop', {}, 'DaemonSet', { metadata: { annotations: { 'checksum/config': 'a' } } }),
+      [],
+    ],
     ['one that names the account that every namespace has', workload('shop', { serviceAccountName: 'default' }), []],
     ['one that names another account', workload('shop', { serviceAccountName: 'x' }), ['declare daemonsets/x cni']],
     ['one that names it in the old field', workload('shop', { serviceAccount: 'x' }), ['declare daemonsets/x cni']],

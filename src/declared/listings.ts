@@ -67,7 +67,7 @@ function whyOfTheHost(object: KubeObject, plural: string, namespace: string): st
   return field === undefined ? undefined : `its pods use ${field}, which gives them power over their node`
 }
 
-/** Every kind counts in such a namespace; those of ours have rights of their own. */
+/** Every kind counts in such a namespace but KubeNode objects, which have rights of their own. */
 const reservedPlural = ({ apiVersion, kind, metadata: { namespace = '' } }: KubeObject): string | undefined =>
   isInTrustZone(namespace) && groupOf(apiVersion) !== API_GROUP ? pluralOf(kind.toLowerCase()) : undefined
 

@@ -4,6 +4,8 @@ import {
   CLAIM_FIELDS,
   CONTAINER_FIELDS,
   HOOKS,
+  MAX_PRIORITY,
+  ORDINARY_ANNOTATIONS,
   ORDINARY_PROFILE,
   POD_FIELDS,
   PORT_FIELDS,
@@ -12,8 +14,7 @@ import {
   PROFILES,
   PROJECTED_FIELDS,
   SECURITY_FIELDS,
-  SYSTEM_CLASS_PREFIX,
-  UNCONFINED_PREFIX,
+  TOKEN_FIELDS,
   VOLUME_FIELDS,
 } from '#api/ordinary-pods.ts'
 import { isObject } from '#lib/json.ts'
@@ -42,13 +43,15 @@ const containersOf = (pod: unknown): readonly unknown[] =>
 /** The names of the fields, for users; empty for an ordinary pod. */
 export function powerFields(template: unknown): readonly string[] {
   const pod = at(template, 'spec')
-  const unconfined = keysOf(at(template, 'metadata', 'annotations')).filter((a) => a.startsWith(UNCONFINED_PREFIX))
-  const priority = at(pod, 'priorityClassName')
+  const foreign = keysOf(at(template, 'metadata', 'annotations')).filter(
+    (a) => !ORDINARY_ANNOTATIONS.some((prefix) => a.startsWith(prefix)),
+  )
+  const priority = at(pod, 'priority')
   return [
-    ...unconfined.map((a) => `annotation ${a}`),
+    ...foreign.map((a) => `annotation ${a}`),
     ...beyond(pod, POD_FIELDS),
     ...securityPowers(at(pod, 'securityContext')),
-    ...(typeof priority === 'string' && priority.startsWith(SYSTEM_CLASS_PREFIX) ? ['priorityClassName'] : []),
+    ...(typeof priority === 'number' && priority > MAX_PRIORITY ? ['priority'] : []),
     ...listOf(at(pod, 'volumes')).flatMap(volumePowers),
     ...containersOf(pod).flatMap(containerPowers),
   ]
@@ -79,7 +82,10 @@ const volumePowers = (volume: unknown): readonly string[] =>
   [
     ...beyond(volume, VOLUME_FIELDS),
     ...listOf(at(volume, 'projected', 'sources')).flatMap((s) =>
-      beyond(s, PROJECTED_FIELDS).map((f) => `projected.${f}`),
+      [
+        ...beyond(s, PROJECTED_FIELDS),
+        ...beyond(at(s, 'serviceAccountToken'), TOKEN_FIELDS).map((f) => `serviceAccountToken.${f}`),
+      ].map((f) => `projected.${f}`),
     ),
     ...claimPowers(at(volume, 'ephemeral', 'volumeClaimTemplate')),
   ].map((f) => `volumes.${f}`)

@@ -41,16 +41,15 @@ export function isFound(object: KubeObject, recorded?: { readonly uid?: string; 
   const { annotations = {}, managedFields = [], uid } = object.metadata
   if (annotations[ANNOTATIONS.found] === 'true') return true
   if (annotations[ANNOTATIONS.source] !== undefined || managedFields.some(isOfSync)) return false
-  // Recorded before it was applied, an entry has neither; with the uid of another object that one is gone.
+  // An entry that was recorded before its object was applied has neither. Another uid means that the applied object was deleted.
   const isRecorded = recorded?.uid === undefined ? recorded?.digest !== undefined : recorded.uid === uid
   return !isRecorded && hasOtherWriter(object)
 }
 
-/** A server that keeps no managers says nothing, and what nobody is known to have made is not ours. */
+/** What a person made with the command line is handed over to git. A server that keeps no managers says nothing: then another client made it. */
 export const hasOtherWriter = ({ metadata: { managedFields = [] } }: KubeObject): boolean =>
-  managedFields.length === 0 || managedFields.some((m) => isMain(m) && !OURS.has(m.manager ?? '') && !isOfSync(m))
+  managedFields.length === 0 || managedFields.some((m) => isMain(m) && m.manager !== FIELD_MANAGERS.cli && !isOfSync(m))
 
-const OURS: ReadonlySet<string> = new Set(Object.values(FIELD_MANAGERS))
 const isOfSync = ({ manager = '' }: Entries[number]): boolean =>
   manager === FIELD_MANAGERS.sync || isSourceManager(manager)
 

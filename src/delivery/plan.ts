@@ -419,7 +419,7 @@ function judgePrune(
   return { kind: 'Prune', reason: 'Undeclared', ref, uid: live.uid, resourceVersion: live.resourceVersion }
 }
 
-const FOUND = 'another writer had made it before git declared it; delete it with kubectl if nobody needs it'
+const FOUND = 'another writer had made it before git declared it; if it is no longer needed, delete it with kubectl'
 const OF_CONTROL_PLANE = 'it is in the namespace of a control plane, where git deletes nothing'
 
 /** Of releases that took such a namespace for an ordinary one. */

@@ -139,6 +139,12 @@ const POWERS: readonly (readonly [what: string, pod: object])[] = [
   ['a capability', security({ capabilities: { add: ['NET_RAW'] } })],
   ['settings of the kernel', { securityContext: { sysctls: [{ name: 'kernel.msgmax', value: '1' }] } }],
   ['a class that evicts all others', { priorityClassName: 'system-node-critical' }],
+  ['a class of somebody that evicts others', { priorityClassName: 'high' }],
+  ['a runtime of its choice', { runtimeClassName: 'kata' }],
+  [
+    'a token for another audience',
+    volume({ projected: { sources: [{ serviceAccountToken: { audience: 'sts.amazonaws.com', path: 't' } }] } }),
+  ],
   ['a node of its choice', { nodeName: 'n-a' }],
   [
     'a check that asks the node itself',
@@ -198,7 +204,42 @@ const ORDINARY = {
   ],
 }
 
+/** What Multus, CDI, CRI-O, NRI and Kata act on, and what is not known to be harmless. */
+const ACTED_ON = [
+  'k8s.v1.cni.cncf.io/networks',
+  'cdi.k8s.io/gpu',
+  'io.kubernetes.cri-o.Devices',
+  'devices.nri.io/container.a',
+  'io.katacontainers.config.hypervisor.path',
+  'example.org/anything',
+]
+const annotated = (name: string, annotations: Readonly<Record<string, string>>) => {
+  const { spec, ...more } = daemonSet(name, {})
+  const metadata = { ...spec.template.metadata, annotations }
+  return { ...more, spec: { ...spec, template: { ...spec.template, metadata } } }
+}
+
 const WORKLOADS: readonly Attempt[] = [
+  ...ACTED_ON.map((annotation, n): Attempt => ({
+    name: `S25 the key of sync runs a DaemonSet with annotation ${annotation}`,
+    attempt: by('sync', 'POST', daemonSets('shop'), annotated(`a-${n}`, { [annotation]: 'a' })),
+    control: by('sync', 'POST', daemonSets('shop'), annotated(`b-${n}`, { 'prometheus.io/scrape': 'true' })),
+    refused: /has the power of its node/,
+  })),
+  {
+    name: 'S25 the key of sync changes an annotation that another program wrote on a workload of git; a workload that has it stays deliverable',
+    attempt: async (world) => {
+      const path = `${daemonSets('shop')}/reloaded`
+      const template = (value: string) => ({
+        spec: { template: { metadata: { annotations: { 'reloader.example.org/at': value } } } },
+      })
+      await by('sync', 'POST', daemonSets('shop'), daemonSet('reloaded', {}))(world)
+      await by('installer', 'PATCH', path, template('1'))(world)
+      return by('sync', 'PATCH', path, template('2'))(world)
+    },
+    control: by('sync', 'PATCH', `${daemonSets('shop')}/reloaded`, { metadata: { labels: { a: 'b' } } }),
+    refused: /has the power of its node/,
+  },
   {
     name: 'S25 the key of sync runs more Secrets than are asked about',
     attempt: by(
