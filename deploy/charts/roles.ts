@@ -219,7 +219,9 @@ const page: RoleEntry = {
     ours(
       [
         'machines',
+        'machinesets',
         'machinecomponentsets',
+        'componentcanaries',
         'operationpermits',
         'defenderpolicies',
         'defenderledgers',
@@ -233,6 +235,8 @@ const page: RoleEntry = {
       ],
       ['list', 'watch'],
     ),
+    // Their conditions: a problem that a detector found is shown, and is never left out of "all is well".
+    core(['nodes'], ['list', 'watch']),
   ],
 }
 

@@ -21,6 +21,8 @@ export const MACHINE_COLUMNS = [
   'blame',
   /** Reason of the condition Ready while it is not True; the empty word otherwise. */
   'reason',
+  /** Type of the first problem condition of its Node; the empty word when there is none, `Unknown` while its Node is not known. */
+  'condition',
   /** Seconds since 1970: since when Ready has its status; 0 when unknown. */
   'since',
 ] as const

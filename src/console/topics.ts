@@ -47,6 +47,8 @@ export interface AttentionRow {
   readonly lift?: Lift
   /** The page about it, as a path of the repository. */
   readonly runbook?: string
+  /** What it blocks elsewhere. */
+  readonly holdsUp?: readonly string[]
 }
 
 // ---------------------------------------------------------------- pipeline
@@ -158,6 +160,8 @@ export interface ClusterRow {
     readonly silent: number
     readonly repairing: number
   }
+  /** Findings of Home: that need a user, that wait, and that are unknown. Only where all are 0 the cluster is known to be well. */
+  readonly attention: { readonly act: number; readonly wait: number; readonly unknown: number }
   readonly lastSeen?: Stamp
   readonly wait?: Wait
 }

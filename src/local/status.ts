@@ -3,12 +3,15 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import { readPrograms } from '#cli/inspect/programs.ts'
+import { type AttentionTold, toldAttention } from '#explain/attention/told-attention.ts'
+import { notConnected, readObserved } from '#explain/attention/read.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { businessFolders, HUB, layoutIn, readState } from './layout.ts'
 import type { Layout } from './layout.ts'
 import { observeFleet } from './observe.ts'
 import { newestCommit } from './repository.ts'
-import { summaryLines, unheard, unmet } from './summary.ts'
+import { expectedClusters, summaryLines, unheard, unmet } from './summary.ts'
 import { localErrors } from './local-errors.ts'
 import { isLocked, lockedAt } from './lock.ts'
 
@@ -24,6 +27,8 @@ export interface StatusOptions {
 export interface FleetStatus {
   readonly lines: readonly string[]
   readonly missing: readonly string[]
+  /** What is wrong or waits, as `kubenode why` shows it; undefined while nothing answers. */
+  readonly attention: AttentionTold | undefined
 }
 
 const LOOK_EVERY_MS = 300
@@ -65,6 +70,7 @@ export async function fleetStatus({ data, waitMs, connect, onWait }: StatusOptio
         const isDown = !seen.hub.isReachable && seen.clusters.every((c) => !c.isReachable)
         return {
           lines: summaryLines(seen, lockedAt(layout)),
+          attention: isDown ? undefined : await attentionIn(hub, clusters, expectedClusters(seen)),
           missing: isDown ? ['not responding; if the fleet is not running, start it with npm start'] : missing,
         }
       }
@@ -73,6 +79,19 @@ export async function fleetStatus({ data, waitMs, connect, onWait }: StatusOptio
   } finally {
     clearInterval(awake)
   }
+}
+
+async function attentionIn(
+  hub: KubeClient,
+  clusters: ReadonlyMap<string, KubeClient>,
+  expected: ReadonlySet<string>,
+): Promise<AttentionTold> {
+  const all = [[HUB, hub] as const, ...[...clusters].filter(([name]) => name !== HUB && expected.has(name))]
+  const read = all.map(async ([name, client]) => {
+    const observed = await readObserved(name, client, (kinds) => readPrograms(client, kinds))
+    return observed ?? notConnected(name, 'Refused', 'KubeNode is not installed there')
+  })
+  return toldAttention(await Promise.all(read), systemClock.now())
 }
 
 interface Known {

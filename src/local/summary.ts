@@ -239,6 +239,12 @@ function withoutExpired(seen: FleetSeen): FleetSeen {
   return expired.size === 0 ? seen : { ...seen, clusters: seen.clusters.filter((c) => !expired.has(c.name)) }
 }
 
+/** Clusters that are expected to answer: neither expired nor being made or removed. */
+export function expectedClusters(seen: FleetSeen): ReadonlySet<string> {
+  const way = new Set(onTheWay(seen).map(({ name }) => name))
+  return new Set(withoutExpired(seen).clusters.flatMap(({ name }) => (way.has(name) ? [] : [name])))
+}
+
 /** `since`: when the fleet was started; 0 when that is not known. */
 export const summaryLines = (seen: FleetSeen, since: number): readonly string[] => [
   ...summaryOf(withoutExpired(seen), onTheWay(seen), since),

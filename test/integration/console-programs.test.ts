@@ -16,6 +16,7 @@ beforeAll(async () => {
   world = await peopleWorld()
   for (const name of ['chief', 'visitor']) await world.allow(name, ['*'], ['get', 'list', 'watch'])
   await world.allow('chief', ['leases'], ['get'], 'coordination.k8s.io')
+  await world.allow('chief', ['nodes'], ['list', 'watch'], '')
   await world.admin.create(machine, {
     apiVersion: API_GROUP_VERSION,
     kind: 'Machine',

@@ -1,12 +1,13 @@
 // `kubenode describe | why | trace`: shows KubeNode objects on a server, and never changes one.
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { printable, shownLine, shownLines } from '#lib/printable.ts'
 import type { Connection } from '../run/connect.ts'
+import { EXIT_DIFFERENT, Exit } from '../exit.ts'
 import { type Io, showProblem } from '../io.ts'
 import type { Story } from '#explain/told.ts'
-import { hasColors, lineTone, paintOf } from '../paint.ts'
+import { hasColors, lineTone, paintOf, type Tone } from '../paint.ts'
 import { shownInWindow, windowLines } from '../wrap.ts'
 
 export interface ServerOptions {
@@ -93,14 +94,23 @@ export function register(program: Command, io: Io): void {
     .action((words: string[], options: ShowOptions) => describe(words, options, io))
 
   withNamespace(withServer(program.command('why')))
-    .description('explain what objects wait for, since when, what unblocks them, and what to do first')
-    .argument('<what...>', 'kind/name, or the name alone; rack/NAME, zone/NAME; several')
-    .action((words: string[], options: ShowOptions) => why(words, options, io))
+    .description(
+      'explain what objects wait for, since when, what unblocks them, and what to do first; without an object all that is wrong or waits in the fleet, worst first: exit 1 when something needs attention',
+    )
+    .argument('[what...]', 'kind/name, or the name alone; rack/NAME, zone/NAME; several; all contexts when left out')
+    .addOption(new Option('-o, --output <form>', 'form of the output, without an object').choices(['text', 'json']))
+    .action((words: string[], options: WhyOptions) =>
+      words.length === 0 ? whyFleet(options, io) : why(words, options, io),
+    )
 
   withNamespace(withServer(program.command('trace')))
     .description('show which commit an object comes from and who wrote its fields, or what became of a commit')
     .argument('<what...>', 'kind/name, the name alone, or a commit on the hub')
     .action((words: string[], options: ShowOptions) => trace(words, options, io))
+}
+
+interface WhyOptions extends ShowOptions {
+  readonly output?: 'text' | 'json'
 }
 
 interface ShowOptions extends ServerOptions, NamespaceOptions {}
@@ -150,6 +160,12 @@ async function storyOf({ client, object }: Found): Promise<Story> {
   return readWhy(client, object, Date.now())
 }
 
+async function storyWithHub(found: Found, { kubeconfig, context }: ShowOptions, io: Io): Promise<Story> {
+  const { otherContexts, withHub } = await import('../inspect/hub-refusal.ts')
+  const wanted = { file: kubeconfig, contexts: context === undefined ? [] : [context], env: io.env, cwd: io.cwd }
+  return withHub(await storyOf(found), found.object, found.client, () => otherContexts(wanted))
+}
+
 /** Programs that would have to move these objects on, and do not run. */
 async function storiesOfPrograms(found: readonly Found[]): Promise<readonly Story[]> {
   const [first] = found
@@ -187,6 +203,23 @@ async function describeOne(found: Found, io: Io): Promise<void> {
   )
 }
 
+async function whyFleet({ kubeconfig, context, output }: WhyOptions, io: Io): Promise<void> {
+  const { fleetWhy } = await import('../inspect/fleet.ts')
+  const wanted = { file: kubeconfig, contexts: context === undefined ? [] : [context], env: io.env, cwd: io.cwd }
+  const { lines, data, needsPerson, notes } = await fleetWhy(wanted)
+  for (const note of notes) io.err(shownLine(note))
+  if (output === 'json') io.out(`${JSON.stringify(data, undefined, 2)}\n`)
+  else {
+    const paint = paintOf(hasColors(io))
+    const toneOf = (line: string): Tone | undefined => {
+      if (line.startsWith('what to do first:')) return 'strong'
+      return line === lines[0] ? (needsPerson > 0 ? 'bad' : 'strong') : lineTone(line.trimStart())
+    }
+    for (const line of lines) for (const part of windowLines(io, [line])) io.out(`${paint(toneOf(line), part)}\n`)
+  }
+  if (needsPerson > 0) throw new Exit(EXIT_DIFFERENT)
+}
+
 async function why(words: readonly string[], options: ShowOptions, io: Io): Promise<void> {
   const { firstStep } = await import('../inspect/first-step.ts')
   const { storyOfPlace, placeCalled } = await import('../inspect/places.ts')
@@ -197,7 +230,7 @@ async function why(words: readonly string[], options: ShowOptions, io: Io): Prom
   const client = places.length === 0 ? undefined : await connect(options, io)
   const [ofPlaces, own, programs] = await Promise.all([
     client === undefined ? [] : Promise.all(places.map((place) => storyOfPlace(client, place, Date.now()))),
-    Promise.all(found.map(storyOf)),
+    Promise.all(found.map((one) => storyWithHub(one, options, io))),
     storiesOfPrograms(found),
   ])
   const stories = [...ofPlaces, ...own, ...programs]

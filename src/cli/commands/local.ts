@@ -77,7 +77,9 @@ export function register(program: Command, io: Io): void {
     .action((options: UpOptions) => startFleet(options, io))
 
   withData(local.command('status'))
-    .description('show the state of the local fleet; exit 1 while it is not in sync with git')
+    .description(
+      'show the state of the local fleet; exit 1 while it is not in sync with git, or something needs attention',
+    )
     .option('--wait', 'wait until in sync with git')
     .option('--timeout <duration>', 'how long to wait', '5m')
     .action((options: StatusOptions) => showStatus(options, io))
@@ -158,15 +160,16 @@ async function showStatus({ data, wait = false, timeout }: StatusOptions, io: Io
     import('#lib/duration.ts'),
   ])
   const waitMs = parseDuration(timeout)
-  const { lines, missing } = await fleetStatus({
+  const { lines, missing, attention } = await fleetStatus({
     data: dataFolder(data, ownFleetFolder(io.cwd, releaseRoot()), io),
     waitMs: wait ? waitMs : 0,
     connect: connector,
     onWait: (what) => io.err(shownLine(`waiting for: ${what}`)),
   })
   io.out(shownLines(lines))
+  if (attention !== undefined) io.out(`\n${shownLines(attention.lines)}`)
   for (const reason of missing) showProblem(io, shownLine(reason))
-  if (missing.length > 0) throw new Exit(EXIT_DIFFERENT)
+  if (missing.length > 0 || (attention?.needsPerson ?? 0) > 0) throw new Exit(EXIT_DIFFERENT)
 }
 
 /** A terminal without a known size, as under `script` or `docker run -t`, reports 0. */

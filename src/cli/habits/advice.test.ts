@@ -210,7 +210,6 @@ test.each([
 })
 
 test.each([
-  ['why', 'kubenode why set/NAME'],
   ['suspend', "kubenode pause set/NAME --reason 'WHY'"],
   ['pause set/base', "kubenode pause set/base --reason 'WHY'"],
   ['suspend source fleet', "kubenode pause source/fleet --reason 'WHY'"],

@@ -319,7 +319,7 @@ export const FLUX_KINDS: ReadonlySet<string> = new Set([
 export const KIND_HABITS: Readonly<Record<string, string>> = {
   'alert-providers': 'kubenode get pipelines',
   alerts: 'kubenode get pipelines',
-  all: 'kubenode get machines,sets',
+  all: 'kubenode get machines,sets for what there is, or kubenode why for all that is wrong or waits',
   applicationset: 'kubenode get pipelines',
   applicationsets: 'kubenode get pipelines',
   appproject: 'kubenode get pipelines',

@@ -2,6 +2,7 @@
 import { programLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { type Clock, systemClock } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { isForbidden } from '#kube/errors.ts'
 import { type Lease, lapsedAt, leaseType } from '#runtime/lease.ts'
 import { type Program, programsOf, type StoppedProgram, stoppedTold } from '#explain/programs.ts'
 import type { Story } from '#explain/told.ts'
@@ -19,7 +20,31 @@ export async function stoppedPrograms(
   kinds: readonly string[],
   clock: Clock = systemClock,
 ): Promise<readonly StoppedProgram[]> {
+  return stoppedAmong(client, programsOf(kinds), clock)
+}
+
+/** Of a fleet as a whole: also those that need not run everywhere, where they have run. */
+export async function readPrograms(
+  client: Pick<KubeClient, 'get'>,
+  kinds: readonly string[],
+): Promise<readonly StoppedProgram[] | 'Hidden'> {
+  const key = { namespace: SYSTEM_NAMESPACE, name: programLeaseName('controllers') }
+  const isHidden = await client.get(leaseType, key).then(() => false, isForbidden)
+  if (isHidden) return 'Hidden'
   const needed = programsOf(kinds)
+  const some = OPTIONAL.filter((program) => kinds.includes(program === 'cluster' ? 'Cluster' : 'Machine'))
+  const stopped = await stoppedAmong(client, [...needed, ...some], systemClock)
+  return stopped.filter(({ program, since }) => since !== undefined || !OPTIONAL.includes(program))
+}
+
+/** An installation without them is none without a part. */
+const OPTIONAL: readonly Program[] = ['approver', 'cluster']
+
+async function stoppedAmong(
+  client: Pick<KubeClient, 'get'>,
+  needed: readonly Program[],
+  clock: Clock,
+): Promise<readonly StoppedProgram[]> {
   const read = (program: Program): Promise<Lease | undefined> =>
     client.get(leaseType, { namespace: SYSTEM_NAMESPACE, name: programLeaseName(program) })
   try {

@@ -7,8 +7,10 @@ import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import { ApiError, isNotFound } from '#kube/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { type ObservedNode, observedNode } from '#explain/attention/observed.ts'
 import { createInformer, type Informer, type InformerNotice } from '#kube/informer.ts'
 import { withoutManagedFields } from '#kube/trim.ts'
+import type { Node } from '#nodes/objects.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import { objectShapeProblem } from '#schema/shape.ts'
@@ -33,6 +35,7 @@ export interface ClusterState {
   readState(kind: WatchedKind): ReadState
   list<K extends WatchedKind>(kind: K): readonly Watched[K][]
   machine(name: string): Watched['machines'] | undefined
+  node(name: string): Watched['nodes'] | undefined
 }
 
 export interface ClusterCacheOptions {
@@ -58,6 +61,8 @@ export class ClusterCache implements ClusterState {
   readonly #options: ClusterCacheOptions
   readonly #informers = new Map<WatchedKind, Informer>()
   readonly #answering = new Map<WatchedKind, boolean>()
+  /** Machines by the name of their Node, of those that have another name. */
+  readonly #ofNodes = new Map<string, string>()
   /** Kinds that this API server does not serve: it has no objects of them. */
   readonly #unserved = new Set<WatchedKind>()
   readonly #programs: ProgramWatch
@@ -85,13 +90,17 @@ export class ClusterCache implements ClusterState {
         random,
         transform: (object) => {
           const known = shaped(type, object)
-          return kind === 'machines' ? machineRow(known as Machine) : withoutManagedFields(known)
+          if (kind === 'machines') return machineRow(known as Machine)
+          return kind === 'nodes' ? observedNode(known as Node) : withoutManagedFields(known)
         },
         ...(kind === 'machines' && { objects: new PackedMachines() }),
         notice: (notice) => this.#note(kind, notice),
       })
       informer.addHandler((old, now) => {
         if (kind === 'machines') this.#noteMachine(old as MachineRow | undefined, now as MachineRow | undefined)
+        // Kubelets report every few minutes, and hardly ever something else.
+        if (kind === 'nodes' && !this.#noteNode(old as ObservedNode | undefined, now as ObservedNode | undefined))
+          return
         options.onChange(this.name, topics)
       })
       this.#informers.set(kind, informer)
@@ -122,6 +131,10 @@ export class ClusterCache implements ClusterState {
     return this.#informers.get('machines')?.store.get({ name }) as Watched['machines'] | undefined
   }
 
+  node(name: string): Watched['nodes'] | undefined {
+    return this.#informers.get('nodes')?.store.get({ name }) as Watched['nodes'] | undefined
+  }
+
   /** Whether the first list of each kind that answers is complete. */
   get isSynced(): boolean {
     return [...this.#informers].every(([kind, i]) => i.isSynced || this.#answering.get(kind) === false)
@@ -137,7 +150,18 @@ export class ClusterCache implements ClusterState {
     await this.#running
   }
 
+  /** Whether anything shows it. */
+  #noteNode(old: ObservedNode | undefined, now: ObservedNode | undefined): boolean {
+    if (old !== undefined && now !== undefined && isSeenAlike(old, now)) return false
+    const name = (now ?? old)?.metadata.name ?? ''
+    const machine = this.#ofNodes.get(name) ?? name
+    if (this.machine(machine) !== undefined) this.#options.onMachine(this.name, machine, true)
+    return true
+  }
+
   #noteMachine(old: MachineRow | undefined, now: MachineRow | undefined): void {
+    if (old !== undefined && old.node !== '') this.#ofNodes.delete(old.node)
+    if (now !== undefined && now.node !== '') this.#ofNodes.set(now.node, now.metadata.name ?? '')
     const isShown = old === undefined || now === undefined || !isShownAlike(old, now)
     this.#options.onMachine(this.name, (now ?? old)?.metadata.name ?? '', isShown)
   }
@@ -179,6 +203,10 @@ export class ClusterCache implements ClusterState {
     }
   }
 }
+
+const isSeenAlike = (a: ObservedNode, b: ObservedNode): boolean =>
+  a.isCordoned === b.isCordoned &&
+  (a.problems === b.problems || JSON.stringify(a.problems) === JSON.stringify(b.problems))
 
 /** An API server that serves something else under the name of a kind must not end the console for all clusters: its kind is not read, and the page shows that. */
 function shaped({ schema = {}, kind }: ResourceType, object: KubeObject): KubeObject {

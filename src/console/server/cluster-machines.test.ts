@@ -14,7 +14,16 @@ const row = (name: string, rack: string, phase: string, since = 1): MachineRow =
   kind: 'Machine',
   metadata: { name },
   place: { zone: '', rack, pool: '', class: '', labels: {} },
-  state: { phase, versions: '', health: '', silent: 'No', reason: '', isReady: true, service: 'Healthy' },
+  state: {
+    phase,
+    versions: '',
+    health: '',
+    silent: 'No',
+    reason: '',
+    isFrozen: false,
+    isReady: true,
+    service: 'Healthy',
+  },
   node: '',
   since,
   failures: [],
@@ -28,6 +37,7 @@ class World {
   readonly state = {
     name: 'test',
     list: (kind: string) => this.#listOf(kind),
+    node: () => undefined,
     machine: (name: string) => this.machines.get(name),
   } as unknown as ClusterState
 

@@ -1,4 +1,5 @@
 // The machines of one cluster as a topic: rows from the cache, with the repairs and the blames that other objects tell of them. Keeps no state of a machine itself.
+import { nodeNameOf } from '#explain/attention/observed.ts'
 import { MACHINE_COLUMNS } from '../machine-columns.ts'
 import type { MachineCells, MachinesDelta, MachinesTopic, Topic } from '../protocol.ts'
 import { topicOf } from '../topic-name.ts'
@@ -129,9 +130,15 @@ export class ClusterMachines {
     }
   }
 
+  /** One of another type than Ready, which the phase shows. Unknown is not the absence of problems. */
+  #conditionOf(row: MachineRow): string {
+    const node = this.#cluster.node(nodeNameOf(row))
+    return node === undefined ? 'Unknown' : (node.problems.find(({ type }) => type !== 'Ready')?.type ?? '')
+  }
+
   #cellsOf(row: MachineRow): MachineCells {
     const repair = this.#sides.repairs.get(row.metadata.name ?? '') ?? ''
-    const texts = { ...shownOf(row), repair, blame: blameOf(this.#sides, row) }
+    const texts = { ...shownOf(row), repair, blame: blameOf(this.#sides, row), condition: this.#conditionOf(row) }
     return MACHINE_COLUMNS.map((column) => (column === 'since' ? row.since : this.#words.at(texts[column])))
   }
 }

@@ -37,6 +37,13 @@ const SECRETS = {
     spec: { operations: ['Reboot'], targets: [], reason: 'permit-secret' },
     status: { phase: 'Requested', gates: [{ gate: 'Approval', verdict: 'Waiting', seen: 'permit-secret' }] },
   },
+  nodes: {
+    metadata: { name: 'node-secret' },
+    problems: [{ type: 'node-secret', reason: 'node-secret', message: 'node-secret', since: '' }],
+    isCordoned: false,
+  },
+  machineSets: { metadata: { name: 'workers-secret' }, status: { phase: 'Progressing' } },
+  canaries: { metadata: { name: 'canary-secret' }, status: { phase: 'Failed' } },
   policies: {
     metadata: { name: 'policy-secret' },
     spec: { mode: 'Enforce', windows: [{ cron: '0 2 * * *', duration: '4h', timeZone: 'UTC' }] },
@@ -65,7 +72,7 @@ const SECRETS = {
   holds: {
     metadata: { name: 'hold-secret' },
     spec: {
-      target: { kind: 'MachineComponentSet', name: 'set-secret' },
+      target: { kind: 'MachineComponentSet', selector: {} },
       effect: 'Pause',
       reason: 'hold-secret',
       author: 'hold-secret',
@@ -146,6 +153,8 @@ function fleetOf(objects: Record<string, readonly object[]> = {}, isSynced = tru
     isSynced,
     readState: () => 'Read',
     list: (kind: string) => lists[kind] ?? [],
+    node: (name: string) =>
+      (lists['nodes'] ?? []).find((n) => (n as { metadata: { name: string } }).metadata.name === name),
     machine: (name: string) =>
       (lists['machines'] ?? []).find((m) => (m as { metadata: { name: string } }).metadata.name === name),
   }
@@ -272,7 +281,8 @@ test('pasts of rights that have ended are bounded, and that of the console stays
 })
 
 test('machines are shown with the repairs and blames that the reader may list', () => {
-  const job = { metadata: { name: 'j' }, spec: { node: { name: 'machine-secret' } }, status: { phase: 'Running' } }
+  const spec = { node: { name: 'machine-secret' }, remedierRef: { name: 'r' } }
+  const job = { metadata: { name: 'j' }, spec, status: { phase: 'Running' } }
   const { read } = fleetOf({ jobs: [job] })
   const cellsOf = (kinds: readonly WatchedKind[]): readonly string[] => {
     const { words, columns } = read('machines/test', rightsTo(new Set(kinds))) as MachinesTopic

@@ -1,6 +1,7 @@
 // What the console keeps of a Machine. What many machines have in common stands apart from what each has for itself, so that it can be kept once. Pure.
 import type { Machine } from '#api/kinds/machine.ts'
 import { type Health, machineHealth } from '#defender/unit.ts'
+import { type MachineCondition, machineCondition } from '#explain/attention/observed.ts'
 import { findCondition } from '#kube/conditions.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { MACHINE_COLUMNS, type MachineColumn } from '../machine-columns.ts'
@@ -28,12 +29,9 @@ export interface MachinePlace {
 }
 
 /** How it is: most machines of a cluster are in one of a few states. */
-export interface MachineState {
-  readonly phase: string
+export interface MachineState extends MachineCondition {
   readonly versions: string
   readonly health: string
-  readonly silent: 'Yes' | 'No' | 'Unknown'
-  readonly reason: string
   readonly isReady: boolean
   /** As the Defender counts it, without its Node. */
   readonly service: Health
@@ -81,8 +79,6 @@ const seconds = (stamp: string | undefined): number => {
   return Number.isNaN(ms) ? 0 : Math.min(Math.max(0, Math.floor(ms / 1_000)), LAST_SECOND)
 }
 
-const SILENT = { True: 'No', False: 'Yes', Unknown: 'Unknown' } as const
-
 /** Differs for every machine and is selected by nothing. */
 const OWN_LABEL = 'kubernetes.io/hostname'
 
@@ -93,17 +89,13 @@ function placeOf({ metadata, spec }: Machine): MachinePlace {
 }
 
 function stateOf(machine: Machine): MachineState {
-  const { components = [], conditions, phase = 'Pending' } = machine.status ?? {}
-  const ready = findCondition(conditions, 'Ready')
-  const reachable = findCondition(conditions, 'AgentReachable')
+  const { components = [], conditions } = machine.status ?? {}
   const versions = components.map((c) => `${c.name}=${c.version ?? 'none'}`)
   return {
-    phase,
+    ...machineCondition(machine),
     versions: versions.toSorted().join(','),
     health: worstState(components.map((c) => c.state)),
-    silent: SILENT[reachable?.status ?? 'Unknown'],
-    reason: ready === undefined || ready.status === 'True' ? '' : ready.reason,
-    isReady: ready?.status === 'True',
+    isReady: findCondition(conditions, 'Ready')?.status === 'True',
     service: machineHealth(machine, undefined).health,
   }
 }
@@ -128,7 +120,7 @@ export function machineRow(machine: Machine): MachineRow {
 }
 
 /** The columns that come from the machine alone, as texts. */
-type ShownTexts = Readonly<Record<Exclude<MachineColumn, 'since' | 'repair' | 'blame'>, string>>
+type ShownTexts = Readonly<Record<Exclude<MachineColumn, 'since' | 'repair' | 'blame' | 'condition'>, string>>
 
 export const shownOf = ({ node, place, state }: MachineRow): ShownTexts => ({
   node,

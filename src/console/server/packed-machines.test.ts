@@ -32,7 +32,7 @@ const aRow = fc
     kind: 'Machine',
     metadata: { name, uid, resourceVersion },
     place: { zone, rack: '', pool: '', class: '', labels },
-    state: { phase, versions: '', health: '', silent: 'No', reason: '', isReady, service: 'Healthy' },
+    state: { phase, versions: '', health: '', silent: 'No', reason: '', isFrozen: false, isReady, service: 'Healthy' },
     ...row,
   }))
 

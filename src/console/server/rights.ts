@@ -55,6 +55,7 @@ export function readAs(cluster: ClusterState, family: TopicFamily, rights: Right
     },
     readState: (kind) => (shown.has(kind) ? cluster.readState(kind) : 'Read'),
     list: <K extends WatchedKind>(kind: K): readonly Watched[K][] => (shown.has(kind) ? cluster.list(kind) : []),
+    node: (name) => (shown.has('nodes') ? cluster.node(name) : undefined),
     machine: (name) => (shown.has('machines') ? cluster.machine(name) : undefined),
   }
 }

@@ -6,7 +6,7 @@ import { topicOf } from '../topic-name.ts'
 import type { ClusterState } from './cluster-cache.ts'
 import { budgetRows, budgetsHead } from './views/budgets.ts'
 import { clusterRows } from './views/clusters.ts'
-import { attention, homeHead } from './views/home.ts'
+import { attentionByCluster, homeOf } from './views/home.ts'
 import type { ReadableCluster } from './views/programs.ts'
 import { commitRows, pipelineRows } from './views/pipeline.ts'
 import { maintenanceRows, repairRows } from './views/repairs.ts'
@@ -117,14 +117,19 @@ export function snapshotOf(
     })
     const allowed = all.filter(({ topics }) => topics.has(family)).map(({ state }) => state)
     switch (family) {
-      case 'home': {
-        const rows = attention(all, at)
-        return { ...base, head: homeHead(all, rows), rows }
-      }
+      case 'home':
+        return { ...base, ...homeOf(all, at) }
       case 'pipeline':
         return { ...base, head: {}, rows: pipelineRows(allowed, at) }
       case 'clusters':
-        return { ...base, head: {}, rows: clusterRows(all.map(({ state }) => state)).map(seenIn(all)) }
+        return {
+          ...base,
+          head: {},
+          rows: clusterRows(
+            all.map(({ state }) => state),
+            attentionByCluster(all, at),
+          ).map(seenIn(all)),
+        }
       case 'commits':
         return { ...base, head: {}, rows: commitRows(allowed) }
       default:

@@ -1,16 +1,20 @@
-// The kinds that the console reads in every cluster, and which topics draw them. Of Leases those of our programs alone; Secrets and pods are not among them.
+// The kinds that the console reads in every cluster, and which topics draw them. Of Leases those of our programs alone, of Nodes their problems; Secrets and pods are not among them.
 import { type Cluster, cluster } from '#api/kinds/cluster.ts'
+import { type ComponentCanary, componentCanary } from '#api/kinds/component-canary.ts'
 import { type DefenderLedger, defenderLedger } from '#api/kinds/defender-ledger.ts'
 import { type DefenderPolicy, defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { type FleetSource, fleetSource } from '#api/kinds/fleet-source.ts'
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { machine } from '#api/kinds/machine.ts'
+import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
 import { type MaintenanceEvent, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { type Release, release } from '#api/kinds/release.ts'
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import type { ObservedNode } from '#explain/attention/observed.ts'
+import { nodeType } from '#nodes/objects.ts'
 import { leaseType } from '#runtime/lease.ts'
 import type { ResourceType } from '#schema/resource.ts'
 import type { TopicFamily } from '../protocol.ts'
@@ -20,7 +24,10 @@ import type { ProgramLook } from './program-look.ts'
 /** Objects of one cluster by kind, as they are cached. */
 export interface Watched {
   readonly machines: MachineRow
+  readonly nodes: ObservedNode
+  readonly machineSets: MachineSet
   readonly sets: MachineComponentSet
+  readonly canaries: ComponentCanary
   readonly permits: OperationPermit
   readonly policies: DefenderPolicy
   readonly ledgers: DefenderLedger
@@ -44,18 +51,21 @@ interface WatchedType {
 
 export const WATCHED: Readonly<Record<WatchedKind, WatchedType>> = {
   machines: { type: machine, topics: ['machines', 'node', 'home', 'clusters', 'budgets', 'set'] },
-  sets: { type: machineComponentSet, topics: ['sets', 'set', 'home'] },
-  permits: { type: operationPermit, topics: ['budgets', 'home'] },
+  nodes: { type: nodeType, topics: ['machines', 'home', 'clusters'] },
+  machineSets: { type: machineSet, topics: ['home', 'clusters'] },
+  sets: { type: machineComponentSet, topics: ['sets', 'set', 'home', 'clusters'] },
+  canaries: { type: componentCanary, topics: ['home', 'clusters'] },
+  permits: { type: operationPermit, topics: ['budgets', 'home', 'clusters'] },
   policies: { type: defenderPolicy, topics: ['budgets'] },
-  ledgers: { type: defenderLedger, topics: ['budgets', 'machines', 'home'] },
-  holds: { type: operationalHold, topics: ['pipeline', 'sets', 'set', 'node', 'budgets', 'home'] },
+  ledgers: { type: defenderLedger, topics: ['budgets', 'machines', 'home', 'clusters'] },
+  holds: { type: operationalHold, topics: ['pipeline', 'sets', 'set', 'node', 'budgets', 'home', 'clusters'] },
   jobs: { type: remedyOperationJob, topics: ['repairs', 'machines', 'clusters', 'home'] },
-  rules: { type: nodeRemedier, topics: ['home'] },
-  events: { type: maintenanceEvent, topics: ['maintenance', 'home'] },
+  rules: { type: nodeRemedier, topics: ['home', 'clusters'] },
+  events: { type: maintenanceEvent, topics: ['maintenance', 'home', 'clusters'] },
   sources: { type: fleetSource, topics: ['commits', 'clusters', 'home'] },
   releases: { type: release, topics: ['pipeline', 'commits', 'clusters', 'home'] },
   clusters: { type: cluster, topics: ['clusters', 'home'] },
-  programs: { type: leaseType, topics: ['home'] },
+  programs: { type: leaseType, topics: ['home', 'clusters'] },
 }
 
 export const WATCHED_KINDS = Object.keys(WATCHED) as unknown as readonly WatchedKind[]

@@ -237,6 +237,7 @@ const clusters: ClustersTopic = {
       history: [],
       rotations: [],
       machines: noMachines,
+      attention: { act: 0, wait: 1, unknown: 0 },
     },
     {
       id: 'test',
@@ -262,6 +263,7 @@ const clusters: ClustersTopic = {
       ],
       snapshots: { last: minutes(-600), next: minutes(840) },
       machines: { total: 5, ready: 5, silent: 0, repairing: 0 },
+      attention: { act: 0, wait: 0, unknown: 0 },
       lastSeen: minutes(-1),
     },
     {
@@ -274,6 +276,7 @@ const clusters: ClustersTopic = {
       history: [],
       rotations: [],
       machines: { total: 7, ready: 5, silent: 1, repairing: 1 },
+      attention: { act: 1, wait: 0, unknown: 0 },
     },
     {
       id: 'edge',
@@ -286,6 +289,7 @@ const clusters: ClustersTopic = {
       history: [],
       rotations: [],
       machines: noMachines,
+      attention: { act: 1, wait: 0, unknown: 0 },
     },
   ],
 }
@@ -356,9 +360,11 @@ const MACHINES = [
   ['n-7', 'Ready', 'zone-b', 'rack-1', 'beacon=1.1.0', 'Healthy', '', 'Unknown', '', ''],
 ] as const
 
-const cells = MACHINES.map(([, phase, zone, rack, versions, health, repair, silent, blame, reason]) => [
+const cells = MACHINES.map(([, phase, zone, rack, versions, health, repair, silent, blame, reason, condition = '']) => [
   0,
-  ...[phase, zone, rack, 'workers', 'x86-64-large', versions, health, repair, silent, blame, reason].map(word),
+  ...[phase, zone, rack, 'workers', 'x86-64-large', versions, health, repair, silent, blame, reason, condition].map(
+    word,
+  ),
   minutes(-30) / 1_000,
 ])
 

@@ -24,6 +24,7 @@ export const COLORINGS = {
   silent: 'Silence',
   blame: 'Blame',
   reason: 'Reason',
+  condition: 'Condition of the node',
 } as const
 
 export type Coloring = keyof typeof COLORINGS
@@ -60,6 +61,16 @@ const BY_RANK: readonly (readonly [color: string, pattern: Pattern])[] = [
   ['--rest', 'back'],
 ]
 
+/** Each condition of a Node is a problem: the most frequent one is the most striking. */
+const PROBLEMS: typeof BY_RANK = [
+  ['--bad', 'cross'],
+  ['--wait', 'bar'],
+  ['--mend', 'dot'],
+  ['--busy', 'stripe'],
+  ['--still', 'ring'],
+]
+const NOT_KNOWN: Omit<Shade, 'name'> = { color: '--rest', pattern: 'back', isPale: false }
+
 /** What the empty word means in each coloring. */
 const EMPTY: Readonly<Record<Coloring, string>> = {
   phase: 'Unknown',
@@ -69,7 +80,10 @@ const EMPTY: Readonly<Record<Coloring, string>> = {
   silent: 'Unknown',
   blame: 'Not blamed',
   reason: 'Ready',
+  condition: 'No problem',
 }
+
+const UNKNOWN = 'Unknown'
 
 const MEANING: ReadonlySet<Coloring> = new Set(['phase', 'health', 'silent'])
 
@@ -114,16 +128,24 @@ export function shadesOf(coloring: Coloring, counts: ReadonlyMap<string, number>
   const names = [...counts].toSorted(([a, n], [b, m]) => m - n || a.localeCompare(b)).map(([name]) => name)
   if (MEANING.has(coloring)) return names.map((name) => meant(coloring, name))
   const empty = EMPTY[coloring]
-  const ranked = names.filter((name) => name !== empty)
+  const isProblem = coloring === 'condition'
+  const ranked = names.filter((name) => name !== empty && !(isProblem && name === UNKNOWN))
   // An absent repair or blame is the calm case; an absent version is a gap.
   const isCalm = coloring !== 'version'
   return names.map((name) => {
     if (name === empty)
       return { name, color: isCalm ? '--good' : '--rest', pattern: isCalm ? 'plain' : 'back', isPale: isCalm }
+    if (isProblem && name === UNKNOWN) return { name, ...NOT_KNOWN }
+    if (isProblem) return problemShade(name, ranked.indexOf(name))
     const rank = ranked.indexOf(name) + (isCalm ? 1 : 0)
     const [color, pattern] = BY_RANK[Math.min(rank, BY_RANK.length - 1)] ?? ['--rest', 'back']
     return { name, color, pattern, isPale: rank === 0 }
   })
+}
+
+function problemShade(name: string, rank: number): Shade {
+  const [color, pattern] = PROBLEMS[Math.min(rank, PROBLEMS.length - 1)] ?? ['--bad', 'cross']
+  return { name, color, pattern, isPale: false }
 }
 
 function meant(coloring: Coloring, name: string): Shade {

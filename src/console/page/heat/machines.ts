@@ -125,6 +125,8 @@ export interface Machine {
   readonly silent: string
   readonly blame: string
   readonly reason: string
+  /** A problem condition of its Node; `Unknown` while that is not known. */
+  readonly condition: string
   /** Milliseconds since 1970; 0 when unknown. */
   readonly since: number
 }
@@ -147,13 +149,14 @@ export function machineAt(topic: MachinesTopic, place: number): Machine {
     silent: word('silent'),
     blame: word('blame'),
     reason: word('reason'),
+    condition: word('condition'),
     since: (topic.columns.since[place] ?? 0) * 1000,
   }
 }
 
 /** What a screen reader says of a machine. */
 export const spoken = (
-  { name, phase, reason, zone, rack, cluster, repair, silent }: Machine,
+  { name, phase, reason, zone, rack, cluster, repair, silent, condition }: Machine,
   isMany: boolean,
 ): string =>
   [
@@ -162,6 +165,7 @@ export const spoken = (
     reason,
     repair === '' ? '' : `repair ${repair}`,
     silent === 'Yes' ? 'silent' : '',
+    condition === 'Unknown' ? '' : condition,
     rack === '' ? '' : `rack ${rack}`,
     zone === '' ? '' : `zone ${zone}`,
     isMany ? `cluster ${cluster}` : '',

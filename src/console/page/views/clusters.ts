@@ -85,6 +85,7 @@ function Board({ rows }: { readonly rows: readonly ClusterRow[] }): VNode {
         },
         { id: 'stage', title: 'Stage', of: (c) => c.stage ?? '', by: (c) => c.stage ?? '' },
         { id: 'version', title: 'Version', of: (c) => c.version ?? '', by: (c) => c.version ?? '' },
+        { id: 'attention', title: 'Attention', of: attention, by: (c) => -c.attention.act },
         { id: 'machines', title: 'Machines', of: (c) => machines(c), by: (c) => c.machines.total },
         {
           id: 'credentials',
@@ -108,6 +109,16 @@ function Board({ rows }: { readonly rows: readonly ClusterRow[] }): VNode {
     hosted.map((c) => h(Details, { key: c.id, cluster: c })),
   )
 }
+
+/** Nothing is well that is known in part only. */
+const attention = ({ attention: { act, wait, unknown } }: ClusterRow): VNode =>
+  act > 0
+    ? h(Mark, { phase: act === 1 ? '1 needs attention' : `${act} need attention`, tone: 'bad' })
+    : unknown > 0
+      ? h(Mark, { phase: 'known in part', tone: 'still' })
+      : wait > 0
+        ? h(Mark, { phase: `${wait} waiting`, tone: 'wait' })
+        : h(Mark, { phase: 'nothing', tone: 'good' })
 
 const machines = ({ machines: m }: ClusterRow): VNode | string => {
   if (m.total === 0) return ''

@@ -107,6 +107,7 @@ function List({ title, rows }: { readonly title: string; readonly rows: readonly
             ),
           ),
           row.lift !== undefined && h(LiftLine, { lift: row.lift, cluster: row.object.cluster }),
+          row.holdsUp?.map((text) => h('p', { class: 'small soft', key: text }, `Blocks: ${text}`)),
           row.runbook !== undefined && h('p', { class: 'small soft' }, 'More: ', h('code', {}, row.runbook)),
         ),
       ),

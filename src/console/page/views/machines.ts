@@ -160,6 +160,7 @@ function MachineTable({ cells, isMany }: { readonly cells: Cells; readonly isMan
         by: (m) => m.versions,
       },
       { id: 'repair', title: 'Repair', of: (m) => m.repair, by: (m) => m.repair },
+      { id: 'condition', title: 'Condition', of: (m) => m.condition, by: (m) => m.condition },
       { id: 'silent', title: 'Silent', of: (m) => m.silent, by: (m) => m.silent },
       { id: 'blame', title: 'Blame', of: (m) => m.blame, by: (m) => m.blame },
       { id: 'zone', title: 'Zone', of: (m) => m.zone, by: (m) => m.zone, isWhole: true },

@@ -10,6 +10,7 @@ const hub = (objects: readonly Cluster[]) =>
   ({
     name: 'hub',
     state: 'Connected',
+    readState: () => 'Read',
     list: (kind: string) => (kind === 'clusters' ? objects : []),
   }) as unknown as ClusterState
 
@@ -38,7 +39,7 @@ test('a cluster that a hub hosts shows its credentials, rotations and snapshots'
       },
     },
   }
-  const [, row] = clusterRows([hub([object])])
+  const [, row] = clusterRows([hub([object])], new Map())
   expect(row).toMatchObject({
     name: 'edge',
     phase: 'Ready',
@@ -53,7 +54,7 @@ test('a cluster that a hub hosts shows its credentials, rotations and snapshots'
 })
 
 test('a cluster that says nothing of them shows none', () => {
-  const [row] = clusterRows([hub([])])
+  const [row] = clusterRows([hub([])], new Map())
   expect(row).toMatchObject({ name: 'hub', rotations: [] })
   expect(row).not.toHaveProperty('credentialsEnd')
   expect(row).not.toHaveProperty('snapshots')

@@ -2,6 +2,7 @@
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { ClusterRow } from '../../topics.ts'
 import type { ClusterState } from '../cluster-cache.ts'
+import type { ClusterAttention } from './home.ts'
 import { at, given, stamp, stampOr0 } from './parts.ts'
 
 /** Releases are steered from a cluster that has sources of commits. */
@@ -14,16 +15,24 @@ interface Declared {
 }
 
 /** Connected clusters, and those that a hub declares although the console has no connection to them. */
-export function clusterRows(clusters: readonly ClusterState[]): readonly ClusterRow[] {
+export function clusterRows(
+  clusters: readonly ClusterState[],
+  attention: ReadonlyMap<string, ClusterAttention>,
+): readonly ClusterRow[] {
   const declared = new Map<string, Declared>()
   for (const hub of clusters)
     for (const object of hub.list('clusters')) declared.set(object.metadata.name ?? '', { hub: hub.name, object })
   const known = new Set(clusters.map((c) => c.name))
   return [
-    ...clusters.map((c) => ({ ...rowOf(c), ...ofObject(declared.get(c.name)) })),
+    ...clusters.map((c) => ({
+      ...rowOf(c, attention.get(c.name) ?? NOT_KNOWN),
+      ...ofObject(declared.get(c.name)),
+    })),
     ...[...declared].filter(([name]) => !known.has(name)).map(([name, d]) => ({ ...strange(name), ...ofObject(d) })),
   ]
 }
+
+const NOT_KNOWN: ClusterAttention = { act: 0, wait: 0, unknown: 1 }
 
 const NOTHING = { versions: [], history: [], rotations: [] } as const
 
@@ -35,9 +44,10 @@ const strange = (name: string): ClusterRow => ({
   isHub: false,
   ...NOTHING,
   machines: { total: 0, ready: 0, silent: 0, repairing: 0 },
+  attention: NOT_KNOWN,
 })
 
-function rowOf(cluster: ClusterState): ClusterRow {
+function rowOf(cluster: ClusterState, attention: ClusterAttention): ClusterRow {
   const machines = cluster.list('machines')
   const repairing = new Set(
     cluster.list('jobs').flatMap((j) => (j.status?.phase === 'Done' || j.spec.dryRun ? [] : [j.spec.node.name])),
@@ -56,6 +66,7 @@ function rowOf(cluster: ClusterState): ClusterRow {
       silent: machines.filter((m) => m.state.silent === 'Yes').length,
       repairing: repairing.size,
     },
+    attention,
   }
 }
 

@@ -5,7 +5,7 @@ import type { ReadState } from '../cluster-cache.ts'
 import type { ProgramLook } from '../program-look.ts'
 import { topicsOf } from '../rights.ts'
 import { type WatchedKind, WATCHED_KINDS } from '../watched-kinds.ts'
-import { attention, homeHead } from './home.ts'
+import { homeOf } from './home.ts'
 import type { ReadableCluster } from './programs.ts'
 
 const AT = Date.parse('2026-01-05T02:03:10Z')
@@ -33,11 +33,7 @@ function clusterWith({ lists = {}, without = [], readState = {} }: Seen): Readab
   return { state, topics, kinds } as unknown as ReadableCluster
 }
 
-function homeOf(...seen: readonly Seen[]) {
-  const clusters = seen.map(clusterWith)
-  const rows = attention(clusters, AT)
-  return { rows, head: homeHead(clusters, rows) }
-}
+const home = (...seen: readonly Seen[]) => homeOf(seen.map(clusterWith), AT)
 
 const release = { metadata: { name: 'fleet-1' }, spec: {}, status: { phase: 'Succeeded' } }
 const machine = { metadata: { name: 'm-1' }, state: { phase: 'Ready', isReady: true } }
@@ -88,25 +84,25 @@ test.each<readonly [string, Seen, string, number]>([
     1,
   ],
 ])('the home of a cluster that %s says so', (_, seen, sentence, unknown) => {
-  const { head } = homeOf(seen)
+  const { head } = home(seen)
   expect(head).toMatchObject({ sentence, unknown, needsAttention: 0 })
 })
 
 test('without any cluster nothing is known', () => {
-  expect(homeOf().head).toMatchObject({ sentence: 'No cluster can be read.', unknown: 1 })
+  expect(home().head).toMatchObject({ sentence: 'No cluster can be read.', unknown: 1 })
 })
 
 test('while it is unknown what the reader may read, it is not an empty fleet', () => {
   const cluster: ReadableCluster = { ...clusterWith({ without: WATCHED_KINDS }), isUnknown: true }
-  const rows = attention([cluster], AT)
+  const { rows, head } = homeOf([cluster], AT)
   expect(rows.map(({ text }) => text)).toEqual([
     'cluster/test: the cluster does not answer, so what you may read there is unknown',
   ])
-  expect(homeHead([cluster], rows).sentence).toBe('Nothing known needs attention; 1 cluster known only in part.')
+  expect(head.sentence).toBe('Nothing known needs attention; 1 cluster known only in part.')
 })
 
 test('what a reader may not read is named, with the parts that are missing for it', () => {
-  const { rows } = homeOf({ without: ['ledgers', 'rules', 'programs'] }, {})
+  const { rows } = home({ without: ['ledgers', 'rules', 'programs'] }, {})
   expect(rows.map(({ weight, text }) => [weight, text])).toEqual([
     [
       'Unknown',
@@ -116,12 +112,12 @@ test('what a reader may not read is named, with the parts that are missing for i
 })
 
 test('a kind whose reading fails while others answer is named', () => {
-  const [row] = homeOf({ readState: { releases: 'Failed', programs: 'Failed' } }).rows
+  const [row] = home({ readState: { releases: 'Failed', programs: 'Failed' } }).rows
   expect(row?.text).toBe('cluster/test is known in part: cannot be read now: releases, leases of the programs')
 })
 
 test('a program that is away comes first: since when, what that stops, and the command', () => {
-  const { head, rows } = homeOf({ lists: { machines: [machine], programs: [look('controllers'), away('defender')] } })
+  const { head, rows } = home({ lists: { machines: [machine], programs: [look('controllers'), away('defender')] } })
   expect(head.sentence).toBe('1 thing needs attention: the Defender is away (test)')
   expect(rows).toEqual([
     {
@@ -153,17 +149,17 @@ test.each<readonly [ProgramLook, string, Lists, readonly WatchedKind[], boolean]
   [away('cluster', 'Released'), 'hub with a hosted cluster', { clusters: [hosted] }, [], true],
   [look('sync', { state: 'Unknown' }), 'hub with a source', { sources: [source] }, [], false],
 ])('%o in a %s', (program, _, lists, without, isReported) => {
-  const { rows } = homeOf({ lists: { ...lists, programs: [program] }, without })
+  const { rows } = home({ lists: { ...lists, programs: [program] }, without })
   expect(rows.some(({ id }) => id.endsWith(`program/${program.program}`))).toBe(isReported)
 })
 
 test('a program that was never there is told apart from one that ended', () => {
   const lists = { sources: [source], programs: [away('sync', 'Absent', null)] }
-  expect(homeOf({ lists }).rows[0]?.text).toBe('sync has never run here: no commit is read, and no release continues')
+  expect(home({ lists }).rows[0]?.text).toBe('sync has never run here: no commit is read, and no release continues')
 })
 
 test('who may not read the leases learns of no program', () => {
-  const { rows } = homeOf({ lists: { machines: [machine], programs: [away('defender')] }, without: ['programs'] })
+  const { rows } = home({ lists: { machines: [machine], programs: [away('defender')] }, without: ['programs'] })
   expect(JSON.stringify(rows)).not.toContain('Defender')
 })
 
@@ -178,7 +174,7 @@ test('the first line names what is first in the list, the oldest, and leaves the
       waitingFor: { ...waitingFor, since: '2026-01-05T01:59:00Z', seen: 'beacon: 1 failed' },
     },
   }
-  const { head } = homeOf({ lists: { releases: [paused], sets: [base] } })
+  const { head } = home({ lists: { releases: [paused], sets: [base] } })
   expect(head.sentence).toBe('2 things need attention, the first: set/base is Blocked (test)')
 })
 
@@ -189,8 +185,8 @@ const hold = (effect: string, target: object, until = '2026-01-05T03:00:00Z') =>
 const everything = { kind: 'Cluster', selector: {} }
 
 test('a cluster that is frozen says so, although no object of it waits', () => {
-  const { head, rows } = homeOf({ lists: { machines: [machine], holds: [hold('Freeze', everything)] } })
-  expect(head.sentence).toBe('Nothing needs attention; 1 hold on a whole cluster.')
+  const { head, rows } = home({ lists: { machines: [machine], holds: [hold('Freeze', everything)] } })
+  expect(head.sentence).toBe('Nothing needs attention; 1 hold.')
   expect(rows).toMatchObject([
     {
       weight: 'Wait',
@@ -202,14 +198,14 @@ test('a cluster that is frozen says so, although no object of it waits', () => {
 
 test.each([
   ['that has ended', hold('Freeze', everything, '2026-01-05T02:00:00Z')],
-  ['of one set', hold('Pause', { kind: 'MachineComponentSet', name: 'base' })],
-])('a hold %s is not one of the cluster', (_, one) => {
-  expect(homeOf({ lists: { machines: [machine], holds: [one] } }).rows).toEqual([])
+  ['that lets a repair start', hold('Retry', { kind: 'Node', name: 'n-1' })],
+])('a hold %s stops nothing', (_, one) => {
+  expect(home({ lists: { machines: [machine], holds: [one] } }).rows).toEqual([])
 })
 
 test('a cluster that does not answer is not counted as connected, although its watches have not ended yet', () => {
   const cluster = clusterWith({ lists: { machines: [machine] } })
-  const { clusters } = homeHead([{ ...cluster, isUnknown: true }], [])
+  const { clusters } = homeOf([{ ...cluster, isUnknown: true }], AT).head
   expect(clusters).toEqual({ total: 1, connected: 0 })
 })
 
@@ -219,7 +215,7 @@ test('no command is offered with a name that a shell would read as more than a w
     metadata: { name },
     spec: { effect: 'Pause', author: 'a', reason: 'r', until: '2099-01-01T00:00:00Z', target: { kind: 'Cluster' } },
   }
-  const { rows } = homeOf({
+  const { rows } = home({
     lists: {
       holds: [hold],
       machines: [{ metadata: { name }, state: { phase: 'Failed', reason: '' }, since: 0 }],

@@ -52,7 +52,7 @@ export function liftOf({ ends, command }: Pick<Told, 'ends' | 'command'>): Pick<
 }
 
 /** A name that a shell would read as more than a word is shown, and not offered to be copied. */
-export const commandLift = (text: string): Lift => ({ text, isCommand: isTyped(text) })
+const commandLift = (text: string): Lift => ({ text, isCommand: isTyped(text) })
 
 /** Effects that stop something; the others let something start. */
 const STOPPING = ['Pause', 'Freeze', 'Pin', 'Abort'] as const

@@ -6,7 +6,7 @@ import type { AttentionRow, ReleaseRow } from '../../topics.ts'
 import type { ClusterState } from '../cluster-cache.ts'
 import { topicsOf } from '../rights.ts'
 import { WATCHED_KINDS, type Watched, type WatchedKind } from '../watched-kinds.ts'
-import { attention } from './home.ts'
+import { homeOf } from './home.ts'
 import { pipelineRows } from './pipeline.ts'
 
 const NOW = Date.parse('2026-02-01T00:00:00Z')
@@ -42,9 +42,10 @@ function withGate(gate: Gate) {
     readState: () => 'Read',
     list: <K extends WatchedKind>(kind: K) =>
       (kind === 'releases' ? [release] : []) as unknown as readonly Watched[K][],
+    node: () => undefined,
     machine: () => undefined,
   }
-  const [home] = attention([{ state, topics: topicsOf(kinds), kinds }], NOW)
+  const [home] = homeOf([{ state, topics: topicsOf(kinds), kinds }], NOW).rows
   const [row] = pipelineRows([state], NOW)
   return { weight: (home as AttentionRow).weight, asks: (row as ReleaseRow).approvals.length }
 }

@@ -1,5 +1,7 @@
 // Which programs of a cluster are away, and which parts of a cluster the reader does not know: a gap is never shown as well. Pure.
-import { effectOf, type Program, programWith } from '#explain/programs.ts'
+import { gapText } from '#explain/attention/cluster-findings.ts'
+import type { ObservedCluster, ObservedKinds } from '#explain/attention/observed.ts'
+import type { Program } from '#explain/programs.ts'
 import type { TopicFamily } from '../../protocol.ts'
 import type { ClusterState } from '../cluster-cache.ts'
 import type { ProgramLook } from '../program-look.ts'
@@ -39,40 +41,29 @@ function isMissed({ state, kinds }: ReadableCluster, { program, how }: ProgramLo
   return has || WORK[program].some((kind) => !kinds.has(kind))
 }
 
-export const awayText = ({ program, how, since }: ProgramLook): string => {
-  const isNew = how === 'Absent' && since === undefined
-  const what = isNew
-    ? `${programWith(program, ['has', 'have'])} never run here`
-    : `${programWith(program, ['is', 'are'])} away`
-  return `${what}: ${effectOf(program)}`
-}
-
 /** Each part of the picture that depends on a right, as people call it. */
 const PARTS: readonly (readonly [name: string, topic: TopicFamily | undefined, ...kinds: readonly WatchedKind[]])[] = [
   ['releases', 'pipeline'],
   ['commits', 'commits'],
-  ['rollouts', 'sets'],
+  ['rollouts', 'sets', 'canaries'],
   ['budgets', 'budgets'],
   ['repairs', 'repairs', 'rules'],
-  ['machines', 'machines'],
+  ['machines', 'machines', 'machineSets'],
+  ['nodes', undefined, 'nodes'],
   ['holds', undefined, 'holds'],
   ['maintenance', 'maintenance'],
   ['leases of the programs', undefined, 'programs'],
 ]
 
 /** What is not known of a cluster that answers; undefined: all is. */
-export function gapOf({ state, topics, kinds, isUnknown }: ReadableCluster): string | undefined {
+function gapOf({ state, topics, kinds, isUnknown }: ReadableCluster): string | undefined {
   if (state.state !== 'Connected') return undefined
   if (isUnknown === true) return `cluster/${state.name}: ${noAnswer(topics)}`
   const hidden = PARTS.flatMap(([name, topic, ...needs]) =>
     (topic === undefined || topics.has(topic)) && needs.every((kind) => kinds.has(kind)) ? [] : [name],
   )
   const failing = shownAtHome(kinds).filter((kind) => state.readState(kind) === 'Failed')
-  const parts = [
-    ...(hidden.length === 0 ? [] : [`not included: ${hidden.join(', ')}; you lack the right to read them`]),
-    ...(failing.length === 0 ? [] : [`cannot be read now: ${failing.map(nameOf).join(', ')}`]),
-  ]
-  return parts.length === 0 ? undefined : `cluster/${state.name} is known in part: ${parts.join('. ')}`
+  return gapText(state.name, { hidden, failing: failing.map(nameOf) })
 }
 
 const nameOf = (kind: WatchedKind): string =>
@@ -85,3 +76,13 @@ export const isLoading = ({ state, kinds }: ReadableCluster): boolean =>
 
 const shownAtHome = (kinds: ReadonlySet<WatchedKind>): readonly WatchedKind[] =>
   WATCHED_KINDS.filter((kind) => kinds.has(kind) && WATCHED[kind].topics.includes('home'))
+
+/** As the attention model reads it. */
+export const observed = (cluster: ReadableCluster): ObservedCluster => ({
+  name: cluster.state.name,
+  state: cluster.state.state,
+  message: cluster.state.message,
+  list: <K extends keyof ObservedKinds>(kind: K) => cluster.state.list(kind) as readonly ObservedKinds[K][],
+  stopped: awayPrograms(cluster).map(({ program, since }) => ({ program, since })),
+  gap: gapOf(cluster),
+})

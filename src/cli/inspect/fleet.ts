@@ -1,0 +1,64 @@
+// `kubenode why` without an object: everything that is wrong or waits in the fleet, over all contexts of the kubeconfig, read in parallel and within a bound.
+import { systemClock } from '#lib/clock.ts'
+import { messageOf } from '#lib/errors.ts'
+import { inParallel } from '#lib/pool.ts'
+import { type AttentionTold, toldAttention } from '#explain/attention/told-attention.ts'
+import type { ObservedCluster } from '#explain/attention/observed.ts'
+import { notConnected, readObserved } from '#explain/attention/read.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { ConnectionConfig } from '#kube/http/connection.ts'
+import { clientOf } from '../run/connect.ts'
+import { type FoundContext, foundContexts, type Wanted } from '../run/all-connections.ts'
+import { readPrograms } from './programs.ts'
+
+/** Clusters read at once. */
+const MOST_AT_ONCE = 16
+
+interface FleetWhy extends AttentionTold {
+  /** Contexts that are no part of the fleet. */
+  readonly notes: readonly string[]
+}
+
+export async function fleetWhy(wanted: Wanted): Promise<FleetWhy> {
+  const found = await foundContexts(wanted)
+  const { kept, notes: doubles } = onePerCluster(found)
+  const read = new Map<string, ObservedCluster | undefined>()
+  await inParallel(kept, MOST_AT_ONCE, async (one) => {
+    read.set(one.context, await observedIn(one))
+  })
+  const clusters = kept.flatMap(({ context }) => read.get(context) ?? [])
+  const strange = kept.filter(({ context }) => read.get(context) === undefined)
+  return {
+    ...toldAttention(clusters, systemClock.now()),
+    notes: [...doubles, ...strange.map(({ context }) => `context ${context} is left out: it has no kind of KubeNode`)],
+  }
+}
+
+/** Several contexts of one server are several users of one cluster: it is read once. */
+function onePerCluster(found: readonly FoundContext[]): {
+  readonly kept: readonly FoundContext[]
+  readonly notes: readonly string[]
+} {
+  const byServer = new Map<string, FoundContext>()
+  const notes: string[] = []
+  for (const one of found) {
+    const key = 'config' in one ? `${one.config.server}\n${one.config.tlsServerName ?? ''}` : `\n${one.context}`
+    const first = byServer.get(key)
+    if (first === undefined) byServer.set(key, one)
+    else notes.push(`context ${one.context} is left out: it is the cluster of context ${first.context}`)
+  }
+  return { kept: [...byServer.values()], notes }
+}
+
+async function observedIn(one: FoundContext): Promise<ObservedCluster | undefined> {
+  const name = one.context === '' ? 'this cluster' : one.context
+  if ('problem' in one) return notConnected(name, 'Refused', messageOf(one.problem))
+  const client = clientFor(one.config)
+  try {
+    return await readObserved(name, client, (kinds) => readPrograms(client, kinds))
+  } finally {
+    client.close()
+  }
+}
+
+const clientFor = (config: ConnectionConfig): KubeClient & { close(): void } => clientOf(config, 'kubenode-cli')

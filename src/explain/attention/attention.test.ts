@@ -1,0 +1,297 @@
+// The five states of Home as the model finds them, and the class of the untrue "well": whatever is not known to be well is said, each cause once.
+import { describe, expect, test } from 'vitest'
+import { attentionOf, summaryOfAttention } from './attention.ts'
+import { type Finding, MOST_FINDINGS, worstFirst } from './finding.ts'
+import type { ObservedCluster, ObservedKinds } from './observed.ts'
+
+const NOW = Date.parse('2026-01-05T02:03:10Z')
+const SINCE = '2026-01-05T01:59:00Z'
+
+type Lists = { readonly [K in keyof ObservedKinds]?: readonly object[] }
+
+function cluster(name: string, lists: Lists = {}, more: Partial<ObservedCluster> = {}): ObservedCluster {
+  return {
+    name,
+    state: 'Connected',
+    stopped: [],
+    gap: undefined,
+    list: <K extends keyof ObservedKinds>(kind: K) => (lists[kind] ?? []) as readonly ObservedKinds[K][],
+    ...more,
+  }
+}
+
+const machine = (name: string, state: object = {}, node = '') => ({
+  metadata: { name },
+  node,
+  since: Date.parse(SINCE) / 1_000,
+  state: { phase: 'Ready', reason: '', silent: 'No', isFrozen: false, ...state },
+})
+const problem = (type: string, message = '') => ({ type, reason: 'Found', message, since: SINCE })
+const node = (name: string, ...problems: readonly object[]) => ({ metadata: { name }, problems, isCordoned: false })
+const release = (name: string, phase: string, status: object = {}) => ({
+  metadata: { name, namespace: 'kubenode-system' },
+  spec: { source: 'fleet', commit: 'c0ffee' },
+  status: { phase, ...status },
+})
+const set = (phase: string, status: object = {}) => ({
+  metadata: { name: 'base' },
+  spec: {},
+  status: { phase, counts: { total: 7, updated: 3, failed: 0 }, ...status },
+})
+const when = { all: [{ fact: 'conditions', path: '/KernelDeadlock/status', operator: 'equal', value: 'True' }] }
+const rule = (matching: readonly object[], conditions: readonly object[] = []) => ({
+  metadata: { name: 'kernel-deadlock' },
+  spec: { when },
+  status: { matching, conditions },
+})
+const matches = (node: string, reason: string, waitingFor = 'because') => ({ node, since: SINCE, reason, waitingFor })
+const hold = (effect: string, target: object, until = '2026-01-05T03:00:00Z') => ({
+  metadata: { name: 'h' },
+  spec: { effect, target, author: 'eve', reason: 'a look at the graphs', until },
+})
+
+const found = (...clusters: readonly ObservedCluster[]): readonly Finding[] => attentionOf(clusters, NOW)
+const summary = (...clusters: readonly ObservedCluster[]) => summaryOfAttention(found(...clusters), clusters)
+const told = (findings: readonly Finding[]) => findings.map(({ weight, text }) => `${weight}: ${text}`)
+
+const well = cluster('prod', {
+  machines: [machine('m-1'), machine('m-2')],
+  nodes: [node('m-1'), node('m-2')],
+  sets: [set('Complete')],
+  machineSets: [{ metadata: { name: 'workers' }, spec: {}, status: { phase: 'Complete' } }],
+  rules: [rule([])],
+})
+const hub = (...releases: readonly object[]) => cluster('hub', { releases })
+
+describe('the five states of a fleet', () => {
+  test('calm: nothing is found, and that is said', () => {
+    expect(summary(hub(release('r', 'Succeeded')), well)).toEqual({
+      sentence: 'Nothing needs attention.',
+      needsPerson: 0,
+      waits: 0,
+      unknown: 0,
+    })
+  })
+
+  test('in the middle of a rollout: changes are in progress, and no person is needed', () => {
+    const rolling = cluster('prod', {
+      machines: [machine('m-1', { phase: 'Updating' }), machine('m-2')],
+      nodes: [node('m-1', problem('ComponentUnhealthy')), node('m-2')],
+      sets: [set('Progressing')],
+    })
+    const clusters = [hub(release('r', 'Progressing')), rolling]
+    expect(summary(...clusters)).toMatchObject({
+      sentence: 'Nothing needs attention; 3 changes in progress.',
+      needsPerson: 0,
+    })
+    expect(told(found(...clusters))).toEqual([
+      'Wait: release/r is Progressing',
+      'Wait: set/base is Progressing: 3 of 7 machines updated',
+      'Wait: ComponentUnhealthy on node/m-1: Found',
+    ])
+  })
+
+  test('failed: the blocked set is the one thing to do, and names the release that it holds up', () => {
+    const waitingFor = { predicate: 'RevisionFailed', seen: 'beacon 1.2.0: 1 failed', since: SINCE }
+    const paused = release('r', 'Paused', { clusters: [{ name: 'prod', phase: 'Failed' }] })
+    const findings = found(hub(paused), cluster('prod', { sets: [set('Blocked', { waitingFor })] }))
+    expect(findings).toHaveLength(1)
+    expect(findings[0]).toMatchObject({
+      weight: 'Act',
+      text: 'set/base is Blocked: 3 of 7 machines updated; beacon 1.2.0: 1 failed',
+      since: Date.parse(SINCE),
+      holdsUp: ['release/r is Paused (hub)'],
+    })
+  })
+
+  test('waiting for people: each approval is named with its command', () => {
+    const permit = {
+      metadata: { name: 'p-1', creationTimestamp: SINCE },
+      status: { phase: 'Requested', gates: [{ gate: 'Approval', verdict: 'Waiting', seen: '0 of 1' }] },
+    }
+    const job = {
+      metadata: { name: 'p-1' },
+      spec: { node: { name: 'm-1' }, remedierRef: { name: 'r' } },
+      status: { phase: 'AwaitingPermit', waitingFor: { predicate: 'PermitRequested', since: SINCE } },
+    }
+    const [only, ...others] = found(cluster('prod', { permits: [permit], jobs: [job] }))
+    expect(only).toMatchObject({
+      weight: 'Act',
+      text: 'operationpermit/p-1 needs an approval: 0 of 1',
+      first: { text: 'kubenode approve operationpermit/p-1 --reason WHY', isCommand: true },
+    })
+    expect(others, 'the repair that waits for it is not a second thing').toEqual([])
+  })
+
+  test('disaster: what does not answer and what stands still comes first, then what is broken', () => {
+    const clusters = [
+      cluster(
+        'prod',
+        { nodes: [node('n', problem('DiskSpaceLow'))] },
+        { stopped: [{ program: 'defender', since: NOW }] },
+      ),
+      cluster('edge', {}, { state: 'Unreachable', message: 'connection refused' }),
+      cluster('lab', {}, { gap: 'cluster/lab is known in part: cannot be read now: machines' }),
+    ]
+    expect(told(worstFirst(found(...clusters)))).toEqual([
+      'Act: the Defender is away: no permit is granted, so disruptions do not begin',
+      'Act: cluster/edge does not answer: connection refused',
+      'Act: DiskSpaceLow on node/n: Found',
+      'Unknown: cluster/lab is known in part: cannot be read now: machines',
+    ])
+    expect(summary(...clusters)).toMatchObject({ needsPerson: 3, unknown: 1 })
+  })
+})
+
+describe('what was called well', () => {
+  test('three nodes whose repair is refused, eight without complete detection, one frozen: three findings', () => {
+    const sick = ['a', 'b', 'c']
+    const deaf = Array.from({ length: 8 }, (_, i) => `d-${i}`)
+    const lists = {
+      machines: [...sick, ...deaf].map((name) => machine(name)),
+      nodes: [
+        ...sick.map((name) => node(name, problem('KernelDeadlock', 'task blocked'))),
+        ...deaf.map((name) => node(name, problem('DetectionIncomplete', 'ENOENT'))),
+      ],
+      rules: [rule(sick.map((name) => matches(name, 'CohortBlamed', 'true for 3 of 9 nodes at once')))],
+      holds: [hold('Freeze', { kind: 'Machine', name: 'd-1' })],
+    }
+    expect(told(found(cluster('prod', lists)))).toEqual([
+      'Wait: machine/d-1 is frozen by eve until 2026-01-05T03:00:00Z: a look at the graphs',
+      'Act: 3 nodes (a, b, c) not repaired by rule kernel-deadlock (mass fault): true for 3 of 9 nodes at once',
+      'Act: DetectionIncomplete on 8 nodes (d-0, d-1, d-2 and 5 more): ENOENT',
+    ])
+    expect(summary(cluster('prod', lists)).needsPerson).toBe(2)
+  })
+
+  const one = (lists: Lists) => told(found(cluster('prod', lists)))
+  test.each<readonly [string, Lists, string]>([
+    ['a silent agent', { machines: [machine('m', { silent: 'Yes' })] }, 'Act: machine/m is silent'],
+    [
+      'a machine that is not Ready',
+      { machines: [machine('m', { phase: 'NotReady', reason: 'NodeNotReady' })] },
+      'Act: machine/m is NotReady: NodeNotReady',
+    ],
+    [
+      'a machine that waits for its join command',
+      { machines: [machine('m', { phase: 'Joining', reason: 'JoinCommandMissing' })] },
+      'Act: machine/m is Joining: JoinCommandMissing',
+    ],
+    [
+      'a freeze by a file on a host',
+      { machines: [machine('m', { isFrozen: true })] },
+      'Wait: machine/m is frozen: a file on its host',
+    ],
+    [
+      'a Node that KubeNode does not manage',
+      { nodes: [node('n', problem('Ready', 'kubelet stopped'))] },
+      'Act: NotReady on node/n: kubelet stopped',
+    ],
+    [
+      'an exhausted ladder',
+      { rules: [rule([matches('n', 'LadderExhausted')])], nodes: [node('n', problem('KernelDeadlock'))] },
+      'Act: node/n not repaired by rule kernel-deadlock (ladder exhausted): because',
+    ],
+    [
+      'a rule that only looks',
+      { rules: [rule([matches('n', 'DryRunOnly')])] },
+      'Act: node/n not repaired by rule kernel-deadlock (mode DryRun): because',
+    ],
+    [
+      'a limit of repairs',
+      { rules: [rule([matches('n', 'HourlyLimit', '10 of 10')])] },
+      'Wait: repair of node/n by rule kernel-deadlock waits (HourlyLimit): 10 of 10',
+    ],
+    [
+      'a rule that is not active',
+      { rules: [rule([], [{ type: 'RuleActive', status: 'False', reason: 'RuleInvalid', message: 'no such fact' }])] },
+      'Act: rule/kernel-deadlock is not active as declared: no such fact',
+    ],
+    [
+      'a set of machines that is stuck',
+      {
+        machineSets: [
+          {
+            metadata: { name: 'w' },
+            status: { phase: 'Complete', conditions: [{ type: 'ScalingFrozen', status: 'True', message: 'too many' }] },
+          },
+        ],
+      },
+      'Act: machineset/w is ScalingFrozen: too many',
+    ],
+    [
+      'a canary that failed',
+      { canaries: [{ metadata: { name: 'c' }, status: { phase: 'Failed' } }] },
+      'Act: canary/c is Failed',
+    ],
+    [
+      'a user who cordoned a node',
+      { nodes: [{ ...node('n'), isCordoned: true }] },
+      'Wait: node/n cordoned by a user: no new pods',
+    ],
+    [
+      'a commit that does not render',
+      {
+        sources: [
+          {
+            metadata: { name: 'fleet' },
+            status: {
+              conditions: [
+                { type: 'Ready', status: 'False', reason: 'RenderFailed', message: 'cut' },
+                { type: 'Rendered', status: 'False', reason: 'RenderFailed', message: 'cut' },
+              ],
+              renderErrors: ['fleet.ts: no such pool'],
+            },
+          },
+        ],
+      },
+      'Act: source/fleet refuses the newest commit: fleet.ts: no such pool',
+    ],
+    [
+      'a repository that cannot be fetched',
+      {
+        sources: [
+          {
+            metadata: { name: 'fleet' },
+            status: { conditions: [{ type: 'Fetched', status: 'False', reason: 'GitFailed', message: 'refused' }] },
+          },
+        ],
+      },
+      'Act: source/fleet cannot be fetched: refused',
+    ],
+  ])('%s is told', (_, lists, text) => expect(one(lists)).toEqual([text]))
+
+  test('a part of the installation that is known to be absent needs a person', () => {
+    const missing = [{ name: 'policies', text: '39 of 39 admission policies are missing' }]
+    expect(told(found(cluster('hub', {}, { missing })))).toEqual(['Act: 39 of 39 admission policies are missing'])
+  })
+
+  test('a repair that a hold stops is told by the hold alone', () => {
+    const lists = { rules: [rule([matches('n', 'HoldPause')])], holds: [hold('Pause', { kind: 'Node', name: 'n' })] }
+    expect(one(lists)).toEqual(['Wait: node/n is paused by eve until 2026-01-05T03:00:00Z: a look at the graphs'])
+  })
+})
+
+describe('a large fleet', () => {
+  const many = 10_000
+  const names = Array.from({ length: many }, (_, i) => `m-${i}`)
+  const lists = {
+    machines: names.map((name, i) =>
+      machine(name, { phase: i % 2 === 0 ? 'NotReady' : 'Failed', reason: `R${i % 50}` }),
+    ),
+    nodes: names.map((name, i) => node(name, problem(`Type${i % 40}`))),
+    permits: names.map((name) => ({
+      metadata: { name },
+      status: { phase: 'Requested', gates: [{ gate: 'Approval', verdict: 'Waiting' }] },
+    })),
+  }
+
+  test('ten thousand unwell machines are a bounded list that counts all of them', () => {
+    const findings = found(cluster('prod', lists))
+    expect(findings.length).toBeLessThanOrEqual(3 * (MOST_FINDINGS + 1))
+    const countOf = (kind: string) =>
+      findings.filter(({ object }) => object.kind === kind).reduce((sum, { count }) => sum + count, 0)
+    expect(['Machine', 'Node', 'OperationPermit'].map(countOf)).toEqual([many, many, many])
+    expect(findings.map(({ text }) => text)).toContain('and 9980 more like these: permits that need an approval')
+  })
+})

@@ -1,0 +1,150 @@
+// Everything that is wrong or waits in the fleet, each cause once, and whether that is all there is to know. The console's Home, `local status` and
+// `kubenode why` draw from it: an unknown part is never well. Pure.
+import { counted } from '#lib/counted.ts'
+import {
+  breakerFindings,
+  canaryFindings,
+  clusterObjectFindings,
+  machineSetFindings,
+  maintenanceFindings,
+  permitFindings,
+  releaseFindings,
+  setFindings,
+  sourceFindings,
+} from './change-findings.ts'
+import { connectionFindings, gapFindings, holdFindings, missingFindings, programFindings } from './cluster-findings.ts'
+import type { Finding } from './finding.ts'
+import { machineFindings, nodeFindings, repairFindings } from './node-findings.ts'
+import type { ObservedCluster } from './observed.ts'
+
+export function attentionOf(clusters: readonly ObservedCluster[], now: number): readonly Finding[] {
+  const unreached = new Set(clusters.filter((c) => c.state !== 'Connected').map(({ name }) => name))
+  return withCauses(
+    clusters.flatMap((cluster) => ofCluster(cluster, unreached, now)),
+    clusters,
+  )
+}
+
+function ofCluster(cluster: ObservedCluster, unreached: ReadonlySet<string>, now: number): readonly Finding[] {
+  const holds = holdFindings(cluster, now)
+  const permits = permitFindings(cluster)
+  const asked = new Set(permits.map(({ object }) => object.name))
+  const repairs = repairFindings(cluster, asked, holds.length > 0)
+  return [
+    ...connectionFindings(cluster),
+    ...programFindings(cluster),
+    ...missingFindings(cluster),
+    ...holds,
+    ...releaseFindings(cluster),
+    ...sourceFindings(cluster),
+    ...setFindings(cluster),
+    ...machineSetFindings(cluster),
+    ...canaryFindings(cluster),
+    ...clusterObjectFindings(cluster, unreached),
+    ...breakerFindings(cluster),
+    ...permits,
+    ...repairs.findings,
+    ...machineFindings(cluster, repairs.nodes),
+    ...nodeFindings(cluster, repairs.conditions),
+    ...maintenanceFindings(cluster),
+    ...gapFindings(cluster),
+  ]
+}
+
+/** A release that stopped because a set is blocked in a cluster is blocked by that set, and not a second thing to do. */
+function withCauses(findings: readonly Finding[], clusters: readonly ObservedCluster[]): readonly Finding[] {
+  const held = new Map<Finding, readonly Finding[]>()
+  for (const one of findings) {
+    if (one.object.kind !== 'Release' || one.weight !== 'Act') continue
+    const failed = failedClusters(one, clusters)
+    const roots = findings.filter(
+      ({ object, urgency, weight }) =>
+        object.kind === 'MachineComponentSet' &&
+        urgency === 'Blocked' &&
+        weight === 'Act' &&
+        failed.has(object.cluster),
+    )
+    if (roots.length > 0) held.set(one, roots)
+  }
+  if (held.size === 0) return findings
+  return findings
+    .filter((one) => !held.has(one))
+    .map((one) => {
+      const waits = [...held].filter(([, roots]) => roots.includes(one)).map(([release]) => release)
+      if (waits.length === 0) return one
+      const holdsUp = waits.map(({ object, text }) => `${text} (${object.cluster})`)
+      return { ...one, holdsUp }
+    })
+}
+
+function failedClusters({ object }: Finding, clusters: readonly ObservedCluster[]): ReadonlySet<string> {
+  const release = clusters
+    .find(({ name }) => name === object.cluster)
+    ?.list('releases')
+    .find(({ metadata }) => metadata.name === object.name && metadata.namespace === object.namespace)
+  return new Set((release?.status?.clusters ?? []).flatMap((c) => (c.phase === 'Failed' ? [c.name] : [])))
+}
+
+/** Whether anything needs attention, as numbers and one sentence. */
+export interface Attention {
+  readonly sentence: string
+  readonly needsPerson: number
+  readonly waits: number
+  /** Clusters that are known only in part, or not yet. Above 0 nothing is known to be well. */
+  readonly unknown: number
+}
+
+/** The first one of weight `Act` is named, in the order of the findings. */
+export function summaryOfAttention(
+  findings: readonly Finding[],
+  clusters: readonly ObservedCluster[],
+  loading = 0,
+): Attention {
+  const acting = findings.filter((f) => f.weight === 'Act')
+  const counts: Counts = {
+    acting,
+    waits: findings.filter((f) => f.weight === 'Wait').length,
+    holds: findings.filter((f) => f.object.kind === 'OperationalHold' && f.weight === 'Wait').length,
+    unknown: findings.filter((f) => f.weight === 'Unknown').length,
+    loading,
+  }
+  return {
+    sentence: sentenceOf(counts, clusters),
+    needsPerson: acting.length,
+    waits: counts.waits,
+    unknown: counts.unknown + loading + (clusters.length === 0 ? 1 : 0),
+  }
+}
+
+interface Counts {
+  readonly acting: readonly Finding[]
+  readonly waits: number
+  /** Of those that wait. */
+  readonly holds: number
+  readonly unknown: number
+  readonly loading: number
+}
+
+function sentenceOf({ acting, waits, holds, unknown, loading }: Counts, clusters: readonly ObservedCluster[]): string {
+  const [first] = acting
+  if (first !== undefined) {
+    const many = acting.length === 1 ? '1 thing needs attention' : `${acting.length} things need attention`
+    return `${many}${acting.length === 1 ? '' : ', the first'}: ${headline(first.text)} (${first.object.cluster})`
+  }
+  if (clusters.length === 0) return 'No cluster can be read.'
+  if (loading > 0) return `Nothing needs attention so far; ${counted(loading, 'cluster')} still loading.`
+  const changes = [
+    ...(holds === 0 ? [] : [`; ${counted(holds, 'hold')}`]),
+    ...(waits === holds ? [] : [`; ${counted(waits - holds, 'change')} in progress`]),
+  ].join('')
+  if (unknown > 0) return `Nothing known needs attention${changes}; ${counted(unknown, 'cluster')} known only in part.`
+  // Where nothing was declared, nothing can be wrong: "nothing needs attention" would be read as "all is well".
+  if (waits === 0 && clusters.every(isEmpty)) return 'No release and no machine yet.'
+  return `Nothing needs attention${changes}.`
+}
+
+/** One line at the top: what was seen, and what it stops, is in the list below. */
+const headline = (text: string): string => text.split(': ', 1)[0] ?? text
+
+const isEmpty = (cluster: ObservedCluster): boolean =>
+  cluster.gap === undefined && cluster.list('machines').length === 0 && cluster.list('releases').length === 0

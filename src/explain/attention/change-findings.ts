@@ -1,0 +1,303 @@
+// What is wrong with changes on their way, or what they wait for: commits, releases, sets, canaries, clusters, approvals, work on hosts. Pure.
+import type { Cluster } from '#api/kinds/cluster.ts'
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import { findCondition } from '#kube/conditions.ts'
+import { counted } from '#lib/counted.ts'
+import type { Condition } from '#schema/object.ts'
+import { isApprovalText } from '#sync/release/gates.ts'
+import { newestReleases } from '../newest-releases.ts'
+import { bounded, commandStep, type Finding, finding, MOST_FINDINGS, objectIn, stepOf } from './finding.ts'
+import type { ObservedCluster } from './observed.ts'
+
+const STOPPED: ReadonlySet<string> = new Set(['Paused', 'Failed'])
+const OVER: ReadonlySet<string> = new Set(['Succeeded', 'Superseded', 'Reverted'])
+
+export function releaseFindings(cluster: ObservedCluster): readonly Finding[] {
+  return newestReleases(cluster.list('releases'))
+    .slice(0, MOST_FINDINGS)
+    .flatMap(({ metadata, status = {} }) => {
+      const { phase = 'Pending', waitingFor, stages = [] } = status
+      if (OVER.has(phase)) return []
+      const object = objectIn(cluster.name, 'Release', metadata)
+      const waiting = stages.find((s) => s.waitingFor !== undefined && s.phase !== 'Waiting')?.waitingFor ?? waitingFor
+      const isAsked = stages.some((s) =>
+        (s.gates ?? []).some((g) => g.phase === 'Waiting' && isApprovalText(g.seen ?? '')),
+      )
+      const seen = waiting?.seen ?? waiting?.predicate
+      return [
+        finding(object, {
+          weight: STOPPED.has(phase) || isAsked ? 'Act' : 'Wait',
+          urgency: STOPPED.has(phase) ? 'Blocked' : isAsked ? 'Waiting' : 'Progressing',
+          text: `release/${object.name} is ${phase}${seen === undefined ? '' : `: ${seen}`}`,
+          since: waiting?.since ?? status.startedAt,
+          first: stepOf(waiting?.unblock) ?? commandStep(`kubenode why release/${object.name}`),
+        }),
+      ]
+    })
+}
+
+/** What may keep the newest commit from being followed, in the order in which sync does it, and what to say of each. */
+const WAY_OF_A_COMMIT = {
+  Fetched: 'cannot be fetched',
+  SourceVerified: 'refuses the newest commit',
+  Rendered: 'refuses the newest commit',
+  Applied: 'does not apply the newest commit',
+} as const
+
+export interface Refusal {
+  readonly how: string
+  readonly message: string
+  readonly reason: string
+  readonly since: string | undefined
+}
+
+/** Why the newest commit is not followed; the status keeps more of the first error than its condition can. */
+export function refusalOf({ status }: Pick<FleetSource, 'status'>): Refusal | undefined {
+  const { conditions = [], refused, renderErrors } = status ?? {}
+  // A change of the hub that waits for its stage is not refused: its source is Ready.
+  if (conditions.some((c) => c.type === 'Ready' && c.status === 'True')) return undefined
+  const bad = (Object.keys(WAY_OF_A_COMMIT) as (keyof typeof WAY_OF_A_COMMIT)[])
+    .map((type) => findCondition(conditions, type))
+    .find((c): c is Condition => c?.status === 'False' && c.reason !== 'Progressing')
+  if (bad === undefined && refused === undefined) return undefined
+  const type = (bad?.type ?? 'SourceVerified') as keyof typeof WAY_OF_A_COMMIT
+  const said = type === 'SourceVerified' ? refused?.message : type === 'Rendered' ? renderErrors?.[0] : undefined
+  return {
+    how: WAY_OF_A_COMMIT[type],
+    message: said ?? bad?.message ?? '',
+    reason: bad?.reason ?? refused?.reason ?? '',
+    since: bad?.lastTransitionTime,
+  }
+}
+
+export const refusalText = (name: string, { how, message }: Refusal): string => `source/${name} ${how}: ${message}`
+
+export const sourceFindings = (cluster: ObservedCluster): readonly Finding[] =>
+  cluster.list('sources').flatMap((source) => {
+    const { metadata, status } = source
+    const object = objectIn(cluster.name, 'FleetSource', metadata)
+    const { refused, prunes = [], conditions } = status ?? {}
+    const refusal = refusalOf(source)
+    const why = commandStep(`kubenode why source/${object.name}`)
+    const approve = commandStep(`kubenode approve source/${object.name} --reason WHY`)
+    const ready = findCondition(conditions, 'Ready')
+    const isHeld = refusal !== undefined || prunes.length > 0
+    const isUnready = ready?.status === 'False' && ready.reason !== 'Progressing' && !isHeld
+    return [
+      ...(refusal === undefined
+        ? []
+        : [
+            finding(object, {
+              weight: 'Act',
+              urgency: 'Blocked',
+              text: refusalText(object.name, refusal),
+              since: refusal.since,
+              first: refused?.digest === undefined ? why : approve,
+            }),
+          ]),
+      ...prunes.map(({ name, held }) =>
+        finding(object, {
+          weight: 'Act',
+          urgency: 'Waiting',
+          part: `prune/${name}`,
+          text: `source/${object.name}: ${counted(held.count, 'deletion')} on the hub for approval`,
+          first: approve,
+        }),
+      ),
+      ...(isUnready
+        ? [
+            finding(object, {
+              weight: 'Act',
+              urgency: 'Failed',
+              text: `source/${object.name} is not Ready: ${ready.reason}: ${ready.message}`,
+              since: ready.lastTransitionTime,
+              first: why,
+            }),
+          ]
+        : []),
+    ]
+  })
+
+export const setFindings = (cluster: ObservedCluster): readonly Finding[] =>
+  bounded(
+    cluster.list('sets').flatMap(({ metadata, status = {} }) => {
+      const { phase = 'Pending', waitingFor, counts } = status
+      if (phase === 'Complete') return []
+      const object = objectIn(cluster.name, 'MachineComponentSet', metadata)
+      const isStopped = phase === 'Blocked' || (phase === 'Paused' && (counts?.failed ?? 0) > 0)
+      const progress = `${counts?.updated ?? 0} of ${counted(counts?.total ?? 0, 'machine')} updated`
+      const seen = waitingFor?.seen ?? waitingFor?.predicate
+      return [
+        finding(object, {
+          weight: isStopped ? 'Act' : 'Wait',
+          urgency: isStopped ? 'Blocked' : phase === 'Progressing' ? 'Progressing' : 'Waiting',
+          text: `set/${object.name} is ${phase}: ${progress}${seen === undefined ? '' : `; ${seen}`}`,
+          since: waitingFor?.since,
+          first: stepOf(waitingFor?.unblock),
+        }),
+      ]
+    }),
+    'sets',
+  )
+
+/** Conditions of a MachineSet that no time ends. */
+const STUCK_SET = ['Stalled', 'ScalingFrozen'] as const
+
+export const machineSetFindings = (cluster: ObservedCluster): readonly Finding[] =>
+  bounded(
+    cluster.list('machineSets').flatMap(({ metadata, status = {} }) => {
+      const object = objectIn(cluster.name, 'MachineSet', metadata)
+      const stuck = STUCK_SET.map((type) => findCondition(status.conditions, type)).find((c) => c?.status === 'True')
+      const { phase = 'Pending', waitingFor } = status
+      if (stuck === undefined && phase === 'Complete') return []
+      const seen = stuck?.message ?? waitingFor?.seen ?? waitingFor?.predicate
+      return [
+        finding(object, {
+          weight: stuck === undefined ? 'Wait' : 'Act',
+          urgency: stuck !== undefined ? 'Blocked' : phase === 'Progressing' ? 'Progressing' : 'Waiting',
+          text: `machineset/${object.name} is ${stuck?.type ?? phase}${seen === undefined ? '' : `: ${seen}`}`,
+          since: stuck?.lastTransitionTime ?? waitingFor?.since,
+          first: stepOf(waitingFor?.unblock) ?? commandStep(`kubenode why machineset/${object.name}`),
+        }),
+      ]
+    }),
+    'machinesets',
+  )
+
+const CANARY_OVER: ReadonlySet<string> = new Set(['Promoted', 'Lapsed', 'Aborted'])
+
+export const canaryFindings = (cluster: ObservedCluster): readonly Finding[] =>
+  bounded(
+    cluster.list('canaries').flatMap(({ metadata, status = {} }) => {
+      const { phase = 'Pending', waitingFor, conditions } = status
+      if (CANARY_OVER.has(phase)) return []
+      const object = objectIn(cluster.name, 'ComponentCanary', metadata)
+      const isStuck = phase === 'Failed' || findCondition(conditions, 'Stalled')?.status === 'True'
+      const seen = waitingFor?.seen ?? waitingFor?.predicate
+      const next = phase === 'Passed' ? 'promote' : 'why'
+      const words = next === 'promote' ? `kubenode canary promote ${object.name}` : `kubenode why canary/${object.name}`
+      return [
+        finding(object, {
+          weight: isStuck ? 'Act' : 'Wait',
+          urgency: isStuck ? 'Blocked' : phase === 'Passed' ? 'Waiting' : 'Progressing',
+          text: `canary/${object.name} is ${phase}${seen === undefined ? '' : `: ${seen}`}`,
+          since: waitingFor?.since,
+          first: stepOf(waitingFor?.unblock) ?? commandStep(words),
+        }),
+      ]
+    }),
+    'canaries',
+  )
+
+/** Phases of a Cluster that end when its program is done. */
+const CLUSTER_WORK: ReadonlySet<string> = new Set([
+  'Pending',
+  'Creating',
+  'Addons',
+  'Upgrading',
+  'RollingBack',
+  'Restoring',
+  'Deleting',
+])
+/** Nothing is expected of it any more, as declared. */
+const EXPIRED = 'Expired'
+
+export const clusterObjectFindings = (cluster: ObservedCluster, others: ReadonlySet<string>): readonly Finding[] =>
+  bounded(
+    cluster.list('clusters').flatMap((one): readonly Finding[] => {
+      const { metadata, status = {} } = one
+      const { name = '' } = metadata
+      const { waitingFor } = status
+      const phase = metadata.deletionTimestamp === undefined ? (status.phase ?? 'Pending') : 'Deleting'
+      const object = objectIn(cluster.name, 'Cluster', metadata)
+      const why = commandStep(`kubenode why cluster/${name}`)
+      const late = lateSnapshot(one)
+      const seen = waitingFor?.seen ?? waitingFor?.predicate ?? findCondition(status.conditions, 'Ready')?.message
+      const isWork = CLUSTER_WORK.has(phase)
+      // One that we cannot reach either has its own finding.
+      const isTold = phase === 'Ready' || phase === EXPIRED || (phase === 'Unreachable' && others.has(name))
+      return [
+        ...(isTold
+          ? []
+          : [
+              finding(object, {
+                weight: isWork ? 'Wait' : 'Act',
+                urgency: isWork ? 'Progressing' : 'Stopped',
+                part: 'phase',
+                text: `cluster/${name} is ${phase}${seen === undefined || seen === '' ? '' : `: ${seen}`}`,
+                since: waitingFor?.since,
+                first: stepOf(waitingFor?.unblock) ?? why,
+              }),
+            ]),
+        ...(late === undefined
+          ? []
+          : [
+              finding(object, {
+                weight: 'Act',
+                urgency: 'Failed',
+                part: 'snapshots',
+                text: `cluster/${name} has no current snapshot: ${late.message}`,
+                since: late.lastTransitionTime,
+                first: why,
+              }),
+            ]),
+      ]
+    }),
+    'clusters',
+  )
+
+const lateSnapshot = ({ status }: Cluster): Condition | undefined => {
+  const current = findCondition(status?.conditions, 'SnapshotsCurrent')
+  return current?.status === 'False' && status?.phase === 'Ready' ? current : undefined
+}
+
+export const breakerFindings = (cluster: ObservedCluster): readonly Finding[] =>
+  (cluster.list('ledgers')[0]?.spec.breakers ?? []).flatMap(({ policy, state, since, failures }) =>
+    state !== 'Open'
+      ? []
+      : [
+          finding(objectIn(cluster.name, 'DefenderPolicy', { name: policy }), {
+            weight: 'Act',
+            urgency: 'Blocked',
+            text: `the breaker of policy ${policy} is open after ${counted(failures, 'failure')}: only recoveries are granted`,
+            since,
+          }),
+        ],
+  )
+
+export const permitFindings = (cluster: ObservedCluster): readonly Finding[] =>
+  bounded(
+    cluster.list('permits').flatMap(({ metadata, status }) => {
+      const shut = [...(status?.gates ?? []), ...(status?.verdicts ?? [])].find(
+        (v) => v.gate === 'Approval' && v.verdict === 'Waiting',
+      )
+      if (shut === undefined || status?.phase !== 'Requested') return []
+      const object = objectIn(cluster.name, 'OperationPermit', metadata)
+      return [
+        finding(object, {
+          weight: 'Act',
+          urgency: 'Waiting',
+          text: `operationpermit/${object.name} needs an approval${shut.seen === undefined ? '' : `: ${shut.seen}`}`,
+          since: metadata.creationTimestamp,
+          first: commandStep(`kubenode approve operationpermit/${object.name} --reason WHY`),
+        }),
+      ]
+    }),
+    'permits that need an approval',
+  )
+
+export const maintenanceFindings = (cluster: ObservedCluster): readonly Finding[] =>
+  bounded(
+    cluster
+      .list('events')
+      .filter((e) => e.status?.phase === 'Failed' || e.status?.phase === 'Missed')
+      .map(({ metadata, spec, status }) =>
+        finding(objectIn(cluster.name, 'MaintenanceEvent', metadata), {
+          weight: 'Act',
+          urgency: 'Failed',
+          text: `work on the host of machine/${spec.machine}: ${status?.message ?? status?.phase ?? ''}`,
+          since: status?.phaseSince,
+        }),
+      ),
+    'work on hosts',
+  )

@@ -1,0 +1,125 @@
+// What is wrong with a cluster as a whole: it does not answer, its programs are away, parts of it are unknown or missing, people hold something in it. Pure.
+import { HOLD_EFFECTS, type OperationalHold } from '#api/kinds/operational-hold.ts'
+import { shortWord } from '#api/nouns.ts'
+import { isInForce, readable } from '#holds/in-force.ts'
+import { endOfHold } from '#holds/names.ts'
+import { timestamp } from '#lib/clock.ts'
+import { pluralOf } from '#lib/plural.ts'
+import { effectOf, programWith, type StoppedProgram } from '../programs.ts'
+import { bounded, commandStep, type Finding, finding, objectIn, stampOf } from './finding.ts'
+import type { ObservedCluster } from './observed.ts'
+
+const PROGRAMS_RUNBOOK = 'docs/three-in-the-morning.md'
+
+export const connectionFindings = ({ name, state, message }: ObservedCluster): readonly Finding[] =>
+  state === 'Unreachable' || state === 'Refused'
+    ? [
+        finding(objectIn(name, 'Cluster', { name }), {
+          weight: 'Act',
+          urgency: 'Stopped',
+          text: `cluster/${name} does not answer: ${message ?? state}`,
+        }),
+      ]
+    : []
+
+const awayText = ({ program, since }: StoppedProgram): string => {
+  const what =
+    since === undefined
+      ? `${programWith(program, ['has', 'have'])} never run here`
+      : `${programWith(program, ['is', 'are'])} away`
+  return `${what}: ${effectOf(program)}`
+}
+
+export const programFindings = ({ name, stopped }: ObservedCluster): readonly Finding[] =>
+  stopped.map((one) =>
+    finding(objectIn(name, 'Cluster', { name }), {
+      weight: 'Act',
+      urgency: 'Stopped',
+      part: `program/${one.program}`,
+      cause: `program/${one.program}`,
+      text: awayText(one),
+      since: one.since,
+      first: commandStep('kubenode check'),
+      runbook: PROGRAMS_RUNBOOK,
+    }),
+  )
+
+export const missingFindings = ({ name, missing = [] }: ObservedCluster): readonly Finding[] =>
+  missing.map((part) =>
+    finding(objectIn(name, 'Cluster', { name }), {
+      weight: 'Act',
+      urgency: 'Stopped',
+      part: `missing/${part.name}`,
+      cause: `missing/${part.name}`,
+      text: part.text,
+      since: part.since,
+      first: part.first ?? commandStep('kubenode check'),
+    }),
+  )
+
+export const gapFindings = ({ name, gap }: ObservedCluster): readonly Finding[] =>
+  gap === undefined
+    ? []
+    : [
+        finding(objectIn(name, 'Cluster', { name }), {
+          weight: 'Unknown',
+          urgency: 'Waiting',
+          part: 'gap',
+          text: gap,
+        }),
+      ]
+
+/** What is not known of a cluster in part. */
+export interface Gap {
+  /** Kinds that the reader may not read. */
+  readonly hidden: readonly string[]
+  /** Kinds that cannot be read now. */
+  readonly failing: readonly string[]
+}
+
+export function gapText(cluster: string, { hidden, failing }: Gap): string | undefined {
+  const parts = [
+    ...(hidden.length === 0 ? [] : [`not included: ${hidden.join(', ')}; you lack the right to read them`]),
+    ...(failing.length === 0 ? [] : [`cannot be read now: ${failing.join(', ')}`]),
+  ]
+  return parts.length === 0 ? undefined : `cluster/${cluster} is known in part: ${parts.join('. ')}`
+}
+
+/** The effects that stop something; the others let something start, or are asked for once. */
+const STOPPING: Readonly<Partial<Record<(typeof HOLD_EFFECTS)[number], string>>> = {
+  Freeze: 'frozen',
+  Pause: 'paused',
+  Pin: 'pinned',
+  Abort: 'aborted',
+}
+
+/** Of each hold in force, also where no object waits for it at the moment: the next one would. */
+export function holdFindings(cluster: ObservedCluster, now: number): readonly Finding[] {
+  const found = cluster
+    .list('holds')
+    .map(readable)
+    .flatMap((hold) => {
+      const word = STOPPING[hold.spec.effect]
+      if (word === undefined || !isInForce(hold, now)) return []
+      const { author, reason, until } = hold.spec
+      const end = stampOf(until)
+      return [
+        finding(objectIn(cluster.name, 'OperationalHold', hold.metadata), {
+          weight: 'Wait',
+          urgency: 'Waiting',
+          text: `${heldText(hold, cluster.name)} ${word} by ${author} until ${end === undefined ? until : timestamp(end)}: ${reason}`,
+          since: hold.metadata.creationTimestamp,
+          first: commandStep(endOfHold(hold)),
+        }),
+      ]
+    })
+  return bounded(found, 'holds')
+}
+
+function heldText({ spec: { target, effect } }: OperationalHold, cluster: string): string {
+  const noun = shortWord(String(target.kind).toLowerCase())
+  if (target.name !== undefined) return `${noun}/${target.name} is`
+  const isAll = Object.keys(target.selector ?? {}).length === 0
+  if (target.kind === 'Cluster' && effect !== 'Abort') return `cluster/${cluster} is`
+  return `${isAll ? 'all' : 'selected'} ${pluralOf(noun)} are`
+}

@@ -1,0 +1,131 @@
+// One thing that is wrong or waits somewhere in the fleet, in one wording for the console, `local status` and `kubenode why`. Pure.
+import { counted } from '#lib/counted.ts'
+import { someOf } from '#lib/some-of.ts'
+import { type Urgency, URGENCIES } from '../told.ts'
+import { isTyped, unblockOf } from '../unblock.ts'
+
+/** `Act`: a user has to act. `Wait`: it continues by itself. `Unknown`: it may not, or cannot, be read, and unknown is never well. */
+export type Weight = 'Act' | 'Wait' | 'Unknown'
+
+export interface FoundObject {
+  readonly cluster: string
+  readonly kind: string
+  readonly name: string
+  readonly namespace?: string
+}
+
+/** What to do first: a command that can be copied, or a state that has to come. */
+export interface FirstStep {
+  readonly text: string
+  readonly isCommand: boolean
+}
+
+export interface Finding {
+  readonly id: string
+  /** Findings of one cause are one finding; across clusters they have the same cause. */
+  readonly cause: string
+  /** The first object of it. */
+  readonly object: FoundObject
+  /** Number of objects that have it. */
+  readonly count: number
+  readonly weight: Weight
+  readonly urgency: Urgency
+  /** What, and why. */
+  readonly text: string
+  /** Milliseconds since 1970; the oldest of its objects. */
+  readonly since?: number
+  readonly first?: FirstStep
+  /** The page about it, as a path of the repository. */
+  readonly runbook?: string
+  /** What it blocks elsewhere. */
+  readonly holdsUp?: readonly string[]
+}
+
+export interface Point {
+  readonly weight: Weight
+  readonly urgency: Urgency
+  readonly text: string
+  /** Absent: that of its object. */
+  readonly cause?: string
+  readonly count?: number
+  readonly since?: string | number | undefined
+  readonly first?: FirstStep | undefined
+  readonly runbook?: string | undefined
+  /** Distinguishes several points of one object. */
+  readonly part?: string
+}
+
+export const stampOf = (time: string | number | undefined): number | undefined => {
+  const ms = typeof time === 'number' ? time : Date.parse(time ?? '')
+  return Number.isNaN(ms) || ms === 0 ? undefined : ms
+}
+
+export function finding(object: FoundObject, point: Point): Finding {
+  const { weight, urgency, text, cause, count = 1, first, runbook, part } = point
+  const { cluster, kind, namespace = '', name } = object
+  const since = stampOf(point.since)
+  const id = [cluster, kind, namespace, name, ...(part === undefined ? [] : [part])].join('/')
+  return {
+    id,
+    cause: cause ?? id,
+    object,
+    count,
+    weight,
+    urgency,
+    text,
+    ...(since !== undefined && { since }),
+    ...(first !== undefined && { first }),
+    ...(runbook !== undefined && { runbook }),
+  }
+}
+
+/** A name that a shell would read as more than a word is shown, and not offered to be copied. */
+export const commandStep = (text: string): FirstStep => ({ text, isCommand: isTyped(text) })
+
+/** What ends a wait, as statuses say it. */
+export function stepOf(sentence: string | undefined): FirstStep | undefined {
+  const { ends, command } = unblockOf(sentence ?? '')
+  if (command !== undefined) return commandStep(command.line)
+  return ends === undefined ? undefined : { text: ends, isCommand: false }
+}
+
+export const objectIn = (
+  cluster: string,
+  kind: string,
+  { name = '', namespace }: { readonly name?: string; readonly namespace?: string },
+): FoundObject => ({ cluster, kind, name, ...(namespace !== undefined && { namespace }) })
+
+/** Names in the text of a finding of many objects. */
+const MOST_NAMES = 3
+
+/** `node/a`, or `3 nodes (a, b, c)`. */
+export const objectsText = (noun: string, names: readonly string[]): string =>
+  names.length === 1 ? `${noun}/${names[0] ?? ''}` : `${counted(names.length, noun)} (${someOf(names, MOST_NAMES)})`
+
+/** Of each kind and cluster: the list of that kind has all. */
+export const MOST_FINDINGS = 20
+
+/** The first ones, and one that counts the rest: a page of a thousand rows is not read, and a row left out in silence would be a lie. */
+export function bounded(findings: readonly Finding[], what: string): readonly Finding[] {
+  if (findings.length <= MOST_FINDINGS) return findings
+  const shown = findings.slice(0, MOST_FINDINGS)
+  const rest = findings.slice(MOST_FINDINGS)
+  const worst = rest.find((f) => f.weight === 'Act') ?? rest[0]
+  if (worst === undefined) return shown
+  const count = rest.reduce((sum, f) => sum + f.count, 0)
+  const { first: _first, runbook: _runbook, ...base } = worst
+  const id = `${worst.object.cluster}/more/${what}`
+  return [...shown, { ...base, id, cause: id, count, text: `and ${rest.length} more like these: ${what}` }]
+}
+
+const WEIGHTS: readonly Weight[] = ['Act', 'Unknown', 'Wait']
+
+/** Worst first: `Act`, then `Unknown`, then `Wait`; of these by urgency, then the oldest. */
+export const worstFirst = (findings: readonly Finding[]): readonly Finding[] =>
+  findings.toSorted(
+    (a, b) =>
+      WEIGHTS.indexOf(a.weight) - WEIGHTS.indexOf(b.weight) ||
+      URGENCIES.indexOf(a.urgency) - URGENCIES.indexOf(b.urgency) ||
+      (a.since ?? Infinity) - (b.since ?? Infinity) ||
+      (a.id < b.id ? -1 : 1),
+  )

@@ -1,0 +1,72 @@
+// The findings of the fleet as lines of a terminal, the same cause in several clusters once. Pure.
+import { timestamp } from '#lib/clock.ts'
+import { formatAge } from '#lib/duration.ts'
+import { someOf } from '#lib/some-of.ts'
+import type { Finding, Weight } from './finding.ts'
+
+/** One cause, wherever it is. */
+export interface Cause {
+  /** The worst one. */
+  readonly finding: Finding
+  readonly clusters: readonly string[]
+  /** Number of objects in all of them. */
+  readonly count: number
+}
+
+/** In the order of the findings. */
+export function causesOf(findings: readonly Finding[]): readonly Cause[] {
+  const groups = Map.groupBy(findings, ({ cause, weight }) => `${weight}\n${cause}`)
+  return [...groups.values()].flatMap((group) => {
+    const [finding] = group
+    if (finding === undefined) return []
+    const clusters = [...new Set(group.map(({ object }) => object.cluster))]
+    return [{ finding, clusters, count: group.reduce((sum, f) => sum + f.count, 0) }]
+  })
+}
+
+const MOST_CLUSTERS = 5
+
+export const TITLES: Readonly<Record<Weight, string>> = {
+  Act: 'Needs attention',
+  Unknown: 'Not known',
+  Wait: 'Waits, and continues by itself',
+}
+
+/** A command names its cluster where there are several: pasted, it must not reach the one that is chosen there. */
+export type InContext = (command: string, cluster: string) => string
+
+export function causeLines(cause: Cause, now: number, inContext: InContext): readonly string[] {
+  const { finding, clusters } = cause
+  const { text, since, first, runbook, holdsUp = [], object } = finding
+  const age = since === undefined ? '' : `; since ${timestamp(since)} (${formatAge(Math.max(0, now - since))})`
+  const others = clusters.slice(1)
+  const step = first?.isCommand === true ? `to do first: ${inContext(first.text, object.cluster)}` : undefined
+  return [
+    `${object.cluster}: ${text.split('\n')[0] ?? ''}${age}`,
+    ...(others.length === 0 ? [] : [`  also in: ${someOf(others, MOST_CLUSTERS)}`]),
+    ...holdsUp.map((held) => `  blocks: ${held}`),
+    ...(first !== undefined && !first.isCommand ? [`  unblocks when: ${first.text}`] : []),
+    ...(step === undefined ? [] : [`  ${step}`]),
+    ...(runbook === undefined ? [] : [`  more: ${runbook}`]),
+  ]
+}
+
+/** For programs. */
+export const causeData = ({ finding, clusters, count }: Cause): object => {
+  const { cause, object, weight, urgency, text, since, first, runbook, holdsUp } = finding
+  return {
+    cause,
+    needsPerson: weight === 'Act',
+    weight,
+    urgency,
+    text,
+    clusters,
+    object,
+    count,
+    ...(since !== undefined && { since: timestamp(since) }),
+    ...(first?.isCommand === true && { command: first.text }),
+    ...(first?.isCommand === false && { unblocksWhen: first.text }),
+    ...(runbook !== undefined && { runbook }),
+    ...(holdsUp !== undefined && { holdsUp }),
+  }
+}

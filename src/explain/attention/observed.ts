@@ -1,0 +1,149 @@
+// What the attention model reads of a cluster: objects as caches or one reading have them, Machines and Nodes cut down to what is judged. Pure.
+import type { Cluster } from '#api/kinds/cluster.ts'
+import type { ComponentCanary } from '#api/kinds/component-canary.ts'
+import type { DefenderLedger } from '#api/kinds/defender-ledger.ts'
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { MachineSet } from '#api/kinds/machine-set.ts'
+import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
+import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import type { Release } from '#api/kinds/release.ts'
+import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { findCondition } from '#kube/conditions.ts'
+import type { Node } from '#nodes/objects.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { StoppedProgram } from '../programs.ts'
+import type { FirstStep } from './finding.ts'
+
+/** Of a Machine, what is judged. */
+export interface ObservedMachine {
+  readonly metadata: { readonly name?: string }
+  /** Name of its Node; empty when it is that of the Machine, or when there is none yet. */
+  readonly node: string
+  /** Seconds since 1970: since when Ready has its status; 0 when unknown. */
+  readonly since: number
+  readonly state: MachineCondition
+}
+
+export interface MachineCondition {
+  readonly phase: string
+  /** Reason of Ready while it is not True. */
+  readonly reason: string
+  readonly silent: 'Yes' | 'No' | 'Unknown'
+  /** A file on its host forbids every disruption. */
+  readonly isFrozen: boolean
+}
+
+/** A condition of a Node other than Ready that is True: a detector found a problem. Or Ready itself, where it is not True. */
+export interface NodeProblem {
+  readonly type: string
+  readonly reason: string
+  readonly message: string
+  readonly since: string
+}
+
+export interface ObservedNode extends KubeObject {
+  readonly problems: readonly NodeProblem[]
+  /** By a user: KubeNode cordons with a taint of its own. */
+  readonly isCordoned: boolean
+}
+
+/** Something of the installation that is not there, such as a policy that was deleted. */
+interface MissingPart {
+  readonly name: string
+  readonly text: string
+  readonly since?: string
+  readonly first?: FirstStep
+}
+
+export interface ObservedKinds {
+  readonly machines: ObservedMachine
+  readonly nodes: ObservedNode
+  readonly machineSets: MachineSet
+  readonly sets: MachineComponentSet
+  readonly canaries: ComponentCanary
+  readonly permits: OperationPermit
+  readonly ledgers: DefenderLedger
+  readonly holds: OperationalHold
+  readonly jobs: RemedyOperationJob
+  readonly rules: NodeRemedier
+  readonly events: MaintenanceEvent
+  readonly sources: FleetSource
+  readonly releases: Release
+  readonly clusters: Cluster
+}
+
+export interface ObservedCluster {
+  readonly name: string
+  readonly state: 'Loading' | 'Connected' | 'Unreachable' | 'Refused'
+  /** Why it does not answer. */
+  readonly message?: string | undefined
+  /** Empty for a kind that was not read; `gap` says so. */
+  readonly list: <K extends keyof ObservedKinds>(kind: K) => readonly ObservedKinds[K][]
+  readonly stopped: readonly StoppedProgram[]
+  /** What is not known of a cluster that answers; undefined: all is. */
+  readonly gap: string | undefined
+  /** Parts of the installation that are known to be absent. */
+  readonly missing?: readonly MissingPart[]
+}
+
+const SILENT = { True: 'No', False: 'Yes', Unknown: 'Unknown' } as const
+
+export function machineCondition({ status }: Machine): MachineCondition {
+  const { conditions, phase = 'Pending' } = status ?? {}
+  const ready = findCondition(conditions, 'Ready')
+  return {
+    phase,
+    silent: SILENT[findCondition(conditions, 'AgentReachable')?.status ?? 'Unknown'],
+    reason: ready === undefined || ready.status === 'True' ? '' : ready.reason,
+    isFrozen: findCondition(conditions, 'Frozen')?.status === 'True',
+  }
+}
+
+export function observedMachine(machine: Machine): ObservedMachine {
+  const { name } = machine.metadata
+  const node = machine.status?.nodeRef?.name ?? ''
+  const since = Date.parse(findCondition(machine.status?.conditions, 'Ready')?.lastTransitionTime ?? '')
+  return {
+    metadata: { ...(name !== undefined && { name }) },
+    node: node === name ? '' : node,
+    since: Number.isNaN(since) ? 0 : Math.floor(since / 1_000),
+    state: machineCondition(machine),
+  }
+}
+
+const NO_PROBLEMS: readonly NodeProblem[] = []
+
+const isProblem = ({ type, status }: { readonly type: string; readonly status: string }): boolean =>
+  type === 'Ready' ? status !== 'True' : status === 'True'
+
+/** With so little of it that ten thousand can be kept. */
+export function observedNode(node: Node): ObservedNode {
+  const { name, uid, resourceVersion } = node.metadata
+  const bad = (node.status?.conditions ?? []).filter(isProblem)
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: {
+      ...(name !== undefined && { name }),
+      ...(uid !== undefined && { uid }),
+      ...(resourceVersion !== undefined && { resourceVersion }),
+    },
+    problems:
+      bad.length === 0
+        ? NO_PROBLEMS
+        : bad.map(({ type, reason, message, lastTransitionTime }) => ({
+            type,
+            reason,
+            message,
+            since: lastTransitionTime,
+          })),
+    isCordoned: node.spec?.unschedulable === true,
+  }
+}
+
+export const nodeNameOf = ({ node, metadata }: Pick<ObservedMachine, 'node' | 'metadata'>): string =>
+  node === '' ? (metadata.name ?? '') : node

@@ -1,0 +1,123 @@
+// Reads of one cluster what the attention model judges. A cluster that does not answer, and what may not be read, is part of the answer; nothing waits longer than a bound.
+import { cluster } from '#api/kinds/cluster.ts'
+import { componentCanary } from '#api/kinds/component-canary.ts'
+import { defenderLedger } from '#api/kinds/defender-ledger.ts'
+import { fleetSource } from '#api/kinds/fleet-source.ts'
+import { machine } from '#api/kinds/machine.ts'
+import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { machineSet } from '#api/kinds/machine-set.ts'
+import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
+import { nodeRemedier } from '#api/kinds/node-remedier.ts'
+import { operationPermit } from '#api/kinds/operation-permit.ts'
+import { operationalHold } from '#api/kinds/operational-hold.ts'
+import { release } from '#api/kinds/release.ts'
+import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { isApiError, isForbidden, isNotFound } from '#kube/errors.ts'
+import { listAll } from '#kube/list-all.ts'
+import { messageOf } from '#lib/errors.ts'
+import { nodeType } from '#nodes/objects.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import type { StoppedProgram } from '../programs.ts'
+import { gapText } from './cluster-findings.ts'
+import { type ObservedCluster, observedMachine, observedNode, type ObservedKinds } from './observed.ts'
+
+/** Of one page of a list. */
+const PAGE_WITHIN_MS = 10_000
+/** Of all pages of all kinds: a cluster that needs longer is known in part. */
+const CLUSTER_WITHIN_MS = 30_000
+
+const TYPES: Readonly<Record<keyof ObservedKinds, ResourceType>> = {
+  machines: machine,
+  nodes: nodeType,
+  machineSets: machineSet,
+  sets: machineComponentSet,
+  canaries: componentCanary,
+  permits: operationPermit,
+  ledgers: defenderLedger,
+  holds: operationalHold,
+  jobs: remedyOperationJob,
+  rules: nodeRemedier,
+  events: maintenanceEvent,
+  sources: fleetSource,
+  releases: release,
+  clusters: cluster,
+}
+const KINDS = Object.keys(TYPES) as unknown as readonly (keyof ObservedKinds)[]
+
+/** The programs that the cluster needs and that do not run; `Hidden`: their Leases may not be read. */
+export type ReadPrograms = (kinds: readonly string[]) => Promise<readonly StoppedProgram[] | 'Hidden'>
+
+type Outcome =
+  | { readonly how: 'Read'; readonly items: readonly KubeObject[] }
+  | { readonly how: 'Unserved' | 'Hidden' }
+  | { readonly how: 'Failed'; readonly error: unknown }
+
+/** Undefined: the server has no kind of KubeNode, so it is no part of the fleet. */
+export async function readObserved(
+  name: string,
+  client: Pick<KubeClient, 'list'>,
+  readPrograms: ReadPrograms,
+): Promise<ObservedCluster | undefined> {
+  const signal = AbortSignal.timeout(CLUSTER_WITHIN_MS)
+  const outcomes = new Map(
+    await Promise.all(KINDS.map(async (kind) => [kind, await outcomeOf(client, kind, signal)] as const)),
+  )
+  const withHow = (how: Outcome['how']) => KINDS.filter((kind) => outcomes.get(kind)?.how === how)
+  const failed = withHow('Failed')
+  const answers = KINDS.length - failed.length
+  if (answers === 0) return unreached(name, outcomes.get(KINDS[0] ?? 'machines'))
+  if (withHow('Unserved').length >= KINDS.length - 1) return undefined
+  const list = <K extends keyof ObservedKinds>(kind: K): readonly ObservedKinds[K][] => {
+    const outcome = outcomes.get(kind)
+    return (outcome?.how === 'Read' ? outcome.items : []) as unknown as readonly ObservedKinds[K][]
+  }
+  // Nodes are there with and without KubeNode.
+  const kinds = KINDS.filter((kind) => kind !== 'nodes' && list(kind).length > 0).map((kind) => TYPES[kind].kind)
+  const stopped = await readPrograms(kinds)
+  const hidden = [...withHow('Hidden').map(nameOf), ...(stopped === 'Hidden' ? ['leases of the programs'] : [])]
+  return {
+    name,
+    state: 'Connected',
+    list,
+    stopped: stopped === 'Hidden' ? [] : stopped,
+    gap: gapText(name, { hidden, failing: failed.map(nameOf) }),
+  }
+}
+
+const nameOf = (kind: keyof ObservedKinds): string => TYPES[kind].plural
+
+function unreached(name: string, outcome: Outcome | undefined): ObservedCluster {
+  const error = outcome?.how === 'Failed' ? outcome.error : undefined
+  const isRefused = isApiError(error) && (error.status === 401 || error.status === 403)
+  return notConnected(name, isRefused ? 'Refused' : 'Unreachable', messageOf(error))
+}
+
+/** Nothing is known of it, which is never well. */
+export const notConnected = (name: string, state: 'Refused' | 'Unreachable', message: string): ObservedCluster => ({
+  name,
+  state,
+  message,
+  list: () => [],
+  stopped: [],
+  gap: undefined,
+})
+
+async function outcomeOf(
+  client: Pick<KubeClient, 'list'>,
+  kind: keyof ObservedKinds,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  try {
+    const items = await listAll<KubeObject>(client, TYPES[kind], { timeoutMs: PAGE_WITHIN_MS, signal })
+    const cut = kind === 'machines' ? observedMachine : kind === 'nodes' ? observedNode : undefined
+    return {
+      how: 'Read',
+      items: cut === undefined ? items : items.map((o) => cut(o as never) as unknown as KubeObject),
+    }
+  } catch (error) {
+    if (isNotFound(error)) return { how: 'Unserved' }
+    return isForbidden(error) ? { how: 'Hidden' } : { how: 'Failed', error }
+  }
+}

@@ -1,0 +1,54 @@
+// The attention of a whole fleet as text and as data: one sentence, then each cause once, worst first, and what to do first. Pure.
+import { shellWord } from '#lib/shell-word.ts'
+import { attentionOf, summaryOfAttention } from './attention.ts'
+import { type Weight, worstFirst } from './finding.ts'
+import { causeData, causeLines, causesOf, type InContext, TITLES } from './lines.ts'
+import type { ObservedCluster } from './observed.ts'
+
+const ORDER: readonly Weight[] = ['Act', 'Unknown', 'Wait']
+
+export interface AttentionTold {
+  readonly lines: readonly string[]
+  /** For programs. */
+  readonly data: object
+  readonly needsPerson: number
+}
+
+export function toldAttention(clusters: readonly ObservedCluster[], now: number): AttentionTold {
+  const findings = worstFirst(attentionOf(clusters, now))
+  const causes = causesOf(findings)
+  const summary = summaryOfAttention(
+    causes.map(({ finding }) => finding),
+    clusters,
+  )
+  const inContext: InContext = (command, cluster) =>
+    clusters.length > 1 && !command.includes(' --context ') && !command.includes('; ')
+      ? `${command} --context ${shellWord(cluster)}`
+      : command
+  const sections = ORDER.flatMap((weight) => {
+    const own = causes.filter(({ finding }) => finding.weight === weight)
+    return own.length === 0
+      ? []
+      : ['', `${TITLES[weight]}:`, ...own.flatMap((c) => causeLines(c, now, inContext)).map((line) => `  ${line}`)]
+  })
+  const first = causes.find(({ finding }) => finding.weight === 'Act' && finding.first?.isCommand === true)?.finding
+  const step = first?.first === undefined ? undefined : inContext(first.first.text, first.object.cluster)
+  return {
+    lines: [
+      summary.sentence,
+      ...(clusters.length === 0 ? [] : [`clusters: ${clusters.map(({ name }) => name).join(', ')}`]),
+      ...sections,
+      ...(step === undefined ? [] : ['', `what to do first: ${step}`]),
+    ],
+    data: {
+      ...summary,
+      clusters: clusters.map(({ name, state, message }) => ({
+        name,
+        state,
+        ...(message !== undefined && { message }),
+      })),
+      findings: causes.map(causeData),
+    },
+    needsPerson: summary.needsPerson,
+  }
+}
