@@ -1,9 +1,9 @@
 // Each program writes only its own events. People and dashboards trust the name that an event is reported under, so the key of one program must not report for
-// another, for an agent, or for Kubernetes. Events of users and of other programs are not restricted here.
+// another, for an agent, or for Kubernetes; nor must that of a kubelet, which may write events anywhere. Events of users and of other programs are not restricted here.
 import { API_GROUP } from '#api/kind.ts'
 import { AGENT_SOURCES_PREFIX, agentUser, PROGRAM_REPORTERS } from '#api/names.ts'
 import { isOurProgram } from './account-policies.ts'
-import { all, any, isInstaller, isProgram, quoted, type AdmissionPolicy } from './policy.ts'
+import { all, any, inGroup, isInstaller, isProgram, quoted, type AdmissionPolicy } from './policy.ts'
 import { PROGRAMS } from './system.ts'
 
 const NEW_FORM = `request.resource.group == 'events.k8s.io'`
@@ -56,4 +56,27 @@ const programEvents: AdmissionPolicy = {
   }),
 }
 
-export const eventPolicies: readonly AdmissionPolicy[] = [programEvents]
+const objectOf = (object: 'object' | 'oldObject'): string =>
+  `(${NEW_FORM} ? ${object}.?regarding.?apiVersion.orValue('') : ${object}.?involvedObject.?apiVersion.orValue(''))`
+
+/** A kubelet has no reason to write about Machines, permits and the like; what it writes about pods and Nodes is its own. */
+const kubeletEvents: AdmissionPolicy = {
+  name: 'kubenode-kubelet-events',
+  rules: programEvents.rules,
+  matchConditions: [{ name: 'by-a-kubelet', expression: inGroup('system:nodes') }],
+  variables: [],
+  validations: [
+    {
+      expression: both((object) => `!(${any(isOurs(reporterOf(object)), isOurs(sourceOf(object)))})`),
+      message: `a kubelet writes no events as a part of ${API_GROUP}, and changes none`,
+    },
+    {
+      expression: both(
+        (object) => `!${objectOf(object)}.startsWith(${quoted(`${API_GROUP}/`)}) && !has(${object}.related)`,
+      ),
+      message: `a kubelet writes no events about objects of ${API_GROUP}`,
+    },
+  ],
+}
+
+export const eventPolicies: readonly AdmissionPolicy[] = [programEvents, kubeletEvents]

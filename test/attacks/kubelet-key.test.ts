@@ -36,8 +36,64 @@ const cordoned = ({ ask, who }: AttackWorld) =>
     },
   })
 
+const NODE_REF = { apiVersion: 'v1', kind: 'Node', name: 'n-a' }
+const MACHINE_REF = { apiVersion: 'kubenode.io/v1alpha1', kind: 'Machine', name: 'm-b' }
+let events = 0
+/** In both forms, which are one object. */
+const newEvent = (reportingController: string, regarding: object, more: object = {}) => ({
+  path: '/apis/events.k8s.io/v1/namespaces/default/events',
+  body: {
+    apiVersion: 'events.k8s.io/v1',
+    kind: 'Event',
+    metadata: { name: `e-${events++}`, namespace: 'default' },
+    eventTime: '2026-01-05T00:00:00.000000Z',
+    type: 'Normal',
+    reason: 'PermitGranted',
+    action: 'Grant',
+    note: 'granted',
+    reportingController,
+    reportingInstance: 'n-a',
+    regarding,
+    ...more,
+  },
+})
+const oldEvent = (source: object, involvedObject: object) => ({
+  path: '/api/v1/namespaces/default/events',
+  body: {
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { name: `e-${events++}`, namespace: 'default' },
+    type: 'Normal',
+    reason: 'PermitGranted',
+    message: 'granted',
+    ...source,
+    involvedObject,
+  },
+})
+const reported = [
+  ['as the Defender', newEvent('kubenode.io/defender', NODE_REF)],
+  ['as an agent', newEvent('agent.kubenode.io/kernel', NODE_REF)],
+  ['as the Defender, in the old form', oldEvent({ source: { component: 'kubenode.io/defender' } }, NODE_REF)],
+  ['as the controllers, in the old form', oldEvent({ reportingComponent: 'kubenode.io/machine' }, NODE_REF)],
+  ['about a Machine', newEvent('kubelet', MACHINE_REF)],
+  ['about a Machine, in the old form', oldEvent({ source: { component: 'kubelet' } }, MACHINE_REF)],
+  ['related to a Machine', newEvent('kubelet', NODE_REF, { related: MACHINE_REF })],
+].map(([what, event]): Attempt => {
+  const { path, body } = event as ReturnType<typeof newEvent>
+  const own = path.startsWith('/api/')
+    ? oldEvent({ source: { component: 'kubelet' } }, NODE_REF)
+    : newEvent('kubelet', NODE_REF)
+  return {
+    name: `S25 a kubelet reports an event ${String(what)}`,
+    attempt: ({ ask }) => ask(kubelet, 'POST', path, { body }),
+    refused: /403 .*a kubelet writes no events/,
+    control: ({ ask }) => ask(kubelet, 'POST', own.path, { body: own.body }),
+  }
+})
+
 const ATTEMPTS: readonly Attempt[] = [
   ...written,
+  ...reported,
   {
     name: 'S25 a kubelet wipes out who cordoned its Node',
     attempt: async (world) => {
