@@ -26,7 +26,8 @@ interface Step {
 }
 
 /** Of the template, in the demo as they are. */
-const OF_TEMPLATE: readonly string[] = ['check.sh', 'tsconfig.json', 'dot-gitignore', 'dot-github/workflows/check.yml']
+const OF_TEMPLATE: readonly string[] = ['check.sh', 'dot-gitignore', 'dot-github/workflows/check.yml']
+const TSCONFIG = 'tsconfig.json'
 const FOLDERS = ['fleet', 'rules'] as const
 const README = 'fleet/README.md'
 const HISTORY = 'fleet/history.json'
@@ -49,6 +50,9 @@ export function demoFiles(root: string): DemoFiles {
       if (kind === 'File' && !isLeftOut(path) && ![README, HISTORY].includes(`${folder}/${path}`))
         add(`${folder}/${path}`, `${folder}/${path}`)
   add(README, 'README.md')
+  // A packed release has declarations; here an editor reads the sources, which use Node.js.
+  const config = readFileSync(join(root, 'template', TSCONFIG), 'utf8').replace('"types": []', '"types": ["node"]')
+  files.set(TSCONFIG, { bytes: Buffer.from(config), isProgram: false })
   const manifest = {
     name: 'demo-fleet',
     private: true,

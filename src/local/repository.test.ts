@@ -194,3 +194,10 @@ test('the clusters of the shipped fleet come from the fleet alone: no source her
   )
   expect([sources.length > 10, naming]).toEqual([true, []])
 })
+
+test('an editor finds the types in it: nothing that the fleet imports is unknown', async () => {
+  const target = await demoIn(tmpdir())
+  const check = () =>
+    execFileSync(join(ROOT, 'node_modules/.bin/tsc'), ['-p', target], { encoding: 'utf8', stdio: 'pipe' })
+  expect(check()).toBe('')
+}, 60_000)

@@ -65,7 +65,7 @@ function linkPackages(root: string, repository: string): void {
   mkdirSync(join(packages, '.bin'), { recursive: true })
   symlinkSync(root, join(packages, 'kubenode'))
   symlinkSync(join(root, 'bin/kubenode'), join(packages, '.bin/kubenode'))
-  symlinkSync(join(root, 'node_modules/constructs'), join(packages, 'constructs'))
+  for (const name of ['constructs', '@types']) symlinkSync(join(root, 'node_modules', name), join(packages, name))
 }
 
 async function head(source: string): Promise<string> {
