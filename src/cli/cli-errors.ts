@@ -63,7 +63,7 @@ export const cliErrors = errorTable({
     next: 'give both: a folder, and the socket at which role cluster asks',
   },
   KN1096: {
-    text: 'cannot run at most {text} control planes',
+    text: 'cannot use {option} {text}',
     next: 'write a number from 1 to 9999',
   },
   KN1095: {

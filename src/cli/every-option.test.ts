@@ -128,6 +128,8 @@ const OPTIONS: Readonly<Record<string, string | true | readonly [string, string]
   '--metrics-tls-key <file>': 'a.file',
   '-n, --namespace <name>': 'a-name',
   '--most <n>': '1',
+  '--planes-per-process <n>': '1',
+  '--plane-process': true,
   '--name <name>': 'a-name',
   '--name <ref>': 'a/b:1',
   '--namespace <name>': 'a-name',

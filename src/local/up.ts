@@ -349,7 +349,7 @@ async function keepIdentities(
   }
 }
 
-/** One process serves the hub and all Clusters: each of its own would load and compile the same thing, and keep it in memory, again. */
+/** One process serves the hub, and starts another that serves all Clusters: each of its own would load and compile the same thing, and keep it in memory, again. */
 const serverArgs = (
   layout: Layout,
   ports: Readonly<Record<string, number>>,

@@ -1,6 +1,5 @@
 // `kubenode apiserver`: the embedded Kubernetes API server as a process of its own.
 import { Option, type Command } from 'commander'
-import type { CompiledPolicies } from '#apiserver/admission/compiled-policies.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { keepFilesPrivate } from '#lib/private-folder.ts'
 import { registerDataCommands } from './apiserver-data.ts'
@@ -19,6 +18,8 @@ interface Options {
   readonly advertise?: string
   readonly healthListen?: string
   readonly most?: number
+  readonly planesPerProcess: number
+  readonly planeProcess?: boolean
   readonly host: string
   readonly loops: boolean
   readonly recordRights?: boolean
@@ -43,8 +44,19 @@ export function register(program: Command, io: Io): void {
     .option('--control-socket <file>', 'socket at which role cluster asks for control planes')
     .option('--no-server', 'run control planes alone; each takes the first free port from --port on')
     .addOption(
-      new Option('--most <n>', 'how many control planes run here at most; 200 when left out').argParser(mostOf),
+      new Option('--most <n>', 'how many control planes run here at most; 200 when left out').argParser(
+        countOf('--most'),
+      ),
     )
+    .addOption(
+      new Option(
+        '--planes-per-process <n>',
+        'how many control planes share a process, apart from this one; one that is stuck is ended with those beside it',
+      )
+        .argParser(countOf('--planes-per-process'))
+        .default(PLANES_PER_PROCESS),
+    )
+    .addOption(new Option('--plane-process', 'serve control planes for the process that started this one').hideHelp())
     .option('--advertise <name>', 'name or address by which clients reach control planes; --host when left out')
     .option('--health-listen <address:port>', 'serve /healthz and /readyz there')
     .addOption(new Option('--host <address>', 'address to listen on').default('127.0.0.1'))
@@ -72,6 +84,7 @@ export function register(program: Command, io: Io): void {
         import('#lib/collect-at-rest.ts'),
       ])
       keepFilesPrivate()
+      if (options.planeProcess === true) return servePlanesHere(options)
       const { signal } = untilEnded()
       collectAtRest(systemClock, thisEngine())
       const policies = compiledPolicies()
@@ -97,7 +110,7 @@ export function register(program: Command, io: Io): void {
         if (!options.server && options.controlPlanes === undefined) throw new KubeNodeError(cliErrors.KN1095())
         const port = portOf(options.port)
         const health = await healthAt(options.healthListen)
-        const planes = controlPlanes(options, { policies, signal }).then(async (host) => {
+        const planes = controlPlanes(options, { signal, io }).then(async (host) => {
           await health?.start()
           await host.ended
         })
@@ -111,23 +124,19 @@ export function register(program: Command, io: Io): void {
   registerDataCommands(apiserver, io)
 }
 
-interface Shared {
-  readonly policies: CompiledPolicies
-  readonly signal: AbortSignal
-}
+/** Enough to share what each process needs for itself, and few enough to be started again within seconds. */
+const PLANES_PER_PROCESS = 50
 
 /** Resolves once the host has ended; nothing to wait for without one. */
 async function controlPlanes(
-  { controlPlanes: root, controlSocket: socket, recordRights, programs, ...options }: Options,
-  { policies, signal }: Shared,
+  { controlPlanes: root, controlSocket: socket, recordRights, programs, planesPerProcess, ...options }: Options,
+  { signal, io }: { readonly signal: AbortSignal; readonly io: Io },
 ): Promise<{ readonly ended: Promise<void> }> {
   if (root === undefined && socket === undefined) return { ended: Promise.resolve() }
   if (root === undefined || socket === undefined) throw new KubeNodeError(cliErrors.KN1094())
-  const [{ EmbeddedHost }, { embeddedEngine }, { serveHost }, { embeddedRules }, { systemClock }] = await Promise.all([
+  const [{ EmbeddedHost }, { serveHost }, { systemClock }] = await Promise.all([
     import('../control-planes/embedded-host.ts'),
-    import('../control-planes/embedded-engine.ts'),
     import('../control-planes/socket.ts'),
-    import('../run/embedded-rules.ts'),
     import('#lib/clock.ts'),
   ])
   const host = new EmbeddedHost({
@@ -135,14 +144,11 @@ async function controlPlanes(
     clock: systemClock,
     engine:
       programs === undefined
-        ? embeddedEngine({
-            rules: embeddedRules(),
-            policies,
-            program: runningProgram(),
-            recordsRights: recordRights ?? false,
-          })
+        ? await processEngine(planesPerProcess, recordRights === true ? ['--record-rights'] : [])
         : await programEngineOf(programs),
     listen: options.host,
+    onEnd: (id, why, againInMs) =>
+      io.err(`control plane ${id} ended: ${why}; started again in ${againInMs / 1_000} s\n`),
     ...(options.advertise !== undefined && { address: options.advertise }),
     ...(options.most !== undefined && { most: options.most }),
     ...(!options.server && { firstPort: portOf(options.port) }),
@@ -151,6 +157,39 @@ async function controlPlanes(
   const served = await serveHost(host, socket)
   const ended = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
   return { ended: ended.then(() => served.close()).then(() => host.close()) }
+}
+
+async function processEngine(perProcess: number, args: readonly string[]) {
+  const [{ ProcessEngine }, { spawnPlanes, thisProgram }, { systemClock }] = await Promise.all([
+    import('../control-planes/processes/process-engine.ts'),
+    import('../control-planes/processes/child.ts'),
+    import('#lib/clock.ts'),
+  ])
+  return new ProcessEngine({ clock: systemClock, perProcess, spawn: () => spawnPlanes(thisProgram(), args) })
+}
+
+/** In the process that `processEngine` starts. */
+async function servePlanesHere({ recordRights }: Options): Promise<void> {
+  const [{ servePlanes }, { channelToHost }] = await Promise.all([
+    import('../control-planes/processes/serve-planes.ts'),
+    import('../control-planes/processes/child.ts'),
+  ])
+  // Before anything else is loaded: the host may have asked already.
+  const channel = channelToHost()
+  const [{ embeddedEngine }, { embeddedRules }, { systemClock }, { collectAtRest, thisEngine }] = await Promise.all([
+    import('../control-planes/embedded-engine.ts'),
+    import('../run/embedded-rules.ts'),
+    import('#lib/clock.ts'),
+    import('#lib/collect-at-rest.ts'),
+  ])
+  collectAtRest(systemClock, thisEngine())
+  const engine = embeddedEngine({
+    rules: embeddedRules(),
+    program: runningProgram(),
+    recordsRights: recordRights ?? false,
+  })
+  await servePlanes(channel, (wanted) => engine.start(wanted), systemClock)
+  process.exit()
 }
 
 async function programEngineOf(folder: string) {
@@ -174,11 +213,13 @@ async function healthAt(listen: string | undefined) {
   })
 }
 
-function mostOf(text: string): number {
-  const most = Number(text)
-  if (/^\d{1,4}$/.test(text) && most > 0) return most
-  throw new KubeNodeError(cliErrors.KN1096({ text: JSON.stringify(text) }))
-}
+const countOf =
+  (option: string) =>
+  (text: string): number => {
+    const count = Number(text)
+    if (/^\d{1,4}$/.test(text) && count > 0) return count
+    throw new KubeNodeError(cliErrors.KN1096({ option, text: JSON.stringify(text) }))
+  }
 
 function portOf(text: string): number {
   const port = Number(text)

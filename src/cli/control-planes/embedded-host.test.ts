@@ -9,6 +9,9 @@ import { systemClock } from '#lib/clock.ts'
 import { freePort } from '#test/support/servers/free-port.ts'
 import { planeClient } from '#test/support/servers/plane-client.ts'
 import { EmbeddedHost, type EmbeddedHostOptions } from './embedded-host.ts'
+import { spawnPlanes } from './processes/child.ts'
+import type { Child } from './processes/plane-process.ts'
+import { ProcessEngine } from './processes/process-engine.ts'
 import { serveHost, SocketHost } from './socket.ts'
 
 let root: string
@@ -33,10 +36,22 @@ async function opened(more: Partial<EmbeddedHostOptions> = {}): Promise<Embedded
   return host
 }
 
-const restarted = async (): Promise<EmbeddedHost> => {
+const restarted = async (more: Partial<EmbeddedHostOptions> = {}): Promise<EmbeddedHost> => {
   await Promise.all(hosts.map((h) => h.close()))
-  return opened()
+  return opened(more)
 }
+
+const PROGRAM = [process.execPath, join(import.meta.dirname, '../main.ts')]
+const inProcesses = (perProcess: number, onSpawn: (child: Child) => void = () => undefined) =>
+  new ProcessEngine({
+    clock: systemClock,
+    perProcess,
+    spawn: () => {
+      const child = spawnPlanes(PROGRAM)
+      onSpawn(child)
+      return child
+    },
+  })
 
 const request = (name: string, more: Partial<ControlPlaneRequest> = {}): ControlPlaneRequest => ({
   id: `fleet.${name}`,
@@ -55,18 +70,21 @@ async function overSocket(host: EmbeddedHost): Promise<ControlPlaneHost> {
   return new SocketHost(socket, host)
 }
 
+const itself = async (host: EmbeddedHost): Promise<ControlPlaneHost> => host
+
 describe.each([
-  ['in its own process', async (host: EmbeddedHost): Promise<ControlPlaneHost> => host],
-  ['over its socket', overSocket],
-])('the embedded host conforms %s:', (_place, through) => {
+  ['in its own process', itself, () => ({})],
+  ['over its socket', overSocket, () => ({})],
+  ['with its servers in other processes', itself, () => ({ engine: inProcesses(2) })],
+])('the embedded host conforms %s:', (_place, through, options) => {
   test.each(CONFORMANCE.map((c) => [c.name, c] as const))('%s', async (_, c) => {
     await c.run({
-      host: await through(await opened()),
+      host: await through(await opened(options())),
       connect: planeClient,
       versions: ['1.35.2', '1.36.0'],
       restarted: async () => {
         await Promise.all(sockets.splice(0).map((s) => s.close()))
-        return through(await restarted())
+        return through(await restarted(options()))
       },
       leftovers: async (id) => filesOf(id),
     })
@@ -192,3 +210,22 @@ async function twoFreePorts(): Promise<number> {
     if (isFree) return first
   }
 }
+
+const ADMIN = { user: 'test', groups: ['system:masters'], lifeMs: 3_600_000 } as const
+
+test('a process that ends takes its own control planes with it, which serve again with all that they had', async () => {
+  const children: Child[] = []
+  const host = await opened({ engine: inProcesses(1, (child) => children.push(child)) })
+  for (const name of ['a', 'b']) expect((await host.put(request(name))).kind).toBe('Plane')
+  const clientOf = async (name: string) => planeClient((await host.kubeconfig(`fleet.${name}`, ADMIN)) ?? '')
+  const [a, b] = [await clientOf('a'), await clientOf('b')]
+  const stateOf = async (name: string) => (await host.get(`fleet.${name}`))?.state
+  await a.write('kept', '1')
+  children[0]?.kill()
+  await expect.poll(() => stateOf('a'), { interval: 10 }).toBe('Failed')
+  expect([await stateOf('b'), await b.version()]).toEqual(['Running', expect.stringMatching(/^1\./)])
+  await expect.poll(() => stateOf('a'), { timeout: 60_000 }).toBe('Running')
+  expect(await a.read('kept')).toBe('1')
+  a.close()
+  b.close()
+}, 120_000)

@@ -1,4 +1,5 @@
-// Runs the control planes of flavor embedded, one for each Cluster: API servers in this process, or what another engine starts in their place. What it knows of
+// Runs the control planes of flavor embedded, one for each Cluster: API servers in this process or in others, or what another engine starts in their place. One
+// that ends by itself is started again. What it knows of
 // them is what is on disk, so a host that was killed comes back by reading its folder.
 import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
@@ -32,6 +33,11 @@ import { PlaneFolders, type PlaneRecord } from './plane-folders.ts'
 
 const LOOPBACK = '127.0.0.1'
 const DAY_MS = 86_400_000
+/** Of a control plane that ended by itself; each further time is twice as long. */
+const FIRST_RESTART_MS = 200
+const LAST_RESTART_MS = 10_000
+/** After a run of this length the next restart is a first one. */
+const GOOD_RUN_MS = 30_000
 
 export interface EmbeddedHostOptions {
   /** Folder of all of them. */
@@ -48,6 +54,8 @@ export interface EmbeddedHostOptions {
   readonly engine?: PlaneEngine
   /** What the servers are given, and how slowly it is rotated. */
   readonly recipe?: Recipe
+  /** A control plane ended by itself, and is started again after so long. */
+  readonly onEnd?: (id: string, why: string, againInMs: number) => void
 }
 
 interface Serving {
@@ -71,6 +79,8 @@ export class EmbeddedHost implements ControlPlaneHost {
   readonly #rotations = new Map<string, RotationRequest>()
   /** One thing at a time for each id. */
   readonly #last = new Map<string, Promise<unknown>>()
+  /** How often each ended by itself, without a good run in between. */
+  readonly #ends = new Map<string, number>()
   #isClosed = false
 
   constructor(options: EmbeddedHostOptions) {
@@ -95,6 +105,7 @@ export class EmbeddedHost implements ControlPlaneHost {
   async close(): Promise<void> {
     this.#isClosed = true
     await Promise.all([...this.#serving.keys()].map((id) => this.#inTurn(id, () => this.#halt(id))))
+    await this.#engine.close?.()
   }
 
   put(request: ControlPlaneRequest): Promise<PutResult> {
@@ -204,6 +215,7 @@ export class EmbeddedHost implements ControlPlaneHost {
       this.#folders.remove(id, keep, this.#options.clock.now())
       this.#failures.delete(id)
       this.#rotations.delete(id)
+      this.#ends.delete(id)
       return 'Deleted'
     })
   }
@@ -286,16 +298,38 @@ export class EmbeddedHost implements ControlPlaneHost {
         await running.ended
       }
       const { url, credentials, replaceCredentials: replace } = running
-      this.#serving.set(record.id, { version: record.version, url, credentials, replace, stop })
+      const serving: Serving = { version: record.version, url, credentials, replace, stop }
+      const since = this.#options.clock.monotonic()
+      this.#serving.set(record.id, serving)
       this.#failures.delete(record.id)
       if (record.port === undefined) this.#folders.write({ ...record, port: Number(new URL(running.url).port) })
       running.ended.catch((e: unknown) => {
+        if (this.#serving.get(record.id) !== serving) return
         this.#serving.delete(record.id)
-        this.#failures.set(record.id, messageOf(e))
+        if (this.#options.clock.monotonic() - since > GOOD_RUN_MS) this.#ends.delete(record.id)
+        this.#startAgain(record.id, messageOf(e))
       })
     } catch (e) {
       this.#failures.set(record.id, messageOf(e))
     }
+  }
+
+  /** Unless it was stopped, deleted, or started by a request meanwhile. */
+  #startAgain(id: string, why: string): void {
+    this.#failures.set(id, why)
+    const ends = this.#ends.get(id) ?? 0
+    this.#ends.set(id, ends + 1)
+    const waitMs = Math.min(LAST_RESTART_MS, FIRST_RESTART_MS * 2 ** ends)
+    this.#options.onEnd?.(id, why, waitMs)
+    this.#options.clock.after(waitMs, () => {
+      void this.#inTurn(id, async () => {
+        const record = this.#folders.read(id)
+        if (this.#isClosed || record === undefined || record.isStopped || this.#serving.has(id)) return
+        await this.#serve(record, this.#rotations.get(id))
+        const again = this.#failures.get(id)
+        if (!this.#serving.has(id) && again !== undefined) this.#startAgain(id, again)
+      })
+    })
   }
 
   async #paused<T>(record: PlaneRecord, work: () => Promise<T>): Promise<T> {

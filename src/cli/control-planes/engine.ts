@@ -1,4 +1,4 @@
-// What runs the API server of one control plane, and keeps its data: the embedded server in this process, or the programs of Kubernetes.
+// What runs the API server of one control plane, and keeps its data: the embedded server, in this process or in others, or the programs of Kubernetes.
 import type { Credentials } from '#apiserver/auth/credentials.ts'
 import type { Snapshot } from '#controlplanes/port.ts'
 import type { PlaneFolder } from './plane-folders.ts'
@@ -42,4 +42,6 @@ export interface PlaneEngine {
   ): Promise<Snapshot>
   /** False: there is no such snapshot, or it is damaged; nothing was changed, and nothing was stopped. */
   restore(folder: PlaneFolder, wanted: Omit<SnapshotWish, 'version'>, halt: () => Promise<void>): Promise<boolean>
+  /** Once every control plane is stopped. */
+  close?(): Promise<void>
 }

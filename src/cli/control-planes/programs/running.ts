@@ -76,7 +76,7 @@ export class RunningPrograms {
 const SETPRIV = '/usr/bin/setpriv'
 
 /** Where the kernel can be asked to, it ends a program together with this process; elsewhere the next start ends it. */
-const endingWithUs = (file: string, args: readonly string[]): readonly string[] =>
+export const endingWithUs = (file: string, args: readonly string[]): readonly string[] =>
   existsSync(SETPRIV) ? [SETPRIV, '--pdeathsig', 'KILL', file, ...args] : [file, ...args]
 
 /** A pid is given to another process sooner or later: only one whose command names this folder is ended. */
