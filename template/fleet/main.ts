@@ -2,6 +2,7 @@
 import { App } from 'cdk8s'
 import { Cluster, ClusterChart, HubChart } from 'kubenode/constructs'
 import cluster from './cluster.json' with { type: 'json' }
+import { declareAgents } from './agents.ts'
 import { clusters } from './clusters.ts'
 import { declareComponents } from './components.ts'
 import { declareNodes } from './nodes.ts'
@@ -14,6 +15,7 @@ const hub = new HubChart(app, 'hub', { namespace: 'kubenode-system' })
 declarePipeline(hub)
 declareComponents(hub)
 declareRules(hub)
+declareAgents(hub)
 declareNodes(hub, cluster)
 // Further ones exist already: the hub has a Secret with the kubeconfig of each.
 for (const { name, stage, ...pool } of clusters) {
@@ -24,6 +26,7 @@ for (const { name, stage, ...pool } of clusters) {
   const chart = new ClusterChart(app, name)
   declareComponents(chart)
   declareRules(chart)
+  declareAgents(chart)
   declareNodes(chart, pool)
 }
 app.synth()

@@ -23,6 +23,25 @@ export interface NewFleet {
 }
 
 const TEMPLATE = 'template'
+/** Of the library in `rules/`, which the fleet gets as files of its own, with their cases. */
+const LIBRARY_RULES: readonly string[] = [
+  'certificates/certificate-expiry',
+  'component/unwell-component',
+  'kernel/kernel-deadlock',
+  'node/not-ready',
+  'node/runtime-unhealthy',
+  'node/service-unhealthy',
+  'storage/disk-space-low',
+  'storage/read-only-filesystem',
+]
+const LIBRARY = 'rules'
+/** A policy has no cases. */
+const POLICIES: readonly string[] = ['defender/careful']
+/** As they lie in the release and in the fleet. */
+export const LIBRARY_FILES: readonly string[] = [
+  ...LIBRARY_RULES.flatMap((rule) => [`${LIBRARY}/${rule}.ts`, `${LIBRARY}/${rule}.cases.ts`]),
+  ...POLICIES.map((policy) => `${LIBRARY}/${policy}.ts`),
+]
 /** The pair of jobs that says on a pull request what it does. */
 const PLAN_JOBS = 'deploy/ci/github'
 const WORKFLOWS = '.github/workflows'
@@ -40,6 +59,10 @@ export async function writeFiles(folder: string, fleet: NewFleet): Promise<void>
     cluster: fleet.cluster,
     keyFile: fleet.keyFile,
     keyId: fleet.signer.publicKey.keyId,
+  }
+  for (const path of LIBRARY_FILES) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), readFileSync(join(releaseRoot(), path)))
   }
   for (const { kind, path } of entriesBelow(from)) {
     if (kind !== 'File') continue

@@ -9,6 +9,7 @@ import { isObject } from '#lib/json.ts'
 import { bundleCage } from '#local/bundle-cage.ts'
 import { BUNDLE_FOLDER } from '#sync/render/bundle.ts'
 import { bundleAgent, READY_FOLDER } from '../agent/bundle.ts'
+import { LIBRARY_FILES } from '../init/files.ts'
 import { cliErrors } from '../cli-errors.ts'
 import { imageErrors } from '../image/image-errors.ts'
 import { isAsLocked, readNpmPackages } from '../image/npm-packages.ts'
@@ -31,6 +32,7 @@ export async function stagePackage(root: string, folder: string): Promise<void> 
   copyData(root, folder)
   // As it is: init writes it.
   for (const path of filesBelow(join(root, TEMPLATE))) copy(root, folder, `${TEMPLATE}/${path}`)
+  for (const path of LIBRARY_FILES) copy(root, folder, path)
   declare(root, folder)
   copyPackages(root, folder, sources)
   // Beside the module that looks for it.
