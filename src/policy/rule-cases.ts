@@ -37,6 +37,15 @@ export function caseFacts({
 export const explainCase = (rule: CompiledRule, one: RuleCase): Explanation =>
   explainTerm(rule.root, caseFacts(one), CASES_NOW)
 
+/** The values that a case lacks: those of leaves that cannot be decided, as a rule names them. */
+export const undecidedIn = (e: Explanation): readonly string[] => [
+  ...new Set(
+    leavesOf(e)
+      .filter((leaf) => leaf.verdict === 'unknown')
+      .map(({ fact, path }) => `${fact}${path}`),
+  ),
+]
+
 export interface LeafCoverage {
   readonly pointer: string
   readonly text: string

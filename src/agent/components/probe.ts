@@ -137,6 +137,7 @@ async function lookExec(command: readonly string[], place: ProbePlace, timeoutMs
     timeoutMs,
     maxBytes: KEPT_BYTES,
     environment: place.environment,
+    folder: place.dir.root,
   })
   if (problem === undefined) return PASS
   const last = lastLines(`${stdout.text}\n${stderr.text}`, 1)

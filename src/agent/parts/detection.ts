@@ -3,6 +3,7 @@ import type { AllComponents } from '../components/all-components.ts'
 import { problemOf, type ComponentProblem } from '../detect/component-problems.ts'
 import { Detection } from '../detect/detection.ts'
 import { ProblemBoard } from '../detect/problem-board.ts'
+import { checkVariables } from '../node-variables.ts'
 import type { NodeObject } from '../node/node-object.ts'
 import type { Processes } from '../supervise/port.ts'
 import type { Ground } from './ground.ts'
@@ -38,7 +39,7 @@ export function buildDetection(ground: Ground, needs: DetectionNeeds): Detection
   const detection: Detection = new Detection({
     ...base,
     bootId: facts.bootId,
-    environment: ground.environment,
+    environment: checkVariables(ground.environment, ground.binFolder),
     client,
     agentEvents: eventsOf,
     node,

@@ -15,6 +15,7 @@ import type { Leaving } from '../leave/leaving.ts'
 import type { NoticeWatchDeps } from '../notices/notice-watch.ts'
 import type { HostFacts } from '../node/facts.ts'
 import type { NodeDir } from '../node-dir.ts'
+import { nodeVariables } from '../node-variables.ts'
 import type { Session } from '../session.ts'
 import { systemctlOf } from '../supervise/choose.ts'
 import type { Systemctl } from '../supervise/systemd/systemctl.ts'
@@ -56,7 +57,7 @@ export interface Ground extends PartsOptions {
   readonly node: string
   readonly address: string
   readonly binFolder: string
-  /** Of hooks, probes and components. */
+  /** Of all programs that the agent starts on the node. */
   readonly environment: { readonly [name: string]: string }
   readonly platform: { readonly os: string; readonly arch: string }
   readonly systemctl: Systemctl | undefined
@@ -80,13 +81,7 @@ export function groundOf(o: PartsOptions): Ground {
     node,
     address,
     binFolder,
-    environment: {
-      PATH: `${binFolder}:/usr/local/bin:/usr/bin:/bin`,
-      KUBENODE_ADDRESS: address,
-      KUBENODE_MACHINE: machine,
-      KUBENODE_NODE: node,
-      KUBENODE_ROOT: dir.root,
-    },
+    environment: nodeVariables({ address, machine, node, root: dir.root, binFolder }),
     platform: { os: facts.os, arch: facts.arch },
     systemctl: o.isHost ? systemctlOf() : undefined,
     fetcher: createFetcher({

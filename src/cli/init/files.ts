@@ -7,6 +7,7 @@ import { signStatement } from '#api/trust/statement.ts'
 import { entriesBelow } from '#lib/entries-below.ts'
 import { releaseRoot } from '#lib/release-root.ts'
 import { packFolder } from '../artifact/pack.ts'
+import { LIBRARY_FILES } from './library-rules.ts'
 import { readUnpackedStatement, writeJson } from '../artifact/statement-file.ts'
 import { lockOf } from '../package/manifest.ts'
 import type { PackedRelease } from '../package/pack.ts'
@@ -23,25 +24,6 @@ export interface NewFleet {
 }
 
 const TEMPLATE = 'template'
-/** Of the library in `rules/`, which the fleet gets as files of its own, with their cases. */
-const LIBRARY_RULES: readonly string[] = [
-  'certificates/certificate-expiry',
-  'component/unwell-component',
-  'kernel/kernel-deadlock',
-  'node/not-ready',
-  'node/runtime-unhealthy',
-  'node/service-unhealthy',
-  'storage/disk-space-low',
-  'storage/read-only-filesystem',
-]
-const LIBRARY = 'rules'
-/** A policy has no cases. */
-const POLICIES: readonly string[] = ['defender/careful']
-/** As they lie in the release and in the fleet. */
-export const LIBRARY_FILES: readonly string[] = [
-  ...LIBRARY_RULES.flatMap((rule) => [`${LIBRARY}/${rule}.ts`, `${LIBRARY}/${rule}.cases.ts`]),
-  ...POLICIES.map((policy) => `${LIBRARY}/${policy}.ts`),
-]
 /** The pair of jobs that says on a pull request what it does. */
 const PLAN_JOBS = 'deploy/ci/github'
 const WORKFLOWS = '.github/workflows'

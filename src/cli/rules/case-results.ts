@@ -1,6 +1,7 @@
 // Runs the cases of rules and reports each unexpected result in one line. Pure.
 import type { RuleCase } from '#api/rule-case.ts'
-import { CASE_VERDICTS, explainCase } from '#policy/rule-cases.ts'
+import { someOf } from '#lib/some-of.ts'
+import { CASE_VERDICTS, explainCase, undecidedIn } from '#policy/rule-cases.ts'
 import type { RuleFile } from './rule-files.ts'
 
 export interface CaseResult {
@@ -20,8 +21,14 @@ const WANTED: Readonly<Record<RuleCase['verdict'], string>> = {
 const SEEN = {
   true: 'fires',
   false: 'does not',
-  unknown: 'is unknown: the case leaves out, or reports as Unknown, a value that the rule reads',
+  unknown: 'is unknown',
 } as const
+
+/** Values that the rule reads and the case leaves out, or reports as Unknown. */
+const lacking = (values: readonly string[]): string =>
+  values.length === 0 ? '' : `: the case leaves out, or reports as Unknown, ${someOf(values, MAX_VALUES)}`
+/** A rule that reads more has a case that says nothing. */
+const MAX_VALUES = 5
 
 export const caseResults = (files: readonly RuleFile[]): readonly CaseResult[] => files.flatMap(resultsOf)
 
@@ -36,9 +43,12 @@ function resultsOf({ name, cases, compiled, problems, caseProblems }: RuleFile):
       },
     ]
   return cases.map((one) => {
-    const { verdict } = explainCase(compiled, one)
+    const explained = explainCase(compiled, one)
+    const { verdict } = explained
     const ok = verdict === CASE_VERDICTS[one.verdict]
-    const why = ok ? '' : `it should ${WANTED[one.verdict]}, but it ${SEEN[verdict]}`
+    const why = ok
+      ? ''
+      : `it should ${WANTED[one.verdict]}, but it ${SEEN[verdict]}${verdict === 'unknown' ? lacking(undecidedIn(explained)) : ''}`
     return { rule: name, case: one.name, ok, why }
   })
 }

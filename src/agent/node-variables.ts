@@ -1,0 +1,28 @@
+// The variables that tell every program on a node where it is: components, their hooks and probes, scripts of repairs, and checks of monitors. Pure.
+// docs/node-programs.md documents them.
+
+export interface NodePlace {
+  readonly address: string
+  readonly machine: string
+  readonly node: string
+  readonly root: string
+  /** Of the Node.js that the agent runs on. */
+  readonly binFolder: string
+}
+
+export const nodeVariables = ({ address, machine, node, root, binFolder }: NodePlace) => ({
+  PATH: `${binFolder}:/usr/local/bin:/usr/bin:/bin`,
+  KUBENODE_ADDRESS: address,
+  KUBENODE_MACHINE: machine,
+  KUBENODE_NODE: node,
+  KUBENODE_ROOT: root,
+})
+
+/** Checks of the state of a host are often programs for administrators. */
+export const checkVariables = (
+  variables: Readonly<Record<string, string>>,
+  binFolder: string,
+): Readonly<Record<string, string>> => ({
+  ...variables,
+  PATH: `${binFolder}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`,
+})
