@@ -10,12 +10,18 @@ import { GATE_KINDS, MAX_CLUSTERS, MAX_GATES, MAX_STAGES } from './release-pipel
 /** Retry holds on one Release at a time; they end by themselves. */
 export const MAX_RETRIES = 16
 
+/** What a commit is called beside its hash; longer ones are cut. */
+export const MAX_SUBJECT = 120
+export const MAX_AUTHOR = 100
+
 const spec = s.immutable(
   s.obj('The change. Immutable.', {
     source: f.objectName('The FleetSource.'),
     track: f.dnsLabel('The track.'),
     pipeline: f.objectName('The ReleasePipeline.'),
     commit: f.commitId('The commit.'),
+    subject: s.optional(f.sentence('The first line of the message of the commit, shortened.', MAX_SUBJECT)),
+    author: s.optional(f.sentence('The author of the commit.', MAX_AUTHOR)),
     digests: s.map('SHA-256 of the objects for each cluster, by cluster name.', f.sha256('The digest.'), {
       max: MAX_CLUSTERS,
     }),

@@ -1,4 +1,5 @@
 // What became of a commit: the Release of each track, stage by stage and cluster by cluster, with times, digests, who signed, who approved, and what reverted it. Pure.
+import { commitText } from '#api/protocol/commit-title.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { counted } from '#lib/counted.ts'
 import { approversOfRelease, type ApprovalsSeen, type ApprovedBy } from '#sync/release/recorded-approvers.ts'
@@ -39,6 +40,7 @@ function headLines({ metadata, spec, status }: Release): readonly string[] {
   return [
     `release/${metadata.name ?? ''} of track ${spec.track}: ${phase}`,
     `  commit ${spec.commit}${spec.after === undefined ? '' : `, after ${short(spec.after)}`}`,
+    ...(spec.subject === undefined ? [] : [`  ${commitText(spec.commit, spec)}`]),
     ...(spec.signer === undefined ? [] : [`  signed by ${spec.signer}`]),
     ...(spec.revertOf === undefined ? [] : [`  reverts ${short(spec.revertOf)}`]),
     ...(startedAt === undefined ? [] : [`  ${spanOf(startedAt, finishedAt)}`]),

@@ -1,4 +1,5 @@
 // The Releases of tracks as rows, the newest first. Pure.
+import { commitText } from '#api/protocol/commit-title.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { formatAge } from '#lib/duration.ts'
 
@@ -18,7 +19,7 @@ export const HISTORY_HEAD = ['TRACK', 'RELEASE', 'COMMIT', 'PHASE', 'AGE', 'REVE
 export const historyRow = (r: Release, now: number): readonly string[] => [
   r.spec.track,
   r.metadata.name ?? '',
-  r.spec.commit.slice(0, 12),
+  commitText(r.spec.commit, r.spec),
   r.status?.phase ?? 'Pending',
   formatAge(now - made(r)),
   r.spec.revertOf?.slice(0, 12) ?? '',

@@ -1,4 +1,5 @@
 // How far a Release has come, in lines for users: stages, clusters, what they wait for, what failed, and the command that continues it. Pure.
+import { commitText } from '#api/protocol/commit-title.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { HUB_TARGET } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -24,7 +25,7 @@ export function releaseLines(release: Release, now: number): readonly string[] {
   const name = metadata.name ?? ''
   const { phase = 'Pending', stages = [], clusters = [] } = status
   return [
-    `release/${name} is ${phase}: commit ${spec.commit.slice(0, 12)} of track ${spec.track}`,
+    `release/${name} is ${phase}: commit ${commitText(spec.commit, spec)} of track ${spec.track}`,
     ...heldLines(status),
     ...stages.flatMap((stage) => [
       `stage ${stage.name}: ${stage.phase}, ${healthyText(stage)}`,

@@ -1,4 +1,5 @@
 // Releases with their stages and clusters, and the commits that they come from. Pure.
+import { commitText } from '#api/protocol/commit-title.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { newestReleases } from '#explain/newest-releases.ts'
 import { isApprovalText } from '#sync/release/gates.ts'
@@ -78,7 +79,7 @@ function approvalsOf(release: Release): ReleaseRow['approvals'] {
   if (!isAsked) return []
   return requestsOf({ ...release, kind: 'Release' }).map(({ digest, text }) => ({
     digest,
-    text: text ?? `commit ${release.spec.commit.slice(0, 12)} of track ${release.spec.track}`,
+    text: text ?? `commit ${commitText(release.spec.commit, release.spec)} of track ${release.spec.track}`,
   }))
 }
 

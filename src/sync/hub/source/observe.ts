@@ -18,6 +18,7 @@ import { Malformed } from '../../trust/ssh-wire.ts'
 import { actingUser, approvedDigests, approvingUsers, keyOf, pausedBy, releasesIn, type HubParts } from '../parts.ts'
 import { isHubStaged } from '../pipeline-before.ts'
 import { linksWithin } from './links-within.ts'
+import { commitTitle } from '#api/protocol/commit-title.ts'
 import { messagesOf, plansOf, refuseOtherPlan } from './planned.ts'
 import { isExemptRevert, mayExemptReverts } from '../exempt-revert.ts'
 import { type Commit, type Declared, type Failure, type Seen, isHubDue } from './seen.ts'
@@ -124,8 +125,10 @@ const read = (source: FleetSource, { repository, id, note }: FetchedCommit): Pro
     const messages = await messagesOf(repository, id, source.status?.rendered)
     const revertOf = [messages.own, ...messages.merged].map(revertedCommit).find((reverted) => reverted !== undefined)
     const rewritten = await rewrittenFrom(source, repository, id)
+    const { message, author } = await repository.commit(id)
     return {
       id,
+      title: commitTitle(message, author),
       plans: plansOf(messages),
       ...(revertOf !== undefined && { revertOf }),
       ...(rewritten !== undefined && { rewritten }),

@@ -122,6 +122,7 @@ function releasePlan(seen: Seen, declared: Declared, { track, pipeline, taken }:
         track,
         pipeline,
         commit: commit.id,
+        ...commit.title,
         digests,
         changed: Object.entries(digests).filter(([k, v]) => newest?.spec.digests[k] !== v).length,
         ...(signer === undefined ? {} : { signer }),

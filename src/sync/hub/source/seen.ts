@@ -1,4 +1,5 @@
 // What a FleetSource is decided from: its commit, what that declares, and what of it was declared before.
+import type { CommitTitle } from '#api/protocol/commit-title.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
@@ -17,6 +18,8 @@ export interface Failure {
 
 export interface Commit {
   readonly id: string
+  /** What it is called, for people. */
+  readonly title?: CommitTitle
   /** The commit that its message says it reverts. */
   readonly revertOf?: string
   /** The commit that was followed before, and that this one does not contain. */
