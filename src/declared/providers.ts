@@ -10,7 +10,7 @@ import { declaredErrors } from './declared-errors.ts'
 import { type DeclaredProblem, certain, doubtful } from './problem.ts'
 
 /** The file in which a fleet says which providers its controllers serve: as `--providers` takes it, options are not read. */
-export const PROVIDERS_FILE = 'fleet/providers.json'
+const PROVIDERS_FILE = 'fleet/providers.json'
 
 /** Undefined: the fleet does not say it, or not in a way that can be read. */
 export function providersIn(files: Readonly<Record<string, string>>): ReadonlySet<string> | undefined {
