@@ -158,11 +158,9 @@ export const canaryAndBump: Story = {
   phases: (agents) => [
     {
       name: 'begin',
-      act: (w, g) => {
-        g.plantFleet(agents(), { declared: '1.0.0', members: agents().scale.some })
-        declare(w, '1.0.0', '1.0.0')
-      },
+      act: (_, g) => g.plantFleet(agents(), { declared: '1.0.0', members: agents().scale.some }),
     },
+    { name: 'a second component', act: (w) => declare(w, '1.0.0', '1.0.0') },
     {
       name: 'try and bump',
       act: (w) => {
