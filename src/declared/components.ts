@@ -103,10 +103,11 @@ function repairProblems(
       }
       const near = didYouMean(component, [...byName.keys()])
       const annotation = ANNOTATIONS.declaredElsewhere
-      // A rule of a library may repair what only some fleets have; a name that is nearly a declared one is a typing error.
-      return near === undefined
-        ? [doubtful(at, declaredErrors.KN3086({ component, operation: name, annotation }))]
-        : [certain(at, declaredErrors.KN3062({ component, hint: ` (did you mean ${near}?)`, annotation }))]
+      // A name that is nearly a declared one is a typing error.
+      if (near !== undefined)
+        return [certain(at, declaredErrors.KN3062({ component, hint: ` (did you mean ${near}?)`, annotation }))]
+      // Agents restart the unit of that name where there is no such component, and a rule of a library may repair what only some fleets have.
+      return name === 'restartComponent' ? [] : [doubtful(at, declaredErrors.KN3086({ component, annotation }))]
     }),
   )
 }

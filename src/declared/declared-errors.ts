@@ -7,7 +7,7 @@ export const declaredErrors = errorTable({
     next: 'declare its MachineComponent, or name it in the annotation {annotation} when another source declares it',
   },
   KN3086: {
-    text: '{operation} names component {component}, which this fleet does not declare: on its machines this step fails',
+    text: 'reinstallComponent names component {component}, which this fleet does not declare: on its machines this step fails',
     next: 'name a declared component, or list it in the annotation {annotation} of the rule when another source declares it',
   },
   KN3063: {

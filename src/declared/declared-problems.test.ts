@@ -191,6 +191,10 @@ test('a condition is known when the monitor file of a declared component reports
   expect(said([reads, monitor('DiskFull')])).toEqual(['perhaps KN3066 NodeRemedier/spec/when/all/0'])
 })
 
+test('nothing is said of a restart of what the distribution installed: agents restart its unit', () => {
+  expect(said([beacon, repairs({ restartComponent: { component: 'kubelet' } })])).toEqual([])
+})
+
 describe('a warning, since it may be intended: ', () => {
   test.each<[string, readonly KubeObject[], string]>([
     [
