@@ -5,6 +5,7 @@ import { readEnvironment } from './environment.ts'
 import { withWrappedHints, wrapped } from './wrap.ts'
 import { EXIT_ERROR, EXIT_OK, reportError } from './exit.ts'
 import { withAdvice } from './habits/advice.ts'
+import { groupCommands, groupedHelp } from './help-groups.ts'
 import { afterOptions, hoisted, withoutShortSigns } from './hoist.ts'
 import type { Io } from './io.ts'
 import { isCalled, OUTLINE } from './outline/outline.ts'
@@ -83,6 +84,7 @@ async function programWith(modules: readonly string[], io: Io): Promise<Command>
     if (module === undefined) addOutlined(program, name)
     else module.register(program, shown)
   }
+  groupCommands(program)
   prepare(program, io)
   readEnvironment(program, io.env)
   return program
@@ -137,6 +139,7 @@ function emptyProgram(): Command {
       minWidthToWrap: MIN_HELP_WIDTH,
       styleTitle: (title) => paintOf(true)('strong', title),
       formatItem: narrowItem,
+      ...groupedHelp,
     })
 }
 
