@@ -173,6 +173,8 @@ const OPTIONS: Readonly<Record<string, string | true | readonly [string, string]
   '--registry <prefix>': 'a',
   '--render <place>': 'job',
   '--render-image <reference>': 'a/b:1',
+  '--rehearse <provider>': 'process',
+  '--rehearse-nodes <n>': '1',
   '--rename': true,
   '--replicas <count>': '1',
   '--render-placement <json>': '{}',
@@ -499,6 +501,7 @@ describe('an option', () => {
 const VALUES: Readonly<Record<string, readonly string[]>> = {
   'apiserver --health-listen': [],
   'apiserver --most': [],
+  'apiserver --planes-per-process': [],
   'apiserver --port': [],
   'artifact keys rotate --expires': ['--new-key', 'a'],
   'artifact keys trust --expires': KEYS_TRUST,
@@ -524,6 +527,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   'run --max-repository': ['--roles', 'sync'],
   'run --metrics-listen': ['--roles', 'approver'],
   'run --metrics-port': ['--roles', 'approver'],
+  'run --rehearse-nodes': ['--roles', 'sync'],
   'run --webhook-port': ['--roles', 'approver'],
   'upgrade --replicas': [],
 }

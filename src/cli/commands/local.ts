@@ -95,6 +95,7 @@ async function startFleet(options: UpOptions, io: Io): Promise<void> {
       import('#lib/collect-at-rest.ts'),
       import('../artifact/from/local-machines.ts'),
     ])
+  const size = nodesOf(options.nodes)
   collectAtRest(systemClock, thisEngine())
   // A folder that is named continues with what it follows.
   const own = ownFleetFolder(io.cwd, releaseRoot())
@@ -109,7 +110,7 @@ async function startFleet(options: UpOptions, io: Io): Promise<void> {
       reset: options.reset ?? false,
       check: options.check ?? false,
       recordsRights: options.recordRights ?? false,
-      ...nodesOf(options.nodes),
+      ...size,
       ...(options.driver !== undefined && { driver: options.driver }),
       isReal: options.real ?? false,
       assets: io.env[ASSETS],

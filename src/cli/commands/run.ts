@@ -8,6 +8,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { runErrors } from '../run/run-errors.ts'
 import type { RunOptions } from '../run/run-options.ts'
 import { weakCageOption } from '../weak-cage.ts'
+import { countOption } from '../counted-option.ts'
 
 const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
 
@@ -210,7 +211,9 @@ function forSync(command: Command): void {
         'rehearse the fleet on this machine, as kubenode local up does: clusters are embedded ones, pools are machines of this provider, waits between steps and stages are short',
       ).choices(DRIVERS),
     )
-    .option('--rehearse-nodes <n>', 'machines of each pool in a rehearsal; as declared, at most 5, when left out')
+    .addOption(
+      countOption('--rehearse-nodes <n>', 'machines of each pool in a rehearsal; as declared, at most 5, when left out'),
+    )
     .addOption(
       new Option('--max-repository <MiB>', 'bound of the copy of one repository, with all of its history').default(
         '1024',

@@ -163,7 +163,7 @@ describe('the whole way', () => {
       'hub/apiserver/admin.kubeconfig',
       'hub/sync.kubeconfig',
       'test/controllers.kubeconfig',
-      'fleet/.git/config',
+      'repository/.git/config',
     ])
       expect(seen).toContain(file)
     expect(seen.some((path) => /^test\/nodes\/[^/]+$/.test(path))).toBe(true)
