@@ -171,7 +171,10 @@ if (process.send !== undefined) setPriority(19)
 if (process.send !== undefined)
   process.once('message', (order: FloodOrder) => {
     const begun = (): void => void process.send?.('started')
-    if (order.flood === 'accounts') return void ofAccounts(order, begun)
+    if (order.flood === 'accounts') {
+      void ofAccounts(order, begun)
+      return
+    }
     begun()
     void (order.flood === 'slow' ? slowBodies(order) : closedLoop(order))
   })

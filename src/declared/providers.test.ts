@@ -3,13 +3,12 @@ import { OWN_PROVIDERS } from '#api/own-providers.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { providerProblems, providersIn } from './providers.ts'
 
-const set = (name: string | undefined): KubeObject =>
-  ({
-    apiVersion: 'kubenode.io/v1alpha1',
-    kind: 'MachineSet',
-    metadata: { name: 'workers' },
-    spec: { template: { spec: name === undefined ? {} : { provider: { name } } } },
-  }) as unknown as KubeObject
+const set = (name: string | undefined): KubeObject => ({
+  apiVersion: 'kubenode.io/v1alpha1',
+  kind: 'MachineSet',
+  metadata: { name: 'workers' },
+  spec: { template: { spec: name === undefined ? {} : { provider: { name } } } },
+})
 const served = (text: string) => providersIn({ 'fleet/providers.json': text })
 const said = (name: string | undefined, known?: ReadonlySet<string>) =>
   providerProblems([set(name)], known).map(({ code, message, isCertain }) => ({ code, message, isCertain }))

@@ -97,5 +97,6 @@ test('what a machine serves through takes no room from others, whatever runs fir
   const fleet = Array.from({ length: 3 }, () => ({ health: 'well' as const }))
   const of = (operations: readonly (readonly ['CleanDisk'] | readonly ['Reboot'])[]) =>
     grantedBy({ fleet, floor: '80%', operations: operations.map((o) => [...o]) }).map((g) => g.operations[0])
-  expect(of([['CleanDisk'], ['Reboot']]).toSorted()).toEqual(['CleanDisk', 'CleanDisk', 'CleanDisk', 'Reboot'])
+  const granted = Map.groupBy(of([['CleanDisk'], ['Reboot']]), (operation) => operation)
+  expect([granted.get('CleanDisk')?.length, granted.get('Reboot')?.length, granted.size]).toEqual([3, 1, 2])
 })

@@ -56,7 +56,7 @@ beforeAll(async () => {
   writeFileSync(join(dir, 'kubeconfig'), bench.clusters.get('prod')?.server.adminKubeconfig() ?? '', { mode: 0o600 })
   const client = bench.client('prod')
   const make = (type: Parameters<typeof client.create>[0], kind: string, name: string, spec: object) =>
-    client.create(type, { apiVersion: V1, kind, metadata: { name, labels: { pool: 'a' } }, spec } as never)
+    client.create(type, { apiVersion: V1, kind, metadata: { name, labels: { pool: 'a' } }, spec })
   const statusOf = (type: Parameters<typeof client.patch>[0], name: string, status: object) =>
     client.patch(type, { name }, { type: 'merge', value: { status } as never }, { subresource: 'status' })
   const refs = [{ group: 'kubenode.io', kind: 'MachineComponentSet', name: 'base' }]

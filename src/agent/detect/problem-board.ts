@@ -19,7 +19,6 @@ import {
   withoutSilent,
   withSighting,
   type Expiry,
-  type Finding,
   type Now,
   type Problem,
   type Problems,

@@ -91,7 +91,7 @@ export class ClusterCache implements ClusterState {
         transform: (object) => {
           const known = shaped(type, object)
           if (kind === 'machines') return machineRow(known as Machine)
-          return kind === 'nodes' ? observedNode(known as Node) : withoutManagedFields(known)
+          return kind === 'nodes' ? observedNode(known) : withoutManagedFields(known)
         },
         ...(kind === 'machines' && { objects: new PackedMachines() }),
         notice: (notice) => this.#note(kind, notice),

@@ -56,8 +56,9 @@ function limitsFor(
 }
 
 /** As the set counts: of machines that have served, and never less than one, or a small set would stop for ever. */
-function limitOf({ maxUnavailable, selects }: SetLimit, { fleet }: Snapshot): number {
+function limitOf(limit: SetLimit, { fleet }: Snapshot): number {
+  const { maxUnavailable } = limit
   if (typeof maxUnavailable === 'number') return Math.max(1, maxUnavailable)
-  const members = fleet.units.filter((u) => u.space === 'machines' && u.health !== 'NeverServed' && selects(u))
+  const members = fleet.units.filter((u) => u.space === 'machines' && u.health !== 'NeverServed' && limit.selects(u))
   return Math.max(1, budgetLimit(maxUnavailable, members.length))
 }

@@ -1,5 +1,5 @@
 // What is wrong with a cluster as a whole: it does not answer, its programs are away, parts of it are unknown or missing, people hold something in it. Pure.
-import { HOLD_EFFECTS, type OperationalHold } from '#api/kinds/operational-hold.ts'
+import type { HOLD_EFFECTS, OperationalHold } from '#api/kinds/operational-hold.ts'
 import { shortWord } from '#api/nouns.ts'
 import { isInForce, readable } from '#holds/in-force.ts'
 import { endOfHold } from '#holds/names.ts'
@@ -117,7 +117,7 @@ export function holdFindings(cluster: ObservedCluster, now: number): readonly Fi
 }
 
 function heldText({ spec: { target, effect } }: OperationalHold, cluster: string): string {
-  const noun = shortWord(String(target.kind).toLowerCase())
+  const noun = shortWord(target.kind.toLowerCase())
   if (target.name !== undefined) return `${noun}/${target.name} is`
   const isAll = Object.keys(target.selector ?? {}).length === 0
   if (target.kind === 'Cluster' && effect !== 'Abort') return `cluster/${cluster} is`

@@ -8,8 +8,12 @@ import { refOf } from '#delivery/object-ref.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { rehearsed, type Rehearsal } from './rehearsed.ts'
 
-const object = (kind: string, spec: object): KubeObject =>
-  ({ apiVersion: 'kubenode.io/v1alpha1', kind, metadata: { name: 'x', labels: { a: 'b' } }, spec }) as KubeObject
+const object = (kind: string, spec: object): KubeObject => ({
+  apiVersion: 'kubenode.io/v1alpha1',
+  kind,
+  metadata: { name: 'x', labels: { a: 'b' } },
+  spec,
+})
 const desired = (o: KubeObject): DesiredObject => ({
   ref: refOf(o),
   object: o,

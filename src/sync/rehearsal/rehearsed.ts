@@ -49,7 +49,7 @@ function rehearsedObject(one: DesiredObject, rehearsal: Rehearsal): DesiredObjec
 function changeOf({ ref, object }: DesiredObject, rehearsal: Rehearsal): Change {
   if (ref.group !== 'kubenode.io') return undefined
   const spec = fieldsOf((object as { readonly spec?: unknown }).spec)
-  const withSpec = (next: Fields, was: string): Change => ({ object: { ...object, spec: next } as KubeObject, was })
+  const withSpec = (next: Fields, was: string): Change => ({ object: { ...object, spec: next }, was })
   switch (ref.kind) {
     case 'Cluster':
       return clusterHere(spec, withSpec)

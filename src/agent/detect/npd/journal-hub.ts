@@ -52,7 +52,9 @@ export class JournalHub {
       after: common?.cursor,
       onEntry: (entry) => this.#take(entry, common !== undefined),
       onProblem: (problem) => {
-        for (const m of [...members]) m.onProblem(problem)
+        // One that hears of it may leave.
+        const present = [...members]
+        for (const m of present) m.onProblem(problem)
       },
     })
     this.#reader.start()
