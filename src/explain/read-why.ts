@@ -11,7 +11,8 @@ import { endOfHold } from '#holds/names.ts'
 import { holdOver, named, thing } from '#holds/reach.ts'
 import { listAll } from '#kube/list-all.ts'
 import type { KubeObject } from '#schema/object.ts'
-import { ANNOTATIONS } from '#api/names.ts'
+import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { isObject } from '#lib/json.ts'
 import { changeStory, clusterStory, lifetimeStory, removalStory } from './cluster-story.ts'
 import { shownMaintenance } from './maintenance-story.ts'
 import { recentRepairs } from './repair-story.ts'
@@ -24,16 +25,23 @@ import { type Related, whyStory } from './why.ts'
 
 export async function readWhy(client: Reader, object: KubeObject, now: number): Promise<Story> {
   const reader = new PartialReader(client)
-  const [related, more, holds] = await Promise.all([
+  const [related, more, holds, releases] = await Promise.all([
     relatedTo(reader, object, now),
     reportedOf(reader, object, now),
     listAll(reader, operationalHold),
+    titlesFor(client, object),
   ])
   const own = related.find((r) => r.object.kind === machine.kind)?.object as Machine | undefined
   const held = object.kind === 'Node' ? nodeHolds({ node: object, machine: own }, holds, now) : []
   const endOfHold = endOfHoldOver(object, holds, now)
-  return whyStory(object, now, { related, more: [...held, ...more], endOfHold, gaps: reader.gaps })
+  return whyStory(object, now, { related, more: [...held, ...more], endOfHold, gaps: reader.gaps, releases })
 }
+
+/** A reader without the right to it misses a title, which is no gap of the answer. */
+const titlesFor = async (client: Reader, { kind, spec }: KubeObject): Promise<readonly Release[]> =>
+  kind === remedyOperationJob.kind && isObject(spec) && spec['commit'] !== undefined
+    ? listAll(new PartialReader(client), release, { namespace: SYSTEM_NAMESPACE })
+    : []
 
 /** The command that ends the hold that stops the object: its own, that of its cluster, and for a Release that of its source. */
 export function endOfHoldOver(object: KubeObject, holds: readonly OperationalHold[], now: number): string | undefined {

@@ -1,5 +1,7 @@
 // The story of a repair for a later reader: its cause, its steps and their results. Pure.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import type { Release } from '#api/kinds/release.ts'
+import { titledCommit } from '#api/protocol/commit-title.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { plain, type Told } from './told.ts'
 
@@ -27,9 +29,12 @@ export function repairSummary({ spec, status }: RemedyOperationJob, now: number)
 }
 
 /** All of it, step by step. */
-export function repairStory(job: RemedyOperationJob, now: number): readonly Told[] {
+export function repairStory(
+  job: RemedyOperationJob,
+  { now, releases = [] }: { readonly now: number; readonly releases?: readonly Release[] },
+): readonly Told[] {
   const { spec, status } = job
-  const commit = spec.commit === undefined ? '' : `, commit ${spec.commit.slice(0, 12)}`
+  const commit = spec.commit === undefined ? '' : `, commit ${titledCommit(spec.commit, releases)}`
   const took = between(status?.startedAt, status?.finishedAt)
   const lines = [
     `requested${ago(job.metadata.creationTimestamp, now)}${commit}${status?.permitRef === undefined ? '' : `; permit operationpermit/${status.permitRef}`}`,

@@ -52,6 +52,13 @@ test('the newest release says that a newer commit is none, and where to read why
   ])
 })
 
+test('the newer commit is called by its title where the source knows it', () => {
+  const from = source(NEWER, 'False')
+  const titled = { ...from, status: { ...from.status, subject: 'beacon 1.1.0', author: 'Ada' } }
+  expect(unreleased(newest, all, titled, NOW)[0]?.text).toContain('commit is bbbbbbbbbbbb "beacon 1.1.0" by Ada')
+  expect(whyLines(titled, NOW)[0]).toBe('source/fleet: at commit bbbbbbbbbbbb "beacon 1.1.0" by Ada')
+})
+
 test.each([
   ['an older release', release('fleet-1'), source(NEWER, 'False')],
   ['a source that is well', newest, source(NEWER, 'True')],

@@ -1,5 +1,6 @@
 // What a release cannot tell: its source follows a newer commit that is no release yet, because it was refused or could not be rendered. Pure.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import { newestCommitText } from '#api/protocol/commit-title.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { formatDuration } from '#lib/duration.ts'
@@ -25,10 +26,9 @@ function notReady(source: FleetSource, now: number): readonly Told[] {
   if (ready?.status !== 'False') return []
   const at = Date.parse(ready.lastTransitionTime)
   const since = Number.isFinite(at) ? ` for ${formatDuration(Math.max(0, now - at))}` : ''
-  const commit = source.status?.commit
   return [
     {
-      text: `source/${name} is not Ready${since}: ${ready.reason}${commit === undefined ? '' : `; its newest commit is ${commit.slice(0, 12)}`}`,
+      text: `source/${name} is not Ready${since}: ${ready.reason}${source.status?.commit === undefined ? '' : `; its newest commit is ${newestCommitText(source.status)}`}`,
       urgency: 'Failed',
       command: { line: `kubenode why source/${name}`, does: 'see why' },
     },

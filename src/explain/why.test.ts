@@ -184,6 +184,11 @@ describe('a Release', () => {
     },
   })
 
+  test('says which change it is', () => {
+    const titled = { ...of({}), spec: { commit: 'c'.repeat(40), subject: 'beacon 1.1.0', author: 'Ada' } }
+    expect(whyLines(titled, now)[0]).toBe('release/fleet-1 is Progressing: commit cccccccccccc "beacon 1.1.0" by Ada')
+  })
+
   test('tells what it waits for once, though its stage and its cluster repeat it', () => {
     expect(whyLines(of({}), now)).toEqual([
       'release/fleet-1 is Progressing',

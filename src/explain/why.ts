@@ -1,8 +1,10 @@
 // Explains the state of an object: what it waits for, since when, what unblocks it, and which other objects are involved. Pure.
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
+import type { Release } from '#api/kinds/release.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { CONDITIONS, REASONS, runbookPath } from '#api/catalogue.ts'
 import { ANNOTATIONS } from '#api/names.ts'
+import { commitText } from '#api/protocol/commit-title.ts'
 import { shortWord } from '#api/nouns.ts'
 import { HOLD_REASONS } from '#holds/names.ts'
 import { counted } from '#lib/counted.ts'
@@ -55,6 +57,8 @@ interface Moment {
   readonly now: number
   /** Ends the hold of this object; absent where none is known that holds the object itself. */
   readonly holdEnds?: Pick<Told, 'command'>
+  /** They know what commits are called. */
+  readonly releases?: readonly Release[]
 }
 
 /** A Node's other conditions are problems that a detector found. */
@@ -281,7 +285,7 @@ const wordOf = ({ kind, metadata }: KubeObject): string => shortWord(`${kind.toL
 const isReporting = (told: Told): boolean => (told.below ?? []).length > 0
 
 function storyOf(object: KubeObject, moment: Moment): readonly Told[] {
-  if (object.kind === 'RemedyOperationJob') return repairStory(object as RemedyOperationJob, moment.now)
+  if (object.kind === 'RemedyOperationJob') return repairStory(object as RemedyOperationJob, moment)
   if (object.kind === 'MaintenanceEvent') return plain(maintenanceStory(object as MaintenanceEvent))
   return partsTold(object, moment)
 }
@@ -293,6 +297,15 @@ function summaryOf(object: KubeObject, now: number): readonly Told[] {
   return []
 }
 
+/** What people call the change that a Release carries out, or that a source follows; the hash alone says nothing that its name does not. */
+function commitOf({ kind, spec, status }: KubeObject): string {
+  const isSource = kind === 'FleetSource'
+  const { commit, subject, author } = fields(isSource ? status : kind === 'Release' ? spec : undefined)
+  if (text(subject) === '') return ''
+  const title = { subject: text(subject), ...(text(author) !== '' && { author: text(author) }) }
+  return `: ${isSource ? 'at ' : ''}commit ${commitText(text(commit), title)}`
+}
+
 export interface Around {
   /** Objects that block this one or change it. */
   readonly related?: readonly Related[]
@@ -300,15 +313,21 @@ export interface Around {
   readonly more?: readonly Told[]
   /** The command that ends the hold of this object, where it has one. */
   readonly endOfHold?: string | undefined
+  /** What commits are called. */
+  readonly releases?: readonly Release[]
   /** What the reader may not read. */
   readonly gaps?: readonly Told[]
 }
 
 export function whyStory(object: KubeObject, now: number, around: Around = {}): Story {
-  const { related = [], more = [], endOfHold, gaps = [] } = around
+  const { related = [], more = [], endOfHold, gaps = [], releases = [] } = around
   const status = fields(object['status'])
   const phase = text(status['phase'])
-  const moment: Moment = { now, ...(endOfHold !== undefined && { holdEnds: { command: { line: endOfHold } } }) }
+  const moment: Moment = {
+    now,
+    releases,
+    ...(endOfHold !== undefined && { holdEnds: { command: { line: endOfHold } } }),
+  }
   const own = [
     ...askedToRead(object, now),
     ...waitOf(status['waitingFor'], moment),
@@ -320,7 +339,7 @@ export function whyStory(object: KubeObject, now: number, around: Around = {}): 
   const others = related.map(({ label, object: o }): Told => {
     const itsPhase = text(fields(o['status'])['phase'])
     return {
-      text: `${label} ${wordOf(o)}${itsPhase === '' ? '' : ` (${itsPhase})`}`,
+      text: `${label} ${wordOf(o)}${itsPhase === '' ? '' : ` (${itsPhase})`}${commitOf(o)}`,
       below: [...summaryOf(o, now), ...waitOf(fields(o['status'])['waitingFor'], { now }), ...partsTold(o, { now })],
     }
   })
@@ -329,7 +348,7 @@ export function whyStory(object: KubeObject, now: number, around: Around = {}): 
   const word = wordOf(object)
   return {
     object: word,
-    text: `${word}${phase === '' ? '' : ` is ${phase}`}`,
+    text: `${word}${phase === '' ? '' : ` is ${phase}`}${commitOf(object)}`,
     below: [...(own.length > 0 ? own : [{ text: rest }]), ...others, ...gaps],
   }
 }

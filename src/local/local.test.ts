@@ -225,7 +225,7 @@ describe('the summary', () => {
 
   test('a quiet fleet is two lines', () => {
     expect(summaryLines(fleet(), 0)).toEqual([
-      'hub    commit aaaaaaaa: Succeeded',
+      'hub    commit aaaaaaaaaaaa: Succeeded',
       'test   2/2 machines Ready   beacon 1.1.0 ×1, 1.0.0 ×1',
     ])
     expect(unmet(fleet(), COMMIT)).toEqual([])
@@ -249,11 +249,16 @@ describe('the summary', () => {
     const sources = [
       {
         metadata: { name: 'fleet' },
-        status: { commit: 'b'.repeat(40), conditions: [{ type: 'Ready', status: 'True' }] },
+        status: {
+          commit: 'b'.repeat(40),
+          subject: 'tidy',
+          author: 'Ada',
+          conditions: [{ type: 'Ready', status: 'True' }],
+        },
       },
     ]
     expect(summaryLines(fleet(cluster(), { sources }), 0)[1]).toBe(
-      'hub      newest   commit bbbbbbbb is in force; it changes nothing in the clusters, so it has no release',
+      'hub      newest   commit bbbbbbbbbbbb "tidy" by Ada is in force; it changes nothing in the clusters, so it has no release',
     )
     const unread = sources.map((s) => ({ ...s, status: { ...s.status, conditions: [] } }))
     expect(summaryLines(fleet(cluster(), { sources: unread }), 0).join('\n')).not.toContain('newest')
@@ -519,7 +524,7 @@ describe('what the fleet waits for is shown in words, never as the name of a rea
     [{ predicate: 'Progressing' }, 'the change is in progress'],
   ])('a release that waits for %j', (waitingFor, words) => {
     const lines = summaryLines(fleet(cluster(), { releases: release({ phase: 'Progressing', waitingFor }) }), 0)
-    expect(lines[0]).toBe(`hub    commit aaaaaaaa: Progressing   ${words}`)
+    expect(lines[0]).toBe(`hub    commit aaaaaaaaaaaa: Progressing   ${words}`)
   })
 
   test('a stage that failed is named once', () => {
@@ -527,7 +532,7 @@ describe('what the fleet waits for is shown in words, never as the name of a rea
     const stages = [{ name: 'test', phase: 'Failed', waitingFor }]
     const releases = release({ phase: 'Paused', stages, waitingFor })
     expect(summaryLines(fleet(cluster(), { releases }), 0).slice(0, 2)).toEqual([
-      'hub    commit aaaaaaaa: Paused (test Failed)',
+      'hub    commit aaaaaaaaaaaa: Paused (test Failed)',
       'hub      stopped  stage test: 1 of 1 clusters failed; kubenode why release/r',
     ])
   })

@@ -9,6 +9,7 @@ import type { MachineSet } from '#api/kinds/machine-set.ts'
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import type { Release } from '#api/kinds/release.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+import { commitText, newestCommitText } from '#api/protocol/commit-title.ts'
 import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -163,14 +164,14 @@ function releaseLine(hub: HubSeen): string {
   const release = newest(hub.releases)
   if (release === undefined)
     return isAlone(hub)
-      ? `hub    commit ${(hub.sources[0]?.status?.commit ?? '').slice(0, 8)}: applied`
+      ? `hub    commit ${newestCommitText(hub.sources[0]?.status ?? {})}: applied`
       : 'hub    no release yet'
   const stages = (release.status?.stages ?? []).map((s) => `${s.name} ${s.phase}`).join(', ')
   const { waitingFor } = release.status ?? {}
   // A stage that failed has a line of its own.
   const hasFailed = release.status?.stages?.some((s) => s.phase === 'Failed') === true
   const waits = waitingFor === undefined || hasFailed ? '' : `   ${waitText(waitingFor)}`
-  return `hub    commit ${release.spec.commit.slice(0, 8)}: ${release.status?.phase ?? 'new'}${stages === '' ? '' : ` (${stages})`}${waits}`
+  return `hub    commit ${commitText(release.spec.commit, release.spec)}: ${release.status?.phase ?? 'new'}${stages === '' ? '' : ` (${stages})`}${waits}`
 }
 
 /** One line of the screen; `local status` tells the whole. */
@@ -191,14 +192,14 @@ function pruneLines({ isReachable, sources }: HubSeen): readonly string[] {
 /** A commit without a release, such as the revert of a refused one: otherwise the release before it looks like the newest commit. */
 function unreleasedLines({ isReachable, sources, releases }: HubSeen): readonly string[] {
   const [source] = sources
-  const commit = source?.status?.commit
+  const { commit, ...title } = source?.status ?? {}
   const release = newest(releases)
   const isFollowed = source !== undefined && refusal(source) === undefined && isTrue(source, 'Ready')
   if (!isReachable || !isFollowed || commit === undefined || release === undefined) return []
   if (heldPrune(source) !== undefined) return []
   if (releases.some((r) => r.spec.commit === commit) || release.status?.phase !== 'Succeeded') return []
   return [
-    `hub      newest   commit ${commit.slice(0, 8)} is in force; it changes nothing in the clusters, so it has no release`,
+    `hub      newest   commit ${commitText(commit, title)} is in force; it changes nothing in the clusters, so it has no release`,
   ]
 }
 

@@ -91,7 +91,7 @@ async function change(b: SyncBench, edit: (verify: Verify) => Verify): Promise<v
 
 test('a signed commit is applied; an unsigned one is refused, and what was applied stays; signed again it follows', async () => {
   const b = await follow((r, anchor) => ({ mode: 'FirstParent', anchor, signers: everybody(r) }))
-  const good = repository.commit(versionFile('2'), { key: 'ada' })
+  const good = repository.commit(versionFile('2'), { key: 'ada', message: 'version 2' })
   await eventually(
     () => versionOf(b),
     (v) => v === '2',
@@ -99,17 +99,22 @@ test('a signed commit is applied; an unsigned one is refused, and what was appli
   const { status } = await sourceOf(b)
   expect(status).toMatchObject({
     commit: good,
+    subject: 'version 2',
+    author: 'Ada',
     signer: `ada@example.org ${repository.fingerprint('ada')}`,
     verified: { commit: good, principal: 'ada@example.org', key: repository.fingerprint('ada'), commits: 1 },
   })
   expect((await b.releases()).find((r) => r.spec.commit === good)?.spec.signer).toBe(status?.signer)
 
-  const bad = repository.commit(versionFile('3'), { key: undefined })
+  const bad = repository.commit(versionFile('3'), { key: undefined, message: 'words of a stranger' })
   expect(await refusal(b, bad.slice(0, 12))).toBe('UnverifiedCommit')
   const source = await sourceOf(b)
   expect(conditionOf(source, 'SourceVerified')?.message).toMatch(/^KN7030: .*it has no signature/)
   expect(conditionOf(source, 'Ready')).toMatchObject({ status: 'False', reason: 'UnverifiedCommit' })
-  expect(source.status).toMatchObject({ commit: good, verified: { commit: good } })
+  expect(source.status).toMatchObject({ commit: good, subject: 'version 2', verified: { commit: good } })
+  // Nothing of a commit but its signature is read before it is judged.
+  expect(JSON.stringify(source.status)).not.toContain('words of a stranger')
+  expect(conditionOf(source, 'Fetched')?.message).toBe(`at commit ${bad.slice(0, 12)}`)
   expect(whyLines(source, systemClock.now()).join('\n')).toMatch(/KN7030: .*git commit --amend -S/)
   expect(await versionOf(b)).toBe('2')
 

@@ -92,7 +92,7 @@ const releaseOf = async (b: SyncBench, commit: string) => (await b.releases()).f
 const to = (path: string) => heard.filter((h) => h.path === path)
 
 test('a webhook, a chat and the commit get the news once, and nothing shows a secret', async () => {
-  const first = repository.commit(fleet('1'), { key: undefined })
+  const first = repository.commit(fleet('1'), { key: undefined, message: 'settings 1\n\nbecause' })
   const b = await start({
     notify: [
       {
@@ -100,7 +100,7 @@ test('a webhook, a chat and the commit get the news once, and nothing shows a se
         events: ['Started', 'Succeeded'],
         webhook: { url: `${origin()}/hook`, secretRef: { name: 'hook' } },
       },
-      { name: 'chat', template: '{{track}} {{event}}', slack: { secretRef: { name: 'chat' } } },
+      { name: 'chat', template: '{{track}} {{event}} {{subject}}', slack: { secretRef: { name: 'chat' } } },
       {
         name: 'github',
         commitStatus: { forge: 'GitHub', api: origin(), project: 'acme/fleet', secretRef: { name: 'forge' } },
@@ -133,8 +133,14 @@ test('a webhook, a chat and the commit get the news once, and nothing shows a se
     .update(hook?.text ?? '')
     .digest('hex')
   expect(hook?.headers['x-kubenode-signature-256']).toBe(`sha256=${signature}`)
-  expect(JSON.parse(hook?.text ?? '')).toMatchObject({ event: 'Succeeded', commit: first, track: 'fleet' })
-  expect(JSON.parse(to(SLACK_PATH)[0]?.text ?? '')).toEqual({ text: 'fleet Succeeded' })
+  expect(JSON.parse(hook?.text ?? '')).toMatchObject({
+    event: 'Succeeded',
+    commit: first,
+    track: 'fleet',
+    subject: 'settings 1',
+    author: 'Ada',
+  })
+  expect(JSON.parse(to(SLACK_PATH)[0]?.text ?? '')).toEqual({ text: 'fleet Succeeded settings 1' })
   const github = to(`/repos/acme/fleet/statuses/${first}`)
   expect(github.at(-1)?.headers).toMatchObject({ authorization: `Bearer ${TOKEN}`, 'user-agent': 'kubenode' })
   await eventually(
@@ -161,10 +167,10 @@ test('a webhook, a chat and the commit get the news once, and nothing shows a se
   expect(heard.slice(before).filter((h) => h.text.includes(first) || h.path.includes(first))).toEqual([])
 
   // A commit that does not render is not followed, and its author learns it.
-  const broken = repository.commit({ 'fleet/main.ts': 'throw new Error("no")' }, { key: undefined })
+  const broken = repository.commit({ 'fleet/main.ts': 'throw new Error("no")' }, { key: undefined, message: 'oh no' })
   await eventually(
     async () => [states(`/repos/acme/fleet/statuses/${broken}`).at(-1), to(SLACK_PATH).at(-1)?.text],
-    ([state, text]) => state === 'failure' && text === JSON.stringify({ text: ' Refused' }),
+    ([state, text]) => state === 'failure' && text === JSON.stringify({ text: ' Refused oh no' }),
   )
 })
 

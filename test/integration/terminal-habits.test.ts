@@ -54,7 +54,12 @@ describe.each(apiServers)('$name', ({ start }) => {
       await admin.create<KubeObject>(machine, { ...machine.example, ...named('Machine', name) })
     const namespace = coreKind('Namespace')
     await admin.create(namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other' } })
-    await admin.create<KubeObject>(release, { ...release.example, ...named('Release', 'r-1', SYSTEM_NAMESPACE) })
+    const titled = { ...release.example.spec, subject: 'beacon 1.1.0', author: 'Ada' }
+    await admin.create<KubeObject>(release, {
+      ...release.example,
+      ...named('Release', 'r-1', SYSTEM_NAMESPACE),
+      spec: titled,
+    })
     await admin.create<KubeObject>(release, { ...release.example, ...named('Release', 'r-2', 'other') })
     const { spec } = fleetSource.example
     await admin.create<KubeObject>(fleetSource, { spec, ...named('FleetSource', 'fleet', SYSTEM_NAMESPACE) })
@@ -420,7 +425,13 @@ describe.each(apiServers)('$name', ({ start }) => {
           const asked = found?.metadata.annotations?.[ANNOTATIONS.reconcile]
           const conditions = [{ ...condition, lastTransitionTime: '2026-01-01T00:00:00Z' }]
           const value = {
-            status: { commit: '3f1c9e0a7b5d00000000000000000000000000aa', lastHandledReconcileAt: asked, conditions },
+            status: {
+              commit: '3f1c9e0a7b5d00000000000000000000000000aa',
+              subject: 'beacon 1.1.0',
+              author: 'Ada',
+              lastHandledReconcileAt: asked,
+              conditions,
+            },
           }
           await admin.patch(fleetSource, key, { type: 'merge', value } as never, { subresource: 'status' })
           await new Promise((done) => setTimeout(done, 50))
@@ -435,7 +446,7 @@ describe.each(apiServers)('$name', ({ start }) => {
       await admin.create<KubeObject>(leaseType, { ...lease, spec })
       expect(await kubenode('reconcile', 'source/fleet')).toEqual({
         code: 0,
-        out: 'source/fleet: sync was asked to read it now\nsource/fleet: at commit 3f1c9e0a7b5d, up to date\n',
+        out: 'source/fleet: sync was asked to read it now\nsource/fleet: at commit 3f1c9e0a7b5d "beacon 1.1.0" by Ada, up to date\n',
         err: '',
       })
       condition = {
@@ -453,13 +464,18 @@ describe.each(apiServers)('$name', ({ start }) => {
 
     test('a release stops by abort, its history lists it, and its tree has the hold', async () => {
       expect((await kubenode('release', 'history')).out).toMatch(
-        /^TRACK +RELEASE .*\nmachines +r-1 +3f1c9e0a7b5d +Pending/,
+        /^TRACK +RELEASE .*\nmachines +r-1 +3f1c9e0a7b5d "beacon 1\.1\.0" by Ada +Pending/,
       )
+      expect((await kubenode('get', 'releases')).out).toMatch(/COMMIT +SUBJECT +PHASE.*\n.* beacon 1\.1\.0 /)
+      expect((await kubenode('history')).out).toContain('3f1c9e0a7b5d "beacon 1.1.0" by Ada')
+      expect((await kubenode('why', 'release/r-1')).out).toContain(': commit 3f1c9e0a7b5d "beacon 1.1.0" by Ada\n')
+      expect((await kubenode('release', 'status', 'r-1')).out).toContain('3f1c9e0a7b5d "beacon 1.1.0" by Ada of track')
+      expect((await kubenode('trace', '3f1c9e0a7b5d')).out).toContain('  3f1c9e0a7b5d "beacon 1.1.0" by Ada\n')
       const { out, err } = await kubenode('release', 'abort', 'r-1', '--reason', 'x')
       expect(out).toMatch(/^release\/r-1 goes no further until /)
       expect(err).toContain('git revert 3f1c9e0a7b5d')
       expect((await kubenode('tree', 'release/r-1')).out).toMatch(
-        /^release\/r-1\n├─ operationalhold\/pause-release-r-1: Pause until .*: x\n└─ source\/fleet, track machines/,
+        /^release\/r-1\n├─ operationalhold\/pause-release-r-1: Pause until .*: x\n└─ source\/fleet, track machines, commit 3f1c9e0a7b5d "beacon 1\.1\.0" by Ada/,
       )
       expect((await kubenode('resume', 'release/r-1')).code).toBe(0)
     })

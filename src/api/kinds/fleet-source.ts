@@ -5,7 +5,7 @@ import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf } from '../kind.ts'
 import { signersFields } from './commit-signers.ts'
 import { notified, notifyTargets } from './notify.ts'
-import { heldPrune } from './release.ts'
+import { MAX_AUTHOR, MAX_SUBJECT, heldPrune } from './release.ts'
 
 const MAX_TRACKS = 32
 
@@ -254,6 +254,8 @@ const spec = s.rule(repositoryFields, {
 
 const status = f.status('The observed state of the repository.', {
   commit: s.optional(f.commitId('The newest commit that was fetched and verified.')),
+  subject: s.optional(f.sentence('The first line of the message of that commit, shortened.', MAX_SUBJECT)),
+  author: s.optional(f.sentence('The author of that commit.', MAX_AUTHOR)),
   rendered: s.optional(f.commitId('The last commit that was rendered and followed: what the next one changes.')),
   renderedBefore: s.optional(f.commitId('The commit that was followed before that one: its gates bind the change.')),
   fetchedAt: s.optional(s.time('When it was fetched.')),
@@ -358,6 +360,7 @@ export const fleetSource = defineKind('FleetSource', 'kfs', {
     READY,
     text('Reason', '.status.conditions[?(@.type=="Ready")].reason'),
     text('Commit', '.status.commit'),
+    text('Subject', '.status.subject'),
     date('Fetched', '.status.fetchedAt'),
     wide(text('Signer', '.status.signer')),
     wide(text('Drift', '.spec.drift')),

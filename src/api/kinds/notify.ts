@@ -53,7 +53,7 @@ const target = s.union(
     ),
     template: s.optional(
       s.str(
-        'The text, instead of the usual one. In double braces: event, source, release, track, commit, stage, phase, message, next.',
+        'The text, instead of the usual one. In double braces: event, source, release, track, commit, subject, author, stage, phase, message, next.',
         { min: 1, max: MAX_TEMPLATE_CHARS },
       ),
     ),

@@ -216,6 +216,7 @@ export const release = defineKind('Release', 'krel', {
   columns: [
     text('Track', '.spec.track'),
     text('Commit', '.spec.commit'),
+    text('Subject', '.spec.subject'),
     PHASE,
     text('Waiting', '.status.waitingFor.predicate'),
     wide(text('Reverts', '.spec.revertOf')),

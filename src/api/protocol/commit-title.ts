@@ -1,7 +1,7 @@
 // How a commit is called for people: the short hash, its subject and its author, cleaned and bounded. The last two come from the author.
 import { printableLine } from '#lib/printable.ts'
 import { shortened } from '#lib/shortened.ts'
-import { MAX_AUTHOR, MAX_SUBJECT } from '../kinds/release.ts'
+import { MAX_AUTHOR, MAX_SUBJECT, type Release } from '../kinds/release.ts'
 
 export interface CommitTitle {
   readonly subject?: string
@@ -14,14 +14,30 @@ const cleaned = (text: string, most: number): string =>
 /** From a message, and an author without the address. */
 export function commitTitle(message: string, author: string): CommitTitle {
   const subject = cleaned(message.trimStart().split('\n', 1)[0] ?? '', MAX_SUBJECT)
-  const name = cleaned(author.replace(/<[^>]*>?\s*$/, ''), MAX_AUTHOR)
+  const name = cleaned(author.split('<', 1)[0] ?? '', MAX_AUTHOR)
   return { ...(subject !== '' && { subject }), ...(name !== '' && { author: name }) }
 }
+
+/** Within a sentence: the message of a condition has 200 characters. Records keep more. */
+const SHOWN_SUBJECT = 72
+const SHOWN_AUTHOR = 30
 
 /** `3f1c9e0a7b5d "beacon 1.1.0" by Ada`; the hash alone where nothing else is known. */
 export const commitText = (commit: string, { subject, author }: CommitTitle): string =>
   [
     commit.slice(0, 12),
-    ...(subject === undefined ? [] : [`"${printableLine(subject)}"`]),
-    ...(author === undefined ? [] : [`by ${printableLine(author)}`]),
+    ...(subject === undefined ? [] : [`"${cleaned(subject, SHOWN_SUBJECT)}"`]),
+    ...(author === undefined ? [] : [`by ${cleaned(author, SHOWN_AUTHOR)}`]),
   ].join(' ')
+
+/** Of a commit that one of these Releases carries out. */
+export const titledCommit = (commit: string, releases: readonly Pick<Release, 'spec'>[]): string =>
+  commitText(commit, releases.find(({ spec }) => spec.commit === commit && spec.subject !== undefined)?.spec ?? {})
+
+/** What a FleetSource says of the newest commit that it may follow. One that was refused has no title: nothing of it is read. */
+export const newestCommitText = ({
+  commit = '',
+  subject,
+  author,
+}: CommitTitle & { readonly commit?: string }): string =>
+  commitText(commit, { ...(subject !== undefined && { subject }), ...(author !== undefined && { author }) })

@@ -1,5 +1,6 @@
 // `kubenode describe | why | trace`: shows KubeNode objects on a server, and never changes one.
 import { type Command, Option } from 'commander'
+import type { Release } from '#api/kinds/release.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { printable, shownLine, shownLines } from '#lib/printable.ts'
@@ -160,10 +161,18 @@ async function storyOf({ client, object }: Found): Promise<Story> {
   return readWhy(client, object, Date.now())
 }
 
-async function storyWithHub(found: Found, { kubeconfig, context }: ShowOptions, io: Io): Promise<Story> {
-  const { otherContexts, withHub } = await import('../inspect/hub-refusal.ts')
-  const wanted = { file: kubeconfig, contexts: context === undefined ? [] : [context], env: io.env, cwd: io.cwd }
-  return withHub(await storyOf(found), found.object, found.client, () => otherContexts(wanted))
+async function storyWithHub(found: Found, options: ShowOptions, io: Io): Promise<Story> {
+  const { contextsBeside, withHub } = await import('../inspect/hub-refusal.ts')
+  return withHub(await storyOf(found), found.object, found.client, () => contextsBeside(options, io))
+}
+
+/** What commits are called, for what is no Release. */
+export async function releasesBeside(client: KubeClient, options: ServerOptions, io: Io): Promise<readonly Release[]> {
+  const [{ contextsBeside }, { releasesKnown }] = await Promise.all([
+    import('../inspect/hub-refusal.ts'),
+    import('../inspect/releases-known.ts'),
+  ])
+  return releasesKnown(client, () => contextsBeside(options, io))
 }
 
 /** Programs that would have to move these objects on, and do not run. */
@@ -288,6 +297,8 @@ async function trace(words: readonly string[], options: ShowOptions, io: Io): Pr
     return
   }
   const { found, missed } = await findAll('trace', words, options, io)
-  io.out(found.map(({ object }) => shownInWindow(io, traceLines(object))).join('\n'))
+  const [first] = found
+  const releases = first === undefined ? [] : await releasesBeside(first.client, options, io)
+  io.out(found.map(({ object }) => shownInWindow(io, traceLines(object, releases))).join('\n'))
   await reportMissed(missed, io)
 }

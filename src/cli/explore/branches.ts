@@ -3,6 +3,7 @@ import { type Machine, machine } from '#api/kinds/machine.ts'
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { type Release } from '#api/kinds/release.ts'
+import { commitText } from '#api/protocol/commit-title.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { counted } from '#lib/counted.ts'
 import { formatAge } from '#lib/duration.ts'
@@ -144,7 +145,7 @@ async function releaseBranch(client: KubeClient, release: Release, now: number):
     text: `release/${metadata.name ?? ''}${ofStatus(status.phase)}`,
     below: [
       ...holds,
-      { text: `source/${spec.source}, track ${spec.track}, commit ${spec.commit.slice(0, 12)}` },
+      { text: `source/${spec.source}, track ${spec.track}, commit ${commitText(spec.commit, spec)}` },
       ...(spec.previous === undefined ? [] : [{ text: `after release/${spec.previous}` }]),
       ...stages,
     ],

@@ -121,7 +121,7 @@ function pictureOf({ sets, releases, holds }: SeenWithHolds, now: number, column
       ? 'InProgress'
       : 'Done'
   const parts = [
-    ...releases.map((r) => [...releaseLines(r, now), ...endLines({ ...r, kind: release.kind }, holds, now)]),
+    ...releases.map((r) => [...releaseLines(r, now, releases), ...endLines({ ...r, kind: release.kind }, holds, now)]),
     ...sets.map((s) => [...barLines(s, columns), ...setLines(s, []), ...heldLines(s, holds, now)]),
   ]
   return { state, lines: parts.length === 0 ? ['no sets and no releases on this server'] : parts.flat() }

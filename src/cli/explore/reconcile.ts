@@ -1,5 +1,6 @@
 // `kubenode reconcile`: asks sync to read sources now, waits until it has, and reports what it found. Sync answers in the status with the time of the request.
 import { type FleetSource, fleetSource } from '#api/kinds/fleet-source.ts'
+import { newestCommitText } from '#api/protocol/commit-title.ts'
 import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { systemClock } from '#lib/clock.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
@@ -118,11 +119,11 @@ const isHandled = ({ status }: FleetSource, at: string): boolean =>
   status?.lastHandledReconcileAt === at || Date.parse(status?.lastHandledReconcileAt ?? '') > Date.parse(at)
 
 function resultOf({ status = {} }: FleetSource): Answer {
-  const { commit = '', conditions = [], renderErrors = [] } = status
+  const { conditions = [], renderErrors = [] } = status
   const bad = ['Fetched', 'SourceVerified', 'Rendered', 'Applied'].find(
     (type) => findCondition(conditions, type)?.status === 'False',
   )
-  if (bad === undefined) return { line: `at commit ${commit.slice(0, 12)}, up to date`, isGood: true }
+  if (bad === undefined) return { line: `at commit ${newestCommitText(status)}, up to date`, isGood: true }
   const message = conditions.find((c) => c.type === bad)?.message ?? bad
   return { line: bad === 'Rendered' ? (renderErrors[0] ?? message) : message, isGood: false }
 }

@@ -1,6 +1,7 @@
 // What sync knows of the registered clusters, in columns of `kubenode get clusters`: the newest Releases say what they wait for, and the status of a Cluster whether it answers. Pure.
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { Release } from '#api/kinds/release.ts'
+import { commitText } from '#api/protocol/commit-title.ts'
 import { formatAge } from '#lib/duration.ts'
 
 export const CLUSTER_HEAD = ['REACHABLE', 'COMMIT', 'STATE', 'WAITS FOR'] as const
@@ -37,15 +38,15 @@ export function clusterCells(
   const [first] = releases
     .filter(({ metadata }) => metadata.namespace === namespace)
     .flatMap(({ spec, status: of }) =>
-      (of?.clusters ?? []).filter((c) => c.name === name).map((cluster) => ({ cluster, commit: spec.commit })),
+      (of?.clusters ?? []).filter((c) => c.name === name).map((cluster) => ({ cluster, spec })),
     )
     .toSorted((a, b) => FIRST.indexOf(a.cluster.phase) - FIRST.indexOf(b.cluster.phase))
   if (first === undefined) return [own?.reachable ?? 'Unknown', NONE, NONE, ownWait]
-  const { cluster, commit } = first
+  const { cluster, spec } = first
   const ofRelease = waits(cluster)
   return [
     unreachedBy(cluster, now) ?? own?.reachable ?? reachable(cluster, status?.reachableSince ?? '', now),
-    commit.slice(0, 12),
+    commitText(spec.commit, spec),
     `${cluster.phase}${since(cluster.since, now)}`,
     ofRelease === NONE ? ownWait : ofRelease,
   ]

@@ -6,6 +6,7 @@ import type { Story, Told } from '#explain/told.ts'
 import { shellWord } from '#lib/shell-word.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#schema/object.ts'
+import type { Io } from '../io.ts'
 import { clientOf } from '../run/connect.ts'
 import { foundContexts, type Wanted } from '../run/all-connections.ts'
 
@@ -14,14 +15,21 @@ const WITHIN_MS = 3_000
 /** A kubeconfig with more contexts is not searched for the hub. */
 const MOST_CONTEXTS = 32
 
-export type Reader = Pick<KubeClient, 'get'>
+export type Reader = Pick<KubeClient, 'get' | 'list'>
+
+/** Of the kubeconfig that the user named, but for the context that was named. */
+export const contextsBeside = (
+  { kubeconfig, context }: { readonly kubeconfig?: string; readonly context?: string },
+  { env, cwd }: Pick<Io, 'env' | 'cwd'>,
+): Promise<readonly OtherContext[]> =>
+  otherContexts({ file: kubeconfig, contexts: context === undefined ? [] : [context], env, cwd })
 
 export interface OtherContext {
   readonly context: string
   readonly read: <T>(question: (client: Reader) => Promise<T>) => Promise<T>
 }
 
-export async function otherContexts(wanted: Wanted): Promise<readonly OtherContext[]> {
+async function otherContexts(wanted: Wanted): Promise<readonly OtherContext[]> {
   const found = await foundContexts({ ...wanted, contexts: [] }).catch(() => [])
   return found.slice(0, MOST_CONTEXTS).flatMap((one) =>
     'problem' in one

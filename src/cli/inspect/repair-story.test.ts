@@ -1,5 +1,6 @@
 // The text about repairs that a user reads at three in the morning.
 import { expect, test } from 'vitest'
+import type { Release } from '#api/kinds/release.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -31,6 +32,10 @@ const job = (name: string, status: object, spec: object = {}): RemedyOperationJo
 const done = (name: string, seconds: number) =>
   job(name, { phase: 'Done', outcome: 'Escalated', message: 'the fault is still present', finishedAt: ago(seconds) })
 
+const made = {
+  spec: { commit: 'abcdef0123456789', subject: 'beacon 1.1.0', author: 'Ada' },
+} as unknown as Release
+
 test('a repair tells its rule, its permit, each step with its end, and what is still to come', () => {
   const told = job('j', {
     phase: 'Running',
@@ -47,9 +52,9 @@ test('a repair tells its rule, its permit, each step with its end, and what is s
       { index: 1, executor: 'Controller', startedAt: ago(5) },
     ],
   })
-  expect(repairStory(told, NOW).flatMap(linesOf)).toEqual([
+  expect(repairStory(told, { now: NOW, releases: [made] }).flatMap(linesOf)).toEqual([
     'Repairs node/n by rule deadlock, rung 1, attempt 2: Running',
-    '  requested 1m40s ago, commit abcdef012345; permit operationpermit/j',
+    '  requested 1m40s ago, commit abcdef012345 "beacon 1.1.0" by Ada; permit operationpermit/j',
     '  step 0 collectEvidence by Agent: Skipped in 1m: kept nothing',
     '  step 1 cordon by Controller: running',
     '  step 2 reboot: not started',
@@ -140,4 +145,16 @@ test('a step that is being done says since when, and what it came to so far', ()
   expect(whyLines(node, NOW, { related: [{ label: 'Being repaired by', object }] })).toContain(
     '  Step 1 drain by Controller: running for 1m: kept: default/x',
   )
+})
+
+test('the commit of an object is called by its title where a Release of it is known', () => {
+  const object = job('j', {}) as KubeObject
+  expect(traceLines(object).slice(1, 3)).toEqual([
+    'commit abcdef0123456789 (git show abcdef012345)',
+    'last writers of its fields:',
+  ])
+  expect(traceLines(object, [made]).slice(1, 3)).toEqual([
+    'commit abcdef0123456789 (git show abcdef012345)',
+    '  abcdef012345 "beacon 1.1.0" by Ada',
+  ])
 })

@@ -1,4 +1,6 @@
 // Where an object comes from: the commit that last changed it, and who owns which of its fields since when. Pure.
+import type { Release } from '#api/kinds/release.ts'
+import { commitText, titledCommit } from '#api/protocol/commit-title.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject, ManagedFieldsEntry } from '#schema/object.ts'
@@ -22,9 +24,14 @@ function carriedCommit({ spec }: KubeObject): string | undefined {
   return typeof commit === 'string' ? commit : undefined
 }
 
+function commitLines(commit: string, releases: readonly Release[]): readonly string[] {
+  const [short, titled] = [commitText(commit, {}), titledCommit(commit, releases)]
+  return [`commit ${commit} (git show ${short})`, ...(titled === short ? [] : [`  ${titled}`])]
+}
+
 const MOST_FIELDS = 6
 
-export function traceLines(object: KubeObject): readonly string[] {
+export function traceLines(object: KubeObject, releases: readonly Release[] = []): readonly string[] {
   const commit = object.metadata.annotations?.[ANNOTATIONS.commit] ?? carriedCommit(object)
   const owners = (object.metadata.ownerReferences ?? []).map((r) => `owned by ${r.kind.toLowerCase()}/${r.name}`)
   const writers = (object.metadata.managedFields ?? []).map((e) => {
@@ -35,7 +42,7 @@ export function traceLines(object: KubeObject): readonly string[] {
   })
   return [
     `${object.kind.toLowerCase()}/${object.metadata.name ?? ''}`,
-    commit === undefined ? 'no commit: not applied from git' : `commit ${commit} (git show ${commit.slice(0, 12)})`,
+    ...(commit === undefined ? ['no commit: not applied from git'] : commitLines(commit, releases)),
     ...owners,
     'last writers of its fields:',
     ...writers.map((w) => `  ${w}`),

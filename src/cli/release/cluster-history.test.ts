@@ -3,6 +3,7 @@ import type { Approval } from '#api/kinds/approval.ts'
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import { targetsDigest } from '#sync/release/tracks.ts'
 import { clusterHistoryRows, fleetHistoryRows } from './cluster-history.ts'
+import { historyOf, historyRow } from './history.ts'
 
 const T = (minute: number) => `2026-01-31T12:${String(minute).padStart(2, '0')}:00Z`
 const [A, B] = ['a'.repeat(40), 'b'.repeat(40)] as const
@@ -62,6 +63,24 @@ test('the history of the fleet has each commit with its gates, approvers and end
   expect(fleetHistoryRows(seen)).toEqual([
     [T(9), '2m', 'b'.repeat(12), 'fleet', `Succeeded, reverts ${'a'.repeat(12)}`, '2/2', '-', '-'],
     [T(0), '9m', 'a'.repeat(12), 'fleet', `Reverted by ${'b'.repeat(12)}`, '0/2', 'board, errors (Failed)', 'bob'],
+  ])
+})
+
+test('both call commits by their titles, those that they revert too', () => {
+  const titled = (of: Release, subject: string): Release => ({ ...of, spec: { ...of.spec, subject, author: 'Ada' } })
+  const known = { ...seen, releases: [titled(bad, 'beacon 2'), titled(revert, 'Revert "beacon 2"')] }
+  const [first, last] = ['aaaaaaaaaaaa "beacon 2" by Ada', 'bbbbbbbbbbbb "Revert "beacon 2"" by Ada']
+  const want = [
+    [last, `Succeeded, reverts ${first}`],
+    [first, `Reverted by ${last}`],
+  ]
+  expect(fleetHistoryRows(known).map((r) => [r[2], r[4]])).toEqual(want)
+  expect(clusterHistoryRows('x', known).map((r) => [r[1], r[5]])).toEqual(want)
+  expect(
+    historyOf(known.releases, undefined).map((r) => [2, 5].map((i) => historyRow(r, known.releases, 0)[i])),
+  ).toEqual([
+    [last, first],
+    [first, ''],
   ])
 })
 

@@ -1,4 +1,5 @@
 // The commits that reached the fleet or one cluster, the newest first: when, through which gates, who approved, and how each ended. Pure.
+import { commitText, titledCommit } from '#api/protocol/commit-title.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { formatAge } from '#lib/duration.ts'
 import { approversOfRelease, type ApprovalsSeen } from '#sync/release/recorded-approvers.ts'
@@ -25,9 +26,9 @@ export const fleetHistoryRows = (seen: ApprovalsSeen): Rows =>
     return [
       startedAt ?? '-',
       tookText(startedAt, finishedAt),
-      spec.commit.slice(0, SHORT),
+      commitText(spec.commit, spec),
       spec.track,
-      resultText(release),
+      resultText(release, seen.releases),
       `${healthy}/${Object.keys(spec.digests).length}`,
       gatesText(stages),
       approversText(release, seen),
@@ -54,11 +55,11 @@ export const clusterHistoryRows = (cluster: string, seen: ApprovalsSeen): Rows =
     const stages = (status?.stages ?? []).filter((s) => s.name === own?.stage)
     return [
       own?.healthySince ?? own?.since ?? '-',
-      spec.commit.slice(0, SHORT),
+      commitText(spec.commit, spec),
       spec.track,
       own?.stage ?? '-',
       own?.phase ?? 'Waiting',
-      resultText(release),
+      resultText(release, seen.releases),
       (own?.digest ?? spec.digests[cluster] ?? '').slice(0, SHORT),
       gatesText(stages),
       approversText(release, seen),
@@ -74,10 +75,10 @@ function tookText(from: string | undefined, to: string | undefined): string {
   return Number.isNaN(ms) ? '-' : formatAge(ms)
 }
 
-function resultText({ spec, status }: Release): string {
+function resultText({ spec, status }: Release, all: readonly Release[]): string {
   const phase = status?.phase ?? 'Pending'
-  const by = status?.revertCommit === undefined ? '' : ` by ${status.revertCommit.slice(0, SHORT)}`
-  const of = spec.revertOf === undefined ? '' : `, reverts ${spec.revertOf.slice(0, SHORT)}`
+  const by = status?.revertCommit === undefined ? '' : ` by ${titledCommit(status.revertCommit, all)}`
+  const of = spec.revertOf === undefined ? '' : `, reverts ${titledCommit(spec.revertOf, all)}`
   return `${phase}${phase === 'Reverted' ? by : ''}${of}`
 }
 

@@ -100,7 +100,8 @@ async function showStatus(name: string | undefined, options: StatusOptions, io: 
     import('./find-release.ts'),
   ])
   const client = await connect(options, io)
-  const found = name === undefined ? newestReleases(await releasesOn(client)) : [await releaseOrNewestOf(client, name)]
+  const all = await releasesOn(client)
+  const found = name === undefined ? newestReleases(all) : [await releaseOrNewestOf(client, name)]
   if (options.output !== undefined) {
     const [one] = found
     const isOne = name !== undefined && one !== undefined
@@ -121,7 +122,7 @@ async function showStatus(name: string | undefined, options: StatusOptions, io: 
       found.map(async (r) => {
         const end = endOfHoldOver({ ...r, kind: 'Release' }, holds, now)
         const continued = end === undefined ? [] : [`to continue: ${end}`]
-        return [...releaseLines(r, now), ...continued, ...(await unreleasedAfter(client, r, now)).flatMap(linesOf)]
+        return [...releaseLines(r, now, all), ...continued, ...(await unreleasedAfter(client, r, now)).flatMap(linesOf)]
       }),
     )
     io.out(whole.map((lines) => shownInWindow(io, lines)).join('\n'))
@@ -151,7 +152,7 @@ async function showHistory(name: string | undefined, options: FormOptions, io: I
     await sayNone(client, io)
     return
   }
-  const rows = [HISTORY_HEAD, ...releases.map((r) => historyRow(r, systemClock.now()))]
+  const rows = [HISTORY_HEAD, ...releases.map((r) => historyRow(r, releases, systemClock.now()))]
   io.out(
     `${alignedRows(
       rows.map((r) => r.map(printableLine)),

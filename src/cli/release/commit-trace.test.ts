@@ -74,6 +74,16 @@ test('a commit is traced from its parent to its revert', () => {
   expect(lines(B, [bad]).at(-1)).toContain('which is not followed yet')
 })
 
+test('titles stand beside the hashes that its releases know', () => {
+  const titled = (of: Release, subject: string): Release => ({ ...of, spec: { ...of.spec, subject, author: 'Ada' } })
+  const known = [titled(bad, 'beacon 2'), titled(revert, 'back to 1')]
+  expect(lines(B, known)).toContain('  bbbbbbbbbbbb "beacon 2" by Ada')
+  expect(lines(B, known).at(-1)).toBe(
+    '  reverted by cccccccccccc "back to 1" by Ada, by sync on branch main, release/fleet-c',
+  )
+  expect(lines(C, known)).toContain('  reverts bbbbbbbbbbbb "beacon 2" by Ada')
+})
+
 test('a revert by a person, a refused one, an unknown commit, and a start of several', () => {
   const { revertCommit: _, revert: __, ...rest } = bad.status ?? {}
   expect(lines(B, [{ ...bad, status: rest }, revert]).at(-1)).toBe('  reverted by cccccccccccc, release/fleet-c')

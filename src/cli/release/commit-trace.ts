@@ -1,5 +1,5 @@
 // What became of a commit: the Release of each track, stage by stage and cluster by cluster, with times, digests, who signed, who approved, and what reverted it. Pure.
-import { commitText } from '#api/protocol/commit-title.ts'
+import { commitText, titledCommit } from '#api/protocol/commit-title.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { counted } from '#lib/counted.ts'
 import { approversOfRelease, type ApprovalsSeen, type ApprovedBy } from '#sync/release/recorded-approvers.ts'
@@ -25,24 +25,24 @@ export function commitLines({ commit, releases, approvals }: CommitTrace): reado
   const commits = [...new Set(own.map((r) => r.spec.commit))]
   if (commits.length > 1) return [`commit ${commit} is the start of ${counted(commits.length, 'commit')}:`, ...commits]
   return own.flatMap((release) => [
-    ...headLines(release),
+    ...headLines(release, releases),
     ...approversOfRelease(release, { approvals, releases }).map(approvalLine),
     ...stageLines(release),
-    ...revertLines(release, reverting),
+    ...revertLines(release, reverting, releases),
   ])
 }
 
 const SHOWN = 12
 const short = (id: string): string => id.slice(0, SHOWN)
 
-function headLines({ metadata, spec, status }: Release): readonly string[] {
+function headLines({ metadata, spec, status }: Release, all: readonly Release[]): readonly string[] {
   const { phase = 'Pending', startedAt, finishedAt } = status ?? {}
   return [
     `release/${metadata.name ?? ''} of track ${spec.track}: ${phase}`,
-    `  commit ${spec.commit}${spec.after === undefined ? '' : `, after ${short(spec.after)}`}`,
+    `  commit ${spec.commit}${spec.after === undefined ? '' : `, after ${titledCommit(spec.after, all)}`}`,
     ...(spec.subject === undefined ? [] : [`  ${commitText(spec.commit, spec)}`]),
     ...(spec.signer === undefined ? [] : [`  signed by ${spec.signer}`]),
-    ...(spec.revertOf === undefined ? [] : [`  reverts ${short(spec.revertOf)}`]),
+    ...(spec.revertOf === undefined ? [] : [`  reverts ${titledCommit(spec.revertOf, all)}`]),
     ...(startedAt === undefined ? [] : [`  ${spanOf(startedAt, finishedAt)}`]),
   ]
 }
@@ -74,14 +74,18 @@ function clusterLine(
   ].join(', ')
 }
 
-function revertLines({ spec, status }: Release, reverting: readonly Release[]): readonly string[] {
+function revertLines(
+  { spec, status }: Release,
+  reverting: readonly Release[],
+  all: readonly Release[],
+): readonly string[] {
   const { revertCommit, revert } = status ?? {}
   const followed = reverting.find((r) => r.spec.track === spec.track)
   const by = revertCommit ?? followed?.spec.commit
   if (by === undefined) return revert?.problem === undefined ? [] : [`  not reverted: ${revert.problem}`]
   const branch = revert?.branch === undefined ? '' : `, by sync on branch ${revert.branch}`
   const release = followed === undefined ? ', which is not followed yet' : `, release/${followed.metadata.name ?? ''}`
-  return [`  reverted by ${short(by)}${branch}${release}`]
+  return [`  reverted by ${titledCommit(by, all)}${branch}${release}`]
 }
 
 /** Clusters that two Releases give different objects, and the plan that shows which. */

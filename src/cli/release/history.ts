@@ -1,5 +1,5 @@
 // The Releases of tracks as rows, the newest first. Pure.
-import { commitText } from '#api/protocol/commit-title.ts'
+import { commitText, titledCommit } from '#api/protocol/commit-title.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { formatAge } from '#lib/duration.ts'
 
@@ -16,11 +16,11 @@ export const historyOf = (all: readonly Release[], track: string | undefined): r
 
 export const HISTORY_HEAD = ['TRACK', 'RELEASE', 'COMMIT', 'PHASE', 'AGE', 'REVERTS'] as const
 
-export const historyRow = (r: Release, now: number): readonly string[] => [
+export const historyRow = (r: Release, all: readonly Release[], now: number): readonly string[] => [
   r.spec.track,
   r.metadata.name ?? '',
   commitText(r.spec.commit, r.spec),
   r.status?.phase ?? 'Pending',
   formatAge(now - made(r)),
-  r.spec.revertOf?.slice(0, 12) ?? '',
+  r.spec.revertOf === undefined ? '' : titledCommit(r.spec.revertOf, all),
 ]

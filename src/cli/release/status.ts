@@ -1,5 +1,5 @@
 // How far a Release has come, in lines for users: stages, clusters, what they wait for, what failed, and the command that continues it. Pure.
-import { commitText } from '#api/protocol/commit-title.ts'
+import { commitText, titledCommit } from '#api/protocol/commit-title.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { HUB_TARGET } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -20,7 +20,7 @@ export const healthyText = ({ healthy = 0, total = 0 }: Pick<StageStatus, 'healt
   total === 0 ? 'no clusters' : `${healthy} of ${counted(total, 'cluster')} healthy`
 
 /** Clusters that only wait for their stage are counted, not listed. */
-export function releaseLines(release: Release, now: number): readonly string[] {
+export function releaseLines(release: Release, now: number, all: readonly Release[] = []): readonly string[] {
   const { metadata, spec, status = {} } = release
   const name = metadata.name ?? ''
   const { phase = 'Pending', stages = [], clusters = [] } = status
@@ -35,7 +35,7 @@ export function releaseLines(release: Release, now: number): readonly string[] {
       ),
       ...clusters.filter((c) => c.stage === stage.name).flatMap((c) => clusterLines(c, now)),
     ]),
-    ...revertLines(status),
+    ...revertLines(status, all),
     ...(status.notified ?? []).flatMap(({ name: target, problem }) =>
       problem === undefined ? [] : [`notification ${target} failed: ${problem}`],
     ),
@@ -61,9 +61,9 @@ export function continuingLines({ clusters = [] }: Status): readonly string[] {
 
 const MOST_NAMED = 5
 
-function revertLines({ revertCommit, revert }: Status): readonly string[] {
+function revertLines({ revertCommit, revert }: Status, all: readonly Release[]): readonly string[] {
   if (revertCommit !== undefined) {
-    const commit = revertCommit.slice(0, 12)
+    const commit = titledCommit(revertCommit, all)
     return [
       revert?.branch === undefined ? `reverted by ${commit}` : `revert: on branch ${revert.branch}, commit ${commit}`,
     ]

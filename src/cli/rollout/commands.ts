@@ -5,7 +5,7 @@ import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { systemClock } from '#lib/clock.ts'
-import { type ServerOptions, connect, withServer } from '../commands/inspect.ts'
+import { type ServerOptions, connect, releasesBeside, withServer } from '../commands/inspect.ts'
 import { printable, printableLine, shownLine } from '#lib/printable.ts'
 import { type EvenIfAbsent, withEvenIfAbsent } from '../inspect/even-if-absent.ts'
 import { type WaitOptions, waitOf, withWait } from '../explore/waiting.ts'
@@ -217,13 +217,15 @@ async function rolloutStatus(name: string, options: StatusOptions, io: Io): Prom
 
 export async function rolloutHistory(name: string, options: HistoryOptions, io: Io): Promise<void> {
   const [{ historyRows }, { revisionCalled }] = await Promise.all([import('./status.ts'), import('./revisions.ts')])
-  const { set, revisions: all } = await setAndRevisions(await connect(options, io), name)
+  const client = await connect(options, io)
+  const { set, revisions: all } = await setAndRevisions(client, name)
   const revisions = options.revision === undefined ? all : [revisionCalled(set, all, options.revision, '--revision')]
   if (options.output !== undefined) {
     await printWhole(io, options.output, revisions)
     return
   }
-  printRows(io, ['REVISION', 'NAME', 'STATE', 'COMMIT', 'COMPONENTS'], historyRows(set, revisions))
+  const releases = await releasesBeside(client, options, io)
+  printRows(io, ['REVISION', 'NAME', 'STATE', 'COMMIT', 'COMPONENTS'], historyRows(set, revisions, releases))
   for (const r of revisions) for (const line of r.failed) io.err(shownLine(`revision ${r.number} failed: ${line}`))
 }
 

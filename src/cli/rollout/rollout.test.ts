@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
+import type { Release } from '#api/kinds/release.ts'
 import { renderedConfig } from '#api/kinds/component-config.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { createValidator } from '#api/validate.ts'
@@ -142,6 +143,11 @@ describe('the revisions of a set', () => {
       ['2', 'base-2', 'last healthy', 'bbb'],
       ['1', 'base-1', '', ''],
     ])
+  })
+
+  test('are called by the title of their commit where a Release of it is known', () => {
+    const titled = { spec: { commit: 'bbb', subject: 'beacon 1.1.0', author: 'Ada' } } as Release
+    expect(historyRows(set, revisions, [titled]).map((r) => r[3])).toEqual(['ccc', 'bbb "beacon 1.1.0" by Ada', ''])
   })
 
   test.each([

@@ -2,6 +2,8 @@
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import type { Release } from '#api/kinds/release.ts'
+import { titledCommit } from '#api/protocol/commit-title.ts'
 import { counted } from '#lib/counted.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { unblockLines } from '#explain/unblock.ts'
@@ -10,7 +12,11 @@ import { rolloutErrors } from './rollout-errors.ts'
 
 type Rows = readonly (readonly string[])[]
 
-export function historyRows(set: MachineComponentSet, revisions: readonly Revision[]): Rows {
+export function historyRows(
+  set: MachineComponentSet,
+  revisions: readonly Revision[],
+  releases: readonly Release[] = [],
+): Rows {
   const { current, update } = set.status?.revisions ?? {}
   return revisions.map((r) => [
     String(r.number),
@@ -18,7 +24,7 @@ export function historyRows(set: MachineComponentSet, revisions: readonly Revisi
     [r.name === update ? 'target' : '', r.name === current ? 'last healthy' : '', r.failed.length > 0 ? 'failed' : '']
       .filter(Boolean)
       .join(', '),
-    r.commit?.slice(0, 12) ?? '',
+    r.commit === undefined ? '' : titledCommit(r.commit, releases),
     r.components.map((c) => `${c.name} ${c.version}`).join(', '),
   ])
 }

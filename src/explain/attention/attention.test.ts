@@ -241,11 +241,35 @@ describe('what was called well', () => {
                 { type: 'Rendered', status: 'False', reason: 'RenderFailed', message: 'cut' },
               ],
               renderErrors: ['fleet.ts: no such pool'],
+              commit: 'c'.repeat(40),
+              subject: 'one pool more',
+              author: 'Ada',
             },
           },
         ],
       },
-      'Act: source/fleet refuses the newest commit: fleet.ts: no such pool',
+      'Act: source/fleet refuses the newest commit cccccccccccc "one pool more" by Ada: fleet.ts: no such pool',
+    ],
+    [
+      'a commit that is refused for its signature, which has no title',
+      {
+        sources: [
+          {
+            metadata: { name: 'fleet' },
+            status: {
+              conditions: [{ type: 'SourceVerified', status: 'False', reason: 'UnverifiedCommit', message: 'cut' }],
+              refused: {
+                commit: 'd'.repeat(40),
+                reason: 'UnverifiedCommit',
+                message: 'commit dddddddddddd: it has no signature',
+              },
+              commit: 'c'.repeat(40),
+              subject: 'the one before',
+            },
+          },
+        ],
+      },
+      'Act: source/fleet refuses the newest commit: commit dddddddddddd: it has no signature',
     ],
     [
       'a repository that cannot be fetched',

@@ -1,6 +1,7 @@
 // What is wrong with changes on their way, or what they wait for: commits, releases, sets, canaries, clusters, approvals, work on hosts. Pure.
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import { newestCommitText } from '#api/protocol/commit-title.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { counted } from '#lib/counted.ts'
 import type { Condition } from '#schema/object.ts'
@@ -44,6 +45,9 @@ const WAY_OF_A_COMMIT = {
   Applied: 'does not apply the newest commit',
 } as const
 
+/** Only a commit whose signature is in order has a title. */
+const isRead = (type: keyof typeof WAY_OF_A_COMMIT): boolean => type === 'Rendered' || type === 'Applied'
+
 export interface Refusal {
   readonly how: string
   readonly message: string
@@ -53,7 +57,7 @@ export interface Refusal {
 
 /** Why the newest commit is not followed; the status keeps more of the first error than its condition can. */
 export function refusalOf({ status }: Pick<FleetSource, 'status'>): Refusal | undefined {
-  const { conditions = [], refused, renderErrors } = status ?? {}
+  const { conditions = [], refused, renderErrors, subject } = status ?? {}
   // A change of the hub that waits for its stage is not refused: its source is Ready.
   if (conditions.some((c) => c.type === 'Ready' && c.status === 'True')) return undefined
   const bad = (Object.keys(WAY_OF_A_COMMIT) as (keyof typeof WAY_OF_A_COMMIT)[])
@@ -63,7 +67,10 @@ export function refusalOf({ status }: Pick<FleetSource, 'status'>): Refusal | un
   const type = (bad?.type ?? 'SourceVerified') as keyof typeof WAY_OF_A_COMMIT
   const said = type === 'SourceVerified' ? refused?.message : type === 'Rendered' ? renderErrors?.[0] : undefined
   return {
-    how: WAY_OF_A_COMMIT[type],
+    how:
+      isRead(type) && subject !== undefined
+        ? `${WAY_OF_A_COMMIT[type]} ${newestCommitText(status ?? {})}`
+        : WAY_OF_A_COMMIT[type],
     message: said ?? bad?.message ?? '',
     reason: bad?.reason ?? refused?.reason ?? '',
     since: bad?.lastTransitionTime,

@@ -1,4 +1,5 @@
 // Renders the commit of a Release again, and checks that it still is what the Release was made for.
+import { commitText } from '#api/protocol/commit-title.ts'
 import { isKubeNodeError, messageOf, numbered } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 import type { RenderedTarget, Targets } from '#delivery/desired.ts'
@@ -30,7 +31,7 @@ export async function rendering({ parts, release, source }: Work): Promise<Rende
       if (target === undefined)
         return {
           problem: tracks.has(release.spec.track)
-            ? `commit ${release.spec.commit.slice(0, 12)} now renders different objects for ${name} than when the Release was created`
+            ? `commit ${commitText(release.spec.commit, release.spec)} now renders different objects for ${name} than when the Release was created`
             : `the source no longer has track ${release.spec.track}`,
         }
       wanted.set(name, target)

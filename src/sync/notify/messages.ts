@@ -31,7 +31,7 @@ const MIN_HMAC_CHARS = 16
 const MAX_DESCRIPTION = 140
 const USER_AGENT = { 'user-agent': 'kubenode' } as const
 
-const USUAL = '{{source}}: commit {{commit}} {{event}}{{in}}: {{message}}. {{next}}'
+const USUAL = '{{source}}: commit {{commit}}{{called}} {{event}}{{in}}: {{message}}. {{next}}'
 
 /** Or why it cannot be sent. */
 export function messageFor(target: Target, about: About, keys: Keys): Message | string {
@@ -58,12 +58,17 @@ function textOf(
   const known: ReadonlyMap<string, string> = new Map([
     ...FACTS.map((name) => [name, facts[name]] as const),
     ['in', place],
+    ['called', calledOf(facts)],
   ])
   return template.replaceAll(PLACEHOLDER, (whole, name: string) => {
     const value = known.get(name)
     return value === undefined ? whole : escaped(value)
   })
 }
+
+/** After the hash, with a space before it. */
+const calledOf = ({ subject, author }: Facts): string =>
+  `${subject === '' ? '' : ` "${subject}"`}${author === '' ? '' : ` by ${author}`}`
 
 const asIs = (text: string): string => text
 /** Invisible, and after it a mention is none. */
@@ -98,6 +103,8 @@ function webhookMessage(
     text: textOf(target, news.facts, asIs),
     source,
     commit: news.commit,
+    ...(news.facts.subject !== '' && { subject: news.facts.subject }),
+    ...(news.facts.author !== '' && { author: news.facts.author }),
     message: news.facts.message,
     next: news.facts.next,
     ...(release !== undefined && {

@@ -2,12 +2,25 @@
 import type { NOTIFY_EVENTS } from '#api/kinds/notify.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
+import type { CommitTitle } from '#api/protocol/commit-title.ts'
 import { printableLine } from '#lib/printable.ts'
 
 export type NotifyEvent = (typeof NOTIFY_EVENTS)[number]
 
 /** What a template may name. */
-export const FACTS = ['event', 'source', 'release', 'track', 'commit', 'stage', 'phase', 'message', 'next'] as const
+export const FACTS = [
+  'event',
+  'source',
+  'release',
+  'track',
+  'commit',
+  'subject',
+  'author',
+  'stage',
+  'phase',
+  'message',
+  'next',
+] as const
 export type Facts = Readonly<Record<(typeof FACTS)[number], string>>
 
 export interface News {
@@ -48,6 +61,7 @@ export function newsOfRelease(release: Release, now: number): Told {
     release: name,
     track: spec.track,
     commit: spec.commit.slice(0, 12),
+    ...titleFacts(spec),
     stage,
     phase: status.phase,
     message: printableLine(message).slice(0, MAX_MESSAGE),
@@ -60,6 +74,11 @@ export function newsOfRelease(release: Release, now: number): Told {
   const isLast = ['Succeeded', 'Failed', 'Reverted', 'Superseded'].includes(status.phase)
   return { news: { event, key, commit: spec.commit, facts, isLast }, ...(lateMs > 0 && { againMs: lateMs }) }
 }
+
+const titleFacts = ({ subject = '', author = '' }: CommitTitle = {}) => ({
+  subject: printableLine(subject),
+  author: printableLine(author),
+})
 
 interface State {
   readonly event: NotifyEvent
@@ -117,6 +136,8 @@ export function newsOfSource({ metadata, status }: FleetSource): Told {
     release: '',
     track: '',
     commit: commit.slice(0, 12),
+    // Nothing is read of a commit that is refused.
+    ...titleFacts(refused === undefined ? status : undefined),
     stage: '',
     phase: '',
     message: printableLine(refused?.message ?? broken?.message ?? '').slice(0, MAX_MESSAGE),

@@ -96,13 +96,18 @@ describe('what is news of a release', () => {
     const source = (status: object) => ({ metadata: { name: 'fleet' }, status }) as unknown as FleetSource
     expect(newsOfSource(source({ commit: COMMIT })).news).toBeUndefined()
     const refused = { commit: 'e'.repeat(40), reason: 'UnverifiedCommit', message: 'no signature' }
-    expect(newsOfSource(source({ commit: COMMIT, refused })).news).toMatchObject({
+    // The title that is known is that of the last commit that may be followed.
+    const title = { subject: 'beacon 1.1.0', author: 'Ada' }
+    expect(newsOfSource(source({ commit: COMMIT, ...title, refused })).news).toMatchObject({
       commit: refused.commit,
       key: `Refused ${'e'.repeat(12)} UnverifiedCommit`,
-      facts: { message: 'no signature' },
+      facts: { message: 'no signature', subject: '', author: '' },
     })
     const conditions = [{ type: 'Rendered', status: 'False', reason: 'RenderFailed', message: 'x is not defined' }]
-    expect(newsOfSource(source({ commit: COMMIT, conditions })).news?.key).toBe('Refused cccccccccccc RenderFailed')
+    expect(newsOfSource(source({ commit: COMMIT, ...title, conditions })).news).toMatchObject({
+      key: 'Refused cccccccccccc RenderFailed',
+      facts: title,
+    })
   })
 })
 
@@ -156,6 +161,25 @@ describe('a message', () => {
         text: 'fleet: commit cccccccccccc Failed in stage test of track machines: &lt;!channel&gt; &amp; co. kubenode approve release/fleet-1',
       },
     }))
+
+  test('calls the commit by its subject and author, of which neither calls people nor reaches a template unasked', () => {
+    const title = { subject: 'beacon <!channel> 1.1.0', author: 'Ada' }
+    const titled = { ...release(failed), spec: { ...release(failed).spec, ...title } }
+    const found = newsOfRelease(titled, NOW).news
+    if (found === undefined) throw new Error('no news')
+    const of = (more: Partial<Target>, keys: Readonly<Record<string, string>>) =>
+      messageFor(target(more), { ...about, release: titled, news: found }, keys)
+    expect(of({ slack: ref }, { url: 'u' })).toMatchObject({
+      body: {
+        text: expect.stringMatching(/^fleet: commit c{12} "beacon &lt;!channel&gt; 1\.1\.0" by Ada Failed in stage/),
+      },
+    })
+    expect(of({ slack: ref, template: '{{author}}: {{subject}}' }, { url: 'u' })).toMatchObject({
+      body: { text: 'Ada: beacon &lt;!channel&gt; 1.1.0' },
+    })
+    const hook = { webhook: { url: 'https://h.example.org/x', ...ref } }
+    expect(of(hook, { 'hmac-key': 'k'.repeat(16) })).toMatchObject({ body: { commit: COMMIT, ...title } })
+  })
 
   test('to GitHub and GitLab is the state of the commit in their words', () => {
     const status = (forge: 'GitHub' | 'GitLab', project: string) =>

@@ -219,12 +219,13 @@ describe('what was reverted', () => {
   })
 
   test('the same objects under another commit wait until a person retries', () => {
-    const revertedBefore = { commit: 'b'.repeat(40), revertCommit: 'd'.repeat(40) }
+    const title = { subject: 'beacon 1.1.0', author: 'Ada' }
+    const revertedBefore = { commit: 'b'.repeat(40), title, revertCommit: 'd'.repeat(40) }
     const waits = after(5, { returns: [], revertedBefore })
     expect(phases(waits)).toEqual(['Waiting', 'Waiting', 'Waiting'])
     expect(waits.waitingFor).toMatchObject({
       predicate: 'RevertedBefore',
-      seen: 'commit bbbbbbbbbbbb with the same objects failed and was reverted by dddddddddddd',
+      seen: 'commit bbbbbbbbbbbb "beacon 1.1.0" by Ada with the same objects failed and was reverted by dddddddddddd',
       unblock: 'kubenode release retry r --reason WHY',
     })
     const retried = after(1, { returns: [], revertedBefore, retries: ['u-1'] }, waits)

@@ -1,6 +1,7 @@
 // Decides whether a stage may start clusters now, and why not. Pure.
 import type { Reason } from '#api/catalogue.ts'
 import type { Release } from '#api/kinds/release.ts'
+import { commitText } from '#api/protocol/commit-title.ts'
 import { openingOf, windowOpens } from '#windows/windows.ts'
 import type { SeenCluster } from './cluster-phase.ts'
 import { type GateRecord, havePassed } from './gate-machine.ts'
@@ -48,7 +49,7 @@ export function entryOf(input: StageInput, old: StageStatus | undefined): Entry 
     return closed(held, kept, kept.length > 0)
   const again = seen.revertedBefore
   if (again !== undefined && seen.retries.length === 0 && !hasStarted(seen.release)) {
-    const text = `commit ${again.commit.slice(0, 12)} with the same objects failed and was reverted by ${again.revertCommit.slice(0, 12)}`
+    const text = `commit ${commitText(again.commit, again.title)} with the same objects failed and was reverted by ${again.revertCommit.slice(0, 12)}`
     return closed(
       why('RevertedBefore', text, `kubenode release retry ${seen.release.metadata.name ?? ''} --reason WHY`),
       kept,

@@ -1,5 +1,6 @@
 // What a pipeline and the status of a Release say about reverts. Pure.
 import type { ReleaseStatus } from '#api/kinds/release.ts'
+import type { CommitTitle } from '#api/protocol/commit-title.ts'
 import type { ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
 
 export type Exemption = NonNullable<NonNullable<ReleasePipelineSpec['revert']>['exempt']>[number]
@@ -26,6 +27,8 @@ export function revertPolicyOf({
 
 export interface RevertedBefore {
   readonly commit: string
+  /** What that commit is called. */
+  readonly title: CommitTitle
   readonly revertCommit: string
 }
 

@@ -270,6 +270,38 @@ test.each([
   expect(status.lastHandledReconcileAt).toBe(want)
 })
 
+describe('what a commit is called', () => {
+  const title = { subject: 'beacon 1.1.0', author: 'Ada' }
+  const titled = seen({ commit: { id: COMMIT, title } })
+  const messageIn = (s: Seen, type: string) => conditionsOf(s, []).find((c) => c.type === type)?.message
+
+  test('is in the status and where it was fetched and verified', () => {
+    const verified = { commit: COMMIT, anchor: COMMIT, firstSeen: '2026-11-22T00:00:00Z', principal: 'ada', key: 'k' }
+    const trusted: Seen = { ...titled, trust: { kind: 'Verified', head: COMMIT, verified, commits: 1 } }
+    expect(statusOf(trusted, [], { releases: [], now: 0 })).toMatchObject({ commit: COMMIT, ...title })
+    expect(messageIn(trusted, 'Fetched')).toBe('at commit aaaaaaaaaaaa "beacon 1.1.0" by Ada')
+    expect(messageIn(trusted, 'SourceVerified')).toBe('commit aaaaaaaaaaaa "beacon 1.1.0" by Ada is signed by ada (k)')
+  })
+
+  test('stays that of the last commit that may be followed while a newer one is refused, whose title nobody reads', () => {
+    const { commit: _, declared: __, ...rest } = titled
+    const source = { ...titled.source, status: statusOf(titled, [], { releases: [], now: 0 }) }
+    const refused: Seen = {
+      ...rest,
+      source,
+      trust: { kind: 'Refused', head: 'b'.repeat(40), reason: 'Unsigned', message: 'KN7030: no signature', seen: [] },
+    }
+    expect(statusOf(refused, [], { releases: [], now: 0 })).toMatchObject({ commit: COMMIT, ...title })
+    expect(messageIn(refused, 'Fetched')).toBe('at commit bbbbbbbbbbbb')
+  })
+
+  test('goes with its commit', () => {
+    const source = { ...titled.source, status: statusOf(titled, [], { releases: [], now: 0 }) }
+    const next = statusOf({ ...titled, source, commit: { id: 'b'.repeat(40) } }, [], { releases: [], now: 0 })
+    expect([next.commit, next.subject, next.author]).toEqual(['b'.repeat(40), undefined, undefined])
+  })
+})
+
 test('F17 a server that is away for a day keeps the commit, its time, and the hour since which it is away', () => {
   const DAY_MS = 86_400_000
   const start = Date.parse('2026-11-22T00:00:00Z')

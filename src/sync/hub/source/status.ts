@@ -1,5 +1,6 @@
 // The status of a FleetSource, also when a step failed. Pure.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import { commitText, type CommitTitle } from '#api/protocol/commit-title.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -47,22 +48,22 @@ const readAndApplied = (seen: Seen, results: readonly TrackResult[], waits: HubW
 ]
 
 /** A held source is rendered for a revert alone that its pipelines exempt. */
-const pausedCondition = (paused: string, followed: string | undefined): Condition =>
+const pausedCondition = (paused: string, followed: Commit | undefined): Condition =>
   followed === undefined
     ? good('Paused', 'HoldPause', paused)
     : good(
         'Paused',
         'ExemptRevert',
-        `${paused}; commit ${followed.slice(0, 12)} is followed, a revert exempt from the hold`,
+        `${paused}; commit ${commitText(followed.id, followed.title ?? {})} is followed, a revert exempt from the hold`,
       )
 
 function readConditions({ paused, commit, declared, trust }: Seen): readonly Condition[] {
-  if (paused !== undefined) return [pausedCondition(paused, declared === undefined ? undefined : commit?.id)]
+  if (paused !== undefined) return [pausedCondition(paused, declared === undefined ? undefined : commit)]
   const out: Condition[] = [bad('Paused', 'AsDeclared', 'not paused')]
   const fetched = trust?.head ?? commit?.id
   if (fetched !== undefined) {
     out.push(fetchedCondition(fetched, commit))
-    out.push(trustCondition(trust))
+    out.push(trustCondition(trust, commit))
   }
   if (declared === undefined) return out
   if (declared.kind === 'Failed') return [...out, bad(declared.type, declared.reason, declared.message)]
@@ -77,23 +78,27 @@ function readConditions({ paused, commit, declared, trust }: Seen): readonly Con
 }
 
 /** A branch that was reset is followed where commits are not verified; that it was, stays visible until the next commit. */
-function fetchedCondition(commit: string, { rewritten, note }: Partial<Commit> = {}): Condition {
+function fetchedCondition(commit: string, { title = {}, rewritten, note }: Partial<Commit> = {}): Condition {
   const [now, before] = [commit.slice(0, 12), rewritten?.slice(0, 12)]
   if (rewritten === undefined)
-    return good('Fetched', 'UpToDate', `at commit ${now}${note === undefined ? '' : `; ${note}`}`)
+    return good('Fetched', 'UpToDate', `at commit ${commitText(commit, title)}${note === undefined ? '' : `; ${note}`}`)
   const text = `at commit ${now}, which does not contain ${before ?? ''}, followed before: the history was rewritten (reset or force-push); if that was not intended, push ${before ?? ''} again; with spec.verify sync refuses it`
   return good('Fetched', 'HistoryRewritten', text)
 }
 
 /** Without verification the condition says so. */
-function trustCondition(trust: Trust | undefined): Condition {
+function trustCondition(trust: Trust | undefined, read: Commit | undefined): Condition {
   if (trust === undefined)
     return good('SourceVerified', 'VerificationOff', 'spec.verify.mode is Off: any commit is followed')
   switch (trust.kind) {
     case 'Verified': {
       const { commit, principal, key } = trust.verified
       const by = principal === undefined ? 'is the anchor' : `is signed by ${principal} (${key ?? ''})`
-      return good('SourceVerified', 'CommitVerified', `commit ${commit.slice(0, 12)} ${by}`)
+      return good(
+        'SourceVerified',
+        'CommitVerified',
+        `commit ${commitText(commit, read?.id === commit ? (read.title ?? {}) : {})} ${by}`,
+      )
     }
     case 'Running': {
       const text = `verified ${trust.done} of ${trust.total} commits up to ${trust.head.slice(0, 12)}`
@@ -204,6 +209,7 @@ export function statusOf(
   return {
     ...(generation === undefined ? {} : { observedGeneration: generation }),
     ...(commit === undefined ? {} : { commit }),
+    ...titleOf(seen),
     ...renderedOf(seen),
     ...(isNew ? { fetchedAt: timestamp(now) } : before?.fetchedAt === undefined ? {} : { fetchedAt: before.fetchedAt }),
     ...handledOf(seen),
@@ -218,6 +224,13 @@ export function statusOf(
     ...(errors.length === 0 ? {} : { renderErrors: errors.map((e) => printableLine(e).slice(0, MAX_ERROR_CHARS)) }),
     conditions: setConditions(before?.conditions, wanted, now),
   }
+}
+
+/** Of the commit that the status names. */
+function titleOf({ source, commit }: Seen): CommitTitle {
+  if (commit !== undefined) return commit.title ?? {}
+  const { subject, author } = source.status ?? {}
+  return { ...(subject !== undefined && { subject }), ...(author !== undefined && { author }) }
 }
 
 const MAX_REQUEST_CHARS = 64
