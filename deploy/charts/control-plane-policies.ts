@@ -221,8 +221,11 @@ const objects: AdmissionPolicy = {
   name: 'kubenode-control-plane-objects',
   rules: [{ apiGroups: ['*'], apiVersions: ['*'], operations: ['CREATE', 'UPDATE'], resources: ['*'] }],
   namespacesWith: LABEL,
-  // The namespace itself has the label too; policy kubenode-control-planes judges it.
-  matchConditions: [...BY_CLUSTER, { name: 'in-a-namespace', expression: isNo('namespaces') }],
+  // The namespace itself has the label too; policy kubenode-control-planes judges it. A selector of namespaces lets whatever is in none through, such as permits.
+  matchConditions: [
+    ...BY_CLUSTER,
+    { name: 'in-a-namespace', expression: all(`${part('namespace')} != ''`, isNo('namespaces')) },
+  ],
   variables: [],
   validations: [
     {

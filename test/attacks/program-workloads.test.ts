@@ -4,10 +4,12 @@ import { emptyDataClaim, restoreJob, snapshotClaim, snapshotJob } from '#api/con
 import { addMemberJob, listMembersJob } from '#api/constructs/control-plane/etcd-member-jobs.ts'
 import { askJob, compactJob, defragmentJob, disarmJob } from '#api/constructs/control-plane/etcd-store-jobs.ts'
 import { PARTS, SECRETS } from '#api/constructs/control-plane/settings.ts'
+import { API_GROUP } from '#api/kind.ts'
 import {
   ANNOTATIONS,
   CONTROL_PLANE_ROLE,
   CONTROL_PLANE_VERSIONS,
+  FIELD_MANAGERS,
   PROBES_NAMESPACE,
   programUser,
   SYSTEM_NAMESPACE,
@@ -354,7 +356,26 @@ const changed = (object: KubeObject, change: (o: KubeObject) => void): KubeObjec
   return object
 }
 
+const permit: KubeObject = {
+  apiVersion: `${API_GROUP}/v1alpha1`,
+  kind: 'OperationPermit',
+  metadata: { name: 'cluster-pre-0-delete-b0' },
+  spec: {
+    operations: ['ChangeControlPlane', 'DeleteControlPlane'],
+    targets: [{ kind: 'Cluster', name: 'pre', namespace: SYSTEM_NAMESPACE, uid: 'u' }],
+    requester: { manager: FIELD_MANAGERS.cluster, kind: 'Cluster', name: 'pre', namespace: SYSTEM_NAMESPACE, uid: 'u' },
+    reason: 'delete the control plane after a final snapshot',
+    leaseSeconds: 600,
+  },
+}
+
 const OTHERS: readonly Attempt[] = [
+  {
+    name: 'S25 the key of cluster makes Endpoints in a control plane; its permits, in no namespace, are made',
+    attempt: post(() => cluster, { apiVersion: 'v1', kind: 'Endpoints', metadata: { name: 'a', namespace } }),
+    control: post(() => cluster, permit),
+    refused: 403,
+  },
   ...[...OBJECTS, ...JOBS, ...secrets].map((object): Attempt => ({
     name: `S25 the key of cluster applies ${object.kind} ${object.metadata.name ?? ''} of a control plane twice, and not with an annotation that others act on`,
     attempt: byCluster({
