@@ -32,8 +32,11 @@ const SETTLE_MS = 45 * 60_000
 /** The Defender looks every second at a rollout that waits for a place. */
 const MOST_STEPS = 150_000
 const REST_MS = 45_000
-/** Longer than any wait of a controller or a story: silence takes 40 s, being Lost 60 s, a breaker 30 s. */
-const QUIET_MS = 75_000
+/**
+ * Longer than any wait of a controller or a story: silence takes 40 s, being Lost 60 s, a breaker 30 s. Machines that are silent from the first second on are
+ * NotReady after 40 s, are heard again after 100 s, and renew their Leases with the next heartbeat, after 120 s.
+ */
+const QUIET_MS = 105_000
 
 /** Counts machines by their order and what they run, regardless of which machine came first. */
 const machinesIn = (machines: readonly Machine[]): Readonly<Record<string, number>> =>
