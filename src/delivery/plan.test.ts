@@ -417,14 +417,10 @@ describe('sets of machines', () => {
       return { ref: refOf(object), object, digest: digestOf(object) }
     }
     const prod = of('prod')
-    const without = (machines: number | 'Unknown', more: Partial<ClusterSeen> = {}) =>
+    const without = (machines: number | 'Unknown', guard: ClusterConfig['prune']['guard'] = '10%') =>
       planCluster(
-        seen({
-          inventory: [recorded(prod)],
-          live: new Map([[refText(prod.ref), live('prod', { machines })]]),
-          ...more,
-        }),
-        config({ prune: { enabled: true, guard: '10%' } }),
+        seen({ inventory: [recorded(prod)], live: new Map([[refText(prod.ref), live('prod', { machines })]]) }),
+        config({ prune: { enabled: true, guard } }),
       )
 
     test('is held like its pools: all of its machines go with it', () =>
@@ -435,6 +431,10 @@ describe('sets of machines', () => {
       expect(blocked).toMatchObject({ count: 1, clusters: ['fleet/prod'] })
       expect(blocked).not.toHaveProperty('machines')
     })
+
+    test.each([6, 'Unknown'] as const)('goes without asking where the guard allows all, with machines: %s', (machines) =>
+      expect(without(machines, '100%').actions.map((x) => x.kind)).toEqual(['Prune']),
+    )
 
     test('goes when a person approved exactly that', () => {
       const approved = new Set([without(6).blocked?.digest ?? ''])

@@ -335,7 +335,9 @@ function planPrunes(seen: ClusterSeen, config: ClusterConfig): Prunes {
   const lost = here.lost + inClusters.lost
   const allowedMachines = allowedPrunes(guard, here.total + inClusters.lost)
   const passes: Prunes = { actions, held: [], skips }
-  if (actions.length <= allowed && lost <= allowedMachines && !inClusters.isUnknown) return passes
+  // The guard that allows all of them allows any number.
+  const isCounted = !inClusters.isUnknown || guard === '100%'
+  if (actions.length <= allowed && lost <= allowedMachines && isCounted) return passes
   const [first] = actions
   const digest = pruneDigest(actions)
   if (first === undefined) return passes

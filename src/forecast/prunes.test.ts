@@ -135,6 +135,43 @@ describe('deletions that the prune guard stops', () => {
     expect(promised).toMatchObject({ count: 3, digest: digest(...ABC) })
   })
 
+  describe('that take a Cluster out', () => {
+    const hosted = { version: '1.36.0', controlPlane: { flavor: 'embedded' }, deletionPolicy: 'Delete' }
+    const withSpec = (spec: object) => ({ ...cluster, spec })
+    const machines = (count: number) =>
+      Array.from({ length: count }, (_, i) => ours('Machine', `m-${i}`)) as unknown as Inventory['machines']
+    /** One object of the hub is no longer declared: so few are never held for their number. */
+    const promisedFor = (spec: object, inventories: readonly Inventory[]) => {
+      const had = [withSpec(spec), ...ABC]
+      const onHub = inventory({
+        cluster: 'hub',
+        applied: [applied(had, { target: 'Hub' })],
+        ...(rules({ enabled: true, guard: '10%' }) as object),
+      })
+      const before = new Map([['hub', target(had)]])
+      const after = new Map([['hub', target(ABC)]])
+      return prunesOf(wish({ inventories: [onHub, ...inventories], before, after, clusters: ['hub'] })).promised
+    }
+
+    test('count the machines of the cluster as sync does, by its inventory', () =>
+      expect(promisedFor(hosted, [inventory({ machines: machines(6) })])).toMatchObject([
+        { cluster: 'hub', count: 1, machines: 6, allowedMachines: 1, guard: '10%' },
+      ]))
+
+    test('are held without the inventory of the cluster, and have no number of machines', () => {
+      const [promised] = promisedFor(hosted, [])
+      expect(promised).toMatchObject({ cluster: 'hub', count: 1, allowed: 1 })
+      expect(promised).not.toHaveProperty('machines')
+    })
+
+    test.each([
+      ['with one machine', hosted, [inventory({ machines: machines(1) })]],
+      ['with a time to live', { ...hosted, ttl: '4h' }, [inventory({ machines: machines(6) })]],
+      ['whose control plane is kept', { ...hosted, deletionPolicy: 'Orphan' }, []],
+      ['that is only registered', { kubeconfigSecretRef: { name: 'cluster-prod', key: 'kubeconfig' } }, []],
+    ])('need no approval for one %s', (_, spec, inventories) => expect(promisedFor(spec, inventories)).toEqual([]))
+  })
+
   test('objects of another source, of another track and those that are declared wrongly are not deleted', () => {
     const other = applied([map('x'), map('y'), map('z')], { source: `${SYSTEM_NAMESPACE}/other` })
     const inventories = [inventory({ applied: [other, applied(ABC)], ...(rules() as object) })]

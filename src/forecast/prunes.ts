@@ -10,7 +10,7 @@ import { HUB_TARGET } from '#api/names.ts'
 import { counted } from '#lib/counted.ts'
 import { declaredOnHub } from '#delivery/declared-on-hub.ts'
 import type { RenderedTarget, Targets } from '#delivery/desired.ts'
-import { isCluster, machinesWith } from '#delivery/machine-loss.ts'
+import { isCluster, takesMachines } from '#delivery/machine-loss.ts'
 import { type ObjectRef, refText } from '#delivery/object-ref.ts'
 import { componentsInUse } from '#delivery/observe.ts'
 import { type ClusterConfig, type HeldPrune, type Live, type LiveObject, planCluster } from '#delivery/plan.ts'
@@ -178,9 +178,9 @@ function machinesIn(
   inventories: readonly Inventory[],
 ): number | 'Unknown' {
   const declared = before?.objects.find((o) => refText(o.ref) === refText(ref))?.object as Cluster | undefined
+  if (declared !== undefined && !takesMachines(declared.spec)) return 0
   const total = inventories.find(({ cluster }) => cluster === ref.name)?.machines.length
-  if (declared === undefined || total === undefined) return 'Unknown'
-  return machinesWith({ ...declared, status: { machines: { total, ready: 0, agents: 0 } } })
+  return declared === undefined ? 'Unknown' : (total ?? 'Unknown')
 }
 
 /** Kinds of which an inventory has all objects; others are taken to be there, as sync applied them. */

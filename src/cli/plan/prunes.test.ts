@@ -25,6 +25,10 @@ test.each<[PromisedPrune, string]>([
     'deletes 10 machines (limit 3) and 2 objects (limit 1), the first is ConfigMap/default/b; the prune guard (10%) holds this until it is approved',
   ],
   [
+    { ...PRUNE, count: 1, first: 'Cluster.kubenode.io/kubenode-system/prod' },
+    'deletes 1 object with machines whose number is not known, the first is Cluster.kubenode.io/kubenode-system/prod; the prune guard (10%) holds this until it is approved',
+  ],
+  [
     { ...UNRULED, machines: 1 },
     'deletes 1 machine and 2 objects, the first is ConfigMap/default/b; if that exceeds the prune guard of the source, which no inventory has, it waits for an approval',
   ],

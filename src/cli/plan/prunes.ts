@@ -8,7 +8,11 @@ export const approveCommand = ({ digest }: PromisedPrune): string => `kubenode a
 
 export function guardText({ count, first, machines = 0, guard, allowed, allowedMachines }: PromisedPrune): string {
   const lost = machines === 0 ? '' : `${counted(machines, 'machine')}${limit(allowedMachines)} and `
-  const all = `${lost}${counted(count, 'object')}${limit(allowed)}`
+  // So few objects are held only for the machines of a Cluster.
+  const isUncounted = machines === 0 && allowed !== undefined && count <= allowed
+  const all = isUncounted
+    ? `${counted(count, 'object')} with machines whose number is not known`
+    : `${lost}${counted(count, 'object')}${limit(allowed)}`
   return guard === undefined
     ? `deletes ${all}, the first is ${first}; if that exceeds the prune guard of the source, which no inventory has, it waits for an approval`
     : `deletes ${all}, the first is ${first}; the prune guard (${guard}) holds this until it is approved`
