@@ -8,7 +8,7 @@ import { processesWith, until } from '#test/support/tools/processes.ts'
 import { shellBlocks } from '#test/support/tools/readme.ts'
 import { PATIENCE_MS, TestFleet } from './fleet.ts'
 
-const [declare = '', change = '', takeOut = '', install = '', register = '', name = '', leave = ''] =
+const [declare = '', change = '', takeOut = '', approve = '', install = '', register = '', name = '', leave = ''] =
   shellBlocks('docs/how-to/new-cluster.md')
 let fleet: TestFleet
 const page = readFileSync(join(import.meta.dirname, '../../../docs/how-to/new-cluster.md'), 'utf8')
@@ -77,6 +77,12 @@ test(
     // Beside the agents of its nodes nothing runs for it alone.
     expect(leftOf('pre').length).toBeGreaterThanOrEqual(4)
     await runs(takeOut)
+    const asks = (await fleet.run('bin/kubenode local status || true')).out
+    const held = 'the first is Cluster.kubenode.io/kubenode-system/pre; to allow it: kubenode approve source/fleet (digest'
+    expect(asks).toMatch(/^hub +waits +hub: 2 machines \(limit 1\) and 1 object \(limit \d+\) would be deleted, /m)
+    expect(asks).toContain(held)
+    expect(leftOf('pre').length).toBeGreaterThanOrEqual(4)
+    await runs(approve)
     expect(leftOf('pre')).toEqual([])
     expect((await fleet.run(`! (exec 3<>/dev/tcp/127.0.0.1/${port}) 2> /dev/null`)).code).toBe(0)
     const objects = `kubectl --kubeconfig ${fleet.kubeconfig('hub')} get secrets,clusters -A -o name`
