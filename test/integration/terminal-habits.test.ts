@@ -657,7 +657,7 @@ describe.each(apiServers)('$name', ({ start }) => {
     })
 
     test('a command line without its object is shown with one that exists, unless it changes something', async () => {
-      expect((await kubenode('why')).err).toContain('(for example: kubenode why machine/m-1)\n')
+      expect((await kubenode('describe')).err).toContain('(for example: kubenode describe machine/m-1)\n')
       expect((await kubenode('repair')).err).toContain("(for example: kubenode repair machine/NAME --reason 'WHY')\n")
     })
   })
