@@ -83,7 +83,7 @@ async function nodeOfMachine(client: KubeClient, name: string): Promise<string> 
 }
 
 async function repair(what: string, options: RepairOptions, io: Io): Promise<void> {
-  const [{ askHold }, { findHeld }, { needsRepair }, { placeHold }, { authorOf }] = await Promise.all([
+  const [{ askHold }, { findHeld }, { requestOutlook }, { placeHold }, { authorOf }] = await Promise.all([
     import('../why-not/ask.ts'),
     import('../inspect/find-object.ts'),
     import('#explain/repairs/look.ts'),
@@ -93,12 +93,17 @@ async function repair(what: string, options: RepairOptions, io: Io): Promise<voi
   const verb: Asked = options.unprotect === true ? 'unprotect' : 'repair'
   const wish = { verb, what, reason: options.reason, for: options.for }
   // A mistyped argument is reported before any request.
-  const { target } = askHold({ ...wish, author: 'unknown' }, systemClock.now()).spec
+  const request = askHold({ ...wish, author: 'unknown' }, systemClock.now())
   const client = await connect(options, io)
-  if (options.evenIfAbsent !== true) {
-    await findHeld(client, target, what)
-    if (verb === 'repair' && !(await needsRepair(client, target, systemClock.now())))
-      throw new KubeNodeError(repairErrors.KN1354({ what }))
+  const mayBeAbsent = options.evenIfAbsent === true
+  if (!mayBeAbsent) await findHeld(client, request.spec.target, what)
+  if (verb === 'repair') {
+    const outlook = await requestOutlook(client, request, systemClock.now())
+    if (outlook.kind === 'Nothing' && !mayBeAbsent) throw new KubeNodeError(repairErrors.KN1354({ what }))
+    if (outlook.kind === 'MassFault') {
+      const { rule, why } = outlook
+      throw new KubeNodeError(repairErrors.KN1732({ what, rule, why }))
+    }
   }
   const author = await authorOf(client, io)
   const { metadata, spec } = await placeHold(client, askHold({ ...wish, author }, systemClock.now()))

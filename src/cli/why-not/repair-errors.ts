@@ -22,4 +22,8 @@ export const repairErrors = errorTable({
     text: 'cannot repair {what}: no rule is true for any node that it names, so there is nothing to repair',
     next: 'see kubenode why-not node/NAME; use --even-if-absent to request it anyway',
   },
+  KN1732: {
+    text: 'cannot repair {what}: MassFault of rule {rule}: {why}',
+    next: 'find what these nodes share and correct it there (the last changes: kubenode history); repairs begin by themselves once fewer nodes have the fault; to take one node out of service now: kubectl drain NODE',
+  },
 })

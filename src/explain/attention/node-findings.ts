@@ -327,8 +327,9 @@ export function nodeFindings(cluster: ObservedCluster, told: ReadonlySet<string>
 }
 
 const said = (problem: NodeProblem | undefined): string => {
-  const text = problem?.message === '' ? problem.reason : problem?.message
-  return text === undefined || text === '' ? '' : `: ${text}`
+  // A server leaves out what is empty.
+  const [text] = [problem?.message, problem?.reason].filter((t) => t !== undefined && t !== '')
+  return text === undefined ? '' : `: ${text}`
 }
 
 const cordonFindings = (cluster: string, nodes: readonly string[]): readonly Finding[] =>

@@ -46,3 +46,9 @@ export function frozenByFile({ frozen = '', agentFolder = AGENT_FOLDER }: Repair
     command: `kubenode thaw --node-folder ${shellWord(agentFolder)}`,
   }
 }
+
+/** No command lifts it: to repair many nodes with one cause one by one would take away what still serves. */
+export const massFault = (text: string): Cause => ({
+  id: 'MassFault',
+  text: `${text}; find what these nodes share (the last changes: kubenode history) and correct it there; repairs begin by themselves once fewer have the fault, and no request overrides it`,
+})

@@ -1,7 +1,7 @@
 // What blocks the repair of one node, and the command that unblocks it. Pure; every reason of the controllers and the Defender has a text.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { counted } from '#lib/counted.ts'
-import { type Blocker, type Cause, frozenByFile, heldBy } from './blocker.ts'
+import { type Blocker, type Cause, frozenByFile, heldBy, massFault } from './blocker.ts'
 import { OF_GATES, said } from './gate-blockers.ts'
 import { linesOf, type Told } from '../told.ts'
 import type { RepairsSeen, RuleSeen } from './look.ts'
@@ -86,7 +86,7 @@ function ofJob(job: RemedyOperationJob, seen: RepairsSeen): readonly Blocker[] {
     case 'MaintenanceUnderWay':
       return [{ of, id: 'Maintenance', text: `${text}; repairs go on when it ends` }]
     case 'CohortBlamed':
-      return [{ of, id: 'MassFault', text: `${text}; look for the change that they share` }]
+      return [{ of, ...massFault(text) }]
     case 'SafetyReadingUnknown':
       return [{ of, id: 'NodeUnknown', text: `${text}; it goes on when the node is heard of again` }]
     case 'ReferenceMissing':

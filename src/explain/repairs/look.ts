@@ -10,7 +10,7 @@ import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-o
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { type Fault, plan } from '#controllers/remedy/plan.ts'
 import { VerdictBook } from '#controllers/remedy/verdict-book.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock, timestamp } from '#lib/clock.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { RuleBook, controllerRevisionType, remedierOf } from '#faults/active-rule.ts'
@@ -94,26 +94,44 @@ async function readRepairs(client: Reader, now: number) {
     maintained: maintainedBy(maintenance),
     isTimed: false,
   }
-  return { nodes, machines, byNode, views, jobs, jobsOf, holds, policies, question, planned: plan(seen, now) }
+  const planWith = (hold: OperationalHold) => plan({ ...seen, holds: [...holds, hold] }, now)
+  return { nodes, machines, byNode, views, jobs, jobsOf, holds, policies, question, planned: plan(seen, now), planWith }
 }
 
-/** Whether a retry is possible: a rule matches, or a repair has not ended. */
-export async function needsRepair(client: Reader, target: RepairTarget, now: number): Promise<boolean> {
-  const { planned, jobs, machines } = await readRepairs(client, now)
-  const { kind, name = '' } = target
-  if (kind === 'NodeRemedier') {
-    const isOpen = jobs.some((j) => j.spec.remedierRef.name === name && j.status?.phase !== 'Done')
-    return isOpen || planned.verdicts.some((v) => v.reading.remedier.metadata.name === name && v.faults.length > 0)
-  }
+/** What a user's request for a repair would do. `MassFault`: nothing, since so many nodes have the fault at once that it is not repaired one by one. */
+export type RequestOutlook =
+  | { readonly kind: 'Acts' }
+  | { readonly kind: 'Nothing' }
+  | { readonly kind: 'MassFault'; readonly rule: string; readonly why: string }
+
+/** The controller's own plan with the request in force: it is refused where it would be accepted and change nothing. */
+export async function requestOutlook(client: Reader, request: OperationalHold, now: number): Promise<RequestOutlook> {
+  const { planWith, jobs, machines } = await readRepairs(client, now)
+  const { kind, name = '' } = request.spec.target
   const node = kind === 'Machine' ? machines.find((m) => m.metadata.name === name)?.status?.nodeRef?.name : name
-  const isOpen = jobs.some((j) => j.spec.node.name === node && j.status?.phase !== 'Done')
-  return isOpen || planned.verdicts.some((v) => v.faults.some((f) => f.node === node))
+  const isMeant = (rule: string, of: string): boolean => (kind === 'NodeRemedier' ? rule === name : of === node)
+  const open = jobs.filter(
+    ({ spec, status }) => status?.phase !== 'Done' && isMeant(spec.remedierRef.name, spec.node.name),
+  )
+  // A request counts for what ended before it: stamps have whole seconds.
+  const asked = { ...request, metadata: { ...request.metadata, creationTimestamp: timestamp(now + 1_000) } }
+  const faults = planWith(asked).verdicts.flatMap(({ reading, faults: of }) => {
+    const rule = reading.remedier.metadata.name ?? ''
+    return of.filter((f) => isMeant(rule, f.node)).map((f) => ({ rule, ...f }))
+  })
+  if (open.length === 0 && faults.length === 0) return { kind: 'Nothing' }
+  const stuck = open.filter(({ status }) => status?.waitingFor?.predicate === MASS)
+  const stuckNames = new Set(stuck.map(({ metadata }) => metadata.name))
+  // Another rule may act on the node.
+  if (faults.some(({ job }) => job !== undefined && !stuckNames.has(job))) return { kind: 'Acts' }
+  const [held] = [
+    ...faults.flatMap((f) => (f.reason === MASS ? [{ rule: f.rule, why: f.waitingFor ?? '' }] : [])),
+    ...stuck.map(({ spec, status }) => ({ rule: spec.remedierRef.name, why: status?.waitingFor?.seen ?? '' })),
+  ]
+  return held === undefined ? { kind: 'Acts' } : { kind: 'MassFault', ...held }
 }
 
-export interface RepairTarget {
-  readonly kind: string
-  readonly name?: string
-}
+const MASS = 'CohortBlamed'
 
 /** Undefined: there is no such Node. */
 export async function look(client: Reader, name: string, now: number): Promise<RepairsSeen | undefined> {

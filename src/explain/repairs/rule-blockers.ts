@@ -1,6 +1,6 @@
 // The meaning of each reason why the remedy controller makes no job, and the command that unblocks it. Pure.
 import type { Reason } from '#api/catalogue.ts'
-import { type Cause, heldBy, patch } from './blocker.ts'
+import { type Cause, heldBy, massFault, patch } from './blocker.ts'
 import type { RepairsSeen, RuleSeen } from './look.ts'
 
 type Row = (reason: {
@@ -66,7 +66,7 @@ export const OF_RULES: Partial<Readonly<Record<Reason, Row>>> = {
           command: patchRule(rule, { priority: 1_000 }),
           isDeclared: true,
         },
-  CohortBlamed: ({ text }) => ({ id: 'MassFault', text: `${text}; look for the change that they share` }),
+  CohortBlamed: ({ text }) => massFault(text),
   NotYetObserved: ({ text }) => ({ id: 'MassSilence', text: `${text}; it goes on when they report` }),
   ZoneOutage: ({ text }) => ({ id: 'MassSilence', text: `${text}; it goes on when they are heard of again` }),
   MaintenanceUnderWay: ({ text }) => ({ id: 'Maintenance', text: `${text}; repairs go on when it ends` }),
