@@ -14,6 +14,7 @@ import {
   machineUidGroup,
 } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
+import { componentObjectName } from '#lib/names.ts'
 import { type Node, hasTaint, nodeType, podType, secretType } from '#nodes/objects.ts'
 import { leaseType } from '#runtime/lease.ts'
 import { Pkcs10CertificateRequestGenerator } from '@peculiar/x509'
@@ -126,6 +127,38 @@ describe('the machine controller', () => {
     await w.clock.advance(1_000)
     expect(order()).toEqual({ name: 'beacon', version: '1.1.0', setRef: 'base', attempt: 2 })
     expect(w.machine(name)?.status?.phase).toBe('Ready')
+  })
+
+  test.each([
+    ['cannot be fetched', 'Fetching', 'Ready'],
+    ['is staged', 'Staged', 'Ready'],
+    ['failed in its first switch', 'Failed', 'NotReady'],
+  ])('a machine in service to which a component is added that %s (%s) is %s', async (_, state, phase) => {
+    const w = await machineWorld()
+    const name = await readyMachine(w)
+    const beacon = definition('1.0.0')
+    w.fake.plant(machineComponent, {
+      ...beacon,
+      metadata: { name: componentObjectName('puls', '1.0.0') },
+      spec: { ...beacon.spec, component: 'puls' },
+    })
+    const both = ['beacon', 'puls'].map((component) => ({ name: component, version: '1.0.0' }))
+    const slice = { component: 'puls', version: '1.0.0', step: 0, number: 0, phase: 'AwaitingPermit', permit: 'p' }
+    const { spec } = components('1.0.0')
+    w.fake.poke(machineComponentSet, { name: 'base' }, { spec: { ...spec, components: both } })
+    const status = { observedGeneration: 2, slices: [{ ...slice, machines: [name] }] }
+    w.fake.poke(machineComponentSet, { name: 'base' }, { status }, 'status')
+    await w.clock.advance(1_000)
+    const reports = w.machine(name)?.status?.components ?? []
+    const since = timestamp(w.clock.now())
+    const why = { reason: 'FetchFailed', message: 'KN8010: 404' }
+    const puls = { name: 'puls', desired: '1.0.0', attempt: 1, state, since, ...why }
+    w.fake.poke(machineType, { name }, { status: { components: [...reports, puls] } }, 'status')
+    await w.clock.advance(UNDER_WAY_MS)
+    beat(w, name)
+    await w.clock.advance(1_000)
+    expect(w.machine(name)?.spec.components?.map((c) => c.name)).toEqual(['beacon', 'puls'])
+    expect(w.machine(name)?.status?.phase).toBe(phase)
   })
 
   test('takes a machine away only under a permit, then its host, its Node and itself', async () => {

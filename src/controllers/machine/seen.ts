@@ -152,6 +152,19 @@ export function brokenComponents({ spec, status }: Machine): readonly ComponentP
   })
 }
 
+/** States in which nothing of a version that was never in use has been started. */
+const NOT_BEGUN: ReadonlySet<string> = new Set(['Fetching', 'Staged'])
+
+/**
+ * What disturbs a machine in service. A component that was added and is only being fetched, or cannot be, was never relied on: its set waits for it, and the
+ * machine serves as before.
+ */
+export const disturbedComponents = (machine: Machine): readonly ComponentProblem[] =>
+  brokenComponents(machine).filter(({ name }) => {
+    const report = machine.status?.components?.find((c) => c.name === name)
+    return report === undefined || report.version !== undefined || !NOT_BEGUN.has(report.state)
+  })
+
 function problemOf(name: string, report: ComponentStatus | undefined): ComponentProblem {
   if (report === undefined) return { name, what: 'not reported yet', reason: 'NotYetObserved' }
   const { state, message, reason } = report

@@ -17,7 +17,7 @@ import { isBeating } from './heartbeats.ts'
 import { mirroredComponents, mirroredHost } from './mirror.ts'
 import {
   type Seen,
-  brokenComponents,
+  disturbedComponents,
   hadJoined,
   hasJoined,
   isClosed,
@@ -241,7 +241,7 @@ function readyOf(seen: Seen, phase: MachinePhase): WantedCondition {
   const reachable = agentReachable(seen)
   if (reachable.status !== 'True') return not('LeaseExpired', 'no heartbeat from its agent')
   if (!isNodeReady(node)) return nodeNotReady(node)
-  const [broken] = brokenComponents(machine)
+  const [broken] = disturbedComponents(machine)
   if (broken !== undefined) return not(broken.reason, `component ${broken.name}: ${broken.what}`)
   if (isClosed(seen)) return not('Progressing', 'its Node registered again; its startup taint is not removed yet')
   return condition('Ready', 'True', 'AllHealthy', 'the node is Ready and its components are healthy')
