@@ -8,6 +8,7 @@ import { HUB, type Layout } from './layout.ts'
 import { type FleetView, observeFleet, watchFleet } from './observe.ts'
 import { newestCommit } from './repository.ts'
 import type { Screen } from './screen.ts'
+import { stuckWhy } from './stuck.ts'
 import { type FleetSeen, rehearsalNotes, summaryLines, unheard, unmet } from './summary.ts'
 
 const LOOK_EVERY_MS = 500
@@ -75,7 +76,8 @@ async function follow(view: FleetView, followed: Followed): Promise<UpResult> {
       onReady()
       if (!check) for (const line of thingsToTry(layout, [...business().keys()], driver)) screen.say(line)
     }
-    if (check && (missing.length === 0 || systemClock.monotonic() - began > CHECK_WITHIN_MS[driver])) break
+    const isStuck = missing.length > 0 && stuckWhy(seen, commit) !== undefined
+    if (check && (missing.length === 0 || isStuck || systemClock.monotonic() - began > CHECK_WITHIN_MS[driver])) break
     screen.show(summaryLines(seen, beganAt))
     await systemClock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined)
   }

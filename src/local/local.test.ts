@@ -11,6 +11,7 @@ import { isLocked, takeLock } from './lock.ts'
 import { portsFor } from './ports.ts'
 import { newestCommit } from './repository.ts'
 import { createScreen } from './screen.ts'
+import { stuckWhy } from './stuck.ts'
 import { componentsLine, summaryLines, unheard, unmet } from './summary.ts'
 import type { ClusterSeen, FleetSeen } from './summary.ts'
 
@@ -192,6 +193,66 @@ const fleet = (c: ClusterSeen = cluster(), hub: object = {}): FleetSeen =>
     },
     clusters: [c],
   }) as unknown as FleetSeen
+
+describe('waiting ends where no time helps', () => {
+  const stalled = [{ type: 'Stalled', status: 'True', reason: 'StageFailed', message: 'test failed' }]
+  const release = (status: object, commit = COMMIT) => ({ metadata: { name: 'r' }, spec: { commit }, status })
+  const source = (status: object) => ({ metadata: { name: 'fleet' }, status: { commit: COMMIT, ...status } })
+  const bad = (type: string, reason: string) => [
+    { type, status: 'False', reason, message: 'no' },
+    { type: 'Ready', status: 'False', reason, message: 'no' },
+  ]
+  test.each<readonly [string, object, string | undefined]>([
+    ['a release goes on', { releases: [release({ phase: 'Progressing' })] }, undefined],
+    [
+      'its release is Paused and needs a person',
+      { releases: [release({ phase: 'Paused', conditions: stalled })] },
+      'release r is Paused and needs manual intervention: kubenode why release/r',
+    ],
+    ['a hold pauses its release until it ends', { releases: [release({ phase: 'Paused' })] }, undefined],
+    [
+      'only the release of an older commit is stopped',
+      { releases: [release({ phase: 'Paused', conditions: stalled }, 'b'.repeat(40))] },
+      undefined,
+    ],
+    [
+      'the commit does not render',
+      { sources: [source({ conditions: bad('Rendered', 'RenderFailed') })] },
+      'commit aaaaaaaa is refused, and stays so: kubenode why source/fleet',
+    ],
+    [
+      'an older commit did not render',
+      { sources: [source({ commit: 'b'.repeat(40), conditions: bad('Rendered', 'RenderFailed') })] },
+      undefined,
+    ],
+    [
+      'the commit is still being rendered',
+      { sources: [source({ conditions: bad('Rendered', 'Progressing') })] },
+      undefined,
+    ],
+    [
+      'no signer of the commit is trusted',
+      {
+        sources: [
+          source({
+            commit: 'b'.repeat(40),
+            refused: { commit: COMMIT },
+            conditions: bad('SourceVerified', 'NotSigned'),
+          }),
+        ],
+      },
+      'commit aaaaaaaa is refused, and stays so: kubenode why source/fleet',
+    ],
+    ['the repository does not answer', { sources: [source({ conditions: bad('Fetched', 'FetchFailed') })] }, undefined],
+    [
+      'the hub does not answer',
+      { isReachable: false, releases: [release({ phase: 'Paused', conditions: stalled })] },
+      undefined,
+    ],
+  ])('%s', (_, hub, why) => {
+    expect(stuckWhy(fleet(cluster(), hub), COMMIT)).toBe(why)
+  })
+})
 
 describe('the summary', () => {
   test('ladders that are exhausted and stages that stopped have lines of their own', () => {

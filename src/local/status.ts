@@ -14,6 +14,7 @@ import { newestCommit } from './repository.ts'
 import { expectedClusters, summaryLines, unheard, unmet } from './summary.ts'
 import { localErrors } from './local-errors.ts'
 import { isLocked, lockedAt } from './lock.ts'
+import { stuckWhy } from './stuck.ts'
 
 export interface StatusOptions {
   readonly data: string
@@ -27,6 +28,8 @@ export interface StatusOptions {
 export interface FleetStatus {
   readonly lines: readonly string[]
   readonly missing: readonly string[]
+  /** Why no time changes that; undefined: it may continue by itself. */
+  readonly stuck: string | undefined
   /** What is wrong or waits, as `kubenode why` shows it; undefined while nothing answers. */
   readonly attention: AttentionTold | undefined
 }
@@ -65,12 +68,15 @@ export async function fleetStatus({ data, waitMs, connect, onWait }: StatusOptio
       // That of a fleet of a person has nodes too.
       const clusters = layout.follows === undefined ? business : new Map([[HUB, hub], ...business])
       const seen = await observeFleet(hub, clusters)
-      const missing = [...unmet(seen, await newestCommit(layout)), ...unheard(seen, lockedAt(layout))]
-      if (missing.length === 0 || systemClock.monotonic() >= until) {
+      const commit = await newestCommit(layout)
+      const missing = [...unmet(seen, commit), ...unheard(seen, lockedAt(layout))]
+      const stuck = missing.length === 0 ? undefined : stuckWhy(seen, commit)
+      if (missing.length === 0 || stuck !== undefined || systemClock.monotonic() >= until) {
         const isDown = !seen.hub.isReachable && seen.clusters.every((c) => !c.isReachable)
         return {
           lines: summaryLines(seen, lockedAt(layout)),
           attention: isDown ? undefined : await attentionIn(hub, clusters, expectedClusters(seen)),
+          stuck,
           missing: isDown ? ['not responding; if the fleet is not running, start it with npm start'] : missing,
         }
       }

@@ -161,7 +161,7 @@ async function showStatus({ data, wait = false, timeout }: StatusOptions, io: Io
     import('#lib/duration.ts'),
   ])
   const waitMs = parseDuration(timeout)
-  const { lines, missing, attention } = await fleetStatus({
+  const { lines, missing, stuck, attention } = await fleetStatus({
     data: dataFolder(data, ownFleetFolder(io.cwd, releaseRoot()), io),
     waitMs: wait ? waitMs : 0,
     connect: connector,
@@ -170,6 +170,7 @@ async function showStatus({ data, wait = false, timeout }: StatusOptions, io: Io
   io.out(shownLines(lines))
   if (attention !== undefined) io.out(`\n${shownLines(attention.lines)}`)
   for (const reason of missing) showProblem(io, shownLine(reason))
+  if (wait && stuck !== undefined) showProblem(io, shownLine(`no longer waiting: ${stuck}`))
   if (missing.length > 0 || (attention?.needsPerson ?? 0) > 0) throw new Exit(EXIT_DIFFERENT)
 }
 
