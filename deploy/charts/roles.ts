@@ -365,7 +365,8 @@ const clusterRole: RoleEntry = {
     // Deleted at the end of its time, unless git declares it.
     ours(['clusters'], [...LOOK, 'update', 'delete']),
     ours(['clusters/status'], ['update']),
-    ours(['operationalholds', 'defenderpolicies'], ['list', 'watch']),
+    // Whether git still declares a Cluster that was deleted, among them.
+    ours(['operationalholds', 'defenderpolicies', 'inventories'], ['list', 'watch']),
     ours(['operationpermits'], ['list', 'watch', 'create', 'update']),
     // A restore that loses writes is approved by a person.
     ours(['approvals'], ['list', 'watch']),

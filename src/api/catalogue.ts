@@ -325,6 +325,10 @@ export const REASONS = {
     'clusters',
     'An object that every cluster gets from the hub was not applied; the message names it and has the answer of the API server.',
   ),
+  StillDeclared: because(
+    'clusters',
+    'The cluster was deleted by hand while git declares it: nothing of it is removed until git no longer does, or a person lifts its protection.',
+  ),
   MachinesRemain: because('clusters', 'The cluster is being deleted and still has machines.'),
   LifetimeRunning: because('clusters', 'The time to live is not over soon.'),
   LifetimeEnding: because('clusters', 'Four fifths of the time to live are over; the message has its end.'),

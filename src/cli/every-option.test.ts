@@ -341,7 +341,7 @@ const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
   'rules enforce': ['not-ready'],
   'rules simulate': [],
   run: [],
-  unprotect: [],
+  unprotect: ['cluster/a'],
   version: [],
   'why-not': ['node/a'],
   repair: ['node/a'],

@@ -3,7 +3,16 @@ import type { Seen } from '#controllers/cluster/seen.ts'
 
 export const QUIET: Pick<
   Seen,
-  'unanswered' | 'permits' | 'endedFor' | 'approved' | 'machines' | 'agents' | 'holds' | 'caps' | 'hosted'
+  | 'unanswered'
+  | 'permits'
+  | 'endedFor'
+  | 'approved'
+  | 'machines'
+  | 'agents'
+  | 'holds'
+  | 'isDeclared'
+  | 'caps'
+  | 'hosted'
 > = {
   unanswered: undefined,
   permits: [],
@@ -12,6 +21,7 @@ export const QUIET: Pick<
   machines: undefined,
   agents: undefined,
   holds: [],
+  isDeclared: false,
   caps: {},
   hosted: [],
 }

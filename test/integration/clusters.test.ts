@@ -2,6 +2,7 @@
 import { X509Certificate } from 'node:crypto'
 import { connect as connectSocket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
+import { inventory } from '#api/kinds/inventory.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { CLUSTERS_NAMESPACE } from '#api/names.ts'
 import type { ControlPlaneHost } from '#controlplanes/port.ts'
@@ -65,6 +66,38 @@ describe('a Cluster with an embedded control plane', () => {
     expect(foldersIn(w)).toEqual([])
     expect(await kubeconfigOf(w, 'one')).toBeUndefined()
     expect(await isOpen(port)).toBe(false)
+  })
+
+  test('is kept while git declares it, although its Cluster was deleted by hand', async () => {
+    const w = (world = await clusterWorld())
+    await w.declare('one', {}, true)
+    const { uid } = (await w.untilPhase('one', 'Ready')).metadata
+    const ref = {
+      group: 'kubenode.io',
+      kind: 'Cluster',
+      namespace: 'kubenode-system',
+      name: 'one',
+      digest: 'a'.repeat(16),
+    }
+    const lists = (refs: readonly object[]) =>
+      w.admin.apply(
+        inventory,
+        {
+          apiVersion: 'kubenode.io/v1alpha1',
+          kind: 'Inventory',
+          metadata: { name: 'fleet' },
+          spec: { source: 'kubenode-system/fleet', track: 'fleet', target: 'Hub', shard: 0, shards: 1, refs },
+        } as never,
+        { fieldManager: 'git', force: true },
+      )
+    await lists([{ ...ref, uid }])
+    await w.remove('one')
+    await w.until('it waits', async () => (await w.get('one'))?.status?.waitingFor?.predicate === 'StillDeclared')
+    expect(await w.host.list()).toMatchObject([{ state: 'Running' }])
+    expect((await w.admin.list(operationPermit)).items).toEqual([])
+    await lists([])
+    await w.untilGone('one')
+    expect(foldersIn(w)).toEqual([])
   })
 
   test('is kept when its Cluster is deleted with deletionPolicy Orphan, and belongs to the next one of the name', async () => {

@@ -7,6 +7,7 @@ import { API_GROUP_VERSION, type ApiKind } from '#api/kind.ts'
 import { approval, type Approval } from '#api/kinds/approval.ts'
 import { defenderLedger, LEDGER_NAME } from '#api/kinds/defender-ledger.ts'
 import { operationalHold, type OperationalHold } from '#api/kinds/operational-hold.ts'
+import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { machine, type Machine } from '#api/kinds/machine.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
@@ -543,4 +544,85 @@ test('S25 the key of the approver approves agents only, and nothing while the De
   expect(await answered(approver, await requestOf(AGENT), 'Approved')).toMatch(/failed calling webhook/)
   expect(await answered(admin, await requestOf(AGENT), 'Approved')).toBe('accepted')
   await startWebhook()
+})
+
+const SETS: ResourceType = {
+  group: 'apps',
+  version: 'v1',
+  kind: 'StatefulSet',
+  plural: 'statefulsets',
+  namespaced: true,
+}
+const untilSoon = () => new Date(Date.now() + 600_000).toISOString().replace(/\.\d+Z$/, 'Z')
+
+test('what git declares is deleted by git, or under a hold that names it', async () => {
+  const key = { namespace: SYSTEM_NAMESPACE, name: 'prod' }
+  const prod = (annotations: Readonly<Record<string, string>>) =>
+    admin.create(clusterKind, {
+      apiVersion: API_GROUP_VERSION,
+      kind: 'Cluster',
+      metadata: { ...key, annotations },
+      spec: { version: '1.36.0', controlPlane: { flavor: 'embedded' }, deletionPolicy: 'Delete' },
+    } as unknown as Cluster)
+  const declared = { [ANNOTATIONS.source]: `${SYSTEM_NAMESPACE}/fleet` }
+  const [sync, controllers] = [asUser('kubenode:sync'), asUser('kubenode:controllers')]
+  await prod({})
+  expect(await said(admin.delete(clusterKind, key))).toBe('accepted')
+  await prod(declared)
+  expect(await said(admin.delete(clusterKind, key))).toMatch(
+    /^403 .*git declares Cluster prod.*unprotect cluster\/prod/,
+  )
+  const collection = `/apis/kubenode.io/v1alpha1/namespaces/${SYSTEM_NAMESPACE}/clusters`
+  expect((await admin.raw({ method: 'DELETE', path: collection })).status).toBe(403)
+  expect(await admin.get(clusterKind, key)).toBeDefined()
+  expect(await said(sync.delete(clusterKind, key))).toBe('accepted')
+  await prod(declared)
+  const hold = (name: string, target: OperationalHold['spec']['target']): OperationalHold => ({
+    apiVersion: API_GROUP_VERSION,
+    kind: 'OperationalHold',
+    metadata: { name },
+    spec: { target, effect: 'Unprotect', reason: 'a test', author: ADMIN, until: untilSoon() },
+  })
+  await admin.create(operationalHold, hold('own', { kind: 'Cluster', name: 'prod' }))
+  await eventually(
+    () => said(admin.delete(clusterKind, key)),
+    (a) => a === 'accepted',
+  )
+  const { metadata, ...remedier } = changed(nodeRemedier, {})
+  await apply(nodeRemedier, { ...remedier, metadata: { ...metadata, annotations: declared } })
+  const it = { name: metadata.name ?? '' }
+  expect(await said(admin.delete(nodeRemedier, it))).toMatch(/^403 .*git declares NodeRemedier/)
+  expect(await said(controllers.delete(nodeRemedier, it))).toMatch(/^403/)
+  await stopWebhook()
+  expect(await said(admin.delete(nodeRemedier, it))).toMatch(/failed calling webhook/)
+  expect(await said(sync.delete(nodeRemedier, it))).toBe('accepted')
+  await startWebhook()
+  for (const client of [sync, controllers]) client.close()
+})
+
+test('the etcd of a control plane counts in the guard, ordinary StatefulSets do not', async () => {
+  for (const namespace of ['kc-one', 'shop'])
+    await admin.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
+  const sets = async (namespace: string, prefix: string, claims: readonly object[]): Promise<readonly string[]> => {
+    const names = Array.from({ length: 12 }, (_, i) => `${prefix}-${i}`)
+    for (const name of names) {
+      const labels = { of: name }
+      const template = { metadata: { labels }, spec: { containers: [{ name: 'a', image: 'a' }] } }
+      const spec = { serviceName: 'a', selector: { matchLabels: labels }, template, volumeClaimTemplates: claims }
+      await admin.create(SETS, { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata: { name, namespace }, spec })
+    }
+    const answers: string[] = []
+    for (const name of names) answers.push(await said(admin.delete(SETS, { namespace, name })))
+    return answers.filter((a) => a !== 'accepted')
+  }
+  const claim = {
+    metadata: { name: 'data' },
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+  }
+  expect(await sets('shop', 'etcd', [claim])).toEqual([])
+  expect(await sets('kc-one', 'api', [])).toEqual([])
+  expect(await sets('kc-one', 'etcd', [claim])).toEqual([
+    expect.stringContaining('10 of kind StatefulSet were deleted in 10m, the limit is 10'),
+    expect.stringContaining('10 of kind StatefulSet'),
+  ])
 })

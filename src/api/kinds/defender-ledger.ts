@@ -114,7 +114,7 @@ const wayBack = s.obj('A rollback of a component in a set.', {
 })
 
 const reserved = s.obj('A deletion that was admitted and counted; if it does not follow, it is no longer counted.', {
-  kind: s.choice('Kind of the object.', ['Machine', 'Node', 'Namespace', 'CustomResourceDefinition']),
+  kind: s.choice('Kind of the object.', ['Machine', 'Node', 'Namespace', 'CustomResourceDefinition', 'StatefulSet']),
   name: s.str('Name of the object.', { min: 1, max: 253 }),
   uid: f.uid('UID of the object.'),
   at: s.microTime('When it was counted, on the clock of the Defender.'),

@@ -26,4 +26,8 @@ export const holdErrors = errorTable({
     text: 'cannot freeze this cluster: it has no Machine and no NodeRemedier, so nothing in it can be disrupted',
     next: 'point --kubeconfig at the cluster with the machines; to freeze this one all the same, add --even-if-absent',
   },
+  KN1383: {
+    text: 'cannot lift the protection of {what}',
+    next: 'name it as {Object}, or leave it out for the whole cluster',
+  },
 })

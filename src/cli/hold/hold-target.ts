@@ -14,6 +14,7 @@ const KINDS = {
   remedier: 'NodeRemedier',
   job: 'RemedyOperationJob',
   source: 'FleetSource',
+  policy: 'DefenderPolicy',
   release: 'Release',
 } as const satisfies Readonly<Record<string, HoldTarget['kind']>>
 

@@ -1,5 +1,6 @@
 // Reads what a Cluster is decided from: the hub's objects, what the host of control planes runs, and, for a deletion, the machines that its own API server has.
 import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
+import { type Inventory, inventory } from '#api/kinds/inventory.ts'
 import { defenderPolicy } from '#api/kinds/defender-policy.ts'
 import { type Approval, approval } from '#api/kinds/approval.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
@@ -34,6 +35,7 @@ export const cachesOf = (informers: Informers) => ({
   }),
   approvals: informers.of(approval),
   holds: informers.of(operationalHold),
+  inventories: informers.of(inventory),
   policies: informers.of(defenderPolicy),
 })
 
@@ -53,7 +55,7 @@ const MACHINES_WITHIN_MS = 10_000
 
 export async function observe(tools: Observing, key: string, signal: AbortSignal): Promise<Seen | undefined> {
   const { caches } = tools
-  requireFresh([caches.clusters, caches.permits, caches.approvals, caches.holds, caches.policies])
+  requireFresh([caches.clusters, caches.permits, caches.approvals, caches.holds, caches.policies, caches.inventories])
   const [namespace = '', name = ''] = key.split('/')
   const cluster = caches.clusters.get({ namespace, name })
   if (cluster?.spec.controlPlane === undefined) return undefined
@@ -79,6 +81,7 @@ export async function observe(tools: Observing, key: string, signal: AbortSignal
     agents: await agentsOf(clients, cluster, asked.plane, signal),
     addons: (await tools.addons()).version,
     holds: caches.holds.list(),
+    isDeclared: isLeaving(cluster) && isListed(caches.inventories.list(), cluster),
     caps,
     hosted:
       cluster.spec.ttl === undefined && caps.maxCreating === undefined
@@ -139,6 +142,14 @@ async function agentsOf(
     return undefined
   }
 }
+
+/** Sync takes the digest off an object that it prunes, and keeps it in its list until finalizers let go of it. */
+const isListed = (inventories: readonly Inventory[], { metadata }: Cluster): boolean =>
+  inventories.some(
+    ({ spec }) =>
+      spec.target !== 'Member' &&
+      spec.refs.some((r) => r.kind === clusterKind.kind && r.uid === metadata.uid && r.digest !== undefined),
+  )
 
 const approvedAt = (approvals: readonly Approval[], now: number): ReadonlySet<string> =>
   new Set(

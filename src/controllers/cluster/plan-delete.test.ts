@@ -1,6 +1,6 @@
 // A deletion removes the machines first, within a time that begins with its permit. One whose final snapshot can never be taken is tried further, and continues
 // without it only with an approval that names what is lost.
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { FINALIZERS } from '#api/names.ts'
 import type { ControlPlane } from '#controlplanes/port.ts'
@@ -91,6 +91,45 @@ test.each<[string, Partial<ControlPlane>, string, string]>([
     unblock: expect.stringContaining('kubenode approve permit/cluster-one-'),
   })
   expect(kindsOf(approving(seen), LATE)).toEqual([`Delete ${keep}`, 'Report', 'Report', 'RemoveFinalizer'])
+})
+
+describe('a Cluster that git declares', () => {
+  const running = { ...seenOf({ state: 'Running' as const }), isDeclared: true, machines: ['m-1'] }
+  const hold = (target: object, until: number): Seen['holds'] =>
+    [
+      {
+        metadata: { name: 'h' },
+        spec: { effect: 'Unprotect', target, reason: 'r', author: 'ada', until: timestamp(until) },
+      },
+    ] as unknown as Seen['holds']
+
+  test('is not torn down when it is deleted by hand, and says what ends the wait', () => {
+    for (const now of [START, START + 24 * 60 * MINUTE]) {
+      expect(kindsOf(running, now)).toEqual([])
+      expect(plan(running, now).wait).toMatchObject({
+        predicate: 'StillDeclared',
+        unblock: 'remove it from git, or run kubenode unprotect cluster/one --reason WHY',
+      })
+    }
+  })
+  test.each<[string, Partial<Seen>]>([
+    ['git no longer does', { isDeclared: false }],
+    ['a person lifted its protection', { holds: hold({ kind: 'Cluster', name: 'one' }, START + MINUTE) }],
+  ])('is torn down once %s', (_, wish) => {
+    expect(kindsOf({ ...running, ...wish }, START)).toEqual(['Ask'])
+  })
+  test.each<[string, Seen['holds']]>([
+    ['ended', hold({ kind: 'Cluster', name: 'one' }, START - 1)],
+    ['on all clusters', hold({ kind: 'Cluster', selector: {} }, START + MINUTE)],
+    ['on another', hold({ kind: 'Cluster', name: 'two' }, START + MINUTE)],
+  ])('is not torn down under a hold %s', (_, holds) => {
+    expect(kindsOf({ ...running, holds }, START)).toEqual([])
+  })
+  test('whose deletion began under a hold is torn down also after the hold ended', () => {
+    const lifted = { ...running, holds: hold({ kind: 'Cluster', name: 'one' }, START + MINUTE) }
+    const begun = granted(lifted, START)
+    expect(kindsOf({ ...begun, machines: [] }, START + 5 * MINUTE)).toContain('Snapshot')
+  })
 })
 
 test('an approval of the deletion is none of the loss', () => {

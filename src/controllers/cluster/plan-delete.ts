@@ -5,6 +5,7 @@ import { FINALIZERS } from '#api/names.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { ControlPlane } from '#controlplanes/port.ts'
 import { counted } from '#lib/counted.ts'
+import { isUnprotected } from '#holds/unprotected.ts'
 import { approvalDigest } from '#permits/approval-digest.ts'
 import type { Wait } from '#runtime/waiting.ts'
 import type { ClusterAction, ClusterPlan } from './actions.ts'
@@ -23,6 +24,29 @@ const SOON_MS = 2_000
 const MOST_NAMED = 5
 
 export function planDeletion(seen: Seen, now: number): ClusterPlan {
+  const declared = stillDeclared(seen, now)
+  return declared === undefined
+    ? planRemoval(seen, now)
+    : { actions: [], notices: [], phase: 'Deleting', wait: declared, requeueAfter: SOON_MS }
+}
+
+/**
+ * One `kubectl delete` does not end a cluster that git declares, even if the guard was away. A deletion that requested its permit is completed: the hold that
+ * permitted it may have expired by then.
+ */
+function stillDeclared({ cluster, plane, permits, holds, isDeclared }: Seen, now: number): Wait<Reason> | undefined {
+  const { name = '', namespace, uid } = cluster.metadata
+  if (!isDeclared || plane === undefined || plane.owner !== uid) return undefined
+  if (permits.some(({ spec }) => spec.operations.includes('DeleteControlPlane'))) return undefined
+  if (isUnprotected(holds, { kind: 'Cluster', name, namespace }, now)) return undefined
+  return {
+    predicate: 'StillDeclared',
+    seen: 'it was deleted by hand, and git declares it; its API server and machines keep running',
+    unblock: `remove it from git, or run kubenode unprotect cluster/${name} --reason WHY`,
+  }
+}
+
+function planRemoval(seen: Seen, now: number): ClusterPlan {
   const { cluster, plane, kubeconfig } = seen
   const { finalizers = [], uid = '' } = cluster.metadata
   const done = { notices: [], phase: 'Deleting' as const, wait: undefined }

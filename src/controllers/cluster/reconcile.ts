@@ -111,8 +111,16 @@ export const clusterModule: Module<ClusterContext> = {
         if (cluster.spec.ttl !== undefined || cluster.status?.waitingFor?.predicate === CREATION_LIMIT)
           controller.enqueue(keyOf(cluster))
     }
+    // What keeps a deletion from beginning: that git declares the Cluster, and that nobody lifted its protection.
+    const onDeclared = (): void => {
+      for (const cluster of caches.clusters.list())
+        if (cluster.status?.waitingFor?.predicate === 'StillDeclared') controller.enqueue(keyOf(cluster))
+    }
+    caches.inventories.onChange(onDeclared)
     caches.holds.onChange((before, now) => {
-      if ((now ?? before)?.spec.effect === 'Extend') onLimits()
+      const effect = (now ?? before)?.spec.effect
+      if (effect === 'Unprotect') onDeclared()
+      if (effect === 'Extend') onLimits()
     })
     caches.policies.onChange((before, now) => {
       if (before?.spec.clusters !== undefined || now?.spec.clusters !== undefined) onLimits()

@@ -42,6 +42,8 @@ export interface Seen {
   /** Version of the addons that every control plane gets. */
   readonly addons: string
   readonly holds: readonly OperationalHold[]
+  /** An Inventory of the hub lists this very object, and no commit has removed it since. */
+  readonly isDeclared: boolean
   /** What policies allow. */
   readonly caps: ClusterCaps
   /** All Clusters with a control plane on the hub; empty where no limit counts them. */

@@ -25,6 +25,7 @@ const deletion = (more: Partial<Deletion>): Deletion => ({
   group: 'kubenode.io',
   kind: 'Machine',
   name: 'm-1',
+  namespace: '',
   uid: 'm-uid',
   user: 'kubenode:sync',
   isEnding: false,

@@ -3,6 +3,8 @@ export interface Deletion {
   readonly group: string
   readonly kind: string
   readonly name: string
+  /** '' for what is in none. */
+  readonly namespace: string
   /** '' when the review does not say. */
   readonly uid: string
   /** The user who deletes, as known to the API server. */

@@ -17,6 +17,7 @@ const nodeDeletion = (n: number): Deletion => ({
   group: '',
   kind: 'Node',
   name: `n-${n}`,
+  namespace: '',
   uid: `uid-${n}`,
   user: 'ada',
   isEnding: false,

@@ -58,7 +58,7 @@ export function createGuard(options: GuardOptions): AskGuard {
 const createDecision =
   ({ client, caches, clock, random, time, identity }: GuardOptions): AskGuard =>
   async (deletion) => {
-    const { group, kind, name, uid, isEnding, isDryRun } = deletion
+    const { group, kind, name, namespace, uid, isEnding, isDryRun } = deletion
     const guarded = guardedKind(group, kind)
     if (guarded === undefined) return { kind: 'Passes', ledger: undefined }
     const isKnown = staleness(caches) === undefined
@@ -73,6 +73,7 @@ const createDecision =
       verdict = planDeletion({
         guarded,
         name,
+        namespace,
         uid,
         ...about,
         fateOf,

@@ -1,5 +1,14 @@
-// Data: which deletions by other clients are limited, how many are allowed in which time, and what happens while the Defender cannot be reached.
-import { KEPT_NAMESPACES } from '#api/names.ts'
+// Data: which deletions by other clients are limited, how many are allowed in which time, which need a hold by a person, and what happens while the Defender
+// cannot be reached.
+import {
+  ANNOTATIONS,
+  CONTROL_PLANE_PREFIX,
+  KEPT_NAMESPACES,
+  programAccount,
+  programUser,
+  SOURCE_USER_PREFIX,
+} from '#api/names.ts'
+import type { Reserved } from '../ledger.ts'
 import type { RateWindow } from '../rates.ts'
 
 export interface DeletionLimit {
@@ -9,8 +18,17 @@ export interface DeletionLimit {
   readonly least: number
 }
 
-export interface GuardedKind {
-  readonly kind: 'Machine' | 'Node' | 'Namespace' | 'CustomResourceDefinition'
+type DeclaredKind =
+  | 'Cluster'
+  | 'FleetSource'
+  | 'ReleasePipeline'
+  | 'MachineSet'
+  | 'MachineComponentSet'
+  | 'ComponentCanary'
+  | 'NodeRemedier'
+  | 'DefenderPolicy'
+
+interface Guarded {
   readonly group: string
   readonly plural: string
   /**
@@ -20,10 +38,29 @@ export interface GuardedKind {
   readonly whenDown: 'Fail' | 'Ignore'
   /** CEL over `oldObject`: only such objects are guarded. With a name alone a deletion of a whole collection would pass. */
   readonly only?: string
+  /** CEL over `request`: who is not asked about. */
+  readonly unless?: string
   readonly limits: readonly DeletionLimit[]
   /** Never deleted unless a hold says so. */
   readonly never?: readonly string[]
 }
+
+/** Deletions of these count. */
+export interface CountedKind extends Guarded {
+  readonly kind: Reserved['kind']
+  readonly needsHold?: undefined
+}
+
+/**
+ * What git declares is removed from git. Another user needs a hold to delete it: one on the object by its name, or, where `Any`, one on the whole
+ * cluster too. It is not counted: sync makes it again.
+ */
+export interface HeldKind extends Guarded {
+  readonly kind: DeclaredKind
+  readonly needsHold: 'Own' | 'Any'
+}
+
+export type GuardedKind = CountedKind | HeldKind
 
 const OF_A_FLEET: readonly DeletionLimit[] = [
   { window: '1m', share: 0.02, least: 3 },
@@ -31,6 +68,21 @@ const OF_A_FLEET: readonly DeletionLimit[] = [
   { window: '1h', share: 0.1, least: 10 },
   { window: '24h', share: 0.3, least: 20 },
 ]
+
+const SYNC = [programUser('sync'), programAccount('sync')].map((user) => `'${user}'`).join(', ')
+const BY_GIT = `request.userInfo.username in [${SYNC}] || request.userInfo.username.startsWith('${SOURCE_USER_PREFIX}')`
+const IS_DECLARED = `oldObject == null || '${ANNOTATIONS.source}' in oldObject.metadata.?annotations.orValue({})`
+
+const held = (kind: DeclaredKind, plural: string): HeldKind => ({
+  kind,
+  group: 'kubenode.io',
+  plural,
+  whenDown: 'Fail',
+  unless: BY_GIT,
+  needsHold: 'Any',
+  limits: [],
+})
+const declared = (kind: DeclaredKind, plural: string): HeldKind => ({ ...held(kind, plural), only: IS_DECLARED })
 
 export const GUARDED_KINDS: readonly GuardedKind[] = [
   { kind: 'Machine', group: 'kubenode.io', plural: 'machines', whenDown: 'Fail', limits: OF_A_FLEET },
@@ -67,6 +119,28 @@ export const GUARDED_KINDS: readonly GuardedKind[] = [
       'operationpermits.kubenode.io',
     ],
   },
+  {
+    kind: 'StatefulSet',
+    group: 'apps',
+    plural: 'statefulsets',
+    whenDown: 'Fail',
+    // The etcd of a control plane on the hub. With its namespace it goes under the limits of namespaces, which are the same.
+    only: `oldObject == null || (oldObject.metadata.namespace.startsWith('${CONTROL_PLANE_PREFIX}') && oldObject.spec.?volumeClaimTemplates.orValue([]).size() > 0)`,
+    limits: [
+      { window: '10m', share: 0, least: 10 },
+      { window: '24h', share: 0, least: 50 },
+    ],
+  },
+  // A hold on all that is in this cluster is meant for machines, not for the end of another cluster.
+  { ...declared('Cluster', 'clusters'), needsHold: 'Own' },
+  // Git reaches the fleet through it, so nothing in git can make it again.
+  held('FleetSource', 'fleetsources'),
+  declared('ReleasePipeline', 'releasepipelines'),
+  declared('MachineSet', 'machinesets'),
+  declared('MachineComponentSet', 'machinecomponentsets'),
+  declared('ComponentCanary', 'componentcanaries'),
+  declared('NodeRemedier', 'noderemediers'),
+  declared('DefenderPolicy', 'defenderpolicies'),
 ]
 
 export const guardedKind = (group: string, kind: string): GuardedKind | undefined =>

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { MAX_RESERVED, type LedgerSpec } from '#api/kinds/defender-ledger.ts'
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { aHold, START_MS } from '#test/support/fleets/defender-objects.ts'
 import { GUARDED_KINDS, guardedKind, type GuardedKind } from './guarded-kinds.ts'
 import { FOLLOWS_WITHIN_MS, type Fate } from './reserved.ts'
@@ -15,6 +16,7 @@ const ask = (wish: Partial<DeletionSeen> = {}): DeletionVerdict =>
   planDeletion({
     guarded: kind('Node'),
     name: 'n-1',
+    namespace: '',
     uid: '',
     grantedAs: [],
     follows: false,
@@ -56,23 +58,26 @@ describe('deletions by others', () => {
     expect(held).toMatchObject({ passed: 5 })
     expect(held.kind === 'Held' && held.why).toContain('5 of kind Node were deleted in 10m, the limit is 5')
   })
-  test.each(GUARDED_KINDS.map((k) => [k.kind, k] as const))('of %s never exceed any window', (_, guarded) => {
-    let ledger: LedgerSpec = EMPTY
-    const times: number[] = []
-    for (let t = 0; t < 26 * 3_600_000; t += 40_000) {
-      const verdict = ask({ guarded, present: 60, ledger, now: START_MS + t })
-      if (verdict.kind === 'Held') continue
-      times.push(t)
-      ledger = verdict.ledger ?? ledger
-    }
-    const windows = { '1m': 60_000, '10m': 600_000, '1h': 3_600_000, '24h': 86_400_000 }
-    for (const { window, share, least } of guarded.limits)
-      for (const t of times) {
-        const inside = times.filter((x) => x > t - windows[window] && x <= t).length
-        expect(inside).toBeLessThanOrEqual(Math.max(least, Math.floor(share * 60)))
+  test.each(GUARDED_KINDS.filter((k) => k.needsHold === undefined).map((k) => [k.kind, k] as const))(
+    'of %s never exceed any window',
+    (_, guarded) => {
+      let ledger: LedgerSpec = EMPTY
+      const times: number[] = []
+      for (let t = 0; t < 26 * 3_600_000; t += 40_000) {
+        const verdict = ask({ guarded, present: 60, ledger, now: START_MS + t })
+        if (verdict.kind === 'Held') continue
+        times.push(t)
+        ledger = verdict.ledger ?? ledger
       }
-    expect(times.length).toBeGreaterThan(guarded.limits.at(-1)?.least ?? 0)
-  })
+      const windows = { '1m': 60_000, '10m': 600_000, '1h': 3_600_000, '24h': 86_400_000 }
+      for (const { window, share, least } of guarded.limits)
+        for (const t of times) {
+          const inside = times.filter((x) => x > t - windows[window] && x <= t).length
+          expect(inside).toBeLessThanOrEqual(Math.max(least, Math.floor(share * 60)))
+        }
+      expect(times.length).toBeGreaterThan(guarded.limits.at(-1)?.least ?? 0)
+    },
+  )
   test('when the count is unknown, only as many as a person deletes by hand', () => {
     expect(deleteMany({ present: 0 }, 1, 100).passed).toBe(3)
   })
@@ -118,6 +123,46 @@ test('a hold lifts every limit but a freeze, and what passes under it is counted
     ask({ holds: [aHold('Unprotect', ALL, '2026-01-04T00:00:00Z')], guarded: kind('Namespace'), name: 'kube-system' })
       .kind,
   ).toBe('Held')
+})
+
+const UNPROTECT = (target: OperationalHold['spec']['target']) => ({ holds: [aHold('Unprotect', target)] })
+describe('what git declares', () => {
+  const prod: Partial<DeletionSeen> = { guarded: kind('Cluster'), name: 'prod', namespace: 'fleet', ledger: undefined }
+  test.each<[string, Partial<DeletionSeen>, RegExp]>([
+    ['a Cluster', prod, /^git declares Cluster prod; .* kubenode unprotect cluster\/prod --reason WHY$/],
+    ['a Cluster beside a hold on all', { ...prod, ...UNPROTECT(ALL) }, /unprotect cluster\/prod/],
+    ['a Cluster beside a hold on another', { ...prod, ...UNPROTECT({ kind: 'Cluster', name: 'pre' }) }, /git declares/],
+    [
+      'a Cluster beside a hold on one of the name in another namespace',
+      { ...prod, ...UNPROTECT({ kind: 'Cluster', name: 'prod', namespace: 'other' }) },
+      /git declares/,
+    ],
+    [
+      'a Cluster beside a hold that ended',
+      { ...prod, holds: [aHold('Unprotect', { kind: 'Cluster', name: 'prod' }, '2026-01-04T00:00:00Z')] },
+      /git declares/,
+    ],
+    [
+      'anything while the cluster is frozen',
+      { ...prod, holds: [aHold('Freeze', ALL), aHold('Unprotect', { kind: 'Cluster', name: 'prod' })] },
+      /frozen/,
+    ],
+    ['a FleetSource', { guarded: kind('FleetSource'), name: 'fleet' }, /no commit reaches .* unprotect source\/fleet/],
+    ['a set', { guarded: kind('MachineComponentSet'), name: 'base' }, /unprotect set\/base/],
+    ['a pipeline', { guarded: kind('ReleasePipeline'), name: 'x' }, /run kubenode unprotect --reason WHY$/],
+  ])('%s is held', (_, wish, why) => {
+    const verdict = ask(wish)
+    expect(verdict.kind === 'Held' && verdict.why).toMatch(why)
+  })
+
+  test.each<[string, Partial<DeletionSeen>]>([
+    ['a Cluster under a hold on it', { ...prod, ...UNPROTECT({ kind: 'Cluster', name: 'prod' }) }],
+    ['a set under a hold on it', { guarded: kind('MachineSet'), ...UNPROTECT({ kind: 'MachineSet', name: 'n-1' }) }],
+    ['a set under a hold on all', { guarded: kind('MachineSet'), ...UNPROTECT(ALL) }],
+    ['what is being deleted already', { ...prod, isEnding: true }],
+  ])('%s passes, and is not counted', (_, wish) => {
+    expect(ask(wish)).toEqual({ kind: 'Passes', ledger: undefined })
+  })
 })
 
 test('unguarded kinds are not known here', () => {

@@ -2,18 +2,27 @@
 // window, and is counted in the same ledger as our own disruptions. Pure; what passes counts only once the ledger was swapped.
 import { timeOfDay } from '#lib/clock.ts'
 import type { LedgerSpec } from '#api/kinds/defender-ledger.ts'
-import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import { HOLD_TARGETS, type OperationalHold } from '#api/kinds/operational-hold.ts'
+import { shortWord } from '#api/nouns.ts'
 import { disruptionFacts } from '#api/protocol/operations.ts'
 import { holdOf } from '#holds/in-force.ts'
 import { holdsOver } from '#holds/reach.ts'
+import { isUnprotected } from '#holds/unprotected.ts'
 import { grantsOf, WorkingLedger } from '../ledger.ts'
 import { type Series, seriesName } from '../rates.ts'
-import { GUARDED_KINDS, type DeletionLimit, type GuardedKind } from './guarded-kinds.ts'
+import {
+  type CountedKind,
+  GUARDED_KINDS,
+  type DeletionLimit,
+  type GuardedKind,
+  type HeldKind,
+} from './guarded-kinds.ts'
 import { type FateOf, reserve, settleReserved } from './reserved.ts'
 
 export interface DeletionSeen {
   readonly guarded: GuardedKind
   readonly name: string
+  readonly namespace: string
   /** '' when the review does not say. */
   readonly uid: string
   /** UIDs under which the Defender may have granted this deletion: its own, and of a Node that of its Machine. */
@@ -70,10 +79,28 @@ export function planDeletion(seen: DeletionSeen): DeletionVerdict {
   const isLifted = inForce.some((h) => h.spec.effect === 'Unprotect')
   if (!isLifted && guarded.never?.includes(name) === true)
     return { kind: 'Held', why: `${guarded.kind} ${name} keeps the cluster alive; ${LIFT}` }
+  if (guarded.needsHold !== undefined) return planDeclared(guarded, seen, isLifted)
   if (seen.costsNothing) return { kind: 'Passes', ledger: undefined }
   if (seen.ledger === undefined)
     return { kind: 'Held', why: 'the Defender is still starting; try again', retryAfterMs: 1_000 }
-  return counted(seen, isLifted)
+  return counted(guarded, seen, isLifted)
+}
+
+function planDeclared(
+  { kind, needsHold }: HeldKind,
+  { name, namespace, holds, wall }: DeletionSeen,
+  isLifted: boolean,
+): DeletionVerdict {
+  if ((isLifted && needsHold === 'Any') || isUnprotected(holds, { kind, name, namespace }, wall))
+    return { kind: 'Passes', ledger: undefined }
+  const why =
+    kind === 'FleetSource'
+      ? `without FleetSource ${name} no commit reaches its clusters`
+      : `git declares ${kind} ${name}; to delete it, remove it from git`
+  const what = (HOLD_TARGETS as readonly string[]).includes(kind)
+    ? ` ${shortWord(`${kind.toLowerCase()}/${name}`)}`
+    : ''
+  return { kind: 'Held', why: `${why}; to delete it by hand, first run kubenode unprotect${what} --reason WHY` }
 }
 
 /** By the ledger, which is what the Defender granted whatever a permit says; such a deletion was counted when it was granted. */
@@ -88,7 +115,8 @@ const allSeries = (kind: string): readonly Series[] =>
 
 /** A lifted limit still counts: what follows it must know. */
 function counted(
-  { guarded, name, uid, fateOf, present, ledger: before, now, wall, leader }: DeletionSeen,
+  guarded: CountedKind,
+  { name, uid, fateOf, present, ledger: before, now, wall, leader }: DeletionSeen,
   isLifted: boolean,
 ): DeletionVerdict {
   const ledger = new WorkingLedger(before, now)

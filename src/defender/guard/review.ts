@@ -19,6 +19,7 @@ export async function reviewDeletion(request: AdmissionRequest, ask: AskGuard): 
     kind: kind.kind,
     // A deletion of a whole collection is asked about object by object, under no name or an empty one.
     name: String(metadata['name'] ?? name ?? ''),
+    namespace: String(metadata['namespace'] ?? ''),
     uid: String(metadata['uid'] ?? ''),
     user: isObject(userInfo) ? String(userInfo['username'] ?? '') : '',
     isEnding: metadata['deletionTimestamp'] !== undefined,

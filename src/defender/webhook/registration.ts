@@ -62,7 +62,10 @@ const clientConfig = (door: Door, address: WebhookAddress, ca: string, token: st
   caBundle: Buffer.from(ca).toString('base64'),
 })
 
-const guardWebhook = ({ group, plural, whenDown, only }: GuardedKind, config: ReturnType<typeof clientConfig>) => ({
+const guardWebhook = (
+  { group, plural, whenDown, only, unless }: GuardedKind,
+  config: ReturnType<typeof clientConfig>,
+) => ({
   name: `${plural}.deletions.kubenode.io`,
   admissionReviewVersions: ['v1'],
   // Counting is an effect; a dry run is not counted.
@@ -71,7 +74,12 @@ const guardWebhook = ({ group, plural, whenDown, only }: GuardedKind, config: Re
   timeoutSeconds: 10,
   matchPolicy: 'Equivalent',
   // Our own programs are reviewed like all clients: they pass only with a permit for this very object.
-  ...(only !== undefined && { matchConditions: [{ name: 'guarded', expression: only }] }),
+  ...((only !== undefined || unless !== undefined) && {
+    matchConditions: [
+      ...(only === undefined ? [] : [{ name: 'guarded', expression: only }]),
+      ...(unless === undefined ? [] : [{ name: 'not-by-git', expression: `!(${unless})` }]),
+    ],
+  }),
   clientConfig: config,
   rules: [{ apiGroups: [group], apiVersions: ['*'], operations: ['DELETE'], resources: [plural], scope: '*' }],
 })
