@@ -111,7 +111,7 @@ export const clusterModule: Module<ClusterContext> = {
         if (cluster.spec.ttl !== undefined || cluster.status?.waitingFor?.predicate === CREATION_LIMIT)
           controller.enqueue(keyOf(cluster))
     }
-    // What keeps a deletion from beginning: that git declares the Cluster, and that nobody lifted its protection.
+    // A deletion begins once git no longer declares the Cluster, or a hold lifts its protection.
     const onDeclared = (): void => {
       for (const cluster of caches.clusters.list())
         if (cluster.status?.waitingFor?.predicate === 'StillDeclared') controller.enqueue(keyOf(cluster))
