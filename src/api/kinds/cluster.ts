@@ -391,7 +391,7 @@ const status = f.waitingStatus('The observed state of the cluster.', {
   ),
   machines: s.optional(
     s.obj(
-      'Its machines, counted while the cluster answers sync: every five minutes, and every twenty in a cluster of 10,000.',
+      'Its machines, counted while the cluster answers sync: every five minutes, every twenty in a cluster of 10,000, and every minute in one that has none.',
       {
         total: s.int('All machines.', { min: 0, max: 1_000_000 }),
         ready: s.int('Machines that are Ready.', { min: 0, max: 1_000_000 }),

@@ -167,6 +167,18 @@ describe('what a Cluster says of its machines', () => {
     await stop()
   })
 
+  test('where there are none yet, they are counted in every round', async () => {
+    const { far, look, stop } = await world(REGISTERED)
+    far.machines = []
+    await look()
+    expect((await look()).machines?.total).toBe(0)
+    far.machines = MACHINES
+    expect((await look()).machines?.total).toBe(3)
+    await look()
+    expect(far.counts).toBe(2)
+    await stop()
+  })
+
   test('a control plane on the hub gets these and no word about whether it runs', async () => {
     const own = { phase: 'Ready', versions: [{ part: 'apiserver', version: '1.36.0' }], conditions: [] }
     const { far, look, stop } = await world(HOSTED, own)

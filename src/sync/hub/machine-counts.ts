@@ -37,10 +37,14 @@ export class MachineCounts {
     return this.#known.get(key)?.last
   }
 
-  /** A count that failed is tried again after a period, too: the reason seldom ends within a minute. */
+  /**
+   * A count that failed is tried again after a period, too: the reason seldom ends within a minute. To find none costs nothing, and where there are none yet they
+   * come soon: the prune guard counts those that go with a Cluster.
+   */
   counted(key: string, count: MachineCount | undefined): void {
     const total = count?.total ?? this.#known.get(key)?.last?.total ?? 0
-    this.#known.set(key, { nextAt: this.#clock.monotonic() + periodMs(total), last: count })
+    const afterMs = count?.total === 0 ? 0 : periodMs(total)
+    this.#known.set(key, { nextAt: this.#clock.monotonic() + afterMs, last: count })
   }
 
   /** The cluster is deleted, or does not answer: it is counted again once it answers. */
