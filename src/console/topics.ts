@@ -63,6 +63,8 @@ export interface ReleaseRow {
   readonly track: string
   readonly pipeline: string
   readonly commit: string
+  readonly subject?: string
+  readonly author?: string
   /** Phase of Release. */
   readonly phase: string
   /** No newer Release of the track. */
@@ -70,6 +72,8 @@ export interface ReleaseRow {
   readonly startedAt?: Stamp
   readonly finishedAt?: Stamp
   readonly revertOf?: string
+  /** Of the commit that it reverts, where its Release is kept. */
+  readonly revertedSubject?: string
   readonly revertCommit?: string
   readonly wait?: Wait
   readonly holds: readonly HoldNote[]
@@ -171,10 +175,14 @@ export interface ClusterRow {
 export interface CommitRow {
   readonly id: string
   readonly commit: string
+  readonly subject?: string
+  readonly author?: string
   readonly source: string
   readonly firstSeen?: Stamp
   readonly signer?: string
   readonly revertOf?: string
+  /** Of the commit that it reverts, where its Release is kept. */
+  readonly revertedSubject?: string
   /** Releases of this commit, one a track. */
   readonly releases: readonly {
     readonly object: ObjectName

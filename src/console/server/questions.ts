@@ -152,7 +152,7 @@ function* candidates(cluster: ClusterState, topics: ReadonlySet<TopicFamily>): G
         name,
         ...(namespace !== undefined && { namespace }),
         text: status?.phase ?? 'Pending',
-        words: [name, spec.commit, spec.track],
+        words: [name, spec.commit, spec.track, ...(spec.subject === undefined ? [] : [spec.subject])],
       }
   if (topics.has('repairs'))
     for (const {

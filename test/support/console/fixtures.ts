@@ -131,6 +131,8 @@ export const pipeline: PipelineTopic = {
       track: 'machines',
       pipeline: 'standard',
       commit: COMMIT,
+      subject: 'beacon 1.1.0',
+      author: 'Ada',
       phase: 'Progressing',
       isNewest: true,
       startedAt: minutes(-20),
@@ -302,6 +304,8 @@ const commits: CommitsTopic = {
     {
       id: COMMIT,
       commit: COMMIT,
+      subject: 'beacon 1.1.0',
+      author: 'Ada',
       source: 'fleet',
       firstSeen: minutes(-21),
       signer: 'ada@example.org SHA256:abc',

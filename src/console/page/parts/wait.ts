@@ -89,4 +89,8 @@ export function ObjectLink({ object }: { readonly object: ObjectName }): VNode {
 }
 
 /** The beginning of a commit, as git prints it. */
+/** `“beacon 1.1.0” by Ada`; empty where neither is known. */
+export const commitTitled = ({ subject, author }: { readonly subject?: string; readonly author?: string }): string =>
+  [...(subject === undefined ? [] : [`“${subject}”`]), ...(author === undefined ? [] : [`by ${author}`])].join(' ')
+
 export const shortCommit = (commit: string): string => commit.slice(0, 12)

@@ -10,7 +10,7 @@ import { Mark } from '../parts/mark.ts'
 import { Notice, shown } from '../parts/states.ts'
 import { Table } from '../parts/table.ts'
 import { word } from '../parts/terminal.ts'
-import { ObjectLink, shortCommit } from '../parts/wait.ts'
+import { commitTitled, ObjectLink, shortCommit } from '../parts/wait.ts'
 import { to } from '../router.ts'
 
 type Placed = CommitRow['releases'][number]
@@ -84,6 +84,8 @@ function List({ rows }: { readonly rows: readonly CommitRow[] }): VNode {
     href: ({ commit }) => to(route, 'commits', { name: commit }),
     columns: [
       { id: 'commit', title: 'Commit', of: (c) => h('code', {}, shortCommit(c.commit)), by: (c) => c.commit },
+      { id: 'subject', title: 'Subject', of: (c) => c.subject ?? '', by: (c) => c.subject ?? '' },
+      { id: 'author', title: 'Author', of: (c) => c.author ?? '', by: (c) => c.author ?? '' },
       {
         id: 'seen',
         title: 'Read',
@@ -95,7 +97,10 @@ function List({ rows }: { readonly rows: readonly CommitRow[] }): VNode {
       {
         id: 'revert',
         title: 'Reverts',
-        of: (c) => (c.revertOf === undefined ? '' : h('code', {}, shortCommit(c.revertOf))),
+        of: (c) =>
+          c.revertOf === undefined
+            ? ''
+            : h('span', {}, h('code', {}, shortCommit(c.revertOf)), ` ${c.revertedSubject ?? ''}`),
       },
       {
         id: 'releases',
@@ -133,8 +138,10 @@ const One = ({ row }: { readonly row: CommitRow }): VNode =>
       ` from ${row.source} `,
       h('span', { class: 'soft' }, h(Since, { at: row.firstSeen })),
     ),
+    commitTitled(row) !== '' && h('p', {}, commitTitled(row)),
     h('p', { class: 'soft name' }, row.signer === undefined ? 'No signature is known.' : `Signed by ${row.signer}`),
-    row.revertOf !== undefined && h('p', {}, 'Reverts ', h('code', {}, shortCommit(row.revertOf))),
+    row.revertOf !== undefined &&
+      h('p', {}, 'Reverts ', h('code', {}, shortCommit(row.revertOf)), ` ${row.revertedSubject ?? ''}`),
     h(
       'ul',
       { class: 'stack', 'aria-label': 'Releases' },

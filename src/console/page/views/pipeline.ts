@@ -10,7 +10,7 @@ import { Mark } from '../parts/mark.ts'
 import { Notice, shown } from '../parts/states.ts'
 import { Table, byName } from '../parts/table.ts'
 import { word } from '../parts/terminal.ts'
-import { Holds, WaitLines, shortCommit } from '../parts/wait.ts'
+import { Holds, WaitLines, commitTitled, shortCommit } from '../parts/wait.ts'
 import { ApproveButton, HoldButton } from '../parts/write-forms.ts'
 import { to } from '../router.ts'
 
@@ -44,7 +44,7 @@ export function Pipeline(): VNode {
             options: Object.fromEntries(
               releases.map((r) => [
                 r.object.name,
-                `${r.track} ${shortCommit(r.commit)}${r.isNewest ? '' : ' (older)'}`,
+                `${r.track} ${shortCommit(r.commit)}${r.subject === undefined ? '' : ` ${r.subject}`}${r.isNewest ? '' : ' (older)'}`,
               ]),
             ),
           }),
@@ -88,13 +88,16 @@ const targetOf = ({ object }: ReleaseRow) => ({
 
 function Sentence({ release }: { readonly release: ReleaseRow }): VNode {
   const { route } = useApp()
+  const titled = commitTitled(release)
   return h(
     'span',
     { class: 'row' },
     h(Mark, { phase: release.phase }),
     h('a', { href: to(route, 'commits', { name: release.commit }), class: 'mono' }, shortCommit(release.commit)),
+    titled !== '' && h('span', {}, titled),
     h('span', {}, `${release.track} from ${release.source}`),
-    release.revertOf !== undefined && h('span', {}, `reverts ${shortCommit(release.revertOf)}`),
+    release.revertOf !== undefined &&
+      h('span', {}, `reverts ${shortCommit(release.revertOf)} ${release.revertedSubject ?? ''}`.trimEnd()),
     h(Since, { at: release.startedAt }),
   )
 }

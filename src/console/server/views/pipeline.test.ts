@@ -7,7 +7,7 @@ import type { ClusterState } from '../cluster-cache.ts'
 import { topicsOf } from '../rights.ts'
 import { WATCHED_KINDS, type Watched, type WatchedKind } from '../watched-kinds.ts'
 import { homeOf } from './home.ts'
-import { pipelineRows } from './pipeline.ts'
+import { commitRows, pipelineRows } from './pipeline.ts'
 
 const NOW = Date.parse('2026-02-01T00:00:00Z')
 
@@ -34,21 +34,22 @@ function withGate(gate: Gate) {
     },
   } as unknown as Release
   const kinds = new Set(WATCHED_KINDS)
-  const state: ClusterState = {
-    name: 'hub',
-    state: 'Connected',
-    message: undefined,
-    version: undefined,
-    readState: () => 'Read',
-    list: <K extends WatchedKind>(kind: K) =>
-      (kind === 'releases' ? [release] : []) as unknown as readonly Watched[K][],
-    node: () => undefined,
-    machine: () => undefined,
-  }
+  const state = hubWith([release])
   const [home] = homeOf([{ state, topics: topicsOf(kinds), kinds }], NOW).rows
   const [row] = pipelineRows([state], NOW)
   return { weight: (home as AttentionRow).weight, asks: (row as ReleaseRow).approvals.length }
 }
+
+const hubWith = (releases: readonly Release[]): ClusterState => ({
+  name: 'hub',
+  state: 'Connected',
+  message: undefined,
+  version: undefined,
+  readState: () => 'Read',
+  list: <K extends WatchedKind>(kind: K) => (kind === 'releases' ? releases : []) as unknown as readonly Watched[K][],
+  node: () => undefined,
+  machine: () => undefined,
+})
 
 test('a release at a gate for people needs attention, and offers its approval', () => {
   const gate = { name: 'board', approval: { from: ['group:sre'], count: 1 } } as unknown as Gate
@@ -58,4 +59,22 @@ test('a release at a gate for people needs attention, and offers its approval', 
 test('a release at a gate of another kind waits, and asks no person', () => {
   const gate = { name: 'ready', machinesReady: { minPercent: 98 } } as unknown as Gate
   expect(withGate(gate)).toEqual({ weight: 'Wait', asks: 0 })
+})
+
+test('a commit has its subject and author, and the one that it reverts its subject where its release is kept', () => {
+  const of = (name: string, commit: string, more: object) =>
+    ({
+      metadata: { name, namespace: 'kubenode-system', creationTimestamp: '2026-01-31T00:00:00Z' },
+      spec: { source: 'fleet', track: 'fleet', pipeline: 'p', commit, digests: {}, author: 'Ada', ...more },
+    }) as unknown as Release
+  const first = of('fleet-1', 'c0ffee', { subject: 'beacon 2' })
+  const second = of('fleet-2', 'decaf', { subject: 'back to 1', revertOf: 'c0ffee' })
+  const want = [
+    { subject: 'beacon 2', author: 'Ada' },
+    { subject: 'back to 1', author: 'Ada', revertOf: 'c0ffee', revertedSubject: 'beacon 2' },
+  ]
+  const hub = hubWith([first, second])
+  expect(pipelineRows([hub], NOW)).toMatchObject(want)
+  expect(commitRows([hub])).toMatchObject(want)
+  expect(pipelineRows([hubWith([second])], NOW)[0]).not.toHaveProperty('revertedSubject')
 })

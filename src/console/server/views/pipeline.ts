@@ -25,6 +25,9 @@ const idOf = ({ cluster, namespace = '', name }: ObjectName): string => `${clust
 const newestFirst = (a: Release, b: Release): number =>
   (stamp(b.metadata.creationTimestamp) ?? 0) - (stamp(a.metadata.creationTimestamp) ?? 0)
 
+const revertedSubject = (cluster: ClusterState, { revertOf }: Release['spec']): string | undefined =>
+  revertOf === undefined ? undefined : cluster.list('releases').find((r) => r.spec.commit === revertOf)?.spec.subject
+
 export function pipelineRows(clusters: readonly ClusterState[], now: number): readonly PipelineRow[] {
   return clusters.flatMap((cluster) => {
     const all = cluster.list('releases')
@@ -49,11 +52,14 @@ function rowsOf(cluster: ClusterState, release: Release, isNewest: boolean, now:
     track: spec.track,
     pipeline: spec.pipeline,
     commit: spec.commit,
+    ...given('subject', spec.subject),
+    ...given('author', spec.author),
     phase: status.phase ?? 'Pending',
     isNewest,
     ...at('startedAt', status.startedAt),
     ...at('finishedAt', status.finishedAt),
     ...given('revertOf', spec.revertOf),
+    ...given('revertedSubject', revertedSubject(cluster, spec)),
     ...given('revertCommit', status.revertCommit),
     ...waitOf(status.waitingFor),
     holds: holdNotes(cluster.list('holds'), [thing('Release', release)], now),
@@ -147,10 +153,13 @@ function commitRow(cluster: ClusterState, { spec }: Release, releases: readonly 
   return {
     id: `${cluster.name}/${spec.source}/${spec.commit}`,
     commit: spec.commit,
+    ...given('subject', spec.subject),
+    ...given('author', spec.author),
     source: spec.source,
     ...(seen.length > 0 && { firstSeen: Math.min(...seen) }),
     ...given('signer', spec.signer),
     ...given('revertOf', spec.revertOf),
+    ...given('revertedSubject', revertedSubject(cluster, spec)),
     releases: releases.map((r) => ({
       object: releaseName(cluster.name, r),
       track: r.spec.track,
