@@ -108,7 +108,10 @@ const PLACES = HELP_GROUPS.flatMap(({ title, commands }) =>
 
 export function groupCommands(program: Command): void {
   for (const { name, title, summary } of PLACES)
-    program.commands.find((c) => c.name() === name)?.helpGroup(title).summary(summary)
+    program.commands
+      .find((c) => c.name() === name)
+      ?.helpGroup(title)
+      .summary(summary)
 }
 
 const isRoot = (command: Command | null): boolean => command !== null && command.parent === null

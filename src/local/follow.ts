@@ -71,14 +71,14 @@ async function follow(view: FleetView, followed: Followed): Promise<UpResult> {
     }
     if (missing.length === 0 && readyMs === undefined) {
       readyMs = systemClock.monotonic() - began
-      screen.show(summaryLines(seen, beganAt))
+      screen.show(summaryLines(seen, beganAt, screen.isTerminal))
       screen.say(`ready after ${seconds(readyMs)}`)
       onReady()
       if (!check) for (const line of thingsToTry(layout, [...business().keys()], driver)) screen.say(line)
     }
     const isStuck = missing.length > 0 && stuckWhy(seen, commit) !== undefined
     if (check && (missing.length === 0 || isStuck || systemClock.monotonic() - began > CHECK_WITHIN_MS[driver])) break
-    screen.show(summaryLines(seen, beganAt))
+    screen.show(summaryLines(seen, beganAt, screen.isTerminal))
     await systemClock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined)
   }
   return { isReady: readyMs !== undefined, readyMs, unmet: missing }

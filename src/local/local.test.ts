@@ -451,6 +451,8 @@ test('after a start no machine is ready without a heartbeat since', () => {
 })
 
 describe('the screen', () => {
+  // oxlint-disable-next-line no-control-regex
+  const ESCAPES = /\u001b\[\d*[A-Z]|\r/g
   const recorder = (isTerminal: boolean, foldsLongLines = false) => {
     let text = ''
     const size = { columns: 20, rows: 5 }
@@ -466,11 +468,14 @@ describe('the screen', () => {
     expect(text()).toBe('a\nb\nc\n')
   })
 
-  test('S16 a link that signs in is for the person at a terminal, and never for a log', () => {
+  test('S16 a link that signs in is for the person at a terminal, where the next one replaces it, and never for a log', () => {
     for (const isTerminal of [true, false]) {
-      const { screen, text } = recorder(isTerminal)
-      screen.sayToPerson('http://127.0.0.1:1/link/secret', 'no link here')
-      expect(text()).toBe(isTerminal ? 'http://127.0.0.1:1/link/secret\n' : 'no link here\n')
+      const { screen, text } = recorder(isTerminal, true)
+      screen.pinForPerson('http://127.0.0.1:1/link/secret', 'no link here')
+      screen.pinForPerson('http://127.0.0.1:1/link/next', 'no link here')
+      expect(text().replaceAll(ESCAPES, '')).toBe(
+        isTerminal ? 'http://127.0.0.1:1/link/secret\nhttp://127.0.0.1:1/link/next\n' : 'no link here\n',
+      )
     }
   })
 

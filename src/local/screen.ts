@@ -1,10 +1,15 @@
 // One calm display: on a terminal a block of lines that is redrawn in place, elsewhere a line for each change and nothing else.
+import { printableLine } from '#lib/printable.ts'
 
 export interface Screen {
   /** A step of starting, or something that happened. Stays on the screen. */
   say(line: string): void
-  /** Holds what opens a door, such as a link that signs in. A log keeps lines for years: only a terminal gets it, a file or a pipe gets `otherwise`. */
-  sayToPerson(line: string, otherwise: string): void
+  readonly isTerminal: boolean
+  /**
+   * Holds what opens a door, such as a link that signs in; it is the first line of the display, and the next one replaces it. A log keeps lines for years: only a
+   * terminal gets it, a file or a pipe gets `otherwise`, once.
+   */
+  pinForPerson(line: string, otherwise: string): void
   /** The current display. Replaces the previous one. */
   show(lines: readonly string[]): void
   /** Leaves the last picture and stops redrawing. */
@@ -15,6 +20,8 @@ export interface ScreenOptions {
   readonly isTerminal: boolean
   /** A line longer than the window is left to the terminal to fold, as one that people copy; otherwise it is cut. */
   readonly foldsLongLines?: boolean
+  /** Colors of a line, which keep its letters. */
+  readonly paint?: (line: string) => string
   /** Asked at each picture: windows change. */
   readonly size?: () => { readonly columns: number; readonly rows: number }
 }
@@ -41,9 +48,17 @@ function endOfRows(lines: readonly string[], columns: number, rows: number): num
 
 export function createScreen(
   write: (text: string) => void,
-  { isTerminal, foldsLongLines = false, size = () => ({ columns: 100, rows: 50 }) }: ScreenOptions,
+  {
+    isTerminal,
+    foldsLongLines = false,
+    paint = (line) => line,
+    size = () => ({ columns: 100, rows: 50 }),
+  }: ScreenOptions,
 ): Screen {
   let drawn = 0
+  let pinned: readonly string[] = []
+  /** As it was shown, without what is pinned. */
+  let shown: readonly string[] = []
   /** Of the window that the last picture was drawn in. */
   let drawnColumns = 0
   let last: readonly string[] = []
@@ -72,14 +87,14 @@ export function createScreen(
     const start = drawn > 0 && isTorn(columns) ? CLEAR_WINDOW : `${up(rows)}\r`
     // Behind a line that fills its last row exactly, this would clear its last character.
     const rest = (line: string) => (line !== '' && line.length % columns === 0 ? '' : CLEAR_REST_OF_LINE)
-    write(`${start}${lines.map((l) => `${l}${rest(l)}\n`).join('')}${CLEAR_BELOW}`)
+    write(`${start}${lines.map((l) => `${paint(l)}${rest(l)}\n`).join('')}${CLEAR_BELOW}`)
     drawnColumns = columns
   }
 
   const print = (lines: readonly string[]): void => {
     const known = new Set(pictures.flat())
     const before = new Set(pictures.at(-1))
-    for (const line of lines) if (!known.has(line)) write(`${line}\n`)
+    for (const line of lines) if (!known.has(line)) write(`${paint(line)}\n`)
     back = lines.filter((line) => known.has(line) && (!before.has(line) || back.includes(line)))
     timesShown = 1
     pictures.push(lines)
@@ -88,29 +103,41 @@ export function createScreen(
 
   const stay = (): void => {
     if (++timesShown !== SHOWN_TO_STAY) return
-    for (const line of back) write(`${line}\n`)
+    for (const line of back) write(`${paint(line)}\n`)
     back = []
   }
 
+  const draw = (): void => {
+    const picture = isTerminal ? fit([...pinned, ...shown]) : shown
+    if (picture.join('\n') === last.join('\n')) {
+      if (!isTerminal) stay()
+      return
+    }
+    if (isTerminal) redraw(picture)
+    else print(picture)
+    last = picture
+    drawn = isTerminal ? picture.length : 0
+  }
+
+  const say = (text: string): void => {
+    const lines = text.split('\n').map(printableLine)
+    // Log lines are printed above the display, which is redrawn unchanged below them.
+    if (isTerminal && drawn > 0) redraw([...lines, ...last])
+    else write(lines.map((line) => `${paint(line)}\n`).join(''))
+  }
+
   return {
-    say(line) {
-      // Log lines are printed above the display, which is redrawn unchanged below them.
-      if (isTerminal && drawn > 0) redraw([...line.split('\n'), ...last])
-      else write(`${line}\n`)
-    },
-    sayToPerson(line, otherwise) {
-      this.say(isTerminal ? line : otherwise)
+    isTerminal,
+    say,
+    pinForPerson(line, otherwise) {
+      const isFirst = pinned.length === 0
+      pinned = [printableLine(line)]
+      if (isTerminal) draw()
+      else if (isFirst) say(otherwise)
     },
     show(lines) {
-      const picture = isTerminal ? fit(lines) : lines
-      if (picture.join('\n') === last.join('\n')) {
-        if (!isTerminal) stay()
-        return
-      }
-      if (isTerminal) redraw(picture)
-      else print(picture)
-      last = picture
-      drawn = isTerminal ? picture.length : 0
+      shown = lines.map(printableLine)
+      draw()
     },
     end() {
       drawn = 0

@@ -21,8 +21,8 @@ export interface StatusOptions {
   /** 0: read once, without waiting. */
   readonly waitMs: number
   readonly connect: (kubeconfig: string) => Promise<{ readonly client: KubeClient }>
-  /** Called with what is waited for, each time that it changes. */
-  readonly onWait?: (what: string) => void
+  /** Called each time that the fleet was read, with what is waited for and a picture of the fleet, with bars. */
+  readonly onWait?: (missing: readonly string[], picture: readonly string[]) => void
 }
 
 export interface FleetStatus {
@@ -46,10 +46,8 @@ function isStarted(layout: Layout): boolean {
 export async function fleetStatus({ data, waitMs, connect, onWait }: StatusOptions): Promise<FleetStatus> {
   let layout = layoutIn(data)
   const until = systemClock.monotonic() + waitMs
-  let last = ''
-  const waitFor = (what: string): Promise<void> => {
-    if (what !== last) onWait?.(what)
-    last = what
+  const waitFor = (missing: readonly string[], picture: readonly string[] = []): Promise<void> => {
+    onWait?.(missing, picture)
     return systemClock.sleep(LOOK_EVERY_MS)
   }
   // The process must not end while it only waits.
@@ -58,7 +56,7 @@ export async function fleetStatus({ data, waitMs, connect, onWait }: StatusOptio
     while (!isStarted(layout)) {
       // Wait only when another process is starting the fleet.
       if (!isLocked(layout) || systemClock.monotonic() >= until) throw new KubeNodeError(localErrors.KN1215({ data }))
-      await waitFor(`the local fleet in ${data} to start its servers`)
+      await waitFor([`the local fleet in ${data} to start its servers`])
       layout = layoutIn(data)
     }
     const hub = (await connect(layout.cluster(HUB).adminKubeconfig)).client
@@ -80,7 +78,7 @@ export async function fleetStatus({ data, waitMs, connect, onWait }: StatusOptio
           missing: isDown ? ['not responding; if the fleet is not running, start it with npm start'] : missing,
         }
       }
-      await waitFor(missing.join('; '))
+      await waitFor(missing, summaryLines(seen, lockedAt(layout), true))
     }
   } finally {
     clearInterval(awake)

@@ -10,6 +10,7 @@ import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import type { Release } from '#api/kinds/release.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { commitText, newestCommitText } from '#api/protocol/commit-title.ts'
+import { ladderLines } from '#explain/ladder-lines.ts'
 import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -133,10 +134,13 @@ const programLines = (name: string, stopped: readonly StoppedProgram[] = []): re
 const silentNote = (silent: number): string =>
   silent === 0 ? '' : `   ${silent} agent${silent === 1 ? ' has' : 's have'} not reported since the start`
 
-function clusterLines(c: ClusterSeen, since: number): string[] {
+function clusterLines(c: ClusterSeen, since: number, hasBars: boolean): string[] {
   // The line of the hub as a hub says it already.
   if (!c.isReachable) return c.name === HUB ? [] : [`${c.name.padEnd(6)} does not answer`]
-  const rollouts = c.sets.map(rolloutLine).filter((l) => l !== undefined)
+  const rollouts = c.sets.flatMap((set) => [
+    ...[rolloutLine(set)].filter((line) => line !== undefined),
+    ...(hasBars ? ladderLines(set, c.sets).map((line) => `  ${line}`) : []),
+  ])
   const repairs = openJobs(c)
   const heard = c.machines.filter((m) => isHeard(c, m, since))
   const ready = readyMachines({ ...c, machines: heard })
@@ -246,20 +250,25 @@ export function expectedClusters(seen: FleetSeen): ReadonlySet<string> {
   return new Set(withoutExpired(seen).clusters.flatMap(({ name }) => (way.has(name) ? [] : [name])))
 }
 
-/** `since`: when the fleet was started; 0 when that is not known. */
-export const summaryLines = (seen: FleetSeen, since: number): readonly string[] => [
-  ...summaryOf(withoutExpired(seen), onTheWay(seen), since),
+/** `since`: when the fleet was started; 0 when that is not known. `hasBars`: for a terminal; a log has a line for each change, and bars would double them. */
+export const summaryLines = (seen: FleetSeen, since: number, hasBars = false): readonly string[] => [
+  ...summaryOf(withoutExpired(seen), onTheWay(seen), since, hasBars),
   ...expiredNames(seen.hub).map((name) => `${name.padEnd(6)} expired; kubenode why cluster/${name}`),
 ]
 
-const summaryOf = ({ hub, clusters }: FleetSeen, way: readonly OnTheWay[], since: number): readonly string[] => [
+const summaryOf = (
+  { hub, clusters }: FleetSeen,
+  way: readonly OnTheWay[],
+  since: number,
+  hasBars: boolean,
+): readonly string[] => [
   releaseLine(hub),
   ...refusalLines(hub),
   ...pruneLines(hub),
   ...unreleasedLines(hub),
   ...programLines('hub', hub.stopped),
   ...stoppedLines(hub),
-  ...inStages(hub, clusters).flatMap((c) => clusterLines(c, since)),
+  ...inStages(hub, clusters).flatMap((c) => clusterLines(c, since, hasBars)),
   ...way.map(({ name, how }) => `${name.padEnd(6)} ${how}`),
 ]
 

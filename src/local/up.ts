@@ -94,6 +94,8 @@ export interface ConsoleLines {
 
 export interface LocalConsole {
   newLink(): string
+  /** How long a link can be used. */
+  readonly linkMs: number
   /** From now on these clusters, by name. */
   show(clients: ReadonlyMap<string, KubeClient>): void
   /** Reads the clusters from now on, also before a user opens the page. */
@@ -102,6 +104,8 @@ export interface LocalConsole {
 }
 
 const linkLine = (link: string): string => `console (opens once, within 10 minutes): ${link}`
+/** The link on the screen always has at least this long to be used. */
+const LINK_LEFT_MS = 60_000
 const HOW_TO_GET_A_LINK =
   'the link to the console is shown only on a terminal; for a link: kubenode console (in this folder)'
 
@@ -287,6 +291,7 @@ async function run({ layout, keeper, entries, options, opened, nodes, began, beg
   nodes.areOurs = true
   const hosting = clusters.run()
   const keeping = keepIdentities(provide, say, AbortSignal.any([signal, working.signal]))
+  let renewing: Promise<void> | undefined
   try {
     if (isMember) {
       // The hub is a cluster with nodes too, and its controllers do not start without the trust document.
@@ -300,21 +305,24 @@ async function run({ layout, keeper, entries, options, opened, nodes, began, beg
     say(`${since()}  programs are started`)
     const components = await patiently(patience, 'the signed components of the repository', packed)
     say(`${since()}  fleet at commit ${commit.slice(0, 8)}, ${components} component versions signed and packed`)
-    const sayLink = (link: string) =>
-      options.screen.sayToPerson(`the console was opened; for another browser: ${link}`, HOW_TO_GET_A_LINK)
+    const sayLink = (link: string) => screen.pinForPerson(linkLine(link), HOW_TO_GET_A_LINK)
     page = options.check
       ? undefined
       : await options.console(withHub(clusters.clients), layout.repository, { say, sayLink })
     // Clusters that came while the console started.
     page?.show(withHub(clusters.clients))
-    if (page !== undefined) options.screen.sayToPerson(linkLine(page.newLink()), HOW_TO_GET_A_LINK)
+    if (page !== undefined) {
+      const { newLink, linkMs } = page
+      sayLink(newLink())
+      if (screen.isTerminal) renewing = renewLink(() => sayLink(newLink()), linkMs, working.signal)
+    }
     const business = () => (isMember ? withHub(clusters.clients) : clusters.clients)
     const check = options.check
     const onReady = () => page?.read()
     return await followFleet({ hub, business, layout, files, screen, check, driver, began, beganAt, onReady, signal })
   } finally {
     working.abort()
-    await Promise.all([hosting, keeping])
+    await Promise.all([hosting, keeping, renewing])
     await page?.stop()
     await files.idle()
   }
@@ -323,6 +331,14 @@ async function run({ layout, keeper, entries, options, opened, nodes, began, beg
 const rehearsing = ({ repository, path, branch }: Followed, driver: Driver): string => {
   const at = branch === undefined ? 'the commit that is checked out' : `branch ${branch}`
   return `rehearsing the fleet in ${join(repository, path)} (${at}): its clusters are embedded ones here, its pools are ${driver} machines, and steps and stages are watched for 5s at most`
+}
+
+/** Until the fleet ends: whoever comes back to the terminal after an hour finds a link that opens. */
+async function renewLink(renew: () => void, linkMs: number, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await systemClock.sleep(linkMs - LINK_LEFT_MS, signal).catch(() => undefined)
+    if (!signal.aborted) renew()
+  }
 }
 
 const IDENTITIES_LOOK_MS = 60_000

@@ -19,6 +19,7 @@ import { systemClock } from '#lib/clock.ts'
 import { shownLine } from '#lib/printable.ts'
 import { requireTrustedWay } from '#lib/trusted-way.ts'
 import { copyWholeFile, writeWholeFile } from '#lib/whole-file.ts'
+import { withProgress } from '../progress.ts'
 import { awaitJoined } from './await-joined.ts'
 import { hostWords } from './host-words.ts'
 import { agentUnit } from './unit.ts'
@@ -182,7 +183,9 @@ export async function joinMain(args: readonly string[]): Promise<number> {
     const since = systemClock.now()
     for (const command of [['daemon-reload'], ['enable', UNIT], ['restart', UNIT]])
       execFileSync('systemctl', ['--quiet', ...command], { stdio: ['ignore', 'ignore', 'inherit'] })
-    const why = await awaitJoined({ joinFile: joinFile(nodeDir(root, '/')), unit: UNIT, since, clock: systemClock })
+    const joined = awaitJoined({ joinFile: joinFile(nodeDir(root, '/')), unit: UNIT, since, clock: systemClock })
+    const progress = { err: (line: string) => void stderr.write(line), errWidth: () => columnsOf(stderr) }
+    const why = await withProgress(progress, `waiting until the cluster has let ${machine} in`, joined)
     if (why !== undefined) throw new KubeNodeError(agentErrors.KN8088({ machine, why }))
     stderr.write(`${machine} has joined; see journalctl -u ${UNIT}\n`)
     return 0
@@ -193,6 +196,10 @@ export async function joinMain(args: readonly string[]): Promise<number> {
     clearInterval(awake)
   }
 }
+
+/** A terminal without a known size reports 0. */
+const columnsOf = ({ isTTY, columns }: Pick<typeof stderr, 'isTTY' | 'columns'>): number | undefined =>
+  isTTY ? columns || 80 : undefined
 
 interface GivenChoices {
   readonly address: string | undefined

@@ -13,6 +13,7 @@ import type { Release } from '../install/release.ts'
 import { Exit, EXIT_DIFFERENT } from '../exit.ts'
 import { countOption } from '../counted-option.ts'
 import type { Io } from '../io.ts'
+import { liveWaits, waitScreen } from '../wait-screen.ts'
 import { outputOption } from '../output.ts'
 import { connectionTo, type ServerOptions, withServer } from './inspect.ts'
 import { installErrors } from '../install/install-errors.ts'
@@ -112,12 +113,14 @@ export async function contextOf(options: ServerOptions & Partial<Waiting>, io: I
     connectionTo(options, io),
     import('#delivery/resource-types.ts'),
   ])
+  const screen = waitScreen(io)
   return {
     client,
     server,
     types: new ResourceTypes(client, () => systemClock.monotonic()),
     clock: systemClock,
-    say: (line) => io.err(shownLine(line)),
+    say: screen.say,
+    ...(screen.isTerminal && { showWait: liveWaits(screen, systemClock) }),
     timeoutMs,
   }
 }

@@ -15,6 +15,8 @@ import { compileCache } from '../compile-cache.ts'
 import { shownLine, shownLines } from '#lib/printable.ts'
 import { EXIT_DIFFERENT, Exit } from '../exit.ts'
 import { type Io, showProblem } from '../io.ts'
+import { linePainter } from '../paint-line.ts'
+import { hasColors, paintOf } from '../paint.ts'
 import { runningProgram } from '../trusted-folder.ts'
 import { cliErrors } from '../cli-errors.ts'
 
@@ -117,7 +119,12 @@ async function startFleet(options: UpOptions, io: Io): Promise<void> {
       path: io.env['PATH'] ?? '',
       node: process.execPath,
       compileCache: compileCache(),
-      screen: createScreen((t) => io.err(t), { isTerminal: process.stderr.isTTY, size: terminalSize }),
+      screen: createScreen((t) => io.err(t), {
+        isTerminal: process.stderr.isTTY,
+        foldsLongLines: true,
+        size: terminalSize,
+        paint: linePainter(paintOf(hasColors({ ...io, isTerminal: process.stderr.isTTY }))),
+      }),
       pack: packFolder,
       debian: machines.debianTools,
       buildTree: machines.buildTree,
@@ -145,28 +152,37 @@ async function localConsole(
   repository: string,
   lines: ConsoleLines,
 ): Promise<LocalConsole> {
-  const [{ serveConsole }, { ConsoleRepository }] = await Promise.all([
+  const [{ serveConsole }, { ConsoleRepository }, { LINK_MS }] = await Promise.all([
     import('../run/serve-console.ts'),
     import('../console/repository.ts'),
+    import('#console/server/sessions.ts'),
   ])
   // As sync of this fleet renders it.
   const own = new ConsoleRepository({ folder: repository, path: '.', weakCage: 'allow' })
   // To read the clusters before the page is open would slow their start.
-  return serveConsole({ clients, port: 0, repository: own, readsWhenUsed: true, ...lines })
+  const running = await serveConsole({ clients, port: 0, repository: own, readsWhenUsed: true, ...lines })
+  return { ...running, linkMs: LINK_MS }
 }
 
 async function showStatus({ data, wait = false, timeout }: StatusOptions, io: Io): Promise<void> {
-  const [{ fleetStatus }, { parseDuration }] = await Promise.all([
+  const [{ fleetStatus }, { formatAge, parseDuration }, { waitScreen }] = await Promise.all([
     import('#local/status.ts'),
     import('#lib/duration.ts'),
+    import('../wait-screen.ts'),
   ])
   const waitMs = parseDuration(timeout)
+  const screen = waitScreen(io)
+  const began = systemClock.monotonic()
+  const waited = () => `waited ${formatAge(systemClock.monotonic() - began)} of ${timeout}`
   const { lines, missing, stuck, attention } = await fleetStatus({
     data: dataFolder(data, ownFleetFolder(io.cwd, releaseRoot()), io),
     waitMs: wait ? waitMs : 0,
     connect: connector,
-    onWait: (what) => io.err(shownLine(`waiting for: ${what}`)),
-  })
+    onWait: (reasons, picture) => {
+      const lines = reasons.map((what) => `waiting for: ${what}`)
+      screen.show(screen.isTerminal ? [...picture, ...lines, waited()] : lines)
+    },
+  }).finally(() => screen.end())
   io.out(shownLines(lines))
   if (attention !== undefined) io.out(`\n${shownLines(attention.lines)}`)
   for (const reason of missing) showProblem(io, shownLine(reason))

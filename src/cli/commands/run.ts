@@ -212,7 +212,10 @@ function forSync(command: Command): void {
       ).choices(DRIVERS),
     )
     .addOption(
-      countOption('--rehearse-nodes <n>', 'machines of each pool in a rehearsal; as declared, at most 5, when left out'),
+      countOption(
+        '--rehearse-nodes <n>',
+        'machines of each pool in a rehearsal; as declared, at most 5, when left out',
+      ),
     )
     .addOption(
       new Option('--max-repository <MiB>', 'bound of the copy of one repository, with all of its history').default(

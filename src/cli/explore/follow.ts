@@ -5,6 +5,7 @@ import { type Release, release } from '#api/kinds/release.ts'
 import { systemClock } from '#lib/clock.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { printableLine } from '#lib/printable.ts'
+import { ladderLines } from '#explain/ladder-lines.ts'
 import { createScreen } from '#local/screen.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { findCondition } from '#kube/conditions.ts'
@@ -19,6 +20,8 @@ import { type Io, showProblem } from '../io.ts'
 import { newestReleases } from '#explain/newest-releases.ts'
 import { releaseLines } from '../release/status.ts'
 import { setLines } from '../rollout/status.ts'
+import { linePainter } from '../paint-line.ts'
+import { hasColors, paintOf } from '../paint.ts'
 import { wrapped } from '../wrap.ts'
 
 const EVERY_MS = 2_000
@@ -37,6 +40,7 @@ export async function followRollouts(client: KubeClient, followed: Followed, io:
   const screen = createScreen((text) => io.out(text), {
     isTerminal: io.isTerminal,
     foldsLongLines: true,
+    paint: linePainter(paintOf(hasColors(io))),
     size: () => ({ columns: columns(), rows: process.stdout.rows || 50 }),
   })
   const start = systemClock.monotonic()
@@ -45,7 +49,7 @@ export async function followRollouts(client: KubeClient, followed: Followed, io:
   const isOver = (): boolean => signal?.aborted === true
   while (!isOver()) {
     const seen = await read(client, followed)
-    const { state, lines } = pictureOf(seen, systemClock.now(), columns())
+    const { state, lines } = pictureOf(seen, systemClock.now(), io.isTerminal ? columns() : undefined)
     const shown = lines.map(printableLine)
     screen.show(io.isTerminal ? shown.flatMap((line) => wrapped(line, columns())) : shown)
     const isLate = followed.timeoutMs !== undefined && systemClock.monotonic() - start >= followed.timeoutMs
@@ -113,7 +117,8 @@ interface Picture {
 const CONTINUES: ReadonlySet<string> = new Set(['Pending', 'Progressing'])
 const FAILED: ReadonlySet<string> = new Set(['Failed', 'Paused', 'Blocked'])
 
-function pictureOf({ sets, releases, holds }: SeenWithHolds, now: number, columns: number): Picture {
+/** `columns`: of a terminal. A log has a line for each change, and bars would double them. */
+function pictureOf({ sets, releases, holds }: SeenWithHolds, now: number, columns: number | undefined): Picture {
   const phases = [...sets, ...releases].map((o) => o.status?.phase ?? 'Pending')
   const state = phases.some((p) => FAILED.has(p))
     ? 'Failed'
@@ -122,7 +127,11 @@ function pictureOf({ sets, releases, holds }: SeenWithHolds, now: number, column
       : 'Done'
   const parts = [
     ...releases.map((r) => [...releaseLines(r, now, releases), ...endLines({ ...r, kind: release.kind }, holds, now)]),
-    ...sets.map((s) => [...barLines(s, columns), ...setLines(s, []), ...heldLines(s, holds, now)]),
+    ...sets.map((s) => [
+      ...(columns === undefined ? [] : [...barLines(s, columns), ...ladderLines(s, sets).map((line) => `  ${line}`)]),
+      ...setLines(s, []),
+      ...heldLines(s, holds, now),
+    ]),
   ]
   return { state, lines: parts.length === 0 ? ['no sets and no releases on this server'] : parts.flat() }
 }

@@ -98,7 +98,7 @@ const isEnding = ({ metadata }: KubeObject): boolean => metadata.deletionTimesta
 export async function makeNamespaces(context: InstallContext, { phases }: InstallPlan): Promise<void> {
   if ((await context.client.get(namespaceType, { name: SYSTEM_NAMESPACE })) !== undefined) return
   // The phase itself says it.
-  const quiet = { ...context, say: () => undefined }
+  const quiet = { ...context, say: () => undefined, showWait: () => undefined }
   for (const phase of phases) if (phase.name === 'Namespaces') await actPhase(quiet, phase, new Map())
 }
 

@@ -20,6 +20,8 @@ export interface InstallContext {
   readonly clock: Clock
   /** Progress for users, one line each. */
   readonly say: (line: string) => void
+  /** On a terminal: what is waited for now, by name, and why; undefined once it came. Elsewhere a wait is said when its reason changes. */
+  readonly showWait?: (what: string, why: string | undefined) => void
   /** How long one wait may take. */
   readonly timeoutMs: number
   readonly signal?: AbortSignal
@@ -34,27 +36,33 @@ const QUIET_MS = 2_000
 /** The answer, or why it cannot be given yet. */
 export type Look<T> = { readonly done: T } | { readonly waitsFor: string }
 
-/** Asks until there is an answer. What it waits for is shown when that changes. */
+/** Asks until there is an answer, and shows what it waits for meanwhile. */
 export async function until<T>(
-  { clock, timeoutMs, signal, say }: InstallContext,
+  { clock, timeoutMs, signal, say, showWait }: InstallContext,
   what: string,
   look: () => Promise<Look<T>>,
 ): Promise<T> {
   const began = clock.monotonic()
-  let shown = ''
-  for (;;) {
-    signal?.throwIfAborted()
-    const seen = await look()
-    if ('done' in seen) return seen.done
-    if (clock.monotonic() - began > timeoutMs)
-      throw new KubeNodeError(
-        installErrors.KN1418({ seconds: Math.round(timeoutMs / 1_000), what, why: seen.waitsFor }),
-      )
-    if (seen.waitsFor !== shown && clock.monotonic() - began >= QUIET_MS) {
-      say(`waiting for ${what}: ${seen.waitsFor}`)
-      shown = seen.waitsFor
+  let said = ''
+  const show = (why: string): void => {
+    if (showWait !== undefined) showWait(what, why)
+    else if (why !== said) say(`waiting for ${what}: ${why}`)
+    said = why
+  }
+  try {
+    for (;;) {
+      signal?.throwIfAborted()
+      const seen = await look()
+      if ('done' in seen) return seen.done
+      if (clock.monotonic() - began > timeoutMs)
+        throw new KubeNodeError(
+          installErrors.KN1418({ seconds: Math.round(timeoutMs / 1_000), what, why: seen.waitsFor }),
+        )
+      if (clock.monotonic() - began >= QUIET_MS) show(seen.waitsFor)
+      await clock.sleep(LOOK_EVERY_MS, signal)
     }
-    await clock.sleep(LOOK_EVERY_MS, signal)
+  } finally {
+    showWait?.(what, undefined)
   }
 }
 

@@ -94,7 +94,9 @@ export async function leaderless(context: InstallContext, roles: readonly string
   const missing = new Set(roles)
   await Promise.all(
     roles.map((role) =>
-      awaitLeaders({ ...context, say: () => undefined, timeoutMs: LEADER_WITHIN_MS }, [role]).then(
+      awaitLeaders({ ...context, say: () => undefined, showWait: () => undefined, timeoutMs: LEADER_WITHIN_MS }, [
+        role,
+      ]).then(
         () => missing.delete(role),
         () => undefined,
       ),

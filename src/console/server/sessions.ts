@@ -7,7 +7,7 @@ import { placeFor } from './fair-share.ts'
 
 /** A working day. */
 const SESSION_MS = 12 * 3_600_000
-const LINK_MS = 10 * 60_000
+export const LINK_MS = 10 * 60_000
 /** A session is a few kilobytes and a client. Whose ends when there are more: `fair-share.ts`. */
 const MOST_SESSIONS = 1_000
 /** Browsers and private windows of a day. */
