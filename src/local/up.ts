@@ -333,7 +333,7 @@ const rehearsing = ({ repository, path, branch }: Followed, driver: Driver): str
   return `rehearsing the fleet in ${join(repository, path)} (${at}): its clusters are embedded ones here, its pools are ${driver} machines, and steps and stages are watched for 5s at most`
 }
 
-/** Until the fleet ends: whoever comes back to the terminal after an hour finds a link that opens. */
+/** Until the fleet ends: a user who comes back to the terminal after an hour finds a link that opens. */
 async function renewLink(renew: () => void, linkMs: number, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await systemClock.sleep(linkMs - LINK_LEFT_MS, signal).catch(() => undefined)
