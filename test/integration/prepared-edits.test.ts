@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { componentCanary } from '#api/kinds/component-canary.ts'
 import { inventory } from '#api/kinds/inventory.ts'
 import { machine } from '#api/kinds/machine.ts'
@@ -11,6 +11,8 @@ import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { revisionNameOf, writeSetRevision } from '#api/protocol/set-revision.ts'
+import { coreKind } from '#kube/core-kinds.ts'
 import { run } from '#cli/program.ts'
 import { syncBench, type SyncBench } from '#test/support/benches/sync-bench.ts'
 
@@ -161,4 +163,53 @@ test('rules enforce refuses a stage in which no single line enforces the rule', 
   const { code, err } = await kubenode('rules', 'enforce', 'not-ready', '--stage', 'test')
   expect(code).toBe(2)
   expect(err).toMatch(/KN1386: .*not-ready.* in stage test/)
+})
+
+describe('rollback --write', () => {
+  const versions = (beacon: string) =>
+    ['beacon', 'scribe'].map((name) => ({ name, version: name === 'beacon' ? beacon : '1.0.0' }))
+  const text = (beacon: string) => FLEET['fleet/versions.json'].replace('"beacon": "1.0.0"', `"beacon": "${beacon}"`)
+
+  beforeAll(async () => {
+    const client = bench.client('prod')
+    const uid = (await client.get(machineComponentSet, { name: 'base' }))?.metadata.uid ?? ''
+    for (const [number, beacon] of ['0.9.0', '1.0.0'].entries())
+      await client.create(coreKind('ControllerRevision'), {
+        apiVersion: 'apps/v1',
+        kind: 'ControllerRevision',
+        metadata: {
+          name: revisionNameOf('base', versions(beacon)),
+          namespace: SYSTEM_NAMESPACE,
+          ownerReferences: [{ apiVersion: V1, kind: 'MachineComponentSet', name: 'base', uid }],
+        },
+        ...writeSetRevision(number + 1, versions(beacon)),
+      })
+    bench.repository.commit({ 'fleet/versions.json': text('1.1.0') }, 'beacon 1.1.0')
+    const value = { spec: { components: versions('1.1.0') } }
+    await client.patch(machineComponentSet, { name: 'base' }, { type: 'merge', value: value as never })
+  })
+  afterEach(() => void bench.repository.git('reset', '--quiet', '--hard'))
+
+  test('reverts in the working copy and its index what came after the revision, commits nothing, and names the commit', async () => {
+    const head = bench.repository.git('rev-parse', 'HEAD')
+    const { code, out, err } = await kubenode('rollback', 'base', '--to', '2', '--write')
+    expect([code, out]).toEqual([0, "git commit -m 'base: back to revision 2'\n"])
+    expect(err).toContain('reverted in the working copy: 1 commit, not committed yet')
+    expect(file('fleet/versions.json')).toBe(text('1.0.0'))
+    expect(bench.repository.git('status', '--porcelain').trim()).toBe('M  fleet/versions.json')
+    expect(bench.repository.git('rev-parse', 'HEAD')).toBe(head)
+  })
+
+  test('edits the file where no commit leads back', async () => {
+    const { code, out } = await kubenode('rollback', 'base', '--to', '1', '--write', '--cluster', 'prod')
+    expect([code, out]).toEqual([0, "git commit -m 'beacon 0.9.0' -- fleet/versions.json\n"])
+    expect(file('fleet/versions.json')).toBe(text('0.9.0'))
+  })
+
+  test('refuses where the file has changes that are not committed, and keeps them', async () => {
+    writeFileSync(join(bench.repository.dir, 'fleet/versions.json'), text('7.7.7'))
+    const { code, err } = await kubenode('rollback', 'base', '--to', '2', '--write')
+    expect([code, err]).toEqual([2, expect.stringMatching(/KN1385: .*git revert/)])
+    expect(file('fleet/versions.json')).toBe(text('7.7.7'))
+  })
 })
