@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { approval } from '#api/kinds/approval.ts'
+import { cluster as clusterKind } from '#api/kinds/cluster.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { machineSet } from '#api/kinds/machine-set.ts'
 import { machine } from '#api/kinds/machine.ts'
@@ -26,9 +27,11 @@ interface Fleet {
   readonly sets: readonly string[]
   readonly onHub: readonly string[]
   readonly soak: string
+  /** Control planes on the hub, which nobody makes here. */
+  readonly hosted?: readonly string[]
 }
 
-const fleet = ({ configs, sets, onHub, soak }: Fleet) => ({
+const fleet = ({ configs, sets, onHub, soak, hosted = [] }: Fleet) => ({
   'fleet/main.ts': `
 import { App, ApiObject } from 'cdk8s'
 import { Cluster, ClusterChart, HubChart, MachineSet, ReleasePipeline } from 'kubenode/constructs'
@@ -36,6 +39,8 @@ const app = new App()
 const hub = new HubChart(app, 'hub', { namespace: '${SYSTEM_NAMESPACE}' })
 new ReleasePipeline(hub, 'standard', { spec: { stages: [{ name: 'test', clusters: { names: ['test'] }, minSuccessTime: '${soak}', maxNewFailures: 100 }] } })
 new Cluster(hub, 'test', { spec: { kubeconfigSecretRef: { name: 'cluster-test', key: 'kubeconfig' }, stage: 'test' } })
+for (const name of ${JSON.stringify(hosted)})
+  new Cluster(hub, name, { spec: { version: '1.36.0', controlPlane: { flavor: 'embedded' }, deletionPolicy: 'Delete', stage: 'prod' } })
 const chart = new ClusterChart(app, 'test')
 const map = (on: ConstructorParameters<typeof ApiObject>[0], name: string) => new ApiObject(on, name, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'default' } })
 for (const name of ${JSON.stringify(configs)}) map(chart, name)
@@ -55,14 +60,14 @@ const pruneIn = (r: Release | undefined) => r?.status?.clusters?.find((c) => c.n
 const onHub = (b: SyncBench) =>
   b.hub.client.get(fleetSource, { namespace: SYSTEM_NAMESPACE, name: 'fleet' }).then((s) => s?.status?.prunes ?? [])
 
-async function started(): Promise<SyncBench> {
+async function started(all: Fleet = ALL): Promise<SyncBench> {
   const tracks = [
     { name: 'machines', match: { kinds: ['MachineSet'] }, pipelineRef: { name: 'standard' } },
     { name: 'rest', pipelineRef: { name: 'standard' } },
   ]
   const b = await syncBench(['test'], { prune: { enabled: true, guard: 1 }, drift: 'Detect', tracks })
   bench = b
-  const first = b.repository.commit(fleet(ALL))
+  const first = b.repository.commit(fleet(all))
   await b.start()
   await eventually(
     () => b.client('test').list(machineSet),
@@ -189,6 +194,30 @@ test('the plan names the digest that the guard asks for, on the hub and in a clu
   expect((await b.hub.client.list(approval)).items.map((a) => a.spec.digest)).toEqual([asked['test rest']])
   expect(await b.client('test').get(machineSet, { name: 'workers' })).toBeDefined()
   expect((await onHub(b)).map((p) => p.held.digest)).toEqual([asked['hub rest']])
+}, 300_000)
+
+test('the plan names the digest for a Cluster whose machines go with it, which the guard asks for though it is one object', async () => {
+  const hosted = { ...ALL, hosted: ['prod'] }
+  const b = await started(hosted)
+  const metadata = { name: 'prod', namespace: SYSTEM_NAMESPACE }
+  // It has served, and does not answer now: nobody knows how many machines it has.
+  const at = new Date().toISOString()
+  const history = [{ version: '1.36.0', startedAt: at, completedAt: at, message: 'created' }]
+  await b.hub.client.patch(clusterKind, metadata, { type: 'merge', value: { status: { history } } } as never, {
+    subresource: 'status',
+  })
+  const inventories = [await exported(b, 'hub')]
+  b.repository.commit(fleet(ALL))
+  const plan = await planned(b, inventories)
+  const [promised] = plan.prunes.promised
+  expect(promised).toMatchObject({ cluster: 'hub', count: 1, allowed: 1 })
+  expect(plan.markdown).toContain('deletes 1 object with machines whose number is not known')
+  const [held] = await eventually(
+    () => onHub(b),
+    (all) => all.length > 0,
+  )
+  expect(held?.held).toMatchObject({ digest: promised?.digest, count: 1 })
+  expect(await b.hub.client.get(clusterKind, metadata)).toBeDefined()
 }, 300_000)
 
 test('an inventory of before another commit says that the digest may differ, and it does; one without what was applied says that it is unknown', async (context) => {
