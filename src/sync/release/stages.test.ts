@@ -412,6 +412,48 @@ describe('a Release', () => {
     expect(story.status?.clusters?.[0]?.healthySince).toBe(healthySince)
   })
 
+  describe('of a stage that selects by labels, while a Cluster is deleted and not made again yet,', () => {
+    const selecting = (name: string) => stage(name, [], { clusters: { selector: { matchLabels: { stage: name } } } })
+    const names = ['prod', 'test']
+    const world = { pipeline: pipelineOf(names.toReversed().map(selecting)), names }
+    const deleting: ClusterLook = { kind: 'Unreachable', because: 'Deleting', message: 'Cluster prod is being deleted' }
+    const gone: ClusterLook = { kind: 'Unreachable', because: 'ReferenceMissing', message: 'Cluster prod not found' }
+    const without = (name: string, look: ClusterLook) => {
+      const member = (n: string): SeenCluster => ({
+        name: n,
+        labels: n === name ? undefined : { stage: n },
+        digest: digestOf(n),
+        look: n === name ? look : well,
+        previous: undefined,
+      })
+      return { clusters: new Map(names.map((n) => [n, member(n)])) }
+    }
+
+    test('waits for it and does not succeed without it', () => {
+      const story = new Story(world)
+      story.steps(16, { test: well, prod: deleting })
+      expect(story.status?.stages?.map((s) => `${s.name} ${s.phase}`)).toEqual(['test Succeeded', 'prod Progressing'])
+      story.steps(5, {}, without('prod', gone))
+      expect(story.phases()).toMatch(/^Progressing: test=Healthy prod=Applying$/)
+      story.steps(20, { test: well, prod: well })
+      expect(story.phases()).toBe('Succeeded: test=Healthy prod=Healthy')
+    })
+
+    test('opens no later stage before it', () => {
+      const story = new Story(world)
+      story.step({ test: deleting })
+      story.steps(20, {}, without('test', gone))
+      expect(story.phases()).toMatch(/^Progressing: test=Applying prod=Waiting$/)
+    })
+
+    test('is not held up by it once the stage is done', () => {
+      const story = new Story(world)
+      story.steps(40, { test: well, prod: well })
+      expect(story.phases()).toBe('Succeeded: test=Healthy prod=Healthy')
+      expect(story.step({}, without('test', gone)).phase).toBe('Succeeded')
+    })
+  })
+
   test('says when a cluster is in no stage', () => {
     const story = new Story({ ...two(), names: ['a', 'b', 'lost'] })
     story.step({ a: well })

@@ -49,7 +49,7 @@ export function planRelease(seen: ReleaseSeen, now: number): ReleasePlan {
   let isOpen = true
   let hasFailed = false
   for (const stage of pipeline.stages) {
-    const members = membersOf(stage, seen.clusters).filter((c) => !taken.has(c.name))
+    const members = membersOf(stage, seen).filter((c) => !taken.has(c.name))
     for (const { name } of members) taken.add(name)
     const made = planStage({ stage, members, seen, now, isOpen })
     stages.push(made.status)
@@ -140,15 +140,19 @@ function superseded({ release: { status = {} }, revertedBy }: ReleaseSeen, now: 
 
 /** In the order of names where a selector chose them, as listed otherwise. */
 function membersOf(
-  { clusters }: Pick<Stage, 'clusters'>,
-  all: ReadonlyMap<string, SeenCluster>,
+  { name: stage, clusters }: Pick<Stage, 'name' | 'clusters'>,
+  { clusters: all, release: { status } }: Pick<ReleaseSeen, 'clusters' | 'release'>,
 ): readonly SeenCluster[] {
   if (clusters.hub === true) return [all.get(HUB) ?? []].flat()
   if (clusters.names !== undefined) return clusters.names.flatMap((name) => all.get(name) ?? [])
   const { selector } = clusters
   if (selector === undefined) return []
+  const isDone = isFinished(status?.stages?.find((s) => s.name === stage))
+  // Its Cluster was deleted and is made again in a moment: the stage is not done without it.
+  const isAway = ({ name }: SeenCluster): boolean =>
+    !isDone && status?.clusters?.some((c) => c.name === name && c.stage === stage) === true
   return [...all.values()]
-    .filter((c) => c.name !== HUB && c.labels !== undefined && matchesLabels(selector, c.labels))
+    .filter((c) => c.name !== HUB && (c.labels === undefined ? isAway(c) : matchesLabels(selector, c.labels)))
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
 
