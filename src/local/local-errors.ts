@@ -7,8 +7,8 @@ export const localErrors = errorTable({
     next: 'stop it first, or choose another folder with --data',
   },
   KN1202: {
-    text: 'cannot use {root}: its format is {format}, this version uses {dataFormat}',
-    next: 'start over with --reset, or choose another folder with --data',
+    text: 'cannot use {root}: another version of KubeNode made it (its format is {format}, this version uses {dataFormat})',
+    next: 'start over with --reset, which deletes its clusters and the commits of its demo, or choose another folder with --data',
   },
   KN1203: {
     text: 'cannot use {root}: it contains {stranger} and no fleet.json, so it is not a KubeNode data folder',

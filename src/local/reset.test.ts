@@ -32,6 +32,7 @@ function used(state: string): void {
 test.each([
   ['of this version', JSON.stringify({ format: DATA_FORMAT, ports: { hub: 1, test: 2 } })],
   ['of another version', JSON.stringify({ format: 99, ports: {} })],
+  ['of the version before', JSON.stringify({ format: 2, ports: { hub: 1, test: 2 } })],
   ['that was moved here', JSON.stringify({ format: DATA_FORMAT, ports: { hub: 1 }, folder: '/elsewhere' })],
   ['whose file is broken', '{'],
 ])('a data folder %s is emptied of what a start made, and can be used again', async (_, state) => {

@@ -66,3 +66,20 @@ test('a prop that its kind refuses, and code that throws, are found at their lin
     out: expect.stringMatching(/^::error file=fleet\/main\.ts,line=5,col=1,title=KN7102::KN5000: .*replicas/),
   })
 })
+
+test('a file of the demo that clusters.json replaced is refused with what to write instead, unless code of the fleet reads it', async () => {
+  write({
+    'fleet/main.ts': MAIN(''),
+    'fleet/clusters/clusters.json': '{}',
+    'fleet/clusters/size.json': '{ "nodes": 3 }',
+    'fleet/clusters/registered.json': '{}',
+  })
+  const { code, out } = await lint('.')
+  expect(code).toBe(2)
+  expect(out.trim().split('\n')).toEqual([
+    expect.stringMatching(/^fleet\/clusters\/size\.json:1:1: KN1026: .* "nodes" .*git rm fleet\/clusters\/size\.json$/),
+    expect.stringMatching(/^fleet\/clusters\/registered\.json:1:1: KN1026: .* "registered": true .*git rm /),
+  ])
+  write({ 'fleet/own.ts': "export { default as size } from './clusters/size.json' with { type: 'json' }" })
+  expect((await lint('fleet')).out).not.toContain('size.json')
+})

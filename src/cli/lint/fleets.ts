@@ -7,6 +7,7 @@ import { refText } from '#delivery/object-ref.ts'
 import { isOfTheFleet, renderFolder } from '#sync/render/render.ts'
 import type { Renderer } from '#sync/render/renderer.ts'
 import type { Finding } from './finding.ts'
+import { replacedFiles } from './replaced-files.ts'
 
 const MAIN = 'main.ts'
 const FLEET = 'fleet'
@@ -46,6 +47,7 @@ export async function lintFleet(root: string, { renderer, validator, cwd }: Flee
     return {
       looked: all.reduce((n, t) => n + t.objects.length, rejected.length),
       findings: [
+        ...replacedFiles(root, cwd),
         ...rejected.map(({ ref, place, problem }) => ({
           ...at(place),
           ...codedText(problem),

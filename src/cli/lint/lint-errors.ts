@@ -50,4 +50,8 @@ export const lintErrors = errorTable({
     text: '{place}: {problem}',
     next: 'use letters, digits and dashes as Kubernetes allows them',
   },
+  KN1026: {
+    text: '{file} is read by no code of the fleet: {by} replaced it',
+    next: '{instead}; write it there, then git rm {file}',
+  },
 })
