@@ -81,7 +81,7 @@ describe('a provider that the controllers do not serve', () => {
     await w.clock.advance(60_000)
     expect(theSet(w).status?.waitingFor).toMatchObject({
       predicate: 'HostsMade',
-      unblock: 'the provider is configured, or spec.provider names another one',
+      unblock: 'a commit corrects the name in spec.provider of its template, or a person configures the provider',
     })
     expect(theSet(w).status?.waitingFor?.seen).toMatch(
       new RegExp(`^2 of 2 machines without a host; \\S+: provider ${name} is not configured in these controllers$`),

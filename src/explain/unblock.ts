@@ -18,4 +18,7 @@ export function unblockOf(sentence: string): Pick<Told, 'ends' | 'command'> {
   return isOwn && isTyped(line) ? { command: { line } } : sentence === '' ? {} : { ends: sentence }
 }
 
+/** What time does not end: its sentence names who acts, and what is to be done. */
+export const isForPeople = (ends: string): boolean => /^a (?:commit|person) /.test(ends)
+
 export const unblockLines = (sentence: string): readonly string[] => endLines(unblockOf(sentence))

@@ -1,5 +1,6 @@
 // Of everything that several objects wait for, the one line that says what to do first. Pure.
 import { allOf, type Story, type Told, URGENCIES } from '#explain/told.ts'
+import { isForPeople } from '#explain/unblock.ts'
 
 interface Step {
   readonly object: string
@@ -21,7 +22,9 @@ function stepOf(object: string, told: Told): Step {
   const command = own.find((t) => t.command !== undefined)?.command?.line
   const ends = own.find((t) => t.ends !== undefined)?.ends
   const runbook = own.find((t) => t.runbook !== undefined)?.runbook
-  const action = command ?? (ends === undefined ? undefined : `wait until ${ends}`)
+  const action =
+    command ??
+    (ends === undefined ? undefined : isForPeople(ends) ? `needs manual intervention: ${ends}` : `wait until ${ends}`)
   const finding = runbook === undefined ? told.text : `read ${runbook}: ${told.text}`
   return {
     object,

@@ -18,7 +18,7 @@ export function problemOf({ canary, components, apiServer, missingSecret }: Seen
     return {
       reason: 'ReferenceMissing',
       message: `a secret value is missing for ${missingSecret}`,
-      unblock: 'the Secret has the value, or the reference is corrected',
+      unblock: 'a person puts the value into the Secret, or a commit corrects the reference',
     }
   return circleProblem(found.specs) ?? skewProblem(found.specs, apiServer)
 }

@@ -1,5 +1,6 @@
 // Chooses the machines of a canary, once: exactly those named, or so many spread over hardware classes and zones.
 import type { Machine } from '#api/kinds/machine.ts'
+import { counted } from '#lib/counted.ts'
 import { selects } from '#placement/selecting.ts'
 import { pickSpread } from '#placement/spread.ts'
 import type { Fit } from './fit.ts'
@@ -15,6 +16,8 @@ export interface Picked {
   readonly lack: string | undefined
   /** The lack is one of machines on which the versions fit. */
   readonly isMisfit?: boolean
+  /** The selector matches too few, however well they are. */
+  readonly isWithout?: boolean
 }
 
 export function pickMachines(seen: Seen, { everAll }: Fit, now: number): Picked {
@@ -32,8 +35,11 @@ export function pickMachines(seen: Seen, { everAll }: Fit, now: number): Picked 
   if (picked.length === count) return { machines: picked, lack: undefined }
   const misfit = well.length < count ? undefined : firstMisfit(well, everAll)
   if (misfit !== undefined) return { machines: picked, lack: misfit, isMisfit: true }
-  const lack = `${picked.length} of ${matching.length} matching machines are well, ${count} are wanted`
-  return { machines: picked, lack }
+  const needed = `${count} ${count === 1 ? 'is' : 'are'} needed`
+  if (matching.length === 0)
+    return { machines: picked, lack: `no machine matches the selector; ${needed}`, isWithout: true }
+  const lack = `${picked.length} of ${counted(matching.length, 'matching machine is', 'matching machines are')} healthy; ${needed}`
+  return { machines: picked, lack, ...(matching.length < count && { isWithout: true }) }
 }
 
 /** Why the first of them that cannot take what is tried cannot. */
@@ -55,7 +61,7 @@ function named(names: readonly string[], { matching, well, everAll }: Pool): Pic
   const find = (list: readonly Machine[], name: string) => list.find((m) => m.metadata.name === name)
   const machines = names.toSorted()
   const stranger = names.find((n) => find(matching, n) === undefined)
-  if (stranger !== undefined) return { machines, lack: `the selector does not match ${stranger}` }
+  if (stranger !== undefined) return { machines, lack: `the selector does not match ${stranger}`, isWithout: true }
   const unwell = names.find((n) => find(well, n) === undefined)
   if (unwell !== undefined) return { machines, lack: `${unwell} is not well` }
   const mine = well.filter((m) => names.includes(m.metadata.name ?? ''))

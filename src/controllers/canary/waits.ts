@@ -43,11 +43,14 @@ function refusedWait(trials: readonly Trial[]): Wait | undefined {
       return {
         predicate: refusal.reason,
         seen: shortened(`${machine.metadata.name}: ${refusal.message}`, 200),
-        unblock: 'the cause is removed, or the canary tries another version',
+        unblock: `${refusal.reason === 'FetchFailed' ? 'a person publishes the artifact at one of its URLs' : 'a person removes the cause'}, or a commit gives the canary another version`,
       }
   }
   return undefined
 }
+
+/** No machine will match by itself. */
+const NO_MATCH = 'a commit corrects spec.selector, or machines get its labels'
 
 export function waitOf(
   seen: Seen,
@@ -68,13 +71,13 @@ export function waitOf(
         return {
           predicate: problem.reason,
           seen: problem.message.slice(0, 200),
-          unblock: problem.unblock ?? 'the canary is corrected',
+          unblock: problem.unblock ?? 'a commit corrects the canary',
         }
       if (phase === 'Pending')
         return {
           predicate: picked.isMisfit === true ? 'RequirementUnmet' : 'NoMachines',
           seen: picked.lack ?? 'the selector matches no machine',
-          unblock: 'enough machines are healthy, or spec.pick is changed',
+          unblock: picked.isWithout === true ? NO_MATCH : 'enough machines are healthy, or spec.pick is changed',
         }
       return (
         batchWait(seen) ??

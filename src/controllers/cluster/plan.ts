@@ -340,7 +340,11 @@ function mistake(seen: Seen, controlPlane: ControlPlaneSpec, version: string): W
 const secretTaken = ({ cluster: { metadata } }: Seen): Wait<Reason> => {
   const { namespace = '', name = '' } = metadata
   const secret = `${CLUSTERS_NAMESPACE}/${hostedKubeconfigName(namespace, name)}`
-  return { predicate: 'SecretTaken', seen: `Secret ${secret} was made by a person`, unblock: 'that Secret is deleted' }
+  return {
+    predicate: 'SecretTaken',
+    seen: `Secret ${secret} was made by a person`,
+    unblock: 'a person deletes that Secret',
+  }
 }
 
 const releaseOf = (version: string): string => version.split('.').slice(0, 2).join('.')

@@ -337,7 +337,7 @@ export function closedFor(context: Context, isRecovery: boolean): Wait | undefin
     return {
       predicate: problem.reason,
       seen: problem.message,
-      unblock: problem.unblock ?? 'the declared components are corrected',
+      unblock: problem.unblock ?? 'a commit corrects the declared components',
     }
   if (pause !== undefined)
     return {

@@ -15,7 +15,7 @@ export function refusedStatus({ status = {} }: MachineComponentSet, { action, me
   const wait = {
     predicate: 'ReconcileFailed',
     seen: `${NAMES[action.kind]}: ${message}`,
-    unblock: 'the API server accepts the write; check RBAC, admission policies and quotas',
+    unblock: 'a person corrects RBAC, admission policies or quotas, so that the API server accepts the write',
   } as const
   const waitingFor = waitingSince(status.waitingFor, wait, now)
   const said = { reason: wait.predicate, message: waitingFor.seen ?? '' }

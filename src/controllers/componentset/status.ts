@@ -129,7 +129,7 @@ function waitOf(context: Context, { surveys, slices, blocks, waits }: Progress, 
     return {
       predicate: 'NoMachines',
       seen: 'the selector matches no machine',
-      unblock: 'machines have these labels, or the selector is corrected',
+      unblock: 'a commit corrects the selector, or machines get its labels',
     }
   const closed = closedFor(
     context,

@@ -105,7 +105,7 @@ function hostWait({ machine, host }: Seen, refusal: string | undefined): Waiting
     return {
       predicate,
       seen: `provider ${machine.spec.provider?.name ?? ''} is not configured in these controllers`,
-      unblock: 'the provider is configured, or spec.provider names another one',
+      unblock: 'a commit corrects the name in spec.provider of its template, or a person configures the provider',
     }
   if (host.kind === 'Unknown') return { predicate, seen: host.why, unblock: 'the provider answers' }
   return { predicate, seen: 'its host is not created yet', unblock: 'the provider has created the host' }

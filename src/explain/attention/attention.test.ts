@@ -45,6 +45,7 @@ const rule = (matching: readonly object[], conditions: readonly object[] = []) =
   status: { matching, conditions },
 })
 const matches = (node: string, reason: string, waitingFor = 'because') => ({ node, since: SINCE, reason, waitingFor })
+const publish = (since: string) => ({ predicate: 'FetchFailed', seen: '404', since, unblock: 'a person publishes it' })
 const hold = (effect: string, target: object, until = '2026-01-05T03:00:00Z') => ({
   metadata: { name: 'h' },
   spec: { effect, target, author: 'eve', reason: 'a look at the graphs', until },
@@ -218,6 +219,31 @@ describe('what was called well', () => {
         ],
       },
       'Act: machineset/w is ScalingFrozen: too many',
+    ],
+    [
+      'an artifact that cannot be fetched for minutes',
+      { sets: [set('Progressing', { waitingFor: publish(SINCE) })] },
+      'Act: set/base is Progressing: 3 of 7 machines updated; 404',
+    ],
+    [
+      'one that could not be fetched a moment ago',
+      { sets: [set('Progressing', { waitingFor: publish('2026-01-05T02:03:00Z') })] },
+      'Wait: set/base is Progressing: 3 of 7 machines updated; 404',
+    ],
+    [
+      'a provider that nobody serves',
+      { machineSets: [{ metadata: { name: 'w' }, status: { phase: 'Progressing', waitingFor: publish(SINCE) } }] },
+      'Act: machineset/w is Progressing: 404',
+    ],
+    [
+      'a canary whose selector matches nothing',
+      { canaries: [{ metadata: { name: 'c' }, status: { phase: 'Pending', waitingFor: publish(SINCE) } }] },
+      'Act: canary/c is Pending: 404',
+    ],
+    [
+      'a canary that passed',
+      { canaries: [{ metadata: { name: 'c' }, status: { phase: 'Passed', waitingFor: publish(SINCE) } }] },
+      'Wait: canary/c is Passed: 404',
     ],
     [
       'a canary that failed',

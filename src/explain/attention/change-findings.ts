@@ -7,7 +7,8 @@ import { counted } from '#lib/counted.ts'
 import type { Condition } from '#schema/object.ts'
 import { isApprovalText } from '#sync/release/gates.ts'
 import { newestReleases } from '../newest-releases.ts'
-import { bounded, commandStep, type Finding, finding, MOST_FINDINGS, objectIn, stepOf } from './finding.ts'
+import { isForPeople } from '../unblock.ts'
+import { bounded, commandStep, type Finding, finding, MOST_FINDINGS, objectIn, stampOf, stepOf } from './finding.ts'
 import type { ObservedCluster } from './observed.ts'
 
 const STOPPED: ReadonlySet<string> = new Set(['Paused', 'Failed'])
@@ -125,13 +126,23 @@ export const sourceFindings = (cluster: ObservedCluster): readonly Finding[] =>
     ]
   })
 
-export const setFindings = (cluster: ObservedCluster): readonly Finding[] =>
+/** A fetch may succeed at the next try, and one commit declares a set and the machines for it: only a wait that lasts is one for people. */
+const PEOPLE_AFTER_MS = 120_000
+
+/** It says itself who has to act. */
+const waitsForPeople = (
+  wait: { readonly unblock?: string; readonly since?: string } | undefined,
+  now: number,
+): boolean => isForPeople(wait?.unblock ?? '') && now - (stampOf(wait?.since) ?? now) >= PEOPLE_AFTER_MS
+
+export const setFindings = (cluster: ObservedCluster, now: number): readonly Finding[] =>
   bounded(
     cluster.list('sets').flatMap(({ metadata, status = {} }) => {
       const { phase = 'Pending', waitingFor, counts } = status
       if (phase === 'Complete') return []
       const object = objectIn(cluster.name, 'MachineComponentSet', metadata)
-      const isStopped = phase === 'Blocked' || (phase === 'Paused' && (counts?.failed ?? 0) > 0)
+      const isStopped =
+        phase === 'Blocked' || (phase === 'Paused' && (counts?.failed ?? 0) > 0) || waitsForPeople(waitingFor, now)
       const progress = `${counts?.updated ?? 0} of ${counted(counts?.total ?? 0, 'machine')} updated`
       const seen = waitingFor?.seen ?? waitingFor?.predicate
       return [
@@ -150,18 +161,19 @@ export const setFindings = (cluster: ObservedCluster): readonly Finding[] =>
 /** Conditions of a MachineSet that no time ends. */
 const STUCK_SET = ['Stalled', 'ScalingFrozen'] as const
 
-export const machineSetFindings = (cluster: ObservedCluster): readonly Finding[] =>
+export const machineSetFindings = (cluster: ObservedCluster, now: number): readonly Finding[] =>
   bounded(
     cluster.list('machineSets').flatMap(({ metadata, status = {} }) => {
       const object = objectIn(cluster.name, 'MachineSet', metadata)
       const stuck = STUCK_SET.map((type) => findCondition(status.conditions, type)).find((c) => c?.status === 'True')
       const { phase = 'Pending', waitingFor } = status
       if (stuck === undefined && phase === 'Complete') return []
+      const isStuck = stuck !== undefined || waitsForPeople(waitingFor, now)
       const seen = stuck?.message ?? waitingFor?.seen ?? waitingFor?.predicate
       return [
         finding(object, {
-          weight: stuck === undefined ? 'Wait' : 'Act',
-          urgency: stuck !== undefined ? 'Blocked' : phase === 'Progressing' ? 'Progressing' : 'Waiting',
+          weight: isStuck ? 'Act' : 'Wait',
+          urgency: isStuck ? 'Blocked' : phase === 'Progressing' ? 'Progressing' : 'Waiting',
           text: `machineset/${object.name} is ${stuck?.type ?? phase}${seen === undefined ? '' : `: ${seen}`}`,
           since: stuck?.lastTransitionTime ?? waitingFor?.since,
           first: stepOf(waitingFor?.unblock) ?? commandStep(`kubenode why machineset/${object.name}`),
@@ -173,23 +185,26 @@ export const machineSetFindings = (cluster: ObservedCluster): readonly Finding[]
 
 const CANARY_OVER: ReadonlySet<string> = new Set(['Promoted', 'Lapsed', 'Aborted'])
 
-export const canaryFindings = (cluster: ObservedCluster): readonly Finding[] =>
+export const canaryFindings = (cluster: ObservedCluster, now: number): readonly Finding[] =>
   bounded(
     cluster.list('canaries').flatMap(({ metadata, status = {} }) => {
       const { phase = 'Pending', waitingFor, conditions } = status
       if (CANARY_OVER.has(phase)) return []
       const object = objectIn(cluster.name, 'ComponentCanary', metadata)
-      const isStuck = phase === 'Failed' || findCondition(conditions, 'Stalled')?.status === 'True'
+      const isPassed = phase === 'Passed'
+      const isStuck =
+        phase === 'Failed' ||
+        findCondition(conditions, 'Stalled')?.status === 'True' ||
+        (!isPassed && waitsForPeople(waitingFor, now))
       const seen = waitingFor?.seen ?? waitingFor?.predicate
-      const next = phase === 'Passed' ? 'promote' : 'why'
-      const words = next === 'promote' ? `kubenode canary promote ${object.name}` : `kubenode why canary/${object.name}`
+      const words = isPassed ? `kubenode canary promote ${object.name}` : `kubenode why canary/${object.name}`
       return [
         finding(object, {
           weight: isStuck ? 'Act' : 'Wait',
-          urgency: isStuck ? 'Blocked' : phase === 'Passed' ? 'Waiting' : 'Progressing',
+          urgency: isStuck ? 'Blocked' : isPassed ? 'Waiting' : 'Progressing',
           text: `canary/${object.name} is ${phase}${seen === undefined ? '' : `: ${seen}`}`,
           since: waitingFor?.since,
-          first: stepOf(waitingFor?.unblock) ?? commandStep(words),
+          first: (isPassed ? undefined : stepOf(waitingFor?.unblock)) ?? commandStep(words),
         }),
       ]
     }),

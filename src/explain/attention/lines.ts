@@ -2,7 +2,8 @@
 import { timestamp } from '#lib/clock.ts'
 import { formatAge } from '#lib/duration.ts'
 import { someOf } from '#lib/some-of.ts'
-import type { Finding, Weight } from './finding.ts'
+import { isForPeople } from '../unblock.ts'
+import type { Finding, FirstStep, Weight } from './finding.ts'
 
 /** One cause, wherever it is. */
 export interface Cause {
@@ -35,18 +36,23 @@ export const TITLES: Readonly<Record<Weight, string>> = {
 /** A command names its cluster where there are several: pasted, it must not reach the one that is chosen there. */
 export type InContext = (command: string, cluster: string) => string
 
+/** What a person does; undefined: nothing, a state has to come. */
+export function stepText({ text, isCommand }: FirstStep, cluster: string, inContext: InContext): string | undefined {
+  if (isCommand) return inContext(text, cluster)
+  return isForPeople(text) ? text : undefined
+}
+
 export function causeLines(cause: Cause, now: number, inContext: InContext): readonly string[] {
   const { finding, clusters } = cause
   const { text, since, first, runbook, holdsUp = [], object } = finding
   const age = since === undefined ? '' : `; since ${timestamp(since)} (${formatAge(Math.max(0, now - since))})`
   const others = clusters.slice(1)
-  const step = first?.isCommand === true ? `to do first: ${inContext(first.text, object.cluster)}` : undefined
+  const step = first === undefined ? undefined : stepText(first, object.cluster, inContext)
   return [
     `${object.cluster}: ${text.split('\n')[0] ?? ''}${age}`,
     ...(others.length === 0 ? [] : [`  also in: ${someOf(others, MOST_CLUSTERS)}`]),
     ...holdsUp.map((held) => `  blocks: ${held}`),
-    ...(first !== undefined && !first.isCommand ? [`  unblocks when: ${first.text}`] : []),
-    ...(step === undefined ? [] : [`  ${step}`]),
+    ...(first === undefined ? [] : [step === undefined ? `  unblocks when: ${first.text}` : `  to do first: ${step}`]),
     ...(runbook === undefined ? [] : [`  more: ${runbook}`]),
   ]
 }

@@ -2,7 +2,7 @@
 import { shellWord } from '#lib/shell-word.ts'
 import { attentionOf, summaryOfAttention } from './attention.ts'
 import { type Weight, worstFirst } from './finding.ts'
-import { causeData, causeLines, causesOf, type InContext, TITLES } from './lines.ts'
+import { causeData, causeLines, causesOf, type InContext, stepText, TITLES } from './lines.ts'
 import type { ObservedCluster } from './observed.ts'
 
 const ORDER: readonly Weight[] = ['Act', 'Unknown', 'Wait']
@@ -31,8 +31,9 @@ export function toldAttention(clusters: readonly ObservedCluster[], now: number)
       ? []
       : ['', `${TITLES[weight]}:`, ...own.flatMap((c) => causeLines(c, now, inContext)).map((line) => `  ${line}`)]
   })
-  const first = causes.find(({ finding }) => finding.weight === 'Act' && finding.first?.isCommand === true)?.finding
-  const step = first?.first === undefined ? undefined : inContext(first.first.text, first.object.cluster)
+  const [step] = causes.flatMap(({ finding: { weight, first, object } }) =>
+    weight !== 'Act' || first === undefined ? [] : (stepText(first, object.cluster, inContext) ?? []),
+  )
   return {
     lines: [
       summary.sentence,

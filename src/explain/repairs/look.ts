@@ -99,7 +99,7 @@ async function readRepairs(client: Reader, now: number) {
 }
 
 /** What a user's request for a repair would do. `MassFault`: nothing, since so many nodes have the fault at once that it is not repaired one by one. */
-export type RequestOutlook =
+type RequestOutlook =
   | { readonly kind: 'Acts' }
   | { readonly kind: 'Nothing' }
   | { readonly kind: 'MassFault'; readonly rule: string; readonly why: string }

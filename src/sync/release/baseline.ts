@@ -237,7 +237,10 @@ function messageOf(first: Named, count: number, baseline: Baseline | undefined):
   const by = baseline?.blamed.find((b) => isSameFailure(first, b))?.release
   const why =
     by !== undefined
-      ? `; release ${by} broke it, and its change is still declared`
+      ? // What is under way, such as a set before its window, is not broken.
+        first.state === 'Failed'
+        ? `; release ${by} broke it, and its change is still declared`
+        : `; not done since release ${by}, whose change is still declared`
       : baseline?.incomplete === true
         ? '; the state before the release is unknown, so every failure counts'
         : ''

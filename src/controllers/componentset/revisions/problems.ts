@@ -38,7 +38,7 @@ export function problemOf(
     return {
       reason: 'ReferenceMissing',
       message: `a secret value is missing for ${seen.missingSecret}`,
-      unblock: 'the Secret has the value, or the reference is corrected',
+      unblock: 'a person puts the value into the Secret, or a commit corrects the reference',
     }
   return (
     circleProblem(specs) ?? unmetRequirement(specs, () => offersOf(seen, members)) ?? skewProblem(specs, seen.apiServer)
