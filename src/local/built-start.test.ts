@@ -5,6 +5,7 @@ import {
   copyFileSync,
   mkdirSync,
   mkdtempSync,
+  renameSync,
   rmSync,
   symlinkSync,
   utimesSync,
@@ -53,6 +54,14 @@ test.each<[string, () => void, 'build' | 'sources']>([
   ['a build that other users may write to', () => chmodSync(at(BUILD), 0o777), 'sources'],
   ['a folder of builds that its group may write to', () => chmodSync(dirname(at(BUILD)), 0o775), 'sources'],
   ['a name that other users may change', () => chmodSync(at(CURRENT), 0o666), 'sources'],
+  [
+    'node_modules of another checkout, which its build would take for its own',
+    () => {
+      renameSync(at('node_modules'), at('elsewhere'))
+      symlinkSync(at('elsewhere'), at('node_modules'))
+    },
+    'sources',
+  ],
   ['a file that is missing among the sources', () => rmSync(at('package-lock.json')), 'sources'],
 ])('%s', (_, change, expected) => {
   change()

@@ -75,12 +75,26 @@ export class TestFleet {
     this.#child = child
   }
 
+  /** As a person sees it: only a terminal gets the link of the console. */
+  startOnTerminal(...args: readonly string[]): void {
+    const line = [join(this.checkout, 'bin/kubenode'), 'local', 'up', ...args].join(' ')
+    const child = spawn('script', ['-qefc', line, '/dev/null'], {
+      cwd: this.checkout,
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached: true,
+    })
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (d: Buffer) => (this.#said += d.toString()))
+    this.#child = child
+  }
+
   /** The exit code; undefined after a signal. */
   async end(signal: NodeJS.Signals): Promise<number | undefined> {
     const child = this.#child
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? undefined
     const ended = new Promise<number | undefined>((done) => child.once('exit', (code) => done(code ?? undefined)))
-    child.kill(signal)
+    // A terminal turns the key into the signal.
+    if (child.stdin !== null && signal === 'SIGINT') child.stdin.write('\u0003')
+    else child.kill(signal)
     return ended
   }
 
