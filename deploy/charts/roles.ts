@@ -464,6 +464,11 @@ const defender: RoleEntry = {
     core(['namespaces'], ['get']),
     on('apiextensions.k8s.io')(['customresourcedefinitions'], ['get']),
     on('admissionregistration.k8s.io')(['validatingwebhookconfigurations'], ['create']),
+    // One that another client deleted is made again, and none is changed.
+    on('admissionregistration.k8s.io')(
+      ['validatingadmissionpolicies', 'validatingadmissionpolicybindings'],
+      ['list', 'watch', 'create'],
+    ),
     on('admissionregistration.k8s.io')(['validatingwebhookconfigurations'], ['get', 'patch'], [API_GROUP]),
     // The owner of that configuration: they are deleted together.
     on('rbac.authorization.k8s.io')(['clusterroles'], ['get'], [userOf('defender')]),

@@ -6,11 +6,13 @@ import type { KubeClient } from '#kube/client.ts'
 import { createEventRecorder } from '#kube/events.ts'
 import type { Part } from '#runtime/manager.ts'
 import type { ModuleContext, RunningModule } from '#runtime/module.ts'
+import type { KubeObject } from '#schema/object.ts'
 import { BY_COMPONENT, componentKey, createCaches } from './caches.ts'
 import { DefenderTime } from './defender-time.ts'
 import { createGuard } from './guard/guard.ts'
 import { DefenderLoop } from './loop.ts'
 import { createDefenderMetrics } from './metrics.ts'
+import { PolicyKeeper } from './policy-keeper.ts'
 import { WebhookRegistrar } from './webhook/registrar.ts'
 import { type WebhookOptions, WebhookReplica } from './webhook/replica.ts'
 
@@ -23,6 +25,8 @@ export interface DefenderConfig {
   readonly withClusters?: boolean
   /** Where the API server reaches the webhook; without it none is served. */
   readonly webhook?: WebhookOptions
+  /** The admission policies that this release installs, which the leader keeps; it keeps none without. */
+  readonly policies?: readonly KubeObject[]
 }
 
 /** On every replica, leader or not. */
@@ -34,7 +38,7 @@ export interface StandingDefender {
 
 /** Created once per process: the parts of every replica, and those of the leader. */
 export function defenderModule(config: DefenderConfig) {
-  const { cluster, identity, withClusters = false, webhook } = config
+  const { cluster, identity, withClusters = false, webhook, policies = [] } = config
   let replica: WebhookReplica | undefined
 
   return {
@@ -72,10 +76,12 @@ export function defenderModule(config: DefenderConfig) {
         serverNow,
         metrics: createDefenderMetrics(metrics.registry),
       })
-      if (webhook === undefined || replica === undefined) return { controllers: [], parts: [loop] }
       const events = createEventRecorder({ client, clock, controller: 'kubenode.io/defender', instance: identity })
+      const own = { client, informers, clock, log, events }
+      const keepers = policies.length === 0 ? [] : [new PolicyKeeper({ ...own, shipped: policies })]
+      if (webhook === undefined || replica === undefined) return { controllers: [], parts: [loop, ...keepers] }
       const registrar = new WebhookRegistrar({ at: webhook.at, client, clock, log, events, replica })
-      return { controllers: [], parts: [loop, registrar] }
+      return { controllers: [], parts: [loop, registrar, ...keepers] }
     },
   }
 }

@@ -37,6 +37,9 @@ import { WebhookReplica } from '#defender/webhook/replica.ts'
 import { webhookConfigurationType } from '#defender/webhook/registration.ts'
 import { systemClock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
+import { policiesIn, POLICY_TYPES } from '#delivery/shipped-policies.ts'
+import { releaseManifests } from '#delivery/release-manifests.ts'
+import { PolicyKeeper } from '#defender/policy-keeper.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
 import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'
@@ -625,4 +628,40 @@ test('the etcd of a control plane counts in the guard, ordinary StatefulSets do 
     expect.stringContaining('10 of kind StatefulSet were deleted in 10m, the limit is 10'),
     expect.stringContaining('10 of kind StatefulSet'),
   ])
+})
+
+test('policies that an administrator deletes come back within seconds, with an event; a changed one is reported', async () => {
+  const client = asUser('kubenode:defender')
+  const informers = createInformers({ client, clock: systemClock, random: systemRandom, log: silentLogger })
+  informers.start()
+  const events = createEventRecorder({ client, clock: systemClock, controller: 'kubenode.io/defender', instance: 'test' })
+  const shipped = policiesIn(releaseManifests().rest)
+  const keeper = new PolicyKeeper({ client, informers, clock: systemClock, log: silentLogger, events, shipped })
+  const [policy, binding] = POLICY_TYPES as readonly [ResourceType, ResourceType]
+  const left = async () => (await admin.list(policy)).items.length + (await admin.list(binding)).items.length
+  const notes = async (reason: string) => (await admin.list(EVENTS)).items.filter((e) => e['reason'] === reason)
+  expect(await left()).toBe(shipped.length)
+  keeper.start()
+  try {
+    for (const { kind, metadata } of shipped)
+      await admin.delete(kind === policy.kind ? policy : binding, { name: metadata.name ?? '' })
+    await eventually(left, (n) => n === shipped.length)
+    await eventually(
+      () => notes('PolicyRestored'),
+      (all) => all.length > 0,
+    )
+    expect(await notes('PolicyChanged')).toEqual([])
+    expect(await said(client.delete(policy, { name: 'kubenode-holds' }))).toMatch(/^403/)
+    const weaker = { type: 'merge', value: { spec: { validationActions: ['Audit'] } } } as never
+    await admin.patch(binding, { name: 'kubenode-holds' }, weaker)
+    expect(await said(client.patch(binding, { name: 'kubenode-holds' }, weaker))).toMatch(/^403/)
+    await eventually(
+      () => notes('PolicyChanged'),
+      (all) => all.length === 1,
+    )
+  } finally {
+    await keeper.stop()
+    await informers.stop()
+    client.close()
+  }
 })

@@ -205,8 +205,20 @@ const approverRole = ({ certificateSeconds: lifeSeconds, agentIdentity: identity
 })
 
 async function defenderRole({ cluster, isHub, webhook }: RolesConfig, identity: string): Promise<Role> {
-  const { defenderModule } = await import('#defender/role.ts')
-  const role = defenderModule({ cluster, identity, withClusters: isHub, ...(webhook !== undefined && { webhook }) })
+  const [{ defenderModule }, { releaseManifests }, { policiesIn }, { labelled }] = await Promise.all([
+    import('#defender/role.ts'),
+    import('#delivery/release-manifests.ts'),
+    import('#delivery/shipped-policies.ts'),
+    import('../install/release.ts'),
+  ])
+  const policies = policiesIn(releaseManifests().rest).map((o) => labelled(o, VERSION))
+  const role = defenderModule({
+    cluster,
+    identity,
+    withClusters: isHub,
+    policies,
+    ...(webhook !== undefined && { webhook }),
+  })
   return {
     name: 'defender',
     needs: NEEDS.defender,

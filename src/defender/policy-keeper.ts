@@ -1,0 +1,127 @@
+// Keeps the admission policies of the installation in the cluster: one that another client deleted is made again, one that was changed is reported. The Defender may
+// create policies and change none, so that its key weakens none.
+import { ANNOTATIONS, FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { isChanged, POLICY_TYPES } from '#delivery/shipped-policies.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import { isAlreadyExists } from '#kube/errors.ts'
+import type { EventRecorder } from '#kube/events.ts'
+import type { Clock } from '#lib/clock.ts'
+import { messageOf } from '#lib/errors.ts'
+import type { Logger } from '#lib/log.ts'
+import { RepeatedLine } from '#lib/repeated-line.ts'
+import type { Informers, SharedInformer } from '#runtime/informers.ts'
+import { Looking } from '#runtime/looking.ts'
+import type { Part } from '#runtime/manager.ts'
+import type { KubeObject } from '#schema/object.ts'
+
+export interface PolicyKeeperOptions {
+  readonly client: KubeClient
+  readonly informers: Informers
+  readonly clock: Clock
+  readonly log: Logger
+  readonly events: EventRecorder
+  /** Policies first. */
+  readonly shipped: readonly KubeObject[]
+}
+
+/** A missing policy permits what it refused, and the check reads caches. */
+const CHECK_MS = 2_000
+
+const VERSION = 'app.kubernetes.io/version'
+
+const namespaceType = coreKind('Namespace')
+
+export class PolicyKeeper implements Part {
+  readonly name = 'policies'
+  readonly #options: PolicyKeeperOptions
+  readonly #looking: Looking
+  readonly #trouble: RepeatedLine
+  #caches: ReadonlyMap<string, SharedInformer> = new Map()
+  /** Versions of changed policies that were reported. */
+  readonly #reported = new Map<string, string>()
+
+  constructor(options: PolicyKeeperOptions) {
+    this.#options = options
+    this.#looking = new Looking(options.clock)
+    this.#trouble = new RepeatedLine(options.clock)
+  }
+
+  /** Nothing waits for these caches: permits are decided while they cannot be read. */
+  start(): void {
+    this.#caches = new Map(POLICY_TYPES.map((type) => [type.kind, this.#options.informers.of(type)]))
+    this.#looking.start(
+      () => CHECK_MS,
+      () => this.check(),
+    )
+  }
+
+  stop(): Promise<void> {
+    return this.#looking.stop()
+  }
+
+  async check(): Promise<void> {
+    try {
+      if (![...this.#caches.values()].every((cache) => cache.isSynced)) return
+      const missing = this.#options.shipped.filter((o) => this.#liveOf(o) === undefined)
+      if (missing.length > 0 && !(await this.#isUninstalling())) for (const each of missing) await this.#restore(each)
+      for (const each of this.#options.shipped) this.#reportChange(each)
+      this.#trouble.ended()
+    } catch (error) {
+      if (this.#looking.signal.aborted) return
+      const why = messageOf(error)
+      const due = this.#trouble.due(why)
+      if (due !== undefined) this.#options.log.error('cannot restore admission policies', { error: why, ...due })
+    }
+  }
+
+  #liveOf({ kind, metadata: { name = '' } }: KubeObject): KubeObject | undefined {
+    return this.#caches.get(kind)?.get(name)
+  }
+
+  /** An uninstall deletes them on purpose. */
+  async #isUninstalling(): Promise<boolean> {
+    const namespace = await this.#options.client.get(namespaceType, { name: SYSTEM_NAMESPACE })
+    return namespace?.metadata.annotations?.[ANNOTATIONS.uninstalling] === 'true'
+  }
+
+  async #restore(shipped: KubeObject): Promise<void> {
+    const { client, log, events } = this.#options
+    const type = POLICY_TYPES.find((t) => t.kind === shipped.kind)
+    if (type === undefined) return
+    const { name } = shipped.metadata
+    try {
+      // As the installer, which takes its own fields over in the next upgrade.
+      const made = await client.create(type, shipped, { fieldManager: FIELD_MANAGERS.install })
+      this.#caches.get(type.kind)?.assume(made)
+      log.warn('restored an admission policy that was deleted', { kind: shipped.kind, policy: name })
+      events.record(made, {
+        type: 'Warning',
+        reason: 'PolicyRestored',
+        action: 'Restore',
+        note: `${shipped.kind} ${name} was deleted; the Defender restored it. To uninstall, run kubenode uninstall`,
+      })
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error
+    }
+  }
+
+  #reportChange(shipped: KubeObject): void {
+    const { log, events } = this.#options
+    const live = this.#liveOf(shipped)
+    const key = `${shipped.kind}/${shipped.metadata.name}`
+    // Between two releases the new policies are there before the new Defender is.
+    const isOfAnother = (live?.metadata.labels?.[VERSION] ?? shipped.metadata.labels?.[VERSION]) !== shipped.metadata.labels?.[VERSION]
+    if (live === undefined || isOfAnother || !isChanged(shipped, live)) return void this.#reported.delete(key)
+    const { resourceVersion = '' } = live.metadata
+    if (this.#reported.get(key) === resourceVersion) return
+    this.#reported.set(key, resourceVersion)
+    log.warn('an admission policy differs from this release', { kind: shipped.kind, policy: shipped.metadata.name })
+    events.record(live, {
+      type: 'Warning',
+      reason: 'PolicyChanged',
+      action: 'Check',
+      note: `${key} differs from what this release installs; to set it back, run kubenode install with its settings again`,
+    })
+  }
+}

@@ -1,0 +1,40 @@
+// The admission policies and bindings that a release ships, and how those in a cluster differ from them: what is missing and what was changed. Pure.
+import { isObject, jsonEqual } from '#lib/json.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+
+const GROUP = 'admissionregistration.k8s.io'
+const policyKind = (kind: string, plural: string): ResourceType => ({
+  group: GROUP,
+  version: 'v1',
+  kind,
+  plural,
+  namespaced: false,
+})
+
+/** In the order in which they are made: a binding without its policy has no effect. */
+export const POLICY_TYPES: readonly ResourceType[] = [
+  policyKind('ValidatingAdmissionPolicy', 'validatingadmissionpolicies'),
+  policyKind('ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings'),
+]
+
+export const policiesIn = (objects: readonly KubeObject[]): readonly KubeObject[] =>
+  POLICY_TYPES.flatMap(({ kind }) => objects.filter((o) => o.kind === kind))
+
+/** What a server fills in where a release says nothing. */
+const isFilledIn = (key: string, value: unknown): boolean =>
+  value === undefined ||
+  (isObject(value) && Object.keys(value).length === 0) ||
+  (key === 'matchPolicy' && value === 'Equivalent')
+
+const plain = (value: unknown): unknown =>
+  Array.isArray(value)
+    ? value.map(plain)
+    : isObject(value)
+      ? Object.fromEntries(
+          Object.entries(value).flatMap(([key, v]) => (isFilledIn(key, v) ? [] : [[key, plain(v)] as const])),
+        )
+      : value
+
+export const isChanged = (shipped: KubeObject, live: KubeObject): boolean =>
+  !jsonEqual(plain(shipped['spec']), plain(live['spec']))
