@@ -111,7 +111,8 @@ export class PolicyKeeper implements Part {
     const live = this.#liveOf(shipped)
     const key = `${shipped.kind}/${shipped.metadata.name}`
     // Between two releases the new policies are there before the new Defender is.
-    const isOfAnother = (live?.metadata.labels?.[VERSION] ?? shipped.metadata.labels?.[VERSION]) !== shipped.metadata.labels?.[VERSION]
+    const isOfAnother =
+      (live?.metadata.labels?.[VERSION] ?? shipped.metadata.labels?.[VERSION]) !== shipped.metadata.labels?.[VERSION]
     if (live === undefined || isOfAnother || !isChanged(shipped, live)) return void this.#reported.delete(key)
     const { resourceVersion = '' } = live.metadata
     if (this.#reported.get(key) === resourceVersion) return

@@ -634,7 +634,12 @@ test('policies that an administrator deletes come back within seconds, with an e
   const client = asUser('kubenode:defender')
   const informers = createInformers({ client, clock: systemClock, random: systemRandom, log: silentLogger })
   informers.start()
-  const events = createEventRecorder({ client, clock: systemClock, controller: 'kubenode.io/defender', instance: 'test' })
+  const events = createEventRecorder({
+    client,
+    clock: systemClock,
+    controller: 'kubenode.io/defender',
+    instance: 'test',
+  })
   const shipped = policiesIn(releaseManifests().rest)
   const keeper = new PolicyKeeper({ client, informers, clock: systemClock, log: silentLogger, events, shipped })
   const [policy, binding] = POLICY_TYPES as readonly [ResourceType, ResourceType]

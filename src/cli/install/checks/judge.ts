@@ -214,6 +214,15 @@ function runFinding(run: UnendedRun | undefined): Finding | readonly Finding[] {
   return failed('run', installErrors.KN1450({ what, remedy: REMEDY_OF[run.verb] }))
 }
 
+const lostFindings = ({ lost }: NonNullable<CheckSeen['running']>): readonly Finding[] =>
+  lost === undefined
+    ? []
+    : read('policies', lost, (all) =>
+        all.length === 0
+          ? passed('policies', 'all are as installed')
+          : all.map((a) => failed('policies', installErrors.KN1444(a))),
+      )
+
 const running: Judge = ({ running: now, installed }) => {
   if (now?.processes !== undefined) return runningProcesses(now)
   // Nothing can run, and that is reported once, by its version.
@@ -226,6 +235,7 @@ const running: Judge = ({ running: now, installed }) => {
         : failed('workloads', installErrors.KN1432({ why: named(unready), namespace: SYSTEM_NAMESPACE })),
     ),
     ...read('workloads', now.altered, (altered) => altered.map((a) => failed('workloads', installErrors.KN1444(a)))),
+    ...lostFindings(now),
     ...read('leaders', now.leaderless, (roles) =>
       roles.length === 0
         ? passed('leaders', 'each role has one')
@@ -264,6 +274,7 @@ const running: Judge = ({ running: now, installed }) => {
 /** No pod has a log here, and no Service leads to the webhook. */
 const runningProcesses = (now: NonNullable<CheckSeen['running']>): readonly Finding[] => [
   ...programClocks(now),
+  ...lostFindings(now),
   ...read('leaders', now.leaderless, (roles) =>
     roles.length === 0
       ? passed('leaders', 'each role has one')

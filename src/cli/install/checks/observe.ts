@@ -3,6 +3,7 @@ import { machine } from '#api/kinds/machine.ts'
 import { OWN_NAMESPACES, programLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { isObject } from '#lib/json.ts'
 import { messageOf } from '#lib/errors.ts'
+import { inParallel } from '#lib/pool.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { listAll, listPages } from '#kube/list-all.ts'
 import { healthOf } from '#delivery/health.ts'
@@ -14,9 +15,10 @@ import { objectsOf } from '../inventory.ts'
 import { endOfNamespace } from '../namespace-end.ts'
 import { BY_LABEL, deploymentType, observeInstalled, type Installed } from '../observe.ts'
 import { leaderless, LED_ROLES, isWebhookLeft, WEBHOOK_SERVICE, webhookProblem } from '../ready.ts'
-import { isLabelledOurs, type Release } from '../release.ts'
+import { isLabelledOurs, labelValue, type Release } from '../release.ts'
 import { observeTurn } from '../turn.ts'
-import { alterations } from './altered.ts'
+import { type Alteration, alterations } from './altered.ts'
+import { KEPT_KINDS, lostParts } from './lost.ts'
 import { networkPluginsIn } from './network-plugins.ts'
 import { REPAIRING_KINDS, remediatorsIn } from './remediators.ts'
 import { distinctKinds, missingRights } from './rights.ts'
@@ -126,7 +128,7 @@ async function running(
   const hasWorkloads = 'unread' in installed || installed.value.installed !== undefined
   const wasInstalled = 'value' in installed && installed.value.inventoryObject !== undefined
   const processes = hasWorkloads || wasInstalled ? [] : await processRoles(context)
-  if (processes.length > 0) return { running: await observeProcesses(context, processes) }
+  if (processes.length > 0) return { running: await observeProcesses(context, release, processes) }
   const expected = await reading(() => withPrograms(context, release))
   // Without programs and without an answer whether there should be any, nothing can be judged.
   if ('unread' in installed && 'value' in expected && !hasPrograms(expected.value)) return {}
@@ -156,8 +158,13 @@ async function processRoles({ client }: InstallContext): Promise<readonly string
   return [...LED_ROLES, LED_ON_HUB].filter((role) => names.has(programLeaseName(role)))
 }
 
-async function observeProcesses(context: InstallContext, processes: readonly string[]): Promise<Running> {
-  const [leaders, clocks, webhook] = await Promise.all([
+async function observeProcesses(
+  context: InstallContext,
+  release: Release,
+  processes: readonly string[],
+): Promise<Running> {
+  const [lost, leaders, clocks, webhook] = await Promise.all([
+    reading(() => lostIn(context, release, undefined)),
     reading(() => leaderless(context, processes)),
     reading(() => programClocks(context, processes)),
     processes.includes('defender') ? reading(() => webhookProblem(context)) : ('NotAsked' as const),
@@ -166,6 +173,7 @@ async function observeProcesses(context: InstallContext, processes: readonly str
     processes,
     unready: { value: [] },
     altered: { value: [] },
+    lost,
     leaderless: leaders,
     clocks,
     webhook,
@@ -284,6 +292,8 @@ async function endingIn({ client }: InstallContext) {
 }
 
 const DEFAULT_ACCOUNT = 'default'
+/** Objects of the release that are read at the same time. */
+const AT_ONCE = 16
 
 /** Before our namespace is there, the pods are tried in `default`: policies for all namespaces apply there as well. */
 async function refusalsOf(context: InstallContext, { objects }: Release) {
@@ -321,7 +331,7 @@ async function observeRunning(
   installed: Reading<Installed>,
 ): Promise<Running> {
   const { client } = context
-  const [run, unready, altered, leaders, clocks, webhook, webhookLeft] = await Promise.all([
+  const [run, unready, altered, lost, leaders, clocks, webhook, webhookLeft] = await Promise.all([
     reading(() => observeRun(context, installed)),
     reading(async () => {
       const found = await listAll(client, deploymentType, { namespace: SYSTEM_NAMESPACE, labelSelector: BY_LABEL })
@@ -334,12 +344,13 @@ async function observeRunning(
       return [...absent.map((name) => `deployment ${name}: it is not there`), ...waiting]
     }),
     reading(() => alteredIn(context, release, installed)),
+    reading(() => lostIn(context, release, installed)),
     reading(() => leaderless(context, ledRolesOf(release))),
     reading(() => programClocks(context, ledRolesOf(release))),
     hasWebhook(release) ? reading(() => webhookProblem(context)) : ('NotAsked' as const),
     hasWebhook(release) ? ('NotAsked' as const) : reading(() => isWebhookLeft(context)),
   ])
-  return { run, unready, altered, leaderless: leaders, clocks, webhook, isWebhookLeft: webhookLeft }
+  return { run, unready, altered, lost, leaderless: leaders, clocks, webhook, isWebhookLeft: webhookLeft }
 }
 
 async function observeRun(context: InstallContext, installed: Reading<Installed>) {
@@ -349,6 +360,29 @@ async function observeRun(context: InstallContext, installed: Reading<Installed>
   ])
   const inventory = 'value' in installed ? installed.value.inventoryObject : undefined
   return unendedRun({ turn, namespace, inventory })
+}
+
+/** A fleet without KubeNode Deployments, as that of `npm start`, has only the policies of the release that runs it. */
+async function lostIn(
+  { client, types }: InstallContext,
+  release: Release,
+  installed: Reading<Installed> | undefined,
+): Promise<readonly Alteration[]> {
+  const shipped = release.objects.filter((o) =>
+    installed === undefined ? o.kind.startsWith('ValidatingAdmissionPolicy') : KEPT_KINDS.includes(o.kind),
+  )
+  const live = new Map<KubeObject, KubeObject | undefined>()
+  await inParallel(shipped, AT_ONCE, async (object) => {
+    const type = await types.of(object.apiVersion, object.kind)
+    const { name = '', namespace } = object.metadata
+    live.set(object, await client.get(type, { name, ...(namespace !== undefined && { namespace }) }))
+  })
+  const version = installed !== undefined && 'value' in installed ? installed.value.installed : release.version
+  return lostParts(
+    shipped,
+    (object) => live.get(object),
+    version === labelValue(release.version) || version === release.version,
+  )
 }
 
 async function alteredIn({ client }: InstallContext, release: Release, installed: Reading<Installed>) {

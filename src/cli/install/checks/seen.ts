@@ -46,6 +46,8 @@ export interface CheckSeen {
     readonly unready: Reading<readonly string[]>
     /** What people changed in the programs since they were installed. */
     readonly altered: Reading<readonly Alteration[]>
+    /** Policies, and objects that programs only update, which were deleted or weakened. */
+    readonly lost?: Reading<readonly Alteration[]>
     readonly leaderless: Reading<readonly string[]>
     /** Of programs that renew their leases. */
     readonly clocks: Reading<readonly ProgramClock[]>
