@@ -1,7 +1,7 @@
 // Keeps the admission policies of the installation in the cluster: one that another client deleted is made again, one that was changed is reported. The Defender may
 // create policies and change none, so that its key weakens none.
 import { ANNOTATIONS, FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
-import { isChanged, POLICY_TYPES } from '#delivery/shipped-policies.ts'
+import { isChanged, POLICY_TYPES } from '#kube/admission-policies.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { isAlreadyExists } from '#kube/errors.ts'

@@ -208,7 +208,7 @@ async function defenderRole({ cluster, isHub, webhook }: RolesConfig, identity: 
   const [{ defenderModule }, { releaseManifests }, { policiesIn }, { labelled }] = await Promise.all([
     import('#defender/role.ts'),
     import('#delivery/release-manifests.ts'),
-    import('#delivery/shipped-policies.ts'),
+    import('#kube/admission-policies.ts'),
     import('../install/release.ts'),
   ])
   const policies = policiesIn(releaseManifests().rest).map((o) => labelled(o, VERSION))

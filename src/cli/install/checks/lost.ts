@@ -1,5 +1,5 @@
 // Finds what of an installation was deleted or weakened since: admission policies, the list of revoked agents, Secrets that programs only update. Pure.
-import { isChanged } from '#delivery/shipped-policies.ts'
+import { isChanged } from '#kube/admission-policies.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { Alteration } from './altered.ts'
 
