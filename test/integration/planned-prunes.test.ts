@@ -27,7 +27,7 @@ interface Fleet {
   readonly sets: readonly string[]
   readonly onHub: readonly string[]
   readonly soak: string
-  /** Control planes on the hub, which nobody makes here. */
+  /** Control planes on the hub; no host makes them here. */
   readonly hosted?: readonly string[]
 }
 
@@ -200,7 +200,7 @@ test('the plan names the digest for a Cluster whose machines go with it, which t
   const hosted = { ...ALL, hosted: ['prod'] }
   const b = await started(hosted)
   const metadata = { name: 'prod', namespace: SYSTEM_NAMESPACE }
-  // It has served, and does not answer now: nobody knows how many machines it has.
+  // It has served, and does not answer now: the number of its machines is unknown.
   const at = new Date().toISOString()
   const history = [{ version: '1.36.0', startedAt: at, completedAt: at, message: 'created' }]
   await b.hub.client.patch(clusterKind, metadata, { type: 'merge', value: { status: { history } } } as never, {

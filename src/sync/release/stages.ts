@@ -148,7 +148,7 @@ function membersOf(
   const { selector } = clusters
   if (selector === undefined) return []
   const isDone = isFinished(status?.stages?.find((s) => s.name === stage))
-  // Its Cluster was deleted and is made again in a moment: the stage is not done without it.
+  // Its Cluster was deleted, and git declares it: sync makes it again, and the stage is not done without it.
   const isAway = ({ name }: SeenCluster): boolean =>
     !isDone && status?.clusters?.some((c) => c.name === name && c.stage === stage) === true
   return [...all.values()]
