@@ -217,8 +217,8 @@ describe('waiting ends where no time helps', () => {
     ],
     [
       'the commit does not render',
-      { sources: [source({ conditions: bad('Rendered', 'RenderFailed') })] },
-      'commit aaaaaaaa is refused, and stays so: kubenode why source/fleet',
+      { sources: [source({ subject: 'beacon 1.1.0', conditions: bad('Rendered', 'RenderFailed') })] },
+      'commit aaaaaaaaaaaa "beacon 1.1.0" is refused, and stays so: kubenode why source/fleet',
     ],
     [
       'an older commit did not render',
@@ -236,12 +236,13 @@ describe('waiting ends where no time helps', () => {
         sources: [
           source({
             commit: 'b'.repeat(40),
+            subject: 'the one before',
             refused: { commit: COMMIT },
             conditions: bad('SourceVerified', 'NotSigned'),
           }),
         ],
       },
-      'commit aaaaaaaa is refused, and stays so: kubenode why source/fleet',
+      'commit aaaaaaaaaaaa is refused, and stays so: kubenode why source/fleet',
     ],
     ['the repository does not answer', { sources: [source({ conditions: bad('Fetched', 'FetchFailed') })] }, undefined],
     [

@@ -1,5 +1,6 @@
 // Whether a fleet that is not yet as git says can become so without a person: a commit that is refused or does not render, and a release that stopped, cannot. Pure.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import { commitText, newestCommitText } from '#api/protocol/commit-title.ts'
 import { findCondition } from '#kube/conditions.ts'
 import type { FleetSeen } from './summary.ts'
 
@@ -8,7 +9,7 @@ export function stuckWhy({ hub: { isReachable, sources, releases } }: FleetSeen,
   const [source] = sources
   if (!isReachable || source === undefined) return undefined
   if (isRefused(source, commit))
-    return `commit ${commit.slice(0, 8)} is refused, and stays so: kubenode why source/${source.metadata.name ?? ''}`
+    return `commit ${calledIn(source, commit)} is refused, and stays so: kubenode why source/${source.metadata.name ?? ''}`
   // What an older release waits for says nothing about this commit.
   const stopped = releases.find(
     ({ spec, status }) => spec.commit === commit && findCondition(status?.conditions, 'Stalled')?.status === 'True',
@@ -17,6 +18,10 @@ export function stuckWhy({ hub: { isReachable, sources, releases } }: FleetSeen,
   const { name = '' } = stopped.metadata
   return `release ${name} is ${stopped.status?.phase ?? 'stopped'} and needs manual intervention: kubenode why release/${name}`
 }
+
+/** A commit that was refused for its signature has no title. */
+const calledIn = ({ status = {} }: FleetSource, commit: string): string =>
+  status.commit === commit ? newestCommitText(status) : commitText(commit, {})
 
 /** A fetch or an apply that failed is tried again and may succeed. */
 function isRefused({ status = {} }: FleetSource, commit: string): boolean {
