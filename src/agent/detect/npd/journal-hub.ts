@@ -52,7 +52,7 @@ export class JournalHub {
       after: common?.cursor,
       onEntry: (entry) => this.#take(entry, common !== undefined),
       onProblem: (problem) => {
-        // One that hears of it may leave.
+        // A member may leave while it handles the problem.
         const present = [...members]
         for (const m of present) m.onProblem(problem)
       },
