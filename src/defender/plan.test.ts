@@ -521,6 +521,28 @@ const CASES: readonly Case[] = [
   },
 ]
 
+test('a machine whose permits are deleted one after the other keeps one slot for the same work', () => {
+  const names = ['a', 'b', 'c', 'd', 'e']
+  const drain = (name: string) => one({ name, operations: ['Drain'] })
+  let ledger: LedgerSpec | undefined
+  names.forEach((name, i) => {
+    const gonePermits = new Set(names.slice(0, i).map(uidOf))
+    const isQuiet = () => false
+    ledger = ask({ permits: [drain(name)], ...policy({}), gonePermits, isQuiet }, ledger).ledger ?? ledger
+  })
+  expect(ledger?.grants?.map((g) => [g.permit, g.state ?? 'Held'])).toEqual([['e', 'Held']])
+})
+
+test('a slot of other work on the machine stays beside it', () => {
+  const first = ask({ permits: [one({ operations: ['Reboot'] })], ...policy({}) })
+  const gonePermits = new Set([uidOf('a')])
+  const next = ask(
+    { permits: [one({ name: 'b', operations: ['Drain'] })], ...policy({}), gonePermits, isQuiet: () => false },
+    first.ledger,
+  )
+  expect(next.ledger?.grants?.map((g) => g.permit)).toEqual(['a', 'b'])
+})
+
 describe('one request', () => {
   test.each(CASES)('$name', ({ wish, says }) => {
     expect(outcome(ask(wish))).toEqual({ [`a/${wish.permits?.[0]?.spec.targets[0]?.name}`]: says })

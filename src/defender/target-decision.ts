@@ -3,6 +3,7 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { maintenanceText, standsOff } from '#faults/maintenance.ts'
 import { timestamp } from '#lib/clock.ts'
+import { jsonEqual } from '#lib/json.ts'
 import { REPAIRER } from './blame/failing.ts'
 import { type CompiledPolicy, builtinPolicy } from './compile-policy.ts'
 import type { Target } from './fleet.ts'
@@ -164,6 +165,7 @@ function take(
   const full = ledger.isFull(grant, series)
   if (full !== undefined)
     return { target: target.uid, gates, verdict: deny('Ledger', { reason: 'LedgerFull', seen: full }) }
+  for (const left of supersededBy(grant, ledger.grants(), snapshot.gonePermits)) ledger.free(left)
   ledger.take(grant, series)
   const way = isFree ? undefined : wayOf(permit)
   if (way !== undefined) ledger.went(way, question.isRecovery)
@@ -171,6 +173,26 @@ function take(
   levels.take([builtinPolicy, ...snapshot.policies], grant, unit)
   return { target: target.uid, gates, verdict: held(permit, grant) }
 }
+
+/**
+ * Slots whose permits were deleted, for the same work on the same target. The new slot counts for the target in their place: otherwise each deleted permit would leave
+ * one more, and a single machine would fill the ledger.
+ */
+const supersededBy = (
+  { target, operations, component }: Grant,
+  grants: readonly Grant[],
+  gonePermits: ReadonlySet<string>,
+): readonly Grant[] =>
+  gonePermits.size === 0
+    ? []
+    : grants.filter(
+        (g) =>
+          g.target === target &&
+          g.state === 'Orphaned' &&
+          gonePermits.has(g.permitUid) &&
+          g.component === component &&
+          jsonEqual(g.operations, operations),
+      )
 
 /** Of the ledger alone, so that a permit whose status was lost in a crash gets the same one. */
 export const held = (_permit: OperationPermit, { grantedAt }: Grant): GateVerdict =>
