@@ -144,7 +144,7 @@ export function stoppedComponents(machine: Machine, components: ComponentList): 
 }
 
 /** Components that do not do their work right now; one that merely waits for its next version does. */
-export function brokenComponents({ spec, status }: Machine): readonly ComponentProblem[] {
+function brokenComponents({ spec, status }: Machine): readonly ComponentProblem[] {
   return (spec.components ?? []).flatMap(({ name }) => {
     const report = status?.components?.find((c) => c.name === name)
     const works = report?.version !== undefined && UNDISTURBED.has(report.state)
