@@ -74,14 +74,14 @@ const aRelease = (prunes: readonly ReturnType<typeof held>[]): Release => ({
 })
 
 test('a release that waits for deletions asks for these, cluster by cluster, and otherwise for all that it applies', () => {
-  expect(requestsOf(aRelease([held('1', 12), held('2', 1)]))).toEqual([
+  expect(requestsOf(aRelease([held('1', 12), held('2', 2)]))).toEqual([
     {
       digest: '1'.repeat(64),
       text: 'cluster c-0: 12 objects would be deleted (limit 1), the first is MachineSet.kubenode.io/workers',
     },
     {
       digest: '2'.repeat(64),
-      text: 'cluster c-1: 1 object would be deleted (limit 1), the first is MachineSet.kubenode.io/workers',
+      text: 'cluster c-1: 2 objects would be deleted (limit 1), the first is MachineSet.kubenode.io/workers',
     },
   ])
   expect(requestsOf(aRelease([]))).toEqual([{ digest: targetsDigest({ spec }) }])
