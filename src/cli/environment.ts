@@ -36,7 +36,8 @@ export function readEnvironment(program: Command, env: Readonly<Record<string, s
   const visit = (command: Command, path: string): void => {
     for (const option of command.options) {
       const variable = variableOf(path, option)
-      if (variable === undefined) continue
+      // A hidden option is for our own programs, which give it on the command line.
+      if (variable === undefined || option.hidden) continue
       // Set after the option was registered: commander shows the name and leaves the parsing to us.
       option.envVar = variable
       replaceVariable(command, option)
