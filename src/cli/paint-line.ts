@@ -22,5 +22,5 @@ function painted(piece: string, paint: Paint): string {
     return paint(ready === all ? 'good' : 'warn', piece)
   }
   if (/^[A-Z]/.test(piece)) return paint(toneOf('', piece), piece)
-  return paint(/^ready/.test(piece) ? 'good' : /:$/.test(piece) ? 'warn' : 'bad', piece)
+  return paint(piece.startsWith('ready') ? 'good' : piece.endsWith(':') ? 'warn' : 'bad', piece)
 }

@@ -18,8 +18,8 @@ export function waitScreen(io: Io): Pick<Screen, 'isTerminal' | 'say' | 'show' |
   })
   return {
     isTerminal,
-    say: screen.say,
-    show: screen.show,
+    say: (line) => screen.say(line),
+    show: (lines) => screen.show(lines),
     end() {
       screen.show([])
       screen.end()

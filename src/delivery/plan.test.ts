@@ -432,8 +432,9 @@ describe('sets of machines', () => {
       expect(blocked).not.toHaveProperty('machines')
     })
 
-    test.each([6, 'Unknown'] as const)('goes without asking where the guard allows all, with machines: %s', (machines) =>
-      expect(without(machines, '100%').actions.map((x) => x.kind)).toEqual(['Prune']),
+    test.each([6, 'Unknown'] as const)(
+      'goes without asking where the guard allows all, with machines: %s',
+      (machines) => expect(without(machines, '100%').actions.map((x) => x.kind)).toEqual(['Prune']),
     )
 
     test('goes when a person approved exactly that', () => {

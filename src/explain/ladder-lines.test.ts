@@ -19,7 +19,7 @@ function linesOf(
   { total = 166, steps = [1, 5, 10, 50, 100], seconds = [] as number[] } = {},
 ) {
   const set = {
-    ...componentSet({ beacon: '1.1.0' }, { steps: steps as never, maxUnavailable: '10%', soak: '1m' }),
+    ...componentSet({ beacon: '1.1.0' }, { steps, maxUnavailable: '10%', soak: '1m' }),
     status: { counts: { total }, slices, durations: [{ component: 'beacon', seconds }] },
   } as unknown as MachineComponentSet
   return ladderLines(set, [set])

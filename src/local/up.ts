@@ -312,9 +312,9 @@ async function run({ layout, keeper, entries, options, opened, nodes, began, beg
     // Clusters that came while the console started.
     page?.show(withHub(clusters.clients))
     if (page !== undefined) {
-      const { newLink, linkMs } = page
-      sayLink(newLink())
-      if (screen.isTerminal) renewing = renewLink(() => sayLink(newLink()), linkMs, working.signal)
+      const renewed = page
+      sayLink(renewed.newLink())
+      if (screen.isTerminal) renewing = renewLink(() => sayLink(renewed.newLink()), renewed.linkMs, working.signal)
     }
     const business = () => (isMember ? withHub(clusters.clients) : clusters.clients)
     const check = options.check

@@ -87,7 +87,7 @@ describe('a Cluster with an embedded control plane', () => {
           kind: 'Inventory',
           metadata: { name: 'fleet' },
           spec: { source: 'kubenode-system/fleet', track: 'fleet', target: 'Hub', shard: 0, shards: 1, refs },
-        } as never,
+        },
         { fieldManager: 'git', force: true },
       )
     await lists([{ ...ref, uid }])

@@ -106,7 +106,10 @@ test.each(['node/n-0', 'machine/n-0', 'remedier/deadlock'])(
   'a repair of %s that a mass fault holds back is refused with that reason, and leaves no request',
   async (what) => {
     const { code, err } = await kubenode('repair', what, '--reason', 'checked by hand')
-    expect([code, err]).toEqual([2, expect.stringContaining(`KN1732: cannot repair ${what}: MassFault of rule deadlock`)])
+    expect([code, err]).toEqual([
+      2,
+      expect.stringContaining(`KN1732: cannot repair ${what}: MassFault of rule deadlock`),
+    ])
     expect((await bench.admin.list(operationalHold)).items.filter(({ spec }) => spec.effect === 'Retry')).toEqual([])
     expect((await kubenode('repair', what, '--reason', 'x', '--even-if-absent')).code).toBe(2)
     expect((await kubenode('why-not', 'node/n-0')).out).toContain('no request overrides it')

@@ -212,7 +212,7 @@ const STUCK_JOB: Readonly<Record<string, string>> = {
 /** `asked`: permits that wait for a person, whose jobs are not told again. */
 function jobFindings(cluster: ObservedCluster, asked: ReadonlySet<string>, isHeld: boolean): readonly Finding[] {
   const open = cluster.list('jobs').filter(({ metadata, spec, status }) => {
-    if (status?.phase === 'Done' || spec.dryRun === true) return false
+    if (status?.phase === 'Done' || spec.dryRun) return false
     if (isHeld && HELD.has(status?.waitingFor?.predicate ?? '')) return false
     return !asked.has(status?.permitRef ?? metadata.name ?? '')
   })

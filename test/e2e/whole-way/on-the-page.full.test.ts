@@ -47,7 +47,7 @@ test('the story of the README is done at the page, by keyboard alone', { timeout
     throw new Error('README.md has fewer blocks')
 
   // The link that the start printed.
-  const link = await until('the link', () => /console \([^)]*\): ([^\s\u001b]+)/.exec(there.said)?.[1], PATIENCE_MS)
+  const link = await until('the link', () => /console \([^)]*\): (http:[\w./:-]+)/.exec(there.said)?.[1], PATIENCE_MS)
   const page = await AtThePage.open(link, SHOWN_WITHIN_MS)
   if (page === undefined) throw new Error(NO_BROWSER)
   at = page

@@ -22,7 +22,12 @@ const found = (live: readonly KubeObject[], isSameRelease = true) =>
 
 test('nothing is lost where all is as it was installed, also with what a server fills in', () => {
   const spec = { ...(binding['spec'] as object), matchResources: {} }
-  expect(found([{ ...binding, spec }, { ...revoked, data: { a: 'b' } } as KubeObject])).toEqual([])
+  expect(
+    found([
+      { ...binding, spec },
+      { ...revoked, data: { a: 'b' } },
+    ]),
+  ).toEqual([])
 })
 
 test('what was deleted is named', () => {
