@@ -22,7 +22,7 @@ import { CelDuration, CelTimestamp, CelUint } from './values.ts'
 
 /** What one evaluation may cost at most (a tenth of a second on the real server). */
 export const PER_CALL_LIMIT = 1_000_000
-/** What all rules of one object, or all expressions of one policy binding, may cost together. The real server allows five times as much, on a thread of its own;
+/** What all rules of one object may cost together. The real server allows five times as much, on a thread of its own;
  * here every other request waits meanwhile. */
 export const RUNTIME_BUDGET = 2_000_000
 

@@ -9,9 +9,9 @@ export function revertedBefore(chain: readonly Release[], release: Release): Rev
   const last = earlier(chain, release).findLast(({ spec }) => sameDigests(spec.digests, release.spec.digests))
   const { revertCommit, revert, stages = [] } = last?.status ?? {}
   if (last === undefined || revertCommit === undefined || revert?.overruledAt !== undefined) return undefined
-  return stages.some((s) => s.phase === 'Failed')
-    ? { commit: last.spec.commit, title: last.spec, revertCommit }
-    : undefined
+  const { commit, subject, author } = last.spec
+  const title = { ...(subject !== undefined && { subject }), ...(author !== undefined && { author }) }
+  return stages.some((s) => s.phase === 'Failed') ? { commit, title, revertCommit } : undefined
 }
 
 /** Clusters to which a revert gives what passed a stage there. */
