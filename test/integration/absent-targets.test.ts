@@ -111,6 +111,8 @@ const TARGETS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   adopt: [[ABSENT], [ABSENT, '--dry-run']],
   'machine join-command': [[ABSENT]],
   'cluster show': [[ABSENT], [ABSENT, '-o', 'yaml']],
+  unprotect: [[`cluster/${ABSENT}`, '--reason', 'x']],
+  'rules enforce': [[ABSENT]],
   'cluster extend': [[ABSENT, '--for', '2h', '--reason', 'x']],
   'cluster kubeconfig': [[ABSENT]],
   'maintenance plan': [[`machine/${ABSENT}`, '--until', '2h', '--reason', 'x']],

@@ -166,7 +166,7 @@ test(
     const text = readFileSync(main, 'utf8')
     const declared = text
       .replace('import { declareNodes }', "import { declareImported } from './imported.ts'\nimport { declareNodes }")
-      .replace('declareNodes(hub)', 'declareNodes(hub)\ndeclareImported(hub)')
+      .replace('declareNodes(hub, cluster)', 'declareNodes(hub, cluster)\ndeclareImported(hub)')
     expect(declared.length).toBeGreaterThan(text.length + 50)
     writeFileSync(main, declared)
     expect(await kubenode(['lint', 'fleet'], fleet)).toMatchObject({

@@ -7,6 +7,7 @@ import { HttpKubeClient } from '#kube/http/client.ts'
 import { systemClock } from '#lib/clock.ts'
 import { isNotFound } from '#kube/errors.ts'
 import { ALL_WELL, REAL_VERSIONS } from './kubernetes-host-world.ts'
+import { listVersions } from './shipped-hub.ts'
 import { clusterWorld, type ClusterWorld } from './cluster-world.ts'
 import { OPENED_LOG, playPods, type PlayedHub } from './played-pods.ts'
 
@@ -48,6 +49,7 @@ export async function playedClusters(hub: PlayedHub = {}): Promise<PlayedCluster
       readings: async () => ALL_WELL,
       ...more,
     })
+  await listVersions(world.admin, REAL_VERSIONS)
   const end = new AbortController()
   const playing = play(world, hub, end.signal)
   return {
