@@ -116,3 +116,30 @@ test.each<[string, (round: number) => number]>([
     expect(await lookAfter(15_000)).toEqual(['Unknown', 2])
   },
 )
+
+test('a silent node among others that are heard is tainted for eviction, they are not, and it is well again once it is heard', async () => {
+  const clock = new VirtualClock()
+  const store = new Store(memoryStorage())
+  const said = (i: number) => {
+    const condition = { type: 'Ready', status: 'True', lastHeartbeatTime: timestamp(clock.now()) }
+    return (o: KubeObject): KubeObject => ({ ...node(i, 'True'), spec: o['spec'], status: { conditions: [condition] } })
+  }
+  const taintsOf = (i: number) => {
+    const { taints = [] } = (store.get(at(i))?.value['spec'] ?? {}) as {
+      readonly taints?: readonly { readonly key: string; readonly effect: string }[]
+    }
+    return taints.map((t) => `${t.key}:${t.effect}`).toSorted((a, b) => a.localeCompare(b))
+  }
+  for (const i of [0, 1, 2]) await store.put(at(i), undefined, encodedAt(said(i)(node(i, 'True'))))
+  const watch = new NodeWatch({ store, clock })
+  const round = async (heard: readonly number[]) => {
+    await clock.advance(30_000)
+    for (const i of heard) await storeObject(store, at(i), said(i))
+    await watch.look()
+  }
+  for (let n = 0; n < 3; n++) await round([1, 2])
+  expect(taintsOf(0)).toEqual(['node.kubernetes.io/unreachable:NoExecute', 'node.kubernetes.io/unreachable:NoSchedule'])
+  expect([taintsOf(1), taintsOf(2)]).toEqual([[], []])
+  await round([0, 1, 2])
+  expect(taintsOf(0)).toEqual([])
+})
