@@ -52,6 +52,21 @@ test('a set that waits for a rate limit is known by it, and says until when', ()
   expect(of(waiting('RateExceeded'))[0]).toMatchObject({ message: seen })
 })
 
+test.each(['WaitingForWindow', 'OutsideWindow', 'BlackoutActive'])(
+  'a set that waits only for %s says when it ends',
+  (predicate) => {
+    const waitingFor = { predicate, seen: 'no window is open', since: '', unblock: 'the next window opens at 22:00' }
+    const set = ours('MachineComponentSet', {}, { phase: 'Progressing', waitingFor })
+    expect(failuresOf([{ name: 'set', object: set, health: healthOf(set), digest: 'd' }])).toEqual([
+      expect.objectContaining({
+        state: 'InProgress',
+        outside: predicate,
+        message: 'no window is open; the next window opens at 22:00',
+      }),
+    ])
+  },
+)
+
 test('a set that a person holds is known by it, and says who; one that had failed before still has', () => {
   const paused = { ...condition('Paused', 'True', 'HoldPause'), message: 'hold pause-base: ada looks at it' }
   const held = (...more: readonly object[]) =>

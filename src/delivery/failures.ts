@@ -17,8 +17,12 @@ export interface Failure extends KnownFailure {
 /** Machines that are not Ready yet, or a component that another set installs. */
 export type SetWait = 'Machines' | 'Requirement'
 
-/** A rate limit of the Defender, and the hold of a person: the time of either does not count against a release. */
-export type OutsideWait = 'RateExceeded' | 'HoldPause'
+/** Limits of time, of the Defender and of the set itself: nothing is broken, and it continues when the time comes. */
+const OF_TIME = ['RateExceeded', 'WaitingForWindow', 'OutsideWindow', 'BlackoutActive'] as const
+type TimeWait = (typeof OF_TIME)[number]
+
+/** A limit of time, and the hold of a person: the time of either does not count against a release. */
+export type OutsideWait = TimeWait | 'HoldPause'
 
 export interface FailingObject {
   /** As `refText`. */
@@ -70,7 +74,7 @@ function failuresIn({ name, health, digest }: FailingObject, object: KubeObject)
       ...base,
       state,
       reason: reasonOf(object, health).slice(0, MAX_REASON),
-      message: outside === 'RateExceeded' ? textOf(waitOf(object)['seen']) : health.message,
+      message: outside === undefined || outside === 'HoldPause' ? health.message : timeText(waitOf(object), outside),
       ...(lacking > 0 ? { count: lacking } : {}),
       ...(outside !== undefined && { outside }),
       ...(setWait !== undefined && { setWait }),
@@ -82,13 +86,18 @@ const MAX_REASON = 200
 
 function outsideOf(object: KubeObject): OutsideWait | undefined {
   if (statusOf(object)['phase'] === 'Paused') return 'HoldPause'
-  return waitOf(object)['predicate'] === 'RateExceeded' ? 'RateExceeded' : undefined
+  const { predicate } = waitOf(object)
+  return OF_TIME.find((wait) => wait === predicate)
 }
 
 function setWaitOf(object: KubeObject): SetWait | undefined {
   if (object.kind === 'MachineSet') return 'Machines'
   return waitOf(object)['predicate'] === 'RequirementUnmet' ? 'Requirement' : undefined
 }
+
+/** A rate limit says itself when it lets the next machines pass. */
+const timeText = ({ seen, unblock }: Record<string, unknown>, wait: TimeWait): string =>
+  wait === 'RateExceeded' ? textOf(seen) : `${textOf(seen)}; ${textOf(unblock)}`
 
 const statusOf = (object: KubeObject): Record<string, unknown> => (isObject(object['status']) ? object['status'] : {})
 const waitOf = (object: KubeObject): Record<string, unknown> => {

@@ -82,7 +82,7 @@ export interface Opening {
 /** What ends a wait for a window. */
 export const windowOpens = ({ nextAt }: Opening): string =>
   nextAt === undefined
-    ? 'the windows are changed; none of them opens again'
+    ? 'a commit changes the windows: none of them opens again'
     : `the next window opens at ${timestamp(nextAt)}`
 
 /** No windows means always open. */

@@ -125,6 +125,16 @@ describe('a set that is held or waits for a rate limit', () => {
     expect(judged.outside).toBe(outside)
     expect(judged.message).toBe(message)
   })
+  test.each(['WaitingForWindow', 'OutsideWindow', 'BlackoutActive', 'RateExceeded', 'HoldPause'] as const)(
+    'that waits for %s accuses no earlier release, whose change it still carries',
+    (outside) => {
+      const { object, state, reason, message } = limited
+      const baseline = { ...next({}), blamed: [{ object, state, reason, release: 'fleet-00c0ffee' }] }
+      expect(judgeFailures([{ ...limited, outside }], baseline, 0)).toMatchObject({ message: `${object}: ${message}` })
+      const broken = judgeFailures([{ object, state: 'Failed', reason, message }], baseline, 0)
+      expect(broken.message).toContain('release fleet-00c0ffee broke it')
+    },
+  )
   test('that was held before the release hides nothing', () => {
     const known = { object: 'held', state: 'InProgress', reason: 'x', digest: 'h1' } as const
     const baseline = next({ failing: [known] })

@@ -236,12 +236,12 @@ function messageOf(first: Named, count: number, baseline: Baseline | undefined):
   const more = count > 1 ? ` (and ${count - 1} more)` : ''
   const by = baseline?.blamed.find((b) => isSameFailure(first, b))?.release
   const why =
-    by !== undefined
+    by !== undefined && first.outside === undefined
       ? // What is under way, such as a set before its window, is not broken.
         first.state === 'Failed'
         ? `; release ${by} broke it, and its change is still declared`
         : `; not done since release ${by}, whose change is still declared`
-      : baseline?.incomplete === true
+      : baseline?.incomplete === true && first.outside === undefined
         ? '; the state before the release is unknown, so every failure counts'
         : ''
   return `${object}: ${part === undefined ? '' : `${part} `}${message}${more}${why}`

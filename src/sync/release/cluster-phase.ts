@@ -286,6 +286,9 @@ const MAX_SEEN = 200
 /** What ends the wait. */
 const OUTSIDE: Readonly<Record<OutsideWait, (cluster: string) => string>> = {
   RateExceeded: () => 'the rate limit allows the next machines',
+  WaitingForWindow: () => 'its window opens',
+  OutsideWindow: () => 'a window of the policy opens',
+  BlackoutActive: () => 'the blackout of the policy ends',
   // It is another server than that of the release.
   HoldPause: (cluster) =>
     `the hold ends, or kubenode thaw or resume lifts it there: kubenode get holds --context ${cluster} lists it`,

@@ -347,6 +347,24 @@ describe('a Release', () => {
     expect(story.phases()).toBe('Paused: a=Failed b=Waiting')
   })
 
+  test('neither fails nor is accused while a set waits only for its window; nor is the commit after it', () => {
+    const object = 'MachineComponentSet.kubenode.io/base'
+    const message = 'no maintenance window is open; the next window opens at 2026-01-05T22:00:00Z'
+    const failing = [
+      { object, state: 'InProgress', reason: 'Progressing WaitingForWindow', message, outside: 'WaitingForWindow' },
+    ] as const
+    const story = new Story(two())
+    story.steps(500, { a: { ...well, failing }, b: well })
+    expect(story.phases()).toBe('Progressing: a=Verifying b=Waiting')
+    expect(story.status?.waitingFor).toMatchObject({
+      predicate: 'WaitingForWindow',
+      seen: `a: ${object}: ${message}`,
+      unblock: 'its window opens',
+    })
+    story.steps(60, { a: well, b: well })
+    expect(story.status?.phase).toBe('Succeeded')
+  })
+
   test('neither fails nor goes further while a person holds a set of the cluster, however long', () => {
     const message = 'it is Paused by hold pause-base: ada looks at it'
     const object = 'MachineComponentSet.kubenode.io/base'
@@ -531,7 +549,9 @@ describe('gates and windows', () => {
     const until = new Date(T0 - S).toISOString()
     const story = new Story(two({ windows: [{ cron: '30 12 * * *', duration: '1h', timeZone: 'UTC', until }] }))
     story.step({ a: well, b: well })
-    expect(story.status?.stages?.[0]?.waitingFor?.unblock).toBe('the windows are changed; none of them opens again')
+    expect(story.status?.stages?.[0]?.waitingFor?.unblock).toBe(
+      'a commit changes the windows: none of them opens again',
+    )
   })
 })
 
