@@ -81,7 +81,7 @@ describe('a provider that the controllers do not serve', () => {
     await w.clock.advance(60_000)
     expect(theSet(w).status?.waitingFor).toMatchObject({
       predicate: 'HostsMade',
-      unblock: 'a commit corrects the name in spec.provider of its template, or a person configures the provider',
+      unblock: 'a commit corrects the name in spec.provider of its template, or a person configures the provider: kubenode lint',
     })
     expect(theSet(w).status?.waitingFor?.seen).toMatch(
       new RegExp(`^2 of 2 machines without a host; \\S+: provider ${name} is not configured in these controllers$`),
@@ -177,7 +177,7 @@ describe('a machine of a provider that is not configured, deleted,', () => {
     expect(w.machine('m')?.status?.waitingFor).toMatchObject({
       predicate: 'HostKnown',
       seen: 'no provider ghost is configured; a host that stays silent is given up after 60m, and listed in ConfigMap kubenode-abandoned',
-      unblock: 'controllers that have provider ghost configured run, or spec.provider is removed: then the host stays',
+      unblock: 'a person configures provider ghost in the controllers, or removes spec.provider: then the host stays',
     })
     expect(listed(w)).toEqual({})
     await w.clock.advance(4 * 60_000)

@@ -184,7 +184,7 @@ describe('a host that was there before', () => {
         phase: 'Joining',
         waitingFor: {
           predicate: 'AgentJoined',
-          unblock: `the host has joined; print the command for it with: kubenode machine join-command ${NODE}`,
+          unblock: `a person runs on the host the command that this prints: kubenode machine join-command ${NODE}`,
         },
       },
     })

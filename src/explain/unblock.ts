@@ -21,4 +21,10 @@ export function unblockOf(sentence: string): Pick<Told, 'ends' | 'command'> {
 /** What time does not end: its sentence names who acts, and what is to be done. */
 export const isForPeople = (ends: string): boolean => /^a (?:commit|person) /.test(ends)
 
+/** The command that the sentence for people ends with can be pasted. */
+export function endsInCommand(ends: string): boolean {
+  const at = ends.lastIndexOf(': ')
+  return at !== -1 && isTyped(ends.slice(at + 2)) && !ends.slice(at).includes(', then ')
+}
+
 export const unblockLines = (sentence: string): readonly string[] => endLines(unblockOf(sentence))

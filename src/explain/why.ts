@@ -15,6 +15,7 @@ import { maintenanceStory } from './maintenance-story.ts'
 import { repairStory, repairSummary } from './repair-story.ts'
 import { plain, type Story, storyLines, type Told, type Urgency } from './told.ts'
 import { unblockOf } from './unblock.ts'
+import { peopleSentence } from './ways-out.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -85,6 +86,12 @@ const wholeOf = (message: string, errors: readonly string[]): string =>
 /** A release that a newer one replaced, and that waits for nothing, is history: nothing is to be done about it. */
 const REPLACED = 'NewerRelease'
 
+/** Where no wait of the object says who acts. The explanation does not advise itself. */
+function peopleEnd(reason: string, word: string): Pick<Told, 'ends'> {
+  const sentence = peopleSentence(reason, word)?.replace(`: kubenode why ${word}`, '')
+  return sentence === undefined ? {} : { ends: sentence }
+}
+
 /** A message of several conditions, or of a condition and a wait, is shown once. */
 function conditionsTold(object: KubeObject, { now, holdEnds }: Moment): readonly Told[] {
   const bad = list(fields(object['status'])['conditions']).filter((c) => !isGood(object.kind, c))
@@ -112,6 +119,7 @@ function conditionsTold(object: KubeObject, { now, holdEnds }: Moment): readonly
         ]),
       }),
       ...(runbook !== undefined && !isOver && { runbook }),
+      ...(!isOver && predicate === undefined && peopleEnd(reason, wordOf(object))),
       ...(text(c['type']) === 'Paused' && HOLD_REASONS.has(reason) && holdEnds),
     }
   })

@@ -4,6 +4,7 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { buildProgram } from '#cli/program.ts'
+import { WAYS_OUT } from '#explain/ways-out.ts'
 import { PAGES, TYPED_ELSEWHERE } from '#test/e2e/whole-way/pages.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -105,6 +106,13 @@ test('the check finds commands, and would find a wrong one', () => {
   expect(problemOf(wordsOf('rollout nonsense NAME'))).toBe('rollout has no command nonsense')
   expect(problemOf(wordsOf('allow-edit set/NAME --reason WHY'))).toBe('kubenode allow-edit needs --digest')
   expect(problemOf(wordsOf('nonsense'))).toBe('kubenode has no command nonsense')
+})
+
+test('the command that each reason advises is one that there is', () => {
+  const typed = Object.values(WAYS_OUT).flatMap((way) => ('command' in way ? [way.command] : []))
+  const own = typed.filter((command) => command.startsWith('kubenode ')).map((command) => command.slice(9))
+  expect(own.length).toBeGreaterThan(20)
+  expect(own.flatMap((command) => problemOf(wordsOf(command)) ?? [])).toEqual([])
 })
 
 test('every how-to page is typed on a local fleet by ok:full, or listed as one that another test types', () => {

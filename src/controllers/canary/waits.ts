@@ -43,14 +43,14 @@ function refusedWait(trials: readonly Trial[]): Wait | undefined {
       return {
         predicate: refusal.reason,
         seen: shortened(`${machine.metadata.name}: ${refusal.message}`, 200),
-        unblock: `${refusal.reason === 'FetchFailed' ? 'a person publishes the artifact at one of its URLs' : 'a person removes the cause'}, or a commit gives the canary another version`,
+        unblock: `${refusal.reason === 'FetchFailed' ? `a person publishes ${wanted.name} ${wanted.version} at one of its URLs` : 'a person removes the cause'}, or a commit gives the canary another version: kubenode describe machine/${machine.metadata.name ?? ''}`,
       }
   }
   return undefined
 }
 
 /** No machine will match by itself. */
-const NO_MATCH = 'a commit corrects spec.selector, or machines get its labels'
+const NO_MATCH = 'a commit corrects spec.selector, or machines get its labels: kubenode get machines --show-labels'
 
 export function waitOf(
   seen: Seen,

@@ -326,7 +326,7 @@ function outageWait({ silent, joining, of, where }: Outage): Wait {
   return {
     predicate: 'ZoneOutage',
     seen: `${silent} ${among} silent${joining === 0 ? '' : `, ${joining} of them still joining`}`,
-    unblock: 'the machines report again; check their network',
+    unblock: 'a person mends the network or the power there, and the machines report again: kubenode get machines',
   }
 }
 

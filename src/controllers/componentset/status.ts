@@ -129,7 +129,7 @@ function waitOf(context: Context, { surveys, slices, blocks, waits }: Progress, 
     return {
       predicate: 'NoMachines',
       seen: 'the selector matches no machine',
-      unblock: 'a commit corrects the selector, or machines get its labels',
+      unblock: 'a commit corrects the selector, or machines get its labels: kubenode get machines --show-labels',
     }
   const closed = closedFor(
     context,

@@ -26,7 +26,7 @@ export function planAnswer(seen: Seen, now: number, lookAgainMs: number): Doctor
         spec.source === PEOPLE
           ? 'that time comes'
           : isLate
-            ? `${spec.source} begins or cancels it: ask there`
+            ? `a person asks ${spec.source} to begin or cancel it: kubenode maintenance list`
             : 'its source begins',
     },
     requeueAfter: lookAgainMs,

@@ -136,7 +136,7 @@ test('a drained node whose provider does not begin is overrun a day later, and t
   expect(late(HOUR)?.predicate).toBe('WaitingForOther')
   expect(late(25 * HOUR)).toMatchObject({
     predicate: 'MaintenanceOverrun',
-    unblock: 'cloud begins or cancels it: ask there',
+    unblock: 'a person asks cloud to begin or cancel it: kubenode maintenance list',
   })
 })
 
@@ -277,7 +277,7 @@ describe('a host that ends because of a bill', () => {
     expect(plan(seen({ event: ends, drainP95Ms: 20 * HOUR }), NOW)).toMatchObject({
       actions: [],
       change: { startAt: at(76 * HOUR), lead: '1d' },
-      waiting: { unblock: 'the bill is paid' },
+      waiting: { unblock: 'a person pays the bill at cloud' },
     })
     // A day before is 16:00: the window of that morning is too early.
     expect(plan(seen({ event: ends, wishes: inWindows }), NOW).change?.startAt).toBe('2026-03-06T02:00:00Z')

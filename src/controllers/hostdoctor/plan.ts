@@ -209,11 +209,11 @@ function planAnnounced(seen: Seen, now: number): DoctorPlan {
         ? `no window of the policies opens before ${event.spec.notBefore} less ${formatDuration(lead)}`
         : `the preparation starts at ${timestamp(startAt)}`,
       unblock: isOutsideWindows
-        ? 'a window, or another time at the source'
+        ? 'a commit opens a window before it, or its source moves it'
         : event.spec.source === PEOPLE
           ? 'that time comes'
           : event.spec.bill === true
-            ? 'the bill is paid'
+            ? `a person pays the bill at ${event.spec.source}`
             : 'that time comes, or its source moves it',
     },
     requeueAfter: Math.min(LONGEST_WAIT_MS, Math.max(1_000, startAt - now)),
@@ -243,7 +243,7 @@ function planUntimed(seen: Seen, now: number): DoctorPlan {
       waiting: {
         predicate: 'WaitingForOther',
         seen: `${spec.source} names no time, and no policy answers it`,
-        unblock: 'its source names a time, or a DefenderPolicy over the machine answers: spec.maintenance.answer',
+        unblock: 'a commit sets spec.maintenance.answer in a DefenderPolicy over the machine, or its source names a time',
       },
       requeueAfter: LONGEST_WAIT_MS,
     }
@@ -262,7 +262,7 @@ function planUntimed(seen: Seen, now: number): DoctorPlan {
         startAt === undefined
           ? 'no window of the policies opens'
           : `the preparation starts at ${timestamp(known ?? startAt)}`,
-      unblock: 'the window opens',
+      unblock: startAt === undefined ? 'a commit opens a window in the policies' : 'the window opens',
     },
     requeueAfter: Math.min(LONGEST_WAIT_MS, Math.max(1_000, (known ?? startAt ?? Infinity) - now)),
   }
@@ -295,7 +295,7 @@ function workText(event: MaintenanceEvent, now: number): Pick<NonNullable<Doctor
   if (spec.source !== PEOPLE)
     return {
       seen: `${spec.source} says ${spec.state}${isLate ? `, since ${status?.phaseSince}` : ''}`,
-      unblock: isLate ? `${spec.source} ends it: ask there whether it still works on the host` : 'its source ends it',
+      unblock: isLate ? `a person asks ${spec.source} whether it still works on the host: kubenode maintenance list` : 'its source ends it',
     }
   const done = `kubenode maintenance done ${metadata.name}`
   return isLate

@@ -137,7 +137,7 @@ function hostTrouble({ machine, host }: Seen): Pick<Waiting, 'seen' | 'unblock'>
   if (host.kind === 'NoProvider')
     return {
       seen: `no provider ${provider} is configured; a host that stays silent is given up after ${ABANDON_WITHOUT_PROVIDER_MS / 60_000}m, and listed in ConfigMap kubenode-abandoned`,
-      unblock: `controllers that have provider ${provider} configured run, or spec.provider is removed: then the host stays`,
+      unblock: `a person configures provider ${provider} in the controllers, or removes spec.provider: then the host stays`,
     }
   return {
     seen: host.kind === 'Unknown' ? host.why : 'the provider was not queried yet',

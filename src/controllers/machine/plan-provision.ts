@@ -15,6 +15,7 @@ import {
   untilRetry,
 } from './provisioning.ts'
 import type { Seen } from './seen.ts'
+import { providerUnblock } from './waits.ts'
 
 export type ProvisionStep =
   | { readonly kind: 'Ask'; readonly attempt: Provisioning }
@@ -36,7 +37,7 @@ export function provisionStep(seen: Seen, now: number): ProvisionStep {
   if (before.answer === 'Exhausted') return nextAttempt(seen, before.attempt + 1, now, before)
   const isChanged = before.answer === 'Refused' && before.request !== requestOf(machine)
   const leftMs = isChanged ? 0 : untilRetry(before, now)
-  if (leftMs > 0) return { kind: 'Wait', waiting: retryWait(before, now + leftMs, now), afterMs: leftMs }
+  if (leftMs > 0) return { kind: 'Wait', waiting: retryWait(seen, before, now + leftMs, now), afterMs: leftMs }
   if (before.answer === 'Refused')
     return nextAttempt(seen, before.attempt + 1, now, isChanged ? { lost: before.lost } : before)
   // Asked before, without an answer that settles it: the same token means the same host.
@@ -94,16 +95,19 @@ function nextAttempt(seen: Seen, attempt: number, now: number, after: Carried = 
 const UNBLOCK: Readonly<Record<NonNullable<Provisioning['answer']>, string>> = {
   Host: '',
   Exhausted: '',
-  Refused: 'spec.provider is corrected, or the provider accepts the request',
+  Refused: '',
   Throttled: 'the provider accepts calls again',
   Unknown: 'the provider answers',
 }
 
-function retryWait(attempt: Provisioning, at: number, now: number): Waiting {
+function retryWait({ machine }: Seen, attempt: Provisioning, at: number, now: number): Waiting {
   return {
     predicate: 'HostMade',
     seen: troubleIn(attempt) ?? 'the provider has not answered yet',
-    unblock: `${UNBLOCK[attempt.answer ?? 'Unknown']}; next request at ${timeOfDay(at, now)}`,
+    unblock:
+      attempt.answer === 'Refused'
+        ? providerUnblock(machine, ` (next request at ${timeOfDay(at, now)})`)
+        : `${UNBLOCK[attempt.answer ?? 'Unknown']}; next request at ${timeOfDay(at, now)}`,
     because: attempt.answer === 'Throttled' ? 'ProviderThrottled' : 'ProviderError',
   }
 }

@@ -201,7 +201,7 @@ function planLeft(seen: Seen, now: number): MachinePlan {
   const waiting = {
     predicate: 'AgentJoined',
     seen: 'a person on its host made the agent leave',
-    unblock: `the Machine is deleted, or the host joins again: kubenode machine readmit ${name} --token, then kubenode machine join-command ${name}`,
+    unblock: `a person deletes the Machine, or lets the host join again: kubenode machine readmit ${name} --token, then kubenode machine join-command ${name}`,
   }
   return { actions, notices: actions.flatMap(noticeOf), waiting }
 }
@@ -239,7 +239,7 @@ const sealWait = ({ wait }: SealingPlan): Pick<MachinePlan, 'waiting'> =>
 /** An existing host joins when a user runs a command there. The token in that command must not appear in a status. */
 function joinWait(seen: Seen): Pick<MachinePlan, 'waiting'> {
   if (!seen.isHostKept || hasJoined(seen)) return {}
-  const unblock = `the host has joined; print the command for it with: kubenode machine join-command ${nameOf(seen.machine)}`
+  const unblock = `a person runs on the host the command that this prints: kubenode machine join-command ${nameOf(seen.machine)}`
   return { waiting: { predicate: 'AgentJoined', seen: 'the agent of this machine has not joined yet', unblock } }
 }
 

@@ -58,7 +58,8 @@ export function planSealing(
     ...(lacking !== undefined && {
       wait: {
         seen: `secret values of ${lacking.config.spec.component}: ${lacking.missing ?? ''}`,
-        unblock: 'the values exist; the set continues with the current values until then',
+        unblock:
+          'a person puts the values into the Secret, or a commit corrects the reference; the set continues with the current values',
       },
     }),
   }

@@ -45,13 +45,13 @@ export function whyLeft(node: Node, { isListed, host, pods }: NodeEvidence): Non
   if (host !== undefined)
     return {
       seen: `${which}, whose host ${host} is there`,
-      unblock: `that host is deleted; see kubenode provider orphans`,
+      unblock: 'a person deletes that host: kubenode provider orphans',
       lookAgainMs: LATER_MS,
     }
   if (runsPods(pods))
     return {
       seen: `${which}; it has no host, and pods count as running on it`,
-      unblock: `kubectl delete node ${name}, if that host was deleted`,
+      unblock: `a person deletes the Node, if that host was deleted: kubectl delete node ${name}`,
       lookAgainMs: LATER_MS,
     }
   return {

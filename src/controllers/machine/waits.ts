@@ -16,13 +16,13 @@ export function unservedWait({ spec, metadata }: Machine): Waiting | undefined {
     return {
       predicate: 'ChannelServed',
       seen: 'channel SSH is not supported yet',
-      unblock: 'the Machine uses channel Agent and provider static, and the join command ran on the host',
+      unblock: `a commit sets channel Agent and provider static, and a person runs the join command: kubenode machine join-command ${metadata.name ?? ''}`,
     }
   if (spec.channel !== 'Agent' || spec.provider !== undefined) return undefined
   return {
     predicate: 'ProviderNamed',
     seen: 'spec.provider is not set, so no host is created or joined and no components are installed',
-    unblock: `spec.provider of machine ${metadata.name ?? ''} is set (static for an existing host)`,
+    unblock: `a commit sets spec.provider of machine ${metadata.name ?? ''} (static for an existing host)`,
   }
 }
 
@@ -92,20 +92,25 @@ const UNBLOCKS: Readonly<Record<string, string>> = {
 }
 
 function lostWait({ machine }: Seen): Waiting {
-  const unblock = 'the host is back; check the host and its network'
+  const unblock = `a person starts the host or mends its network, or deletes the Machine: kubenode events machine/${nameOf(machine)}`
   return isObserved(machine)
     ? { predicate: 'NodeHeard', seen: 'no heartbeat from its Node within the lease', unblock }
     : { predicate: 'AgentHeard', seen: 'no heartbeat from its agent or its Node within the lease', unblock }
 }
 
+/** A quota, an expired key, an image that is not there: asking again does not help. `when`: of the next request. */
+export const providerUnblock = (machine: Machine, when = ''): string =>
+  `a person corrects quota, credentials or image at the provider, or a commit corrects spec.provider${when}: kubenode events machine/${nameOf(machine)}`
+
 function hostWait({ machine, host }: Seen, refusal: string | undefined): Waiting {
   const predicate = 'HostMade'
-  if (refusal !== undefined) return { predicate, seen: refusal, unblock: 'the provider accepts the request' }
+  if (refusal !== undefined) return { predicate, seen: refusal, unblock: providerUnblock(machine) }
   if (host.kind === 'NoProvider')
     return {
       predicate,
       seen: `provider ${machine.spec.provider?.name ?? ''} is not configured in these controllers`,
-      unblock: 'a commit corrects the name in spec.provider of its template, or a person configures the provider',
+      unblock:
+        'a commit corrects the name in spec.provider of its template, or a person configures the provider: kubenode lint',
     }
   if (host.kind === 'Unknown') return { predicate, seen: host.why, unblock: 'the provider answers' }
   return { predicate, seen: 'its host is not created yet', unblock: 'the provider has created the host' }

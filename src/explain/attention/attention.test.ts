@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { attentionOf, summaryOfAttention } from './attention.ts'
 import { type Finding, MOST_FINDINGS, worstFirst } from './finding.ts'
 import type { ObservedCluster, ObservedKinds } from './observed.ts'
+import { toldAttention } from './told-attention.ts'
 
 const NOW = Date.parse('2026-01-05T02:03:10Z')
 const SINCE = '2026-01-05T01:59:00Z'
@@ -231,6 +232,36 @@ describe('what was called well', () => {
       'Wait: set/base is Progressing: 3 of 7 machines updated; 404',
     ],
     [
+      'a lost machine',
+      { machines: [machine('m-1', { phase: 'Lost', reason: 'LeaseExpired' })] },
+      'Act: machine/m-1 is Lost: LeaseExpired',
+    ],
+    [
+      'a release that waits for a commit',
+      {
+        releases: [release('r', 'Progressing', { waitingFor: { ...publish(SINCE), unblock: 'a commit corrects it' } })],
+      },
+      'Act: release/r is Progressing: 404',
+    ],
+    [
+      'a release that waits for time',
+      { releases: [release('r', 'Progressing', { waitingFor: { ...publish(SINCE), unblock: 'its window opens' } })] },
+      'Wait: release/r is Progressing: 404',
+    ],
+    [
+      'work on a host whose provider has to be asked',
+      {
+        events: [
+          {
+            metadata: { name: 'e' },
+            spec: { machine: 'm-1' },
+            status: { phase: 'UnderWay', waitingFor: publish(SINCE) },
+          },
+        ],
+      },
+      'Act: work on the host of machine/m-1: 404',
+    ],
+    [
       'a provider that nobody serves',
       { machineSets: [{ metadata: { name: 'w' }, status: { phase: 'Progressing', waitingFor: publish(SINCE) } }] },
       'Act: machineset/w is Progressing: 404',
@@ -310,6 +341,28 @@ describe('what was called well', () => {
       'Act: source/fleet cannot be fetched: refused',
     ],
   ])('%s is told', (_, lists, text) => expect(one(lists)).toEqual([text]))
+
+  test.each<readonly [string, string, string]>([
+    ['Lost', 'LeaseExpired', 'a person starts the host or mends its network: kubenode why machine/m-1'],
+    [
+      'Provisioning',
+      'ProviderError',
+      'a person corrects what the provider refuses, such as quota, credentials or image: kubenode why machine/m-1',
+    ],
+    ['Joining', 'JoinCommandMissing', 'a person runs the join command on the host: kubenode machine join-command m-1'],
+    ['Installing', 'Progressing', 'kubenode why machine/m-1'],
+  ])('of a machine that is %s because of %s, who acts and what is typed is told', (phase, reason, step) =>
+    expect(
+      found(cluster('prod', { machines: [machine('m-1', { phase, reason })] })).map(({ first }) => first?.text),
+    ).toEqual([step]),
+  )
+
+  test('the command of a person names its cluster where there are several', () => {
+    const lost = cluster('prod', { machines: [machine('m-1', { phase: 'Lost', reason: 'LeaseExpired' })] })
+    expect(toldAttention([lost, cluster('test')], NOW).lines.at(-1)).toBe(
+      'what to do first: a person starts the host or mends its network: kubenode why machine/m-1 --context prod',
+    )
+  })
 
   test('a part of the installation that is known to be absent needs a person', () => {
     const missing = [{ name: 'policies', text: '39 of 39 admission policies are missing' }]

@@ -35,7 +35,7 @@ function ofCluster(cluster: ObservedCluster, unreached: ReadonlySet<string>, now
     ...programFindings(cluster),
     ...missingFindings(cluster),
     ...holds,
-    ...releaseFindings(cluster),
+    ...releaseFindings(cluster, now),
     ...sourceFindings(cluster),
     ...setFindings(cluster, now),
     ...machineSetFindings(cluster, now),
@@ -46,7 +46,7 @@ function ofCluster(cluster: ObservedCluster, unreached: ReadonlySet<string>, now
     ...repairs.findings,
     ...machineFindings(cluster, repairs.nodes),
     ...nodeFindings(cluster, repairs.conditions),
-    ...maintenanceFindings(cluster),
+    ...maintenanceFindings(cluster, now),
     ...gapFindings(cluster),
   ]
 }

@@ -8,13 +8,14 @@ import type { Condition } from '#schema/object.ts'
 import { isApprovalText } from '#sync/release/gates.ts'
 import { newestReleases } from '../newest-releases.ts'
 import { isForPeople } from '../unblock.ts'
+import { peopleSentence } from '../ways-out.ts'
 import { bounded, commandStep, type Finding, finding, MOST_FINDINGS, objectIn, stampOf, stepOf } from './finding.ts'
 import type { ObservedCluster } from './observed.ts'
 
 const STOPPED: ReadonlySet<string> = new Set(['Paused', 'Failed'])
 const OVER: ReadonlySet<string> = new Set(['Succeeded', 'Superseded', 'Reverted'])
 
-export function releaseFindings(cluster: ObservedCluster): readonly Finding[] {
+export function releaseFindings(cluster: ObservedCluster, now: number): readonly Finding[] {
   return newestReleases(cluster.list('releases'))
     .slice(0, MOST_FINDINGS)
     .flatMap(({ metadata, status = {} }) => {
@@ -25,11 +26,12 @@ export function releaseFindings(cluster: ObservedCluster): readonly Finding[] {
       const isAsked = stages.some((s) =>
         (s.gates ?? []).some((g) => g.phase === 'Waiting' && isApprovalText(g.seen ?? '')),
       )
+      const isForSomeone = waitsForPeople(waiting, now)
       const seen = waiting?.seen ?? waiting?.predicate
       return [
         finding(object, {
-          weight: STOPPED.has(phase) || isAsked ? 'Act' : 'Wait',
-          urgency: STOPPED.has(phase) ? 'Blocked' : isAsked ? 'Waiting' : 'Progressing',
+          weight: STOPPED.has(phase) || isAsked || isForSomeone ? 'Act' : 'Wait',
+          urgency: STOPPED.has(phase) ? 'Blocked' : isAsked || isForSomeone ? 'Waiting' : 'Progressing',
           text: `release/${object.name} is ${phase}${seen === undefined ? '' : `: ${seen}`}`,
           since: waiting?.since ?? status.startedAt,
           first: stepOf(waiting?.unblock) ?? commandStep(`kubenode why release/${object.name}`),
@@ -283,6 +285,7 @@ export const breakerFindings = (cluster: ObservedCluster): readonly Finding[] =>
             urgency: 'Blocked',
             text: `the breaker of policy ${policy} is open after ${counted(failures, 'failure')}: only recoveries are granted`,
             since,
+            first: stepOf(peopleSentence('BreakerOpen', `policy/${policy}`)),
           }),
         ],
   )
@@ -308,18 +311,24 @@ export const permitFindings = (cluster: ObservedCluster): readonly Finding[] =>
     'permits that need an approval',
   )
 
-export const maintenanceFindings = (cluster: ObservedCluster): readonly Finding[] =>
+/** Phases after which the machine may not serve. */
+const HAS_GONE_WRONG: ReadonlySet<string> = new Set(['Failed', 'Missed'])
+
+export const maintenanceFindings = (cluster: ObservedCluster, now: number): readonly Finding[] =>
   bounded(
     cluster
       .list('events')
-      .filter((e) => e.status?.phase === 'Failed' || e.status?.phase === 'Missed')
-      .map(({ metadata, spec, status }) =>
-        finding(objectIn(cluster.name, 'MaintenanceEvent', metadata), {
+      .filter((e) => HAS_GONE_WRONG.has(e.status?.phase ?? '') || waitsForPeople(e.status?.waitingFor, now))
+      .map(({ metadata, spec, status = {} }) => {
+        const isWrong = HAS_GONE_WRONG.has(status.phase ?? '')
+        const { seen, unblock, since } = isWrong ? {} : (status.waitingFor ?? {})
+        return finding(objectIn(cluster.name, 'MaintenanceEvent', metadata), {
           weight: 'Act',
-          urgency: 'Failed',
-          text: `work on the host of machine/${spec.machine}: ${status?.message ?? status?.phase ?? ''}`,
-          since: status?.phaseSince,
-        }),
-      ),
+          urgency: isWrong ? 'Failed' : 'Waiting',
+          text: `work on the host of machine/${spec.machine}: ${seen ?? status.message ?? status.phase ?? ''}`,
+          since: since ?? status.phaseSince,
+          first: stepOf(unblock) ?? commandStep(`kubenode why machine/${spec.machine}`),
+        })
+      }),
     'work on hosts',
   )

@@ -2,7 +2,7 @@
 import { timestamp } from '#lib/clock.ts'
 import { formatAge } from '#lib/duration.ts'
 import { someOf } from '#lib/some-of.ts'
-import { isForPeople } from '../unblock.ts'
+import { endsInCommand, isForPeople } from '../unblock.ts'
 import type { Finding, FirstStep, Weight } from './finding.ts'
 
 /** One cause, wherever it is. */
@@ -39,7 +39,8 @@ export type InContext = (command: string, cluster: string) => string
 /** What a person does; undefined: nothing, a state has to come. */
 export function stepText({ text, isCommand }: FirstStep, cluster: string, inContext: InContext): string | undefined {
   if (isCommand) return inContext(text, cluster)
-  return isForPeople(text) ? text : undefined
+  if (!isForPeople(text)) return undefined
+  return endsInCommand(text) ? inContext(text, cluster) : text
 }
 
 export function causeLines(cause: Cause, now: number, inContext: InContext): readonly string[] {

@@ -16,6 +16,7 @@ import {
   type Weight,
 } from './finding.ts'
 import type { Urgency } from '../told.ts'
+import { peopleSentence } from '../ways-out.ts'
 import { nodeNameOf, type NodeProblem, type ObservedCluster, type ObservedMachine } from './observed.ts'
 
 const oldest = (times: readonly (string | number | undefined)[]): number | undefined => {
@@ -110,7 +111,9 @@ export function machineFindings(cluster: ObservedCluster, repaired: ReadonlySet<
       count: names.length,
       text: `${objectsText('machine', names)} ${are} ${one.what}${reason}`,
       since: oldest(machines.map((m) => m.since * 1_000)),
-      first: commandStep(`kubenode why machine/${name}`),
+      first:
+        stepOf(one.weight === 'Act' ? peopleSentence(one.reason, `machine/${name}`) : undefined) ??
+        commandStep(`kubenode why machine/${name}`),
       runbook: runbookOf(one.reason),
     })
   })

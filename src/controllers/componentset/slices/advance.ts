@@ -258,7 +258,7 @@ function refused({ slice, machines }: SliceView, { indexOf }: Surroundings): Wai
       return {
         predicate: refusal.reason,
         seen: `${name}: ${refusal.message}`,
-        unblock: `${refusal.reason === 'FetchFailed' ? 'a person publishes the artifact at one of its URLs' : 'a person removes the cause'}, or a commit declares another version; the progress deadline ends the wait`,
+        unblock: `${refusal.reason === 'FetchFailed' ? `a person publishes ${slice.component} ${slice.version ?? ''} at one of its URLs` : 'a person removes the cause'}, or a commit declares another version; the progress deadline ends the wait: kubenode describe machine/${name}`,
         sameAs: STAGING_REASONS,
       }
   }

@@ -120,7 +120,7 @@ const byFile = ({ index, operation }: CentralTurn): JobPlan => ({
   waiting: {
     predicate: 'HoldFreeze',
     seen: `the node is frozen by a file on it; step ${index} ${operationName(operation)} not started`,
-    unblock: 'the file is removed: kubenode thaw --node-folder /var/lib/kubenode',
+    unblock: 'a person removes the file on the host: kubenode thaw --node-folder /var/lib/kubenode',
   },
   requeueAfter: LOOK_AGAIN_MS,
 })
@@ -152,7 +152,7 @@ function rebootStep(seen: Seen, now: number, { isLate, operation }: Turn, step: 
   if (isFrozen(seen))
     return waiting(
       'the node is frozen by a file on it',
-      'the file is removed: kubenode thaw --node-folder /var/lib/kubenode',
+      'a person removes the file on the host: kubenode thaw --node-folder /var/lib/kubenode',
     )
   if (!seen.isFresh) return { actions: [], needsFresh: true }
   return { actions: [{ kind: 'DoStep', reason: 'no heartbeat from the agent', step }], requeueAfter: LOOK_AGAIN_MS }

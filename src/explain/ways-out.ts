@@ -1,0 +1,219 @@
+// Who ends what a reason names: time, a commit, or a person, and what that person types first. One row for each reason of the catalogue. Pure.
+import { isReason, type Reason } from '#api/catalogue.ts'
+import { isTyped } from './unblock.ts'
+
+/** `Nobody`: nothing is wrong, or it is over. `KubeNode`: it continues by itself. `Author`: a commit in git. `Operator`: a person at a host, a provider, the network or a cluster. */
+export type Actor = 'Nobody' | 'KubeNode' | 'Author' | 'Operator'
+
+export type WayOut =
+  | { readonly who: 'Nobody' | 'KubeNode' }
+  | {
+      readonly who: 'Author' | 'Operator'
+      /** What they do, after `a commit` or `a person`. */
+      readonly does: string
+      /** What is typed first; `OBJECT` is the object as people type it, `NAME` for its name alone. */
+      readonly command: string
+    }
+
+const nobody: WayOut = { who: 'Nobody' }
+const itself: WayOut = { who: 'KubeNode' }
+const author = (does: string, command: string): WayOut => ({ who: 'Author', does, command })
+const operator = (does: string, command: string): WayOut => ({ who: 'Operator', does, command })
+
+const WHY = 'kubenode why OBJECT'
+const DESCRIBE = 'kubenode describe OBJECT'
+const SOURCES = 'kubenode get sources'
+const COMPONENTS = 'kubectl get machinecomponents.kubenode.io -o wide'
+
+export const WAYS_OUT: Readonly<Record<Reason, WayOut>> = {
+  AsDeclared: nobody,
+  Progressing: itself,
+  ProgressDeadlineExceeded: author('reverts the change or corrects it', WHY),
+  Deleting: itself,
+  NotYetObserved: itself,
+  ReconcileFailed: itself,
+  WaitingForDrain: itself,
+  WaitingForWindow: itself,
+  WaitingForOther: itself,
+  SafetyReadingUnknown: itself,
+  CordonedByUs: itself,
+  CordonedByPeople: operator('lets the node take pods again', 'kubectl uncordon NAME'),
+  MaintenancePlanned: itself,
+  MaintenancePrepared: itself,
+  MaintenanceUnderWay: itself,
+  MassReclaim: operator('asks the provider whether it reclaims so many hosts', 'kubenode maintenance list'),
+  MaintenanceMissed: itself,
+  MaintenanceOverrun: operator('asks whether the work on the host is over', 'kubenode maintenance list'),
+  MaintenanceEnded: nobody,
+  MaintenanceFailed: operator('finds out why the machine is not well', WHY),
+  PermitRequested: itself,
+  PermitGranted: nobody,
+  PermitDenied: itself,
+  PermitExpired: itself,
+  PermitRevoked: itself,
+  BudgetExhausted: itself,
+  RateExceeded: itself,
+  Protected: operator('lifts the protection', 'kubenode unprotect OBJECT --reason WHY'),
+  BlackoutActive: itself,
+  OutsideWindow: itself,
+  BreakerOpen: operator('checks the operations that failed', 'kubenode events'),
+  BreakerHalfOpen: itself,
+  BreakerClosed: nobody,
+  HealthFloor: itself,
+  ApprovalMissing: operator('approves it', 'kubenode approve OBJECT --reason WHY'),
+  PolicyRuleDenied: author('changes the rule of the policy', 'kubectl get defenderpolicies.kubenode.io -o yaml'),
+  LedgerFull: operator('checks the grants that do not end', 'kubectl get operationpermits.kubenode.io'),
+  UnknownTarget: itself,
+  RecoveryExempt: nobody,
+  SilenceIsTheFault: nobody,
+  HoldPause: operator('ends the hold', 'kubenode resume OBJECT'),
+  ExemptRevert: nobody,
+  HoldFreeze: operator('lifts the freeze', 'kubenode thaw OBJECT'),
+  HoldAbort: operator('deletes the hold', 'kubectl get operationalholds.kubenode.io'),
+  HoldAllowEdit: itself,
+  StepOpen: itself,
+  Soaking: itself,
+  InspectionFailed: author('corrects or reverts the version', WHY),
+  TooManyFailures: author('corrects or reverts the version', WHY),
+  RevisionFailed: author('corrects or reverts the version', WHY),
+  AllUpdated: nobody,
+  NoMachines: author('corrects the selector, or machines get its labels', 'kubenode get machines --show-labels'),
+  SetConflict: author('takes the component out of one of the sets', 'kubenode get sets'),
+  OvershootFreeze: operator('finds out why machines are not removed', 'kubenode get machines'),
+  ZoneOutage: operator('mends the network or the power there', 'kubenode get machines'),
+  HostsGone: operator('asks the provider where the hosts are', 'kubenode get machines'),
+  ActionRefused: operator('corrects RBAC, admission policies or quotas', 'kubenode check'),
+  ReplicasShort: itself,
+  ReplicasReached: nobody,
+  CanaryRunning: itself,
+  CanaryPassed: author('promotes the version', 'kubenode canary promote NAME'),
+  CanaryFailed: author('gives the canary another version', 'kubenode canary status NAME'),
+  CanaryPromoted: nobody,
+  ComponentMissing: author('adds the MachineComponent, or declares a version that exists', COMPONENTS),
+  DigestMismatch: operator('puts the artifact with the declared digest at its URL', COMPONENTS),
+  SignatureInvalid: operator('signs the component with a trusted key', DESCRIBE),
+  TrustRefused: operator('signs the trust document with the keys of the current one', DESCRIBE),
+  FetchFailed: operator('publishes the artifact at one of its URLs', COMPONENTS),
+  InstallFailed: author('declares a version whose installation works', DESCRIBE),
+  ProbeFailed: operator('reads the log of the component', DESCRIBE),
+  RolledBackByAgent: author('corrects or reverts the version', DESCRIBE),
+  CrashLooping: operator('reads the last output of the component', DESCRIBE),
+  FileChanged: itself,
+  DriftPersists: operator('ends the program that changes the file', 'kubenode events OBJECT'),
+  RequirementUnmet: author('declares versions that fit together', DESCRIBE),
+  SkewRefused: author('declares a version closer to that of the API server', DESCRIBE),
+  AllHealthy: nobody,
+  UnsupportedPlatform: author('adds an artifact for the platform, or narrows the selector', COMPONENTS),
+  CertificateRequested: itself,
+  CertificateDenied: operator('makes the host join again', 'kubenode machine readmit NAME --token'),
+  CertificateExpiring: operator('finds out why the agent does not renew it', 'kubenode logs OBJECT'),
+  TokenNotReplaced: operator('finds out why the approver makes no token', 'kubenode check'),
+  Importing: itself,
+  JoinCommandMissing: operator('runs the join command on the host', 'kubenode machine join-command NAME'),
+  ObservedOnly: nobody,
+  HostUnsuitable: operator('gives the host what it lacks', DESCRIBE),
+  JoinComplete: nobody,
+  LeaseExpired: operator('starts the host or mends its network', WHY),
+  LeaseRenewed: nobody,
+  NodeNotReady: operator('checks the kubelet and the container runtime', 'kubenode why-not node/NAME'),
+  NodeMissing: operator('restarts a kubelet that is no component', WHY),
+  NodeHealthy: nobody,
+  JobRunning: itself,
+  StepFailed: operator('checks the step that failed', WHY),
+  VerificationFailed: operator('checks the node', WHY),
+  VerificationPassed: nobody,
+  LadderExhausted: operator('repairs the node and has it tried again', 'kubenode repair OBJECT --reason WHY'),
+  CohortBlamed: author('reverts the change that is blamed', 'kubenode history'),
+  PerNodeLimit: itself,
+  HourlyLimit: itself,
+  DailyLimit: itself,
+  InFlightLimit: itself,
+  Cooldown: itself,
+  WithinLimits: nobody,
+  RuleInvalid: author('corrects the rule', 'kubenode rules lint'),
+  RuleCompiled: nobody,
+  DryRunOnly: author('enforces the rule', 'kubenode rules enforce NAME'),
+  ShadowOnly: author('enforces the rule', 'kubenode rules enforce NAME'),
+  ProviderError: operator('corrects what the provider refuses, such as quota, credentials or image', WHY),
+  ProviderThrottled: itself,
+  OfferingsExhausted: itself,
+  MachineExists: nobody,
+  MachineGone: itself,
+  HostStopped: operator('powers the host on at its provider', WHY),
+  ClusterAnswers: nobody,
+  ApiServerDown: operator('starts the API server, or mends the network to it', WHY),
+  CredentialsInvalid: operator('puts a kubeconfig that works into the Secret', WHY),
+  ServerCertificateExpired: operator('renews the certificate of the API server', WHY),
+  ClusterOffline: operator('starts the API server, or mends the network to it', WHY),
+  ControlPlaneStarting: itself,
+  HostUnreachable: operator('starts the host of control planes', WHY),
+  HostFull: operator('adds room to the host, or a commit deletes a Cluster', 'kubenode cluster list'),
+  EndpointTaken: author('names another port', 'kubenode cluster list'),
+  StorageMissing: operator('gives the claim its volume', 'kubectl get persistentvolumeclaims --all-namespaces'),
+  QuotaFull: operator('raises the quota', 'kubectl get resourcequotas --all-namespaces'),
+  NamespaceTaken: operator('deletes or renames the namespace', 'kubectl get namespaces'),
+  UpgradeRefused: author('corrects what speaks against the upgrade', WHY),
+  VersionNotServed: author('names a version that the host serves', WHY),
+  FlavorNotServed: author('names a flavor that a host of this hub serves', WHY),
+  RestoreUnderWay: itself,
+  QuorumLost: operator('brings the members of etcd back', WHY),
+  MemberLost: itself,
+  EtcdFull: operator('deletes objects that nothing needs', WHY),
+  SnapshotVerified: nobody,
+  SnapshotOverdue: operator('finds out why no snapshot is taken', WHY),
+  RotationUnderWay: itself,
+  SnapshotMissing: author('names a snapshot that exists', WHY),
+  SecretTaken: operator('deletes the Secret that is in the way', WHY),
+  AddonFailed: author('corrects the object', WHY),
+  StillDeclared: author('no longer declares the cluster', 'kubenode unprotect OBJECT --reason WHY'),
+  MachinesRemain: itself,
+  LifetimeRunning: nobody,
+  LifetimeEnding: operator('keeps the cluster longer', 'kubenode cluster extend NAME --for 2h --reason WHY'),
+  LifetimeOver: operator('starts the cluster again', 'kubenode cluster extend NAME --for 2h --reason WHY'),
+  CreationLimit: itself,
+  EphemeralLimit: itself,
+  FetchError: operator('makes the repository readable', WHY),
+  RefMissing: author('puts the branch back, or spec.ref names another one', WHY),
+  ShallowRepository: operator('fetches the whole history', WHY),
+  RepositoryTooLarge: operator('makes the repository smaller, or raises the bound', WHY),
+  CommitVerified: nobody,
+  VerificationOff: nobody,
+  VerificationRunning: itself,
+  UnverifiedCommit: author('of a trusted signer follows', WHY),
+  HistoryRewritten: operator('puts the branch back', WHY),
+  ApprovalsMissing: operator('approves the commit', 'kubenode approve OBJECT --reason WHY'),
+  PlanExceeded: author('names the plan of what it does', 'kubenode plan'),
+  RenderFailed: author('corrects the fleet', 'kubenode lint'),
+  ApplyFailed: author('corrects or reverts what is refused', WHY),
+  PruneGuard: operator('approves the deletions', 'kubenode approve OBJECT --reason WHY'),
+  StillReferenced: author('no longer refers to it', WHY),
+  DriftDetected: operator('puts back what was edited', 'kubenode diff OBJECT'),
+  UncommittedChange: operator('puts it back or commits it', 'kubenode put-back OBJECT'),
+  UpToDate: nobody,
+  StageWaiting: itself,
+  GateClosed: itself,
+  GateFailed: author('corrects or reverts the change', 'kubenode release status NAME'),
+  MinSuccessTime: itself,
+  StageFailed: author('corrects or reverts the change', 'kubenode release status NAME'),
+  RevertedBefore: operator('tries the release again', 'kubenode release retry NAME --reason WHY'),
+  NewerRelease: nobody,
+  ReleaseComplete: nobody,
+  ConcurrencyLimit: itself,
+  InvalidSpec: author('corrects the field', 'kubenode lint'),
+  ReferenceMissing: author('adds the object, or no longer refers to it', WHY),
+  UnsupportedField: author('takes the field out', 'kubenode lint'),
+}
+
+const isTimeOf = ({ who }: WayOut): boolean => who === 'Nobody' || who === 'KubeNode'
+
+/** Whether time does not end it. */
+export const needsPeople = (reason: string): boolean => isReason(reason) && !isTimeOf(WAYS_OUT[reason])
+
+/** As the sentences of statuses say it; undefined where time ends it, or where the catalogue has no such reason. `word`: the object as people type it. */
+export function peopleSentence(reason: string, word: string): string | undefined {
+  const way = isReason(reason) ? WAYS_OUT[reason] : undefined
+  if (way === undefined || !('command' in way)) return undefined
+  const name = word.slice(word.indexOf('/') + 1)
+  const line = way.command.replace('OBJECT', word).replace('NAME', name)
+  return `${way.who === 'Author' ? 'a commit' : 'a person'} ${way.does}${isTyped(line) ? `: ${line}` : ''}`
+}
