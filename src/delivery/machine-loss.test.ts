@@ -11,7 +11,7 @@ describe('the machines that are deleted with a Cluster', () => {
     ['are all that it has', HOSTED, { machines }, 6],
     ['are none where its control plane is kept', { ...HOSTED, deletionPolicy: 'Orphan' }, { machines }, 0],
     ['are none where its control plane is elsewhere', { kubeconfigSecretRef: { name: 'k' } }, { machines }, 0],
-    ['need no approval where it has a time to live, as a preview has', { ...HOSTED, ttl: '4h' }, { machines }, 0],
+    ['count where it has a time to live: a commit before may have added it', { ...HOSTED, ttl: '4h' }, { machines }, 6],
     ['are none before it first answered', HOSTED, {}, 0],
     ['are unknown where it answered and no longer says how many', HOSTED, { reachableSince: SERVED }, 'Unknown'],
   ] as const)('%s', (_, spec, status, expected) =>

@@ -15,9 +15,9 @@ export const holdsMachines = (ref: ObjectRef): boolean => isMachineSet(ref) || i
 
 export const isCluster = ({ group, kind }: ObjectRef): boolean => group === API_GROUP && kind === cluster.kind
 
-/** Whether its machines are deleted with a Cluster. A time to live is an end that was declared with it, and needs no approval. */
-export const takesMachines = ({ controlPlane, deletionPolicy, ttl }: Cluster['spec']): boolean =>
-  controlPlane !== undefined && deletionPolicy === 'Delete' && ttl === undefined
+/** Whether its machines are deleted with a Cluster. A time to live exempts nothing: a commit before may have added it. */
+export const takesMachines = ({ controlPlane, deletionPolicy }: Cluster['spec']): boolean =>
+  controlPlane !== undefined && deletionPolicy === 'Delete'
 
 /** How many machines go with a Cluster when it is deleted. One that has served, and does not answer, may have any number. */
 export function machinesWith({ spec, status }: Pick<Cluster, 'spec' | 'status'>): number | 'Unknown' {

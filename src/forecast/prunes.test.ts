@@ -158,6 +158,11 @@ describe('deletions that the prune guard stops', () => {
         { cluster: 'hub', count: 1, machines: 6, allowedMachines: 1, guard: '10%' },
       ]))
 
+    test('are held where a commit before gave the cluster a time to live', () =>
+      expect(promisedFor({ ...hosted, ttl: '4h' }, [inventory({ machines: machines(6) })])).toMatchObject([
+        { cluster: 'hub', count: 1, machines: 6, allowedMachines: 1 },
+      ]))
+
     test('are held without the inventory of the cluster, and have no number of machines', () => {
       const [promised] = promisedFor(hosted, [])
       expect(promised).toMatchObject({ cluster: 'hub', count: 1, allowed: 1 })
@@ -166,7 +171,6 @@ describe('deletions that the prune guard stops', () => {
 
     test.each([
       ['with one machine', hosted, [inventory({ machines: machines(1) })]],
-      ['with a time to live', { ...hosted, ttl: '4h' }, [inventory({ machines: machines(6) })]],
       ['whose control plane is kept', { ...hosted, deletionPolicy: 'Orphan' }, []],
       ['that is only registered', { kubeconfigSecretRef: { name: 'cluster-prod', key: 'kubeconfig' } }, []],
     ])('need no approval for one %s', (_, spec, inventories) => expect(promisedFor(spec, inventories)).toEqual([]))
