@@ -143,6 +143,21 @@ function silence(
   return { permits: [one({ requester, ...spec })], machines: fleet, nodes }
 }
 
+/** Ten machines; the Node of the first reports no Ready condition, as somebody with the key of its agent can bring about. */
+function hidden(
+  { forMs, reachable = 'True' }: { readonly forMs: number | undefined; readonly reachable?: 'True' | 'False' },
+  spec: Partial<Parameters<typeof aPermit>[0]> = {},
+): SnapshotWish {
+  const deletionTimestamp = forMs === undefined ? undefined : new Date(START_MS - forMs).toISOString()
+  const first = aMachine({ name: 'm-0', reachable, ready: 'False', ...(deletionTimestamp && { deletionTimestamp }) })
+  const nodeRef = { name: 'm-0', uid: 'node-m-0' }
+  return {
+    permits: [one({ operations: ['ScaleIn'], ...spec })],
+    machines: [{ ...first, status: { ...first.status, nodeRef } }, ...machines(10).slice(1)],
+    nodes: [{ apiVersion: 'v1', kind: 'Node', metadata: nodeRef, status: { conditions: [] } }],
+  }
+}
+
 interface Case {
   readonly name: string
   readonly wish: SnapshotWish
@@ -223,6 +238,41 @@ const CASES: readonly Case[] = [
     name: 'F20 so is a third of all, spread over the racks',
     wish: silence({ cutOff: ['m-0', 'm-4', 'm-8', 'm-1'] }),
     says: 'Waiting HealthFloor SafetyReadingUnknown',
+  },
+  {
+    name: 'a deleted machine that reports no Ready condition is not removed within the hour',
+    wish: hidden({ forMs: 3_599_000 }),
+    says: 'Waiting Target SafetyReadingUnknown',
+  },
+  {
+    name: 'a deleted machine that reports no Ready condition for an hour does not hold up its removal any longer',
+    wish: hidden({ forMs: 3_600_000 }),
+    says: 'Granted',
+  },
+  {
+    name: 'nor does one whose agent is silent while its kubelet is heard',
+    wish: hidden({ forMs: 3_600_000, reachable: 'False' }),
+    says: 'Granted',
+  },
+  {
+    name: 'such a removal takes from the floor, as that of a machine that serves',
+    wish: { ...hidden({ forMs: 3_600_000 }), ...policy({ healthFloor: 10 }) },
+    says: 'Waiting HealthFloor HealthFloor',
+  },
+  {
+    name: 'nothing else is done to a deleted machine that reports no Ready condition',
+    wish: hidden({ forMs: 3_600_000 }, { operations: ['Drain'] }),
+    says: 'Waiting Target SafetyReadingUnknown',
+  },
+  {
+    name: 'a machine that nobody deleted is not removed however long it reports no Ready condition',
+    wish: hidden({ forMs: undefined }),
+    says: 'Waiting Target SafetyReadingUnknown',
+  },
+  {
+    name: 'caches that must not be believed hold up an overdue removal',
+    wish: { ...hidden({ forMs: 3_600_000 }), unknown: 'the cache of machines is not complete' },
+    says: 'Waiting Target SafetyReadingUnknown',
   },
   {
     name: 'a machine without a Ready condition is unknown, not free',

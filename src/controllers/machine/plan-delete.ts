@@ -4,7 +4,7 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { counted } from '#lib/counted.ts'
 import { endsIn } from '#holds/in-force.ts'
-import { isOfKubelet } from '#nodes/objects.ts'
+import { isOfKubelet, type Pod } from '#nodes/objects.ts'
 import { isCordonedBy } from '#nodes/cordon.ts'
 import { drainPlan } from '#nodes/drain.ts'
 import { removeAgainInMs } from '#permits/ended-for.ts'
@@ -44,12 +44,21 @@ export function planDelete(seen: Seen, now: number): MachinePlan {
   if (!hasFinalizer(seen.machine)) return { actions: [], notices: [] }
   if (!isProvided(seen.machine))
     return hasEverJoined(seen.machine) ? leave(unprovided(seen), now) : lastSteps(seen, now)
-  if (seen.host.kind === 'Gone' && !seen.isHostKept)
-    return isAtWork(seen)
-      ? waitFor({ predicate: HOST_KNOWN, ...HEARD_THOUGH_GONE }, HOST_LOOK_MS)
-      : lastSteps(seen, now)
+  if (seen.host.kind === 'Gone' && !seen.isHostKept) {
+    if (!isAtWork(seen)) return lastSteps(seen, now)
+    const isTooLong = now - Date.parse(seen.machine.metadata.deletionTimestamp ?? '') >= BELIEVED_FOR_MS
+    return isTooLong
+      ? leave(unprovided(seen), now)
+      : waitFor({ predicate: HOST_KNOWN, ...HEARD_THOUGH_GONE }, HOST_LOOK_MS)
+  }
   return seen.host.kind === 'NoProvider' ? withoutProvider(seen, now) : leave(seen, now)
 }
+
+/**
+ * What a host says against its removal counts for so long: whoever has the key of its agent or kubelet can renew Leases and let pods end never. Then a host that
+ * its provider does not know is let go like one without a provider, and pods that should have ended are left to it.
+ */
+const BELIEVED_FOR_MS = 60 * 60_000
 
 /** Longer than a hub or its configuration is away by accident: a host that is given up here may be paid for until a person deletes it. */
 const ABANDON_WITHOUT_PROVIDER_MS = 60 * 60_000
@@ -208,7 +217,7 @@ function emptied(seen: Seen, now: number): MachinePlan {
     isOwn(granted) && isRenewalDue(granted, now)
       ? [{ kind: 'RenewPermit', permit: granted, reason: 'the machine is still being removed' }]
       : []
-  const next = emptyingStep(seen, granted.metadata.name ?? '')
+  const next = emptyingStep(seen, granted.metadata.name ?? '', now)
   if (next === 'Empty') return withFirst(renew, seen.isHostKept ? handedBack(seen, now) : removed(seen, now))
   const isDraining = node !== undefined && pods !== undefined
   const actions = [...renew, ...(next === undefined ? [] : [next])]
@@ -267,7 +276,11 @@ function handBackActions({ node, isHostKept }: Seen, now: number): MachineAction
   return isOurs ? [{ kind: 'HandBackNode', reason: 'the host is kept' }] : []
 }
 
-function emptyingStep(seen: Seen, permit: string): MachineAction | 'Empty' | undefined {
+/** The time of its deletion is the end of its grace. */
+const shouldHaveEnded = ({ metadata }: Pod, now: number): boolean =>
+  now - Date.parse(metadata.deletionTimestamp ?? '') >= BELIEVED_FOR_MS
+
+function emptyingStep(seen: Seen, permit: string, now: number): MachineAction | 'Empty' | undefined {
   const { machine, node, pods } = seen
   if (seen.isHostKept && !isDisturbed(machine)) return 'Empty'
   if (node !== undefined && !isCordonedBy(node, DELETE_OWNER))
@@ -281,7 +294,7 @@ function emptyingStep(seen: Seen, permit: string): MachineAction | 'Empty' | und
   const { evict, going } = drainPlan(pods)
   if (evict.length > 0) return { kind: 'Drain', permit, reason: 'the machine is being removed' }
   // Pods of a silent host never report that they ended; they end with the host.
-  return going.length > 0 && !isLost(seen) ? undefined : 'Empty'
+  return going.some((p) => !shouldHaveEnded(p, now)) && !isLost(seen) ? undefined : 'Empty'
 }
 
 /** The host was deleted, or is not ours to delete: remove the objects that represent it. */

@@ -1,16 +1,31 @@
-// Checks whether the target is known: it exists, it is the one that was meant, and its health is known.
+// Checks whether the target is known: it exists, it is the one that was meant, and its health is known, or its own removal has waited for that for too long.
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { machine as machineType } from '#api/kinds/machine.ts'
 import type { Found } from '../fleet.ts'
 import type { GateVerdict } from '../gate.ts'
+import { formatDuration } from '#lib/duration.ts'
 import { deny, pass, wait } from '../say.ts'
 import { silentRepair } from '../silent-repair.ts'
 import type { Snapshot } from '../snapshot.ts'
+import type { Unit } from '../unit.ts'
+
+/**
+ * What a machine reports of itself may delay its removal for so long, and no longer: whoever has the key of its agent or kubelet can leave out a condition, write
+ * another one, or fall silent whenever it is asked. As long as an agent that answers may take to leave its host.
+ */
+export const REMOVAL_WAITS_MS = 60 * 60_000
+
+/** The machine was deleted by a person, a set or git an hour ago. In budgets and floors it counts as one that serves. */
+const isOverdueRemoval = ({ spec }: OperationPermit, { source }: Unit, wall: number): boolean =>
+  source.kind === machineType.kind &&
+  spec.operations.every((o) => o === 'ScaleIn') &&
+  wall - Date.parse(source.metadata.deletionTimestamp ?? '') >= REMOVAL_WAITS_MS
 
 /** Checks whether the target is known. Without that, no other gate has anything to judge. */
 export function targetGate(
   found: Found,
   { permit, uid }: { readonly permit: OperationPermit; readonly uid: string },
-  { unknown, goneTargets, fleet }: Snapshot,
+  { unknown, goneTargets, fleet, wall }: Snapshot,
 ): GateVerdict {
   if (unknown !== undefined)
     return wait('Target', { reason: 'SafetyReadingUnknown', seen: unknown, retryAfterMs: 5_000 })
@@ -27,6 +42,11 @@ export function targetGate(
   const repair = silentRepair(permit, found.unit, fleet)
   if (repair.kind === 'Repair') return pass('Target', { reason: 'SilenceIsTheFault', seen: repair.seen })
   if (repair.kind === 'None' && health !== 'Unknown') return pass('Target', { reason: 'PermitGranted', seen })
+  if (repair.kind === 'None' && isOverdueRemoval(permit, found.unit, wall))
+    return pass('Target', {
+      reason: 'PermitGranted',
+      seen: `${seen}; its removal does not wait for that for more than ${formatDuration(REMOVAL_WAITS_MS)}`,
+    })
   const unheard = repair.kind === 'Outage' ? repair.seen : seen
   return wait('Target', { reason: 'SafetyReadingUnknown', seen: unheard, retryAfterMs: 10_000 })
 }
