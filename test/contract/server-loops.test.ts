@@ -383,7 +383,7 @@ describe('as time goes by', () => {
     })
 
     // No heartbeat over HTTP is as fast as this clock, so soon all are silent, and that is the network: nothing is tainted for eviction.
-    // `loops/nodes.test.ts` has nodes that are heard beside it.
+    // A node that is silent among others that are heard is below, on a slower clock.
     test.concurrent('one that falls silent becomes Unknown and unreachable, and well again when it is heard', async () => {
       await later.made('/api/v1/nodes', { metadata: { name: 'silent' } })
       await later.patch('merge', '/api/v1/nodes/silent/status', {
@@ -414,6 +414,60 @@ describe('as time goes by', () => {
       await beat('mine')
       await vi.waitFor(async () => expect(await taintsOf('mine')).toEqual(['example.org/mine:NoSchedule']), SOON)
     })
+  })
+})
+
+describe('a node that falls silent among nodes that are heard', () => {
+  /** 50 seconds of silence pass in less than one, and a heartbeat takes some of it. */
+  const clock = fastClock(60)
+  let slower: RunningServer
+  let nodes: Requests
+  beforeAll(async () => {
+    const credentials = newCredentials(systemClock.now(), [])
+    slower = await startEmbedded({
+      clock,
+      credentials,
+      limits: { longestWaitMs: DEFAULT_LIMITS.longestWaitMs * 60 },
+    })
+    nodes = new Requests(slower)
+  })
+  afterAll(async () => {
+    nodes.close()
+    await slower.stop()
+  })
+
+  const beat = (name: string) =>
+    nodes.patch('merge', `/api/v1/nodes/${name}/status`, {
+      status: { conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime: microTimestamp(clock.now()) }] },
+    })
+  async function taintsOf(name: string): Promise<readonly string[]> {
+    const { body } = await nodes.get(`/api/v1/nodes/${name}`)
+    const { taints = [] } = (body['spec'] ?? {}) as {
+      readonly taints?: readonly { readonly key: string; readonly effect: string }[]
+    }
+    return taints.map((t) => `${t.key}:${t.effect}`).toSorted()
+  }
+
+  test('is tainted for eviction, the others are not, and the taints go when it is heard', { timeout: 60_000 }, async () => {
+    const heard = ['heard-1', 'heard-2', 'heard-3']
+    for (const name of [...heard, 'silent']) {
+      await nodes.made('/api/v1/nodes', { metadata: { name } })
+      await beat(name)
+    }
+    const whileHeard = (names: readonly string[], expected: readonly string[]) =>
+      vi.waitFor(
+        async () => {
+          await Promise.all(names.map(beat))
+          expect(await taintsOf('silent')).toEqual(expected)
+        },
+        { timeout: 30_000, interval: 20 },
+      )
+    await whileHeard(heard, [
+      'node.kubernetes.io/unreachable:NoExecute',
+      'node.kubernetes.io/unreachable:NoSchedule',
+    ])
+    for (const name of heard) expect(await taintsOf(name)).toEqual([])
+    await whileHeard([...heard, 'silent'], [])
   })
 })
 
