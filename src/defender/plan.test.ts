@@ -143,7 +143,7 @@ function silence(
   return { permits: [one({ requester, ...spec })], machines: fleet, nodes }
 }
 
-/** Ten machines; the Node of the first reports no Ready condition, as somebody with the key of its agent can bring about. */
+/** Ten machines; the Node of the first reports no Ready condition, as a thief of the key of its agent can bring about. */
 function hidden(
   { forMs, reachable = 'True' }: { readonly forMs: number | undefined; readonly reachable?: 'True' | 'False' },
   spec: Partial<Parameters<typeof aPermit>[0]> = {},

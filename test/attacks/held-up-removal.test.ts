@@ -1,4 +1,4 @@
-// The attacker has the keys of a host (its agent, its kubelet) and holds up the removal of its own Machine, by what they report and by what they leave out. Each attempt
+// The attacker has the keys of a host (its agent, its kubelet) and delays the removal of its own Machine, by what they report and by what they leave out. Each attempt
 // ends after a named time: the real decisions of Defender and controllers, asked before and after it.
 import { describe, expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'

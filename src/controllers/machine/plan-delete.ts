@@ -55,7 +55,7 @@ export function planDelete(seen: Seen, now: number): MachinePlan {
 }
 
 /**
- * What a host says against its removal counts for so long: whoever has the key of its agent or kubelet can renew Leases and let pods end never. Then a host that
+ * What a host reports delays its removal for so long: a thief of the key of its agent or kubelet can renew Leases, and report no end of a pod. Then a host that
  * its provider does not know is let go like one without a provider, and pods that should have ended are left to it.
  */
 const BELIEVED_FOR_MS = 60 * 60_000

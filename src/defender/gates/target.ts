@@ -10,8 +10,8 @@ import type { Snapshot } from '../snapshot.ts'
 import type { Unit } from '../unit.ts'
 
 /**
- * What a machine reports of itself may delay its removal for so long, and no longer: whoever has the key of its agent or kubelet can leave out a condition, write
- * another one, or fall silent whenever it is asked. As long as an agent that answers may take to leave its host.
+ * What a machine reports of itself may delay its removal for so long, and no longer: a thief of the key of its agent or kubelet can leave out a condition, write
+ * another one, or send heartbeats now and then. As long as an agent that answers may take to leave its host.
  */
 export const REMOVAL_WAITS_MS = 60 * 60_000
 
