@@ -44,6 +44,15 @@ export function endLines({ ends, command }: Pick<Told, 'ends' | 'command'>): rea
   ]
 }
 
+/** Each of its texts by a rule. */
+export const rewritten = (told: Told, by: (text: string) => string): Told => ({
+  ...told,
+  text: by(told.text),
+  ...(told.ends !== undefined && { ends: by(told.ends) }),
+  ...(told.command !== undefined && { command: { ...told.command, line: by(told.command.line) } }),
+  ...(told.below !== undefined && { below: told.below.map((each) => rewritten(each, by)) }),
+})
+
 /** Texts without anything that is to be done. */
 export const plain = (texts: readonly string[]): readonly Told[] => texts.map((text) => ({ text }))
 

@@ -18,6 +18,9 @@ export function unblockOf(sentence: string): Pick<Told, 'ends' | 'command'> {
   return isOwn && isTyped(line) ? { command: { line } } : sentence === '' ? {} : { ends: sentence }
 }
 
+/** Where sync reads a repository in place, a commit is followed at once, and there may be no remote to push to. */
+export const withoutPush = (text: string): string => text.replaceAll(' && git push', '')
+
 /** What time does not end: its sentence names who acts, and what is to be done. */
 export const isForPeople = (ends: string): boolean => /^a (?:commit|person) /.test(ends)
 

@@ -119,7 +119,7 @@ function conditionsTold(object: KubeObject, { now, holdEnds }: Moment): readonly
         ]),
       }),
       ...(runbook !== undefined && !isOver && { runbook }),
-      ...(!isOver && predicate === undefined && peopleEnd(reason, wordOf(object))),
+      ...(known !== undefined && !isOver && predicate === undefined && peopleEnd(reason, wordOf(object))),
       ...(text(c['type']) === 'Paused' && HOLD_REASONS.has(reason) && holdEnds),
     }
   })

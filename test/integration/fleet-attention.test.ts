@@ -2,6 +2,7 @@
 // console's Home and `kubenode why` list it, and a request that would change nothing is refused.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
+import { programLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { conditionIs } from '#api/node-leaves.ts'
 import { run } from '#cli/program.ts'
 import type { HomeTopic } from '#console/protocol.ts'
@@ -11,6 +12,7 @@ import { remedyJobModule } from '#controllers/remedyjob/reconcile.ts'
 import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
+import { leaseType } from '#runtime/lease.ts'
 import { RepairBench } from '#test/support/benches/repair-bench.ts'
 import { NO_PAGE } from '#test/support/console/console-world.ts'
 import { Browser } from '#test/support/console/plain-browser.ts'
@@ -76,6 +78,24 @@ const MASS =
   '3 nodes (n-0, n-1, n-2) not repaired by rule deadlock (mass fault): the rule is true for 3 of 9 nodes at once: a cause outside the nodes is likely'
 const DETECTION = 'DetectionIncomplete on 5 nodes (n-3, n-4, n-5 and 2 more): Reported'
 const isFrozen = (text: string) => text.startsWith('machine/n-8 is frozen by ')
+
+/** This bench runs the parts of the programs without their leases. */
+async function renewLeases() {
+  const renewTime = new Date().toISOString().replace('Z', '000Z')
+  for (const program of ['controllers', 'defender'])
+    await bench.admin.create(leaseType, {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { namespace: SYSTEM_NAMESPACE, name: programLeaseName(program) },
+      spec: { holderIdentity: 'bench', leaseDurationSeconds: 60, acquireTime: renewTime, renewTime },
+    })
+}
+
+test('where nothing is wrong, why says so and ends with 0', async () => {
+  await renewLeases()
+  const { code, out, err } = await kubenode('why')
+  expect([code, out, err]).toEqual([0, 'Nothing needs attention.\nclusters: kubenode\n', ''])
+})
 
 test('nodes that nobody repairs, detection that is incomplete and a freeze are listed, each cause once', async () => {
   for (const name of SICK) await bench.setCondition(name, 'KernelDeadlock', 'True')

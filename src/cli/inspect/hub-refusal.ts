@@ -1,11 +1,14 @@
 // What an object that git declares cannot tell: the hub refuses the newest commit. The hub is this server, or another context of the kubeconfig.
 import { type FleetSource, fleetSource } from '#api/kinds/fleet-source.ts'
+import type { Release } from '#api/kinds/release.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { refusalOf, refusalText } from '#explain/attention/change-findings.ts'
-import type { Story, Told } from '#explain/told.ts'
+import { rewritten, type Story, type Told } from '#explain/told.ts'
+import { withoutPush } from '#explain/unblock.ts'
 import { shellWord } from '#lib/shell-word.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#schema/object.ts'
+import { isLocal } from '#sync/git/local-url.ts'
 import type { Io } from '../io.ts'
 import { clientOf } from '../run/connect.ts'
 import { foundContexts, type Wanted } from '../run/all-connections.ts'
@@ -89,12 +92,24 @@ export async function withHub(
   own: Reader,
   others: () => Promise<readonly OtherContext[]>,
 ): Promise<Story> {
-  const found = await findSource(object, own, others)
+  const found =
+    object.kind === 'Release' ? await sourceOfRelease(object as Release, own) : await findSource(object, own, others)
   if (found === undefined) return story
+  const told = found !== 'Unknown' && isLocal(found.source.spec.url) ? withoutPushes(story) : story
+  if (object.kind === 'Release') return told
   const more = found === 'Unknown' ? unknownTold(object) : refusedTold(found)
-  if (more === undefined) return story
-  const below = (story.below ?? []).filter(({ text }) => found === 'Unknown' || text !== ALL_DONE)
-  return { ...story, below: [...below, more] }
+  if (more === undefined) return told
+  const below = (told.below ?? []).filter(({ text }) => found === 'Unknown' || text !== ALL_DONE)
+  return { ...told, below: [...below, more] }
+}
+
+const withoutPushes = (story: Story): Story => ({ ...rewritten(story, withoutPush), object: story.object })
+
+/** It tells itself whether its commit is followed; its source tells where the repository is. */
+async function sourceOfRelease({ metadata, spec }: Release, own: Reader): Promise<FoundSource | undefined> {
+  const key = { namespace: metadata.namespace ?? '', name: spec.source }
+  const source = await own.get(fleetSource, key, { timeoutMs: WITHIN_MS }).catch(() => undefined)
+  return source === undefined ? undefined : { source, context: undefined }
 }
 
 /** What a story says that has found nothing; it is not true of a commit that was refused. */

@@ -364,6 +364,21 @@ describe('what was called well', () => {
     )
   })
 
+  test.each<readonly [string, string]>([
+    ['/home/ada/fleet', 'git revert --no-edit c0ffee12'],
+    ['https://git.example.org/fleet.git', 'git revert --no-edit c0ffee12 && git push'],
+  ])('what is reverted in %s has the command that works there', (url, line) => {
+    const waitingFor = {
+      predicate: 'StageFailed',
+      seen: 'x',
+      since: SINCE,
+      unblock: `run ${line.split(' &&')[0]} && git push`,
+    }
+    const sources = [{ metadata: { name: 'fleet' }, spec: { url }, status: { conditions: [] } }]
+    const findings = found(cluster('hub', { sources, releases: [release('r', 'Paused', { waitingFor })] }))
+    expect(findings.map(({ first }) => first)).toEqual([{ text: line, isCommand: true }])
+  })
+
   test('a part of the installation that is known to be absent needs a person', () => {
     const missing = [{ name: 'policies', text: '39 of 39 admission policies are missing' }]
     expect(told(found(cluster('hub', {}, { missing })))).toEqual(['Act: 39 of 39 admission policies are missing'])

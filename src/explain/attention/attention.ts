@@ -1,6 +1,8 @@
 // Everything that is wrong or waits in the fleet, each cause once, and whether that is all there is to know. The console's Home, `local status` and
 // `kubenode why` draw from it: an unknown part is never well. Pure.
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { counted } from '#lib/counted.ts'
+import { isLocal } from '#sync/git/local-url.ts'
 import {
   breakerFindings,
   canaryFindings,
@@ -16,14 +18,27 @@ import { connectionFindings, gapFindings, holdFindings, missingFindings, program
 import type { Finding } from './finding.ts'
 import { machineFindings, nodeFindings, repairFindings } from './node-findings.ts'
 import type { ObservedCluster } from './observed.ts'
+import { withoutPush } from '../unblock.ts'
 
 export function attentionOf(clusters: readonly ObservedCluster[], now: number): readonly Finding[] {
   const unreached = new Set(clusters.filter((c) => c.state !== 'Connected').map(({ name }) => name))
-  return withCauses(
+  const findings = withCauses(
     clusters.flatMap((cluster) => ofCluster(cluster, unreached, now)),
     clusters,
   )
+  return readsInPlace(clusters) ? findings.map(pushless) : findings
 }
+
+function readsInPlace(clusters: readonly ObservedCluster[]): boolean {
+  const sources = clusters.flatMap((cluster) => cluster.list('sources'))
+  return sources.length > 0 && sources.every(isReadInPlace)
+}
+
+/** Without its address it is not known to be a folder of this machine. */
+const isReadInPlace = ({ spec }: Partial<FleetSource>): boolean => spec?.url !== undefined && isLocal(spec.url)
+
+const pushless = (one: Finding): Finding =>
+  one.first === undefined ? one : { ...one, first: { ...one.first, text: withoutPush(one.first.text) } }
 
 function ofCluster(cluster: ObservedCluster, unreached: ReadonlySet<string>, now: number): readonly Finding[] {
   const holds = holdFindings(cluster, now)

@@ -15,7 +15,6 @@ export interface GitFolder {
 }
 
 const localPath = (url: string): string => (url.startsWith('file:') ? fileURLToPath(url) : url)
-export const isLocal = (url: string): boolean => url.startsWith('file:') || !/^[a-z][a-z0-9+.-]*(:\/\/|::)/i.test(url)
 
 /** `above` also searches parent folders, as git does for a user in a subfolder. */
 export function locateGit(url: string, { above = false }: { readonly above?: boolean } = {}): GitFolder {

@@ -12,7 +12,7 @@ import {
 } from '#runtime/outbound/forbidden-address.ts'
 import { ownPlaces } from '#runtime/outbound/own-addresses.ts'
 import { syncErrors } from '../sync-errors.ts'
-import { isLocal } from './locate.ts'
+import { isLocal } from './local-url.ts'
 
 export interface GitReach {
   /** Hosts, or HOST:PORT, that the operator vouches for wherever they lead; `Any` for the command of a person. */

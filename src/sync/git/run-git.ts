@@ -10,7 +10,7 @@ import type { GitAccess } from './access.ts'
 import type { Env } from './access-env.ts'
 import { fetchProblem, unknownProblem } from './fetch-problem.ts'
 import type { GitReach } from './reach.ts'
-import { isLocal } from './locate.ts'
+import { isLocal } from './local-url.ts'
 import { SAFE_ENV, SAFE_SETTINGS } from './safe-settings.ts'
 
 export interface GitRun {

@@ -9,7 +9,7 @@ import type { Rejected } from '#delivery/desired.ts'
 import { Turns } from '#lib/turns.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { accessOf, requireLocal, secretOf } from '../git/access.ts'
-import { isLocal } from '../git/locate.ts'
+import { isLocal } from '../git/local-url.ts'
 import { openLocalRepository, type LocalRepository } from '../git/local-repository.ts'
 import { boundOfAll, nearlyFull, usageOf, type CopiesUsage } from '../git/copies.ts'
 import {
