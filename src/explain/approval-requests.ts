@@ -1,4 +1,5 @@
 // What an object asks users to approve now: a permit its operations, a Release its deletions or, without any, everything it applies. Pure.
+import { shortCommit } from '#api/protocol/commit-title.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Release } from '#api/kinds/release.ts'
@@ -16,7 +17,7 @@ export interface ApprovalRequest {
 /** Another signer agrees to the newest commit, and to those before it. */
 function commitRequests({ status }: FleetSource): readonly ApprovalRequest[] {
   const { commit = '', digest, message = '' } = status?.refused ?? {}
-  return digest === undefined ? [] : [{ digest, text: `commit ${commit.slice(0, 12)}: ${message}` }]
+  return digest === undefined ? [] : [{ digest, text: `commit ${shortCommit(commit)}: ${message}` }]
 }
 
 const pruneRequests = ({ status }: FleetSource): readonly ApprovalRequest[] =>

@@ -109,7 +109,7 @@ test('a commit that cannot be served is reported once, and what was served stays
     files.follow(broken)
     await files.idle()
   }
-  expect(lines).toEqual([expect.stringMatching(/^cannot serve the components of commit [0-9a-f]{8}: /)])
+  expect(lines).toEqual([expect.stringMatching(/^cannot serve the components of commit [0-9a-f]{12} "change" by .+: /)])
   expect(served('trust.json')).toBe('1')
 })
 

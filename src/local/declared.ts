@@ -1,6 +1,8 @@
 // Serves what the newest commit declares besides objects: packed artifacts and the trust document. They need no stages:
 // artifacts are named by their digest, and agents refuse a trust document that is older than theirs.
 // A commit that cannot be served leaves what was served before in place.
+import { titledIn } from '#sync/git/titled-in.ts'
+import { openLocalRepository } from '#sync/git/local-repository.ts'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf } from '#lib/errors.ts'
@@ -66,12 +68,13 @@ export class DeclaredFiles {
   /** Serves a commit that is new, one at a time and in the background; a refused one is reported once. */
   follow(commit: string): void {
     if (this.#running !== undefined || commit === this.#served || commit === this.#refused) return
-    const { say } = this.#deps
+    const { layout, say } = this.#deps
+    const called = titledIn(openLocalRepository(layout.repository), commit)
     this.#running = this.serve(commit)
-      .then((versions) => say(`serving the ${versions} component versions of commit ${commit.slice(0, 8)}`))
-      .catch((cause: unknown) => {
+      .then(async (versions) => say(`serving the ${versions} component versions of commit ${await called}`))
+      .catch(async (cause: unknown) => {
         this.#refused = commit
-        say(`cannot serve the components of commit ${commit.slice(0, 8)}: ${messageOf(cause)}`)
+        say(`cannot serve the components of commit ${await called}: ${messageOf(cause)}`)
       })
       .finally(() => {
         this.#running = undefined

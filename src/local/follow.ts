@@ -6,7 +6,7 @@ import type { DeclaredFiles } from './declared.ts'
 import type { Driver } from './driver.ts'
 import { HUB, type Layout } from './layout.ts'
 import { type FleetView, observeFleet, watchFleet } from './observe.ts'
-import { newestCommit } from './repository.ts'
+import { commitNames, newestCommit } from './repository.ts'
 import type { Screen } from './screen.ts'
 import { stuckWhy } from './stuck.ts'
 import { type FleetSeen, rehearsalNotes, summaryLines, unheard, unmet } from './summary.ts'
@@ -54,7 +54,8 @@ async function follow(view: FleetView, followed: Followed): Promise<UpResult> {
   let readyMs: number | undefined
   let missing: readonly string[] = ['no status read yet']
   const told = new Set<string>()
-  const missingIn = (seen: FleetSeen, commit: string) => [...unmet(seen, commit), ...unheard(seen, beganAt)]
+  const called = commitNames(layout.repository)
+  const missingIn = async (seen: FleetSeen, commit: string) => [...unmet(seen, commit, await called(commit)), ...unheard(seen, beganAt)]
   while (!signal.aborted) {
     let seen = await view.seen(business())
     const commit = await newestCommit(layout)
@@ -63,11 +64,11 @@ async function follow(view: FleetView, followed: Followed): Promise<UpResult> {
       told.add(line)
       screen.say(`note: ${line}`)
     }
-    missing = missingIn(seen, commit)
+    missing = await missingIn(seen, commit)
     if (missing.length === 0 && readyMs === undefined) {
       // Each kind has a watch of its own, and one of them may be behind: Ready is said of what the servers hold.
       seen = await observeFleet(hub, business())
-      missing = missingIn(seen, commit)
+      missing = await missingIn(seen, commit)
     }
     if (missing.length === 0 && readyMs === undefined) {
       readyMs = systemClock.monotonic() - began

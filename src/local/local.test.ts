@@ -368,7 +368,7 @@ describe('the summary', () => {
     [
       'a commit that was not seen',
       fleet(cluster(), { sources: [{ status: { commit: 'b'.repeat(40) } }] }),
-      'commit aaaaaaaa has not been read yet',
+      'commit aaaaaaaaaaaa has not been read yet',
     ],
     [
       'a release on its way',

@@ -1,4 +1,5 @@
 // The git repository that the local fleet follows: that of a person, in place, or one made for the demo, in which a newcomer may commit freely.
+import { titledIn } from '#sync/git/titled-in.ts'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -100,6 +101,15 @@ export async function newestCommit({ repository, follows }: Pick<Layout, 'reposi
     loose(repository, branch) ??
     (branch === undefined ? head(repository) : resolved(repository, `refs/heads/${branch}`))
   )
+}
+
+/** What commits of the repository are called; the last one is remembered, since it is asked for twice a second. */
+export function commitNames(repository: string): (commit: string) => Promise<string> {
+  let last: { readonly commit: string; readonly called: Promise<string> } | undefined
+  return (commit) => {
+    if (last?.commit !== commit) last = { commit, called: titledIn(openLocalRepository(repository), commit) }
+    return last.called
+  }
 }
 
 /**

@@ -10,7 +10,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { businessFolders, HUB, layoutIn, readState } from './layout.ts'
 import type { Layout } from './layout.ts'
 import { observeFleet } from './observe.ts'
-import { newestCommit } from './repository.ts'
+import { commitNames, newestCommit } from './repository.ts'
 import { expectedClusters, summaryLines, unheard, unmet } from './summary.ts'
 import { localErrors } from './local-errors.ts'
 import { isLocked, lockedAt } from './lock.ts'
@@ -60,6 +60,7 @@ export async function fleetStatus({ data, waitMs, connect, onWait }: StatusOptio
       layout = layoutIn(data)
     }
     const hub = (await connect(layout.cluster(HUB).adminKubeconfig)).client
+    const called = commitNames(layout.repository)
     const known = new Map<string, Known>()
     for (;;) {
       const business = await clientsOf(layout, connect, known)
@@ -67,7 +68,7 @@ export async function fleetStatus({ data, waitMs, connect, onWait }: StatusOptio
       const clusters = layout.follows === undefined ? business : new Map([[HUB, hub], ...business])
       const seen = await observeFleet(hub, clusters)
       const commit = await newestCommit(layout)
-      const missing = [...unmet(seen, commit), ...unheard(seen, lockedAt(layout))]
+      const missing = [...unmet(seen, commit, await called(commit)), ...unheard(seen, lockedAt(layout))]
       const stuck = missing.length === 0 ? undefined : stuckWhy(seen, commit)
       if (missing.length === 0 || stuck !== undefined || systemClock.monotonic() >= until) {
         const isDown = !seen.hub.isReachable && seen.clusters.every((c) => !c.isReachable)

@@ -9,7 +9,7 @@ import type { MachineSet } from '#api/kinds/machine-set.ts'
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import type { Release } from '#api/kinds/release.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
-import { commitText, newestCommitText } from '#api/protocol/commit-title.ts'
+import { commitText, newestCommitText, shortCommit } from '#api/protocol/commit-title.ts'
 import { ladderLines } from '#explain/ladder-lines.ts'
 import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
@@ -308,14 +308,14 @@ const notRunning = (name: string, stopped: readonly StoppedProgram[] = []): read
 const isAlone = ({ clusters, sources: [source] }: HubSeen): boolean =>
   clusters?.length === 0 && source !== undefined && isTrue(source, 'Ready')
 
-function unmetByHub(hub: HubSeen, commit: string): readonly string[] {
+function unmetByHub(hub: HubSeen, commit: string, called: string): readonly string[] {
   const { isReachable, sources, releases } = hub
   if (!isReachable) return ['the hub is not responding']
   const [source] = sources
   if (source === undefined) return ['the hub does not follow a repository yet']
   const refused = refusal(source)
   if (refused !== undefined) return [`refused: ${refused}`]
-  if (source.status?.commit !== commit) return [`commit ${commit.slice(0, 8)} has not been read yet`]
+  if (source.status?.commit !== commit) return [`commit ${called} has not been read yet`]
   const held = heldPrune(source)
   if (held !== undefined) return [`deletions wait for a person: ${held}`]
   const release = newest(releases)
@@ -361,11 +361,12 @@ const editOf = (o: MachineComponentSet | MachineSet): string =>
   o.status?.conditions?.find((c) => c.type === 'UncommittedChange')?.message ?? 'edited'
 
 /** Why the fleet is not yet as git says; empty when it is. */
-export function unmet(all: FleetSeen, commit: string): readonly string[] {
+/** `called`: the commit as people call it. */
+export function unmet(all: FleetSeen, commit: string, called = shortCommit(commit)): readonly string[] {
   const seen = withoutExpired(all)
   const { hub, clusters } = seen
   const way = onTheWay(seen).map(({ name, how }) => `${name} ${how}`)
-  const out: string[] = [...unmetByHub(hub, commit), ...notRunning('hub', hub.stopped), ...way]
+  const out: string[] = [...unmetByHub(hub, commit, called), ...notRunning('hub', hub.stopped), ...way]
   for (const c of clusters) {
     if (!c.isReachable) {
       out.push(`${c.name} does not answer`)

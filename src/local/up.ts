@@ -40,7 +40,7 @@ import { portsFor } from './ports.ts'
 import { programsFor } from './real.ts'
 import { reset } from './reset.ts'
 import { identitiesIn, programsOf, writeProviders } from './programs.ts'
-import { commitMachines, commitSize, newestCommit, provideDemo, requireGit, uncommittedNotice } from './repository.ts'
+import { commitMachines, commitNames, commitSize, newestCommit, provideDemo, requireGit, uncommittedNotice } from './repository.ts'
 import { patiently } from './patience.ts'
 import type { Screen } from './screen.ts'
 import { stopNodes } from './stop-nodes.ts'
@@ -304,7 +304,7 @@ async function run({ layout, keeper, entries, options, opened, nodes, began, beg
     await declareHub(hub, layout, commit)
     say(`${since()}  programs are started`)
     const components = await patiently(patience, 'the signed components of the repository', packed)
-    say(`${since()}  fleet at commit ${commit.slice(0, 8)}, ${components} component versions signed and packed`)
+    say(`${since()}  fleet at commit ${await commitNames(layout.repository)(commit)}: ${components} component versions signed and packed`)
     const sayLink = (link: string) => screen.pinForPerson(linkLine(link), HOW_TO_GET_A_LINK)
     page = options.check
       ? undefined

@@ -17,14 +17,6 @@ const GATES = [
   'Rule',
 ]
 
-const condition = (reason: string, message: string) => ({
-  type: 'PermitGranted',
-  status: 'False' as const,
-  reason,
-  message,
-  lastTransitionTime: '2026-01-05T10:00:00Z',
-})
-
 const verdict = (target: string, gate: string, more: object = {}) => ({
   target,
   gate,
@@ -58,9 +50,8 @@ describe('what is waited for whose permit is not granted', () => {
   })
 
   test('is what its gate says, in the words of the permit', () => {
-    const open = verdict('a', 'Breaker', { seen: 'open since 10:00', limit: 'tries again after 10m' })
-    const status = { verdicts: [open], conditions: [condition('BreakerOpen', 'gate Breaker: tries again after 10m')] }
-    expect(permitWait(permit(status))).toEqual({
+    const open = { reason: 'BreakerOpen', seen: 'open since 10:00', limit: 'tries again after 10m' }
+    expect(permitWait(permit({ verdicts: [verdict('a', 'Breaker', open)] }))).toEqual({
       predicate: 'BreakerOpen',
       seen: 'gate Breaker: open since 10:00 (tries again after 10m)',
       unblock:
@@ -83,15 +74,16 @@ describe('what is waited for whose permit is not granted', () => {
   })
 
   test.each([
-    ['Breaker', 'BreakerHalfOpen', 'gate Breaker: 1 at once', 'BreakerHalfOpen'],
-    // The condition speaks of another target than the one that is still waited for.
-    ['Budget', 'PermitRequested', 'gate Target', 'BudgetExhausted'],
-    // A Defender of a later version.
-    ['Breaker', 'SomethingNew', 'gate Breaker', 'BreakerOpen'],
-    ['Tides', 'TideIsHigh', 'gate Tides', 'PermitRequested'],
-  ])('gate %s, with the condition %s (%s), gives %s', (gate, reason, message, predicate) => {
-    const status = { verdicts: [verdict('b', gate)], conditions: [condition(reason, message)] }
-    expect(permitWait(permit(status)).predicate).toBe(predicate)
+    ['Breaker', 'BreakerHalfOpen', 'BreakerHalfOpen'],
+    ['Window', 'OutsideWindow', 'OutsideWindow'],
+    ['Window', 'BlackoutActive', 'BlackoutActive'],
+    // A Defender of an earlier version gives no reason, and one of a later version may give a new one.
+    ['Budget', undefined, 'BudgetExhausted'],
+    ['Breaker', 'SomethingNew', 'BreakerOpen'],
+    ['Tides', 'TideIsHigh', 'PermitRequested'],
+  ])('gate %s, with the reason %s, gives %s', (gate, reason, predicate) => {
+    const binding = verdict('b', gate, reason === undefined ? {} : { reason })
+    expect(permitWait(permit({ verdicts: [binding] })).predicate).toBe(predicate)
   })
 
   test('is not what was given up already', () => {

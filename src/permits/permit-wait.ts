@@ -22,7 +22,7 @@ const UNDECIDED: PermitWait = {
   unblock: 'the Defender grants the permit; its role must be running',
 }
 
-/** Gates with a single reason; the permit's condition explains the others. */
+/** Where the verdict has no reason that this version knows. */
 const OF_GATES: Readonly<Record<string, Reason>> = {
   Protect: 'Protected',
   Budget: 'BudgetExhausted',
@@ -52,10 +52,10 @@ export function permitWait({ spec, status, metadata }: OperationPermit, target?:
   const isAsked = (uid: string) => results[uid] === undefined && (target === undefined || uid === target)
   const binding = status?.verdicts?.find((v) => v.verdict !== 'Granted' && isAsked(v.target))
   if (binding === undefined) return UNDECIDED
-  const { gate } = binding
+  const { gate, reason = '' } = binding
   const permit = `operationpermit/${metadata.name ?? ''}`
   return {
-    predicate: saidOf(gate, status?.conditions) ?? OF_GATES[gate] ?? 'PermitRequested',
+    predicate: Object.hasOwn(REASONS, reason) ? (reason as Reason) : (OF_GATES[gate] ?? 'PermitRequested'),
     seen: verdictText(binding),
     // The only gate that a person opens by answering the request itself.
     unblock:
@@ -69,12 +69,4 @@ export function permitWait({ spec, status, metadata }: OperationPermit, target?:
 export function deniedWait(permit: OperationPermit): PermitWait {
   const { seen, unblock } = permitWait(permit)
   return { predicate: 'PermitDenied', seen, unblock: `the permit is requested again later; ${unblock}` }
-}
-
-type Conditions = NonNullable<OperationPermit['status']>['conditions']
-
-/** The condition speaks of the first target that is not granted, which is not always the one that is still waited for. */
-function saidOf(gate: string, conditions: Conditions): Reason | undefined {
-  const said = conditions?.find((c) => c.type === 'PermitGranted' && c.message.startsWith(`gate ${gate}`))
-  return said !== undefined && Object.hasOwn(REASONS, said.reason) ? (said.reason as Reason) : undefined
 }

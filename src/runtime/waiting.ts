@@ -1,4 +1,5 @@
 // Computes `waitingFor` of a status: what an object waits for, and since when, which stays the same while it waits for the same.
+import { shortCommit } from '#api/protocol/commit-title.ts'
 import { shortened } from '#lib/shortened.ts'
 import { timestamp } from '#lib/clock.ts'
 
@@ -27,7 +28,7 @@ export const fit = (text: string, most = MOST_SENTENCE_CHARS): string => shorten
 
 /** The two ways out for what a commit broke, the first of them to be pasted. */
 export const revertOrRetry = (commit: string, retry: string): string =>
-  `run git revert --no-edit ${commit.slice(0, 12)} && git push; to retry, ${retry}`
+  `run git revert --no-edit ${shortCommit(commit)} && git push; to retry, ${retry}`
 
 export function waitingSince<P extends string>(before: Before, wait: Wait<P>, now: number): WaitingSince<P> {
   const seen = fit(wait.seen)

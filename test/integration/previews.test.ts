@@ -234,7 +234,7 @@ test('a branch gets a cluster with its own objects, its next commit reaches that
   // As a job of a pipeline does: it asks for the commit that it pushed.
   expect(await kubenode('preview', 'wait', 'preview/Feature_ONE', '--commit', second, '--timeout', '5m')).toEqual([
     0,
-    expect.stringContaining(`preview/Feature_ONE is Ready: commit ${second.slice(0, 12)} on cluster/${cluster}`),
+    expect.stringContaining(`preview/Feature_ONE is Ready on cluster/${cluster}: commit ${second.slice(0, 12)} "`),
   ])
   expect(await kubenode('preview', 'list')).toEqual([
     0,

@@ -19,13 +19,18 @@ export function commitTitle(message: string, author: string): CommitTitle {
 }
 
 /** Within a sentence: the message of a condition has 200 characters. Records keep more. */
-const SHOWN_SUBJECT = 72
-const SHOWN_AUTHOR = 30
+export const SHOWN_SUBJECT = 72
+export const SHOWN_AUTHOR = 30
+
+const SHORT = 12
+
+/** For a command to type, a column of its own, and where nothing but the hash may be known; people read commitText. */
+export const shortCommit = (commit: string): string => commit.slice(0, SHORT)
 
 /** `3f1c9e0a7b5d "beacon 1.1.0" by Ada`; the hash alone where nothing else is known. */
 export const commitText = (commit: string, { subject, author }: CommitTitle): string =>
   [
-    commit.slice(0, 12),
+    shortCommit(commit),
     ...(subject === undefined ? [] : [`"${cleaned(subject, SHOWN_SUBJECT)}"`]),
     ...(author === undefined ? [] : [`by ${cleaned(author, SHOWN_AUTHOR)}`]),
   ].join(' ')

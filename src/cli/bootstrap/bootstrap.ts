@@ -107,7 +107,7 @@ export function refuseForeignTrust(
   if (before === undefined || declared === undefined) return
   const verdict = judgeTrust(anchorOf(before.document), declared, now)
   if (verdict.kind === 'Refused')
-    throw new KubeNodeError(initErrors.KN1523({ commit: commit.slice(0, 12), why: verdict.reason }))
+    throw new KubeNodeError(initErrors.KN1523({ commit, why: verdict.reason }))
 }
 
 export async function follow(context: InstallContext, wanted: Followed, credentials: GitCredentials): Promise<void> {
@@ -117,8 +117,11 @@ export async function follow(context: InstallContext, wanted: Followed, credenti
   await client.apply(fleetSource, sourceOf(wanted, secret !== undefined), HOW)
 }
 
-export const untilApplied = (context: InstallContext, commit: string): Promise<void> =>
-  until(context, `commit ${commit.slice(0, 12)}`, async () => {
+export const untilApplied = (
+  context: InstallContext,
+  { commit, called }: { readonly commit: string; readonly called: string },
+): Promise<void> =>
+  until(context, `commit ${called}`, async () => {
     const progress = progressOf(await context.client.get(fleetSource, SOURCE), commit)
     return progress.kind === 'Applied' ? { done: undefined } : { waitsFor: progress.why }
   })

@@ -1,4 +1,5 @@
 // Reads the repository as sync will: fetches the branch, renders its newest commit in the cage, and finds its trust document.
+import { titledIn } from '#sync/git/titled-in.ts'
 import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
@@ -21,6 +22,8 @@ import { fieldsOf, type Followed, type GitCredentials } from './objects.ts'
 
 export interface FleetAt {
   readonly commit: string
+  /** With its title, for people. */
+  readonly called: string
   readonly objects: number
   readonly trust?: SignedTrust
 }
@@ -50,14 +53,14 @@ export async function readFleet(followed: Followed, options: ReadOptions): Promi
     if (first !== undefined)
       throw new KubeNodeError(
         initErrors.KN1522({
-          commit: commit.slice(0, 12),
+          commit: await titledIn(repository, commit),
           count: rejected.length,
           first: `${placedText(first)} in ${first.target}: ${first.problem}`,
         }),
       )
     const trust = await trustIn(repository, commit, path)
     const objects = [...rendered.targets.values()].reduce((n, t) => n + t.objects.length, 0)
-    return { commit, objects, ...(trust !== undefined && { trust }) }
+    return { commit, called: await titledIn(repository, commit), objects, ...(trust !== undefined && { trust }) }
   } finally {
     rmSync(cacheDir, { recursive: true, force: true })
   }

@@ -1,4 +1,5 @@
 // The two objects that make a cluster follow a repository: the Secret with the credentials, and the FleetSource. Pure.
+import { newestCommitText } from '#api/protocol/commit-title.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { CLUSTERS_NAMESPACE, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { KubeObject } from '#schema/object.ts'
@@ -89,7 +90,7 @@ export function progressOf(source: FleetSource | undefined, commit: string): Pro
   const bad = conditions.find((c) => ['Fetched', 'Rendered', 'Applied'].includes(c.type) && c.status === 'False')
   if (bad !== undefined) return waiting(`${bad.reason}: ${bad.message}`)
   if (seen === undefined) return waiting('sync has not fetched it yet')
-  if (seen !== commit) return waiting(`sync is at commit ${seen.slice(0, 12)}`)
+  if (seen !== commit) return waiting(`sync is at commit ${newestCommitText(source.status ?? {})}`)
   const applied = conditions.find((c) => c.type === 'Applied')
   if (applied?.status !== 'True') return waiting('sync has not applied it yet')
   const behind = tracks.find((t) => t.release !== undefined && t.appliedCommit !== commit)

@@ -71,13 +71,13 @@ async function bootstrap(options: BootstrapFlags, io: Io): Promise<void> {
   await steps.refuseOtherSource(context, wanted)
   const credentials = secretOf(given) === undefined ? await steps.storedCredentials(context) : given
   const fleet = await readFleet(wanted, { credentials, weakCage: options.weakCage, env: io.env, now })
-  const { commit, objects, trust } = fleet
-  io.out(shownLine(`commit ${commit.slice(0, 12)} of ${url} declares ${objects} objects`))
+  const { called, objects, trust } = fleet
+  io.out(shownLine(`commit ${called} of ${url} declares ${objects} objects`))
   const values = await chosenValues(options, io, context)
   const roles = values?.['roles']
   if (options.install && Array.isArray(roles) && !roles.includes('hub'))
     throw new KubeNodeError(initErrors.KN1527({ url, roles: roles.join(', ') }))
-  steps.refuseForeignTrust(commit, values?.['trust'], trust, now)
+  steps.refuseForeignTrust(called, values?.['trust'], trust, now)
   if (options.install) {
     const defaults = trust === undefined ? {} : { trust }
     const isDone = await install({ ...options, defaults, isFollowing: true }, false, io)
@@ -94,10 +94,10 @@ async function bootstrap(options: BootstrapFlags, io: Io): Promise<void> {
   }
   await steps.follow(context, wanted, credentials)
   if (url.startsWith('file:')) io.err(`note: sync reads ${url} only when it runs with --local-repository\n`)
-  if (options.wait) await steps.untilApplied(context, commit)
+  if (options.wait) await steps.untilApplied(context, fleet)
   for (const line of [
     options.wait
-      ? `the cluster follows ${url}; commit ${commit.slice(0, 12)} is applied`
+      ? `the cluster follows ${url}; commit ${called} is applied`
       : `the cluster follows ${url}`,
     'to change it: commit and push',
     `to see what is applied: kubenode describe fleetsource ${SOURCE.name}`,

@@ -45,6 +45,7 @@ async function diff(range: string | undefined, options: DiffOptions, io: Io): Pr
     { differenceOf },
     { contentLines },
     { noteLooseFiles },
+    { titledIn },
   ] = await Promise.all([
     import('node:path'),
     import('#sync/git/local-repository.ts'),
@@ -54,6 +55,7 @@ async function diff(range: string | undefined, options: DiffOptions, io: Io): Pr
     import('#sync/difference.ts'),
     import('../plan/content.ts'),
     import('../plan/loose-files.ts'),
+    import('#sync/git/titled-in.ts'),
   ])
   const repository = openLocalRepository(resolve(io.cwd, options.repo ?? '.'), { above: true })
   const after = await commitCalled(repository, ends?.head ?? 'HEAD')
@@ -63,10 +65,10 @@ async function diff(range: string | undefined, options: DiffOptions, io: Io): Pr
   const cage = await findCage(options.weakCage)
   if (cage.isWeak) io.err(weakCageNote)
   const renderer = processRenderer(cage)
-  const render = (commit: string) =>
+  const render = async (commit: string) =>
     withProgress(
       io,
-      `rendering commit ${commit.slice(0, 12)}`,
+      `rendering commit ${await titledIn(repository, commit)}`,
       renderCommit(commit, { repository, renderer, path: options.path }),
     )
   const now = (await render(after)).targets

@@ -175,6 +175,23 @@ export async function releasesBeside(client: KubeClient, options: ServerOptions,
   return releasesKnown(client, () => contextsBeside(options, io))
 }
 
+/** What these commits are called: as a Release says or, without a hub, the repository of the current folder. */
+export async function calledBeside(
+  client: KubeClient,
+  commits: readonly string[],
+  options: ServerOptions,
+  io: Io,
+): Promise<(commit: string) => string> {
+  const [{ titledCommit }, { titlesHere }] = await Promise.all([
+    import('#api/protocol/commit-title.ts'),
+    import('../inspect/titles-here.ts'),
+  ])
+  const releases = await releasesBeside(client, options, io)
+  const unknown = commits.filter((commit) => !releases.some(({ spec }) => spec.commit === commit))
+  const here = await titlesHere(io.cwd, unknown)
+  return (commit) => here.get(commit) ?? titledCommit(commit, releases)
+}
+
 /** Programs that would have to move these objects on, and do not run. */
 async function storiesOfPrograms(found: readonly Found[]): Promise<readonly Story[]> {
   const [first] = found

@@ -9,16 +9,16 @@ const [BY, NONE, BAD] = [
 ] as const
 
 test.each([
-  ['a signed commit', BY, NONE, /^note: commit c0ffeec0ffee is signed with SHA256:x$/],
+  ['a signed commit', BY, NONE, /^note: commit c0ffeec0ffee "beacon 1\.1\.0" by Ada is signed with SHA256:x$/],
   [
     'an unsigned commit after a signed one',
     NONE,
     BY,
     /^warning: .* is not signed, and the one before is; .*--amend -S$/,
   ],
-  ['a bad signature', BAD, undefined, /^warning: the signature of commit c0ffeec0ffee does not match the content; /],
+  ['a bad signature', BAD, undefined, /^warning: the signature of commit c0ffeec0ffee "beacon 1\.1\.0" by Ada does not match the content; /],
 ] as const)('%s', (_, own, before, note) => {
-  expect(signatureNote(COMMIT, own, before)).toMatch(note)
+  expect(signatureNote('c0ffeec0ffee "beacon 1.1.0" by Ada', own, before)).toMatch(note)
 })
 
 test.each([NONE, undefined])('where commits are not signed, nothing is shown', (before) => {

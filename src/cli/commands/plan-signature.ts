@@ -16,8 +16,9 @@ export function signatureOf(repository: Pick<LocalRepository, 'commitBytes'>, id
 }
 
 /** Undefined when there is nothing to tell: where commits are not signed, a signature is not expected. */
+/** `commit` as people call it. */
 export function signatureNote(commit: string, own: Signature, parent: Signature | undefined): string | undefined {
-  const shown = `commit ${commit.slice(0, 12)}`
+  const shown = `commit ${commit}`
   switch (own.kind) {
     case 'By':
       return `note: ${shown} is signed with ${own.key}`

@@ -123,6 +123,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     { summaryText },
     { makePlan, rendersFrom },
     { hasDeletions },
+    { titleIn, titledIn },
   ] = await Promise.all([
     import('node:path'),
     import('#sync/git/local-repository.ts'),
@@ -139,6 +140,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     import('../plan/spans.ts'),
     import('../plan/make-plan.ts'),
     import('../plan/losses.ts'),
+    import('#sync/git/titled-in.ts'),
   ])
   const inventories = await inventoriesOf(options, io)
   const repository = openLocalRepository(resolve(io.cwd, options.repo ?? '.'), { above: true })
@@ -155,10 +157,10 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
   const cage = await findCage(options.weakCage)
   if (cage.isWeak) io.err(weakCageNote)
   if (options.commit === 'HEAD' && !isDirty) await noteLooseFiles(repository, { commit, path: options.path }, io)
-  const render = (id: string, from: GitRepository) =>
+  const render = async (id: string, from: GitRepository) =>
     withProgress(
       io,
-      `rendering commit ${id.slice(0, 12)}`,
+      `rendering commit ${await titledIn(repository, id)}`,
       renderCommit(id, { repository: from, renderer: processRenderer(cage), path: options.path }),
     )
   const made = await makePlan({
@@ -206,6 +208,10 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
         {
           commit,
           base,
+          titles: {
+            commit: await titleIn(repository, commit),
+            ...(base !== undefined && { base: await titleIn(repository, base) }),
+          },
           ...(against !== undefined && { against }),
           isDirty,
           ...(options.cluster !== undefined && { only: options.cluster }),
@@ -226,8 +232,8 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
   } else
     io.out(
       textOf(
-        `${isDirty ? `the work tree on ${commit.slice(0, 12)}` : commit.slice(0, 12)}${options.cluster === undefined ? '' : ` in ${options.cluster} only`}`,
-        base,
+        `${isDirty ? 'the work tree on ' : ''}${await titledIn(repository, commit)}${options.cluster === undefined ? '' : ` in ${options.cluster} only`}`,
+        base === undefined ? undefined : await titledIn(repository, base),
         shown,
         {
           isColored: hasColors(io),
@@ -245,7 +251,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
   if (apart !== undefined) io.err(shownLine(`warning: ${apart}`))
   if (signature !== undefined) {
     const earlier = base === undefined || !made.isBaseRead ? undefined : signatureOf(repository, base)
-    const note = signatureNote(commit, signature, earlier)
+    const note = signatureNote(await titledIn(repository, commit), signature, earlier)
     if (note !== undefined) io.err(shownLine(note))
   }
   for (const p of problems) showProblem(io, shownLine(`${p.isCertain ? 'error' : 'warning'}: ${problemText(p)}`))

@@ -1,4 +1,5 @@
 // Finds the edits for a change that a person asked for: tries the likely ones, and takes the first whose render does exactly that.
+import { shortCommit } from '#api/protocol/commit-title.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { HUB_TARGET } from '#api/names.ts'
 import type { ChangeWish } from '#console/prepared.ts'
@@ -46,7 +47,7 @@ async function preparedVersion(change: VersionWish, { base, files, planOf, clien
       branch: `kubenode/${component}-${to}`.replace(/[^A-Za-z0-9._/-]/g, '-'),
     }
   }
-  throw new KubeNodeError(consoleRepositoryErrors.KN1721({ commit: base.slice(0, 12), component, set, from }))
+  throw new KubeNodeError(consoleRepositoryErrors.KN1721({ commit: shortCommit(base), component, set, from }))
 }
 
 type ImportWish = Extract<ChangeWish, { readonly kind: 'Import' }>

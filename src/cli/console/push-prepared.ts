@@ -1,4 +1,5 @@
 // Pushes a prepared commit with the credentials of the person. They live in the variables of this call alone: no state, log or error has them.
+import { commitText } from '#api/protocol/commit-title.ts'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -52,7 +53,7 @@ export async function pushPrepared({ commit, answer, source, wish, repository, g
         repository,
         access,
         movesWorkTree: isLocal(url) && isCheckedOut(url, branch),
-        refused: (why) => notPushed({ commit: commit.id, branch, url, why, isFollowed }),
+        refused: (why) => notPushed({ commit: commit.id, subject: answer.message, branch, url, why, isFollowed }),
       },
       { ...git, cacheDir },
     )
@@ -64,14 +65,15 @@ export async function pushPrepared({ commit, answer, source, wish, repository, g
 
 interface NotPushed {
   readonly commit: string
+  readonly subject: string
   readonly branch: string
   readonly url: string
   readonly why: string
   readonly isFollowed: boolean
 }
 
-function notPushed({ commit: id, branch, url, why, isFollowed }: NotPushed): KubeNodeError {
-  const commit = id.slice(0, 12)
+function notPushed({ commit: id, subject, branch, url, why, isFollowed }: NotPushed): KubeNodeError {
+  const commit = commitText(id, { subject })
   if (!why.includes(MOVED)) return new KubeNodeError(consoleRepositoryErrors.KN1728({ commit, branch, url, why }))
   return new KubeNodeError(consoleRepositoryErrors[isFollowed ? 'KN1729' : 'KN1730']({ commit, branch }))
 }

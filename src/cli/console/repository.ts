@@ -1,4 +1,6 @@
 // The repository of a fleet behind the console: plans of its commits, rendered in the cage and one at a time.
+import { titledIn } from '#sync/git/titled-in.ts'
+import { newestCommitText, shortCommit } from '#api/protocol/commit-title.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { PreparedCommit, PushedCommit, PushRequest } from '#console/prepared.ts'
 import type {
@@ -98,7 +100,7 @@ export class ConsoleRepository implements FleetRepository {
       const trailers = needsPlan ? [planTrailer(made.digest)] : []
       const words = { ...by, subject: subjectOf(subject), trailers, at: systemClock.now() }
       const commit = await newCommit(this.#repository, base, edits, words)
-      const refused = refusedFor(source, base)
+      const refused = await refusedFor(source, base, this.#repository)
       const answer: PreparedCommit = {
         id: commit.id,
         base,
@@ -124,7 +126,7 @@ export class ConsoleRepository implements FleetRepository {
 
   async push(wish: PushRequest, person: string): Promise<PushedCommit> {
     const kept = this.#prepared.get(keyOf(person, wish.id))
-    if (kept === undefined) throw new KubeNodeError(consoleRepositoryErrors.KN1725({ commit: wish.id.slice(0, 12) }))
+    if (kept === undefined) throw new KubeNodeError(consoleRepositoryErrors.KN1725({ commit: shortCommit(wish.id) }))
     return pushPrepared({ ...kept, wish, repository: this.#repository, git: this.#place.git })
   }
 
@@ -198,13 +200,17 @@ export class ConsoleRepository implements FleetRepository {
 const keyOf = (person: string, commit: string): string => `${commit} ${person}`
 
 /** What makes sync refuse the commit on the followed branch. */
-function refusedFor({ spec, status, metadata }: FleetSource, base: string): string | undefined {
+async function refusedFor(
+  { spec, status, metadata }: FleetSource,
+  base: string,
+  repository: LocalRepository,
+): Promise<string | undefined> {
   const mode = spec.verify?.mode ?? 'Off'
   if (spec.verify !== undefined && mode !== 'Off' && mode !== 'None')
     return `FleetSource ${metadata.name} follows signed commits only (${mode}), and the console has no key of yours: this commit is not signed`
   const followed = status?.commit
   if (followed !== undefined && followed !== base)
-    return `the repository has ${base.slice(0, 12)}, and FleetSource ${metadata.name} follows ${followed.slice(0, 12)}`
+    return `the repository has ${await titledIn(repository, base)}, and FleetSource ${metadata.name} follows ${newestCommitText(status ?? {})}`
   return undefined
 }
 

@@ -1,8 +1,8 @@
 // Commits in tables that a person reads: twelve digits, as releases are named after them. A pipe, `-o wide`, json and yaml keep all forty. Pure.
+import { shortCommit } from '#api/protocol/commit-title.ts'
 import type { Form } from './form.ts'
 
 const HEAD = 'COMMIT'
-const SHORT = 12
 const WHOLE = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/
 
 /** `width`: of the terminal; undefined in a pipe, where nothing is shortened. */
@@ -15,6 +15,6 @@ export function shortCommits(
   if (!isShort || at === -1) return (row) => row
   return (row) => {
     const cell = row[at] ?? ''
-    return WHOLE.test(cell) ? row.with(at, cell.slice(0, SHORT)) : row
+    return WHOLE.test(cell) ? row.with(at, shortCommit(cell)) : row
   }
 }

@@ -57,7 +57,7 @@ function missingNode(name: string, nodes: readonly Node[]): ImportStep & UndoSte
 const standing = ({ spec, metadata }: Machine): string => {
   const commit = metadata.annotations?.[ANNOTATIONS.commit]
   const how = spec.channel === 'Observe' ? 'observes it' : 'manages it'
-  return commit === undefined ? how : `${how}, since commit ${commit.slice(0, 12)}`
+  return commit === undefined ? how : `${how}, as git declares`
 }
 
 /** Taints stay on the Node, to which nothing is written: the Machine declares none. */

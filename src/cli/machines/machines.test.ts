@@ -39,7 +39,7 @@ describe('an import', () => {
       'Create n-2',
       'Missing nowhere',
     ])
-    expect(steps[0]).toMatchObject({ says: 'machine/managed manages it, since commit c0ffeec0ffee' })
+    expect(steps[0]).toMatchObject({ says: 'machine/managed manages it, as git declares' })
     expect(steps[1]).toMatchObject({
       machine: {
         metadata: { name: 'n-1', annotations: imported, labels: { [LABELS.pool]: 'db', other: 'x' } },
@@ -142,7 +142,7 @@ describe('carrying an import out', () => {
     expect(await printed('a')).toEqual(before)
     expect(await printed('b')).toEqual({
       failed: 0,
-      text: 'b: machine/b manages it, since commit c0ffeec0ffee\n',
+      text: 'b: machine/b manages it, as git declares\n',
     })
     expect(await printed('c')).toMatchObject({ failed: 1, text: expect.stringContaining('Node not found') as string })
   })

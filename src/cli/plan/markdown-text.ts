@@ -1,4 +1,5 @@
 // Text of others inside Markdown: names and messages come from git, so an author of commits chooses them. Pure.
+import { type CommitTitle, SHOWN_AUTHOR, SHOWN_SUBJECT, shortCommit } from '#api/protocol/commit-title.ts'
 import { printableLine } from '#lib/printable.ts'
 import { shortened } from '#lib/shortened.ts'
 
@@ -21,7 +22,13 @@ const MOST_NAME_CHARS = 400
 export const code = (text: string): string =>
   `\`${text.trim() === '' ? '(no name)' : shownPart(shortened(text, MOST_NAME_CHARS)).replaceAll('`', "'").replaceAll('|', '\\|')}\``
 
-export const short = (commit: string): string => commit.slice(0, 7)
+/** A commit with its title, as text: the hash alone is code. */
+export const titled = (commit: string, { subject, author }: CommitTitle = {}): string =>
+  [
+    code(shortCommit(commit)),
+    ...(subject === undefined ? [] : [`"${escaped(shortened(subject, SHOWN_SUBJECT))}"`]),
+    ...(author === undefined ? [] : [`by ${escaped(shortened(author, SHOWN_AUTHOR))}`]),
+  ].join(' ')
 
 export const firstOf = (lines: readonly string[], most: number, mark = '✖'): readonly string[] =>
   lines.length <= most ? lines : [...lines.slice(0, most), `- ${mark} and ${lines.length - most} more`]

@@ -217,8 +217,22 @@ describe('a plan in Markdown', () => {
     if (plan?.base === undefined) return
     const headOf = (against: string) =>
       markdownOf({ ...plan, against }, { marker: MARKER, maxChars: 60_000 }).split('\n')[1]
-    expect(headOf('main')).toBe('### kubenode plan · `3f2a91c` against `main` `8be1d07`')
-    expect(headOf(plan.base)).toBe('### kubenode plan · `3f2a91c` against `8be1d07`')
+    expect(headOf('main')).toBe(`### kubenode plan · \`${plan.commit.slice(0, 12)}\` against \`main\` \`${plan.base.slice(0, 12)}\``)
+    expect(headOf(plan.base)).toBe(`### kubenode plan · \`${plan.commit.slice(0, 12)}\` against \`${plan.base.slice(0, 12)}\``)
+  })
+
+  test('both commits have their titles, which are text of their authors', () => {
+    const [plan] = fc.sample(document, 1)
+    if (plan?.base === undefined) return
+    const titles = {
+      commit: { subject: '\u202e**@all** ![](https://x.y) `', author: 'Ada\u001b[2J' },
+      base: { subject: 'beacon 1.1.0 '.repeat(20) },
+    }
+    const [, head = ''] = markdownOf({ ...plan, titles }, { marker: MARKER, maxChars: 60_000 }).split('\n')
+    expect(head).toContain(
+      `${plan.commit.slice(0, 12)}\` "\ufffd&#42;&#42;&#64;&#8203;all&#42;&#42; &#33;&#8203;&#91;&#93;&#40;https&#8203;://x.y&#41; &#96;" by Ada\ufffd&#91;2J against `,
+    )
+    expect(head).toMatch(/`8be1d0708be1` "beacon 1\.1\.0 beacon [^"]{1,60}…"/)
   })
 
   test('the same plan is the same text', () => {

@@ -1,4 +1,5 @@
 // A plan as a comment on a pull request: what a reviewer must see first comes first, nothing red is folded away, and it always fits.
+import { type CommitTitle, shortCommit } from '#api/protocol/commit-title.ts'
 import { HUB_TARGET } from '#api/names.ts'
 import { counted } from '#lib/counted.ts'
 import { shortened } from '#lib/shortened.ts'
@@ -12,7 +13,7 @@ import { PRECIOUS } from './losses.ts'
 import { minutesText } from './minutes.ts'
 import { heldTexts, type Outlook, whileHeld } from './outlook.ts'
 import { checkThis } from './check-this.ts'
-import { code, escaped, firstOf, short, shownPart } from './markdown-text.ts'
+import { code, escaped, firstOf, shownPart, titled } from './markdown-text.ts'
 import { approveCommand, guardText, pruneDoubt, unknownTexts } from './prunes.ts'
 import { approvalTexts, movedText, oneWayLines, clusterTimeText, stepsText, timeText } from './spans.ts'
 import { unpredictedRules, whatChanges } from './what-changes.ts'
@@ -21,6 +22,8 @@ import { someOf } from '#lib/some-of.ts'
 export interface PlanDocument {
   readonly commit: string
   readonly base: string | undefined
+  /** What the two commits are called. */
+  readonly titles?: { readonly commit: CommitTitle; readonly base?: CommitTitle }
   readonly against?: string
   readonly isDirty: boolean
   /** The only cluster that was asked for; the digest is of all. */
@@ -100,10 +103,10 @@ function shortest(plan: PlanDocument, marker: string, maxChars: number): string 
   return `${text}\n${end}\n`
 }
 
-const head = ({ commit, base, against, isDirty, only }: PlanDocument, marker: string): string =>
+const head = ({ commit, base, titles, against, isDirty, only }: PlanDocument, marker: string): string =>
   [
     `<!-- ${marker.replaceAll(/[^A-Za-z0-9 ./_-]/g, '')} -->`,
-    `### kubenode plan · ${isDirty ? 'work tree on ' : ''}${code(short(commit))}${base === undefined ? '' : ` against ${against === undefined || base.startsWith(against) ? '' : `${code(against)} `}${code(short(base))}`}${only === undefined ? '' : ` · only ${code(only)}, other clusters are left out`}`,
+    `### kubenode plan · ${isDirty ? 'work tree on ' : ''}${titled(commit, titles?.commit)}${base === undefined ? '' : ` against ${against === undefined || base.startsWith(against) ? '' : `${code(against)} `}${titled(base, titles?.base)}`}${only === undefined ? '' : ` · only ${code(only)}, other clusters are left out`}`,
   ].join('\n')
 
 /** Names of what is lost, and problems, before they are counted only. */
@@ -376,6 +379,6 @@ function foot({ outlook, digest, version, commit, isDirty }: PlanDocument, leftO
     times.length === 0
       ? ''
       : `inventory of ${times.slice(0, 5).map(escaped).join(', ')}${times.length > 5 ? ', …' : ''} · `
-  const command = isDirty ? 'kubenode plan --dirty' : `kubenode plan --commit ${short(commit)}`
+  const command = isDirty ? 'kubenode plan --dirty' : `kubenode plan --commit ${shortCommit(commit)}`
   return `<sub>${leftOut === '' ? '' : `too long for one comment: ${leftOut} · `}${inventories}plan digest \`${digest}\` · kubenode ${escaped(version)} · \`${command}\`</sub>`
 }

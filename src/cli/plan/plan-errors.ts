@@ -27,7 +27,7 @@ export const planErrors = errorTable({
     next: 'see git branch -a and git log; a branch that only the remote has is called origin/NAME',
   },
   KN1666: {
-    text: 'cannot find the commit at which {base} and {commit} parted: the clone does not reach back to it, or there is more than one',
+    text: 'cannot find the commit at which {base} and {head} parted: the clone does not reach back to it, or there is more than one',
     next: 'fetch the whole history (git fetch --unshallow), or name the commit yourself: kubenode plan COMMIT..{commit}',
   },
 })

@@ -3,6 +3,14 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { gitErrors } from '#sync/git/git-errors.ts'
 import { apartWarning, baseOf, commitCalled, rangeOf } from './range.ts'
 
+const commitWith = (id: string, parents: readonly string[]) => ({
+  id,
+  parents,
+  time: 1,
+  message: `change ${id}\n\nWhy.`,
+  author: 'Ada <ada@example.com>',
+})
+
 /** main is d, after c, after the merge of b into a. */
 const PARENTS: Readonly<Record<string, readonly string[]>> = { d: ['c'], c: ['a', 'b'], a: [], b: ['a'] }
 const repository = {
@@ -11,7 +19,7 @@ const repository = {
     if (name === 'main' || name === 'HEAD') return 'd'
     throw new KubeNodeError(gitErrors.KN7002({ revision: JSON.stringify(name), repository: '/fleet' }))
   },
-  commit: async (id: string) => ({ parents: PARENTS[id] ?? [] }),
+  commit: async (id: string) => commitWith(id, PARENTS[id] ?? []),
 }
 
 test.each([
@@ -32,8 +40,8 @@ test.each([
 
 test.each([
   ['nope', 'cannot find "nope" in /fleet: no branch, tag or commit has this name'],
-  ['main~9', 'cannot find "main~9" in /fleet: commit a has no such parent'],
-  ['main^3', 'cannot find "main^3" in /fleet: commit d has no such parent'],
+  ['main~9', 'cannot find "main~9" in /fleet: commit a "change a" by Ada has no such parent'],
+  ['main^3', 'cannot find "main^3" in /fleet: commit d "change d" by Ada has no such parent'],
   ['main~999999', 'cannot find "main~999999" in /fleet: no branch, tag or commit has this name'],
 ])('%s is refused, and nothing is said of what stays in force', async (revision, words) => {
   const refused = await commitCalled(repository, revision).catch((e: Error) => e.message)
@@ -72,8 +80,8 @@ describe('three dots', () => {
     resolve: async (name: string) => names[name] ?? name,
     commit: async (id: string) => {
       const of = parents[id]
-      if (of === undefined) throw new Error('shallow')
-      return { parents: of, time: 1 }
+      if (of === undefined) throw new KubeNodeError(gitErrors.KN7002({ revision: id, repository: '/fleet' }))
+      return commitWith(id, of)
     },
   }
   test('the base is the newest commit of both, not the end of main', async () => {
@@ -92,12 +100,12 @@ describe('the warning of commits that went apart', () => {
   const repository = {
     commit: (id: string) => {
       const of = parents[id]
-      return of === undefined ? Promise.reject(new Error('shallow')) : Promise.resolve({ parents: of, time: 1 })
+      return of === undefined ? Promise.reject(new KubeNodeError(gitErrors.KN7002({ revision: id, repository: '/fleet' }))) : Promise.resolve(commitWith(id, of))
     },
   }
   test('names the branch alone', async () => {
     expect(await apartWarning(repository, 'b', 'x')).toBe(
-      'commit x lacks commits of b, and what these changed is shown in reverse, which a merge does not do: merge or rebase first, or plan a..x, the branch alone',
+      'commit x "change x" by Ada lacks commits of b "change b" by Ada, and what these changed is shown in reverse, which a merge does not do: merge or rebase first, or plan a..x, the branch alone',
     )
   })
   test.each([

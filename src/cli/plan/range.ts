@@ -1,4 +1,7 @@
 // Reads commits and ranges of commits as they are typed: main, HEAD~2, BASE..HEAD, BASE...HEAD.
+import type { GitRepository } from '#sync/git/repository.ts'
+import { titledIn } from '#sync/git/titled-in.ts'
+import { shortCommit } from '#api/protocol/commit-title.ts'
 import { isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
 import { gitErrors } from '#sync/git/git-errors.ts'
 import { mergeBase } from '#sync/trust/history.ts'
@@ -31,11 +34,7 @@ export function rangeOf(range: string): Range {
 /** Further back than anyone counts. */
 const MOST_BACK = 1_000
 
-interface Commits {
-  resolve(name: string): Promise<string>
-  commit(id: string): Promise<{ readonly parents: readonly string[] }>
-  readonly name: string
-}
+type Commits = Pick<GitRepository, 'resolve' | 'commit' | 'name'>
 
 /** A branch, a tag or a commit, also as git counts from one: HEAD~2, main^. `@` is HEAD. */
 export async function commitCalled(repository: Commits, revision: string): Promise<string> {
@@ -51,7 +50,7 @@ export async function commitCalled(repository: Commits, revision: string): Promi
   }
   for (const parent of stepsBack(back)) {
     const next = (await repository.commit(id)).parents[parent]
-    if (next === undefined) throw missing(`commit ${id.slice(0, 12)} has no such parent`)
+    if (next === undefined) throw missing(`commit ${await titledIn(repository, id)} has no such parent`)
     id = next
   }
   return id
@@ -68,13 +67,11 @@ function stepsBack(back: string): readonly number[] {
     .slice(0, MOST_BACK)
 }
 
-interface Histories {
-  commit(id: string): Promise<{ readonly parents: readonly string[]; readonly time: number }>
-}
+type Histories = Pick<GitRepository, 'commit'>
 
 /** The commit that a range compares with. */
 export async function baseOf(
-  repository: Commits & Histories,
+  repository: Commits,
   { base, isFromFork }: Pick<Range, 'base' | 'isFromFork'>,
   commit: string,
 ): Promise<string> {
@@ -86,7 +83,12 @@ export async function baseOf(
 async function forkOf(repository: Histories, base: string, commit: string): Promise<string> {
   const common = await mergeBase(base, commit, (id) => repository.commit(id)).catch(() => undefined)
   if (common !== undefined) return common
-  throw new KubeNodeError(planErrors.KN1666({ base: base.slice(0, 12), commit: commit.slice(0, 12) }))
+  throw new KubeNodeError(planErrors.KN1666({
+      base: await titledIn(repository, base),
+      head: await titledIn(repository, commit),
+      commit: shortCommit(commit),
+    }),
+  )
 }
 
 /** A warning where the base has commits that the planned one lacks: a comparison shows them in reverse, and no merge does that. */
@@ -99,6 +101,6 @@ export async function apartWarning(repository: Histories, base: string, commit: 
     return undefined
   }
   if (common === undefined || common === base || common === commit) return undefined
-  const [at, from, to] = [common, base, commit].map((id) => id.slice(0, 12))
-  return `commit ${to} lacks commits of ${from}, and what these changed is shown in reverse, which a merge does not do: merge or rebase first, or plan ${at}..${to}, the branch alone`
+  const [from, to] = [await titledIn(repository, base), await titledIn(repository, commit)]
+  return `commit ${to} lacks commits of ${from}, and what these changed is shown in reverse, which a merge does not do: merge or rebase first, or plan ${shortCommit(common)}..${shortCommit(commit)}, the branch alone`
 }

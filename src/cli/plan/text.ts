@@ -33,13 +33,14 @@ export interface PlanStyle {
   readonly isCut: boolean
 }
 
+/** `base` as people call it. */
 export function textOf(
   what: string,
   base: string | undefined,
   all: readonly ClusterDifference[],
   style: PlanStyle,
 ): string {
-  const head = `plan of ${what}${base === undefined ? '' : ` against ${base.slice(0, 12)}`}`
+  const head = `plan of ${what}${base === undefined ? '' : ` against ${base}`}`
   return (
     shownLine(head) +
     groupsOf(all)

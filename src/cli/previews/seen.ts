@@ -1,4 +1,5 @@
 // What the sources of a hub report of their previews, as rows, and whether a wait for one has ended. Pure.
+import { shortCommit } from '#api/protocol/commit-title.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { folderOf } from '#sync/previews/branches.ts'
@@ -28,13 +29,12 @@ export function previewsIn(sources: readonly FleetSource[], clusters: readonly C
 export const PREVIEW_HEAD: readonly string[] = ['BRANCH', 'SOURCE', 'PHASE', 'COMMIT', 'CLUSTER', 'EXPIRES', 'MESSAGE']
 
 const NONE = '<none>'
-const COMMIT_CHARS = 12
 
 export const previewRow = (p: SeenPreview, now: number): readonly string[] => [
   p.branch,
   p.source,
   p.phase,
-  p.commit?.slice(0, COMMIT_CHARS) ?? NONE,
+  p.commit === undefined ? NONE : shortCommit(p.commit),
   p.cluster ?? NONE,
   p.expiresAt === undefined ? NONE : inTime(p.expiresAt, now),
   p.message,
@@ -61,9 +61,9 @@ export function judgePreview(branch: string, found: readonly SeenPreview[], comm
   // It is not made again for this branch, whatever is pushed.
   if (phase === 'Expired' || phase === 'Deleting') return { kind: 'Failed', text }
   if (commit !== undefined && !at.startsWith(commit))
-    return { kind: 'Waiting', text: `${branch} is at commit ${at.slice(0, COMMIT_CHARS) || NONE}: ${phase}` }
+    return { kind: 'Waiting', text: `${branch} is at commit ${shortCommit(at) || NONE}: ${phase}` }
   if (phase === 'Refused') return { kind: 'Failed', text }
   return phase === 'Ready'
-    ? { kind: 'Ready', text: `${branch} is Ready: commit ${at.slice(0, COMMIT_CHARS)} on cluster/${cluster ?? ''}` }
+    ? { kind: 'Ready', text: `${branch} is Ready on cluster/${cluster ?? ''}: ${message}` }
     : { kind: 'Waiting', text }
 }

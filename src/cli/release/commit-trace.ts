@@ -1,5 +1,5 @@
 // What became of a commit: the Release of each track, stage by stage and cluster by cluster, with times, digests, who signed, who approved, and what reverted it. Pure.
-import { commitText, titledCommit } from '#api/protocol/commit-title.ts'
+import { commitText, shortCommit, titledCommit } from '#api/protocol/commit-title.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { counted } from '#lib/counted.ts'
 import { approversOfRelease, type ApprovalsSeen, type ApprovedBy } from '#sync/release/recorded-approvers.ts'
@@ -32,8 +32,6 @@ export function commitLines({ commit, releases, approvals }: CommitTrace): reado
   ])
 }
 
-const SHOWN = 12
-const short = (id: string): string => id.slice(0, SHOWN)
 
 function headLines({ metadata, spec, status }: Release, all: readonly Release[]): readonly string[] {
   const { phase = 'Pending', startedAt, finishedAt } = status ?? {}
@@ -69,7 +67,7 @@ function clusterLine(
   const content = digest ?? declared
   return [
     `    ${name}: ${phase} since ${healthySince ?? since}`,
-    ...(content === undefined ? [] : [`digest ${short(content)}${digest === undefined ? ' declared' : ''}`]),
+    ...(content === undefined ? [] : [`digest ${shortCommit(content)}${digest === undefined ? ' declared' : ''}`]),
     ...(message === undefined ? [] : [message]),
   ].join(', ')
 }
@@ -91,12 +89,12 @@ function revertLines(
 /** Clusters that two Releases give different objects, and the plan that shows which. */
 export function differenceLines(from: Release, to: Release): readonly string[] {
   const names = [...new Set([...Object.keys(from.spec.digests), ...Object.keys(to.spec.digests)])].toSorted()
-  const digest = (id: string | undefined) => (id === undefined ? 'nothing' : short(id))
+  const digest = (id: string | undefined) => (id === undefined ? 'nothing' : shortCommit(id))
   const changed = names.filter((name) => from.spec.digests[name] !== to.spec.digests[name])
   const rows = changed.map((name) => `  ${name}: ${digest(from.spec.digests[name])} → ${digest(to.spec.digests[name])}`)
   return [
     `${changed.length} of ${counted(names.length, 'cluster')} ${changed.length === 1 ? 'differs' : 'differ'} between release/${from.metadata.name ?? ''} and release/${to.metadata.name ?? ''}`,
     ...rows,
-    ...(changed.length === 0 ? [] : [`kubenode plan ${short(from.spec.commit)}..${short(to.spec.commit)}`]),
+    ...(changed.length === 0 ? [] : [`kubenode plan ${shortCommit(from.spec.commit)}..${shortCommit(to.spec.commit)}`]),
   ]
 }

@@ -1,4 +1,5 @@
 // `kubenode release retry | promote | abort`: what a user asks of a Release, as a hold with reason and end. A mistyped option is refused before the server is asked.
+import { shortCommit } from '#api/protocol/commit-title.ts'
 import type { Release } from '#api/kinds/release.ts'
 import type { HoldEffect, OperationalHold } from '#api/kinds/operational-hold.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
@@ -96,6 +97,6 @@ export async function abortRelease(word: string, options: RequestOptions, io: Io
   )
   for (const line of continuingLines(status)) io.err(shownLine(`warning: ${line}`))
   io.err(
-    shownLine(`to take it back: git revert ${spec.commit.slice(0, 12)}; to continue: kubenode resume release/${name}`),
+    shownLine(`to take it back: git revert ${shortCommit(spec.commit)}; to continue: kubenode resume release/${name}`),
   )
 }

@@ -5,7 +5,7 @@ import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { systemClock } from '#lib/clock.ts'
-import { type ServerOptions, connect, releasesBeside, withServer } from '../commands/inspect.ts'
+import { type ServerOptions, calledBeside, connect, withServer } from '../commands/inspect.ts'
 import { printable, printableLine, shownLine } from '#lib/printable.ts'
 import { type EvenIfAbsent, withEvenIfAbsent } from '../inspect/even-if-absent.ts'
 import { type WaitOptions, waitOf, withWait } from '../explore/waiting.ts'
@@ -224,8 +224,8 @@ export async function rolloutHistory(name: string, options: HistoryOptions, io: 
     await printWhole(io, options.output, revisions)
     return
   }
-  const releases = await releasesBeside(client, options, io)
-  printRows(io, ['REVISION', 'NAME', 'STATE', 'COMMIT', 'COMPONENTS'], historyRows(set, revisions, releases))
+  const called = await calledBeside(client, revisions.flatMap((r) => r.commit ?? []), options, io)
+  printRows(io, ['REVISION', 'NAME', 'STATE', 'COMMIT', 'COMPONENTS'], historyRows(set, revisions, called))
   for (const r of revisions) for (const line of r.failed) io.err(shownLine(`revision ${r.number} failed: ${line}`))
 }
 

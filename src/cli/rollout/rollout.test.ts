@@ -1,3 +1,4 @@
+import { shortCommit, titledCommit } from '#api/protocol/commit-title.ts'
 import { describe, expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
@@ -138,7 +139,7 @@ const revisions = revisionsOf(set, objects)
 
 describe('the revisions of a set', () => {
   test('are listed from the newest, with what they are and what failed', () => {
-    expect(historyRows(set, revisions).map(([n = '', name, ...r]) => [n, short(name), ...r.slice(0, 2)])).toEqual([
+    expect(historyRows(set, revisions, shortCommit).map(([n = '', name, ...r]) => [n, short(name), ...r.slice(0, 2)])).toEqual([
       ['3', 'base-3', 'target, failed', 'ccc'],
       ['2', 'base-2', 'last healthy', 'bbb'],
       ['1', 'base-1', '', ''],
@@ -147,7 +148,7 @@ describe('the revisions of a set', () => {
 
   test('are called by the title of their commit where a Release of it is known', () => {
     const titled = { spec: { commit: 'bbb', subject: 'beacon 1.1.0', author: 'Ada' } } as Release
-    expect(historyRows(set, revisions, [titled]).map((r) => r[3])).toEqual(['ccc', 'bbb "beacon 1.1.0" by Ada', ''])
+    expect(historyRows(set, revisions, (commit) => titledCommit(commit, [titled])).map((r) => r[3])).toEqual(['ccc', 'bbb "beacon 1.1.0" by Ada', ''])
   })
 
   test.each([
@@ -277,7 +278,7 @@ describe('a revision that failed', () => {
   const rows = (update: string, annotations: Record<string, string>) => {
     const now = { ...set, status: { phase: 'Complete' as const, revisions: { update, current } } }
     const all = [revision(2, components(wanted), annotations), revision(3, components({ thermo: '1.0.1' }))]
-    return historyRows(now, revisionsOf(now, all)).map((r) => r[2])
+    return historyRows(now, revisionsOf(now, all), shortCommit).map((r) => r[2])
   }
 
   test('stays failed in the history when a newer one completed', () => {

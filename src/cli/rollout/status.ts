@@ -2,8 +2,6 @@
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
-import type { Release } from '#api/kinds/release.ts'
-import { titledCommit } from '#api/protocol/commit-title.ts'
 import { counted } from '#lib/counted.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { unblockLines } from '#explain/unblock.ts'
@@ -15,7 +13,7 @@ type Rows = readonly (readonly string[])[]
 export function historyRows(
   set: MachineComponentSet,
   revisions: readonly Revision[],
-  releases: readonly Release[] = [],
+  called: (commit: string) => string,
 ): Rows {
   const { current, update } = set.status?.revisions ?? {}
   return revisions.map((r) => [
@@ -24,7 +22,7 @@ export function historyRows(
     [r.name === update ? 'target' : '', r.name === current ? 'last healthy' : '', r.failed.length > 0 ? 'failed' : '']
       .filter(Boolean)
       .join(', '),
-    r.commit === undefined ? '' : titledCommit(r.commit, releases),
+    r.commit === undefined ? '' : called(r.commit),
     r.components.map((c) => `${c.name} ${c.version}`).join(', '),
   ])
 }

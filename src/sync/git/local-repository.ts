@@ -1,4 +1,5 @@
 // A repository on this machine: every size and count is checked before inflating, and hostile trees are refused.
+import { shortCommit } from '#api/protocol/commit-title.ts'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
@@ -97,7 +98,7 @@ export class LocalRepository implements GitRepository {
           syncErrors.KN7010({
             revision,
             repository: this.name,
-            commit: id.slice(0, 12),
+            commit: shortCommit(id),
             parents: parents.length === 0 ? 'no parent' : `only ${counted(parents.length, 'parent')}`,
           }),
         )
@@ -200,7 +201,7 @@ export class LocalRepository implements GitRepository {
 
   async #walk(walk: Walk, entry: Entry, path: string, depth: number): Promise<void> {
     // Names may contain terminal control characters; they are only data until they are displayed.
-    const where = printableLine(`${path} of commit ${walk.commit.slice(0, 12)} in ${this.name}`)
+    const where = printableLine(`${path} of commit ${shortCommit(walk.commit)} in ${this.name}`)
     const now = this.#clock.monotonic()
     if (now > walk.until)
       throw new KubeNodeError(syncErrors.KN7008({ where, deadlineMs: this.#deadlineMs }), {
@@ -244,7 +245,7 @@ export class LocalRepository implements GitRepository {
     let entry: Entry = { kind: 'tree', oid: (await this.#parsed(oid, object)).tree }
     for (const part of path.split('/').filter((p) => p !== '' && p !== '.')) {
       if (entry.kind !== 'tree') return undefined
-      const entries = this.#tree(entry.oid, `commit ${commit.slice(0, 12)} in ${this.name}`)
+      const entries = this.#tree(entry.oid, `commit ${shortCommit(commit)} in ${this.name}`)
       const next = entries.find((e) => e.name === part)
       if (next === undefined) return undefined
       entry = next

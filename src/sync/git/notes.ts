@@ -1,4 +1,5 @@
 // Writes the note of one commit to refs/notes/kubenode of a repository, on top of the notes that are there. Notes are written and never read.
+import { shortCommit } from '#api/protocol/commit-title.ts'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -35,7 +36,7 @@ export async function writeNote(
   sweepOwnedFolders(folders)
   const dir = makeOwnedFolder(folders)
   const failed = (said: string) =>
-    new KubeNodeError(syncErrors.KN7056({ commit: commit.slice(0, 12), url, why: reasonIn(said, access) }), {
+    new KubeNodeError(syncErrors.KN7056({ commit: shortCommit(commit), url, why: reasonIn(said, access) }), {
       retry: 'later',
     })
   const run: GitRun = { url, env, access, reach, deadlineMs, within: { folder: dir, maxBytes: MAX_BYTES }, failed }

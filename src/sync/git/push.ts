@@ -1,4 +1,5 @@
 // Pushes one commit that sync or the console made to one branch: from a repository of its own that borrows the objects of the copy, and only if the branch is still where it was.
+import { shortCommit } from '#api/protocol/commit-title.ts'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { deflateSync } from 'node:zlib'
@@ -52,7 +53,7 @@ export async function push(what: Push, place: PushPlace) {
   const failed = (said: string) => {
     const why = reasonIn(said, access)
     if (refused !== undefined) return refused(why)
-    return new KubeNodeError(syncErrors.KN7051({ commit: commit.slice(0, 12), branch, url, why }), { retry: 'later' })
+    return new KubeNodeError(syncErrors.KN7051({ commit: shortCommit(commit), branch, url, why }), { retry: 'later' })
   }
   const run: GitRun = { url, env, access, deadlineMs, within: { folder: dir, maxBytes: MAX_BYTES }, failed }
   try {

@@ -1,4 +1,5 @@
 // The pipeline of a Release as it was before its commit: a commit that fails does not choose what happens then, and none drops the gates that it has to pass.
+import { shortCommit } from '#api/protocol/commit-title.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { cluster, type Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
@@ -184,7 +185,7 @@ async function readPipelines(
 }
 
 const problemOf = (pipeline: string, commit: string, error: Error): string =>
-  numbered(syncErrors.KN7307({ pipeline, commit: commit.slice(0, 12), why: messageOf(error) }))
+  numbered(syncErrors.KN7307({ pipeline, commit: shortCommit(commit), why: messageOf(error) }))
 
 /**
  * Where the pipeline itself waits for a stage of the hub: the last commit whose pipeline got there. One that was followed and never passed changed nothing, so the

@@ -1,4 +1,5 @@
 // Reverts a failed Release where its pipeline asks for it: decides, makes the commit, tries it as sync itself would judge it, pushes it, and says in the status what became of it.
+import { shortCommit } from '#api/protocol/commit-title.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -95,7 +96,7 @@ async function write(
     good: tree(restores),
     bad: tree(reverts),
     parent: tree(parent),
-    treeOf: (id) => repository.treeEntries(id, `commit ${reverts.slice(0, 12)}`),
+    treeOf: (id) => repository.treeEntries(id, `commit ${shortCommit(reverts)}`),
     write: objects.addTree,
   })
   if (made.kind === 'Problem') return { problem: made.why }

@@ -2,7 +2,7 @@
 import type { NOTIFY_EVENTS } from '#api/kinds/notify.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
-import type { CommitTitle } from '#api/protocol/commit-title.ts'
+import { type CommitTitle, shortCommit, titledCommit } from '#api/protocol/commit-title.ts'
 import { printableLine } from '#lib/printable.ts'
 
 export type NotifyEvent = (typeof NOTIFY_EVENTS)[number]
@@ -48,19 +48,20 @@ export interface Told {
 /** What waits for people; the others end by themselves. */
 const FOR_PEOPLE: ReadonlySet<string> = new Set(['GateClosed', 'PruneGuard', 'RevertedBefore'])
 
-export function newsOfRelease(release: Release, now: number): Told {
+/** `releases`: where a commit that reverted this one has its title. */
+export function newsOfRelease(release: Release, releases: readonly Release[], now: number): Told {
   const { metadata, spec, status } = release
   if (status?.phase === undefined || status.phase === 'Pending') return {}
   const waits = waitingOf(status)
   const lateMs = waits === undefined ? 0 : Date.parse(waits.since) + WAITING_MS - now
-  const { event, stage, message, next } = stateOf(status, waits !== undefined && !(lateMs > 0))
+  const { event, stage, message, next } = stateOf(status, releases, waits !== undefined && !(lateMs > 0))
   const name = metadata.name ?? ''
   const facts = {
     event,
     source: spec.source,
     release: name,
     track: spec.track,
-    commit: spec.commit.slice(0, 12),
+    commit: shortCommit(spec.commit),
     ...titleFacts(spec),
     stage,
     phase: status.phase,
@@ -91,14 +92,14 @@ function waitingOf({ phase, waitingFor }: ReleaseStatus): ReleaseStatus['waiting
   return phase === 'Progressing' && FOR_PEOPLE.has(waitingFor?.predicate ?? '') ? waitingFor : undefined
 }
 
-function stateOf(status: ReleaseStatus, isWaitNews: boolean): State {
+function stateOf(status: ReleaseStatus, releases: readonly Release[], isWaitNews: boolean): State {
   const { phase, stages = [], waitingFor, revertCommit, revert } = status
   const failed = stages.find((s) => s.phase === 'Failed')
   const done = stages.findLast((s) => s.phase === 'Succeeded')
   const open = stages.find((s) => s.phase !== 'Succeeded')
   if (phase === 'Reverted' || (revertCommit !== undefined && phase !== 'Succeeded')) {
     const where = revert?.branch === undefined ? '' : ` on branch ${revert.branch}`
-    return { event: 'Reverted', stage: failed?.name ?? '', message: `by commit ${revertCommit?.slice(0, 12)}${where}` }
+    return { event: 'Reverted', stage: failed?.name ?? '', message: `by commit ${titledCommit(revertCommit ?? '', releases)}${where}` }
   }
   if (phase === 'Succeeded') return { event: 'Succeeded', stage: '', message: 'all stages succeeded' }
   if (phase === 'Superseded') return { event: 'Superseded', stage: '', message: 'a newer commit replaced it' }
@@ -135,7 +136,7 @@ export function newsOfSource({ metadata, status }: FleetSource): Told {
     source: name,
     release: '',
     track: '',
-    commit: commit.slice(0, 12),
+    commit: shortCommit(commit),
     // Nothing is read of a commit that is refused.
     ...titleFacts(refused === undefined ? status : undefined),
     stage: '',
@@ -143,6 +144,6 @@ export function newsOfSource({ metadata, status }: FleetSource): Told {
     message: printableLine(refused?.message ?? broken?.message ?? '').slice(0, MAX_MESSAGE),
     next: `kubenode why fleetsource/${name}`,
   }
-  const key = `Refused ${commit.slice(0, 12)} ${reason}`
+  const key = `Refused ${shortCommit(commit)} ${reason}`
   return { news: { event: 'Refused', key, commit, facts, isLast: true } }
 }

@@ -82,12 +82,13 @@ describe('what is news of a release', () => {
     ['the end', { phase: 'Succeeded', stages: [stage('test', 'Succeeded')] }, 'Succeeded'],
     ['a newer commit', { phase: 'Superseded', stages: [stage('test', 'Progressing')] }, 'Superseded'],
   ]
-  test.each(cases)('%s', (_, status, key) => expect(newsOfRelease(release(status), NOW).news?.key).toBe(key))
+  test.each(cases)('%s', (_, status, key) => expect(newsOfRelease(release(status), [], NOW).news?.key).toBe(key))
 
   test('a closed gate becomes news when its minute is over', () =>
     expect(
       newsOfRelease(
         release({ phase: 'Progressing', stages: [stage('prod', 'Waiting')], ...wait('GateClosed', -20_000) }),
+        [],
         NOW,
       ).againMs,
     ).toBe(40_000))
@@ -112,7 +113,7 @@ describe('what is news of a release', () => {
 })
 
 const news = (status: ReleaseStatus): News => {
-  const found = newsOfRelease(release(status), NOW).news
+  const found = newsOfRelease(release(status), [], NOW).news
   if (found === undefined) throw new Error('no news')
   return found
 }
@@ -165,7 +166,7 @@ describe('a message', () => {
   test('calls the commit by its subject and author, of which neither calls people nor reaches a template unasked', () => {
     const title = { subject: 'beacon <!channel> 1.1.0', author: 'Ada' }
     const titled = { ...release(failed), spec: { ...release(failed).spec, ...title } }
-    const found = newsOfRelease(titled, NOW).news
+    const found = newsOfRelease(titled, [], NOW).news
     if (found === undefined) throw new Error('no news')
     const of = (more: Partial<Target>, keys: Readonly<Record<string, string>>) =>
       messageFor(target(more), { ...about, release: titled, news: found }, keys)

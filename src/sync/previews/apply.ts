@@ -1,5 +1,6 @@
 // Applies what a branch declares for the template to the cluster of the branch, and to no other: the credentials that are used come from that cluster's own
 // authority, so nothing else accepts them. Everything else that the branch declares is named, and not used.
+import { commitText, type CommitTitle } from '#api/protocol/commit-title.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -19,6 +20,7 @@ interface BranchToApply {
   readonly followed: Targets | undefined
   readonly template: string
   readonly commit: string
+  readonly title: CommitTitle
   readonly cluster: Cluster
 }
 
@@ -30,7 +32,7 @@ const MAX_IGNORED = 5
 
 export async function applyBranch(
   parts: HubParts,
-  { source, followed, template, commit, cluster }: BranchToApply,
+  { source, followed, template, commit, title, cluster }: BranchToApply,
   signal: AbortSignal,
 ): Promise<Applied> {
   const rendered = await parts.renders.render(source, commit)
@@ -72,7 +74,7 @@ export async function applyBranch(
   if (trouble !== undefined) return { phase: 'Applying', message: trouble, ...named }
   const [sick] = look.failing
   return sick === undefined
-    ? { phase: 'Ready', message: `commit ${commit.slice(0, 12)} is applied`, ...named }
+    ? { phase: 'Ready', message: `commit ${commitText(commit, title)} is applied`, ...named }
     : { phase: 'Applying', message: `${sick.object}: ${sick.message}`, ...named }
 }
 

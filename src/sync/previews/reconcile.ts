@@ -2,6 +2,7 @@
 // Cluster for it from the template, applies to that cluster alone, and deletes the Cluster with the branch.
 // A preview is no Release: it has no stages and no gates, since nothing waits behind it. What is known of it is on the status of the source and on the Cluster; a
 // Cluster that has ended while the status still names it has expired, and is not made again. A list of branches that cannot be read deletes nothing.
+import { titleIn } from '../git/titled-in.ts'
 import { cluster as clusterKind, type Cluster } from '#api/kinds/cluster.ts'
 import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
@@ -194,9 +195,11 @@ async function keepUp(pass: Pass, { branch, commit, cluster, followed }: Kept): 
   try {
     const refusal = await refusalOf(pass, branch, commit)
     if (refusal !== undefined) return refusal
+    const { repository } = await pass.parts.renders.fetch(followingBranch(pass.source, branch))
+    const title = await titleIn(repository, commit)
     const source = followingBranch(pass.source, branch)
     const { template } = pass.previews
-    return await applyBranch(pass.parts, { source, followed, template, commit, cluster }, pass.signal)
+    return await applyBranch(pass.parts, { source, followed, template, commit, title, cluster }, pass.signal)
   } catch (error) {
     if (pass.signal.aborted || !isKubeNodeError(error)) throw error
     return { phase: isOfTheCommit(error.code) ? 'Refused' : 'Applying', message: messageOf(error) }

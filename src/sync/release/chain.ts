@@ -1,4 +1,5 @@
 // The Releases of a track as a chain: which is the newest, what a cluster had before, the name of the next one, which old ones may be deleted. Pure.
+import { shortCommit } from '#api/protocol/commit-title.ts'
 import type { Release } from '#api/kinds/release.ts'
 import type { SeenCluster } from './cluster-phase.ts'
 import { hasPassedStage, mayHaveTouched } from './history.ts'
@@ -53,12 +54,11 @@ function byAge(a: Release, b: Release): number {
   return x < y ? -1 : x > y ? 1 : 0
 }
 
-const SHORT = 12
 const MAX_AGAIN = 1_000
 
 /** The same commit after another one (a branch that was pushed back) is a Release of its own. */
 export function releaseName(track: string, commit: string, isTaken: (name: string) => boolean): string {
-  const base = `${track}-${commit.slice(0, SHORT)}`
+  const base = `${track}-${shortCommit(commit)}`
   for (let n = 1; n < MAX_AGAIN; n++) {
     const name = n === 1 ? base : `${base}-${n}`
     if (!isTaken(name)) return name

@@ -199,7 +199,7 @@ describe('a revert of what is still rolled out', () => {
 
 describe('what was reverted', () => {
   const failed = after(5, { returns: [], look: BROKEN })
-  const taken = { ...failed, revertCommit: 'd'.repeat(40) }
+  const taken = { ...failed, revertCommit: 'd'.repeat(40), revertedBy: 'dddddddddddd "Revert" by sync' }
 
   test('goes no further, also when it becomes healthy; a retry lets it continue', () => {
     expect(after(5, { returns: [] }, failed).phase).toBe('Progressing')
@@ -220,12 +220,12 @@ describe('what was reverted', () => {
 
   test('the same objects under another commit wait until a person retries', () => {
     const title = { subject: 'beacon 1.1.0', author: 'Ada' }
-    const revertedBefore = { commit: 'b'.repeat(40), title, revertCommit: 'd'.repeat(40) }
+    const revertedBefore = { commit: 'b'.repeat(40), title, revertCommit: 'd'.repeat(40), revertedBy: 'dddddddddddd "Revert" by sync' }
     const waits = after(5, { returns: [], revertedBefore })
     expect(phases(waits)).toEqual(['Waiting', 'Waiting', 'Waiting'])
     expect(waits.waitingFor).toMatchObject({
       predicate: 'RevertedBefore',
-      seen: 'commit bbbbbbbbbbbb "beacon 1.1.0" by Ada with the same objects failed and was reverted by dddddddddddd',
+      seen: 'commit bbbbbbbbbbbb "beacon 1.1.0" by Ada with the same objects failed and was reverted by dddddddddddd "Revert" by sync',
       unblock: 'kubenode release retry r --reason WHY',
     })
     const retried = after(1, { returns: [], revertedBefore, retries: ['u-1'] }, waits)

@@ -49,7 +49,7 @@ export function entryOf(input: StageInput, old: StageStatus | undefined): Entry 
     return closed(held, kept, kept.length > 0)
   const again = seen.revertedBefore
   if (again !== undefined && seen.retries.length === 0 && !hasStarted(seen.release)) {
-    const text = `commit ${commitText(again.commit, again.title)} with the same objects failed and was reverted by ${again.revertCommit.slice(0, 12)}`
+    const text = `commit ${commitText(again.commit, again.title)} with the same objects failed and was reverted by ${again.revertedBy}`
     return closed(
       why('RevertedBefore', text, `kubenode release retry ${seen.release.metadata.name ?? ''} --reason WHY`),
       kept,

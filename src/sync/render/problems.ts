@@ -1,4 +1,5 @@
 // Compares the objects of each cluster with each other and with the trust document of the same commit, and finds the files to fix.
+import { shortCommit } from '#api/protocol/commit-title.ts'
 import { MAX_TRUST_BYTES, parseSignedTrust, type SignedTrust } from '#api/trust/trust-document.ts'
 import { KubeNodeError, type ErrorCode } from '#lib/errors.ts'
 import { atOnce } from '#lib/slices.ts'
@@ -109,7 +110,7 @@ export function refuseImpossible(commit: string, { problems, moreProblems }: Ren
   const more = certain.length - 1 + (certain.length === problems.length ? moreProblems : 0)
   throw new KubeNodeError(
     syncErrors.KN7117({
-      commit: commit.slice(0, 12),
+      commit: shortCommit(commit),
       first: problemText(first),
       more: more === 0 ? '' : ` (and ${more} more)`,
     }),

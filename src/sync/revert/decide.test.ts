@@ -152,7 +152,12 @@ describe('what the track remembers', () => {
 
   test('the same objects again wait for a person; others do not', () => {
     const chain = [good, reverted, revert, again]
-    expect(revertedBefore(chain, again)).toEqual({ commit: B, title: {}, revertCommit: C })
+    expect(revertedBefore(chain, again)).toEqual({
+      commit: B,
+      title: {},
+      revertCommit: C,
+      revertedBy: C.slice(0, 12),
+    })
     expect(revertedBefore([good, reverted, revert], revert)).toBeUndefined()
     const overruled = { ...reverted, status: { ...reverted.status, revert: { at: T, overruledAt: T } } } as Release
     expect(revertedBefore([good, overruled, revert, again], again)).toBeUndefined()

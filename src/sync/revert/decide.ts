@@ -1,5 +1,6 @@
 // Decides whether sync writes a commit that reverts a failed Release, and which one. Pure.
 // Invariant: a revert is never reverted, a commit is reverted once, and sync goes back only to what succeeded.
+import { commitText, shortCommit } from '#api/protocol/commit-title.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import { sameDigests } from '../release/chain.ts'
@@ -48,7 +49,7 @@ export function decideRevert(seen: RevertSeen): RevertDecision {
   const known = others.find((r) => r.spec.commit === commit && r.status?.revertCommit !== undefined)
   if (known?.status?.revertCommit !== undefined) return { kind: 'Known', commit: known.status.revertCommit }
   const earlier = others.find((r) => r.spec.revertOf === commit)
-  if (earlier !== undefined) return refuse(`the commit was reverted before, by ${short(earlier.spec.commit)}`)
+  if (earlier !== undefined) return refuse(`the commit was reverted before, by ${commitText(earlier.spec.commit, earlier.spec)}`)
   if (source.spec.push === undefined) return refuse('the source has no spec.push')
   const { branch } = source.spec.ref
   if (branch === undefined) return refuse('the source follows a tag or a commit, not a branch')
@@ -60,7 +61,7 @@ export function decideRevert(seen: RevertSeen): RevertDecision {
     kind: 'Write',
     reverts: commit,
     restores: after,
-    branch: isDirect ? branch : `${policy.branchPrefix}${commit.slice(0, SHOWN)}`,
+    branch: isDirect ? branch : `${policy.branchPrefix}${shortCommit(commit)}`,
     isDirect,
     at: Date.parse(failed.waitingFor?.since ?? '') || 0,
   }
@@ -74,8 +75,6 @@ function isRevert({ release, chain }: RevertSeen, others: readonly Release[]): b
   return chain.some((r) => r.metadata.name !== release.metadata.name && sameDigests(r.spec.digests, digests))
 }
 
-const SHOWN = 12
-const short = (commit: string): string => commit.slice(0, SHOWN)
 const refuse = (why: string): RevertDecision => ({ kind: 'Refuse', why })
 
 /** Going back to what did not succeed either would exchange one failure for another. */

@@ -1,4 +1,5 @@
 // What the Releases of a track remember of reverts: content that failed and was reverted, and content that was healthy before. Pure.
+import { titledCommit } from '#api/protocol/commit-title.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { sameDigests } from '../release/chain.ts'
 import { hasPassedStage } from '../release/history.ts'
@@ -11,7 +12,7 @@ export function revertedBefore(chain: readonly Release[], release: Release): Rev
   if (last === undefined || revertCommit === undefined || revert?.overruledAt !== undefined) return undefined
   const { commit, subject, author } = last.spec
   const title = { ...(subject !== undefined && { subject }), ...(author !== undefined && { author }) }
-  return stages.some((s) => s.phase === 'Failed') ? { commit, title, revertCommit } : undefined
+  return stages.some((s) => s.phase === 'Failed') ? { commit, title, revertCommit, revertedBy: titledCommit(revertCommit, chain) } : undefined
 }
 
 /** Clusters to which a revert gives what passed a stage there. */

@@ -30,6 +30,8 @@ export interface RevertedBefore {
   /** What that commit is called. */
   readonly title: CommitTitle
   readonly revertCommit: string
+  /** The commit that reverted it, as people call it. */
+  readonly revertedBy: string
 }
 
 /** Reverted by sync, and no person let it continue: nothing of it is applied any more. */

@@ -1,5 +1,6 @@
 // Decides whether a commit reverts a named commit, path by path, and nothing else: all that the key of sync may sign. Pure over the trees that it reads.
 // Invariant: what such a commit changes was signed before, is the same byte for byte, and was not changed since.
+import { shortCommit } from '#api/protocol/commit-title.ts'
 import type { TreeEntry } from '../git/tree-entries.ts'
 import { difference, type Difference, MOST_REVERTED } from './changes.ts'
 import type { CommitFacts } from './commit-facts.ts'
@@ -24,7 +25,6 @@ export interface RevertLimits {
 
 /** How many commits may lie between the restored one and the revert. */
 const MAX_BACK = 1_000
-const SHOWN = 12
 
 /** Undefined: it does. Otherwise the rest of a sentence that begins with the commit. */
 export function revertProblem(id: string, read: RevertReader, limits: RevertLimits): string | undefined {
@@ -36,7 +36,7 @@ export function revertProblem(id: string, read: RevertReader, limits: RevertLimi
   const away = lineProblem(parent, named, read, limits.anchor)
   if (away !== undefined) return away
   if (!limits.isAnchorOnLine && !isAfter(limits.anchor, named.restores, read))
-    return `restores ${named.restores.slice(0, SHOWN)}, which does not follow the anchor on its own line`
+    return `restores ${shortCommit(named.restores)}, which does not follow the anchor on its own line`
   const trees = (commit: string) => read.factsOf(commit).tree
   const taken = difference(trees(named.restores), trees(named.reverts), read.treeOf, MOST_REVERTED)
   const done = difference(trees(parent), tree, read.treeOf, MOST_REVERTED)
@@ -57,16 +57,16 @@ function lineProblem(
   for (let [at, steps] = [parent as string | undefined, 0]; at !== undefined && steps < MAX_BACK; steps++) {
     if (at === restores) return isBelow ? undefined : 'restores a commit that is not older than the one that it reverts'
     if (read.isOfSync(at)) {
-      if (isBelow || at === reverts) return `reverts ${at.slice(0, SHOWN)}, which is a revert by sync`
+      if (isBelow || at === reverts) return `reverts ${shortCommit(at)}, which is a revert by sync`
       if (revertNamedIn(read.messageOf(at))?.reverts === reverts)
-        return `reverts ${reverts.slice(0, SHOWN)} a second time`
+        return `reverts ${shortCommit(reverts)} a second time`
     }
     isBelow ||= at === reverts
     if (at === anchor) break
     at = read.factsOf(at).parents[0]
   }
   const missing = isBelow ? restores : reverts
-  return `names ${missing.slice(0, SHOWN)}, which is none of the verified commits before it`
+  return `names ${shortCommit(missing)}, which is none of the verified commits before it`
 }
 
 /** As long as a range may be. */

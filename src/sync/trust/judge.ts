@@ -1,4 +1,5 @@
 // Decides whether one commit of a range may be followed: its signature, the time it was first seen, what it changes, and who agreed to it. Pure.
+import { shortCommit } from '#api/protocol/commit-title.ts'
 import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import { assertNever, type ErrorMessage } from '#lib/errors.ts'
@@ -52,7 +53,7 @@ export interface Refusal {
 /** Undefined: it may be followed. */
 export function refusalOf(commit: JudgedCommit, policy: Policy, now: number): Refusal | undefined {
   const { id, what, signature, firstSeen } = commit
-  const shown = `${what} ${id.slice(0, SHOWN_ID)}`
+  const shown = `${what} ${shortCommit(id)}`
   const refuse = (reason: RefusalReason, message: ErrorMessage): Refusal => ({ commit: id, reason, message })
   if (signature.kind === 'None') return refuse('Unsigned', syncErrors.KN7030({ commit: shown }))
   if (signature.kind === 'Bad') return refuse('BadSignature', syncErrors.KN7031({ commit: shown, why: signature.why }))
@@ -80,7 +81,6 @@ export function refusalOf(commit: JudgedCommit, policy: Policy, now: number): Re
     : refuse('ApprovalsMissing', syncErrors.KN7037({ commit: shown, principal: signer.principal, key, why: missing }))
 }
 
-const SHOWN_ID = 12
 const MOST_NAMED = 3
 const few = (all: readonly string[]): string =>
   [...all.slice(0, MOST_NAMED), ...(all.length > MOST_NAMED ? ['…'] : [])].join(', ')

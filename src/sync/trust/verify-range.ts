@@ -1,5 +1,6 @@
 // Verifies the commits between the last verified one and a new one, oldest first, some in each pass: reads, asks the pure decisions, and stops at the
 // first refusal. What was found out about a commit is kept, so that the next pass continues there.
+import { shortCommit } from '#api/protocol/commit-title.ts'
 import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '#lib/clock.ts'
 import type { ErrorMessage } from '#lib/errors.ts'
@@ -49,7 +50,6 @@ export type Reason = RefusalReason | 'HistoryRewritten' | 'TooLong' | 'Malformed
 const PER_PASS = 2_000
 /** Others get their turn after this long. */
 const SLICE_MS = 10
-const SHOWN_ID = 12
 /** How far back an earlier state may lie that an emergency key goes back to. */
 const MAX_BACK = 1_000
 
@@ -76,7 +76,7 @@ export class RangeVerifier {
       return await this.#verify(pass)
     } catch (error) {
       if (!(error instanceof Malformed)) throw error
-      const values = { commit: `commit ${at.slice(0, SHOWN_ID)}`, why: error.message }
+      const values = { commit: `commit ${shortCommit(at)}`, why: error.message }
       return { kind: 'Refused', commit: at, reason: 'Malformed', message: syncErrors.KN7038(values) }
     }
   }
@@ -172,7 +172,7 @@ export class RangeVerifier {
 
   #difference(before: string | undefined, after: string, reader: ObjectReader) {
     const tree = (id: string | undefined) => (id === undefined ? undefined : this.#facts.of(id, reader).tree)
-    return difference(tree(before), tree(after), (oid) => reader.treeEntries(oid, `commit ${after.slice(0, SHOWN_ID)}`))
+    return difference(tree(before), tree(after), (oid) => reader.treeEntries(oid, `commit ${shortCommit(after)}`))
   }
 
   async #ownChanges(id: string, { mode }: Policy, pass: Pass): Promise<ChangedPaths> {
@@ -243,7 +243,7 @@ export class RangeVerifier {
       factsOf: (commit: string) => this.#facts.of(commit, reader),
       messageOf: (commit: string) => messageOf(reader.commitBytes(commit)),
       isOfSync,
-      treeOf: (oid: string) => reader.treeEntries(oid, `commit ${id.slice(0, SHOWN_ID)}`),
+      treeOf: (oid: string) => reader.treeEntries(oid, `commit ${shortCommit(id)}`),
     }
     return revertProblem(id, read, {
       anchor,
@@ -279,7 +279,7 @@ export class RangeVerifier {
       return refuse(error.message)
     }
     if (tag.name !== name) return refuse(`was made under the name ${JSON.stringify(tag.name.slice(0, 100))}`)
-    if (tag.object !== to) return refuse(`names ${tag.object.slice(0, SHOWN_ID)} instead of ${to.slice(0, SHOWN_ID)}`)
+    if (tag.object !== to) return refuse(`names ${shortCommit(tag.object)} instead of ${shortCommit(to)}`)
     // Also the commit of a signed tag must be one that every program reads alike.
     this.#facts.signatureOf(to, reader, policy.pgpKeys)
     const { at, by } = times.get(to) ?? { at: now, by: new Set<string>() }
@@ -336,7 +336,7 @@ async function lineOf(
 }
 
 function outOfRange(range: Exclude<Range, { kind: 'Range' }>, from: string, to: string): RangeVerdict {
-  const values = { commit: `commit ${to.slice(0, SHOWN_ID)}`, verified: from.slice(0, SHOWN_ID) }
+  const values = { commit: `commit ${shortCommit(to)}`, verified: shortCommit(from) }
   return range.kind === 'Unrelated'
     ? { kind: 'Refused', commit: to, reason: 'HistoryRewritten', message: syncErrors.KN7040(values) }
     : { kind: 'Refused', commit: to, reason: 'TooLong', message: syncErrors.KN7041(values) }

@@ -88,9 +88,9 @@ export function ObjectLink({ object }: { readonly object: ObjectName }): VNode {
   return h('a', { href: hrefOfObject(route, object), class: 'name' }, `${object.kind} ${object.name}`)
 }
 
-/** The beginning of a commit, as git prints it. */
 /** `“beacon 1.1.0” by Ada`; empty where neither is known. */
 export const commitTitled = ({ subject, author }: { readonly subject?: string; readonly author?: string }): string =>
   [...(subject === undefined ? [] : [`“${subject}”`]), ...(author === undefined ? [] : [`by ${author}`])].join(' ')
 
+/** As git prints it; its title is beside it. */
 export const shortCommit = (commit: string): string => commit.slice(0, 12)

@@ -1,4 +1,5 @@
 // Reads what a FleetSource is decided from: fetches and renders its commit, and finds the tracks that it no longer has.
+import { titleIn } from '../../git/titled-in.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { type Inventory, inventory } from '#api/kinds/inventory.ts'
 import { isKubeNodeError, messageOf, numbered } from '#lib/errors.ts'
@@ -92,13 +93,16 @@ async function rewrittenFrom(
   { metadata, status }: FleetSource,
   repository: LocalRepository,
   id: string,
-): Promise<string | undefined> {
+): Promise<Commit['rewritten']> {
   const before = status?.commit
   if (before === undefined || status?.observedGeneration !== metadata.generation) return undefined
-  if (before === id) return status?.rewritten?.to === id ? status.rewritten.from : undefined
+  if (before === id) {
+    const { from, to } = status?.rewritten ?? {}
+    return from === undefined || to !== id ? undefined : { id: from, title: await titleIn(repository, from) }
+  }
   try {
     const range = await wholeRange(before, id, linksWithin(repository, MAX_BETWEEN_BYTES), MAX_BETWEEN)
-    return range.kind === 'Unrelated' ? before : undefined
+    return range.kind === 'Unrelated' ? { id: before, title: await titleIn(repository, before) } : undefined
   } catch (error) {
     // The commit of before may be gone from a new copy, and the ones between may be unreadable or too much to read.
     if (isKubeNodeError(error) || error instanceof Malformed) return undefined

@@ -1,4 +1,5 @@
 // Refuses a commit that renders something other than the plan that its message names, or none where the source requires one.
+import { commitText, shortCommit } from '#api/protocol/commit-title.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
 import type { Targets } from '#delivery/desired.ts'
@@ -50,7 +51,7 @@ export interface Planned {
 export async function refuseOtherPlan(parts: HubParts, planned: Planned): Promise<void> {
   const {
     source,
-    commit: { id, plans = [] },
+    commit: { id, title = {}, plans = [] },
     targets,
   } = planned
   const { requirePlan = false } = source.spec
@@ -60,7 +61,7 @@ export async function refuseOtherPlan(parts: HubParts, planned: Planned): Promis
   const actual = planDigest(old, targets)
   if (isStepPlanned({ plans, requirePlan }, old, targets)) return
   if (await isPlannedByStep(parts, planned, before)) return
-  const values = { commit: `commit ${id.slice(0, 12)}`, before: before.slice(0, 12), actual }
+  const values = { commit: `commit ${commitText(id, title)}`, before: shortCommit(before), actual }
   if (plans.length === 0) throw new KubeNodeError(syncErrors.KN7060(values))
   throw new KubeNodeError(syncErrors.KN7061({ ...values, named: plans.map(planText).join(', ').slice(0, 200) }))
 }

@@ -23,7 +23,7 @@ export interface Commit {
   /** The commit that its message says it reverts. */
   readonly revertOf?: string
   /** The commit that was followed before, and that this one does not contain. */
-  readonly rewritten?: string
+  readonly rewritten?: { readonly id: string; readonly title: CommitTitle }
   /** Digests of the plans that its message names; one, normally. */
   readonly plans?: readonly string[]
   /** What to know of its fetch while all is well. */

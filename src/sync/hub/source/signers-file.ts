@@ -1,4 +1,5 @@
 // Reads the signers file of a commit: YAML or JSON within bounds, and nothing about what it says.
+import { shortCommit } from '#api/protocol/commit-title.ts'
 import { messageOf } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 import type { LocalRepository } from '../../git/local-repository.ts'
@@ -20,7 +21,7 @@ export function readSignersFile(
   commit: string,
   path: string,
 ): SignersFile | undefined {
-  const where = `${path} of commit ${commit.slice(0, 12)}`
+  const where = `${path} of commit ${shortCommit(commit)}`
   let [tree, rest]: [string, readonly string[]] = [parseLinks(repository.commitBytes(commit)).tree, path.split('/')]
   for (;;) {
     const [name, ...below] = rest

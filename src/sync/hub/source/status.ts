@@ -1,6 +1,6 @@
 // The status of a FleetSource, also when a step failed. Pure.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
-import { commitText, type CommitTitle } from '#api/protocol/commit-title.ts'
+import { commitText, type CommitTitle, shortCommit } from '#api/protocol/commit-title.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -79,10 +79,9 @@ function readConditions({ paused, commit, declared, trust }: Seen): readonly Con
 
 /** A branch that was reset is followed where commits are not verified; that it was, stays visible until the next commit. */
 function fetchedCondition(commit: string, { title = {}, rewritten, note }: Partial<Commit> = {}): Condition {
-  const [now, before] = [commit.slice(0, 12), rewritten?.slice(0, 12)]
   if (rewritten === undefined)
     return good('Fetched', 'UpToDate', `at commit ${commitText(commit, title)}${note === undefined ? '' : `; ${note}`}`)
-  const text = `at commit ${now}, which does not contain ${before ?? ''}, followed before: the history was rewritten (reset or force-push); if that was not intended, push ${before ?? ''} again; with spec.verify sync refuses it`
+  const text = `at commit ${commitText(commit, title)}, which does not contain ${commitText(rewritten.id, rewritten.title)}, followed before: the history was rewritten (reset or force-push); if that was not intended, push ${shortCommit(rewritten.id)} again; with spec.verify sync refuses it`
   return good('Fetched', 'HistoryRewritten', text)
 }
 
@@ -101,7 +100,7 @@ function trustCondition(trust: Trust | undefined, read: Commit | undefined): Con
       )
     }
     case 'Running': {
-      const text = `verified ${trust.done} of ${trust.total} commits up to ${trust.head.slice(0, 12)}`
+      const text = `verified ${trust.done} of ${trust.total} commits up to ${shortCommit(trust.head)}`
       return bad('SourceVerified', 'VerificationRunning', text)
     }
     case 'Refused':
@@ -214,7 +213,7 @@ export function statusOf(
     ...(isNew ? { fetchedAt: timestamp(now) } : before?.fetchedAt === undefined ? {} : { fetchedAt: before.fetchedAt }),
     ...handledOf(seen),
     ...trustStatus(seen),
-    ...(fetched?.rewritten !== undefined && { rewritten: { from: fetched.rewritten, to: fetched.id } }),
+    ...(fetched?.rewritten !== undefined && { rewritten: { from: fetched.rewritten.id, to: fetched.id } }),
     ...(fetched === undefined && before?.rewritten !== undefined && { rewritten: before.rewritten }),
     tracks: tracksOf(seen, releases),
     ...(prunes.length === 0 ? {} : { prunes }),

@@ -1,4 +1,5 @@
 // Whether the newest commit of a source may be followed: its policy from the hub and from the last verified commit, what was seen before, who agreed.
+import { shortCommit } from '#api/protocol/commit-title.ts'
 import { createHash } from 'node:crypto'
 import { fleetSource, MAX_SEEN, type FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Validator } from '#api/validate.ts'
@@ -103,7 +104,7 @@ export class Verification {
     const problem = key === undefined ? undefined : keyProblem(policy, key, at)
     if (key === undefined || problem?.kind !== 'Revoked') return { kind: 'Verified', head, verified: last, commits: 0 }
     const since = Number.isFinite(problem.since) ? ` since ${timestamp(problem.since)}` : ''
-    const values = { commit: `commit ${head.slice(0, 12)}`, key, since, seen: last.firstSeen }
+    const values = { commit: `commit ${shortCommit(head)}`, key, since, seen: last.firstSeen }
     const message = numbered(syncErrors.KN7034(values))
     return { kind: 'Refused', reason: 'KeyRevoked', head, seen, verified: last, message }
   }
@@ -150,7 +151,7 @@ export class Verification {
   #checked(source: FleetSource, commit: string, { path, value, problem }: SignersFile): SignersDocument {
     const refuse = (why: string) =>
       new KubeNodeError(
-        syncErrors.KN7043({ source: keyOfSource(source), path, commit: commit.slice(0, 12), why: why.slice(0, 200) }),
+        syncErrors.KN7043({ source: keyOfSource(source), path, commit: shortCommit(commit), why: why.slice(0, 200) }),
       )
     if (problem !== undefined) throw refuse(problem)
     if (!isObject(value)) throw refuse('holds no signers')
