@@ -1,4 +1,5 @@
 // What a command waits for, beside its data: on a terminal one block that is redrawn and removed at the end, elsewhere a line for each change.
+import { type PhaseProgress, phaseBars } from './install/phase-bars.ts'
 import type { Clock } from '#lib/clock.ts'
 import { formatAge } from '#lib/duration.ts'
 import { createScreen, type Screen } from '#local/screen.ts'
@@ -27,16 +28,30 @@ export function waitScreen(io: Io): Pick<Screen, 'isTerminal' | 'say' | 'show' |
   }
 }
 
-/** Several waits at once, each in a line with its time. */
-export function liveWaits(
-  screen: Pick<Screen, 'show'>,
-  clock: Pick<Clock, 'monotonic'>,
-): (what: string, why: string | undefined) => void {
+export interface LiveBlock {
+  readonly showWait: (what: string, why: string | undefined) => void
+  readonly showPhases: (phases: readonly PhaseProgress[]) => void
+}
+
+/** The phases in a line of bars and, below it, several waits at once, each in a line with its time. */
+export function liveBlock(screen: Pick<Screen, 'show'>, clock: Pick<Clock, 'monotonic'>): LiveBlock {
+  let bars: readonly string[] = []
   const waits = new Map<string, { readonly why: string; readonly since: number }>()
-  return (what, why) => {
+  const draw = (): void => {
     const now = clock.monotonic()
-    if (why === undefined) waits.delete(what)
-    else waits.set(what, { why, since: waits.get(what)?.since ?? now })
-    screen.show([...waits].map(([name, w]) => `waiting for ${name}: ${w.why} (${formatAge(now - w.since)})`))
+    const lines = [...waits].map(([name, w]) => `waiting for ${name}: ${w.why} (${formatAge(now - w.since)})`)
+    screen.show([...bars, ...lines])
+  }
+  return {
+    showWait(what, why) {
+      if (why === undefined) waits.delete(what)
+      else waits.set(what, { why, since: waits.get(what)?.since ?? clock.monotonic() })
+      draw()
+    },
+    showPhases(phases) {
+      const isOver = phases.every((p) => p.done >= p.total)
+      bars = isOver ? [] : [phaseBars(phases)]
+      draw()
+    },
   }
 }

@@ -40,6 +40,7 @@ import { portsFor } from './ports.ts'
 import { programsFor } from './real.ts'
 import { reset } from './reset.ts'
 import { identitiesIn, programsOf, writeProviders } from './programs.ts'
+import { renewLink } from './renew-link.ts'
 import { commitMachines, commitNames, commitSize, newestCommit, provideDemo, requireGit, uncommittedNotice } from './repository.ts'
 import { patiently } from './patience.ts'
 import type { Screen } from './screen.ts'
@@ -104,8 +105,6 @@ export interface LocalConsole {
 }
 
 const linkLine = (link: string): string => `console (opens once, within 10 minutes): ${link}`
-/** The link on the screen always has at least this long to be used. */
-const LINK_LEFT_MS = 60_000
 const HOW_TO_GET_A_LINK =
   'the link to the console is shown only on a terminal; for a link: kubenode console (in this folder)'
 
@@ -314,7 +313,8 @@ async function run({ layout, keeper, entries, options, opened, nodes, began, beg
     if (page !== undefined) {
       const renewed = page
       sayLink(renewed.newLink())
-      if (screen.isTerminal) renewing = renewLink(() => sayLink(renewed.newLink()), renewed.linkMs, working.signal)
+      const during = { clock: systemClock, signal: working.signal }
+      if (screen.isTerminal) renewing = renewLink(() => sayLink(renewed.newLink()), renewed.linkMs, during)
     }
     const business = () => (isMember ? withHub(clusters.clients) : clusters.clients)
     const check = options.check
@@ -331,14 +331,6 @@ async function run({ layout, keeper, entries, options, opened, nodes, began, beg
 const rehearsing = ({ repository, path, branch }: Followed, driver: Driver): string => {
   const at = branch === undefined ? 'the commit that is checked out' : `branch ${branch}`
   return `rehearsing the fleet in ${join(repository, path)} (${at}): its clusters are embedded ones here, its pools are ${driver} machines, and steps and stages are watched for 5s at most`
-}
-
-/** Until the fleet ends: a user who comes back to the terminal after an hour finds a link that opens. */
-async function renewLink(renew: () => void, linkMs: number, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    await systemClock.sleep(linkMs - LINK_LEFT_MS, signal).catch(() => undefined)
-    if (!signal.aborted) renew()
-  }
 }
 
 const IDENTITIES_LOOK_MS = 60_000

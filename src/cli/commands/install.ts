@@ -13,7 +13,7 @@ import type { Release } from '../install/release.ts'
 import { Exit, EXIT_DIFFERENT } from '../exit.ts'
 import { countOption } from '../counted-option.ts'
 import type { Io } from '../io.ts'
-import { liveWaits, waitScreen } from '../wait-screen.ts'
+import { liveBlock, waitScreen } from '../wait-screen.ts'
 import { outputOption } from '../output.ts'
 import { connectionTo, type ServerOptions, withServer } from './inspect.ts'
 import { installErrors } from '../install/install-errors.ts'
@@ -120,7 +120,7 @@ export async function contextOf(options: ServerOptions & Partial<Waiting>, io: I
     types: new ResourceTypes(client, () => systemClock.monotonic()),
     clock: systemClock,
     say: screen.say,
-    ...(screen.isTerminal && { showWait: liveWaits(screen, systemClock) }),
+    ...(screen.isTerminal && liveBlock(screen, systemClock)),
     timeoutMs,
   }
 }

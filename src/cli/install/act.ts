@@ -1,4 +1,5 @@
 // Carries out the plan of an installation, phase by phase. Each step may be the last one of this run: the next run does it again and continues.
+import { PhaseCounter } from './phase-bars.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { inventory, type Inventory } from '#api/kinds/inventory.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
@@ -69,6 +70,7 @@ async function act(
   { wait }: ActOptions,
 ): Promise<void> {
   const uids = new Map<string, string>()
+  const progress = new PhaseCounter(plan.phases, context.showPhases)
   for (const d of seen.definitions.filter(isEnding)) await awaitDefinitionEnd(context, d)
   for (const rewrite of plan.rewrites) await rewriteStored(context, rewrite)
   let noted: Inventory | undefined
@@ -82,8 +84,8 @@ async function act(
         seen.inventoryObject?.spec.commit,
       )
     if (phase.name === 'Workloads') await endUninstall(context)
-    if (phase.name === 'Workloads') await actWorkloads(context, phase, uids, wait)
-    else await actPhase(context, phase, uids)
+    if (phase.name === 'Workloads') await actWorkloads(context, phase, { uids, progress }, wait)
+    else await actPhase(context, phase, { uids, progress })
   }
   if (wait) await awaitAnswers(context, release)
   if (!hasWebhook(release)) await endWebhook(context)
@@ -99,7 +101,7 @@ export async function makeNamespaces(context: InstallContext, { phases }: Instal
   if ((await context.client.get(namespaceType, { name: SYSTEM_NAMESPACE })) !== undefined) return
   // The phase itself says it.
   const quiet = { ...context, say: () => undefined, showWait: () => undefined }
-  for (const phase of phases) if (phase.name === 'Namespaces') await actPhase(quiet, phase, new Map())
+  for (const phase of phases) if (phase.name === 'Namespaces') await actPhase(quiet, phase, { uids: new Map(), progress: new PhaseCounter([], undefined) })
 }
 
 /** An uninstall that was given up left the cluster frozen and the Defender told not to register its webhook. */
@@ -116,9 +118,18 @@ async function endWebhook({ client, say }: InstallContext): Promise<void> {
   say(`webhook: removed, since these settings have none`)
 }
 
-async function actPhase(context: InstallContext, { name, groups }: Phase, uids: Map<string, string>): Promise<void> {
+/** What the phases of one run share. */
+interface Run {
+  readonly uids: Map<string, string>
+  readonly progress: PhaseCounter
+}
+
+async function actPhase(context: InstallContext, { name, groups }: Phase, { uids, progress }: Run): Promise<void> {
   for (const group of groups)
-    await inParallel(group, PARALLEL, async (object) => void (await write(context, object, uids)))
+    await inParallel(group, PARALLEL, async (object) => {
+      await write(context, object, uids)
+      progress.oneDone(name)
+    })
   if (name === 'Definitions') await inParallel(groups.flat(), PARALLEL, (d) => awaitEstablished(context, d))
   context.say(`${name.toLowerCase()}: ${counted(groups.flat().length, 'object')} applied`)
 }
@@ -131,8 +142,8 @@ async function write(context: InstallContext, object: KubeObject, uids: Map<stri
 
 async function actWorkloads(
   context: InstallContext,
-  { groups }: Phase,
-  uids: Map<string, string>,
+  { name: phase, groups }: Phase,
+  { uids, progress }: Run,
   wait: boolean,
 ): Promise<void> {
   for (const workload of groups.flat()) {
@@ -142,6 +153,7 @@ async function actWorkloads(
       throw new KubeNodeError(installErrors.KN1413({ workload: `deployment ${name}`, why, namespace }))
     const written = await write(context, workload, uids)
     if (wait) await awaitWorkload(context, written)
+    progress.oneDone(phase)
     context.say(`${roleOf(workload)}: ${wait ? 'ready' : 'applied'}`)
   }
 }

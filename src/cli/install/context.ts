@@ -1,4 +1,5 @@
 // What every step of install, check and uninstall is given: the cluster, a clock, and where to report progress.
+import type { PhaseProgress } from './phase-bars.ts'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -22,6 +23,8 @@ export interface InstallContext {
   readonly say: (line: string) => void
   /** On a terminal: what is waited for now, by name, and why; undefined once it came. Elsewhere a wait is said when its reason changes. */
   readonly showWait?: (what: string, why: string | undefined) => void
+  /** On a terminal: how far each phase is. Elsewhere a phase is said when it is done. */
+  readonly showPhases?: (phases: readonly PhaseProgress[]) => void
   /** How long one wait may take. */
   readonly timeoutMs: number
   readonly signal?: AbortSignal

@@ -90,7 +90,7 @@ test('the story of the README is done at the page, by keyboard alone', { timeout
   // The way back.
   await typist.block('README.md', back)
   await page.view('p', 'Pipeline')
-  await page.shows(await head(), /^reverts [0-9a-f]{12}$/)
+  await page.shows(await head(), /^reverts [0-9a-f]{12} .+$/)
   await page.view('h', 'Nothing needs attention.')
 
   // The fault and its repair.
