@@ -37,11 +37,17 @@ interface World {
 
 /** The same bounds, as many times smaller. */
 const smaller = (what: Held, times: number) => {
-  const { all, each } = DEFAULT_LIMITS.held[what]
-  const { leaders, administrators, others } = each
+  const { all, each, forNodes } = DEFAULT_LIMITS.held[what]
+  const { leaders, nodes, administrators, others } = each
   return {
     all: all / times,
-    each: { leaders: leaders / times, administrators: administrators / times, others: others / times },
+    forNodes,
+    each: {
+      leaders: leaders / times,
+      nodes: nodes / times,
+      administrators: administrators / times,
+      others: others / times,
+    },
   }
 }
 
@@ -64,7 +70,7 @@ async function world(options: ApiServerOptions = {}): Promise<World> {
     closing.push(() => made.close())
     return made
   }
-  const thief = (i: number) => of(`system:serviceaccount:default:thief-${i}`, ['system:serviceaccounts', 'thieves'])
+  const thief = (i: number) => of(`system:serviceaccount:tenant-${i}:thief`, ['system:serviceaccounts', 'thieves'])
   const admin = requests('root', ['system:masters'])
   const bound = async (name: string, kind: 'Group' | 'User', subject: string, rules: readonly object[]) => {
     await admin.made(`${RBAC}/clusterroles`, { metadata: { name }, rules })
@@ -198,7 +204,7 @@ describe('S24 bodies of service accounts', () => {
 
 describe('S24 what service accounts hold open', () => {
   test('watches leave room for those of all others', async () => {
-    const w = await world({ limits: { held: { ...DEFAULT_LIMITS.held, watches: smaller('watches', 400) } } })
+    const w = await world({ limits: { held: { ...DEFAULT_LIMITS.held, watches: smaller('watches', 200) } } })
     await mayWriteMaps(w)
     const opened = async (who: Requests): Promise<boolean> => {
       const watch = await who.watch(`${MAPS}?watch=1`).catch(() => undefined)

@@ -77,7 +77,7 @@ function rawOf(socket: TLSSocket): Raw {
 /** So much for one identity, whichever. */
 const each = (what: Held, most: number) => ({
   ...DEFAULT_LIMITS.held,
-  [what]: { ...DEFAULT_LIMITS.held[what], each: { leaders: most, administrators: most, others: most } },
+  [what]: { ...DEFAULT_LIMITS.held[what], each: { leaders: most, nodes: most, administrators: most, others: most } },
 })
 
 const configMap = (name: string, bytes = 0) => ({ metadata: { name }, data: { fill: 'x'.repeat(bytes) } })

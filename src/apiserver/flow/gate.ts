@@ -2,7 +2,7 @@
 import type { Clock } from '#lib/clock.ts'
 import { tooManyRequests, type Refusal } from '../status/refusal.ts'
 import { FairQueue, type Seat } from './fair-queue.ts'
-import type { Held, Holder, Holdings, Share } from './holdings.ts'
+import type { Held, Holder, Holdings } from './holdings.ts'
 import type { Lane } from './lane.ts'
 import type { FlowLevel, Rate } from './levels.ts'
 import type { Limits } from './limits.ts'
@@ -27,14 +27,9 @@ const LEADER_RATE: Rate = { perSecond: 10, burst: 30 }
 /** Each event counts once for each started unit of this many bytes. */
 const EVENT_BYTES = 2 * 1024
 
-/** What one identity takes of the part of leaders for its heartbeats; beyond it, of its own share. */
-const HEARTBEATS: Readonly<Partial<Record<Held, number>>> = { bodyBytes: 256 * 1024, waiting: 32 }
-
 /** A client: its name, its limits, and the part of the server that is kept for it. */
-export interface Client {
-  readonly name: string
+export interface Client extends Holder {
   readonly level: FlowLevel
-  readonly share: Share
 }
 
 /** The bytes of one body: what has arrived, not what is declared. */
@@ -105,8 +100,8 @@ export class Gate {
     const isNext = this.#turns.isFree && this.#leastUsed() === undefined
     const seat = isNext ? queue.trySit(flow) : undefined
     if (seat === undefined) {
-      const from = this.#take('waiting', lane, client, 1)
-      return afterWaiting(queue, flow, isGone).finally(() => this.#holdings.give('waiting', from, 1))
+      this.#take('waiting', client, 1)
+      return afterWaiting(queue, flow, isGone).finally(() => this.#holdings.give('waiting', client, 1))
     }
     this.#work(flow)
     return seat
@@ -133,12 +128,16 @@ export class Gate {
     if (seconds > 0) throw tooManyRequests(`Too many ${what}, please try again later.`, seconds)
   }
 
-  holdBody(lane: Lane, client: Holder): HeldBody {
-    const held: (readonly [Holder, number])[] = []
+  holdBody(client: Holder): HeldBody {
+    let held = 0
     return {
-      take: (bytes) => void held.push([this.#take('bodyBytes', lane, client, bytes), bytes]),
+      take: (bytes) => {
+        this.#take('bodyBytes', client, bytes)
+        held += bytes
+      },
       end: () => {
-        for (const [from, bytes] of held.splice(0)) this.#holdings.give('bodyBytes', from, bytes)
+        this.#holdings.give('bodyBytes', client, held)
+        held = 0
       },
     }
   }
@@ -174,12 +173,9 @@ export class Gate {
     }
   }
 
-  /** Whose share it was taken from. Throws the refusal. */
-  #take(what: 'bodyBytes' | 'waiting', lane: Lane, client: Holder, amount: number): Holder {
-    const asLeader: Holder = { name: client.name, share: 'leaders' }
-    if (lane !== 'ordinary' && this.#holdings.take(what, asLeader, amount, HEARTBEATS[what])) return asLeader
-    if (this.#holdings.take(what, client, amount)) return client
-    throw comeBack()
+  /** Throws the refusal. */
+  #take(what: 'bodyBytes' | 'waiting', client: Holder, amount: number): void {
+    if (!this.#holdings.take(what, client, amount)) throw comeBack()
   }
 
   /** The work of a request begins. */

@@ -4,6 +4,10 @@ import { DEFAULT_LEVELS, type FlowLevel } from './levels.ts'
 
 const MIB = 1024 * 1024
 
+/** Parts for nodes. Their heartbeats are small and short; but each of ten thousand has connections and watches all the time. */
+const FEW = 1 / 16
+const HALF = 1 / 2
+
 export interface Limits {
   /** Requests in progress. More than keeps the disk and the processor busy would only wait inside. */
   readonly seats: number
@@ -49,12 +53,24 @@ export const DEFAULT_LIMITS: Limits = {
   leaderSeats: 16,
   longestWaitMs: 30_000,
   held: {
-    bodyBytes: { all: 128 * MIB, each: { leaders: 12 * MIB, administrators: 64 * MIB, others: 4 * MIB } },
-    unreadBytes: { all: 256 * MIB, each: { leaders: 32 * MIB, administrators: 64 * MIB, others: 8 * MIB } },
+    bodyBytes: {
+      all: 128 * MIB,
+      forNodes: FEW,
+      each: { leaders: 12 * MIB, nodes: 4 * MIB, administrators: 64 * MIB, others: 4 * MIB },
+    },
+    unreadBytes: {
+      all: 256 * MIB,
+      forNodes: FEW,
+      each: { leaders: 32 * MIB, nodes: 8 * MIB, administrators: 64 * MIB, others: 8 * MIB },
+    },
     // administrators: a benchmark, or a tool of a fleet, watches as thousands of clients do
-    watches: { all: 32_000, each: { leaders: 1_000, administrators: 24_000, others: 1_000 } },
-    connections: { all: 48_000, each: { leaders: 1_000, administrators: 36_000, others: 1_000 } },
-    waiting: { all: 16_384, each: { leaders: 1_024, administrators: 4_096, others: 512 } },
+    watches: { all: 32_000, forNodes: HALF, each: { leaders: 1_000, nodes: 400, administrators: 24_000, others: 400 } },
+    connections: {
+      all: 48_000,
+      forNodes: HALF,
+      each: { leaders: 1_000, nodes: 200, administrators: 36_000, others: 600 },
+    },
+    waiting: { all: 16_384, forNodes: FEW, each: { leaders: 1_024, nodes: 256, administrators: 4_096, others: 512 } },
   },
   handshakeMs: 20_000,
   headMs: 20_000,

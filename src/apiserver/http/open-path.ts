@@ -64,7 +64,7 @@ export async function openAnswer(
   const hasBody = method !== 'GET' && method !== 'HEAD'
   if (hasBody) {
     const charge = (bytes: number): void => gate.chargeBytes(client.name, bytes)
-    const held = gate.holdBody('ordinary', client)
+    const held = gate.holdBody(client)
     await receiveBody({ request, response }, { held, charge, level: client.level, pace })
   }
   const body = hasBody ? (await readBody(request)).toString('utf8') : ''

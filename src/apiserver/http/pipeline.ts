@@ -6,7 +6,7 @@ import { anonymous, isAnonymous } from '../auth/user.ts'
 import type { RequestUser } from '../builtin/kind.ts'
 import type { Connections } from '../flow/connections.ts'
 import type { Client, Gate, Reader } from '../flow/gate.ts'
-import { shareOf } from '../flow/holdings.ts'
+import { holderOf } from '../flow/holdings.ts'
 import { levelOf, type FlowLevel } from '../flow/levels.ts'
 import type { RefusalLog } from '../flow/refusal-log.ts'
 import type { Answer, ServerParts } from '../handlers/context.ts'
@@ -60,7 +60,7 @@ export async function answerOf(
   const who = open === undefined ? callerOf(pipeline, request) : { caller: anonymous }
   const level = levelOf(levels, who.caller)
   const client: Client =
-    open === undefined ? { name: who.caller.name, level, share: shareOf(who.caller) } : openClient(request, open, level)
+    open === undefined ? { ...holderOf(who.caller), level } : openClient(request, open, level)
   const holder = isAnonymous(who.caller) ? undefined : client
   const whenAnswered = (fn: () => void): void => whenClosed(response, fn)
   switch (connections.began(request.socket, { holder, level: client.level }, whenAnswered)) {

@@ -60,7 +60,7 @@ export async function resourceAnswer(asked: ResourceRequest, warnings: Set<strin
   const call: Call = { parts, request, response, user, level, reader, path, query, served, warnings, accept }
   const handler = handlerFor(call, verb)
   const lane = laneOf(path, verb, caller)
-  const held = gate.holdBody(lane, client)
+  const held = gate.holdBody(client)
   const charge = (bytes_: number): void => gate.chargeBytes(client.name, bytes_)
   const bytes = hasBody(request) ? await receiveBody({ request, response }, { held, charge, level, pace }) : 0
   const passing = passingKind(served, verb)
