@@ -457,8 +457,9 @@ const defender: RoleEntry = {
     // Read again before one counts as deleted.
     ours(['clusters', 'machines', 'operationpermits'], LOOK),
     ours(['defenderledgers'], ['get', 'create', 'update']),
-    ours(['operationpermits/status', 'defenderpolicies/status'], ['update']),
-    ours(['operationpermits'], ['delete']),
+    ours(['operationpermits/status', 'defenderpolicies/status', 'operationalholds/status'], ['update']),
+    // A day after they ended.
+    ours(['operationalholds', 'operationpermits'], ['delete']),
     core(['nodes'], LOOK),
     // Whether KubeNode is being uninstalled, and whether a deletion that was admitted happened.
     core(['namespaces'], ['get']),

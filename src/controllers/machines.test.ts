@@ -13,6 +13,7 @@ import {
   agentUser,
   machineUidGroup,
 } from '#api/names.ts'
+import { API_GROUP_VERSION } from '#api/kind.ts'
 import { timestamp } from '#lib/clock.ts'
 import { componentObjectName } from '#lib/names.ts'
 import { type Node, hasTaint, nodeType, podType, secretType } from '#nodes/objects.ts'
@@ -227,6 +228,35 @@ describe('the machine controller', () => {
     await w.client.delete(podType, pod, { gracePeriodSeconds: 0 })
     await w.clock.advance(10_000)
     expect(w.machine(name)).toBeUndefined()
+  })
+
+  test('a machine that a repair replaces goes under the permit of the repair, and takes no other', async () => {
+    const w = await machineWorld()
+    const name = await readyMachine(w)
+    const uid = w.machine(name)?.metadata.uid ?? ''
+    w.fake.plant(operationPermit, {
+      apiVersion: API_GROUP_VERSION,
+      kind: 'OperationPermit',
+      metadata: { name: 'repair' },
+      spec: {
+        operations: ['Replace'],
+        targets: [{ kind: 'Machine', name, uid }],
+        requester: { manager: 'kubenode-remedyjob', kind: 'RemedyOperationJob', name: 'j' },
+        reason: 'broken',
+        leaseSeconds: 300,
+      },
+    })
+    const granted = {
+      phase: 'Granted',
+      decidedAt: timestamp(w.clock.now()),
+      verdicts: [{ target: uid, gate: 'All', verdict: 'Granted' }],
+    }
+    w.fake.poke(operationPermit, { name: 'repair' }, { status: granted }, 'status')
+    await w.clock.advance(1_000)
+    w.fake.uproot(machineType, { name })
+    await w.clock.advance(20_000)
+    expect(w.machine(name)).toBeUndefined()
+    expect(w.fake.all(operationPermit).map((p) => p.metadata.name)).toEqual(['repair'])
   })
 
   test('a provider that refuses makes the machine Failed, with its words, and is asked again', async () => {

@@ -175,7 +175,7 @@ export class DefenderLoop implements Part {
     const now = this.#time.at(asOfMs(spec))
     const areTold = await this.#teller.tell(decision, snapshot, now)
     const areExplained = await this.#teller.explain(snapshot, spec, now)
-    this.#oldPermits.sweep(now)
+    this.#oldPermits.sweep(now, spec?.grants)
     this.#options.metrics?.observe(decision, spec, snapshot)
     return Math.min(this.#nextLook(decision, spec), areTold && areExplained ? Infinity : AFTER_FAILURE_MS)
   }

@@ -1,4 +1,5 @@
-// Clears away permits that ended a day ago: they say nothing any more, and deleting them changes nothing.
+// Clears away permits that ended: all after a day, and while many ended, the oldest of them after an hour. What they said is in the ledger, whose rates, breakers
+// and counts sum up every grant, so deleting them changes no budget.
 import { operationPermit, type OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
@@ -6,9 +7,15 @@ import type { Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { deleteExactly } from '#runtime/preconditions.ts'
 import type { Caches } from './caches.ts'
+import type { Grant } from './ledger.ts'
 import { isOpen } from './permit-phase.ts'
 
-const KEEP_ENDED_MS = 24 * 3_600_000
+/** For people who ask what happened in the night. */
+export const KEEP_ENDED_MS = 24 * 3_600_000
+/** Who asked has seen its end by then, and has asked again after a refusal. */
+export const KEEP_AT_LEAST_MS = 3_600_000
+/** Ended permits that are kept beyond that time, the newest: a rollout over a thousand machines would leave a thousand objects. */
+export const MOST_ENDED = 100
 /** The interval between two sweeps. */
 const EVERY_MS = 60_000
 /** Deleted at one time; the others follow in the next sweep. */
@@ -32,11 +39,11 @@ export class OldPermits {
   }
 
   /** Runs concurrently with decisions, which do not wait for it. `now` is the time of the Defender. */
-  sweep(now: number): void {
+  sweep(now: number, grants: readonly Pick<Grant, 'permitUid'>[] = []): void {
     const { clock, log } = this.#options
     if (this.#running !== undefined || clock.monotonic() < this.#notBefore) return
     this.#notBefore = clock.monotonic() + EVERY_MS
-    const old = this.#options.caches.permits.list().filter((p) => isOver(p, now))
+    const old = oldPermits(this.#options.caches.permits.list(), grants, now)
     if (old.length > MOST_DELETED) this.#notBefore = clock.monotonic()
     this.#running = this.#delete(old.slice(0, MOST_DELETED))
       .catch((error: unknown) => log.warn('cannot delete old permits', { error: messageOf(error) }))
@@ -55,9 +62,32 @@ export class OldPermits {
   }
 }
 
-function isOver(permit: OperationPermit, now: number): boolean {
+/** Pure; the oldest first. A permit with a slot is kept longer: its slot names it to people. */
+export function oldPermits(
+  permits: readonly OperationPermit[],
+  grants: readonly Pick<Grant, 'permitUid'>[],
+  now: number,
+): readonly OperationPermit[] {
+  const held = new Set(grants.map((g) => g.permitUid))
+  const ended = permits
+    .flatMap((permit) => {
+      const at = endOf(permit)
+      return at === undefined ? [] : [{ permit, at }]
+    })
+    .toSorted((a, b) => a.at - b.at)
+  const surplus = ended.length - MOST_ENDED
+  return ended
+    .filter(({ permit, at }, i) => {
+      const age = now - at
+      if (age >= KEEP_ENDED_MS) return true
+      return i < surplus && age >= KEEP_AT_LEAST_MS && !held.has(permit.metadata.uid ?? '')
+    })
+    .map(({ permit }) => permit)
+}
+
+function endOf(permit: OperationPermit): number | undefined {
   const { status } = permit
-  if (status === undefined || isOpen(permit)) return false
-  const ended = Date.parse(status.endedAt ?? status.decidedAt ?? '')
-  return now - ended >= KEEP_ENDED_MS
+  if (status === undefined || isOpen(permit)) return undefined
+  const at = Date.parse(status.endedAt ?? status.decidedAt ?? '')
+  return Number.isNaN(at) ? undefined : at
 }

@@ -593,6 +593,48 @@ test('a slot of other work on the machine stays beside it', () => {
   expect(next.ledger?.grants?.map((g) => g.permit)).toEqual(['a', 'b'])
 })
 
+describe('a machine that is removed during its repair', () => {
+  const repair = one({
+    name: 'repair',
+    operations: ['Reboot'],
+    requester: { manager: 'kubenode-remedyjob', kind: 'RemedyOperationJob', name: 'j' },
+  })
+  const removal = one({ name: 'removal', operations: ['ScaleIn'] })
+  const slots = (ledger: LedgerSpec | undefined) => ledger?.grants?.map((g) => [g.permit, ...g.operations])
+  const wish: SnapshotWish = { machines: machines(4), ...policy(NARROW) }
+  const repaired = ask({ ...wish, permits: [repair] })
+  const [granted = repair] = told(repaired)
+  const named = (permits: readonly OperationPermit[], name: string) =>
+    permits.find((p) => p.metadata.name === name) ?? repair
+  const removed = ask({ ...wish, permits: [granted, removal] }, repaired.ledger)
+
+  test('has one slot, which counts as a repair too', () => {
+    expect(outcome(removed)).toEqual({ 'repair/m-0': 'Granted', 'removal/m-0': 'Granted' })
+    expect(slots(removed.ledger)).toEqual([['removal', 'ScaleIn', 'Reboot']])
+  })
+
+  test('keeps it whatever becomes of the repair, and no repair begins', () => {
+    const again = ask({ ...wish, permits: told(removed) }, removed.ledger)
+    expect([outcome(again), again.ledger]).toEqual([outcome(removed), undefined])
+    const next = one({ name: 'next', operations: ['Reboot'] })
+    const late = ask({ ...wish, permits: [...told(removed), next] }, removed.ledger)
+    expect(outcome(late)).toMatchObject({ 'next/m-0': 'Waiting Ledger WaitingForOther' })
+    expect(slots(late.ledger ?? removed.ledger)).toEqual([['removal', 'ScaleIn', 'Reboot']])
+  })
+
+  test('frees it with the result of the removal, also where the repair never reports one', () => {
+    const asked = named(told(removed), 'removal')
+    const done = { ...asked, spec: { ...asked.spec, results: { 'uid-m-0': 'Succeeded' as const } } }
+    const after = ask({ permits: [named(told(removed), 'repair'), done], machines: machines(4).slice(1), ...policy(NARROW) }, removed.ledger)
+    expect(after.ledger?.grants).toEqual([])
+  })
+
+  test('leaves the slot of a component that switches', () => {
+    const both = ask({ ...wish, policies: [], permits: [one({ name: 'switch', ...backTo('1.0.0') }), removal] })
+    expect(both.ledger?.grants?.map((g) => g.permit)).toEqual(['removal', 'switch'])
+  })
+})
+
 describe('one request', () => {
   test.each(CASES)('$name', ({ wish, says }) => {
     expect(outcome(ask(wish))).toEqual({ [`a/${wish.permits?.[0]?.spec.targets[0]?.name}`]: says })

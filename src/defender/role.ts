@@ -9,6 +9,7 @@ import type { ModuleContext, RunningModule } from '#runtime/module.ts'
 import type { KubeObject } from '#schema/object.ts'
 import { BY_COMPONENT, componentKey, createCaches } from './caches.ts'
 import { DefenderTime } from './defender-time.ts'
+import { EndedHolds } from './ended-holds.ts'
 import { createGuard } from './guard/guard.ts'
 import { DefenderLoop } from './loop.ts'
 import { createDefenderMetrics } from './metrics.ts'
@@ -79,9 +80,10 @@ export function defenderModule(config: DefenderConfig) {
       const events = createEventRecorder({ client, clock, controller: 'kubenode.io/defender', instance: identity })
       const own = { client, informers, clock, log, events }
       const keepers = policies.length === 0 ? [] : [new PolicyKeeper({ ...own, shipped: policies })]
-      if (webhook === undefined || replica === undefined) return { controllers: [], parts: [loop, ...keepers] }
+      const parts = [loop, new EndedHolds({ ...own, caches, serverNow }), ...keepers]
+      if (webhook === undefined || replica === undefined) return { controllers: [], parts }
       const registrar = new WebhookRegistrar({ at: webhook.at, client, clock, log, events, replica })
-      return { controllers: [], parts: [loop, registrar, ...keepers] }
+      return { controllers: [], parts: [...parts, registrar] }
     },
   }
 }

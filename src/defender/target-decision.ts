@@ -1,5 +1,5 @@
 // Decides about one target of a permit: it is blocked by a gate, or takes its slot. A grant counts only once the ledger was swapped.
-import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import type { Disruption, OperationPermit } from '#api/kinds/operation-permit.ts'
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { maintenanceText, standsOff } from '#faults/maintenance.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -58,11 +58,18 @@ export function decideTarget(
     )
   if (permit.spec.results?.[target.uid] !== undefined)
     return told(wait('Target', { reason: 'PermitRequested', seen: 'withdrawn before it was granted' }), [])
+  const removal = removalOf(permit, target, ground)
+  // Its slot became part of the one under which the machine is removed.
+  if (removal !== undefined && before?.verdict === 'Granted')
+    return told(held(permit, removal), keptGates(permit, target))
   const found = snapshot.fleet.find(target)
   const first = targetGate(found, { permit, uid: target.uid }, snapshot)
   if (found.kind !== 'Found' || first.verdict !== 'Granted') return told(first, [first])
   const { unit } = found
-  const rival = rivalSwitch(permit, target, ground) ?? rivalWork(permit, unit, target, ground)
+  const rival =
+    (removal && removalUnderWay(removal)) ??
+    rivalSwitch(permit, target, ground) ??
+    rivalWork(permit, unit, target, ground)
   if (rival !== undefined) return told(rival, [first, rival])
   const isFree = snapshot.isWithoutDisruption(permit)
   const isBack = isRecovery(permit, target, ground)
@@ -95,6 +102,25 @@ function rivalSwitch(
   const seen = `${other.name} switches ${spec.component.name} under permit ${other.permit}`
   return wait('Ledger', { reason: 'WaitingForOther', seen, retryAfterMs: RIVAL_MS })
 }
+
+/** The slot under which a machine is removed; it counts for the repairs of the machine too. */
+const removalOf = (
+  { spec, metadata }: OperationPermit,
+  { uid }: Target,
+  { ledger }: Ground,
+): Grant | undefined =>
+  spec.component !== undefined || spec.operations.includes(REMOVAL)
+    ? undefined
+    : ledger.grants().find((g) => g.target === uid && g.permitUid !== metadata.uid && g.operations.includes(REMOVAL))
+
+const removalUnderWay = ({ permit }: Grant): GateVerdict =>
+  wait('Ledger', {
+    reason: 'WaitingForOther',
+    seen: `the machine is being removed under permit ${permit}`,
+    retryAfterMs: RIVAL_MS,
+  })
+
+const REMOVAL: Disruption = 'ScaleIn'
 
 /** A repair of a node whose host is worked on, and the other way round, are two doctors with one patient: the ledger lets one of them in. */
 function rivalWork(
@@ -155,23 +181,39 @@ function take(
   { snapshot, ledger, levels }: Ground,
 ): TargetDecision {
   const { permit, unit } = question
-  const grant: Grant = {
+  const asked: Grant = {
     ...grantFor(permit, target, unit, ledger.now),
     ...(isFree && { exempt: 'NoDisruption' as const }),
   }
+  const repairs = isFree ? [] : repairsWithin(asked, ledger.grants())
+  const grant = { ...asked, operations: [...new Set([...asked.operations, ...repairs.flatMap((g) => g.operations)])] }
   // Policies that only watch count as well: else they could not tell what their rates would have done.
   const policies = [...question.policies, ...auditorsOf(snapshot.policies, question)]
   const series = isFree ? [] : seriesOf({ ...question, policies })
   const full = ledger.isFull(grant, series)
   if (full !== undefined)
     return { target: target.uid, gates, verdict: deny('Ledger', { reason: 'LedgerFull', seen: full }) }
-  for (const left of supersededBy(grant, ledger.grants(), snapshot.gonePermits)) ledger.free(left)
+  for (const left of [...repairs, ...supersededBy(asked, ledger.grants(), snapshot.gonePermits)]) ledger.free(left)
   ledger.take(grant, series)
   const way = isFree ? undefined : wayOf(permit)
   if (way !== undefined) ledger.went(way, question.isRecovery)
   // Also in the levels of policies that do not decide this: they count whatever is down.
   levels.take([builtinPolicy, ...snapshot.policies], grant, unit)
   return { target: target.uid, gates, verdict: held(permit, grant) }
+}
+
+/** As many as a slot lists. */
+const MOST_OPERATIONS = 8
+
+/**
+ * Slots of repairs on a machine that is removed now: one machine, one slot. The slot of the removal takes over their operations, since a reboot may still be under way
+ * and policies count it.
+ */
+function repairsWithin(removal: Grant, grants: readonly Grant[]): readonly Grant[] {
+  if (!removal.operations.includes(REMOVAL)) return []
+  const repairs = grants.filter((g) => g.target === removal.target && g.component === undefined)
+  const all = new Set([...removal.operations, ...repairs.flatMap((g) => g.operations)])
+  return all.size > MOST_OPERATIONS ? [] : repairs
 }
 
 /**

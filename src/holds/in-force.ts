@@ -39,7 +39,7 @@ export function readable(hold: OperationalHold): OperationalHold {
 const TIME = /^\d{4}-\d{2}-\d{2}T/
 
 /** In milliseconds; undefined where the hold does not say it legibly. */
-function endOf({ spec: { until } }: OperationalHold): number | undefined {
+export function endOf({ spec: { until } }: OperationalHold): number | undefined {
   const end = TIME.test(until) ? Date.parse(until) : Number.NaN
   return Number.isNaN(end) ? undefined : end
 }

@@ -174,11 +174,14 @@ function deleteHost({ machine, host }: Seen, reason: string): MachineAction {
   return { kind: 'DeleteHost', providerID, reason }
 }
 
-/** The set's permit to scale in serves as well as one of our own. */
+/** The set's permit to scale in serves as well as one of our own, and so does that of a repair which replaces the machine, while it is granted. */
 export const removalPermits = ({ machine, permits }: Seen): readonly OperationPermit[] =>
-  permits.filter(
-    ({ spec }) => spec.operations.includes('ScaleIn') && spec.targets.some((t) => t.uid === uidOf(machine)),
-  )
+  permits.filter((permit) => {
+    const { operations, targets } = permit.spec
+    if (!targets.some((t) => t.uid === uidOf(machine))) return false
+    if (operations.includes('ScaleIn')) return true
+    return operations.includes('Replace') && permitAnswer(permit, uidOf(machine)).kind === 'Granted'
+  })
 
 const isOwn = (p: OperationPermit): boolean => p.spec.requester.manager === FIELD_MANAGERS.machine
 

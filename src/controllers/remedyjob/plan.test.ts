@@ -203,7 +203,19 @@ const fenced = (more: Wild) =>
     { phase: 'Done', outcome: 'Succeeded', finishedAt: ago(9) },
   )
 
+const leavingMachine = { ...listed, metadata: { ...listed.metadata, deletionTimestamp: ago(1) } }
+
 const rows: readonly (readonly [string, Seen, string])[] = [
+  [
+    'a machine that is deleted between two steps is repaired no more: its slot is for the removal',
+    seen({ status: { ...RUNNING, steps: [cordoned] }, permit: granted, machine: leavingMachine }),
+    'Done, Superseded',
+  ],
+  [
+    'nor is it verified',
+    seen({ status: VERIFYING, permit: granted, machine: leavingMachine }),
+    'Done, Superseded',
+  ],
   ['a new job asks for a permit', seen(), 'RequestPermit, AwaitingPermit, waits: Progressing'],
   [
     'a machine that is only observed is let alone',

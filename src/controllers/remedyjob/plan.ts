@@ -116,9 +116,14 @@ function planBeginning(seen: Seen, now: number): JobPlan {
 /** A user decided that the machine is not to be touched, or that this repair is not wanted: steps that began are finished, and nothing follows. */
 function givenUp(seen: Seen, now: number): JobPlan | undefined {
   if (seen.job.status?.steps?.some(isBegun) === true) return undefined
+  // Its slot is freed for the removal. A repair that replaces the machine deletes it by itself.
+  if (seen.machine?.metadata.deletionTimestamp !== undefined && !replaces(seen))
+    return finish(seen, now, 'Superseded', 'the Machine is being deleted')
   const why = isObserved(seen) ? ONLY_OBSERVED : unwanted(seen, now)
   return why === undefined ? undefined : finish(seen, now, 'Cancelled', why)
 }
+
+const replaces = ({ job }: Seen): boolean => job.spec.operations.some((o) => o.replace !== undefined)
 
 const ONLY_OBSERVED = 'the machine is now observed only'
 const isObserved = ({ machine }: Seen): boolean => machine?.spec.channel === 'Observe'
