@@ -32,7 +32,7 @@ export const agentErrors = errorTable({
   },
   KN8008: {
     text: 'cannot join: there is neither an identity nor a join.json in {path}',
-    next: 'run the line of kubenode machine join-command on this host',
+    next: 'if this host had joined before, run kubenode machine readmit NAME --token with a kubeconfig of the cluster; unless its provider then hands it the token, run the line of kubenode machine join-command NAME on this host',
   },
   KN8009: {
     text: 'cannot join as {machine}: the join token is no longer valid',

@@ -32,7 +32,7 @@ export interface EndedHoldsOptions {
   readonly serverNow?: () => number | undefined
 }
 
-/** `Renew`: its end was moved, or the clock was ahead: what was reported is taken back. */
+/** `Renew`: its end was moved, or the clock was ahead, so its status no longer says Ended. */
 export type HoldStep = 'Report' | 'Renew' | 'Delete'
 
 /** `wall` decides whether it ended, as everywhere; deleting is final, so a clock that is ahead of `server` does not count for it. */

@@ -22,6 +22,8 @@ export interface HostRequest {
   readonly offering?: Offering
   readonly params: Readonly<Record<string, string>>
   readonly join: JoinBundle
+  /** A person lets a host that had joined join again, with this token: hand it over although the agent used up the one before. */
+  readonly joinsAgain?: true
 }
 
 export type HostState = 'Creating' | 'Running' | 'Stopped' | 'Deleting'

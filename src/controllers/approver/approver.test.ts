@@ -165,6 +165,18 @@ describe('S26 a host that is let back', () => {
     await w.clock.advance(1_000)
     return { w, name }
   }
+
+  test('whose agent lost its identity gets a new token from its provider, and joins with a new key', async () => {
+    const { w, name } = await joined()
+    const first = tokenOf(w, name)
+    expect(w.hosts.get(`process://${name}`)?.request.joinsAgain).toBeUndefined()
+    readmitted(w, name, true)
+    await w.clock.advance(60_000)
+    expect(w.hosts.get(`process://${name}`)?.request.joinsAgain).toBe(true)
+    expect(tokenOf(w, name)).not.toBe(first)
+    expect(await withToken(w, name)).toMatch(/^Approved/)
+  })
+
   const old = (name: string) => [AGENTS_GROUP, agentNodeGroup(name), machineUidGroup('uid-of-before')]
 
   test('with the certificate of an earlier Machine waits until a person says so, and is back once', async () => {

@@ -16,7 +16,7 @@ import type { MachineTools } from './tools.ts'
 import { otherOnHost, twoOnHost } from './hosts-in-use.ts'
 import { ownStatusOf } from './own-status.ts'
 import { answered } from './provisioning.ts'
-import { type Seen, nameOf, uidOf } from './seen.ts'
+import { type Seen, hadJoined, nameOf, uidOf } from './seen.ts'
 import { applySpec } from './write-spec.ts'
 
 type Recorded = WriteOutcome<Machine> | { readonly kind: 'Outdated'; readonly reason: string }
@@ -63,6 +63,7 @@ export async function provision(
     ...(offering !== undefined && { offering }),
     params,
     join: { ...bundle, token },
+    ...(hadJoined(seen) && { joinsAgain: true as const }),
   }
   const result = await asked(tools, seen, provider, request, signal)
   const provisioning = answered(machine, attempt, result, clock.now())

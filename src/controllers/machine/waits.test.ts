@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Seen } from './seen.ts'
-import { rateWait, waitIn } from './waits.ts'
+import { type Known, rateWait, waitIn } from './waits.ts'
 
 const permit = (phase: string, gate: string, verdict = 'Waiting', results: object = {}): OperationPermit =>
   ({
@@ -79,4 +79,22 @@ test.each([
   }
   expect(said(14)).toBe('the host exists; no heartbeat from its agent yet')
   expect(said(15)).toMatch('was created at 02:00:00 UTC, its agent never reported')
+})
+
+test.each<[string, object, RegExp]>([
+  ['of a provider that starts hosts', {}, /runs kubenode machine readmit m --token where .* KN8008 \(identity lost\)(,|$)/],
+  [
+    'that existed before KubeNode',
+    { isHostKept: true },
+    /readmit m --token .*, then on it the line of kubenode machine join-command m(,|$)/,
+  ],
+  ['that reads its user data once', { isJoinFixed: true }, /join-command m(,|$)/],
+  ['that was let join again', { isHostKept: true, joinToken: {} }, /a person.* runs on its host the line of kubenode machine join-command m(,|$)/],
+])('a silent host %s says what helps when its agent lost its identity', (_, more, expected) => {
+  const status = { agent: { version: '1' }, nodeRef: { name: 'm', uid: 'n' } }
+  const machine = { metadata: { name: 'm' }, spec: { channel: 'Agent' }, status }
+  const seen = { machine, agentBeat: { kind: 'None' }, ...more } as unknown as Seen
+  const known = { refusal: undefined, now: 0, ready: { reason: 'LeaseExpired', message: 'x' } } as unknown as Known
+  expect(waitIn('Lost', seen, known)?.unblock).toMatch(expected)
+  expect(waitIn('NotReady', seen, known)?.unblock).toMatch(expected)
 })

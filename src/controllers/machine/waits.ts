@@ -7,7 +7,7 @@ import { permitWait } from '#permits/permit-wait.ts'
 import { permitAnswer } from '#permits/permits.ts'
 import type { Waiting } from './actions.ts'
 import { lateJoinWait } from './late-join.ts'
-import { type Seen, hasJoined, isObserved, missingComponents, nameOf } from './seen.ts'
+import { type Seen, hadJoined, hasJoined, isObserved, missingComponents, nameOf } from './seen.ts'
 import { shortened } from '#lib/shortened.ts'
 
 /** No controller serves such a machine. */
@@ -70,7 +70,7 @@ export function waitIn(phase: Phase<'Machine'>, seen: Seen, { refusal, ready, no
       return {
         predicate: ready.reason,
         seen: ready.message,
-        unblock: UNBLOCKS[ready.reason] ?? 'the component is healthy',
+        unblock: ready.reason === 'LeaseExpired' ? heardAgain(seen) : (UNBLOCKS[ready.reason] ?? 'the component is healthy'),
       }
     case 'Ready':
     case 'Updating':
@@ -85,17 +85,34 @@ export function waitIn(phase: Phase<'Machine'>, seen: Seen, { refusal, ready, no
 
 /** What makes a machine Ready again that is in service; everything else is about a component. */
 const UNBLOCKS: Readonly<Record<string, string>> = {
-  LeaseExpired: 'its agent renews its Lease',
   NodeNotReady: 'its Node is Ready',
   Progressing: 'its components work',
   NodeMissing: 'its agent creates it again, or its kubelet restarts (by its set, under a permit)',
 }
 
-function lostWait({ machine }: Seen): Waiting {
-  const unblock = `a person starts the host or mends its network, or deletes the Machine: kubenode events machine/${nameOf(machine)}`
-  return isObserved(machine)
-    ? { predicate: 'NodeHeard', seen: 'no heartbeat from its Node within the lease', unblock }
-    : { predicate: 'AgentHeard', seen: 'no heartbeat from its agent or its Node within the lease', unblock }
+function lostWait(seen: Seen): Waiting {
+  const name = nameOf(seen.machine)
+  const start = 'a person starts the host or mends its network'
+  const end = `or deletes the Machine: kubenode events machine/${name}`
+  return isObserved(seen.machine)
+    ? { predicate: 'NodeHeard', seen: 'no heartbeat from its Node within the lease', unblock: `${start}, ${end}` }
+    : {
+        predicate: 'AgentHeard',
+        seen: 'no heartbeat from its agent or its Node within the lease',
+        unblock: `${start}, ${joinsAgain(seen)}, ${end}`,
+      }
+}
+
+const heardAgain = (seen: Seen): string => `its agent renews its Lease, or a person ${joinsAgain(seen)}`
+
+/** An agent without its identity can tell no server: only the log on its host has KN8008, and a reboot does not help. */
+function joinsAgain(seen: Seen): string {
+  const { machine, isHostKept, isJoinFixed = false, joinToken } = seen
+  const name = nameOf(machine)
+  const line = isHostKept || isJoinFixed ? `kubenode machine join-command ${name}` : undefined
+  if (hadJoined(seen) && joinToken !== undefined && line !== undefined) return `runs on its host the line of ${line}`
+  const next = line === undefined ? '' : `, then on it the line of ${line}`
+  return `runs kubenode machine readmit ${name} --token where the log of its agent has KN8008 (identity lost)${next}`
 }
 
 /** A quota, an expired key, an image that is not there: asking again does not help. `when`: of the next request. */

@@ -224,14 +224,14 @@ class Nspawn implements NspawnProvider {
     return record
   }
 
-  /** Until the agent has joined, a newer token takes the place of one that may have run out. */
-  async #refreshJoin(at: MachineLayout, { join: bundle }: HostRequest): Promise<void> {
+  /** Until the agent has joined, or when it is to join again, a newer token takes the place of one that may have run out. */
+  async #refreshJoin(at: MachineLayout, { join: bundle, joinsAgain }: HostRequest): Promise<void> {
     const record = await readRecord(at)
     const supervisor = record && (await findSupervisor(at, record.agent))
     const root = supervisor === undefined ? at.upper : at.root
     const file = join(root, AGENT_DIR, 'join.json')
     const isNew = record === undefined
-    if (isNew || (await readText(file)) !== undefined) await writeWhole(file, `${JSON.stringify(bundle)}\n`)
+    if (isNew || joinsAgain === true || (await readText(file)) !== undefined) await writeWhole(file, `${JSON.stringify(bundle)}\n`)
   }
 
   async #ensureUp(at: MachineLayout, record: NodeRecord, params: HostRequest['params']): Promise<NodeRecord> {

@@ -210,4 +210,13 @@ describe('the process provider', () => {
     await p.create(request('m-1', 'uid-m-1', 'mnopqr.0123456789abcdef'))
     expect(await stat(node('m-1').join).catch(() => 'absent')).toBe('absent')
   })
+
+  test('a host that a person lets join again gets the new token, although its agent used up the first', async () => {
+    const p = await provider()
+    await p.create(request('m-1'))
+    await rm(node('m-1').join)
+    const newer = 'ghijkl.0123456789abcdef'
+    await p.create({ ...request('m-1', 'uid-m-1', newer), joinsAgain: true })
+    expect(JSON.parse(await readFile(node('m-1').join, 'utf8')).token).toBe(newer)
+  })
 })

@@ -181,11 +181,15 @@ class ProcessProvider implements Provider {
     return record
   }
 
-  /** As long as the agent has not joined, a newer token takes the place of the one that may have run out. */
-  async #refreshJoin(node: NodeLayout, record: NodeRecord, { join }: HostRequest): Promise<NodeRecord> {
+  /** As long as the agent has not joined, or is to join again, a newer token takes the place of the one that may have run out. */
+  async #refreshJoin(
+    node: NodeLayout,
+    record: NodeRecord,
+    { join, joinsAgain }: HostRequest,
+  ): Promise<NodeRecord> {
     const text = `${JSON.stringify(join)}\n`
     const waiting = await readText(node.join)
-    if (waiting === undefined || waiting === text) return record
+    if ((waiting === undefined && joinsAgain !== true) || waiting === text) return record
     await writeWhole(node.join, text)
     if (record.agent !== undefined) await signalExactly(record.agent, 'SIGKILL')
     return record

@@ -175,6 +175,11 @@ export const CALLS = {
       offering: optional(offering),
       params: map('`Machine.spec.provider.params`.', str('A value.', { max: 4_096 }), { max: MOST_PARAMS }),
       join: joinBundle,
+      joinsAgain: optional(
+        bool(
+          'Only ever true: a person lets a host that had joined join again, with this token: hand it over although the agent used up the one before.',
+        ),
+      ),
     }),
     createAnswer,
   ),
