@@ -7,6 +7,7 @@ import { messageOf } from '#lib/errors.ts'
 import { jsonEqual } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
+import { readmissionOf } from '#identity/readmitted.ts'
 import { certificateSeconds, handedOver, isAccountToken, tokenText } from '#identity/join-token.ts'
 import { isOfKubelet, secretType } from '#nodes/objects.ts'
 import type { CreateResult, HostRequest, Provider } from '#providers/port.ts'
@@ -16,7 +17,7 @@ import type { MachineTools } from './tools.ts'
 import { otherOnHost, twoOnHost } from './hosts-in-use.ts'
 import { ownStatusOf } from './own-status.ts'
 import { answered } from './provisioning.ts'
-import { type Seen, hadJoined, nameOf, uidOf } from './seen.ts'
+import { type Seen, nameOf, uidOf } from './seen.ts'
 import { applySpec } from './write-spec.ts'
 
 type Recorded = WriteOutcome<Machine> | { readonly kind: 'Outdated'; readonly reason: string }
@@ -63,7 +64,7 @@ export async function provision(
     ...(offering !== undefined && { offering }),
     params,
     join: { ...bundle, token },
-    ...(hadJoined(seen) && { joinsAgain: true as const }),
+    ...(readmissionOf(machine, clock.now())?.token === true && { joinsAgain: true as const }),
   }
   const result = await asked(tools, seen, provider, request, signal)
   const provisioning = answered(machine, attempt, result, clock.now())

@@ -1,4 +1,5 @@
 // Reads what the provider knows of the host of a machine, as rarely as possible. Absence is a fact only when the host cannot merely be not shown yet.
+import { readmissionOf } from '#identity/readmitted.ts'
 import { foreignHost } from '#providers/foreign-host.ts'
 import type { Provider } from '#providers/port.ts'
 import { messageOf } from '#lib/errors.ts'
@@ -53,7 +54,8 @@ async function hostOf(tools: Tools, provider: Provider, about: About, signal: Ab
     const listed = hostLists.read(provider.name, providerID, uid)
     // A list may be stale: ask for a missing host by name before drawing conclusions.
     if (listed.kind === 'Host') sightings.seen(listed.host)
-    if (listed.kind === 'Host' || (listed.kind === 'NotAsked' && !isLost(about))) return listed
+    const isWanted = isLost(about) || readmissionOf(machine, tools.now())?.token === true
+    if (listed.kind === 'Host' || (listed.kind === 'NotAsked' && !isWanted)) return listed
   }
   try {
     // What an attempt in doubt made has no name yet: only the list tells whose it is.

@@ -5,6 +5,7 @@ import { freshCopyAgainAt, isPastFreshCopies } from '#api/protocol/fresh-copy.ts
 import { letGoFrom } from '#api/protocol/let-go.ts'
 import { endsIn, isNodeFrozen } from '#holds/in-force.ts'
 import { isHandedOver, tokenExpiresAt } from '#identity/join-token.ts'
+import { readmissionOf } from '#identity/readmitted.ts'
 import { untilLateJoin } from './late-join.ts'
 import { nodeNameOf } from '#nodes/machine-node.ts'
 import { SECRET_LOOK_MS } from '#secrets/secret-values.ts'
@@ -114,7 +115,7 @@ function planManaged(seen: Seen, now: number): MachinePlan {
     ),
     ...(sealing.wait === undefined ? [] : [SECRET_LOOK_MS]),
     seen.joinToken && Math.max(1_000, tokenExpiresAt(seen.joinToken) - now),
-    ...(seen.host.kind === 'Unknown' ? [PROVISION_LOOK_MS] : []),
+    ...(seen.host.kind === 'Unknown' || awaitsToken(seen, now) ? [PROVISION_LOOK_MS] : []),
     // What it says then is another thing.
     untilLateJoin(seen, now) || undefined,
   ].filter((ms) => ms !== undefined)
@@ -250,6 +251,10 @@ function hostActions({ machine: { spec }, host }: Seen): MachineAction[] {
   if (spec.providerID === providerID && (address === undefined || address === spec.address)) return []
   return [{ kind: 'WriteHost', providerID, address, reason: 'the provider reports a new name or address' }]
 }
+
+/** A person lets its host join again, and the approver has not made the token yet. */
+const awaitsToken = ({ machine, joinToken }: Seen, now: number): boolean =>
+  joinToken === undefined && readmissionOf(machine, now)?.token === true
 
 const onlyThen = (action: MachineAction): MachinePlan => ({ actions: [action], notices: noticeOf(action) })
 
