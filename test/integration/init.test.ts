@@ -170,7 +170,7 @@ describe('bootstrap', () => {
 
     await world.start()
     const first = await follow('--git', url)
-    expect(first.out, first.err).toContain(`commit ${commit.slice(0, 12)} is applied`)
+    expect(first.out, first.err).toMatch(new RegExp(`commit ${commit.slice(0, 12)} "[^"]+" by .+ is applied`))
     expect(first.code).toBe(0)
     expect(await hub.client.get(machineComponentSet, { name: 'base' })).toMatchObject({
       metadata: { annotations: { 'kubenode.io/commit': commit } },

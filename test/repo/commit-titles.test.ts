@@ -41,8 +41,6 @@ const ALONE: Readonly<Record<string, string>> = {
   'src/sync/hub/source/verified.ts': UNREAD,
   'src/sync/notify/news.ts': BESIDE,
   'src/sync/release/chain.ts': 'the name of an object',
-  'src/sync/render/problems.ts': INSIDE,
-  'src/sync/render/render.ts': INSIDE,
   'src/sync/revert/decide.ts': TYPED,
   'src/sync/trust/exact-revert.ts': UNREAD,
   'src/sync/trust/judge.ts': UNREAD,

@@ -47,7 +47,7 @@ export async function readFleet(followed: Followed, options: ReadOptions): Promi
     const cage = await findCage(options.weakCage)
     const { path } = followed
     const rendered = await renderCommit(commit, { repository, renderer: processRenderer(cage), path })
-    refuseImpossible(commit, rendered)
+    refuseImpossible(await titledIn(repository, commit), rendered)
     const rejected = [...rendered.targets].flatMap(([target, t]) => t.rejected.map((r) => ({ target, ...r })))
     const [first] = rejected
     if (first !== undefined)

@@ -233,7 +233,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     io.out(
       textOf(
         `${isDirty ? 'the work tree on ' : ''}${await titledIn(repository, commit)}${options.cluster === undefined ? '' : ` in ${options.cluster} only`}`,
-        base === undefined ? undefined : await titledIn(repository, base),
+        base === undefined || base === commit ? undefined : await titledIn(repository, base),
         shown,
         {
           isColored: hasColors(io),

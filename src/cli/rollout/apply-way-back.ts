@@ -46,5 +46,7 @@ const git = (args: readonly string[], { folder, env, input }: GitCall): Promise<
             ),
           ),
     )
+    // Git that refuses ends without reading: its exit code says so, not the broken pipe.
+    child.stdin?.on('error', () => undefined)
     child.stdin?.end(input ?? '')
   })

@@ -36,7 +36,7 @@ export async function applyBranch(
   signal: AbortSignal,
 ): Promise<Applied> {
   const rendered = await parts.renders.render(source, commit)
-  refuseImpossible(commit, rendered)
+  refuseImpossible(commitText(commit, title), rendered)
   const target = withinScope(rendered.targets, source).get(template) ?? NOTHING
   const ignored = elsewhere(rendered.targets, followed, template)
   const named = ignored.length === 0 ? {} : { ignored }

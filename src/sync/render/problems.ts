@@ -1,5 +1,4 @@
 // Compares the objects of each cluster with each other and with the trust document of the same commit, and finds the files to fix.
-import { shortCommit } from '#api/protocol/commit-title.ts'
 import { MAX_TRUST_BYTES, parseSignedTrust, type SignedTrust } from '#api/trust/trust-document.ts'
 import { KubeNodeError, type ErrorCode } from '#lib/errors.ts'
 import { atOnce } from '#lib/slices.ts'
@@ -102,7 +101,8 @@ export const problemText = ({ clusters, object, pointer, code, message, place }:
   `${code}: ${object} in ${someOf(clusters, MAX_CLUSTERS)}, ${pointer}: ${message}${place === undefined ? '' : ` (${place})`}`
 
 /** Refused before anything of the commit is applied anywhere. */
-export function refuseImpossible(commit: string, { problems, moreProblems }: RenderedProblems): void {
+/** `called`: the commit as people call it. */
+export function refuseImpossible(called: string, { problems, moreProblems }: RenderedProblems): void {
   const certain = problems.filter((p) => p.isCertain)
   const [first] = certain
   if (first === undefined) return
@@ -110,7 +110,7 @@ export function refuseImpossible(commit: string, { problems, moreProblems }: Ren
   const more = certain.length - 1 + (certain.length === problems.length ? moreProblems : 0)
   throw new KubeNodeError(
     syncErrors.KN7117({
-      commit: shortCommit(commit),
+      commit: called,
       first: problemText(first),
       more: more === 0 ? '' : ` (and ${more} more)`,
     }),

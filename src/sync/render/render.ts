@@ -1,5 +1,5 @@
 // Turns a commit into the objects of each cluster: reads its files from git, runs them in a cage, checks the result. Equal commits give equal bytes.
-import { shortCommit } from '#api/protocol/commit-title.ts'
+import { titledIn } from '../git/titled-in.ts'
 import { createHash } from 'node:crypto'
 import { SEALED_FILE } from '#api/names.ts'
 import { createValidator, type Validator } from '#api/validate.ts'
@@ -62,7 +62,7 @@ export async function renderCommit(commit: string, options: RenderOptions): Prom
   const files = await fleetFiles(repository, commit, path)
   const { time } = await repository.commit(commit)
   const at = { now: time * 1_000, seed: Number.parseInt(commit.slice(0, 8), 16) }
-  const rendered = await renderFiles(files, `commit ${shortCommit(commit)}`, at, options)
+  const rendered = await renderFiles(files, `commit ${await titledIn(repository, commit)}`, at, options)
   const writtenFor = await dependencyAt(repository, commit, path)
   return { commit, cage: renderer.layers, ...rendered, ...(writtenFor !== undefined && { writtenFor }) }
 }
@@ -135,7 +135,7 @@ async function fleetFiles(repository: GitRepository, commit: string, path: strin
   }
   if (!Object.hasOwn(files, ENTRY))
     throw new KubeNodeError(
-      syncErrors.KN7011({ commit: shortCommit(commit), repository: repository.name, entry: join(path, ENTRY) }),
+      syncErrors.KN7011({ commit: await titledIn(repository, commit), repository: repository.name, entry: join(path, ENTRY) }),
     )
   return files
 }

@@ -19,7 +19,7 @@ import { Malformed } from '../../trust/ssh-wire.ts'
 import { actingUser, approvedDigests, approvingUsers, keyOf, pausedBy, releasesIn, type HubParts } from '../parts.ts'
 import { isHubStaged } from '../pipeline-before.ts'
 import { linksWithin } from './links-within.ts'
-import { commitTitle } from '#api/protocol/commit-title.ts'
+import { commitText, commitTitle } from '#api/protocol/commit-title.ts'
 import { messagesOf, plansOf, refuseOtherPlan } from './planned.ts'
 import { isExemptRevert, mayExemptReverts } from '../exempt-revert.ts'
 import { type Commit, type Declared, type Failure, type Seen, isHubDue } from './seen.ts'
@@ -172,7 +172,7 @@ async function render(
 ): Promise<Declared | Failure> {
   try {
     const result = await parts.renders.renderNewest(source, commit.id)
-    refuseImpossible(commit.id, result)
+    refuseImpossible(commitText(commit.id, commit.title ?? {}), result)
     const { targets: all, cage, writtenFor } = result
     await refuseOtherPlan(parts, { source, repository, commit, targets: all })
     const own = parts.context.config.version

@@ -109,7 +109,7 @@ async function isPlannedByStep(
 async function targetsOf({ renders }: HubParts, source: FleetSource, id: string): Promise<Targets | undefined> {
   try {
     const rendered = await renders.render(source, id)
-    refuseImpossible(id, rendered)
+    refuseImpossible(shortCommit(id), rendered)
     return rendered.targets
   } catch (error) {
     if (isKubeNodeError(error)) return undefined
