@@ -66,6 +66,14 @@ const list: AdmissionPolicy = {
     {
       expression: any(
         all(operations('UPDATE'), isProgram('approver')),
+        // One that was deleted is made again without content, which revokes nobody and lets nobody in.
+        all(
+          operations('CREATE'),
+          isProgram('controllers'),
+          `object.?data.orValue({}).size() == 0`,
+          `object.?binaryData.orValue({}).size() == 0`,
+          `object.?immutable.orValue(false) == false`,
+        ),
         all(operations('DELETE'), `request.userInfo.username in [${CLEANERS.map(quoted).join(', ')}]`),
         isInstaller,
       ),

@@ -47,9 +47,3 @@ export function revokedAgents(before: RevokedAgents, machines: readonly Machine[
     .slice(0, MAX_REVOKED)
   return Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
-
-/** When the first entry is no longer needed; undefined when there is none. */
-export const firstEnd = (agents: RevokedAgents): number | undefined => {
-  const ends = Object.values(agents).map(untilOf)
-  return ends.length === 0 ? undefined : Math.min(...ends)
-}

@@ -118,6 +118,16 @@ const ATTEMPTS: readonly Attempt[] = [
     refused: /only the approver writes/,
   },
   {
+    name: 'S26 the key of controllers makes a list of its own where an administrator deleted it',
+    attempt: async ({ admin, ask, who }) => {
+      await admin.raw({ method: 'DELETE', path: LIST })
+      return ask(who.controllers, 'POST', LISTS, { body: configMap({ [uidOf(who.agentB)]: UNTIL }) })
+    },
+    // What the controllers make again is empty, and the approver fills it in.
+    control: ({ ask, who }) => ask(who.controllers, 'POST', LISTS, { body: configMap({}) }),
+    refused: /only the approver writes/,
+  },
+  {
     name: 'S25 the key of the approver writes another ConfigMap',
     attempt: ({ ask, who }) =>
       ask(who.approver, 'POST', LISTS, { body: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'mine' } } }),

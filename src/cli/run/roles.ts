@@ -122,6 +122,12 @@ const controllersRole = (config: RolesConfig): Role => ({
     const { CONTROLLERS } = await import('#controllers/controllers.ts')
     const { DeclaredAgentConfig } = await import('#declared/followed-agent-config.ts')
     const { userData } = await import('../machines/user-data.ts')
+    const [{ InstalledShells, shellsIn }, { releaseManifests }, { labelled }] = await Promise.all([
+      import('./installed-shells.ts'),
+      import('#delivery/release-manifests.ts'),
+      import('../install/release.ts'),
+    ])
+    const shells = shellsIn(releaseManifests().rest.map((o) => labelled(o, VERSION)))
     const declared = new DeclaredAgentConfig({ ...context, events: context.events('agents') })
     const { node, entries } = config
     const cache = compileCache()
@@ -179,6 +185,7 @@ const controllersRole = (config: RolesConfig): Role => ({
     )
     return [
       ...(pinned === undefined ? [] : [pinned]),
+      new InstalledShells({ client: context.client, clock, log, shells }),
       ...all.map(({ part }) => part),
       ...running.flatMap((m) => partsOf(m, supervision)),
     ]
