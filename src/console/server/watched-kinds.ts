@@ -49,9 +49,39 @@ interface WatchedType {
   readonly topics: readonly TopicFamily[]
 }
 
+/** What is read of a Node. Kubernetes checks the rest, and a Node may lack anything: what it does not report is unknown. */
+const observedNodeType: ResourceType = {
+  ...nodeType,
+  schema: {
+    type: 'object',
+    properties: {
+      spec: { type: 'object', properties: { unschedulable: { type: 'boolean' } } },
+      status: {
+        type: 'object',
+        properties: {
+          conditions: {
+            type: 'array',
+            items: {
+              type: 'object',
+              required: ['type', 'status'],
+              properties: {
+                type: { type: 'string' },
+                status: { type: 'string' },
+                reason: { type: 'string' },
+                message: { type: 'string' },
+                lastTransitionTime: { type: 'string' },
+              },
+            },
+          },
+        },
+      },
+    },
+  },
+}
+
 export const WATCHED: Readonly<Record<WatchedKind, WatchedType>> = {
   machines: { type: machine, topics: ['machines', 'node', 'home', 'clusters', 'budgets', 'set'] },
-  nodes: { type: nodeType, topics: ['machines', 'home', 'clusters'] },
+  nodes: { type: observedNodeType, topics: ['machines', 'home', 'clusters'] },
   machineSets: { type: machineSet, topics: ['home', 'clusters'] },
   sets: { type: machineComponentSet, topics: ['sets', 'set', 'home', 'clusters'] },
   canaries: { type: componentCanary, topics: ['home', 'clusters'] },
