@@ -66,7 +66,7 @@ const list: AdmissionPolicy = {
     {
       expression: any(
         all(operations('UPDATE'), isProgram('approver')),
-        // One that was deleted is made again without content, which revokes nobody and lets nobody in.
+        // One that was deleted is made again without content, which revokes no agent and admits none.
         all(
           operations('CREATE'),
           isProgram('controllers'),

@@ -65,7 +65,7 @@ export const UNUSED: readonly UnusedRight[] = [
   },
   {
     right:
-      /^controllers: ((create|delete) componentconfigs\.kubenode\.io|(create|patch|delete) configmaps in kubenode-system|create secrets in kubenode-system)$/,
+      /^controllers: ((create|delete) componentconfigs\.kubenode\.io|(patch|delete) configmaps in kubenode-system)$/,
     reason: 'rendered configurations and sealed secret values: the recorded fleet has none',
     test: 'src/controllers/machines-secrets.test.ts',
   },

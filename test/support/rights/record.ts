@@ -42,6 +42,7 @@ export function usedAt(data: string): readonly UsedRight[] {
 export const EVIDENCE: readonly string[] = [
   'test/e2e/whole-way/whole-way.test.ts',
   'test/e2e/replicas/two-defenders.test.ts',
+  'test/attacks/deleted-guards.test.ts',
   'test/attacks/door.test.ts',
   'test/integration/agent-accounts.test.ts',
   'test/integration/artifacts-role.test.ts',
