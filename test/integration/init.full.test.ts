@@ -136,5 +136,5 @@ test('S15 the checks of an installed kubenode load no package of the repository'
   cpSync(join(fleet(), 'rules'), nested, { recursive: true })
   writeFileSync(join(nested, 'package.json'), '{"name":"kubenode","type":"module","exports":{"./*":"./evil.js"}}')
   writeFileSync(join(nested, 'evil.js'), `throw new Error('loaded')\n`)
-  expect(sh('node_modules/.bin/kubenode rules test 2>&1', evil)).toMatch(/13 of 13 cases passed/)
+  expect(sh('node_modules/.bin/kubenode rules test 2>&1', evil)).toMatch(/(\d+) of \1 cases passed/)
 })

@@ -1,5 +1,8 @@
 // The files of the page: whole, so that a browser finds everything that a module imports.
-import { expect, test } from 'vitest'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
 import { loadedBy } from '#test/support/console/page-imports.ts'
 import { readPage } from './page-files.ts'
 
@@ -24,4 +27,26 @@ test('a module that imports what is not served is named', async () => {
     `${entry} imports /a/virtual/helpers.js`,
     `${entry} imports nothing`,
   ])
+})
+
+test('a module of a packed release finds the modules that it shares with the programs', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'kubenode-page-'))
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }))
+  const release: Readonly<Record<string, string>> = {
+    'src/lib/printable.js': 'export const visible = (text) => text',
+    'src/console/page/index.html': '<!-- head: the server puts the style sheet, the import map and the entry here -->',
+    'src/console/page/main.js': 'import { draw } from "./heat/draw.js";\nimport { visible } from "../../lib/printable.js";',
+    'src/console/page/heat/draw.js':
+      'import { visible } from "../../../lib/printable.js";\nexport const draw = () => visible("")',
+  }
+  for (const [path, text] of Object.entries(release)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true })
+    writeFileSync(join(root, path), text)
+  }
+  const packed = readPage(root)
+  const { modules, missing } = await loadedBy(packed.html.body.toString(), async (path) =>
+    packed.files.get(path.replace(`/a/${packed.digest}/`, ''))?.body.toString(),
+  )
+  expect(missing).toEqual([])
+  expect(modules).toContain(`/a/${packed.digest}/lib/printable.js`)
 })

@@ -57,6 +57,13 @@ const PACKAGES: Readonly<Record<string, string>> = {
 /** Modules of `src/lib` that the page runs too; they import nothing. A packed release has them as JavaScript. */
 const SHARED = ['printable.ts', 'printable.js']
 
+/** How a packed module names one of them: by its path in the release, which leads out of what is served. */
+const BY_PATH = /(["'])(?:\.\.\/)+lib\/([\w-]+\.js)\1/g
+const byName = (text: string): string =>
+  text.replace(BY_PATH, (whole, quote: string, name: string) =>
+    SHARED.includes(name) ? `${quote}#lib/${name}${quote}` : whole,
+  )
+
 const PLACE = '<!-- head: the server puts the style sheet, the import map and the entry here -->'
 
 /** Files that tests and checkers read, and no browser. */
@@ -73,7 +80,7 @@ export function readPage(root = releaseRoot()): Page {
     ...readdirSync(folder).filter((n) => /\.(ts|js)$/.test(n) && isServed(n)),
   ]
   const files = new Map<string, ServedFile>()
-  for (const path of sources.toSorted()) files.set(path, served(path, readFileSync(join(folder, path), 'utf8')))
+  for (const path of sources.toSorted()) files.set(path, served(path, byName(readFileSync(join(folder, path), 'utf8'))))
   for (const name of SHARED) {
     const source = join(root, 'src/lib', name)
     if (existsSync(source)) files.set(`lib/${name}`, served(name, readFileSync(source, 'utf8')))
