@@ -26,3 +26,15 @@ export const checkVariables = (
   ...variables,
   PATH: `${binFolder}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`,
 })
+
+/** Of the process of a component, under every supervisor. `env` of the component may replace the rest, but not what it is and where its root is. */
+export const componentVariables = (
+  variables: Readonly<Record<string, string>>,
+  component: string,
+  env: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> => ({
+  ...variables,
+  ...env,
+  KUBENODE_COMPONENT: component,
+  ...(variables['KUBENODE_ROOT'] !== undefined && { KUBENODE_ROOT: variables['KUBENODE_ROOT'] }),
+})

@@ -5,6 +5,7 @@ import { dirname } from 'node:path'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { openLog } from '#lib/whole-file.ts'
 import { onNode, type NodeDir } from '../node-dir.ts'
+import { componentVariables } from '../node-variables.ts'
 import { logFile } from './log-file.ts'
 import { MARK, markText } from './mark.ts'
 import type { StartRequest } from './port.ts'
@@ -42,11 +43,11 @@ export async function launch(
       stdio: ['ignore', output, output],
       ...user,
       env: {
-        PATH: `${binFolder}:/usr/local/bin:/usr/bin:/bin`,
-        ...environment,
-        ...service.env,
-        KUBENODE_COMPONENT: component,
-        KUBENODE_ROOT: dir.root,
+        ...componentVariables(
+          { PATH: `${binFolder}:/usr/local/bin:/usr/bin:/bin`, ...environment, KUBENODE_ROOT: dir.root },
+          component,
+          service.env,
+        ),
         [MARK]: markText(dir.path, { component, slot, killMode: service.killMode, start }),
       },
     })

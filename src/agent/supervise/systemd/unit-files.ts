@@ -6,7 +6,7 @@ import type { Files } from '../../files/port.ts'
 import { currentLink, onNode, slotsFolder, type NodeDir } from '../../node-dir.ts'
 import type { Service } from '../port.ts'
 import type { Systemctl, UnitState } from './systemctl.ts'
-import { disowned, dropInText, ownerOf, unitText } from './unit.ts'
+import { disowned, dropInText, ownerOf, unitText, withoutComponentName } from './unit.ts'
 import { agentErrors } from '../../agent-errors.ts'
 
 export interface UnitFilesDeps {
@@ -73,7 +73,9 @@ export class UnitFiles {
   /** Modifications by other programs or users. */
   async drift(wish: Wish, own: OwnUnit): Promise<string | undefined> {
     const { path, wanted } = this.#place(wish, own)
-    if (wanted === undefined || (await this.#read(path)) === wanted) return undefined
+    if (wanted === undefined) return undefined
+    const found = await this.#read(path)
+    if (found === wanted || found === withoutComponentName(wanted, wish.component)) return undefined
     return `unit ${own.unit} was changed`
   }
 

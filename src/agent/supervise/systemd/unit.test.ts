@@ -31,6 +31,7 @@ describe('a unit', () => {
       'User=worker',
       'Environment="A=1"',
       'Environment="B=2"',
+      'Environment="KUBENODE_COMPONENT=x"',
       'Restart=always',
       'KillMode=process',
       'WantedBy=multi-user.target',
@@ -174,4 +175,19 @@ test('links that systemd made to a slot get the path of the unit, and those of o
   await new UnitFiles({ files, dir, systemctl, environment: {} }).disown('x', 'x.service')
   const now = await Promise.all(Object.keys(links).map((name) => files.readLink(`${units}/${name}`)))
   expect(now).toEqual([...Array<string>(3).fill(`${units}/x.service`), ...Object.values(links).slice(3)])
+})
+
+test('a unit that an agent wrote before it named the component there was changed by nobody', async () => {
+  const files = new MemoryFiles()
+  const unitFiles = new UnitFiles({ files, dir: nodeDir('/node', '/'), systemctl: createSystemctl(), environment: {} })
+  const [wish, own] = [
+    { component: 'x', service },
+    { unit: 'kubenode-x.service', ours: true },
+  ]
+  const older = unitText({ ...wish, environment: {} }).replace('Environment="KUBENODE_COMPONENT=x"\n', '')
+  expect(older).not.toContain('KUBENODE_COMPONENT')
+  await writeDurably(files, unitFiles.pathOf(own), older)
+  expect(await unitFiles.drift(wish, own)).toBeUndefined()
+  await writeDurably(files, unitFiles.pathOf(own), `${older}LimitNOFILE=7\n`)
+  expect(await unitFiles.drift(wish, own)).toBe('unit kubenode-x.service was changed')
 })

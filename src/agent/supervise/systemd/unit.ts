@@ -2,6 +2,7 @@
 import { KubeNodeError } from '#lib/errors.ts'
 import type { Service } from '../port.ts'
 import { agentErrors } from '../../agent-errors.ts'
+import { componentVariables } from '../../node-variables.ts'
 
 const MADE_FOR = '# Made by KubeNode for '
 
@@ -81,8 +82,8 @@ export function dropInText(content: UnitContent): string | undefined {
 const execLines = ({ service }: UnitContent): readonly string[] =>
   service.exec === undefined ? [] : [`ExecStart=${[service.exec, ...(service.args ?? [])].map(argument).join(' ')}`]
 
-const serviceLines = ({ service, environment }: UnitContent): readonly string[] => [
-  ...envLines({ ...environment, ...service.env }),
+const serviceLines = ({ component, service, environment }: UnitContent): readonly string[] => [
+  ...envLines(componentVariables(environment, component, service.env)),
   ...(service.user === undefined ? [] : [`User=${plain(service.user)}`]),
   `Restart=${RESTART[service.restart]}`,
   `KillMode=${KILL[service.killMode]}`,
@@ -90,6 +91,10 @@ const serviceLines = ({ service, environment }: UnitContent): readonly string[] 
 
 const envLines = (env: Readonly<Record<string, string>>): readonly string[] =>
   Object.entries(env).map(([name, value]) => `Environment=${quoted(`${name}=${value}`)}`)
+
+/** As agents wrote it that did not name the component to its process: such a file was not changed by anyone. */
+export const withoutComponentName = (text: string, component: string): string =>
+  text.replace(`${envLines({ KUBENODE_COMPONENT: component })[0] ?? ''}\n`, '')
 
 const lines = (...all: readonly string[]): string => `${all.join('\n')}\n`
 
