@@ -2,7 +2,10 @@
 import { conditionIs } from 'kubenode/node-leaves'
 import type { NodeRemedierInput } from 'kubenode/kinds/node-remedier'
 
-/** `owner` is the component that the certificate belongs to. */
+/**
+ * `owner` is the component that the certificate belongs to. There is no second rung: a reinstalled owner would ask the same signer, and stop serving meanwhile. What a
+ * restart does not renew is for a person, days before the end.
+ */
 export const certificateExpiry = (owner: string): NodeRemedierInput['spec'] => ({
   when: {
     all: [
@@ -17,11 +20,6 @@ export const certificateExpiry = (owner: string): NodeRemedierInput['spec'] => (
     {
       operations: [{ collectEvidence: { kinds: ['Journal'] } }, { restartComponent: { component: owner } }],
       timeout: '10m',
-      verify: { conditionCleared: 'CertificateExpiring', stableFor: '10m' },
-    },
-    {
-      operations: [{ reinstallComponent: { component: owner } }],
-      timeout: '20m',
       verify: { conditionCleared: 'CertificateExpiring', stableFor: '10m' },
     },
   ],
