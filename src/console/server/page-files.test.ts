@@ -35,7 +35,8 @@ test('a module of a packed release finds the modules that it shares with the pro
   const release: Readonly<Record<string, string>> = {
     'src/lib/printable.js': 'export const visible = (text) => text',
     'src/console/page/index.html': '<!-- head: the server puts the style sheet, the import map and the entry here -->',
-    'src/console/page/main.js': 'import { draw } from "./heat/draw.js";\nimport { visible } from "../../lib/printable.js";',
+    'src/console/page/main.js':
+      'import { draw } from "./heat/draw.js";\nimport { visible } from "../../lib/printable.js";',
     'src/console/page/heat/draw.js':
       'import { visible } from "../../../lib/printable.js";\nexport const draw = () => visible("")',
   }
