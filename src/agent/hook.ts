@@ -7,7 +7,7 @@ import { programOutput } from './program-output.ts'
 
 const KEPT_BYTES = 4_096
 /** A package manager prints some hundred kilobytes; a program that prints more than this never stops. */
-const FLOOD_BYTES = 16 * 2 ** 20
+export const FLOOD_BYTES = 16 * 2 ** 20
 const SHOWN = 120
 
 export const runHook =

@@ -1,5 +1,5 @@
 // The variables that tell every program on a node where it is: components, their hooks and probes, scripts of repairs, and checks of monitors. Pure.
-// docs/node-programs.md documents them.
+// `npm run gen` writes them into the pages of the contracts.
 
 export interface NodePlace {
   readonly address: string

@@ -7,6 +7,7 @@ import { withOrdinaryPods } from '#api/ordinary-pods.ts'
 import { releaseRoot } from '#lib/release-root.ts'
 import { BENCH_PART, ERROR_PAGE, ERROR_PARTS, errorPage, type ErrorPart } from './reference/error-page.ts'
 import { COMMAND_PAGE, commandPage } from './reference/command-page.ts'
+import { CONTRACT_PAGES, withContract } from './reference/contract-pages.ts'
 import { OUTLINE_FILE, outlineText } from './outline/outlined.ts'
 import { PROVIDER_PAGE, providerPage } from './reference/provider-page.ts'
 import { PROVIDER_PROTOCOL_PAGE, providerProtocolPage } from './reference/provider-protocol-page.ts'
@@ -53,6 +54,9 @@ const files = new Map([
   [PROVIDER_PROTOCOL_PAGE, providerProtocolPage()],
   [RULES_PAGE, rulesPage()],
   [ROOM_PAGE, roomPage([{ name: 'careful', spec: careful }])],
+  ...(await Promise.all(
+    CONTRACT_PAGES.map(async (page) => [page, withContract(await readFile(join(root, page), 'utf8'))] as const),
+  )),
   [SECURITY_PAGE, withOrdinaryPods(await readFile(join(root, SECURITY_PAGE), 'utf8'))],
 ])
 

@@ -19,10 +19,10 @@ export type ProgramEnd =
   | { readonly kind: 'Killed'; readonly why: string; readonly output: string }
 
 /** The end of its output. */
-const MAX_OUTPUT = 16_384
+export const MAX_OUTPUT = 16_384
 /** Of its data, not of its address space: run-times reserve far more than they use. */
-const MAX_DATA_BYTES = 2 ** 30
-const MAX_FILES = 1_024
+export const MAX_DATA_BYTES = 2 ** 30
+export const MAX_FILES = 1_024
 const PRLIMIT = '/usr/bin/prlimit'
 const LIMITS = [`--data=${MAX_DATA_BYTES}`, `--nofile=${MAX_FILES}`, '--core=0', '--']
 

@@ -71,7 +71,7 @@ export async function runScript(
   }
 }
 
-const DEFAULT_TIMEOUT = '5m'
+export const DEFAULT_TIMEOUT = '5m'
 
 interface Program {
   readonly program: string

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { messageOf } from '#lib/errors.ts'
 import type { NodeDir } from '../node-dir.ts'
 
-const MAX_LOG_BYTES = 4 * 2 ** 20
+export const MAX_LOG_BYTES = 4 * 2 ** 20
 const KEPT = 2
 const CHUNK = 2 ** 16
 /** A component that wrote this many times the limit since the last check writes faster than we check. */

@@ -92,17 +92,17 @@ export interface ParsedMonitor {
 const DEFAULT_BUFFER = 10
 const DEFAULT_TIMEOUT_MS = 5_000
 const DEFAULT_INTERVAL_MS = 30_000
-const DEFAULT_OUTPUT = 80
-const DEFAULT_CONCURRENCY = 3
+export const DEFAULT_OUTPUT = 80
+export const DEFAULT_CONCURRENCY = 3
 const DEFAULT_STATS_MS = 60_000
 
 /** More is a mistake in the file; each bound keeps one file from taking the agent's memory or time. */
 const MAX_BUFFER = 1_000
 const MAX_RULES = 128
 const MAX_CONDITIONS = 32
-const MAX_CONCURRENCY = 16
-const MAX_OUTPUT = 1_024
-const MIN_INTERVAL_MS = 1_000
+export const MAX_CONCURRENCY = 16
+export const MAX_OUTPUT = 1_024
+export const MIN_INTERVAL_MS = 1_000
 
 /** As the API wants condition types and reasons. */
 const NAME = /^[A-Za-z]([A-Za-z0-9_.,:-]{0,126}[A-Za-z0-9_])?$/

@@ -8,7 +8,7 @@ export type MonitorText =
   | { readonly kind: 'Text'; readonly text: string }
   | { readonly kind: 'Missing' | 'Unreadable'; readonly problem: string }
 
-const MAX_FILE = 2 ** 20
+export const MAX_FILE = 2 ** 20
 
 export async function readMonitorText(files: Pick<Files, 'stream'>, path: string): Promise<MonitorText> {
   const chunks: Buffer[] = []

@@ -58,7 +58,7 @@ const SAVE_EVERY_MS = 5_000
 const SAVE_SOON_MS = 100
 /** A component brings a file after the agent has started, or replaces it. A few small reads. */
 const LOOK_AT_FILES_MS = 10_000
-const MAX_MESSAGE = 200
+export const MAX_MESSAGE = 200
 const OWN_SOURCE = 'monitors'
 
 export class Monitors {

@@ -16,12 +16,12 @@ export interface PluginCall {
 }
 
 /** As node-problem-detector reads: the rest is drained and dropped. */
-const MAX_READ = 4_096
+export const MAX_READ = 4_096
 
 const notStarted = (message: string): PluginResult => ({ status: 'Unknown', message, isNotStarted: true })
 
 /** Exit codes by which shells and wrappers report that the program does not exist or is not executable. */
-const NOT_STARTED_CODES: ReadonlySet<number | null> = new Set([126, 127])
+export const NOT_STARTED_CODES: ReadonlySet<number | null> = new Set([126, 127])
 
 export function runPlugin(call: PluginCall): Promise<PluginResult> {
   const { path, args, timeoutMs, maxOutput, environment, folder, clock } = call
@@ -70,7 +70,7 @@ export function runPlugin(call: PluginCall): Promise<PluginResult> {
   })
 }
 
-const statusOf = (code: number | null | undefined): PluginResult['status'] =>
+export const statusOf = (code: number | null | undefined): PluginResult['status'] =>
   code === 0 ? 'Ok' : code === 1 ? 'NonOk' : 'Unknown'
 
 /** A program that any user may modify is not run. */
