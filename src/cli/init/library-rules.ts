@@ -1,4 +1,5 @@
-// The rules that a new fleet gets from the library, by name: the release brings them, and `kubenode init` writes them.
+// The rules that a new fleet gets from the library, by name: the release brings them, and `kubenode init` writes them. As copies: an imported rule would
+// change with an upgrade of the hub, without a commit or a plan (docs/adr/0030-rules-of-a-new-fleet-are-copies.md).
 
 /** Of the library in `rules/`, which the fleet gets as files of its own, with their cases. */
 const LIBRARY_RULES: readonly string[] = [
