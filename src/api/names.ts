@@ -184,6 +184,8 @@ export const ANNOTATIONS = {
   controlPlane: 'kubenode.io/control-plane',
   /** On namespace `kubenode-system`: what the cluster is called, for an uninstall that was ended after the settings were deleted. */
   clusterName: 'kubenode.io/cluster-name',
+  /** On the Lease of the controllers: the providers that their leader serves, separated by commas. */
+  providers: 'kubenode.io/providers',
   /** The commit that last changed the rendered content of the object. */
   commit: 'kubenode.io/commit',
   /** Whose commit the object belongs to: namespace/name of the FleetSource. Sync alone writes it, and changes no object of another source. */

@@ -66,6 +66,10 @@ export const declaredErrors = errorTable({
     text: 'provider {name} is none that KubeNode brings{hint}',
     next: 'correct the name; if the controllers have a remote provider of this name, list what they serve in {file}',
   },
+  KN3077: {
+    text: 'the controllers of cluster {cluster} serve no provider {name}{hint}; they serve {names} (inventory of {takenAt})',
+    next: 'correct the name, or configure the provider for these controllers and take the inventory again',
+  },
   KN3090: {
     text: 'kind {kind} is written by KubeNode programs only',
     next: 'remove it from the fleet',

@@ -36,7 +36,7 @@ function servedName(entry: unknown): readonly string[] {
   return typeof own === 'string' ? [own] : []
 }
 
-interface Named {
+export interface NamedProvider {
   readonly object: KubeObject
   readonly pointer: string
   readonly name: string | undefined
@@ -46,10 +46,11 @@ export function providerProblems(
   objects: readonly KubeObject[],
   served: ReadonlySet<string> | undefined,
 ): readonly DeclaredProblem[] {
-  return objects.flatMap(namedBy).flatMap((named) => problemOf(named, served) ?? [])
+  return objects.flatMap(providersNamedBy).flatMap((named) => problemOf(named, served) ?? [])
 }
 
-function namedBy(object: KubeObject): readonly Named[] {
+/** What an object of a fleet names: a set for its machines, a Machine for itself. */
+export function providersNamedBy(object: KubeObject): readonly NamedProvider[] {
   if (object.kind === 'MachineSet') {
     const { provider } = (object as MachineSet).spec.template.spec
     return [{ object, pointer: '/spec/template/spec/provider/name', name: provider?.name }]
@@ -58,7 +59,7 @@ function namedBy(object: KubeObject): readonly Named[] {
   return [{ object, pointer: '/spec/provider/name', name: (object as Machine).spec.provider?.name }]
 }
 
-function problemOf({ object, pointer, name }: Named, served: ReadonlySet<string> | undefined) {
+function problemOf({ object, pointer, name }: NamedProvider, served: ReadonlySet<string> | undefined) {
   const known = [...(served ?? OWN_PROVIDERS)]
   if (name === undefined || known.includes(name)) return undefined
   const near = didYouMean(name, known)

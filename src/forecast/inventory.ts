@@ -80,6 +80,8 @@ export interface Inventory {
   readonly sources?: readonly SourceRules[]
   /** Of the hub, as far as who took it may list them. */
   readonly planes?: readonly PlaneNow[]
+  /** What its controllers serve; absent: not known. */
+  readonly providers?: readonly string[]
   /** Open work on hosts, as far as who took it may list it. */
   readonly maintenance?: readonly MaintenanceEvent[]
 }
@@ -97,7 +99,7 @@ const LISTS = [
   'policies',
   'fullBudgets',
 ] as const
-const NEW_LISTS = ['applied', 'canaries', 'sources', 'planes', 'maintenance'] as const
+const NEW_LISTS = ['applied', 'canaries', 'sources', 'planes', 'maintenance', 'providers'] as const
 
 /** The inventory, or what is wrong with it. */
 export function readInventory(value: unknown): Inventory | { readonly problem: string } {

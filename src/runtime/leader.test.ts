@@ -51,6 +51,36 @@ describe('taking and keeping', () => {
     expect(b.election.holder()).toBe('a')
   })
 
+  test('the leader tells of itself on the Lease, and leaves what others wrote there', async () => {
+    const { clock, fake, lease } = world()
+    const start = (identity: string, serves: string) => {
+      const election = new LeaderElection({
+        client: fake.client({ actor: identity }),
+        clock,
+        random: seededRandom(1),
+        log: silentLogger,
+        lease: KEY,
+        identity,
+        annotations: { serves },
+        onElected: () => undefined,
+        onLost: () => undefined,
+      })
+      election.start()
+      return election
+    }
+    const first = start('a', 'one')
+    await clock.advance(100)
+    const now = lease()
+    expect(now.metadata.annotations).toEqual({ serves: 'one' })
+    await first.stop()
+    const left = lease()
+    const client = fake.client({ actor: 'person' })
+    await client.update(leaseType, { ...left, metadata: { ...left.metadata, annotations: { serves: 'one', b: 'c' } } })
+    start('b', 'two')
+    await clock.advance(5_000)
+    expect(lease().metadata.annotations).toEqual({ serves: 'two', b: 'c' })
+  })
+
   test('of candidates that start at the same moment exactly one leads', async () => {
     const { clock, candidate } = world()
     const all = ['a', 'bb', 'ccc', 'dddd'].map((name) => candidate(name))

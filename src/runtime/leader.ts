@@ -11,6 +11,7 @@ import type { ObjectKey } from '#schema/resource.ts'
 import {
   type Lease,
   type Sighting,
+  annotated,
   givenBack,
   holderOf,
   isOver,
@@ -54,6 +55,8 @@ export interface LeaderOptions {
   /** Unique to this process, also across restarts. */
   readonly identity: string
   readonly times?: LeaderTimes
+  /** What the leader tells of itself on the Lease; others of the Lease stay. */
+  readonly annotations?: Readonly<Record<string, string>>
   readonly onElected: (context: LeaderContext) => void
   readonly onLost: (reason: string) => void
   /** The server refused the identity; called once, until it was let in again. Left out, the refusal is logged. */
@@ -175,7 +178,7 @@ export class LeaderElection {
     if (!isOurs && !this.#isFree(lease, this.#sighting, startedAt)) return
     const wanted = isOurs ? renewed(lease, clock.now()) : taken(lease, identity, this.#times.leaseMs, clock.now())
     this.#mayHold = true
-    const outcome = await this.#write(wanted)
+    const outcome = await this.#write(annotated(wanted, this.#options.annotations))
     if (outcome.kind !== 'Applied') {
       if (outcome.kind === 'Denied' && isRefusal(outcome.error)) this.#refused(outcome.error)
       // Refused or unknown: what the Lease is now only a read can tell. The deadline stays where it was.

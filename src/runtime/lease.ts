@@ -42,6 +42,11 @@ export const renewed = (lease: Lease, now: number): Lease => ({
   spec: { ...lease.spec, renewTime: microTimestamp(now) },
 })
 
+export const annotated = (lease: Lease, more: Readonly<Record<string, string>> | undefined): Lease =>
+  more === undefined
+    ? lease
+    : { ...lease, metadata: { ...lease.metadata, annotations: { ...lease.metadata.annotations, ...more } } }
+
 /** Keeps the count of transitions; lasts one second, so that a client that polls rarely can take it soon as well. */
 export const givenBack = (lease: Lease, now: number): Lease => ({
   ...lease,

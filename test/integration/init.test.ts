@@ -5,10 +5,16 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
+import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { CLUSTERS_NAMESPACE, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { initFleet } from '#cli/init/init.ts'
 import { run } from '#cli/program.ts'
+import { INVENTORY_FORM } from '#forecast/inventory.ts'
+import { openLocalRepository } from '#sync/git/local-repository.ts'
+import { findCage } from '#sync/render/cage.ts'
+import { renderCommit } from '#sync/render/render.ts'
+import { processRenderer } from '#sync/render/renderer.ts'
 import { issueCertificate, newAuthority } from '#lib/x509/certificates.ts'
 import { SECRET, syncBench, type SyncBench, GitFolder } from '#test/support/benches/sync-bench.ts'
 import { inFullAll, onlyInFull } from '#test/support/tools/full.ts'
@@ -75,6 +81,82 @@ test('its checks pass, and a plan shows its objects', async () => {
   const plan = await inside(repository, 'plan', ...CAGE)
   expect(plan.out).toMatch(/hub: 15 to add, 0 to change, 0 to remove/)
   expect(plan.code).toBe(0)
+})
+
+describe('a provider that no controller serves', () => {
+  const misspelled = (name: string) => {
+    const repository = repositoryOf()
+    repository.commit({ 'fleet/cluster.json': JSON.stringify({ nodes: 1, provider: name }) })
+    return repository
+  }
+
+  test('is refused by lint and by plan of a new fleet, with the name that was probably meant', async () => {
+    const repository = misspelled('statik')
+    for (const command of [['lint', 'fleet'], ['plan']]) {
+      const { code, out, err } = await inside(repository, ...command, ...CAGE)
+      expect(out + err, command[0]).toMatch(
+        /KN3075: .*no controller serves provider statik \(did you mean static\?\); served according to fleet\/providers\.json: static/,
+      )
+      expect(code, command[0]).not.toBe(0)
+    }
+  })
+
+  test('is refused by a plan with an inventory of the cluster, also where the fleet lists nothing', async () => {
+    const repository = misspelled('own')
+    repository.git('rm', '--quiet', 'fleet/providers.json')
+    repository.commit({})
+    const lists = ['machines', 'nodes', 'machineSets', 'sets', 'components', 'revisions', 'permits', 'holds']
+    const empty = Object.fromEntries([...lists, 'approvals', 'policies', 'fullBudgets'].map((name) => [name, []]))
+    const planned = async (...providers: readonly string[]) => {
+      const inventory = { form: INVENTORY_FORM, cluster: 'hub', takenAt: new Date().toISOString(), ...empty, providers }
+      const file = join(scratch, 'inventory.json')
+      writeFileSync(file, JSON.stringify(inventory))
+      const { code, out, err } = await inside(repository, 'plan', '--inventory', file, ...CAGE)
+      return { code, text: out + err }
+    }
+    const refused = await planned('static')
+    expect(refused.text).toMatch(/KN3077: .*the controllers of cluster hub serve no provider own; they serve static/)
+    expect(refused.code).not.toBe(0)
+    const served = await planned('own', 'static')
+    expect(served, served.text).toMatchObject({ code: 0 })
+    expect(served.text).not.toMatch(/KN307[567]/)
+  })
+
+  test('is accepted once the fleet lists it, such as one of your own', async () => {
+    const repository = misspelled('own')
+    expect((await inside(repository, 'lint', 'fleet', ...CAGE)).code).not.toBe(0)
+    const providers = [{ name: 'static' }, { name: 'own' }]
+    repository.commit({ 'fleet/providers.json': JSON.stringify({ providers }) })
+    const lint = await inside(repository, 'lint', 'fleet', ...CAGE)
+    expect(lint, lint.out + lint.err).toMatchObject({ code: 0 })
+    expect(lint.out + lint.err).not.toMatch(/KN307[56]/)
+  })
+})
+
+test('no repair that a new fleet enforces takes a node or a healthy component away', async () => {
+  const repository = repositoryOf()
+  const commit = repository.commit({})
+  const { targets } = await renderCommit(commit, {
+    repository: openLocalRepository(repository.dir),
+    renderer: processRenderer(await findCage('allow')),
+  })
+  const rules = [...targets.values()].flatMap(({ objects }) =>
+    objects.flatMap(({ object }) => (object.kind === 'NodeRemedier' ? [object as NodeRemedier] : [])),
+  )
+  const enforced = rules.filter(({ spec }) => spec.mode !== 'DryRun')
+  expect(enforced.map((r) => r.metadata.name).toSorted()).toEqual([
+    'certificate-expiry',
+    'disk-space-low',
+    'inodes-low',
+    'unwell-hello',
+  ])
+  const used = enforced.flatMap(({ metadata, spec }) =>
+    spec.ladder.flatMap((rung) => rung.operations.flatMap(Object.keys)).map((o) => `${metadata.name}: ${o}`),
+  )
+  // What `unwell-hello` installs again is a component that does not serve: its rule reads that component's own condition.
+  expect(used.filter((u) => !/: (collectEvidence|cleanDisk|restartComponent)$/.test(u))).toEqual([
+    'unwell-hello: reinstallComponent',
+  ])
 })
 
 describe('S7, S15 a commit cannot choose what the name kubenode means, nor reach out of itself', () => {

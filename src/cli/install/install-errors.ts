@@ -186,6 +186,10 @@ export const installErrors = errorTable({
     text: '{what} was begun in this cluster and did not end',
     next: '{remedy}',
   },
+  KN1451: {
+    text: 'these name a provider that the controllers do not serve, and get no host: {what}; served: {served}',
+    next: 'correct the name in git, or configure the provider for the controllers: docs/providers.md',
+  },
   KN1440: {
     text: 'no program leads for {roles}; the programs of this cluster run as processes, without Deployments',
     next: 'where npm start runs: kubenode local status, then logs/programs.log in its folder .kubenode; elsewhere start kubenode run with --roles {flag} again',

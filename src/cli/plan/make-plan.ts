@@ -10,6 +10,7 @@ import { type PlaneChange, planeChanges } from '#forecast/plane-changes.ts'
 import { predict } from '#forecast/predict.ts'
 import { type Prunes, type PrunesWish, prunesOf } from '#forecast/prunes.ts'
 import { releaseWaits } from '#forecast/release-waits.ts'
+import { withServedProviders } from '#forecast/served-providers.ts'
 import { bindingHub } from '#forecast/stage-members.ts'
 import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -61,8 +62,12 @@ export async function makePlan(wish: PlanWish): Promise<MadePlan> {
   const old = base === undefined ? undefined : await baseOf(wish, base)
   const before: Targets = old?.targets ?? new Map()
   const hub = inventories?.find((i) => i.planes !== undefined)
-  const update = { before, after: rendered.targets, planes: hub?.planes, now: systemClock.now() }
-  const problems = [...updateProblems(update, createValidator()), ...rendered.problems]
+  const now = systemClock.now()
+  const update = { before, after: rendered.targets, planes: hub?.planes, now }
+  const known = inventories ?? []
+  const stale = new Set(staleInventories(known, now).map((s) => s.cluster))
+  const ofRender = withServedProviders(rendered.problems, { after: rendered.targets, inventories: known, stale })
+  const problems = [...updateProblems(update, createValidator()), ...ofRender]
   const after: Rendered = { ...rendered, problems }
   const all = differenceOf(before, after.targets)
   const shown = cluster === undefined ? all : all.filter((d) => d.cluster === cluster)

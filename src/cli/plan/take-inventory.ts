@@ -14,7 +14,7 @@ import { type MaintenanceEvent, maintenanceEvent } from '#api/kinds/maintenance-
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { release } from '#api/kinds/release.ts'
-import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { programLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { isForbidden, isNotFound } from '#kube/errors.ts'
@@ -37,6 +37,8 @@ import { newestContents } from '#forecast/newest-content.ts'
 import { planeNow, type PlaneNow } from '#forecast/plane-changes.ts'
 import { type Pod, nodeType, podType } from '#nodes/objects.ts'
 import { ServerVersion } from '#placement/server-version.ts'
+import { leaseType } from '#runtime/lease.ts'
+import { providersOn } from '#runtime/served-providers.ts'
 import type { KubeObject } from '#schema/object.ts'
 
 interface Disruptions extends KubeObject {
@@ -79,6 +81,7 @@ export async function takeInventory(
     planesOn(client),
     workIn(client),
   ])
+  const providers = await providersIn(client)
   const owners = new Set(sets.map((s) => s.metadata.uid))
   return {
     form: INVENTORY_FORM,
@@ -102,6 +105,7 @@ export async function takeInventory(
     // A member has none.
     ...(sources.length > 0 && { sources: await rulesOn(client, sources) }),
     ...(planes !== undefined && planes.length > 0 && { planes }),
+    ...(providers !== undefined && { providers }),
     ...(work !== undefined && work.length > 0 && { maintenance: work }),
   }
 }
@@ -118,6 +122,18 @@ async function planesOn(client: KubeClient): Promise<readonly PlaneNow[] | undef
     return all.filter(({ spec }) => spec.controlPlane !== undefined).map(planeNow)
   } catch (error) {
     if (isForbidden(error) || isNotFound(error)) return undefined
+    throw error
+  }
+}
+
+/** Not every user who may read machines may read the Lease. */
+async function providersIn(client: KubeClient): Promise<readonly string[] | undefined> {
+  try {
+    return providersOn(
+      await client.get(leaseType, { namespace: SYSTEM_NAMESPACE, name: programLeaseName('controllers') }),
+    )
+  } catch (error) {
+    if (isForbidden(error)) return undefined
     throw error
   }
 }

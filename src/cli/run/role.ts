@@ -55,6 +55,8 @@ export interface Role {
   readonly name: string
   /** The rights that it needs to lead. */
   readonly needs?: readonly Right[]
+  /** On its Lease while this process leads. */
+  readonly leaseAnnotations?: Readonly<Record<string, string>>
   /** It has no leader: every replica does all of it. */
   readonly isEverywhere?: true
   /** What every replica runs, leader or not. */
@@ -137,6 +139,7 @@ export async function runRole(role: Role, options: RunRoleOptions): Promise<Ende
             lease: { namespace: SYSTEM_NAMESPACE, name: programLeaseName(role.name) },
             identity: `${instance}-${random.below(2 ** 32).toString(36)}`,
             ...(leaderTimes === undefined ? {} : { times: leaderTimes }),
+            ...(role.leaseAnnotations !== undefined && { annotations: role.leaseAnnotations }),
             ...events,
             onRefused: (cause) => log.error('not allowed to hold the lease', { error: lacks(cause) }),
           })),

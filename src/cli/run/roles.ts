@@ -5,6 +5,7 @@ import { join, parse } from 'node:path'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
 import type { AgentIdentity } from '#identity/token-life.ts'
 import type { JoinBundle } from '#api/join-bundle.ts'
+import { ANNOTATIONS } from '#api/names.ts'
 import { anchorOf, judgeTrust, parseSignedTrust } from '#api/trust/trust-document.ts'
 import { readBoundedText } from '#lib/bounded-file.ts'
 import { KubeNodeError, assertNever } from '#lib/errors.ts'
@@ -15,6 +16,7 @@ import type { Part } from '#runtime/manager.ts'
 import { partsOf } from '#runtime/module.ts'
 import { hostOf } from '#runtime/outbound/checked-lookup.ts'
 import type { OutboundPlaces } from '#runtime/outbound/places.ts'
+import { providersText } from '#runtime/served-providers.ts'
 import { compileCache } from '../compile-cache.ts'
 import { clientOf } from './connect.ts'
 import type { ServedConsole } from './console-file.ts'
@@ -118,6 +120,7 @@ function hosts(provider: Provider): Hosts {
 const controllersRole = (config: RolesConfig): Role => ({
   name: 'controllers',
   needs: NEEDS.controllers,
+  leaseAnnotations: { [ANNOTATIONS.providers]: providersText(config.providers.map((p) => p.name)) },
   async setup(context) {
     const { CONTROLLERS } = await import('#controllers/controllers.ts')
     const { DeclaredAgentConfig } = await import('#declared/followed-agent-config.ts')

@@ -102,7 +102,10 @@ describe('a fleet of one’s own on this machine', () => {
     'one command brings up its hub and its clusters with their pools, and says what is otherwise than in git',
     async () => {
       commit(
-        { 'fleet/clusters.json': '{ "eu-prod-7": { "stage": "prod", "nodes": 1, "provider": "alicloud" } }\n' },
+        {
+          'fleet/clusters.json': '{ "eu-prod-7": { "stage": "prod", "nodes": 1, "provider": "alicloud" } }\n',
+          'fleet/providers.json': '{ "providers": [{ "name": "static" }, { "name": "alicloud" }] }\n',
+        },
         'start',
       )
       child = spawn(join(folder, 'node_modules/.bin/kubenode'), ['local', 'up'], {

@@ -350,3 +350,26 @@ test.each([
   ).find((f) => f.check === 'network')
   expect([found?.verdict, found?.code]).toEqual([verdict, code])
 })
+
+test('sets that name a provider which the controllers do not serve are named with what they serve', () => {
+  const seen = {
+    unready: { value: [] },
+    altered: { value: [] },
+    leaderless: { value: [] },
+    clocks: { value: [] },
+    webhook: 'NotAsked',
+    isWebhookLeft: 'NotAsked',
+  } as const
+  const found = (others: readonly string[] | undefined) =>
+    judge(
+      {
+        ...healthy,
+        installed: installed('1.2.0'),
+        running: { ...seen, providers: { value: others && { served: ['process', 'static'], others } } },
+      },
+      wanted,
+    ).find((f) => f.check === 'providers')
+  expect(found(undefined)).toBeUndefined()
+  expect(found([])).toMatchObject({ verdict: 'Passed', text: 'the controllers serve process, static' })
+  expect(found(['machineset workers: proces'])).toMatchObject({ verdict: 'Failed', code: 'KN1451' })
+})

@@ -249,6 +249,7 @@ const running: Judge = ({ running: now, installed }) => {
           ),
     ),
     ...programClocks(now),
+    ...providers(now),
     ...(now.webhook === 'NotAsked'
       ? []
       : read('webhook', now.webhook, (why) =>
@@ -271,9 +272,21 @@ const running: Judge = ({ running: now, installed }) => {
   ]
 }
 
+const providers = ({ providers: named }: NonNullable<CheckSeen['running']>): readonly Finding[] =>
+  named === undefined
+    ? []
+    : read('providers', named, (all) => {
+        if (all === undefined) return []
+        const { served, others } = all
+        return others.length === 0
+          ? passed('providers', `the controllers serve ${served.join(', ')}`)
+          : failed('providers', installErrors.KN1451({ what: someOf(others, MOST_NAMED), served: served.join(', ') }))
+      })
+
 /** No pod has a log here, and no Service leads to the webhook. */
 const runningProcesses = (now: NonNullable<CheckSeen['running']>): readonly Finding[] => [
   ...programClocks(now),
+  ...providers(now),
   ...lostFindings(now),
   ...read('leaders', now.leaderless, (roles) =>
     roles.length === 0

@@ -19,6 +19,7 @@ import { isLabelledOurs, labelValue, type Release } from '../release.ts'
 import { observeTurn } from '../turn.ts'
 import { type Alteration, alterations } from './altered.ts'
 import { KEPT_KINDS, lostParts } from './lost.ts'
+import { namedProviders } from './named-providers.ts'
 import { networkPluginsIn } from './network-plugins.ts'
 import { REPAIRING_KINDS, remediatorsIn } from './remediators.ts'
 import { distinctKinds, missingRights } from './rights.ts'
@@ -163,11 +164,12 @@ async function observeProcesses(
   release: Release,
   processes: readonly string[],
 ): Promise<Running> {
-  const [lost, leaders, clocks, webhook] = await Promise.all([
+  const [lost, leaders, clocks, webhook, providers] = await Promise.all([
     reading(() => lostIn(context, release, undefined)),
     reading(() => leaderless(context, processes)),
     reading(() => programClocks(context, processes)),
     processes.includes('defender') ? reading(() => webhookProblem(context)) : ('NotAsked' as const),
+    reading(() => namedProviders(context)),
   ])
   return {
     processes,
@@ -176,6 +178,7 @@ async function observeProcesses(
     lost,
     leaderless: leaders,
     clocks,
+    providers,
     webhook,
     isWebhookLeft: 'NotAsked',
   }
@@ -331,7 +334,7 @@ async function observeRunning(
   installed: Reading<Installed>,
 ): Promise<Running> {
   const { client } = context
-  const [run, unready, altered, lost, leaders, clocks, webhook, webhookLeft] = await Promise.all([
+  const [run, unready, altered, lost, leaders, clocks, webhook, webhookLeft, providers] = await Promise.all([
     reading(() => observeRun(context, installed)),
     reading(async () => {
       const found = await listAll(client, deploymentType, { namespace: SYSTEM_NAMESPACE, labelSelector: BY_LABEL })
@@ -349,8 +352,9 @@ async function observeRunning(
     reading(() => programClocks(context, ledRolesOf(release))),
     hasWebhook(release) ? reading(() => webhookProblem(context)) : ('NotAsked' as const),
     hasWebhook(release) ? ('NotAsked' as const) : reading(() => isWebhookLeft(context)),
+    reading(() => namedProviders(context)),
   ])
-  return { run, unready, altered, lost, leaderless: leaders, clocks, webhook, isWebhookLeft: webhookLeft }
+  return { run, unready, altered, lost, leaderless: leaders, clocks, providers, webhook, isWebhookLeft: webhookLeft }
 }
 
 async function observeRun(context: InstallContext, installed: Reading<Installed>) {

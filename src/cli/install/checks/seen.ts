@@ -3,6 +3,7 @@ import type { KubeObject } from '#schema/object.ts'
 import type { Installed } from '../observe.ts'
 import type { Alteration } from './altered.ts'
 import type { NetworkPlugins } from './network-plugins.ts'
+import type { NamedProviders } from './named-providers.ts'
 import type { ProgramClock } from './program-clocks.ts'
 import type { UnendedRun } from './unended-run.ts'
 import type { Storage } from './storage.ts'
@@ -51,6 +52,8 @@ export interface CheckSeen {
     readonly leaderless: Reading<readonly string[]>
     /** Of programs that renew their leases. */
     readonly clocks: Reading<readonly ProgramClock[]>
+    /** Undefined: what the controllers serve is not known. */
+    readonly providers?: Reading<NamedProviders | undefined>
     readonly webhook: Reading<string | undefined> | 'NotAsked'
     /** Where the settings have no webhook. */
     readonly isWebhookLeft: Reading<boolean> | 'NotAsked'

@@ -1,0 +1,62 @@
+// Refuses providers that the controllers of a cluster do not serve, by what its inventory tells. Where it is known, it replaces the doubt of a name that
+// KubeNode does not bring. Pure.
+import { declaredErrors } from '#declared/declared-errors.ts'
+import { providersNamedBy } from '#declared/providers.ts'
+import { refText } from '#delivery/object-ref.ts'
+import type { Targets } from '#delivery/desired.ts'
+import { didYouMean } from '#lib/did-you-mean.ts'
+import type { RenderedProblem } from '#sync/render/problems.ts'
+import type { Inventory } from './inventory.ts'
+
+/** Of the render: the name is none that KubeNode brings. */
+const DOUBTED = 'KN3076'
+/** Of the render: the fleet's own file does not list it, which is reason enough. */
+const UNLISTED = 'KN3075'
+
+export interface Serving {
+  readonly after: Targets
+  readonly inventories: readonly Inventory[]
+  /** Clusters whose inventory is too old to refuse anything by. */
+  readonly stale: ReadonlySet<string>
+}
+
+/** `problems` of the render, with those of providers as the inventories know them. */
+export function withServedProviders(
+  problems: readonly RenderedProblem[],
+  { after, inventories, stale }: Serving,
+): readonly RenderedProblem[] {
+  const known = inventories.filter((i) => i.providers !== undefined)
+  const names = new Set(known.map((i) => i.cluster))
+  const left = problems.flatMap((p) => {
+    if (p.code !== DOUBTED) return [p]
+    const clusters = p.clusters.filter((c) => !names.has(c))
+    return clusters.length === 0 ? [] : [{ ...p, clusters }]
+  })
+  const refused = new Set(problems.flatMap((p) => (p.code === UNLISTED ? [p.object] : [])))
+  const found = known
+    .flatMap((inventory) => notServed(inventory, after, !stale.has(inventory.cluster)))
+    .filter((p) => !refused.has(p.object))
+  return [...found, ...left]
+}
+
+function notServed(
+  { cluster, takenAt, providers = [] }: Inventory,
+  after: Targets,
+  isCertain: boolean,
+): readonly RenderedProblem[] {
+  return (after.get(cluster)?.objects ?? []).flatMap(({ ref, object, place }) =>
+    providersNamedBy(object).flatMap(({ pointer, name }): readonly RenderedProblem[] => {
+      if (name === undefined || providers.includes(name)) return []
+      const near = didYouMean(name, [...providers])
+      const { code, text } = declaredErrors.KN3077({
+        cluster,
+        name,
+        hint: near === undefined ? '' : ` (did you mean ${near}?)`,
+        names: providers.join(', '),
+        takenAt,
+      })
+      const at = place === undefined ? {} : { place }
+      return [{ clusters: [cluster], object: refText(ref), pointer, code, message: text, isCertain, ...at }]
+    }),
+  )
+}
