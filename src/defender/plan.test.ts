@@ -625,7 +625,10 @@ describe('a machine that is removed during its repair', () => {
   test('frees it with the result of the removal, also where the repair never reports one', () => {
     const asked = named(told(removed), 'removal')
     const done = { ...asked, spec: { ...asked.spec, results: { 'uid-m-0': 'Succeeded' as const } } }
-    const after = ask({ permits: [named(told(removed), 'repair'), done], machines: machines(4).slice(1), ...policy(NARROW) }, removed.ledger)
+    const after = ask(
+      { permits: [named(told(removed), 'repair'), done], machines: machines(4).slice(1), ...policy(NARROW) },
+      removed.ledger,
+    )
     expect(after.ledger?.grants).toEqual([])
   })
 

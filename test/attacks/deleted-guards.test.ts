@@ -77,7 +77,14 @@ test('S25 all admission policies are deleted, to delete the ledger next: they ar
     controller: 'kubenode.io/defender',
     instance: 'test',
   })
-  const keeper = new PolicyKeeper({ client: defender, informers, clock: systemClock, log: silentLogger, events, shipped })
+  const keeper = new PolicyKeeper({
+    client: defender,
+    informers,
+    clock: systemClock,
+    log: silentLogger,
+    events,
+    shipped,
+  })
   const all = async (): Promise<number> => {
     const lists = await Promise.all(POLICY_TYPES.map((type) => admin.list(type)))
     return lists.flatMap((l) => l.items).length
@@ -120,7 +127,10 @@ test('S26 the list of revoked agents and the Secrets of metrics are deleted: emp
   }
   await part.check()
   expect(await left()).toBe(shells.length)
-  for (const { kind, metadata: { name = '' } } of shells)
+  for (const {
+    kind,
+    metadata: { name = '' },
+  } of shells)
     await admin.delete(kind === 'Secret' ? SECRET : CONFIG_MAP, { namespace: SYSTEM_NAMESPACE, name })
   expect(await left()).toBe(0)
   await part.check()

@@ -58,7 +58,12 @@ const request = (account: string) => ({
   spec: {},
 })
 const BECOMES: readonly Try[] = [
-  { what: 'makes a Secret that turns into the token of the Defender', method: 'POST', path: secretsIn(SYSTEM_NAMESPACE), body: token },
+  {
+    what: 'makes a Secret that turns into the token of the Defender',
+    method: 'POST',
+    path: secretsIn(SYSTEM_NAMESPACE),
+    body: token,
+  },
   {
     what: 'makes a token of the Defender',
     method: 'POST',
@@ -100,7 +105,12 @@ const WRITES: readonly Try[] = [
   { what: 'approves a deletion', method: 'POST', path: `${OURS}/approvals`, body: approval },
   { what: 'freezes the cluster', method: 'POST', path: `${OURS}/operationalholds`, body: hold(programUser('console')) },
   { what: 'deletes a Machine', method: 'DELETE', path: `${OURS}/machines/m-a` },
-  { what: 'makes a pod', method: 'POST', path: '/api/v1/namespaces/default/pods', body: { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'x' }, spec: { containers: [{ name: 'a', image: 'a' }] } } },
+  {
+    what: 'makes a pod',
+    method: 'POST',
+    path: '/api/v1/namespaces/default/pods',
+    body: { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'x' }, spec: { containers: [{ name: 'a', image: 'a' }] } },
+  },
 ]
 
 const attemptsOf = (name: string, who: Who, tries: readonly Try[]): readonly Attempt[] =>
@@ -132,20 +142,23 @@ const joining: readonly Try[] = [
   reads('Nodes', '/api/v1/nodes'),
   reads('the certificate requests of other hosts', '/apis/certificates.k8s.io/v1/certificatesigningrequests'),
   reads('the names of all sealed tokens', `/api/v1/namespaces/${AGENTS_NAMESPACE}/configmaps`),
-  { what: 'registers a Node', method: 'POST', path: '/api/v1/nodes', body: { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n-x' } } },
+  {
+    what: 'registers a Node',
+    method: 'POST',
+    path: '/api/v1/nodes',
+    body: { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n-x' } },
+  },
 ]
 
 const ATTEMPTS: readonly Attempt[] = [
   ...Object.entries(formsOf('artifacts')).flatMap(([name, who]) => attemptsOf(name, who, artifacts)),
   ...Object.entries(formsOf('console')).flatMap(([name, who]) => attemptsOf(name, who, page)),
-  ...joining.map(
-    (each): Attempt => ({
-      name: `S25 a join token ${each.what}`,
-      attempt: ({ ask, who }) =>
-        ask(who.joining, each.method, each.path, each.body === undefined ? {} : { body: each.body }),
-      refused: 403,
-    }),
-  ),
+  ...joining.map((each): Attempt => ({
+    name: `S25 a join token ${each.what}`,
+    attempt: ({ ask, who }) =>
+      ask(who.joining, each.method, each.path, each.body === undefined ? {} : { body: each.body }),
+    refused: 403,
+  })),
 ]
 
 tryOnServers('the keys of programs that write next to nothing', ATTEMPTS)

@@ -14,7 +14,7 @@ import type { Part } from '#runtime/manager.ts'
 import type { KubeObject } from '#schema/object.ts'
 
 /** A missing list of revoked agents refuses no agent on a kube-apiserver; a check costs a read for each of some eight objects. */
-export const SHELLS_CHECK_MS = 5_000
+const SHELLS_CHECK_MS = 5_000
 
 const TYPES = { ConfigMap: coreKind('ConfigMap'), Secret: coreKind('Secret') } as const
 type Shell = KubeObject & { readonly kind: keyof typeof TYPES }

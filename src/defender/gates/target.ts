@@ -13,7 +13,7 @@ import type { Unit } from '../unit.ts'
  * What a machine reports of itself may delay its removal for so long, and no longer: a thief of the key of its agent or kubelet can leave out a condition, write
  * another one, or send heartbeats now and then. As long as an agent that answers may take to leave its host.
  */
-export const REMOVAL_WAITS_MS = 60 * 60_000
+const REMOVAL_WAITS_MS = 60 * 60_000
 
 /** The machine was deleted by a person, a set or git an hour ago. In budgets and floors it counts as one that serves. */
 const isOverdueRemoval = ({ spec }: OperationPermit, { source }: Unit, wall: number): boolean =>
