@@ -204,7 +204,12 @@ export const argsOf = (workload: Workload, settings: InstallSettings): readonly 
 ]
 
 /** Of the process beside role cluster. */
-export const planesArgs = ({ address, most }: NonNullable<InstallSettings['controlPlanes']>): readonly string[] => [
+export const planesArgs = ({
+  address,
+  most,
+  perProcess,
+  tenantsApart,
+}: NonNullable<InstallSettings['controlPlanes']>): readonly string[] => [
   'apiserver',
   '--no-server',
   '--control-planes',
@@ -217,6 +222,9 @@ export const planesArgs = ({ address, most }: NonNullable<InstallSettings['contr
   String(FIRST_PLANE_PORT),
   '--most',
   String(most),
+  '--planes-per-process',
+  String(perProcess),
+  ...(tenantsApart ? ['--tenants-apart'] : []),
   '--advertise',
   address ?? `${PLANES_SERVICE}.${SYSTEM_NAMESPACE}.svc`,
   '--health-listen',

@@ -84,7 +84,7 @@ test('controllers are told where hosts download the agent, and the digest of its
 
 test('a hub runs no controllers, a cluster with nodes no sync', () => {
   expect(workloadsOf({ roles: ['hub'] })).toEqual(['defender', 'sync'])
-  const controlPlanes = { claim: 'planes', most: 50, from: [] }
+  const controlPlanes = { claim: 'planes', most: 50, perProcess: 50, tenantsApart: false, from: [] }
   expect(workloadsOf({ roles: ['hub'], controlPlanes })).toEqual(['defender', 'cluster', 'sync'])
   expect(workloadsOf({ roles: ['business'], controlPlanes })).not.toContain('cluster')
   expect(workloadsOf({ roles: ['business'] })).toEqual(['defender', 'artifacts', 'approver', 'controllers'])

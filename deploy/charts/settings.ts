@@ -143,6 +143,14 @@ const settingsFields = obj('Settings of an installation of KubeNode.', {
           int('How many there are at most; each takes a port from 20000 on, and some 20 MiB.', { min: 1, max: 200 }),
           50,
         ),
+        perProcess: fallback(
+          int('How many share a process; one that is stuck is ended with those beside it. Each process takes some 70 MiB.', {
+            min: 1,
+            max: 200,
+          }),
+          50,
+        ),
+        tenantsApart: fallback(bool('No process serves control planes of Clusters of two namespaces.'), false),
         address: optional(
           str(
             'Name by which clients reach their ports; that of the Service kubenode-control-planes, which pods of the hub reach, when left out.',

@@ -130,6 +130,7 @@ const OPTIONS: Readonly<Record<string, string | true | readonly [string, string]
   '--most <n>': '1',
   '--planes-per-process <n>': '1',
   '--plane-process': true,
+  '--tenants-apart': true,
   '--name <name>': 'a-name',
   '--name <ref>': 'a/b:1',
   '--namespace <name>': 'a-name',

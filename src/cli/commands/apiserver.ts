@@ -19,6 +19,7 @@ interface Options {
   readonly healthListen?: string
   readonly most?: number
   readonly planesPerProcess: number
+  readonly tenantsApart?: boolean
   readonly planeProcess?: boolean
   readonly host: string
   readonly loops: boolean
@@ -55,6 +56,10 @@ export function register(program: Command, io: Io): void {
       )
         .argParser(countOf('--planes-per-process'))
         .default(PLANES_PER_PROCESS),
+    )
+    .option(
+      '--tenants-apart',
+      'no process serves control planes of Clusters of two namespaces: one that is stuck stops its own tenant only',
     )
     .addOption(new Option('--plane-process', 'serve control planes for the process that started this one').hideHelp())
     .option('--advertise <name>', 'name or address by which clients reach control planes; --host when left out')
@@ -129,7 +134,7 @@ const PLANES_PER_PROCESS = 50
 
 /** Resolves once the host has ended; nothing to wait for without one. */
 async function controlPlanes(
-  { controlPlanes: root, controlSocket: socket, recordRights, programs, planesPerProcess, ...options }: Options,
+  { controlPlanes: root, controlSocket: socket, recordRights, programs, planesPerProcess, tenantsApart, ...options }: Options,
   { signal, io }: { readonly signal: AbortSignal; readonly io: Io },
 ): Promise<{ readonly ended: Promise<void> }> {
   if (root === undefined && socket === undefined) return { ended: Promise.resolve() }
@@ -144,7 +149,10 @@ async function controlPlanes(
     clock: systemClock,
     engine:
       programs === undefined
-        ? await processEngine(planesPerProcess, recordRights === true ? ['--record-rights'] : [])
+        ? await processEngine(
+            { perProcess: planesPerProcess, tenantsApart: tenantsApart === true },
+            recordRights === true ? ['--record-rights'] : [],
+          )
         : await programEngineOf(programs),
     listen: options.host,
     onEnd: (id, why, againInMs) =>
@@ -159,13 +167,16 @@ async function controlPlanes(
   return { ended: ended.then(() => served.close()).then(() => host.close()) }
 }
 
-async function processEngine(perProcess: number, args: readonly string[]) {
+async function processEngine(
+  bounds: { readonly perProcess: number; readonly tenantsApart: boolean },
+  args: readonly string[],
+) {
   const [{ ProcessEngine }, { spawnPlanes, thisProgram }, { systemClock }] = await Promise.all([
     import('../control-planes/processes/process-engine.ts'),
     import('../control-planes/processes/child.ts'),
     import('#lib/clock.ts'),
   ])
-  return new ProcessEngine({ clock: systemClock, perProcess, spawn: () => spawnPlanes(thisProgram(), args) })
+  return new ProcessEngine({ clock: systemClock, ...bounds, spawn: () => spawnPlanes(thisProgram(), args) })
 }
 
 /** In the process that `processEngine` starts. */

@@ -58,6 +58,9 @@ export interface EmbeddedHostOptions {
   readonly onEnd?: (id: string, why: string, againInMs: number) => void
 }
 
+/** The id is `namespace.name`, and no namespace has a dot. */
+const tenantOf = (id: string): string => id.split('.', 1)[0] ?? id
+
 interface Serving {
   readonly version: string
   readonly url: string
@@ -288,6 +291,7 @@ export class EmbeddedHost implements ControlPlaneHost {
       await this.#keep(record, rotation)
       const running = await this.#engine.start({
         data: this.#folders.of(record.id).data,
+        tenant: tenantOf(record.id),
         port: record.port ?? 0,
         host: this.#listen,
         version: record.version,

@@ -5,6 +5,8 @@ import type { PlaneFolder } from './plane-folders.ts'
 
 export interface EngineStart {
   readonly data: string
+  /** Whose it is: the namespace of its Cluster. */
+  readonly tenant?: string
   /** 0 takes any free one. */
   readonly port: number
   /** Address to listen on. */

@@ -9,6 +9,8 @@ export interface ProcessEngineOptions {
   readonly clock: Clock
   /** Control planes that share a process at most; 1: each has its own. */
   readonly perProcess: number
+  /** No process serves control planes of two tenants. */
+  readonly tenantsApart?: boolean
   /** Starts a process that serves `servePlanes`. */
   readonly spawn: () => Child
 }
@@ -17,6 +19,8 @@ export class ProcessEngine implements PlaneEngine {
   readonly minors = EMBEDDED.capabilities.minors
   readonly #o: ProcessEngineOptions
   #processes: readonly PlaneProcess[] = []
+  /** Of each process, whose control planes it served last. */
+  readonly #tenants = new WeakMap<PlaneProcess, string>()
 
   /** The first process starts at once: it loads what it needs while its host does. */
   constructor(options: ProcessEngineOptions) {
@@ -29,11 +33,19 @@ export class ProcessEngine implements PlaneEngine {
   restore: PlaneEngine['restore'] = restoreInto
 
   async start(wanted: EngineStart): Promise<EngineServer> {
-    const free = this.#processes.find((p) => !p.isOver && p.planes < this.#o.perProcess)
-    const server = await (free ?? this.#added()).start(wanted)
+    const { tenant = '' } = wanted
+    const seat = this.#processes.find((p) => this.#hasRoomFor(p, tenant)) ?? this.#added()
+    this.#tenants.set(seat, tenant)
+    const server = await seat.start(wanted)
     const tidy = (): void => this.#tidy()
     server.ended.then(tidy, tidy)
     return server
+  }
+
+  #hasRoomFor(process: PlaneProcess, tenant: string): boolean {
+    const { perProcess, tenantsApart = false } = this.#o
+    if (process.isOver || process.planes >= perProcess) return false
+    return !tenantsApart || process.planes === 0 || this.#tenants.get(process) === tenant
   }
 
   /** Once the host has stopped every control plane. */
