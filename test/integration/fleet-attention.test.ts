@@ -122,6 +122,22 @@ test('nodes that nobody repairs, detection that is incomplete and a freeze are l
   expect(out).toContain('what to do first: ')
 })
 
+test('a table says below it what of its kinds needs attention, on terminals and beside the data', async () => {
+  const shown = async (isTerminal: boolean, ...argv: readonly string[]) => {
+    let [out, err] = ['', '']
+    const io = { out: (t: string) => void (out += t), err: (t: string) => void (err += t) }
+    await run(argv, { ...io, cwd: '/', env: { KUBECONFIG: bench.server.kubeconfig, NO_COLOR: '1' }, isTerminal })
+    return { out, err }
+  }
+  const piped = await shown(false, 'get', 'nodes')
+  expect(piped.err).toBe('')
+  const nodes = await shown(true, 'get', 'nodes')
+  expect(nodes.err).toMatch(/^2 things need attention, the first: .*; to list all: kubenode why\n$/)
+  expect(nodes.out).toBe(piped.out)
+  for (const argv of [['nodes', '-o', 'name'], ['node/n-0'], ['sets'], ['machines', '-o', 'json']])
+    expect((await shown(true, 'get', ...argv)).err).not.toContain('attention')
+})
+
 test.each(['node/n-0', 'machine/n-0', 'remedier/deadlock'])(
   'a repair of %s that a mass fault holds back is refused with that reason, and leaves no request',
   async (what) => {

@@ -1,6 +1,8 @@
 // `kubenode get`: lists and shows KubeNode objects with the words and options of kubectl, and never changes one.
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { KubeNodeError } from '#lib/errors.ts'
+import { shownLine } from '#lib/printable.ts'
+import { shellWord } from '#lib/shell-word.ts'
 import { connectionTo, withNamespace, withServer } from '../commands/inspect.ts'
 import type { Io } from '../io.ts'
 import type { Asked, GetOptions } from './asked.ts'
@@ -68,7 +70,11 @@ export async function get(words: readonly string[], options: GetOptions, io: Io)
   const isTabular = asked.form.kind === 'table' || asked.form.kind === 'columns'
   const [only] = isWatched(options) ? wanted : []
   const start = only && (await (await import('./watch.ts')).watchStart(only, asked))
+  const note = asked.form.kind === 'table' && io.isTerminal && only === undefined ? noteFor(wanted, asked) : undefined
   if (options.watchOnly !== true) await (isTabular ? showTables(wanted, asked) : showData(wanted, asked))
+  const line = await note
+  if (line !== undefined)
+    io.err(shownLine(options.context === undefined ? line : `${line} --context ${shellWord(options.context)}`))
   reportMissed(asked.missed, io)
   if (only !== undefined) await (await import('./watch.ts')).watchObjects(only, asked, start)
 }
@@ -87,4 +93,10 @@ function refuseTogether(wanted: readonly Wanted[], options: GetOptions): void {
   if (isNamed && options.allNamespaces === true) refuse('a name', '--all-namespaces')
   if (isWatched(options) && options.sortBy !== undefined) refuse('--watch', '--sort-by')
   if (isWatched(options) && wanted.length > 1) refuse('--watch', 'several kinds or names')
+}
+
+/** It is read while the table is. */
+async function noteFor(wanted: readonly Wanted[], { client }: Asked): Promise<string | undefined> {
+  const { isNoted, attentionNote } = await import('./attention-note.ts')
+  return isNoted(wanted) ? attentionNote(wanted, client) : undefined
 }

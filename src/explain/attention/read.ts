@@ -59,8 +59,9 @@ export async function readObserved(
   name: string,
   client: Pick<KubeClient, 'list'>,
   readPrograms: ReadPrograms,
+  withinMs = CLUSTER_WITHIN_MS,
 ): Promise<ObservedCluster | undefined> {
-  const signal = AbortSignal.timeout(CLUSTER_WITHIN_MS)
+  const signal = AbortSignal.timeout(withinMs)
   const outcomes = new Map(
     await Promise.all(KINDS.map(async (kind) => [kind, await outcomeOf(client, kind, signal)] as const)),
   )

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import type { KubeClient } from '#kube/client.ts'
+import type { KubeObject } from '#schema/object.ts'
+import type { ResourceType } from '#schema/resource.ts'
+import { kindCalled } from '../inspect/target.ts'
+import { attentionNote, isNoted } from './attention-note.ts'
+
+const wanted = (noun: string, name?: string) => ({ type: kindCalled(noun), noun, name })
+const lost = {
+  metadata: { name: 'm-1' },
+  spec: {},
+  status: { phase: 'Lost', conditions: [{ type: 'Ready', status: 'False', reason: 'LeaseExpired', message: '' }] },
+}
+
+const clientOf = (machines: readonly object[] | 'Forbidden'): Pick<KubeClient, 'list'> => ({
+  list: (async ({ kind }: ResourceType) => {
+    if (kind === 'Machine' && machines === 'Forbidden') throw new Error('no answer')
+    return { items: (kind === 'Machine' ? machines : []) as readonly KubeObject[], resourceVersion: '1' }
+  }) as unknown as KubeClient['list'],
+})
+
+test('names the first of what needs attention, and where all of it is listed', async () =>
+  expect(await attentionNote([wanted('machines')], clientOf([lost]))).toBe(
+    '1 thing needs attention: machine/m-1 is Lost; to list all: kubenode why',
+  ))
+
+test('is about the kinds that are shown', async () =>
+  expect(await attentionNote([wanted('sets')], clientOf([lost]))).toBeUndefined())
+
+test('is silent where nothing is known to need attention', async () => {
+  expect(await attentionNote([wanted('machines')], clientOf([]))).toBeUndefined()
+  expect(await attentionNote([wanted('machines')], clientOf('Forbidden'))).toBeUndefined()
+})
+
+test('is for lists of kinds that findings are about', () =>
+  expect(
+    [
+      [wanted('machines')],
+      [wanted('nodes'), wanted('sets')],
+      [wanted('machines', 'm-1')],
+      [wanted('policies')],
+      [],
+    ].map(isNoted),
+  ).toEqual([true, true, false, false, false]))
