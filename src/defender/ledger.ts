@@ -18,6 +18,7 @@ import { type Way, type WayBack, afterGoingBack, afterGoingElsewhere, liveWaysBa
 type StoredGrant = NonNullable<LedgerSpec['grants']>[number]
 export type Grant = StoredGrant & { readonly state: NonNullable<StoredGrant['state']> }
 export type Reserved = NonNullable<LedgerSpec['reserved']>[number]
+export type AlteredPolicy = NonNullable<LedgerSpec['alteredPolicies']>[number]
 export type Reservation = NonNullable<LedgerSpec['reservations']>[number]
 type Blames = NonNullable<LedgerSpec['blames']>
 export type Counts = NonNullable<LedgerSpec['counts']>
@@ -73,6 +74,7 @@ export class WorkingLedger {
   #waysBack: readonly WayBack[]
   #reserved: readonly Reserved[]
   #reservations: readonly Reservation[]
+  #alteredPolicies: readonly AlteredPolicy[]
   readonly #bookedTargets = new Map<string, Reservation>()
   #bytes = RESERVED_BYTES
 
@@ -87,8 +89,13 @@ export class WorkingLedger {
     this.#waysBack = liveWaysBack(before?.waysBack ?? [], now)
     this.#reserved = before?.reserved ?? []
     this.#reservations = []
+    this.#alteredPolicies = before?.alteredPolicies ?? []
     this.#bytes +=
-      this.rates.size * BUCKET_BYTES + lengthOf(this.#blames) + lengthOf(this.#waysBack) + lengthOf(this.#reserved)
+      this.rates.size * BUCKET_BYTES +
+      lengthOf(this.#blames) +
+      lengthOf(this.#waysBack) +
+      lengthOf(this.#reserved) +
+      lengthOf(this.#alteredPolicies)
     this.reservations = before?.reservations ?? []
   }
 
@@ -108,6 +115,11 @@ export class WorkingLedger {
   set reserved(reserved: readonly Reserved[]) {
     this.#bytes += lengthOf(reserved) - lengthOf(this.#reserved)
     this.#reserved = reserved
+  }
+
+  set alteredPolicies(altered: readonly AlteredPolicy[]) {
+    this.#bytes += lengthOf(altered) - lengthOf(this.#alteredPolicies)
+    this.#alteredPolicies = altered
   }
 
   /** All that count; the ledger lists the first of them. */
@@ -251,6 +263,7 @@ export class WorkingLedger {
         reservations: listedOf(this.#reservations),
         reservationCount: this.#reservations.length,
       }),
+      ...(this.#alteredPolicies.length > 0 && { alteredPolicies: this.#alteredPolicies }),
     }
     const { sequence = 0, asOf: _asOf, leader: _leader, ...before } = this.#before ?? {}
     const isSame =

@@ -46,6 +46,8 @@ export interface LoopOptions {
   /** Unique to this process. */
   readonly identity: string
   readonly cluster: string | undefined
+  /** Undefined until they were compared. */
+  readonly alteredPolicies?: (() => Snapshot['alteredPolicies']) | undefined
   readonly metrics?: DefenderMetrics
   /** The API server's wall clock, where it is known. */
   readonly serverNow?: () => number | undefined
@@ -112,6 +114,11 @@ export class DefenderLoop implements Part {
       components.onChange(lookedUp),
     )
     wake()
+  }
+
+  /** Something changed that no cache shows. */
+  wake(): void {
+    this.#wake()
   }
 
   /** No write begins after this; resolves when the last one has ended. */

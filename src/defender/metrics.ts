@@ -55,6 +55,8 @@ export function createDefenderMetrics(registry: Registry): DefenderMetrics {
   const blames = gauge('kubenode_blames', blamesHelp)
   const illHelp = 'Failing machines of a place whose machines fail together.'
   const ill = gauge('kubenode_place_failing', illHelp, 'kind', 'place')
+  const alteredHelp = 'Admission policies and bindings that are missing or differ from the installed release.'
+  const altered = gauge('kubenode_admission_policies_altered', alteredHelp, 'how')
   function show({ decision, ledger, snapshot }: Observed): void {
     for (const phase of ['Requested', 'Granted'])
       permits.set({ phase }, decision.permits.filter((p) => p.phase === phase).length)
@@ -75,6 +77,8 @@ export function createDefenderMetrics(registry: Registry): DefenderMetrics {
         budget.set({ policy: label(policy.name), of }, Math.max(0, left))
         over.set({ policy: label(policy.name), of }, Math.max(0, -left))
       }
+    for (const how of ['Missing', 'Changed'])
+      altered.set({ how }, (ledger?.alteredPolicies ?? []).filter((a) => a.how === how).length)
     const blamed = ledger?.blames ?? []
     blames.set(blamed.filter((b) => !isPlace(b)).length)
     ill.reset()

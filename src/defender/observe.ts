@@ -35,6 +35,8 @@ export interface ObserverOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly cluster: string | undefined
+  /** Undefined until they were compared. */
+  readonly alteredPolicies?: (() => Snapshot['alteredPolicies']) | undefined
 }
 
 export class Observer {
@@ -106,6 +108,7 @@ export class Observer {
       approvals: caches.approvals.list(),
       fleet,
       maintenance: caches.maintenance.list(),
+      alteredPolicies: this.#options.alteredPolicies?.(),
       hosts: hostsOf(caches.pods.list()),
       unknown,
       cluster,

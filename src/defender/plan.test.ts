@@ -1222,3 +1222,27 @@ describe('properties', () => {
     )
   })
 })
+
+describe('admission policies that are not as installed', () => {
+  const altered = [
+    {
+      kind: 'ValidatingAdmissionPolicy',
+      name: 'kubenode-holds',
+      how: 'Changed',
+      since: '2026-01-05T01:59:00Z',
+    },
+  ] as const
+  const found = ask({ alteredPolicies: altered }).ledger
+
+  test('are in the ledger, though nothing else changes', () => {
+    const before = ask({}).ledger
+    expect(ask({ alteredPolicies: altered }, before).ledger?.alteredPolicies).toEqual(altered)
+  })
+  test('are written once', () => expect(ask({ alteredPolicies: altered }, found).ledger).toBeUndefined())
+  test('stay there until all were compared again, as by a new leader', () =>
+    expect(ask({}, found).ledger).toBeUndefined())
+  test('leave it when they are as installed', () => {
+    const after = ask({ alteredPolicies: [] }, found).ledger
+    expect([after?.sequence, after?.alteredPolicies]).toEqual([(found?.sequence ?? 0) + 1, undefined])
+  })
+})

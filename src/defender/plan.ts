@@ -56,6 +56,7 @@ export const decide: Decide = (snapshot, before, { now, leader }) => {
   // From caches that are not complete nothing is concluded, also not that a host is back.
   if (snapshot.unknown === undefined)
     ledger.reservations = reservationsOf(snapshot.maintenance ?? [], ledger.reservations, snapshot.fleet, snapshot.wall)
+  if (snapshot.alteredPolicies !== undefined) ledger.alteredPolicies = snapshot.alteredPolicies
   const levels = Levels.booked(snapshot.fleet, ledger.grants(), ledger.reservations)
   const ground: Ground = { snapshot, ledger, levels }
   const permits = inTurn(ground, open).map((permit) => decidePermit(permit, ground))

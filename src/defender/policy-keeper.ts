@@ -1,4 +1,4 @@
-// Keeps the admission policies of the installation in the cluster: one that another client deleted is made again, one that was changed is reported. The Defender may
+// Keeps the admission policies of the installation in the cluster: one that another client deleted is made again, one that was changed is reported, also in the ledger. The Defender may
 // create policies and change none, so that its key weakens none.
 import { ANNOTATIONS, FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { isChanged, POLICY_TYPES } from '#kube/admission-policies.ts'
@@ -6,14 +6,17 @@ import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { isAlreadyExists } from '#kube/errors.ts'
 import type { EventRecorder } from '#kube/events.ts'
-import type { Clock } from '#lib/clock.ts'
+import { MAX_ALTERED } from '#api/kinds/defender-ledger.ts'
+import { type Clock, timestamp } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
+import { jsonEqual } from '#lib/json.ts'
 import type { Logger } from '#lib/log.ts'
 import { RepeatedLine } from '#lib/repeated-line.ts'
 import type { Informers, SharedInformer } from '#runtime/informers.ts'
 import { Looking } from '#runtime/looking.ts'
 import type { Part } from '#runtime/manager.ts'
 import type { KubeObject } from '#schema/object.ts'
+import type { AlteredPolicy } from './ledger.ts'
 
 export interface PolicyKeeperOptions {
   readonly client: KubeClient
@@ -23,6 +26,8 @@ export interface PolicyKeeperOptions {
   readonly events: EventRecorder
   /** Policies first. */
   readonly shipped: readonly KubeObject[]
+  /** What is `altered` changed. */
+  readonly onAltered?: () => void
 }
 
 /** A missing policy permits what it refused, and the check reads caches. */
@@ -40,6 +45,7 @@ export class PolicyKeeper implements Part {
   #caches: ReadonlyMap<string, SharedInformer> = new Map()
   /** Versions of changed policies that were reported. */
   readonly #reported = new Map<string, string>()
+  #altered: readonly AlteredPolicy[] | undefined
 
   constructor(options: PolicyKeeperOptions) {
     this.#options = options
@@ -60,15 +66,23 @@ export class PolicyKeeper implements Part {
     return this.#looking.stop()
   }
 
+  /** What is not as installed and was not put right; undefined until all of it was compared. */
+  get altered(): readonly AlteredPolicy[] | undefined {
+    return this.#altered
+  }
+
   async check(): Promise<void> {
     try {
       if (![...this.#caches.values()].every((cache) => cache.isSynced)) return
       const missing = this.#options.shipped.filter((o) => this.#liveOf(o) === undefined)
-      if (missing.length > 0 && !(await this.#isUninstalling())) for (const each of missing) await this.#restore(each)
+      const isLeft = missing.length > 0 && (await this.#isUninstalling())
+      if (!isLeft) for (const each of missing) await this.#restore(each)
       for (const each of this.#options.shipped) this.#reportChange(each)
+      this.#note(!isLeft)
       this.#trouble.ended()
     } catch (error) {
       if (this.#looking.signal.aborted) return
+      this.#note(true)
       const why = messageOf(error)
       const due = this.#trouble.due(why)
       if (due !== undefined) this.#options.log.error('cannot restore admission policies', { error: why, ...due })
@@ -77,6 +91,26 @@ export class PolicyKeeper implements Part {
 
   #liveOf({ kind, metadata: { name = '' } }: KubeObject): KubeObject | undefined {
     return this.#caches.get(kind)?.get(name)
+  }
+
+  /** `countsMissing`: they are to be there. */
+  #note(countsMissing: boolean): void {
+    const { shipped, clock, onAltered } = this.#options
+    const before = new Map(this.#altered?.map((a) => [`${a.kind}/${a.name}/${a.how}`, a]))
+    const now = timestamp(clock.now())
+    const altered = shipped
+      .flatMap((object): readonly AlteredPolicy[] => {
+        const { kind, metadata } = object
+        const { name = '' } = metadata
+        const live = this.#liveOf(object)
+        const how = live === undefined ? 'Missing' : this.#reported.has(`${kind}/${name}`) ? 'Changed' : undefined
+        if (how === undefined || (how === 'Missing' && !countsMissing)) return []
+        return [before.get(`${kind}/${name}/${how}`) ?? { kind: kind as AlteredPolicy['kind'], name, how, since: now }]
+      })
+      .slice(0, MAX_ALTERED)
+    if (jsonEqual(altered, this.#altered)) return
+    this.#altered = altered
+    onAltered?.()
   }
 
   /** An uninstall deletes them on purpose. */

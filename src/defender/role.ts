@@ -66,6 +66,12 @@ export function defenderModule(config: DefenderConfig) {
       const { client, informers, clock, random, log, metrics } = context
       const caches = createCaches(informers, { withClusters })
       const serverNow = await serverClock(client, clock, log)
+      const events = createEventRecorder({ client, clock, controller: 'kubenode.io/defender', instance: identity })
+      const own = { client, informers, clock, log, events }
+      const keeper: PolicyKeeper | undefined =
+        policies.length === 0
+          ? undefined
+          : new PolicyKeeper({ ...own, shipped: policies, onAltered: () => loop.wake() })
       const loop = new DefenderLoop({
         client,
         caches,
@@ -76,10 +82,9 @@ export function defenderModule(config: DefenderConfig) {
         cluster,
         serverNow,
         metrics: createDefenderMetrics(metrics.registry),
+        alteredPolicies: () => keeper?.altered,
       })
-      const events = createEventRecorder({ client, clock, controller: 'kubenode.io/defender', instance: identity })
-      const own = { client, informers, clock, log, events }
-      const keepers = policies.length === 0 ? [] : [new PolicyKeeper({ ...own, shipped: policies })]
+      const keepers = keeper === undefined ? [] : [keeper]
       const parts = [loop, new EndedHolds({ ...own, caches, serverNow }), ...keepers]
       if (webhook === undefined || replica === undefined) return { controllers: [], parts }
       const registrar = new WebhookRegistrar({ at: webhook.at, client, clock, log, events, replica })

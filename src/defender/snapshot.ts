@@ -9,7 +9,7 @@ import type { Verdict } from '#policy/verdict.ts'
 import type { Suspicion } from './blame/suspicion.ts'
 import type { CompiledPolicy } from './compile-policy.ts'
 import type { FleetView } from './fleet.ts'
-import type { Grant } from './ledger.ts'
+import type { AlteredPolicy, Grant } from './ledger.ts'
 import type { Unit } from './unit.ts'
 
 /** How many machines of a set may be unavailable. */
@@ -30,6 +30,8 @@ export interface Snapshot {
   readonly fleet: FleetView
   /** What is known of work on hosts. */
   readonly maintenance?: readonly MaintenanceEvent[]
+  /** Admission policies that are not as installed; absent: not known yet, so what was known before stays. */
+  readonly alteredPolicies?: readonly AlteredPolicy[] | undefined
   /** Where our own programs run as pods. */
   readonly hosts: Hosts
   /** Why what was read must not be decided upon (a cache that is incomplete or old), or undefined. */

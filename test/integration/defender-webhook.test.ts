@@ -641,7 +641,17 @@ test('policies that an administrator deletes come back within seconds, with an e
     instance: 'test',
   })
   const shipped = policiesIn(releaseManifests().rest)
-  const keeper = new PolicyKeeper({ client, informers, clock: systemClock, log: silentLogger, events, shipped })
+  let noted = 0
+  const onAltered = () => void (noted += 1)
+  const keeper = new PolicyKeeper({
+    client,
+    informers,
+    clock: systemClock,
+    log: silentLogger,
+    events,
+    shipped,
+    onAltered,
+  })
   const [policy, binding] = POLICY_TYPES as readonly [ResourceType, ResourceType]
   const left = async () => (await admin.list(policy)).items.length + (await admin.list(binding)).items.length
   const notes = async (reason: string) => (await admin.list(EVENTS)).items.filter((e) => e['reason'] === reason)
@@ -664,6 +674,13 @@ test('policies that an administrator deletes come back within seconds, with an e
       () => notes('PolicyChanged'),
       (all) => all.length === 1,
     )
+    // In the ledger of the Defender's leader, from which why, status, Home and the metric draw.
+    const [changed] = await eventually(
+      () => Promise.resolve(keeper.altered ?? []),
+      (all) => all.length === 1,
+    )
+    expect(changed).toMatchObject({ kind: binding.kind, name: 'kubenode-holds', how: 'Changed' })
+    expect(noted).toBeGreaterThan(0)
   } finally {
     await keeper.stop()
     await informers.stop()

@@ -50,6 +50,7 @@ test('what should never go unnoticed has a rule and a test of it', () => {
     'KubeNodeManyAgentsSilent',
     'KubeNodeNothingPermitted',
     'KubeNodeBreakerOpen',
+    'KubeNodeAdmissionPoliciesAltered',
     'KubeNodePlaceFails',
     'KubeNodeLadderExhausted',
     'KubeNodePermitsDenied',

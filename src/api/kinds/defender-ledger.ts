@@ -15,6 +15,8 @@ export const MAX_WAYS_BACK = 128
 export const MAX_RESERVED = 100
 /** Machines that are away for work on their hosts or soon will be; beyond this they count all the same, and are not listed. */
 export const MAX_RESERVATIONS = 200
+/** Admission policies that are not as installed; a release has fewer. */
+export const MAX_ALTERED = 100
 /** The one name. */
 export const LEDGER_NAME = 'cluster'
 
@@ -129,6 +131,13 @@ const reservation = s.obj('A machine that counts as away, whether or not its dra
   dataLoss: s.fallback(s.bool('Whether its data is lost, so that an approval is needed.'), false),
 })
 
+const altered = s.obj('An admission policy, or its binding, that is not as the release of the Defender installs it.', {
+  kind: s.choice('Its kind.', ['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding']),
+  name: f.objectName('Its name.'),
+  how: s.choice('Missing if it cannot be restored.', ['Missing', 'Changed']),
+  since: s.time('Since when.'),
+})
+
 const spec = s.obj('The grants and the state of the Defender.', {
   sequence: s.int('Counts decisions; a paused leader that writes an older number loses the compare-and-swap.', {
     min: 0,
@@ -159,6 +168,12 @@ const spec = s.obj('The grants and the state of the Defender.', {
     s.int(`How many they are: all of them count, and the list names the first ${MAX_RESERVATIONS}.`, {
       min: 1,
       max: Number.MAX_SAFE_INTEGER,
+    }),
+  ),
+  alteredPolicies: s.optional(
+    s.mapList('Admission policies that do not protect as installed; none when absent.', altered, {
+      keys: ['kind', 'name'],
+      max: MAX_ALTERED,
     }),
   ),
   counts: s.optional(

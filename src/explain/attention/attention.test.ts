@@ -380,8 +380,20 @@ describe('what was called well', () => {
   })
 
   test('a part of the installation that is known to be absent needs a person', () => {
-    const missing = [{ name: 'policies', text: '39 of 39 admission policies are missing' }]
-    expect(told(found(cluster('hub', {}, { missing })))).toEqual(['Act: 39 of 39 admission policies are missing'])
+    const altered = (kind: string, name: string, how: string) => ({ kind, name, how, since: SINCE })
+    const alteredPolicies = [
+      altered('ValidatingAdmissionPolicy', 'kubenode-holds', 'Missing'),
+      altered('ValidatingAdmissionPolicyBinding', 'kubenode-holds', 'Missing'),
+      altered('ValidatingAdmissionPolicy', 'kubenode-leaders', 'Missing'),
+      altered('ValidatingAdmissionPolicyBinding', 'kubenode-ledger', 'Changed'),
+    ]
+    const lists = { ledgers: [{ metadata: { name: 'cluster' }, spec: { sequence: 1, alteredPolicies } }] }
+    const findings = found(cluster('hub', lists))
+    expect(told(findings)).toEqual([
+      'Act: 2 admission policies are missing (kubenode-holds, kubenode-leaders): what they refuse is permitted',
+      'Act: 1 admission policy is changed since the installation (kubenode-ledger): what it refuses is permitted',
+    ])
+    expect(findings.map(({ first }) => first?.text)).toEqual(['kubenode check', 'kubenode check'])
   })
 
   test('a repair that a hold stops is told by the hold alone', () => {

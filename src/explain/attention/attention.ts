@@ -14,7 +14,7 @@ import {
   setFindings,
   sourceFindings,
 } from './change-findings.ts'
-import { connectionFindings, gapFindings, holdFindings, missingFindings, programFindings } from './cluster-findings.ts'
+import { connectionFindings, gapFindings, holdFindings, policyFindings, programFindings } from './cluster-findings.ts'
 import type { Finding } from './finding.ts'
 import { machineFindings, nodeFindings, repairFindings } from './node-findings.ts'
 import type { ObservedCluster } from './observed.ts'
@@ -48,7 +48,7 @@ function ofCluster(cluster: ObservedCluster, unreached: ReadonlySet<string>, now
   return [
     ...connectionFindings(cluster),
     ...programFindings(cluster),
-    ...missingFindings(cluster),
+    ...policyFindings(cluster),
     ...holds,
     ...releaseFindings(cluster, now),
     ...sourceFindings(cluster),

@@ -5,6 +5,7 @@ import { isInForce, readable } from '#holds/in-force.ts'
 import { endOfHold } from '#holds/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import { pluralOf } from '#lib/plural.ts'
+import { someOf } from '#lib/some-of.ts'
 import { effectOf, programWith, type StoppedProgram } from '../programs.ts'
 import { bounded, commandStep, type Finding, finding, objectIn, stampOf } from './finding.ts'
 import type { ObservedCluster } from './observed.ts'
@@ -44,18 +45,36 @@ export const programFindings = ({ name, stopped }: ObservedCluster): readonly Fi
     }),
   )
 
-export const missingFindings = ({ name, missing = [] }: ObservedCluster): readonly Finding[] =>
-  missing.map((part) =>
-    finding(objectIn(name, 'Cluster', { name }), {
-      weight: 'Act',
-      urgency: 'Stopped',
-      part: `missing/${part.name}`,
-      cause: `missing/${part.name}`,
-      text: part.text,
-      since: part.since,
-      first: part.first ?? commandStep('kubenode check'),
-    }),
-  )
+/** Policies in the text of a finding. */
+const MOST_POLICIES = 5
+
+const HOW = { Missing: 'missing', Changed: 'changed since the installation' } as const
+
+/** What they refuse is permitted meanwhile. The Defender restores those that are missing, where it can. */
+export const policyFindings = ({ name, list }: ObservedCluster): readonly Finding[] => {
+  const altered = list('ledgers')[0]?.spec.alteredPolicies ?? []
+  return (['Missing', 'Changed'] as const).flatMap((how) => {
+    const own = altered.filter((a) => a.how === how)
+    const [first] = own.toSorted((a, b) => Date.parse(a.since) - Date.parse(b.since))
+    if (first === undefined) return []
+    // A policy and its binding have the same name.
+    const names = [...new Set(own.map((a) => a.name))]
+    const are = names.length === 1 ? 'admission policy is' : 'admission policies are'
+    return [
+      finding(objectIn(name, 'Cluster', { name }), {
+        weight: 'Act',
+        urgency: 'Stopped',
+        part: `policies/${how}`,
+        cause: `policies/${how}`,
+        count: names.length,
+        text: `${names.length} ${are} ${HOW[how]} (${someOf(names, MOST_POLICIES)}): ${names.length === 1 ? 'what it refuses' : 'what they refuse'} is permitted`,
+        since: first.since,
+        first: commandStep('kubenode check'),
+        runbook: PROGRAMS_RUNBOOK,
+      }),
+    ]
+  })
+}
 
 export const gapFindings = ({ name, gap }: ObservedCluster): readonly Finding[] =>
   gap === undefined

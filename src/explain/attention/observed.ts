@@ -16,7 +16,6 @@ import { findCondition } from '#kube/conditions.ts'
 import type { Node } from '#nodes/objects.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { StoppedProgram } from '../programs.ts'
-import type { FirstStep } from './finding.ts'
 
 /** Of a Machine, what is judged. */
 export interface ObservedMachine {
@@ -51,14 +50,6 @@ export interface ObservedNode extends KubeObject {
   readonly isCordoned: boolean
 }
 
-/** Something of the installation that is not there, such as a policy that was deleted. */
-interface MissingPart {
-  readonly name: string
-  readonly text: string
-  readonly since?: string
-  readonly first?: FirstStep
-}
-
 export interface ObservedKinds {
   readonly machines: ObservedMachine
   readonly nodes: ObservedNode
@@ -86,8 +77,6 @@ export interface ObservedCluster {
   readonly stopped: readonly StoppedProgram[]
   /** What is not known of a cluster that answers; undefined: all is. */
   readonly gap: string | undefined
-  /** Parts of the installation that are known to be absent. */
-  readonly missing?: readonly MissingPart[]
 }
 
 const SILENT = { True: 'No', False: 'Yes', Unknown: 'Unknown' } as const
