@@ -2,7 +2,7 @@
 import { type Paint, toneOf } from './paint.ts'
 
 const PIECES =
-  /\[[-=~! ]+\]|\b\d+\/\d+ machines Ready|^(?:warning|note):|^ready after .*|\b(?:stopped|refused|blocked|does not answer|not responding)\b|\b[A-Z][A-Za-z]+\b/g
+  /\[[-=~! ]+\]|\b\d+\/\d+ machines Ready|^(?:warning|note):|^ready after .*|\b(?:attention|stopped|refused|blocked|does not answer|not responding)\b|\b[A-Z][A-Za-z]+\b/g
 
 const BAR_TONES = { '=': 'good', '~': 'warn', '-': 'warn', '!': 'bad' } as const
 const isBarSign = (sign: string): sign is keyof typeof BAR_TONES => sign in BAR_TONES

@@ -3,7 +3,7 @@ import { isReason, type Reason } from '#api/catalogue.ts'
 import { isTyped } from './unblock.ts'
 
 /** `Nobody`: nothing is wrong, or it is over. `KubeNode`: it continues by itself. `Author`: a commit in git. `Operator`: a person at a host, a provider, the network or a cluster. */
-export type Actor = 'Nobody' | 'KubeNode' | 'Author' | 'Operator'
+type Actor = 'Nobody' | 'KubeNode' | 'Author' | 'Operator'
 
 export type WayOut =
   | { readonly who: 'Nobody' | 'KubeNode' }

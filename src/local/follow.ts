@@ -9,7 +9,8 @@ import { type FleetView, observeFleet, watchFleet } from './observe.ts'
 import { commitNames, newestCommit } from './repository.ts'
 import type { Screen } from './screen.ts'
 import { stuckWhy } from './stuck.ts'
-import { type FleetSeen, rehearsalNotes, summaryLines, unheard, unmet } from './summary.ts'
+import type { FleetSeen } from './seen.ts'
+import { rehearsalNotes, summaryLines, unheard, unmet } from './summary.ts'
 
 const LOOK_EVERY_MS = 500
 /** A check that takes longer than this has failed; a slow machine takes a tenth of it. */

@@ -13,7 +13,7 @@ import { newestCommit } from './repository.ts'
 import { createScreen } from './screen.ts'
 import { stuckWhy } from './stuck.ts'
 import { componentsLine, summaryLines, unheard, unmet } from './summary.ts'
-import type { ClusterSeen, FleetSeen } from './summary.ts'
+import type { ClusterSeen, FleetSeen } from './seen.ts'
 
 let dir = ''
 beforeEach(() => void (dir = mkdtempSync(join(tmpdir(), 'kubenode-local-'))))
@@ -173,8 +173,10 @@ const cluster = (more: object = {}): ClusterSeen =>
     name: 'test',
     isReachable: true,
     machines: [machine('a', 'Ready', { beacon: '1.1.0' }), machine('b', 'Ready', { beacon: '1.0.0' })],
-    machineSets: [{ spec: { replicas: 2 } }],
-    sets: [{ metadata: { name: 'base' }, status: { conditions: [{ type: 'Ready', status: 'True' }] } }],
+    machineSets: [{ metadata: { name: 'workers' }, spec: { replicas: 2 } }],
+    sets: [
+      { metadata: { name: 'base' }, status: { phase: 'Complete', conditions: [{ type: 'Ready', status: 'True' }] } },
+    ],
     jobs: [],
     heard: new Map(),
     ...more,
@@ -185,7 +187,7 @@ const fleet = (c: ClusterSeen = cluster(), hub: object = {}): FleetSeen =>
   ({
     hub: {
       isReachable: true,
-      sources: [{ status: { commit: COMMIT, conditions: [] } }],
+      sources: [{ metadata: { name: 'fleet' }, status: { commit: COMMIT, conditions: [] } }],
       releases: [
         { metadata: { name: 'r', creationTimestamp: '1' }, spec: { commit: COMMIT }, status: { phase: 'Succeeded' } },
       ],
@@ -256,23 +258,39 @@ describe('waiting ends where no time helps', () => {
 })
 
 describe('the summary', () => {
-  test('ladders that are exhausted and stages that stopped have lines of their own', () => {
-    const stalled = { type: 'Stalled', status: 'True', reason: 'LadderExhausted', message: '1 node: n-1' }
-    const invalid = { ...stalled, reason: 'RuleInvalid' }
-    const remediers = [
-      { metadata: { name: 'silent' }, status: { conditions: [stalled] } },
-      { metadata: { name: 'broken' }, status: { conditions: [invalid] } },
-    ]
+  test('what needs attention has lines in the words of why and Home, worst first', () => {
+    const matching = [{ node: 'n-1', since: '', reason: 'LadderExhausted', waitingFor: '3 of 3 rungs were tried' }]
+    const remediers = [{ metadata: { name: 'silent' }, spec: {}, status: { matching } }]
+    const unblock = 'run git revert --no-edit aaaaaaaaaaaa && git push'
     const stages = [
-      { name: 'test', phase: 'Failed', waitingFor: { seen: '1 of 1 clusters failed' } },
+      {
+        name: 'test',
+        phase: 'Failed',
+        waitingFor: { predicate: 'StageFailed', seen: '1 of 1 clusters failed', unblock },
+      },
       { name: 'prod', phase: 'Waiting' },
     ]
+    const sources = [
+      { metadata: { name: 'fleet' }, spec: { url: '/home/ada/fleet' }, status: { commit: COMMIT, conditions: [] } },
+    ]
+    const stopped = [{ name: 'defender', since: 1 }]
     const releases = [{ metadata: { name: 'r' }, spec: { commit: COMMIT }, status: { phase: 'Paused', stages } }]
-    const stopped = summaryLines(fleet(cluster({ remediers }), { releases }), 0).filter((l) => l.includes('stopped'))
-    expect(stopped).toEqual([
-      'hub      stopped  stage test: 1 of 1 clusters failed; kubenode why release/r',
-      'test     stopped  repairs by silent: 1 node: n-1',
+    const lines = summaryLines(fleet(cluster({ remediers, stopped }), { releases, sources }), 0)
+    expect(lines.filter((l) => l.includes('attention'))).toEqual([
+      'test     attention  the Defender is away: no permit is granted, so disruptions do not begin; kubenode check',
+      'hub      attention  release/r is Paused: 1 of 1 clusters failed; git revert --no-edit aaaaaaaaaaaa',
+      'test     attention  node/n-1 not repaired by rule silent (ladder exhausted): 3 of 3 rungs were tried; kubenode repair node/n-1 --reason WHY',
     ])
+  })
+
+  test('of many things that need attention the worst are named, and the rest counted', () => {
+    const sets = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((name) => ({
+      metadata: { name },
+      status: { phase: 'Blocked' },
+    }))
+    const lines = summaryLines(fleet(cluster({ sets })), 0).filter((l) => l.includes('attention'))
+    expect(lines).toHaveLength(6)
+    expect(lines.at(-1)).toBe('         attention  and 2 more: kubenode why')
   })
 
   test('versions are counted, the most frequent first', () => {
@@ -334,9 +352,12 @@ describe('the summary', () => {
         { type: 'Ready', status: 'True' },
         { type: 'PruneBlocked', status: 'True', message },
       ],
+      prunes: [{ name: 'hub', held: { count: 2, digest: 'abc' } }],
     }
     const seen = fleet(cluster(), { sources: [{ metadata: { name: 'fleet' }, status }] })
-    expect(summaryLines(seen, 0)[1]).toBe(`hub      waits    ${message}`)
+    expect(summaryLines(seen, 0)).toContain(
+      'hub      attention  source/fleet waits for an approval: hub: 2 of 9 objects would be deleted; kubenode approve source/fleet --reason WHY',
+    )
     expect(summaryLines(seen, 0).join('\n')).not.toContain('in force')
     expect(unmet(seen, 'b'.repeat(40))).toContain(`deletions wait for a person: ${message}`)
   })
@@ -600,7 +621,7 @@ describe('what the fleet waits for is shown in words, never as the name of a rea
     const releases = release({ phase: 'Paused', stages, waitingFor })
     expect(summaryLines(fleet(cluster(), { releases }), 0).slice(0, 2)).toEqual([
       'hub    commit aaaaaaaaaaaa: Paused (test Failed)',
-      'hub      stopped  stage test: 1 of 1 clusters failed; kubenode why release/r',
+      'hub      attention  release/r is Paused: 1 of 1 clusters failed; kubenode why release/r',
     ])
   })
 })

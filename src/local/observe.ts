@@ -16,7 +16,7 @@ import { systemRandom } from '#lib/random.ts'
 import { type Lease, lapsedAt, leaseType } from '#runtime/lease.ts'
 import type { KubeObject } from '#schema/object.ts'
 import type { ResourceType } from '#schema/resource.ts'
-import type { ClusterSeen, FleetSeen, HubSeen, StoppedProgram } from './summary.ts'
+import type { ClusterSeen, FleetSeen, HubSeen, StoppedProgram } from './seen.ts'
 
 const READ_TIMEOUT_MS = 3_000
 /** How long an answer of a server counts; its caches tell everything else sooner. */
@@ -88,7 +88,7 @@ export async function observeFleet(hub: KubeClient, clusters: ReadonlyMap<string
     hubSeen(hub),
     ...[...clusters].map(([name, client]) => seenOf(name, client)),
   ])
-  return { hub: hubState, clusters: rest }
+  return { at: systemClock.now(), hub: hubState, clusters: rest }
 }
 
 /** What the summary shows, kept up to date by watches: lists of everything twice a second cost more than the fleet itself. */
@@ -122,6 +122,7 @@ export function watchFleet(hub: KubeClient): FleetView {
       follow(clusters)
       const { sources, releases, clusters: declared, leases } = ofHub.caches
       return {
+        at: systemClock.now(),
         hub: {
           isReachable: await ofHub.answers(),
           sources: sources.store.list(),

@@ -11,7 +11,7 @@ import { businessFolders, HUB, layoutIn, readState } from './layout.ts'
 import type { Layout } from './layout.ts'
 import { observeFleet } from './observe.ts'
 import { commitNames, newestCommit } from './repository.ts'
-import { expectedClusters, summaryLines, unheard, unmet } from './summary.ts'
+import { expectedClusters, stateLines, summaryLines, unheard, unmet } from './summary.ts'
 import { localErrors } from './local-errors.ts'
 import { isLocked, lockedAt } from './lock.ts'
 import { stuckWhy } from './stuck.ts'
@@ -73,7 +73,7 @@ export async function fleetStatus({ data, waitMs, connect, onWait }: StatusOptio
       if (missing.length === 0 || stuck !== undefined || systemClock.monotonic() >= until) {
         const isDown = !seen.hub.isReachable && seen.clusters.every((c) => !c.isReachable)
         return {
-          lines: summaryLines(seen, lockedAt(layout)),
+          lines: stateLines(seen, lockedAt(layout)),
           attention: isDown ? undefined : await attentionIn(hub, clusters, expectedClusters(seen)),
           stuck,
           missing: isDown ? ['not responding; if the fleet is not running, start it with npm start'] : missing,

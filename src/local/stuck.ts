@@ -2,7 +2,7 @@
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { commitText, newestCommitText } from '#api/protocol/commit-title.ts'
 import { findCondition } from '#kube/conditions.ts'
-import type { FleetSeen } from './summary.ts'
+import type { FleetSeen } from './seen.ts'
 
 /** Why waiting is useless for this commit; undefined: it may still be reached, as far as is known. */
 export function stuckWhy({ hub: { isReachable, sources, releases } }: FleetSeen, commit: string): string | undefined {

@@ -6,50 +6,18 @@ import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { MachineSet } from '#api/kinds/machine-set.ts'
-import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import type { Release } from '#api/kinds/release.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { commitText, newestCommitText, shortCommit } from '#api/protocol/commit-title.ts'
+import { refusalOf } from '#explain/attention/change-findings.ts'
 import { ladderLines } from '#explain/ladder-lines.ts'
 import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import type { KubeObject } from '#schema/object.ts'
+import { attentionLines } from './attention-lines.ts'
 import { HUB } from './layout.ts'
+import type { ClusterSeen, FleetSeen, HubSeen, StoppedProgram } from './seen.ts'
 import { hostedOf } from './plan-clusters.ts'
-
-/** What was read of a business cluster; undefined parts could not be read. */
-export interface ClusterSeen {
-  readonly name: string
-  readonly isReachable: boolean
-  readonly machines: readonly Machine[]
-  readonly machineSets: readonly MachineSet[]
-  readonly sets: readonly MachineComponentSet[]
-  readonly jobs: readonly RemedyOperationJob[]
-  readonly remediers?: readonly NodeRemedier[]
-  /** By machine, when its agent said last that it lives. */
-  readonly heard: ReadonlyMap<string, number>
-  readonly stopped?: readonly StoppedProgram[]
-}
-
-/** A program that led once and does not renew its lease. */
-export interface StoppedProgram {
-  readonly name: string
-  readonly since: number
-}
-
-export interface HubSeen {
-  readonly isReachable: boolean
-  readonly sources: readonly FleetSource[]
-  readonly releases: readonly Release[]
-  /** All Clusters; undefined where they could not be read. */
-  readonly clusters?: readonly Cluster[]
-  readonly stopped?: readonly StoppedProgram[]
-}
-
-export interface FleetSeen {
-  readonly hub: HubSeen
-  readonly clusters: readonly ClusterSeen[]
-}
 
 const isTrue = (
   o: {
@@ -100,36 +68,14 @@ function rolloutLine(set: MachineComponentSet): string | undefined {
   if (slice !== undefined) {
     return `${slice.component} ${slice.version ?? ''} step ${slice.step + 1}: ${slice.phase}, ${slice.machines.length} machine${slice.machines.length === 1 ? '' : 's'}${rateOf(slice.waitingFor)}`
   }
-  const blocked = set.status?.revisions?.blocked ?? []
-  if (blocked.length > 0) return `blocked: ${blocked.map((b) => b.component).join(', ')} (${blocked[0]?.reason ?? ''})`
+  // One that is blocked needs attention, which is said above.
+  if (set.status?.phase === 'Blocked') return undefined
   return set.status?.waitingFor === undefined ? undefined : waitText(set.status.waitingFor)
 }
 
 /** Statuses outlive their agents: a machine counts as Ready here once its agent has reported since the start. */
 const isHeard = (c: ClusterSeen, m: Machine, since: number): boolean =>
   (c.heard.get(m.metadata.name ?? '') ?? 0) >= since
-
-/** Repairs that end without success until a person acts. */
-const exhaustedLines = ({ name, remediers = [] }: ClusterSeen): readonly string[] =>
-  remediers.flatMap(({ metadata, status }) => {
-    const stalled = status?.conditions?.find((c) => c.type === 'Stalled' && c.status === 'True')
-    if (stalled?.reason !== 'LadderExhausted') return []
-    return [`${name.padEnd(6)}   stopped  repairs by ${metadata.name ?? ''}: ${stalled.message}`]
-  })
-
-/** Stages that do not continue by themselves, and why. */
-function stoppedLines({ releases }: HubSeen): readonly string[] {
-  const release = newest(releases)
-  const stages = (release?.status?.stages ?? []).filter((s) => s.phase === 'Failed')
-  return stages.map(
-    (s) =>
-      `hub      stopped  stage ${s.name}: ${s.waitingFor?.seen ?? s.phase}; kubenode why release/${release?.metadata.name ?? ''}`,
-  )
-}
-
-/** What its programs would do is not done, whatever the statuses still describe. A line with a duration would be a new line each second. */
-const programLines = (name: string, stopped: readonly StoppedProgram[] = []): readonly string[] =>
-  stopped.map((p) => `${name.padEnd(6)}   stopped  ${p.name}: no lease renewal since ${timestamp(p.since)}`)
 
 const silentNote = (silent: number): string =>
   silent === 0 ? '' : `   ${silent} agent${silent === 1 ? ' has' : 's have'} not reported since the start`
@@ -147,7 +93,6 @@ function clusterLines(c: ClusterSeen, since: number, hasBars: boolean): string[]
   return [
     `${c.name.padEnd(6)} ${ready}/${Math.max(declared(c), ready)} machines Ready   ${componentsLine(c.machines)}`.trimEnd() +
       silentNote(readyMachines(c) - ready),
-    ...programLines(c.name, c.stopped),
     ...rollouts.map((l) => `${c.name.padEnd(6)}   rollout  ${l}`),
     ...repairs
       .slice(0, 3)
@@ -155,7 +100,6 @@ function clusterLines(c: ClusterSeen, since: number, hasBars: boolean): string[]
         (j) =>
           `${c.name.padEnd(6)}   repair   ${j.spec.node.name}: ${j.spec.remedierRef.name}, ${j.status?.phase ?? 'Pending'}`,
       ),
-    ...exhaustedLines(c),
     ...(repairs.length > 3 ? [`${c.name.padEnd(6)}   repair   and ${repairs.length - 3} more`] : []),
   ]
 }
@@ -178,20 +122,9 @@ function releaseLine(hub: HubSeen): string {
   return `hub    commit ${commitText(release.spec.commit, release.spec)}: ${release.status?.phase ?? 'new'}${stages === '' ? '' : ` (${stages})`}${waits}`
 }
 
-/** One line of the screen; `local status` tells the whole. */
-function refusalLines({ sources }: HubSeen): readonly string[] {
-  const refused = refusal(sources[0])
-  return refused === undefined ? [] : [`hub      refused  ${refused.split('\n')[0] ?? ''}`]
-}
-
 /** What git dropped on the hub, such as a Cluster, and a person must approve. */
 const heldPrune = (source: FleetSource | undefined): string | undefined =>
   source?.status?.conditions?.find((c) => c.type === 'PruneBlocked' && c.status === 'True')?.message
-
-function pruneLines({ isReachable, sources }: HubSeen): readonly string[] {
-  const held = isReachable ? heldPrune(sources[0]) : undefined
-  return held === undefined ? [] : [`hub      waits    ${held}`]
-}
 
 /** A commit without a release, such as the revert of a refused one: otherwise the release before it looks like the newest commit. */
 function unreleasedLines({ isReachable, sources, releases }: HubSeen): readonly string[] {
@@ -251,23 +184,32 @@ export function expectedClusters(seen: FleetSeen): ReadonlySet<string> {
 }
 
 /** `since`: when the fleet was started; 0 when that is not known. `hasBars`: for a terminal; a log has a line for each change, and bars would double them. */
-export const summaryLines = (seen: FleetSeen, since: number, hasBars = false): readonly string[] => [
-  ...summaryOf(withoutExpired(seen), onTheWay(seen), since, hasBars),
+export const summaryLines = (seen: FleetSeen, since: number, hasBars = false): readonly string[] =>
+  linesOf(seen, { since, hasBars, hasAttention: true })
+
+/** Where all that needs attention is listed below. */
+export const stateLines = (seen: FleetSeen, since: number): readonly string[] =>
+  linesOf(seen, { since, hasBars: false, hasAttention: false })
+
+interface Shown {
+  readonly since: number
+  readonly hasBars: boolean
+  readonly hasAttention: boolean
+}
+
+const linesOf = (seen: FleetSeen, shown: Shown): readonly string[] => [
+  ...summaryOf(withoutExpired(seen), onTheWay(seen), shown),
   ...expiredNames(seen.hub).map((name) => `${name.padEnd(6)} expired; kubenode why cluster/${name}`),
 ]
 
 const summaryOf = (
-  { hub, clusters }: FleetSeen,
+  { hub, clusters, at = 0 }: FleetSeen,
   way: readonly OnTheWay[],
-  since: number,
-  hasBars: boolean,
+  { since, hasBars, hasAttention }: Shown,
 ): readonly string[] => [
   releaseLine(hub),
-  ...refusalLines(hub),
-  ...pruneLines(hub),
   ...unreleasedLines(hub),
-  ...programLines('hub', hub.stopped),
-  ...stoppedLines(hub),
+  ...(hasAttention ? attentionLines({ hub, clusters, at }, (c, m) => isHeard(c, m, since)) : []),
   ...inStages(hub, clusters).flatMap((c) => clusterLines(c, since, hasBars)),
   ...way.map(({ name, how }) => `${name.padEnd(6)} ${how}`),
 ]
@@ -285,21 +227,8 @@ function inStages({ clusters = [], releases }: HubSeen, seen: readonly ClusterSe
   return seen.toSorted((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1))
 }
 
-/** Why the newest commit is not followed; the status keeps more of the first error than its condition can. */
-function refusal(source: FleetSource | undefined): string | undefined {
-  const conditions = source?.status?.conditions ?? []
-  // A change of the hub that waits for its stage is not refused: its source is Ready.
-  if (conditions.some((c) => c.type === 'Ready' && c.status === 'True')) return undefined
-  const bad = conditions.find(
-    ({ type, status, reason }) =>
-      ['Fetched', 'SourceVerified', 'Rendered', 'Applied'].includes(type) &&
-      status === 'False' &&
-      reason !== 'Progressing',
-  )
-  if (bad === undefined) return undefined
-  if (bad.type === 'SourceVerified') return source?.status?.refused?.message ?? bad.message
-  return bad.type === 'Rendered' ? (source?.status?.renderErrors?.[0] ?? bad.message) : bad.message
-}
+const refusal = (source: FleetSource | undefined): string | undefined =>
+  source === undefined ? undefined : refusalOf(source)?.message
 
 const notRunning = (name: string, stopped: readonly StoppedProgram[] = []): readonly string[] =>
   stopped.map((p) => `${name}: role ${p.name} is not running`)

@@ -82,6 +82,12 @@ export function refusalOf({ status }: Pick<FleetSource, 'status'>): Refusal | un
 
 export const refusalText = (name: string, { how, message }: Refusal): string => `source/${name} ${how}: ${message}`
 
+/** The condition says what would be deleted; how to allow it is said beside. */
+const heldText = (source: string, count: number, message = ''): string =>
+  message === ''
+    ? `source/${source}: ${counted(count, 'deletion')} on the hub for approval`
+    : `source/${source} waits for an approval: ${message.split('; to allow it', 1)[0] ?? ''}`
+
 export const sourceFindings = (cluster: ObservedCluster): readonly Finding[] =>
   cluster.list('sources').flatMap((source) => {
     const { metadata, status } = source
@@ -110,7 +116,7 @@ export const sourceFindings = (cluster: ObservedCluster): readonly Finding[] =>
           weight: 'Act',
           urgency: 'Waiting',
           part: `prune/${name}`,
-          text: `source/${object.name}: ${counted(held.count, 'deletion')} on the hub for approval`,
+          text: heldText(object.name, held.count, findCondition(conditions, 'PruneBlocked')?.message),
           first: approve,
         }),
       ),

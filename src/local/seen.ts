@@ -1,0 +1,45 @@
+// What was read of a local fleet, for its summary and for what it still waits for.
+import type { Cluster } from '#api/kinds/cluster.ts'
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import type { MachineSet } from '#api/kinds/machine-set.ts'
+import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
+import type { Release } from '#api/kinds/release.ts'
+import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
+
+/** What was read of a business cluster; undefined parts could not be read. */
+export interface ClusterSeen {
+  readonly name: string
+  readonly isReachable: boolean
+  readonly machines: readonly Machine[]
+  readonly machineSets: readonly MachineSet[]
+  readonly sets: readonly MachineComponentSet[]
+  readonly jobs: readonly RemedyOperationJob[]
+  readonly remediers?: readonly NodeRemedier[]
+  /** By machine, when its agent said last that it lives. */
+  readonly heard: ReadonlyMap<string, number>
+  readonly stopped?: readonly StoppedProgram[]
+}
+
+/** A program that led once and does not renew its lease. */
+export interface StoppedProgram {
+  readonly name: string
+  readonly since: number
+}
+
+export interface HubSeen {
+  readonly isReachable: boolean
+  readonly sources: readonly FleetSource[]
+  readonly releases: readonly Release[]
+  /** All Clusters; undefined where they could not be read. */
+  readonly clusters?: readonly Cluster[]
+  readonly stopped?: readonly StoppedProgram[]
+}
+
+export interface FleetSeen {
+  /** When it was read, by the clock on the wall. */
+  readonly at?: number
+  readonly hub: HubSeen
+  readonly clusters: readonly ClusterSeen[]
+}
