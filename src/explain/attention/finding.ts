@@ -37,6 +37,8 @@ export interface Finding {
   readonly first?: FirstStep
   /** The page about it, as a path of the repository. */
   readonly runbook?: string
+  /** A person holds something, by other means than an OperationalHold. */
+  readonly isHold?: true
   /** What it blocks elsewhere. */
   readonly holdsUp?: readonly string[]
 }
@@ -51,6 +53,7 @@ export interface Point {
   readonly since?: string | number | undefined
   readonly first?: FirstStep | undefined
   readonly runbook?: string | undefined
+  readonly isHold?: true | undefined
   /** Distinguishes several points of one object. */
   readonly part?: string
 }
@@ -61,7 +64,7 @@ export const stampOf = (time: string | number | undefined): number | undefined =
 }
 
 export function finding(object: FoundObject, point: Point): Finding {
-  const { weight, urgency, text, cause, count = 1, first, runbook, part } = point
+  const { weight, urgency, text, cause, count = 1, first, runbook, part, isHold } = point
   const { cluster, kind, namespace = '', name } = object
   const since = stampOf(point.since)
   const id = [cluster, kind, namespace, name, ...(part === undefined ? [] : [part])].join('/')
@@ -76,6 +79,7 @@ export function finding(object: FoundObject, point: Point): Finding {
     ...(since !== undefined && { since }),
     ...(first !== undefined && { first }),
     ...(runbook !== undefined && { runbook }),
+    ...(isHold === true && { isHold }),
   }
 }
 

@@ -203,6 +203,57 @@ test.each([
   expect(home({ lists: { machines: [machine], holds: [one] } }).rows).toEqual([])
 })
 
+const ready = {
+  metadata: { name: 'm-1' },
+  node: '',
+  since: 1,
+  state: { phase: 'Ready', silent: 'No', isFrozen: false, reason: '' },
+}
+const sick = (type: string) => ({
+  metadata: { name: 'm-1' },
+  problems: [{ type, reason: 'Found', message: '', since: '2026-01-05T01:59:00Z' }],
+  isCordoned: false,
+})
+const matching = [{ node: 'm-1', since: '2026-01-05T01:59:00Z', reason: 'CohortBlamed', waitingFor: '3 of 9 nodes' }]
+const massFault = { metadata: { name: 'deadlock' }, spec: {}, status: { matching } }
+
+test.each<readonly [string, Seen, string, readonly string[]]>([
+  ['well', { lists: { machines: [ready] } }, 'Nothing needs attention.', []],
+  [
+    'with a problem whose repair is refused',
+    { lists: { machines: [ready], nodes: [sick('KernelDeadlock')], rules: [massFault] } },
+    '2 things need attention, the first: node/m-1 not repaired by rule deadlock (mass fault) (test)',
+    ['Act', 'Act'],
+  ],
+  [
+    'with incomplete detection',
+    { lists: { machines: [ready], nodes: [sick('DetectionIncomplete')] } },
+    '1 thing needs attention: DetectionIncomplete on node/m-1 (test)',
+    ['Act'],
+  ],
+  [
+    'with a machine that a file on its host freezes',
+    { lists: { machines: [{ ...ready, state: { ...ready.state, isFrozen: true } }] } },
+    'Nothing needs attention; 1 hold.',
+    ['Wait'],
+  ],
+  [
+    'with a silent agent',
+    { lists: { machines: [{ ...ready, state: { ...ready.state, silent: 'Yes' } }] } },
+    '1 thing needs attention: machine/m-1 is silent (test)',
+    ['Act'],
+  ],
+  [
+    'with a stale cache',
+    { lists: { machines: [ready] }, readState: { machines: 'Failed' } },
+    'Nothing known needs attention; 1 cluster known only in part.',
+    ['Unknown'],
+  ],
+])('Home %s says so', (_, seen, sentence, weights) => {
+  const { head, rows } = home(seen)
+  expect([head.sentence, rows.map(({ weight }) => weight)]).toEqual([sentence, weights])
+})
+
 test('a cluster that does not answer is not counted as connected, although its watches have not ended yet', () => {
   const cluster = clusterWith({ lists: { machines: [machine] } })
   const { clusters } = homeOf([{ ...cluster, isUnknown: true }], AT).head
