@@ -240,7 +240,9 @@ test('a fleet that breaks, a deleted branch and a force-push leave the last good
   expect(await condition('Fetched')).toMatchObject({
     status: 'True',
     reason: 'HistoryRewritten',
-    message: expect.stringContaining(`does not contain ${pushed.slice(0, 12)}, followed before`) as string,
+    message: expect.stringMatching(
+      new RegExp(`does not contain ${pushed.slice(0, 12)} "[^"]+" by .+, followed before`),
+    ) as string,
   })
   const next = b.repository.commit({ 'fleet/version.ts': `export const version: string = '4'\n` })
   await eventually(

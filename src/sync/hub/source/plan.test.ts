@@ -283,6 +283,15 @@ describe('what a commit is called', () => {
     expect(messageIn(trusted, 'SourceVerified')).toBe('commit aaaaaaaaaaaa "beacon 1.1.0" by Ada is signed by ada (k)')
   })
 
+  test('is there for both commits of a history that was rewritten', () => {
+    const rewritten = { id: 'd'.repeat(40), title: { subject: 'beacon 1.2.0', author: 'Eve' } }
+    const found = conditionsOf({ ...titled, commit: { id: COMMIT, title, rewritten } }, []).find((c) => c.type === 'Fetched')
+    expect(found?.message).toContain(
+      `at commit ${COMMIT.slice(0, 12)} "beacon 1.1.0" by Ada, which does not contain dddddddddddd "beacon 1.2.0" by Eve, followed before`,
+    )
+    expect(found?.message).toContain('push dddddddddddd again')
+  })
+
   test('stays that of the last commit that may be followed while a newer one is refused, whose title nobody reads', () => {
     const { commit: _, declared: __, ...rest } = titled
     const source = { ...titled.source, status: statusOf(titled, [], { releases: [], now: 0 }) }
