@@ -7,25 +7,27 @@ import { ROOT } from './source-files.ts'
 /** The begin of the first cell of a row → files of tests with attempts by this identity, and words of one of them; or the reason why nothing can be tried. */
 const TRIED: Readonly<Record<string, readonly (readonly [file: string, words: string])[] | string>> = {
   'kubelet (`system:node:<node>`)': [
-    ['attacks/kubelet-key', 'S25 a kubelet notes on its Node'],
+    ['attacks/kubelet-key', 'a kubelet notes on its Node'],
     ['attacks/held-up-removal', 'by pods that never end'],
   ],
   'agent (`kubenode:agent:<machine>`)': [
-    ['attacks/agent-key', 'S25 deletes its Machine'],
+    ['attacks/agent-key', 'deletes its Machine'],
     ['attacks/held-up-removal', 'by never leaving'],
   ],
-  'the key of an agent whose Machine was deleted': [['attacks/agent-key', 'S26 with the key of a deleted Machine']],
-  'a revoked key': [['attacks/revoked-agent', 'S26 the revoked key']],
-  'token of an agent that is a service account': [['attacks/agent-account', 'S25 an agent makes']],
-  'the key of a host whose agent is a service account': [['attacks/agent-account', 'S26']],
-  'join token': [['attacks/quiet-keys', 'S25 a join token']],
+  'the key of an agent whose Machine was deleted': [['attacks/agent-key', 'with the key of a deleted Machine']],
+  'a revoked key': [['attacks/revoked-agent', 'the revoked key']],
+  'token of an agent that is a service account': [['attacks/agent-account', 'an agent makes']],
+  'the key of a host whose agent is a service account': [
+    ['attacks/agent-account', 'a revoked agent writes the status'],
+  ],
+  'join token': [['attacks/quiet-keys', 'a join token']],
   'sync on a member': [
-    ['attacks/program-keys', 'S25 the key of sync on a member'],
-    ['attacks/trust-zones', 'S25 the key of sync makes a namespace'],
+    ['attacks/program-keys', 'the key of sync on a member'],
+    ['attacks/trust-zones', 'the key of sync makes a namespace'],
   ],
   'sync on the hub': [
-    ['attacks/program-keys', 'S25 the key of sync'],
-    ['attacks/render-jobs', 'S25 the key of sync gives a render Job'],
+    ['attacks/program-keys', 'the key of sync'],
+    ['attacks/render-jobs', 'the key of sync gives a render Job'],
   ],
   'cluster, on the hub': [
     ['attacks/program-workloads', 'tryOnServers'],
@@ -33,35 +35,33 @@ const TRIED: Readonly<Record<string, readonly (readonly [file: string, words: st
   ],
   'a source (`kubenode:source': [['attacks/second-tenant', 'the source of a tenant']],
   controllers: [
-    ['attacks/program-keys', 'S25 the key of controllers'],
+    ['attacks/program-keys', 'the key of controllers'],
     ['attacks/revoked-agent', 'the key of controllers'],
   ],
-  approver: [['attacks/program-keys', 'S25 the key of the approver']],
+  approver: [['attacks/program-keys', 'the key of the approver']],
   'artifacts (`kubenode:artifacts`)': [['attacks/quiet-keys', "formsOf('artifacts')"]],
   'console (`kubenode:console`)': [
     ['attacks/quiet-keys', "formsOf('console')"],
     ['attacks/console-proxy', 'nothing but the proxy reaches the page'],
   ],
   Defender: [
-    ['attacks/program-keys', 'S25 the key of the Defender'],
-    ['attacks/deleted-guards', 'S25 all admission policies'],
+    ['attacks/program-keys', 'the key of the Defender'],
+    ['attacks/deleted-guards', 'all admission policies'],
   ],
-  'a neighbor in the network': [['attacks/network', 'S24 silent connections']],
-  'webhook (its TLS key': [['attacks/network', 'S30 three forged reviews']],
+  'a neighbor in the network': [['attacks/network', 'silent connections']],
+  'webhook (its TLS key': [['attacks/network', 'three forged reviews']],
   'host of control planes, on the hub':
     'of the hub it has neither a key nor a token, so there is nothing that a request could try',
   'hub (its API server or its data)': 'it can do everything that the hub can; the table says so',
-  'who may write one FleetSource': [['attacks/source-author', 'S25 who may write one FleetSource']],
-  'who may write Clusters, Releases or ReleasePipelines': [['attacks/cluster-author', 'S25 who may write Clusters']],
+  'who may write one FleetSource': [['attacks/source-author', 'who may write one FleetSource']],
+  'who may write Clusters, Releases or ReleasePipelines': [['attacks/cluster-author', 'who may write Clusters']],
   'the administrator of a cluster whose control plane the hub runs': [['attacks/stuck-planes', 'test(']],
   'a tenant of a namespace, on the embedded server': [
     ['attacks/exhaustion', 'without a right cost what has arrived'],
     ['attacks/validation-floods', 'a pattern of a million instructions'],
   ],
-  'a tenant of a namespace': [['attacks/second-tenant', 'S25 a tenant']],
-  'a person with every right in `kubenode-system`': [
-    ['attacks/second-tenant', 'S25 the administrator of our namespace'],
-  ],
+  'a tenant of a namespace': [['attacks/second-tenant', 'a tenant']],
+  'a person with every right in `kubenode-system`': [['attacks/second-tenant', 'the administrator of our namespace']],
   'a person who may write holds': [['attacks/person', 'who may write holds']],
   'a person who may approve': [['attacks/approvals-and-reverts', 'of the release before']],
   'a person who may read logs': [['attacks/logs', 'who may read logs']],
@@ -74,7 +74,7 @@ const TRIED: Readonly<Record<string, readonly (readonly [file: string, words: st
       'is accepted by the cluster of its branch, and by neither the hub nor the cluster of another branch',
     ],
   ],
-  'a commit author': [['attacks/commit-author', 'S28 its code calls process']],
+  'a commit author': [['attacks/commit-author', 'its code calls process']],
 }
 
 const identities =

@@ -1,7 +1,6 @@
 // Makes the ConfigMaps and Secrets of the installation again that another client deleted. The release ships them empty, and empty they are made: their programs fill
 // them, so the right to make them gives the controllers nothing.
-import { isObject } from '#lib/json.ts'
-import { FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { FIELD_MANAGERS, metricsSecretName, REVOKED_AGENTS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { isAlreadyExists } from '#kube/errors.ts'
@@ -13,20 +12,28 @@ import { Looking } from '#runtime/looking.ts'
 import type { Part } from '#runtime/manager.ts'
 import type { KubeObject } from '#schema/object.ts'
 
-/** A missing list of revoked agents refuses no agent on a kube-apiserver; a check costs a read for each of some eight objects. */
-const SHELLS_CHECK_MS = 5_000
+/** A missing list of revoked agents refuses no agent on a kube-apiserver. */
+const CHECK_MS = 5_000
+/** Metrics are worth less than seven reads in each check. */
+const SECRETS_EVERY = 12
 
 const TYPES = { ConfigMap: coreKind('ConfigMap'), Secret: coreKind('Secret') } as const
 type Shell = KubeObject & { readonly kind: keyof typeof TYPES }
 
-/** Those that a release ships without content. */
-export const shellsIn = (objects: readonly KubeObject[]): readonly Shell[] =>
-  objects.filter(
-    (o): o is Shell =>
-      Object.hasOwn(TYPES, o.kind) &&
-      o.metadata.namespace === SYSTEM_NAMESPACE &&
-      ['data', 'stringData', 'binaryData'].every((f) => !isObject(o[f]) || Object.keys(o[f]).length === 0),
-  )
+/** What deploy/charts/system.ts ships without content; a test compares them. */
+export const shellsOf = (programs: readonly string[]): readonly Shell[] => [
+  {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: REVOKED_AGENTS, namespace: SYSTEM_NAMESPACE },
+  },
+  ...programs.map((program): Shell => ({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: metricsSecretName(program), namespace: SYSTEM_NAMESPACE },
+    type: 'Opaque',
+  })),
+]
 
 export interface InstalledShellsOptions {
   readonly client: KubeClient
@@ -40,6 +47,7 @@ export class InstalledShells implements Part {
   readonly #options: InstalledShellsOptions
   readonly #looking: Looking
   readonly #trouble: RepeatedLine
+  #checks = 0
   /** Those that were there: a cluster without an installation has none, and gets none. */
   readonly #installed = new Set<Shell>()
 
@@ -51,7 +59,7 @@ export class InstalledShells implements Part {
 
   start(): void {
     this.#looking.start(
-      () => SHELLS_CHECK_MS,
+      () => CHECK_MS,
       () => this.check(),
     )
   }
@@ -62,9 +70,10 @@ export class InstalledShells implements Part {
 
   async check(): Promise<void> {
     const { log, shells } = this.#options
+    const isFull = this.#checks++ % SECRETS_EVERY === 0
     try {
       const missing: Shell[] = []
-      for (const shell of shells)
+      for (const shell of shells.filter((s) => isFull || s.kind === 'ConfigMap'))
         if (await this.#isThere(shell)) this.#installed.add(shell)
         else missing.push(shell)
       // One that is left shows that the others were deleted, also to a program that started after that.

@@ -125,12 +125,9 @@ const controllersRole = (config: RolesConfig): Role => ({
     const { CONTROLLERS } = await import('#controllers/controllers.ts')
     const { DeclaredAgentConfig } = await import('#declared/followed-agent-config.ts')
     const { userData } = await import('../machines/user-data.ts')
-    const [{ InstalledShells, shellsIn }, { releaseManifests }, { labelled }] = await Promise.all([
-      import('./installed-shells.ts'),
-      import('#delivery/release-manifests.ts'),
-      import('../install/release.ts'),
-    ])
-    const shells = shellsIn(releaseManifests().rest.map((o) => labelled(o, VERSION)))
+    const { InstalledShells, shellsOf } = await import('./installed-shells.ts')
+    const { labelled } = await import('../install/release.ts')
+    const shells = shellsOf(ROLE_NAMES).map((shell) => ({ ...shell, ...labelled(shell, VERSION), kind: shell.kind }))
     const declared = new DeclaredAgentConfig({ ...context, events: context.events('agents') })
     const { node, entries } = config
     const cache = compileCache()
