@@ -7,7 +7,7 @@ import { permitWait } from '#permits/permit-wait.ts'
 import { permitAnswer } from '#permits/permits.ts'
 import type { Waiting } from './actions.ts'
 import { lateJoinWait } from './late-join.ts'
-import { type Seen, hadJoined, hasJoined, isObserved, missingComponents, nameOf } from './seen.ts'
+import { type Seen, hasJoined, isObserved, missingComponents, nameOf } from './seen.ts'
 import { shortened } from '#lib/shortened.ts'
 
 /** No controller serves such a machine. */
@@ -92,27 +92,29 @@ const UNBLOCKS: Readonly<Record<string, string>> = {
 
 function lostWait(seen: Seen): Waiting {
   const name = nameOf(seen.machine)
-  const start = 'a person starts the host or mends its network'
-  const end = `or deletes the Machine: kubenode events machine/${name}`
+  const seenOf = (whose: string) => `no heartbeat from ${whose} within the lease`
   return isObserved(seen.machine)
-    ? { predicate: 'NodeHeard', seen: 'no heartbeat from its Node within the lease', unblock: `${start}, ${end}` }
+    ? {
+        predicate: 'NodeHeard',
+        seen: seenOf('its Node'),
+        unblock: `a person starts the host or mends its network, or deletes the Machine: kubenode events machine/${name}`,
+      }
     : {
         predicate: 'AgentHeard',
-        seen: 'no heartbeat from its agent or its Node within the lease',
-        unblock: `${start}, ${joinsAgain(seen)}, ${end}`,
+        seen: seenOf('its agent or its Node'),
+        unblock: `a person starts the host, deletes the Machine, or ${joinsAgain(seen)}: kubenode events machine/${name}`,
       }
 }
 
 const heardAgain = (seen: Seen): string => `its agent renews its Lease, or a person ${joinsAgain(seen)}`
 
-/** An agent without its identity can tell no server: only the log on its host has KN8008, and a reboot does not help. */
-function joinsAgain(seen: Seen): string {
-  const { machine, isHostKept, isJoinFixed = false, joinToken } = seen
-  const name = nameOf(machine)
-  const line = isHostKept || isJoinFixed ? `kubenode machine join-command ${name}` : undefined
-  if (hadJoined(seen) && joinToken !== undefined && line !== undefined) return `runs on its host the line of ${line}`
-  const next = line === undefined ? '' : `, then on it the line of ${line}`
-  return `runs kubenode machine readmit ${name} --token where the log of its agent has KN8008 (identity lost)${next}`
+/**
+ * An agent without its identity can tell no server: only the log on its host has KN8008, and a reboot does not help. Short: with two names of machines it must fit into
+ * a status.
+ */
+function joinsAgain({ machine, isHostKept, isJoinFixed = false }: Seen): string {
+  const next = isHostKept || isJoinFixed ? ', then join-command' : ''
+  return `lets it join again (KN8008: kubenode machine readmit ${nameOf(machine)} --token${next})`
 }
 
 /** A quota, an expired key, an image that is not there: asking again does not help. `when`: of the next request. */
