@@ -12,7 +12,7 @@ import { kindNamed } from '#api/kinds.ts'
 import { NODE_CONDITIONS } from '#api/node-conditions.ts'
 import { createValidator } from '#api/validate.ts'
 import { agentConfigMapProblems } from '#declared/agent-config.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { declareMachines } from './machines/workers.ts'
 
 const root = join(import.meta.dirname, '..')

@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import { systemClock } from '#lib/clock.ts'
-import { provideIdentity } from '#local/identities.ts'
+import { provideIdentity } from '#programs/local/identities.ts'
 import { installAll } from '#test/support/servers/installed.ts'
 
 const KUBENODE = resolve(import.meta.dirname, '../../bin/kubenode')

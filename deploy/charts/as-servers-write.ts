@@ -1,6 +1,6 @@
 // Writes what cdk8s-plus spells in words of its own as API servers write it down: kubectl compares texts, and would send 4096Mi each time where it reads 4Gi.
 import { isObject } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 
 const QUANTITIES: ReadonlySet<string> = new Set(['memory', 'sizeLimit'])
 const UNITS = ['Mi', 'Gi', 'Ti'] as const

@@ -1,10 +1,10 @@
 // The objects of an installation: each pod as bounded as it can be, and whatever the settings, objects that fit together.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Io } from '#cli/io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import { buildProgram } from '#cli/program.ts'
 import { isObject } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { anySettings, settingsOf, wholeValues } from './any-settings.ts'
 import { installObjects } from './install.ts'
 import { WORKLOADS, workloadsOf, type InstallSettings } from './settings.ts'

@@ -1,7 +1,7 @@
 // The install manifests beside the CRDs, by path in the repository. Pure: writing is done by the generator.
 import { App, type Chart } from 'cdk8s'
 import { stringify } from 'yaml'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { ConsoleChart } from './console.ts'
 import { FlowChart } from './flow.ts'
 import { NetworkChart } from './network.ts'

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stringify, parse } from 'yaml'
 import { METRICS_READER, METRICS_SERVER_NAME, metricsSecretName, SYSTEM_NAMESPACE } from '#api/names.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { PART_OF, selectorOf } from './labels.ts'
 import { METERED } from './system.ts'
 

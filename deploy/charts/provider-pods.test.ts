@@ -1,11 +1,11 @@
 // Providers in pods of their own: the pod has the keys of its cloud and no token of the cluster, and only the controllers reach it.
 import { expect, test } from 'vitest'
-import type { Io } from '#cli/io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import { buildProgram } from '#cli/program.ts'
 import { isObject } from '#lib/json.ts'
 import { parseProviders } from '#providers/providers-file.ts'
 import { PROVIDERS } from '#providers/registry.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { settingsOf, wholeValues } from './any-settings.ts'
 import { installObjects } from './install.ts'
 import { readSettings, type InstallValues } from './settings.ts'

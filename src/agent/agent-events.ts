@@ -4,7 +4,7 @@ import type { Clock } from '#lib/clock.ts'
 import { printableLine } from '#lib/printable.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { createEventRecorder, type EventRecorder, type EventWish } from '#kube/events.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 
 export interface AgentEventsOptions {
   readonly client: KubeClient

@@ -3,8 +3,8 @@ import type { KubeClient } from '#kube/client.ts'
 import { ApiError } from '#kube/errors.ts'
 import { silentLogger } from '#lib/log.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
-import { typeProblems, problemsText } from '#schema/apply/check.ts'
-import type { KubeObject } from '#schema/object.ts'
+import { typeProblems, problemsText } from '#apiserver/schema/apply/check.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { KnownFields, unknownFields, withoutField } from './known-fields.ts'
 
 test.each([

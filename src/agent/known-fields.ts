@@ -4,9 +4,9 @@ import type { Logger } from '#lib/log.ts'
 import { isObject } from '#lib/json.ts'
 import type { ApplyOptions, KubeClient } from '#kube/client.ts'
 import { ApiError } from '#kube/errors.ts'
-import { fitTexts } from '#schema/fit-texts.ts'
-import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import { fitTexts } from '#api/schema/fit-texts.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 
 /** Only status fields are learned to be left out. A server names the first unknown field of each object, so sibling fields are learned one by one. */
 const MAX_TRIES = 16

@@ -1,5 +1,5 @@
 // The parts of an agent and how they are connected, one line a part. Nothing here runs by itself: agent.ts starts and ends it.
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { AllComponents } from './components/all-components.ts'
 import type { DriftWatch } from './drift/drift-watch.ts'
 import { watchFolder } from './files/folder-watch.ts'

@@ -4,8 +4,8 @@ import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { createInformer } from '#kube/informer.ts'
-import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 
 export interface NamedWatch<T extends KubeObject> {
   readonly client: KubeClient

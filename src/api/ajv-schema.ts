@@ -2,7 +2,7 @@
 // patterns travel along. Only our own schemas are ever compiled; those that strangers post are interpreted elsewhere.
 import { Ajv, type SchemaObject } from 'ajv'
 import { jsonEqual } from '#lib/json.ts'
-import type { Schema } from '#schema/schema.ts'
+import type { Schema } from './schema/schema.ts'
 import { extrasOf, type ApiSchema } from './extras.ts'
 
 const KEPT = [

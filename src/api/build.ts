@@ -2,7 +2,7 @@
 // Every constructor requires the documentation first and a bound, so that neither can be forgotten.
 import type { JsonObject } from '#lib/json.ts'
 import type { Json } from '#lib/json.ts'
-import type { Schema } from '#schema/schema.ts'
+import type { Schema } from './schema/schema.ts'
 import { PROBLEM_CODES } from './problem.ts'
 import { EXTRAS, extrasOf, sizeCheck, type ApiSchema, type Extras } from './extras.ts'
 

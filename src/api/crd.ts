@@ -1,6 +1,6 @@
 // Makes the CustomResourceDefinition of a kind: the same schema that the types and validators come from, as a server wants it.
 import { jsonEqual } from '#lib/json.ts'
-import type { Schema } from '#schema/schema.ts'
+import type { Schema } from './schema/schema.ts'
 import type { PrinterColumn } from './columns.ts'
 import { API_GROUP, API_VERSION, type ApiKind, type ScaleSubresource } from './kind.ts'
 

@@ -1,6 +1,6 @@
 // What our validator knows about a schema node beyond the schema itself. It is stored under a symbol: invisible to JSON, to YAML and to every reader of plain
 // schemas, so a CRD never differs from the schema of the types.
-import type { Schema } from '#schema/schema.ts'
+import type { Schema } from './schema/schema.ts'
 import type { Problem } from './problem.ts'
 
 /** A problem below the checked value; `pointer` is relative to it ('' or 'a/b'). */

@@ -1,6 +1,6 @@
 // Finds what is wrong with a value from one of our files, such as the options of a provider, and fills in the defaults.
 import type { Ajv } from 'ajv'
-import { applyDefaults } from '#schema/default.ts'
+import { applyDefaults } from './schema/default.ts'
 import { isDeeperThan } from '#lib/json.ts'
 import { ajvSchemaOf, createAjv } from './ajv-schema.ts'
 import { problemOf } from './ajv-problems.ts'

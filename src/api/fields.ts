@@ -1,7 +1,7 @@
 // Fields that many kinds share: names, durations, selectors, windows. Each has its bound and its pattern in one place.
 import { DURATION_PATTERN, durationMs } from '#lib/duration.ts'
 import { COMPONENT_NAME_PATTERN, COMPONENT_VERSION_PATTERN } from '#lib/names.ts'
-import type { Condition } from '#schema/object.ts'
+import type { Condition } from './schema/object.ts'
 import {
   choice,
   fallback,

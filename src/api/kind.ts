@@ -1,8 +1,8 @@
 // A kind of the API: its names, its one schema, and what is derived from both.
 import { pluralOf } from '#lib/plural.ts'
-import type { KubeObject, ObjectMeta } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
-import type { Schema } from '#schema/schema.ts'
+import type { KubeObject, ObjectMeta } from './schema/object.ts'
+import type { ResourceType } from './schema/resource.ts'
+import type { Schema } from './schema/schema.ts'
 import type { ApiSchema, Finding } from './extras.ts'
 import type { Field } from './build.ts'
 import { AGE, type PrinterColumn } from './columns.ts'

@@ -1,7 +1,7 @@
 // Every field of every kind that holds one value refuses values of other types, in our validator and in the definition that a server has.
 import { describe, expect, test } from 'vitest'
-import { createValidator } from '#schema/validate.ts'
-import type { Schema } from '#schema/schema.ts'
+import { createValidator } from '#apiserver/schema/validate.ts'
+import type { Schema } from './schema/schema.ts'
 import { ajvSchemaOf, createAjv } from './ajv-schema.ts'
 import { crdOf } from './crd.ts'
 import { KINDS } from './kinds.ts'

@@ -1,5 +1,5 @@
 // Where a kind declares what no part of KubeNode acts on yet. Pure.
-import type { Schema } from '#schema/schema.ts'
+import type { Schema } from './schema/schema.ts'
 import { extrasOf, type ApiSchema, type Unserved } from './extras.ts'
 import type { ApiKind } from './kind.ts'
 

@@ -9,7 +9,7 @@ import { machineComponent } from './kinds/machine-component.ts'
 import { machineSet, type MachineSet } from './kinds/machine-set.ts'
 import { machine, type Machine } from './kinds/machine.ts'
 import { nodeRemedier } from './kinds/node-remedier.ts'
-import { rejectedObject } from './kinds/rejected.ts'
+import { rejectedObject } from '../../test/support/kinds/rejected.ts'
 import { formatProblem } from './problem.ts'
 import { createValidator } from './validate.ts'
 

@@ -25,7 +25,7 @@ import { acceptsEverybody, CertificateUsers, type AcceptsUser } from './auth/cer
 import { issueCertificate } from '#lib/x509/certificates.ts'
 import { certificatesIn } from '#lib/x509/pem-list.ts'
 import { kubeconfigText } from '#lib/kubeconfig-text.ts'
-import { newCredentials, trustedBy, type Credentials } from './auth/credentials.ts'
+import { newCredentials, trustedBy, type Credentials } from '#lib/x509/server-keys.ts'
 import { NodeAuthorizer } from './auth/node-authorizer.ts'
 import { TokenSigner } from './auth/tokens.ts'
 import { bootstrap, publishAuthority } from './bootstrap/objects.ts'

@@ -8,7 +8,7 @@ import type { Logger } from '#lib/log.ts'
 import { makePrivateFolder, namesIn } from '#lib/private-folder.ts'
 import { requireTrustedWay } from '#lib/trusted-way.ts'
 import { writeWholeFile } from '#lib/whole-file.ts'
-import type { Credentials } from './auth/credentials.ts'
+import type { Credentials } from '#lib/x509/server-keys.ts'
 import type { OnAllowed } from './auth/authorizer.ts'
 import { usedRights } from './auth/used-rights.ts'
 import { apiserverErrors } from './apiserver-errors.ts'
@@ -92,7 +92,7 @@ export async function runApiServer({
   if (keepsCompiled) enableCompileCache(join(data, 'cache'))
   const [{ createApiServer }, { credentialsIn, keepCredentials }, { sqliteStorage }] = await Promise.all([
     import('./api-server.ts'),
-    import('./auth/credentials.ts'),
+    import('#lib/x509/server-keys.ts'),
     import('./storage/sqlite.ts'),
   ])
   const objects = join(data, 'objects.db')

@@ -2,8 +2,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { descriptorOf, hexOf, jsonBytes, MEDIA, type Descriptor } from '#oci/descriptor.ts'
-import { bytesSource, type ImageStore } from '#oci/image-store.ts'
+import { descriptorOf, hexOf, jsonBytes, MEDIA, type Descriptor } from './oci/descriptor.ts'
+import { bytesSource, type ImageStore } from './oci/image-store.ts'
 import { pulledArtifacts } from './pull.ts'
 
 let cache: string

@@ -1,6 +1,6 @@
 // Entry point of an agent's process.
-import { useCompileCache } from './compile-cache.ts'
+import { useCompileCache } from '#lib/compile-cache.ts'
 
 useCompileCache()
-const { main } = await import('./agent-program.ts')
+const { main } = await import('#programs/agent-program.ts')
 process.exit(await main(process.argv.slice(2)))

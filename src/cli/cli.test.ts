@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { run } from './program.ts'
 import { printable } from '#lib/printable.ts'
-import { reportError } from './exit.ts'
-import type { Io } from './io.ts'
+import { reportError } from '#lib/terminal/exit.ts'
+import type { Io } from '#lib/terminal/io.ts'
 
 let dir = ''
 beforeEach(() => void (dir = mkdtempSync(join(tmpdir(), 'kubenode-cli-'))))

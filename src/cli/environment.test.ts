@@ -1,7 +1,7 @@
 import type { Command, Option } from 'commander'
 import { describe, expect, test } from 'vitest'
 import { GIT_VARIABLES } from './commands/bootstrap.ts'
-import type { Io } from './io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import { buildProgram, run } from './program.ts'
 
 const ioWith = (env: Io['env'], err: (text: string) => void = () => undefined): Io => ({

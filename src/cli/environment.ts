@@ -2,7 +2,7 @@
 import { InvalidArgumentError, type Command, type Option } from 'commander'
 import { KubeNodeError } from '#lib/errors.ts'
 import { cliErrors } from './cli-errors.ts'
-import { SHARED_OPTIONS, sharedVariable } from './shared-variables.ts'
+import { SHARED_OPTIONS, sharedVariable } from '#programs/run/shared-variables.ts'
 
 /**
  * Long-running programs are configured by their environment, as in a container. Options of one-time actions (a reason, --all, --reset)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { HELP_GROUPS } from './help-groups.ts'
-import type { Io } from './io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import { OUTLINE } from './outline/outline.ts'
 import { run } from './program.ts'
 

@@ -1,6 +1,6 @@
 // Entry point of a hollow fleet's process.
-import { useCompileCache } from './compile-cache.ts'
+import { useCompileCache } from '#lib/compile-cache.ts'
 
 useCompileCache()
-const { main } = await import('./hollow-program.ts')
+const { main } = await import('#programs/hollow-program.ts')
 process.exit(await main(process.argv.slice(2)))

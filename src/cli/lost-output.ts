@@ -2,7 +2,7 @@
 import type { EventEmitter } from 'node:events'
 import { numbered } from '#lib/errors.ts'
 import { cliErrors } from './cli-errors.ts'
-import { EXIT_ERROR, EXIT_OK } from './exit.ts'
+import { EXIT_ERROR, EXIT_OK } from '#lib/terminal/exit.ts'
 
 /** The part of `process` that is needed here. */
 export interface Outputs {

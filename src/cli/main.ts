@@ -1,12 +1,12 @@
 // Entry point of every `kubenode …` process: the only place that reads argv and the environment.
-import { useCompileCache } from './compile-cache.ts'
+import { useCompileCache } from '#lib/compile-cache.ts'
 import { surviveLostOutput } from './lost-output.ts'
 
 useCompileCache()
 const argv = process.argv.slice(2)
 const [{ processIo }, { EXIT_INTERRUPTED }, { quickAnswer }] = await Promise.all([
-  import('./io.ts'),
-  import('./exit.ts'),
+  import('#lib/terminal/io.ts'),
+  import('#lib/terminal/exit.ts'),
   import('./quick.ts'),
 ])
 

@@ -2,16 +2,16 @@
 // known from the outline.
 import { Command, CommanderError, Help, Option } from 'commander'
 import { readEnvironment } from './environment.ts'
-import { withWrappedHints, wrapped } from './wrap.ts'
-import { EXIT_ERROR, EXIT_OK, reportError } from './exit.ts'
+import { withWrappedHints, wrapped } from '#lib/terminal/wrap.ts'
+import { EXIT_ERROR, EXIT_OK, reportError } from '#lib/terminal/exit.ts'
 import { withAdvice } from './habits/advice.ts'
 import { groupCommands, groupedHelp } from './help-groups.ts'
 import { afterOptions, hoisted, withoutShortSigns } from './hoist.ts'
-import type { Io } from './io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import { isCalled, OUTLINE } from './outline/outline.ts'
-import { COLORS, hasColors, paintOf } from './paint.ts'
+import { COLORS, hasColors, paintOf } from '#lib/terminal/paint.ts'
 import { quickAnswer } from './quick.ts'
-import { VERSION } from './version.ts'
+import { VERSION } from '#lib/program-version.ts'
 import { cliErrors } from './cli-errors.ts'
 
 interface CommandModule {
@@ -19,7 +19,7 @@ interface CommandModule {
 }
 
 const MODULES: Readonly<Record<string, () => Promise<CommandModule>>> = {
-  agent: () => import('./agent/commands.ts'),
+  agent: () => import('./commands/agent.ts'),
   apiserver: () => import('./commands/apiserver.ts'),
   approve: () => import('./commands/approve.ts'),
   artifact: () => import('./commands/artifact.ts'),

@@ -1,7 +1,7 @@
 // Command lines that need none of the commands: the version, and what a shell asks for while a line is typed.
-import { EXIT_OK, reportError } from './exit.ts'
-import type { Io } from './io.ts'
-import { VERSION } from './version.ts'
+import { EXIT_OK, reportError } from '#lib/terminal/exit.ts'
+import type { Io } from '#lib/terminal/io.ts'
+import { VERSION } from '#lib/program-version.ts'
 
 /** The exit code, or undefined for what a command has to answer. */
 export async function quickAnswer(argv: readonly string[], io: Io): Promise<number | undefined> {

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { execPath } from 'node:process'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseVersion } from '#lib/semver.ts'
-import { bundleAgent } from './agent/bundle.ts'
+import { bundleAgent } from '#agent/join/program-bundle.ts'
 import { versionInfo } from './commands/version.ts'
-import { VERSION } from './version.ts'
+import { VERSION } from '#lib/program-version.ts'
 
 const root = join(import.meta.dirname, '../..')
 const out = mkdtempSync(join(tmpdir(), 'kubenode-version-'))

@@ -1,11 +1,11 @@
 // What a command waits for, beside its data: on a terminal one block that is redrawn and removed at the end, elsewhere a line for each change.
-import { type PhaseProgress, phaseBars } from './install/phase-bars.ts'
+import { type PhaseProgress, phaseBars } from '#install/phase-bars.ts'
 import type { Clock } from '#lib/clock.ts'
 import { formatAge } from '#lib/duration.ts'
-import { createScreen, type Screen } from '#local/screen.ts'
-import type { Io } from './io.ts'
-import { linePainter } from './paint-line.ts'
-import { hasColors, paintOf } from './paint.ts'
+import { createScreen, type Screen } from '#lib/terminal/screen.ts'
+import type { Io } from '#lib/terminal/io.ts'
+import { linePainter } from '#lib/terminal/paint-line.ts'
+import { hasColors, paintOf } from '#lib/terminal/paint.ts'
 
 const USUAL_ROWS = 50
 

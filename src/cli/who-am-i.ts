@@ -1,7 +1,7 @@
 // The author of a hold or an approval: the user that the server knows us as.
 import type { KubeClient } from '#kube/client.ts'
 import { whoAmI } from '#kube/who-am-i.ts'
-import type { Io } from './io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 
 /** If the server cannot tell, use this machine's user. */
 export const authorOf = async (client: KubeClient, { env }: Io): Promise<string> =>

@@ -11,7 +11,7 @@ import { messageOf } from '#lib/errors.ts'
 import { canonicalJson, isObject } from '#lib/json.ts'
 import { inParallel } from '#lib/pool.ts'
 import { printableLine } from '#lib/printable.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 
 export interface Addons {
   /** Of KubeNode, with a digest of the objects: another one is applied again. */

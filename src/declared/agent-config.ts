@@ -2,7 +2,7 @@
 import { AGENT_CONFIG_KEY, agentConfigText, isAgentConfigMap } from '#api/agent-config/agent-config-map.ts'
 import { type AgentConfigProblem, agentConfigProblems } from '#api/agent-config/config-problems.ts'
 import { HOST_CONFIG_NAME } from '#api/agent-config/git-limits.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { declaredErrors } from './declared-errors.ts'
 import { type DeclaredProblem, certain } from './problem.ts'
 

@@ -2,7 +2,7 @@
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
 import { isLocalName, refusedUrl } from '#runtime/outbound/refused-url.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { declaredErrors } from './declared-errors.ts'
 import { type DeclaredProblem, doubtful } from './problem.ts'
 

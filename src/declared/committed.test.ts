@@ -5,7 +5,7 @@ import type { Inventory } from '#api/kinds/inventory.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { contentOf, keptContent } from '#api/protocol/committed.ts'
-import type { Condition, ManagedFieldsEntry } from '#schema/object.ts'
+import type { Condition, ManagedFieldsEntry } from '#api/schema/object.ts'
 import { CommittedContents, type ContentCaches, committedIn, viewOf } from './committed.ts'
 import { editAdvice, editSeen, withEdit } from './edited-status.ts'
 

@@ -5,9 +5,9 @@ import { type Inventory, inventory } from '#api/kinds/inventory.ts'
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { type CommittedContent, contentOf, editDigest, isRolloutKind, readKept } from '#api/protocol/committed.ts'
 import { isObject } from '#lib/json.ts'
-import { isInForce, readable } from '#holds/in-force.ts'
+import { isInForce, readable } from '#permits/holds/in-force.ts'
 import type { Informers, SharedInformer } from '#runtime/informers.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 
 export interface Edit {
   readonly kind: string

@@ -7,7 +7,7 @@ import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import { requirementCircle } from '#api/requires.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { declaredErrors } from './declared-errors.ts'
 import { type DeclaredProblem, certain, doubtful, isComponent } from './problem.ts'
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { Signer, generateKey } from '#api/trust/keys.ts'
 import { signStatement } from '#api/trust/statement.ts'
 import { trustBytes, type SignedTrust } from '#api/trust/trust-document.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { declaredProblems } from './declared-problems.ts'
 import { placesIn } from './find-in-files.ts'
 

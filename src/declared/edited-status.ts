@@ -1,7 +1,7 @@
 // The status of an object while its content differs from git: the finding, and the two commands that end it. Pure.
 import { waitingSince } from '#runtime/waiting.ts'
 import { setCondition, removeCondition } from '#kube/conditions.ts'
-import type { Condition } from '#schema/object.ts'
+import type { Condition } from '#api/schema/object.ts'
 import type { Edit } from './committed.ts'
 
 /** The object's name on the command line. */

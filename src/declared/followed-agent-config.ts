@@ -14,7 +14,7 @@ import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { EventRecorder } from '#kube/events.ts'
 import type { Informers, SharedInformer } from '#runtime/informers.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 
 const configMapType = coreKind('ConfigMap')

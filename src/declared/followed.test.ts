@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { declaredProblems } from './declared-problems.ts'
 
 const object = (kind: string, spec: object): KubeObject => ({

@@ -4,7 +4,7 @@ import type { Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { clusterMistake } from '#api/cluster-mistakes.ts'
 import { ANNOTATIONS, HUB_TARGET, kubeconfigSecretName } from '#api/names.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { declaredErrors } from './declared-errors.ts'
 import { certain, type DeclaredProblem, doubtful } from './problem.ts'
 

@@ -1,7 +1,7 @@
 // Tells the author of a commit which objects a cluster refuses unless its installer listed them. The list is unknown here, so this is only a warning.
 import { isAgentConfigMap } from '#api/agent-config/agent-config-map.ts'
 import { API_GROUP } from '#api/kind.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { declaredErrors } from './declared-errors.ts'
 import { listingsOf, listingsOfSource } from './listings.ts'
 import { type DeclaredProblem, doubtful } from './problem.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { isNamespaceNeverDeclared, listingsOf, listingsOfSource } from './listings.ts'
 
 const workload = (namespace: string, pod: object, kind = 'DaemonSet', more: object = {}): KubeObject => ({

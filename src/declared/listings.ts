@@ -5,7 +5,7 @@ import { NOTIFY_KINDS } from '#api/kinds/notify.ts'
 import { DECLARE_HOST_VERB, DECLARE_VERB, DEFAULT_NAMESPACE, isInTrustZone, syncSecretsNamespace } from '#api/names.ts'
 import { POD_PATHS } from '#api/ordinary-pods.ts'
 import { pluralOf } from '#lib/plural.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { accountsOf, at, claimPowers, listOf, powerFields, secretsOf, texts } from './pod-powers.ts'
 
 /** What the installer has to have listed, as a right in our API group. */

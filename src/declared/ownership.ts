@@ -3,7 +3,7 @@ import { API_GROUP } from '#api/kind.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import type { ErrorMessage } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { declaredErrors } from './declared-errors.ts'
 
 export interface OwnershipProblem {

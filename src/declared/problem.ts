@@ -1,7 +1,7 @@
 // A finding about objects that are declared together: certain ones cannot work on any cluster and are refused; others may be intended and are reported.
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { ErrorCode, ErrorMessage } from '#lib/errors.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 
 export interface DeclaredProblem {
   readonly object: KubeObject

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { OWN_PROVIDERS } from '#api/own-providers.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { providerProblems, providersIn } from './providers.ts'
 
 const set = (name: string | undefined): KubeObject => ({

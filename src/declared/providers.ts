@@ -5,7 +5,7 @@ import type { MachineSet } from '#api/kinds/machine-set.ts'
 import { OWN_PROVIDERS } from '#api/own-providers.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import { isObject } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { declaredErrors } from './declared-errors.ts'
 import { type DeclaredProblem, certain, doubtful } from './problem.ts'
 

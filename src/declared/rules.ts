@@ -16,7 +16,7 @@ import { describeProblem } from '#policy/problem.ts'
 import type { Term } from '#policy/rule.ts'
 import { neverTrue } from '#policy/satisfiable.ts'
 import type { Vocabulary } from '#policy/vocabulary.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { declaredErrors } from './declared-errors.ts'
 import { type DeclaredProblem, certain, doubtful } from './problem.ts'
 

@@ -2,7 +2,7 @@
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import { judgeStatement } from '#api/trust/statement.ts'
 import type { TrustDocument } from '#api/trust/trust-document.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { declaredErrors } from './declared-errors.ts'
 import { type DeclaredProblem, certain, doubtful, isComponent } from './problem.ts'
 

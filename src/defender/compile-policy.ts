@@ -11,7 +11,7 @@ import { createRuleset, type Ruleset } from '#policy/ruleset.ts'
 import { BUILTIN_POLICY, BUILTIN_POLICY_NAME } from './builtin-policy.ts'
 
 import type { Unit } from './unit.ts'
-import { compileBlackout, compileWindow, openingOf, type OpenUntil } from '#windows/windows.ts'
+import { compileBlackout, compileWindow, openingOf, type OpenUntil } from '#permits/windows.ts'
 
 interface Protection {
   readonly reason: string

@@ -2,7 +2,7 @@
 // read, is never touched.
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { operationalHold, type OperationalHold } from '#api/kinds/operational-hold.ts'
-import { endOf, readable } from '#holds/in-force.ts'
+import { endOf, readable } from '#permits/holds/in-force.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { EventRecorder } from '#kube/events.ts'
 import type { Clock } from '#lib/clock.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ANNOTATIONS, TAINTS } from '#api/names.ts'
-import type { Condition, KubeObject } from '#schema/object.ts'
+import type { Condition, KubeObject } from '#api/schema/object.ts'
 import { type MachineWish, aMachine, condition, uidOf } from '#test/support/fleets/defender-objects.ts'
 import { Fleet, fleetView } from './fleet.ts'
 import { EVERYTHING } from './tally.ts'

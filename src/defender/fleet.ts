@@ -2,7 +2,7 @@
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { PermitSpec } from '#api/kinds/operation-permit.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { type Selecting, Tallies, type Tally } from './tally.ts'
 import { type Unit, clusterUnit, machineUnit, nodeUnit } from './unit.ts'
 

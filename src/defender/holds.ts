@@ -1,8 +1,8 @@
 // Names what a hold can be meant for when a permit is decided: the permit, its requester, and the machine or cluster that it disrupts.
 import type { HoldEffect, OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
-import { isInForce, readable } from '#holds/in-force.ts'
-import { holdsOver, named, thing, type Thing, thingsOfMachine } from '#holds/reach.ts'
+import { isInForce, readable } from '#permits/holds/in-force.ts'
+import { holdsOver, named, thing, type Thing, thingsOfMachine } from '#permits/holds/reach.ts'
 import type { Unit } from './unit.ts'
 
 export interface HoldScope {

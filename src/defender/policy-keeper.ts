@@ -15,7 +15,7 @@ import { RepeatedLine } from '#lib/repeated-line.ts'
 import type { Informers, SharedInformer } from '#runtime/informers.ts'
 import { Looking } from '#runtime/looking.ts'
 import type { Part } from '#runtime/manager.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { AlteredPolicy } from './ledger.ts'
 
 export interface PolicyKeeperOptions {

@@ -14,7 +14,7 @@ import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 
 const revisionType = coreKind('ControllerRevision')
 

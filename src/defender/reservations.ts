@@ -2,7 +2,7 @@
 // take the rest of the rack. Looked up by the Defender itself, never believed from a request. Pure.
 import { machine as machineType } from '#api/kinds/machine.ts'
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
-import { bookedFrom } from '#faults/maintenance.ts'
+import { bookedFrom } from '#nodes/faults/maintenance.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { FleetView } from './fleet.ts'
 import type { Grant, Reservation } from './ledger.ts'

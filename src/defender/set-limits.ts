@@ -1,7 +1,7 @@
 // What a set says of how many of its machines may be unavailable, as the Defender reads it. Pure.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { matchesSelector } from '#kube/selector.ts'
-import { readSelector } from '#placement/selecting.ts'
+import { readSelector } from '#nodes/placement/selecting.ts'
 import type { SetLimit } from './snapshot.ts'
 
 /** None of a set whose selector cannot be read: it asks for nothing. */

@@ -1,7 +1,7 @@
 // Decides about one target of a permit: it is blocked by a gate, or takes its slot. A grant counts only once the ledger was swapped.
 import type { Disruption, OperationPermit } from '#api/kinds/operation-permit.ts'
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
-import { maintenanceText, standsOff } from '#faults/maintenance.ts'
+import { maintenanceText, standsOff } from '#nodes/faults/maintenance.ts'
 import { timestamp } from '#lib/clock.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { REPAIRER } from './blame/failing.ts'

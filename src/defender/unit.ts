@@ -3,7 +3,7 @@ import type { Cluster } from '#api/kinds/cluster.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { LABELS, TAINTS } from '#api/names.ts'
 import { REMOVAL_OWNER, isCordonedBy } from '#nodes/cordon.ts'
-import type { Condition, KubeObject } from '#schema/object.ts'
+import type { Condition, KubeObject } from '#api/schema/object.ts'
 
 /** `NeverServed`: a machine or a control plane that is still being made or installed. It is neither unavailable nor part of the total that percentages are of. */
 export type Health = 'Healthy' | 'Unavailable' | 'Unknown' | 'NeverServed'

@@ -1,9 +1,9 @@
 // What a commit declares on the hub of one kind, as the hub's server would complete it.
 import { API_GROUP, type ApiKind } from '#api/kind.ts'
 import { HUB_TARGET } from '#api/names.ts'
-import { applyDefaults } from '#schema/default.ts'
-import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import { applyDefaults } from '#api/schema/default.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 import type { DesiredObject, Targets } from './desired.ts'
 
 export const declaredOnHub = <T extends KubeObject>(

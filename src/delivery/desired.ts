@@ -1,7 +1,7 @@
 // The objects that a cluster is brought to, each with its identity and digest.
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { refText, type ObjectRef } from './object-ref.ts'
 
 export interface DesiredObject {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { failuresOf, machinesOf } from './failures.ts'
 import { healthOf } from './health.ts'
 

@@ -1,7 +1,7 @@
 // What fails in a cluster, object by object, and where an object only reports machines or nodes that fail, these. Pure.
 import type { KnownFailure } from '#api/kinds/inventory.ts'
 import { isObject } from '#lib/json.ts'
-import type { Condition, KubeObject } from '#schema/object.ts'
+import type { Condition, KubeObject } from '#api/schema/object.ts'
 import { groupOf } from './object-ref.ts'
 import type { Health } from './health.ts'
 

@@ -1,6 +1,6 @@
 // Whether an object is healthy, from its own status: our kinds by phase and conditions, common ones by their counts. Pure.
 import { isObject } from '#lib/json.ts'
-import type { Condition, KubeObject } from '#schema/object.ts'
+import type { Condition, KubeObject } from '#api/schema/object.ts'
 import { groupOf } from './object-ref.ts'
 
 type HealthState = 'Current' | 'InProgress' | 'Failed' | 'Terminating'

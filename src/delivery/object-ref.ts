@@ -1,5 +1,5 @@
 // The identity of an object across versions of its kind: group, kind, namespace, name. Inventories, plans and messages speak of objects so.
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 
 export interface ObjectRef {
   readonly group: string

@@ -1,7 +1,7 @@
 // The owner of an object in a cluster: by sync's mark on it, and for objects of older releases, by the Inventory that lists it. Pure.
 import type { Inventory } from '#api/kinds/inventory.ts'
 import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { refText, type ObjectRef } from './object-ref.ts'
 import { isSourceManager, sourceManager } from './manager.ts'
 

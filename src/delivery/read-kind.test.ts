@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { KubeClient } from '#kube/client.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { readKind } from './read-kind.ts'
 

@@ -2,8 +2,8 @@
 import { inParallel } from '#lib/pool.ts'
 import { API_GROUP } from '#api/kind.ts'
 import type { KubeClient } from '#kube/client.ts'
-import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 import { refOf, refText, type ObjectRef } from './object-ref.ts'
 import { listAll } from '#kube/list-all.ts'
 

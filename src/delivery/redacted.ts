@@ -1,6 +1,6 @@
 // Messages of servers without the values of a Secret: they are kept in statuses and events, which more people read than Secrets.
 import { isObject } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 
 const HIDDEN = '***'
 /** Shorter values are part of too many words: then the whole message goes. */

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { parseAllDocuments } from 'yaml'
 import { isObject } from '#lib/json.ts'
 import { releaseRoot } from '#lib/release-root.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 
 export interface Manifests {
   readonly kinds: readonly KubeObject[]

@@ -4,7 +4,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { servedResources } from '#kube/served-resources.ts'
-import { apiVersionOf, type ResourceType } from '#schema/resource.ts'
+import { apiVersionOf, type ResourceType } from '#api/schema/resource.ts'
 import { deliveryErrors } from './delivery-errors.ts'
 
 const BY_HEART: readonly ResourceType[] = [

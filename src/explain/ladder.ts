@@ -2,7 +2,7 @@
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { stepCount, stepSize } from '#controllers/componentset/slices/ladder.ts'
 import { shareOf } from '#controllers/componentset/slices/share.ts'
-import { durationsOf } from '#forecast/durations.ts'
+import { durationsOf } from './durations.ts'
 import { durationMs } from '#lib/duration.ts'
 
 type Slice = NonNullable<NonNullable<MachineComponentSet['status']>['slices']>[number]

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type MaintenanceEvent, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { maintenanceStory, shownMaintenance } from './maintenance-story.ts'
 import { whyLines } from './why.ts'
 

@@ -1,6 +1,6 @@
 // The story of the work on a host in lines: what, by whom, when, how far its node is prepared, and the command that ends it. Pure.
 import { type MaintenanceEvent, PEOPLE } from '#api/kinds/maintenance-event.ts'
-import { BILL_LEAD_MS, isOver, phaseOfEvent, plannerOf, standsOff, takesHostAway } from '#faults/maintenance.ts'
+import { BILL_LEAD_MS, isOver, phaseOfEvent, plannerOf, standsOff, takesHostAway } from '#nodes/faults/maintenance.ts'
 import { timestamp } from '#lib/clock.ts'
 
 const DAY_MS = 86_400_000

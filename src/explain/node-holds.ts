@@ -1,9 +1,9 @@
 // The holds that keep repairs and rollouts from a Node. A Node has no condition of KubeNode that would say so. Pure.
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
-import { endOfHold } from '#holds/names.ts'
-import { holdsOver, thing, thingsOfMachine } from '#holds/reach.ts'
-import type { KubeObject } from '#schema/object.ts'
+import { endOfHold } from '#permits/holds/names.ts'
+import { holdsOver, thing, thingsOfMachine } from '#permits/holds/reach.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { Told } from './told.ts'
 
 export interface HeldNode {

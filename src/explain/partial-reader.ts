@@ -1,8 +1,8 @@
 // Reads for an explanation what the reader may read, and keeps what the API server refused: a part with its gaps named is worth more than no answer.
 import type { KubeClient, ListOptions, ListPage } from '#kube/client.ts'
 import { isForbidden, isNotFound } from '#kube/errors.ts'
-import type { KubeObject } from '#schema/object.ts'
-import type { ObjectKey, ResourceType } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ObjectKey, ResourceType } from '#api/schema/resource.ts'
 import type { Told } from './told.ts'
 
 export type Reader = Pick<KubeClient, 'get' | 'list'>

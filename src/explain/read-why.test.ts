@@ -5,7 +5,7 @@ import { type OperationalHold, operationalHold } from '#api/kinds/operational-ho
 import { machine } from '#api/kinds/machine.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { seededRandom } from '#lib/random.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import type { FaultPort } from '#test/doubles/kube/faults.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ANNOTATIONS } from '#api/names.ts'
 import { release } from '#api/kinds/release.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { clusterStory } from './cluster-story.ts'
 import { allOf, storyLines } from './told.ts'
 import { whyLines, whyStory } from './why.ts'

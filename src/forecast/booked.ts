@@ -1,6 +1,6 @@
 // Which machines of a cluster will be away for work on their hosts, and until when that is assumed. Pure.
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
-import { bookedFrom, isOver, LEAST_LEAD_MS, plannerOf, takesHostAway } from '#faults/maintenance.ts'
+import { bookedFrom, isOver, LEAST_LEAD_MS, plannerOf, takesHostAway } from '#nodes/faults/maintenance.ts'
 import { timestamp } from '#lib/clock.ts'
 
 /** One machine that is away anyway while a rollout runs. */

@@ -6,8 +6,8 @@ import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { timestamp } from '#lib/clock.ts'
-import { applyDefaults } from '#schema/default.ts'
-import type { KubeObject } from '#schema/object.ts'
+import { applyDefaults } from '#api/schema/default.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import {
   START,
   component,
@@ -16,7 +16,7 @@ import {
   silenced,
   workingMachine,
 } from '#test/support/fleets/rollout-fleet.ts'
-import { durationsOf } from './durations.ts'
+import { durationsOf } from '#explain/durations.ts'
 import { forecast } from './forecast.ts'
 import { INVENTORY_FORM, type Inventory } from './inventory.ts'
 import { expectedObjects } from './objects.ts'

@@ -16,7 +16,7 @@ import type { ObjectRef } from '#delivery/object-ref.ts'
 import { isObject } from '#lib/json.ts'
 import type { ControllerRevision } from '#controllers/componentset/revisions/revisions.ts'
 import type { Node } from '#nodes/objects.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { PlaneNow } from './plane-changes.ts'
 
 export const INVENTORY_FORM = 'kubenode.io/inventory/1'

@@ -3,7 +3,7 @@ import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type DesiredObject, digestOf, type RenderedTarget } from '#delivery/desired.ts'
 import { componentObjectName } from '#lib/names.ts'
 import { refOf } from '#delivery/object-ref.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { differenceOf } from '#sync/difference.ts'
 import { oneWaySteps } from './one-way.ts'
 

@@ -7,7 +7,7 @@ import { counted } from '#lib/counted.ts'
 import { componentObjectName } from '#lib/names.ts'
 import type { RenderedTarget, Targets } from '#delivery/desired.ts'
 import { type ObjectRef, refText } from '#delivery/object-ref.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { ClusterDifference } from '#sync/difference.ts'
 import type { PlaneChange } from './plane-changes.ts'
 

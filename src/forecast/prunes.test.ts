@@ -5,7 +5,7 @@ import { type DesiredObject, digestOf, type RenderedTarget } from '#delivery/des
 import { refOf } from '#delivery/object-ref.ts'
 import { pruningDigest } from '#api/protocol/pruning.ts'
 import { componentObjectName } from '#lib/names.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { type AppliedObjects, INVENTORY_FORM, type Inventory, appliedOf } from './inventory.ts'
 import { type PrunesWish, prunesOf } from './prunes.ts'
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { type DesiredObject, digestOf, type RenderedTarget, type Targets } from '#delivery/desired.ts'
 import { refOf } from '#delivery/object-ref.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { INVENTORY_FORM, type Inventory } from './inventory.ts'
 import { releaseWaits } from './release-waits.ts'
 

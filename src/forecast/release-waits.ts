@@ -1,10 +1,10 @@
 // What keeps the release of a commit waiting whatever its machines do: a hold on the source, and the windows of stages. Pure.
 import { HUB_TARGET } from '#api/names.ts'
 import type { Targets } from '#delivery/desired.ts'
-import { endOfHold } from '#holds/names.ts'
-import { holdOver } from '#holds/reach.ts'
+import { endOfHold } from '#permits/holds/names.ts'
+import { holdOver } from '#permits/holds/reach.ts'
 import { timestamp } from '#lib/clock.ts'
-import { openingOf } from '#windows/windows.ts'
+import { openingOf } from '#permits/windows.ts'
 import type { Inventory } from './inventory.ts'
 import { type BindingHub, bindingHub, isInStage, type Stage } from './stage-members.ts'
 

@@ -3,7 +3,7 @@ import { API_GROUP_VERSION } from '#api/kind.ts'
 import { createValidator } from '#api/validate.ts'
 import { digestOf } from '#delivery/desired.ts'
 import { refOf } from '#delivery/object-ref.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { planeNow } from './plane-changes.ts'
 import { updateProblems } from './update-problems.ts'
 

@@ -2,7 +2,7 @@
 // policies refuse the holder's writes instead.
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { API_GROUP } from '#api/kind.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { acceptsKey } from './agent-key.ts'
 import { machineIn } from './agent-request.ts'
 

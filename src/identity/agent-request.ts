@@ -16,7 +16,7 @@ import {
   machineUidGroup,
   tokenKeyGroup,
 } from '#api/names.ts'
-import { subdomainProblems } from '#schema/name-problems.ts'
+import { subdomainProblems } from '#api/schema/name-problems.ts'
 import { LONGEST_LIFE_SECONDS } from './certificate-life.ts'
 import type { CertificateRequest } from './certificate-request.ts'
 import { proofIn, provedKey } from './door/proof.ts'

@@ -1,5 +1,5 @@
 // The parts of a certificate request that the approver reads and writes, and the Defender reviews.
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 
 export interface CertificateRequest extends KubeObject {

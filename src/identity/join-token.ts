@@ -1,7 +1,7 @@
 // The hand-over of join tokens: the approver makes a token and lays it here for the machine controller, which gives it to the host. Pure.
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS, JOIN_NAMESPACE } from '#api/names.ts'
-import type { ObjectKey } from '#schema/resource.ts'
+import type { ObjectKey } from '#api/schema/resource.ts'
 import { isLife } from './certificate-life.ts'
 import type { Secret } from '#nodes/objects.ts'
 

@@ -3,7 +3,7 @@ import { createPrivateKey, hkdfSync } from 'node:crypto'
 import { AGENTS_NAMESPACE, agentAccountName } from '#api/names.ts'
 import { openSealed, publicKeyOf, seal } from '#api/sealed.ts'
 import { isObject } from '#lib/json.ts'
-import type { ObjectKey } from '#schema/resource.ts'
+import type { ObjectKey } from '#api/schema/resource.ts'
 
 interface AgentToken {
   readonly token: string

@@ -1,7 +1,7 @@
 // Asks the server whether this identity may do something. The answer comes from whatever authorizes there: roles, webhooks, node rules.
 import { isObject } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 import type { KubeClient } from './client.ts'
 
 export interface AccessQuestion {

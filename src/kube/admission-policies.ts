@@ -1,7 +1,7 @@
 // The admission policies and bindings that a release ships, and how those in a cluster differ from them: what is missing and what was changed. Pure.
 import { isObject, jsonEqual } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 
 const GROUP = 'admissionregistration.k8s.io'
 const policyKind = (kind: string, plural: string): ResourceType => ({

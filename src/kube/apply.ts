@@ -1,6 +1,6 @@
 // Server-side apply as an outcome: applied, or the owners of the conflicting fields.
-import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 import type { ApplyOptions, KubeClient } from './client.ts'
 import type { ApiError } from './errors.ts'
 import { outcomeOf, type WriteOutcome } from './outcome.ts'

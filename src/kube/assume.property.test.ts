@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { WatchEvent } from './client.ts'
 import { type Change, Replica } from './replica.ts'
 import { isOlder } from './resource-version.ts'

@@ -1,8 +1,8 @@
 // The port through which all code talks to an API server. The HTTP adapter and the fake pass the same contract suite.
 // A missing object is a value (`undefined`); every other refusal is thrown as an ApiError; `outcome.ts` turns the expected ones into values.
 import type { Json } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
-import type { ObjectKey, ResourceType } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ObjectKey, ResourceType } from '#api/schema/resource.ts'
 
 export interface CallOptions {
   readonly signal?: AbortSignal

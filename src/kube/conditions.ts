@@ -1,6 +1,6 @@
 // Sets conditions so that equal reconciles give equal statuses: a time moves only with its status, order is kept, messages are short. Pure.
 import { timestamp } from '#lib/clock.ts'
-import type { Condition } from '#schema/object.ts'
+import type { Condition } from '#api/schema/object.ts'
 
 /** A message is one line for users; lists and dumps belong elsewhere. */
 export const MAX_CONDITION_MESSAGE = 200

@@ -1,6 +1,6 @@
 // The built-in kinds of Kubernetes that KubeNode's programs read and write, each said once.
-import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 
 const cluster = (group: string, kind: string, plural: string): ResourceType => ({
   group,

@@ -1,5 +1,5 @@
 // Delivers changes to one handler, one at a time and in order. While a slow handler works, changes of one object are merged.
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { Change } from './replica.ts'
 
 /** `old` undefined: new. `now` undefined: deleted, and `old` is the last known state. */

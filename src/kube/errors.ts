@@ -1,7 +1,7 @@
 // An API server's refusal or a lost connection as an error, and whether a retry can help. No message holds a secret.
 import { KubeNodeError, type ErrorMessage, type Retry } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
-import type { Status, StatusCause } from '#schema/object.ts'
+import type { Status, StatusCause } from '#api/schema/object.ts'
 import { apiRefusals } from './api-refusals.ts'
 
 /** The refused operation; every field may be shown to users. */

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto'
 import { microTimestamp, type Clock } from '#lib/clock.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
-import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 import type { KubeClient } from './client.ts'
 import { isAlreadyExists, isNotFound } from './errors.ts'
 

@@ -1,8 +1,8 @@
 // A cached view of one kind: a store that is kept current, handlers that see every object's latest state, and a flag whether it is complete.
 import type { Clock } from '#lib/clock.ts'
 import type { Random } from '#lib/random.ts'
-import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 import type { KubeClient } from './client.ts'
 import { Delivery, type Handler, type HandlerOptions } from './delivery.ts'
 import { Reflector, type ReflectorNotice, type Selection } from './reflector.ts'

@@ -1,7 +1,7 @@
 // The type of an object that an installation brings, without asking a server: it may not know the kind yet.
 import { pluralOf } from '#lib/plural.ts'
-import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 
 /** Plurals of the built-in kinds that are installed; the rest follow the rule. */
 const CLUSTER_SCOPED = new Set([

@@ -1,6 +1,6 @@
 // Lists all objects of a kind from the server, page by page, so that no single answer is unbounded.
-import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 import type { KubeClient, ListOptions } from './client.ts'
 
 /** As kubectl does: a page of large objects stays within some megabytes. */

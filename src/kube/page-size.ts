@@ -1,5 +1,5 @@
 // How many objects the next page of a list asks for, so that a page stays small in memory whatever an object weighs. Pure.
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 
 /** client-go's and our spec's number for objects of a few kilobytes. */
 const MAX_PAGE = 500

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { seededRandom } from '#lib/random.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { coreKind } from './core-kinds.ts'
 import { settled, VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { WatchEvent } from './client.ts'
 import { Delivery } from './delivery.ts'
 import { nextPageSize } from './page-size.ts'

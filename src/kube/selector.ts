@@ -1,6 +1,6 @@
 // Label and field selectors: read from text or from the object form, matched against labels, written back as text.
 import { assertNever, KubeNodeError } from '#lib/errors.ts'
-import { isOneOf, labelOf, type Labels, type LabelSelector } from '#schema/labels.ts'
+import { isOneOf, labelOf, type Labels, type LabelSelector } from '#api/schema/labels.ts'
 import { kubeErrors } from './kube-errors.ts'
 
 type Operator = 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'

@@ -1,6 +1,6 @@
 // What an API server says that it serves of one group and version: its page of discovery.
 import { isObject } from '#lib/json.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 import type { KubeClient } from './client.ts'
 
 /** Without subresources. Undefined: there is no such page, or it cannot be read now. */

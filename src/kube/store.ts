@@ -1,6 +1,6 @@
 // The cached objects of one kind by key, with indexes over them. Readers get it read-only; only the reflector writes.
-import type { KubeObject } from '#schema/object.ts'
-import type { ObjectKey } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ObjectKey } from '#api/schema/resource.ts'
 
 /** The values under which an object is found; each object may have any number. */
 export type Indexer<T> = (object: T) => readonly string[]

@@ -1,5 +1,5 @@
 // Parts of an object that are not worth keeping in a cache.
-import type { KubeObject, ManagedFieldsEntry } from '#schema/object.ts'
+import type { KubeObject, ManagedFieldsEntry } from '#api/schema/object.ts'
 
 /** Distinguishes scaled replicas from edited ones; a few dozen bytes on the few objects that can be scaled. */
 const isOfScale = ({ subresource }: ManagedFieldsEntry): boolean => subresource === 'scale'

@@ -1,5 +1,5 @@
 // The parts of Nodes, Pods, Secrets and budgets that we read or write. Everything else of them is carried along untouched.
-import type { Condition, KubeObject, ObjectMeta } from '#schema/object.ts'
+import type { Condition, KubeObject, ObjectMeta } from '#api/schema/object.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 
 export interface Taint {

@@ -1,7 +1,7 @@
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import { type FaultPort, onEveryNthCall, onNthCall } from '#test/doubles/kube/faults.ts'
 import { seededRandom } from '#lib/random.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { describe, expect, test } from 'vitest'

@@ -6,8 +6,8 @@ import type { Random } from '#lib/random.ts'
 import type { KubeClient, WriteOptions } from '#kube/client.ts'
 import { isTooManyRequests } from '#kube/errors.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
-import type { KubeObject } from '#schema/object.ts'
-import type { ObjectKey, ResourceType } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ObjectKey, ResourceType } from '#api/schema/resource.ts'
 import { backoffDelay } from './backoff.ts'
 
 export type Mutation<T> =

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { KubeClient } from '#kube/client.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 import { fencedClient } from './fenced-client.ts'
 
 const typeOf = (kind: string, group: string): ResourceType => ({

@@ -3,8 +3,8 @@
 import { KubeNodeError } from '#lib/errors.ts'
 import { followSignal } from '#lib/follow-signal.ts'
 import type { CallOptions, DeleteOptions, KubeClient } from '#kube/client.ts'
-import type { KubeObject } from '#schema/object.ts'
-import { type ObjectKey, type ResourceType, qualifiedPlural } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import { type ObjectKey, type ResourceType, qualifiedPlural } from '#api/schema/resource.ts'
 import type { LeaderContext } from './leader.ts'
 import { runtimeErrors } from './runtime-errors.ts'
 

@@ -1,5 +1,5 @@
 // Adds one finalizer to an object, or removes it; those of other programs stay. Pure.
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 
 export const withFinalizer = <T extends KubeObject>(object: T, ours: string): T =>
   withFinalizers(object, [...othersOf(object, ours), ours])

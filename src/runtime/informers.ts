@@ -10,8 +10,8 @@ import type { Handler, HandlerOptions } from '#kube/delivery.ts'
 import { createInformer, type Informer, type InformerNotice } from '#kube/informer.ts'
 import type { Selection } from '#kube/reflector.ts'
 import type { Indexer } from '#kube/store.ts'
-import type { KubeObject } from '#schema/object.ts'
-import { qualifiedPlural, type ObjectKey, type ResourceType } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import { qualifiedPlural, type ObjectKey, type ResourceType } from '#api/schema/resource.ts'
 import { runtimeErrors } from './runtime-errors.ts'
 
 export interface SharedInformer<T extends KubeObject = KubeObject> {

@@ -7,7 +7,7 @@ import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { ApiError } from '#kube/errors.ts'
 import type { WriteOutcome } from '#kube/outcome.ts'
-import type { ObjectKey } from '#schema/resource.ts'
+import type { ObjectKey } from '#api/schema/resource.ts'
 import {
   type Lease,
   type Sighting,

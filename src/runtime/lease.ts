@@ -1,8 +1,8 @@
 // The Lease that leaders hold: its shape, what each move writes, and when another's hold counts as over. Pure.
 import { coreKind } from '#kube/core-kinds.ts'
 import { microTimestamp } from '#lib/clock.ts'
-import type { KubeObject } from '#schema/object.ts'
-import { type ObjectKey, apiVersionOf } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import { type ObjectKey, apiVersionOf } from '#api/schema/resource.ts'
 
 export interface Lease extends KubeObject {
   readonly spec?: {

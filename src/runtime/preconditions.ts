@@ -2,8 +2,8 @@
 import { KubeNodeError } from '#lib/errors.ts'
 import type { DeleteOptions, KubeClient, WriteOptions } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
-import type { KubeObject } from '#schema/object.ts'
-import { type ObjectKey, type ResourceType, qualifiedPlural } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import { type ObjectKey, type ResourceType, qualifiedPlural } from '#api/schema/resource.ts'
 import { runtimeErrors } from './runtime-errors.ts'
 
 export interface Preconditions {

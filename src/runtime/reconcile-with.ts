@@ -2,7 +2,7 @@
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError, assertNever } from '#lib/errors.ts'
 import type { WriteOutcome } from '#kube/outcome.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { Reconcile, ReconcileContext } from './controller.ts'
 import { type Outcome, doneOrAfter, retry } from './outcome.ts'
 import { runtimeErrors } from './runtime-errors.ts'

@@ -1,6 +1,6 @@
 // What the controllers of a cluster serve, as their leader tells it on their Lease: for plans and checks, which find sets that name another provider. Pure.
 import { ANNOTATIONS } from '#api/names.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 
 /** More than a providers file may list, so that a Lease that anyone wrote stays small to read. */
 const MAX_SERVED = 64

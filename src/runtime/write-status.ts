@@ -3,9 +3,9 @@
 import type { KubeClient } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
 import { jsonEqual } from '#lib/json.ts'
-import { fitTexts } from '#schema/fit-texts.ts'
-import type { KubeObject } from '#schema/object.ts'
-import { type ResourceType, apiVersionOf } from '#schema/resource.ts'
+import { fitTexts } from '#api/schema/fit-texts.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import { type ResourceType, apiVersionOf } from '#api/schema/resource.ts'
 import type { SharedInformer } from './informers.ts'
 import { preconditionsOf } from './preconditions.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { differenceOf, hasDifference } from './difference.ts'
 import { refOf } from '#delivery/object-ref.ts'
 import type { Targets } from '#delivery/desired.ts'

@@ -5,7 +5,7 @@ import { operationalHold, type OperationalHold } from '#api/kinds/operational-ho
 import { namespaceLabels } from '#controlplanes/kubernetes/plane-record.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { outcomeOf } from '#kube/outcome.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { shippedHub } from '#test/support/worlds/shipped-hub.ts'
 import { ADMIN } from '#test/support/fleets/holds.ts'
 

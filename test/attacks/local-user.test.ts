@@ -14,7 +14,7 @@ const OTHERS = 0o077
 const root = join(import.meta.dirname, '../..')
 const main = join(root, 'src/cli/main.ts')
 const agentMain = join(root, 'src/cli/agent-main.ts')
-const supervisorMain = join(root, 'src/cli/agent/supervisor-main.ts')
+const supervisorMain = join(root, 'src/cli/supervisor-main.ts')
 
 let folder: string
 let data: string

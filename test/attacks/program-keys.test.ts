@@ -1,5 +1,5 @@
 // The attacker has the key of one KubeNode program: what it cannot read, write and become. docs/security.md has the table.
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { join } from 'node:path'
 import {
   AGENTS_GROUP,

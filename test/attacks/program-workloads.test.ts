@@ -15,7 +15,7 @@ import {
   SYSTEM_NAMESPACE,
 } from '#api/names.ts'
 import { namespaceLabels } from '#controlplanes/kubernetes/plane-record.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { jobOf } from '#sync/render/job/job-spec.ts'
 import { eventually } from '#test/support/benches/sync-bench.ts'
 import {

@@ -1,6 +1,6 @@
 // The attacker has the key of sync on the hub, or writes a commit: what can be run in the namespace where commits are rendered.
 import { RENDER_NAMESPACE, sourceUser } from '#api/names.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { jobOf, partsOfInput } from '#sync/render/job/job-spec.ts'
 import {
   type Attempt,

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { TRUST_ZONES } from '#api/names.ts'
 import { isNamespaceNeverDeclared, listingsOf } from '#declared/listings.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { type Attempt, type AttackWorld, tryOnServers } from '#test/support/worlds/attack-world.ts'
 import { pathOf } from '#test/support/worlds/hub-world.ts'
 import { POLICIES } from '../../deploy/charts/policies.ts'

@@ -19,8 +19,8 @@ import {
 import type { KubeClient } from '#kube/client.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { installAll } from '#test/support/servers/installed.ts'
-import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 import { type RunningServer, apiServers } from '#test/support/servers/api-servers.ts'
 
 const core = (kind: string, plural: string, namespaced = true): ResourceType => ({

@@ -1,6 +1,6 @@
 // Versions of custom resources: the same fields under another name (None), or converted by a webhook (Webhook), for every way to read and write objects.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { apiServers, type RunningServer } from '#test/support/servers/api-servers.ts'
 import { Requests } from '#test/support/servers/api-requests.ts'
 import { fresh } from '#test/support/tools/kubectl.ts'

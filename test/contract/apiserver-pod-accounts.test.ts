@@ -2,8 +2,8 @@
 // tokens that it is given are good.
 import { createPublicKey, sign, verify, type webcrypto } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newCredentials } from '#apiserver/auth/credentials.ts'
-import type { KubeObject } from '#schema/object.ts'
+import { newCredentials } from '#lib/x509/server-keys.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { startEmbedded, type RunningServer } from '#test/support/servers/api-servers.ts'
 import { Requests } from '#test/support/servers/api-requests.ts'
 import { fresh } from '#test/support/tools/kubectl.ts'

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { KINDS } from '#api/kinds.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { apiServers, type RunningServer } from '#test/support/servers/api-servers.ts'
 import { inFullAll } from '#test/support/tools/full.ts'
 import { documents, fresh, Kubectl } from '#test/support/tools/kubectl.ts'

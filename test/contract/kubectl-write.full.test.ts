@@ -2,7 +2,7 @@
 import { chmodSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { apiServers, type RunningServer } from '#test/support/servers/api-servers.ts'
 import { inFullAll } from '#test/support/tools/full.ts'
 import { documents, fresh, Kubectl } from '#test/support/tools/kubectl.ts'

@@ -2,7 +2,7 @@
 import { Agent, request } from 'node:https'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { rulesInForce } from '#test/support/servers/rules-in-force.ts'
 import { apiServers, type RunningServer } from '#test/support/servers/api-servers.ts'
 import { Requests, type SendOptions } from '#test/support/servers/api-requests.ts'

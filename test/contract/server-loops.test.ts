@@ -1,9 +1,9 @@
 // The background work of the server: owners and dependents, namespaces, budgets, silent nodes, short-lived objects.
 // The embedded server alone: a real kube-apiserver leaves all this to a controller manager.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { newCredentials } from '#apiserver/auth/credentials.ts'
+import { newCredentials } from '#lib/x509/server-keys.ts'
 import { microTimestamp, systemClock, timestamp } from '#lib/clock.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { startEmbedded, type RunningServer } from '#test/support/servers/api-servers.ts'
 import { Requests } from '#test/support/servers/api-requests.ts'
 import { DEFAULT_LIMITS } from '#apiserver/flow/limits.ts'

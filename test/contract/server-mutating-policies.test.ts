@@ -1,6 +1,6 @@
 // Policies that mutate writes: merged configurations, JSON patches, reinvocation, and the effect of a failing policy.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { apiServers, type RunningServer } from '#test/support/servers/api-servers.ts'
 import { type Reply, Requests } from '#test/support/servers/api-requests.ts'
 import { fresh } from '#test/support/tools/kubectl.ts'

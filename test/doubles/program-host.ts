@@ -1,7 +1,7 @@
 // A host of control planes of programs in a process of its own, which a test can kill: `program-host.ts FOLDER PROGRAMS`. It opens what the folder has, and answers each
 // message `put` with the state of the control plane.
-import { EmbeddedHost } from '#cli/control-planes/embedded-host.ts'
-import { programEngine } from '#cli/control-planes/programs/engine.ts'
+import { EmbeddedHost } from '#controlplanes/embedded/embedded-host.ts'
+import { programEngine } from '#controlplanes/embedded/programs/engine.ts'
 import type { ControlPlaneRequest } from '#controlplanes/port.ts'
 import { systemClock } from '#lib/clock.ts'
 

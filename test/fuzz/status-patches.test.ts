@@ -15,7 +15,7 @@ import { loggerTo } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { installAll } from '#test/support/servers/installed.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import {
   FUZZ_TIMEOUT_MS,
   mutatedBytes,

@@ -13,7 +13,7 @@ import { HttpKubeClient } from '#kube/http/client.ts'
 import { whoAmI } from '#kube/who-am-i.ts'
 import { installAll } from '#test/support/servers/installed.ts'
 import { nodeType } from '#nodes/objects.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { type RunningServer, startEmbedded } from '#test/support/servers/api-servers.ts'
 
 const THERE = 'worker-1'

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { AGENT_COMPONENT, agentCurrentLink } from '#agent/self/switch-file.ts'
 import { agentRelease } from '#test/doubles/node/release.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
-import { bundleAgent } from '#cli/agent/bundle.ts'
+import { bundleAgent } from '#agent/join/program-bundle.ts'
 import { AgentBench, MACHINE, beaconRelease, eventually } from './agent-bench.ts'
 
 const ROOT = join(import.meta.dirname, '../..')

@@ -4,11 +4,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { clientOf, connectionOf } from '#cli/run/connect.ts'
+import { clientOf, connectionOf } from '#programs/run/connect.ts'
 import { type Clock, systemClock } from '#lib/clock.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import type { HttpKubeClient } from '#kube/http/client.ts'
-import { provideIdentity } from '#local/identities.ts'
+import { provideIdentity } from '#programs/local/identities.ts'
 import { type RunningServer, startEmbedded } from '#test/support/servers/api-servers.ts'
 
 const YEAR_MS = 365 * 86_400_000

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { controlPlaneObjects } from '#api/constructs/control-plane/control-plane.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { apiServers } from '#test/support/servers/api-servers.ts'
 import { planeSettings } from '#test/support/worlds/control-planes.ts'
 

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { machine } from '#api/kinds/machine.ts'
 import { FINALIZERS } from '#api/names.ts'
-import { definitionType } from '#cli/install/observe.ts'
-import type { KubeObject } from '#schema/object.ts'
+import { definitionType } from '#install/observe.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { releaseOf, startInstallWorld, type InstallWorld } from '#test/support/worlds/install-world.ts'
 
 let world: InstallWorld

@@ -4,8 +4,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { DATA_FORMAT, layoutOf, writeState } from '#local/layout.ts'
-import { type UpOptions, up } from '#local/up.ts'
+import { DATA_FORMAT, layoutOf, writeState } from '#programs/local/layout.ts'
+import { type UpOptions, up } from '#programs/local/up.ts'
 import { nodeLayout } from '#providers/process/layout.ts'
 
 const BOOT = '11111111-1111-4111-8111-111111111111\n'

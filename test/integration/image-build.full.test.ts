@@ -5,8 +5,8 @@ import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, utimesSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, type TestContext } from 'vitest'
-import { copyImage } from '#oci/copy-image.ts'
-import { LayoutStore } from '#oci/layout-store.ts'
+import { copyImage } from '#artifacts/oci/copy-image.ts'
+import { LayoutStore } from '#artifacts/oci/layout-store.ts'
 import { dockerRegistry, hasDockerRegistry } from '#test/support/servers/docker-registry.ts'
 
 const ROOT = join(import.meta.dirname, '../..')

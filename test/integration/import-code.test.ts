@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
-import { machineCode } from '#cli/machines/machine-code.ts'
+import { machineCode } from '#install/machines/machine-code.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 let folder: string

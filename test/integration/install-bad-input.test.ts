@@ -2,16 +2,16 @@
 // middle, the next run finishes.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
-import { definitionType, deploymentType } from '#cli/install/observe.ts'
-import type { Finding } from '#cli/install/checks/finding.ts'
-import type { InstallOptions } from '#cli/install/install.ts'
-import { labelled, type Release } from '#cli/install/release.ts'
+import { definitionType, deploymentType } from '#install/observe.ts'
+import type { Finding } from '#install/checks/finding.ts'
+import type { InstallOptions } from '#install/install.ts'
+import { labelled, type Release } from '#install/release.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { keyOf } from '#runtime/preconditions.ts'
-import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 import { eventually } from '#test/support/benches/sync-bench.ts'
 import {
   connectionTo,

@@ -2,7 +2,7 @@
 // server at every second write of install and uninstall; on a real control plane, which takes many times as long, at samples.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { KubeClient } from '#kube/client.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { Died, dyingClient } from '#test/doubles/kube/dying-client.ts'
 import {
   comparable,

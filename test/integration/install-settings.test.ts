@@ -2,12 +2,12 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { API_GROUP } from '#api/kind.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
-import type { Finding } from '#cli/install/checks/finding.ts'
-import { releaseOf, type Values } from '#cli/install/load.ts'
+import type { Finding } from '#install/checks/finding.ts'
+import { releaseOf, type Values } from '#install/load.ts'
 import { webhookConfiguration, webhookConfigurationType } from '#defender/webhook/registration.ts'
 import { newCertificate } from '#defender/webhook/certificate.ts'
 import { coreKind } from '#kube/core-kinds.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 import { inFullAll } from '#test/support/tools/full.ts'
 import {
   comparable,

@@ -1,6 +1,6 @@
 // The Lease that gives turns to install, upgrade and uninstall, as people and other programs may leave it.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { observeTurn, takeTurn, TURN_LEASE } from '#cli/install/turn.ts'
+import { observeTurn, takeTurn, TURN_LEASE } from '#install/turn.ts'
 import { ApiError } from '#kube/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'

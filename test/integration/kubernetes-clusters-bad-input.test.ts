@@ -7,7 +7,7 @@ import { PLAYED_WORKLOADS } from '#test/support/worlds/played-pods.ts'
 import { run } from '#cli/program.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { Cluster } from '#api/kinds/cluster.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import {
   MACHINES_OVER_MS,
   PLAYED_NAMESPACE as namespace,

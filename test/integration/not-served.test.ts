@@ -9,9 +9,9 @@ import { createValidator } from '#api/validate.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { systemClock } from '#lib/clock.ts'
 import type { Json } from '#lib/json.ts'
-import { installManifests } from '#local/install.ts'
+import { installManifests } from '#programs/local/install.ts'
 import { manifests } from '#test/support/servers/installed.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { startEmbedded, type RunningServer } from '#test/support/servers/api-servers.ts'
 
 const secret = { name: 'a' }

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import process, { getuid } from 'node:process'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { loopbackAddress } from '#agent/node/address.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 import { AgentBench, eventually, MACHINE } from './agent-bench.ts'
 import { freePort } from '#test/support/servers/free-port.ts'
 

@@ -17,7 +17,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { systemClock } from '#lib/clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 
 const isRoot = getuid?.() === 0
 const NO_ROOT = 'needs root'

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { MachineComponentInput } from '#api/kinds/machine-component.ts'
-import { initFleet, type InitWorld } from '#cli/init/init.ts'
+import { initFleet, type InitWorld } from '#install/init/init.ts'
 import { debOf } from '#test/doubles/node/deb.ts'
 import { shellBlocks } from '#test/support/tools/readme.ts'
 

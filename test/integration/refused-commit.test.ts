@@ -8,8 +8,8 @@ import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { run } from '#cli/program.ts'
 import { findCondition } from '#kube/conditions.ts'
-import { allContexts } from '#local/all-contexts.ts'
-import { DATA_FORMAT, layoutOf, writeState } from '#local/layout.ts'
+import { allContexts } from '#programs/local/all-contexts.ts'
+import { DATA_FORMAT, layoutOf, writeState } from '#programs/local/layout.ts'
 import { eventually, type SyncBench, syncBench } from '#test/support/benches/sync-bench.ts'
 
 const FLEET = `

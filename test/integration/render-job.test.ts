@@ -1,7 +1,7 @@
 // Renders in Jobs of the embedded server, whose pods a double of a kubelet really runs: equal bytes, each failure by its number, and nothing left behind.
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { RENDER_NAMESPACE } from '#api/names.ts'
-import { VERSION } from '#cli/version.ts'
+import { VERSION } from '#lib/program-version.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { ApiError, failure } from '#kube/errors.ts'

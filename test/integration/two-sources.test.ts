@@ -8,8 +8,8 @@ import { inventory } from '#api/kinds/inventory.ts'
 import { release } from '#api/kinds/release.ts'
 import { SYSTEM_NAMESPACE, sourceUser } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
-import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 import {
   CONFIG_MAP,
   eventually,

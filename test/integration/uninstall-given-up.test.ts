@@ -1,8 +1,8 @@
 // An uninstall that does not come to its end: given up after the programs were stopped, or held by a finalizer of another program.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
-import type { Finding } from '#cli/install/checks/finding.ts'
-import { deploymentType } from '#cli/install/observe.ts'
+import type { Finding } from '#install/checks/finding.ts'
+import { deploymentType } from '#install/observe.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'

@@ -1,13 +1,13 @@
 // An uninstall beside what only looks like ours: objects of people and of commits that have the label of an installation stay, whatever they are called.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { definitionType, deploymentType } from '#cli/install/observe.ts'
-import { PART_OF } from '#cli/install/release.ts'
+import { definitionType, deploymentType } from '#install/observe.ts'
+import { PART_OF } from '#install/release.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { ApiError } from '#kube/errors.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { listAll } from '#kube/list-all.ts'
-import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 import { eventually } from '#test/support/benches/sync-bench.ts'
 import { releaseOf, startInstallWorld, type InstallWorld } from '#test/support/worlds/install-world.ts'
 

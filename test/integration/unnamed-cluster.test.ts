@@ -6,8 +6,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { run } from '#cli/program.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
-import { layoutOf } from '#local/layout.ts'
-import { takeLock } from '#local/lock.ts'
+import { layoutOf } from '#programs/local/layout.ts'
+import { takeLock } from '#programs/local/lock.ts'
 import { type RunningServer, startEmbedded } from '#test/support/servers/api-servers.ts'
 import { installAll } from '#test/support/servers/installed.ts'
 

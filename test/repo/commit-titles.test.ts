@@ -13,12 +13,12 @@ const INSIDE = 'below the port of git: callers name the commit'
 const BESIDE = 'the title is in the same sentence, row or object'
 
 const ALONE: Readonly<Record<string, string>> = {
-  'src/cli/console/prepare.ts': INSIDE,
-  'src/cli/console/repository.ts': 'it is not known any more',
+  'src/console/repository/prepare.ts': INSIDE,
+  'src/console/repository/repository.ts': 'it is not known any more',
   'src/cli/get/short-commits.ts': 'a column of hashes, to sort and to select by',
-  'src/cli/plan/markdown-text.ts': BESIDE,
-  'src/cli/plan/markdown.ts': TYPED,
-  'src/cli/plan/range.ts': TYPED,
+  'src/forecast/plan/markdown-text.ts': BESIDE,
+  'src/forecast/plan/markdown.ts': TYPED,
+  'src/forecast/plan/range.ts': TYPED,
   'src/cli/previews/seen.ts': BESIDE,
   'src/cli/release/commit-trace.ts': BESIDE,
   'src/cli/release/requests.ts': TYPED,
@@ -28,7 +28,7 @@ const ALONE: Readonly<Record<string, string>> = {
   'src/console/page/views/plan.ts': BESIDE,
   'src/console/page/views/prepare.ts': BESIDE,
   'src/explain/approval-requests.ts': UNREAD,
-  'src/local/summary.ts': 'until the repository has been read',
+  'src/programs/local/summary.ts': 'until the repository has been read',
   'src/runtime/waiting.ts': TYPED,
   'src/sync/git/local-repository.ts': INSIDE,
   'src/sync/git/notes.ts': INSIDE,

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { BLOCK_NAMES, CONTRACT_PAGES, blockNames, withContract } from '#cli/reference/contract-pages.ts'
+import { BLOCK_NAMES, CONTRACT_PAGES, blockNames, withContract } from '#build/reference/contract-pages.ts'
 import { ROOT } from './source-files.ts'
 
 const page = (path: string): string => readFileSync(join(ROOT, path), 'utf8')

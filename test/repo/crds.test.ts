@@ -6,8 +6,8 @@ import { KINDS } from '#api/kinds.ts'
 import { machine } from '#api/kinds/machine.ts'
 import { definitionProblems } from '#apiserver/crd/validate.ts'
 import { compileRegex } from '#lib/regex.ts'
-import type { KubeObject } from '#schema/object.ts'
-import type { Schema } from '#schema/schema.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { Schema } from '#api/schema/schema.ts'
 
 type Visit = (schema: Schema, path: string) => readonly string[]
 

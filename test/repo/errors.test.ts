@@ -2,7 +2,7 @@
 import { readFileSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { BENCH_PART, ERROR_PAGE, ERROR_PARTS, entriesOf, errorPage } from '#cli/reference/error-page.ts'
+import { BENCH_PART, ERROR_PAGE, ERROR_PARTS, entriesOf, errorPage } from '#build/reference/error-page.ts'
 import { apiRefusals } from '#kube/api-refusals.ts'
 import { benchErrors } from '../../bench/bench-errors.ts'
 import { ROOT, codeOf, isTest, sourceFiles } from './source-files.ts'
@@ -68,7 +68,7 @@ test('every registered number is used', () => {
 
 test('no message with a number is written beside the tables', () => {
   // A shell that may not have Node yet writes its own.
-  const SHELL = 'src/cli/agent/join-script.ts'
+  const SHELL = 'src/agent/join/join-script.ts'
   const written = product.filter((f) => f.path !== SHELL && /['"`]KN\d{4,5}: /.test(codeOf(f)) && !isTable(f.text))
   expect(written.map((f) => f.path)).toEqual([])
 })

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { STAGES } from '../../fleet/clusters/clusters.ts'
 
-const FOLDER = join(import.meta.dirname, '../../src/local')
+const FOLDER = join(import.meta.dirname, '../../src/programs/local')
 /** A method of every regular expression, files of tests, and a field of the bundler. */
 const OTHERWISE = /\.test\(|\.test\.ts|\btest: \//g
 const names = new RegExp(`\\b(?:${STAGES.join('|')})\\b`)
 
-test('no file of src/local names a cluster or a stage of the fleet', () => {
+test('no file of src/programs/local names a cluster or a stage of the fleet', () => {
   const files = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filter(
     (name) => name.endsWith('.ts') && !name.endsWith('.test.ts'),
   )

@@ -2,7 +2,7 @@
 import { canonicalJson, isObject } from '#lib/json.ts'
 import type { FakeKind } from '#test/doubles/kube/kinds.ts'
 import type { Commit } from '#test/doubles/kube/revisions.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { World } from './world.ts'
 
 /** `Child ADDED` → how many. */

@@ -13,7 +13,7 @@ import { slotFolder, slotsFolder, type NodeDir } from '../node-dir.ts'
 import { TREE, isPlainPath, layoutOf, type Layout } from './layout.ts'
 import { MANIFEST, keptFile, manifestOf, type PlacedDigest } from './manifest.ts'
 import type { Slot, Attempt } from './record.ts'
-import { ARCHIVE_LIMITS, readTar, tarRefused, type TarFileSink, type TarSink } from './tar.ts'
+import { ARCHIVE_LIMITS, readTar, tarRefused, type TarFileSink, type TarSink } from '#artifacts/oci/component-tar.ts'
 import { agentErrors } from '../agent-errors.ts'
 
 /** Written last into a slot: without it the slot is not whole. */

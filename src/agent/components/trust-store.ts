@@ -3,7 +3,7 @@ import { timestamp, type Clock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 import { anchorOf, judgeTrust, parseSignedTrust } from '#api/trust/trust-document.ts'
 import type { SignedTrust, TrustAnchor, TrustDocument } from '#api/trust/trust-document.ts'
-import type { Condition } from '#schema/object.ts'
+import type { Condition } from '#api/schema/object.ts'
 import { readState, removeDurably, writeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
 

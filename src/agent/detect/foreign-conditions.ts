@@ -1,6 +1,6 @@
 // Pure: conditions of the Node that another writer, such as node-problem-detector, keeps fresh. The agent leaves them alone.
 import { isObject } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 
 /** node-problem-detector sends a heartbeat every five minutes: it may miss three. */
 const FRESH_MS = 15 * 60_000

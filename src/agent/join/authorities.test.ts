@@ -4,7 +4,7 @@ import { authorityPrints, signerPrint } from '#identity/authority-prints.ts'
 import { silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
 import { issueCertificate, newAuthority } from '#lib/x509/certificates.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { followAuthorities } from './authorities.ts'
 

@@ -2,7 +2,7 @@
 import { LONGEST_TOKEN_SECONDS } from '#identity/token-life.ts'
 import { timestamp } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
-import type { Condition } from '#schema/object.ts'
+import type { Condition } from '#api/schema/object.ts'
 
 export interface HeldToken {
   readonly token: string

@@ -2,7 +2,7 @@
 import { timestamp } from '#lib/clock.ts'
 import { AGENT_AS_KUBELET } from '#nodes/objects.ts'
 import { TAINTS } from '#api/names.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { Problem } from '../detect/problems.ts'
 import type { HostFacts } from './facts.ts'
 

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { AllComponents } from '../components/all-components.ts'
 import { trustCondition, type TrustStore } from '../components/trust-store.ts'
 import type { ProblemBoard } from '../detect/problem-board.ts'

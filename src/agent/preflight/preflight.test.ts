@@ -1,7 +1,7 @@
 import { execPath } from 'node:process'
 import { describe, expect, test } from 'vitest'
 import { newPublisher, release } from '#test/doubles/node/release.ts'
-import { parseElf } from './elf.ts'
+import { parseElf } from '#lib/elf.ts'
 import { refuseBelowFloor } from './floor.ts'
 import { programRefusal, refusalBefore, skewRefusal, type NodeFacts } from './preflight.ts'
 import { readElf } from './read.ts'

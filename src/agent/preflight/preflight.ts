@@ -1,7 +1,7 @@
 // Pure: whether a version can be put on this node at all, before anything is fetched for it and again once its programs are there.
 import { parseRange, parseVersion } from '#lib/semver.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
-import { ATOMIC, isAfter, type Elf } from './elf.ts'
+import { ATOMIC, isAfter, type Elf } from '#lib/elf.ts'
 import { pairOf, type System } from './floor.ts'
 
 export interface NodeFacts extends System {

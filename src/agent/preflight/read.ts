@@ -4,7 +4,7 @@ import { open, statfs } from 'node:fs/promises'
 import { release } from 'node:os'
 import { report } from 'node:process'
 import { isObject } from '#lib/json.ts'
-import { ELF_BYTES, parseElf, type Elf } from './elf.ts'
+import { ELF_BYTES, parseElf, type Elf } from '#lib/elf.ts'
 import type { NodeFacts, Room } from './preflight.ts'
 
 /** Node.js's own report knows its C library; making one is cheap without its network part. */

@@ -1,6 +1,6 @@
 // The object in which git declares agent.json for the agents of one cluster, and the text that it holds for them.
 import { isDeeperThan, isObject } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '../schema/object.ts'
 import { SYSTEM_NAMESPACE } from '../names.ts'
 
 export const AGENT_CONFIG_NAME = 'kubenode-agent-config'

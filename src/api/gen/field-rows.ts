@@ -1,5 +1,5 @@
 // The rows of a field table: every field of a schema with its type, default and bounds.
-import type { Schema } from '#schema/schema.ts'
+import type { Schema } from '../schema/schema.ts'
 import { extrasOf, type ApiSchema } from '../extras.ts'
 
 export interface FieldRow {

@@ -1,7 +1,7 @@
 // The reference page of a kind, and the page of conditions and reasons, as Markdown.
 import { stringify } from 'yaml'
-import { qualifiedPlural } from '#schema/resource.ts'
-import type { Schema } from '#schema/schema.ts'
+import { qualifiedPlural } from '../schema/resource.ts'
+import type { Schema } from '../schema/schema.ts'
 import { CONDITIONS, REASONS, runbookPath, type Runbook } from '../catalogue.ts'
 import { PHASES } from '../phases.ts'
 import { API_GROUP_VERSION, type ApiKind } from '../kind.ts'

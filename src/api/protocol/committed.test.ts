@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { applyDefaults } from '#schema/default.ts'
+import { applyDefaults } from '../schema/default.ts'
 import type { ApiKind } from '../kind.ts'
 import { componentCanary } from '../kinds/component-canary.ts'
 import { defenderPolicy } from '../kinds/defender-policy.ts'

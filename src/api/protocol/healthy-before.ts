@@ -1,7 +1,7 @@
 // Which versions are known to have been healthy: on a set, where their ladder was completed, and on a machine, where they passed their settle window.
 // Sets keep it on their ControllerRevisions, machines in their status. What cannot be read counts as not healthy.
 import { isObject } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '../schema/object.ts'
 import { renderedConfig } from '../kinds/component-config.ts'
 import { MAX_HEALTHY_BEFORE } from '../kinds/machine.ts'
 import { ANNOTATIONS } from '../names.ts'

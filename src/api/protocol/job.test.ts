@@ -1,6 +1,6 @@
 // Model check of a repair: job, permit and steps, with an executor that may crash between any two moments.
 import { describe, expect, test } from 'vitest'
-import { explore, type Model, type Move } from './explore.ts'
+import { explore, type Model, type Move } from '../../../test/support/protocol/explore.ts'
 import { nextJobPhase, nextStepState, type JobPhase, type StepState } from './job.ts'
 import { nextPermitPhase, type PermitPhase } from './permit.ts'
 

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { canonicalJson, isObject } from '#lib/json.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '../schema/object.ts'
 import type { SecretPlace } from '../kinds/component-config.ts'
 import type { MachineComponentSetSpec } from '../kinds/machine-component-set.ts'
 

@@ -1,7 +1,7 @@
 // Model check of a slice: slice, permit, slots, orders and agents together, in every order, with leases that run out at any moment and
 // parts that pause between reading and acting.
 import { describe, expect, test } from 'vitest'
-import { explore, type Model, type Move } from './explore.ts'
+import { explore, type Model, type Move } from '../../../test/support/protocol/explore.ts'
 import { countsInBudgets, nextPermitPhase, nextSlotState, type PermitPhase, type SlotState } from './permit.ts'
 import { isSwitching, nextComponentState, nextOrderState, type ComponentState, type OrderState } from './switch.ts'
 import { nextSlicePhase, type SlicePhase } from './slice.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { explore, type Model } from './explore.ts'
+import { explore, type Model } from '../../../test/support/protocol/explore.ts'
 import { FIELD_MANAGERS } from './managers.ts'
 import { nextPermitPhase } from './permit.ts'
 import { nextStepState } from './job.ts'

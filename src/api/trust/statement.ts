@@ -1,7 +1,7 @@
 // The signed statement of a component: its whole spec without the signatures. A verified statement defines what to fetch, run and probe.
 import { createHash } from 'node:crypto'
 import { canonicalJson, isObject, jsonEqual } from '#lib/json.ts'
-import type { Schema } from '#schema/schema.ts'
+import type { Schema } from '../schema/schema.ts'
 import { machineComponent } from '../kinds/machine-component.ts'
 import type { MachineComponent, MachineComponentSpec } from '../kinds/machine-component.ts'
 import { signersOf } from './keys.ts'

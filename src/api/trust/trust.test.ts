@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { applyDefaults } from '#schema/default.ts'
+import { applyDefaults } from '../schema/default.ts'
 import { machineComponent } from '../kinds/machine-component.ts'
 import type { MachineComponentSpec } from '../kinds/machine-component.ts'
 import { Signer, generateKey, isSignedBy, keyIdOf } from './keys.ts'

@@ -1,5 +1,5 @@
 // Policies in CEL with their bindings: which of them apply to a request, and with which parameters.
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { Authorizer } from '../auth/authorizer.ts'
 import { AdmissionEvaluation, type AdmissionScope } from '../machinery.ts'
 import type { Registry } from '../registry/registry.ts'

@@ -1,6 +1,6 @@
 // The interface for admission: links that may change an object, then links that may refuse it. Built-in ones are always present;
 // policies and webhooks join at the same place.
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { RequestUser } from '../builtin/kind.ts'
 import type { Served } from '../registry/served.ts'
 

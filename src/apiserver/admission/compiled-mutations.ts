@@ -1,6 +1,6 @@
 // A compiled MutatingAdmissionPolicy: its expressions, compiled once, and the problems that make it invalid.
-import type { FieldError } from '#schema/field-error.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { FieldError } from '../schema/field-error.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import {
   admissionScope,
   APPLY_CONFIGURATION,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { CompiledOnce } from './compiled-policies.ts'
 
 const policy = (name: string, expression: string, resourceVersion?: string): KubeObject => ({

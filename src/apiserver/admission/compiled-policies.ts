@@ -1,7 +1,7 @@
 // Compiles each policy once, although it is validated when it is written and read again after a write of any other policy.
 // Compiling takes a millisecond or more: the policies of an installation, all of them after each write of one, took a second.
 import { hash } from 'node:crypto'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { KnownDefinitions } from '../crd/known-definitions.ts'
 import { compileMutations, type CompiledMutations } from './compiled-mutations.ts'
 import { compilePolicy, type CompiledPolicy } from './compiled-policy.ts'

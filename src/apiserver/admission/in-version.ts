@@ -1,5 +1,5 @@
 // Objects of a request in the version that a policy or a webhook is written for.
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { Served } from '../registry/served.ts'
 import type { AdmissionRequest } from './chain.ts'
 

@@ -1,5 +1,5 @@
 // Sets default requests and limits of containers from the LimitRanges of their namespace. The bounds of a LimitRange are not enforced.
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { fields, listAt, specOf, text, type Fields } from '../builtin/fields.ts'
 import type { Store } from '../storage/store.ts'
 import type { AdmissionLink } from './chain.ts'

@@ -1,5 +1,5 @@
 // Whether a policy, a binding or a webhook applies to a request: by operation, resource, name, namespace and labels.
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { selectorMatcher, type LabelMatcher } from '../selectors/label-selector.ts'
 import type { Store } from '../storage/store.ts'
 import type { AdmissionRequest } from './chain.ts'

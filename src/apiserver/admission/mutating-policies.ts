@@ -1,5 +1,5 @@
 // MutatingAdmissionPolicies with their bindings, evaluated on every write before webhooks: each sees the changes of its predecessors.
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { Authorizer } from '../auth/authorizer.ts'
 import { matchConditions } from '../machinery.ts'
 import type { Registry } from '../registry/registry.ts'

@@ -1,7 +1,7 @@
 // An object after one mutation of a policy: the result of its expression merged into it, or applied to it as a JSON patch.
 import { isObject } from '#lib/json.ts'
-import { apiVersionOf } from '#schema/resource.ts'
-import type { KubeObject } from '#schema/object.ts'
+import { apiVersionOf } from '#api/schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { DecodeError } from '../codec/typed.ts'
 import {
   applyJsonPatch,

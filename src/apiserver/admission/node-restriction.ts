@@ -1,7 +1,7 @@
 // What kubelets may write: their own Node without reserved labels, its taints and owners as they are; mirror pods on it, the status of
 // its pods; Leases and CSINodes of its name; tokens of its pods. Which objects they reach at all is auth/node-authorizer.ts.
 import { isObject, jsonEqual } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { nodeOf } from '../auth/node-authorizer.ts'
 import { nodeNameOf, referencesOf } from '../auth/node-pods.ts'
 import { forbidden } from '../status/refusal.ts'

@@ -3,7 +3,7 @@
 import { isObject, type JsonObject } from '#lib/json.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { Random } from '#lib/random.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { generatedName } from '../meta/identity.ts'
 import { forbidden } from '../status/refusal.ts'
 import type { Store } from '../storage/store.ts'

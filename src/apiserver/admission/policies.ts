@@ -1,6 +1,6 @@
 // ValidatingAdmissionPolicies with their bindings, evaluated on every write after all other checks.
 import type { Logger } from '#lib/log.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { Authorizer } from '../auth/authorizer.ts'
 import { type AdmissionEvaluation, matchConditions } from '../machinery.ts'
 import type { Registry } from '../registry/registry.ts'

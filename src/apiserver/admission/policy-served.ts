@@ -1,6 +1,6 @@
 // Admission registration as it is served: expressions that do not compile are refused when they are written.
-import type { FieldError } from '#schema/field-error.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { FieldError } from '../schema/field-error.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { Served } from '../registry/served.ts'
 import type { CompiledPolicies } from './compiled-policies.ts'
 import { ADMISSION_GROUP } from './match-resources.ts'

@@ -1,7 +1,7 @@
 // No user grants rights they do not have: roles and bindings may grant only what the writer holds, unless the writer may escalate or bind. A rule
 // that aggregates may grant anything later, so it needs everything.
 import { isObject, jsonEqual } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { coversRule, EVERYTHING_RULES, RBAC, rulesOf, type Authorizer, type PolicyRule } from '../auth/authorizer.ts'
 import { MASTERS } from '../auth/user.ts'
 import { forbidden } from '../status/refusal.ts'

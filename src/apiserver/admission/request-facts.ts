@@ -1,5 +1,5 @@
 // What expressions see as `request`: the admission request without its objects. Empty fields are left out, so an expression that names one plainly fails.
-import { apiVersionOf } from '#schema/resource.ts'
+import { apiVersionOf } from '#api/schema/resource.ts'
 import type { Served } from '../registry/served.ts'
 import type { AdmissionRequest } from './chain.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { Stored } from '../storage/stored.ts'
 import { endpointsInTurn } from './resolve-service.ts'
 

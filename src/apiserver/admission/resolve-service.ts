@@ -1,6 +1,6 @@
 // Finds the address of a Service for a webhook call: one of its ready endpoints, in turn. A kube-apiserver with endpoint routing does the same; there is no
 // cluster network here that would carry a cluster IP.
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { fields, listOfFields, word } from './compiled-policy.ts'
 import type { ResolveService } from './webhook-call.ts'
 import type { ServiceReference } from './webhook-config.ts'

@@ -1,6 +1,6 @@
 // A compiled webhook of a configuration: its selectors and conditions, its target and its limits.
-import type { FieldError } from '#schema/field-error.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { FieldError } from '../schema/field-error.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { admissionScope, compileAdmission, type AdmissionScope, type MatchCondition } from '../machinery.ts'
 import type { LabelMatcher } from '../selectors/label-selector.ts'
 import { fields, listOfFields, word } from './compiled-policy.ts'

@@ -1,6 +1,6 @@
 // An object after the JSON patch of a mutating webhook: read as its kind, with defaults, its managedFields still readable.
 import { isObject } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { Draft } from '../builtin/kind.ts'
 import { DecodeError } from '../codec/typed.ts'
 import { parseJson } from '../codec/json.ts'

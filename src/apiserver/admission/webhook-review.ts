@@ -1,6 +1,6 @@
 // The AdmissionReview that a webhook receives, and the meaning of its answer. Pure: every answer of a webhook is checked here before use.
 import { isObject } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { goSyntaxError } from '../codec/json-scan.ts'
 import { encodeJson, parseJson } from '../codec/json.ts'
 import { Refusal } from '../status/refusal.ts'

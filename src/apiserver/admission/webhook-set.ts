@@ -1,6 +1,6 @@
 // The webhooks of all configurations of one kind, compiled once for each version of a configuration, and which of them may
 // apply to a request. A request that no rule matches costs one look-up.
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Served } from '../registry/served.ts'
 import type { Store } from '../storage/store.ts'

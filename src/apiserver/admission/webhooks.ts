@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { jsonEqual } from '#lib/json.ts'
 import type { Logger } from '#lib/log.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { AdmissionEvaluation, matchConditions } from '../machinery.ts'
 import type { Registry } from '../registry/registry.ts'
 import { forbidden, internalError } from '../status/refusal.ts'

@@ -1,6 +1,6 @@
 // Role-based access control: is this user allowed to do this? An index from subjects to rules is built from the stored roles and bindings
 // and discarded whenever one of them changes.
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { Store } from '../storage/store.ts'
 import { AUTHENTICATED, MASTERS, type RequestUser } from './user.ts'
 

@@ -1,7 +1,7 @@
 // Who uses a client certificate of our authority: read once per connection, checked on each request. Connections are closed, with their watches,
 // when their certificate expires or its user is no longer accepted.
 import { TLSSocket } from 'node:tls'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { unauthorized } from '../status/refusal.ts'
 import type { Authenticator } from './authenticate.ts'
 import { withAuthenticated } from './authorizer.ts'

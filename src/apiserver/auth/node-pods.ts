@@ -1,7 +1,7 @@
 // Which pods run on which node, and what those pods refer to: the graph by which a kubelet may read. Built when the first kubelet asks,
 // then kept up to date by the changes of pods.
 import { isObject } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { Store } from '../storage/store.ts'
 import type { Stored } from '../storage/stored.ts'
 

@@ -1,7 +1,7 @@
 // The objects that a new server starts with.
 import { timestamp } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { RBAC } from '../auth/authorizer.ts'
 import { encodeJson } from '../codec/json.ts'
 import { storeObject } from '../storage/internal-write.ts'

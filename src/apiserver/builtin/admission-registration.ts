@@ -1,6 +1,6 @@
 // Admission registration: webhooks, and policies in CEL with their bindings. They take effect in src/apiserver/admission.
-import type { KubeObject } from '#schema/object.ts'
-import { serviceReferenceProblems } from '#schema/service-reference-problems.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import { serviceReferenceProblems } from '../schema/service-reference-problems.ts'
 import { forbidden, invalid, notSupported, required } from './field-problem.ts'
 import type { FieldProblem } from './field-problem.ts'
 import { fields, listAt, specOf, text, textsAt } from './fields.ts'

@@ -1,5 +1,5 @@
 // What the kinds of the group apps have in common: names, scaling, columns, and the defaults of a rolling update.
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { fields, number, specOf, statusOf, text } from './fields.ts'
 import type { BuiltinKind, Column, Draft } from './kind.ts'
 import { defaultTemplate } from './workload.ts'

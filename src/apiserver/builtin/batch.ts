@@ -1,6 +1,6 @@
 // Jobs and cron jobs.
 import { jsonEqual } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { invalid, required, notSupported } from './field-problem.ts'
 import type { FieldProblem } from './field-problem.ts'
 import { fields, listAt, number, shown, specOf, statusOf, text } from './fields.ts'

@@ -1,6 +1,6 @@
 // Requests for certificates: written once, approved or denied, then signed.
 import { isObject, jsonEqual } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { ageText } from '../table/age.ts'
 import { ageColumn, nameColumn, text } from './core-columns.ts'
 import { duplicate, forbidden, immutable, invalid, notSupported, required, type FieldProblem } from './field-problem.ts'

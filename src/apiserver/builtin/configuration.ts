@@ -1,7 +1,7 @@
 // ConfigMaps and Secrets: data by keys, read-only when marked as immutable.
 import { goSyntaxError } from '../codec/json-scan.ts'
 import { isObject, jsonEqual } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { ageColumn, nameColumn, text } from './core-columns.ts'
 import { forbidden, immutable, invalid, required, tooLong, type FieldProblem } from './field-problem.ts'
 import type { BuiltinKind, Draft } from './kind.ts'

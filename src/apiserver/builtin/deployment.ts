@@ -1,5 +1,5 @@
 // Deployments.
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { numeric, readyColumn, rollingUpdateDefaults, scaledAppKind } from './app-kind.ts'
 import { forbidden, invalid, notSupported, type FieldProblem } from './field-problem.ts'
 import { fields, number, specOf, statusOf, text } from './fields.ts'

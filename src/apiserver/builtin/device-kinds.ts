@@ -1,5 +1,5 @@
 // Devices and the claims to them, which the scheduler and kubelets list. Stored without any effect.
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { text } from './core-columns.ts'
 import { fields, listAt, specOf, statusOf, text as textOf } from './fields.ts'
 import { keptKind, typeIn } from './kept-kind.ts'

@@ -1,8 +1,8 @@
 // Events in both their forms: stored once as core Events, seen through events.k8s.io under other field names.
 import { isObject, jsonEqual } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { ageText } from '../table/age.ts'
-import { qualifiedNameProblems } from '#schema/name-problems.ts'
+import { qualifiedNameProblems } from '#api/schema/name-problems.ts'
 import { text } from './core-columns.ts'
 import { immutable, invalid, required, type FieldProblem } from './field-problem.ts'
 import type { BuiltinKind, BuiltinSchema, Column } from './kind.ts'

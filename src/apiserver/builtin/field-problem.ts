@@ -1,5 +1,5 @@
 // The words for problems of fields that strategies of built-in kinds use: those of the schema machinery, and a few more.
-import { invalid, type FieldError } from '#schema/field-error.ts'
+import { invalid, type FieldError } from '../schema/field-error.ts'
 
 export {
   duplicate,
@@ -10,7 +10,7 @@ export {
   required,
   StructValue,
   tooLong,
-} from '#schema/field-error.ts'
+} from '../schema/field-error.ts'
 
 export type FieldProblem = FieldError
 

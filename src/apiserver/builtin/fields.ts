@@ -1,6 +1,6 @@
 // Reads parts of objects whose shape a schema has checked already; a missing part reads as empty.
 import { isObject } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 
 export type Fields = { readonly [field: string]: unknown }
 

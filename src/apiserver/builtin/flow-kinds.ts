@@ -1,5 +1,5 @@
 // How a server shares itself between its clients. Stored without any effect: this server has rules of its own.
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { text } from './core-columns.ts'
 import { fields, listAt, number, specOf, statusOf, text as textOf } from './fields.ts'
 import { keptKind, typeIn } from './kept-kind.ts'

@@ -1,5 +1,5 @@
 // A kind that is stored and shown for the programs that list and watch it, with no decisions of its own here.
-import type { ResourceType } from '#schema/resource.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 import { ageColumn, nameColumn } from './core-columns.ts'
 import type { BuiltinKind, Column } from './kind.ts'
 import { struct, type Fields } from './shape.ts'

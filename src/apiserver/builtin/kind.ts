@@ -1,7 +1,7 @@
 // What a built-in kind is, as data: its names, its schema with the facts of its Go struct, and the pure decisions of its strategy.
-import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
-import type { Schema } from '#schema/schema.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
+import type { Schema } from '#api/schema/schema.ts'
 import type { FieldProblem } from './field-problem.ts'
 
 /**

@@ -1,5 +1,5 @@
 // Mutating policies in CEL and their bindings. They take effect in src/apiserver/admission.
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import {
   bindingColumns,
   constraintProblems,

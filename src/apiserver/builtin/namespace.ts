@@ -1,6 +1,6 @@
 // Namespaces: a label with their own name, a phase, and a finalizer in their spec that is removed when they are empty.
 import { isObject } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { ageColumn, nameColumn, text } from './core-columns.ts'
 import { invalid } from './field-problem.ts'
 import type { BuiltinKind, Draft } from './kind.ts'

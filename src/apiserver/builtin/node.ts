@@ -1,12 +1,12 @@
 // Nodes: identity, capacity and conditions.
 import { isObject, jsonEqual } from '#lib/json.ts'
 import { isIP } from 'node:net'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { ageColumn, nameColumn, text } from './core-columns.ts'
 import { forbidden, immutable, invalid, notSupported, required, type FieldProblem } from './field-problem.ts'
 import type { BuiltinKind, Draft } from './kind.ts'
 import * as s from './shape.ts'
-import { labelValueProblems, qualifiedNameProblems } from '#schema/name-problems.ts'
+import { labelValueProblems, qualifiedNameProblems } from '#api/schema/name-problems.ts'
 
 const taint = s.struct('Taint', { key: s.always(s.str), value: s.str, effect: s.always(s.str), timeAdded: s.time })
 

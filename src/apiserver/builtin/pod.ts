@@ -1,7 +1,7 @@
 // Pods: the server's decisions when one is created, changed or deleted.
 import { timestamp } from '#lib/clock.ts'
 import { isObject, jsonEqual } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { forbidden, invalid } from './field-problem.ts'
 import type { FieldProblem } from './field-problem.ts'
 import { specAndStatus } from './shape.ts'

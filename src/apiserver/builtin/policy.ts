@@ -1,6 +1,6 @@
 // Pod disruption budgets and priority classes.
 import { jsonEqual } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { forbidden, invalid, notSupported } from './field-problem.ts'
 import type { FieldProblem } from './field-problem.ts'
 import { number, specOf, statusOf, text } from './fields.ts'

@@ -1,6 +1,6 @@
 // Roles and their bindings.
 import { isObject, jsonEqual } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { ageColumn, nameColumn, text } from './core-columns.ts'
 import { invalid, notSupported, required, StructValue, type FieldProblem } from './field-problem.ts'
 import type { BuiltinKind, BuiltinSchema, Draft } from './kind.ts'

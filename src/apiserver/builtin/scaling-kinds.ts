@@ -1,5 +1,5 @@
 // Templates of pods, replication controllers, and autoscalers of pods. Stored without any effect.
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { text } from './core-columns.ts'
 import { fields, listAt, number, specOf, statusOf, text as textOf } from './fields.ts'
 import { keptKind, typeIn } from './kept-kind.ts'

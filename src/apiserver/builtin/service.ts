@@ -1,5 +1,5 @@
 // Services: addresses for pods. The embedded server hands out cluster addresses but routes nothing.
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { duplicate, invalid, notSupported, required } from './field-problem.ts'
 import type { FieldProblem } from './field-problem.ts'
 import { fields, listAt, number, shown, specOf, statusOf, text, textsAt } from './fields.ts'

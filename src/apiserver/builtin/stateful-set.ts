@@ -1,6 +1,6 @@
 // Stateful sets.
 import { jsonEqual } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { readyColumn, rollingUpdateDefaults, scaledAppKind } from './app-kind.ts'
 import { forbidden, type FieldProblem } from './field-problem.ts'
 import { specOf } from './fields.ts'

@@ -1,6 +1,6 @@
 // Counts in the status of workloads: none below zero, no part larger than its whole.
 import { isObject } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { invalid, type FieldProblem } from './field-problem.ts'
 
 /** `parts` of `status.replicas`, and ready ones that bound the available. */

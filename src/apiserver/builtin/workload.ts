@@ -1,6 +1,6 @@
 // What the workload kinds share: templates, selectors, conditions, the checks between them.
 import { isObject, jsonEqual } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { forbidden, invalid, notSupported, required } from './field-problem.ts'
 import type { FieldProblem } from './field-problem.ts'
 import { fields, listAt, specOf, text, textsAt } from './fields.ts'

@@ -1,6 +1,6 @@
 // Validates how a definition declares the conversion of its versions.
-import { forbidden, invalid, notSupported, required, type FieldError } from '#schema/field-error.ts'
-import { serviceReferenceProblems } from '#schema/service-reference-problems.ts'
+import { forbidden, invalid, notSupported, required, type FieldError } from '../schema/field-error.ts'
+import { serviceReferenceProblems } from '../schema/service-reference-problems.ts'
 import { fields, texts, word, type Fields } from './definition.ts'
 
 const AT = 'spec.conversion'

@@ -1,7 +1,7 @@
 // The ConversionReview that a conversion webhook receives, and the meaning of its answer. Pure: every answer is checked
 // here before use.
 import { isObject } from '#lib/json.ts'
-import type { KubeObject, ObjectMeta } from '#schema/object.ts'
+import type { KubeObject, ObjectMeta } from '#api/schema/object.ts'
 import { encodeJson, parseJson } from '../codec/json.ts'
 
 export type ConversionReviewVersion = 'v1' | 'v1beta1'

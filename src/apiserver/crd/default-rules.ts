@@ -1,7 +1,7 @@
 // Whether the defaults of a schema satisfy its own rules, each as it is written: defaults inside it are not filled in.
 import type { Effort } from '#lib/effort.ts'
-import { childPath, keyPath, type FieldError } from '#schema/field-error.ts'
-import type { Schema } from '#schema/schema.ts'
+import { childPath, keyPath, type FieldError } from '../schema/field-error.ts'
+import type { Schema } from '#api/schema/schema.ts'
 import { validateRules, type RuleTree } from '../machinery.ts'
 
 export function defaultRuleProblems(

@@ -1,6 +1,6 @@
 // Reading the parts of a CustomResourceDefinition.
 import { isObject } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { FieldError } from '#schema/field-error.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { FieldError } from '../schema/field-error.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { Served } from '../registry/served.ts'
 import { KnownDefinitions } from './known-definitions.ts'
 

@@ -1,7 +1,7 @@
 // Which new definitions of kinds have no problem, by their content. An installation brings the same twenty to every server of a process, and to check one takes
 // milliseconds.
 import { hash } from 'node:crypto'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { Served } from '../registry/served.ts'
 import { fields } from './definition.ts'
 

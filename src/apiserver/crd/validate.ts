@@ -2,15 +2,15 @@
 import { createHash } from 'node:crypto'
 import { Effort, EffortSpent } from '#lib/effort.ts'
 import { jsonEqual } from '#lib/json.ts'
-import { invalid, notSupported, required, StructValue, type FieldError } from '#schema/field-error.ts'
-import type { KubeObject } from '#schema/object.ts'
-import type { Schema } from '#schema/schema.ts'
-import { tooExpensiveSchema, VALIDATION_EFFORT } from '#schema/validation-effort.ts'
+import { invalid, notSupported, required, StructValue, type FieldError } from '../schema/field-error.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { Schema } from '#api/schema/schema.ts'
+import { tooExpensiveSchema, VALIDATION_EFFORT } from '../schema/validation-effort.ts'
 import { immutable } from '../builtin/field-problem.ts'
 import { compileSchemaRules, findField, structuralProblems } from '../machinery.ts'
 import { conversionProblems } from './conversion-config.ts'
 import { defaultRuleProblems } from './default-rules.ts'
-import { label1035Problems, subdomainProblems } from '#schema/name-problems.ts'
+import { label1035Problems, subdomainProblems } from '#api/schema/name-problems.ts'
 import {
   fields,
   isEstablished,

@@ -1,6 +1,6 @@
 // One served version of a kind whose versions are converted by a webhook: caches converted objects, so
 // that reading them need not wait.
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { Conversion } from '../registry/served.ts'
 import { internalError } from '../status/refusal.ts'
 import type { Stored } from '../storage/stored.ts'

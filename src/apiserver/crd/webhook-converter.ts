@@ -1,6 +1,6 @@
 // Asks the conversion webhook of a definition for objects in another version, a bounded number at once.
 import { randomUUID } from 'node:crypto'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { WebhookCaller, type ResolveService } from '../admission/webhook-call.ts'
 import { targetOf, type WebhookTarget } from '../admission/webhook-config.ts'
 import { internal } from '../status/refusal.ts'

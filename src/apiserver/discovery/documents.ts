@@ -1,5 +1,5 @@
 // Discovery for clients: the groups, versions and resources of the server, a document for each.
-import { apiVersionOf } from '#schema/resource.ts'
+import { apiVersionOf } from '#api/schema/resource.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Served } from '../registry/served.ts'
 

@@ -1,8 +1,8 @@
 // Changes an object: from the client's change on the current version to the acknowledged write, repeated when another writer was
 // faster. When the last finalizer is removed, the object is deleted instead.
 import { jsonEqual } from '#lib/json.ts'
-import { invalid as invalidField } from '#schema/field-error.ts'
-import type { KubeObject, ManagedFieldsEntry } from '#schema/object.ts'
+import { invalid as invalidField } from '../schema/field-error.ts'
+import type { KubeObject, ManagedFieldsEntry } from '#api/schema/object.ts'
 import type { Draft } from '../builtin/kind.ts'
 import type { WriteOptions } from '../http/query.ts'
 import { keptMetadata, specChanged, withMetadata, withoutKeys } from '../meta/identity.ts'

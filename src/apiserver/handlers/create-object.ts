@@ -1,5 +1,5 @@
 // Creates an object: from the decoded body to the acknowledged write.
-import type { ObjectMeta } from '#schema/object.ts'
+import type { ObjectMeta } from '#api/schema/object.ts'
 import { authorize } from '../auth/authorize.ts'
 import type { Draft } from '../builtin/kind.ts'
 import type { WriteOptions } from '../http/query.ts'

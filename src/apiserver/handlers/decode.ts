@@ -1,6 +1,6 @@
 // From the body of a create or an update to an object of the right kind, with the strictness that the client asked for.
-import { apiVersionOf } from '#schema/resource.ts'
-import type { KubeObject } from '#schema/object.ts'
+import { apiVersionOf } from '#api/schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { Draft } from '../builtin/kind.ts'
 import { formatJson } from '../codec/json.ts'
 import { DecodeError } from '../codec/typed.ts'

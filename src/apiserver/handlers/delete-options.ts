@@ -1,7 +1,7 @@
 // The options of a deletion, from its body or else its query, checked in the words of a kube-apiserver.
 import { goJsonKind } from '#lib/go-text.ts'
 import { isObject } from '#lib/json.ts'
-import { invalid as invalidField, notSupported, type FieldError } from '#schema/field-error.ts'
+import { invalid as invalidField, notSupported, type FieldError } from '../schema/field-error.ts'
 import { formatJson } from '../codec/json.ts'
 import { mediaType, readBody, readValue } from '../http/body.ts'
 import { badRequest, invalid } from '../status/refusal.ts'

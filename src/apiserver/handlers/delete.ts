@@ -1,7 +1,7 @@
 // DELETE of one object and of many: preconditions, grace, finalizers, propagation.
 import { isObject } from '#lib/json.ts'
 import { timestamp } from '#lib/clock.ts'
-import type { KubeObject, ObjectMeta } from '#schema/object.ts'
+import type { KubeObject, ObjectMeta } from '#api/schema/object.ts'
 import type { Draft } from '../builtin/kind.ts'
 import { listOptions } from '../http/query.ts'
 import { withMetadata } from '../meta/identity.ts'

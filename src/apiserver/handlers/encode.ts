@@ -1,6 +1,6 @@
 // From stored objects to answers: in the form asked for, without parsing bytes that can be sent as they are.
-import { apiVersionOf } from '#schema/resource.ts'
-import type { KubeObject } from '#schema/object.ts'
+import { apiVersionOf } from '#api/schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { encodeJson } from '../codec/json.ts'
 import { convertAll } from '../crd/webhook-conversion.ts'
 import type { Served } from '../registry/served.ts'

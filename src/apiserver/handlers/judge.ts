@@ -1,6 +1,6 @@
 // The checks that creations and changes share: refusals, warnings, and requests to admission.
-import { invalid as invalidField, type FieldError } from '#schema/field-error.ts'
-import type { KubeObject, ObjectMeta } from '#schema/object.ts'
+import { invalid as invalidField, type FieldError } from '../schema/field-error.ts'
+import type { KubeObject, ObjectMeta } from '#api/schema/object.ts'
 import type { Operation } from '../admission/chain.ts'
 import type { WriteOptions } from '../http/query.ts'
 import { repeatedOwners } from '../meta/identity.ts'

@@ -1,6 +1,6 @@
 // GET of one object and of lists: selection, pages, versions.
-import { apiVersionOf } from '#schema/resource.ts'
-import type { KubeObject } from '#schema/object.ts'
+import { apiVersionOf } from '#api/schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { encodeJson, formatJson } from '../codec/json.ts'
 import { convertAll } from '../crd/webhook-conversion.ts'
 import type { ListOptions } from '../http/query.ts'

@@ -1,7 +1,7 @@
 // Which manager owns which fields after a write: prepares a request for the managedFields machinery.
 import { timestamp } from '#lib/clock.ts'
-import type { KubeObject, ManagedFieldsEntry } from '#schema/object.ts'
-import { apiVersionOf } from '#schema/resource.ts'
+import type { KubeObject, ManagedFieldsEntry } from '#api/schema/object.ts'
+import { apiVersionOf } from '#api/schema/resource.ts'
 import type { Draft } from '../builtin/kind.ts'
 import type { WriteOptions } from '../http/query.ts'
 import { fieldSetOfPaths, trackUpdate, type FieldSet } from '../machinery.ts'

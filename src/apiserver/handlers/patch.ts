@@ -1,9 +1,9 @@
 // PATCH in its four formats.
 import { assertNever } from '#lib/errors.ts'
 import { isDeeperThan, isObject } from '#lib/json.ts'
-import { invalid as invalidField } from '#schema/field-error.ts'
-import type { KubeObject } from '#schema/object.ts'
-import { apiVersionOf } from '#schema/resource.ts'
+import { invalid as invalidField } from '../schema/field-error.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import { apiVersionOf } from '#api/schema/resource.ts'
 import { goText } from '#lib/go-text.ts'
 import type { Draft } from '../builtin/kind.ts'
 import { goSyntaxError, hasDuplicateKeys, scanDuplicates } from '../codec/json-scan.ts'

@@ -1,5 +1,5 @@
 // Where an object is stored, what its kind is called in refusals, and its bytes as they are stored.
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { encodeJson, encodeJsonToKeep } from '../codec/json.ts'
 import { withMetadata } from '../meta/identity.ts'
 import type { Served } from '../registry/served.ts'

@@ -1,6 +1,6 @@
 // The lines of a watch as bytes: one version in one form is encoded and framed once for all who watch it.
-import type { KubeObject, Status } from '#schema/object.ts'
-import { apiVersionOf, type ResourceType } from '#schema/resource.ts'
+import type { KubeObject, Status } from '#api/schema/object.ts'
+import { apiVersionOf, type ResourceType } from '#api/schema/resource.ts'
 import { encodeJson } from '../codec/json.ts'
 import { Stored, type ChangeType, type StoreEvent } from '../storage/stored.ts'
 import { partialMetadata, tableOf } from '../table/table.ts'

@@ -3,7 +3,7 @@
 // when it reads again, and when the history no longer reaches back it gets a 410. So a slow reader costs a bounded amount of
 // memory, and never misses a change without knowing.
 import type { Timer } from '#lib/clock.ts'
-import { apiVersionOf } from '#schema/resource.ts'
+import { apiVersionOf } from '#api/schema/resource.ts'
 import { listOptions, type ListOptions, versionProblem } from '../http/query.ts'
 import { warningHeaders } from '../http/warning-header.ts'
 import { parseFieldSelector } from '../selectors/field-selector.ts'

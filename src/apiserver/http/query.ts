@@ -1,5 +1,5 @@
 // The options of a request as its query carries them, checked in the words of a kube-apiserver.
-import { forbidden, invalid as invalidField, notSupported, required, type FieldError } from '#schema/field-error.ts'
+import { forbidden, invalid as invalidField, notSupported, required, type FieldError } from '../schema/field-error.ts'
 import { badRequest, invalid } from '../status/refusal.ts'
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict'

@@ -2,8 +2,8 @@
 // certificate by which they know the server. Both are created again when deleted; the certificate is restored when changed.
 import { timestamp } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
-import { trustedBy } from '../auth/credentials.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import { trustedBy } from '#lib/x509/server-keys.ts'
 import type { ServerParts } from '../handlers/context.ts'
 import { encodedAt, storeObject } from '../storage/internal-write.ts'
 import type { Place } from '../storage/store.ts'

@@ -1,10 +1,10 @@
 // The status of pod disruption budgets: how many pods are expected and healthy, and how many may be disturbed.
 import { timestamp } from '#lib/clock.ts'
 import { isObject, jsonEqual } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { ServerParts } from '../handlers/context.ts'
 import { selectorMatcher } from '../selectors/label-selector.ts'
-import type { LabelSelector } from '#schema/labels.ts'
+import type { LabelSelector } from '#api/schema/labels.ts'
 import { storeObject } from '../storage/internal-write.ts'
 
 /** A disrupted pod that still exists after this counts again. */

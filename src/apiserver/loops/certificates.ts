@@ -3,7 +3,7 @@
 import { timestamp } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { signRequest } from '#lib/x509/certificates.ts'
 import type { RequestUser } from '../auth/user.ts'
 import { readSigningRequest, type SigningRequest } from '#lib/x509/read-request.ts'

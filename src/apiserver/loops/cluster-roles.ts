@@ -3,7 +3,7 @@ import { isObject, jsonEqual } from '#lib/json.ts'
 import { RBAC, rulesOf } from '../auth/authorizer.ts'
 import type { ServerParts } from '../handlers/context.ts'
 import { selectorMatcher } from '../selectors/label-selector.ts'
-import type { LabelSelector } from '#schema/labels.ts'
+import type { LabelSelector } from '#api/schema/labels.ts'
 import { storeObject } from '../storage/internal-write.ts'
 
 export async function aggregateRoles({ store }: ServerParts): Promise<void> {

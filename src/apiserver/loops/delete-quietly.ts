@@ -1,6 +1,6 @@
 // Deletes an object of a namespace that is being deleted; the namespace was checked already: no admission, but finalizers apply as always.
 import { timestamp } from '#lib/clock.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { ServerParts } from '../handlers/context.ts'
 import { encodedAt } from '../storage/internal-write.ts'
 import type { Stored } from '../storage/stored.ts'

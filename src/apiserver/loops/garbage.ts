@@ -1,7 +1,7 @@
 // Garbage collection by owner references: deletes objects whose owners do not exist; foreground deletion waits for dependents, orphaning
 // releases them. The graph is rebuilt from the store on each run; only facts of single versions are cached, and those never change.
 import type { Logger } from '#lib/log.ts'
-import type { KubeObject, OwnerReference } from '#schema/object.ts'
+import type { KubeObject, OwnerReference } from '#api/schema/object.ts'
 import type { ServerParts } from '../handlers/context.ts'
 import type { Served } from '../registry/served.ts'
 import { storeObject } from '../storage/internal-write.ts'

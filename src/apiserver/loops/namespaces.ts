@@ -1,6 +1,6 @@
 // Terminating namespaces: everything in them is deleted, then their own finalizer is removed.
 import { isObject } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { ServerParts } from '../handlers/context.ts'
 import { storeObject } from '../storage/internal-write.ts'
 import type { Stored } from '../storage/stored.ts'

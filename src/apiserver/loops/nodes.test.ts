@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { systemClock, timestamp } from '#lib/clock.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { encodedAt, storeObject } from '../storage/internal-write.ts'
 import { memoryStorage } from '../storage/memory.ts'
 import { Store } from '../storage/store.ts'

@@ -3,7 +3,7 @@
 // When most are silent at once it is the network, and nothing is tainted for eviction.
 import { timestamp } from '#lib/clock.ts'
 import { isObject, jsonEqual } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { ServerParts } from '../handlers/context.ts'
 import { storeObject } from '../storage/internal-write.ts'
 import type { Stored } from '../storage/stored.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { timestamp } from '#lib/clock.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { FORGOTTEN } from './pruning.ts'
 
 const NOW = Date.parse('2026-01-10T00:00:00Z')

@@ -1,7 +1,7 @@
 // Deletes short-lived objects: events after an hour, leases whose holder has been silent for a day, certificate requests: finished ones
 // after an hour, and unanswered ones after a day. Times set by clients cannot extend this.
 import { isObject } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { ServerParts } from '../handlers/context.ts'
 import { removeObject } from '../storage/internal-write.ts'
 

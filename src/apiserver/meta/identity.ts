@@ -1,7 +1,7 @@
 // The metadata that the server writes: names, uids, times, generations, and fields that a client may not change.
 import { jsonEqual } from '#lib/json.ts'
 import { timestamp } from '#lib/clock.ts'
-import type { KubeObject, ObjectMeta, OwnerReference } from '#schema/object.ts'
+import type { KubeObject, ObjectMeta, OwnerReference } from '#api/schema/object.ts'
 import type { Draft } from '../builtin/kind.ts'
 
 /** No vowels and no digits that resemble them, so that no words appear. */

@@ -1,12 +1,12 @@
 // Validates names, labels, annotations, finalizers and owner references, in the words of a kube-apiserver.
-import { invalid, required, type FieldError } from '#schema/field-error.ts'
+import { invalid, required, type FieldError } from '../schema/field-error.ts'
 import {
   labelNameProblems,
   label1035Problems,
   labelValueProblems,
   qualifiedNameProblems,
   subdomainProblems,
-} from '#schema/name-problems.ts'
+} from '#api/schema/name-problems.ts'
 import type { NameRule } from '../builtin/kind.ts'
 
 function pathSegmentProblems(name: string): readonly string[] {

@@ -1,10 +1,10 @@
 // Validates the metadata of an object, on creation and on change, in the words and fields of a kube-apiserver.
 import { jsonEqual } from '#lib/json.ts'
-import { forbidden, invalid, StructValue, tooLong, type FieldError } from '#schema/field-error.ts'
-import type { KubeObject, ObjectMeta, OwnerReference } from '#schema/object.ts'
+import { forbidden, invalid, StructValue, tooLong, type FieldError } from '../schema/field-error.ts'
+import type { KubeObject, ObjectMeta, OwnerReference } from '#api/schema/object.ts'
 import { immutable } from '../builtin/field-problem.ts'
 import type { Served } from '../registry/served.ts'
-import { qualifiedNameProblems } from '#schema/name-problems.ts'
+import { qualifiedNameProblems } from '#api/schema/name-problems.ts'
 import { generateNameProblems, labelProblems, nameProblems, nameRequired } from './names.ts'
 
 const MAX_ANNOTATION_BYTES = 256 * 1024

@@ -1,7 +1,7 @@
 // OpenAPI documents made from the registry: one per group and version (v3), one for all (v2). Made on request, cached until a
 // definition is added or removed.
 import { createHash } from 'node:crypto'
-import { collectionPath } from '#schema/resource.ts'
+import { collectionPath } from '#api/schema/resource.ts'
 import { objectMeta } from '../meta/object-meta.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Served } from '../registry/served.ts'

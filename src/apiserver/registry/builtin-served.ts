@@ -2,7 +2,7 @@
 import { applyDefaults } from '../machinery.ts'
 import type { BuiltinKind, Column, Draft } from '../builtin/kind.ts'
 import { readTyped } from '../codec/typed.ts'
-import { apiVersionOf } from '#schema/resource.ts'
+import { apiVersionOf } from '#api/schema/resource.ts'
 import { wholeSchema } from '../meta/object-meta.ts'
 import { metadataDescription } from '../table/descriptions.ts'
 import { AGE, NAME } from './common-columns.ts'

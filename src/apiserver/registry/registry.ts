@@ -1,5 +1,5 @@
 // Which resources are served now: built-in ones always, custom ones as their definitions come and go.
-import { apiVersionOf } from '#schema/resource.ts'
+import { apiVersionOf } from '#api/schema/resource.ts'
 import type { Served } from './served.ts'
 
 const keyOf = (group: string, version: string, plural: string): string => `${group}/${version}/${plural}`

@@ -1,8 +1,8 @@
 // One resource in one version as requests see it: its names and verbs, and how its objects are read, validated and stored.
 // Built-in kinds and custom resources differ only in how they fill this in.
-import type { FieldError } from '#schema/field-error.ts'
-import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import type { FieldError } from '../schema/field-error.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 import type { Stored } from '../storage/stored.ts'
 import type { BuiltinSchema, Draft, NameRule, ScalePaths, StrategyContext, Verb } from '../builtin/kind.ts'
 

@@ -1,8 +1,8 @@
 // Reviews: questions about access and identity, answered in the answer to their creation.
 import { timestamp } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
-import { invalid as invalidField, StructValue, type FieldError } from '#schema/field-error.ts'
-import type { KubeObject } from '#schema/object.ts'
+import { invalid as invalidField, StructValue, type FieldError } from '../schema/field-error.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { accountOf, bootstrapTokens, legacyAccountOf } from '../auth/authenticate.ts'
 import type { Attributes, PolicyRule } from '../auth/authorizer.ts'
 import type { RequestUser } from '../builtin/kind.ts'

@@ -1,5 +1,5 @@
 // Field selectors: a few paths that a kind offers, compared as text with = and !=.
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { Served } from '../registry/served.ts'
 import { badRequest, Refusal } from '../status/refusal.ts'
 

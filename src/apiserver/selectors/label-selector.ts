@@ -1,6 +1,6 @@
 // Label selectors: the text form of queries and the object form of specs, both read into one list of requirements.
-import { isOneOf, labelOf, type Labels, type LabelSelector } from '#schema/labels.ts'
-import { labelValueProblems, qualifiedNameProblems } from '#schema/name-problems.ts'
+import { isOneOf, labelOf, type Labels, type LabelSelector } from '#api/schema/labels.ts'
+import { labelValueProblems, qualifiedNameProblems } from '#api/schema/name-problems.ts'
 import { badRequest } from '../status/refusal.ts'
 
 interface Requirement {

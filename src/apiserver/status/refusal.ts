@@ -1,7 +1,7 @@
 // How the server refuses: a Status with the code, reason, message and details that clients of Kubernetes look for.
 import { KubeNodeError } from '#lib/errors.ts'
-import { aggregateMessage, toCause, type FieldError } from '#schema/field-error.ts'
-import type { Status, StatusCause } from '#schema/object.ts'
+import { aggregateMessage, toCause, type FieldError } from '../schema/field-error.ts'
+import type { Status, StatusCause } from '#api/schema/object.ts'
 import { apiserverErrors } from '../apiserver-errors.ts'
 
 export interface GroupResource {

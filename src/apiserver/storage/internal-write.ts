@@ -1,5 +1,5 @@
 // Writes of the server itself: straight to the store, without admission or managers, retried when another writer was faster.
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { encodeJsonToKeep } from '../codec/json.ts'
 import type { Stored } from './stored.ts'
 import type { Encoded, Place, Store } from './store.ts'

@@ -6,7 +6,7 @@ import { Collection } from './collection.ts'
 import { type Change, type StorageBackend } from './port.ts'
 import { DISK_FULL } from './storage-error.ts'
 import { Stored, type ChangeType, type StoreEvent } from './stored.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 
 /** Changes in one transaction: enough for full speed, small enough that none waits long behind the others. */
 const MAX_BATCH = 1_000

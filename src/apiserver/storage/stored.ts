@@ -1,5 +1,5 @@
 // One version of one object in the store: its bytes, and its value, parsed on demand.
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { parseJson } from '../codec/json.ts'
 
 export class Stored {

@@ -1,7 +1,7 @@
 // The approval subresource of certificate requests: conditions may be set here, by those who may approve for the signer.
 import { timestamp } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { conditionProblems } from '../builtin/certificate-request.ts'
 import type { Draft } from '../builtin/kind.ts'
 import type { Call, Handler } from '../handlers/context.ts'

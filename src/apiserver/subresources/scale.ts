@@ -1,7 +1,7 @@
 // The scale subresource: a replica count read and set the same way for every kind that has one.
 import { isObject } from '#lib/json.ts'
-import { invalid as invalidField } from '#schema/field-error.ts'
-import type { KubeObject } from '#schema/object.ts'
+import { invalid as invalidField } from '../schema/field-error.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { Draft, ScalePaths } from '../builtin/kind.ts'
 import { jsonPathReader } from '../crd/json-path.ts'
 import type { Answer, Call, Handler } from '../handlers/context.ts'

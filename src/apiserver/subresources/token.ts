@@ -1,7 +1,7 @@
 // Tokens for service accounts, requested one by one: with an expiry, for an audience, bound to an object that must exist.
 import { timestamp } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
-import { invalid as invalidField, type FieldError } from '#schema/field-error.ts'
+import { invalid as invalidField, type FieldError } from '../schema/field-error.ts'
 import { tokenRefusal } from '../admission/node-restriction.ts'
 import type { NewToken } from '../auth/tokens.ts'
 import { tokenRequest } from '../builtin/reviews.ts'

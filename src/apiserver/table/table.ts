@@ -1,5 +1,5 @@
 // Objects as rows: the columns of a kind, one row an object, and as much of the object as was asked for.
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { encodeJson, formatJson } from '../codec/json.ts'
 import type { Served } from '../registry/served.ts'
 import type { Stored } from '../storage/stored.ts'

@@ -7,7 +7,7 @@ import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
 import { groupsToName } from '#explain/approvers.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { Person } from '#kube/who-am-i.ts'
 import { approveErrors } from './approve-errors.ts'
 

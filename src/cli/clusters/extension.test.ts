@@ -4,7 +4,7 @@ import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { lifetimeOf } from '#controllers/cluster/lifetime.ts'
 import { timestamp } from '#lib/clock.ts'
-import { validate } from '#schema/validate.ts'
+import { validate } from '#apiserver/schema/validate.ts'
 import { extension, wantedEnd, type ExtensionWords } from './extension.ts'
 
 const START = Date.UTC(2030, 0, 1)

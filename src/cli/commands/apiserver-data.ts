@@ -3,9 +3,9 @@ import { Option, type Command } from 'commander'
 import type { DataReport } from '#apiserver/storage/check-data.ts'
 import { keepFilesPrivate } from '#lib/private-folder.ts'
 import { printable, shownLine } from '#lib/printable.ts'
-import { Exit, EXIT_DIFFERENT } from '../exit.ts'
-import type { Io } from '../io.ts'
-import { requireTrustedFolder } from '../trusted-folder.ts'
+import { Exit, EXIT_DIFFERENT } from '#lib/terminal/exit.ts'
+import type { Io } from '#lib/terminal/io.ts'
+import { requireTrustedFolder } from '#lib/trusted-folder.ts'
 
 const dataOption = () =>
   new Option('--data <dir>', 'folder for objects, keys and certificates').default('.kubenode/apiserver')

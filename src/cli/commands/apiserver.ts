@@ -3,9 +3,9 @@ import { Option, type Command } from 'commander'
 import { KubeNodeError } from '#lib/errors.ts'
 import { keepFilesPrivate } from '#lib/private-folder.ts'
 import { registerDataCommands } from './apiserver-data.ts'
-import { reportError } from '../exit.ts'
-import { runningProgram } from '../trusted-folder.ts'
-import { announce, type Io } from '../io.ts'
+import { reportError } from '#lib/terminal/exit.ts'
+import { runningProgram } from '#lib/trusted-folder.ts'
+import { announce, type Io } from '#lib/terminal/io.ts'
 import { cliErrors } from '../cli-errors.ts'
 
 interface Options {
@@ -83,8 +83,8 @@ export function register(program: Command, io: Io): void {
       ] = await Promise.all([
         import('#apiserver/run-api-server.ts'),
         import('#apiserver/admission/compiled-policies.ts'),
-        import('../run/embedded-rules.ts'),
-        import('../until-ended.ts'),
+        import('#programs/run/embedded-rules.ts'),
+        import('#runtime/until-ended.ts'),
         import('#lib/clock.ts'),
         import('#lib/collect-at-rest.ts'),
       ])
@@ -140,8 +140,8 @@ async function controlPlanes(
   if (root === undefined && socket === undefined) return { ended: Promise.resolve() }
   if (root === undefined || socket === undefined) throw new KubeNodeError(cliErrors.KN1094())
   const [{ EmbeddedHost }, { serveHost }, { systemClock }] = await Promise.all([
-    import('../control-planes/embedded-host.ts'),
-    import('../control-planes/socket.ts'),
+    import('#controlplanes/embedded/embedded-host.ts'),
+    import('#controlplanes/embedded/socket.ts'),
     import('#lib/clock.ts'),
   ])
   const host = new EmbeddedHost({
@@ -172,8 +172,8 @@ async function processEngine(
   args: readonly string[],
 ) {
   const [{ ProcessEngine }, { spawnPlanes, thisProgram }, { systemClock }] = await Promise.all([
-    import('../control-planes/processes/process-engine.ts'),
-    import('../control-planes/processes/child.ts'),
+    import('#controlplanes/embedded/processes/process-engine.ts'),
+    import('#programs/planes/child.ts'),
     import('#lib/clock.ts'),
   ])
   return new ProcessEngine({ clock: systemClock, ...bounds, spawn: () => spawnPlanes(thisProgram(), args) })
@@ -182,14 +182,14 @@ async function processEngine(
 /** In the process that `processEngine` starts. */
 async function servePlanesHere({ recordRights }: Options): Promise<void> {
   const [{ servePlanes }, { channelToHost }] = await Promise.all([
-    import('../control-planes/processes/serve-planes.ts'),
-    import('../control-planes/processes/child.ts'),
+    import('#controlplanes/embedded/processes/serve-planes.ts'),
+    import('#programs/planes/child.ts'),
   ])
   // Before anything else is loaded: the host may have asked already.
   const channel = channelToHost()
   const [{ embeddedEngine }, { embeddedRules }, { systemClock }, { collectAtRest, thisEngine }] = await Promise.all([
-    import('../control-planes/embedded-engine.ts'),
-    import('../run/embedded-rules.ts'),
+    import('#programs/planes/embedded-engine.ts'),
+    import('#programs/run/embedded-rules.ts'),
     import('#lib/clock.ts'),
     import('#lib/collect-at-rest.ts'),
   ])
@@ -204,7 +204,7 @@ async function servePlanesHere({ recordRights }: Options): Promise<void> {
 }
 
 async function programEngineOf(folder: string) {
-  const { programEngine } = await import('../control-planes/programs/engine.ts')
+  const { programEngine } = await import('#controlplanes/embedded/programs/engine.ts')
   return programEngine(folder)
 }
 
@@ -212,7 +212,7 @@ async function programEngineOf(folder: string) {
 async function healthAt(listen: string | undefined) {
   if (listen === undefined) return undefined
   const [{ addressIn }, { Health }, { StatusHttp }, { pinoLogger }] = await Promise.all([
-    import('../run/listeners.ts'),
+    import('#programs/run/listeners.ts'),
     import('#runtime/health.ts'),
     import('#runtime/http.ts'),
     import('#lib/log-pino.ts'),

@@ -8,11 +8,11 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { ApprovalRequest } from '#explain/approval-requests.ts'
-import { EXIT_DIFFERENT, Exit } from '../exit.ts'
-import type { Io } from '../io.ts'
+import { EXIT_DIFFERENT, Exit } from '#lib/terminal/exit.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
 import { approveErrors } from '../approve/approve-errors.ts'
-import { shownInWindow } from '../wrap.ts'
+import { shownInWindow } from '#lib/terminal/wrap.ts'
 
 interface Options extends ServerOptions {
   readonly reason?: string

@@ -2,10 +2,10 @@
 import { Option, type Command } from 'commander'
 import { COMPONENT_NAME_PATTERN } from '#lib/names.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import { artifactErrors } from '../artifact/artifact-errors.ts'
-import type { Io } from '../io.ts'
+import { artifactErrors } from '#artifacts/authoring/artifact-errors.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import { outputOption } from '../output.ts'
-import type { SourceKind } from '../artifact/from/source.ts'
+import type { SourceKind } from '#artifacts/authoring/from/source.ts'
 
 interface Flags {
   readonly recipe?: string
@@ -30,11 +30,11 @@ interface Flags {
 async function make(kind: SourceKind, path: string, flags: Flags, io: Io): Promise<void> {
   const [{ makeComponent, withScratch }, { report, nextSteps }, { RECIPES }, { resolve }, { readText }] =
     await Promise.all([
-      import('../artifact/from/make-component.ts'),
-      import('../artifact/from/report.ts'),
-      import('../artifact/from/recipes.ts'),
+      import('#artifacts/authoring/from/make-component.ts'),
+      import('#artifacts/authoring/from/report.ts'),
+      import('#artifacts/authoring/from/recipes.ts'),
       import('node:path'),
-      import('../artifact/statement-file.ts'),
+      import('#artifacts/authoring/statement-file.ts'),
     ])
   const at = (p: string): string => resolve(io.cwd, p)
   const recipe = RECIPES.find(({ name }) => name === flags.recipe)
@@ -75,9 +75,9 @@ async function make(kind: SourceKind, path: string, flags: Flags, io: Io): Promi
 }
 
 async function sourceOf(kind: SourceKind, path: string, arch: string | undefined, scratch: string) {
-  if (kind === 'deb') return (await import('../artifact/from/deb-source.ts')).debSource(path)
-  if (kind === 'tar') return (await import('../artifact/from/tar-source.ts')).tarSource(path)
-  return (await import('../artifact/from/image-source.ts')).imageSource(path, { arch, scratch })
+  if (kind === 'deb') return (await import('#artifacts/authoring/from/deb-source.ts')).debSource(path)
+  if (kind === 'tar') return (await import('#artifacts/authoring/from/tar-source.ts')).tarSource(path)
+  return (await import('#artifacts/authoring/from/image-source.ts')).imageSource(path, { arch, scratch })
 }
 
 const wrong = (option: string, text: string, form: string): KubeNodeError =>

@@ -1,6 +1,6 @@
 // `kubenode artifact keys …`: makes signing keys and trust documents, and replaces the keys of a fleet.
 import type { Command } from 'commander'
-import type { Io } from '../io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 
 async function newKey({ output }: { output: string }, io: Io): Promise<void> {
   const [{ generateKey }, { writeFileSync }] = await Promise.all([import('#api/trust/keys.ts'), import('node:fs')])
@@ -23,8 +23,8 @@ interface TrustOptions {
 async function makeTrust(options: TrustOptions, io: Io): Promise<void> {
   const [{ Signer }, { newTrust }, files] = await Promise.all([
     import('#api/trust/keys.ts'),
-    import('../artifact/new-trust.ts'),
-    import('../artifact/statement-file.ts'),
+    import('#artifacts/authoring/new-trust.ts'),
+    import('#artifacts/authoring/statement-file.ts'),
   ])
   const { output, sequence, threshold, expires, key: keys } = options
   const signers = options.signWith.map((path) => new Signer(files.readText(path, 'signing key')))
@@ -47,9 +47,9 @@ const YEAR_MS = 365 * 24 * 3_600_000
 
 async function rotate(options: RotateCliOptions, io: Io): Promise<void> {
   const [{ noTime }, { rotateKeys }, { nodesOfLocalFleet, putTrustOnHost }] = await Promise.all([
-    import('../artifact/new-trust.ts'),
-    import('../artifact/rotate.ts'),
-    import('../artifact/trust-on-host.ts'),
+    import('#artifacts/authoring/new-trust.ts'),
+    import('#artifacts/authoring/rotate.ts'),
+    import('#agent/join/trust-on-host.ts'),
   ])
   const now = Date.now()
   const { components, newKey, oldKey, keep, localFleet } = options

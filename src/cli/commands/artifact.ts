@@ -1,8 +1,8 @@
 // `kubenode artifact …`: packs, signs and verifies what agents install, and makes the keys for it.
 import type { Command } from 'commander'
-import type { Io } from '../io.ts'
-import { RECIPE_NAMES } from '../artifact/from/recipe-names.ts'
-import { artifactErrors } from '../artifact/artifact-errors.ts'
+import type { Io } from '#lib/terminal/io.ts'
+import { RECIPE_NAMES } from '#artifacts/authoring/from/recipe-names.ts'
+import { artifactErrors } from '#artifacts/authoring/artifact-errors.ts'
 import { registerFrom } from './artifact-from.ts'
 import { registerKeys } from './artifact-keys.ts'
 
@@ -16,9 +16,9 @@ interface PackOptions {
 
 async function pack(folder: string, options: PackOptions, io: Io): Promise<void> {
   const [{ packFolder }, { basename }, files] = await Promise.all([
-    import('../artifact/pack.ts'),
+    import('#artifacts/authoring/pack.ts'),
     import('node:path'),
-    import('../artifact/statement-file.ts'),
+    import('#artifacts/authoring/statement-file.ts'),
   ])
   const packed = await packFolder(folder, options.output)
   if (options.statement !== undefined) {
@@ -39,7 +39,7 @@ async function sign(path: string, { key }: { key: string }, io: Io): Promise<voi
   const [{ Signer }, { signStatement }, files] = await Promise.all([
     import('#api/trust/keys.ts'),
     import('#api/trust/statement.ts'),
-    import('../artifact/statement-file.ts'),
+    import('#artifacts/authoring/statement-file.ts'),
   ])
   const signer = new Signer(files.readText(key, 'signing key'))
   const statement = files.readStatement(path)
@@ -61,7 +61,7 @@ async function verify(path: string, options: { trust: string; artifact?: string 
     import('#api/trust/statement.ts'),
     import('#api/trust/trust-document.ts'),
     import('#lib/errors.ts'),
-    import('../artifact/statement-file.ts'),
+    import('#artifacts/authoring/statement-file.ts'),
     import('node:crypto'),
     import('node:fs'),
   ])

@@ -3,9 +3,9 @@ import type { Command } from 'commander'
 import { KubeNodeError } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'
 import { systemTrouble } from '#lib/system-trouble.ts'
-import type { GitCredentials } from '../bootstrap/objects.ts'
-import { initErrors } from '../init/init-errors.ts'
-import type { Io } from '../io.ts'
+import type { GitCredentials } from '#install/bootstrap/objects.ts'
+import { initErrors } from '#install/init/init-errors.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import { weakCageOption } from '../weak-cage.ts'
 import { withServer } from './inspect.ts'
 import { chosenValues, contextOf, install, withSettings, withTimeout, type InstallFlags } from './install.ts'
@@ -57,9 +57,9 @@ export function register(program: Command, io: Io): void {
 
 async function bootstrap(options: BootstrapFlags, io: Io): Promise<void> {
   const [steps, { readFleet }, { secretOf, SOURCE, GIT_SECRET }] = await Promise.all([
-    import('../bootstrap/bootstrap.ts'),
-    import('../bootstrap/fleet-at.ts'),
-    import('../bootstrap/objects.ts'),
+    import('#install/bootstrap/bootstrap.ts'),
+    import('#install/bootstrap/fleet-at.ts'),
+    import('#install/bootstrap/objects.ts'),
   ])
   const { git: url, branch, path } = options
   const wanted = { url, branch, path }

@@ -11,7 +11,7 @@ import type { ExtensionWords } from '../clusters/extension.ts'
 import { type Form, formOption } from '../get/form.ts'
 import { WHOLE_FORMS, type WholeForm } from '../get/whole.ts'
 import { nameOfKind } from '../inspect/name-word.ts'
-import type { Io } from '../io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import { outputOption } from '../output.ts'
 import { type NamespaceOptions, type ServerOptions, connectionTo, withNamespace, withServer } from './inspect.ts'
 

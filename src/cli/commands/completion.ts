@@ -2,7 +2,7 @@
 import { Argument } from 'commander'
 import type { Command } from 'commander'
 import { SCRIPTS, SHELLS } from '../complete/scripts.ts'
-import type { Io } from '../io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 
 export function register(program: Command, io: Io): void {
   program

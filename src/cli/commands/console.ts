@@ -2,8 +2,8 @@
 import type { Command } from 'commander'
 import { KubeNodeError } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'
-import { EXIT_OK, Exit } from '../exit.ts'
-import type { Io } from '../io.ts'
+import { EXIT_OK, Exit } from '#lib/terminal/exit.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import { cliErrors } from '../cli-errors.ts'
 import { weakCageOption } from '../weak-cage.ts'
 
@@ -53,10 +53,10 @@ async function serve({ kubeconfig, context, port: portText, ...place }: ConsoleO
     { collectAtRest, thisEngine },
     { systemClock },
   ] = await Promise.all([
-    import('../run/all-connections.ts'),
-    import('../run/connect.ts'),
-    import('../run/serve-console.ts'),
-    import('../until-ended.ts'),
+    import('#programs/run/all-connections.ts'),
+    import('#programs/run/connect.ts'),
+    import('#programs/run/serve-console.ts'),
+    import('#runtime/until-ended.ts'),
     import('#lib/collect-at-rest.ts'),
     import('#lib/clock.ts'),
   ])
@@ -92,7 +92,7 @@ async function repositoryOf({ repo, path, weakCage }: Pick<ConsoleOptions, 'repo
   if (repo === undefined) return undefined
   const [{ resolve }, { ConsoleRepository }] = await Promise.all([
     import('node:path'),
-    import('../console/repository.ts'),
+    import('#console/repository/repository.ts'),
   ])
   return new ConsoleRepository({ folder: resolve(io.cwd, repo), path, weakCage })
 }

@@ -3,11 +3,11 @@ import type { Command } from 'commander'
 import { KubeNodeError } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'
 import { syncErrors } from '#sync/sync-errors.ts'
-import { EXIT_DIFFERENT, Exit } from '../exit.ts'
-import type { Io } from '../io.ts'
-import { hasColors, paintOf } from '../paint.ts'
-import { baseOf, commitCalled, rangeOf } from '../plan/range.ts'
-import { withProgress } from '../progress.ts'
+import { EXIT_DIFFERENT, Exit } from '#lib/terminal/exit.ts'
+import type { Io } from '#lib/terminal/io.ts'
+import { hasColors, paintOf } from '#lib/terminal/paint.ts'
+import { baseOf, commitCalled, rangeOf } from '#forecast/plan/range.ts'
+import { withProgress } from '#lib/terminal/progress.ts'
 import { weakCageNote, weakCageOption } from '../weak-cage.ts'
 
 interface DiffOptions {
@@ -53,8 +53,8 @@ async function diff(range: string | undefined, options: DiffOptions, io: Io): Pr
     import('#sync/render/renderer.ts'),
     import('#sync/render/render.ts'),
     import('#sync/difference.ts'),
-    import('../plan/content.ts'),
-    import('../plan/loose-files.ts'),
+    import('#forecast/plan/content.ts'),
+    import('#forecast/plan/loose-files.ts'),
     import('#sync/git/titled-in.ts'),
   ])
   const repository = openLocalRepository(resolve(io.cwd, options.repo ?? '.'), { above: true })

@@ -2,9 +2,9 @@
 import type { Command } from 'commander'
 import { systemClock } from '#lib/clock.ts'
 import { shownLine } from '#lib/printable.ts'
-import type { Io } from '../io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
-import { shownInWindow } from '../wrap.ts'
+import { shownInWindow } from '#lib/terminal/wrap.ts'
 
 interface AllowOptions extends ServerOptions {
   readonly digest: string

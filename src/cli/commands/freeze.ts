@@ -5,10 +5,10 @@ import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { printable, printableLine, shownLine } from '#lib/printable.ts'
 import { type EvenIfAbsent, withEvenIfAbsent } from '../inspect/even-if-absent.ts'
-import type { Io } from '../io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
 import { holdErrors } from '../hold/hold-errors.ts'
-import { shownInWindow } from '../wrap.ts'
+import { shownInWindow } from '#lib/terminal/wrap.ts'
 
 interface FreezeOptions extends ServerOptions, EvenIfAbsent {
   readonly reason: string

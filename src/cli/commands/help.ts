@@ -1,7 +1,7 @@
 // `kubenode help COMMAND…`: what a command does. Help for what does not exist is an error, with the command that was probably meant.
 import type { Command } from 'commander'
 import { didYouMean } from '#lib/did-you-mean.ts'
-import type { Io } from '../io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 
 const isShown = (command: Command): boolean => !command.name().startsWith('__')
 

@@ -1,7 +1,7 @@
 // `kubenode image …`: builds the image of KubeNode, and takes it to registries and hosts.
 import { Option, type Command } from 'commander'
-import type { Io } from '../io.ts'
-import { imageErrors } from '../image/image-errors.ts'
+import type { Io } from '#lib/terminal/io.ts'
+import { imageErrors } from '#install/image/image-errors.ts'
 
 interface RegistryFlags {
   readonly ca?: string
@@ -32,15 +32,15 @@ async function build(flags: BuildFlags, io: Io): Promise<void> {
     { homedir },
     path,
   ] = await Promise.all([
-    import('../image/build-image.ts'),
-    import('../image/commit.ts'),
-    import('../image/debian-lock.ts'),
-    import('#oci/reference.ts'),
-    import('#oci/layout-store.ts'),
-    import('../image/layout-file.ts'),
+    import('#install/image/build-image.ts'),
+    import('#install/image/commit.ts'),
+    import('#install/image/debian-lock.ts'),
+    import('#artifacts/oci/reference.ts'),
+    import('#artifacts/oci/layout-store.ts'),
+    import('#artifacts/oci/layout-file.ts'),
     import('#lib/errors.ts'),
     import('#lib/release-root.ts'),
-    import('../version.ts'),
+    import('#lib/program-version.ts'),
     import('node:os'),
     import('node:path'),
   ])
@@ -70,9 +70,9 @@ async function build(flags: BuildFlags, io: Io): Promise<void> {
 
 async function push(layout: string, reference: string, flags: RegistryFlags, io: Io): Promise<void> {
   const [{ copyImage }, { withLayout, onlyTag }, { registryFor }] = await Promise.all([
-    import('#oci/copy-image.ts'),
-    import('../image/layout-file.ts'),
-    import('../image/registry-for.ts'),
+    import('#artifacts/oci/copy-image.ts'),
+    import('#artifacts/oci/layout-file.ts'),
+    import('#artifacts/oci/registry-for.ts'),
   ])
   const { store, named } = registryFor(reference, { ...flags, env: io.env, mayWrite: true })
   const digest = await withLayout(layout, async (from) => {
@@ -84,9 +84,9 @@ async function push(layout: string, reference: string, flags: RegistryFlags, io:
 
 async function sign(image: string, flags: RegistryFlags & { key: string; name?: string }, io: Io): Promise<void> {
   const [{ signImage, readSigningKey }, { openedImage }, { readText }] = await Promise.all([
-    import('#oci/signature.ts'),
-    import('../image/registry-for.ts'),
-    import('../artifact/statement-file.ts'),
+    import('#artifacts/oci/signature.ts'),
+    import('#artifacts/oci/registry-for.ts'),
+    import('#artifacts/authoring/statement-file.ts'),
   ])
   const key = readSigningKey(flags.key, readText(flags.key, 'signing key'))
   const digests = await openedImage(image, { ...flags, env: io.env, mayWrite: true }, ({ store, reference, name }) =>
@@ -97,9 +97,9 @@ async function sign(image: string, flags: RegistryFlags & { key: string; name?: 
 
 async function verify(image: string, flags: RegistryFlags & { key: string }, io: Io): Promise<void> {
   const [{ verifyImage, readVerifyingKey }, { openedImage }, { readText }] = await Promise.all([
-    import('#oci/signature.ts'),
-    import('../image/registry-for.ts'),
-    import('../artifact/statement-file.ts'),
+    import('#artifacts/oci/signature.ts'),
+    import('#artifacts/oci/registry-for.ts'),
+    import('#artifacts/authoring/statement-file.ts'),
   ])
   const key = readVerifyingKey(flags.key, readText(flags.key, 'public key'))
   const found = await openedImage(image, { ...flags, env: io.env }, ({ store, reference }) =>
@@ -110,8 +110,8 @@ async function verify(image: string, flags: RegistryFlags & { key: string }, io:
 
 async function load(layout: string, flags: { address: string; namespace: string }, io: Io): Promise<void> {
   const [{ loadImage }, { asLayoutFile, imageIn, withLayout }] = await Promise.all([
-    import('../image/load-image.ts'),
-    import('../image/layout-file.ts'),
+    import('#install/image/load-image.ts'),
+    import('#artifacts/oci/layout-file.ts'),
   ])
   const image = await withLayout(layout, async (store) => imageIn(store))
   io.out(`${await asLayoutFile(layout, (file) => loadImage({ file, image, ...flags }))}\n`)

@@ -2,7 +2,7 @@
 import { relative } from 'node:path'
 import type { Command } from 'commander'
 import { shownLine } from '#lib/printable.ts'
-import type { Io } from '../io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 
 interface InitFlags {
   readonly name?: string
@@ -31,7 +31,7 @@ const NEXT = [
 ] as const
 
 async function init(dir: string, { name, cluster, key, force }: InitFlags, io: Io): Promise<void> {
-  const [{ initFleet }, { packRelease }] = await Promise.all([import('../init/init.ts'), import('../package/pack.ts')])
+  const [{ initFleet }, { packRelease }] = await Promise.all([import('#install/init/init.ts'), import('#install/package/pack.ts')])
   const made = await initFleet(
     { dir, cluster, force: force === true, ...(name !== undefined && { name }), ...(key !== undefined && { key }) },
     { cwd: io.cwd, env: io.env, now: Date.now(), pack: packRelease },

@@ -2,14 +2,14 @@
 import { type Command, Option } from 'commander'
 import type { Release } from '#api/kinds/release.ts'
 import type { KubeClient } from '#kube/client.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { printable, shownLine, shownLines } from '#lib/printable.ts'
-import type { Connection } from '../run/connect.ts'
-import { EXIT_DIFFERENT, Exit } from '../exit.ts'
-import { type Io, showProblem } from '../io.ts'
+import type { Connection } from '#programs/run/connect.ts'
+import { EXIT_DIFFERENT, Exit } from '#lib/terminal/exit.ts'
+import { type Io, showProblem } from '#lib/terminal/io.ts'
 import type { Story } from '#explain/told.ts'
-import { hasColors, lineTone, paintOf, type Tone } from '../paint.ts'
-import { shownInWindow, windowLines } from '../wrap.ts'
+import { hasColors, lineTone, paintOf, type Tone } from '#lib/terminal/paint.ts'
+import { shownInWindow, windowLines } from '#lib/terminal/wrap.ts'
 
 export interface ServerOptions {
   readonly kubeconfig?: string
@@ -42,13 +42,13 @@ export async function connectionTo(
   { kubeconfig, context }: ServerOptions,
   io: Io,
 ): Promise<{ readonly client: KubeClient; readonly server: string; readonly namespace: string | undefined }> {
-  const { talkingClientOf, chosenConnection } = await import('../run/connect.ts')
+  const { talkingClientOf, chosenConnection } = await import('#programs/run/connect.ts')
   const chosen = await chosenConnection({ file: kubeconfig, context, env: io.env, cwd: io.cwd })
   const { config, warnings } = chosen
   const say = (line: string): void => io.err(shownLine(line))
   for (const w of warnings) say(w)
   if (config.clientCertificate !== undefined || config.token !== undefined) {
-    const { expiredCredential } = await import('../run/expired-credential.ts')
+    const { expiredCredential } = await import('#programs/run/expired-credential.ts')
     const expired = expiredCredential(config, Date.now())
     if (expired !== undefined) showProblem(io, shownLine(expired))
   }
@@ -65,7 +65,7 @@ async function announcement(
   say: (line: string) => void,
 ): Promise<((method: string, path: string) => void) | undefined> {
   if (unnamed === undefined) return undefined
-  const { isChange } = await import('../run/unnamed-cluster.ts')
+  const { isChange } = await import('#programs/run/unnamed-cluster.ts')
   let isSaid = false
   return (method, path) => {
     if (isSaid || !isChange(method, path)) return
@@ -196,7 +196,7 @@ export async function calledBeside(
 async function storiesOfPrograms(found: readonly Found[]): Promise<readonly Story[]> {
   const [first] = found
   if (first === undefined) return []
-  const { stoppedPrograms, stoppedStories } = await import('../inspect/programs.ts')
+  const { stoppedPrograms, stoppedStories } = await import('#explain/running-programs.ts')
   const kinds = found.map(({ object }) => object.kind ?? '')
   return stoppedStories(await stoppedPrograms(first.client, kinds), Date.now())
 }
@@ -287,7 +287,7 @@ async function commitHere(word: string, io: Io): Promise<string | undefined> {
   if (!REVISION.test(word)) return undefined
   const [{ openLocalRepository }, { commitCalled }] = await Promise.all([
     import('#sync/git/local-repository.ts'),
-    import('../plan/range.ts'),
+    import('#forecast/plan/range.ts'),
   ])
   return commitCalled(openLocalRepository(io.cwd, { above: true }), word)
 }

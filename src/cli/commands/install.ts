@@ -1,22 +1,22 @@
 // `kubenode install | check | upgrade | uninstall`: KubeNode in a cluster, from the checks before it to the last object of it.
-import { agentIdentityIn } from '../install/agent-identity.ts'
+import { agentIdentityIn } from '#install/agent-identity.ts'
 import { Option, type Command } from 'commander'
 import { systemClock } from '#lib/clock.ts'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'
-import type { InstallContext } from '../install/context.ts'
-import type { SettingFlags, Values } from '../install/load.ts'
-import type { Finding } from '../install/checks/finding.ts'
-import type { InstallPlan } from '../install/plan.ts'
-import type { Release } from '../install/release.ts'
-import { Exit, EXIT_DIFFERENT } from '../exit.ts'
+import type { InstallContext } from '#install/context.ts'
+import type { SettingFlags, Values } from '#install/load.ts'
+import type { Finding } from '#install/checks/finding.ts'
+import type { InstallPlan } from '#install/plan.ts'
+import type { Release } from '#install/release.ts'
+import { Exit, EXIT_DIFFERENT } from '#lib/terminal/exit.ts'
 import { countOption } from '../counted-option.ts'
-import type { Io } from '../io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import { liveBlock, waitScreen } from '../wait-screen.ts'
 import { outputOption } from '../output.ts'
 import { connectionTo, type ServerOptions, withServer } from './inspect.ts'
-import { installErrors } from '../install/install-errors.ts'
+import { installErrors } from '#install/install-errors.ts'
 
 interface Waiting {
   readonly timeout: string
@@ -132,9 +132,9 @@ export async function chosenValues(
   context?: InstallContext,
 ): Promise<Values | undefined> {
   const [{ mergedValues, storedValues, valuesFile }, { withHostServer }, { withProviderKeys }] = await Promise.all([
-    import('../install/load.ts'),
-    import('../install/host-server.ts'),
-    import('../install/provider-keys.ts'),
+    import('#install/load.ts'),
+    import('#install/host-server.ts'),
+    import('#install/provider-keys.ts'),
   ])
   const own = options.values === undefined ? undefined : valuesFile(options.values, io.cwd)
   const stored = context === undefined ? {} : await storedValues(context.client)
@@ -161,20 +161,20 @@ export async function chosenValues(
 }
 
 async function loaded(options: SettingFlags, io: Io, context?: InstallContext): Promise<Release> {
-  const { releaseOf } = await import('../install/load.ts')
+  const { releaseOf } = await import('#install/load.ts')
   return releaseOf((await chosenValues(options, io, context)) ?? {})
 }
 
 /** Without settings, a check is about what every installation needs. */
 async function checkedRelease(options: SettingFlags, io: Io, context: InstallContext): Promise<Release> {
   const values = await chosenValues(options, io, context)
-  if (values === undefined) return (await import('../install/release-without-settings.ts')).releaseWithoutSettings()
-  return (await import('../install/load.ts')).releaseOf(values)
+  if (values === undefined) return (await import('#install/release-without-settings.ts')).releaseWithoutSettings()
+  return (await import('#install/load.ts')).releaseOf(values)
 }
 
 /** One that is ended gives its turn back, so that the next run need not wait for it. */
 async function untilInterrupted<T>(context: InstallContext, run: (context: InstallContext) => Promise<T>): Promise<T> {
-  const { untilEnded } = await import('../until-ended.ts')
+  const { untilEnded } = await import('#runtime/until-ended.ts')
   const ended = untilEnded()
   try {
     return await run({ ...context, signal: ended.signal })
@@ -190,7 +190,7 @@ async function untilInterrupted<T>(context: InstallContext, run: (context: Insta
 /** False where nothing was installed: it was only shown, or the user said no. */
 export async function install(options: InstallFlags, isUpgrade: boolean, io: Io): Promise<boolean> {
   if (options.export === true) {
-    const { yamlOf } = await import('../install/export.ts')
+    const { yamlOf } = await import('#install/export.ts')
     io.out(yamlOf(await loaded(options, io)))
     return false
   }
@@ -198,16 +198,16 @@ export async function install(options: InstallFlags, isUpgrade: boolean, io: Io)
   const context = await contextOf(options, io)
   if (isUpgrade) await refuseAbsent(context)
   const values = (await chosenValues(options, io, context)) ?? {}
-  const { releaseOf } = await import('../install/load.ts')
+  const { releaseOf } = await import('#install/load.ts')
   const release = await releaseOf(values)
   const [{ observeInstalled }, { planInstall }, { runInstall }, { nextSteps }] = await Promise.all([
-    import('../install/observe.ts'),
-    import('../install/plan.ts'),
-    import('../install/install.ts'),
-    import('../install/next-steps.ts'),
+    import('#install/observe.ts'),
+    import('#install/plan.ts'),
+    import('#install/install.ts'),
+    import('#install/next-steps.ts'),
   ])
   if (options.diff === true || options.dryRun !== undefined) {
-    const { diffOf } = await import('../install/diff.ts')
+    const { diffOf } = await import('#install/diff.ts')
     const lines = await diffOf(context, planInstall(await observeInstalled(context), release))
     for (const line of lines) io.out(shownLine(line))
     io.err(lines.length === 0 ? 'nothing would change\n' : 'nothing was written\n')
@@ -243,7 +243,7 @@ async function servedAuthority({ client }: InstallContext): Promise<string | und
 
 /** Settings of another cluster, applied with the wrong context, would point its hosts elsewhere: `--yes` does not answer for that. */
 async function mayRename(values: Values, options: InstallFlags, context: InstallContext, io: Io): Promise<boolean> {
-  const { storedValues } = await import('../install/load.ts')
+  const { storedValues } = await import('#install/load.ts')
   const [before, now] = [(await storedValues(context.client)).cluster, String(values['cluster'])]
   if (typeof before !== 'string' || before === now || options.rename === true) return true
   if (io.ask === undefined) throw new KubeNodeError(installErrors.KN1448({ before, now }))
@@ -254,15 +254,15 @@ const isYes = (answer: string): boolean => /^y(es)?$/i.test(answer.trim())
 
 /** Before settings are asked for, which an installation that is there would bring. */
 async function refuseAbsent(context: InstallContext): Promise<void> {
-  const { observeInstalled } = await import('../install/observe.ts')
+  const { observeInstalled } = await import('#install/observe.ts')
   const { installed } = await observeInstalled(context)
   if (installed === undefined) throw new KubeNodeError(installErrors.KN1422())
 }
 
 async function ignoredChecks(names = ''): Promise<ReadonlySet<string>> {
   const [{ CHECKS }, { mayIgnore }] = await Promise.all([
-    import('../install/checks/judge.ts'),
-    import('../install/checks/finding.ts'),
+    import('#install/checks/judge.ts'),
+    import('#install/checks/finding.ts'),
   ])
   const ignored = new Set(names.split(',').flatMap((c) => c.trim() || []))
   const never = [...ignored].find((name) => CHECKS.includes(name) && !mayIgnore(name))
@@ -276,7 +276,7 @@ async function ignoredChecks(names = ''): Promise<ReadonlySet<string>> {
 }
 
 async function showProblems(findings: readonly Finding[], io: Io): Promise<void> {
-  const { lineOf } = await import('../install/checks/finding.ts')
+  const { lineOf } = await import('#install/checks/finding.ts')
   for (const f of findings) if (f.verdict !== 'Passed') io.err(`${lineOf(f)}\n`)
 }
 
@@ -294,8 +294,8 @@ async function agreed({ from, to, prunes }: InstallPlan, isAgreed: boolean, io: 
 async function check(options: CheckFlags, io: Io): Promise<void> {
   const context = await contextOf(options, io)
   const [{ checkCluster }, { failures, lineOf }] = await Promise.all([
-    import('../install/install.ts'),
-    import('../install/checks/finding.ts'),
+    import('#install/install.ts'),
+    import('#install/checks/finding.ts'),
   ])
   const release = await checkedRelease(options, io, context)
   const needsSigner =
@@ -309,8 +309,8 @@ async function check(options: CheckFlags, io: Io): Promise<void> {
 async function takeOff(options: UninstallFlags, io: Io): Promise<void> {
   const context = await contextOf(options, io)
   const [{ uninstall }, { clusterName }, { authorOf }] = await Promise.all([
-    import('../install/uninstall/uninstall.ts'),
-    import('../install/cluster-name.ts'),
+    import('#install/uninstall/uninstall.ts'),
+    import('../inspect/installed-cluster-name.ts'),
     import('../who-am-i.ts'),
   ])
   const name = await clusterName(context, options, io)

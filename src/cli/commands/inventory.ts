@@ -2,8 +2,8 @@
 import type { Command } from 'commander'
 import { systemClock, timestamp } from '#lib/clock.ts'
 import { shownJson } from '#lib/printable.ts'
-import type { Io } from '../io.ts'
-import { withProgress } from '../progress.ts'
+import type { Io } from '#lib/terminal/io.ts'
+import { withProgress } from '#lib/terminal/progress.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
 
 interface ExportOptions extends ServerOptions {
@@ -22,8 +22,8 @@ export function register(program: Command, io: Io): void {
 
 async function exportInventory(options: ExportOptions, io: Io): Promise<void> {
   const [{ takeInventory }, { recordedName }] = await Promise.all([
-    import('../plan/take-inventory.ts'),
-    import('../plan/recorded-name.ts'),
+    import('#forecast/plan/take-inventory.ts'),
+    import('#forecast/plan/recorded-name.ts'),
   ])
   const client = await connect(options, io)
   const cluster = options.cluster ?? (await recordedName(client))

@@ -1,13 +1,13 @@
 // `kubenode lint PATH…`: every problem of the objects, rules and kubeconfigs in files and of a fleet, before they reach a server.
 import type { Command } from 'commander'
 import { printableLine, shownJson, shownLine } from '#lib/printable.ts'
-import { EXIT_ERROR, Exit } from '../exit.ts'
-import type { Io } from '../io.ts'
+import { EXIT_ERROR, Exit } from '#lib/terminal/exit.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import type { Validator } from '#api/validate.ts'
-import type { Finding } from '../lint/finding.ts'
-import type { FleetResult } from '../lint/fleets.ts'
+import type { Finding } from '#forecast/lint/finding.ts'
+import type { FleetResult } from '#forecast/lint/fleets.ts'
 import { outputOption } from '../output.ts'
-import { withProgress } from '../progress.ts'
+import { withProgress } from '#lib/terminal/progress.ts'
 import { weakCageNote, weakCageOption } from '../weak-cage.ts'
 
 type Form = 'text' | 'json' | 'github'
@@ -41,7 +41,7 @@ async function lintedFleets(
     io,
   }: { readonly weakCage: Options['weakCage']; readonly validator: Validator; readonly io: Io },
 ): Promise<readonly FleetResult[]> {
-  const { fleetsIn, lintFleet } = await import('../lint/fleets.ts')
+  const { fleetsIn, lintFleet } = await import('#forecast/lint/fleets.ts')
   const roots = fleetsIn(paths, io.cwd)
   if (roots.length === 0) return []
   const [{ findCage }, { processRenderer }] = await Promise.all([
@@ -68,8 +68,8 @@ export function register(program: Command, io: Io): void {
     .addOption(weakCageOption())
     .action(async (paths: string[], { output, weakCage }: Options) => {
       const [{ filesToLint }, { lintText, lintTogether }, { createValidator }] = await Promise.all([
-        import('../lint/files.ts'),
-        import('../lint/lint.ts'),
+        import('#forecast/lint/files.ts'),
+        import('#forecast/lint/lint.ts'),
         import('#api/validate.ts'),
       ])
       const files = filesToLint(paths, io.cwd)

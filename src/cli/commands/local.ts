@@ -6,18 +6,18 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { releaseRoot } from '#lib/release-root.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { HttpKubeClient } from '#kube/http/client.ts'
-import { DRIVERS, type Driver } from '#local/driver.ts'
-import { DATA_FOLDER, findData } from '#local/find-data.ts'
-import { ownFleetFolder } from '#local/own-fleet.ts'
-import { ASSETS } from '#local/real.ts'
-import type { ConsoleLines, LocalConsole } from '#local/up.ts'
-import { compileCache } from '../compile-cache.ts'
+import { DRIVERS, type Driver } from '#programs/local/driver.ts'
+import { DATA_FOLDER, findData } from '#programs/local/find-data.ts'
+import { ownFleetFolder } from '#programs/local/own-fleet.ts'
+import { ASSETS } from '#programs/local/real.ts'
+import type { ConsoleLines, LocalConsole } from '#programs/local/up.ts'
+import { compileCache } from '#lib/compile-cache.ts'
 import { shownLine, shownLines } from '#lib/printable.ts'
-import { EXIT_DIFFERENT, Exit } from '../exit.ts'
-import { type Io, showProblem } from '../io.ts'
-import { linePainter } from '../paint-line.ts'
-import { hasColors, paintOf } from '../paint.ts'
-import { runningProgram } from '../trusted-folder.ts'
+import { EXIT_DIFFERENT, Exit } from '#lib/terminal/exit.ts'
+import { type Io, showProblem } from '#lib/terminal/io.ts'
+import { linePainter } from '#lib/terminal/paint-line.ts'
+import { hasColors, paintOf } from '#lib/terminal/paint.ts'
+import { runningProgram } from '#lib/trusted-folder.ts'
 import { cliErrors } from '../cli-errors.ts'
 
 interface UpOptions {
@@ -90,12 +90,12 @@ export function register(program: Command, io: Io): void {
 async function startFleet(options: UpOptions, io: Io): Promise<void> {
   const [{ up }, { createScreen }, { packFolder }, { untilEnded }, { collectAtRest, thisEngine }, machines] =
     await Promise.all([
-      import('#local/up.ts'),
-      import('#local/screen.ts'),
-      import('../artifact/pack.ts'),
-      import('../until-ended.ts'),
+      import('#programs/local/up.ts'),
+      import('#lib/terminal/screen.ts'),
+      import('#artifacts/authoring/pack.ts'),
+      import('#runtime/until-ended.ts'),
       import('#lib/collect-at-rest.ts'),
-      import('../artifact/from/local-machines.ts'),
+      import('#artifacts/authoring/from/local-machines.ts'),
     ])
   const size = nodesOf(options.nodes)
   collectAtRest(systemClock, thisEngine())
@@ -153,8 +153,8 @@ async function localConsole(
   lines: ConsoleLines,
 ): Promise<LocalConsole> {
   const [{ serveConsole }, { ConsoleRepository }, { LINK_MS }] = await Promise.all([
-    import('../run/serve-console.ts'),
-    import('../console/repository.ts'),
+    import('#programs/run/serve-console.ts'),
+    import('#console/repository/repository.ts'),
     import('#console/server/sessions.ts'),
   ])
   // As sync of this fleet renders it.
@@ -166,7 +166,7 @@ async function localConsole(
 
 async function showStatus({ data, wait = false, timeout }: StatusOptions, io: Io): Promise<void> {
   const [{ fleetStatus }, { formatAge, parseDuration }, { waitScreen }] = await Promise.all([
-    import('#local/status.ts'),
+    import('#programs/local/status.ts'),
     import('#lib/duration.ts'),
     import('../wait-screen.ts'),
   ])
@@ -199,7 +199,7 @@ function dataFolder(given: string | undefined, own: string | undefined, io: Io):
 }
 
 async function connector(file: string): Promise<{ client: HttpKubeClient; server: string; ca: string }> {
-  const { clientOf, connectionOf, serverOf } = await import('../run/connect.ts')
+  const { clientOf, connectionOf, serverOf } = await import('#programs/run/connect.ts')
   const connection = await connectionOf(file)
   return { client: clientOf(connection.config, 'kubenode-local'), ...serverOf(connection) }
 }

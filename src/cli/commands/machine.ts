@@ -8,13 +8,13 @@ import { systemClock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { systemTrouble } from '#lib/system-trouble.ts'
 import { shownLine } from '#lib/printable.ts'
-import { Exit, EXIT_ERROR } from '../exit.ts'
+import { Exit, EXIT_ERROR } from '#lib/terminal/exit.ts'
 import { nameOfKind, namesOfKind } from '../inspect/name-word.ts'
 import { countOption } from '../counted-option.ts'
-import type { Io } from '../io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
-import { machinesErrors } from '../machines/machines-errors.ts'
-import type { HostOptions } from '../machines/join-line.ts'
+import { machinesErrors } from '#agent/join/machines-errors.ts'
+import type { HostOptions } from '#agent/join/join-line.ts'
 
 interface ImportOptions extends ServerOptions {
   readonly selector?: string
@@ -122,10 +122,10 @@ async function importNodes(names: readonly string[], options: ImportOptions, io:
   if (!isTagged && !isNamed) throw new KubeNodeError(machinesErrors.KN1361())
   if (options.output !== undefined && !['yaml', 'ts'].includes(options.output))
     throw new KubeNodeError(machinesErrors.KN1362({ output: options.output }))
-  const { runImport } = await import('../machines/run-import.ts')
+  const { runImport } = await import('#install/machines/run-import.ts')
   const at = providers === undefined ? {} : { providers: resolve(io.cwd, providers) }
   const hosts = isTagged
-    ? await (await import('../machines/tagged-hosts.ts')).taggedHosts({ ...options, ...at })
+    ? await (await import('#install/machines/tagged-hosts.ts')).taggedHosts({ ...options, ...at })
     : undefined
   const client = await connect(options, io)
   reportFailed(await runImport({ client, names, ...others, ...(hosts && { hosts }) }, io))
@@ -158,8 +158,8 @@ async function printJoinLine(name: string, options: JoinOptions, io: Io): Promis
     { handOverKey },
     { findObject },
   ] = await Promise.all([
-    import('../machines/join-command.ts'),
-    import('../machines/join-line.ts'),
+    import('#agent/join/join-command.ts'),
+    import('#agent/join/join-line.ts'),
     import('#api/kinds/machine.ts'),
     import('#identity/join-token.ts'),
     import('../inspect/find-object.ts'),
@@ -172,7 +172,7 @@ async function printJoinLine(name: string, options: JoinOptions, io: Io): Promis
   const token = await client.get(secrets, handOverKey(found.metadata.uid ?? ''))
   const ticket = joinTicket(found, token === undefined ? [] : [token], systemClock.now())
   const line = joinLine(ticket, { ...options, ...(script !== undefined && { script }) })
-  const { cloudInit } = await import('../machines/cloud-init.ts')
+  const { cloudInit } = await import('#agent/join/cloud-init.ts')
   io.out(options.cloudInit === true ? cloudInit(line) : `${line}\n`)
   io.err(shownLine(validity(ticket)))
   if (options.cloudInit !== true && line.length > MAX_LINE_CHARS)

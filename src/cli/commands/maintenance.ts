@@ -3,9 +3,9 @@ import type { Command } from 'commander'
 import { systemClock } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import { namesOfKind } from '../inspect/name-word.ts'
-import type { Io } from '../io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
-import { shownInWindow } from '../wrap.ts'
+import { shownInWindow } from '#lib/terminal/wrap.ts'
 
 /** Plans of the same machine and time that are over. */
 const MOST_AGAIN = 100
@@ -60,7 +60,7 @@ async function plan(words: readonly string[], options: PlanOptions, io: Io): Pro
     import('#kube/list-all.ts'),
     import('#kube/outcome.ts'),
     import('../inspect/find-object.ts'),
-    import('#faults/maintenance.ts'),
+    import('#nodes/faults/maintenance.ts'),
     import('../who-am-i.ts'),
   ])
   // Mistyped words are reported before any request.
@@ -118,7 +118,7 @@ async function say(verb: 'done' | 'cancel', names: readonly string[], options: S
 async function list(options: ServerOptions, io: Io): Promise<void> {
   const [{ maintenanceEvent }, { isOver, plannerOf }, { phaseText }, { listAll }, { alignedRows }] = await Promise.all([
     import('#api/kinds/maintenance-event.ts'),
-    import('#faults/maintenance.ts'),
+    import('#nodes/faults/maintenance.ts'),
     import('../maintenance/planned.ts'),
     import('#kube/list-all.ts'),
     import('../get/rows.ts'),

@@ -7,16 +7,16 @@ import type { ClusterDifference } from '#sync/difference.ts'
 import type { GitRepository } from '#sync/git/repository.ts'
 import type { RenderedProblem } from '#sync/render/problems.ts'
 import { shownJson, shownLine } from '#lib/printable.ts'
-import { EXIT_DIFFERENT, EXIT_ERROR, Exit } from '../exit.ts'
-import { type Io, showProblem } from '../io.ts'
+import { EXIT_DIFFERENT, EXIT_ERROR, Exit } from '#lib/terminal/exit.ts'
+import { type Io, showProblem } from '#lib/terminal/io.ts'
 import { outputOption } from '../output.ts'
-import { LEAST_CHARS } from '../plan/least-chars.ts'
-import { apartWarning, baseOf, commitCalled, noRange, rangeOf } from '../plan/range.ts'
-import type { Outlook } from '../plan/outlook.ts'
+import { LEAST_CHARS } from '#forecast/plan/least-chars.ts'
+import { apartWarning, baseOf, commitCalled, noRange, rangeOf } from '#forecast/plan/range.ts'
+import type { Outlook } from '#forecast/plan/outlook.ts'
 import { getErrors } from '../get/get-errors.ts'
-import { hasColors } from '../paint.ts'
-import { withProgress } from '../progress.ts'
-import { VERSION } from '../version.ts'
+import { hasColors } from '#lib/terminal/paint.ts'
+import { withProgress } from '#lib/terminal/progress.ts'
+import { VERSION } from '#lib/program-version.ts'
 import { weakCageOption, weakCageNote } from '../weak-cage.ts'
 import { syncErrors } from '#sync/sync-errors.ts'
 
@@ -131,15 +131,15 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
     import('#sync/render/renderer.ts'),
     import('#sync/render/render.ts'),
     import('#sync/difference.ts'),
-    import('../plan/loose-files.ts'),
+    import('#forecast/plan/loose-files.ts'),
     import('#sync/git/work-tree.ts'),
     import('#sync/render/problems.ts'),
     import('#sync/render/written-for.ts'),
-    import('./plan-signature.ts'),
-    import('../plan/text.ts'),
-    import('../plan/spans.ts'),
-    import('../plan/make-plan.ts'),
-    import('../plan/losses.ts'),
+    import('#forecast/plan/plan-signature.ts'),
+    import('#forecast/plan/text.ts'),
+    import('#forecast/plan/spans.ts'),
+    import('#forecast/plan/make-plan.ts'),
+    import('#forecast/plan/losses.ts'),
     import('#sync/git/titled-in.ts'),
   ])
   const inventories = await inventoriesOf(options, io)
@@ -198,7 +198,7 @@ async function plan(options: PlanOptions, io: Io): Promise<void> {
       }),
     )
   else if (options.output === 'markdown') {
-    const { markdownOf } = await import('../plan/markdown.ts')
+    const { markdownOf } = await import('#forecast/plan/markdown.ts')
     const [certain, doubtful] = [true, false].map((is) =>
       problems.filter((p) => p.isCertain === is).map((p) => problemText(p)),
     )
@@ -311,7 +311,7 @@ const outlookJson = (outlook: Outlook) => ({
 
 async function inventoriesOf({ inventory }: PlanOptions, io: Io): Promise<readonly Inventory[] | undefined> {
   if (inventory === undefined) return undefined
-  const { readInventories } = await import('../plan/read-inventories.ts')
+  const { readInventories } = await import('#forecast/plan/read-inventories.ts')
   return readInventories(inventory, io.cwd)
 }
 

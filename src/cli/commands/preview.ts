@@ -6,8 +6,8 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { printableLine, shownLine } from '#lib/printable.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { clusterErrors } from '../clusters/cluster-errors.ts'
-import { EXIT_DIFFERENT, Exit } from '../exit.ts'
-import { type Io, showProblem } from '../io.ts'
+import { EXIT_DIFFERENT, Exit } from '#lib/terminal/exit.ts'
+import { type Io, showProblem } from '#lib/terminal/io.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
 
 const LOOK_AGAIN_MS = 2_000

@@ -7,11 +7,11 @@ import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { silentLogger } from '#lib/log.ts'
 import type { RemotePlace } from '#providers/remote/place.ts'
-import type { Io } from '../io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import { outputOption } from '../output.ts'
 import { connect, type ServerOptions, withServer } from './inspect.ts'
-import { providerErrors } from '../provider/provider-errors.ts'
-import type { ServeOptions } from '../provider/serve.ts'
+import { providerErrors } from '#providers/remote/provider-errors.ts'
+import type { ServeOptions } from '#programs/serve-provider.ts'
 
 interface PlaceOptions {
   readonly socket?: string
@@ -87,7 +87,7 @@ interface OrphansOptions extends ServerOptions {
 }
 
 async function orphans(options: OrphansOptions, io: Io): Promise<void> {
-  const { approveDeletion, orphanLines, readOrphans } = await import('../provider/orphans.ts')
+  const { approveDeletion, orphanLines, readOrphans } = await import('#providers/remote/orphans.ts')
   const client = await connect(options, io)
   const now = systemClock.now()
   if (options.delete !== undefined)
@@ -120,7 +120,7 @@ async function conformance(options: ConformanceOptions, io: Io): Promise<void> {
   if (withinMs <= 0) throw new KubeNodeError(providerErrors.KN1702({ timeout: JSON.stringify(options.timeout) }))
   const params = Object.fromEntries((options.params ?? []).map(paramOf))
   const place = placeOf(options, io.cwd)
-  const { runConformance } = await import('../provider/conformance.ts')
+  const { runConformance } = await import('#providers/remote/check-conformance.ts')
   const isJson = options.output === 'json'
   await runConformance({ place, params, withinMs, isJson, clock: systemClock, log: silentLogger }, io)
 }
@@ -128,7 +128,7 @@ async function conformance(options: ConformanceOptions, io: Io): Promise<void> {
 async function serving(options: ServeOptions, io: Io): Promise<void> {
   const at = (file: string) => resolve(io.cwd, file)
   const { providers, socket, cert, key, tokenFile } = options
-  const { serve } = await import('../provider/serve.ts')
+  const { serve } = await import('#programs/serve-provider.ts')
   await serve({
     ...options,
     providers: at(providers),

@@ -1,7 +1,7 @@
 // `kubenode render-job FOLDER`: what the pod of a render Job runs. Only sync makes such pods, so the command is not shown.
 import type { Command } from 'commander'
-import type { Io } from '../io.ts'
-import { VERSION } from '../version.ts'
+import type { Io } from '#lib/terminal/io.ts'
+import { VERSION } from '#lib/program-version.ts'
 
 const ENDED_BY_SIGTERM = 143
 

@@ -4,15 +4,15 @@ import type { Command } from 'commander'
 import { systemClock } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import { shownJson, shownLine, shownLines } from '#lib/printable.ts'
-import { EXIT_DIFFERENT, EXIT_ERROR, Exit } from '../exit.ts'
-import type { Io } from '../io.ts'
-import type { RuleFile } from '../rules/rule-files.ts'
+import { EXIT_DIFFERENT, EXIT_ERROR, Exit } from '#lib/terminal/exit.ts'
+import type { Io } from '#lib/terminal/io.ts'
+import type { RuleFile } from '#forecast/rules/rule-files.ts'
 import type { EnforceOptions } from '../rules/enforce.ts'
 import { nameOfKind } from '../inspect/name-word.ts'
 import { outputOption } from '../output.ts'
 import { withCopy } from '../rollout/propose.ts'
 import { withServer } from './inspect.ts'
-import { withProgress } from '../progress.ts'
+import { withProgress } from '#lib/terminal/progress.ts'
 import { weakCageNote, weakCageOption } from '../weak-cage.ts'
 
 interface Options {
@@ -73,7 +73,7 @@ export function register(program: Command, io: Io): void {
 
 async function load({ dir, weakCage }: Options, io: Io): Promise<readonly RuleFile[]> {
   const [{ ruleFiles }, { findCage }] = await Promise.all([
-    import('../rules/rule-files.ts'),
+    import('#forecast/rules/rule-files.ts'),
     import('#sync/render/cage.ts'),
   ])
   const files = ruleFiles(dir, io.cwd, async () => {
@@ -93,7 +93,7 @@ const print = (io: Io, { output }: Options, { data, lines }: Shown) =>
   io.out(output === 'json' ? shownJson(data) : shownLines(lines))
 
 async function test(options: Options, io: Io): Promise<void> {
-  const { caseResults, resultLine } = await import('../rules/case-results.ts')
+  const { caseResults, resultLine } = await import('#forecast/rules/case-results.ts')
   const results = caseResults(await load(options, io))
   const failed = results.filter((r) => !r.ok)
   print(io, options, { data: results, lines: failed.map(resultLine) })
@@ -135,7 +135,7 @@ async function coverage(options: Options, io: Io): Promise<void> {
 }
 
 async function simulate(options: SimulateOptions, io: Io): Promise<void> {
-  const { readViews, simulate: answersOf } = await import('../rules/simulate.ts')
+  const { readViews, simulate: answersOf } = await import('#forecast/rules/simulate.ts')
   const views = readViews(options.node, io.cwd)
   const rules = await load(options, io)
   const said = answersOf(views, rules, systemClock.now())

@@ -1,12 +1,12 @@
 // `kubenode run --roles …`: the long-running parts of KubeNode, each role with its own leader election.
 import { Command, Option } from 'commander'
-import type { Io } from '../io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import { AGENT_IDENTITIES } from '#identity/token-life.ts'
-import { DRIVERS } from '#local/driver.ts'
-import { RENDER_PLACES } from '../run/render-place.ts'
+import { DRIVERS } from '#programs/local/driver.ts'
+import { RENDER_PLACES } from '#programs/run/render-place.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import { runErrors } from '../run/run-errors.ts'
-import type { RunOptions } from '../run/run-options.ts'
+import { runErrors } from '#programs/run/run-errors.ts'
+import type { RunOptions } from '#programs/run/run-options.ts'
 import { weakCageOption } from '../weak-cage.ts'
 import { countOption } from '../counted-option.ts'
 
@@ -29,7 +29,7 @@ export function register(program: Command, io: Io): void {
       const others = groupsIn(more).map((args) => optionsIn(command, args))
       const isAlone = follow !== undefined && first.roles === undefined && others.length === 0
       const all = isAlone ? [] : [first, ...others].map(withRoles)
-      const { runRoles } = await import('../run/run-roles.ts')
+      const { runRoles } = await import('#programs/run/run-roles.ts')
       await runRoles(all, io, {
         logLevel: options.logLevel,
         ...(follow !== undefined && { follow: { file: follow, read: (args) => withRoles(optionsIn(command, args)) } }),

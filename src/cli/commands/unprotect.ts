@@ -2,10 +2,10 @@
 // itself.
 import type { Command } from 'commander'
 import { systemClock } from '#lib/clock.ts'
-import type { Io } from '../io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import { type EvenIfAbsent, withEvenIfAbsent } from '../inspect/even-if-absent.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
-import { shownInWindow } from '../wrap.ts'
+import { shownInWindow } from '#lib/terminal/wrap.ts'
 
 interface Options extends ServerOptions, EvenIfAbsent {
   readonly reason: string

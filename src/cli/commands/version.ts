@@ -1,8 +1,8 @@
 // `kubenode version`: the versions of the running programs, for bug reports and skew checks.
 import type { Command } from 'commander'
-import type { Io } from '../io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import { outputOption } from '../output.ts'
-import { VERSION } from '../version.ts'
+import { VERSION } from '#lib/program-version.ts'
 
 export interface VersionInfo {
   readonly kubenode: string

@@ -7,12 +7,12 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { shownJson } from '#lib/printable.ts'
 import { type EvenIfAbsent, withEvenIfAbsent } from '../inspect/even-if-absent.ts'
 import { kindOf } from '../inspect/name-word.ts'
-import type { Io } from '../io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import { outputOption } from '../output.ts'
 import type { Asked } from '../why-not/ask.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'
 import { repairErrors } from '../why-not/repair-errors.ts'
-import { shownInWindow } from '../wrap.ts'
+import { shownInWindow } from '#lib/terminal/wrap.ts'
 
 interface WhyNotOptions extends ServerOptions {
   readonly output: 'text' | 'json'
@@ -51,7 +51,7 @@ async function whyNot(what: string, options: WhyNotOptions, io: Io): Promise<voi
     [
       import('#explain/repairs/look.ts'),
       import('#explain/repairs/blockers.ts'),
-      import('../inspect/programs.ts'),
+      import('#explain/running-programs.ts'),
       import('#explain/told.ts'),
     ],
   )

@@ -6,7 +6,7 @@ import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { OUTLINE, type OutlinedCommand } from '../outline/outline.ts'
 import { run } from '../program.ts'
 import { type Names, candidates, completedCommands } from './candidates.ts'
-import { contextsIn } from './contexts.ts'
+import { contextsIn } from '#kube/contexts.ts'
 import { kept, serverNames } from './names.ts'
 import { shellWords, typedOf } from './typed.ts'
 

@@ -1,6 +1,6 @@
 // `kubenode __complete`: prints what may follow the words of a line, one a line with its help after a tab. Asked at each press of the Tab key, so it loads none of the commands.
 import { printableLine } from '#lib/printable.ts'
-import type { Io } from '../io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import { FILES, candidates } from './candidates.ts'
 import { serverNames } from './names.ts'
 import { shellWords } from './typed.ts'

@@ -5,10 +5,10 @@ import { delimiter, join, resolve } from 'node:path'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { type Clock, systemClock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
-import { type ResourceType, collectionPath, objectPath } from '#schema/resource.ts'
+import { type ResourceType, collectionPath, objectPath } from '#api/schema/resource.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { kindCalled } from '../inspect/target.ts'
-import type { Io } from '../io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import type { Names } from './candidates.ts'
 import type { Typed } from './typed.ts'
 
@@ -46,7 +46,7 @@ export function serverNames(io: Io, clock: Clock = systemClock): Names {
   const asked = (typed: Typed, what: string, ask: Asked['ask']): Promise<readonly string[]> =>
     keptOf(typed, what, async () => {
       // Loading our own code is no question to a server.
-      await import('../run/connect.ts')
+      await import('#programs/run/connect.ts')
       return inTime(ask)
     })
   const listed = (type: ResourceType, typed: Typed): Promise<readonly string[]> =>
@@ -70,7 +70,7 @@ export function serverNames(io: Io, clock: Clock = systemClock): Names {
     namespaces: (typed) => listed(namespaceType, typed),
     contexts: (typed) =>
       keptOf(typed, 'contexts', async () => {
-        const { contextsIn } = await import('./contexts.ts')
+        const { contextsIn } = await import('#kube/contexts.ts')
         return inTime(async () => contextsIn(await kubeconfigs(typed, io)))
       }),
   }
@@ -93,7 +93,7 @@ function optionOr({ command, options }: Typed, io: Io, flag: string): string | u
 }
 
 async function connectionOf(typed: Typed, io: Io) {
-  const { chosenConnection } = await import('../run/connect.ts')
+  const { chosenConnection } = await import('#programs/run/connect.ts')
   return chosenConnection({
     file: optionOr(typed, io, '--kubeconfig'),
     context: optionOr(typed, io, '--context'),
@@ -107,7 +107,7 @@ async function kubeconfigs(typed: Typed, io: Io): Promise<readonly string[]> {
   if (one !== undefined) return [one]
   const listed = (io.env['KUBECONFIG'] ?? '').split(delimiter).filter((f) => f !== '')
   if (listed.length > 0) return listed
-  const { unnamedKubeconfigs } = await import('../run/unnamed-cluster.ts')
+  const { unnamedKubeconfigs } = await import('#programs/run/unnamed-cluster.ts')
   return (await unnamedKubeconfigs({ env: io.env, cwd: io.cwd })).map(({ file }) => file)
 }
 
@@ -115,7 +115,7 @@ type Config = Awaited<ReturnType<typeof connectionOf>>['config']
 
 /** Undefined for any other answer than success. */
 async function answerOf(config: Config, path: string, accept: string): Promise<object | undefined> {
-  const { clientOf } = await import('../run/connect.ts')
+  const { clientOf } = await import('#programs/run/connect.ts')
   const client = clientOf(config, 'kubenode-completion')
   try {
     const { status, text } = await client.raw({ method: 'GET', path, headers: { accept }, timeoutMs: ASK_MS })

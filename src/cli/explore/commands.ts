@@ -11,7 +11,7 @@ import {
   withNamespace,
   withServer,
 } from '../commands/inspect.ts'
-import type { Io } from '../io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import { exploreErrors } from './explore-errors.ts'
 import type { ReconcileOptions } from './reconcile.ts'
 

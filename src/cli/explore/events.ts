@@ -6,7 +6,7 @@ import { printableLine } from '#lib/printable.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { listAll } from '#kube/list-all.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 
 /** More than anyone reads; older ones are left out. */
 const MOST_ROWS = 500

@@ -2,11 +2,11 @@
 import { systemClock } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isGone } from '#kube/errors.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { GAP, alignedRow, widthsOf } from '../get/rows.ts'
-import type { Io } from '../io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import { type About, eventRows, eventType, eventsOf, isAbout } from './events.ts'
-import { wrapped } from '../wrap.ts'
+import { wrapped } from '#lib/terminal/wrap.ts'
 
 const HEAD = ['LAST SEEN', 'TYPE', 'OBJECT', 'REASON', 'MESSAGE'] as const
 

@@ -1,5 +1,5 @@
 // A tree in lines; a text that is longer than the window continues below itself. Pure.
-import { wrapped } from '../wrap.ts'
+import { wrapped } from '#lib/terminal/wrap.ts'
 
 export interface Branch {
   readonly text: string

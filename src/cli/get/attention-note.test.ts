@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { KubeClient } from '#kube/client.ts'
-import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 import { kindCalled } from '../inspect/target.ts'
 import { attentionNote, isNoted } from './attention-note.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { hasColors, paintOf, toneOf } from '../paint.ts'
+import { hasColors, paintOf, toneOf } from '#lib/terminal/paint.ts'
 import { alignedRows, laterRows } from './rows.ts'
 
 const ROWS = [

@@ -1,7 +1,7 @@
 // Rows of cells as aligned text. On a terminal the widest columns are shortened with `…` until a row fits; where they would say nothing, each row becomes a
 // block of lines. In a pipe nothing is cut. Pure.
 
-import { wrapped } from '../wrap.ts'
+import { wrapped } from '#lib/terminal/wrap.ts'
 
 export const GAP = 3
 /** A narrower column says nothing. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { sortPath, sortedBy } from './sorting.ts'
 
 const object = (name: string, more: object = {}): KubeObject => ({

@@ -1,6 +1,6 @@
 // `kubenode get --sort-by`: objects in the order of one field, as kubectl has it: objects without the field first, numbers by value. Pure.
 import { InvalidArgumentError } from 'commander'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { valuesAt } from './jsonpath.ts'
 import { type Step, TemplateProblem, parsePath } from './jsonpath-parse.ts'
 

@@ -1,7 +1,7 @@
 // `kubenode get -w`: after the list, one row or object for each change. A watch that the server ends continues from a new list; no change is lost, and after the first list none is printed twice.
 import { isGone } from '#kube/errors.ts'
-import type { KubeObject } from '#schema/object.ts'
-import { objectPath, qualifiedKind } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import { objectPath, qualifiedKind } from '#api/schema/resource.ts'
 import { printableLine } from '#lib/printable.ts'
 import { type Asked, forReader, listOptions, objectsOf } from './asked.ts'
 import { columnCells, dataText } from './data-text.ts'

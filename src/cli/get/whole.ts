@@ -1,7 +1,7 @@
 // Prints what a command read for other programs: whole objects, or rows of its own, as JSON or YAML.
 import { shownJson } from '#lib/printable.ts'
-import type { KubeObject } from '#schema/object.ts'
-import type { Io } from '../io.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import { forReader } from './asked.ts'
 import { withoutManagers } from './without-managers.ts'
 

@@ -1,7 +1,7 @@
 // What a complaint about a command line says to people who know another tool: what to type here instead. Pure.
 import type { Command } from 'commander'
 import { didYouMean } from '#lib/did-you-mean.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 import { kindCalled } from '../inspect/target.ts'
 import { COMMAND_HABITS, FLUX_KINDS, ONE_WORD_HABITS, type Advice } from './commands.ts'
 import { ANY_OPTION, OPTION_HABITS, SAME_OPTION } from './options.ts'

@@ -1,7 +1,7 @@
 // kubectl does not find the local fleet by itself: advice to type kubectl there comes with its kubeconfig.
 import { shownLine } from '#lib/printable.ts'
-import { sharedVariable } from '../shared-variables.ts'
-import type { Place } from '../run/unnamed-cluster.ts'
+import { sharedVariable } from '#programs/run/shared-variables.ts'
+import type { Place } from '#programs/run/unnamed-cluster.ts'
 
 /** "use kubectl for others" is no command line. */
 const KUBECTL_LINE = /(type|;|:) kubectl /
@@ -9,7 +9,7 @@ const KUBECTL_LINE = /(type|;|:) kubectl /
 /** One line, or undefined where kubectl is not advised, reads a kubeconfig that a person named, or no fleet runs around the folder. */
 export async function kubectlNeeds(told: string, argv: readonly string[], place: Place): Promise<string | undefined> {
   if (!KUBECTL_LINE.test(told) || isNamed(argv, place)) return undefined
-  const { unnamedKubeconfigs } = await import('../run/unnamed-cluster.ts')
+  const { unnamedKubeconfigs } = await import('#programs/run/unnamed-cluster.ts')
   const [fleet] = await unnamedKubeconfigs({ env: {}, cwd: place.cwd })
   return fleet && shownLine(`(kubectl does not find ${fleet.called} by itself: export KUBECONFIG=${fleet.file})`)
 }

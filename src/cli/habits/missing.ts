@@ -8,7 +8,7 @@ import { kindOf } from '../inspect/name-word.ts'
 import { isKindWord } from '../inspect/target.ts'
 import { adviceOnUnknown } from './advice.ts'
 import { FLUX_KINDS } from './commands.ts'
-import type { Io } from '../io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 
 const NO_OPTION = 'commander.missingMandatoryOptionValue'
 const MISSING: ReadonlySet<string> = new Set(['commander.missingArgument', NO_OPTION])

@@ -10,8 +10,8 @@ import { removeHolds } from './placing.ts'
 import { holdErrors } from './hold-errors.ts'
 import { namedTarget, type HoldTargets } from './hold-target.ts'
 import { newHold, type HoldTarget, type HoldWords } from './new-hold.ts'
-import { isInForce, readable } from '#holds/in-force.ts'
-import { freezeName } from '#holds/names.ts'
+import { isInForce, readable } from '#permits/holds/in-force.ts'
+import { freezeName } from '#permits/holds/names.ts'
 
 /** What a name without a kind may be: a cluster needs its kind. */
 export const FREEZABLE_BY_NAME = ['machine', 'node', 'set', 'remedier'] as const

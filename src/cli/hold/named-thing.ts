@@ -2,7 +2,7 @@
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { type ServerOptions, connect } from '../commands/inspect.ts'
 import { isKindWord } from '../inspect/target.ts'
-import type { Io } from '../io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 
 interface Search {
   /** As typed, for the list of commands. */

@@ -1,6 +1,6 @@
 // Builds Unprotects: for the whole cluster or one object, for a short time. The name follows from the target, so that a second one updates the first.
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
-import { holdName } from '#holds/names.ts'
+import { holdName } from '#permits/holds/names.ts'
 import { holdErrors } from './hold-errors.ts'
 import { namedTarget, type HoldTargets } from './hold-target.ts'
 import { newHold, type HoldTarget, type HoldWords } from './new-hold.ts'

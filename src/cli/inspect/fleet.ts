@@ -7,9 +7,9 @@ import type { ObservedCluster } from '#explain/attention/observed.ts'
 import { notConnected, readObserved } from '#explain/attention/read.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
-import { clientOf } from '../run/connect.ts'
-import { type FoundContext, foundContexts, type Wanted } from '../run/all-connections.ts'
-import { readPrograms } from './programs.ts'
+import { clientOf } from '#programs/run/connect.ts'
+import { type FoundContext, foundContexts, type Wanted } from '#programs/run/all-connections.ts'
+import { readPrograms } from '#explain/running-programs.ts'
 
 /** Clusters read at once. */
 const MOST_AT_ONCE = 16

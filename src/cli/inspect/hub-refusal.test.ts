@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ANNOTATIONS } from '#api/names.ts'
 import { storyLines, type Story } from '#explain/told.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { type Reader, withHub } from './hub-refusal.ts'
 
 const REVERT = 'git revert --no-edit c0ffee12 && git push'

@@ -7,11 +7,11 @@ import { rewritten, type Story, type Told } from '#explain/told.ts'
 import { withoutPush } from '#explain/unblock.ts'
 import { shellWord } from '#lib/shell-word.ts'
 import type { KubeClient } from '#kube/client.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { isLocal } from '#sync/git/local-url.ts'
-import type { Io } from '../io.ts'
-import { clientOf } from '../run/connect.ts'
-import { foundContexts, type Wanted } from '../run/all-connections.ts'
+import type { Io } from '#lib/terminal/io.ts'
+import { clientOf } from '#programs/run/connect.ts'
+import { foundContexts, type Wanted } from '#programs/run/all-connections.ts'
 
 /** Of one question to one context. */
 const WITHIN_MS = 3_000

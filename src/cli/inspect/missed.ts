@@ -1,7 +1,7 @@
 // Several objects that a user named: those that exist are shown, and each that is missing is reported after them.
 import { messageOf } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'
-import { type Io, showProblem } from '../io.ts'
+import { type Io, showProblem } from '#lib/terminal/io.ts'
 
 /** What was found, in the order of the names. */
 export async function eachOf<T>(answers: readonly Promise<T>[], missed: unknown[]): Promise<readonly T[]> {

@@ -3,7 +3,7 @@ import type { Release } from '#api/kinds/release.ts'
 import { commitText, titledCommit } from '#api/protocol/commit-title.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { isObject } from '#lib/json.ts'
-import type { KubeObject, ManagedFieldsEntry } from '#schema/object.ts'
+import type { KubeObject, ManagedFieldsEntry } from '#api/schema/object.ts'
 
 /** The first levels of a field set, as paths are usually written: `spec.replicas`, `status`. */
 function topFields(entry: ManagedFieldsEntry): readonly string[] {

@@ -12,7 +12,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { shownLine, shownLines } from '#lib/printable.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isGone } from '#kube/errors.ts'
-import type { Io } from '../io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import { logsErrors } from './logs-errors.ts'
 
 /** A controller passes requests on at once, unless as many as it allows are open. */

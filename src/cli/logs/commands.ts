@@ -9,10 +9,10 @@ import { AGENT_COMPONENT } from '#agent/self/switch-file.ts'
 import { findCondition } from '#kube/conditions.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { type ServerOptions, connect, withServer } from '../commands/inspect.ts'
-import { Exit } from '../exit.ts'
-import type { Io } from '../io.ts'
+import { Exit } from '#lib/terminal/exit.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import type { Named } from '../inspect/target.ts'
-import { withProgress } from '../progress.ts'
+import { withProgress } from '#lib/terminal/progress.ts'
 import { logsErrors } from './logs-errors.ts'
 
 interface LogsOptions extends ServerOptions {
@@ -55,7 +55,7 @@ async function logs(what: string, component: string | undefined, options: LogsOp
     import('../inspect/target.ts'),
     import('./ask-log.ts'),
     import('../who-am-i.ts'),
-    import('../until-ended.ts'),
+    import('#runtime/until-ended.ts'),
   ])
   if (PROGRAM.test(what)) throw new KubeNodeError(logsErrors.KN1640({ what }))
   const wanted = named([what.includes('/') || KIND.test(what) ? what : `machine/${what}`])

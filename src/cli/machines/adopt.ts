@@ -6,10 +6,10 @@ import { shownLine } from '#lib/printable.ts'
 import { listAll } from '#kube/list-all.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { nodeType } from '#nodes/objects.ts'
-import { toManage } from './join-command.ts'
-import { machinesErrors } from './machines-errors.ts'
+import { toManage } from '#agent/join/join-command.ts'
+import { machinesErrors } from '#agent/join/machines-errors.ts'
 import { findObject, lookUp } from '../inspect/find-object.ts'
-import type { Io } from '../io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 
 export interface AdoptWish {
   readonly client: KubeClient

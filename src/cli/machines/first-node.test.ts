@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { releaseOf } from '../install/load.ts'
-import { nextSteps } from '../install/next-steps.ts'
+import { releaseOf } from '#install/load.ts'
+import { nextSteps } from '#install/next-steps.ts'
 import { run } from '../program.ts'
 
 const page = readFileSync(join(import.meta.dirname, '../../../docs/first-node.md'), 'utf8')

@@ -7,9 +7,9 @@ import { seededRandom } from '#lib/random.ts'
 import { type Node, nodeType } from '#nodes/objects.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { describe, expect, test } from 'vitest'
-import { planImport, planUndo } from './import.ts'
-import { type TokenSecret, joinTicket, validity } from './join-command.ts'
-import { runImport } from './run-import.ts'
+import { planImport, planUndo } from '#install/machines/import.ts'
+import { type TokenSecret, joinTicket, validity } from '#agent/join/join-command.ts'
+import { runImport } from '#install/machines/run-import.ts'
 
 const NOW = Date.UTC(2026, 0, 5)
 const node = (name: string, labels: Record<string, string> = {}): Node => ({

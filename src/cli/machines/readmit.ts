@@ -5,11 +5,11 @@ import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { hasAcceptedKey } from '#identity/agent-key.ts'
 import { readmission } from '#identity/readmitted.ts'
-import { machinesErrors } from './machines-errors.ts'
+import { machinesErrors } from '#agent/join/machines-errors.ts'
 import { shownLine } from '#lib/printable.ts'
-import type { Io } from '../io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import { type MachineChoice, namedMachines } from './named-machines.ts'
-import { waitingMachines, waitingTable } from './waiting.ts'
+import { waitingMachines, waitingTable } from '#identity/waiting.ts'
 
 const LONGEST_MS = 7 * 86_400_000
 

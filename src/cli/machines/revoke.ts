@@ -6,8 +6,8 @@ import { shownLine } from '#lib/printable.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isConflict } from '#kube/errors.ts'
 import { revocation, tokenKeyOf } from '#identity/agent-key.ts'
-import { machinesErrors } from './machines-errors.ts'
-import type { Io } from '../io.ts'
+import { machinesErrors } from '#agent/join/machines-errors.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import { type MachineChoice, namedMachines } from './named-machines.ts'
 
 const LONGEST_REASON = 200

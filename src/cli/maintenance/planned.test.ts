@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
 import { type MaintenanceEvent, type MaintenanceEventInput, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
-import { validate } from '#schema/validate.ts'
+import { validate } from '#apiserver/schema/validate.ts'
 import { maintenanceTable } from '#api/protocol/maintenance.ts'
 import { seededRandom } from '#lib/random.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'

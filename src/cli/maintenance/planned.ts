@@ -8,7 +8,7 @@ import {
   PEOPLE,
   maintenanceEvent,
 } from '#api/kinds/maintenance-event.ts'
-import { LEAST_LEAD_MS, LONGEST_PLANNED_DAYS, isOver, phaseOfEvent } from '#faults/maintenance.ts'
+import { LEAST_LEAD_MS, LONGEST_PLANNED_DAYS, isOver, phaseOfEvent } from '#nodes/faults/maintenance.ts'
 import { timestamp } from '#lib/clock.ts'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'

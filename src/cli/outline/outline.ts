@@ -1,5 +1,5 @@
 // The commands, options and kinds as plain data (outline.json, made by npm run gen): help, completion and suggestions need no command's own code.
-import type { ResourceType } from '#schema/resource.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 import data from './outline.json' with { type: 'json' }
 
 export interface OutlinedArgument {

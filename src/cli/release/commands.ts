@@ -12,10 +12,10 @@ import { WHOLE_FORMS, type WholeForm, listOf, printWhole } from '../get/whole.ts
 import { withoutManagers } from '../get/without-managers.ts'
 import { nameOfKind } from '../inspect/name-word.ts'
 import type { Named } from '../inspect/target.ts'
-import type { Io } from '../io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import { outputOption } from '../output.ts'
 import { rolloutErrors } from '../rollout/rollout-errors.ts'
-import { shownInWindow } from '../wrap.ts'
+import { shownInWindow } from '#lib/terminal/wrap.ts'
 import type { RequestOptions } from './requests.ts'
 
 const withRelease = (command: Command): Command =>

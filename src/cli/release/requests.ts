@@ -9,13 +9,13 @@ import { shownLine } from '#lib/printable.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { type ServerOptions, connect } from '../commands/inspect.ts'
 import { placeHold } from '../hold/placing.ts'
-import type { Io } from '../io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import { holdFor } from '../rollout/holds.ts'
 import { rolloutErrors } from '../rollout/rollout-errors.ts'
 import { authorOf } from '../who-am-i.ts'
 import { releaseCalled } from './find-release.ts'
 import { canBeRetried, continuingLines, failedGates, isOver } from './status.ts'
-import { shownInWindow } from '../wrap.ts'
+import { shownInWindow } from '#lib/terminal/wrap.ts'
 
 export interface RequestOptions extends ServerOptions {
   readonly reason: string

@@ -12,7 +12,7 @@ import { type WaitOptions, waitOf, withWait } from '../explore/waiting.ts'
 import { alignedRows } from '../get/rows.ts'
 import { WHOLE_FORMS, type WholeForm, printWhole } from '../get/whole.ts'
 import { withoutManagers } from '../get/without-managers.ts'
-import type { Io } from '../io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import { kindOf, nameOfKind } from '../inspect/name-word.ts'
 import { named } from '../inspect/target.ts'
 import { outputOption } from '../output.ts'
@@ -21,7 +21,7 @@ import { type CopyOptions, withCopy } from './propose.ts'
 import { canaryNamed, holdsOver, setAndRevisions, setsOfMachines } from './read.ts'
 import { rolloutErrors } from './rollout-errors.ts'
 import { rollback, type RollbackOptions } from './rollback.ts'
-import { shownInWindow } from '../wrap.ts'
+import { shownInWindow } from '#lib/terminal/wrap.ts'
 
 interface HoldOptions extends ServerOptions, EvenIfAbsent {
   readonly reason: string

@@ -1,7 +1,7 @@
 // What a set declares in a commit of the fleet: the commit is rendered in the cage, and the result is compared, not the files.
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { canonicalJson, isObject } from '#lib/json.ts'
-import { applyDefaults } from '#schema/default.ts'
+import { applyDefaults } from '#api/schema/default.ts'
 import type { Targets } from '#delivery/desired.ts'
 
 /** Components as one text in a fixed order, without server defaults and secret values. */

@@ -9,8 +9,8 @@ import { namedTarget, type HoldTargets } from '../hold/hold-target.ts'
 import { newHold, type HoldTarget, type HoldWords } from '../hold/new-hold.ts'
 import { removeHolds } from '../hold/placing.ts'
 import { rolloutErrors } from './rollout-errors.ts'
-import { isInForce, readable } from '#holds/in-force.ts'
-import { holdName } from '#holds/names.ts'
+import { isInForce, readable } from '#permits/holds/in-force.ts'
+import { holdName } from '#permits/holds/names.ts'
 
 export const HOLDABLE: HoldTargets = {
   nouns: ['set', 'canary', 'machine', 'machineset', 'remedier', 'job', 'source', 'release'],

@@ -2,10 +2,10 @@
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { systemClock } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { type ServerOptions, connect } from '../commands/inspect.ts'
 import type { EvenIfAbsent } from '../inspect/even-if-absent.ts'
-import type { Io } from '../io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import type { HoldWish } from './holds.ts'
 
 type Wish = Omit<HoldWish, 'author'>

@@ -4,8 +4,8 @@ import type { Command } from 'commander'
 import { messageOf } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'
 import { shellWord } from '#lib/shell-word.ts'
-import type { Step } from '../console/working-copy.ts'
-import type { Io } from '../io.ts'
+import type { Step } from '#console/repository/working-copy.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import { weakCageOption } from '../weak-cage.ts'
 
 export interface CopyOptions {
@@ -33,8 +33,8 @@ export interface Proposal {
 /** Whether files could be edited so that their render does exactly this; otherwise standard error says why not. */
 export async function proposeEdits({ what, subject, steps }: Proposal, options: CopyOptions, io: Io): Promise<boolean> {
   const [{ WorkingCopy }, { diffText }] = await Promise.all([
-    import('../console/working-copy.ts'),
-    import('../console/patch.ts'),
+    import('#console/repository/working-copy.ts'),
+    import('#console/repository/patch.ts'),
   ])
   const { repo = '.', path, weakCage, write = false } = options
   io.err('searching the files of the fleet: each likely edit is rendered\n')

@@ -29,7 +29,7 @@ export async function canaryNamed(client: KubeClient, name: string): Promise<Com
 export async function holdsOver(client: KubeClient, kind: string, name: string): Promise<readonly OperationalHold[]> {
   const [{ operationalHold }, { isInForce, readable }] = await Promise.all([
     import('#api/kinds/operational-hold.ts'),
-    import('#holds/in-force.ts'),
+    import('#permits/holds/in-force.ts'),
   ])
   const now = systemClock.now()
   return (await listAll(client, operationalHold)).map(readable).filter((h) => {

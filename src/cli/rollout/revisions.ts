@@ -7,7 +7,7 @@ import { isRecordOf, readSetRevision } from '#api/protocol/set-revision.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject, jsonEqual } from '#lib/json.ts'
 import { coreKind } from '#kube/core-kinds.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { rolloutErrors } from './rollout-errors.ts'
 
 export const revisionType = coreKind('ControllerRevision')

@@ -6,12 +6,12 @@ import { counted } from '#lib/counted.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { listAll } from '#kube/list-all.ts'
 import { type ServerOptions, connect } from '../commands/inspect.ts'
-import { enforceStep } from '../console/steps.ts'
+import { enforceStep } from '#console/repository/steps.ts'
 import { findObject } from '../inspect/find-object.ts'
-import type { Io } from '../io.ts'
+import type { Io } from '#lib/terminal/io.ts'
 import { type CopyOptions, proposeEdits } from '../rollout/propose.ts'
-import { shownInWindow } from '../wrap.ts'
-import { rulesErrors } from './rules-errors.ts'
+import { shownInWindow } from '#lib/terminal/wrap.ts'
+import { rulesErrors } from '#forecast/rules/rules-errors.ts'
 
 export interface EnforceOptions extends ServerOptions, CopyOptions {
   readonly stage?: string

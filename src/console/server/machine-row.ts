@@ -3,7 +3,7 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { type Health, machineHealth } from '#defender/unit.ts'
 import { type MachineCondition, machineCondition } from '#explain/attention/observed.ts'
 import { findCondition } from '#kube/conditions.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { MACHINE_COLUMNS, type MachineColumn } from '../machine-columns.ts'
 
 /** Cached in place of the Machine. */

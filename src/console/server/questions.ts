@@ -9,7 +9,7 @@ import { shellWord } from '#explain/repairs/blocker.ts'
 import type { Told } from '#explain/told.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { nodeType } from '#nodes/objects.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 import { cellsAt, isMachines, rowsDelta } from '../delta.ts'
 import { MACHINE_COLUMNS } from '../machine-columns.ts'
 import type {

@@ -16,7 +16,7 @@ import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-o
 import type { ObservedNode } from '#explain/attention/observed.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { leaseType } from '#runtime/lease.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 import type { TopicFamily } from '../protocol.ts'
 import type { MachineRow } from './machine-row.ts'
 import type { ProgramLook } from './program-look.ts'

@@ -22,7 +22,7 @@ import { type Person, whoAmI } from '#kube/who-am-i.ts'
 import { timestamp } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 import type { Written } from '../protocol.ts'
 import { Refused } from './request.ts'
 

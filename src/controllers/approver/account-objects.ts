@@ -4,7 +4,7 @@ import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { AGENTS_NAMESPACE, AGENT_VERB, ANNOTATIONS, agentAccountName } from '#api/names.ts'
 import { recordedKey } from '#identity/agent-key.ts'
 import { nodeNameOf } from '#nodes/machine-node.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 
 const RBAC = 'rbac.authorization.k8s.io'
 const PREFIX = agentAccountName('')

@@ -16,7 +16,7 @@ import {
 } from '#api/names.ts'
 import { describe, expect, test } from 'vitest'
 import type { CertificateRequest } from '#identity/certificate-request.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { ContentRead } from '#identity/request-content.ts'
 import { type CsrSeen, decide, machineToRead } from './csr-decision.ts'
 import { tokenFor, tokenId } from './token.ts'

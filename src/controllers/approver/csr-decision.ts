@@ -38,7 +38,7 @@ import { nodeNameOf } from '#nodes/machine-node.ts'
 import type { Secret } from '#nodes/objects.ts'
 import type { ContentRead, RequestContent } from '#identity/request-content.ts'
 import { readmissionOf } from '#identity/readmitted.ts'
-import { subdomainProblems } from '#schema/name-problems.ts'
+import { subdomainProblems } from '#api/schema/name-problems.ts'
 import { isJoinAccountOf } from './join-accounts.ts'
 import { isTokenOf, isUnused } from './token.ts'
 

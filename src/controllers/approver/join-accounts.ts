@@ -14,8 +14,8 @@ import { coreKind } from '#kube/core-kinds.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
 import { type Secret, secretType } from '#nodes/objects.ts'
 import { deleteExactly } from '#runtime/preconditions.ts'
-import type { KubeObject } from '#schema/object.ts'
-import type { ObjectKey, ResourceType } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ObjectKey, ResourceType } from '#api/schema/resource.ts'
 import { requestToken } from './request-token.ts'
 
 export const accountType = coreKind('ServiceAccount')

@@ -4,7 +4,7 @@ import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { outcomeOf, type WriteOutcome } from '#kube/outcome.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 
 export function writeKeyRecord(
   client: KubeClient,

@@ -2,7 +2,7 @@
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
-import type { ObjectKey } from '#schema/resource.ts'
+import type { ObjectKey } from '#api/schema/resource.ts'
 import { approverErrors } from './approver-errors.ts'
 
 const MOST_SAID = 300

@@ -11,7 +11,7 @@ import { controllerIn } from '#runtime/module.ts'
 import { requireFresh } from '#runtime/informers.ts'
 import { type Outcome, done, requeueAfter, retry } from '#runtime/outcome.ts'
 import { updateExactly } from '#runtime/preconditions.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { ControllerContext } from '../module.ts'
 
 interface ConfigMap extends KubeObject {

@@ -6,7 +6,7 @@ import { ANNOTATIONS, BOOTSTRAP_GROUP, LABELS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import { handOverKey, isForMachine, LIFE_FIELD } from '#identity/join-token.ts'
 import type { Secret } from '#nodes/objects.ts'
-import type { ObjectKey } from '#schema/resource.ts'
+import type { ObjectKey } from '#api/schema/resource.ts'
 import { recordedKey } from '#identity/agent-key.ts'
 
 const TOKEN_NAMESPACE = 'kube-system'

@@ -1,11 +1,11 @@
 // Whether what a canary tries fits together, to the API server, and to what runs on a machine: the checks that a set makes, before any machine is marked. Pure.
 import type { DeclaredComponent } from '#api/kinds/component-config.ts'
 import type { Machine } from '#api/kinds/machine.ts'
-import { circleProblem, skewProblem, specsNamed } from '#placement/component-problems.ts'
+import { circleProblem, skewProblem, specsNamed } from '#nodes/placement/component-problems.ts'
 import { runOf } from '#api/protocol/assignment.ts'
-import { compatibilityOf, mixesOf, specsIn } from '#placement/compatibility.ts'
-import type { Problem } from '#placement/problem.ts'
-import { readSelector } from '#placement/selecting.ts'
+import { compatibilityOf, mixesOf, specsIn } from '#nodes/placement/compatibility.ts'
+import type { Problem } from '#nodes/placement/problem.ts'
+import { readSelector } from '#nodes/placement/selecting.ts'
 import type { Seen } from './seen.ts'
 
 /** What keeps the canary from every machine. */

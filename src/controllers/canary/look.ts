@@ -1,7 +1,7 @@
 // What one reconcile of a canary concludes before it decides: machines, trials, holds in force, and whether the versions fit.
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
-import { holdOf } from '#holds/in-force.ts'
-import type { Problem } from '#placement/problem.ts'
+import { holdOf } from '#permits/holds/in-force.ts'
+import type { Problem } from '#nodes/placement/problem.ts'
 import type { Fit } from './fit.ts'
 import type { Picked } from './pick.ts'
 import type { Trial } from './trial.ts'

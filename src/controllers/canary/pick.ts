@@ -1,8 +1,8 @@
 // Chooses the machines of a canary, once: exactly those named, or so many spread over hardware classes and zones.
 import type { Machine } from '#api/kinds/machine.ts'
 import { counted } from '#lib/counted.ts'
-import { selects } from '#placement/selecting.ts'
-import { pickSpread } from '#placement/spread.ts'
+import { selects } from '#nodes/placement/selecting.ts'
+import { pickSpread } from '#nodes/placement/spread.ts'
 import type { Fit } from './fit.ts'
 import type { Seen } from './seen.ts'
 import { isHeldMachine, isSound } from './standing.ts'

@@ -3,10 +3,10 @@ import { assignmentOf, renderedConfig, type DeclaredComponent } from '#api/kinds
 import type { Machine } from '#api/kinds/machine.ts'
 import { isTold, runOf } from '#api/protocol/assignment.ts'
 import { isSwitching } from '#api/protocol/switch.ts'
-import { isNodeFrozen } from '#holds/in-force.ts'
+import { isNodeFrozen } from '#permits/holds/in-force.ts'
 import { TAINTS } from '#api/names.ts'
 import { hasTaint, isNodeReady } from '#nodes/objects.ts'
-import { holdOver, thingsOfMachine } from '#holds/reach.ts'
+import { holdOver, thingsOfMachine } from '#permits/holds/reach.ts'
 import type { Lookup, Seen } from './seen.ts'
 import type { Node } from '#nodes/objects.ts'
 

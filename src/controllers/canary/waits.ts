@@ -1,10 +1,10 @@
 // Says what a canary waits for, since when is the concern of its status. Pure.
 import type { CanaryPhase } from '#api/protocol/canary.ts'
 import { counted } from '#lib/counted.ts'
-import { holdOf } from '#holds/in-force.ts'
+import { holdOf } from '#permits/holds/in-force.ts'
 import { askAgainInMs } from '#permits/ended-for.ts'
 import { deniedWait, permitWait } from '#permits/permit-wait.ts'
-import { stagingRefusal } from '#placement/staging-refusal.ts'
+import { stagingRefusal } from '#nodes/placement/staging-refusal.ts'
 import { isAlive, refusedOf } from './batches.ts'
 import type { Fit } from './fit.ts'
 import type { Look } from './look.ts'

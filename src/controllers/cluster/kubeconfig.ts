@@ -6,7 +6,7 @@ import { ANNOTATIONS, CLUSTERS_NAMESPACE, hostedKubeconfigName, KUBECONFIG_KEY }
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { isObject } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { KubeconfigSeen } from './seen.ts'
 
 export const SECRET = coreKind('Secret')

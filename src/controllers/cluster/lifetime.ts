@@ -5,7 +5,7 @@ import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { durationMs, formatDuration } from '#lib/duration.ts'
-import { holdsOver, thing } from '#holds/reach.ts'
+import { holdsOver, thing } from '#permits/holds/reach.ts'
 import { matchesSelector, selectorOf } from '#kube/selector.ts'
 
 /** Announced when this share of the time is over. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { fleet, holdOn } from '#test/support/fleets/rollout-story.ts'
-import { openingOf } from '#windows/windows.ts'
+import { openingOf } from '#permits/windows.ts'
 
 const window = (more: object = {}) => ({ cron: '0 10 * * *', duration: '1h', timeZone: 'UTC', ...more })
 

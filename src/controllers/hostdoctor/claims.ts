@@ -3,7 +3,7 @@
 import { type MaintenanceEvent, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { uncordon } from '#nodes/cordon.ts'
-import { isOver } from '#faults/maintenance.ts'
+import { isOver } from '#nodes/faults/maintenance.ts'
 import type { Controller } from '#runtime/controller.ts'
 import { controllerIn } from '#runtime/module.ts'
 import { done, requeueAfter, type Outcome } from '#runtime/outcome.ts'

@@ -2,7 +2,7 @@
 import type { Machine } from '#api/kinds/machine.ts'
 import { PEOPLE } from '#api/kinds/maintenance-event.ts'
 import type { MaintenanceFacts } from '#api/protocol/maintenance.ts'
-import { leadMs, phaseOfEvent, takesHostAway } from '#faults/maintenance.ts'
+import { leadMs, phaseOfEvent, takesHostAway } from '#nodes/faults/maintenance.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { isCordonedBy } from '#nodes/cordon.ts'
 import { isNodeReady } from '#nodes/objects.ts'

@@ -1,8 +1,8 @@
 // Decides what the source is answered: nothing without a policy that says so, within our windows, once, and only for a node that is drained. Pure.
 import { PEOPLE } from '#api/kinds/maintenance-event.ts'
-import { isOverrun, plannerOf } from '#faults/maintenance.ts'
+import { isOverrun, plannerOf } from '#nodes/faults/maintenance.ts'
 import { timestamp } from '#lib/clock.ts'
-import { openingOf } from '#windows/windows.ts'
+import { openingOf } from '#permits/windows.ts'
 import type { DoctorPlan } from './actions.ts'
 import { isHeldPermit, renewalOf } from './plan-permit.ts'
 import { nextStart } from './schedule.ts'

@@ -3,7 +3,7 @@ import type { Disruption, OperationPermit } from '#api/kinds/operation-permit.ts
 import type { MaintenanceSpec } from '#api/kinds/maintenance-event.ts'
 import { timestamp } from '#lib/clock.ts'
 import { assertNever } from '#lib/errors.ts'
-import { phaseOfEvent } from '#faults/maintenance.ts'
+import { phaseOfEvent } from '#nodes/faults/maintenance.ts'
 import { isCordonedBy } from '#nodes/cordon.ts'
 import { permitWait } from '#permits/permit-wait.ts'
 import { type TargetResult, isRenewalDue, permitAnswer } from '#permits/permits.ts'

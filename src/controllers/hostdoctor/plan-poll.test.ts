@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
 import { type MaintenanceEvent, METADATA, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import type { HostMaintenance } from '#providers/port.ts'
-import { validate } from '#schema/validate.ts'
+import { validate } from '#apiserver/schema/validate.ts'
 import { planPoll, twinOf, withPlace } from './plan-poll.ts'
 
 const heard = (more: Partial<HostMaintenance> = {}): HostMaintenance => ({

@@ -7,7 +7,7 @@ import {
   type MaintenanceSpec,
   PEOPLE,
 } from '#api/kinds/maintenance-event.ts'
-import { isOver } from '#faults/maintenance.ts'
+import { isOver } from '#nodes/faults/maintenance.ts'
 import { canonicalJson, jsonEqual } from '#lib/json.ts'
 import { shortened } from '#lib/shortened.ts'
 import type { Host, HostMaintenance } from '#providers/port.ts'

@@ -1,7 +1,7 @@
 // When the preparation for an event starts: at the last window that still leaves the lead. Pure.
 import type { MaintenanceSpec } from '#api/kinds/maintenance-event.ts'
-import { LEAST_LEAD_MS, mostLeadMs } from '#faults/maintenance.ts'
-import { type Window, openingOf } from '#windows/windows.ts'
+import { LEAST_LEAD_MS, mostLeadMs } from '#nodes/faults/maintenance.ts'
+import { type Window, openingOf } from '#permits/windows.ts'
 import type { Seen } from './seen.ts'
 
 /** Of the 95th percentile of the drains of the pool: one slow drain in twenty must still fit. */

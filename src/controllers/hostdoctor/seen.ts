@@ -6,7 +6,7 @@ import type { DefenderPolicySpec } from '#api/kinds/defender-policy.ts'
 import { cordonOwners } from '#nodes/cordon.ts'
 import type { Node } from '#nodes/objects.ts'
 import { FINALIZERS } from '#api/names.ts'
-import type { Window } from '#windows/windows.ts'
+import type { Window } from '#permits/windows.ts'
 
 type AnswerWish = NonNullable<DefenderPolicySpec['maintenance']>['answer']
 export type Answered = NonNullable<MaintenanceStatus['answer']>

@@ -1,7 +1,7 @@
 // The status of an event as the host doctor writes it. Pure; equal inputs give equal statuses.
 import type { Reason } from '#api/catalogue.ts'
 import type { MaintenanceEvent, MaintenanceStatus } from '#api/kinds/maintenance-event.ts'
-import { phaseOfEvent } from '#faults/maintenance.ts'
+import { phaseOfEvent } from '#nodes/faults/maintenance.ts'
 import { timestamp } from '#lib/clock.ts'
 import { type WantedCondition, setConditions } from '#kube/conditions.ts'
 import type { ActionResult } from '#runtime/reconcile-with.ts'

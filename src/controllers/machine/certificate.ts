@@ -2,7 +2,7 @@
 import type { Machine } from '#api/kinds/machine.ts'
 import { findCondition, type WantedCondition } from '#kube/conditions.ts'
 import { timestamp } from '#lib/clock.ts'
-import type { Condition } from '#schema/object.ts'
+import type { Condition } from '#api/schema/object.ts'
 
 /** Agents renew before two thirds are over; a little less than the last third, so that a renewal that is on its way is no alarm. */
 const ALARM_SHARE = 0.33

@@ -6,8 +6,8 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { type RevisedComponent, isRecordOf, readSetRevision } from '#api/protocol/set-revision.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { matchesLabels } from '#kube/selector.ts'
-import type { LabelSelector } from '#schema/labels.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { LabelSelector } from '#api/schema/labels.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { Claim, Mark, OfferedVersion } from './desired-components.ts'
 
 /** A kept revision of a set; its data holds the declared components. */

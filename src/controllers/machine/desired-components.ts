@@ -1,6 +1,6 @@
 // Decides which version of each component one machine should have: the only place that combines sets, slices, canaries and blocked revisions. Pure. A working
 // machine changes only when a slice or a mark names it; everything else keeps its version. Switches are ordered in orders.ts.
-import { goesBefore } from '#placement/deciding-set.ts'
+import { goesBefore } from '#nodes/placement/deciding-set.ts'
 import type { SlicePhase } from '#api/protocol/slice.ts'
 import type { ComponentEntry, ComponentStatus } from '#api/kinds/machine.ts'
 import { freshCopiesAfter } from '#api/protocol/fresh-copy.ts'

@@ -1,5 +1,5 @@
 // The part of ConfigMaps that sealed values need.
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 
 export interface ConfigMap extends KubeObject {

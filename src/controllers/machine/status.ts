@@ -10,7 +10,7 @@ import { type WantedCondition, findCondition, setCondition } from '#kube/conditi
 import { cordonOwners, isCordonedBy } from '#nodes/cordon.ts'
 import { type Node, isNodeReady } from '#nodes/objects.ts'
 import type { ActionResult } from '#runtime/reconcile-with.ts'
-import type { Condition } from '#schema/object.ts'
+import type { Condition } from '#api/schema/object.ts'
 import { DELETE_OWNER, type MachineAction, type MachinePlan, type Waiting } from './actions.ts'
 import { certificateExpiring } from './certificate.ts'
 import { isBeating } from './heartbeats.ts'

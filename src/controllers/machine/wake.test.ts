@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { Heartbeats } from './heartbeats.ts'
 import type { MachineCaches } from './observe.ts'
 import { wakeUp } from './wake.ts'

@@ -6,7 +6,7 @@ import { ANNOTATIONS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 import type { Pod } from '#nodes/objects.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { isReportOf } from './desired-components.ts'
 import { shortened } from '#lib/shortened.ts'
 

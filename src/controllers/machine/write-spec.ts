@@ -6,7 +6,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { updateExactly } from '#runtime/preconditions.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 
 const fieldManager = FIELD_MANAGERS.machine
 

@@ -2,7 +2,7 @@
 import type { MachineSet } from '#api/kinds/machine-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { counted } from '#lib/counted.ts'
-import { canTakeOver, isSelectedBy, madeAs } from '#placement/takeover.ts'
+import { canTakeOver, isSelectedBy, madeAs } from '#nodes/placement/takeover.ts'
 import type { Waiting } from './actions.ts'
 import { countOf } from './removal.ts'
 import { type OtherSet, type Seen, isDeleting, isGoing, isReady, nameOf } from './seen.ts'

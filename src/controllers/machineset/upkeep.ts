@@ -1,5 +1,5 @@
 // Decides what happens to the permits that a set requested, and when the set is reconciled next. Pure.
-import { endsIn } from '#holds/in-force.ts'
+import { endsIn } from '#permits/holds/in-force.ts'
 import { isRenewalDue, permitAnswer } from '#permits/permits.ts'
 import { type Extra, type MachineSetAction, type MachineSetPlan, noticeOf } from './actions.ts'
 import { type Seen, aliveOf, isDeleting, isGoing, readySinceMs, uidOf } from './seen.ts'

@@ -1,6 +1,6 @@
 // Work on hosts: events by phase and kind, those that were missed or went wrong within a day, bills, and those that are not over in time.
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
-import { isOver, isOverrun, phaseOfEvent } from '#faults/maintenance.ts'
+import { isOver, isOverrun, phaseOfEvent } from '#nodes/faults/maintenance.ts'
 import { type Family, tally } from './family.ts'
 
 /** An alert about what cannot be undone ends by itself. */

@@ -12,8 +12,8 @@ import {
   type ControllerRevision,
   REMEDIER_ANNOTATION,
   controllerRevisionType,
-} from '#faults/active-rule.ts'
-import { SUPERSEDED_BY } from '#faults/superseded.ts'
+} from '#nodes/faults/active-rule.ts'
+import { SUPERSEDED_BY } from '#nodes/faults/superseded.ts'
 import { deleteExactly, updateExactly } from '#runtime/preconditions.ts'
 import type { RemedyAction, WantedJob } from './plan.ts'
 

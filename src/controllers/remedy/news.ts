@@ -1,7 +1,7 @@
 // Whether a change of a Node or a Machine can change the result of a rule: ten thousand heartbeats must not each cause a full evaluation.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { isObject, jsonEqual } from '#lib/json.ts'
-import type { Condition, KubeObject } from '#schema/object.ts'
+import type { Condition, KubeObject } from '#api/schema/object.ts'
 
 interface Reported extends KubeObject {
   readonly spec?: unknown

@@ -14,10 +14,10 @@ import {
   RuleBook,
   controllerRevisionType,
   remedierOf,
-} from '#faults/active-rule.ts'
-import { maintainedBy, standsOff } from '#faults/maintenance.ts'
-import { type NodeView, nodeUidOf, nodeView } from '#faults/node-view.ts'
-import { repairsFact } from '#faults/repairs.ts'
+} from '#nodes/faults/active-rule.ts'
+import { maintainedBy, standsOff } from '#nodes/faults/maintenance.ts'
+import { type NodeView, nodeUidOf, nodeView } from '#nodes/faults/node-view.ts'
+import { repairsFact } from '#nodes/faults/repairs.ts'
 import { MAX_RULES } from '#policy/limits.ts'
 import { type Informers, type SharedInformer, requireFresh } from '#runtime/informers.ts'
 import { History } from './history.ts'

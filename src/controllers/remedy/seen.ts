@@ -1,9 +1,9 @@
 // What the remedy controller decides about: rules as they are asked, nodes for which some rule is true, and the jobs there are.
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
-import type { ControllerRevision, RuleReading } from '#faults/active-rule.ts'
-import type { Standing } from '#faults/node-view.ts'
-import type { Silence } from '#faults/peers.ts'
+import type { ControllerRevision, RuleReading } from '#nodes/faults/active-rule.ts'
+import type { Standing } from '#nodes/faults/node-view.ts'
+import type { Silence } from '#nodes/faults/peers.ts'
 
 export interface NodeSeen {
   readonly name: string

@@ -9,8 +9,8 @@ import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-o
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { CommittedContents } from '#declared/committed.ts'
 import { type Node, nodeType } from '#nodes/objects.ts'
-import { type ControllerRevision, controllerRevisionType } from '#faults/active-rule.ts'
-import { nodeUidOf } from '#faults/node-view.ts'
+import { type ControllerRevision, controllerRevisionType } from '#nodes/faults/active-rule.ts'
+import { nodeUidOf } from '#nodes/faults/node-view.ts'
 import type { Informers, SharedInformer } from '#runtime/informers.ts'
 
 export interface JobCaches {

@@ -1,7 +1,7 @@
 // Facts about other nodes for a job's rule, kept current from the caches only while some rule reads them.
 import type { Node } from '#nodes/objects.ts'
-import type { NodeView } from '#faults/node-view.ts'
-import { Peers } from '#faults/peers.ts'
+import type { NodeView } from '#nodes/faults/node-view.ts'
+import { Peers } from '#nodes/faults/peers.ts'
 import type { CompiledRule, Term } from '#policy/rule.ts'
 import type { JobCaches } from './caches.ts'
 

@@ -6,9 +6,9 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { findCondition } from '#kube/conditions.ts'
-import { isNodeFrozen } from '#holds/in-force.ts'
+import { isNodeFrozen } from '#permits/holds/in-force.ts'
 import type { Node } from '#nodes/objects.ts'
-import type { Standing } from '#faults/node-view.ts'
+import type { Standing } from '#nodes/faults/node-view.ts'
 
 export type JobStatus = NonNullable<RemedyOperationJob['status']>
 export type JobStep = NonNullable<JobStatus['steps']>[number]

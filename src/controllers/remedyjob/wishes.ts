@@ -1,5 +1,5 @@
 // What people say of a repair that is under way: it is not wanted any more, or nothing new may be begun.
-import { type HoldQuestion, holdOver, named, thing, thingsOfMachine } from '#holds/reach.ts'
+import { type HoldQuestion, holdOver, named, thing, thingsOfMachine } from '#permits/holds/reach.ts'
 import type { Seen } from './seen.ts'
 
 /** A machine or node that was deleted, or is not known, is held by its name. */

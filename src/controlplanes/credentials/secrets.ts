@@ -1,6 +1,6 @@
 // Credentials as Secrets, one for each item: `item.json` is what is read back, the other entries are what pods mount. Pure.
 import { isObject } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { bundleOf, signerOf, type Held, type HeldItem } from './held.ts'
 
 const PREFIX = 'credentials-'

@@ -1,6 +1,6 @@
 // The Jobs by which the etcd of a control plane is cared for: how far one is, why it failed, and what its containers said.
 import { printableLine } from '#lib/printable.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { madeOf } from '../credentials/prints.ts'
 import { listAt, recordAt } from './fields-of.ts'
 import { troubleOfPod } from './part-trouble.ts'

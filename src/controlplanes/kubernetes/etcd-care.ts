@@ -11,7 +11,7 @@ import {
 } from '#api/constructs/control-plane/etcd-jobs.ts'
 import type { ControlPlaneSettings } from '#api/constructs/control-plane/settings.ts'
 import { quantityValue } from '#lib/quantity.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { orderOf } from '../upgrade/versions.ts'
 import {
   type Looked,

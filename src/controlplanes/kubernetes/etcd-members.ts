@@ -2,7 +2,7 @@
 import { memberName } from '#api/constructs/control-plane/etcd.ts'
 import type { ControlPlaneSettings } from '#api/constructs/control-plane/settings.ts'
 import { listAll } from '#kube/list-all.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { listAt, recordAt } from './fields-of.ts'
 import { PODS, type Place } from './plane-objects.ts'
 

@@ -1,6 +1,6 @@
 // The Secrets that pods of a control plane mount: each program finds the keys that it uses, and no others. Pure.
 import { PARTS, type ControlPlaneSettings, type Part, type SecretName } from '#api/constructs/control-plane/settings.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { bundleOf, leafIn, rootIn, sealingKeysIn, signerOf, type Held } from '../credentials/held.ts'
 import { madeOf } from '../credentials/prints.ts'
 import {

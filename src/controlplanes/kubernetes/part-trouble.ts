@@ -3,7 +3,7 @@ import { CONTROL_PLANE_VERSIONS } from '#api/names.ts'
 import { isForbidden } from '#kube/errors.ts'
 import { messageOf } from '#lib/errors.ts'
 import { quantityValue } from '#lib/quantity.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { TroubleCause } from '../port.ts'
 import { listAt, recordAt } from './fields-of.ts'
 

@@ -1,6 +1,6 @@
 // What API servers of control planes may call.
 import { expect, test } from 'vitest'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { rangesOfNodes, reachable } from './reachable.ts'
 
 const node = (name: string, podCIDRs: readonly string[] | undefined, ...addresses: readonly string[]): KubeObject => ({

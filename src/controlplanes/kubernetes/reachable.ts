@@ -2,8 +2,8 @@
 // may name any address, so only what none of them can be is closed: this host, its link, where clouds hand out credentials, and the network of the hub. Pure.
 import type { AddressBlock } from '#api/constructs/control-plane/settings.ts'
 import { FORBIDDEN_RANGES } from '#runtime/outbound/forbidden-address.ts'
-import { formatCidr, masked, parseCidr, parseIp, type IpBlock } from '#schema/cel/ip-address.ts'
-import type { KubeObject } from '#schema/object.ts'
+import { formatCidr, masked, parseCidr, parseIp, type IpBlock } from '#lib/ip-address.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { listAt, recordAt } from './fields-of.ts'
 
 /** What the people of a hub wrote into its version file. */

@@ -1,7 +1,7 @@
 // Every Secret is written once more without being read, page by page, and what the server refuses is named.
 import { expect, test } from 'vitest'
 import { ApiError, failure } from '#kube/errors.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { sealAgain } from './reseal.ts'
 
 const refusal = (code: number, message: string) =>

@@ -2,7 +2,7 @@
 import { minorOf, PARTS, type Part } from '#api/constructs/control-plane/settings.ts'
 import { isObject } from '#lib/json.ts'
 import { parseVersion } from '#lib/semver.ts'
-import { masked, parseCidr, formatCidr } from '#schema/cel/ip-address.ts'
+import { masked, parseCidr, formatCidr } from '#lib/ip-address.ts'
 import type { ControlPlaneVersion } from '../upgrade/versions.ts'
 import type { HubNetwork } from './reachable.ts'
 

@@ -2,7 +2,7 @@
 import type { Approval } from '#api/kinds/approval.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
-import { isOver } from '#faults/maintenance.ts'
+import { isOver } from '#nodes/faults/maintenance.ts'
 import { anyApproval, approvalNeed, type ApprovalNeed, byName } from '../approvals.ts'
 import type { GateVerdict } from '../gate.ts'
 import type { Ground, Question } from '../question.ts'

@@ -1,6 +1,6 @@
 // Keeps this many healthy; and when many fall silent at once, assumes a fault of the network.
 import { takesAvailability } from '#api/protocol/operations.ts'
-import { isClusterLeaving } from '#holds/cluster-leaves.ts'
+import { isClusterLeaving } from '#permits/holds/cluster-leaves.ts'
 import { counted } from '#lib/counted.ts'
 import type { GateVerdict } from '../gate.ts'
 import type { CompiledPolicy } from '../compile-policy.ts'

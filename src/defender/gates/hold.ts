@@ -1,5 +1,5 @@
 // What people hold: a freeze, a pause, an abort.
-import { holdOf, isNodeFrozen } from '#holds/in-force.ts'
+import { holdOf, isNodeFrozen } from '#permits/holds/in-force.ts'
 import type { GateVerdict } from '../gate.ts'
 import { holdsOn } from '../holds.ts'
 import type { Ground, Question } from '../question.ts'

@@ -1,7 +1,7 @@
 // Times in which a policy allows disruption, and times in which it never does.
 import { timestamp } from '#lib/clock.ts'
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
-import { isOver } from '#faults/maintenance.ts'
+import { isOver } from '#nodes/faults/maintenance.ts'
 import type { GateVerdict } from '../gate.ts'
 import type { Ground, Question } from '../question.ts'
 import { pass, wait } from '../say.ts'

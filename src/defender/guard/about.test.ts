@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { approval, type Approval } from '#api/kinds/approval.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { type Pruning, pruningDigest } from '#api/protocol/pruning.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { aboutDeletion } from './about.ts'
 import type { Deletion } from './deletion.ts'
 

@@ -2,7 +2,7 @@
 import { programAccount, programUser, SOURCE_USER_PREFIX } from '#api/names.ts'
 import { isApprovedPrune, type Pruning } from '#api/protocol/pruning.ts'
 import type { Machine } from '#api/kinds/machine.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { Caches } from '../caches.ts'
 import { isOutOfService, machineUnit, nodeUnit } from '../unit.ts'
 import type { Deletion } from './deletion.ts'

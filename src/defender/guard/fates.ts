@@ -1,9 +1,9 @@
 // Whether deletions that were counted happened: by the caches for Machines and Nodes, by a read for the few others.
 import { defenderLedger, LEDGER_NAME } from '#api/kinds/defender-ledger.ts'
 import type { KubeClient } from '#kube/client.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { coreKind } from '#kube/core-kinds.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 import type { Caches } from '../caches.ts'
 import type { Reserved } from '../ledger.ts'
 import type { Fate, FateOf } from './reserved.ts'

@@ -9,7 +9,7 @@ import type { KubeClient } from '#kube/client.ts'
 import type { EventRecorder } from '#kube/events.ts'
 import { Looking } from '#runtime/looking.ts'
 import type { Part } from '#runtime/manager.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { KeyKeeper, type WebhookKeys } from './keys.ts'
 import {

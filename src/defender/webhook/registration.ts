@@ -3,7 +3,7 @@
 import { API_GROUP, API_VERSION } from '#api/kind.ts'
 import { AGENT_ACCOUNTS_GROUP, AGENTS_GROUP, agentUser, programAccount, programUser } from '#api/names.ts'
 import { KINDS } from '#api/kinds.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { GUARDED_KINDS, type GuardedKind } from '../guard/guarded-kinds.ts'
 import { type Door, pathOf } from './secret-paths.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { serviceReferenceProblems } from '#schema/service-reference-problems.ts'
+import { serviceReferenceProblems } from '#apiserver/schema/service-reference-problems.ts'
 import {
   acceptedTokens,
   newToken,

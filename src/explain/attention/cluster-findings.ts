@@ -1,8 +1,8 @@
 // What is wrong with a cluster as a whole: it does not answer, its programs are away, parts of it are unknown or missing, people hold something in it. Pure.
 import type { HOLD_EFFECTS, OperationalHold } from '#api/kinds/operational-hold.ts'
 import { shortWord } from '#api/nouns.ts'
-import { isInForce, readable } from '#holds/in-force.ts'
-import { endOfHold } from '#holds/names.ts'
+import { isInForce, readable } from '#permits/holds/in-force.ts'
+import { endOfHold } from '#permits/holds/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import { pluralOf } from '#lib/plural.ts'
 import { someOf } from '#lib/some-of.ts'

@@ -14,7 +14,7 @@ import type { Release } from '#api/kinds/release.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { findCondition } from '#kube/conditions.ts'
 import type { Node } from '#nodes/objects.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { StoppedProgram } from '../programs.ts'
 
 /** Of a Machine, what is judged. */

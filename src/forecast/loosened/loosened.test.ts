@@ -5,7 +5,7 @@ import type { FleetSourceInput } from '#api/kinds/fleet-source.ts'
 import type { ReleasePipelineInput } from '#api/kinds/release-pipeline.ts'
 import { type DesiredObject, digestOf, type RenderedTarget } from '#delivery/desired.ts'
 import { refOf } from '#delivery/object-ref.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { loosenedBy } from './loosened.ts'
 
 const ours = (kind: string, spec: object, name = 'x', more: object = {}): KubeObject => ({

@@ -1,7 +1,7 @@
 // Maps the calls of the client port to HTTP: method, path and body of requests, meaning of answers. Pure.
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import {
   apiVersionOf,
   collectionPath,
@@ -9,7 +9,7 @@ import {
   qualifiedPlural,
   type ObjectKey,
   type ResourceType,
-} from '#schema/resource.ts'
+} from '#api/schema/resource.ts'
 import type { CallOptions, DeleteOptions, ListPage } from '../client.ts'
 import { ConnectionError } from '../errors.ts'
 import { kubeErrors } from '../kube-errors.ts'

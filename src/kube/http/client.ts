@@ -3,8 +3,8 @@ import { coreKind } from '../core-kinds.ts'
 import { systemClock, type Clock } from '#lib/clock.ts'
 import { isObject } from '#lib/json.ts'
 import { systemRandom, type Random } from '#lib/random.ts'
-import type { KubeObject } from '#schema/object.ts'
-import type { ObjectKey, ResourceType } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ObjectKey, ResourceType } from '#api/schema/resource.ts'
 import type {
   ApplyOptions,
   DeleteOptions,

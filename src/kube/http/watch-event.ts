@@ -1,7 +1,7 @@
 // Reads one line of a watch stream. An ERROR event becomes an ApiError.
 import { isObject } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
-import { apiVersionOf, type ResourceType } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import { apiVersionOf, type ResourceType } from '#api/schema/resource.ts'
 import type { WatchEvent } from '../client.ts'
 import { ApiError, ConnectionError, statusFrom, type CallContext } from '../errors.ts'
 import { kubeErrors } from '../kube-errors.ts'

@@ -1,7 +1,7 @@
 // What a metadata service may answer, however wrong, fits into the status of a Machine: one field that is refused would keep the whole report of the agent out.
 import { describe, expect, test } from 'vitest'
 import { machine } from '#api/kinds/machine.ts'
-import { validate } from '#schema/validate.ts'
+import { validate } from '#apiserver/schema/validate.ts'
 import { ALICLOUD_METADATA } from '../alicloud/notices.ts'
 import { AWS_METADATA } from '../aws/notices.ts'
 import { idOf, sentence, timeIn } from './metadata.ts'

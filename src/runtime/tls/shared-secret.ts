@@ -3,7 +3,7 @@ import { isObject } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { outcomeOf } from '#kube/outcome.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { updateExactly } from '../preconditions.ts'
 
 const secretType = coreKind('Secret')

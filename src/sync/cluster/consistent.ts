@@ -2,7 +2,7 @@
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { ComponentEntry, Machine } from '#api/kinds/machine.ts'
 import { matchesSelector } from '#kube/selector.ts'
-import { type SelectingSet, contender, goesBefore, selecting } from '#placement/deciding-set.ts'
+import { type SelectingSet, contender, goesBefore, selecting } from '#nodes/placement/deciding-set.ts'
 
 /** A set that is being deleted, or whose selector cannot be read, declares nothing. */
 export const declaringSets = (sets: readonly MachineComponentSet[]): readonly SelectingSet[] =>

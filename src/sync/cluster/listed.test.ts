@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { KubeClient } from '#kube/client.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { refOf } from '#delivery/object-ref.ts'
 import type { DesiredObject } from '#delivery/desired.ts'
 import { digestOf } from '#delivery/desired.ts'

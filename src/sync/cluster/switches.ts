@@ -2,8 +2,8 @@
 import { machineComponentSet, type MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { MAX_RECORDED_SWITCHES, type ReleaseStatus } from '#api/kinds/release.ts'
 import { quantile } from '#lib/quantile.ts'
-import type { KubeObject } from '#schema/object.ts'
-import { objectShapeProblem } from '#schema/shape.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import { objectShapeProblem } from '#api/schema/shape.ts'
 
 type Entry = NonNullable<ReleaseStatus['record']>[number]
 export type RecordedSwitches = NonNullable<Entry['switches']>[number]

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { accessOf, parseLocalRepositories } from './access.ts'
 
 const NOW = Date.parse('2026-11-21T12:00:00Z')

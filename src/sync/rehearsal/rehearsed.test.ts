@@ -5,7 +5,7 @@ import { ANNOTATIONS } from '#api/names.ts'
 import { createValidator } from '#api/validate.ts'
 import { digestOf, type DesiredObject } from '#delivery/desired.ts'
 import { refOf } from '#delivery/object-ref.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { rehearsed, type Rehearsal } from './rehearsed.ts'
 
 const object = (kind: string, spec: object): KubeObject => ({

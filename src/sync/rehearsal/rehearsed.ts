@@ -5,7 +5,7 @@ import { digestOf, type DesiredObject, type Targets } from '#delivery/desired.ts
 import { counted } from '#lib/counted.ts'
 import { durationMs } from '#lib/duration.ts'
 import { isObject } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 
 export interface Rehearsal {
   /** Makes the machines: process or nspawn. */

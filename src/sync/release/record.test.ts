@@ -9,7 +9,7 @@ import {
   type ReleaseStatus,
 } from '#api/kinds/release.ts'
 import { releasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
-import { applyDefaults } from '#schema/default.ts'
+import { applyDefaults } from '#api/schema/default.ts'
 import { bounded, closedRecord, recordOf, type RecordSeen, type ReleaseRecord } from './record.ts'
 
 const T0 = Date.parse('2026-01-31T12:00:00Z')

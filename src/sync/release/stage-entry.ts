@@ -2,7 +2,7 @@
 import type { Reason } from '#api/catalogue.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { commitText } from '#api/protocol/commit-title.ts'
-import { openingOf, windowOpens } from '#windows/windows.ts'
+import { openingOf, windowOpens } from '#permits/windows.ts'
 import type { SeenCluster } from './cluster-phase.ts'
 import { type GateRecord, havePassed } from './gate-machine.ts'
 import type { Stage } from './gates.ts'

@@ -5,7 +5,7 @@ import { releasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pi
 import { release as releaseKind, type Release, type ReleaseStatus } from '#api/kinds/release.ts'
 import { timestamp } from '#lib/clock.ts'
 import { createValidator } from '#api/validate.ts'
-import { applyDefaults } from '#schema/default.ts'
+import { applyDefaults } from '#api/schema/default.ts'
 import type { ClusterLook, SeenCluster } from './cluster-phase.ts'
 import { clustersToSurvey, type GateSight, looksFor, type Survey } from './stage-gates.ts'
 import { clustersToLookAt, type ReleaseSeen } from './release-seen.ts'

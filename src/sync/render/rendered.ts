@@ -11,7 +11,7 @@ import { atOnce } from '#lib/slices.ts'
 import { identityProblem } from '#declared/identity.ts'
 import { isNamespaceNeverDeclared } from '#declared/listings.ts'
 import { ownershipProblem } from '#declared/ownership.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { refOf, refText, type ObjectRef } from '#delivery/object-ref.ts'
 import {
   digestOfText,

@@ -2,7 +2,7 @@
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { secretOf } from '../git/access.ts'
 import { keyOfSource } from '../sources/scope.ts'
 import { syncErrors } from '../sync-errors.ts'

@@ -1,6 +1,6 @@
 // A Secret that a commit has only encrypted: what is visible of it, and its values once it is opened. Errors name paths, never values.
 import { isObject } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { base64 } from './age-file.ts'
 import type { AgeIdentity } from './age-identity.ts'
 import { parseTree, plainOf } from './document.ts'

@@ -1,7 +1,7 @@
 // Windows of sets and release stages, and windows of the Defender's policies, answer every case alike: unreadable ones are closed.
 import { expect, test } from 'vitest'
 import { aPolicy } from '#test/support/fleets/defender-objects.ts'
-import { openingOf } from '#windows/windows.ts'
+import { openingOf } from '#permits/windows.ts'
 
 interface Window {
   readonly cron: string

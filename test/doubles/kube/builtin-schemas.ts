@@ -1,5 +1,5 @@
 // How lists of the built-in kinds merge, for patches and apply in the fake. Declares only lists that are not atomic; everything else is accepted.
-import type { Schema } from '#schema/schema.ts'
+import type { Schema } from '#api/schema/schema.ts'
 
 const open = (properties: Readonly<Record<string, Schema>>): Schema => ({
   type: 'object',

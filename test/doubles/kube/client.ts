@@ -1,7 +1,7 @@
 // The client port over the fake: numbers each call, lets the fault hooks have their way, and turns refusals into ApiErrors.
 import { coreKind } from '#kube/core-kinds.ts'
-import type { KubeObject } from '#schema/object.ts'
-import { qualifiedPlural, type ObjectKey, type ResourceType } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import { qualifiedPlural, type ObjectKey, type ResourceType } from '#api/schema/resource.ts'
 import type {
   ApplyOptions,
   CallOptions,

@@ -1,8 +1,8 @@
 // The synchronous core of the fake: kinds, revisions and the one function that makes every change.
 import type { Clock } from '#lib/clock.ts'
 import type { Random } from '#lib/random.ts'
-import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 import type { Call } from './faults.ts'
 import { deepFreeze } from './frozen.ts'
 import { kindKey, objectKeyText, type FakeKind } from './kinds.ts'

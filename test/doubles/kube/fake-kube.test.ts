@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { coreKind } from '#kube/core-kinds.ts'
 import { seededRandom } from '#lib/random.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import type { WatchEvent } from '#kube/client.ts'
 import { ApiError, ConnectionError } from '#kube/errors.ts'

@@ -1,8 +1,8 @@
 // An API server in memory with the semantics that controllers rely on: concurrency, finalizers, generations, watches with a window, and faults on demand.
 import type { Clock } from '#lib/clock.ts'
 import type { Random } from '#lib/random.ts'
-import type { KubeObject } from '#schema/object.ts'
-import type { ObjectKey, ResourceType } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ObjectKey, ResourceType } from '#api/schema/resource.ts'
 import type { DeleteOptions, KubeClient, ListOptions, WatchOptions } from '#kube/client.ts'
 import { FakeClient } from './client.ts'
 import { Core, type CommitListener } from './core.ts'

@@ -1,7 +1,7 @@
 // The hooks through which a test or the simulator breaks the fake API: on calls, on replies, on views and on watch events.
 // Everything here is asked synchronously and in a fixed order, so a seeded schedule replays exactly.
 import type { WatchEvent } from '#kube/client.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 
 export type Verb =
   | 'get'

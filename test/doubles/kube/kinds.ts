@@ -1,6 +1,6 @@
 // What the fake knows of a kind, the kinds it knows from the start, and how objects are keyed.
-import type { ResourceType } from '#schema/resource.ts'
-import type { Schema } from '#schema/schema.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
+import type { Schema } from '#api/schema/schema.ts'
 import { builtinSchemas } from './builtin-schemas.ts'
 
 export interface FakeKind {

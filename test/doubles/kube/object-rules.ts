@@ -1,9 +1,9 @@
 // What the API does to an object on its way in, whatever its kind: names, uid, generation, concurrency, immutable metadata, finalizers. Pure.
 import { isObject, jsonEqual } from '#lib/json.ts'
-import type { KubeObject, ObjectMeta } from '#schema/object.ts'
-import { apiVersionOf, qualifiedPlural, type ResourceType } from '#schema/resource.ts'
+import type { KubeObject, ObjectMeta } from '#api/schema/object.ts'
+import { apiVersionOf, qualifiedPlural, type ResourceType } from '#api/schema/resource.ts'
 import { failure } from '#kube/errors.ts'
-import type { Status } from '#schema/object.ts'
+import type { Status } from '#api/schema/object.ts'
 import type { FakeKind } from './kinds.ts'
 
 /** Thrown inside the fake; its client gives it the context of the call. */

@@ -1,6 +1,6 @@
 // Get and list of the fake, at the newest state or at an older one that a horizon, a continue token or an exact revision asks for.
-import type { KubeObject } from '#schema/object.ts'
-import type { ObjectKey, ResourceType } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ObjectKey, ResourceType } from '#api/schema/resource.ts'
 import type { ListOptions, ListPage, WatchOptions } from '#kube/client.ts'
 import { matchesFields, matchesSelector, parseFieldSelector, parseSelector } from '#kube/selector.ts'
 import { messageOf } from '#lib/errors.ts'

@@ -1,5 +1,5 @@
 // The fake's memory: objects by kind at the newest revision, and the commits of the recent past, from which any state inside the window can be rebuilt.
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { Call } from './faults.ts'
 
 export interface Commit {

@@ -1,5 +1,5 @@
 // One watch of the fake: which commits it shows, in which form, and what the fault hooks make of them on the way.
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { WatchEvent, WatchOptions } from '#kube/client.ts'
 import type { Core } from './core.ts'
 import type { EventFault, FaultPort, WatchInfo } from './faults.ts'

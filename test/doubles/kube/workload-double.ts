@@ -5,10 +5,10 @@ import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { digestOf } from '#delivery/desired.ts'
-import { deploymentType } from '#cli/install/observe.ts'
-import { LED_ROLES } from '#cli/install/ready.ts'
-import { COMPONENT } from '#cli/install/release.ts'
-import type { KubeObject } from '#schema/object.ts'
+import { deploymentType } from '#install/observe.ts'
+import { LED_ROLES } from '#install/ready.ts'
+import { COMPONENT } from '#install/release.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 
 const pods = coreKind('Pod')
 const leases = coreKind('Lease')

@@ -1,8 +1,8 @@
 // Every write of the fake API as a synchronous function: check, compute the next object, commit (or not, on a dry run).
 import { timestamp } from '#lib/clock.ts'
 import { cloneJson, isObject } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
-import { type ObjectKey, type ResourceType } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import { type ObjectKey, type ResourceType } from '#api/schema/resource.ts'
 import type { ApplyOptions, DeleteOptions, Patch, WriteOptions } from '#kube/client.ts'
 import type { Core } from './core.ts'
 import type { Call } from './faults.ts'

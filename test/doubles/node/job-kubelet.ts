@@ -8,7 +8,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { isNotFound } from '#kube/errors.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { isObject } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 
 const JOB = coreKind('Job')
 const POD = coreKind('Pod')

@@ -7,7 +7,7 @@ import { AGENT_COMPONENT } from '#agent/self/switch-file.ts'
 import { Signer, generateKey } from '#api/trust/keys.ts'
 import { signStatement } from '#api/trust/statement.ts'
 import { trustBytes, type SignedTrust, type TrustAnchor, type TrustDocument } from '#api/trust/trust-document.ts'
-import { applyDefaults } from '#schema/default.ts'
+import { applyDefaults } from '#api/schema/default.ts'
 import { tarOf, type TarEntry } from './tar.ts'
 
 export interface Publisher {

@@ -10,7 +10,7 @@ import { agentCurrentLink, agentSlotFolder, switchFile } from '#agent/self/switc
 import { noStrace, recording } from '#test/support/faults/strace.ts'
 import { eventually } from '../../integration/agent-bench.ts'
 
-const SUPERVISOR = join(import.meta.dirname, '../../../src/cli/agent/supervisor-main.ts')
+const SUPERVISOR = join(import.meta.dirname, '../../../src/cli/supervisor-main.ts')
 const [OLD, NEW] = ['aaaaaaaaaaaaaaaa-0', 'bbbbbbbbbbbbbbbb-0']
 
 test('F30 that the old copy runs again is on the disk before it is reported, and that is before the new one is forgotten', async (context) => {

@@ -26,7 +26,7 @@ import { createNspawnProvider, type NspawnProvider } from '#providers/nspawn/pro
 import { treePath } from '#providers/nspawn/tree.ts'
 import { createInformers, type Informers } from '#runtime/informers.ts'
 import { createMetrics } from '#runtime/metrics.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { type RunningServer, startEmbedded } from '#test/support/servers/api-servers.ts'
 import { careful } from '../../../rules/defender/careful.ts'
 import { startApprover } from '#test/support/servers/approver.ts'

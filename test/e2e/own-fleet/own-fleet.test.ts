@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { initFleet } from '#cli/init/init.ts'
+import { initFleet } from '#install/init/init.ts'
 import { chapters } from '#test/support/tools/chapters.ts'
 import { until } from '#test/support/tools/processes.ts'
 

@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { bundleText } from '#cli/agent/join-host.ts'
+import { bundleText } from '#agent/join/join-host.ts'
 import { processesOfNode } from '#agent/supervise/mark.ts'
 
 const KUBENODE = join(import.meta.dirname, '../../../bin/kubenode')

@@ -4,7 +4,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { VERSION } from '#cli/version.ts'
+import { VERSION } from '#lib/program-version.ts'
 import { whyNoCluster } from '#test/support/servers/real/cluster.ts'
 import { chapters } from '#test/support/tools/chapters.ts'
 import { until } from '#test/support/tools/processes.ts'

@@ -1,6 +1,6 @@
 // The host of control planes of Kubernetes programs conforms, with real programs: what runs are the commands of the very objects that it applied to a hub.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { CONFORMANCE, type PlaneClient } from '#controlplanes/conformance.ts'
+import { CONFORMANCE, type PlaneClient } from '#test/support/controlplanes/conformance.ts'
 import { planeNamespace } from '#controlplanes/kubernetes/plane-record.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'

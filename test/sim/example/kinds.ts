@@ -1,6 +1,6 @@
 // Two made-up kinds for the example: a Parent wants so many Children of a version; a Child turns ready by itself.
-import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 import type { FakeKind } from '#test/doubles/kube/kinds.ts'
 
 export interface Parent extends KubeObject {

@@ -3,7 +3,7 @@ import { type DefenderLedger, defenderLedger } from '#api/kinds/defender-ledger.
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { type MaintenanceEvent, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
-import { bookedFrom } from '#faults/maintenance.ts'
+import { bookedFrom } from '#nodes/faults/maintenance.ts'
 import { cordonOwners } from '#nodes/cordon.ts'
 import { type Node, type Pod, nodeType, podType } from '#nodes/objects.ts'
 import { type Announcements, noAnnouncements } from '#test/doubles/providers/maintenance-double.ts'

@@ -8,7 +8,7 @@ import { type OperationPermit, operationPermit } from '#api/kinds/operation-perm
 import { act } from '#controllers/hostdoctor/act.ts'
 import { plan } from '#controllers/hostdoctor/plan.ts'
 import { type DoctorParts, hostDoctorOf } from '#controllers/hostdoctor/reconcile.ts'
-import { isOver } from '#faults/maintenance.ts'
+import { isOver } from '#nodes/faults/maintenance.ts'
 import { type Node, nodeType } from '#nodes/objects.ts'
 import { createInformers } from '#runtime/informers.ts'
 import { leaseType } from '#runtime/lease.ts'

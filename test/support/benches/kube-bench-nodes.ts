@@ -1,6 +1,6 @@
 // Nodes of a given weight, as a cluster has them: conditions, images, addresses, labels; all a little different.
 import { coreKind } from '#kube/core-kinds.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 
 export const NODES = coreKind('Node')
 

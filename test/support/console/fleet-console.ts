@@ -2,7 +2,7 @@
 import { systemClock } from '#lib/clock.ts'
 import { type Logger, silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
-import { ConsoleRepository, type RepositoryPlace } from '#cli/console/repository.ts'
+import { ConsoleRepository, type RepositoryPlace } from '#console/repository/repository.ts'
 import { startConsole } from '#console/server/console.ts'
 import { eventually, type SyncBench } from '#test/support/benches/sync-bench.ts'
 import { NO_PAGE } from './console-world.ts'

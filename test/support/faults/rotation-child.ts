@@ -2,8 +2,8 @@
 // it sees after each step, and first whether what a client was given last still works.
 import { existsSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { EmbeddedHost } from '#cli/control-planes/embedded-host.ts'
-import { HOST_RECIPE } from '#cli/control-planes/plane-credentials.ts'
+import { EmbeddedHost } from '#controlplanes/embedded/embedded-host.ts'
+import { HOST_RECIPE } from '#controlplanes/embedded/plane-credentials.ts'
 import { CLUSTER_AUTHORITY, TOKEN_KEYS } from '#controlplanes/credentials/recipe.ts'
 import type { ControlPlane } from '#controlplanes/port.ts'
 import { authorityPrints } from '#identity/authority-prints.ts'

@@ -8,7 +8,7 @@ import { API_GROUP_VERSION } from '#api/kind.ts'
 import { compilePolicy, type CompiledPolicy } from '#defender/compile-policy.ts'
 import { fleetView } from '#defender/fleet.ts'
 import type { Snapshot } from '#defender/snapshot.ts'
-import type { Condition, KubeObject } from '#schema/object.ts'
+import type { Condition, KubeObject } from '#api/schema/object.ts'
 
 const AT = '2026-01-05T00:00:00Z'
 export const START_MS = Date.parse(AT)

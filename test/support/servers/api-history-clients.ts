@@ -1,7 +1,7 @@
 // Clients that write, read, list and watch config maps of one namespace at random, over restarts of the server, and keep the history.
 import { assertNever } from '#lib/errors.ts'
 import type { Random } from '#lib/random.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { Entry, Intent, Seen, Write } from './api-history.ts'
 import { Requests, type Reply, type WatchLine } from './api-requests.ts'
 import type { ServerProcess } from './apiserver-process.ts'

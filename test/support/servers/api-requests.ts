@@ -1,7 +1,7 @@
 // A plain HTTPS client of an API server for tests: what is sent and what is answered, nothing retried, nothing interpreted.
 import { Agent, request, type RequestOptions } from 'node:https'
 import type { IncomingMessage } from 'node:http'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { RunningServer } from './api-servers.ts'
 import { fresh } from '#test/support/tools/kubectl.ts'
 

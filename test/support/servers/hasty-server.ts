@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createApiServer } from '#apiserver/api-server.ts'
-import { credentialsIn } from '#apiserver/auth/credentials.ts'
+import { credentialsIn } from '#lib/x509/server-keys.ts'
 import { sqliteStorage } from '#apiserver/storage/sqlite.ts'
 import type { Change, StorageBackend } from '#apiserver/storage/port.ts'
 

@@ -8,7 +8,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { systemClock } from '#lib/clock.ts'
 import { preparedStorage } from './prepared.ts'
 import { type Manifests, manifestsOf } from '#delivery/release-manifests.ts'
-import { installManifests } from '#local/install.ts'
+import { installManifests } from '#programs/local/install.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const DEPLOY = join(ROOT, 'deploy')

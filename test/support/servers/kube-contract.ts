@@ -4,8 +4,8 @@ import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient, WatchEvent } from '#kube/client.ts'
 import { ApiError, isAlreadyExists, isConflict, isGone, isInvalid, isNotFound } from '#kube/errors.ts'
 import { outcomeOf } from '#kube/outcome.ts'
-import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 
 export const CONFIG_MAPS = coreKind('ConfigMap')
 export const NODES = coreKind('Node')

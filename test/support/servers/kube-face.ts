@@ -3,8 +3,8 @@ import { ApiError, failure } from '#kube/errors.ts'
 import type { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeClient, ListOptions, Patch, WatchEvent, WatchOptions } from '#kube/client.ts'
-import type { KubeObject, Status } from '#schema/object.ts'
-import { apiVersionOf, type ObjectKey, type ResourceType } from '#schema/resource.ts'
+import type { KubeObject, Status } from '#api/schema/object.ts'
+import { apiVersionOf, type ObjectKey, type ResourceType } from '#api/schema/resource.ts'
 
 export interface FaceRequest {
   readonly method: string

@@ -1,5 +1,5 @@
 // A client of one control plane, as the conformance suite of hosts asks for it.
-import type { PlaneClient } from '#controlplanes/conformance.ts'
+import type { PlaneClient } from '#test/support/controlplanes/conformance.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'

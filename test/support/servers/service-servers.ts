@@ -2,7 +2,7 @@
 import { networkInterfaces } from 'node:os'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 import { apiServers, type RunningServer } from './api-servers.ts'
 import { startControlPlane } from './real/control-plane.ts'
 

@@ -2,9 +2,9 @@
 // After an edit there is none, and everything runs from the sources.
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { compileCache } from '#cli/compile-cache.ts'
+import { compileCache } from '#lib/compile-cache.ts'
 import { releaseRoot } from '#lib/release-root.ts'
-import { builtOf, entryIn, sourcesOf, type Entries } from '#local/built.ts'
+import { builtOf, entryIn, sourcesOf, type Entries } from '#install/package/built.ts'
 import { BUNDLE_FOLDER, bundleIn, type Bundle } from '#sync/render/bundle.ts'
 
 /** Fleets of tests build in the cache of this checkout too, which keeps few: a copy stays until the last test of a run. */

@@ -1,7 +1,7 @@
 // Makes the member of an attack a hub: with what deploy/hub has beside deploy/install.
 import { join } from 'node:path'
 import { manifestsOf } from '#delivery/release-manifests.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import type { AttackWorld } from './attack-world.ts'
 
 const DEPLOY = join(import.meta.dirname, '../../../deploy')

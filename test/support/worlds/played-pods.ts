@@ -3,8 +3,8 @@ import { typeOf } from '#controlplanes/kubernetes/plane-objects.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { jsonEqual } from '#lib/json.ts'
-import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 
 const [JOBS, PODS] = [coreKind('Job'), coreKind('Pod')]
 export const PLAYED_WORKLOADS = ['Deployment', 'StatefulSet'].map((kind) => typeOf({ apiVersion: 'apps/v1', kind }))

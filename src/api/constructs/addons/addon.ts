@@ -1,5 +1,5 @@
 // What an addon is: the objects that a cluster needs before or beside its machines, rendered from a version, values and the network of the cluster. Pure.
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '../../schema/object.ts'
 
 export interface AddonNetwork {
   /** Range of the Services. */

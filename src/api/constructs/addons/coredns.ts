@@ -1,6 +1,6 @@
 // CoreDNS: names of Services and pods for the pods of a cluster, at the address that kubelets give them.
 import { addressIn } from '#lib/range-address.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '../../schema/object.ts'
 import {
   type AddonChart,
   type AddonValues,

@@ -1,5 +1,5 @@
 // The addons that a Cluster may name, and what is wrong with one that it names. Pure.
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '../../schema/object.ts'
 import type { AddonChart, AddonNetwork, AddonValues } from './addon.ts'
 import { coredns } from './coredns.ts'
 import { dashboard } from './dashboard.ts'

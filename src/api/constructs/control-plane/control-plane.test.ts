@@ -1,7 +1,7 @@
 // The objects of a control plane fit together: what a command reads is mounted, what a policy lets in is served, and nothing is shared with another cluster.
 import { describe, expect, test } from 'vitest'
 import { planeSettings } from '#test/support/worlds/control-planes.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '../../schema/object.ts'
 import { refusedArgs } from './arguments.ts'
 import { controlPlaneObjects } from './control-plane.ts'
 import { restoreJob } from './etcd-jobs.ts'

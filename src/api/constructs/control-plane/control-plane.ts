@@ -1,6 +1,6 @@
 // All objects of one control plane on the hub, in a namespace that holds nothing else. A pure function of its settings; Secrets are filled by who holds the keys.
 import { k8s } from 'cdk8s-plus-27'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '../../schema/object.ts'
 import { apiserverObjects } from './apiserver.ts'
 import { etcdObjects } from './etcd.ts'
 import { commonLabels } from './labels.ts'

@@ -1,5 +1,5 @@
 // Warnings for a namespace that gets a stricter level: its existing pods stay, and these would be refused if they were created now.
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { specOf } from '../../builtin/fields.ts'
 import { reasonsText, violationsOf } from './evaluate.ts'
 import { textOf, type LevelVersion } from './levels.ts'

@@ -1,5 +1,5 @@
 // Which pod security level a namespace asks for, read from its labels: what is enforced, warned about and audited.
-import { invalid, type FieldError } from '#schema/field-error.ts'
+import { invalid, type FieldError } from '../../schema/field-error.ts'
 
 export type Level = 'privileged' | 'baseline' | 'restricted'
 

@@ -1,7 +1,7 @@
 // Holds pods to the security level in the labels of their namespace: refuses pods, warns about pods and templates, and warns when a
 // namespace gets a level that its existing pods violate.
 import type { Logger } from '#lib/log.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { fields, listAt, specOf, text, type Fields } from '../../builtin/fields.ts'
 import { forbidden, invalid } from '../../status/refusal.ts'
 import type { Store } from '../../storage/store.ts'

@@ -4,7 +4,7 @@ import { requestsOf } from '#explain/approval-requests.ts'
 import { decidingPolicies, limitsOf, type LimitsSeen } from '#explain/limits.ts'
 import { BUILTIN_POLICY_NAME } from '#defender/builtin-policy.ts'
 import type { Unit } from '#defender/unit.ts'
-import { openingOf } from '#windows/windows.ts'
+import { openingOf } from '#permits/windows.ts'
 import { counted } from '#lib/counted.ts'
 import type {
   BlameRow,

@@ -1,6 +1,6 @@
 // Small pieces that several views are made of: times, waits, holds. Pure.
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
-import { holdsOver, type Thing } from '#holds/reach.ts'
+import { holdsOver, type Thing } from '#permits/holds/reach.ts'
 import type { Told } from '#explain/told.ts'
 import { isTyped, unblockOf } from '#explain/unblock.ts'
 import type { Lift, Stamp } from '../../basics.ts'

@@ -1,7 +1,7 @@
 // Repairs and work on hosts of one cluster. Pure.
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
-import { plannerOf } from '#faults/maintenance.ts'
+import { plannerOf } from '#nodes/faults/maintenance.ts'
 import type { MaintenanceRow, RepairRow } from '../../topics.ts'
 import type { ClusterState } from '../cluster-cache.ts'
 import { at, given, stamp, waitOf } from './parts.ts'

@@ -1,7 +1,7 @@
 // The sets of a cluster, and the ladder of one: steps, slices, machines that failed or were skipped. Pure.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { ladderOf } from '#explain/ladder.ts'
-import { thing } from '#holds/reach.ts'
+import { thing } from '#permits/holds/reach.ts'
 import { durationMs } from '#lib/duration.ts'
 import type { SetHead, SetMachineRow, SetPartRow, SetRow, SliceRow } from '../../topics.ts'
 import type { ClusterState } from '../cluster-cache.ts'

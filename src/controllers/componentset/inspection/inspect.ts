@@ -3,7 +3,7 @@ import { isNodeReady, type Node } from '#nodes/objects.ts'
 import type { Lookup } from '../members/lookup.ts'
 import { type Abilities, type Inspection, NO_ABILITIES, isRemote, lookKey } from './inspections.ts'
 import { podLook } from './pod-probe.ts'
-import type { Problem } from '#placement/problem.ts'
+import type { Problem } from '#nodes/placement/problem.ts'
 import { type Reading, isLost } from '../members/reading.ts'
 import type { Rollout, Seen, Slice } from '../seen.ts'
 

@@ -2,10 +2,10 @@
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { type Selector, matchesSelector } from '#kube/selector.ts'
-import { type SelectingSet, contender, goesBefore, selecting } from '#placement/deciding-set.ts'
+import { type SelectingSet, contender, goesBefore, selecting } from '#nodes/placement/deciding-set.ts'
 import { type Reading, readMachine } from './reading.ts'
 import type { Lookup } from './lookup.ts'
-import { inOrderOfNames } from '#placement/spread.ts'
+import { inOrderOfNames } from '#nodes/placement/spread.ts'
 import type { Node } from '#nodes/objects.ts'
 
 export type Rival = SelectingSet

@@ -1,6 +1,6 @@
 // What the Defender refused a moment ago: machines that it refused on their own account are skipped while others go first, and a refusal that concerns all machines
 // closes the set for a while. Without this a set would ask for one permit after the other as fast as they are refused. Pure.
-import { isInForce, readable } from '#holds/in-force.ts'
+import { isInForce, readable } from '#permits/holds/in-force.ts'
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { askAgainInMs, endedForMs, isRefused, knownRefusals, ownRefusals } from '#permits/ended-for.ts'

@@ -11,7 +11,7 @@ import {
   writeSetRevision,
 } from '#api/protocol/set-revision.ts'
 import { coreKind } from '#kube/core-kinds.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 
 export interface ControllerRevision extends KubeObject {
   readonly data?: { readonly components: readonly RevisedComponent[] }

@@ -1,8 +1,8 @@
 // Decides whether a repair helped, by what its rung verifies. Pure; unknown is not cleared.
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { findCondition } from '#kube/conditions.ts'
-import type { ActiveRule } from '#faults/active-rule.ts'
-import type { NodeView } from '#faults/node-view.ts'
+import type { ActiveRule } from '#nodes/faults/active-rule.ts'
+import type { NodeView } from '#nodes/faults/node-view.ts'
 import { ageMs } from '#policy/reading.ts'
 import type { FaultReading } from '../seen.ts'
 

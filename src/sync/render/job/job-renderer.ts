@@ -11,7 +11,7 @@ import { KubeNodeError, isKubeNodeError, messageOf, type ErrorMessage } from '#l
 import type { Logger } from '#lib/log.ts'
 import { inParallel } from '#lib/pool.ts'
 import { printableLine } from '#lib/printable.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { POD_LEVEL } from '../cage.ts'
 import type { RenderRequest } from '../protocol.ts'
 import type { Renderer } from '../renderer.ts'

@@ -1,7 +1,7 @@
 // The Job that renders one commit, and the ConfigMaps with its input. Pure. Admission policy kubenode-render (deploy/charts/render-policy.ts) lets sync make
 // this form and no other.
 import { FIELD_MANAGERS, LABELS, RENDER_ACCOUNT, RENDER_NAMESPACE } from '#api/names.ts'
-import type { KubeObject, OwnerReference } from '#schema/object.ts'
+import type { KubeObject, OwnerReference } from '#api/schema/object.ts'
 
 /** Of data in one ConfigMap: an API server takes a mebibyte, keys included. */
 const PART_BYTES = 960 * 1024

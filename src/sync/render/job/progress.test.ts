@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { numbered } from '#lib/errors.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { progressOf, tooLate, type SeenJob } from './progress.ts'
 
 const job = (status: object = {}): KubeObject => ({

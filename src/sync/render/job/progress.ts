@@ -2,7 +2,7 @@
 import { assertNever, type ErrorMessage } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
-import type { KubeObject } from '#schema/object.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { syncErrors } from '../../sync-errors.ts'
 import { CONTAINER } from './job-spec.ts'
 

@@ -2,8 +2,8 @@
 import { isObject } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
-import type { KubeObject } from '#schema/object.ts'
-import type { ResourceType } from '#schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
 import { POD_RANGE } from './node.ts'
 import type { SealedHost } from './sealed-host.ts'
 

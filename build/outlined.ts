@@ -1,0 +1,74 @@
+// Makes the outline from the commands and kinds themselves. Only `npm run gen` and its test run this.
+import type { Argument, Command, Option } from 'commander'
+import { KINDS } from '#api/kinds.ts'
+import { buildProgram, modulesByCommand } from '#cli/program.ts'
+import type { Outline, OutlinedArgument, OutlinedCommand, OutlinedOption } from '#cli/outline/outline.ts'
+
+export const OUTLINE_FILE = 'src/cli/outline/outline.json'
+
+const SILENT = { out: () => undefined, err: () => undefined, cwd: '/', env: {}, isTerminal: false }
+
+export async function outlineText(): Promise<string> {
+  const [program, modules] = await Promise.all([buildProgram(SILENT), modulesByCommand()])
+  const outline: Outline = {
+    options: program.options.map(optionOf),
+    commands: program.commands.map((c) => ({ module: modules.get(c.name()) ?? '', ...commandOf(c) })),
+    kinds: KINDS.map(({ group, version, kind, plural, namespaced, shortName, definition }) => ({
+      group,
+      version,
+      kind,
+      plural,
+      namespaced,
+      shortName,
+      help: firstSentence(definition.doc),
+    })),
+  }
+  return `${JSON.stringify(outline, null, 1)}\n`
+}
+
+/** It says what a kind is. */
+const firstSentence = (doc: string): string => doc.split(/[.;:](?: |$)/, 1)[0] ?? ''
+
+const commandOf = (command: Command): OutlinedCommand => ({
+  name: command.name(),
+  aliases: command.aliases(),
+  help: command.description(),
+  isHidden: !command
+    .createHelp()
+    .visibleCommands(command.parent ?? command)
+    .includes(command),
+  arguments: command.registeredArguments.map(argumentOf),
+  options: command.options.map(optionOf),
+  commands: command.commands.map(commandOf),
+})
+
+function argumentOf(argument: Argument): OutlinedArgument {
+  const { required, variadic, argChoices } = argument
+  const name = `${argument.name()}${variadic ? '...' : ''}`
+  return {
+    usage: required ? `<${name}>` : `[${name}]`,
+    isVariadic: variadic,
+    ...(argChoices !== undefined && { choices: argChoices }),
+  }
+}
+
+const optionOf = ({
+  flags,
+  long,
+  short,
+  description,
+  required,
+  optional,
+  hidden,
+  argChoices,
+  envVar,
+}: Option): OutlinedOption => ({
+  flags,
+  long: long ?? short ?? '',
+  ...(short !== undefined && { short }),
+  help: description,
+  takesValue: required || optional,
+  isHidden: hidden,
+  ...(argChoices !== undefined && { choices: argChoices }),
+  ...(envVar !== undefined && { variable: envVar }),
+})

@@ -1,0 +1,99 @@
+// Makes what hosts download, or what is carried to hosts without a way out: one compressed archive for each kind of processor, and the script that checks
+// and unpacks it. Equal inputs give equal bytes, so that the digest of the script can be a setting of an installation.
+import { createHash } from 'node:crypto'
+import { createWriteStream, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGzip } from 'node:zlib'
+import { parseElf, ELF_BYTES } from '#lib/elf.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { measured } from '#artifacts/oci/measured.ts'
+import { FILE_MODE, PROGRAM_MODE, type TarEntry } from '#artifacts/oci/tar-entry.ts'
+import { tarPieces } from '#artifacts/oci/tar-writer.ts'
+import { cliErrors } from '#cli/cli-errors.ts'
+import { bundleAgent, filesOf, filesOfNode, type Bundled } from './program-bundle.ts'
+import { archiveName, joinScript, type Archive } from './join-script.ts'
+
+export interface ArchivesOptions {
+  readonly root: string
+  /** Absolute. */
+  readonly out: string
+  /** Programs of Node.js, at most one for each kind of processor. */
+  readonly nodes: readonly string[]
+}
+
+/** Tar, which is everywhere, with gzip, which is too; a higher level takes twice as long for one percent. */
+const LEVEL = 6
+const PIECE_BYTES = 1024 * 1024
+
+/** The archives, then join.sh. */
+export async function makeArchives({ root, out, nodes }: ArchivesOptions): Promise<readonly Bundled[]> {
+  mkdirSync(out, { recursive: true })
+  const made: Bundled[] = []
+  const archives: Archive[] = []
+  for (const node of nodes) {
+    const arch = archOf(node)
+    if (archives.some((a) => a.arch === arch))
+      throw new KubeNodeError(cliErrors.KN1051({ node, why: `there are two for ${arch}` }))
+    const one = await makeArchive({ root, node, file: join(out, archiveName(arch)) })
+    archives.push({ arch, sha256: one.sha256 })
+    made.push(one)
+  }
+  const script = joinScript(archives.toSorted((a, b) => (a.arch < b.arch ? -1 : 1)))
+  const file = join(out, 'join.sh')
+  writeFileSync(file, script, { mode: PROGRAM_MODE })
+  return [...made, { file, bytes: Buffer.byteLength(script), sha256: digestOf(script) }]
+}
+
+const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+function archOf(node: string): Archive['arch'] {
+  const why = (text: string) => new KubeNodeError(cliErrors.KN1051({ node, why: text }))
+  let head: Buffer
+  try {
+    head = readFileSync(node).subarray(0, ELF_BYTES)
+  } catch (cause) {
+    throw why(String(cause))
+  }
+  const arch = parseElf(head)?.arch
+  if (arch !== 'amd64' && arch !== 'arm64') throw why('it is no program for Linux on amd64 or arm64')
+  return arch
+}
+
+/** Every build of Node.js reads this variable; a program for another processor cannot be asked. */
+const OF_NODE = 'NODE_OPTIONS'
+
+/** Refuses a program that is not Node.js: hosts would find out when they join. */
+export function checkNode(node: string): void {
+  archOf(node)
+  if (!readFileSync(node).includes(OF_NODE))
+    throw new KubeNodeError(cliErrors.KN1051({ node, why: 'it is not Node.js' }))
+}
+
+async function makeArchive({ root, node, file }: { root: string; node: string; file: string }): Promise<Bundled> {
+  const scratch = mkdtempSync(join(tmpdir(), 'kubenode-bundle-'))
+  try {
+    await bundleAgent({ root, out: scratch, prefix: '/opt/kubenode' })
+    // Node.js is read where it is: a pod's folder for temporary files, which is memory, has no room for a copy.
+    const files = [...filesOf(scratch).map((path) => ({ path, from: join(scratch, path) })), ...filesOfNode(node)]
+    const entries = files
+      .toSorted((a, b) => (a.path < b.path ? -1 : 1))
+      .map(({ path, from }): TarEntry => {
+        const isProgram = path === 'bin/node' || (statSync(from).mode & 0o100) !== 0
+        return { kind: 'File', path, mode: isProgram ? PROGRAM_MODE : FILE_MODE, content: () => readFileSync(from) }
+      })
+    const { stream, total } = measured()
+    await pipeline(Readable.from(pieces(entries)), createGzip({ level: LEVEL }), stream, createWriteStream(file))
+    return { file, ...total() }
+  } finally {
+    rmSync(scratch, { recursive: true, force: true })
+  }
+}
+
+/** Small ones, so that a slow disk blocks nothing else. */
+function* pieces(entries: readonly TarEntry[]): Generator<Buffer> {
+  for (const piece of tarPieces(entries))
+    for (let at = 0; at < piece.length; at += PIECE_BYTES) yield piece.subarray(at, at + PIECE_BYTES)
+}

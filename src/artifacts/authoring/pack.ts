@@ -1,0 +1,187 @@
+// Packs a folder into a tar whose bytes depend only on names, contents and executable bits: packing twice gives the same digest.
+// Invariant: an archive is kept only after the agent's own reader has read it back and found exactly the folder.
+import { createHash } from 'node:crypto'
+import { type Stats, createReadStream, lstatSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { Pack } from 'tar'
+import { ARCHIVE_LIMITS, TarNames, checkedPath, readTar, tarRefused } from '../oci/component-tar.ts'
+import { isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
+import { artifactErrors } from './artifact-errors.ts'
+
+export interface Packed {
+  readonly sha256: string
+  readonly size: number
+  readonly files: number
+}
+
+interface Entry {
+  readonly path: string
+  readonly stat: Stats
+}
+
+/** Parents before their content, each folder sorted; links are not followed. */
+function entriesOf(folder: string): readonly Entry[] {
+  const entries: Entry[] = []
+  const names = new TarNames(ARCHIVE_LIMITS.entries)
+  let bytes = 0
+  const walk = (below: string) => {
+    for (const name of namesIn(join(folder, below))) {
+      const path = below === '' ? name : `${below}/${name}`
+      if (entries.length >= ARCHIVE_LIMITS.entries)
+        throw new KubeNodeError(
+          artifactErrors.KN1103({ folder, length: `more than ${entries.length}`, maxFiles: ARCHIVE_LIMITS.entries }),
+        )
+      const stat = packedStat(folder, path)
+      names.add({ path: checkedPath(path, stat.isFile() ? 'File' : 'Folder'), kind: stat.isFile() ? 'File' : 'Folder' })
+      bytes += stat.isFile() ? stat.size : 0
+      if (bytes > ARCHIVE_LIMITS.bytes) throw tarRefused(`its files exceed ${ARCHIVE_LIMITS.bytes} bytes`)
+      entries.push({ path, stat })
+      if (stat.isDirectory()) walk(path)
+    }
+  }
+  walk('')
+  return entries
+}
+
+const namesIn = (folder: string): readonly string[] =>
+  readdirSync(folder, { encoding: 'buffer' })
+    .map((bytes) => {
+      const name = bytes.toString('utf8')
+      if (!Buffer.from(name).equals(bytes)) throw tarRefused(`a name in ${folder} is not UTF-8`)
+      return name
+    })
+    .sort((a, b) => (a < b ? -1 : 1))
+
+const EXECUTABLE = 0o100
+const SET_ID_OR_STICKY = 0o7000
+/** Whether it is a file or a folder is in the mode, too. */
+const KIND_BITS = 0o170000
+
+/** Like git's modes: the executable bit is content, the rest depends on the umask of a checkout. */
+function packedStat(folder: string, path: string): Stats {
+  const stat = lstatSync(join(folder, path))
+  if (!stat.isFile() && !stat.isDirectory())
+    throw new KubeNodeError(artifactErrors.KN1101({ path: join(folder, path) }))
+  // A folder inherits these bits from its parent; on a file a user set them, and agents do not keep them.
+  if (stat.isFile() && (stat.mode & SET_ID_OR_STICKY) !== 0)
+    throw tarRefused(`${JSON.stringify(path)} has a set-id or sticky bit`)
+  stat.mode = (stat.mode & KIND_BITS) | (stat.isDirectory() || (stat.mode & EXECUTABLE) !== 0 ? 0o755 : 0o644)
+  // A hard link becomes a separate file, since agents refuse links.
+  stat.nlink = 1
+  return stat
+}
+
+export async function packFolder(folder: string, target: string): Promise<Packed> {
+  // Without a slash at its end, which would follow the link.
+  const root = resolve(folder)
+  if (lstatSync(root).isSymbolicLink()) throw new KubeNodeError(artifactErrors.KN1101({ path: folder }))
+  const partial = `${target}.partial`
+  try {
+    const entries = entriesOf(root)
+    const files = entries.filter((e) => e.stat.isFile()).length
+    if (files === 0) throw new KubeNodeError(artifactErrors.KN1102({ folder }))
+    rmSync(partial, { force: true })
+    const packed = await writeTar(root, entries, partial)
+    await requireReadable(partial, entries)
+    renameSync(partial, target)
+    return { ...packed, files }
+  } catch (e) {
+    if (!isKubeNodeError(e) || e.code !== 'KN8020') throw e
+    throw new KubeNodeError(artifactErrors.KN1113({ folder, why: String(e.data['why']) }), { cause: e })
+  } finally {
+    rmSync(partial, { force: true })
+  }
+}
+
+async function writeTar(cwd: string, entries: readonly Entry[], file: string): Promise<Omit<Packed, 'files'>> {
+  const pack = new Pack({
+    cwd,
+    // The checked content is what is packed: nothing is read a second time.
+    statCache: new Map(entries.map(({ path, stat }) => [join(cwd, path), stat])),
+    // No owner, no device numbers, one time for all: differences between machines are left out. Only a path without room in a header gets an extended one.
+    portable: true,
+    noDirRecurse: true,
+    // Paths were checked; `C:x` is a name.
+    preservePaths: true,
+    mtime: new Date(0),
+  })
+  const hash = createHash('sha256')
+  const clearDots = dotPrefixes()
+  let size = 0
+  // Created exclusively: a link at this path is not written through.
+  const out = await open(file, 'wx')
+  try {
+    for (const { path } of entries) pack.add(path)
+    pack.end()
+    for await (const chunk of pack) {
+      clearDots(chunk)
+      hash.update(chunk)
+      size += chunk.length
+      await out.writeFile(chunk)
+    }
+  } finally {
+    await out.close()
+  }
+  return { sha256: hash.digest('hex'), size }
+}
+
+const BLOCK = 512
+const FULL_NAME = 100
+const SIZE_AT = 124
+const SUM_AT = 148
+const PREFIX_AT = 345
+
+/**
+ * The library writes a name of exactly 100 bytes, without folders, into the folder `.`: another name for readers that compare names. Content is counted and
+ * passed over, since it may look like a header.
+ */
+function dotPrefixes(): (chunk: Buffer) => void {
+  let content = 0
+  return (chunk) => {
+    for (let at = 0; at < chunk.length;) {
+      const passed = Math.min(content, chunk.length - at)
+      content -= passed
+      at += passed
+      if (at >= chunk.length) return
+      const header = chunk.subarray(at, at + BLOCK)
+      if (header.length < BLOCK) throw tarRefused('a header was not written whole')
+      clearDotPrefix(header)
+      content = Math.ceil((octalAt(header, SIZE_AT, 12) || 0) / BLOCK) * BLOCK
+      at += BLOCK
+    }
+  }
+}
+
+const octalAt = (header: Buffer, at: number, length: number): number =>
+  Number.parseInt(header.toString('latin1', at, at + length), 8)
+
+function clearDotPrefix(header: Buffer): void {
+  const isDot = header[PREFIX_AT] === 0x2e && header[PREFIX_AT + 1] === 0
+  if (!isDot || header[FULL_NAME - 1] === 0) return
+  header[PREFIX_AT] = 0
+  const sum = octalAt(header, SUM_AT, 8) - 0x2e
+  header.write(`${sum.toString(8).padStart(6, '0')}\0 `, SUM_AT, 'latin1')
+}
+
+/** Whatever the library wrote, agents must find exactly the folder. */
+async function requireReadable(file: string, entries: readonly Entry[]): Promise<void> {
+  let at = 0
+  const isNext = (path: string, isFile: boolean, size: number): boolean => {
+    const next = entries[at]
+    const isSame = next?.path === path && next.stat.isFile() === isFile && (!isFile || next.stat.size === size)
+    if (isSame) at += 1
+    return isSame
+  }
+  const unlike = () => tarRefused('it is not what was packed')
+  await readTar(createReadStream(file), ARCHIVE_LIMITS, {
+    folder: async (path) => {
+      if (!isNext(path, false, 0)) throw unlike()
+    },
+    file: async (path, _mode, size) => {
+      if (!isNext(path, true, size)) throw unlike()
+      return { write: async () => undefined, end: async () => undefined }
+    },
+  })
+  if (at < entries.length) throw unlike()
+}

@@ -1,0 +1,134 @@
+// A layout as one file: what container engines import. Reading one unpacks it into a folder of our own for a while.
+import {
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { extract } from 'tar'
+import { KubeNodeError } from '#lib/errors.ts'
+import { entriesBelow } from '#lib/entries-below.ts'
+import type { Descriptor } from './descriptor.ts'
+import { LAYOUT_FILE, LayoutStore, REF_NAME } from './layout-store.ts'
+import { ociErrors } from './oci-errors.ts'
+import { FILE_MODE, type TarEntry } from './tar-entry.ts'
+import { tarPieces } from './tar-writer.ts'
+
+/** What containerd calls the image when it imports it. */
+export const CONTAINERD_NAME = 'io.containerd.image.name'
+
+async function writeLayoutFile(store: LayoutStore, file: string): Promise<void> {
+  const entries = [...entriesBelow(store.folder)].filter((e) => e.kind === 'File')
+  const archive = entries.map(({ path }): TarEntry => ({
+    kind: 'File',
+    path,
+    mode: FILE_MODE,
+    content: () => readFileSync(join(store.folder, path)),
+  }))
+  await pipeline(Readable.from(tarPieces(archive)), createWriteStream(file, { mode: FILE_MODE }))
+}
+
+/** Only these are unpacked; `index.json` names the content by digests, which are checked when it is read. */
+const PARTS = /^(oci-layout|index\.json|blobs\/sha256\/[0-9a-f]{64})$/
+
+/** Works with a layout in a folder, or in a tar file. */
+export async function withLayout<T>(path: string, work: (store: LayoutStore) => Promise<T>): Promise<T> {
+  const stat = statSync(path, { throwIfNoEntry: false })
+  if (stat === undefined)
+    throw new KubeNodeError(ociErrors.KN13013({ folder: path, why: 'there is no such file or folder' }))
+  if (stat.isDirectory()) return work(LayoutStore.open(path))
+  const folder = mkdtempSync(join(tmpdir(), 'kubenode-layout-'))
+  try {
+    const isPart = (name: string, entry: unknown) =>
+      PARTS.test(name) && (entry as { readonly type?: string }).type === 'File'
+    await pipeline(createReadStream(path), extract({ cwd: folder, filter: isPart, strict: true }))
+    return await work(LayoutStore.open(folder))
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** As a file, for programs that take no folder. */
+export async function asLayoutFile<T>(path: string, work: (file: string) => T): Promise<T> {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return withLayout(path, async () => work(path))
+  const folder = mkdtempSync(join(tmpdir(), 'kubenode-layout-'))
+  try {
+    const file = join(folder, 'image.tar')
+    await writeLayoutFile(LayoutStore.open(path), file)
+    return work(file)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** A new layout replaces an older one as a whole; anything else in its place is not touched. */
+export async function withNewLayout<T>(path: string, work: (folder: string) => Promise<T>): Promise<T> {
+  mkdirSync(dirname(path), { recursive: true })
+  const isFile = path.endsWith('.tar')
+  if (!isFile && existsSync(path) && !isLayout(path))
+    throw new KubeNodeError(
+      ociErrors.KN13013({ folder: path, why: 'it has something else in it; name another folder' }),
+    )
+  const made = mkdtempSync(`${path}.new-`)
+  try {
+    const answer = await work(made)
+    if (isFile) {
+      await writeLayoutFile(LayoutStore.open(made), `${path}.partial`)
+      renameSync(`${path}.partial`, path)
+    } else {
+      rmSync(path, { recursive: true, force: true })
+      renameSync(made, path)
+    }
+    return answer
+  } finally {
+    rmSync(made, { recursive: true, force: true })
+    rmSync(`${path}.partial`, { force: true })
+  }
+}
+
+const isLayout = (path: string): boolean =>
+  statSync(path).isDirectory() && (readdirSync(path).length === 0 || existsSync(join(path, LAYOUT_FILE)))
+
+/** Of the image that the layout is about; signatures have tags, too. */
+const taggedIn = (store: LayoutStore): readonly Descriptor[] =>
+  store.manifests.filter(({ annotations }) => annotations?.[REF_NAME]?.endsWith('.sig') === false)
+
+export function onlyTag(store: LayoutStore): string {
+  const [image, ...more] = taggedIn(store)
+  const tag = image?.annotations?.[REF_NAME]
+  if (tag === undefined || more.length > 0)
+    throw new KubeNodeError(
+      ociErrors.KN13013({ folder: store.folder, why: `it has ${taggedIn(store).length} images, not one` }),
+    )
+  return tag
+}
+
+/** HOST/NAME, as it was built. */
+export function nameOf(store: LayoutStore): string {
+  const name = taggedIn(store)[0]?.annotations?.[CONTAINERD_NAME] ?? ''
+  return name.replace(/:[^/:]*$/, '')
+}
+
+export interface NamedImage {
+  /** HOST/NAME:TAG, as containerd lists it. */
+  readonly name: string
+  readonly digest: string
+}
+
+export function imageIn(store: LayoutStore): NamedImage {
+  const [image] = taggedIn(store)
+  const name = image?.annotations?.[CONTAINERD_NAME]
+  if (image === undefined || name === undefined)
+    throw new KubeNodeError(ociErrors.KN13013({ folder: store.folder, why: 'its image has no name' }))
+  return { name, digest: image.digest }
+}

@@ -1,0 +1,87 @@
+// Finds the edits for a change that a person asked for: tries the likely ones, and takes the first whose render does exactly that.
+import { shortCommit } from '#api/protocol/commit-title.ts'
+import { machine as machineType } from '#api/kinds/machine.ts'
+import { HUB_TARGET } from '#api/names.ts'
+import type { ChangeWish } from '../prepared.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { listAll } from '#kube/list-all.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { nodeType } from '#nodes/objects.ts'
+import { planImport } from '#install/machines/import.ts'
+import type { MadePlan } from '#forecast/plan/make-plan.ts'
+import { recordedName } from '#forecast/plan/recorded-name.ts'
+import { type Edit, importEdits, versionEdits } from './edits.ts'
+import { consoleRepositoryErrors } from './repository-errors.ts'
+import { isBump } from './steps.ts'
+
+export interface Prepared {
+  readonly edits: readonly Edit[]
+  readonly made: MadePlan
+  readonly subject: string
+  readonly branch: string
+}
+
+interface Trying {
+  readonly base: string
+  readonly files: ReadonlyMap<string, string>
+  /** The plan of these edits on top of the base. */
+  readonly planOf: (edits: readonly Edit[]) => Promise<MadePlan>
+  readonly client: KubeClient
+}
+
+export const prepared = (change: ChangeWish, trying: Trying): Promise<Prepared> =>
+  change.kind === 'Version' ? preparedVersion(change, trying) : preparedImport(change, trying)
+
+type VersionWish = Extract<ChangeWish, { readonly kind: 'Version' }>
+
+async function preparedVersion(change: VersionWish, { base, files, planOf, client }: Trying): Promise<Prepared> {
+  const { component, from, to, set } = change
+  const target = await recordedName(client)
+  for (const edit of versionEdits(files, change)) {
+    const made = await planOf([edit]).catch(() => undefined)
+    if (made === undefined || !isBump(made.shown, target, [change])) continue
+    return {
+      edits: [edit],
+      made,
+      subject: `${component} ${to}`,
+      branch: `kubenode/${component}-${to}`.replace(/[^A-Za-z0-9._/-]/g, '-'),
+    }
+  }
+  throw new KubeNodeError(consoleRepositoryErrors.KN1721({ commit: shortCommit(base), component, set, from }))
+}
+
+type ImportWish = Extract<ChangeWish, { readonly kind: 'Import' }>
+
+async function preparedImport({ nodes: names }: ImportWish, { files, planOf, client }: Trying): Promise<Prepared> {
+  const [nodes, machines, target] = await Promise.all([
+    listAll(client, nodeType),
+    listAll(client, machineType),
+    recordedName(client),
+  ])
+  const steps = planImport({ names, nodes, machines })
+  const not = steps.flatMap((s) => (s.kind === 'Create' ? [] : [s]))
+  if (not[0] !== undefined)
+    throw new KubeNodeError(
+      consoleRepositoryErrors.KN1723({ count: String(not.length), name: not[0].name, why: not[0].says }),
+    )
+  const made = steps.flatMap((s) => (s.kind === 'Create' ? [s.machine] : []))
+  const refused = (why: string): KubeNodeError =>
+    new KubeNodeError(consoleRepositoryErrors.KN1722({ file: 'fleet/main.ts', why }))
+  // It becomes part of a path.
+  if (!TARGET.test(target)) throw refused(`the cluster is called ${JSON.stringify(target)}`)
+  const edits = importEdits(files, target === HUB_TARGET ? 'hub' : target, made)
+  if (edits === undefined)
+    throw refused(`it does not end with app.synth(), or fleet/imported/${target}.ts exists already`)
+  const plan = await planOf(edits)
+  const added = plan.shown.flatMap((d) => d.changes.filter((c) => c.change !== 'added' || c.ref.kind !== 'Machine'))
+  const count = plan.shown.reduce((n, d) => n + d.added, 0)
+  if (added.length > 0 || count !== made.length) throw refused('the render has other changes than these Machines')
+  return {
+    edits,
+    made: plan,
+    subject: `${target}: import ${made.length === 1 ? (made[0]?.metadata.name ?? '') : `${made.length} nodes`}`,
+    branch: `kubenode/import-${target}`,
+  }
+}
+
+const TARGET = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/

@@ -1,0 +1,119 @@
+// Edits of a fleet in a working copy: tries the likely lines of the newest commit, renders each, and takes the first that has exactly the wanted effect.
+import { lstat, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { KubeNodeError } from '#lib/errors.ts'
+import { type LocalRepository, openLocalRepository } from '#sync/git/local-repository.ts'
+import { findCage, type WeakCage } from '#sync/render/cage.ts'
+import { renderCommit, type Rendered } from '#sync/render/render.ts'
+import { processRenderer, type Renderer } from '#sync/render/renderer.ts'
+import { commitCalled } from '#forecast/plan/range.ts'
+import { makePlan, type MadePlan, rendersFrom } from '#forecast/plan/make-plan.ts'
+import type { Edit } from './edits.ts'
+import { consoleRepositoryErrors } from './repository-errors.ts'
+import { withEdits } from './with-edits.ts'
+
+export interface CopyPlace {
+  readonly folder: string
+  /** Folder of the fleet in it. */
+  readonly path: string
+  readonly weakCage: WeakCage
+}
+
+/** One part of a change: lines that may be it, and whether a plan shows this part and those before it, and nothing else. */
+export interface Step {
+  readonly edits: (files: ReadonlyMap<string, string>) => readonly Edit[]
+  readonly isDone: (made: MadePlan) => boolean
+}
+
+const FOLDERS = ['fleet', 'rules'] as const
+
+export class WorkingCopy {
+  readonly #repository: LocalRepository
+  readonly #place: CopyPlace
+  readonly #head: string
+  readonly #renderer: Renderer
+  #base: Rendered | undefined
+
+  private constructor(repository: LocalRepository, place: CopyPlace, head: string, renderer: Renderer) {
+    this.#repository = repository
+    this.#place = place
+    this.#head = head
+    this.#renderer = renderer
+  }
+
+  static async open(place: CopyPlace): Promise<WorkingCopy> {
+    const repository = openLocalRepository(resolve(place.folder), { above: true })
+    const head = await commitCalled(repository, 'HEAD')
+    return new WorkingCopy(repository, place, head, processRenderer(await findCage(place.weakCage)))
+  }
+
+  /** The edits of all steps together; undefined when one of them has no line that does it. */
+  async find(steps: readonly Step[]): Promise<readonly Edit[] | undefined> {
+    const files = new Map(await this.#files())
+    const edits = new Map<string, Edit>()
+    for (const step of steps) {
+      const found = await this.#firstOf(step, files, edits)
+      if (found === undefined) return undefined
+      edits.set(found.path, found)
+      files.set(found.path, found.after)
+    }
+    return [...edits.values()]
+  }
+
+  /** Only onto files as they are committed: what a user has not committed yet is not overwritten. */
+  async write(edits: readonly Edit[]): Promise<readonly string[]> {
+    const { workTree } = this.#repository.folder
+    if (workTree === undefined)
+      throw new KubeNodeError(
+        consoleRepositoryErrors.KN1731({ path: this.#repository.name, why: 'it has no work tree' }),
+      )
+    for (const { path, before } of edits) {
+      const at = join(workTree, path)
+      const kind = await lstat(at).catch(() => undefined)
+      const now = kind?.isFile() === true ? await readFile(at, 'utf8') : undefined
+      if (now === before && (kind === undefined || kind.isFile())) continue
+      const why = kind?.isSymbolicLink() === true ? 'it is a symbolic link' : 'it has changes that are not committed'
+      throw new KubeNodeError(consoleRepositoryErrors.KN1731({ path, why }))
+    }
+    for (const { path, after } of edits) {
+      await mkdir(dirname(join(workTree, path)), { recursive: true })
+      await writeFile(join(workTree, path), after)
+    }
+    return edits.map((e) => e.path)
+  }
+
+  async #firstOf(
+    step: Step,
+    files: ReadonlyMap<string, string>,
+    before: ReadonlyMap<string, Edit>,
+  ): Promise<Edit | undefined> {
+    for (const edit of step.edits(files)) {
+      const first = before.get(edit.path)
+      const merged = first === undefined ? edit : { ...edit, before: first.before }
+      const made = await this.#made([...new Map([...before, [edit.path, merged]]).values()]).catch(() => undefined)
+      if (made !== undefined && step.isDone(made)) return merged
+    }
+    return undefined
+  }
+
+  async #made(edits: readonly Edit[]): Promise<MadePlan> {
+    const render = async (id: string, from: Parameters<typeof renderCommit>[1]['repository']): Promise<Rendered> => {
+      if (from === this.#repository && this.#base !== undefined) return this.#base
+      const made = await renderCommit(id, { repository: from, renderer: this.#renderer, path: this.#place.path })
+      if (from === this.#repository) this.#base = made
+      return made
+    }
+    return makePlan({
+      commit: this.#head,
+      base: this.#head,
+      render: rendersFrom(this.#repository, withEdits(this.#repository, edits), render),
+    })
+  }
+
+  async #files(): Promise<ReadonlyMap<string, string>> {
+    const { path } = this.#place
+    const folders = FOLDERS.map((f) => (path === '.' ? f : `${path}/${f}`))
+    const found = await this.#repository.readTree(this.#head, folders)
+    return new Map([...found].map(([name, bytes]) => [name, Buffer.from(bytes).toString('utf8')]))
+  }
+}

@@ -1,0 +1,416 @@
+// Runs the control planes of flavor embedded, one for each Cluster: API servers in this process or in others, or what another engine starts in their place. One
+// that ends by itself is started again. What it knows of
+// them is what is on disk, so a host that was killed comes back by reading its folder.
+import { isIPv6 } from 'node:net'
+import { join } from 'node:path'
+import { issueCertificate } from '#lib/x509/certificates.ts'
+import {
+  authoritiesIn,
+  credentialsIn,
+  keepCredentials,
+  trustedBy,
+  type Credentials,
+} from '#lib/x509/server-keys.ts'
+import { kubeconfigText } from '#lib/kubeconfig-text.ts'
+import type {
+  ControlPlane,
+  ControlPlaneHost,
+  ControlPlaneRequest,
+  HostCapabilities,
+  PutResult,
+  RestoreResult,
+  RotationRequest,
+  Snapshot,
+} from '../port.ts'
+import type { Recipe } from '../credentials/recipe.ts'
+import type { Clock } from '#lib/clock.ts'
+import { messageOf } from '#lib/errors.ts'
+import { EMBEDDED } from './embedded.ts'
+import type { PlaneEngine } from './engine.ts'
+import { embeddedEngine } from '#programs/planes/embedded-engine.ts'
+import { type Asked, forgetCredentials, HOST_RECIPE, keptCredentials, ownedBy } from './plane-credentials.ts'
+import { PlaneFolders, type PlaneRecord } from './plane-folders.ts'
+
+const LOOPBACK = '127.0.0.1'
+const DAY_MS = 86_400_000
+/** Of a control plane that ended by itself; each further time is twice as long. */
+const FIRST_RESTART_MS = 200
+const LAST_RESTART_MS = 10_000
+/** After a run of this length the next restart is a first one. */
+const GOOD_RUN_MS = 30_000
+
+export interface EmbeddedHostOptions {
+  /** Folder of all of them. */
+  readonly root: string
+  readonly clock: Clock
+  readonly most?: number
+  /** Where the servers listen; loopback when left out. */
+  readonly listen?: string
+  /** Name or address by which clients reach them, in endpoints and new certificates; that of `listen` when left out. */
+  readonly address?: string
+  /** Each takes the first free port from here on; any port of the system when left out. */
+  readonly firstPort?: number
+  /** The embedded server when left out. */
+  readonly engine?: PlaneEngine
+  /** What the servers are given, and how slowly it is rotated. */
+  readonly recipe?: Recipe
+  /** A control plane ended by itself, and is started again after so long. */
+  readonly onEnd?: (id: string, why: string, againInMs: number) => void
+}
+
+/** The id is `namespace.name`, and no namespace has a dot. */
+const tenantOf = (id: string): string => id.split('.', 1)[0] ?? id
+
+interface Serving {
+  readonly version: string
+  readonly url: string
+  readonly credentials: () => Credentials
+  readonly replace: (next: Credentials) => Promise<void>
+  readonly stop: () => Promise<void>
+}
+
+export class EmbeddedHost implements ControlPlaneHost {
+  readonly name = EMBEDDED.name
+  readonly capabilities: HostCapabilities
+  readonly #options: EmbeddedHostOptions
+  readonly #folders: PlaneFolders
+  readonly #engine: PlaneEngine
+  readonly #serving = new Map<string, Serving>()
+  /** What was seen when one could not be started. */
+  readonly #failures = new Map<string, string>()
+  /** The last request for each: what is reported of a rotation depends on it. */
+  readonly #rotations = new Map<string, RotationRequest>()
+  /** One thing at a time for each id. */
+  readonly #last = new Map<string, Promise<unknown>>()
+  /** How often each ended by itself, without a good run in between. */
+  readonly #ends = new Map<string, number>()
+  #isClosed = false
+
+  constructor(options: EmbeddedHostOptions) {
+    this.#options = options
+    this.#engine = options.engine ?? embeddedEngine()
+    this.#folders = new PlaneFolders(options.root)
+    const { minors } = this.#engine
+    this.capabilities = { ...EMBEDDED.capabilities, minors, most: options.most ?? EMBEDDED.capabilities.most }
+  }
+
+  /** Starts every control plane that is on disk and not stopped. One that cannot be started is Failed, and no other waits for it. */
+  async open(): Promise<void> {
+    this.#folders.tidy(this.#options.clock.now())
+    await Promise.all(
+      this.#folders
+        .all()
+        .filter((record) => !record.isStopped)
+        .map((record) => this.#inTurn(record.id, () => this.#serve(record))),
+    )
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await Promise.all([...this.#serving.keys()].map((id) => this.#inTurn(id, () => this.#halt(id))))
+    await this.#engine.close?.()
+  }
+
+  put(request: ControlPlaneRequest): Promise<PutResult> {
+    return this.#inTurn(request.id, async () => {
+      const known = this.#folders.read(request.id)
+      const refused = this.#refusal(request, known)
+      if (refused !== undefined) return refused
+      const port = request.port ?? known?.port ?? this.#freePort()
+      const wanted: PlaneRecord = {
+        id: request.id,
+        owner: request.owner,
+        version: request.version,
+        isStopped: false,
+        ...(port !== undefined && { port }),
+        ...(known?.restored !== undefined && { restored: known.restored }),
+      }
+      const serving = this.#serving.get(request.id)
+      const hasChanged = serving?.version !== wanted.version || known?.port !== port || known?.isStopped !== false
+      this.#folders.write(wanted)
+      if (serving !== undefined && hasChanged) await this.#halt(request.id)
+      await this.#give(request)
+      if (!this.#serving.has(request.id)) await this.#serve(wanted, request.rotation)
+      await this.#keep(this.#folders.read(request.id) ?? wanted, request.rotation)
+      return { kind: 'Plane', plane: this.#planeOf(this.#folders.read(request.id) ?? wanted) }
+    })
+  }
+
+  async get(id: string): Promise<ControlPlane | undefined> {
+    const record = this.#folders.read(id)
+    return record === undefined ? undefined : this.#planeOf(record)
+  }
+
+  async list(): Promise<readonly ControlPlane[]> {
+    return this.#folders.all().map((record) => this.#planeOf(record))
+  }
+
+  async kubeconfig(id: string, identity: Parameters<ControlPlaneHost['kubeconfig']>[1]): Promise<string | undefined> {
+    const record = this.#folders.read(id)
+    if (record?.port === undefined) return undefined
+    const credentials = this.#credentials(id)
+    const { authority } = credentials
+    const client = issueCertificate(authority, {
+      subject: { commonName: identity.user, organizations: identity.groups },
+      validity: { now: this.#options.clock.now(), days: identity.lifeMs / DAY_MS },
+      usage: 'client',
+    })
+    return kubeconfigText({ url: this.#urlOf(record), authority: trustedBy(credentials), client, user: identity.user })
+  }
+
+  stop(id: string): Promise<'Stopped' | 'Gone'> {
+    return this.#inTurn(id, async () => {
+      const record = this.#folders.read(id)
+      if (record === undefined) return 'Gone'
+      this.#folders.write({ ...record, isStopped: true })
+      await this.#halt(id)
+      return 'Stopped'
+    })
+  }
+
+  snapshot(id: string, name: string): Promise<Snapshot | 'Gone'> {
+    return this.#inTurn(id, async () => {
+      const record = this.#folders.read(id)
+      if (record === undefined) return 'Gone'
+      const now = this.#options.clock.now()
+      const wanted = { name, version: record.version, now }
+      const taken = await this.#engine.snapshot(this.#folders.of(id), wanted, (work) => this.#paused(record, work))
+      this.#folders.keepNewest(id, name)
+      return taken
+    })
+  }
+
+  drop(id: string, names: readonly string[]): Promise<'Dropped' | 'Gone'> {
+    return this.#inTurn(id, async () => {
+      if (this.#folders.read(id) === undefined) return 'Gone'
+      this.#folders.drop(id, names)
+      return 'Dropped'
+    })
+  }
+
+  restore(
+    id: string,
+    { snapshot, token }: { readonly snapshot: string; readonly token: string },
+  ): Promise<RestoreResult> {
+    return this.#inTurn(id, async () => {
+      const record = this.#folders.read(id)
+      if (record === undefined) return 'Gone'
+      if (record.restored === token) return 'Restored'
+      const wasServing = this.#serving.has(id)
+      const now = this.#options.clock.now()
+      const isDone = await this.#engine.restore(this.#folders.of(id), { name: snapshot, now }, () => this.#halt(id))
+      const after = isDone ? { ...record, restored: token } : record
+      if (isDone) this.#folders.write(after)
+      if ((wasServing || !record.isStopped) && !this.#serving.has(id)) await this.#serve(after)
+      return isDone ? 'Restored' : 'NoSnapshot'
+    })
+  }
+
+  delete(
+    id: string,
+    { owner, keep }: { readonly owner: string; readonly keep?: string },
+  ): Promise<'Deleted' | 'Gone' | 'Owned'> {
+    return this.#inTurn(id, async () => {
+      const record = this.#folders.read(id)
+      if (record === undefined) return 'Gone'
+      if (record.owner !== owner) return 'Owned'
+      await this.#halt(id)
+      this.#folders.remove(id, keep, this.#options.clock.now())
+      this.#failures.delete(id)
+      this.#rotations.delete(id)
+      this.#ends.delete(id)
+      return 'Deleted'
+    })
+  }
+
+  #refusal({ id, version, port }: ControlPlaneRequest, known: PlaneRecord | undefined): PutResult | undefined {
+    const { minors, most } = this.capabilities
+    if (!minors.includes(version.split('.').slice(0, 2).join('.')))
+      return {
+        kind: 'Refused',
+        reason: 'VersionNotServed',
+        message: `version ${version} is not served here; this host serves ${minors.join(', ')}: set spec.version of the Cluster in git`,
+      }
+    const others = this.#folders.all().filter((r) => r.id !== id)
+    const holder = port === undefined ? undefined : others.find((r) => r.port === port)
+    if (holder !== undefined)
+      return { kind: 'Refused', reason: 'EndpointTaken', message: `port ${port} belongs to ${holder.id}` }
+    if (known === undefined && others.length >= most)
+      return {
+        kind: 'Refused',
+        reason: 'HostFull',
+        message: `${others.length} of ${most} control planes are on this host; delete one first`,
+      }
+    return undefined
+  }
+
+  /** On disk first: a host that is killed here starts the server with them. */
+  async #give({ id, credentials }: ControlPlaneRequest): Promise<void> {
+    const serving = this.#serving.get(id)
+    if (credentials === undefined || serving?.credentials().digest === credentials.digest) return
+    if (serving === undefined) keepCredentials(this.#keysOf(id), credentials)
+    else await serving.replace(credentials)
+    forgetCredentials(this.#keysOf(id))
+  }
+
+  /** Until nothing can be made, and the server runs with all of it. */
+  async #keep(record: PlaneRecord, rotation?: RotationRequest): Promise<void> {
+    const { id } = record
+    if (rotation !== undefined) this.#rotations.set(id, rotation)
+    for (;;) {
+      const serving = this.#serving.get(id)
+      const next = keptCredentials(this.#keysOf(id), this.#asked(record, rotation))
+      if (next === undefined || next.digest === serving?.credentials().digest) return
+      if (serving === undefined) {
+        // What is on disk already is not written again: a server that needs nothing new starts on a full disk too.
+        if (authoritiesIn(this.#keysOf(id))?.digest !== next.digest) keepCredentials(this.#keysOf(id), next)
+        return
+      }
+      await serving.replace(next)
+    }
+  }
+
+  #asked(record: PlaneRecord, rotation: RotationRequest | undefined): Asked {
+    return {
+      recipe: this.#options.recipe ?? HOST_RECIPE,
+      now: this.#options.clock.now(),
+      endpoint: this.#urlOf(record),
+      hosts: [this.#listen, this.#address],
+      running: this.#serving.get(record.id)?.credentials().digest,
+      rotation,
+    }
+  }
+
+  /** A failure is kept and told; the next `put` tries again. */
+  async #serve(record: PlaneRecord, rotation?: RotationRequest): Promise<void> {
+    if (this.#isClosed) return
+    const ending = new AbortController()
+    try {
+      this.#engine.mend(this.#folders.of(record.id))
+      // With the names that clients use, before the server would make them without.
+      await this.#keep(record, rotation)
+      const running = await this.#engine.start({
+        data: this.#folders.of(record.id).data,
+        tenant: tenantOf(record.id),
+        port: record.port ?? 0,
+        host: this.#listen,
+        version: record.version,
+        signal: ending.signal,
+      })
+      const stop = async (): Promise<void> => {
+        ending.abort()
+        await running.ended
+      }
+      const { url, credentials, replaceCredentials: replace } = running
+      const serving: Serving = { version: record.version, url, credentials, replace, stop }
+      const since = this.#options.clock.monotonic()
+      this.#serving.set(record.id, serving)
+      this.#failures.delete(record.id)
+      if (record.port === undefined) this.#folders.write({ ...record, port: Number(new URL(running.url).port) })
+      running.ended.catch((e: unknown) => {
+        if (this.#serving.get(record.id) !== serving) return
+        this.#serving.delete(record.id)
+        if (this.#options.clock.monotonic() - since > GOOD_RUN_MS) this.#ends.delete(record.id)
+        this.#startAgain(record.id, messageOf(e))
+      })
+    } catch (e) {
+      this.#failures.set(record.id, messageOf(e))
+    }
+  }
+
+  /** Unless it was stopped, deleted, or started by a request meanwhile. */
+  #startAgain(id: string, why: string): void {
+    this.#failures.set(id, why)
+    const ends = this.#ends.get(id) ?? 0
+    this.#ends.set(id, ends + 1)
+    const waitMs = Math.min(LAST_RESTART_MS, FIRST_RESTART_MS * 2 ** ends)
+    this.#options.onEnd?.(id, why, waitMs)
+    this.#options.clock.after(waitMs, () => {
+      void this.#inTurn(id, async () => {
+        const record = this.#folders.read(id)
+        if (this.#isClosed || record === undefined || record.isStopped || this.#serving.has(id)) return
+        await this.#serve(record, this.#rotations.get(id))
+        const again = this.#failures.get(id)
+        if (!this.#serving.has(id) && again !== undefined) this.#startAgain(id, again)
+      })
+    })
+  }
+
+  async #paused<T>(record: PlaneRecord, work: () => Promise<T>): Promise<T> {
+    const wasServing = this.#serving.has(record.id)
+    await this.#halt(record.id)
+    try {
+      return await work()
+    } finally {
+      if (wasServing) await this.#serve(record)
+    }
+  }
+
+  async #halt(id: string): Promise<void> {
+    const serving = this.#serving.get(id)
+    this.#serving.delete(id)
+    await serving?.stop()
+  }
+
+  #planeOf(record: PlaneRecord): ControlPlane {
+    const { id, owner, version, port = 0, restored, isStopped } = record
+    const message = this.#failures.get(id)
+    const isServing = this.#serving.has(id)
+    const known = authoritiesIn(this.#keysOf(id))
+    const own = ownedBy(this.#keysOf(id), this.#asked(record, this.#rotations.get(id)))
+    return {
+      id,
+      owner,
+      version,
+      port,
+      state: isServing ? 'Running' : isStopped ? 'Stopped' : message === undefined ? 'Starting' : 'Failed',
+      ...(!isServing && message !== undefined && { message }),
+      endpoint: this.#urlOf(record),
+      ca: known?.trusted ?? '',
+      ...(isServing && known?.digest !== undefined && { credentials: known.digest }),
+      ...(own !== undefined && { own }),
+      snapshots: this.#folders.snapshotsOf(id),
+      ...(restored !== undefined && { restored }),
+    }
+  }
+
+  #credentials(id: string) {
+    return credentialsIn(this.#keysOf(id), this.#options.clock.now(), [this.#listen, this.#address])
+  }
+
+  get #listen(): string {
+    return this.#options.listen ?? LOOPBACK
+  }
+
+  get #address(): string {
+    return this.#options.address ?? this.#listen
+  }
+
+  #urlOf({ port = 0 }: PlaneRecord): string {
+    return `https://${isIPv6(this.#address) ? `[${this.#address}]` : this.#address}:${port}`
+  }
+
+  /** Of those that no other control plane has, also one that is stopped. */
+  #freePort(): number | undefined {
+    const { firstPort } = this.#options
+    if (firstPort === undefined) return undefined
+    const taken = new Set(this.#folders.all().map((r) => r.port))
+    const ports = Array.from({ length: this.capabilities.most }, (_, n) => firstPort + n)
+    return ports.find((port) => !taken.has(port))
+  }
+
+  #keysOf = (id: string): string => join(this.#folders.of(id).data, 'pki')
+
+  #inTurn<T>(id: string, work: () => Promise<T>): Promise<T> {
+    const mine = (this.#last.get(id) ?? Promise.resolve()).then(work, work)
+    const settled = mine.then(
+      () => undefined,
+      () => undefined,
+    )
+    this.#last.set(id, settled)
+    void settled.then(() => {
+      if (this.#last.get(id) === settled) this.#last.delete(id)
+    })
+    return mine
+  }
+}

@@ -1,0 +1,70 @@
+// The embedded API server as the engine of control planes, in processes apart from the host: a control plane that is stuck blocks those of its own process only.
+import type { Clock } from '#lib/clock.ts'
+import { EMBEDDED } from '../embedded.ts'
+import type { EngineServer, EngineStart, PlaneEngine } from '../engine.ts'
+import { mendData, restoreInto, takeSnapshot } from '#programs/planes/plane-snapshots.ts'
+import { type Child, PlaneProcess } from './plane-process.ts'
+
+export interface ProcessEngineOptions {
+  readonly clock: Clock
+  /** Control planes that share a process at most; 1: each has its own. */
+  readonly perProcess: number
+  /** No process serves control planes of two tenants. */
+  readonly tenantsApart?: boolean
+  /** Starts a process that serves `servePlanes`. */
+  readonly spawn: () => Child
+}
+
+export class ProcessEngine implements PlaneEngine {
+  readonly minors = EMBEDDED.capabilities.minors
+  readonly #o: ProcessEngineOptions
+  #processes: readonly PlaneProcess[] = []
+  /** Of each process, whose control planes it served last. */
+  readonly #tenants = new WeakMap<PlaneProcess, string>()
+
+  /** The first process starts at once: it loads what it needs while its host does. */
+  constructor(options: ProcessEngineOptions) {
+    this.#o = options
+    this.#added()
+  }
+
+  mend = mendData
+  snapshot: PlaneEngine['snapshot'] = async (folder, wanted) => takeSnapshot(folder, wanted)
+  restore: PlaneEngine['restore'] = restoreInto
+
+  async start(wanted: EngineStart): Promise<EngineServer> {
+    const { tenant = '' } = wanted
+    const seat = this.#processes.find((p) => this.#hasRoomFor(p, tenant)) ?? this.#added()
+    this.#tenants.set(seat, tenant)
+    const server = await seat.start(wanted)
+    const tidy = (): void => this.#tidy()
+    server.ended.then(tidy, tidy)
+    return server
+  }
+
+  #hasRoomFor(process: PlaneProcess, tenant: string): boolean {
+    const { perProcess, tenantsApart = false } = this.#o
+    if (process.isOver || process.planes >= perProcess) return false
+    return !tenantsApart || process.planes === 0 || this.#tenants.get(process) === tenant
+  }
+
+  /** Once the host has stopped every control plane. */
+  async close(): Promise<void> {
+    await Promise.all(this.#processes.map((p) => p.end()))
+  }
+
+  #added(): PlaneProcess {
+    const added = new PlaneProcess(this.#o.spawn(), this.#o.clock)
+    this.#processes = [...this.#processes, added]
+    void added.ended.then(() => {
+      this.#processes = this.#processes.filter((p) => p !== added)
+    })
+    return added
+  }
+
+  /** Of empty processes one stays, for the next control plane. */
+  #tidy(): void {
+    const [, ...more] = this.#processes.filter((p) => !p.isOver && p.planes === 0)
+    for (const each of more) void each.end()
+  }
+}

@@ -1,0 +1,44 @@
+// The version file of a hub, read again when it changes: a mounted ConfigMap is replaced in place.
+import { statSync } from 'node:fs'
+import { parseVersionFile, type VersionFile } from '../kubernetes/version-file.ts'
+import { readBoundedText } from '#lib/bounded-file.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { runErrors } from '#programs/run/run-errors.ts'
+import { someOf } from '#lib/some-of.ts'
+
+const MOST_SHOWN = 5
+
+type Read = Extract<VersionFile, { readonly rows: unknown }>
+
+/** Throws when it is wrong at the start. A later mistake keeps what was right. */
+export function versionFile(file: string, onMistake: (problem: string) => void): () => Read {
+  let stamp = stampOf(file)
+  let read = readFile(file)
+  return () => {
+    try {
+      const now = stampOf(file)
+      if (now === stamp) return read
+      stamp = now
+      read = readFile(file)
+    } catch (error) {
+      onMistake(messageOf(error))
+    }
+    return read
+  }
+}
+
+const stampOf = (file: string): string => {
+  try {
+    const { mtimeMs, size, ino } = statSync(file)
+    return `${ino}/${mtimeMs}/${size}`
+  } catch (error) {
+    throw new KubeNodeError(runErrors.KN1462({ file, problems: messageOf(error) }))
+  }
+}
+
+function readFile(file: string): Read {
+  const read = parseVersionFile(readBoundedText(file))
+  if ('rows' in read) return read
+  const problems = someOf(read.problems, MOST_SHOWN, '; ')
+  throw new KubeNodeError(runErrors.KN1462({ file, problems }))
+}

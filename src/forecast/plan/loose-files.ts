@@ -1,0 +1,18 @@
+// Says that edits of the work tree are no part of what is shown: a commit was asked for, and people look for their edit.
+import { counted } from '#lib/counted.ts'
+import { uncommitted } from '#sync/git/dirty.ts'
+import type { LocalRepository } from '#sync/git/local-repository.ts'
+import type { Io } from '#lib/terminal/io.ts'
+
+export async function noteLooseFiles(
+  repository: LocalRepository,
+  { commit, path }: { readonly commit: string; readonly path: string },
+  io: Io,
+): Promise<void> {
+  const folders = ['fleet', 'rules'].map((folder) => (path === '.' ? folder : `${path}/${folder}`))
+  const loose = await uncommitted(repository, commit, folders)
+  if (loose.length === 0) return
+  io.err(
+    `note: ${counted(loose.length, 'changed file')} under fleet/ and rules/ not committed, and not shown; kubenode plan --dirty shows the edits too\n`,
+  )
+}

@@ -1,0 +1,164 @@
+// Makes the plan of one commit: renders it and its base in the cage, compares them, and predicts from inventories where there are any. Contacts no cluster.
+import type { Targets } from '#delivery/desired.ts'
+import { releaseApprovals } from '../approvals.ts'
+import type { Inventory } from '../inventory.ts'
+import { type Loosened, loosenedBy } from '../loosened/loosened.ts'
+import { type OneWay, oneWaySteps } from '../one-way.ts'
+import { updateProblems } from '../update-problems.ts'
+import { createValidator } from '#api/validate.ts'
+import { type PlaneChange, planeChanges } from '../plane-changes.ts'
+import { predict } from '../predict.ts'
+import { type Prunes, type PrunesWish, prunesOf } from '../prunes.ts'
+import { releaseWaits } from '../release-waits.ts'
+import { withServedProviders } from '../served-providers.ts'
+import { bindingHub } from '../stage-members.ts'
+import { systemClock } from '#lib/clock.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { type ClusterDifference, differenceOf } from '#sync/difference.ts'
+import type { GitRepository } from '#sync/git/repository.ts'
+import { planDigest } from '#sync/plan-digest.ts'
+import type { Rendered } from '#sync/render/render.ts'
+import { syncErrors } from '#sync/sync-errors.ts'
+import { type Outlook, outlookOf, staleInventories } from './outlook.ts'
+
+export interface PlanWish {
+  readonly commit: string
+  /** Absent: everything counts as added. */
+  readonly base: string | undefined
+  readonly cluster?: string | undefined
+  readonly inventories?: readonly Inventory[] | undefined
+  /** `After` is what the commit renders to; `Before` is its base. */
+  readonly render: (commit: string, side: 'Before' | 'After') => Promise<Rendered>
+  /** Instead of an error where the base has no fleet that can be read. */
+  readonly onNothingBefore?: ((error: unknown) => void) | undefined
+  /** Around what takes long. */
+  readonly around?: <T>(what: string, work: Promise<T>) => Promise<T>
+}
+
+export interface MadePlan {
+  readonly commit: string
+  readonly base: string | undefined
+  readonly before: Targets
+  readonly after: Rendered
+  readonly isBaseRead: boolean
+  readonly shown: readonly ClusterDifference[]
+  readonly digest: string
+  readonly outlook: Outlook | undefined
+  readonly loosened: readonly Loosened[]
+  readonly oneWay: readonly OneWay[]
+  /** Control planes that go back to an older version and lose nothing. */
+  readonly easyReturns: readonly OneWay[]
+  /** Undefined where nothing is deleted. */
+  readonly prunes: Prunes | undefined
+}
+
+const oneWayOf = ({ cluster, what }: PlaneChange): OneWay => ({ cluster, what })
+
+const asItIs = <T>(_: string, work: Promise<T>): Promise<T> => work
+
+export async function makePlan(wish: PlanWish): Promise<MadePlan> {
+  const { commit, base, cluster, inventories, render, around = asItIs } = wish
+  const rendered = await render(commit, 'After')
+  const old = base === undefined ? undefined : await baseOf(wish, base)
+  const before: Targets = old?.targets ?? new Map()
+  const hub = inventories?.find((i) => i.planes !== undefined)
+  const now = systemClock.now()
+  const update = { before, after: rendered.targets, planes: hub?.planes, now }
+  const known = inventories ?? []
+  const stale = new Set(staleInventories(known, now).map((s) => s.cluster))
+  const ofRender = withServedProviders(rendered.problems, { after: rendered.targets, inventories: known, stale })
+  const problems = [...updateProblems(update, createValidator()), ...ofRender]
+  const after: Rendered = { ...rendered, problems }
+  const all = differenceOf(before, after.targets)
+  const shown = cluster === undefined ? all : all.filter((d) => d.cluster === cluster)
+  if (cluster !== undefined && shown.length === 0)
+    throw new KubeNodeError(
+      syncErrors.KN7013({ cluster: JSON.stringify(cluster), all: all.map((d) => d.cluster).join(', ') }),
+    )
+  const planned = { before, after: after.targets, shown, commit }
+  const outlook =
+    inventories === undefined
+      ? undefined
+      : await around('predicting what it does to machines', predicted(inventories, planned))
+  const names = new Set(shown.map((d) => d.cluster))
+  const planes = planeChanges(before, after.targets, hub?.planes).filter((p) => names.has(p.cluster))
+  return {
+    commit,
+    base,
+    before,
+    after,
+    isBaseRead: old !== undefined,
+    shown,
+    digest: planDigest(before, after.targets),
+    outlook,
+    loosened: loosenedBy(before, after.targets, usedPipelines(inventories)).filter((l) => names.has(l.cluster)),
+    oneWay: oneWaySteps(shown, before, after.targets, planes),
+    easyReturns: planes.filter((p) => !p.isOneWay).map(oneWayOf),
+    prunes: prunesIn(shown, { inventories: inventories ?? [], before, after: after.targets, commit }),
+  }
+}
+
+/** Undefined without an inventory of the hub, which has the tracks. */
+function usedPipelines(inventories: readonly Inventory[] = []): ReadonlySet<string> | undefined {
+  const sources = inventories.flatMap((i) => i.sources ?? [])
+  return sources.length === 0
+    ? undefined
+    : new Set(sources.flatMap(({ tracks }) => tracks.map((t) => t.pipelineRef.name)))
+}
+
+async function baseOf({ render, onNothingBefore }: PlanWish, base: string): Promise<Rendered | undefined> {
+  try {
+    return await render(base, 'Before')
+  } catch (error) {
+    if (onNothingBefore === undefined) throw error
+    onNothingBefore(error)
+    return undefined
+  }
+}
+
+/** A copy of a repository with commits of its own beside it, such as the edits of a work tree. */
+export const rendersFrom =
+  (before: GitRepository, after: GitRepository, render: (id: string, from: GitRepository) => Promise<Rendered>) =>
+  (id: string, side: 'Before' | 'After'): Promise<Rendered> =>
+    render(id, side === 'After' ? after : before)
+
+interface Planned {
+  readonly before: Targets
+  readonly after: Targets
+  readonly shown: readonly ClusterDifference[]
+  readonly commit: string
+}
+
+async function predicted(
+  inventories: readonly Inventory[],
+  { before, after, shown, commit }: Planned,
+): Promise<Outlook> {
+  const objectsOf = (targets: Targets, cluster: string) => (targets.get(cluster)?.objects ?? []).map((o) => o.object)
+  const wanted = new Set(shown.map((d) => d.cluster))
+  const predictions = []
+  for (const inventory of inventories.filter((i) => wanted.has(i.cluster)))
+    predictions.push(
+      await predict({
+        inventory,
+        before: objectsOf(before, inventory.cluster),
+        after: objectsOf(after, inventory.cluster),
+        commit,
+        pause: () => new Promise((resolve) => setImmediate(resolve)),
+      }),
+    )
+  const changed = shown.filter((d) => d.changes.length > 0).map((d) => d.cluster)
+  const now = systemClock.now()
+  const ofRelease = releaseApprovals({ before, after, inventories, now })
+  const outlook = outlookOf(predictions, bindingHub(before, after), changed, ofRelease)
+  const used = inventories.filter((i) => wanted.has(i.cluster))
+  const waits = releaseWaits({ before, after, clusters: changed, inventories, now })
+  return { ...outlook, stale: staleInventories(used, now), waits }
+}
+
+function prunesIn(
+  shown: readonly ClusterDifference[],
+  of: Pick<PrunesWish, 'inventories' | 'before' | 'after' | 'commit'>,
+): Prunes | undefined {
+  const clusters = shown.filter((d) => d.removed > 0).map((d) => d.cluster)
+  return clusters.length === 0 ? undefined : prunesOf({ ...of, clusters, now: systemClock.now() })
+}

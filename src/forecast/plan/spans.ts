@@ -1,0 +1,132 @@
+// Times and steps of a prediction, in words. Never more exact than they are.
+import { counted } from '#lib/counted.ts'
+import type { NeededApproval } from '../approvals.ts'
+import type { OneWay } from '../one-way.ts'
+import type { ClusterPrediction } from '../predict.ts'
+import type { Loosened } from '../loosened/loosened.ts'
+import type { ClusterDifference } from '#sync/difference.ts'
+import { clustersLost } from './losses.ts'
+import { minutesText } from './minutes.ts'
+import { type Outlook, type StaleInventory, whileHeld } from './outlook.ts'
+import { someOf } from '#lib/some-of.ts'
+
+function spanText(p50: number, p90: number): string {
+  const [a, b] = [minutesText(p50), minutesText(p90)]
+  return a === b ? a : `${a} to ${b}`
+}
+
+const ENDLESS = 'does not finish'
+
+/** A rollout that something stops for good has no time, only the end of the prediction. */
+export const clusterTimeText = ({ p50, p90, stuck }: Pick<ClusterPrediction, 'p50' | 'p90' | 'stuck'>): string =>
+  stuck.length > 0 ? ENDLESS : spanText(p50, p90)
+
+/** The soak between stages is in no row of a cluster. */
+export const timeText = ({ p50, p90, soak, clusters }: Pick<Outlook, 'p50' | 'p90' | 'soak' | 'clusters'>): string =>
+  clusters.some((c) => c.prediction.stuck.length > 0)
+    ? ENDLESS
+    : `${spanText(p50, p90)}${soak === 0 ? '' : ` (${minutesText(soak)} of it soak between stages)`}`
+
+/** Machines that are made and deleted, which is no switch of a component; nothing where none is. */
+export function movedText(clusters: readonly ClusterDifference[]): string {
+  const sum = (of: (d: ClusterDifference) => number) => clusters.reduce((n, d) => n + of(d), 0)
+  const [deleted, created] = [sum((d) => d.machines.deleted), sum((d) => d.machines.created ?? 0)]
+  return [
+    ...(deleted === 0 ? [] : [`${counted(deleted, 'machine is', 'machines are')} deleted`]),
+    ...(created === 0 ? [] : [`${counted(created, 'machine is', 'machines are')} created`]),
+  ].join(', ')
+}
+
+/** An inventory that says little of now, or was never taken. */
+export const staleText = ({ cluster, takenAt, days }: StaleInventory): string =>
+  days === undefined
+    ? `the inventory of ${cluster} is of ${takenAt}, which is yet to come: its predictions are worth nothing`
+    : `the inventory of ${cluster} is ${counted(days, 'day')} old (${takenAt}): what changed since is not predicted`
+
+const MOST_STEPS = 8
+
+/** Machines of each step of each component: `1·5·10`. */
+export function stepsText({ slices }: ClusterPrediction): string {
+  const parts = [...Map.groupBy(slices, (s) => `${s.set}\n${s.component}`).values()].map((of) => {
+    const steps = [...Map.groupBy(of, (s) => s.step)].toSorted(([a], [b]) => a - b)
+    const sizes = steps.map(([, all]) => all.reduce((n, s) => n + s.machines.length, 0))
+    return `${sizes.slice(0, MOST_STEPS).join('·')}${sizes.length > MOST_STEPS ? '·…' : ''}`
+  })
+  return [...new Set(parts)].slice(0, 3).join(', ')
+}
+
+const MOST_BOOKED = 3
+
+/** Nothing, or one sentence: what is booked while the change runs, the first of it by name. */
+export function bookedTexts({ booked }: ClusterPrediction): readonly string[] {
+  if (booked.length === 0) return []
+  const machines = new Set(booked.map((b) => b.machine)).size
+  const named = booked
+    .slice(0, MOST_BOOKED)
+    .map((b) => `${b.machine} (${b.kind} by ${b.by}, from ${b.from}${b.until === undefined ? '' : ` to ${b.until}`})`)
+  const rest = booked.length > MOST_BOOKED ? `, and ${booked.length - MOST_BOOKED} more` : ''
+  const are = counted(machines, 'machine is', 'machines are')
+  return [`${are} away for work on hosts while it runs, and counted in every budget: ${named.join(', ')}${rest}`]
+}
+
+/** `2 approvals of group:sre for each of 9 batches (policy careful), 4 given`: none are needed where all were given. */
+export function approvalTexts(
+  approvals: readonly NeededApproval[],
+  shown: (name: string) => string,
+  asker: (name: string) => string = shown,
+): readonly string[] {
+  return approvals.flatMap(({ count, batches, missing, from, asker: by }) => {
+    if (missing === 0) return []
+    const given = count * (batches ?? 1) - missing
+    const each = batches === undefined || batches === 1 ? '' : ` for each of ${counted(batches, 'batch', 'batches')}`
+    return [
+      `${counted(count, 'approval')} of ${from.map(shown).join(', ')}${each} (${asker(by)})${given === 0 ? '' : `, ${given} given`}`,
+    ]
+  })
+}
+
+/** Named in one line: what it is about comes after them. */
+const MOST_CLUSTERS = 8
+
+/** Clusters with the same step share a line. */
+export const oneWayLines = (all: readonly OneWay[], shown: (name: string) => string = (name) => name) =>
+  [...Map.groupBy(all, (o) => o.what)].map(
+    ([what, of]) =>
+      `${someOf(
+        of.map((o) => shown(o.cluster)),
+        MOST_CLUSTERS,
+      )}: ${shown(what)}`,
+  )
+
+/** One line, for the status of a commit. */
+export function summaryText(
+  all: readonly ClusterDifference[],
+  outlook: Outlook | undefined,
+  loosened: readonly Loosened[] = [],
+): string {
+  const changed = all.filter((d) => d.changes.length > 0)
+  if (changed.length === 0) return 'nothing changes'
+  const deleted = changed.reduce((n, d) => n + d.machines.deleted, 0)
+  const created = changed.reduce((n, d) => n + (d.machines.created ?? 0), 0)
+  const planes = clustersLost(all)
+  const left = all.filter((d) => d.isLeft === true).length
+  const loss = [
+    ...(planes === 0 ? [] : [`deletes ${counted(planes, 'cluster')}`]),
+    ...(left === 0 ? [] : [`${counted(left, 'cluster leaves', 'clusters leave')} the fleet`]),
+    ...(deleted === 0 ? [] : [`deletes ${counted(deleted, 'machine')}`]),
+    ...(created === 0 ? [] : [`creates ${counted(created, 'machine')}`]),
+    ...(loosened.length === 0 ? [] : ['loosens gates or limits']),
+  ]
+  if (outlook === undefined) return [counted(changed.length, 'cluster'), ...loss, 'machines unknown'].join(' · ')
+  const { machines, drains, p50, risk, approvals, unknown } = outlook
+  const missing = approvals.reduce((n, a) => n + a.missing, 0)
+  return [
+    ...loss,
+    machines === 0
+      ? `no ${deleted + created === 0 ? '' : 'other '}machine is touched${whileHeld(outlook)}`
+      : `${counted(machines, 'machine')} · ${counted(drains, 'drain')} · ~${minutesText(p50)}`,
+    ...(risk === undefined ? [] : [risk.toLowerCase()]),
+    ...(missing === 0 ? [] : [`${counted(missing, 'approval')} missing`]),
+    ...(unknown.length === 0 ? [] : [`${counted(unknown.length, 'cluster')} unknown`]),
+  ].join(' · ')
+}

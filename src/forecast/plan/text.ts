@@ -1,0 +1,294 @@
+// A plan as text: cluster by cluster, object by object, field by field; on a terminal it is cut where it would be unreadable.
+import { counted } from '#lib/counted.ts'
+import { printableLine, shownLine } from '#lib/printable.ts'
+import {
+  type ClusterDifference,
+  type FieldChange,
+  leftText,
+  type MachineChanges,
+  type ObjectChange,
+} from '#sync/difference.ts'
+import type { Loosened } from '../loosened/loosened.ts'
+import type { OneWay } from '../one-way.ts'
+import type { Prunes } from '../prunes.ts'
+import { API_GROUP } from '#api/kind.ts'
+import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { declaredErrors } from '#declared/declared-errors.ts'
+import { type Tone, paintOf } from '#lib/terminal/paint.ts'
+import { loosenedLines } from './loosened-lines.ts'
+import { minutesText } from './minutes.ts'
+import { delayTexts, type Outlook, sourceHeldTexts, whileHeld, windowTexts } from './outlook.ts'
+import { approveCommand, guardText, pruneDoubt, unknownTexts } from './prunes.ts'
+import { approvalTexts, bookedTexts, oneWayLines, clusterTimeText, staleText, stepsText, timeText } from './spans.ts'
+import { someOf } from '#lib/some-of.ts'
+
+const MARKS = { added: '+', changed: '~', removed: '-' } as const
+/** Fields of one object in the text; the JSON has more. */
+const MAX_FIELDS = 12
+const MAX_VALUE_CHARS = 60
+
+export interface PlanStyle {
+  readonly isColored: boolean
+  /** On a terminal; a pipe gets every value in full. */
+  readonly isCut: boolean
+}
+
+/** `base` as people call it. */
+export function textOf(
+  what: string,
+  base: string | undefined,
+  all: readonly ClusterDifference[],
+  style: PlanStyle,
+): string {
+  const head = `plan of ${what}${base === undefined ? '' : ` against ${base}`}`
+  return (
+    shownLine(head) +
+    groupsOf(all)
+      .map((group) => clusterText(group, style))
+      .join('')
+  )
+}
+
+/** `Head` is the sentence above all; each cluster that is touched has a line. */
+export interface OutlookLine {
+  readonly is: 'Head' | 'Cluster' | 'Warning' | 'Note'
+  readonly text: string
+}
+
+const OUTLOOK_MARKS: Readonly<Record<OutlookLine['is'], string>> = {
+  Head: 'predicted: ',
+  Cluster: '  ',
+  Warning: '  ! ',
+  Note: '    ',
+}
+
+/** What the commit does to machines, as far as it was predicted. */
+export const outlookText = (outlook: Outlook, oneWay: readonly OneWay[] = []): string =>
+  ['', ...outlookLines(outlook, oneWay).map(({ is, text }) => `${OUTLOOK_MARKS[is]}${text}`)]
+    .map((l) => shownLine(l))
+    .join('')
+
+export function outlookLines(outlook: Outlook, oneWay: readonly OneWay[]): readonly OutlookLine[] {
+  const { clusters, unknown, machines, drains, reboots, mostUnavailable, uncovered, approvals, risk } = outlook
+  const as =
+    (is: OutlookLine['is']) =>
+    (text: string): OutlookLine => ({ is, text })
+  const [warning, note] = [as('Warning'), as('Note')]
+  return [
+    as('Head')(
+      machines === 0
+        ? `no machine is touched${whileHeld(outlook) || ' by a rollout'}`
+        : `${counted(machines, 'machine')}, ${counted(drains, 'drain')}, ${counted(reboots, 'reboot')}, ${timeText(outlook)}, at most ${mostUnavailable} unavailable at once${risk === undefined ? '' : `, risk ${risk.toLowerCase()}`}`,
+    ),
+    ...[...sourceHeldTexts(outlook), ...delayTexts(outlook), ...windowTexts(outlook)].map(warning),
+    ...clusters.flatMap(({ stage, prediction: p }) => [
+      ...(p.machines.length === 0
+        ? []
+        : [
+            as('Cluster')(
+              `${p.cluster} (stage ${stage}): ${p.machines.length} of ${counted(p.of, 'machine')} in steps of ${stepsText(p)}, ${clusterTimeText(p)}${p.brakes[0] === undefined || p.stuck.length > 0 ? '' : `; slowed most by ${p.brakes[0].what} (${minutesText(p.brakes[0].ms)})`}`,
+            ),
+          ]),
+      ...p.stuck.map((s) =>
+        warning(
+          `${p.cluster}: set ${s.set} does not finish: ${s.wait.seen}${s.wait.unblock === '' ? '' : `; it continues when ${s.wait.unblock}`}`,
+        ),
+      ),
+      ...p.fullBudgets.map((b) =>
+        warning(`${p.cluster}: PodDisruptionBudget ${b.namespace}/${b.name} lets no pod go now`),
+      ),
+      ...(p.skipped.length === 0
+        ? []
+        : [
+            warning(
+              `${p.cluster}: ${counted(p.skipped.length, 'machine is', 'machines are')} skipped, such as ${p.skipped[0]?.machine}: ${p.skipped[0]?.reason}`,
+            ),
+          ]),
+      ...bookedTexts(p).map((text) => note(`${p.cluster}: ${text}`)),
+      ...p.underWay.map((set) => note(`${p.cluster}: set ${set} is on its way already`)),
+    ]),
+    ...uncovered.map((u) =>
+      warning(
+        `hardware class ${u.class === '' ? '(none)' : u.class} is in no machine of an earlier stage: first tried on ${u.first} in ${u.cluster}`,
+      ),
+    ),
+    ...approvalTexts(approvals, (name) => name).map((text) => warning(`needs ${text}`)),
+    ...[...new Set(clusters.flatMap((c) => c.prediction.untimed))].map((c) =>
+      note(`no recorded duration of ${c}: five minutes a machine are assumed`),
+    ),
+    ...(machines === 0
+      ? []
+      : [
+          note(
+            `way back: git revert, ${outlook.wayBack === undefined ? 'for how long is unknown' : `about ${minutesText(outlook.wayBack)}`}${oneWay.length === 0 ? '; no one-way step in this change' : ''}`,
+          ),
+        ]),
+    ...(outlook.stale ?? []).map((s) => warning(staleText(s))),
+    ...unknown.map((c) => warning(`unknown: no inventory of ${c} was given`)),
+  ]
+}
+
+/** Deletions that wait for an approval, each with its command; unknown ones share a line by cause. */
+export function prunesText({ promised, unknown }: Prunes): string {
+  const lines = [
+    ...promised.flatMap((p) => [
+      `  ! ${p.cluster}: ${guardText(p)}:`,
+      `      ${approveCommand(p)}`,
+      `      (${pruneDoubt(p)})`,
+    ]),
+    ...unknownTexts(unknown).map((text) => `  ! ${text}`),
+  ]
+  return lines.length === 0 ? '' : ['', ...lines].map((l) => shownLine(l)).join('')
+}
+
+/** What later commits no longer have to pass. */
+export const loosenedText = (all: readonly Loosened[]): string =>
+  all.length === 0
+    ? ''
+    : [
+        '',
+        'loosens what later commits must pass:',
+        ...loosenedLines(all).map(
+          ({ clusters, objects, text }) => `  ! ${clusters.join(', ')}: ${objects.join(', ')}: ${text}`,
+        ),
+      ]
+        .map((l) => shownLine(l))
+        .join('')
+
+/** What a revert leaves undone. */
+export const oneWayText = (all: readonly OneWay[]): string =>
+  all.length === 0
+    ? ''
+    : ['', 'git revert does not take this back:', ...oneWayLines(all).map((text) => `  ! ${text}`)]
+        .map((l) => shownLine(l))
+        .join('')
+
+/** What goes back to an older version and loses nothing. */
+export const returnsText = (all: readonly OneWay[]): string =>
+  all.length === 0
+    ? ''
+    : ['', 'goes back without a loss:', ...oneWayLines(all).map((text) => `  ${text}`)]
+        .map((l) => shownLine(l))
+        .join('')
+
+/** Clusters in which the same changes are one entry: a fleet of fifty is read once. */
+export const groupsOf = (all: readonly ClusterDifference[]): readonly (readonly ClusterDifference[])[] => [
+  ...Map.groupBy(all, (one) => JSON.stringify({ ...one, cluster: '' })).values(),
+]
+
+function clusterText(group: readonly ClusterDifference[], style: PlanStyle): string {
+  const [difference] = group
+  if (difference === undefined) return ''
+  const { added, changed, removed, unchanged, changes, problems, machines } = difference
+  const counts = `${added} to add, ${changed} to change, ${removed} to remove, ${unchanged} unchanged`
+  const each = group.length === 1 ? '' : ` in each of these ${group.length} clusters`
+  const paint = paintOf(style.isColored)
+  const painted = (line: string): string => paint(toneOfMark(line), printableLine(line))
+  const loss = lossTexts(machines).map((line) => paint('bad', printableLine(`  ! ${line}`)))
+  return [
+    '',
+    printableLine(`${group.map((d) => d.cluster).join(', ')}: ${counts}${each}`),
+    ...leftText(difference).map((line) => paint('warn', printableLine(`  ! ${line}`))),
+    ...changesText(changes, style).map(painted),
+    ...problemsText(problems).map(painted),
+    ...keptText(machines).map(printableLine),
+    ...loss,
+    '',
+  ].join('\n')
+}
+
+/** As people know it from diffs. */
+const toneOfMark = (line: string): Tone | undefined =>
+  line.startsWith('  + ')
+    ? 'good'
+    : line.startsWith('  - ') || line.startsWith('  ! ')
+      ? 'bad'
+      : line.startsWith('  ~ ')
+        ? 'warn'
+        : undefined
+
+/** More of either in one cluster is unreadable; the JSON has all. */
+const MAX_OBJECTS = 1_000
+const MAX_PROBLEMS = 100
+
+const changesText = (all: readonly ObjectChange[], { isCut }: PlanStyle): readonly string[] => [
+  ...all.slice(0, MAX_OBJECTS).flatMap((change) => objectText(change, isCut)),
+  ...andMore(all, MAX_OBJECTS),
+]
+
+const problemsText = (all: readonly string[]): readonly string[] => [
+  ...all.slice(0, MAX_PROBLEMS).map((p) => `  ! ${p}`),
+  ...andMore(all, MAX_PROBLEMS),
+]
+
+const andMore = (all: readonly unknown[], shown: number): readonly string[] =>
+  all.length > shown ? [`  … and ${all.length - shown} more`] : []
+
+/** Machines named in the text; the JSON has all. */
+const MAX_NAMES = 5
+
+/** The one line of a plan that must not be overlooked. */
+export function lossTexts({ deleted, sets, single }: MachineChanges): readonly string[] {
+  if (deleted === 0) return []
+  const ofSets = sets.filter((s) => s.deleted > 0).map((s) => `MachineSet ${s.set} (${s.deleted} of ${s.of})`)
+  const alone = single.length === 0 ? [] : [someOf(single, MAX_NAMES)]
+  return [`deletes ${counted(deleted, 'machine')}: ${[...ofSets, ...alone].join('; ')}`]
+}
+
+const keptText = ({ sets, created = 0 }: MachineChanges): readonly string[] => [
+  ...(created === 0 ? [] : [`    ${counted(created, 'machine is', 'machines are')} created`]),
+  ...sets
+    .filter(({ kept }) => kept > 0)
+    .map(({ set, kept }) => `    another set takes over ${counted(kept, 'machine')} of MachineSet ${set}`),
+]
+
+/** Of a set that is removed. */
+const STAYS =
+  '      its components stay on the machines as they are, and nothing updates them unless another set has them'
+
+function objectText(
+  { change, ref, object, fields, more, isListedOnly }: ObjectChange,
+  isCut: boolean,
+): readonly string[] {
+  const shown = isCut ? fields.slice(0, MAX_FIELDS) : fields
+  const hidden = more + fields.length - shown.length
+  const rest = hidden === 0 ? [] : [`      and ${hidden} more fields`]
+  const mark = isListedOnly === true ? '!' : MARKS[change]
+  const unless = mark === '!' ? ` (${change}; ${declaredErrors.KN3094.code}: refused unless the cluster lists it)` : ''
+  const stays = change === 'removed' && ref.group === API_GROUP && ref.kind === machineComponentSet.kind ? [STAYS] : []
+  return [`  ${mark} ${object}${unless}`, ...stays, ...shown.map((f) => fieldText(f, isCut)), ...rest]
+}
+
+export function fieldText({ path, before, after }: FieldChange, isCut: boolean): string {
+  const value = isCut ? shortValue : jsonText
+  if (before === undefined && after === undefined) return `      ${path}: (not shown)`
+  if (before === undefined) return `      ${path}: + ${value(after)}`
+  if (after === undefined) return `      ${path}: - ${value(before)}`
+  return `      ${path}: ${isCut ? change(before, after) : `${jsonText(before)} → ${jsonText(after)}`}`
+}
+
+const jsonText = (v: unknown): string => JSON.stringify(v) ?? ''
+
+function shortValue(v: unknown): string {
+  const text = jsonText(v)
+  return text.length <= MAX_VALUE_CHARS ? text : `${text.slice(0, MAX_VALUE_CHARS - 1)}…`
+}
+
+/** Context before the first difference of long values, so that a user finds it. */
+const BEFORE_CHARS = 12
+
+/** Only the differing part of long values: a common start tells nothing, and could hide the rest. */
+function change(before: unknown, after: unknown): string {
+  const [a, b] = [jsonText(before), jsonText(after)]
+  const [least, most] = [Math.min(a.length, b.length), Math.max(a.length, b.length)]
+  if (most <= MAX_VALUE_CHARS) return `${a} → ${b}`
+  let same = 0
+  while (same < least && a[same] === b[same]) same++
+  let end = 0
+  while (end < least - same && a.at(-1 - end) === b.at(-1 - end)) end++
+  const from = same <= BEFORE_CHARS ? 0 : same - BEFORE_CHARS
+  const until = from + MAX_VALUE_CHARS
+  const cut = (text: string) => `${from > 0 ? '…' : ''}${text.slice(from, until)}${text.length > until ? '…' : ''}`
+  const more = Math.max(0, most - end - until)
+  return `${cut(a)} → ${cut(b)}${more > 0 ? ` (the change continues for ${more} characters)` : ''}`
+}

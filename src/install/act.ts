@@ -1,0 +1,234 @@
+// Carries out the plan of an installation, phase by phase. Each step may be the last one of this run: the next run does it again and continues.
+import { PhaseCounter } from './phase-bars.ts'
+import { API_GROUP } from '#api/kind.ts'
+import { inventory, type Inventory } from '#api/kinds/inventory.ts'
+import { operationalHold } from '#api/kinds/operational-hold.ts'
+import { FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { messageOf, KubeNodeError } from '#lib/errors.ts'
+import { counted } from '#lib/counted.ts'
+import { inParallel } from '#lib/pool.ts'
+import { isObject } from '#lib/json.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import { isApiError } from '#kube/errors.ts'
+import { outcomeOf } from '#kube/outcome.ts'
+import { deleteExactly } from '#runtime/preconditions.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import { refOf, refText } from '#delivery/object-ref.ts'
+import type { InventoryRef } from '#delivery/plan.ts'
+import { ifServed, type InstallContext } from './context.ts'
+import { awaitDefinitionEnd } from './definition-end.ts'
+import { installErrors } from './install-errors.ts'
+import { INSTALL_INVENTORY, inventoryWrite, refsAhead, refsTogether, refsWhenDone, releaseId } from './inventory.ts'
+import type { Installed } from './observe.ts'
+import { roleOf } from './phases.ts'
+import type { InstallPlan, Phase } from './plan.ts'
+import { prune } from './prune.ts'
+import {
+  awaitEstablished,
+  awaitLeaders,
+  awaitWebhook,
+  awaitWorkload,
+  LED_ROLES,
+  WEBHOOK_SERVICE,
+  webhookConfigurationType,
+} from './ready.ts'
+import type { Release } from './release.ts'
+import { rewriteStored } from './rewrite.ts'
+import { isOvertaken } from './turn.ts'
+import { UNINSTALL_HOLD, withoutMark } from './uninstall/mark.ts'
+import { writeObject } from './write.ts'
+
+/** Requests in flight. */
+const PARALLEL = 8
+
+export interface ActOptions {
+  /** Whether each workload must be ready before the next one is changed. */
+  readonly wait: boolean
+}
+
+export async function actInstall(
+  context: InstallContext,
+  release: Release,
+  seen: Installed,
+  plan: InstallPlan,
+  options: ActOptions,
+): Promise<void> {
+  try {
+    await act(context, release, seen, plan, options)
+  } catch (error) {
+    // Another run took over: what this one wrote, the next one has to find.
+    if (isOvertaken(context)) await unlessOvertaken(context, refsAhead(seen.inventory, release), undefined)
+    throw error
+  }
+}
+
+async function act(
+  context: InstallContext,
+  release: Release,
+  seen: Installed,
+  plan: InstallPlan,
+  { wait }: ActOptions,
+): Promise<void> {
+  const uids = new Map<string, string>()
+  const progress = new PhaseCounter(plan.phases, context.showPhases)
+  for (const d of seen.definitions.filter(isEnding)) await awaitDefinitionEnd(context, d)
+  for (const rewrite of plan.rewrites) await rewriteStored(context, rewrite)
+  let noted: Inventory | undefined
+  for (const phase of plan.phases) {
+    // From here on each object is in the Inventory before it is in the cluster.
+    if (phase.name !== 'Namespaces' && phase.name !== 'Definitions' && noted === undefined)
+      noted = await note(
+        context,
+        seen.inventoryObject,
+        refsAhead(seen.inventory, release),
+        seen.inventoryObject?.spec.commit,
+      )
+    if (phase.name === 'Workloads') await endUninstall(context)
+    if (phase.name === 'Workloads') await actWorkloads(context, phase, { uids, progress }, wait)
+    else await actPhase(context, phase, { uids, progress })
+  }
+  if (wait) await awaitAnswers(context, release)
+  if (!hasWebhook(release)) await endWebhook(context)
+  const left = [...plan.left]
+  for (const ref of plan.prunes) if (!(await prune(context, ref))) left.push(ref)
+  await note(context, noted, refsWhenDone(release, uids, left), releaseId(release))
+}
+
+const isEnding = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp !== undefined
+
+/** Before the turn of this run, which is noted in one of them. */
+export async function makeNamespaces(context: InstallContext, { phases }: InstallPlan): Promise<void> {
+  if ((await context.client.get(namespaceType, { name: SYSTEM_NAMESPACE })) !== undefined) return
+  // The phase itself says it.
+  const quiet = { ...context, say: () => undefined, showWait: () => undefined }
+  for (const phase of phases) if (phase.name === 'Namespaces') await actPhase(quiet, phase, { uids: new Map(), progress: new PhaseCounter([], undefined) })
+}
+
+/** An uninstall that was given up left the cluster frozen and the Defender told not to register its webhook. */
+async function endUninstall(context: InstallContext): Promise<void> {
+  await withoutMark(context)
+  await context.client.delete(operationalHold, { name: UNINSTALL_HOLD })
+}
+
+/** Settings switched it off. Before its Service is deleted: without an answer, API servers refuse guarded deletions and approvals. */
+async function endWebhook({ client, say }: InstallContext): Promise<void> {
+  const found = await client.get(webhookConfigurationType, { name: API_GROUP })
+  if (found === undefined) return
+  await deleteExactly(client, webhookConfigurationType, found)
+  say(`webhook: removed, since these settings have none`)
+}
+
+/** What the phases of one run share. */
+interface Run {
+  readonly uids: Map<string, string>
+  readonly progress: PhaseCounter
+}
+
+async function actPhase(context: InstallContext, { name, groups }: Phase, { uids, progress }: Run): Promise<void> {
+  for (const group of groups)
+    await inParallel(group, PARALLEL, async (object) => {
+      await write(context, object, uids)
+      progress.oneDone(name)
+    })
+  if (name === 'Definitions') await inParallel(groups.flat(), PARALLEL, (d) => awaitEstablished(context, d))
+  context.say(`${name.toLowerCase()}: ${counted(groups.flat().length, 'object')} applied`)
+}
+
+async function write(context: InstallContext, object: KubeObject, uids: Map<string, string>): Promise<KubeObject> {
+  const written = await writeObject(context, object)
+  uids.set(refText(refOf(object)), written.metadata.uid ?? '')
+  return written
+}
+
+async function actWorkloads(
+  context: InstallContext,
+  { name: phase, groups }: Phase,
+  { uids, progress }: Run,
+  wait: boolean,
+): Promise<void> {
+  for (const workload of groups.flat()) {
+    const { name, namespace = '' } = workload.metadata
+    const why = await tryPod(context, workload)
+    if (why !== undefined)
+      throw new KubeNodeError(installErrors.KN1413({ workload: `deployment ${name}`, why, namespace }))
+    const written = await write(context, workload, uids)
+    if (wait) await awaitWorkload(context, written)
+    progress.oneDone(phase)
+    context.say(`${roleOf(workload)}: ${wait ? 'ready' : 'applied'}`)
+  }
+}
+
+const podType = coreKind('Pod')
+const namespaceType = coreKind('Namespace')
+
+/** Why its pods would be refused. A Deployment is always accepted; its pods are refused later, out of sight. */
+export async function tryPod({ client }: InstallContext, workload: KubeObject): Promise<string | undefined> {
+  const template = isObject(workload['spec']) ? workload['spec']['template'] : undefined
+  if (!isObject(template)) return undefined
+  const metadata = isObject(template['metadata']) ? template['metadata'] : {}
+  const name = `${workload.metadata.name}-trial`
+  const { namespace = '' } = workload.metadata
+  const pod = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { ...metadata, name, namespace },
+    spec: template['spec'],
+  } as KubeObject
+  const outcome = await outcomeOf(() => client.create(podType, pod, { dryRun: true }))
+  if (outcome.kind !== 'Denied') return undefined
+  return isApiError(outcome.error) ? outcome.error.serverMessage : messageOf(outcome.error)
+}
+
+export const ledRolesOf = ({ objects }: Release): readonly string[] => {
+  const roles = objects.filter((o) => o.kind === 'Deployment').map(roleOf)
+  return LED_ROLES.filter((r) => roles.includes(r))
+}
+
+export const hasWebhook = ({ objects }: Release): boolean =>
+  objects.some((o) => o.kind === 'Service' && o.metadata.name === WEBHOOK_SERVICE)
+
+async function awaitAnswers(context: InstallContext, release: Release): Promise<void> {
+  const roles = ledRolesOf(release)
+  if (roles.length === 0) return
+  await awaitLeaders(context, roles)
+  context.say(`leaders: ${roles.join(', ')}`)
+  if (!hasWebhook(release)) return
+  await awaitWebhook(context)
+  context.say('webhook: answers')
+}
+
+async function note(
+  context: InstallContext,
+  found: Inventory | undefined,
+  refs: readonly InventoryRef[],
+  commit: string | undefined,
+): Promise<Inventory | undefined> {
+  const { client, clock } = context
+  const input = inventoryWrite(found, refs, commit, clock.now())
+  if (input === undefined) return unlessOvertaken(context, refs, commit)
+  const { resourceVersion } = found?.metadata ?? {}
+  const metadata = { ...input.metadata, ...(resourceVersion !== undefined && { resourceVersion }) }
+  const outcome = await outcomeOf(() => client.apply(inventory, { ...input, metadata }, AS_INSTALLER))
+  if (outcome.kind === 'Applied') return outcome.object
+  if (OVERTAKEN.has(outcome.kind)) return unlessOvertaken(context, refs, commit)
+  throw outcome.error
+}
+
+const AS_INSTALLER = { fieldManager: FIELD_MANAGERS.install, force: true } as const
+/** Another run wrote the Inventory, or took it away. */
+const OVERTAKEN: ReadonlySet<string> = new Set(['Conflict', 'Stale', 'Exists'])
+
+/** The Inventory, where it is as wanted. Otherwise two runs met: what each wrote stays in it, so that the next one takes away what its release does not have. */
+async function unlessOvertaken(
+  { client, clock }: InstallContext,
+  refs: readonly InventoryRef[],
+  commit: string | undefined,
+): Promise<Inventory> {
+  const other = await ifServed(async () => client.get(inventory, { name: INSTALL_INVENTORY }))
+  // Nothing was to be written, or the reply to our own write was lost.
+  if (other !== undefined && inventoryWrite(other, refs, commit, clock.now()) === undefined) return other
+  const both = refsTogether(refs, other?.spec.refs ?? [])
+  const input = inventoryWrite(other, both, other?.spec.commit, clock.now())
+  if (input !== undefined) await ifServed(() => client.apply(inventory, { ...input }, AS_INSTALLER))
+  throw new KubeNodeError(installErrors.KN1449({ why: 'another run changed this installation at the same time' }))
+}

@@ -1,0 +1,100 @@
+// The two objects that make a cluster follow a repository: the Secret with the credentials, and the FleetSource. Pure.
+import { newestCommitText } from '#api/protocol/commit-title.ts'
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import { CLUSTERS_NAMESPACE, SYSTEM_NAMESPACE } from '#api/names.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+
+export interface Followed {
+  readonly url: string
+  readonly branch: string
+  readonly path: string
+}
+
+/** What a git server asks for, and what it proves itself with: authority over https, host keys over ssh. */
+export interface GitCredentials {
+  readonly username?: string
+  readonly password?: string
+  readonly ca?: string
+  readonly sshKey?: string
+  readonly knownHosts?: string
+}
+
+/** By key of the Secret. */
+export const fieldsOf = ({ username, password, ca, sshKey, knownHosts }: GitCredentials) =>
+  ({
+    username,
+    password,
+    'ca.crt': ca,
+    'ssh-privatekey': sshKey,
+    known_hosts: knownHosts,
+  }) as Readonly<Record<string, string | undefined>>
+
+export const SOURCE = { namespace: SYSTEM_NAMESPACE, name: 'fleet' } as const
+export const GIT_SECRET = { namespace: CLUSTERS_NAMESPACE, name: 'fleet-git' } as const
+/** The pipeline that a new repository declares. */
+const PIPELINE = 'standard'
+const TRACK = 'fleet'
+
+/** Undefined without credentials: a Secret that is there stays. */
+export function secretOf(credentials: GitCredentials): KubeObject | undefined {
+  const data = Object.entries(fieldsOf(credentials)).flatMap(([key, value]) =>
+    value === undefined ? [] : [[key, Buffer.from(value).toString('base64')]],
+  )
+  if (data.length === 0) return undefined
+  return { apiVersion: 'v1', kind: 'Secret', type: 'Opaque', metadata: GIT_SECRET, data: Object.fromEntries(data) }
+}
+
+export const sourceOf = ({ url, branch, path }: Followed, hasSecret: boolean): KubeObject => ({
+  apiVersion: 'kubenode.io/v1alpha1',
+  kind: 'FleetSource',
+  metadata: SOURCE,
+  spec: {
+    url,
+    ref: { branch },
+    path,
+    ...(hasSecret && { secretRef: { name: GIT_SECRET.name } }),
+    verify: { mode: 'Off' },
+    tracks: [{ name: TRACK, pipelineRef: { name: PIPELINE } }],
+  },
+})
+
+export type Existing =
+  | { readonly kind: 'None' | 'Same' }
+  /** Another one follows the cluster already. */
+  | { readonly kind: 'Other'; readonly source: string; readonly url: string }
+  /** Ours, and of another repository, branch or folder. */
+  | { readonly kind: 'Elsewhere'; readonly seen: string }
+
+export function existingOf(sources: readonly FleetSource[], wanted: Followed): Existing {
+  const live = sources.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+  const isOurs = ({ metadata: { namespace, name } }: FleetSource) =>
+    namespace === SOURCE.namespace && name === SOURCE.name
+  const other = live.find((s) => !isOurs(s))
+  if (other !== undefined) {
+    const { namespace = '', name = '' } = other.metadata
+    return { kind: 'Other', source: `${namespace}/${name}`, url: other.spec.url }
+  }
+  const own = live.find(isOurs)
+  if (own === undefined) return { kind: 'None' }
+  const { url, ref, path } = own.spec
+  if (url === wanted.url && ref.branch === wanted.branch && path === wanted.path) return { kind: 'Same' }
+  return { kind: 'Elsewhere', seen: `${url}, ${ref.branch ?? ref.tag ?? ref.commit ?? ''}, folder ${path}` }
+}
+
+export type Progress = { readonly kind: 'Applied' } | { readonly kind: 'Waiting'; readonly why: string }
+
+/** Whether the cluster is as the commit says: the hub, and all further clusters where the fleet has any. */
+export function progressOf(source: FleetSource | undefined, commit: string): Progress {
+  if (source === undefined) return waiting('the FleetSource is not readable yet')
+  const { commit: seen, conditions = [], tracks = [] } = source.status ?? {}
+  const bad = conditions.find((c) => ['Fetched', 'Rendered', 'Applied'].includes(c.type) && c.status === 'False')
+  if (bad !== undefined) return waiting(`${bad.reason}: ${bad.message}`)
+  if (seen === undefined) return waiting('sync has not fetched it yet')
+  if (seen !== commit) return waiting(`sync is at commit ${newestCommitText(source.status ?? {})}`)
+  const applied = conditions.find((c) => c.type === 'Applied')
+  if (applied?.status !== 'True') return waiting('sync has not applied it yet')
+  const behind = tracks.find((t) => t.release !== undefined && t.appliedCommit !== commit)
+  return behind === undefined ? { kind: 'Applied' } : waiting(`release ${behind.release ?? ''} is rolling out`)
+}
+
+const waiting = (why: string): Progress => ({ kind: 'Waiting', why })

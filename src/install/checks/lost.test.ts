@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import type { KubeObject } from '#api/schema/object.ts'
+import { lostParts } from './lost.ts'
+
+const binding: KubeObject = {
+  apiVersion: 'admissionregistration.k8s.io/v1',
+  kind: 'ValidatingAdmissionPolicyBinding',
+  metadata: { name: 'kubenode-holds' },
+  spec: { policyName: 'kubenode-holds', validationActions: ['Deny'] },
+}
+const revoked: KubeObject = {
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'kubenode-revoked-agents', namespace: 'kubenode-system' },
+}
+const found = (live: readonly KubeObject[], isSameRelease = true) =>
+  lostParts(
+    [binding, revoked],
+    (o) => live.find((l) => l.kind === o.kind && l.metadata.name === o.metadata.name),
+    isSameRelease,
+  ).map(({ object, how }) => `${object}: ${how}`)
+
+test('nothing is lost where all is as it was installed, also with what a server fills in', () => {
+  const spec = { ...(binding['spec'] as object), matchResources: {} }
+  expect(
+    found([
+      { ...binding, spec },
+      { ...revoked, data: { a: 'b' } },
+    ]),
+  ).toEqual([])
+})
+
+test('what was deleted is named', () => {
+  expect(found([])).toEqual([
+    'ValidatingAdmissionPolicyBinding kubenode-holds: it was deleted',
+    'ConfigMap kubenode-system/kubenode-revoked-agents: it was deleted',
+  ])
+})
+
+test.each<[string, object]>([
+  ['that only warns', { validationActions: ['Warn'] }],
+  ['that looks at fewer objects', { matchResources: { namespaceSelector: { matchLabels: { a: 'b' } } } }],
+])('a binding %s was changed, where the same release is installed', (_, change) => {
+  const weaker = { ...binding, spec: { ...(binding['spec'] as object), ...change } }
+  expect(found([weaker, revoked])).toEqual([
+    'ValidatingAdmissionPolicyBinding kubenode-holds: it is no longer as this release installs it',
+  ])
+  expect(found([weaker, revoked], false)).toEqual([])
+})

@@ -1,0 +1,31 @@
+// Finds what of an installation was deleted or weakened since: admission policies, the list of revoked agents, Secrets that programs only update. Pure.
+import { isChanged } from '#kube/admission-policies.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { Alteration } from './altered.ts'
+
+/** Kinds that nothing else reports when they are missing. */
+export const KEPT_KINDS: readonly string[] = [
+  'ValidatingAdmissionPolicy',
+  'ValidatingAdmissionPolicyBinding',
+  'ConfigMap',
+  'Secret',
+]
+
+const REMEDY = 'run kubenode install with its settings again, which sets it back'
+
+/** `liveOf` undefined: it is not there. Policies of another release differ on purpose, so only deleted ones are reported then. */
+export function lostParts(
+  shipped: readonly KubeObject[],
+  liveOf: (object: KubeObject) => KubeObject | undefined,
+  isSameRelease: boolean,
+): readonly Alteration[] {
+  return shipped.flatMap((object): readonly Alteration[] => {
+    const live = liveOf(object)
+    const { namespace, name } = object.metadata
+    const what = `${object.kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`
+    if (live === undefined) return [{ object: what, how: 'it was deleted', remedy: REMEDY }]
+    const isPolicy = object.kind.startsWith('ValidatingAdmissionPolicy')
+    if (!isPolicy || !isSameRelease || !isChanged(object, live)) return []
+    return [{ object: what, how: 'it is no longer as this release installs it', remedy: REMEDY }]
+  })
+}

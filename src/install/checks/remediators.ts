@@ -1,0 +1,65 @@
+// Finds programs of others that repair nodes: they and KubeNode would reboot, drain or replace the same node. Pure.
+import { isObject } from '#lib/json.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+
+/** By the name of the image, or of the workload where images are renamed by a mirror. */
+const PROGRAMS: readonly {
+  readonly name: string
+  readonly image: RegExp
+  readonly when?: (text: string) => boolean
+}[] = [
+  { name: 'draino', image: /(^|\/)draino\d*([:@]|$)/ },
+  { name: 'kured', image: /(^|\/)kured([:@]|$)/ },
+  // Alone, it reports only; with a remedy beside it, it acts.
+  {
+    name: 'node-problem-detector with remedies',
+    image: /(^|\/)node-problem-detector([:@]|$)/,
+    when: (t) => /remed|reboot/i.test(t),
+  },
+  {
+    name: 'Karpenter node repair',
+    image: /(^|\/)karpenter(\/controller)?([:@]|$)|karpenter\/controller/,
+    when: (t) => /NodeRepair=true/i.test(t),
+  },
+  {
+    name: 'Medik8s remediation',
+    image: /(^|\/)(self-node-remediation|node-healthcheck|fence-agents-remediation)[a-z-]*([:@]|$)/,
+  },
+  { name: 'NVSentinel', image: /(^|\/)nvsentinel[a-z-/]*([:@]|$)/ },
+]
+
+const listOf = (v: unknown): readonly Readonly<Record<string, unknown>>[] =>
+  Array.isArray(v) ? v.filter(isObject) : []
+const textOf = (v: unknown): string => (typeof v === 'string' ? v : '')
+
+function containersOf(workload: KubeObject): readonly Readonly<Record<string, unknown>>[] {
+  const spec = isObject(workload['spec']) ? workload['spec'] : {}
+  const template = isObject(spec['template']) ? spec['template'] : {}
+  return listOf(isObject(template['spec']) ? template['spec']['containers'] : [])
+}
+
+const wordsOf = (c: Readonly<Record<string, unknown>>): string =>
+  [
+    ...[c['command'], c['args']].flatMap((l): unknown[] => (Array.isArray(l) ? l : [])),
+    ...listOf(c['env']).map((e) => `${textOf(e['name'])} ${textOf(e['value'])}`),
+  ]
+    .map(textOf)
+    .join(' ')
+
+/** `draino (deployment kube-system/draino)`. */
+export function remediatorsIn(workloads: readonly KubeObject[]): readonly string[] {
+  return workloads.flatMap((workload) => {
+    const { name = '', namespace = '' } = workload.metadata
+    const found = PROGRAMS.find(({ image, when }) =>
+      containersOf(workload).some((c) => image.test(textOf(c['image'])) && (when === undefined || when(wordsOf(c)))),
+    )
+    return found === undefined ? [] : [`${found.name} (${workload.kind.toLowerCase()} ${namespace}/${name})`]
+  })
+}
+
+/** Kinds of others whose objects order repairs. */
+export const REPAIRING_KINDS = [
+  { group: 'cluster.x-k8s.io', kind: 'MachineHealthCheck', plural: 'machinehealthchecks' },
+  { group: 'machine.openshift.io', kind: 'MachineHealthCheck', plural: 'machinehealthchecks' },
+  { group: 'remediation.medik8s.io', kind: 'NodeHealthCheck', plural: 'nodehealthchecks' },
+] as const

@@ -1,0 +1,86 @@
+// What a release would change in a cluster, field by field, by the server's own dry run: defaults that it adds are no difference.
+import { isObject } from '#lib/json.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import { refOf, refText } from '#delivery/object-ref.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { InstallContext } from './context.ts'
+import type { InstallPlan } from './plan.ts'
+import { writeObject } from './write.ts'
+
+const namespaceType = coreKind('Namespace')
+
+/** Written by the server with each change. */
+const OF_SERVER: ReadonlySet<string> = new Set([
+  'managedFields',
+  'resourceVersion',
+  'generation',
+  'uid',
+  'creationTimestamp',
+])
+const MAX_VALUE = 120
+const MOST_FIELDS = 40
+
+type Leaves = ReadonlyMap<string, string>
+
+/** Every value by its path: `.spec.replicas`. */
+function leavesOf(value: unknown, path = ''): Leaves {
+  if (Array.isArray(value))
+    return merged(
+      value.map((v, i) => leavesOf(v, `${path}[${i}]`)),
+      path,
+      '[]',
+    )
+  if (!isObject(value)) return new Map([[path, JSON.stringify(value) ?? 'null']])
+  return merged(
+    Object.entries(value).map(([k, v]) => leavesOf(v, `${path}.${k}`)),
+    path,
+    '{}',
+  )
+}
+
+const merged = (parts: readonly Leaves[], path: string, empty: string): Leaves =>
+  parts.length === 0 ? new Map([[path, empty]]) : new Map(parts.flatMap((p) => [...p]))
+
+function plain({ metadata, ...rest }: KubeObject): unknown {
+  const { status: _, ...spec } = rest as { readonly status?: unknown }
+  return { ...spec, metadata: Object.fromEntries(Object.entries(metadata).filter(([k]) => !OF_SERVER.has(k))) }
+}
+
+const cut = (text: string | undefined): string =>
+  text === undefined ? '(none)' : text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE)}…` : text
+
+/** Lines such as `  .spec.replicas: 2 → 3`. */
+export function differences(before: KubeObject, after: KubeObject): readonly string[] {
+  const [a, b] = [leavesOf(plain(before)), leavesOf(plain(after))]
+  const paths = [...new Set([...a.keys(), ...b.keys()])].filter((p) => a.get(p) !== b.get(p)).toSorted()
+  const lines = paths.slice(0, MOST_FIELDS).map((p) => `  ${p}: ${cut(a.get(p))} → ${cut(b.get(p))}`)
+  return paths.length > MOST_FIELDS ? [...lines, `  and ${paths.length - MOST_FIELDS} more`] : lines
+}
+
+/** One block an object that would change; nothing is written. */
+export async function diffOf(context: InstallContext, plan: InstallPlan): Promise<readonly string[]> {
+  const { client, types } = context
+  const lines: string[] = []
+  const missing = new Set<string>()
+  for (const object of plan.phases.flatMap((p) => p.groups.flat())) {
+    const { namespace, name = '' } = object.metadata
+    const text = refText(refOf(object))
+    const type = await types.of(object.apiVersion, object.kind)
+    const live = await client.get(type, { name, ...(namespace !== undefined && { namespace }) })
+    if (live === undefined) lines.push(`+ ${text}`)
+    // A server tries nothing in a namespace that is not there.
+    if (namespace !== undefined && (await isMissing(context, namespace, missing))) continue
+    const tried = await writeObject(context, object, { dryRun: true })
+    const changes = live === undefined ? [] : differences(live, tried)
+    if (changes.length > 0)
+      lines.push(`~ ${text}`, ...(object.kind === 'Secret' ? ['  (values of a Secret)'] : changes))
+  }
+  return [...lines, ...plan.prunes.map((r) => `- ${refText(r)}`)]
+}
+
+async function isMissing({ client }: InstallContext, name: string, missing: Set<string>): Promise<boolean> {
+  if (missing.has(name)) return true
+  if ((await client.get(namespaceType, { name })) !== undefined) return false
+  missing.add(name)
+  return true
+}

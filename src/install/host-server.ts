@@ -1,0 +1,38 @@
+// Which address of the API server hosts are given where the settings name none: the one chosen before, else that of the kubeconfig. Pure.
+import { isLoopbackHost } from '#artifacts/oci/reference.ts'
+import { isObject } from '#lib/json.ts'
+import type { Values } from './load.ts'
+
+/** Of this machine, or of the pod network: hosts do not reach it before they are nodes. */
+const UNREACHABLE = /^(0\.0\.0\.0|\[::\]|kubernetes(\.default(\.svc.*)?)?)$/i
+
+export function isForHosts(server: string): boolean {
+  if (!URL.canParse(server)) return false
+  const { protocol, hostname } = new URL(server)
+  return protocol === 'https:' && !isLoopbackHost(hostname) && !UNREACHABLE.test(hostname)
+}
+
+export interface HostServer {
+  readonly values: Values
+  /** Set where the kubeconfig decided, for the user to see. */
+  readonly chosen?: string
+  /** The address of the kubeconfig where hosts cannot use it. */
+  readonly unusable?: string
+}
+
+const urlIn = ({ apiServer }: Values): string | undefined =>
+  isObject(apiServer) && typeof apiServer['url'] === 'string' ? apiServer['url'] : undefined
+
+/** A second kubeconfig, such as one through a tunnel, does not change what hosts were given before. */
+export function withHostServer(values: Values, stored: Values, server: string | undefined): HostServer {
+  const { roles, apiServer } = values
+  const hasNodes = roles === undefined || (Array.isArray(roles) && roles.includes('business'))
+  if (!hasNodes || urlIn(values) !== undefined || (apiServer !== undefined && !isObject(apiServer))) return { values }
+  const before = urlIn(stored)
+  const url = before ?? (server !== undefined && isForHosts(server) ? server.replace(/\/$/, '') : undefined)
+  if (url === undefined) return { values, ...(server !== undefined && { unusable: server }) }
+  return {
+    values: { ...values, apiServer: { ...apiServer, url } },
+    ...(before === undefined && { chosen: url }),
+  }
+}

@@ -1,0 +1,142 @@
+// Turns flags, a values file and what an earlier run chose into a release: the settings are checked before anything is sent.
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { parse, stringify } from 'yaml'
+import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import type { Problem } from '#api/problem.ts'
+import { readBoundedText } from '#lib/bounded-file.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { systemTrouble } from '#lib/system-trouble.ts'
+import { isObject } from '#lib/json.ts'
+import { modulePath } from '#lib/release-root.ts'
+import { releaseManifests } from '#delivery/release-manifests.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import { isApiError } from '#kube/errors.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import { VERSION } from '#lib/program-version.ts'
+import { installErrors } from './install-errors.ts'
+import { labelled, labelValue, type Release } from './release.ts'
+import { settingProblems } from './setting-problems.ts'
+
+export interface SettingFlags {
+  readonly cluster?: string
+  readonly roles?: string
+  readonly image?: string
+  readonly registry?: string
+  readonly replicas?: string
+  readonly values?: string
+  /** What another command chooses, unless the user does. */
+  readonly defaults?: Values
+}
+
+/** Charts are not part of the program: they are loaded from their folder, as the CLI of cdk8s would. */
+interface Charts {
+  readonly installObjects: (settings: never) => readonly KubeObject[]
+}
+interface Settings {
+  readonly readSettings: (
+    value: unknown,
+  ) =>
+    | { readonly kind: 'Value'; readonly value: unknown }
+    | { readonly kind: 'Problems'; readonly problems: readonly Problem[] }
+}
+
+const load = async <T>(path: string): Promise<T> =>
+  (await import(pathToFileURL(modulePath(`deploy/charts/${path}`)).href)) as T
+
+const secretType = coreKind('Secret')
+/** What was chosen, so that an upgrade needs no values file. The options of providers may hold credentials. */
+const VALUES_NAME = 'kubenode-install'
+const VALUES_KEY = 'values.yaml'
+
+export type Values = Readonly<Record<string, unknown>>
+
+function parsedValues(text: string, flag: string): Values {
+  let value: unknown
+  try {
+    value = parse(text) ?? {}
+  } catch (cause) {
+    // The words of the parser are for programmers: they name one of its functions.
+    const isList = isObject(cause) && cause['code'] === 'MULTIPLE_DOCS'
+    const why = isList ? 'the file must be one document; remove what follows the line ---' : firstLine(messageOf(cause))
+    throw new KubeNodeError(installErrors.KN1421({ flag, why, command: 'install' }), { cause })
+  }
+  if (isObject(value)) return value
+  throw new KubeNodeError(
+    installErrors.KN1421({
+      flag,
+      why: 'the file must be a map of settings, such as cluster: prod-1',
+      command: 'install',
+    }),
+  )
+}
+
+/** The parser adds an excerpt over several lines. */
+const firstLine = (text: string): string => text.split('\n', 1)[0]?.replace(/:$/, '') ?? text
+
+export function valuesFile(file: string, cwd: string): Values {
+  const flag = `--values ${file}`
+  try {
+    return parsedValues(readBoundedText(resolve(cwd, file)), flag)
+  } catch (cause) {
+    if (cause instanceof KubeNodeError) throw cause
+    throw new KubeNodeError(installErrors.KN1421({ flag, why: systemTrouble(cause), command: 'install' }), { cause })
+  }
+}
+
+/** What the last run chose; nothing where none was. */
+export async function storedValues(client: KubeClient): Promise<Values> {
+  const found = await client.get(secretType, { namespace: SYSTEM_NAMESPACE, name: VALUES_NAME }).catch((cause) => {
+    if (!(isApiError(cause) && cause.status === 403)) throw cause
+    // The settings may hold credentials, so few may read them; no other right is asked for before this one.
+    const what = `get secret ${VALUES_NAME} of namespace ${SYSTEM_NAMESPACE}`
+    throw new KubeNodeError(installErrors.KN1402({ what, more: '' }), { cause })
+  })
+  const data = isObject(found?.['data']) ? found['data'] : {}
+  const text = data[VALUES_KEY]
+  return typeof text === 'string' ? parsedValues(Buffer.from(text, 'base64').toString(), `secret ${VALUES_NAME}`) : {}
+}
+
+/** Flags win over the file. */
+export function mergedValues(values: Values, flags: SettingFlags): Values {
+  const { cluster, roles, image, registry, replicas } = flags
+  return {
+    ...values,
+    ...(cluster !== undefined && { cluster }),
+    ...(roles !== undefined && { roles: roles.split(',').map((r) => r.trim()) }),
+    ...(image !== undefined && { image }),
+    ...(registry !== undefined && { registry }),
+    ...(replicas !== undefined && { replicas: /^\d+$/.test(replicas) ? Number(replicas) : replicas }),
+  }
+}
+
+const isSystem = ({ kind, metadata }: KubeObject): boolean => kind === 'Namespace' && metadata.name === SYSTEM_NAMESPACE
+
+const named = (o: KubeObject, cluster: string): KubeObject => ({
+  ...o,
+  metadata: { ...o.metadata, annotations: { ...o.metadata.annotations, [ANNOTATIONS.clusterName]: cluster } },
+})
+
+export async function releaseOf(values: Values, version: string = VERSION): Promise<Release> {
+  const [{ readSettings }, { installObjects }] = await Promise.all([
+    load<Settings>('settings.ts'),
+    load<Charts>('install.ts'),
+  ])
+  const read = readSettings(structuredClone({ ...values, version: labelValue(version) }))
+  if (read.kind === 'Problems') throw new KubeNodeError(installErrors.KN1433({ why: settingProblems(read.problems) }))
+  const chosen: KubeObject = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: VALUES_NAME, namespace: SYSTEM_NAMESPACE },
+    type: 'Opaque',
+    data: { [VALUES_KEY]: Buffer.from(stringify(values, { lineWidth: 0 })).toString('base64') },
+  }
+  const { cluster } = values
+  const mark = (o: KubeObject): KubeObject => labelled(isSystem(o) ? named(o, String(cluster)) : o, version)
+  return {
+    version: labelValue(version),
+    definitions: releaseManifests().kinds.map(mark),
+    objects: [...installObjects(read.value as never), chosen].map(mark),
+  }
+}

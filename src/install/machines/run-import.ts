@@ -1,0 +1,116 @@
+// Runs an import or its undo, one Machine after the other; a failure is reported and does not block the rest.
+import { listAll } from '#kube/list-all.ts'
+import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import { messageOf } from '#lib/errors.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { isAlreadyExists } from '#kube/errors.ts'
+import { nodeType } from '#nodes/objects.ts'
+import { deleteExactly } from '#runtime/preconditions.ts'
+import { shownLine } from '#lib/printable.ts'
+import type { TaggedHost } from '#providers/port.ts'
+import type { Io } from '#lib/terminal/io.ts'
+import { machineCode } from './machine-code.ts'
+import { taggedNodes } from './tagged-nodes.ts'
+import { type ImportStep, type UndoStep, declarationOf, planImport, planUndo } from './import.ts'
+
+export interface ImportRun {
+  readonly client: KubeClient
+  readonly names: readonly string[]
+  readonly selector?: string
+  readonly all?: boolean
+  /** Hosts of a cloud with a tag; their Nodes are chosen. */
+  readonly hosts?: readonly TaggedHost[]
+  readonly dryRun?: boolean
+  readonly undo?: boolean
+  readonly output?: string
+}
+
+export async function runImport(wish: ImportRun, io: Io): Promise<{ readonly failed: number }> {
+  const { client, selector, all = false, undo = false } = wish
+  const [nodes, machines] = await Promise.all([listAll(client, nodeType), listAll(client, machineType)])
+  const chosen = all
+    ? nodes
+    : selector === undefined
+      ? []
+      : await listAll(client, nodeType, { labelSelector: selector })
+  if (selector !== undefined && chosen.length === 0)
+    io.err(shownLine(`no Node has the labels ${selector}; see them with kubectl get nodes --show-labels`))
+  const tagged = taggedNodes(wish.hosts ?? [], nodes)
+  for (const { providerID, address } of tagged.strangers)
+    io.err(shownLine(`${providerID}${address === undefined ? '' : ` (${address})`}: not a Node here; left out`))
+  for (const { host, nodes: named } of tagged.doubled)
+    io.err(
+      shownLine(
+        `${host.providerID}: the Nodes ${named.join(' and ')} name it; left out; correct spec.providerID of one`,
+      ),
+    )
+  if (wish.hosts?.length === 0) io.err(shownLine('no host has this tag'))
+  const picked = [...chosen.map((n) => n.metadata.name ?? ''), ...tagged.names]
+  const given = { names: wish.names, picked, nodes, machines }
+  if (undo) return carryOut(wish, planUndo(given), io)
+  const steps = planImport(given)
+  if (wish.output === undefined) return carryOut(wish, steps, io)
+  const { stringify } = await import('yaml')
+  const made = steps.flatMap((s) => declarationOf(s) ?? [])
+  if (wish.output === 'ts') io.out(machineCode(made))
+  else for (const machine of made) io.out(`---\n${stringify(machine)}`)
+  for (const step of steps)
+    if (step.kind !== 'Create' && declarationOf(step) === undefined) io.err(shownLine(`${step.name}: ${step.says}`))
+  return { failed: steps.filter((s) => s.kind === 'Missing').length }
+}
+
+type Step = ImportStep | UndoStep
+
+async function carryOut(
+  { client, dryRun = false }: ImportRun,
+  steps: readonly Step[],
+  io: Io,
+): Promise<{ readonly failed: number }> {
+  let failed = 0
+  let done = 0
+  for (const step of steps) {
+    const say = (what: string) => io.out(shownLine(`${step.name}: ${what}`))
+    switch (step.kind) {
+      case 'There':
+      case 'Gone':
+      case 'Left':
+        say(step.says)
+        break
+      case 'Missing':
+      case 'Keep':
+        failed++
+        say(step.says)
+        break
+      case 'Create':
+      case 'Delete': {
+        const what = step.kind === 'Create' ? `machine/${step.name} observes it` : 'not observed any more'
+        const error = dryRun ? undefined : await perform(client, step.kind, step.machine)
+        if (error === undefined) done++
+        else failed++
+        say(error ?? (dryRun ? `dry run: ${what}` : what))
+        break
+      }
+      default:
+        step satisfies never
+    }
+  }
+  const kept = steps.length - done - failed
+  io.err(`${done} ${dryRun ? 'would be ' : ''}done, ${kept} unchanged, ${failed} failed\n`)
+  return { failed }
+}
+
+/** Undefined on success. */
+async function perform(client: KubeClient, kind: 'Create' | 'Delete', machine: Machine): Promise<string | undefined> {
+  try {
+    if (kind === 'Create') {
+      await client.create(machineType, machine, { fieldManager: FIELD_MANAGERS.cli })
+      return undefined
+    }
+    // Deletes only the version that was read: a Machine that a user has started to manage stays.
+    const gone = await deleteExactly(client, machineType, machine)
+    return gone.kind === 'Applied' || gone.kind === 'Stale' ? undefined : gone.error.message
+  } catch (e) {
+    return isAlreadyExists(e) ? undefined : messageOf(e)
+  }
+}

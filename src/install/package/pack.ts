@@ -1,0 +1,61 @@
+// Packs the running kubenode into a file that npm installs without a registry. Equal releases give equal bytes.
+import { createHash } from 'node:crypto'
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { create } from 'tar'
+import { entriesBelow } from '#lib/entries-below.ts'
+import { releaseRoot } from '#lib/release-root.ts'
+import { VERSION } from '#lib/program-version.ts'
+import { LOCK_FILE, type LockEntries } from './manifest.ts'
+import { stagePackage } from './stage.ts'
+
+export interface PackedRelease {
+  readonly file: string
+  readonly bytes: number
+  /** As in a lock file of npm. */
+  readonly integrity: string
+  readonly entries: LockEntries
+}
+
+/** Of a program that was started below node_modules: what npm or Node.js put there later. */
+const LEFT_OUT = new Set(['.bin', '.cache'])
+/** What npm puts into the folder of a package. */
+const PREFIX = 'package'
+
+const packedName = (): string => `kubenode-${VERSION}.tgz`
+
+export async function packRelease(folder: string): Promise<PackedRelease> {
+  mkdirSync(folder, { recursive: true })
+  const file = join(folder, packedName())
+  const root = releaseRoot()
+  if (existsSync(join(root, LOCK_FILE))) return packFolder(root, file)
+  const scratch = mkdtempSync(join(tmpdir(), 'kubenode-pack-'))
+  try {
+    await stagePackage(root, scratch)
+    return await packFolder(scratch, file)
+  } finally {
+    rmSync(scratch, { recursive: true, force: true })
+  }
+}
+
+async function packFolder(cwd: string, file: string): Promise<PackedRelease> {
+  const partial = mkdtempSync(join(dirname(file), '.packing-'))
+  try {
+    const made = join(partial, 'package.tgz')
+    const files = [...entriesBelow(cwd, (path) => !LEFT_OUT.has(path.split('/').at(-1) ?? ''))]
+      .flatMap(({ kind, path }) => (kind === 'File' ? [path] : []))
+      .toSorted()
+    const mtime = new Date(0)
+    await create(
+      { cwd, file: made, gzip: { level: 9 }, portable: true, prefix: PREFIX, mtime, noDirRecurse: true },
+      files,
+    )
+    renameSync(made, file)
+  } finally {
+    rmSync(partial, { recursive: true, force: true })
+  }
+  const integrity = `sha512-${createHash('sha512').update(readFileSync(file)).digest('base64')}`
+  const entries = JSON.parse(readFileSync(join(cwd, LOCK_FILE), 'utf8')) as LockEntries
+  return { file, bytes: lstatSync(file).size, integrity, entries }
+}

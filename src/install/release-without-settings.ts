@@ -1,0 +1,16 @@
+// What `kubenode check` measures a cluster against where no settings are chosen yet: the definitions, rights and policies of the release.
+import { releaseManifests } from '#delivery/release-manifests.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import { VERSION } from '#lib/program-version.ts'
+import { labelled, labelValue, type Release } from './release.ts'
+
+/** Settings are chosen after the first check: without them, the workloads alone are not known. */
+export function releaseWithoutSettings(): Release {
+  const { kinds, rest, hub } = releaseManifests()
+  const marked = (objects: readonly KubeObject[]) => objects.map((o) => labelled(o, VERSION))
+  return {
+    version: labelValue(VERSION),
+    definitions: marked(kinds),
+    objects: marked([...rest, ...hub]),
+  }
+}

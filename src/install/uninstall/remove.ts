@@ -1,0 +1,69 @@
+// Deletes objects and waits until they no longer exist. Refused deletions are retried: servers apply deleted webhooks and policies for a moment longer.
+import { messageOf } from '#lib/errors.ts'
+import { isApiError } from '#kube/errors.ts'
+import { outcomeOf } from '#kube/outcome.ts'
+import { inParallel } from '#lib/pool.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ObjectKey, ResourceType } from '#api/schema/resource.ts'
+import { refText, type ObjectRef } from '#delivery/object-ref.ts'
+import { endOfNamespace } from '../namespace-end.ts'
+import { ifServed, until, type InstallContext, type Look } from '../context.ts'
+
+const PARALLEL = 8
+
+export const keyOfRef = ({ namespace, name }: ObjectRef): ObjectKey => ({
+  name,
+  ...(namespace !== '' && { namespace }),
+})
+
+export async function removeRef(context: InstallContext, ref: ObjectRef): Promise<void> {
+  const type = await typeOf(context, ref)
+  if (type !== undefined) await remove(context, type, keyOfRef(ref), refText(ref))
+}
+
+export const removeRefs = (context: InstallContext, refs: readonly ObjectRef[]): Promise<void> =>
+  inParallel(refs, PARALLEL, (ref) => removeRef(context, ref))
+
+/** A kind that is not served has no objects. */
+const typeOf = ({ types, signal }: InstallContext, { group, kind }: ObjectRef): Promise<ResourceType | undefined> =>
+  group === '' ? types.of('v1', kind, signal).catch(() => undefined) : types.ofGroup(group, kind, signal)
+
+/** Undefined where the server does not tell. */
+type End = (found: KubeObject) => Promise<string | undefined>
+
+export async function remove(
+  context: InstallContext,
+  type: ResourceType,
+  key: ObjectKey,
+  text: string,
+  endOf?: End,
+): Promise<void> {
+  const { client } = context
+  let uid: string | undefined
+  let isAsked = false
+  /** Undefined too where another run made one of this name since. */
+  const look = async (): Promise<KubeObject | undefined> => {
+    const found = await ifServed(() => client.get(type, key))
+    uid ??= found?.metadata.uid
+    return found?.metadata.uid === uid ? found : undefined
+  }
+  await until(context, `${text} to be deleted`, async (): Promise<Look<void>> => {
+    if (!isAsked) {
+      if ((await look()) === undefined) return { done: undefined }
+      const options = { propagationPolicy: 'Background', ...(uid !== undefined && { preconditions: { uid } }) } as const
+      const outcome = await outcomeOf(() => client.delete(type, key, options))
+      if (outcome.kind === 'Stale') return { done: undefined }
+      if (outcome.kind !== 'Applied')
+        return { waitsFor: isApiError(outcome.error) ? outcome.error.serverMessage : messageOf(outcome.error) }
+      if (outcome.object === 'Gone') return { done: undefined }
+      isAsked = true
+    }
+    // The answer alone does not tell: a namespace has its finalizers in its spec.
+    const found = await look()
+    if (found === undefined) return { done: undefined }
+    const finalizers = found.metadata.finalizers ?? []
+    const held =
+      finalizers.length === 0 ? (endOfNamespace(found) ?? 'it is being deleted') : `finalizers ${finalizers.join(', ')}`
+    return { waitsFor: (await endOf?.(found)) ?? held }
+  })
+}

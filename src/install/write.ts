@@ -1,0 +1,86 @@
+// Writes one object of a release by server-side apply. Fields of people and of earlier installers are taken over; those of another tool are not.
+import { FIELD_MANAGERS } from '#api/names.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { applyObject, type ApplyOutcome, type FieldConflict } from '#kube/apply.ts'
+import { isApiError } from '#kube/errors.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import { refOf, refText } from '#delivery/object-ref.ts'
+import type { InstallContext } from './context.ts'
+import { installErrors } from './install-errors.ts'
+import { someOf } from '#lib/some-of.ts'
+
+/** `kubectl apply -f install.yaml`, edits by hand, and releases before the field manager had a name of its own. */
+const isPerson = (manager: string): boolean =>
+  manager === FIELD_MANAGERS.cli ||
+  manager === FIELD_MANAGERS.install ||
+  manager === 'before-first-apply' ||
+  /^kubectl(-|$)/.test(manager)
+
+/** A lost reply or a server that starts again says nothing about the object: an apply is simply repeated. */
+const ATTEMPTS = 5
+const PAUSE_MS = 1_000
+
+export interface WriteOptions {
+  readonly dryRun?: boolean
+}
+
+export async function writeObject(
+  context: InstallContext,
+  object: KubeObject,
+  { dryRun = false }: WriteOptions = {},
+): Promise<KubeObject> {
+  const { client, types, clock, signal } = context
+  const type = await types.of(object.apiVersion, object.kind, signal)
+  const options = {
+    fieldManager: FIELD_MANAGERS.install,
+    fieldValidation: 'Strict',
+    ...(dryRun && { dryRun }),
+    ...(signal && { signal }),
+  } as const
+  for (let attempt = 1; ; attempt++) {
+    let outcome = await applyObject(client, type, object, options)
+    if (outcome.kind === 'Conflict' && mayTake(outcome.conflicts))
+      outcome = await applyObject(client, type, object, { ...options, force: true })
+    if (outcome.kind === 'Applied') return outcome.object
+    if (outcome.kind !== 'Unknown' || attempt === ATTEMPTS) throw refusal(object, outcome)
+    await clock.sleep(PAUSE_MS, signal)
+  }
+}
+
+/** Without owners the conflict is about versions, and a second try settles it. */
+const mayTake = (conflicts: readonly FieldConflict[]): boolean => conflicts.every((c) => isPerson(c.manager))
+
+function refusal(
+  object: KubeObject,
+  outcome: Exclude<ApplyOutcome<KubeObject>, { readonly kind: 'Applied' }>,
+): KubeNodeError {
+  const text = refText(refOf(object))
+  if (outcome.kind === 'Conflict' && outcome.conflicts.length > 0) {
+    const others = outcome.conflicts.filter((c) => !isPerson(c.manager))
+    const managers = others.map((c) => c.manager).join(', ')
+    return new KubeNodeError(installErrors.KN1419({ object: text, managers, fields: fieldsOf(others) }))
+  }
+  const why = isApiError(outcome.error) ? outcome.error.serverMessage : messageOf(outcome.error)
+  if (FIXED_FOREVER.test(why))
+    return new KubeNodeError(installErrors.KN1438({ object: text, why, command: deletionOf(object) }), {
+      cause: outcome.error,
+    })
+  return new KubeNodeError(installErrors.KN1420({ object: text, why }), { cause: outcome.error })
+}
+
+/** In the words of a server: selectors of Deployments, addresses of Services, roles of bindings, types of Secrets. */
+const FIXED_FOREVER = /field is immutable|may not change once set|cannot change roleRef|updates to .* are forbidden/
+
+function deletionOf({ apiVersion, kind, metadata: { name = '', namespace } }: KubeObject): string {
+  const [group = ''] = apiVersion.includes('/') ? apiVersion.split('/') : []
+  const what = group === '' ? kind.toLowerCase() : `${kind.toLowerCase()}.${group}`
+  return `kubectl delete ${what} ${name}${namespace === undefined ? '' : ` -n ${namespace}`}`
+}
+
+const MOST_FIELDS = 5
+function fieldsOf(conflicts: readonly FieldConflict[]): string {
+  return someOf(
+    conflicts.flatMap((c) => c.fields),
+    MOST_FIELDS,
+  )
+}

@@ -1,0 +1,47 @@
+// Tells a person what a command waits for, once that takes long enough to wonder: on a terminal one line with the seconds, removed at the end; elsewhere one line.
+import { type Clock, systemClock } from '../clock.ts'
+import { printableLine } from '../printable.ts'
+import type { Io } from './io.ts'
+
+const SLOW_MS = 2_000
+/** In a pipe only what is slow enough to explain a log is named. */
+const SLOW_IN_PIPE_MS = 5_000
+const EVERY_MS = 1_000
+const CLEAR_LINE = '\r\u001b[K'
+
+/** Removes a line of so many characters. A terminal breaks it when its window becomes narrower: then it has several rows. */
+function clearOf(length: number, width: number | undefined): string {
+  const more = width === undefined ? 0 : Math.floor(length / width)
+  return more === 0 ? CLEAR_LINE : `\r\u001b[${more}A\u001b[J`
+}
+
+export async function withProgress<T>(
+  io: Pick<Io, 'err' | 'errWidth'>,
+  what: string,
+  work: Promise<T>,
+  clock: Clock = systemClock,
+): Promise<T> {
+  const start = clock.monotonic()
+  const line = printableLine(what)
+  let drawn = 0
+  const draw = (): void => {
+    const width = io.errWidth?.()
+    if (width === undefined) {
+      io.err(`${line}\n`)
+      return
+    }
+    const seconds = ` ${Math.round((clock.monotonic() - start) / 1_000)}s`
+    const most = Math.max(1, width - seconds.length - 1)
+    const text = `${line.length <= most ? line : `${line.slice(0, most - 1)}…`}${seconds}`
+    io.err(`${clearOf(drawn, width)}${text}`)
+    drawn = text.length
+    timer = clock.after(EVERY_MS, draw)
+  }
+  let timer = clock.after(io.errWidth?.() === undefined ? SLOW_IN_PIPE_MS : SLOW_MS, draw)
+  try {
+    return await work
+  } finally {
+    timer.cancel()
+    if (drawn > 0) io.err(clearOf(drawn, io.errWidth?.()))
+  }
+}

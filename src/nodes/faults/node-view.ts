@@ -1,0 +1,109 @@
+// One node as rules see it: its facts, and whether what is reported about it can be believed right now. Unknown blocks.
+import type { Reason } from '#api/catalogue.ts'
+import { type Machine } from '#api/kinds/machine.ts'
+import { findCondition } from '#kube/conditions.ts'
+import { nodeFacts } from '#policy/node-vocabulary.ts'
+import type { Facts } from '#policy/reading.ts'
+import type { Term } from '#policy/rule.ts'
+import { pointerTokens } from '#policy/pointer.ts'
+import { setOwn } from '#lib/json.ts'
+import type { Node } from '../objects.ts'
+
+export type Standing =
+  | { readonly kind: 'Readable' }
+  /** No recent heartbeat: its reports may be outdated. One that joins has never sent any, and did not fall silent. */
+  | { readonly kind: 'Silent'; readonly why: string; readonly isJoining?: true }
+  /** It is being taken out of service: no repair is needed. */
+  | { readonly kind: 'Leaving'; readonly why: string }
+
+export interface NodeView {
+  readonly name: string
+  readonly uid: string
+  readonly node: Node
+  readonly machine: Machine | undefined
+  readonly standing: Standing
+  /** Of a silent node only facts from others: its name, its place, and that it is silent. */
+  readonly facts: Facts
+}
+
+const READABLE: Standing = { kind: 'Readable' }
+
+/** Of the condition AgentReachable, before the first heartbeat. */
+const NEVER_HEARD: Reason = 'NotYetObserved'
+
+const agentReachable = (machine: Machine) => findCondition(machine.status?.conditions, 'AgentReachable')
+
+function standingOf(node: Node, machine: Machine | undefined): Standing {
+  if (node.metadata.deletionTimestamp !== undefined) return { kind: 'Leaving', why: 'the Node is being deleted' }
+  if (machine?.metadata.deletionTimestamp !== undefined) return { kind: 'Leaving', why: 'the Machine is being deleted' }
+  const ready = findCondition(node.status?.conditions, 'Ready')?.status
+  if (ready === undefined) return { kind: 'Silent', why: 'Ready is not reported', isJoining: true }
+  if (ready !== 'True' && ready !== 'False') return { kind: 'Silent', why: `Ready is ${ready}` }
+  if (machine === undefined || machine.spec.channel === 'Observe') return READABLE
+  const reachable = agentReachable(machine)
+  if (reachable?.status === 'True') return READABLE
+  const isJoining = reachable === undefined || reachable.reason === NEVER_HEARD
+  const why = `AgentReachable is ${reachable?.status ?? 'not reported'}`
+  return { kind: 'Silent', why, ...(isJoining && { isJoining }) }
+}
+
+export function nodeView(node: Node, machine: Machine | undefined): NodeView {
+  const standing = standingOf(node, machine)
+  const facts = { ...nodeFacts(node), ...machineFacts(machine) }
+  return {
+    name: node.metadata.name ?? '',
+    uid: node.metadata.uid ?? '',
+    node,
+    machine,
+    standing,
+    facts: standing.kind === 'Silent' ? silentFacts(facts) : facts,
+  }
+}
+
+function machineFacts(machine: Machine | undefined): Facts {
+  if (machine === undefined) return {}
+  const { pool, zone, rack, class: hardware } = machine.spec
+  const components = {}
+  for (const { name, version, state, since } of machine.status?.components ?? [])
+    setOwn(components, name, { version, state, since })
+  const reachable = agentReachable(machine)
+  return {
+    machine: {
+      phase: machine.status?.phase,
+      pool,
+      zone,
+      rack,
+      class: hardware,
+      agentReachable: reachable?.status,
+      agentReachableSince: reachable?.lastTransitionTime,
+    },
+    components: machine.status?.components === undefined ? undefined : components,
+  }
+}
+
+/** The control plane itself reports that a kubelet or an agent became silent; all reports of the node are unknown now. */
+function silentFacts(facts: Facts): Facts {
+  const { name, labels, annotations, taints, unschedulable, createdAt, conditions, machine } = facts
+  const ready = (conditions as { readonly Ready?: unknown } | undefined)?.Ready
+  const said = ready === undefined ? {} : { conditions: { Ready: ready } }
+  return { name, labels, annotations, taints, unschedulable, createdAt, ...said, machine }
+}
+
+/** Whether the rule is about silence: only such a rule is evaluated on a silent node. */
+function asksAboutSilence(term: Term): boolean {
+  if (term.kind === 'not') return asksAboutSilence(term.child)
+  if (term.kind !== 'leaf') return term.children.some(asksAboutSilence)
+  const { fact, path } = term.place
+  const [first] = pointerTokens(path) ?? []
+  return (fact === 'conditions' && first === 'Ready') || (fact === 'machine' && first === 'agentReachable')
+}
+
+/** Whether what is known of the node suffices to ask the rule about it. */
+export const isAskable = ({ standing }: NodeView, rule: { readonly root: Term }): boolean =>
+  standing.kind === 'Readable' || (standing.kind === 'Silent' && asksAboutSilence(rule.root))
+
+/** The Machine that became this Node, by UID: a name may belong to another by now. */
+export const nodeUidOf = (machine: Machine): readonly string[] => {
+  const uid = machine.status?.nodeRef?.uid
+  return uid === undefined ? [] : [uid]
+}

@@ -1,0 +1,44 @@
+// What kind of machine a new version must be tried on once: the declared class, and what the Node says of processor, system, kernel and accelerators.
+import type { Machine } from '#api/kinds/machine.ts'
+import { withoutEnd } from '#lib/without-ends.ts'
+import type { Node } from '../objects.ts'
+
+/** It is written as a label value is. */
+const MOST_CHARS = 63
+
+/** Extended resources are called by their vendor: `nvidia.com/gpu`. */
+const ACCELERATOR = /^([a-z0-9-]+)\.[^/]*\/[a-z0-9.-]*(gpu|fpga|npu|tpu)$/
+
+export function hardwareClass({ spec }: Machine, node: Node | undefined): string {
+  if (node?.status?.nodeInfo === undefined && node?.status?.['capacity'] === undefined) return spec.class ?? ''
+  const parts = [spec.class, ...partsOf(node)].filter((part) => part !== undefined && part !== '')
+  return withoutEnd(parts.join('.').slice(0, MOST_CHARS), /[^A-Za-z0-9]/)
+}
+
+function partsOf({ status }: Node): readonly (string | undefined)[] {
+  const { architecture, osImage, kernelVersion } = status?.nodeInfo ?? {}
+  return [word(architecture), system(osImage), kernel(kernelVersion), accelerators(status?.['capacity'])]
+}
+
+const word = (text: unknown): string | undefined =>
+  typeof text === 'string' ? text.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-') : undefined
+
+/** `Debian GNU/Linux 13 (trixie)` is debian-13. */
+function system(image: unknown): string | undefined {
+  if (typeof image !== 'string') return undefined
+  const [name = ''] = image.split(/\s/, 1)
+  return word([name, /\d+/.exec(image)?.[0]].filter(Boolean).join('-'))
+}
+
+/** Kernel patch levels are ignored: otherwise there would be a class for each reboot. */
+const kernel = (version: unknown): string | undefined =>
+  typeof version === 'string' ? /^\d+\.\d+/.exec(version)?.[0] : undefined
+
+function accelerators(capacity: unknown): string | undefined {
+  if (typeof capacity !== 'object' || capacity === null) return undefined
+  const found = Object.entries(capacity).flatMap(([resource, amount]) => {
+    const match = ACCELERATOR.exec(resource)
+    return match === null || String(amount) === '0' ? [] : [`${match[1]}-${match[2]}`]
+  })
+  return found.length === 0 ? undefined : [...new Set(found)].toSorted().join('.')
+}

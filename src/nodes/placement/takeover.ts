@@ -1,0 +1,95 @@
+// Decides whether a MachineSet can take over a machine that was made for another set, and how many machines are lost when sets are deleted. Pure.
+import type { Machine, MachineInput } from '#api/kinds/machine.ts'
+import { jsonEqual } from '#lib/json.ts'
+import type { LabelSelector } from '#api/schema/labels.ts'
+import { selects } from './selecting.ts'
+
+/** What a machine, or the template that it would be made from, says about its host. */
+export type HostSpec = Partial<Pick<MachineInput['spec'], 'provider' | 'channel' | 'ssh' | 'zone' | 'rack' | 'class'>>
+
+export type HostField = 'provider.name' | 'provider.params' | 'channel' | 'ssh.host' | 'zone' | 'rack' | 'class'
+
+/**
+ * The first field in which the host of a machine does not fit. A host's provider, place, hardware and management mode can only be
+ * changed with another host. Pool, labels, annotations, taints and the rest of `ssh` can be changed on an existing one; components belong to other sets.
+ */
+export function needsOtherHost(made: HostSpec, wanted: HostSpec): HostField | undefined {
+  if (made.provider?.name !== wanted.provider?.name) return 'provider.name'
+  if (!jsonEqual(made.provider?.params ?? {}, wanted.provider?.params ?? {})) return 'provider.params'
+  if ((made.channel ?? 'Agent') !== (wanted.channel ?? 'Agent')) return 'channel'
+  if (made.ssh?.host !== wanted.ssh?.host) return 'ssh.host'
+  // A machine that does not say where it is, or a set to which it does not matter, is no contradiction.
+  return (['zone', 'rack', 'class'] as const).find(
+    (f) => made[f] !== undefined && wanted[f] !== undefined && made[f] !== wanted[f],
+  )
+}
+
+/** A machine, or the template of a set in place of the machines that it makes. */
+export interface Made {
+  readonly labels: Readonly<Record<string, string>> | undefined
+  readonly spec: HostSpec
+}
+
+export const madeAs = ({ metadata, spec }: Machine): Made => ({ labels: metadata.labels, spec })
+export const madeFrom = ({ spec: { template } }: Pick<Taker, 'spec'>): Made => ({
+  labels: template.metadata?.labels,
+  spec: template.spec ?? {},
+})
+
+/** A MachineSet as stored, or as rendered, without defaults. */
+export interface Taker {
+  readonly metadata: { readonly deletionTimestamp?: string }
+  readonly spec: {
+    readonly selector: LabelSelector
+    readonly template: {
+      readonly metadata?: { readonly labels?: Readonly<Record<string, string>> }
+      readonly spec?: HostSpec
+    }
+  }
+}
+
+/** An empty selector selects everything, and its set makes and takes nothing. */
+const isEmpty = ({ matchLabels = {}, matchExpressions = [] }: LabelSelector): boolean =>
+  Object.keys(matchLabels).length === 0 && matchExpressions.length === 0
+
+/** The set is not being deleted, and selects the machine. */
+export const isSelectedBy = ({ labels }: Made, { metadata, spec }: Taker): boolean =>
+  metadata.deletionTimestamp === undefined && !isEmpty(spec.selector) && selects(spec.selector, labels)
+
+export const canTakeOver = (taker: Taker, made: Made): boolean =>
+  made.spec.channel !== 'Observe' &&
+  isSelectedBy(made, taker) &&
+  needsOtherHost(made.spec, madeFrom(taker).spec) === undefined
+
+export interface LeavingMachines {
+  /** The set that is deleted. */
+  readonly set: string
+  readonly count: number
+  readonly made: Made
+}
+
+export interface TakingSet {
+  readonly set: Taker
+  /** How many machines it lacks. */
+  readonly room: number
+}
+
+/** How many machines of each set are deleted because no other set has room for them. */
+export function machinesLost(
+  leaving: readonly LeavingMachines[],
+  takers: readonly TakingSet[],
+): ReadonlyMap<string, number> {
+  const rooms = takers.map(({ set, room }) => ({ set, room: Math.max(0, room) }))
+  const lost = new Map<string, number>()
+  for (const { set, count, made } of leaving) {
+    let left = count
+    for (const taker of rooms) {
+      if (left === 0 || taker.room === 0 || !canTakeOver(taker.set, made)) continue
+      const taken = Math.min(left, taker.room)
+      taker.room -= taken
+      left -= taken
+    }
+    lost.set(set, (lost.get(set) ?? 0) + left)
+  }
+  return lost
+}

@@ -1,0 +1,121 @@
+// Decides which objects an OperationalHold reaches: those that it names or selects, and for a hold on the cluster everything in it.
+import { HOLD_TARGETS, type HoldEffect, type OperationalHold } from '#api/kinds/operational-hold.ts'
+import { isObject } from '#lib/json.ts'
+import { type Selector, matchesSelector, selectorOf } from '#kube/selector.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import { type Answer, binds, isInForce, leading, readable } from './in-force.ts'
+
+type Labels = Readonly<Record<string, string>>
+
+/** One object that a hold may be meant for. The kind is said here: items of a list do not say theirs on every server. */
+export interface Thing {
+  readonly kind: string
+  readonly name: string
+  /** Undefined for kinds without namespaces: then the namespace of a hold does not matter. */
+  readonly namespace?: string
+  readonly labels: Labels | 'Unknown'
+  /** The object in question is in this one: only a Pause or a Freeze of it counts, nothing else that is meant for itself. */
+  readonly isAround?: true
+}
+
+export const thing = (kind: string, { metadata }: Pick<KubeObject, 'metadata'>): Thing => ({
+  kind,
+  name: metadata.name ?? '',
+  ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
+  labels: metadata.labels ?? {},
+})
+
+/** An object of which only the name is known. */
+export const named = (kind: string, name: string): Thing => ({ kind, name, labels: 'Unknown' })
+
+export interface HoldQuestion {
+  readonly effects: readonly HoldEffect[]
+  readonly things: readonly Thing[]
+  /** The cluster that the things are in, by its name where that is known; absent for things that are in no cluster. */
+  readonly cluster?: { readonly name: string | undefined }
+  readonly now: number
+}
+
+/** All holds in force that reach one of the things. */
+export function holdsOver(
+  holds: readonly OperationalHold[],
+  { effects, things, cluster, now }: HoldQuestion,
+): readonly OperationalHold[] {
+  return holds
+    .map(readable)
+    .filter(
+      (hold) =>
+        effects.includes(hold.spec.effect) &&
+        isInForce(hold, now) &&
+        (things.some((t) => binds(reaches(hold, t), hold)) ||
+          (cluster !== undefined && binds(reachesCluster(hold, cluster.name), hold))),
+    )
+}
+
+/** The one of them that says why: a Freeze before all others, then the newest. */
+export const holdOver = (holds: readonly OperationalHold[], question: HoldQuestion): OperationalHold | undefined =>
+  leading(holdsOver(holds, question))
+
+const KINDS: ReadonlySet<unknown> = new Set(HOLD_TARGETS)
+
+function reaches(
+  { spec: { target, effect } }: OperationalHold,
+  { kind, name, namespace, labels, isAround }: Thing,
+): Answer {
+  if (isAround && effect !== 'Pause' && effect !== 'Freeze') return 'No'
+  if (!KINDS.has(target.kind)) return 'Unknown'
+  if (target.kind !== kind) return 'No'
+  if (target.namespace !== undefined && namespace !== undefined && target.namespace !== namespace) return 'No'
+  if (target.name !== undefined) return target.name === name ? 'Yes' : 'No'
+  const selector = selectorIn(target.selector)
+  if (selector === undefined) return 'Unknown'
+  if (selector.length === 0) return 'Yes'
+  if (labels === 'Unknown') return 'Unknown'
+  return matchesSelector(selector, labels) ? 'Yes' : 'No'
+}
+
+/** Only an Abort of the cluster is about the cluster's own operation, not about what is in it. */
+function reachesCluster({ spec: { target, effect } }: OperationalHold, own: string | undefined): Answer {
+  if (target.kind !== 'Cluster' || effect === 'Abort') return 'No'
+  if (target.name !== undefined) return own === undefined ? 'Unknown' : target.name === own ? 'Yes' : 'No'
+  return selectorIn(target.selector)?.length === 0 ? 'Yes' : 'Unknown'
+}
+
+const SELECTOR_KEYS: ReadonlySet<string> = new Set(['matchLabels', 'matchExpressions'])
+
+/** Undefined: it cannot be read. */
+function selectorIn(selector: unknown): Selector | undefined {
+  if (!isObject(selector) || !Object.keys(selector).every((key) => SELECTOR_KEYS.has(key))) return undefined
+  if (selector['matchLabels'] !== undefined && !isObject(selector['matchLabels'])) return undefined
+  try {
+    return selectorOf(selector)
+  } catch {
+    return undefined
+  }
+}
+
+const setThing = (name: string, set: Pick<KubeObject, 'metadata'> | undefined): Thing =>
+  set === undefined ? named('MachineSet', name) : thing('MachineSet', set)
+
+interface MachineLike extends Pick<KubeObject, 'metadata'> {
+  readonly status?: { readonly nodeRef?: { readonly name: string } }
+}
+
+export interface AroundMachine {
+  /** Undefined when it was deleted or is unknown. */
+  readonly node: Pick<KubeObject, 'metadata'> | undefined
+  /** The MachineSet of this name, where the caller knows it. */
+  readonly machineSet?: (name: string) => Pick<KubeObject, 'metadata'> | undefined
+}
+
+/** The machine, its Node and its MachineSet: a hold on any of them holds the machine. */
+export function thingsOfMachine(machine: MachineLike, { node, machineSet }: AroundMachine): readonly Thing[] {
+  const nodeName = machine.status?.nodeRef?.name
+  const owner = machine.metadata.ownerReferences?.find((o) => o.controller === true && o.kind === 'MachineSet')
+  const set = owner && machineSet?.(owner.name)
+  return [
+    thing('Machine', machine),
+    ...(node !== undefined ? [thing('Node', node)] : nodeName === undefined ? [] : [named('Node', nodeName)]),
+    ...(owner === undefined ? [] : [{ ...setThing(owner.name, set), isAround: true as const }]),
+  ]
+}

@@ -1,0 +1,138 @@
+import { execFileSync } from 'node:child_process'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { releaseRoot } from '#lib/release-root.ts'
+import { build, buildApart, inOneByte, manifestsBy, markedBuild } from '#install/package/build.ts'
+import { builtOf, entryIn, sourcesOf } from '#install/package/built.ts'
+import { programEnv } from './environment.ts'
+import { isFull } from '#test/support/tools/full.ts'
+import { processesWith, until } from '#test/support/tools/processes.ts'
+
+const folders: string[] = []
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
+})
+
+function checkout(): { root: string; cache: string } {
+  const root = mkdtempSync(join(tmpdir(), 'kubenode-build-'))
+  folders.push(root)
+  for (const name of ['src', 'deploy', 'package.json', 'package-lock.json'])
+    cpSync(join(releaseRoot(), name), join(root, name), { recursive: true })
+  symlinkSync(join(releaseRoot(), 'node_modules'), join(root, 'node_modules'))
+  const cache = join(root, 'cache')
+  mkdirSync(cache)
+  return { root, cache }
+}
+
+const options = (where: { root: string; cache: string }) => ({
+  ...where,
+  node: process.execPath,
+  env: programEnv(where.cache),
+})
+
+test(
+  'a build runs as its sources do, belongs to them, and is gone with the first edit',
+  { timeout: 120_000 },
+  async () => {
+    const where = checkout()
+    expect(builtOf(where)).toBeUndefined()
+    const built = await build(options(where))
+    expect(built.ending).toBe('.mjs')
+    expect(builtOf(where)).toEqual(built)
+    expect(manifestsBy(built, where.root)).toEqual(manifestsBy(sourcesOf(where.root), where.root))
+    const said = (entry: string) => execFileSync(process.execPath, [entry, 'version'], { encoding: 'utf8' })
+    expect(said(entryIn(built, 'main'))).toBe(said(entryIn(sourcesOf(where.root), 'main')))
+    for (const name of ['agent-main', 'hollow-main', 'sqlite-writer', 'sqlite-folder'])
+      expect(existsSync(entryIn(built, name)), name).toBe(true)
+    for (const name of readdirSync(built.folder).filter((f) => f.endsWith('.mjs')))
+      expect(readFileSync(join(built.folder, name), 'utf8'), name).not.toMatch(/[\u0100-\uffff]/)
+    // As an editor does: the sources are the same, and the mark is made again.
+    const mark = join(built.folder, '..', 'current')
+    utimesSync(mark, 1, 1)
+    expect(markedBuild(where)).toEqual(built)
+    expect([readFileSync(mark, 'utf8').trim(), statSync(mark).mtimeMs > 1_000]).toEqual([basename(built.folder), true])
+    const before = statSync(built.folder).ino
+    // One that runs is not taken away by a second start, and nothing is left of what that made.
+    expect(await build(options(where))).toEqual(built)
+    expect(statSync(built.folder).ino).toBe(before)
+    expect(readdirSync(join(built.folder, '..')).toSorted()).toEqual([basename(built.folder), 'current'].toSorted())
+    // As a host keeps it that loses its power. A build takes some seconds of processor, so by default the file is put back by hand.
+    const agent = entryIn(built, 'agent-main')
+    const whole = readFileSync(agent)
+    truncateSync(agent)
+    expect(builtOf(where)).toBeUndefined()
+    if (isFull) expect(await build(options(where))).toEqual(built)
+    else writeFileSync(agent, whole)
+    expect(builtOf(where)).toEqual(built)
+    utimesSync(join(where.root, 'src/cli/main.ts'), new Date(), new Date(0))
+    expect(builtOf(where)).toBeUndefined()
+  },
+)
+
+test('a text in one byte a character means the same', () => {
+  const text = ['a … b', '×', '😀', 'plain'].join('\n')
+  const program = `${JSON.stringify(text)}.replace(/…/g, 'x…') + (/^.$/u.test('😀') ? 'one' : 'two')`
+  const small = inOneByte(program)
+  expect(small).not.toBe(program)
+  expect(Buffer.from(small, 'latin1').toString('latin1')).toBe(small)
+  // oxlint-disable-next-line no-eval -- a text of this test
+  expect((0, eval)(small)).toBe((0, eval)(program))
+})
+
+test('S31 links among the sources are not followed, and the sources run', async () => {
+  const where = checkout()
+  symlinkSync('/', join(where.root, 'src/everything'))
+  expect(builtOf(where)).toBeUndefined()
+  expect(await build(options(where))).toEqual(sourcesOf(where.root))
+  expect(readdirSync(where.cache)).toEqual([])
+  rmSync(join(where.root, 'src/everything'))
+  // That of an editor, which leads to nothing.
+  symlinkSync('somebody@somewhere', join(where.root, 'src/.#main.ts'))
+  expect(builtOf(where)).toBeUndefined()
+})
+
+test('where nothing can be built the sources run', async () => {
+  const where = checkout()
+  rmSync(join(where.root, 'src/cli/agent-main.ts'))
+  expect(await build(options(where))).toEqual(sourcesOf(where.root))
+  rmSync(where.cache, { recursive: true })
+  expect(await build({ ...options(where), cache: join(where.root, 'package.json') })).toEqual(sourcesOf(where.root))
+})
+
+test('where no build can be made apart, the sources themselves run', async () => {
+  const where = checkout()
+  expect(await buildApart({ ...options(where), node: '/nonexistent/node' })).toEqual(sourcesOf(where.root))
+})
+
+test('an interrupt ends a build that runs apart', { timeout: 30_000 }, async () => {
+  const where = checkout()
+  const node = join(where.root, 'node')
+  const began = join(where.root, 'began')
+  writeFileSync(node, `#!/bin/sh\necho $$ >${began}\nexec sleep 600\n`, { mode: 0o755 })
+  const interrupt = new AbortController()
+  const built = buildApart({ ...options(where), node, signal: interrupt.signal })
+  await until(
+    'the build has begun',
+    () => (existsSync(began) && readFileSync(began, 'utf8') !== '') || undefined,
+    20_000,
+  )
+  interrupt.abort(new Error('interrupted'))
+  await expect(built).rejects.toThrow('interrupted')
+  const pid = Number(readFileSync(began, 'utf8'))
+  await until('it has ended', () => !processesWith('sleep 600').some((p) => p.pid === pid) || undefined, 20_000)
+})

@@ -1,0 +1,88 @@
+// Serves what the newest commit declares besides objects: packed artifacts and the trust document. They need no stages:
+// artifacts are named by their digest, and agents refuse a trust document that is older than theirs.
+// A commit that cannot be served leaves what was served before in place.
+import { titledIn } from '#sync/git/titled-in.ts'
+import { openLocalRepository } from '#sync/git/local-repository.ts'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { messageOf } from '#lib/errors.ts'
+import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
+import { provideArtifacts, type Pack } from './artifacts.ts'
+import type { DebianStore } from '#providers/nspawn/debian.ts'
+import type { Layout } from './layout.ts'
+import { exportCommit } from './repository.ts'
+
+/** Where `kubenode artifact from-…` puts archives, outside of git. */
+const PACKED = 'artifacts'
+/** Exporting and packing a commit takes seconds. */
+const LONGEST_EXPORT_MS = 3_600_000
+
+export interface DeclaredFilesDeps {
+  readonly layout: Pick<Layout, 'root' | 'repository' | 'artifacts' | 'follows'>
+  readonly pack: Pack
+  /** Where components are fetched that no commit holds; absent where no machine needs them. */
+  readonly debian?: Omit<DebianStore, 'artifacts' | 'say'>
+  readonly say: (line: string) => void
+}
+
+export class DeclaredFiles {
+  readonly #deps: DeclaredFilesDeps
+  #served: string | undefined
+  #refused: string | undefined
+  #running: Promise<void> | undefined
+
+  constructor(deps: DeclaredFilesDeps) {
+    this.#deps = deps
+  }
+
+  /** Throws when the commit cannot be served. Answers with the number of component versions. */
+  async serve(commit: string, signal?: AbortSignal): Promise<number> {
+    const { layout, pack, debian, say } = this.#deps
+    const folders = { parent: layout.root, prefix: 'commit-', maxAgeMs: LONGEST_EXPORT_MS }
+    sweepOwnedFolders(folders)
+    const files = makeOwnedFolder(folders)
+    try {
+      const { repository, artifacts, follows } = layout
+      const path = follows?.path ?? '.'
+      await exportCommit(repository, commit, files, path)
+      const packUntilEnded: Pack = (folder, target) => {
+        signal?.throwIfAborted()
+        return pack(folder, target)
+      }
+      const versions = await provideArtifacts({
+        root: join(files, path),
+        artifacts,
+        pack: packUntilEnded,
+        say,
+        ...(debian !== undefined && { debian: { ...debian, say } }),
+        ...(follows !== undefined && { packed: join(repository, path, PACKED) }),
+        ...(signal !== undefined && { signal }),
+      })
+      this.#served = commit
+      return versions
+    } finally {
+      rmSync(files, { recursive: true, force: true })
+    }
+  }
+
+  /** Serves a commit that is new, one at a time and in the background; a refused one is reported once. */
+  follow(commit: string): void {
+    if (this.#running !== undefined || commit === this.#served || commit === this.#refused) return
+    const { layout, say } = this.#deps
+    const called = titledIn(openLocalRepository(layout.repository), commit)
+    this.#running = this.serve(commit)
+      .then(async (versions) => say(`serving the ${versions} component versions of commit ${await called}`))
+      .catch(async (cause: unknown) => {
+        this.#refused = commit
+        say(`cannot serve the components of commit ${await called}: ${messageOf(cause)}`)
+      })
+      .finally(() => {
+        this.#running = undefined
+      })
+  }
+
+  /** Resolves once nothing is being packed: the data folder may be left alone. */
+  async idle(): Promise<void> {
+    await this.#running
+  }
+}

@@ -1,0 +1,126 @@
+// Follows a running local fleet: shows how it is, and says when it is ready, which is when it matches the newest commit and every agent was heard.
+import { join } from 'node:path'
+import { systemClock } from '#lib/clock.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { DeclaredFiles } from './declared.ts'
+import type { Driver } from './driver.ts'
+import { HUB, type Layout } from './layout.ts'
+import { type FleetView, observeFleet, watchFleet } from './observe.ts'
+import { commitNames, newestCommit } from './repository.ts'
+import type { Screen } from '#lib/terminal/screen.ts'
+import { stuckWhy } from './stuck.ts'
+import type { FleetSeen } from './seen.ts'
+import { rehearsalNotes, summaryLines, unheard, unmet } from './summary.ts'
+
+const LOOK_EVERY_MS = 500
+/** A check that takes longer than this has failed; a slow machine takes a tenth of it. */
+const CHECK_WITHIN_MS: Readonly<Record<Driver, number>> = { process: 240_000, nspawn: 1_200_000 }
+
+export interface UpResult {
+  readonly isReady: boolean
+  readonly readyMs: number | undefined
+  readonly unmet: readonly string[]
+}
+
+export const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`
+
+interface Followed {
+  readonly hub: KubeClient
+  /** Those on this machine, now. */
+  readonly business: () => ReadonlyMap<string, KubeClient>
+  readonly layout: Layout
+  readonly files: DeclaredFiles
+  readonly screen: Screen
+  /** Ends once the fleet is ready, or could not become so in time. */
+  readonly check: boolean
+  readonly driver: Driver
+  readonly began: number
+  /** The same moment by the clock on the wall, which leases carry. */
+  readonly beganAt: number
+  readonly onReady: () => void
+  readonly signal: AbortSignal
+}
+
+export async function followFleet(followed: Followed): Promise<UpResult> {
+  const view = watchFleet(followed.hub)
+  try {
+    return await follow(view, followed)
+  } finally {
+    await view.stop()
+  }
+}
+
+async function follow(view: FleetView, followed: Followed): Promise<UpResult> {
+  const { hub, business, layout, files, screen, check, driver, began, beganAt, onReady, signal } = followed
+  let readyMs: number | undefined
+  let missing: readonly string[] = ['no status read yet']
+  const told = new Set<string>()
+  const called = commitNames(layout.repository)
+  const missingIn = async (seen: FleetSeen, commit: string) => [...unmet(seen, commit, await called(commit)), ...unheard(seen, beganAt)]
+  while (!signal.aborted) {
+    let seen = await view.seen(business())
+    const commit = await newestCommit(layout)
+    files.follow(commit)
+    for (const line of rehearsalNotes(seen).filter((l) => !told.has(l))) {
+      told.add(line)
+      screen.say(`note: ${line}`)
+    }
+    missing = await missingIn(seen, commit)
+    if (missing.length === 0 && readyMs === undefined) {
+      // Each kind has a watch of its own, and one of them may be behind: Ready is said of what the servers hold.
+      seen = await observeFleet(hub, business())
+      missing = await missingIn(seen, commit)
+    }
+    if (missing.length === 0 && readyMs === undefined) {
+      readyMs = systemClock.monotonic() - began
+      screen.show(summaryLines(seen, beganAt, screen.isTerminal))
+      screen.say(`ready after ${seconds(readyMs)}`)
+      onReady()
+      if (!check) for (const line of thingsToTry(layout, [...business().keys()], driver)) screen.say(line)
+    }
+    const isStuck = missing.length > 0 && stuckWhy(seen, commit) !== undefined
+    if (check && (missing.length === 0 || isStuck || systemClock.monotonic() - began > CHECK_WITHIN_MS[driver])) break
+    screen.show(summaryLines(seen, beganAt, screen.isTerminal))
+    await systemClock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined)
+  }
+  return { isReady: readyMs !== undefined, readyMs, unmet: missing }
+}
+
+/** By driver: the set to ask about, and a change of a version to commit. */
+const TO_TRY: Readonly<Record<Driver, { readonly set: string; readonly file: string; readonly change: string }>> = {
+  process: { set: 'base', file: 'versions.json', change: 'beacon 1.1.0' },
+  nspawn: { set: 'hosts', file: 'host-versions.json', change: 'containerd 1.6.20+ds1-1-deb12u3' },
+}
+
+/** Of a fleet of a person nothing is known but where it is. */
+function tryOwn(layout: Layout, folder: string, names: readonly string[]): readonly string[] {
+  return [
+    '',
+    `kubeconfig of all clusters: ${layout.adminKubeconfig} (--context ${names.join('|')}); kubenode finds it below ${folder}`,
+    'three things to try in a second terminal:',
+    `  npx kubenode get machines --context ${names[0] ?? HUB}`,
+    '  npx kubenode local status --wait',
+    `  commit a change in ${folder}, such as another version, and watch it roll out here`,
+    'Ctrl-C stops all processes; the next start continues with the same fleet.',
+    '',
+  ]
+}
+
+function thingsToTry(layout: Layout, names: readonly string[], driver: Driver): readonly string[] {
+  const { follows } = layout
+  if (follows !== undefined) return tryOwn(layout, join(follows.repository, follows.path), names)
+  const { set, file, change } = TO_TRY[driver]
+  const first = layout.cluster(names[0] ?? HUB).adminKubeconfig
+  return [
+    '',
+    'kubeconfigs:',
+    ...[HUB, ...names].map((name) => `  ${name.padEnd(5)} ${layout.cluster(name).adminKubeconfig}`),
+    `  all   ${layout.adminKubeconfig} (--context ${[HUB, ...names].join('|')})`,
+    'three things to try:',
+    `  kubectl --kubeconfig ${first} get machines.kubenode.io,nodes`,
+    `  bin/kubenode why machinecomponentset/${set} --kubeconfig ${first}`,
+    `  edit ${join(layout.repository, 'fleet/clusters', file)}, then git -C ${layout.repository} commit -am '${change}', and watch`,
+    'Ctrl-C stops all processes; the next start continues with the same fleet.',
+    '',
+  ]
+}

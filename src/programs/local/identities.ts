@@ -1,0 +1,112 @@
+// An identity of its own for each program: a client certificate that the cluster itself signs, kept in a kubeconfig file. None of them is the admin.
+import { X509Certificate } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { stringify } from 'yaml'
+import { signerPrint } from '#identity/authority-prints.ts'
+import { programUser } from '#api/names.ts'
+import type { Clock } from '#lib/clock.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { isObject } from '#lib/json.ts'
+import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'
+import { writeWholeFile } from '#lib/whole-file.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import { coreKind } from '#kube/core-kinds.ts'
+import { localErrors } from './local-errors.ts'
+
+export type ProgramIdentity = 'sync' | 'controllers' | 'approver' | 'defender' | 'cluster'
+
+const requests = coreKind('CertificateSigningRequest')
+const SIGNER = 'kubernetes.io/kube-apiserver-client'
+/** Renewed at every start once half of its life is over. */
+const LIFE_SECONDS = 365 * 24 * 3_600
+const SIGN_WITHIN_MS = 15_000
+const LOOK_EVERY_MS = 50
+
+export interface Cluster {
+  readonly name: string
+  readonly server: string
+  /** PEM. */
+  readonly ca: string
+  /** Print of the authority that signs now, where another one may do so later. */
+  readonly signer?: string | undefined
+}
+
+/** The certificate in a kubeconfig that the server itself keeps current is of the authority that signs now. */
+export function signerIn(path: string): string | undefined {
+  const { config } = parseSafeKubeconfig(readFileSync(path, 'utf8'), path)
+  const [ca, cert] = [config.ca, config.clientCertificate?.cert]
+  if (ca === undefined || cert === undefined || !('data' in ca) || !('data' in cert)) return undefined
+  return signerPrint(cert.data, ca.data)
+}
+
+/** True when the file still names this cluster and its certificate is far from its end. */
+function isFresh(path: string, cluster: Cluster, now: number): boolean {
+  if (!existsSync(path)) return false
+  try {
+    const { config } = parseSafeKubeconfig(readFileSync(path, 'utf8'), path)
+    const cert = config.clientCertificate?.cert
+    if (config.server !== cluster.server || cert === undefined || !('data' in cert)) return false
+    const sameCa = config.ca !== undefined && 'data' in config.ca && config.ca.data.trim() === cluster.ca.trim()
+    if (cluster.signer !== undefined && signerPrint(cert.data, cluster.ca) !== cluster.signer) return false
+    const { validFromDate, validToDate } = new X509Certificate(cert.data)
+    // By a clock that was ahead: no server accepts it yet.
+    const isValid = validFromDate.getTime() <= now
+    return sameCa && isValid && validToDate.getTime() - now > (LIFE_SECONDS * 1_000) / 2
+  } catch {
+    return false
+  }
+}
+
+async function signed(admin: KubeClient, name: string, request: string, clock: Clock): Promise<string> {
+  const created = await admin.create(requests, {
+    apiVersion: 'certificates.k8s.io/v1',
+    kind: 'CertificateSigningRequest',
+    metadata: { generateName: `${name}-` },
+    spec: {
+      request: Buffer.from(request).toString('base64'),
+      signerName: SIGNER,
+      usages: ['client auth', 'digital signature'],
+      expirationSeconds: LIFE_SECONDS,
+    },
+  })
+  const approval = { type: 'Approved', status: 'True', reason: 'LocalFleet', message: 'created by kubenode local up' }
+  await admin.update(requests, { ...created, status: { conditions: [approval] } }, { subresource: 'approval' })
+  const until = clock.monotonic() + SIGN_WITHIN_MS
+  while (clock.monotonic() < until) {
+    const seen: KubeObject | undefined = await admin.get(requests, { name: created.metadata.name ?? '' })
+    const certificate = isObject(seen?.['status']) ? seen['status']['certificate'] : undefined
+    if (typeof certificate === 'string' && certificate !== '') return Buffer.from(certificate, 'base64').toString()
+    await clock.sleep(LOOK_EVERY_MS)
+  }
+  throw new KubeNodeError(localErrors.KN1211({ name, signWithinMs: SIGN_WITHIN_MS / 1000 }))
+}
+
+const b64 = (text: string): string => Buffer.from(text).toString('base64')
+
+function kubeconfig({ name, server, ca }: Cluster, user: string, cert: string, key: string): string {
+  return stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': name,
+    contexts: [{ name, context: { cluster: name, user } }],
+    clusters: [{ name, cluster: { server, 'certificate-authority-data': b64(ca) } }],
+    users: [{ name: user, user: { 'client-certificate-data': b64(cert), 'client-key-data': b64(key) } }],
+  })
+}
+
+/** Leaves a kubeconfig of the identity in `path`; creates a new one only when the existing one is no longer valid. */
+export async function provideIdentity(
+  admin: KubeClient,
+  cluster: Cluster,
+  identity: ProgramIdentity,
+  path: string,
+  clock: Clock,
+): Promise<void> {
+  if (isFresh(path, cluster, clock.now())) return
+  const key = await newPrivateKey()
+  const request = await signingRequest(key, { commonName: programUser(identity) })
+  const cert = await signed(admin, `kubenode-${identity}`, request, clock)
+  writeWholeFile(path, kubeconfig(cluster, programUser(identity), cert, key))
+}

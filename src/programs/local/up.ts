@@ -1,0 +1,401 @@
+// The one-command local fleet: a hub and the business clusters of the fleet on this machine, made of the same programs that production runs.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { systemClock } from '#lib/clock.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { keepFilesPrivate, makeFolders } from '#lib/private-folder.ts'
+import { type Doubt, requireTrustedWay } from '#lib/trusted-way.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { Rehearsal } from '#sync/rehearsal/rehearsed.ts'
+import type { Pack } from './artifacts.ts'
+import { buildApart, manifestsBy, markedBuild } from '#install/package/build.ts'
+import { entryIn, sourcesOf, type Entries } from '#install/package/built.ts'
+import { programEnv } from './environment.ts'
+import { DeclaredFiles } from './declared.ts'
+import type { DebianTools } from '#providers/nspawn/debian.ts'
+import { type Driver, driverOf } from './driver.ts'
+import { writeAllContexts } from './all-contexts.ts'
+import { LocalClusters } from './clusters.ts'
+import { followFleet, seconds, type UpResult } from './follow.ts'
+import { declareHub } from './hub.ts'
+import { provideIdentity } from './identities.ts'
+import { messageOf } from '#lib/errors.ts'
+import { installManifests } from './install.ts'
+import { Keeper } from './keeper.ts'
+import {
+  closeFolder,
+  clusterFolders,
+  DATA_FORMAT,
+  HUB,
+  layoutOf,
+  prepareFolders,
+  readState,
+  writeState,
+} from './layout.ts'
+import type { Followed, Layout } from './layout.ts'
+import { localErrors } from './local-errors.ts'
+import { takeLock } from './lock.ts'
+import { followedAt } from './own-fleet.ts'
+import { portsFor } from './ports.ts'
+import { programsFor } from './real.ts'
+import { reset } from './reset.ts'
+import { identitiesIn, programsOf, writeProviders } from './programs.ts'
+import { renewLink } from './renew-link.ts'
+import { commitMachines, commitNames, commitSize, newestCommit, provideDemo, requireGit, uncommittedNotice } from './repository.ts'
+import { patiently } from './patience.ts'
+import type { Screen } from '#lib/terminal/screen.ts'
+import { stopNodes } from './stop-nodes.ts'
+import { type Connect, serverUp } from './server-up.ts'
+
+export interface UpOptions {
+  /** The checkout whose program this is. */
+  readonly root: string
+  readonly data: string
+  /** The folder of a fleet of a person, which is brought up in place of the demo. */
+  readonly own: string | undefined
+  /** The file that runs. */
+  readonly program: string | undefined
+  readonly reset: boolean
+  readonly nodes?: number
+  /** Undefined: as the folder remembers. */
+  readonly driver?: Driver
+  /** The control planes of Clusters are those of Kubernetes itself. Remembered, like the driver. */
+  readonly isReal: boolean
+  /** Folder of their programs. */
+  readonly assets: string | undefined
+  /** As the variable PATH: where the tools of a driver are looked for. */
+  readonly path: string
+  /** Ends once the fleet is as git says, or could not become so in time. */
+  readonly check: boolean
+  /** Each API server keeps which rights its clients use. */
+  readonly recordsRights: boolean
+  readonly node: string
+  /** Folder where all programs keep what Node compiled; undefined where none can be trusted. */
+  readonly compileCache: string | undefined
+  readonly screen: Screen
+  readonly pack: Pack
+  readonly debian: DebianTools
+  /** Builds what systemd machines are booted from, once on this machine. */
+  readonly buildTree: () => Promise<void>
+  /** Serves the page for these clusters and returns how its link is made; a link that was used is followed by the next one. */
+  readonly console: (
+    clients: ReadonlyMap<string, KubeClient>,
+    repository: string,
+    lines: ConsoleLines,
+  ) => Promise<LocalConsole>
+  readonly connect: Connect
+  readonly signal: AbortSignal
+}
+
+/** Where the console writes. */
+export interface ConsoleLines {
+  say(line: string): void
+  sayLink(link: string): void
+}
+
+export interface LocalConsole {
+  newLink(): string
+  /** How long a link can be used. */
+  readonly linkMs: number
+  /** From now on these clusters, by name. */
+  show(clients: ReadonlyMap<string, KubeClient>): void
+  /** Reads the clusters from now on, also before a user opens the page. */
+  read(): void
+  stop(): Promise<void>
+}
+
+const linkLine = (link: string): string => `console (opens once, within 10 minutes): ${link}`
+const HOW_TO_GET_A_LINK =
+  'the link to the console is shown only on a terminal; for a link: kubenode console (in this folder)'
+
+const API_SERVERS = 'apiservers'
+/** They hold all objects of their clusters: 10,000 nodes of 15 KB are some 600 MB, a fleet on one machine takes a fiftieth. */
+const API_SERVERS_HEAP_MB = 1_024
+
+export async function up(options: UpOptions): Promise<UpResult> {
+  const began = systemClock.monotonic()
+  const beganAt = systemClock.now()
+  const layout = await layoutFor(options)
+  requireTrusted(options, (doubt) => options.screen.say(warningOf(doubt)))
+  const entries = await builtEntries(options)
+  // Whatever this process and its children make from here on is for the owner alone.
+  keepFilesPrivate()
+  // A folder that is something else is left as it is.
+  if (!existsSync(layout.state)) readState(layout)
+  const open = closeFolder(layout)
+  // Created by another process meanwhile, in a folder where all users may create folders.
+  requireTrusted(options)
+  if (open > 0) options.screen.say(`closed ${open} files and folders of ${layout.root} to other users`)
+  const unlock = takeLock(layout)
+  const keeper = new Keeper({
+    node: options.node,
+    entry: entryIn(entries, 'main'),
+    logs: layout.logs,
+    env: programEnv(options.compileCache),
+    clock: systemClock,
+    onEnd: (name, how, againInMs) =>
+      options.screen.say(
+        `${name} ended (${how}); it is started again in ${seconds(againInMs)}, see ${join(layout.logs, `${name}.log`)}`,
+      ),
+  })
+  const clients: Closable[] = []
+  const nodes: Nodes = { areOurs: false }
+  try {
+    return await run({ layout, keeper, entries, options, opened: clients, nodes, began, beganAt })
+  } finally {
+    options.screen.end()
+    if (keeper.pids().size > 0) options.screen.say('stopping all processes')
+    for (const client of clients) client.close()
+    // Programs and nodes first, so that no program restarts an agent; API servers last, so that programs can finish their last writes.
+    const names = [...keeper.pids().keys()]
+    const patience = { clock: systemClock, say: (line: string) => options.screen.say(line) }
+    const toEnd = (isMeant: (name: string) => boolean) => () =>
+      `${[...keeper.pids().keys()].filter(isMeant).join(', ')} to end`
+    const isServer = (name: string) => name === API_SERVERS
+    try {
+      const isProgram = (name: string) => !isServer(name)
+      await patiently(patience, toEnd(isProgram), keeper.stop(names.filter(isProgram)))
+      if (nodes.areOurs || options.signal.aborted) {
+        const ended = stopNodes(
+          clusterFolders(layout).map((c) => layout.cluster(c).nodes),
+          driverIn(layout),
+        )
+        await patiently(patience, 'the agents of the nodes and their components to end', ended)
+      }
+    } finally {
+      await patiently(patience, toEnd(isServer), keeper.stop())
+      unlock()
+    }
+  }
+}
+
+/** A folder that was used before continues with the repository that it followed, on the branch that is checked out now. */
+async function layoutFor({ data, own, reset: isReset }: UpOptions): Promise<Layout> {
+  const before = isReset || !existsSync(layoutOf(data).state) ? undefined : readState(layoutOf(data))
+  const folder = own ?? (before?.follows && join(before.follows.repository, before.follows.path))
+  const follows = folder === undefined ? undefined : await followedAt(folder)
+  const known = before?.follows
+  if (before !== undefined && (known?.repository !== follows?.repository || known?.path !== follows?.path)) {
+    const nameIn = (f: Followed | undefined) => (f === undefined ? 'the demo' : join(f.repository, f.path))
+    throw new KubeNodeError(localErrors.KN1233({ root: data, known: nameIn(known), asked: nameIn(follows) }))
+  }
+  return layoutOf(data, follows)
+}
+
+const requireTrusted = ({ data, program }: UpOptions, onWarning: (doubt: Doubt) => void = () => undefined): void =>
+  requireTrustedWay(data, { program, onWarning, isClosedByCaller: true })
+
+const warningOf = ({ seen, command }: Doubt): string =>
+  `warning: ${seen}, so another user can change the programs that run here; to end that: ${command}`
+
+const driverIn = (layout: Layout): Driver => readState(layout)?.driver ?? 'process'
+
+/** Connections that would keep a server waiting for us. */
+interface Closable {
+  close(): void
+}
+
+/**
+ * The nodes of the folder. Those that a fleet that was killed left running are this start's only once its hub serves: a start that fails before that leaves them
+ * as they are, and the next one continues with them.
+ */
+interface Nodes {
+  areOurs: boolean
+}
+
+interface Start {
+  readonly layout: Layout
+  readonly keeper: Keeper
+  readonly entries: Entries
+  readonly options: UpOptions
+  /** Every opened connection is added here. */
+  readonly opened: Closable[]
+  readonly nodes: Nodes
+  readonly began: number
+  /** The same moment by the clock on the wall, which leases carry. */
+  readonly beganAt: number
+}
+
+async function run({ layout, keeper, entries, options, opened, nodes, began, beganAt }: Start): Promise<UpResult> {
+  const { screen, signal, connect } = options
+  const say = (line: string): void => screen.say(line)
+  const patience = { clock: systemClock, say, signal }
+  const since = () => seconds(systemClock.monotonic() - began)
+  await requireGit()
+  const state = options.reset ? await reset(layout) : readState(layout)
+  const driver = driverOf(options.driver, state, options.path)
+  const programs = programsFor(options.isReal, state, options.assets)
+  const ports = await portsFor([HUB], state?.ports)
+  // First of all: a folder without it is not ours.
+  writeState(layout, {
+    format: DATA_FORMAT,
+    ports,
+    ...(driver === 'nspawn' && { driver }),
+    ...(programs !== undefined && { controlPlanes: 'programs' }),
+    ...(layout.follows !== undefined && { follows: layout.follows }),
+  })
+  prepareFolders(layout)
+  if (layout.follows !== undefined) say(rehearsing(layout.follows, driver))
+
+  if (driver === 'nspawn') {
+    say('looking for the Debian tree of the machines; the first one takes minutes to build')
+    await options.buildTree()
+  }
+  keeper.start({
+    name: API_SERVERS,
+    heapMb: API_SERVERS_HEAP_MB,
+    args: serverArgs(layout, ports, { ...options, programs }),
+  })
+  // Prepare the declared files while the servers start.
+  const debian = driver === 'nspawn' ? { cache: layout.debian, tools: options.debian } : undefined
+  const files = new DeclaredFiles({ layout, pack: options.pack, say, ...(debian !== undefined && { debian }) })
+  const cloned = provideFleet(layout, { ...options, driver })
+  const packed = cloned.then((commit) => files.serve(commit, signal))
+  packed.catch(() => undefined)
+
+  const manifests = manifestsBy(entries, options.root)
+  const { adminKubeconfig, kubeconfig } = layout.cluster(HUB)
+  const wait = <T>(what: string, work: Promise<T>) => patiently(patience, `${what} of ${HUB}`, work)
+  const { client: hub, server, ca } = await wait('the API server', serverUp(adminKubeconfig, connect, signal))
+  opened.push(hub)
+  await wait('the kinds, roles and policies', installManifests(hub, manifests, systemClock, true))
+  const provide = () =>
+    Promise.all(
+      identitiesIn(layout, HUB).map((identity) =>
+        provideIdentity(hub, { name: HUB, server, ca }, identity, kubeconfig(identity), systemClock),
+      ),
+    )
+  await wait('the certificates of the programs', provide())
+  say(`${since()}  the hub answers; kinds, roles and policies are installed`)
+  let page: LocalConsole | undefined
+  const withHub = (clients: ReadonlyMap<string, KubeClient>) => new Map([[HUB, hub], ...clients])
+  const isMember = layout.follows !== undefined
+  const rehearsal: Rehearsal | undefined = isMember
+    ? { provider: driver, ...(options.nodes !== undefined && { nodes: options.nodes }) }
+    : undefined
+  const working = new AbortController()
+  const clusters = new LocalClusters({
+    hub,
+    layout,
+    driver,
+    connect,
+    say: (line) => say(`${since()}  ${line}`),
+    onChange: (clients) => {
+      writeAllContexts(layout, [HUB, ...clients.keys()])
+      page?.show(withHub(clients))
+    },
+    signal: AbortSignal.any([signal, working.signal]),
+  })
+  writeAllContexts(layout, [HUB])
+  nodes.areOurs = true
+  const hosting = clusters.run()
+  const keeping = keepIdentities(provide, say, AbortSignal.any([signal, working.signal]))
+  let renewing: Promise<void> | undefined
+  try {
+    if (isMember) {
+      // The hub is a cluster with nodes too, and its controllers do not start without the trust document.
+      makeFolders(layout.cluster(HUB).nodes)
+      writeProviders(layout, HUB, driver)
+      await patiently(patience, 'the signed components of the repository', packed)
+    }
+    for (const program of programsOf(layout, rehearsal)) keeper.start(program)
+    const commit = await patiently(patience, 'the repository', cloned)
+    await declareHub(hub, layout, commit)
+    say(`${since()}  programs are started`)
+    const components = await patiently(patience, 'the signed components of the repository', packed)
+    say(`${since()}  fleet at commit ${await commitNames(layout.repository)(commit)}: ${components} component versions signed and packed`)
+    const sayLink = (link: string) => screen.pinForPerson(linkLine(link), HOW_TO_GET_A_LINK)
+    page = options.check
+      ? undefined
+      : await options.console(withHub(clusters.clients), layout.repository, { say, sayLink })
+    // Clusters that came while the console started.
+    page?.show(withHub(clusters.clients))
+    if (page !== undefined) {
+      const renewed = page
+      sayLink(renewed.newLink())
+      const during = { clock: systemClock, signal: working.signal }
+      if (screen.isTerminal) renewing = renewLink(() => sayLink(renewed.newLink()), renewed.linkMs, during)
+    }
+    const business = () => (isMember ? withHub(clusters.clients) : clusters.clients)
+    const check = options.check
+    const onReady = () => page?.read()
+    return await followFleet({ hub, business, layout, files, screen, check, driver, began, beganAt, onReady, signal })
+  } finally {
+    working.abort()
+    await Promise.all([hosting, keeping, renewing])
+    await page?.stop()
+    await files.idle()
+  }
+}
+
+const rehearsing = ({ repository, path, branch }: Followed, driver: Driver): string => {
+  const at = branch === undefined ? 'the commit that is checked out' : `branch ${branch}`
+  return `rehearsing the fleet in ${join(repository, path)} (${at}): its clusters are embedded ones here, its pools are ${driver} machines, and steps and stages are watched for 5s at most`
+}
+
+const IDENTITIES_LOOK_MS = 60_000
+
+/** A fleet may run for longer than half of their life, and a clock that was set back makes them certificates of the future. Programs that end for that start with the next. */
+async function keepIdentities(
+  provide: () => Promise<unknown>,
+  say: (line: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let said = ''
+  while (!signal.aborted) {
+    await systemClock.sleep(IDENTITIES_LOOK_MS, signal).catch(() => undefined)
+    if (signal.aborted) return
+    try {
+      await provide()
+      said = ''
+    } catch (e) {
+      // Once: a server that does not answer says so at each look.
+      if (said !== messageOf(e))
+        say(`the certificates of the programs of ${HUB} could not be looked after: ${messageOf(e)}`)
+      said = messageOf(e)
+    }
+  }
+}
+
+/** One process serves the hub, and starts another that serves all Clusters: each of its own would load and compile the same thing, and keep it in memory, again. */
+const serverArgs = (
+  layout: Layout,
+  ports: Readonly<Record<string, number>>,
+  { recordsRights, programs }: Pick<UpOptions, 'recordsRights'> & { readonly programs: string | undefined },
+): readonly string[] => [
+  'apiserver',
+  '--data',
+  layout.cluster(HUB).apiserver,
+  '--port',
+  String(ports[HUB]),
+  '--control-planes',
+  layout.controlPlanes,
+  '--control-socket',
+  layout.controlSocket,
+  ...(programs === undefined ? [] : ['--programs', programs]),
+  ...(recordsRights ? ['--record-rights'] : []),
+]
+
+/** Built on the first start of a checkout and after each edit. */
+async function builtEntries({ root, node, compileCache, screen, signal }: UpOptions): Promise<Entries> {
+  if (compileCache === undefined) return sourcesOf(root)
+  const where = { root, cache: compileCache }
+  const built = markedBuild(where)
+  if (built !== undefined) return built
+  screen.say('first start of this checkout: building its programs once')
+  return await buildApart({ ...where, node, env: programEnv(compileCache), signal })
+}
+
+/** The repository that the fleet follows, at the commit that this start is to reach. That of a person is never written to. */
+async function provideFleet(layout: Layout, { root, nodes, driver, screen, signal }: UpOptions): Promise<string> {
+  const { repository, follows } = layout
+  // An interrupted start waits for the step that is in progress, not for all of them.
+  if (follows === undefined) await provideDemo(root, repository, systemClock.now(), signal)
+  const notice = await uncommittedNotice(follows === undefined ? repository : join(repository, follows.path))
+  if (notice !== undefined) screen.say(`note: ${notice}`)
+  if (follows !== undefined) return newestCommit(layout)
+  if (driver === 'nspawn') await commitMachines(repository, nodes)
+  else if (nodes !== undefined) await commitSize(repository, nodes)
+  signal.throwIfAborted()
+  return newestCommit(layout)
+}

@@ -1,0 +1,46 @@
+// Starts this program a second time as a process for control planes, with a channel between the two; and the other end of that channel.
+import { spawn } from 'node:child_process'
+import type { FromProcess, ToProcess } from '#controlplanes/embedded/processes/messages.ts'
+import { endingWithUs } from '#controlplanes/embedded/programs/running.ts'
+import type { Child } from '#controlplanes/embedded/processes/plane-process.ts'
+import type { Channel } from '#controlplanes/embedded/processes/serve-planes.ts'
+
+/** Of the host, whose standard input is its parent; that of the process is closed. */
+const UNTIL_STDIN_ENDS = 'KUBENODE_UNTIL_STDIN_ENDS'
+
+/** This program: the same file with the same flags of Node. */
+export const thisProgram = (): readonly string[] => [process.execPath, ...process.execArgv, process.argv[1] ?? '']
+
+export function spawnPlanes([node = '', ...program]: readonly string[], options: readonly string[] = []): Child {
+  const { [UNTIL_STDIN_ENDS]: _, ...env } = process.env
+  const [command = '', ...args] = endingWithUs(node, [...program, 'apiserver', '--plane-process', ...options])
+  // What it prints belongs to the output of the host.
+  const child = spawn(command, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env })
+  // It may end between two messages, which its end tells.
+  child.on('error', () => undefined)
+  return {
+    send: (message) => void (child.connected && child.send(message, () => undefined)),
+    kill: () => void child.kill('SIGKILL'),
+    disconnect: () => {
+      if (child.connected) child.disconnect()
+    },
+    listen: (heard) => void child.on('message', (message) => heard(message as FromProcess)),
+    ended: new Promise((resolve) => {
+      child.once('exit', (code, signal) => resolve(signal ?? `exit ${String(code)}`))
+      child.once('error', (e) => resolve(e.message))
+    }),
+  }
+}
+
+export function channelToHost(): Channel {
+  // The host stops its control planes in order; a signal to the whole group must not come before.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
+  return {
+    send: (message) => void (process.connected && process.send?.(message, undefined, undefined, () => undefined)),
+    listen: (heard) => void process.on('message', (message) => heard(message as ToProcess)),
+    closed: new Promise((resolve) => {
+      if (process.connected) process.once('disconnect', () => resolve())
+      else resolve()
+    }),
+  }
+}

@@ -1,0 +1,41 @@
+// The embedded API server as the engine of control planes: many of them in one process.
+import { type CompiledPolicies, compiledPolicies } from '#apiserver/admission/compiled-policies.ts'
+import { runApiServer, type RunOptions } from '#apiserver/run-api-server.ts'
+import { EMBEDDED } from '#controlplanes/embedded/embedded.ts'
+import type { PlaneEngine } from '#controlplanes/embedded/engine.ts'
+import { mendData, restoreInto, takeSnapshot } from './plane-snapshots.ts'
+
+export interface EmbeddedEngineOptions {
+  /** What KubeNode tells each server about its clients. */
+  readonly rules?: RunOptions['rules']
+  /** Shared with other servers of the process. */
+  readonly policies?: CompiledPolicies
+  readonly program?: string | undefined
+  readonly log?: RunOptions['log']
+  readonly recordsRights?: boolean
+}
+
+export function embeddedEngine({
+  rules,
+  policies = compiledPolicies(),
+  program,
+  log,
+  recordsRights,
+}: EmbeddedEngineOptions = {}): PlaneEngine {
+  return {
+    minors: EMBEDDED.capabilities.minors,
+    mend: mendData,
+    start: (wanted) =>
+      runApiServer({
+        ...wanted,
+        keepsCompiled: false,
+        policies,
+        program,
+        ...(rules !== undefined && { rules }),
+        ...(log !== undefined && { log }),
+        ...(recordsRights !== undefined && { recordsRights }),
+      }),
+    snapshot: async (folder, wanted) => takeSnapshot(folder, wanted),
+    restore: restoreInto,
+  }
+}

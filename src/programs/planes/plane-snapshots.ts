@@ -1,0 +1,85 @@
+// Takes snapshots of an embedded control plane, also while it serves, and puts one back. Its keys stay: they belong to the control plane, not to what it holds.
+import { createHash } from 'node:crypto'
+import { cpSync, existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { backupData, OBJECTS } from '#apiserver/storage/backup.ts'
+import { checkData } from '#apiserver/storage/check-data.ts'
+import { openForReading, revisionOf } from '#apiserver/storage/data-file.ts'
+import { restoreData } from '#apiserver/storage/restore.ts'
+import type { Snapshot } from '#controlplanes/port.ts'
+import { timestamp } from '#lib/clock.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { writeWholeFile } from '#lib/whole-file.ts'
+import { cliErrors } from '#cli/cli-errors.ts'
+import type { PlaneFolder } from '#controlplanes/embedded/plane-folders.ts'
+
+const NAME = /^[a-z0-9]([-a-z0-9.]{0,98}[a-z0-9])?$/
+
+interface Wanted {
+  readonly name: string
+  readonly version: string
+  readonly now: number
+}
+
+export function takeSnapshot({ data, snapshots }: PlaneFolder, { name, version, now }: Wanted): Snapshot {
+  requireName(name)
+  const file = join(snapshots, `${name}.db`)
+  const description = join(snapshots, `${name}.json`)
+  if (existsSync(description)) return JSON.parse(readFileSync(description, 'utf8')) as Snapshot
+  // Of a host that was killed before it was described.
+  rmSync(file, { force: true })
+  const { objects } = backupData(data, file)
+  const bytes = readFileSync(file)
+  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  const taken: Snapshot = { name, takenAt: timestamp(now), bytes: bytes.length, sha256, objects, version }
+  writeWholeFile(description, `${JSON.stringify(taken, null, 2)}\n`)
+  return taken
+}
+
+/** False: there is no such snapshot, or it is damaged; nothing was changed, and nothing was stopped. */
+export async function restoreInto(
+  { root, data, snapshots }: PlaneFolder,
+  { name, now }: Omit<Wanted, 'version'>,
+  halt: () => Promise<void>,
+): Promise<boolean> {
+  requireName(name)
+  const file = join(snapshots, `${name}.db`)
+  if (!existsSync(join(snapshots, `${name}.json`)) || !existsSync(file) || checkData(file).problems.length > 0)
+    return false
+  const next = join(root, 'data.next')
+  const old = join(root, 'data.old')
+  for (const part of [next, old]) rmSync(part, { recursive: true, force: true })
+  restoreData(file, next, { now, above: lastRevision(join(data, OBJECTS)) })
+  await halt()
+  rmSync(join(next, 'pki'), { recursive: true })
+  cpSync(join(data, 'pki'), join(next, 'pki'), { recursive: true })
+  renameSync(data, old)
+  renameSync(next, data)
+  rmSync(old, { recursive: true, force: true })
+  return true
+}
+
+/** What the server writes until it is halted is far less than a restore goes above it. Damaged data may be what a restore is for. */
+function lastRevision(file: string): number {
+  try {
+    const db = openForReading(file)
+    try {
+      return revisionOf(db)
+    } finally {
+      db.close()
+    }
+  } catch {
+    return 0
+  }
+}
+
+/** A host that was killed between the two renames of a restore: what was there before is put back, and the restore is asked for again. */
+export function mendData({ root, data }: PlaneFolder): void {
+  const old = join(root, 'data.old')
+  if (!existsSync(data) && existsSync(old)) renameSync(old, data)
+}
+
+export function requireName(name: string): void {
+  if (!NAME.test(name) || name.includes('..'))
+    throw new KubeNodeError(cliErrors.KN1092({ name: JSON.stringify(name.slice(0, 100)) }))
+}

@@ -1,0 +1,135 @@
+// Turns a kubeconfig file, or the account of our pod, into a client. A file that contains only data needs no library; anything more goes through client-node.
+import { existsSync, readFileSync } from 'node:fs'
+import { delimiter, resolve } from 'node:path'
+import { readBoundedText } from '#lib/bounded-file.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { systemTrouble } from '#lib/system-trouble.ts'
+import type { ConnectionConfig } from '#kube/http/connection.ts'
+import { HttpKubeClient } from '#kube/http/client.ts'
+import { type Environment, isInPod, podAccount } from '#kube/in-cluster.ts'
+import { parseSafeKubeconfig, safeKubeconfigProblems } from '#kube/kubeconfig-safe.ts'
+import { kubeErrors } from '#kube/kube-errors.ts'
+import { sharedVariable } from './shared-variables.ts'
+import { runErrors } from './run-errors.ts'
+
+export interface Connection {
+  readonly config: ConnectionConfig
+  readonly context: string
+  readonly warnings: readonly string[]
+  /** Where it was found, when the user named none. */
+  readonly unnamed?: string
+}
+
+/** The name of no context: a program in a pod gets the name of its cluster by an option. */
+const IN_POD = ''
+
+export interface Chosen {
+  /** As the user gave it. */
+  readonly file?: string | undefined
+  readonly context?: string | undefined
+  readonly env: Environment
+  readonly cwd: string
+  /** Another root of the file system, in tests. */
+  readonly root?: string
+}
+
+const FLAG_VARIABLE = sharedVariable('kubeconfig')
+
+/** The files of KUBECONFIG. */
+export const listedFiles = (env: Environment): readonly string[] =>
+  (env['KUBECONFIG'] ?? '').split(delimiter).filter((f) => f !== '')
+
+/** What the user named, else what KUBECONFIG names, else ~/.kube/config or the local fleet around the current folder, else the account of our pod. */
+export async function chosenConnection({ file, context, env, cwd, root }: Chosen): Promise<Connection> {
+  if (file !== undefined) {
+    const isVariable = env[FLAG_VARIABLE] === file
+    return connectionOf(file, context, isVariable ? FLAG_VARIABLE : '--kubeconfig', cwd)
+  }
+  const named = listedFiles(env)
+  const [first] = named
+  if (first !== undefined && named.length === 1) return connectionOf(first, context, 'KUBECONFIG', cwd)
+  if (named.length > 1) return listedConnection(named, context)
+  const { homeKubeconfig, unnamedCluster } = await import('./unnamed-cluster.ts')
+  const found = await unnamedCluster({ env, cwd }, context)
+  if (found !== undefined) return { ...(await connectionOf(found.file, context)), unnamed: found.called }
+  if (!isInPod(env)) throw new KubeNodeError(runErrors.KN1312({ home: homeKubeconfig(env) ?? '~/.kube/config' }))
+  return podConnection(env, root)
+}
+
+export const podConnection = (env: Environment, root?: string): Connection => ({
+  config: podAccount(env, root),
+  context: IN_POD,
+  warnings: [],
+})
+
+/** As kubectl: files of a list that are not there are left out. */
+async function listedConnection(files: readonly string[], context: string | undefined): Promise<Connection> {
+  const there = files.filter((f) => existsSync(f))
+  if (there.length === 0) {
+    const file = files.map((f) => resolve(f)).join(' and ')
+    throw new KubeNodeError(runErrors.KN1301({ file, origin: namedBy('KUBECONFIG'), why: 'there is no such file' }))
+  }
+  const { loadKubeconfig } = await import('#kube/kubeconfig.ts')
+  return loadKubeconfig({ files: there, ...(context !== undefined && { context }) })
+}
+
+const namedBy = (origin: string | undefined): string => (origin === undefined ? '' : ` (named by ${origin})`)
+
+/** `origin`: the option or variable that names the file. `cwd`: where a local fleet may run that has the context. */
+export async function connectionOf(file: string, context?: string, origin?: string, cwd?: string): Promise<Connection> {
+  let text: string
+  try {
+    text = readBoundedText(file)
+  } catch (cause) {
+    const words = { file: resolve(file), origin: namedBy(origin), why: systemTrouble(cause) }
+    throw new KubeNodeError(runErrors.KN1301(words), { cause })
+  }
+  if (safeKubeconfigProblems(text).length > 0) {
+    const { loadKubeconfig } = await import('#kube/kubeconfig.ts')
+    return loadKubeconfig({ files: [file], ...(context === undefined ? {} : { context }) })
+  }
+  if (context !== undefined) await requireContext(context, file, text, cwd)
+  return { ...parseSafeKubeconfig(text, file, context), warnings: [] }
+}
+
+/** In the words that a list of files gets too, without the positions that only an author of the file needs. */
+async function requireContext(context: string, file: string, text: string, cwd: string | undefined): Promise<void> {
+  const { contextsInText } = await import('#kube/contexts.ts')
+  const known = contextsInText(text)
+  if (known.includes(context)) return
+  const { fleetWith } = await import('./unnamed-cluster.ts')
+  const fleet = cwd === undefined ? undefined : await fleetWith(context, cwd)
+  const names = known.join(', ') || 'none'
+  throw new KubeNodeError(
+    kubeErrors.KN2015({
+      context: JSON.stringify(context),
+      files: file,
+      known: fleet === undefined ? names : `${names}; ${fleet.called} has it: --kubeconfig ${fleet.file}`,
+    }),
+  )
+}
+
+export const clientOf = (config: ConnectionConfig, userAgent: string): HttpKubeClient =>
+  new HttpKubeClient(config, { userAgent })
+
+/** For a user, who is shown what the command waits for. Simultaneous slow requests are reported once. */
+export function talkingClientOf(
+  config: ConnectionConfig,
+  say: (line: string) => void,
+  onRequest?: (method: string, path: string) => void,
+): HttpKubeClient {
+  let last = ''
+  const onSlow = (method: string, path: string): void => {
+    const line = `waiting for ${config.server}: ${method} ${path.split('?', 1)[0]}`
+    if (line !== last) say(line)
+    last = line
+  }
+  return new HttpKubeClient(config, { userAgent: 'kubenode-cli', onSlow, ...(onRequest && { onRequest }) })
+}
+
+/** PEM of the CA of a connection, and its address: what other programs need to reach the same server. */
+export function serverOf({ config }: Connection): { readonly server: string; readonly ca: string } {
+  const { server, ca } = config
+  if (ca === undefined) throw new KubeNodeError(runErrors.KN1302({ server }))
+  return { server, ca: 'data' in ca ? ca.data : readFileSync(ca.file, 'utf8') }
+}

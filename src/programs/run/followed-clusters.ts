@@ -1,0 +1,137 @@
+// Clusters that come and go while a process runs: their options are in a file, which is read again as it changes. An entry that is new starts, one that is
+// missing ends, and one that changed, or a kubeconfig of which was replaced, ends and starts. What cannot be read changes nothing.
+import { readFileSync, statSync } from 'node:fs'
+import { systemClock } from '#lib/clock.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import type { Logger } from '#lib/log.ts'
+import type { Ended } from '#runtime/manager.ts'
+import { requireTrustedFolder } from '#lib/trusted-folder.ts'
+import { runErrors } from './run-errors.ts'
+import type { RunOptions } from './run-options.ts'
+
+/** How long a change may stay unseen; a look is one small read. */
+const LOOK_EVERY_MS = 200
+const MOST_CLUSTERS = 100
+
+export type ReadOptions = (args: readonly string[]) => RunOptions
+
+export interface Following {
+  readonly file: string
+  readonly read: ReadOptions
+  readonly log: Logger
+  readonly signal: AbortSignal
+  /** Until the signal aborts or one of its roles ends by itself. */
+  readonly run: (options: RunOptions, signal: AbortSignal) => Promise<readonly Ended[]>
+}
+
+interface Running {
+  /** Which kubeconfig files it started with. */
+  readonly files: string | undefined
+  readonly stop: AbortController
+  readonly ended: Promise<readonly Ended[]>
+}
+
+/** What happens to one cluster, such as a restored store that has an earlier leader, must not stop the others. With work that runs on, only the process can end. */
+const isLost = (how: readonly Ended[]): boolean =>
+  how.some(({ reason }) => reason === 'LeadershipLost') &&
+  how.every(({ reason, left }) => (reason === 'LeadershipLost' || reason === 'Stopped') && left.length === 0)
+
+/**
+ * Answers when the signal aborts, or when a role ended by itself: the process then ends, and its supervisor starts it again. One that only lost its leadership
+ * starts again by itself.
+ */
+export async function runFollowed({ file, read, log, signal, run }: Following): Promise<readonly Ended[]> {
+  const running = new Map<string, Running>()
+  const surprise = Promise.withResolvers<readonly Ended[]>()
+  const failed = new AbortController()
+  surprise.promise.catch(() => undefined)
+  const over = AbortSignal.any([signal, failed.signal])
+  let last = ''
+
+  function start(entry: string): void {
+    const stop = new AbortController()
+    const ended = Promise.resolve().then(() => run(read(JSON.parse(entry) as readonly string[]), stop.signal))
+    running.set(entry, { files: kubeconfigsOf(entry), stop, ended })
+    ended.then(
+      (how) => {
+        if (stop.signal.aborted) return
+        if (isLost(how)) {
+          log.warn('leadership lost: the roles of this cluster start again', { entry })
+          return start(entry)
+        }
+        surprise.resolve(how)
+        failed.abort()
+      },
+      (error: unknown) => {
+        if (stop.signal.aborted) return
+        surprise.reject(error)
+        failed.abort()
+      },
+    )
+  }
+
+  async function stop(entry: string): Promise<void> {
+    const found = running.get(entry)
+    found?.stop.abort(new Error('the cluster was taken out'))
+    await found?.ended.catch(() => undefined)
+    running.delete(entry)
+  }
+
+  try {
+    let isFirst = true
+    while (!over.aborted) {
+      try {
+        const text = readFileSync(file, 'utf8')
+        if (text !== last) {
+          requireTrustedFolder(file)
+          const entries = entriesIn(text, file)
+          // First those that left: another cluster may have their place.
+          await Promise.all([...running.keys()].filter((entry) => !entries.includes(entry)).map(stop))
+          for (const entry of entries) if (!running.has(entry)) start(entry)
+          last = text
+        }
+      } catch (error) {
+        if (isFirst) throw error
+        log.error('the file of clusters cannot be read: the running ones continue', { file, error })
+      }
+      // A kubeconfig is read once: a client with an authority or a certificate of before would be refused soon.
+      for (const [entry, { files }] of running)
+        if (![files, undefined].includes(kubeconfigsOf(entry))) {
+          log.info('a kubeconfig was replaced: its roles start again', { file })
+          await stop(entry)
+          start(entry)
+        }
+      isFirst = false
+      await systemClock.sleep(LOOK_EVERY_MS, over).catch(() => undefined)
+    }
+  } finally {
+    await Promise.all([...running.keys()].map(stop))
+  }
+  return failed.signal.aborted ? await surprise.promise : []
+}
+
+/** Which files its kubeconfigs are: each is replaced as a whole. Undefined while one is missing. */
+function kubeconfigsOf(entry: string): string | undefined {
+  const words = JSON.parse(entry) as readonly string[]
+  const files = words.flatMap((word, at) => (words[at - 1] === '--kubeconfig' ? [word.replace(/^[a-z]+=/, '')] : []))
+  const stats = files.map((path) => statSync(path, { throwIfNoEntry: false }))
+  return stats.includes(undefined) ? undefined : stats.map((s) => `${s?.ino ?? 0}@${s?.mtimeMs ?? 0}`).join()
+}
+
+/** Each as its own text, by which it is known. */
+export function entriesIn(text: string, file: string): readonly string[] {
+  const refused = (why: string) => new KubeNodeError(runErrors.KN1356({ file, why }))
+  let found: unknown
+  try {
+    found = JSON.parse(text)
+  } catch (cause) {
+    throw refused(messageOf(cause))
+  }
+  if (!Array.isArray(found) || !found.every(isOptions)) throw refused('it is no list of lists of words')
+  if (found.length > MOST_CLUSTERS)
+    throw refused(`it has ${found.length} clusters, at most ${MOST_CLUSTERS} run in a process`)
+  return [...new Set(found.map((entry) => JSON.stringify(entry)))]
+}
+
+const isOptions = (entry: unknown): entry is readonly string[] =>
+  Array.isArray(entry) && entry.length > 0 && entry.every((word) => typeof word === 'string')

@@ -1,0 +1,127 @@
+// Runs roles of one or more clusters in this process, each with its own connection and leader election, until the process is stopped or one of them ends.
+import { hostname } from 'node:os'
+import { isInPod } from '#kube/in-cluster.ts'
+import { systemClock } from '#lib/clock.ts'
+import { collectAtRest, thisEngine } from '#lib/collect-at-rest.ts'
+import type { Logger } from '#lib/log.ts'
+import { pinoLogger } from '#lib/log-pino.ts'
+import { shownLine } from '#lib/printable.ts'
+import { keepFilesPrivate, letOthersRead } from '#lib/private-folder.ts'
+import { holderName } from '#nodes/own-pods.ts'
+import type { Ended } from '#runtime/manager.ts'
+import { EXIT_ERROR, Exit } from '#lib/terminal/exit.ts'
+import type { Io } from '#lib/terminal/io.ts'
+import { exitSoon, untilEnded } from '#runtime/until-ended.ts'
+import { clientOf, type Connection, serverOf } from './connect.ts'
+import { type Listening, listenersOf, listeningOf } from './listeners.ts'
+import { type ReadOptions, runFollowed } from './followed-clusters.ts'
+import { connectionFor, connectionsOf, type Identities } from './role-connections.ts'
+import { runRole } from './role.ts'
+import { type RoleName, roleNamed } from './roles.ts'
+import { clusterConfigOf, configOf, rolesIn, type RunOptions } from './run-options.ts'
+import { untilOneEnds } from './until-one-ends.ts'
+
+/** The roles of one cluster. */
+interface Group {
+  readonly options: RunOptions
+  readonly names: readonly RoleName[]
+  readonly listening: Listening
+  readonly config: ReturnType<typeof configOf>
+  readonly connections: ReadonlyMap<RoleName, Connection>
+}
+
+export interface RolesWish {
+  readonly logLevel: RunOptions['logLevel']
+  /** A file with further clusters, which come and go while this process runs. */
+  readonly follow?: { readonly file: string; readonly read: ReadOptions }
+}
+
+/** `all`: the options of each cluster. */
+export async function runRoles(all: readonly RunOptions[], io: Io, { logLevel, follow }: RolesWish): Promise<void> {
+  const identities: Identities = new Map()
+  const groups: Group[] = []
+  for (const options of all) groups.push(await groupOf(options, io, identities))
+  const log = pinoLogger({ level: logLevel })
+  if (groups.some(writesForOthers)) letOthersRead()
+  else keepFilesPrivate()
+  const shutdown = untilEnded()
+  collectAtRest(systemClock, thisEngine())
+  // Every container counts processes from one: the name of the pod tells two of them apart, and where the leader is.
+  const identity = holderName(isInPod(io.env) ? hostname() : undefined, `${process.pid}-${Date.now().toString(36)}`)
+  const isOne = groups.length === 1 && follow === undefined
+  const run = (group: Group, signal: AbortSignal) =>
+    untilOneEnds(group.names, signal, (name, own) => ran({ group, name, identity, log, isOne, signal: own }))
+  const parts = [
+    ...groups.map((group) => (signal: AbortSignal) => run(group, signal)),
+    ...(follow === undefined
+      ? []
+      : [
+          (signal: AbortSignal) =>
+            runFollowed({
+              ...follow,
+              log,
+              signal,
+              // Of one that left, the identities are free again.
+              run: async (options, until) => {
+                const group = await groupOf(options, io, new Map(identities))
+                // The root folder of a machine would be closed to everyone but root.
+                if (writesForOthers(group)) letOthersRead()
+                return run(group, until)
+              },
+            }),
+        ]),
+  ]
+  const ended = await untilOneEnds(parts, shutdown.signal, (part, signal) => part(signal))
+    .then((all) => all.flat())
+    .finally(() => exitSoon(systemClock))
+  const failed = ended.find((e) => e.error !== undefined)
+  if (failed !== undefined) throw failed.error
+  if (ended.some((e) => e.reason !== 'Stopped')) throw new Exit(EXIT_ERROR)
+}
+
+const writesForOthers = ({ config }: Group): boolean => config.providers.some((p) => p.writesForOthers)
+
+interface RoleWish {
+  readonly group: Group
+  readonly name: RoleName
+  readonly identity: string
+  readonly log: Logger
+  /** No other cluster has roles in this process. */
+  readonly isOne: boolean
+  readonly signal: AbortSignal
+}
+
+async function ran({ group, name, identity, log, isOne, signal }: RoleWish): Promise<Ended> {
+  const { options, config, connections, listening } = group
+  const connection = connectionFor(connections, name)
+  const { context: ownContext } = connection
+  const own = {
+    ...config,
+    ...clusterConfigOf(options, {
+      server: connection.config.server,
+      ca: () => serverOf(connection).ca,
+      context: ownContext,
+      connection: connection.config,
+    }),
+  }
+  return runRole(await roleNamed(name, own, identity), {
+    client: clientOf(connection.config, `kubenode-${name}`),
+    clientAs: (user) => clientOf({ ...connection.config, impersonate: { user } }, `kubenode-${name}`),
+    leaseClient: clientOf(connection.config, `kubenode-${name}-lease`),
+    log: isOne ? log : log.with({ cluster: own.cluster }),
+    cluster: own.cluster,
+    listeners: (served) => listenersOf(listening, served, name),
+    signal,
+  })
+}
+
+/** No two roles have one identity, whichever clusters they are for. */
+async function groupOf(options: RunOptions, io: Io, identities: Identities): Promise<Group> {
+  const names = rolesIn(options.roles)
+  const listening = listeningOf(options, names)
+  const config = configOf(options, names, io.env)
+  const { kubeconfig: files = [], context, sharedIdentity: mayShare = false } = options
+  const connections = await connectionsOf({ names, files, context, mayShare, env: io.env }, identities)
+  for (const warning of new Set([...connections.values()].flatMap((c) => c.warnings))) io.err(shownLine(warning))
+  return { options, names, listening, config, connections }
+}

@@ -1,0 +1,39 @@
+// Serves the console on this machine, for `kubenode console` and for the local fleet.
+import { type RunningConsole, startConsole } from '#console/server/console.ts'
+import type { FleetRepository } from '#console/server/fleet-repository.ts'
+import { readPage } from '#console/server/page-files.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { systemClock } from '#lib/clock.ts'
+import { lineLogger } from '#lib/log.ts'
+import { systemRandom } from '#lib/random.ts'
+import { VERSION } from '#lib/program-version.ts'
+
+const LOOPBACK = '127.0.0.1'
+
+export interface ServeWish {
+  /** By the name that the page shows. */
+  readonly clients: ReadonlyMap<string, KubeClient>
+  readonly port: number
+  readonly repository?: FleetRepository | undefined
+  readonly readsWhenUsed?: boolean
+  /** For the user at the terminal. */
+  readonly say: (line: string) => void
+  /** The next link, once one was used. */
+  readonly sayLink: (link: string) => void
+}
+
+/** Each use of a link prints the next one, for another browser. */
+export async function serveConsole({ say, sayLink, ...wish }: ServeWish): Promise<RunningConsole> {
+  const running: RunningConsole = await startConsole({
+    ...wish,
+    page: readPage(),
+    version: VERSION,
+    host: LOOPBACK,
+    names: [],
+    clock: systemClock,
+    random: systemRandom,
+    log: lineLogger({ write: say }, 'warn'),
+    onLinkUsed: () => sayLink(running.newLink()),
+  })
+  return running
+}

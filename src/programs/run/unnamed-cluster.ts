@@ -1,0 +1,72 @@
+// Which cluster a command means that names none: that of ~/.kube/config, as kubectl has it, or the local fleet that runs around the current folder. Never a guess between the two.
+import { existsSync, lstatSync } from 'node:fs'
+import { join } from 'node:path'
+import { KubeNodeError } from '#lib/errors.ts'
+import type { Environment } from '#kube/in-cluster.ts'
+import { contextsOf } from '#kube/contexts.ts'
+import { runErrors } from './run-errors.ts'
+
+export interface UnnamedCluster {
+  readonly file: string
+  /** For messages: `~/.kube/config`. */
+  readonly called: string
+}
+
+export interface Place {
+  readonly env: Environment
+  readonly cwd: string
+}
+
+/** Where kubectl looks last; undefined without a home. */
+export const homeKubeconfig = ({ HOME: home }: Environment): string | undefined =>
+  home === undefined || home === '' ? undefined : join(home, '.kube', 'config')
+
+/** Files that exist; there may be none in them that can be used. */
+export async function unnamedKubeconfigs({ env, cwd }: Place): Promise<readonly UnnamedCluster[]> {
+  const home = homeKubeconfig(env)
+  const { runningFleet } = await import('../local/find-data.ts')
+  const fleet = runningFleet(cwd)
+  return [
+    ...(home === undefined || !existsSync(home) ? [] : [{ file: home, called: '~/.kube/config' }]),
+    ...(fleet === undefined || !isOurs(fleet.kubeconfig)
+      ? []
+      : [{ file: fleet.kubeconfig, called: `the local fleet in ${fleet.data}` }]),
+  ]
+}
+
+/** The local fleet around this folder, when it has the context that another file lacks. */
+export async function fleetWith(context: string, cwd: string): Promise<UnnamedCluster | undefined> {
+  const [fleet] = await unnamedKubeconfigs({ env: {}, cwd })
+  return fleet !== undefined && (await readable(fleet.file))?.includes(context) === true ? fleet : undefined
+}
+
+/** A kubeconfig can run programs: one that another user left on the way up is not followed. */
+const isOurs = (file: string): boolean => lstatSync(file, { throwIfNoEntry: false })?.uid === process.geteuid?.()
+
+/** Undefined: there is none. A context decides between two files when one of them has it. */
+export async function unnamedCluster(place: Place, context: string | undefined): Promise<UnnamedCluster | undefined> {
+  const all = await unnamedKubeconfigs(place)
+  const read = await Promise.all(all.map(async (one) => ({ one, contexts: await readable(one.file) })))
+  const usable = read.filter(({ contexts }) => contexts === undefined || contexts.length > 0)
+  const having = usable.filter(({ contexts }) => context !== undefined && contexts?.includes(context) === true)
+  const [first, second] = having.length > 0 ? having : usable
+  if (first === undefined || second === undefined) return first?.one
+  throw new KubeNodeError(
+    runErrors.KN1350({
+      first: first.one.called,
+      second: second.one.called,
+      option: `--kubeconfig ${first.one.file}`,
+      other: `--kubeconfig ${second.one.file}`,
+    }),
+  )
+}
+
+/** Undefined when the file cannot be read: its error is shown when it is used, and no other cluster is taken in its place. */
+const readable = (file: string): Promise<readonly string[] | undefined> => contextsOf(file).catch(() => undefined)
+
+/** Questions that the API has as POST, requests for a log, which a person means as reading, and what is only tried. */
+const NO_CHANGE =
+  /^\/apis\/((authorization|authentication)\.k8s\.io\/|kubenode\.io\/[^/]+\/logrequests\b)|[?&]dryRun=All(&|$)/
+
+/** Whether a request changes the cluster. */
+export const isChange = (method: string, path: string): boolean => method !== 'GET' && !NO_CHANGE.test(path)
