@@ -1,7 +1,7 @@
 // The page of all numbered errors, collected from the tables of the parts, and the range of numbers that each part has.
 import { agentErrors } from '#agent/agent-errors.ts'
 import { apiErrors } from '#api/api-errors.ts'
-import { apiserverErrors } from '#apiserver/apiserver-errors.ts'
+import { apiserverErrors } from '#apiserver/apiserver.ts'
 import { approverErrors } from '#controllers/approver/approver-errors.ts'
 import { remedyjobErrors } from '#controllers/remedyjob/remedyjob-errors.ts'
 import { defenderErrors } from '#defender/defender-errors.ts'
@@ -24,6 +24,13 @@ import { schemaErrors } from '#api/schema/schema-errors.ts'
 import { syncErrors } from '#sync/sync-errors.ts'
 import { approveErrors } from '#cli/approve/approve-errors.ts'
 import { artifactErrors } from '#artifacts/authoring/artifact-errors.ts'
+import { terminalErrors } from '#lib/terminal/terminal-errors.ts'
+import { bundleErrors } from '#agent/join/bundle-errors.ts'
+import { embeddedErrors } from '#controlplanes/embedded/embedded-errors.ts'
+import { versionErrors } from '#controlplanes/embedded/version-errors.ts'
+import { debianErrors } from '#providers/nspawn/debian-errors.ts'
+import { componentTarErrors } from '#artifacts/oci/component-tar-errors.ts'
+import { serverKeysErrors } from '#lib/x509/server-keys-errors.ts'
 import { cliErrors } from '#cli/cli-errors.ts'
 import { consoleRepositoryErrors } from '#console/repository/repository-errors.ts'
 import { editsErrors } from '#cli/edits/edits-errors.ts'
@@ -43,6 +50,7 @@ import { machinesErrors } from '#agent/join/machines-errors.ts'
 import { rolloutErrors } from '#cli/rollout/rollout-errors.ts'
 import { providerErrors } from '#providers/remote/provider-errors.ts'
 import { rulesErrors } from '#forecast/rules/rules-errors.ts'
+import { serverErrors } from '#programs/server-errors.ts'
 import { runErrors } from '#programs/run/run-errors.ts'
 import { repairErrors } from '#cli/why-not/repair-errors.ts'
 
@@ -87,15 +95,25 @@ export const ERROR_PARTS: readonly ErrorPart[] = [
   {
     thousands: 1,
     name: 'command line, input, local fleet',
-    tables: [libErrors, ...CLI_TABLES, localErrors],
+    tables: [
+      libErrors,
+      terminalErrors,
+      serverErrors,
+      ...CLI_TABLES,
+      bundleErrors,
+      embeddedErrors,
+      versionErrors,
+      debianErrors,
+      localErrors,
+    ],
   },
   { thousands: 2, name: 'Kubernetes client', tables: [kubeErrors, kubeconfigErrors, apiRefusals] },
   { thousands: 3, name: 'runtime, operations on nodes', tables: [runtimeErrors, declaredErrors, secretsErrors] },
   { thousands: 4, name: 'rules', tables: [policyErrors] },
   { thousands: 5, name: 'kinds and schemas', tables: [apiErrors, schemaErrors] },
-  { thousands: 6, name: 'embedded API server', tables: [apiserverErrors] },
+  { thousands: 6, name: 'embedded API server', tables: [apiserverErrors, serverKeysErrors] },
   { thousands: 7, name: 'sync', tables: [syncErrors, deliveryErrors] },
-  { thousands: 8, name: 'agent', tables: [agentErrors] },
+  { thousands: 8, name: 'agent', tables: [agentErrors, componentTarErrors] },
   { thousands: 10, name: 'Defender', tables: [defenderErrors] },
   { thousands: 11, name: 'infra providers', tables: [providersErrors] },
   { thousands: 12, name: 'controllers', tables: [remedyjobErrors, approverErrors] },

@@ -78,10 +78,6 @@ export const agentErrors = errorTable({
     text: 'cannot install {component} {version}: {why}',
     next: 'give the host what it lacks, or use a version that fits it',
   },
-  KN8020: {
-    text: 'cannot unpack the archive: {why}',
-    next: 'rebuild the archive with kubenode artifact pack',
-  },
   KN8021: {
     text: 'cannot install {component} {version}: {path} is not a plain path',
     next: 'use a path without .. in the component',

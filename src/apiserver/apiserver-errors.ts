@@ -26,14 +26,6 @@ export const apiserverErrors = errorTable({
     text: 'cannot use the data folder {folder}: another server is running on it',
     next: 'stop that server, or choose another folder with --data',
   },
-  KN6104: {
-    text: 'cannot use the keys in {folder}: {missing} missing',
-    next: 'restore them from a copy, or move the folder away to have all keys recreated (then every client needs a new kubeconfig)',
-  },
-  KN6105: {
-    text: 'cannot use {file}: {why}',
-    next: 'restore it from a copy, or move the folder {folder} away to have all keys recreated (then every client needs a new kubeconfig)',
-  },
   KN6106: {
     text: 'cannot write to {file}: the disk is full',
     next: 'nothing of this write was stored; delete objects or free space on the disk, and writes resume by themselves',

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { PlaneClient } from '#test/support/controlplanes/conformance.ts'
 import { systemClock } from '#lib/clock.ts'
 import { EmbeddedHost } from '#controlplanes/embedded/embedded-host.ts'
+import { EMBEDDED_DATA } from '#programs/planes/plane-snapshots.ts'
 import { spawnPlanes } from '#programs/planes/child.ts'
 import { ProcessEngine } from '#controlplanes/embedded/processes/process-engine.ts'
 import { planeClient } from '#test/support/servers/plane-client.ts'
@@ -18,7 +19,7 @@ let root: string
 let host: EmbeddedHost
 beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), 'kubenode-stuck-'))
-  const engine = new ProcessEngine({ clock: systemClock, perProcess: 1, spawn: () => spawnPlanes(PROGRAM) })
+  const engine = new ProcessEngine({ clock: systemClock, data: EMBEDDED_DATA, perProcess: 1, spawn: () => spawnPlanes(PROGRAM) })
   host = new EmbeddedHost({ root, clock: systemClock, engine })
   await host.open()
 })

@@ -21,6 +21,7 @@ import type { PlaneEngine } from '#controlplanes/embedded/engine.ts'
 import { programEngine } from '#controlplanes/embedded/programs/engine.ts'
 import { CONFORMANCE, type ConformanceCase } from '#test/support/controlplanes/conformance.ts'
 import type { ControlPlaneRequest } from '#controlplanes/port.ts'
+import { embeddedEngine } from '#programs/planes/embedded-engine.ts'
 import { systemClock } from '#lib/clock.ts'
 import { programFile, whyNoPrograms } from '#test/support/servers/real/programs.ts'
 import type { PutAnswer, PutMessage } from '#test/doubles/program-host.ts'
@@ -224,7 +225,7 @@ test('a folder without the programs, and one without a version, are refused with
 
 test('a control plane of the embedded server is not taken over', async (context) => {
   needsEtcd(context)
-  const embedded = new EmbeddedHost({ root, clock: systemClock })
+  const embedded = new EmbeddedHost({ root, clock: systemClock, engine: embeddedEngine() })
   hosts.push(embedded)
   await embedded.put(request('one'))
   await embedded.close()

@@ -12,7 +12,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { measured } from '#artifacts/oci/measured.ts'
 import { FILE_MODE, PROGRAM_MODE, type TarEntry } from '#artifacts/oci/tar-entry.ts'
 import { tarPieces } from '#artifacts/oci/tar-writer.ts'
-import { cliErrors } from '#cli/cli-errors.ts'
+import { bundleErrors } from './bundle-errors.ts'
 import { bundleAgent, filesOf, filesOfNode, type Bundled } from './program-bundle.ts'
 import { archiveName, joinScript, type Archive } from './join-script.ts'
 
@@ -36,7 +36,7 @@ export async function makeArchives({ root, out, nodes }: ArchivesOptions): Promi
   for (const node of nodes) {
     const arch = archOf(node)
     if (archives.some((a) => a.arch === arch))
-      throw new KubeNodeError(cliErrors.KN1051({ node, why: `there are two for ${arch}` }))
+      throw new KubeNodeError(bundleErrors.KN1051({ node, why: `there are two for ${arch}` }))
     const one = await makeArchive({ root, node, file: join(out, archiveName(arch)) })
     archives.push({ arch, sha256: one.sha256 })
     made.push(one)
@@ -50,7 +50,7 @@ export async function makeArchives({ root, out, nodes }: ArchivesOptions): Promi
 const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 function archOf(node: string): Archive['arch'] {
-  const why = (text: string) => new KubeNodeError(cliErrors.KN1051({ node, why: text }))
+  const why = (text: string) => new KubeNodeError(bundleErrors.KN1051({ node, why: text }))
   let head: Buffer
   try {
     head = readFileSync(node).subarray(0, ELF_BYTES)
@@ -69,7 +69,7 @@ const OF_NODE = 'NODE_OPTIONS'
 export function checkNode(node: string): void {
   archOf(node)
   if (!readFileSync(node).includes(OF_NODE))
-    throw new KubeNodeError(cliErrors.KN1051({ node, why: 'it is not Node.js' }))
+    throw new KubeNodeError(bundleErrors.KN1051({ node, why: 'it is not Node.js' }))
 }
 
 async function makeArchive({ root, node, file }: { root: string; node: string; file: string }): Promise<Bundled> {

@@ -7,7 +7,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { elfNeeds } from '#artifacts/oci/elf.ts'
 import { joinScript } from './join-script.ts'
 import { agentUnit } from './unit.ts'
-import { cliErrors } from '#cli/cli-errors.ts'
+import { bundleErrors } from './bundle-errors.ts'
 
 export interface BundleOptions {
   /** Of the checkout. */
@@ -56,9 +56,9 @@ export async function bundleAgent({ root, out, prefix, node }: BundleOptions): P
 
 async function bundleOne(root: string, entry: string, file: string): Promise<void> {
   const { rolldown } = await import('rolldown').catch((cause: unknown) => {
-    throw new KubeNodeError(cliErrors.KN1050({ root }), { cause })
+    throw new KubeNodeError(bundleErrors.KN1050({ root }), { cause })
   })
-  const input = join(root, 'src/agent/join', entry)
+  const input = join(root, 'src/cli', entry)
   const build = await rolldown({ cwd: root, input, platform: 'node', logLevel: 'silent' })
   await build.write({ file, format: 'esm', codeSplitting: false, comments: false })
   await build.close()

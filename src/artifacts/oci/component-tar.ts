@@ -3,7 +3,7 @@
 import { KubeNodeError } from '#lib/errors.ts'
 import { foldName } from '#lib/fold-name.ts'
 import { printableLine } from '#lib/printable.ts'
-import { agentErrors } from '#agent/agent-errors.ts'
+import { componentTarErrors } from './component-tar-errors.ts'
 
 export interface TarLimits {
   readonly entries: number
@@ -33,7 +33,7 @@ const MAX_EXTENDED_BYTES = 8 * 1_024
 /** Tar fills its last record with zeros; the largest that it writes has 1 MiB. */
 const MAX_AFTER_END = 1024 * 1024
 
-export const tarRefused = (why: string) => new KubeNodeError(agentErrors.KN8020({ why }), { data: { why } })
+export const tarRefused = (why: string) => new KubeNodeError(componentTarErrors.KN8020({ why }), { data: { why } })
 
 interface Header {
   readonly path: string

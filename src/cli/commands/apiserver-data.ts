@@ -1,11 +1,6 @@
 // `kubenode apiserver backup | restore | check`: the data folder of an embedded server, also of a running one.
 import { Option, type Command } from 'commander'
-import type { DataReport } from '#apiserver/storage/check-data.ts'
-import { keepFilesPrivate } from '#lib/private-folder.ts'
-import { printable, shownLine } from '#lib/printable.ts'
-import { Exit, EXIT_DIFFERENT } from '#lib/terminal/exit.ts'
 import type { Io } from '#lib/terminal/io.ts'
-import { requireTrustedFolder } from '#lib/trusted-folder.ts'
 
 const dataOption = () =>
   new Option('--data <dir>', 'folder for objects, keys and certificates').default('.kubenode/apiserver')
@@ -27,11 +22,8 @@ export function registerDataCommands(apiserver: Command, io: Io): void {
     .requiredOption('--out <file>', 'file to write; it contains all Secrets and the CA key')
     .action(async (_, command: Command) => {
       const { data, out = '' } = given(command)
-      keepFilesPrivate()
-      const { backupData } = await import('#apiserver/storage/backup.ts')
-      const report = backupData(data, out)
-      io.out(`${out}\n`)
-      io.err(`backed up ${report.objects} objects at revision ${report.revision}\n`)
+      const { backup } = await import('#programs/server-data.ts')
+      backup(io, data, out)
     })
   apiserver
     .command('restore')
@@ -40,15 +32,8 @@ export function registerDataCommands(apiserver: Command, io: Io): void {
     .requiredOption('--from <file>', 'backup file')
     .action(async (_, command: Command) => {
       const { data, from = '' } = given(command)
-      keepFilesPrivate()
-      requireTrustedFolder(data, { isClosedByCaller: true })
-      const [{ restoreData }, { systemClock }] = await Promise.all([
-        import('#apiserver/storage/restore.ts'),
-        import('#lib/clock.ts'),
-      ])
-      const report = restoreData(from, data, { now: systemClock.now() })
-      io.out(`${data}\n`)
-      io.err(`restored ${report.objects} objects; revisions continue from ${report.revision}, so clients list again\n`)
+      const { restore } = await import('#programs/server-data.ts')
+      restore(io, from, data)
     })
   apiserver
     .command('check')
@@ -57,24 +42,7 @@ export function registerDataCommands(apiserver: Command, io: Io): void {
     .option('--from <file>', 'check this backup instead')
     .action(async (_, command: Command) => {
       const { data, from } = given(command)
-      const [{ checkData }, { OBJECTS }, { join }] = await Promise.all([
-        import('#apiserver/storage/check-data.ts'),
-        import('#apiserver/storage/backup.ts'),
-        import('node:path'),
-      ])
-      const file = from ?? join(data, OBJECTS)
-      print(io, file, checkData(file))
+      const { check } = await import('#programs/server-data.ts')
+      check(io, data, from)
     })
-}
-
-function print(io: Io, file: string, { format, revision, objects, counts, problems }: DataReport): void {
-  io.out(`format    ${format}\nrevision  ${revision}\nobjects   ${objects}\n`)
-  for (const [resource, n] of counts) io.out(`  ${String(n).padStart(7)}  ${printable(resource.replace(/^\//, ''))}\n`)
-  if (problems.length === 0) {
-    io.err(`${file} is sound\n`)
-    return
-  }
-  for (const problem of problems) io.err(shownLine(problem))
-  io.err(`${file} is damaged; restore a backup into an empty folder with kubenode apiserver restore\n`)
-  throw new Exit(EXIT_DIFFERENT)
 }

@@ -4,7 +4,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'
 import { EXIT_OK, Exit } from '#lib/terminal/exit.ts'
 import type { Io } from '#lib/terminal/io.ts'
-import { cliErrors } from '../cli-errors.ts'
+import { serverErrors } from '#programs/server-errors.ts'
 import { weakCageOption } from '../weak-cage.ts'
 
 interface ConsoleOptions {
@@ -40,7 +40,7 @@ export function register(program: Command, io: Io): void {
 function portOf(text: string): number {
   const port = Number(text)
   if (Number.isInteger(port) && port >= 0 && port <= 65_535 && text !== '') return port
-  throw new KubeNodeError(cliErrors.KN1031({ text: JSON.stringify(text) }))
+  throw new KubeNodeError(serverErrors.KN1031({ text: JSON.stringify(text) }))
 }
 
 async function serve({ kubeconfig, context, port: portText, ...place }: ConsoleOptions, io: Io): Promise<void> {

@@ -27,7 +27,6 @@ import type { Clock } from '#lib/clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import { EMBEDDED } from './embedded.ts'
 import type { PlaneEngine } from './engine.ts'
-import { embeddedEngine } from '#programs/planes/embedded-engine.ts'
 import { type Asked, forgetCredentials, HOST_RECIPE, keptCredentials, ownedBy } from './plane-credentials.ts'
 import { PlaneFolders, type PlaneRecord } from './plane-folders.ts'
 
@@ -51,7 +50,7 @@ export interface EmbeddedHostOptions {
   /** Each takes the first free port from here on; any port of the system when left out. */
   readonly firstPort?: number
   /** The embedded server when left out. */
-  readonly engine?: PlaneEngine
+  readonly engine: PlaneEngine
   /** What the servers are given, and how slowly it is rotated. */
   readonly recipe?: Recipe
   /** A control plane ended by itself, and is started again after so long. */
@@ -88,7 +87,7 @@ export class EmbeddedHost implements ControlPlaneHost {
 
   constructor(options: EmbeddedHostOptions) {
     this.#options = options
-    this.#engine = options.engine ?? embeddedEngine()
+    this.#engine = options.engine
     this.#folders = new PlaneFolders(options.root)
     const { minors } = this.#engine
     this.capabilities = { ...EMBEDDED.capabilities, minors, most: options.most ?? EMBEDDED.capabilities.most }

@@ -30,20 +30,28 @@ export interface SnapshotWish {
   readonly now: number
 }
 
-export interface PlaneEngine {
-  /** Minors of Kubernetes that it serves, oldest first. */
-  readonly minors: readonly string[]
+/** What an engine keeps in the folder of a control plane. */
+export interface PlaneData {
   /** Finishes what a kill interrupted, before a start. */
-  mend(folder: PlaneFolder): void
-  start(wanted: EngineStart): Promise<EngineServer>
+  readonly mend: (folder: PlaneFolder) => void
   /** `paused`: the server is down for as long as the work takes. */
-  snapshot(
+  readonly snapshot: (
     folder: PlaneFolder,
     wanted: SnapshotWish,
     paused: <T>(work: () => Promise<T>) => Promise<T>,
-  ): Promise<Snapshot>
+  ) => Promise<Snapshot>
   /** False: there is no such snapshot, or it is damaged; nothing was changed, and nothing was stopped. */
-  restore(folder: PlaneFolder, wanted: Omit<SnapshotWish, 'version'>, halt: () => Promise<void>): Promise<boolean>
+  readonly restore: (
+    folder: PlaneFolder,
+    wanted: Omit<SnapshotWish, 'version'>,
+    halt: () => Promise<void>,
+  ) => Promise<boolean>
+}
+
+export interface PlaneEngine extends PlaneData {
+  /** Minors of Kubernetes that it serves, oldest first. */
+  readonly minors: readonly string[]
+  start(wanted: EngineStart): Promise<EngineServer>
   /** Once every control plane is stopped. */
   close?(): Promise<void>
 }

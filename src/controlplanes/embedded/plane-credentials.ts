@@ -22,7 +22,7 @@ import type { OwnCredentials, RotationRequest } from '../port.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { makePrivateFolder } from '#lib/private-folder.ts'
 import { writeWholeFile } from '#lib/whole-file.ts'
-import { cliErrors } from '#cli/cli-errors.ts'
+import { embeddedErrors } from './embedded-errors.ts'
 
 const ITEMS = 'items.json'
 /** Each makes one item; a whole rotation takes some ten. */
@@ -98,7 +98,7 @@ function heldItems(folder: string, { now, hosts }: Asked): Held | undefined {
 function itemsIn(folder: string): Held {
   const file = join(folder, ITEMS)
   const held = heldInText(readFileSync(file, 'utf8'))
-  if (held === undefined) throw new KubeNodeError(cliErrors.KN1091({ file }))
+  if (held === undefined) throw new KubeNodeError(embeddedErrors.KN1091({ file }))
   return held
 }
 

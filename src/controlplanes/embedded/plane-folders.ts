@@ -6,7 +6,7 @@ import type { Snapshot } from '../port.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { writeWholeFile } from '#lib/whole-file.ts'
-import { cliErrors } from '#cli/cli-errors.ts'
+import { embeddedErrors } from './embedded-errors.ts'
 
 export interface PlaneRecord {
   readonly id: string
@@ -46,7 +46,7 @@ export class PlaneFolders {
 
   of(id: string): PlaneFolder {
     if (!ID.test(id) || id.includes('..'))
-      throw new KubeNodeError(cliErrors.KN1090({ id: JSON.stringify(id.slice(0, 100)) }))
+      throw new KubeNodeError(embeddedErrors.KN1090({ id: JSON.stringify(id.slice(0, 100)) }))
     const root = join(this.#root, id)
     return { root, data: join(root, 'data'), snapshots: join(root, 'snapshots') }
   }
@@ -63,7 +63,7 @@ export class PlaneFolders {
     if (!existsSync(file)) return undefined
     const seen = parsed(readFileSync(file, 'utf8'))
     if (isRecord(seen) && seen.id === id) return seen
-    throw new KubeNodeError(cliErrors.KN1091({ file }))
+    throw new KubeNodeError(embeddedErrors.KN1091({ file }))
   }
 
   write(record: PlaneRecord): void {

@@ -6,7 +6,7 @@ import type { ControlPlaneHost, HostCapabilities } from '../port.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { nodeHttp } from '#lib/node-http.ts'
-import { cliErrors } from '#cli/cli-errors.ts'
+import { embeddedErrors } from './embedded-errors.ts'
 
 /** A request names a control plane; an answer has all of them, each with ten snapshots. */
 const MOST_BYTES = 4 * 1024 * 1024
@@ -97,7 +97,7 @@ export class SocketHost implements ControlPlaneHost {
       return (answer['value'] ?? undefined) as Answer<K>
     } catch (cause) {
       const why = messageOf(cause)
-      throw new KubeNodeError(cliErrors.KN1093({ socket: this.#socket, why }), { retry: 'later', cause })
+      throw new KubeNodeError(embeddedErrors.KN1093({ socket: this.#socket, why }), { retry: 'later', cause })
     }
   }
 }

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs'
 import { parseVersionFile, type VersionFile } from '../kubernetes/version-file.ts'
 import { readBoundedText } from '#lib/bounded-file.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
-import { runErrors } from '#programs/run/run-errors.ts'
+import { versionErrors } from './version-errors.ts'
 import { someOf } from '#lib/some-of.ts'
 
 const MOST_SHOWN = 5
@@ -32,7 +32,7 @@ const stampOf = (file: string): string => {
     const { mtimeMs, size, ino } = statSync(file)
     return `${ino}/${mtimeMs}/${size}`
   } catch (error) {
-    throw new KubeNodeError(runErrors.KN1462({ file, problems: messageOf(error) }))
+    throw new KubeNodeError(versionErrors.KN1462({ file, problems: messageOf(error) }))
   }
 }
 
@@ -40,5 +40,5 @@ function readFile(file: string): Read {
   const read = parseVersionFile(readBoundedText(file))
   if ('rows' in read) return read
   const problems = someOf(read.problems, MOST_SHOWN, '; ')
-  throw new KubeNodeError(runErrors.KN1462({ file, problems }))
+  throw new KubeNodeError(versionErrors.KN1462({ file, problems }))
 }

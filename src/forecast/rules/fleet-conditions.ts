@@ -5,7 +5,7 @@ import { MAX_AGENT_CONFIG_CHARS } from '#api/agent-config/agent-config-map.ts'
 import { conditionsOfComponents, conditionsReportedBy } from '#api/agent-config/config-problems.ts'
 import { type MachineComponent, machineComponent } from '#api/kinds/machine-component.ts'
 import { applyDefaults } from '#api/schema/default.ts'
-import { validate } from '#apiserver/schema/validate.ts'
+import { createValidator } from '#api/validate.ts'
 import { below } from './below.ts'
 
 export function conditionsOfFleet(folder: string): ReadonlySet<string> {
@@ -27,7 +27,7 @@ function jsonFiles(folder: string): readonly string[] {
 /** The signed statements of a fleet are such files. */
 function componentsIn(text: string): readonly MachineComponent[] {
   const value: unknown = applyDefaults(machineComponent.schema, JSON.parse(text))
-  return validate(machineComponent.schema, value).length === 0 ? [value as MachineComponent] : []
+  return createValidator().problems(machineComponent, value).length === 0 ? [value as MachineComponent] : []
 }
 
 /** A file that cannot be read reports nothing: the rules are checked here, not the fleet. */

@@ -11,7 +11,7 @@ import { putImage, putIndex, putReferrer } from '#artifacts/oci/image-documents.
 import { writeLayer, type Layer } from '#artifacts/oci/layer.ts'
 import type { LayoutStore } from '#artifacts/oci/layout-store.ts'
 import { bundleAgent } from '#agent/join/program-bundle.ts'
-import { cliErrors } from '#cli/cli-errors.ts'
+import { bundleErrors } from '#agent/join/bundle-errors.ts'
 import { VERSION } from '#lib/program-version.ts'
 import { appLayer, PROGRAM_PATH } from './app-layer.ts'
 import { baseLayer, CERTIFICATES_PATH, IMAGE_USER, namedDeb } from './base-layer.ts'
@@ -89,7 +89,7 @@ async function appEntries(root: string, scratch: string) {
   const [programs, agent] = [join(scratch, 'programs'), join(scratch, 'agent')]
   mkdirSync(programs)
   await bundlePrograms(root, programs).catch((cause: unknown) => {
-    throw new KubeNodeError(cliErrors.KN1050({ root }), { cause })
+    throw new KubeNodeError(bundleErrors.KN1050({ root }), { cause })
   })
   await bundleAgent({ root, out: agent, prefix: AGENT_PREFIX })
   return appLayer({ root, programs, agent })

@@ -10,7 +10,7 @@ import { bundleCage } from './bundle-cage.ts'
 import { BUNDLE_FOLDER } from '#sync/render/bundle.ts'
 import { bundleAgent, READY_FOLDER } from '#agent/join/program-bundle.ts'
 import { LIBRARY_FILES } from '../init/library-rules.ts'
-import { cliErrors } from '#cli/cli-errors.ts'
+import { bundleErrors } from '#agent/join/bundle-errors.ts'
 import { imageErrors } from '../image/image-errors.ts'
 import { isAsLocked, readNpmPackages } from '../image/npm-packages.ts'
 import { bundledFolders, LOCK_FILE, lockEntries, packedManifest, withoutOptional, type Sources } from './manifest.ts'
@@ -60,7 +60,7 @@ const filesBelow = (folder: string): readonly string[] =>
 /** One file for each: what the cage loads for a fleet must bring nothing else with it. */
 async function transform(root: string, folder: string): Promise<void> {
   const { rolldown } = await import('rolldown').catch((cause: unknown) => {
-    throw new KubeNodeError(cliErrors.KN1050({ root }), { cause })
+    throw new KubeNodeError(bundleErrors.KN1050({ root }), { cause })
   })
   const modules = SOURCES.flatMap((below) => filesBelow(join(root, below)).map((path) => `${below}/${path}`)).filter(
     isModule,
@@ -117,7 +117,7 @@ function declare(root: string, folder: string): void {
     files,
   })
   const compiler = join(root, 'node_modules/typescript/bin/tsc')
-  if (!existsSync(compiler)) throw new KubeNodeError(cliErrors.KN1050({ root }))
+  if (!existsSync(compiler)) throw new KubeNodeError(bundleErrors.KN1050({ root }))
   execFileSync(process.execPath, [compiler, '-p', config], { stdio: 'pipe' })
   rmSync(config)
   for (const path of filesBelow(join(folder, 'src')).filter((name) => name.endsWith('.d.ts'))) {

@@ -2,7 +2,7 @@
 import { isKubeNodeError, messageOf, numbered } from '../errors.ts'
 import { systemWords } from '../system-trouble.ts'
 import { printable } from '../printable.ts'
-import { cliErrors } from '#cli/cli-errors.ts'
+import { terminalErrors } from './terminal-errors.ts'
 import type { Io } from './io.ts'
 
 export const EXIT_OK = 0
@@ -45,11 +45,11 @@ export function reportError(io: Io, error: unknown): number {
     const { syscall, path, code } = error
     const act = ACTS.get(syscall) ?? syscall
     const what = path === undefined ? act : `${act} ${path}`
-    io.err(`${printable(numbered(cliErrors.KN1003({ what, why: systemWords(code) ?? code })))}\n`)
+    io.err(`${printable(numbered(terminalErrors.KN1003({ what, why: systemWords(code) ?? code })))}\n`)
     return EXIT_ERROR
   }
   const stack = error instanceof Error ? (error.stack ?? error.message) : messageOf(error)
-  io.err(`${printable(numbered(cliErrors.KN1000({ stack })))}\n`)
+  io.err(`${printable(numbered(terminalErrors.KN1000({ stack })))}\n`)
   return EXIT_ERROR
 }
 

@@ -6,7 +6,7 @@ import { KubeNodeError, messageOf } from '../errors.ts'
 import { writeWholeFile } from '../whole-file.ts'
 import { issueCertificate, newAuthority, type KeyAndCertificate } from './certificates.ts'
 import { SERVER_NAMES } from './server-names.ts'
-import { apiserverErrors } from '#apiserver/apiserver-errors.ts'
+import { serverKeysErrors } from './server-keys-errors.ts'
 
 const AUTHORITY_DAYS = 3_650
 const CERTIFICATE_DAYS = 3_650
@@ -71,7 +71,7 @@ function givenIn(folder: string): Credentials | undefined {
     createPrivateKey(given.tokenKey)
     return given
   } catch (e) {
-    throw new KubeNodeError(apiserverErrors.KN6105({ file, why: messageOf(e), folder }), { cause: e })
+    throw new KubeNodeError(serverKeysErrors.KN6105({ file, why: messageOf(e), folder }), { cause: e })
   }
 }
 
@@ -93,7 +93,7 @@ export function credentialsIn(folder: string, now: number, hosts: readonly strin
   const missing = FILES.filter((f) => !existsSync(join(folder, f)))
   if (missing.length === 0) return readCredentials(folder)
   if (missing.length < FILES.length)
-    throw new KubeNodeError(apiserverErrors.KN6104({ folder, missing: missing.join(', ') }))
+    throw new KubeNodeError(serverKeysErrors.KN6104({ folder, missing: missing.join(', ') }))
   const made = newCredentials(now, hosts)
   const fresh = `${folder}.new`
   rmSync(fresh, { recursive: true, force: true })
@@ -120,7 +120,7 @@ function readCredentials(folder: string): Credentials {
       createPrivateKey(text)
       return text
     } catch (e) {
-      throw new KubeNodeError(apiserverErrors.KN6105({ file, why: messageOf(e), folder }), { cause: e })
+      throw new KubeNodeError(serverKeysErrors.KN6105({ file, why: messageOf(e), folder }), { cause: e })
     }
   }
   return {

@@ -8,6 +8,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { copyWholeFile } from '#lib/whole-file.ts'
 import { provideFromDebian, type DebianStore } from '#providers/nspawn/debian.ts'
 import { localErrors } from './local-errors.ts'
+import { debianErrors } from '#providers/nspawn/debian-errors.ts'
 
 export type Pack = (folder: string, target: string) => Promise<{ readonly sha256: string }>
 
@@ -63,7 +64,7 @@ export async function provideArtifacts(provided: Provided): Promise<number> {
       const packed = await pack(source, target)
       if (packed.sha256 !== sha256) {
         throw new KubeNodeError(
-          localErrors.KN1207({
+          debianErrors.KN1207({
             component,
             version,
             source,

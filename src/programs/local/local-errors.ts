@@ -26,10 +26,6 @@ export const localErrors = errorTable({
     text: 'cannot start the API server of {cluster}: port {port} is in use by another program',
     next: 'stop that program, or start over with --reset',
   },
-  KN1207: {
-    text: 'cannot provide {component} {version}: {source} packs to digest {packedDigest}…, but {file} is signed for {signedDigest}…',
-    next: 'run kubenode artifact pack, then kubenode artifact sign',
-  },
   KN1208: {
     text: 'cannot run git: it is not installed',
     next: 'install git; the fleet is changed by commits',
@@ -77,10 +73,6 @@ export const localErrors = errorTable({
   KN1228: {
     text: 'cannot run the programs of Kubernetes: {why}',
     next: 'set {variable} to a folder with etcd, kube-apiserver and kube-controller-manager of one version',
-  },
-  KN1226: {
-    text: 'cannot fetch {name} for version {version} from Debian: {why}',
-    next: 'run apt-get update on Debian 12, and check with apt-cache madison that it knows the package',
   },
   KN1222: {
     text: 'cannot read {folder}: it does not exist; it was moved or deleted while the fleet was running',

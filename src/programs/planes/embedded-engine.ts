@@ -1,9 +1,8 @@
 // The embedded API server as the engine of control planes: many of them in one process.
-import { type CompiledPolicies, compiledPolicies } from '#apiserver/admission/compiled-policies.ts'
-import { runApiServer, type RunOptions } from '#apiserver/run-api-server.ts'
+import { type CompiledPolicies, compiledPolicies, runApiServer, type RunOptions } from '#apiserver/apiserver.ts'
 import { EMBEDDED } from '#controlplanes/embedded/embedded.ts'
 import type { PlaneEngine } from '#controlplanes/embedded/engine.ts'
-import { mendData, restoreInto, takeSnapshot } from './plane-snapshots.ts'
+import { EMBEDDED_DATA } from './plane-snapshots.ts'
 
 export interface EmbeddedEngineOptions {
   /** What KubeNode tells each server about its clients. */
@@ -24,7 +23,7 @@ export function embeddedEngine({
 }: EmbeddedEngineOptions = {}): PlaneEngine {
   return {
     minors: EMBEDDED.capabilities.minors,
-    mend: mendData,
+    ...EMBEDDED_DATA,
     start: (wanted) =>
       runApiServer({
         ...wanted,
@@ -35,7 +34,5 @@ export function embeddedEngine({
         ...(log !== undefined && { log }),
         ...(recordsRights !== undefined && { recordsRights }),
       }),
-    snapshot: async (folder, wanted) => takeSnapshot(folder, wanted),
-    restore: restoreInto,
   }
 }

@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { CONFORMANCE } from '#test/support/controlplanes/conformance.ts'
 import type { ControlPlaneHost, ControlPlaneRequest } from '#controlplanes/port.ts'
+import { embeddedEngine } from './embedded-engine.ts'
+import { EMBEDDED_DATA } from './plane-snapshots.ts'
 import { systemClock } from '#lib/clock.ts'
 import { freePort } from '#test/support/servers/free-port.ts'
 import { planeClient } from '#test/support/servers/plane-client.ts'
@@ -30,7 +32,7 @@ afterEach(async () => {
 })
 
 async function opened(more: Partial<EmbeddedHostOptions> = {}): Promise<EmbeddedHost> {
-  const host = new EmbeddedHost({ root, clock: systemClock, ...more })
+  const host = new EmbeddedHost({ root, clock: systemClock, engine: embeddedEngine(), ...more })
   hosts.push(host)
   await host.open()
   return host
@@ -45,6 +47,7 @@ const PROGRAM = [process.execPath, join(import.meta.dirname, '../../cli/main.ts'
 const inProcesses = (perProcess: number, onSpawn: (child: Child) => void = () => undefined) =>
   new ProcessEngine({
     clock: systemClock,
+    data: EMBEDDED_DATA,
     perProcess,
     spawn: () => {
       const child = spawnPlanes(PROGRAM)

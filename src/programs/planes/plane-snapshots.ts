@@ -2,18 +2,13 @@
 import { createHash } from 'node:crypto'
 import { cpSync, existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { backupData, OBJECTS } from '#apiserver/storage/backup.ts'
-import { checkData } from '#apiserver/storage/check-data.ts'
-import { openForReading, revisionOf } from '#apiserver/storage/data-file.ts'
-import { restoreData } from '#apiserver/storage/restore.ts'
+import { backupData, OBJECTS, checkData, openForReading, revisionOf, restoreData } from '#apiserver/apiserver.ts'
 import type { Snapshot } from '#controlplanes/port.ts'
 import { timestamp } from '#lib/clock.ts'
-import { KubeNodeError } from '#lib/errors.ts'
 import { writeWholeFile } from '#lib/whole-file.ts'
-import { cliErrors } from '#cli/cli-errors.ts'
+import type { PlaneData } from '#controlplanes/embedded/engine.ts'
+import { requireName } from '#controlplanes/embedded/snapshot-name.ts'
 import type { PlaneFolder } from '#controlplanes/embedded/plane-folders.ts'
-
-const NAME = /^[a-z0-9]([-a-z0-9.]{0,98}[a-z0-9])?$/
 
 interface Wanted {
   readonly name: string
@@ -21,7 +16,7 @@ interface Wanted {
   readonly now: number
 }
 
-export function takeSnapshot({ data, snapshots }: PlaneFolder, { name, version, now }: Wanted): Snapshot {
+function takeSnapshot({ data, snapshots }: PlaneFolder, { name, version, now }: Wanted): Snapshot {
   requireName(name)
   const file = join(snapshots, `${name}.db`)
   const description = join(snapshots, `${name}.json`)
@@ -37,7 +32,7 @@ export function takeSnapshot({ data, snapshots }: PlaneFolder, { name, version, 
 }
 
 /** False: there is no such snapshot, or it is damaged; nothing was changed, and nothing was stopped. */
-export async function restoreInto(
+async function restoreInto(
   { root, data, snapshots }: PlaneFolder,
   { name, now }: Omit<Wanted, 'version'>,
   halt: () => Promise<void>,
@@ -74,12 +69,14 @@ function lastRevision(file: string): number {
 }
 
 /** A host that was killed between the two renames of a restore: what was there before is put back, and the restore is asked for again. */
-export function mendData({ root, data }: PlaneFolder): void {
+function mendData({ root, data }: PlaneFolder): void {
   const old = join(root, 'data.old')
   if (!existsSync(data) && existsSync(old)) renameSync(old, data)
 }
 
-export function requireName(name: string): void {
-  if (!NAME.test(name) || name.includes('..'))
-    throw new KubeNodeError(cliErrors.KN1092({ name: JSON.stringify(name.slice(0, 100)) }))
+/** How an engine of embedded servers keeps what its control planes hold. */
+export const EMBEDDED_DATA: PlaneData = {
+  mend: mendData,
+  snapshot: async (folder, wanted) => takeSnapshot(folder, wanted),
+  restore: restoreInto,
 }

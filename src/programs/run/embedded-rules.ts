@@ -1,7 +1,6 @@
 // KubeNode's rules for the embedded API server, which knows nothing of agents: whose certificates it signs and still accepts, and the rejoin endpoint for
 // hosts with expired certificates.
-import type { ApiServerOptions } from '#apiserver/api-server.ts'
-import type { MakeOpenPath } from '#apiserver/http/open-path.ts'
+import type { ApiServerOptions, MakeOpenPath } from '#apiserver/apiserver.ts'
 import { DOOR_PATH, DOOR_USER } from '#api/names.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { systemClock, type Clock } from '#lib/clock.ts'

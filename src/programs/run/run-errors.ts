@@ -126,10 +126,6 @@ export const runErrors = errorTable({
     text: 'cannot run role cluster without a host of control planes',
     next: 'give --control-planes SOCKET, the --control-socket of kubenode apiserver, or --control-plane-versions FILE',
   },
-  KN1462: {
-    text: 'cannot use the version file {file}: {problems}',
-    next: 'docs/control-planes.md has an example of a row',
-  },
   KN1358: {
     text: 'the {what} for {server} expired at {at}, {ago} ago',
     next: 'get a new kubeconfig: that of the local fleet from the next npm start, of kubeadm from kubeadm certs renew admin.conf, of a provider from its login command',

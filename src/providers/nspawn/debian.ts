@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { KubeNodeError } from '#lib/errors.ts'
 import { lastLine } from '#lib/last-line.ts'
-import { localErrors } from '#programs/local/local-errors.ts'
+import { debianErrors } from './debian-errors.ts'
 
 const run = promisify(execFile)
 
@@ -61,7 +61,7 @@ export async function provideFromDebian(wanted: Wanted, store: DebianStore, sign
   if (made.sha256 === sha256) return true
   const [packed, signed] = [made.sha256, sha256].map((digest) => digest.slice(0, 12))
   throw new KubeNodeError(
-    localErrors.KN1207({
+    debianErrors.KN1207({
       component,
       version,
       source: deb,
@@ -85,13 +85,13 @@ async function fetched(
       const { stdout } = await run(program, all, { cwd: cache, timeout: APT_WITHIN_MS, ...(signal && { signal }) })
       return stdout
     } catch (cause) {
-      throw new KubeNodeError(localErrors.KN1226({ name, version, why: lastLine(cause) }), { cause })
+      throw new KubeNodeError(debianErrors.KN1226({ name, version, why: lastLine(cause) }), { cause })
     }
   }
   const listed = (await apt('apt-cache', ['madison', name])).split('\n')
   const versions = [...new Set(listed.flatMap((line) => line.split('|')[1]?.trim() ?? []))]
   if (versions.length === 0)
-    throw new KubeNodeError(localErrors.KN1226({ name, version, why: 'apt does not know the package' }))
+    throw new KubeNodeError(debianErrors.KN1226({ name, version, why: 'apt does not know the package' }))
   const found = versions.find((v) => tools.versionOf(v) === version)
   if (found === undefined) return undefined
   const here = () => readdirSync(cache).find((f) => f.startsWith(`${name}_${found.replaceAll(':', '%3a')}_`))

@@ -9,6 +9,7 @@ import type { ControlPlane } from '#controlplanes/port.ts'
 import { authorityPrints } from '#identity/authority-prints.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
+import { embeddedEngine } from '#programs/planes/embedded-engine.ts'
 import { systemClock } from '#lib/clock.ts'
 import { atOnce } from '../fleets/at-once-recipe.ts'
 
@@ -24,7 +25,12 @@ export interface RotationSaid {
 const ID = 'fleet.killed'
 const [root = '', number = '1'] = process.argv.slice(2)
 const given = join(root, 'given.kubeconfig')
-const host = new EmbeddedHost({ root: join(root, 'planes'), clock: systemClock, recipe: atOnce(HOST_RECIPE) })
+const host = new EmbeddedHost({
+  root: join(root, 'planes'),
+  clock: systemClock,
+  engine: embeddedEngine(),
+  recipe: atOnce(HOST_RECIPE),
+})
 
 const planeNow = async (): Promise<ControlPlane> => {
   const plane = await host.get(ID)

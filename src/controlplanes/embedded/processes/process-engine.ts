@@ -1,12 +1,13 @@
 // The embedded API server as the engine of control planes, in processes apart from the host: a control plane that is stuck blocks those of its own process only.
 import type { Clock } from '#lib/clock.ts'
 import { EMBEDDED } from '../embedded.ts'
-import type { EngineServer, EngineStart, PlaneEngine } from '../engine.ts'
-import { mendData, restoreInto, takeSnapshot } from '#programs/planes/plane-snapshots.ts'
+import type { EngineServer, EngineStart, PlaneData, PlaneEngine } from '../engine.ts'
 import { type Child, PlaneProcess } from './plane-process.ts'
 
 export interface ProcessEngineOptions {
   readonly clock: Clock
+  /** What its servers keep; this process reads and replaces it while they do not run. */
+  readonly data: PlaneData
   /** Control planes that share a process at most; 1: each has its own. */
   readonly perProcess: number
   /** No process serves control planes of two tenants. */
@@ -17,6 +18,9 @@ export interface ProcessEngineOptions {
 
 export class ProcessEngine implements PlaneEngine {
   readonly minors = EMBEDDED.capabilities.minors
+  readonly mend: PlaneData['mend']
+  readonly snapshot: PlaneData['snapshot']
+  readonly restore: PlaneData['restore']
   readonly #o: ProcessEngineOptions
   #processes: readonly PlaneProcess[] = []
   /** Of each process, whose control planes it served last. */
@@ -25,12 +29,12 @@ export class ProcessEngine implements PlaneEngine {
   /** The first process starts at once: it loads what it needs while its host does. */
   constructor(options: ProcessEngineOptions) {
     this.#o = options
+    this.mend = options.data.mend
+    this.snapshot = options.data.snapshot
+    this.restore = options.data.restore
     this.#added()
   }
 
-  mend = mendData
-  snapshot: PlaneEngine['snapshot'] = async (folder, wanted) => takeSnapshot(folder, wanted)
-  restore: PlaneEngine['restore'] = restoreInto
 
   async start(wanted: EngineStart): Promise<EngineServer> {
     const { tenant = '' } = wanted

@@ -14,10 +14,10 @@ import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { kubeconfigText } from '#lib/kubeconfig-text.ts'
 import { makePrivateFolder } from '#lib/private-folder.ts'
 import { writeWholeFile } from '#lib/whole-file.ts'
-import { cliErrors } from '#cli/cli-errors.ts'
+import { embeddedErrors } from '../embedded-errors.ts'
 import type { EngineServer, EngineStart, PlaneEngine, SnapshotWish } from '../engine.ts'
 import type { PlaneFolder } from '../plane-folders.ts'
-import { requireName } from '#programs/planes/plane-snapshots.ts'
+import { requireName } from '../snapshot-name.ts'
 import { etcdFlags, etcdUrl, managerFlags, type ProgramPlaces, schedulerFlags, serverFlags, storeIn } from './flags.ts'
 import { writeKeys } from './keys.ts'
 import { freePorts, untilAnswer } from './ready.ts'
@@ -32,7 +32,7 @@ export async function programEngine(folder: string, clock: Clock = systemClock):
 }
 
 async function minorOf(folder: string): Promise<string> {
-  const fail = (why: string, cause?: unknown) => new KubeNodeError(cliErrors.KN1097({ folder, why }), { cause })
+  const fail = (why: string, cause?: unknown) => new KubeNodeError(embeddedErrors.KN1097({ folder, why }), { cause })
   const missing = missingPrograms(folder)
   if (missing.length > 0) throw fail(`${missing.join(', ')} not found`)
   const run = promisify(execFile)

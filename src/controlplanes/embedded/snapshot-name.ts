@@ -1,0 +1,10 @@
+// The names of snapshots: each is that of a file too.
+import { KubeNodeError } from '#lib/errors.ts'
+import { embeddedErrors } from './embedded-errors.ts'
+
+const NAME = /^[a-z0-9]([-a-z0-9.]{0,98}[a-z0-9])?$/
+
+export function requireName(name: string): void {
+  if (!NAME.test(name) || name.includes('..'))
+    throw new KubeNodeError(embeddedErrors.KN1092({ name: JSON.stringify(name.slice(0, 100)) }))
+}

@@ -1,0 +1,13 @@
+// The numbered errors with which any program ends that has no better one.
+import { errorTable } from '#lib/error-table.ts'
+
+export const terminalErrors = errorTable({
+  KN1000: {
+    text: 'kubenode hit a bug',
+    next: 'please report it with the lines below\n{stack}',
+  },
+  KN1003: {
+    text: 'cannot {what}: {why}',
+    next: 'correct this and try again',
+  },
+})

@@ -1,0 +1,42 @@
+// The data folder of an embedded server, also of a running one: saved, restored, checked.
+import { join } from 'node:path'
+import { backupData, checkData, type DataReport, OBJECTS, restoreData } from '#apiserver/apiserver.ts'
+import { systemClock } from '#lib/clock.ts'
+import { keepFilesPrivate } from '#lib/private-folder.ts'
+import { printable, shownLine } from '#lib/printable.ts'
+import { Exit, EXIT_DIFFERENT } from '#lib/terminal/exit.ts'
+import type { Io } from '#lib/terminal/io.ts'
+import { requireTrustedFolder } from '#lib/trusted-folder.ts'
+
+export function backup(io: Io, data: string, out: string): void {
+  keepFilesPrivate()
+  const report = backupData(data, out)
+  io.out(`${out}\n`)
+  io.err(`backed up ${report.objects} objects at revision ${report.revision}\n`)
+}
+
+export function restore(io: Io, from: string, data: string): void {
+  keepFilesPrivate()
+  requireTrustedFolder(data, { isClosedByCaller: true })
+  const report = restoreData(from, data, { now: systemClock.now() })
+  io.out(`${data}\n`)
+  io.err(`restored ${report.objects} objects; revisions continue from ${report.revision}, so clients list again\n`)
+}
+
+/** `from`: this backup in place of the folder. */
+export function check(io: Io, data: string, from: string | undefined): void {
+  const file = from ?? join(data, OBJECTS)
+  print(io, file, checkData(file))
+}
+
+function print(io: Io, file: string, { format, revision, objects, counts, problems }: DataReport): void {
+  io.out(`format    ${format}\nrevision  ${revision}\nobjects   ${objects}\n`)
+  for (const [resource, n] of counts) io.out(`  ${String(n).padStart(7)}  ${printable(resource.replace(/^\//, ''))}\n`)
+  if (problems.length === 0) {
+    io.err(`${file} is sound\n`)
+    return
+  }
+  for (const problem of problems) io.err(shownLine(problem))
+  io.err(`${file} is damaged; restore a backup into an empty folder with kubenode apiserver restore\n`)
+  throw new Exit(EXIT_DIFFERENT)
+}

@@ -1,0 +1,17 @@
+// The numbered errors of the embedded API server as a program.
+import { errorTable } from '#lib/error-table.ts'
+
+export const serverErrors = errorTable({
+  KN1031: {
+    text: 'cannot listen on port {text}: not a number from 0 to 65535',
+    next: 'give one with --port',
+  },
+  KN1094: {
+    text: 'cannot run control planes with one of --control-planes and --control-socket alone',
+    next: 'give both: a folder, and the socket at which role cluster asks',
+  },
+  KN1095: {
+    text: 'cannot start without a server of its own: no control planes are to run either',
+    next: 'give --control-planes and --control-socket with --no-server',
+  },
+})
