@@ -1,6 +1,6 @@
 // How soon a thousand machines that are declared at once are Ready in a region that throttles, against what the vendor's limit allows, and whether one of them got two
 // hosts, a host was left over, or a call was refused. On a clock that jumps, for both vendors; `kills` ends the controllers so often on the way.
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { type Vendor, VENDORS } from '#test/doubles/clouds/worlds.ts'
 import { LIMITS, ProviderWorld, soonestMs } from './provider/world.ts'
 import { type BenchOptions, type BenchResult, type Figures, rounded } from './result.ts'

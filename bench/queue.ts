@@ -1,5 +1,6 @@
 // How many keys a second the work queue moves: add with duplicates, take, done, with one in ten delayed and one in ten urgent.
-import { type Clock, systemClock } from '#lib/clock.ts'
+import { type Clock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { seededRandom } from '#lib/random.ts'
 import { WorkQueue } from '#runtime/queue.ts'
 

@@ -2,7 +2,7 @@
 // ladder, including the first one after a start. Each time is wall-clock or processor time, whichever is less: that leaves out only the turns of other
 // processes on a shared machine.
 import { jsonEqual } from '#lib/json.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { ReadingMemo } from '#controllers/componentset/members/members.ts'
 import { plan } from '#controllers/componentset/plan.ts'
 import { component, componentSet, workingMachine } from '#test/support/fleets/rollout-fleet.ts'

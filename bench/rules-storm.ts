@@ -4,7 +4,7 @@
 import { createRequire } from 'node:module'
 import { Engine } from 'json-rules-engine'
 import type { RuleProperties } from 'json-rules-engine'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { seededRandom } from '#lib/random.ts'

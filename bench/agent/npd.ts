@@ -4,7 +4,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFile
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loopbackAddress } from '#agent/node/address.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { AgentBench, MACHINE, eventually } from '#test/integration/agent-bench.ts'
 import { problemMetrics, startNpd, syslogLine, type Detector } from '#test/support/fleets/npd-program.ts'
 import { freePort } from '#test/support/servers/free-port.ts'

@@ -11,7 +11,7 @@ import { loopbackAddress } from '#agent/node/address.ts'
 import { release } from '#test/doubles/node/release.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { bundleAgent } from '#agent/join/program-bundle.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { AgentBench, MACHINE, beaconScript, eventually } from '#test/integration/agent-bench.ts'
 import { median, type BenchOptions, type Figures } from '../result.ts'
 

@@ -1,6 +1,6 @@
 // How soon a browser that knows nothing of the page yet shows all machines of a cluster.
 import { chromium, type Page } from 'playwright-core'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { browserPath } from '#test/browser/browser-path.ts'
 import { median } from '../result.ts'
 

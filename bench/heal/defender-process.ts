@@ -1,6 +1,6 @@
 // The Defender as a separate process, as in production: its work must not slow down the others.
 import { defenderModule } from '#defender/role.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'

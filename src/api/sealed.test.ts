@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { newSealingKey, openSealed, publicKeyOf, seal, sealedKey, sealedObjectName } from './sealed.ts'
+import { newSealingKey, openSealed, publicKeyOf, seal } from './sealed.ts'
+import { sealedKey, sealedObjectName } from './sealed-names.ts'
 
 const own = newSealingKey()
 const place = { machine: 'm-1', component: 'containerd', path: 'registry.password' }

@@ -3,7 +3,6 @@
 import {
   createCipheriv,
   createDecipheriv,
-  createHash,
   createPrivateKey,
   createPublicKey,
   diffieHellman,
@@ -12,6 +11,7 @@ import {
   randomBytes,
   type KeyObject,
 } from 'node:crypto'
+import { keyName } from './sealed-names.ts'
 
 /** What a value is good for. Moved to another machine, component or place it does not open. */
 export interface SealedPlace {
@@ -49,10 +49,6 @@ const rawOf = (key: KeyObject): Buffer => key.export({ type: 'spki', format: 'de
 
 const publicFrom = (raw: Buffer): KeyObject =>
   createPublicKey({ key: Buffer.concat([SPKI, raw]), format: 'der', type: 'spki' })
-
-/** Short name of a public key, so that a value that was sealed to an old one says so. */
-export const keyName = (publicKey: string): string =>
-  createHash('sha256').update(Buffer.from(publicKey, 'base64')).digest('hex').slice(0, 8)
 
 const bound = ({ machine, component, path }: SealedPlace): Buffer =>
   Buffer.from(['kubenode-sealed-v1', machine, component, path].map((part) => JSON.stringify(part)).join('\n'))
@@ -107,10 +103,3 @@ export function openSealed(privateKey: string, place: SealedPlace, sealed: strin
     return { kind: 'Refused', reason: 'it was changed, or belongs to another machine, component or path' }
   }
 }
-
-/** The ConfigMap in our own namespace that holds the sealed values of one configuration for one machine. Machine names may be as long as names can be. */
-export const sealedObjectName = (sealedIn: string, machine: string): string =>
-  `${sealedIn}.${createHash('sha256').update(machine).digest('hex').slice(0, 16)}`
-
-/** Keys of a ConfigMap may hold less than paths. */
-export const sealedKey = (path: string): string => createHash('sha256').update(path).digest('hex').slice(0, 32)

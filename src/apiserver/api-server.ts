@@ -1,7 +1,8 @@
 // The embedded Kubernetes API server as one object: create, listen, close.
 import { randomUUID } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
-import { systemClock, type Clock } from '#lib/clock.ts'
+import { type Clock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { connectionsWithin, descriptorLimit } from '#lib/descriptors.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { silentLogger, type Logger } from '#lib/log.ts'

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { argv, execPath, exit } from 'node:process'
 import { superviseAgent } from '#agent/self/supervisor.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import { lineLogger } from '#lib/log.ts'
 import { keepOthersFromWriting } from '#lib/private-folder.ts'

@@ -9,11 +9,7 @@ const PARTS: Readonly<Record<string, () => Promise<unknown>>> = {
     Promise.all([
       import('./program.ts'),
       import('#lib/terminal/io.ts'),
-      import('#programs/run/embedded-rules.ts'),
-      import('#apiserver/run-api-server.ts'),
-      import('#apiserver/api-server.ts'),
-      import('#lib/x509/server-keys.ts'),
-      import('#apiserver/storage/sqlite.ts'),
+      import('#programs/run-server.ts').then(({ loadServer }) => loadServer()),
     ]),
   local: () =>
     Promise.all([

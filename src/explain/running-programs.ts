@@ -1,6 +1,7 @@
 // Which programs an object depends on do not run: their lease was released, not renewed, or never taken. Without the right to read leases nothing is concluded.
 import { programLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
-import { type Clock, systemClock } from '#lib/clock.ts'
+import { type Clock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isForbidden } from '#kube/errors.ts'
 import { type Lease, lapsedAt, leaseType } from '#runtime/lease.ts'

@@ -2,7 +2,8 @@
 // at a time, each within a deadline.
 import type { RequestOptions } from 'node:https'
 import type { KubeConfig, User } from '@kubernetes/client-node'
-import { systemClock, type Clock } from '#lib/clock.ts'
+import { type Clock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { Identity } from './http/connection.ts'

@@ -15,20 +15,6 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
-/** setTimeout fires at once above 2^31-1; longer waits are capped and callers check the time themselves. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
-
-export const systemClock: Clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
-  after(ms, fn) {
-    const t = setTimeout(fn, Math.min(Math.max(0, ms), LONGEST_TIMER_MS))
-    t.unref()
-    return { cancel: () => clearTimeout(t) }
-  },
-  sleep: (ms, signal) => sleepOn(systemClock, ms, signal),
-}
-
 /** `sleep` in terms of `after`, shared by every clock. */
 export function sleepOn(clock: Pick<Clock, 'after'>, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

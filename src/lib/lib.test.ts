@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { microTimestamp, sleepOn, systemClock, timestamp } from './clock.ts'
+import { microTimestamp, sleepOn, timestamp } from './clock.ts'
+import { systemClock } from './system-clock.ts'
 import { durationMs, formatDuration, parseDuration } from './duration.ts'
 import { KubeNodeError, isKubeNodeError, messageOf, numbered } from './errors.ts'
 import { errorTable } from './error-table.ts'

@@ -10,7 +10,7 @@ export async function servePlanesHere({ recordRights }: { readonly recordRights?
     import('#controlplanes/embedded/processes/serve-planes.ts'),
     import('./planes/embedded-engine.ts'),
     import('./run/embedded-rules.ts'),
-    Promise.all([import('#lib/clock.ts'), import('#lib/collect-at-rest.ts'), import('#lib/trusted-folder.ts')]),
+    Promise.all([import('#lib/system-clock.ts'), import('#lib/collect-at-rest.ts'), import('#lib/trusted-folder.ts')]),
   ])
   const [{ systemClock }, { collectAtRest, thisEngine }, { runningProgram }] = lib
   collectAtRest(systemClock, thisEngine())

@@ -1,11 +1,11 @@
 // The embedded API server as a process of its own, and the control planes of Clusters, which it runs in processes apart from this one.
-import { compiledPolicies, runApiServer } from '#apiserver/apiserver.ts'
+import { compiledPolicies, loadServer, runApiServer } from '#apiserver/apiserver.ts'
 import { EmbeddedHost } from '#controlplanes/embedded/embedded-host.ts'
 import { spawnPlanes, thisProgram } from './planes/child.ts'
 import { ProcessEngine } from '#controlplanes/embedded/processes/process-engine.ts'
 import { programEngine } from '#controlplanes/embedded/programs/engine.ts'
 import { serveHost } from '#controlplanes/embedded/socket.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { collectAtRest, thisEngine } from '#lib/collect-at-rest.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { keepFilesPrivate } from '#lib/private-folder.ts'
@@ -20,6 +20,9 @@ import { EMBEDDED_DATA } from './planes/plane-snapshots.ts'
 import { embeddedRules } from './run/embedded-rules.ts'
 import { addressIn } from './run/listeners.ts'
 import { serverErrors } from './server-errors.ts'
+
+/** For a program that only has Node.js compile it. */
+export { loadServer }
 
 export interface ServerOptions {
   readonly data: string

@@ -1,7 +1,7 @@
 // The data folder of an embedded server, also of a running one: saved, restored, checked.
 import { join } from 'node:path'
 import { backupData, checkData, type DataReport, OBJECTS, restoreData } from '#apiserver/apiserver.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { keepFilesPrivate } from '#lib/private-folder.ts'
 import { printable, shownLine } from '#lib/printable.ts'
 import { Exit, EXIT_DIFFERENT } from '#lib/terminal/exit.ts'

@@ -1,7 +1,7 @@
 import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CONFORMANCE, type ConformanceTools, conformanceFor } from './conformance.ts'

@@ -2,7 +2,7 @@
 // name this server. Kubelet probes the address of a pod and names it in the Host header, which is the address that the request arrives at.
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { boundConnections, SILENT_MS } from '#lib/connection-bound.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isOwnHost } from '#lib/host-header.ts'

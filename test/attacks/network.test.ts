@@ -11,7 +11,7 @@ import { DEFAULT_LIMITS, withConnections } from '#apiserver/flow/limits.ts'
 import { newCertificate } from '#defender/webhook/certificate.ts'
 import { SecretPaths } from '#defender/webhook/secret-paths.ts'
 import { WebhookServer } from '#defender/webhook/server.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { Requests } from '#test/support/servers/api-requests.ts'
 import {

@@ -1,7 +1,7 @@
 // The contract of the client port on the fake itself and on the HTTP client over the fake.
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { seededRandom } from '#lib/random.ts'
 import { kubeClientContract } from '#test/support/servers/kube-contract.ts'
 import { serveFake } from '#test/support/servers/kube-server.ts'

@@ -7,7 +7,7 @@ import { parseMonitor, type StatsMonitorConfig } from '#api/agent-config/monitor
 import { healthOptions } from '#agent/detect/npd/health-options.ts'
 import { countOptions } from '#agent/detect/npd/log-count.ts'
 import { runPlugin } from '#agent/detect/npd/run-plugin.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { isNpdPresent, NO_NPD, npdJson, npdPath } from './npd-corpus.ts'
 
 const environment = { PATH: '/usr/bin:/bin' }

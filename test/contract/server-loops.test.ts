@@ -2,7 +2,8 @@
 // The embedded server alone: a real kube-apiserver leaves all this to a controller manager.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { newCredentials } from '#lib/x509/server-keys.ts'
-import { microTimestamp, systemClock, timestamp } from '#lib/clock.ts'
+import { microTimestamp, timestamp } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { startEmbedded, type RunningServer } from '#test/support/servers/api-servers.ts'
 import { Requests } from '#test/support/servers/api-requests.ts'

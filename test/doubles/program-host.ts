@@ -3,7 +3,7 @@
 import { EmbeddedHost } from '#controlplanes/embedded/embedded-host.ts'
 import { programEngine } from '#controlplanes/embedded/programs/engine.ts'
 import type { ControlPlaneRequest } from '#controlplanes/port.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 
 const [root = '', programs = ''] = process.argv.slice(2)
 const host = new EmbeddedHost({ root, clock: systemClock, engine: await programEngine(programs) })

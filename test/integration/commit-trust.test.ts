@@ -8,7 +8,7 @@ import { FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { approvalOf } from '#cli/approve/approval.ts'
 import { requestsOf } from '#explain/approval-requests.ts'
 import { whyLines } from '#explain/why.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { CONFIG_MAP, eventually, syncBench, type SyncBench } from '#test/support/benches/sync-bench.ts'
 import { SignedRepository } from '#test/support/fleets/signed-repository.ts'
 

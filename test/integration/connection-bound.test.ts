@@ -5,7 +5,7 @@ import { createServer as createTlsServer, request as tlsRequest } from 'node:htt
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { newCertificate } from '#defender/webhook/certificate.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { boundConnections, SILENT_MS } from '#lib/connection-bound.ts'
 import { loggerTo } from '#lib/log.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'

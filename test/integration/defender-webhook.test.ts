@@ -35,7 +35,7 @@ import { newCertificate, WEBHOOK_SECRET } from '#defender/webhook/certificate.ts
 import { WebhookRegistrar } from '#defender/webhook/registrar.ts'
 import { WebhookReplica } from '#defender/webhook/replica.ts'
 import { webhookConfigurationType } from '#defender/webhook/registration.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { isObject } from '#lib/json.ts'
 import { policiesIn, POLICY_TYPES } from '#kube/admission-policies.ts'
 import { releaseManifests } from '#delivery/release-manifests.ts'

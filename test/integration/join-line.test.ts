@@ -27,7 +27,7 @@ import { makeArchives } from '#agent/join/archive.ts'
 import { joinLine, MAX_LINE_CHARS, type JoinLineOptions } from '#agent/join/join-line.ts'
 import type { JoinTicket } from '#agent/join/join-command.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { newPublisher } from '#test/doubles/node/release.ts'
 

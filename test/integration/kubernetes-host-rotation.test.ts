@@ -9,7 +9,7 @@ import type { ControlPlane, ControlPlaneRequest, RotationRequest } from '#contro
 import { authorityPrints, signerPrint } from '#identity/authority-prints.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { ALL_WELL, REAL_VERSIONS } from '#test/support/worlds/kubernetes-host-world.ts'
 import { OPENED_LOG, playPods, type PlayedHub } from '#test/support/worlds/played-pods.ts'

@@ -4,7 +4,7 @@ import { machine as machineType } from '#api/kinds/machine.ts'
 import { showLog } from '#cli/logs/ask-log.ts'
 import { act } from '#controllers/log/act.ts'
 import { plan } from '#controllers/log/plan.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { AgentBench } from './agent-bench.ts'
 

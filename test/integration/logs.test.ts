@@ -5,7 +5,7 @@ import { appendFileSync, mkdirSync, symlinkSync, writeFileSync, rmSync } from 'n
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { logRequest } from '#api/kinds/log-request.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { showLog } from '#cli/logs/ask-log.ts'
 import { release } from '#test/doubles/node/release.ts'
 import { AgentBench, MACHINE, eventually } from './agent-bench.ts'

@@ -3,7 +3,7 @@
 import { afterEach, expect, onTestFailed, test } from 'vitest'
 import { inventory } from '#api/kinds/inventory.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { inParallel } from '#lib/pool.ts'
 import { systemRandom } from '#lib/random.ts'

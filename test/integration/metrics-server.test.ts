@@ -13,7 +13,7 @@ import {
 import { silentLogger } from '#lib/log.ts'
 import type { RawRequest } from '#kube/client.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { install } from '#programs/local/install.ts'
 import { KEPT_MS } from '#runtime/metrics-access.ts'
 import { MetricsServer } from '#runtime/metrics-server.ts'

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { JournalHub, type JournalPosition } from '#agent/detect/npd/journal-hub.ts'
 import { JournalReader, type JournalEntry } from '#agent/detect/npd/journal.ts'
 import { countLines, countOptions, type CountOptions } from '#agent/detect/npd/log-count.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { eventually } from './agent-bench.ts'
 
 const JOURNALD = '/lib/systemd/systemd-journald'

@@ -13,7 +13,7 @@ import { CLUSTERS_NAMESPACE, FIELD_MANAGERS, programUser, SYSTEM_NAMESPACE } fro
 import { coreKind } from '#kube/core-kinds.ts'
 import { createEventRecorder } from '#kube/events.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { kubeconfigText } from '#lib/kubeconfig-text.ts'
 import { silentLogger } from '#lib/log.ts'
 import { systemRandom } from '#lib/random.ts'

@@ -10,7 +10,7 @@ import { machineModule } from '#controllers/machine/reconcile.ts'
 import { machineSetModule } from '#controllers/machineset/reconcile.ts'
 import { remedyModule } from '#controllers/remedy/reconcile.ts'
 import { remedyJobModule } from '#controllers/remedyjob/reconcile.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { type MemoryHost, MemoryProvider } from '#test/doubles/providers/memory-provider.ts'
 import { RepairBench } from '#test/support/benches/repair-bench.ts'
 

@@ -6,7 +6,7 @@ import type { FleetSourceInput } from '#api/kinds/fleet-source.ts'
 import { CLUSTERS_NAMESPACE, FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { run } from '#cli/program.ts'
 import { releaseLines } from '#cli/release/status.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { CONFIG_MAP, eventually, SECRET, syncBench, type SyncBench } from '#test/support/benches/sync-bench.ts'
 import { SignedRepository } from '#test/support/fleets/signed-repository.ts'
 

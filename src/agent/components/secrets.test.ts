@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { messageOf } from '#lib/errors.ts'
 import type { JsonObject } from '#lib/json.ts'
-import { newSealingKey, seal, sealedKey, sealedObjectName } from '#api/sealed.ts'
+import { newSealingKey, seal } from '#api/sealed.ts'
+import { sealedKey, sealedObjectName } from '#api/sealed-names.ts'
 import { withSecrets } from './secrets.ts'
 
 const key = newSealingKey()

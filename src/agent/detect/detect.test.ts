@@ -2,7 +2,7 @@ import { appendFileSync, mkdtempSync, renameSync, rmSync, truncateSync, writeFil
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { cutLines, MAX_LINE_BYTES, NO_LINE } from './line-reader.ts'
 import { parseLogSources } from '#api/agent-config/log-rules.ts'
 import { nextClearMs, withComponents, withLine, withoutSilent, type Problems } from './problems.ts'

@@ -21,7 +21,7 @@ import {
 import { AGENT_COMPONENT } from '../self/switch-file.ts'
 import { chooseProcesses, systemctlOf } from '../supervise/choose.ts'
 import { agentErrors } from '../agent-errors.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { silentLogger } from '#lib/log.ts'
 import { shownLine } from '#lib/printable.ts'

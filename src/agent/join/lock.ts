@@ -1,7 +1,8 @@
 // One agent per node: locks a file of its state folder; the kernel releases the lock when the agent exits, however it exits.
 import { chmodSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { systemClock, type Clock } from '#lib/clock.ts'
+import { type Clock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError, isKubeNodeError } from '#lib/errors.ts'
 import { type FileLock, takeFileLock } from '#lib/file-lock.ts'
 import { systemTrouble } from '#lib/system-trouble.ts'

@@ -16,7 +16,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { realFiles } from '../files/real.ts'
 import { nodeDir, type NodeDir } from '../node-dir.ts'

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { systemClock, timestamp } from '#lib/clock.ts'
+import { timestamp } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { encodedAt, storeObject } from '../storage/internal-write.ts'

@@ -1,6 +1,7 @@
 // The one logical clock and the one order of all changes: takes compare-and-swap writes, makes them durable in groups, and only
 // then shows them to readers and watchers. Invariant: no reader has ever seen a change that is lost later.
-import { systemClock, type Clock } from '#lib/clock.ts'
+import { type Clock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { isKubeNodeError } from '#lib/errors.ts'
 import { Collection } from './collection.ts'
 import { type Change, type StorageBackend } from './port.ts'

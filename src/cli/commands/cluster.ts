@@ -1,6 +1,6 @@
 // `kubenode cluster list | show | extend | kubeconfig`: Clusters of a hub: how long they live, and how to reach them.
 import { Option, type Command } from 'commander'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { formatAge } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { shownLine, shownLines } from '#lib/printable.ts'

@@ -58,7 +58,7 @@ async function serve({ kubeconfig, context, port: portText, ...place }: ConsoleO
     import('#programs/run/serve-console.ts'),
     import('#runtime/until-ended.ts'),
     import('#lib/collect-at-rest.ts'),
-    import('#lib/clock.ts'),
+    import('#lib/system-clock.ts'),
   ])
   // Lists of thousands of machines leave more garbage than what is kept of them.
   collectAtRest(systemClock, thisEngine())

@@ -1,6 +1,6 @@
 // `kubenode put-back | allow-edit`: handles an object that was edited although git declares it, also while git or the hub is unavailable.
 import type { Command } from 'commander'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { shownLine } from '#lib/printable.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'

@@ -1,7 +1,7 @@
 // `kubenode freeze | thaw`: stops every disruption in a cluster at once, or of one object in it, and permits it again. With a node's folder, on that node
 // alone and without any server.
 import type { Command } from 'commander'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { printable, printableLine, shownLine } from '#lib/printable.ts'
 import { type EvenIfAbsent, withEvenIfAbsent } from '../inspect/even-if-absent.ts'

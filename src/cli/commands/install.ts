@@ -1,7 +1,7 @@
 // `kubenode install | check | upgrade | uninstall`: KubeNode in a cluster, from the checks before it to the last object of it.
 import { agentIdentityIn } from '#install/agent-identity.ts'
 import { Option, type Command } from 'commander'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'

@@ -1,6 +1,7 @@
 // `kubenode inventory export`: what `kubenode plan --inventory` predicts from: machines and what restricts them, without Secrets and addresses.
 import type { Command } from 'commander'
-import { systemClock, timestamp } from '#lib/clock.ts'
+import { timestamp } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { shownJson } from '#lib/printable.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { withProgress } from '#lib/terminal/progress.ts'

@@ -1,7 +1,7 @@
 // `kubenode local up`, which `npm start` runs: a whole fleet on this machine.
 import { Option, type Command } from 'commander'
 import { join, resolve } from 'node:path'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { releaseRoot } from '#lib/release-root.ts'
 import type { KubeClient } from '#kube/client.ts'

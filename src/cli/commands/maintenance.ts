@@ -1,6 +1,6 @@
 // `kubenode maintenance plan | done | cancel | list`: work on machines that people plan, with the permits, drains and quiet of what a provider announces.
 import type { Command } from 'commander'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { counted } from '#lib/counted.ts'
 import { namesOfKind } from '../inspect/name-word.ts'
 import type { Io } from '#lib/terminal/io.ts'

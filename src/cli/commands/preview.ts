@@ -1,6 +1,6 @@
 // `kubenode preview list | wait`: clusters of their own that branches have, and the wait of a job for one.
 import { InvalidArgumentError, Option, type Command } from 'commander'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { printableLine, shownLine } from '#lib/printable.ts'

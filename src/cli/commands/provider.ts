@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { shownLine } from '#lib/printable.ts'
 import { Argument, type Command, Option } from 'commander'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { silentLogger } from '#lib/log.ts'

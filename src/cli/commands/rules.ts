@@ -1,7 +1,7 @@
 // `kubenode rules test | lint | coverage | simulate | enforce`: checks the rules of a folder before any cluster has them, and lets one repair that only looked.
 import { Option } from 'commander'
 import type { Command } from 'commander'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { counted } from '#lib/counted.ts'
 import { shownJson, shownLine, shownLines } from '#lib/printable.ts'
 import { EXIT_DIFFERENT, EXIT_ERROR, Exit } from '#lib/terminal/exit.ts'

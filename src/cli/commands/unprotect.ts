@@ -1,7 +1,7 @@
 // `kubenode unprotect`: for a short time protected targets may be disrupted and deletions are not blocked, in the whole cluster or of one object. It expires by
 // itself.
 import type { Command } from 'commander'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { type EvenIfAbsent, withEvenIfAbsent } from '../inspect/even-if-absent.ts'
 import { type ServerOptions, connect, withServer } from './inspect.ts'

@@ -1,7 +1,7 @@
 // `kubenode why-not node/X`: what blocks its repair and how to unblock it; `kubenode repair`: what a user may request.
 import type { Command } from 'commander'
 import type { KubeClient } from '#kube/client.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { shownJson } from '#lib/printable.ts'

@@ -1,6 +1,6 @@
 // `kubenode events | tree | watch | reconcile`: what happened to objects, what belongs to them, how a rollout continues, and a request to read the repository now.
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { shownLines } from '#lib/printable.ts'

@@ -1,5 +1,5 @@
 // `kubenode events`: what was reported of objects, and with `--watch` each new event, until Ctrl-C. Nothing is printed twice.
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isGone } from '#kube/errors.ts'
 import type { KubeObject } from '#api/schema/object.ts'

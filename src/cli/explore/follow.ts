@@ -2,7 +2,7 @@
 import { type MachineComponentSet, machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { type Release, release } from '#api/kinds/release.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { printableLine } from '#lib/printable.ts'
 import { ladderLines } from '#explain/ladder-lines.ts'

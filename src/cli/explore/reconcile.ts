@@ -2,7 +2,7 @@
 import { type FleetSource, fleetSource } from '#api/kinds/fleet-source.ts'
 import { newestCommitText } from '#api/protocol/commit-title.ts'
 import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'

@@ -3,7 +3,7 @@ import { attentionOf, summaryOfAttention } from '#explain/attention/attention.ts
 import { worstFirst } from '#explain/attention/finding.ts'
 import { readObserved } from '#explain/attention/read.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import type { Wanted } from './wanted.ts'
 
 /** A cluster that needs longer gets its table without the line. */

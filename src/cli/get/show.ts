@@ -1,5 +1,5 @@
 // Prints what `kubenode get` found: tables, columns of one's own, names, or whole objects.
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 import { type ResourceType, collectionPath, objectPath, qualifiedKind, qualifiedPlural } from '#api/schema/resource.ts'

@@ -1,5 +1,6 @@
 // The table that the server prints of objects: columns of the kind, with their namespace and labels where they are asked for.
-import { type Clock, systemClock } from '#lib/clock.ts'
+import { type Clock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'

@@ -1,5 +1,5 @@
 // `kubenode why` without an object: everything that is wrong or waits in the fleet, over all contexts of the kubeconfig, read in parallel and within a bound.
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import { inParallel } from '#lib/pool.ts'
 import { type AttentionTold, toldAttention } from '#explain/attention/told-attention.ts'

@@ -1,6 +1,6 @@
 // `kubenode logs`: the log of one component on one machine, or of the agent itself.
 import type { Command } from 'commander'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'

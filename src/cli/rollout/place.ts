@@ -1,6 +1,6 @@
 // Places a hold for the person who runs the command.
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { type ServerOptions, connect } from '../commands/inspect.ts'

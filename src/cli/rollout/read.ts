@@ -2,7 +2,7 @@
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
 

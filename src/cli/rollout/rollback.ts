@@ -1,6 +1,6 @@
 // `kubenode rollback`: the commit that takes a set back, found by trying, and with --now a pin until it is there.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { printable, shownLine } from '#lib/printable.ts'
 import { quoted } from '#lib/shell-word.ts'

@@ -1,6 +1,7 @@
 // The HTTP server of the console: checks each request, knows who asks, and answers with the page, snapshots, the stream, explanations and writes.
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Clock, systemClock } from '#lib/clock.ts'
+import { type Clock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'

@@ -26,7 +26,7 @@ import { createMetrics } from '#runtime/metrics.ts'
 import { tokenText } from '#identity/join-token.ts'
 import { StaticProvider, notesInMemory } from '#providers/static/provider.ts'
 import { noFaults, onEveryNthCall } from '#test/doubles/kube/faults.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { createTokenKeeper } from './join-tokens.ts'
 import { handOverOf, tokenFor, tokenId } from './token.ts'
 

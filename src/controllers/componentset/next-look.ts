@@ -7,7 +7,7 @@ import { isRemote } from './inspection/inspections.ts'
 import { Looker } from './inspection/looker.ts'
 import { closedByRefusal } from './members/refused.ts'
 import { LEASE_SECONDS } from './slices/open.ts'
-import { SECRET_LOOK_MS, hasSecretRefs } from '#identity/secrets/secret-values.ts'
+import { SECRET_LOOK_MS, hasSecretRefs } from '#identity/secrets/secret-refs.ts'
 import type { Slice } from './seen.ts'
 import { emptyUntil } from './waiting.ts'
 

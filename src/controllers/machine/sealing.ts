@@ -1,10 +1,9 @@
 // Decides which secret values must be sealed for one machine, and what prevents it. Pure. A sealed object is good for one key: a new key of the agent needs a
 // new object.
 import type { ComponentConfig } from '#api/kinds/component-config.ts'
-import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Machine } from '#api/kinds/machine.ts'
-import { ANNOTATIONS, LABELS, SYSTEM_NAMESPACE } from '#api/names.ts'
-import { keyName, seal, sealedKey, sealedObjectName } from '#api/sealed.ts'
+import { ANNOTATIONS } from '#api/names.ts'
+import { keyName, sealedKey, sealedObjectName } from '#api/sealed-names.ts'
 import type { Claim, Mark } from './desired-components.ts'
 import type { ConfigMap } from './objects.ts'
 
@@ -79,37 +78,6 @@ export function isSealedFor(
       object.data?.[sealedKey(path)] !== undefined
     )
   })
-}
-
-/** The objects to write: one for each name that the places give. They go with their Machine. */
-export function sealedObjects(
-  { spec }: ComponentConfig,
-  { metadata: { name: machine = '', uid = '' } }: Machine,
-  publicKey: string,
-  values: ReadonlyMap<string, string>,
-): readonly ConfigMap[] {
-  const { component, secrets = [] } = spec
-  const names = [...new Set(secrets.map((s) => s.sealedIn ?? component))]
-  return names.map((sealedIn) => ({
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    metadata: {
-      namespace: SYSTEM_NAMESPACE,
-      name: sealedObjectName(sealedIn, machine),
-      labels: { [LABELS.sealed]: 'true' },
-      annotations: {
-        [ANNOTATIONS.machine]: machine,
-        [ANNOTATIONS.sealedIn]: sealedIn,
-        [ANNOTATIONS.sealedTo]: keyName(publicKey),
-      },
-      ownerReferences: [{ apiVersion: API_GROUP_VERSION, kind: 'Machine', name: machine, uid }],
-    },
-    data: Object.fromEntries(
-      secrets
-        .filter((s) => (s.sealedIn ?? component) === sealedIn)
-        .map(({ path }) => [sealedKey(path), seal(publicKey, { machine, component, path }, values.get(path) ?? '')]),
-    ),
-  }))
 }
 
 export const isOfMachine = ({ metadata }: ConfigMap, { metadata: m }: Machine): boolean =>

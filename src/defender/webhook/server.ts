@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Server, createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { boundConnections, SILENT_MS } from '#lib/connection-bound.ts'
 import { assertNever, KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isDeeperJson } from '#lib/json.ts'

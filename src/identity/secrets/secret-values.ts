@@ -9,6 +9,7 @@ import { canonicalJson } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { type Secret, secretType } from '#nodes/objects.ts'
+import type { SecretReference, WithReferences } from './secret-refs.ts'
 import { secretsErrors } from './secrets-errors.ts'
 
 /** Holds the key of the hashes. A value of few bits could be guessed from a plain hash in an object that many may read. */
@@ -18,19 +19,12 @@ const HASH_CHARS = 16
 
 /** Secrets are not watched, so a change is found by polling; reads within this time share one. */
 export const SECRET_AGE_MS = 15_000
-/** Polling interval of objects that depend on Secrets. */
-export const SECRET_LOOK_MS = 60_000
 /** Sealed and in base64 it must fit where it is read. */
 const MAX_VALUE_BYTES = 64 * 1_024
 /** Where a reference names no key. */
 const DEFAULT_KEY = 'value'
 /** KubeNode's own Secrets are excluded: certificates, kubeconfigs, the key of the hashes. */
 const OWN_PREFIX = 'kubenode-'
-
-export interface SecretReference {
-  readonly path: string
-  readonly secret: { readonly name: string; readonly key?: string }
-}
 
 export type FoundValue =
   | { readonly kind: 'Value'; readonly value: string }
@@ -40,18 +34,11 @@ export type Found =
   | { readonly kind: 'Found'; readonly sealed: readonly SecretPlace[] }
   | { readonly kind: 'Missing'; readonly why: string }
 
-export interface WithReferences extends ConfiguredComponent {
-  readonly secretRefs?: readonly SecretReference[] | undefined
-}
-
 /** Components with all secret values get `sealed`; the others stay unchanged, and the first of them is reported. */
 export interface Looked<T> {
   readonly components: readonly (T & { readonly sealed?: readonly SecretPlace[] })[]
   readonly missing?: string
 }
-
-export const hasSecretRefs = (components: readonly WithReferences[]): boolean =>
-  components.some((c) => (c.secretRefs ?? []).length > 0)
 
 export interface SecretValuesTools {
   readonly client: Pick<KubeClient, 'get' | 'create'>

@@ -1,6 +1,6 @@
 // Asks a cloud for the hosts with a tag, with the keys of the person who runs the command. A complete answer, or an error: a part would import a part.
 import { execPath } from 'node:process'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { silentLogger } from '#lib/log.ts'
 import type { TaggedHost } from '#providers/port.ts'

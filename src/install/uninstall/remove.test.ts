@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeObject } from '#api/schema/object.ts'

@@ -1,7 +1,8 @@
 // What a person reads when no connection came about.
 import { createServer, type AddressInfo } from 'node:net'
 import { expect, test, vi } from 'vitest'
-import { type Clock, systemClock } from '#lib/clock.ts'
+import { type Clock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { HttpKubeClient } from './client.ts'
 import { type Progress, reasonOf } from './transport.ts'
 

@@ -1,6 +1,7 @@
 // The client port over HTTPS: paths, bodies and answers of the Kubernetes API; sockets and deadlines are transport.ts.
 import { coreKind } from '../core-kinds.ts'
-import { systemClock, type Clock } from '#lib/clock.ts'
+import { type Clock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { isObject } from '#lib/json.ts'
 import { systemRandom, type Random } from '#lib/random.ts'
 import type { KubeObject } from '#api/schema/object.ts'

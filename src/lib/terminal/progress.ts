@@ -1,5 +1,6 @@
 // Tells a person what a command waits for, once that takes long enough to wonder: on a terminal one line with the seconds, removed at the end; elsewhere one line.
-import { type Clock, systemClock } from '../clock.ts'
+import { type Clock } from '../clock.ts'
+import { systemClock } from '../system-clock.ts'
 import { printableLine } from '../printable.ts'
 import type { Io } from './io.ts'
 

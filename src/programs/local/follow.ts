@@ -1,6 +1,6 @@
 // Follows a running local fleet: shows how it is, and says when it is ready, which is when it matches the newest commit and every agent was heard.
 import { join } from 'node:path'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { DeclaredFiles } from './declared.ts'
 import type { Driver } from './driver.ts'

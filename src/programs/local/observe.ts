@@ -11,7 +11,7 @@ import { agentLeaseName, programLeaseName, SYSTEM_NAMESPACE } from '#api/names.t
 import type { KubeClient } from '#kube/client.ts'
 import { createInformer, type Informer } from '#kube/informer.ts'
 import type { Selection } from '#kube/reflector.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { systemRandom } from '#lib/random.ts'
 import { type Lease, lapsedAt, leaseType } from '#runtime/lease.ts'
 import type { KubeObject } from '#api/schema/object.ts'

@@ -1,5 +1,5 @@
 // Waits until the API server answers that a kubeconfig of the local fleet names.
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { localErrors } from './local-errors.ts'

@@ -1,7 +1,7 @@
 // Reads a local fleet from outside: the same summary that its display shows, and whether it matches the newest commit.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { readPrograms } from '#explain/running-programs.ts'
 import { type AttentionTold, toldAttention } from '#explain/attention/told-attention.ts'

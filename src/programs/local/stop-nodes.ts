@@ -1,7 +1,7 @@
 // Ends the agents of process nodes and all that they run, or switches systemd machines off, and leaves their folders: the next start of the fleet wakes them again.
 import { randomUUID } from 'node:crypto'
 import { closeSync, existsSync, openSync, readdirSync, writeSync } from 'node:fs'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { powerOffAll } from '#providers/nspawn/power-off.ts'
 import { endAll } from '#providers/process/end.ts'
 import { nodeLayout } from '#providers/process/layout.ts'

@@ -1,7 +1,7 @@
 // The one-command local fleet: a hub and the business clusters of the fleet on this machine, made of the same programs that production runs.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { keepFilesPrivate, makeFolders } from '#lib/private-folder.ts'
 import { type Doubt, requireTrustedWay } from '#lib/trusted-way.ts'

@@ -1,7 +1,7 @@
 // Clusters that come and go while a process runs: their options are in a file, which is read again as it changes. An entry that is new starts, one that is
 // missing ends, and one that changed, or a kubeconfig of which was replaced, ends and starts. What cannot be read changes nothing.
 import { readFileSync, statSync } from 'node:fs'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Ended } from '#runtime/manager.ts'

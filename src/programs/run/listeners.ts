@@ -1,7 +1,7 @@
 // Where a role answers probes and scrapers: on the loopback address for people and programs of this host, on addresses of the pod where they are given.
 import { isIP } from 'node:net'
 import { METRICS_SERVER_NAME, metricsSecretName, SYSTEM_NAMESPACE } from '#api/names.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { StatusHttp } from '#runtime/http.ts'
 import type { Part } from '#runtime/manager.ts'

@@ -1,7 +1,7 @@
 // Runs roles of one or more clusters in this process, each with its own connection and leader election, until the process is stopped or one of them ends.
 import { hostname } from 'node:os'
 import { isInPod } from '#kube/in-cluster.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { collectAtRest, thisEngine } from '#lib/collect-at-rest.ts'
 import type { Logger } from '#lib/log.ts'
 import { pinoLogger } from '#lib/log-pino.ts'

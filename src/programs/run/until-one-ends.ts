@@ -1,5 +1,6 @@
 // Several roles in one process start and end together: a supervisor cannot see that one part of a process is dead.
-import { systemClock, type Clock } from '#lib/clock.ts'
+import { type Clock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { followSignal } from '#lib/follow-signal.ts'
 import { raceWith } from '#runtime/race.ts'

@@ -1,5 +1,5 @@
 // Both cloud providers against servers that check signatures and keep hosts as the vendors do: the conformance kit, and what clouds do wrong.
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { type FakeServer, serveFake } from '#test/doubles/clouds/answers.ts'
 import type { FakeRegion } from '#test/doubles/clouds/region.ts'
 import {

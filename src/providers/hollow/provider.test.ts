@@ -2,7 +2,7 @@
 import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CONFORMANCE, type ConformanceTools } from '../conformance.ts'

@@ -2,7 +2,7 @@
 import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { MemoryProvider } from '#test/doubles/providers/memory-provider.ts'
 import { fakeRegion, OPEN_LIMITS, quickClock, transportTo, VENDORS, type Vendor } from '#test/doubles/clouds/worlds.ts'

@@ -14,7 +14,8 @@ import { waitingSince, type Wait } from '#runtime/waiting.ts'
 import { writeStatus, writtenOrThrow } from '#runtime/write-status.ts'
 import { machineCount } from '../cluster/readings.ts'
 import { UNBLOCKS, unreachable, type UnreachableReason } from '../cluster/unreachable.ts'
-import { keyParts, type HubParts } from './parts.ts'
+import { type HubParts } from './parts.ts'
+import { keyParts } from './keys.ts'
 
 /** A cluster that stops answering is noticed within this; 500 of them cost eight small requests a second. */
 const EVERY_MS = 60_000

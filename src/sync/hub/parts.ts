@@ -104,17 +104,6 @@ export function hubParts(context: SyncContext, wakeRelease: (key: string) => voi
 export const actingUser = ({ metadata: { namespace = '', name = '' }, spec }: FleetSource): string | undefined =>
   spec.writes === undefined ? undefined : sourceUser(namespace, name)
 
-export const clusterConfig = (source: FleetSource, commit: string): Omit<ClusterConfig, 'source' | 'target'> => {
-  const { prune, drift, writes, replaces } = source.spec
-  return {
-    commit,
-    prune,
-    drift,
-    ...(writes === undefined ? {} : { writes }),
-    ...(replaces === undefined ? {} : { replaces }),
-  }
-}
-
 export const releasesIn = (
   { releases }: Pick<HubParts, 'releases'>,
   namespace: string | undefined,
@@ -172,10 +161,3 @@ export const approvingUsers = (
   now: number,
 ): ReadonlyMap<string, ReadonlySet<string>> =>
   new Map([...approvedDigests(parts, now)].map(([digest, all]) => [digest, new Set(all.map((a) => a.by))]))
-
-export const keyOf = (o: KubeObject): string => `${o.metadata.namespace ?? ''}/${o.metadata.name ?? ''}`
-
-export function keyParts(key: string): { readonly namespace: string; readonly name: string } {
-  const [namespace = '', name = ''] = key.split('/')
-  return { namespace, name }
-}

@@ -1,5 +1,6 @@
 // A fake region of each vendor with a provider in front of it, over HTTP or on a virtual clock.
-import { type Clock, systemClock } from '#lib/clock.ts'
+import { type Clock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { seededRandom } from '#lib/random.ts'
 import type { JoinBundle } from '#api/join-bundle.ts'
 import type { Transport } from '#providers/cloud/http.ts'

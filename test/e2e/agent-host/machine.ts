@@ -14,7 +14,7 @@ import {
 import { once } from 'node:events'
 import { basename, join } from 'node:path'
 import { geteuid, kill } from 'node:process'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { treePath } from '#providers/nspawn/tree.ts'
 

@@ -10,7 +10,7 @@ import type { Processes, Service, StartRequest } from '#agent/supervise/port.ts'
 import { Supervisor } from '#agent/supervise/supervisor.ts'
 import { createSystemctl } from '#agent/supervise/systemd/systemctl.ts'
 import { Systemd } from '#agent/supervise/systemd/systemd.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { HostMachine, noMachines } from '../agent-host/machine.ts'
 

@@ -2,7 +2,7 @@
 // once when a Machine has two hosts. What runs on its hosts is an agent without a machine.
 import { HollowFleet } from '#agent/hollow/fleet.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
 import type { FakeRequest, Handler } from '#test/doubles/clouds/answers.ts'

@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import net from 'node:net'
 import { KmsgReader } from '#agent/detect/npd/kmsg.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 
 const TIMEOUT = '/proc/sys/kernel/hung_task_timeout_secs'
 const WARNINGS = '/proc/sys/kernel/hung_task_warnings'

@@ -9,7 +9,7 @@ import { machineComponent, type MachineComponent } from '#api/kinds/machine-comp
 import { signStatement } from '#api/trust/statement.ts'
 import { bundleAgent } from '#agent/join/program-bundle.ts'
 import { run } from '#cli/program.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { AgentBench, MACHINE, eventually } from '../../integration/agent-bench.ts'
 import { debFiles } from '../agent-host/debs.ts'
 import { HostMachine, noMachines } from '../agent-host/machine.ts'

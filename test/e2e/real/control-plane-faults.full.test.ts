@@ -7,7 +7,7 @@ import { sealAgainWith, type SealAgain } from '#controlplanes/kubernetes/reseal.
 import { coreKind } from '#kube/core-kinds.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { seededRandom } from '#lib/random.ts'
 import { testSeed } from '#test/support/tools/seed.ts'
 import { etcdctlOf } from '#test/support/worlds/etcd-host-world.ts'

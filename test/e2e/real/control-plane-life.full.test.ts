@@ -8,7 +8,7 @@ import { NotYet, type ControlPlane, type ControlPlaneRequest } from '#controlpla
 import { coreKind } from '#kube/core-kinds.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { kubernetesHostWorld, REAL_SHAPE, whyNoHost } from '#test/support/worlds/kubernetes-host-world.ts'
 
 const CHAPTER_MS = 3_600_000

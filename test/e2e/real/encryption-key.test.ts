@@ -10,7 +10,7 @@ import { NotYet, type ControlPlane, type ControlPlaneRequest } from '#controlpla
 import { coreKind } from '#kube/core-kinds.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { etcdctlOf } from '#test/support/worlds/etcd-host-world.ts'
 import { kubernetesHostWorld, REAL_SHAPE, whyNoHost } from '#test/support/worlds/kubernetes-host-world.ts'
 

@@ -4,7 +4,7 @@ import type { KubernetesHost } from '#controlplanes/kubernetes/host.ts'
 import { planeNamespace } from '#controlplanes/kubernetes/plane-record.ts'
 import type { ControlPlane, ControlPlaneRequest } from '#controlplanes/port.ts'
 import { coreKind } from '#kube/core-kinds.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { etcdHostWorld } from '#test/support/worlds/etcd-host-world.ts'
 import { REAL_SHAPE, whyNoEtcdHost } from '#test/support/worlds/kubernetes-host-world.ts'
 

@@ -5,7 +5,7 @@ import { createWriteStream, mkdirSync, mkdtempSync, readFileSync, rmSync, writeF
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { HttpKubeClient } from '#kube/http/client.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { provideIdentity } from '#programs/local/identities.ts'
 import { installAll } from '#test/support/servers/installed.ts'
 import { agentsLayout } from '#providers/hollow/provider.ts'

@@ -1,7 +1,7 @@
 // F42 with real processes: every component is killed once in every settle window, forward and back, and no good version is blocked; one that ends by itself is.
 import { kill } from 'node:process'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { until } from '../rollout-replay/cluster.ts'
 import { SmallFleet, type Version } from './fleet.ts'
 

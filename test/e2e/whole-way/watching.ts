@@ -6,7 +6,7 @@ import { isSwitching } from '#api/protocol/switch.ts'
 import { createInformer } from '#kube/informer.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { systemRandom } from '#lib/random.ts'
 
 export interface Observer {

@@ -3,7 +3,7 @@ import { HttpKubeClient } from '#kube/http/client.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
 import { createInformer } from '#kube/informer.ts'
 import { isOlder } from '#kube/resource-version.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { systemRandom } from '#lib/random.ts'
 import { NODES } from './kube-bench-nodes.ts'
 

@@ -1,6 +1,6 @@
 // The server process of the reflector benchmark: a fake full of nodes over HTTPS, which changes them and drops connections when told to.
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { seededRandom } from '#lib/random.ts'
 import { benchNode, NODES, nodeName } from './kube-bench-nodes.ts'
 import { serveFake } from '#test/support/servers/kube-server.ts'

@@ -1,5 +1,6 @@
 // A clock on which time passes many times as fast: an hour in a second, for what a server does by itself after a while.
-import { sleepOn, systemClock, type Clock } from '#lib/clock.ts'
+import { sleepOn, type Clock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 
 export function fastClock(times: number): Clock {
   const began = { wall: systemClock.now(), monotonic: systemClock.monotonic() }

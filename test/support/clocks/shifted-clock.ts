@@ -1,5 +1,6 @@
 // A clock on which a test lets days pass at once: wall clock and durations alike, and what was to happen meanwhile happens then.
-import { sleepOn, systemClock, type Clock, type Timer } from '#lib/clock.ts'
+import { sleepOn, type Clock, type Timer } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 
 export interface ShiftedClock extends Clock {
   /** So much time passes now. */

@@ -1,5 +1,5 @@
 // A console over the clusters of a sync bench, with the repository that its hub follows.
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { type Logger, silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
 import { ConsoleRepository, type RepositoryPlace } from '#console/repository/repository.ts'

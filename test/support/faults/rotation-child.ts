@@ -10,7 +10,7 @@ import { authorityPrints } from '#identity/authority-prints.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import { embeddedEngine } from '#programs/planes/embedded-engine.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { atOnce } from '../fleets/at-once-recipe.ts'
 
 export interface RotationSaid {

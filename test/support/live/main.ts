@@ -1,5 +1,5 @@
 // `npm run live`: one host in a real account, from its creation to its end. It refuses to run unless KUBENODE_LIVE names the vendor and the region too.
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { createAlicloudProvider } from '#providers/alicloud/provider.ts'
 import { createAwsProvider } from '#providers/aws/provider.ts'
 import { livePlan } from './plan.ts'

@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, readdirSync, renameSync, statSync, writeFileSy
 import { dirname, join } from 'node:path'
 import type { StorageBackend } from '#apiserver/storage/port.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { preparedStorage } from './prepared.ts'
 import { type Manifests, manifestsOf } from '#delivery/release-manifests.ts'
 import { installManifests } from '#programs/local/install.ts'

@@ -1,6 +1,6 @@
 // An embedded server, a double of what runs Deployments, and small releases of KubeNode to install there.
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'

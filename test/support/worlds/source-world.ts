@@ -8,7 +8,7 @@ import { releasePipeline, type ReleasePipeline } from '#api/kinds/release-pipeli
 import type { Release } from '#api/kinds/release.ts'
 import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { createValidator } from '#api/validate.ts'
-import { systemClock } from '#lib/clock.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import type { Targets } from '#delivery/desired.ts'
 import type { SharedInformer } from '#runtime/informers.ts'
 import { createMetrics } from '#runtime/metrics.ts'

@@ -7,7 +7,7 @@ import { refText } from '#delivery/object-ref.ts'
 import type { LookOrder } from '../../cluster/look.ts'
 import { chainOf, releaseName, releasesToForget, sameDigests } from '../../release/chain.ts'
 import { declaredRefs, HUB, isInFleet, targetDigest, withEmptied } from '../../release/tracks.ts'
-import { clusterConfig, keyOf } from '../parts.ts'
+import { clusterConfig, keyOf } from '../keys.ts'
 import { type Declared, type Seen, isHubDue } from './seen.ts'
 import { signerOf } from './trust-seen.ts'
 

@@ -1,0 +1,17 @@
+// What a decision needs to know of Secrets: whether a configuration names any, and how often they are looked at. Pure.
+import type { ConfiguredComponent } from '#api/kinds/component-config.ts'
+
+/** Polling interval of objects that depend on Secrets. */
+export const SECRET_LOOK_MS = 60_000
+
+export interface SecretReference {
+  readonly path: string
+  readonly secret: { readonly name: string; readonly key?: string }
+}
+
+export interface WithReferences extends ConfiguredComponent {
+  readonly secretRefs?: readonly SecretReference[] | undefined
+}
+
+export const hasSecretRefs = (components: readonly WithReferences[]): boolean =>
+  components.some((c) => (c.secretRefs ?? []).length > 0)

@@ -1,0 +1,22 @@
+// How objects of the hub are named to their loops, and what a source says about how its clusters are written. Pure.
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ClusterConfig } from '#delivery/plan.ts'
+
+export const clusterConfig = (source: FleetSource, commit: string): Omit<ClusterConfig, 'source' | 'target'> => {
+  const { prune, drift, writes, replaces } = source.spec
+  return {
+    commit,
+    prune,
+    drift,
+    ...(writes === undefined ? {} : { writes }),
+    ...(replaces === undefined ? {} : { replaces }),
+  }
+}
+
+export const keyOf = (o: KubeObject): string => `${o.metadata.namespace ?? ''}/${o.metadata.name ?? ''}`
+
+export function keyParts(key: string): { readonly namespace: string; readonly name: string } {
+  const [namespace = '', name = ''] = key.split('/')
+  return { namespace, name }
+}
