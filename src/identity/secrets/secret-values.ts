@@ -9,7 +9,7 @@ import { canonicalJson } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { type Secret, secretType } from '#nodes/objects.ts'
-import type { SecretReference, WithReferences } from './secret-refs.ts'
+import { hasSecretRefs, type SecretReference, type WithReferences } from './secret-refs.ts'
 import { secretsErrors } from './secrets-errors.ts'
 
 /** Holds the key of the hashes. A value of few bits could be guessed from a plain hash in an object that many may read. */
