@@ -1,6 +1,7 @@
 // `node src/cli/warm.ts PART…`: loads the modules of these programs, so that Node.js caches the compiled code. Runs nothing of them.
 import { flushCompileCache } from 'node:module'
 import { useCompileCache } from '#lib/compile-cache.ts'
+import { CONTROLLERS } from '#programs/all.ts'
 
 useCompileCache()
 
@@ -22,7 +23,7 @@ const PARTS: Readonly<Record<string, () => Promise<unknown>>> = {
     ]),
   roles: () =>
     Promise.all([
-      import('#programs/run/roles.ts'),
+      import('#programs/run/role-named.ts'),
       import('#programs/run/role.ts'),
       import('#programs/run/connect.ts'),
       import('#kube/kubeconfig.ts'),
@@ -33,11 +34,12 @@ const PARTS: Readonly<Record<string, () => Promise<unknown>>> = {
       import('#programs/run/until-one-ends.ts'),
       import('#programs/run/listeners.ts'),
       import('#runtime/outbound/places.ts'),
-      import('#declared/followed-agent-config.ts'),
-      import('#controllers/approver/reconcile.ts'),
-      import('#controllers/controllers.ts'),
-      import('#defender/role.ts'),
-      import('#sync/role.ts'),
+      import('#programs/roles/controllers.ts'),
+      import('#programs/roles/approver.ts'),
+      import('#programs/roles/defender.ts'),
+      import('#programs/roles/sync.ts'),
+      import('#programs/roles/cluster.ts'),
+      ...Object.values(CONTROLLERS).map(({ load }) => load()),
     ]),
 }
 

@@ -4,7 +4,7 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, type TestContext } from 'vitest'
-import { ROLE_NAMES, type RoleName } from '#programs/run/roles.ts'
+import { ROLE_NAMES, type RoleName } from '#programs/all.ts'
 import { readIndex, readManifest } from '#artifacts/oci/descriptor.ts'
 import { LayoutStore } from '#artifacts/oci/layout-store.ts'
 import { startEmbedded, type RunningServer } from '#test/support/servers/api-servers.ts'

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { silentLogger } from '#lib/log.ts'
 import { leaseType, type Lease } from '#runtime/lease.ts'
 import { clientOf, connectionOf } from '#programs/run/connect.ts'
-import { NEEDS } from '#programs/run/needs.ts'
+import { ROLES } from '#programs/all.ts'
 import { type Role, runRole } from '#programs/run/role.ts'
 import { startEmbedded, type RunningServer } from '#test/support/servers/api-servers.ts'
 import { Kubectl } from '#test/support/tools/kubectl.ts'
@@ -60,7 +60,7 @@ async function run(kubeconfig: string, signal: AbortSignal, onLeading: () => voi
   const { config } = await connectionOf(kubeconfig, undefined)
   const role: Role = {
     name: 'defender',
-    needs: NEEDS.defender,
+    needs: ROLES.defender.needs,
     setup: () => [{ name: 'works', start: onLeading, stop: () => undefined }],
   }
   const client = clientOf(config, 'test')

@@ -7,9 +7,7 @@ import { admissionScope, compileAdmission } from '#apiserver/schema/cel/admissio
 import { crdOf } from '#api/crd.ts'
 import { KINDS } from '#api/kinds.ts'
 import { AGENTS_NAMESPACE, CONTROL_PLANE_ROLE, PROGRAM_REPORTERS } from '#api/names.ts'
-import { CONTROLLERS } from '#controllers/controllers.ts'
-import { NEEDS } from '#programs/run/needs.ts'
-import { ROLE_NAMES } from '#programs/run/roles.ts'
+import { CONTROLLERS, ROLE_NAMES, ROLES as PROGRAMS } from '#programs/all.ts'
 import type { Right } from '#runtime/rights.ts'
 import { HUB_DIRECTORY, INSTALL_DIRECTORY, installFiles } from '../../deploy/charts/install.ts'
 import { KUSTOMIZE_DIRECTORY, releaseFiles, SETTINGS_COMPONENT } from '../../deploy/charts/release-files.ts'
@@ -71,7 +69,7 @@ test.each(ROLE_NAMES)('the role %s may write what it needs to lead', (name) => {
     ROLES.filter(
       (r) => r.namespace === namespace && [`kubenode:${name}`, `kubenode:${name}-hub`].includes(r.name),
     ).flatMap((r) => r.rules)
-  const needs: readonly Right[] = NEEDS[name]
+  const needs: readonly Right[] = PROGRAMS[name].needs
   const lacks = needs.filter(
     ({ verb, group, resource, namespace }) =>
       !rulesIn(namespace).some(
@@ -83,7 +81,7 @@ test.each(ROLE_NAMES)('the role %s may write what it needs to lead', (name) => {
 })
 
 test('each controller may write its events', () => {
-  const names: readonly string[] = CONTROLLERS.map(({ name }) => `kubenode.io/${name}`)
+  const names: readonly string[] = Object.keys(CONTROLLERS).map((name) => `kubenode.io/${name}`)
   expect(names.filter((name) => !PROGRAM_REPORTERS.controllers.some((r) => r === name))).toEqual([])
 })
 

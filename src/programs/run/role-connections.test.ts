@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { messageOf } from '#lib/errors.ts'
 import { connectionsOf, filesByRole } from './role-connections.ts'
-import type { RoleName } from './roles.ts'
+import type { RoleName } from '../all.ts'
 
 const asked = (names: readonly RoleName[], files: readonly string[], mayShare = false) => ({
   names,

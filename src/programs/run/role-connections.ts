@@ -4,7 +4,7 @@ import { type Environment, isInPod } from '#kube/in-cluster.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { runErrors } from './run-errors.ts'
 import { type Connection, connectionOf, podConnection } from './connect.ts'
-import { ROLE_NAMES, type RoleName } from './roles.ts'
+import { ROLE_NAMES, type RoleName } from '../all.ts'
 
 /** Undefined: the account of our pod. */
 export type FilesByRole = ReadonlyMap<RoleName, string | undefined>

@@ -51,18 +51,22 @@ export interface Standing {
   readonly problem: () => string | undefined
 }
 
-export interface Role {
-  readonly name: string
-  /** The rights that it needs to lead. */
-  readonly needs?: readonly Right[]
+/** What a role starts. */
+export interface RoleSetup {
   /** On its Lease while this process leads. */
   readonly leaseAnnotations?: Readonly<Record<string, string>>
-  /** It has no leader: every replica does all of it. */
-  readonly isEverywhere?: true
   /** What every replica runs, leader or not. */
   readonly standing?: (context: StandingContext) => Promise<Standing>
   /** Creates caches and loops; starts nothing. */
   setup(context: RoleContext): Promise<readonly Part[]> | readonly Part[]
+}
+
+export interface Role extends RoleSetup {
+  readonly name: string
+  /** The rights that it needs to lead. */
+  readonly needs?: readonly Right[]
+  /** It has no leader: every replica does all of it. */
+  readonly isEverywhere?: true
 }
 
 export interface RunRoleOptions {

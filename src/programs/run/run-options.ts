@@ -15,7 +15,9 @@ import { type ArtifactsOptions, artifactsConfigOf, authorityIn } from './artifac
 import { readConsoleFile } from './console-file.ts'
 import { addressIn, type ListenOptions } from './listeners.ts'
 import { type RENDER_PLACES, renderImageOf, renderPlacementOf } from './render-place.ts'
-import { ROLE_NAMES, type RoleName, type RolesConfig, entryBeside } from './roles.ts'
+import { entryBeside } from '../entry-beside.ts'
+import { ROLE_NAMES, type RoleName } from '../all.ts'
+import type { RolesConfig } from '../roles/config.ts'
 import { runErrors } from './run-errors.ts'
 
 export interface RunOptions extends ArtifactsOptions, ListenOptions {

@@ -8,7 +8,7 @@ import { ANNOTATIONS, programUser, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { EmbeddedHost, type EmbeddedHostOptions } from '#controlplanes/embedded/embedded-host.ts'
 import { embeddedEngine } from '#programs/planes/embedded-engine.ts'
 import { embeddedRules } from '#programs/run/embedded-rules.ts'
-import { NEEDS } from '#programs/run/needs.ts'
+import { ROLES } from '#programs/all.ts'
 import { type Role, runRole } from '#programs/run/role.ts'
 import { clusterModule } from '#controllers/cluster/reconcile.ts'
 import { type Addons, addonsOf } from '#controlplanes/addons.ts'
@@ -107,7 +107,7 @@ export async function clusterWorld({
     const begun = Promise.withResolvers<void>()
     const role: Role = {
       name: 'cluster',
-      needs: NEEDS.cluster,
+      needs: ROLES.cluster.needs,
       setup: (context) => [
         ...partsOf(
           clusterModule.setup({ ...context, clock, events: context.events('cluster'), hosts: [of], connect, addons }),

@@ -1,0 +1,214 @@
+// Everything of KubeNode that runs. Programs are built from this page: a loop that is not on it is not started, and what a role is given is what it says here.
+//
+// Each role is one identity: the user `kubenode:ROLE`, or the service account `kubenode-ROLE`, with the rights of deploy/install/rbac.yaml. A role that leads holds the
+// Lease `kubenode-ROLE` of the system namespace, and starts its loops once it has it; its replicas wait. `kubenode run --roles` says which roles a process has, and an
+// installation has one Deployment for each. All that roles know of each other lies in the API server.
+import type { ControllerModule } from '#controllers/module.ts'
+import type { Right } from '#runtime/rights.ts'
+import type { RolesConfig } from './roles/config.ts'
+import type { RoleSetup } from './run/role.ts'
+
+type Loads = () => Promise<ControllerModule>
+
+interface ControllerLoop {
+  readonly does: string
+  readonly load: Loads
+}
+
+/** The loops of role controllers. Each reads and writes objects alone: none calls another. */
+export const CONTROLLERS = {
+  machine: {
+    does: 'one machine: makes its host, joins it, gives it its components, hands it back',
+    load: async () => (await import('#controllers/machine/reconcile.ts')).machineModule,
+  },
+  machineset: {
+    does: 'a pool: how many machines there are, and of which template',
+    load: async () => (await import('#controllers/machineset/reconcile.ts')).machineSetModule,
+  },
+  componentset: {
+    does: 'versions of components on the machines of a set: batches 1, 5, 10, 50, 100 with inspection',
+    load: async () => (await import('#controllers/componentset/reconcile.ts')).componentSetModule,
+  },
+  canary: {
+    does: 'versions that some machines try before their set',
+    load: async () => (await import('#controllers/canary/reconcile.ts')).canaryModule,
+  },
+  remedy: {
+    does: 'rules over conditions of nodes: which repair a machine needs',
+    load: async () => (await import('#controllers/remedy/reconcile.ts')).remedyModule,
+  },
+  remedyjob: {
+    does: 'one repair: asks for its permit, then takes its steps',
+    load: async () => (await import('#controllers/remedyjob/reconcile.ts')).remedyJobModule,
+  },
+  hostdoctor: {
+    does: 'what providers announce about hosts: maintenance, and hosts that are gone',
+    load: async () => (await import('#controllers/hostdoctor/reconcile.ts')).hostDoctorModule,
+  },
+  log: {
+    does: 'logs that a person asked an agent for',
+    load: async () => (await import('#controllers/log/reconcile.ts')).logModule,
+  },
+  state: {
+    does: 'figures of the cluster for Prometheus',
+    load: async () => (await import('#controllers/metrics/state.ts')).stateModule,
+  },
+} as const satisfies Readonly<Record<string, ControllerLoop>>
+
+const OURS = 'kubenode.io'
+const ours = (verb: Right['verb'], resource: string): Right => ({ verb, group: OURS, resource })
+
+interface RoleEntry {
+  readonly does: string
+  /** Where it runs: on the hub, or in every cluster that has machines. */
+  readonly where: 'hub' | 'cluster' | 'both'
+  /** One replica works and the others wait, or each replica does all of it. */
+  readonly lead: 'one leader' | 'every replica'
+  /** Its loops, by the names that logs, metrics and /healthz have. */
+  readonly loops: readonly string[]
+  /** What it reaches beside the API servers; it waits for these where its loops need them, and works on without them where they do not. */
+  readonly reaches: readonly string[]
+  /** Options of `kubenode run` that add or leave out parts of it. */
+  readonly switches: Readonly<Record<string, string>>
+  /** A leader that lacks one of these rights gives its Lease to a process that has them. */
+  readonly needs: readonly Right[]
+  /** `identity` is unique to this process; it is recorded where two of them must be told apart. */
+  readonly load: (config: RolesConfig, identity: string) => Promise<RoleSetup>
+}
+
+export const ROLE_NAMES = ['sync', 'controllers', 'approver', 'defender', 'cluster', 'artifacts', 'console'] as const
+export type RoleName = (typeof ROLE_NAMES)[number]
+
+export const ROLES = {
+  sync: {
+    does: 'reads fleets from git, and applies them to the hub and, stage by stage, to clusters',
+    where: 'hub',
+    lead: 'one leader',
+    loops: [
+      'fleetsource',
+      'release',
+      'fleetsource-previews',
+      'fleetsource-notify',
+      'release-notify',
+      'cluster-health',
+      'local-repositories',
+      'git-webhooks',
+    ],
+    reaches: ['git servers', 'the API servers of Clusters', 'receivers of notifications', 'what gates ask'],
+    switches: {
+      '--hooks-listen': 'git-webhooks: git servers tell of pushes',
+      '--local-repository': 'repositories of this machine',
+      '--render': 'code of fleets runs in Jobs, or in a process beside this one',
+      '--rehearse': 'everything happens on this machine, with short waits',
+    },
+    needs: [
+      ours('patch', 'machinecomponentsets'),
+      ours('create', 'releases'),
+      ours('update', 'releases/status'),
+      ours('update', 'fleetsources/status'),
+      ours('patch', 'inventories'),
+    ],
+    load: async (config) => (await import('./roles/sync.ts')).syncRole(config),
+  },
+  controllers: {
+    does: 'makes machines and keeps what is on them, and repairs them',
+    where: 'cluster',
+    lead: 'one leader',
+    loops: Object.keys(CONTROLLERS),
+    reaches: ['providers of hosts', 'what inspections of rollouts ask', 'webhooks of repairs'],
+    switches: {
+      '--providers': 'which providers it makes hosts with; static alone without it',
+      '--prometheus-url': 'inspections that query Prometheus',
+      '--call-allow': 'repairs that call webhooks',
+      '--artifact-ca': 'artifact-authority is left out: hosts get this authority',
+    },
+    needs: [
+      ours('patch', 'machines'),
+      ours('patch', 'machines/status'),
+      ours('update', 'machinecomponentsets/status'),
+      ours('create', 'operationpermits'),
+      ours('update', 'operationpermits'),
+      ours('create', 'remedyoperationjobs'),
+      { verb: 'update', group: '', resource: 'nodes' },
+    ],
+    load: async (config) => {
+      const modules = await Promise.all(Object.values(CONTROLLERS).map(({ load }) => load()))
+      return (await import('./roles/controllers.ts')).controllersRole(config, { modules, roles: ROLE_NAMES })
+    },
+  },
+  approver: {
+    does: 'decides who may act as an agent: join tokens, certificates, revoked agents',
+    where: 'cluster',
+    lead: 'one leader',
+    loops: ['machine-csr', 'join-token', 'agent-accounts', 'revoked-agents'],
+    reaches: [],
+    switches: { '--agent-identity': 'agents become service accounts where the cluster signs no certificates for them' },
+    needs: [
+      ours('patch', 'machines'),
+      { verb: 'update', group: 'certificates.k8s.io', resource: 'certificatesigningrequests/approval' },
+      { verb: 'create', group: '', resource: 'secrets', namespace: 'kube-system' },
+    ],
+    load: async (config) => (await import('./roles/approver.ts')).approverRole(config),
+  },
+  defender: {
+    does: 'grants permits for disruptions, under the policies and the limits of one ledger',
+    where: 'both',
+    lead: 'one leader',
+    loops: ['defender', 'webhook', 'webhook-server', 'policies'],
+    reaches: [],
+    switches: {
+      '--webhook-host': 'webhook-server, at this address: disruptions without a permit are refused',
+      '--webhook-service': 'webhook-server, behind this Service',
+      '--hub': 'Clusters are targets too',
+    },
+    needs: [
+      ours('create', 'defenderledgers'),
+      ours('update', 'defenderledgers'),
+      ours('update', 'operationpermits/status'),
+    ],
+    load: async (config, identity) => (await import('./roles/defender.ts')).defenderRole(config, identity),
+  },
+  cluster: {
+    does: 'makes, upgrades, restores and removes the control planes of Clusters',
+    where: 'hub',
+    lead: 'one leader',
+    loops: ['cluster', 'cluster-figures'],
+    reaches: ['the host of embedded control planes', 'the API servers of Clusters'],
+    switches: {
+      '--control-planes': 'embedded control planes, of kubenode apiserver behind this socket',
+      '--control-plane-versions': 'control planes of Kubernetes, as workloads of the hub',
+    },
+    needs: [
+      ours('update', 'clusters'),
+      ours('update', 'clusters/status'),
+      ours('delete', 'clusters'),
+      ours('create', 'operationpermits'),
+      { verb: 'create', group: '', resource: 'secrets', namespace: 'kubenode-clusters' },
+    ],
+    load: async (config) => (await import('./roles/cluster.ts')).clusterRole(config),
+  },
+  artifacts: {
+    does: 'serves components and the agent itself to hosts',
+    where: 'both',
+    lead: 'every replica',
+    loops: ['artifact-server'],
+    reaches: ['a registry'],
+    switches: {
+      '--artifacts-folder': 'serves this folder',
+      '--artifacts-oci': 'fetches what it serves from a registry first',
+    },
+    // Its certificate may be given as files.
+    needs: [],
+    load: async (config) => (await import('./roles/artifacts.ts')).artifactsRole(config),
+  },
+  console: {
+    does: 'the page for people who sign in; it writes as the person who asked, never as itself',
+    where: 'both',
+    lead: 'every replica',
+    loops: ['console'],
+    reaches: ['the issuer of identities', 'git servers'],
+    switches: { '--console-config': 'how people sign in' },
+    needs: [],
+    load: async (config) => (await import('./roles/console.ts')).consoleRole(config),
+  },
+} as const satisfies Readonly<Record<RoleName, RoleEntry>>

@@ -1,0 +1,8 @@
+// Where the programs that hosts run lie, for those that start them.
+import { join, parse } from 'node:path'
+
+/** Next to the running one: built files next to a built one. */
+export function entryBeside(running: string, name: 'agent-main' | 'hollow-main'): string {
+  const { dir, ext } = parse(running)
+  return join(dir, `${name}${ext}`)
+}

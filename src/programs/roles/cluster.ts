@@ -1,0 +1,37 @@
+// Role cluster, on a hub: the control planes of Clusters.
+import { clusterModule } from '#controllers/cluster/reconcile.ts'
+import { addonsOf, type Addons } from '#controlplanes/addons.ts'
+import { hostsOf } from '#controlplanes/embedded/hosts.ts'
+import { releaseManifests } from '#delivery/release-manifests.ts'
+import type { ConnectionConfig } from '#kube/http/connection.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { VERSION } from '#lib/program-version.ts'
+import { partsOf } from '#runtime/module.ts'
+import { clientOf } from '../run/connect.ts'
+import type { RoleSetup } from '../run/role.ts'
+import { runErrors } from '../run/run-errors.ts'
+import type { RolesConfig } from './config.ts'
+
+/** What `kubenode install` brings too, but the programs. */
+function releaseAddons(): Addons {
+  const { kinds, rest } = releaseManifests()
+  return addonsOf(VERSION, kinds, rest)
+}
+
+/** On a hub: control planes of Clusters. */
+export const clusterRole = (config: RolesConfig): RoleSetup => ({
+  async setup(context) {
+    const connect = (connection: ConnectionConfig) => clientOf(connection, 'kubenode-cluster')
+    const [first, ...others] = await hostsOf(config, { ...context, connect })
+    if (first === undefined) throw new KubeNodeError(runErrors.KN1396())
+    let known: Addons | undefined
+    const running = clusterModule.setup({
+      ...context,
+      events: context.events('cluster'),
+      hosts: [first, ...others],
+      connect,
+      addons: () => Promise.resolve((known ??= releaseAddons())),
+    })
+    return partsOf(running, context.supervision)
+  },
+})

@@ -1,0 +1,14 @@
+// Role console: the page for people who sign in.
+import { KubeNodeError } from '#lib/errors.ts'
+import { ConsolePart } from '../run/console-role.ts'
+import type { RoleSetup } from '../run/role.ts'
+import { runErrors } from '../run/run-errors.ts'
+import type { RolesConfig } from './config.ts'
+
+/** Without a leader: each replica has people and sessions of its own. */
+export const consoleRole = ({ cluster, connection, console: served }: RolesConfig): RoleSetup => ({
+  setup(context) {
+    if (served === undefined) throw new KubeNodeError(runErrors.KN1357())
+    return [new ConsolePart({ ...served, cluster, connection, context })]
+  },
+})

@@ -1,0 +1,129 @@
+// Role controllers: every loop of a cluster that makes machines and keeps what is on them, and the providers that make its hosts.
+import type { JoinBundle } from '#api/join-bundle.ts'
+import { anchorOf, judgeTrust, parseSignedTrust } from '#api/trust/trust-document.ts'
+import { readBoundedText } from '#lib/bounded-file.ts'
+import { compileCache } from '#lib/compile-cache.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { userData } from '#agent/join/user-data.ts'
+import type { ControllerModule } from '#controllers/module.ts'
+import { DeclaredAgentConfig } from '#declared/followed-agent-config.ts'
+import type { Provider } from '#providers/port.ts'
+import type { Part } from '#runtime/manager.ts'
+import { partsOf } from '#runtime/module.ts'
+import { providersText } from '#runtime/served-providers.ts'
+import { labelled } from '#install/release.ts'
+import { ANNOTATIONS } from '#api/names.ts'
+import { VERSION } from '#lib/program-version.ts'
+import { InstalledShells, shellsOf } from '../run/installed-shells.ts'
+import { PinnedAuthority } from '../run/pinned-authority.ts'
+import type { RoleSetup } from '../run/role.ts'
+import { runErrors } from '../run/run-errors.ts'
+import { apiServersOf, type RolesConfig } from './config.ts'
+
+/** The trust that hosts start with; a document that does not verify with its own keys would fail on every node. */
+function trustOf(path: string | undefined): JoinBundle['trust'] {
+  if (path === undefined) return { sequence: 0, threshold: 1, keys: [] }
+  const document = parseSignedTrust(JSON.parse(readBoundedText(path)))
+  const anchor = document && { ...anchorOf(document.document), sequence: 0 }
+  if (document === undefined || anchor === undefined || judgeTrust(anchor, document, Date.now()).kind === 'Refused') {
+    throw new KubeNodeError(runErrors.KN1304({ path }))
+  }
+  return { anchor, document }
+}
+
+interface Hosts {
+  readonly provider: Provider
+  readonly part: Part
+}
+
+/** Providers run as the role that creates them. */
+function hosts(provider: Provider): Hosts {
+  const stop = new AbortController()
+  let running: Promise<void> = Promise.resolve()
+  const part: Part = {
+    name: `${provider.name}-provider`,
+    start: () => void (running = provider.run?.(stop.signal) ?? Promise.resolve()),
+    stop: async () => {
+      stop.abort()
+      await running
+    },
+  }
+  return { provider, part }
+}
+
+/** What the page of all programs says. */
+interface Page {
+  readonly modules: readonly ControllerModule[]
+  readonly roles: readonly string[]
+}
+
+export const controllersRole = (config: RolesConfig, page: Page): RoleSetup => ({
+  leaseAnnotations: { [ANNOTATIONS.providers]: providersText(config.providers.map((p) => p.name)) },
+  async setup(context) {
+    const shells = shellsOf(page.roles).map((shell) => ({ ...shell, ...labelled(shell, VERSION), kind: shell.kind }))
+    const declared = new DeclaredAgentConfig({ ...context, events: context.events('agents') })
+    const { node, entries } = config
+    const cache = compileCache()
+    const tools = {
+      clock: context.clock,
+      log: context.log,
+      agentConfig: async () => declared.text(),
+      node,
+      entries,
+      ...(cache !== undefined && { compileCache: cache }),
+      env: process.env,
+      userData,
+    }
+    const all = (await Promise.all(config.providers.map((p) => p.create(tools)))).map(hosts)
+    const { informers, clock, random, log, metrics, supervision } = context
+    // Role artifacts serves HTTPS alone.
+    const isPinned = config.artifactCaData === undefined && config.artifactBase.startsWith('https:')
+    const pinned = isPinned ? new PinnedAuthority(context) : undefined
+    // An invalid document stops the start; later ones are read as machines join.
+    trustOf(config.trust)
+    const running = page.modules.map((module) =>
+      module.setup({
+        client: context.client,
+        informers,
+        clock,
+        random,
+        log,
+        metrics,
+        events: context.events(module.name),
+        config: {
+          cluster: config.cluster,
+          inspections: { ...config.inspections, apiServers: apiServersOf(config) },
+          ...(config.outbound === undefined ? {} : { outbound: config.outbound }),
+          providers: Object.fromEntries(all.map(({ provider }) => [provider.name, provider])),
+          orphans: Object.fromEntries(config.providers.map((p) => [p.name, p.orphans])),
+          join: {
+            server: config.server,
+            get caData() {
+              return Buffer.from(config.ca()).toString('base64')
+            },
+            artifactBase: config.artifactBase,
+            ...(config.joinScript !== undefined && { joinScript: config.joinScript }),
+            get artifactCaData() {
+              return config.artifactCaData ?? pinned?.value
+            },
+            get trust() {
+              return trustOf(config.trust)
+            },
+            get waitsFor() {
+              return pinned !== undefined && pinned.value === undefined ? NO_AUTHORITY : undefined
+            },
+          },
+        },
+      }),
+    )
+    return [
+      ...(pinned === undefined ? [] : [pinned]),
+      new InstalledShells({ client: context.client, clock, log, shells }),
+      ...all.map(({ part }) => part),
+      ...running.flatMap((m) => partsOf(m, supervision)),
+    ]
+  },
+})
+
+/** A host that joined without it could never fetch anything. */
+const NO_AUTHORITY = 'the artifact servers have not made their authority yet'

@@ -1,0 +1,24 @@
+// Role defender: every disruption needs its permit, and its webhook refuses what has none.
+import { releaseManifests } from '#delivery/release-manifests.ts'
+import { defenderModule } from '#defender/role.ts'
+import { labelled } from '#install/release.ts'
+import { policiesIn } from '#kube/admission-policies.ts'
+import { VERSION } from '#lib/program-version.ts'
+import { partsOf } from '#runtime/module.ts'
+import type { RoleSetup } from '../run/role.ts'
+import type { RolesConfig } from './config.ts'
+
+export function defenderRole({ cluster, isHub, webhook }: RolesConfig, identity: string): RoleSetup {
+  const policies = policiesIn(releaseManifests().rest).map((o) => labelled(o, VERSION))
+  const role = defenderModule({
+    cluster,
+    identity,
+    withClusters: isHub,
+    policies,
+    ...(webhook !== undefined && { webhook }),
+  })
+  return {
+    ...(role.standing !== undefined && { standing: role.standing }),
+    setup: async (context) => partsOf(await role.setup(context), context.supervision),
+  }
+}

@@ -1,0 +1,56 @@
+// Role sync: commits become what clusters have.
+import { fleetSource } from '#api/kinds/fleet-source.ts'
+import { VERSION } from '#lib/program-version.ts'
+import { partsOf } from '#runtime/module.ts'
+import { parseLocalRepositories } from '#sync/git/access.ts'
+import { HooksServer } from '#sync/hooks/server.ts'
+import { syncModule } from '#sync/role.ts'
+import { clientOf } from '../run/connect.ts'
+import type { RoleSetup } from '../run/role.ts'
+import { apiServersOf, type RolesConfig } from './config.ts'
+
+/** On every replica: a Service leads to any of them. */
+const hooksOf =
+  (at: NonNullable<RolesConfig['hooks']>): NonNullable<RoleSetup['standing']> =>
+  ({ client, informers, clock, log }) => {
+    const server = new HooksServer({ ...at, client, sources: informers.of(fleetSource), clock, log })
+    return Promise.resolve({ parts: [server], problem: () => undefined })
+  }
+
+export const syncRole = (config: RolesConfig): RoleSetup => ({
+  ...(config.hooks !== undefined && { standing: hooksOf(config.hooks) }),
+  setup(context) {
+    const { client, informers, clock, random, log, metrics, supervision } = context
+    const running = syncModule.setup({
+      client,
+      informers,
+      clock,
+      random,
+      log,
+      metrics,
+      events: context.events('sync'),
+      connect: (connection) => clientOf(connection, 'kubenode-sync'),
+      hubAs: context.clientAs,
+      config: {
+        cacheDir: config.cache,
+        weakCage: config.weakCage,
+        version: VERSION,
+        ...(config.renderImage !== undefined && {
+          jobs: {
+            image: config.renderImage,
+            version: VERSION,
+            ...(config.renderPlacement !== undefined && { placement: config.renderPlacement }),
+          },
+        }),
+        gitEnv: config.gitEnv,
+        gitReach: { trusted: config.gitHosts, apiServers: apiServersOf(config) },
+        maxRepositoryBytes: config.maxRepositoryBytes,
+        localRepositories: config.localRepositories.map(parseLocalRepositories),
+        ...(config.rehearsal !== undefined && { rehearsal: config.rehearsal }),
+        looks: { ...config.inspections, apiServers: apiServersOf(config) },
+        ...(config.outbound !== undefined && { outbound: config.outbound }),
+      },
+    })
+    return partsOf(running, supervision)
+  },
+})

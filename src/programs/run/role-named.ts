@@ -1,0 +1,25 @@
+// A role as the page of all programs has it: its identity's rights, its loops, and whether it leads.
+import { type RoleName, ROLES } from '../all.ts'
+import type { RolesConfig } from '../roles/config.ts'
+import type { Role } from './role.ts'
+
+/** `identity` is unique to this process. */
+export async function roleNamed(name: RoleName, config: RolesConfig, identity: string): Promise<Role> {
+  const { lead, needs, loops, load } = ROLES[name]
+  const role = await load(config, identity)
+  const listed: ReadonlySet<string> = new Set(loops)
+  return {
+    name,
+    needs,
+    ...(lead === 'every replica' && { isEverywhere: true }),
+    ...(role.standing !== undefined && { standing: role.standing }),
+    ...(role.leaseAnnotations !== undefined && { leaseAnnotations: role.leaseAnnotations }),
+    async setup(context) {
+      const parts = await role.setup(context)
+      // Controllers are made from the page; the others make their own loops.
+      const stray = name === 'controllers' ? undefined : parts.find((part) => !listed.has(part.name))
+      if (stray !== undefined) throw new Error(`${stray.name} is no loop of role ${name}: add it to src/programs/all.ts`)
+      return parts
+    },
+  }
+}
