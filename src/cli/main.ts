@@ -5,7 +5,7 @@ import { surviveLostOutput } from './lost-output.ts'
 useCompileCache()
 const argv = process.argv.slice(2)
 const [{ processIo }, { EXIT_INTERRUPTED }, { quickAnswer }] = await Promise.all([
-  import('#lib/terminal/io.ts'),
+  import('./process-io.ts'),
   import('#lib/terminal/exit.ts'),
   import('./quick.ts'),
 ])

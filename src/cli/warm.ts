@@ -9,7 +9,7 @@ const PARTS: Readonly<Record<string, () => Promise<unknown>>> = {
   apiserver: () =>
     Promise.all([
       import('./program.ts'),
-      import('#lib/terminal/io.ts'),
+      import('./process-io.ts'),
       import('#programs/run-server.ts').then(({ loadServer }) => loadServer()),
     ]),
   local: () =>

@@ -125,7 +125,7 @@ async function importNodes(names: readonly string[], options: ImportOptions, io:
   const { runImport } = await import('#install/machines/run-import.ts')
   const at = providers === undefined ? {} : { providers: resolve(io.cwd, providers) }
   const hosts = isTagged
-    ? await (await import('#install/machines/tagged-hosts.ts')).taggedHosts({ ...options, ...at })
+    ? await (await import('#install/machines/tagged-hosts.ts')).taggedHosts({ ...options, ...at, env: io.env })
     : undefined
   const client = await connect(options, io)
   reportFailed(await runImport({ client, names, ...others, ...(hosts && { hosts }) }, io))

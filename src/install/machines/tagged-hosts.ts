@@ -12,6 +12,8 @@ export interface TagWish {
   readonly provider?: string
   readonly tag?: string
   readonly providers?: string
+  /** Where a cloud's own tools look for keys. */
+  readonly env: Readonly<Record<string, string | undefined>>
 }
 
 /** Of a large region. */
@@ -28,7 +30,7 @@ export async function taggedHosts(wish: TagWish): Promise<readonly TaggedHost[]>
     log: silentLogger,
     node: execPath,
     entries: { agent: '', hollow: '' },
-    env: process.env,
+    env: wish.env,
     userData,
   })
   if (provider.tagged === undefined) throw refused(`the hosts of ${named} have no tags`)
@@ -42,7 +44,7 @@ interface Tag {
   readonly value: string
 }
 
-function checked({ provider, tag, providers }: TagWish): Tag {
+function checked({ provider, tag, providers }: Omit<TagWish, 'env'>): Tag {
   if (provider === undefined || tag === undefined || providers === undefined) throw refused('an option is missing')
   const at = tag.indexOf('=')
   if (at < 1) throw refused(`${JSON.stringify(tag)} is not KEY=VALUE`)

@@ -11,6 +11,8 @@ import type { ProgramName } from '../../programs.ts'
 const GRACE_MS = 10_000
 const LOOK_MS = 50
 const PIDS = 'programs.json'
+/** The programs are named by their files; what ends them with us lies here. */
+const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 interface Started {
   readonly name: ProgramName
@@ -39,7 +41,7 @@ export class RunningPrograms {
   start(name: ProgramName, file: string, args: readonly string[]): void {
     const log = openSync(this.#log(name), 'w', 0o600)
     const [command = file, ...all] = endingWithUs(file, args)
-    const child = spawn(command, all, { stdio: ['ignore', log, log], env: { PATH: process.env['PATH'] } })
+    const child = spawn(command, all, { stdio: ['ignore', log, log], env: { PATH: SYSTEM_PATH } })
     closeSync(log)
     const ended = new Promise<void>((resolve) => {
       const end = (how: string) => {
