@@ -13,9 +13,7 @@ test(`${PROVIDER_PAGE} is up to date; run npm run gen when it is not`, () => {
 })
 
 test(`${PROVIDER_PROTOCOL_PAGE} is up to date; run npm run gen when it is not`, () => {
-  expect(readFileSync(join(import.meta.dirname, '../..', PROVIDER_PROTOCOL_PAGE), 'utf8')).toBe(
-    providerProtocolPage(),
-  )
+  expect(readFileSync(join(import.meta.dirname, '../..', PROVIDER_PROTOCOL_PAGE), 'utf8')).toBe(providerProtocolPage())
 })
 
 test('the example can be used as it stands', () => {

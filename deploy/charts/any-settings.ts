@@ -93,7 +93,14 @@ export const anySettings: fc.Arbitrary<InstallSettings> = fc
     controlPlanes: perhaps(
       fc.constantFrom(
         { claim: 'planes' },
-        { claim: 'planes', most: 7, perProcess: 1, tenantsApart: true, address: 'planes.example.org', from: ['10.0.0.0/8'] },
+        {
+          claim: 'planes',
+          most: 7,
+          perProcess: 1,
+          tenantsApart: true,
+          address: 'planes.example.org',
+          from: ['10.0.0.0/8'],
+        },
       ),
     ),
     console: fc.constantFrom(

@@ -144,10 +144,13 @@ const settingsFields = obj('Settings of an installation of KubeNode.', {
           50,
         ),
         perProcess: fallback(
-          int('How many share a process; one that is stuck is ended with those beside it. Each process takes some 70 MiB.', {
-            min: 1,
-            max: 200,
-          }),
+          int(
+            'How many share a process; one that is stuck is ended with those beside it. Each process takes some 70 MiB.',
+            {
+              min: 1,
+              max: 200,
+            },
+          ),
           50,
         ),
         tenantsApart: fallback(bool('No process serves control planes of Clusters of two namespaces.'), false),

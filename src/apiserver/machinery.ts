@@ -25,7 +25,13 @@ export {
   type AdmissionScope,
   type MatchCondition,
 } from './schema/cel/admission.ts'
-export { APPLY_CONFIGURATION, celToJson, JSON_PATCHES, misplacedTypes, MUTATION_LIBRARY } from './schema/cel/mutation.ts'
+export {
+  APPLY_CONFIGURATION,
+  celToJson,
+  JSON_PATCHES,
+  misplacedTypes,
+  MUTATION_LIBRARY,
+} from './schema/cel/mutation.ts'
 export type { CelValue } from './schema/cel/values.ts'
 export { atomicFields } from './schema/apply/atomic-fields.ts'
 export { problemsText, typeProblems } from './schema/apply/check.ts'

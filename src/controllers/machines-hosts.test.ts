@@ -81,7 +81,8 @@ describe('a provider that the controllers do not serve', () => {
     await w.clock.advance(60_000)
     expect(theSet(w).status?.waitingFor).toMatchObject({
       predicate: 'HostsMade',
-      unblock: 'a commit corrects the name in spec.provider of its template, or a person configures the provider: kubenode lint',
+      unblock:
+        'a commit corrects the name in spec.provider of its template, or a person configures the provider: kubenode lint',
     })
     expect(theSet(w).status?.waitingFor?.seen).toMatch(
       new RegExp(`^2 of 2 machines without a host; \\S+: provider ${name} is not configured in these controllers$`),

@@ -14,7 +14,12 @@ const many = (count: number, agoMs: (i: number) => number) =>
   Array.from({ length: count }, (_, i) => ended(`p-${i}`, agoMs(i)))
 
 test('all that ended a day ago are deleted, and none that may still be used', () => {
-  const permits = [ended('old', KEEP_ENDED_MS), ended('new', KEEP_ENDED_MS - MINUTE), open('granted'), aPermit({ name: 'asked', targets: ['m-0'] })]
+  const permits = [
+    ended('old', KEEP_ENDED_MS),
+    ended('new', KEEP_ENDED_MS - MINUTE),
+    open('granted'),
+    aPermit({ name: 'asked', targets: ['m-0'] }),
+  ]
   expect(names(oldPermits(permits, [], START_MS))).toEqual(['old'])
 })
 
@@ -23,7 +28,13 @@ test('of three hundred that ended within five hours the newest hundred stay, and
   const left = new Set(permits).difference(new Set(oldPermits(permits, [], START_MS)))
   expect(left.size).toBe(MOST_ENDED)
   expect(names([...left])).toEqual(Array.from({ length: MOST_ENDED }, (_, i) => `p-${i}`))
-  expect(oldPermits(many(300, () => KEEP_AT_LEAST_MS - MINUTE), [], START_MS)).toEqual([])
+  expect(
+    oldPermits(
+      many(300, () => KEEP_AT_LEAST_MS - MINUTE),
+      [],
+      START_MS,
+    ),
+  ).toEqual([])
 })
 
 test('one whose slot is still taken stays, so that the slot names it', () => {

@@ -104,11 +104,7 @@ function rivalSwitch(
 }
 
 /** The slot under which a machine is removed; it counts for the repairs of the machine too. */
-const removalOf = (
-  { spec, metadata }: OperationPermit,
-  { uid }: Target,
-  { ledger }: Ground,
-): Grant | undefined =>
+const removalOf = ({ spec, metadata }: OperationPermit, { uid }: Target, { ledger }: Ground): Grant | undefined =>
   spec.component !== undefined || spec.operations.includes(REMOVAL)
     ? undefined
     : ledger.grants().find((g) => g.target === uid && g.permitUid !== metadata.uid && g.operations.includes(REMOVAL))

@@ -101,7 +101,9 @@ export async function makeNamespaces(context: InstallContext, { phases }: Instal
   if ((await context.client.get(namespaceType, { name: SYSTEM_NAMESPACE })) !== undefined) return
   // The phase itself says it.
   const quiet = { ...context, say: () => undefined, showWait: () => undefined }
-  for (const phase of phases) if (phase.name === 'Namespaces') await actPhase(quiet, phase, { uids: new Map(), progress: new PhaseCounter([], undefined) })
+  for (const phase of phases)
+    if (phase.name === 'Namespaces')
+      await actPhase(quiet, phase, { uids: new Map(), progress: new PhaseCounter([], undefined) })
 }
 
 /** An uninstall that was given up left the cluster frozen and the Defender told not to register its webhook. */

@@ -82,7 +82,15 @@ export async function runServer(options: ServerOptions, io: Io): Promise<void> {
 
 /** Resolves once the host has ended; nothing to wait for without one. */
 async function controlPlanes(
-  { controlPlanes: root, controlSocket: socket, recordRights, programs, planesPerProcess, tenantsApart, ...options }: ServerOptions,
+  {
+    controlPlanes: root,
+    controlSocket: socket,
+    recordRights,
+    programs,
+    planesPerProcess,
+    tenantsApart,
+    ...options
+  }: ServerOptions,
   { signal, io }: { readonly signal: AbortSignal; readonly io: Io },
 ): Promise<{ readonly ended: Promise<void> }> {
   if (root === undefined && socket === undefined) return { ended: Promise.resolve() }

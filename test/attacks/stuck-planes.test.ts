@@ -19,7 +19,12 @@ let root: string
 let host: EmbeddedHost
 beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), 'kubenode-stuck-'))
-  const engine = new ProcessEngine({ clock: systemClock, data: EMBEDDED_DATA, perProcess: 1, spawn: () => spawnPlanes(PROGRAM) })
+  const engine = new ProcessEngine({
+    clock: systemClock,
+    data: EMBEDDED_DATA,
+    perProcess: 1,
+    spawn: () => spawnPlanes(PROGRAM),
+  })
   host = new EmbeddedHost({ root, clock: systemClock, engine })
   await host.open()
 })

@@ -6,7 +6,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { crdOf } from '#api/crd.ts'
 import type { ApiKind } from '#api/kind.ts'
 import { KINDS } from '#api/kinds.ts'
-import { REJECTED, REJECTED_UPDATES, rejectedBase, rejectedObject, type Rejected } from '#test/support/kinds/rejected.ts'
+import {
+  REJECTED,
+  REJECTED_UPDATES,
+  rejectedBase,
+  rejectedObject,
+  type Rejected,
+} from '#test/support/kinds/rejected.ts'
 import { createApiServer } from '#apiserver/api-server.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { ApiError } from '#kube/errors.ts'

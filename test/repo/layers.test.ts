@@ -150,7 +150,9 @@ test('fleet and rules import src/api, and of policy only types', () => {
 })
 
 test('only the command line and the programs read argv and the environment', () => {
-  const readers = product.filter((f) => !['cli', 'programs'].includes(place(f.path)) && /\bprocess\.(env|argv)\b/.test(codeOf(f)))
+  const readers = product.filter(
+    (f) => !['cli', 'programs'].includes(place(f.path)) && /\bprocess\.(env|argv)\b/.test(codeOf(f)),
+  )
   expect(readers.map((f) => f.path)).toEqual([])
 })
 
@@ -191,7 +193,8 @@ test('the page of the console reaches nothing of its server', () => {
   for (const [path, way] of ways)
     for (const { specifier, file, typeOnly } of files.get(path)?.imports ?? []) {
       if (typeOnly) continue
-      if (specifier.startsWith('node:') || file?.startsWith('src/console/server/') === true) strays.push(`${way} imports ${specifier}`)
+      if (specifier.startsWith('node:') || file?.startsWith('src/console/server/') === true)
+        strays.push(`${way} imports ${specifier}`)
       if (file !== undefined && !ways.has(file)) ways.set(file, `${way} → ${file}`)
     }
   expect(ways.size).toBeGreaterThan(20)

@@ -74,16 +74,19 @@ const greedy = (holdings: Holdings, what: Held, thief: Holder, each: number): vo
   for (let step = each; step >= 1; step = Math.floor(step / 2)) while (holdings.take(what, thief, step)) continue
 }
 
-test.each([200, 10_000])('the stolen keys of %i nodes leave each other node its heartbeat, and administrators theirs', (n) => {
-  const holdings = new Holdings(DEFAULT_LIMITS.held)
-  for (const what of ['bodyBytes', 'waiting'] as const)
-    for (let i = 0; i < n; i++)
-      greedy(holdings, what, { name: `thief-${i}`, share: 'nodes' }, DEFAULT_LIMITS.held[what].each.nodes)
-  const node = { name: 'kubenode:agent:n-1', share: 'nodes' as const }
-  expect([holdings.take('bodyBytes', node, 2_048), holdings.take('waiting', node, 1)]).toEqual([true, true])
-  const sync = { name: 'kubenode:sync', share: 'leaders' as const }
-  expect([holdings.take('bodyBytes', sync, 2_048), holdings.take('waiting', sync, 1)]).toEqual([true, true])
-})
+test.each([200, 10_000])(
+  'the stolen keys of %i nodes leave each other node its heartbeat, and administrators theirs',
+  (n) => {
+    const holdings = new Holdings(DEFAULT_LIMITS.held)
+    for (const what of ['bodyBytes', 'waiting'] as const)
+      for (let i = 0; i < n; i++)
+        greedy(holdings, what, { name: `thief-${i}`, share: 'nodes' }, DEFAULT_LIMITS.held[what].each.nodes)
+    const node = { name: 'kubenode:agent:n-1', share: 'nodes' as const }
+    expect([holdings.take('bodyBytes', node, 2_048), holdings.take('waiting', node, 1)]).toEqual([true, true])
+    const sync = { name: 'kubenode:sync', share: 'leaders' as const }
+    expect([holdings.take('bodyBytes', sync, 2_048), holdings.take('waiting', sync, 1)]).toEqual([true, true])
+  },
+)
 
 test('what is given back can be taken again, and an identity that holds nothing is never spent', () => {
   const holdings = new Holdings({ ...DEFAULT_LIMITS.held, unreadBytes: bound })

@@ -64,7 +64,11 @@ interface Now {
  * How much more one identity may take: up to its own bound; and when little is left, its tenant no more than a quarter of what it
  * leaves, so that the last of it goes to many. Administrators may take all that is left.
  */
-export function roomFor({ all, each, forNodes }: Bound, share: Share, { own, tenant = own, ofShare, sum }: Now): number {
+export function roomFor(
+  { all, each, forNodes }: Bound,
+  share: Share,
+  { own, tenant = own, ofShare, sum }: Now,
+): number {
   const ofAll = all * MOST[share] - sum
   const left = share === 'others' ? Math.min(ofAll, all * (MOST.others - forNodes) - ofShare) : ofAll
   const most = Math.min(left, each[share] - own)

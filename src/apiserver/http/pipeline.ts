@@ -59,8 +59,7 @@ export async function answerOf(
   // every caller of this path is anonymous, also with a certificate
   const who = open === undefined ? callerOf(pipeline, request) : { caller: anonymous }
   const level = levelOf(levels, who.caller)
-  const client: Client =
-    open === undefined ? { ...holderOf(who.caller), level } : openClient(request, open, level)
+  const client: Client = open === undefined ? { ...holderOf(who.caller), level } : openClient(request, open, level)
   const holder = isAnonymous(who.caller) ? undefined : client
   const whenAnswered = (fn: () => void): void => whenClosed(response, fn)
   switch (connections.began(request.socket, { holder, level: client.level }, whenAnswered)) {

@@ -31,7 +31,9 @@ export function register(program: Command, io: Io): void {
       const { checkNode, makeArchives } = await import('#agent/join/archive.ts')
       for (const file of nodes) checkNode(file)
       const made = unpacked
-        ? await (await import('#agent/join/program-bundle.ts')).bundleAgent({ ...given, prefix: '/opt/kubenode', node: nodes[0] ?? '' })
+        ? await (
+            await import('#agent/join/program-bundle.ts')
+          ).bundleAgent({ ...given, prefix: '/opt/kubenode', node: nodes[0] ?? '' })
         : await makeArchives({ ...given, nodes })
       for (const file of made) io.out(`${JSON.stringify(file)}\n`)
     })

@@ -96,9 +96,7 @@ async function bootstrap(options: BootstrapFlags, io: Io): Promise<void> {
   if (url.startsWith('file:')) io.err(`note: sync reads ${url} only when it runs with --local-repository\n`)
   if (options.wait) await steps.untilApplied(context, fleet)
   for (const line of [
-    options.wait
-      ? `the cluster follows ${url}; commit ${called} is applied`
-      : `the cluster follows ${url}`,
+    options.wait ? `the cluster follows ${url}; commit ${called} is applied` : `the cluster follows ${url}`,
     'to change it: commit and push',
     `to see what is applied: kubenode describe fleetsource ${SOURCE.name}`,
     'to add a host: raise the number of nodes in the fleet, then kubenode machine join-command NAME',

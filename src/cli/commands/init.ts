@@ -31,7 +31,10 @@ const NEXT = [
 ] as const
 
 async function init(dir: string, { name, cluster, key, force }: InitFlags, io: Io): Promise<void> {
-  const [{ initFleet }, { packRelease }] = await Promise.all([import('#install/init/init.ts'), import('#install/package/pack.ts')])
+  const [{ initFleet }, { packRelease }] = await Promise.all([
+    import('#install/init/init.ts'),
+    import('#install/package/pack.ts'),
+  ])
   const made = await initFleet(
     { dir, cluster, force: force === true, ...(name !== undefined && { name }), ...(key !== undefined && { key }) },
     { cwd: io.cwd, env: io.env, now: Date.now(), pack: packRelease },

@@ -6,7 +6,14 @@ import { type PhaseProgress, PhaseCounter, phaseBars } from '#install/phase-bars
 
 const PHASES = [
   { name: 'Namespaces', groups: [['a']] },
-  { name: 'Definitions', groups: [['b', 'c'], ['d', 'e'], ['f', 'g', 'h', 'i']] },
+  {
+    name: 'Definitions',
+    groups: [
+      ['b', 'c'],
+      ['d', 'e'],
+      ['f', 'g', 'h', 'i'],
+    ],
+  },
   { name: 'Settings', groups: [] },
   { name: 'Workloads', groups: [['j'], ['k']] },
 ]

@@ -32,7 +32,6 @@ export function commitLines({ commit, releases, approvals }: CommitTrace): reado
   ])
 }
 
-
 function headLines({ metadata, spec, status }: Release, all: readonly Release[]): readonly string[] {
   const { phase = 'Pending', startedAt, finishedAt } = status ?? {}
   return [

@@ -224,7 +224,12 @@ export async function rolloutHistory(name: string, options: HistoryOptions, io: 
     await printWhole(io, options.output, revisions)
     return
   }
-  const called = await calledBeside(client, revisions.flatMap((r) => r.commit ?? []), options, io)
+  const called = await calledBeside(
+    client,
+    revisions.flatMap((r) => r.commit ?? []),
+    options,
+    io,
+  )
   printRows(io, ['REVISION', 'NAME', 'STATE', 'COMMIT', 'COMPONENTS'], historyRows(set, revisions, called))
   for (const r of revisions) for (const line of r.failed) io.err(shownLine(`revision ${r.number} failed: ${line}`))
 }

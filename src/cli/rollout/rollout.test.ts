@@ -139,7 +139,9 @@ const revisions = revisionsOf(set, objects)
 
 describe('the revisions of a set', () => {
   test('are listed from the newest, with what they are and what failed', () => {
-    expect(historyRows(set, revisions, shortCommit).map(([n = '', name, ...r]) => [n, short(name), ...r.slice(0, 2)])).toEqual([
+    expect(
+      historyRows(set, revisions, shortCommit).map(([n = '', name, ...r]) => [n, short(name), ...r.slice(0, 2)]),
+    ).toEqual([
       ['3', 'base-3', 'target, failed', 'ccc'],
       ['2', 'base-2', 'last healthy', 'bbb'],
       ['1', 'base-1', '', ''],
@@ -148,7 +150,11 @@ describe('the revisions of a set', () => {
 
   test('are called by the title of their commit where a Release of it is known', () => {
     const titled = { spec: { commit: 'bbb', subject: 'beacon 1.1.0', author: 'Ada' } } as Release
-    expect(historyRows(set, revisions, (commit) => titledCommit(commit, [titled])).map((r) => r[3])).toEqual(['ccc', 'bbb "beacon 1.1.0" by Ada', ''])
+    expect(historyRows(set, revisions, (commit) => titledCommit(commit, [titled])).map((r) => r[3])).toEqual([
+      'ccc',
+      'bbb "beacon 1.1.0" by Ada',
+      '',
+    ])
   })
 
   test.each([

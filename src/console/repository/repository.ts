@@ -3,12 +3,7 @@ import { titledIn } from '#sync/git/titled-in.ts'
 import { newestCommitText, shortCommit } from '#api/protocol/commit-title.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { PreparedCommit, PushedCommit, PushRequest } from '../prepared.ts'
-import type {
-  FleetRepository,
-  PrepareWish,
-  RepositoryPlan,
-  RepositoryPlanWish,
-} from '../server/fleet-repository.ts'
+import type { FleetRepository, PrepareWish, RepositoryPlan, RepositoryPlanWish } from '../server/fleet-repository.ts'
 import type { Part, PredictedPlan } from '../plan.ts'
 import type { Inventory } from '#forecast/inventory.ts'
 import type { KubeClient } from '#kube/client.ts'

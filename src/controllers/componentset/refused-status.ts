@@ -15,7 +15,8 @@ export function refusedStatus({ status = {} }: MachineComponentSet, { action, me
   const wait = {
     predicate: 'ReconcileFailed',
     seen: `${NAMES[action.kind]}: ${message}`,
-    unblock: 'a person corrects RBAC, admission policies or quotas, so that the API server accepts the write: kubenode check',
+    unblock:
+      'a person corrects RBAC, admission policies or quotas, so that the API server accepts the write: kubenode check',
   } as const
   const waitingFor = waitingSince(status.waitingFor, wait, now)
   const said = { reason: wait.predicate, message: waitingFor.seen ?? '' }

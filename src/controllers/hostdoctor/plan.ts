@@ -243,7 +243,8 @@ function planUntimed(seen: Seen, now: number): DoctorPlan {
       waiting: {
         predicate: 'WaitingForOther',
         seen: `${spec.source} names no time, and no policy answers it`,
-        unblock: 'a commit sets spec.maintenance.answer in a DefenderPolicy over the machine, or its source names a time',
+        unblock:
+          'a commit sets spec.maintenance.answer in a DefenderPolicy over the machine, or its source names a time',
       },
       requeueAfter: LONGEST_WAIT_MS,
     }
@@ -295,7 +296,9 @@ function workText(event: MaintenanceEvent, now: number): Pick<NonNullable<Doctor
   if (spec.source !== PEOPLE)
     return {
       seen: `${spec.source} says ${spec.state}${isLate ? `, since ${status?.phaseSince}` : ''}`,
-      unblock: isLate ? `a person asks ${spec.source} whether it still works on the host: kubenode maintenance list` : 'its source ends it',
+      unblock: isLate
+        ? `a person asks ${spec.source} whether it still works on the host: kubenode maintenance list`
+        : 'its source ends it',
     }
   const done = `kubenode maintenance done ${metadata.name}`
   return isLate

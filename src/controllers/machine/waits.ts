@@ -70,7 +70,8 @@ export function waitIn(phase: Phase<'Machine'>, seen: Seen, { refusal, ready, no
       return {
         predicate: ready.reason,
         seen: ready.message,
-        unblock: ready.reason === 'LeaseExpired' ? heardAgain(seen) : (UNBLOCKS[ready.reason] ?? 'the component is healthy'),
+        unblock:
+          ready.reason === 'LeaseExpired' ? heardAgain(seen) : (UNBLOCKS[ready.reason] ?? 'the component is healthy'),
       }
     case 'Ready':
     case 'Updating':

@@ -211,11 +211,7 @@ const rows: readonly (readonly [string, Seen, string])[] = [
     seen({ status: { ...RUNNING, steps: [cordoned] }, permit: granted, machine: leavingMachine }),
     'Done, Superseded',
   ],
-  [
-    'nor is it verified',
-    seen({ status: VERIFYING, permit: granted, machine: leavingMachine }),
-    'Done, Superseded',
-  ],
+  ['nor is it verified', seen({ status: VERIFYING, permit: granted, machine: leavingMachine }), 'Done, Superseded'],
   ['a new job asks for a permit', seen(), 'RequestPermit, AwaitingPermit, waits: Progressing'],
   [
     'a machine that is only observed is let alone',

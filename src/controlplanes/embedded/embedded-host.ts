@@ -4,13 +4,7 @@
 import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import { issueCertificate } from '#lib/x509/certificates.ts'
-import {
-  authoritiesIn,
-  credentialsIn,
-  keepCredentials,
-  trustedBy,
-  type Credentials,
-} from '#lib/x509/server-keys.ts'
+import { authoritiesIn, credentialsIn, keepCredentials, trustedBy, type Credentials } from '#lib/x509/server-keys.ts'
 import { kubeconfigText } from '#lib/kubeconfig-text.ts'
 import type {
   ControlPlane,

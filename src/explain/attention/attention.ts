@@ -119,7 +119,8 @@ export function summaryOfAttention(
   const counts: Counts = {
     acting,
     waits: findings.filter((f) => f.weight === 'Wait').length,
-    holds: findings.filter((f) => f.weight === 'Wait' && (f.object.kind === 'OperationalHold' || f.isHold === true)).length,
+    holds: findings.filter((f) => f.weight === 'Wait' && (f.object.kind === 'OperationalHold' || f.isHold === true))
+      .length,
     unknown: findings.filter((f) => f.weight === 'Unknown').length,
     loading,
   }

@@ -217,8 +217,12 @@ describe('a plan in Markdown', () => {
     if (plan?.base === undefined) return
     const headOf = (against: string) =>
       markdownOf({ ...plan, against }, { marker: MARKER, maxChars: 60_000 }).split('\n')[1]
-    expect(headOf('main')).toBe(`### kubenode plan · \`${plan.commit.slice(0, 12)}\` against \`main\` \`${plan.base.slice(0, 12)}\``)
-    expect(headOf(plan.base)).toBe(`### kubenode plan · \`${plan.commit.slice(0, 12)}\` against \`${plan.base.slice(0, 12)}\``)
+    expect(headOf('main')).toBe(
+      `### kubenode plan · \`${plan.commit.slice(0, 12)}\` against \`main\` \`${plan.base.slice(0, 12)}\``,
+    )
+    expect(headOf(plan.base)).toBe(
+      `### kubenode plan · \`${plan.commit.slice(0, 12)}\` against \`${plan.base.slice(0, 12)}\``,
+    )
   })
 
   test('both commits have their titles, which are text of their authors', () => {

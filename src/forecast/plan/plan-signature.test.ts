@@ -16,7 +16,12 @@ test.each([
     BY,
     /^warning: .* is not signed, and the one before is; .*--amend -S$/,
   ],
-  ['a bad signature', BAD, undefined, /^warning: the signature of commit c0ffeec0ffee "beacon 1\.1\.0" by Ada does not match the content; /],
+  [
+    'a bad signature',
+    BAD,
+    undefined,
+    /^warning: the signature of commit c0ffeec0ffee "beacon 1\.1\.0" by Ada does not match the content; /,
+  ],
 ] as const)('%s', (_, own, before, note) => {
   expect(signatureNote('c0ffeec0ffee "beacon 1.1.0" by Ada', own, before)).toMatch(note)
 })

@@ -100,7 +100,9 @@ describe('the warning of commits that went apart', () => {
   const repository = {
     commit: (id: string) => {
       const of = parents[id]
-      return of === undefined ? Promise.reject(new KubeNodeError(gitErrors.KN7002({ revision: id, repository: '/fleet' }))) : Promise.resolve(commitWith(id, of))
+      return of === undefined
+        ? Promise.reject(new KubeNodeError(gitErrors.KN7002({ revision: id, repository: '/fleet' })))
+        : Promise.resolve(commitWith(id, of))
     },
   }
   test('names the branch alone', async () => {

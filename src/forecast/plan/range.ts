@@ -83,7 +83,8 @@ export async function baseOf(
 async function forkOf(repository: Histories, base: string, commit: string): Promise<string> {
   const common = await mergeBase(base, commit, (id) => repository.commit(id)).catch(() => undefined)
   if (common !== undefined) return common
-  throw new KubeNodeError(planErrors.KN1666({
+  throw new KubeNodeError(
+    planErrors.KN1666({
       base: await titledIn(repository, base),
       head: await titledIn(repository, commit),
       commit: shortCommit(commit),

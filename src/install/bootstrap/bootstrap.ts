@@ -106,8 +106,7 @@ export function refuseForeignTrust(
   const before = parseSignedTrust(installed)
   if (before === undefined || declared === undefined) return
   const verdict = judgeTrust(anchorOf(before.document), declared, now)
-  if (verdict.kind === 'Refused')
-    throw new KubeNodeError(initErrors.KN1523({ commit, why: verdict.reason }))
+  if (verdict.kind === 'Refused') throw new KubeNodeError(initErrors.KN1523({ commit, why: verdict.reason }))
 }
 
 export async function follow(context: InstallContext, wanted: Followed, credentials: GitCredentials): Promise<void> {

@@ -56,7 +56,10 @@ async function follow(view: FleetView, followed: Followed): Promise<UpResult> {
   let missing: readonly string[] = ['no status read yet']
   const told = new Set<string>()
   const called = commitNames(layout.repository)
-  const missingIn = async (seen: FleetSeen, commit: string) => [...unmet(seen, commit, await called(commit)), ...unheard(seen, beganAt)]
+  const missingIn = async (seen: FleetSeen, commit: string) => [
+    ...unmet(seen, commit, await called(commit)),
+    ...unheard(seen, beganAt),
+  ]
   while (!signal.aborted) {
     let seen = await view.seen(business())
     const commit = await newestCommit(layout)

@@ -41,7 +41,15 @@ import { programsFor } from './real.ts'
 import { reset } from './reset.ts'
 import { identitiesIn, programsOf, writeProviders } from './programs.ts'
 import { renewLink } from './renew-link.ts'
-import { commitMachines, commitNames, commitSize, newestCommit, provideDemo, requireGit, uncommittedNotice } from './repository.ts'
+import {
+  commitMachines,
+  commitNames,
+  commitSize,
+  newestCommit,
+  provideDemo,
+  requireGit,
+  uncommittedNotice,
+} from './repository.ts'
 import { patiently } from './patience.ts'
 import type { Screen } from '#lib/terminal/screen.ts'
 import { stopNodes } from './stop-nodes.ts'
@@ -303,7 +311,9 @@ async function run({ layout, keeper, entries, options, opened, nodes, began, beg
     await declareHub(hub, layout, commit)
     say(`${since()}  programs are started`)
     const components = await patiently(patience, 'the signed components of the repository', packed)
-    say(`${since()}  fleet at commit ${await commitNames(layout.repository)(commit)}: ${components} component versions signed and packed`)
+    say(
+      `${since()}  fleet at commit ${await commitNames(layout.repository)(commit)}: ${components} component versions signed and packed`,
+    )
     const sayLink = (link: string) => screen.pinForPerson(linkLine(link), HOW_TO_GET_A_LINK)
     page = options.check
       ? undefined

@@ -5,10 +5,7 @@ import type { RoleSetup } from '../run/role.ts'
 import type { RolesConfig } from './config.ts'
 
 /** Its identity is worth that of every host: it shares its process with other roles only if a user permits it. */
-export const approverRole = ({
-  certificateSeconds: lifeSeconds,
-  agentIdentity: identity,
-}: RolesConfig): RoleSetup => ({
+export const approverRole = ({ certificateSeconds: lifeSeconds, agentIdentity: identity }: RolesConfig): RoleSetup => ({
   setup(context) {
     const running = approverModule.setup({
       ...context,

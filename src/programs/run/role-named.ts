@@ -18,7 +18,8 @@ export async function roleNamed(name: RoleName, config: RolesConfig, identity: s
       const parts = await role.setup(context)
       // Controllers are made from the page; the others make their own loops.
       const stray = name === 'controllers' ? undefined : parts.find((part) => !listed.has(part.name))
-      if (stray !== undefined) throw new Error(`${stray.name} is no loop of role ${name}: add it to src/programs/all.ts`)
+      if (stray !== undefined)
+        throw new Error(`${stray.name} is no loop of role ${name}: add it to src/programs/all.ts`)
       return parts
     },
   }

@@ -231,7 +231,8 @@ class Nspawn implements NspawnProvider {
     const root = supervisor === undefined ? at.upper : at.root
     const file = join(root, AGENT_DIR, 'join.json')
     const isNew = record === undefined
-    if (isNew || joinsAgain === true || (await readText(file)) !== undefined) await writeWhole(file, `${JSON.stringify(bundle)}\n`)
+    if (isNew || joinsAgain === true || (await readText(file)) !== undefined)
+      await writeWhole(file, `${JSON.stringify(bundle)}\n`)
   }
 
   async #ensureUp(at: MachineLayout, record: NodeRecord, params: HostRequest['params']): Promise<NodeRecord> {

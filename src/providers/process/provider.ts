@@ -182,11 +182,7 @@ class ProcessProvider implements Provider {
   }
 
   /** As long as the agent has not joined, or is to join again, a newer token takes the place of the one that may have run out. */
-  async #refreshJoin(
-    node: NodeLayout,
-    record: NodeRecord,
-    { join, joinsAgain }: HostRequest,
-  ): Promise<NodeRecord> {
+  async #refreshJoin(node: NodeLayout, record: NodeRecord, { join, joinsAgain }: HostRequest): Promise<NodeRecord> {
     const text = `${JSON.stringify(join)}\n`
     const waiting = await readText(node.join)
     if ((waiting === undefined && joinsAgain !== true) || waiting === text) return record

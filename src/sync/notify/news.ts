@@ -99,7 +99,11 @@ function stateOf(status: ReleaseStatus, releases: readonly Release[], isWaitNews
   const open = stages.find((s) => s.phase !== 'Succeeded')
   if (phase === 'Reverted' || (revertCommit !== undefined && phase !== 'Succeeded')) {
     const where = revert?.branch === undefined ? '' : ` on branch ${revert.branch}`
-    return { event: 'Reverted', stage: failed?.name ?? '', message: `by commit ${titledCommit(revertCommit ?? '', releases)}${where}` }
+    return {
+      event: 'Reverted',
+      stage: failed?.name ?? '',
+      message: `by commit ${titledCommit(revertCommit ?? '', releases)}${where}`,
+    }
   }
   if (phase === 'Succeeded') return { event: 'Succeeded', stage: '', message: 'all stages succeeded' }
   if (phase === 'Superseded') return { event: 'Superseded', stage: '', message: 'a newer commit replaced it' }

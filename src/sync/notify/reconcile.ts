@@ -44,7 +44,11 @@ export async function notifyOfRelease(
   if (release === undefined || release.metadata.deletionTimestamp !== undefined) return done
   const source = parts.sources.get({ namespace: release.metadata.namespace, name: release.spec.source })
   if (source === undefined) return done
-  const { news, againMs } = newsOfRelease(release, releasesIn(parts, release.metadata.namespace), parts.context.clock.now())
+  const { news, againMs } = newsOfRelease(
+    release,
+    releasesIn(parts, release.metadata.namespace),
+    parts.context.clock.now(),
+  )
   const endedAt = Date.parse(release.status?.finishedAt ?? '')
   const targets = [...(source.spec.notify ?? []), ...(hasNotes(source) && news?.isLast === true ? [NOTE] : [])]
   const own = { type: releaseKind, cache: parts.releases, object: release, source, release }

@@ -220,7 +220,12 @@ describe('what was reverted', () => {
 
   test('the same objects under another commit wait until a person retries', () => {
     const title = { subject: 'beacon 1.1.0', author: 'Ada' }
-    const revertedBefore = { commit: 'b'.repeat(40), title, revertCommit: 'd'.repeat(40), revertedBy: 'dddddddddddd "Revert" by sync' }
+    const revertedBefore = {
+      commit: 'b'.repeat(40),
+      title,
+      revertCommit: 'd'.repeat(40),
+      revertedBy: 'dddddddddddd "Revert" by sync',
+    }
     const waits = after(5, { returns: [], revertedBefore })
     expect(phases(waits)).toEqual(['Waiting', 'Waiting', 'Waiting'])
     expect(waits.waitingFor).toMatchObject({

@@ -135,7 +135,11 @@ async function fleetFiles(repository: GitRepository, commit: string, path: strin
   }
   if (!Object.hasOwn(files, ENTRY))
     throw new KubeNodeError(
-      syncErrors.KN7011({ commit: await titledIn(repository, commit), repository: repository.name, entry: join(path, ENTRY) }),
+      syncErrors.KN7011({
+        commit: await titledIn(repository, commit),
+        repository: repository.name,
+        entry: join(path, ENTRY),
+      }),
     )
   return files
 }

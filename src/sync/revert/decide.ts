@@ -49,7 +49,8 @@ export function decideRevert(seen: RevertSeen): RevertDecision {
   const known = others.find((r) => r.spec.commit === commit && r.status?.revertCommit !== undefined)
   if (known?.status?.revertCommit !== undefined) return { kind: 'Known', commit: known.status.revertCommit }
   const earlier = others.find((r) => r.spec.revertOf === commit)
-  if (earlier !== undefined) return refuse(`the commit was reverted before, by ${commitText(earlier.spec.commit, earlier.spec)}`)
+  if (earlier !== undefined)
+    return refuse(`the commit was reverted before, by ${commitText(earlier.spec.commit, earlier.spec)}`)
   if (source.spec.push === undefined) return refuse('the source has no spec.push')
   const { branch } = source.spec.ref
   if (branch === undefined) return refuse('the source follows a tag or a commit, not a branch')

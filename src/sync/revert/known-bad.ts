@@ -12,7 +12,9 @@ export function revertedBefore(chain: readonly Release[], release: Release): Rev
   if (last === undefined || revertCommit === undefined || revert?.overruledAt !== undefined) return undefined
   const { commit, subject, author } = last.spec
   const title = { ...(subject !== undefined && { subject }), ...(author !== undefined && { author }) }
-  return stages.some((s) => s.phase === 'Failed') ? { commit, title, revertCommit, revertedBy: titledCommit(revertCommit, chain) } : undefined
+  return stages.some((s) => s.phase === 'Failed')
+    ? { commit, title, revertCommit, revertedBy: titledCommit(revertCommit, chain) }
+    : undefined
 }
 
 /** Clusters to which a revert gives what passed a stage there. */

@@ -58,8 +58,7 @@ function lineProblem(
     if (at === restores) return isBelow ? undefined : 'restores a commit that is not older than the one that it reverts'
     if (read.isOfSync(at)) {
       if (isBelow || at === reverts) return `reverts ${shortCommit(at)}, which is a revert by sync`
-      if (revertNamedIn(read.messageOf(at))?.reverts === reverts)
-        return `reverts ${shortCommit(reverts)} a second time`
+      if (revertNamedIn(read.messageOf(at))?.reverts === reverts) return `reverts ${shortCommit(reverts)} a second time`
     }
     isBelow ||= at === reverts
     if (at === anchor) break

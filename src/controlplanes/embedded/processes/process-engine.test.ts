@@ -5,6 +5,12 @@ import type { FromProcess } from './messages.ts'
 import type { Child } from './plane-process.ts'
 import { ProcessEngine } from './process-engine.ts'
 
+/** Where processes end, nothing of what they keep is touched. */
+const untouched = (): never => {
+  throw new Error('the data of a control plane was touched')
+}
+const NO_DATA = { mend: untouched, snapshot: untouched, restore: untouched }
+
 const pair = { key: 'key', certificate: 'certificate' }
 const credentials = { authority: pair, server: pair, admin: pair, tokenKey: 'key' }
 
@@ -36,7 +42,7 @@ async function servedBy(
       ended: ended.promise,
     }
   }
-  engine = new ProcessEngine({ clock: new VirtualClock(), ...bounds, spawn })
+  engine = new ProcessEngine({ data: NO_DATA, clock: new VirtualClock(), ...bounds, spawn })
   for (const tenant of tenants)
     await engine.start({
       data: '/d',

@@ -35,7 +35,6 @@ export class ProcessEngine implements PlaneEngine {
     this.#added()
   }
 
-
   async start(wanted: EngineStart): Promise<EngineServer> {
     const { tenant = '' } = wanted
     const seat = this.#processes.find((p) => this.#hasRoomFor(p, tenant)) ?? this.#added()

@@ -285,7 +285,9 @@ describe('what a commit is called', () => {
 
   test('is there for both commits of a history that was rewritten', () => {
     const rewritten = { id: 'd'.repeat(40), title: { subject: 'beacon 1.2.0', author: 'Eve' } }
-    const found = conditionsOf({ ...titled, commit: { id: COMMIT, title, rewritten } }, []).find((c) => c.type === 'Fetched')
+    const found = conditionsOf({ ...titled, commit: { id: COMMIT, title, rewritten } }, []).find(
+      (c) => c.type === 'Fetched',
+    )
     expect(found?.message).toContain(
       `at commit ${COMMIT.slice(0, 12)} "beacon 1.1.0" by Ada, which does not contain dddddddddddd "beacon 1.2.0" by Eve, followed before`,
     )
