@@ -29,10 +29,7 @@ export type AgentConfigVerdict =
     }
 
 /** `committed` undefined: no Inventory says what git declares, so the object may be foreign. Pure. */
-export function judgeAgentConfig(
-  object: KubeObject,
-  committed: readonly CommittedContent[] | undefined,
-): AgentConfigVerdict {
+function judgeAgentConfig(object: KubeObject, committed: readonly CommittedContent[] | undefined): AgentConfigVerdict {
   const found = contentOf(object)
   if (committed === undefined)
     return {
@@ -58,7 +55,7 @@ export function judgeAgentConfig(
 }
 
 /** What git declares of the ConfigMap, by any of the sources; undefined when no Inventory says, or one that lists it does not. Pure. */
-export function committedConfig(inventories: readonly Inventory[]): readonly CommittedContent[] | undefined {
+function committedConfig(inventories: readonly Inventory[]): readonly CommittedContent[] | undefined {
   const refs = inventories.flatMap(({ spec }) =>
     spec.refs.filter(({ group, kind, namespace, name }) =>
       isAgentConfigMap({ apiVersion: group === '' ? 'v1' : group, kind, metadata: { namespace, name } }),

@@ -3,8 +3,6 @@ import { isReason, type Reason } from '#api/catalogue.ts'
 import { isTyped } from './unblock.ts'
 
 /** `Nobody`: nothing is wrong, or it is over. `KubeNode`: it continues by itself. `Author`: a commit in git. `Operator`: a person at a host, a provider, the network or a cluster. */
-type Actor = 'Nobody' | 'KubeNode' | 'Author' | 'Operator'
-
 export type WayOut =
   | { readonly who: 'Nobody' | 'KubeNode' }
   | {
@@ -22,7 +20,6 @@ const operator = (does: string, command: string): WayOut => ({ who: 'Operator', 
 
 const WHY = 'kubenode why OBJECT'
 const DESCRIBE = 'kubenode describe OBJECT'
-const SOURCES = 'kubenode get sources'
 const COMPONENTS = 'kubectl get machinecomponents.kubenode.io -o wide'
 
 export const WAYS_OUT: Readonly<Record<Reason, WayOut>> = {

@@ -16,14 +16,14 @@ import { untilEnded } from '#runtime/until-ended.ts'
 import { VERSION } from '#lib/program-version.ts'
 
 /** Exit code that asks the parent to restart the whole node, as after a reboot. */
-export const EXIT_REBOOT = 75
+const EXIT_REBOOT = 75
 /** Another agent runs, the identity is a copy, the join was refused, or the agent left its host: a restart cannot help. */
-export const EXIT_FINAL = 78
+const EXIT_FINAL = 78
 const EXIT_ERROR = 1
 
 const USAGE = 'usage: agent-main.ts --root NODE_FOLDER [--host] [--slot SLOT] [--stop] | --version\n'
 
-export interface AgentArguments {
+interface AgentArguments {
   readonly root: string
   /** Ends all components of the node instead of running the agent. */
   readonly stop: boolean
@@ -33,7 +33,7 @@ export interface AgentArguments {
   readonly slot?: string
 }
 
-export function parseArguments(argv: readonly string[]): AgentArguments | undefined {
+function parseArguments(argv: readonly string[]): AgentArguments | undefined {
   const at = argv.indexOf('--root')
   const root = at === -1 ? undefined : argv[at + 1]
   const slotAt = argv.indexOf('--slot')

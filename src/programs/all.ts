@@ -42,7 +42,7 @@ export const CONTROLLERS = {
     load: async () => (await import('#controllers/remedyjob/reconcile.ts')).remedyJobModule,
   },
   hostdoctor: {
-    does: 'what providers announce about hosts: maintenance, and hosts that are gone',
+    does: 'what providers announce about hosts: maintenance, and hosts that were deleted',
     load: async () => (await import('#controllers/hostdoctor/reconcile.ts')).hostDoctorModule,
   },
   log: {

@@ -28,7 +28,7 @@ interface Arguments {
   readonly authority?: string
 }
 
-export function parseArguments(argv: readonly string[]): Arguments | undefined {
+function parseArguments(argv: readonly string[]): Arguments | undefined {
   try {
     const text = { type: 'string' } as const
     const { values } = parseArgs({

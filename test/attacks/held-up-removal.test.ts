@@ -9,7 +9,7 @@ import { DELETE_OWNER } from '#controllers/machine/actions.ts'
 import type { Seen } from '#controllers/machine/seen.ts'
 import { decide } from '#defender/plan.ts'
 import { timestamp } from '#lib/clock.ts'
-import type { Node, Pod } from '#nodes/objects.ts'
+import type { Node } from '#nodes/objects.ts'
 import {
   START_MS as NOW,
   aMachine,
@@ -128,7 +128,7 @@ describe('S26 a thief of the keys of a host keeps the controllers from removing 
     const ordered = (agoMs: number): Seen => {
       const seen = removed(AFTER, { spec: { leaving: true } })
       const waitingFor = { predicate: 'HandedBack', seen: 'x', since: timestamp(NOW - agoMs) }
-      return { ...seen, machine: { ...seen.machine, status: { ...seen.machine.status, waitingFor } } as Machine }
+      return { ...seen, machine: { ...seen.machine, status: { ...seen.machine.status, waitingFor } } }
     }
     expect(kinds(ordered(BEFORE))).not.toContain('RemoveFinalizer')
     expect(kinds(ordered(AFTER))).toEqual(expect.arrayContaining(['RecordAbandoned', 'RemoveFinalizer']))
@@ -145,11 +145,11 @@ describe('S26 a thief of the keys of a host keeps the controllers from removing 
             apiVersion: 'v1',
             kind: 'Pod',
             metadata: { name: 'web', namespace: 'd', deletionTimestamp: timestamp(NOW - agoMs) },
-          } as Pod,
+          },
         ],
       })
       const { components: _, ...status } = seen.machine.status ?? {}
-      return { ...seen, node: CORDONED, machine: { ...seen.machine, status } as Machine }
+      return { ...seen, node: CORDONED, machine: { ...seen.machine, status } }
     }
     expect(kinds(ending(BEFORE))).toEqual([])
     expect(kinds(ending(AFTER))).toEqual(['DeleteHost'])

@@ -144,7 +144,7 @@ test('no repair that a new fleet enforces takes a node or a healthy component aw
     objects.flatMap(({ object }) => (object.kind === 'NodeRemedier' ? [object as NodeRemedier] : [])),
   )
   const enforced = rules.filter(({ spec }) => spec.mode !== 'DryRun')
-  expect(enforced.map((r) => r.metadata.name).toSorted()).toEqual([
+  expect(enforced.map((r) => r.metadata.name ?? '').toSorted()).toEqual([
     'certificate-expiry',
     'disk-space-low',
     'inodes-low',

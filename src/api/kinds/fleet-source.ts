@@ -5,7 +5,8 @@ import * as f from '../fields.ts'
 import { defineKind, type InputOf, type ObjectOf, type SpecOf } from '../kind.ts'
 import { signersFields } from './commit-signers.ts'
 import { notified, notifyTargets } from './notify.ts'
-import { MAX_AUTHOR, MAX_SUBJECT, heldPrune } from './release.ts'
+import { heldPrune } from './release.ts'
+import { MAX_AUTHOR, MAX_SUBJECT } from '../commit-limits.ts'
 
 const MAX_TRACKS = 32
 

@@ -1,4 +1,5 @@
 // Release: one track's rendered change on its way through a pipeline.
+import { MAX_AUTHOR, MAX_SUBJECT } from '../commit-limits.ts'
 import { PHASE, text, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
@@ -9,10 +10,6 @@ import { GATE_KINDS, MAX_CLUSTERS, MAX_GATES, MAX_STAGES } from './release-pipel
 
 /** Retry holds on one Release at a time; they end by themselves. */
 export const MAX_RETRIES = 16
-
-/** What a commit is called beside its hash; longer ones are cut. */
-export const MAX_SUBJECT = 120
-export const MAX_AUTHOR = 100
 
 const spec = s.immutable(
   s.obj('The change. Immutable.', {

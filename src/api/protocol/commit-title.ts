@@ -1,7 +1,8 @@
 // How a commit is called for people: the short hash, its subject and its author, cleaned and bounded. The last two come from the author.
 import { printableLine } from '#lib/printable.ts'
 import { shortened } from '#lib/shortened.ts'
-import { MAX_AUTHOR, MAX_SUBJECT, type Release } from '../kinds/release.ts'
+import { MAX_AUTHOR, MAX_SUBJECT } from '../commit-limits.ts'
+import type { Release } from '../kinds/release.ts'
 
 export interface CommitTitle {
   readonly subject?: string

@@ -2,7 +2,7 @@
 import type { Clock } from '#lib/clock.ts'
 import { tooManyRequests, type Refusal } from '../status/refusal.ts'
 import { FairQueue, type Seat } from './fair-queue.ts'
-import type { Held, Holder, Holdings } from './holdings.ts'
+import type { Holder, Holdings } from './holdings.ts'
 import type { Lane } from './lane.ts'
 import type { FlowLevel, Rate } from './levels.ts'
 import type { Limits } from './limits.ts'

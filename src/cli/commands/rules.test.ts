@@ -145,7 +145,7 @@ describe('a folder in which little is right', () => {
     // The same, brought by a signed component.
     const statement = structuredClone(machineComponent.example) as { spec: Record<string, unknown> }
     const template = '{"plugin":"kmsg","source":"s","conditions":[{"type":"Ours","reason":"Fine"}],"rules":[]}'
-    statement.spec['files'] = [{ path: '/etc/kubenode/monitors/ours.json', format: 'json', template }]
+    statement.spec['files'] = [{ path: '/etc/ours/monitors/ours.json', format: 'json', template }]
     writeFileSync(join(machines, 'agent.json'), JSON.stringify(statement))
     expect(await notes()).not.toContain('no known detector')
     rmSync(join(broken, 'mine'), { recursive: true })

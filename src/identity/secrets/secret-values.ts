@@ -1,7 +1,7 @@
 // Secret values that components are configured with: reads the named Secrets, and names their content by a keyed hash, so that a change shows in the name
 // and nothing of the value does. A value leaves this module only to be sealed.
 import { createHmac, randomBytes } from 'node:crypto'
-import type { ConfiguredComponent, SecretPlace } from '#api/kinds/component-config.ts'
+import type { SecretPlace } from '#api/kinds/component-config.ts'
 import { LABELS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'

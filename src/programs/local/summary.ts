@@ -1,7 +1,6 @@
 // The current state of the local fleet, in a few lines that a person can watch. Pure: objects in, lines out.
 import { ANNOTATIONS } from '#api/names.ts'
 import { isReason, REASONS } from '#api/catalogue.ts'
-import type { Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
