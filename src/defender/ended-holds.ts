@@ -49,7 +49,7 @@ export function stepFor(
 }
 
 export class EndedHolds implements Part {
-  readonly name = 'ended holds'
+  readonly name = 'ended-holds'
   readonly #options: EndedHoldsOptions
   readonly #looking: Looking
   readonly #trouble: RepeatedLine

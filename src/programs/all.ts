@@ -154,7 +154,7 @@ export const ROLES = {
     does: 'grants permits for disruptions, under the policies and the limits of one ledger',
     where: 'both',
     lead: 'one leader',
-    loops: ['defender', 'webhook', 'webhook-server', 'policies'],
+    loops: ['defender', 'ended-holds', 'webhook', 'webhook-server', 'policies'],
     reaches: [],
     switches: {
       '--webhook-host': 'webhook-server, at this address: disruptions without a permit are refused',

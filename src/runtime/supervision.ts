@@ -38,6 +38,9 @@ export interface SupervisionOptions {
   readonly metrics: RuntimeMetrics
 }
 
+/** What logs and /healthz call the loop of a controller. */
+export const controllerPartName = (controller: string): string => `controller ${controller}`
+
 export function supervise({ clock, log, health, metrics }: SupervisionOptions): Supervision {
   const watchdog = new Watchdog({
     clock,
@@ -63,7 +66,7 @@ export function supervise({ clock, log, health, metrics }: SupervisionOptions): 
       return cachePart(part, cached, clock, watchdog)
     },
     controller: (controller) => {
-      const part = `controller ${controller.name}`
+      const part = controllerPartName(controller.name)
       health.liveWhen(part, isStalled(part))
       return controllerPart(part, controller, watchdog)
     },

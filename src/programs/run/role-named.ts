@@ -1,4 +1,5 @@
 // A role as the page of all programs has it: its identity's rights, its loops, and whether it leads.
+import { controllerPartName } from '#runtime/supervision.ts'
 import { type RoleName, ROLES } from '../all.ts'
 import type { RolesConfig } from '../roles/config.ts'
 import type { Role } from './role.ts'
@@ -7,7 +8,7 @@ import type { Role } from './role.ts'
 export async function roleNamed(name: RoleName, config: RolesConfig, identity: string): Promise<Role> {
   const { lead, needs, loops, load } = ROLES[name]
   const role = await load(config, identity)
-  const listed: ReadonlySet<string> = new Set(loops)
+  const listed: ReadonlySet<string> = new Set(loops.flatMap((loop) => [loop, controllerPartName(loop)]))
   return {
     name,
     needs,
