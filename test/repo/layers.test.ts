@@ -1,8 +1,6 @@
 // Checks the layers of the code: which rooms may import which, which package is used where, and that imports have no cycles.
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { ROOT, codeOf, isTest, parseImports, sourceFiles } from './source-files.ts'
+import { codeOf, isTest, parseImports, sourceFiles } from './source-files.ts'
 import type { SourceFile } from './source-files.ts'
 
 const GROUND = ['policy', 'kube', 'api', 'lib']
@@ -122,15 +120,6 @@ const src = sourceFiles('src')
 const product = src.filter((f) => !isTest(f.path))
 
 test('imports point down', () => expect(src.flatMap(layerProblems)).toEqual([]))
-
-test('every room opens with a sentence that says what it holds', () => {
-  const rooms = [...new Set(src.map((f) => place(f.path)))].toSorted()
-  const silent = rooms.filter((room) => {
-    const path = join(ROOT, 'src', room, 'README.md')
-    return !existsSync(path) || !new RegExp(`^# ${room}\n\n[A-Z].{20,}\\.\n$`).test(readFileSync(path, 'utf8'))
-  })
-  expect(silent).toEqual([])
-})
 
 test('no import runs in a circle', () => expect(circles(product)).toEqual([]))
 

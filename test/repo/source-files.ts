@@ -45,7 +45,7 @@ function exportedFile(specifier: string): string | undefined {
 }
 
 function fileOf(specifier: string, from: string): string | undefined {
-  if (specifier.startsWith('#test/')) return specifier.slice(1)
+  if (/^#(test|build)\//.test(specifier)) return specifier.slice(1)
   // A package may import itself by its name; fleets do.
   if (specifier.startsWith('kubenode/')) return exportedFile(specifier)
   if (specifier.startsWith('#')) return `src/${specifier.slice(1)}`

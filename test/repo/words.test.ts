@@ -63,7 +63,13 @@ function markdownUnder(folder: string): string[] {
   )
 }
 
-const documents = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', ...markdownUnder('docs'), 'deploy/alerts']
+const documents = [
+  'README.md',
+  'CHANGELOG.md',
+  'CONTRIBUTING.md',
+  ...['docs', 'src', 'build'].flatMap(markdownUnder),
+  'deploy/alerts',
+]
 const asFiles = (path: string): string[] =>
   path.endsWith('.md') ? [path] : readdirSync(join(ROOT, path)).map((name) => `${path}/${name}`)
 
@@ -91,7 +97,7 @@ const foldersIn = (folder: string): string[] =>
   )
 
 /** One case per room, so that a failure names it and no case parses all of the code. */
-const WITH_COMMENTS = ['bench', 'deploy', 'fleet', 'rules', ...foldersIn('src'), ...foldersIn('test')]
+const WITH_COMMENTS = ['bench', 'build', 'deploy', 'fleet', 'rules', ...foldersIn('src'), ...foldersIn('test')]
 
 test.each(WITH_COMMENTS)('the comments in %s are in plain English', (folder) => {
   const found = filesUnder(folder).flatMap((path) =>
