@@ -17,7 +17,7 @@ import { PolicyAdmission } from './admission/policies.ts'
 import { withCompiledExpressions } from './admission/policy-served.ts'
 import { nodeRestriction } from './admission/node-restriction.ts'
 import { escalationGuard } from './admission/rbac-escalation.ts'
-import type { ResolveService } from './admission/webhook-call.ts'
+import type { MayCall, ResolveService } from './admission/webhook-call.ts'
 import { endpointsInTurn } from './admission/resolve-service.ts'
 import { WebhookAdmission } from './admission/webhooks.ts'
 import { authenticationChain, bootstrapTokens, byToken, serviceAccountTokens } from './auth/authenticate.ts'
@@ -86,6 +86,8 @@ export interface ApiServerOptions {
   readonly limits?: Partial<Limits>
   /** Where services of webhooks are reachable from here; without it, at their ready endpoints. */
   readonly resolveService?: ResolveService
+  /** Where webhooks, those of conversions too, may be: anywhere without it. */
+  readonly mayCall?: MayCall
   /** Reads logs of containers at their nodes; without it there are none. */
   readonly podLog?: ReadPodLog
 }
@@ -116,15 +118,16 @@ export async function createApiServer(options: ApiServerOptions = {}): Promise<A
     definitionServed(),
   ])
   const authorizer = new Authorizer(store, new NodeAuthorizer(store, nodeRules), options.onAllowed)
-  const { resolveService = endpointsInTurn(store) } = options
+  const { resolveService = endpointsInTurn(store), mayCall } = options
   const webhooks = new WebhookAdmission({
     store,
     registry,
     authorizer,
     log,
     resolveService,
+    mayCall,
   })
-  const converter = new WebhookConverter(resolveService)
+  const converter = new WebhookConverter(resolveService, mayCall)
   const signer = new TokenSigner(credentials.tokenKey, credentials.otherTokenKeys)
   const now = () => clock.now()
   const loopChoice = options.loops ?? 'all'

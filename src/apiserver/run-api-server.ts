@@ -33,6 +33,8 @@ export interface RunOptions {
   readonly credentials?: Credentials
   /** What KubeNode tells the server about its clients. */
   readonly rules?: Pick<ApiServerOptions, 'judgeSubject' | 'acceptsUser' | 'openPath'>
+  /** Where its webhooks may be: anywhere without it. */
+  readonly mayCall?: ApiServerOptions['mayCall']
   /** Shared by the servers of one process. */
   readonly policies?: ApiServerOptions['policies']
   readonly log?: Logger
@@ -73,6 +75,7 @@ export async function runApiServer({
   loops = true,
   credentials: given,
   rules = {},
+  mayCall,
   policies,
   log,
   version,
@@ -109,6 +112,7 @@ export async function runApiServer({
     loops: loops ? 'all' : 'none',
     podAccounts: true,
     ...rules,
+    ...(mayCall === undefined ? {} : { mayCall }),
     ...(policies === undefined ? {} : { policies }),
     ...(log === undefined ? {} : { log }),
     ...(version === undefined ? {} : { version }),

@@ -1,4 +1,5 @@
 // The embedded API server as a process of its own, and the control planes of Clusters, which it runs in processes apart from this one.
+import { isIP } from 'node:net'
 import { compiledPolicies, loadServer, runApiServer } from '#apiserver/apiserver.ts'
 import { EmbeddedHost } from '#controlplanes/embedded/embedded-host.ts'
 import { spawnPlanes, thisProgram } from './planes/child.ts'
@@ -16,6 +17,7 @@ import { runningProgram } from '#lib/trusted-folder.ts'
 import { Health } from '#runtime/health.ts'
 import { StatusHttp } from '#runtime/http.ts'
 import { untilEnded } from '#runtime/until-ended.ts'
+import { placeText } from './planes/plane-calls.ts'
 import { EMBEDDED_DATA } from './planes/plane-snapshots.ts'
 import { embeddedRules } from './run/embedded-rules.ts'
 import { addressIn } from './run/listeners.ts'
@@ -23,6 +25,8 @@ import { serverErrors } from './server-errors.ts'
 
 /** For a program that only has Node.js compile it. */
 export { loadServer }
+
+const MAX_PORT = 65_535
 
 export interface ServerOptions {
   readonly data: string
@@ -35,6 +39,8 @@ export interface ServerOptions {
   readonly healthListen?: string
   readonly most?: number
   readonly planesPerProcess: number
+  readonly webhookAllow?: string
+  readonly webhookAllowIn?: string
   readonly tenantsApart?: boolean
   readonly host: string
   readonly loops: boolean
@@ -89,6 +95,8 @@ async function controlPlanes(
     programs,
     planesPerProcess,
     tenantsApart,
+    webhookAllow,
+    webhookAllowIn,
     ...options
   }: ServerOptions,
   { signal, io }: { readonly signal: AbortSignal; readonly io: Io },
@@ -102,7 +110,11 @@ async function controlPlanes(
       programs === undefined
         ? processEngine(
             { perProcess: planesPerProcess, tenantsApart: tenantsApart === true },
-            recordRights === true ? ['--record-rights'] : [],
+            [
+              ...(recordRights === true ? ['--record-rights'] : []),
+              ...(webhookAllow === undefined ? [] : ['--webhook-allow', placesIn(webhookAllow)]),
+              ...(webhookAllowIn === undefined ? [] : ['--webhook-allow-in', webhookAllowIn]),
+            ],
           )
         : await programEngine(programs),
     listen: options.host,
@@ -117,6 +129,19 @@ async function controlPlanes(
   const ended = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
   return { ended: ended.then(() => served.close()).then(() => host.close()) }
 }
+
+/** As the processes of control planes compare them. */
+const placesIn = (text: string): string =>
+  text
+    .split(',')
+    .map((place) => {
+      const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(place.trim()) ?? []
+      const host = bracketed ?? plain ?? ''
+      if (isIP(host) === 0 || Number(port) > MAX_PORT)
+        throw new KubeNodeError(serverErrors.KN1089({ text: JSON.stringify(place.slice(0, 100)) }))
+      return placeText(host, Number(port))
+    })
+    .join(',')
 
 const processEngine = (
   bounds: { readonly perProcess: number; readonly tenantsApart: boolean },
@@ -141,6 +166,6 @@ function healthAt(listen: string | undefined) {
 
 function portOf(text: string): number {
   const port = Number(text)
-  if (/^\d{1,5}$/.test(text) && port <= 65_535) return port
+  if (/^\d{1,5}$/.test(text) && port <= MAX_PORT) return port
   throw new KubeNodeError(serverErrors.KN1031({ text: JSON.stringify(text) }))
 }

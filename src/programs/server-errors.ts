@@ -10,6 +10,10 @@ export const serverErrors = errorTable({
     text: 'cannot run control planes with one of --control-planes and --control-socket alone',
     next: 'give both: a folder, and the socket at which role cluster asks',
   },
+  KN1089: {
+    text: 'cannot allow webhooks of control planes at {text}: not an IP address with a port',
+    next: 'give --webhook-allow places such as 127.0.0.1:9443 or [::1]:9443, joined by commas',
+  },
   KN1095: {
     text: 'cannot start without a server of its own: no control planes are to run either',
     next: 'give --control-planes and --control-socket with --no-server',

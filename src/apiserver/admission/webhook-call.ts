@@ -1,5 +1,7 @@
 // The HTTPS call to a webhook: one POST within its timeout, connections kept between calls, an answer of a bounded size, no redirects.
+import { lookup as systemLookup } from 'node:dns'
 import { Agent, request } from 'node:https'
+import { isIP, type LookupFunction } from 'node:net'
 import { refuseUpgrade } from '#lib/refuse-upgrade.ts'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { messageOf } from '#lib/errors.ts'
@@ -15,6 +17,11 @@ const SHOWN_BODY = 2048
 
 /** Where a service is reached from this process; there is no cluster network to ask. */
 export type ResolveService = (service: ServiceReference) => { readonly host: string; readonly port: number } | undefined
+
+/** Whether this process may connect there; asked for each address that a name leads to, before any connection. */
+export type MayCall = (address: string, port: number) => boolean
+
+const ANYWHERE: MayCall = () => true
 
 export type CallOutcome = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly error: string }
 
@@ -35,9 +42,11 @@ interface Endpoint {
 export class WebhookCaller {
   readonly #agents = new Map<string, Agent>()
   readonly #resolve: ResolveService
+  readonly #mayCall: MayCall
 
-  constructor(resolve: ResolveService) {
+  constructor(resolve: ResolveService, mayCall: MayCall = ANYWHERE) {
     this.#resolve = resolve
+    this.#mayCall = mayCall
   }
 
   async call(connecting: Connecting): Promise<CallOutcome> {
@@ -111,6 +120,8 @@ export class WebhookCaller {
   ): Promise<CallOutcome | 'Stale'> {
     const signal = AbortSignal.timeout(Math.max(0, Math.ceil(until - performance.now())))
     const failed = (why: string): CallOutcome => ({ ok: false, error: `Post "${shown}": ${why}` })
+    // A host that is an address is never looked up.
+    if (isIP(host) > 0 && !this.#mayCall(host, port)) return failed(forbiddenText(host, port))
     let sent: ClientRequest | undefined
     try {
       sent = request({
@@ -120,6 +131,7 @@ export class WebhookCaller {
         port,
         path,
         signal,
+        lookup: checkedLookup((address) => this.#mayCall(address, port), port),
         ...(servername === undefined ? {} : { servername }),
         headers: {
           'content-type': 'application/json',
@@ -138,6 +150,22 @@ export class WebhookCaller {
     }
   }
 }
+
+const forbiddenText = (address: string, port: number): string =>
+  `this API server may not connect to ${address.includes(':') ? `[${address}]` : address}:${port}`
+
+/** All addresses of a name must be good: of two that alternate, one would get through by luck. */
+const checkedLookup =
+  (isGood: (address: string) => boolean, port: number): LookupFunction =>
+  (hostname, options, callback) =>
+    systemLookup(hostname, { ...options, all: true }, (error, found) => {
+      if (error !== null) return callback(error, [])
+      const bad = found.find(({ address }) => !isGood(address))
+      if (bad !== undefined) return callback(new Error(forbiddenText(bad.address, port)), [])
+      const [first] = found
+      if (first === undefined) return callback(new Error(`lookup ${hostname}: no such host`), [])
+      return options.all === true ? callback(null, found) : callback(null, first.address, first.family)
+    })
 
 const CLOSED: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE'])
 

@@ -13,7 +13,7 @@ import type { Authorizer } from '../auth/authorizer.ts'
 import { inVersion } from './in-version.ts'
 import { authorizerFor } from './may-they.ts'
 import { requestFacts } from './request-facts.ts'
-import { WebhookCaller, type ResolveService } from './webhook-call.ts'
+import { WebhookCaller, type MayCall, type ResolveService } from './webhook-call.ts'
 import { WEBHOOK_SCOPE, type CompiledWebhook } from './webhook-config.ts'
 import { patchedBy } from './webhook-patch.ts'
 import { denial, reviewBody, verdictOf, type Verdict } from './webhook-review.ts'
@@ -25,6 +25,7 @@ export interface WebhookParts {
   readonly registry: Registry
   readonly log: Logger
   readonly resolveService: ResolveService
+  readonly mayCall?: MayCall | undefined
 }
 
 type Allowed = Extract<Verdict, { kind: 'Answered' }>
@@ -39,11 +40,11 @@ export class WebhookAdmission {
   /** Webhooks that failed at the last call: logged once, not on each write. */
   readonly #failing = new Set<string>()
 
-  constructor({ store, registry, authorizer, log, resolveService }: WebhookParts) {
+  constructor({ store, registry, authorizer, log, resolveService, mayCall }: WebhookParts) {
     this.#store = store
     this.#authorizer = authorizer
     this.#log = log
-    this.#caller = new WebhookCaller(resolveService)
+    this.#caller = new WebhookCaller(resolveService, mayCall)
     const onChange = () => {
       this.#caller.keepOnly([...this.#mutating.targets(), ...this.#validating.targets()])
       this.#failing.clear()

@@ -1,7 +1,7 @@
 // Asks the conversion webhook of a definition for objects in another version, a bounded number at once.
 import { randomUUID } from 'node:crypto'
 import type { KubeObject } from '#api/schema/object.ts'
-import { WebhookCaller, type ResolveService } from '../admission/webhook-call.ts'
+import { WebhookCaller, type MayCall, type ResolveService } from '../admission/webhook-call.ts'
 import { targetOf, type WebhookTarget } from '../admission/webhook-config.ts'
 import { internal } from '../status/refusal.ts'
 import { convertedObjects, conversionBody, type ConversionReviewVersion } from './conversion-review.ts'
@@ -36,8 +36,8 @@ export type Convert = (
 export class WebhookConverter {
   readonly #caller: WebhookCaller
 
-  constructor(resolve: ResolveService) {
-    this.#caller = new WebhookCaller(resolve)
+  constructor(resolve: ResolveService, mayCall?: MayCall) {
+    this.#caller = new WebhookCaller(resolve, mayCall)
   }
 
   readonly convert: Convert = async (webhook, desired, objects) => {

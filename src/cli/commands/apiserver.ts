@@ -43,6 +43,13 @@ export function register(program: Command, io: Io): void {
       '--tenants-apart',
       'no process serves control planes of Clusters of two namespaces: one that is stuck stops its own tenant only',
     )
+    .option(
+      '--webhook-allow <places>',
+      'ADDRESS:PORT, joined by commas, that webhooks of control planes may have although they belong to this host, its link or the API server of the hub; none when left out',
+    )
+    .addOption(
+      new Option('--webhook-allow-in <folder>', 'folder of files that --webhook-announce of kubenode run wrote').hideHelp(),
+    )
     .addOption(new Option('--plane-process', 'serve control planes for the process that started this one').hideHelp())
     .option('--advertise <name>', 'name or address by which clients reach control planes; --host when left out')
     .option('--health-listen <address:port>', 'serve /healthz and /readyz there')
@@ -57,7 +64,7 @@ export function register(program: Command, io: Io): void {
     .action(async ({ planeProcess, ...options }: ServerOptions & { readonly planeProcess?: boolean }) => {
       if (planeProcess === true) {
         const { servePlanesHere } = await import('#programs/plane-process.ts')
-        return servePlanesHere(options)
+        return servePlanesHere(options, io.env)
       }
       const { runServer } = await import('#programs/run-server.ts')
       await runServer(options, io)

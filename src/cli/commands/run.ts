@@ -161,6 +161,9 @@ function forWebhook(command: Command): void {
     )
     .option('--webhook-listen <address>', 'address that the webhook listens on; 127.0.0.1 when left out')
     .addOption(new Option('--webhook-port <n>', 'port of the webhook; 0 takes a free one').default('0'))
+    .addOption(
+      new Option('--webhook-announce <file>', 'file to write the address and port of the webhook to while it is served').hideHelp(),
+    )
     .option('--webhook-client-ca <file>', 'authority of the certificate that the API server sends to webhooks, if any')
 }
 

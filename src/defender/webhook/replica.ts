@@ -30,6 +30,8 @@ export interface WebhookOptions {
   readonly at: WebhookService | { readonly host: string }
   /** PEM: the authority of the certificate that the API server sends, where it was given one. */
   readonly clientCa?: string
+  /** Told the port while the webhook is served there, and undefined once it is not. */
+  readonly announce?: (port: number | undefined) => void
 }
 
 export interface ReplicaOptions extends WebhookOptions {
@@ -111,6 +113,7 @@ export class WebhookReplica implements Part {
     const leftMs = graceMs - (clock.monotonic() - (this.#drainingSince ?? 0))
     if (this.#serving !== undefined && leftMs > 0) await clock.sleep(leftMs)
     await this.#serving?.server.stop()
+    this.#options.announce?.(undefined)
   }
 
   /** False when there is nothing to serve with, or it cannot be served. */
@@ -136,6 +139,7 @@ export class WebhookReplica implements Part {
     if (this.#serving === undefined) {
       const server = this.#server(current)
       const port = await server.start()
+      this.#options.announce?.(port)
       this.#serving = { server, port, certificate: current }
       log.info('serving the webhook', { port })
     } else if (this.#serving.certificate.cert !== current.cert) {

@@ -12,6 +12,8 @@ export const HUB = 'hub'
 const IGNORED = '.gitignore'
 const GIT_CACHE = 'git-cache'
 const CONTROL_PLANES = 'control-planes'
+/** No cluster can be called so. */
+const WEBHOOKS = '.webhooks'
 /** What else lies beside the folders of clusters, and so names none. */
 const REPOSITORY = 'repository'
 const OTHER_FOLDERS: readonly string[] = [
@@ -78,6 +80,8 @@ export interface Layout {
   readonly gitCache: string
   /** Of Clusters, each in a folder that the host of control planes makes and removes. */
   readonly controlPlanes: string
+  /** Where Defenders tell the addresses of their webhooks, each in a file: the only ones of this machine that control planes call. */
+  readonly webhooks: string
   /** Where the host of control planes is asked. */
   readonly controlSocket: string
   /** Names the clusters that a process of programs runs for, with their options. */
@@ -109,6 +113,7 @@ export const layoutOf = (root: string, follows?: Followed): Layout => ({
   follows,
   gitCache: join(root, GIT_CACHE),
   controlPlanes: join(root, CONTROL_PLANES),
+  webhooks: join(root, WEBHOOKS),
   controlSocket: join(root, 'control.sock'),
   clustersOf: (process) => join(root, `${process}.json`),
   adminKubeconfig: join(root, 'admin.kubeconfig'),
@@ -145,6 +150,7 @@ export const madeBy = (layout: Layout): readonly string[] => [
   ...clusterFolders(layout).map((name) => join(layout.root, name)),
   ...OTHER_FOLDERS.map((name) => join(layout.root, name)),
   layout.adminKubeconfig,
+  layout.webhooks,
   layout.controlSocket,
 ]
 

@@ -84,7 +84,7 @@ function optionsOf(
     ...(roles.includes('sync') ? syncOptions(layout, rehearsal) : []),
     ...(roles.includes('cluster') ? ['--control-planes', layout.controlSocket] : []),
     ...(roles.includes('controllers') ? hostOptions(layout, cluster) : []),
-    ...(roles.includes('defender') ? WEBHOOK : []),
+    ...(roles.includes('defender') ? [...WEBHOOK, '--webhook-announce', join(layout.webhooks, cluster)] : []),
   ]
 }
 

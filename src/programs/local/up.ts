@@ -382,6 +382,8 @@ const serverArgs = (
   layout.controlPlanes,
   '--control-socket',
   layout.controlSocket,
+  '--webhook-allow-in',
+  layout.webhooks,
   ...(programs === undefined ? [] : ['--programs', programs]),
   ...(recordsRights ? ['--record-rights'] : []),
 ]

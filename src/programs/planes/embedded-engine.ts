@@ -7,6 +7,8 @@ import { EMBEDDED_DATA } from './plane-snapshots.ts'
 export interface EmbeddedEngineOptions {
   /** What KubeNode tells each server about its clients. */
   readonly rules?: RunOptions['rules']
+  /** Where webhooks of its servers may be; anywhere without it. */
+  readonly mayCall?: RunOptions['mayCall']
   /** Shared with other servers of the process. */
   readonly policies?: CompiledPolicies
   readonly program?: string | undefined
@@ -16,6 +18,7 @@ export interface EmbeddedEngineOptions {
 
 export function embeddedEngine({
   rules,
+  mayCall,
   policies = compiledPolicies(),
   program,
   log,
@@ -31,6 +34,7 @@ export function embeddedEngine({
         policies,
         program,
         ...(rules !== undefined && { rules }),
+        ...(mayCall !== undefined && { mayCall }),
         ...(log !== undefined && { log }),
         ...(recordsRights !== undefined && { recordsRights }),
       }),

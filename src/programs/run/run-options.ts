@@ -1,7 +1,9 @@
 // The options of `kubenode run`, read before any request: what is impossible in them is reported first.
-import { realpathSync } from 'node:fs'
+import { mkdirSync, realpathSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import { writeWholeFile } from '#lib/whole-file.ts'
 import { isLife } from '#identity/certificate-life.ts'
 import type { AgentIdentity } from '#identity/token-life.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
@@ -16,6 +18,7 @@ import { readConsoleFile } from './console-file.ts'
 import { addressIn, type ListenOptions } from './listeners.ts'
 import { type RENDER_PLACES, renderImageOf, renderPlacementOf } from './render-place.ts'
 import { entryBeside } from '../entry-beside.ts'
+import { placeText } from '../planes/plane-calls.ts'
 import { ROLE_NAMES, type RoleName } from '../all.ts'
 import type { RolesConfig } from '../roles/config.ts'
 import { runErrors } from './run-errors.ts'
@@ -41,6 +44,7 @@ export interface RunOptions extends ArtifactsOptions, ListenOptions {
   readonly webhookListen?: string
   readonly webhookPort: string
   readonly webhookClientCa?: string
+  readonly webhookAnnounce?: string
   readonly prometheusUrl?: string
   readonly inspectionAllow?: string
   readonly callAllow?: string
@@ -204,10 +208,28 @@ function webhookOf(options: RunOptions) {
   if (service !== undefined && (host !== undefined || name === ''))
     throw new KubeNodeError(runErrors.KN1316({ service: JSON.stringify(service) }))
   const at = service === undefined ? { host: host ?? '' } : { namespace, name }
-  const { webhookClientCa } = options
+  const { webhookClientCa, webhookAnnounce: file } = options
   const clientCa = webhookClientCa === undefined ? undefined : readText(webhookClientCa, 'authority of webhook clients')
-  return { webhook: { at, listen, port, ...(clientCa !== undefined && { clientCa }) } }
+  const announce = file === undefined ? undefined : announcedIn(file, listen)
+  return {
+    webhook: {
+      at,
+      listen,
+      port,
+      ...(clientCa !== undefined && { clientCa }),
+      ...(announce !== undefined && { announce }),
+    },
+  }
 }
+
+/** For control planes of this host, which call no other address of it. */
+const announcedIn =
+  (file: string, listen: string) =>
+  (port: number | undefined): void => {
+    if (port === undefined) return rmSync(file, { force: true })
+    mkdirSync(dirname(file), { recursive: true })
+    writeWholeFile(file, `${placeText(listen, port)}\n`)
+  }
 
 const listOf = (text = ''): readonly string[] =>
   text
