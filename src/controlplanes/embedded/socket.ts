@@ -6,6 +6,7 @@ import type { ControlPlaneHost, HostCapabilities } from '../port.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { nodeHttp } from '#lib/node-http.ts'
+import { doubtOfSocket } from '#lib/own-socket.ts'
 import { embeddedErrors } from './embedded-errors.ts'
 
 /** A request names a control plane; an answer has all of them, each with ten snapshots. */
@@ -91,6 +92,8 @@ export class SocketHost implements ControlPlaneHost {
     const sent = [...args].filter((a) => !(a instanceof AbortSignal))
     const signal = AbortSignal.any([...limits, AbortSignal.timeout(ANSWER_WITHIN_MS)])
     try {
+      const doubt = doubtOfSocket(this.#socket)
+      if (doubt !== undefined) throw new Error(doubt)
       const text = await posted(this.#socket, `/${call}`, JSON.stringify(sent), signal)
       const answer: unknown = JSON.parse(text)
       if (!isObject(answer) || !('value' in answer)) throw new Error(isObject(answer) ? String(answer['error']) : text)

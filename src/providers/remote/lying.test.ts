@@ -12,7 +12,7 @@ import { silentLogger } from '#lib/log.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { HostRequest } from '../port.ts'
 import { RemoteProvider } from './provider.ts'
-import { socketDoubt } from './place.ts'
+import { socketDoubt } from '#lib/own-socket.ts'
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
 

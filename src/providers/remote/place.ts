@@ -1,9 +1,8 @@
 // Where a program that serves a provider is reached: a Unix socket of our own user, or an https address whose authority and token are in files. What is in
 // the files is read again every minute, so that both can be replaced while we run; whose a socket is, before each connection.
-import { constants, lstatSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { getuid } from 'node:process'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { doubtOfSocket } from '#lib/own-socket.ts'
 import { providersErrors } from '../providers-errors.ts'
 
 export type RemotePlace =
@@ -17,21 +16,9 @@ export type Door =
 
 export const placeText = (place: RemotePlace): string => (place.kind === 'Socket' ? place.path : place.url)
 
-const ROOT = 0
-const OTHERS = 0o077
-const { S_IFMT, S_IFSOCK } = constants
-
-/** What makes a socket one of another user's, or undefined. */
-export function socketDoubt(seen: { readonly mode: number; readonly uid: number }, own: number): string | undefined {
-  if ((seen.mode & S_IFMT) !== S_IFSOCK) return 'it is not a socket'
-  if (seen.uid !== own && seen.uid !== ROOT) return `it belongs to uid ${seen.uid}, and this program runs as uid ${own}`
-  if ((seen.mode & OTHERS) !== 0) return `others can use it (mode 0${(seen.mode & 0o777).toString(8)}, wanted 0600)`
-  return undefined
-}
-
 /** Throws unless the socket is ours. */
 export function checkSocket(path: string): void {
-  const doubt = socketDoubt(lstatSync(path), getuid?.() ?? ROOT)
+  const doubt = doubtOfSocket(path)
   if (doubt !== undefined) throw new KubeNodeError(providersErrors.KN11062({ path, why: doubt }))
 }
 
