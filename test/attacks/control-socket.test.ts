@@ -25,7 +25,7 @@ const children: ChildProcess[] = []
 
 beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), 'kubenode-socket-'))
-  // As /tmp: everybody may make files, and removes their own only.
+  // As /tmp: each user may make files and can remove only their own.
   open = join(root, 'open')
   mkdirSync(open)
   chmodSync(root, 0o755)
@@ -112,7 +112,7 @@ while True:
   const identity = { user: 'kubenode:sync', groups: [], lifeMs: 3_600_000 }
   await expect(client.kubeconfig('fleet.prod', identity)).rejects.toThrow(/KN1093.*belongs to uid 65534/)
   expect(existsSync(log) ? readFileSync(log, 'utf8') : '').toBe('')
-  // A link of theirs to a socket of ours, or a file, is no socket either.
+  // A file is no socket either.
   writeFileSync(join(open, 'file.sock'), '')
   await expect(new SocketHost(join(open, 'file.sock'), EMBEDDED).list()).rejects.toThrow(/KN1093.*not a socket/)
 })
