@@ -13,6 +13,7 @@ import { PROVIDER_PAGE, providerPage } from './reference/provider-page.ts'
 import { PROVIDER_PROTOCOL_PAGE, providerProtocolPage } from './reference/provider-protocol-page.ts'
 import { ROOM_PAGE, type ShippedPolicy, roomPage } from './reference/room-page.ts'
 import { RULES_PAGE, rulesPage } from './reference/rules-page.ts'
+import { ARCHITECTURE_PAGE, sourceLines, withRoomLines } from './reference/source-rooms.ts'
 
 const root = releaseRoot()
 const SECURITY_PAGE = 'docs/security.md'
@@ -58,6 +59,10 @@ const files = new Map([
     CONTRACT_PAGES.map(async (page) => [page, withContract(await readFile(join(root, page), 'utf8'))] as const),
   )),
   [SECURITY_PAGE, withOrdinaryPods(await readFile(join(root, SECURITY_PAGE), 'utf8'))],
+  [
+    ARCHITECTURE_PAGE,
+    withRoomLines(await readFile(join(root, ARCHITECTURE_PAGE), 'utf8'), (folder) => sourceLines(join(root, folder))),
+  ],
 ])
 
 for (const directory of [

@@ -16,7 +16,7 @@ export type JoinGround = Pick<
   readonly waitsFor?: string | undefined
 }
 
-/** What the program that runs the controllers knows about its cluster; nothing here is read from the environment below the CLI. */
+/** What the program that runs the controllers knows about its cluster; nothing here is read from the environment below the programs. */
 export interface ControllersConfig {
   readonly cluster: string
   readonly providers: Readonly<Record<string, Provider>>

@@ -1,6 +1,6 @@
 // Everything of KubeNode that runs. Programs are built from this page: a loop that is not on it is not started, and what a role is given is what it says here.
 //
-// Each role is one identity: the user `kubenode:ROLE`, or the service account `kubenode-ROLE`, with the rights of deploy/install/rbac.yaml. A role that leads holds the
+// Each role is one identity: the user `kubenode:ROLE`, or the service account `kubenode-ROLE`, with the rights of deploy/install/2-rbac.yaml. A role that leads holds the
 // Lease `kubenode-ROLE` of the system namespace, and starts its loops once it has it; its replicas wait. `kubenode run --roles` says which roles a process has, and an
 // installation has one Deployment for each. All that roles know of each other lies in the API server.
 import type { ControllerModule } from '#controllers/module.ts'

@@ -2,7 +2,9 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { basename, join, normalize } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { ROOT, filesUnder, sourceFiles } from './source-files.ts'
+import { ARCHITECTURE_PAGE, roomsIn, sourceLines, withRoomLines } from '#build/reference/source-rooms.ts'
+import { commentsIn } from '#test/support/tools/comments.ts'
+import { ROOT, filesUnder, isTest, sourceFiles } from './source-files.ts'
 
 const PARTS = ['Owns', 'Never', 'Port', 'Invariants', 'Read first']
 /** A page is read in two minutes; below this something is left out. */
@@ -150,5 +152,62 @@ describe('the check of a page finds', () => {
       'src/permits/windows.test.ts is no port: nothing outside enters it',
     ])
     expect(changed('`permitAnswer`', '`permitAnswers`')).toEqual(['no file of its port exports permitAnswers'])
+  })
+})
+
+describe('the table of rooms', () => {
+  const page = readFileSync(join(ROOT, ARCHITECTURE_PAGE), 'utf8')
+
+  test('has each room once', () => {
+    expect(roomsIn(page).toSorted()).toEqual(ROOMS.toSorted())
+  })
+
+  test('has the size of each room within a fifth; run npm run gen when it has not', () => {
+    expect(withRoomLines(page, (folder) => sourceLines(join(ROOT, folder)))).toBe(page)
+  })
+
+  test('keeps a size that is about right, and replaces one that is not', () => {
+    const row = '| [`kube`](../src/kube/README.md) | 4,700 | one client |'
+    expect(withRoomLines(row, () => 5_000)).toBe(row)
+    expect(withRoomLines(row, () => 12_345)).toBe('| [`kube`](../src/kube/README.md) | 12,300 | one client |')
+  })
+})
+
+/** Not those of `fleet/` and `rules/`: the reader's own fleet has other files there. */
+const PATH = /\b(?:src|bench|deploy|test)\/[\w.-]+\/[\w./-]+\.(?:ts|md|json|yaml|sh)\b|\bbuild\/[\w./-]+\.ts\b/g
+const lost = (text: string): readonly string[] =>
+  [...text.matchAll(PATH)].map(([path]) => path).filter((path) => !existsSync(join(ROOT, path)))
+
+const markdownUnder = (folder: string): readonly string[] =>
+  readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => `${folder}/${file}`)
+
+describe('paths that are named in words exist', () => {
+  /** What was decided once may name what was there then. */
+  const HISTORY = /^docs\/adr\//
+
+  test('in documents', () => {
+    const pages = ['README.md', 'CONTRIBUTING.md', ...['docs', 'test', 'src', 'build'].flatMap(markdownUnder)]
+    const found = pages
+      .filter((path) => !HISTORY.test(path))
+      .flatMap((path) => lost(readFileSync(join(ROOT, path), 'utf8')).map((name) => `${path}: ${name}`))
+    expect(found).toEqual([])
+  })
+
+  test('in comments', () => {
+    const found = ['src', 'build', 'bench', 'deploy']
+      .flatMap(filesUnder)
+      .filter((path) => !isTest(path))
+      .map((path) => ({ path, code: readFileSync(join(ROOT, path), 'utf8') }))
+      .filter(({ code }) => lost(code).length > 0)
+      .flatMap(({ path, code }) =>
+        commentsIn(path, code).flatMap(({ text }) => lost(text).map((name) => `${path}: ${name}`)),
+      )
+    expect(found).toEqual([])
+  })
+
+  test('a path that moved away is found', () => {
+    expect(lost('see src/local/up.ts, and src/programs/local/up.ts.')).toEqual(['src/local/up.ts'])
   })
 })
