@@ -18,7 +18,7 @@ import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
-import { releasePipeline } from '#api/kinds/release-pipeline.ts'
+import { GATE_KINDS, releasePipeline } from '#api/kinds/release-pipeline.ts'
 import { release } from '#api/kinds/release.ts'
 import { OPERATIONS } from '#api/kinds/operations.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
@@ -40,8 +40,7 @@ export interface Rejected {
 const BAD_REQUIREMENT = { matchExpressions: [{ key: 'a', operator: 'In' }] }
 const REQUIREMENT = 'values are required for In and NotIn, and not allowed otherwise'
 const ONE_OPERATION = `exactly one of ${OPERATIONS.join(', ')} must be set`
-const GATES =
-  'exactly one of machinesReady, componentsConsistent, noNewRepairs, approval, http, prometheus, custom must be set'
+const GATES = `exactly one of ${GATE_KINDS.join(', ')} must be set`
 
 const rejected = (kind: ApiKind, changes: Changes, message: string): Rejected => ({ kind, changes, message })
 
