@@ -46,6 +46,7 @@ export default defineConfig({
         'unit',
         [
           'src/**/*.test.ts',
+          'build/**/*.test.ts',
           'deploy/**/*.test.ts',
           'rules/**/*.test.ts',
           'fleet/**/*.test.ts',

@@ -368,7 +368,12 @@ describe('the fast lane', () => {
       { content: TWO, revertOf: id('2'), commit: id('9') },
     )
     expect(returns(all)).toEqual([])
-    expect(revertedBefore(all, last(all))).toEqual({ commit: id('1'), title: {}, revertCommit: id('e') })
+    expect(revertedBefore(all, last(all))).toEqual({
+      commit: id('1'),
+      title: {},
+      revertCommit: id('e'),
+      revertedBy: id('e').slice(0, 12),
+    })
   })
 })
 

@@ -166,24 +166,26 @@ describe('S31 folders above those whose content is run or believed', () => {
 describe('S31 with umask 000', () => {
   const report = "data:text/javascript,process.on('exit', () => console.error('umask ' + process.umask().toString(8)))"
   const entries = readdirSync(join(root, 'src/cli'), { recursive: true, encoding: 'utf8' })
-    .filter((file) => /(main|build|warm|agent-entry)\.ts$/.test(file))
+    .filter((file) => /(main|warm|agent-entry)\.ts$/.test(file))
+    .map((file) => join('src/cli', file))
+    .concat('build/first-start.ts')
     .sort()
 
   test('the entries are known', () => {
     expect(entries).toEqual([
-      'agent-main.ts',
-      'agent/agent-entry.ts',
-      'agent/supervisor-main.ts',
-      'build.ts',
-      'hollow-main.ts',
-      'main.ts',
-      'warm.ts',
+      'build/first-start.ts',
+      'src/cli/agent-entry.ts',
+      'src/cli/agent-main.ts',
+      'src/cli/hollow-main.ts',
+      'src/cli/main.ts',
+      'src/cli/supervisor-main.ts',
+      'src/cli/warm.ts',
     ])
   })
 
   test.each(entries)('%s makes no file that others may write to', (file) => {
     const command = 'umask 000; exec "$@"'
-    const args = ['sh', process.execPath, '--import', report, join(root, 'src/cli', file)]
+    const args = ['sh', process.execPath, '--import', report, join(root, file)]
     const { stderr } = spawnSync('/bin/sh', ['-c', command, ...args], { encoding: 'utf8', timeout: 100_000 })
     expect(stderr).toContain('umask 22\n')
   })

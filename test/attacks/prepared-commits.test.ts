@@ -281,7 +281,7 @@ test('a push to the followed branch moves it once, with its files, and never ove
   expect(bench.repository.git('status', '--porcelain')).toBe('')
   expect(readFileSync(join(bench.repository.dir, 'fleet/versions.json'), 'utf8')).toContain('"beacon": "1.1.0"')
   expect((await ask('/api/push', { id: two.id, branch: 'main' })).text).toMatch(
-    /KN1729: cannot push [0-9a-f]{12} to branch main: .*; prepare it again/,
+    /KN1729: cannot push [0-9a-f]{12} \\"beacon 1\.2\.0\\" to branch main: .*; prepare it again/,
   )
   await eventually(
     () => bench.releases(),
