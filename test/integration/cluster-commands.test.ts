@@ -76,7 +76,6 @@ test('the list and one cluster are printed for people and for programs', async (
   expect(json).toMatchObject({ kind: 'List', items: [{ metadata: { name: 'one' } }] })
   expect((await kubenode(w, 'list', '-o', 'name')).out).toBe('cluster.kubenode.io/one\n')
   expect((await kubenode(w, 'show', 'one', '-o', 'yaml')).out).toContain('kind: Cluster')
-  expect((await kubenode(w, 'list', '-o', 'custom-columns=N:.metadata.name')).out).toBe('N\none\n')
 })
 
 test('the kubeconfig reaches the cluster as sync; a user without the right learns where it is and who may read it', async () => {

@@ -8,7 +8,6 @@ import { filesUnder, ROOT } from './source-files.ts'
 /** By file: the pattern, and what bounds its text. */
 const BOUNDED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'src/artifacts/oci/component-tar.ts': { '/^ *[0-7]*[ \\0]*$/': 'a number of a header, 12 bytes' },
-  'src/cli/get/form.ts': { '/(?:\\[[^\\]]*\\]|[^,[])+/g': 'an argument of the person who runs the command' },
   'src/console/server/page-files.ts': {
     '/\\n?\\/\\/# sourceMappingURL=.*\\s*$/': 'our own page, and packages that it is built of',
   },

@@ -58,10 +58,7 @@ describe('what may follow', () => {
     [['get', '--context', 'p'], ['prod']],
     [['get', '--context=p'], ['--context=prod']],
     [['get', '-n', 'k'], ['kubenode-system']],
-    [
-      ['get', '-o', 'j'],
-      ['json', 'jsonpath='],
-    ],
+    [['get', '-o', 'j'], ['json']],
     [['get', '--kubeconfig', ''], [':files']],
     [['get', 'nonsense', ''], []],
     [

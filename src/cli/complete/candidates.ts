@@ -139,7 +139,7 @@ const ARGUMENTS: Readonly<Record<string, Ask>> = {
 /** Paths whose arguments are completed: a test holds them to the tree. */
 export const completedCommands = (): readonly string[] => Object.keys(ARGUMENTS)
 
-const FORMS = ['wide', 'name', 'json', 'yaml', 'jsonpath=', 'custom-columns=']
+const FORMS = ['wide', 'name', 'json', 'yaml']
 
 /** The shell itself knows the files. */
 export const FILES: Candidate = { word: ':files', help: '' }

@@ -11,8 +11,6 @@ import { findObject, lookUp } from '../inspect/find-object.ts'
 import { inspectErrors } from '../inspect/inspect-errors.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import type { Form } from './form.ts'
-import type { Step } from './jsonpath-parse.ts'
-import { sortedBy } from './sorting.ts'
 import type { Wanted } from './wanted.ts'
 
 export interface GetOptions extends ServerOptions, NamespaceOptions {
@@ -23,7 +21,8 @@ export interface GetOptions extends ServerOptions, NamespaceOptions {
   readonly watch?: boolean
   readonly watchOnly?: boolean
   readonly ignoreNotFound?: boolean
-  readonly sortBy?: readonly Step[]
+  /** Left to kubectl. */
+  readonly sortBy?: string
   readonly headers: boolean
   readonly showKind?: boolean
   readonly showLabels?: boolean
@@ -51,8 +50,7 @@ export async function objectsOf({ type, noun, name }: Wanted, asked: Asked): Pro
   }
   if (name !== undefined) return [await findObject(client, type, { name, namespace }, noun)]
   try {
-    const all = await listAll(client, type, listOptions(asked, type.namespaced))
-    return asked.options.sortBy === undefined ? all : sortedBy(all, asked.options.sortBy)
+    return await listAll(client, type, listOptions(asked, type.namespaced))
   } catch (e) {
     if (!isApiError(e) || e.status !== 404) throw e
     throw new KubeNodeError(inspectErrors.KN1315({ kind: qualifiedPlural(type) }), { cause: e })

@@ -7,8 +7,8 @@ import { connectionTo, withNamespace, withServer } from '../commands/inspect.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import type { Asked, GetOptions } from './asked.ts'
 import { TABLE, formOption } from './form.ts'
-import { sortPath } from './sorting.ts'
 import { getErrors } from './get-errors.ts'
+import { refuseForKubectl } from './left-to-kubectl.ts'
 import type { Wanted } from './wanted.ts'
 
 export function register(program: Command, io: Io): void {
@@ -19,11 +19,7 @@ export function register(program: Command, io: Io): void {
     .option('-A, --all-namespaces', 'the objects of all namespaces')
     .option('-l, --selector <labels>', 'filter by labels, such as zone=a,!old')
     .option('--field-selector <fields>', 'filter by fields, such as metadata.name=n-1')
-    .addOption(
-      new Option('--sort-by <path>', 'in the order of a field, such as .metadata.creationTimestamp').argParser(
-        sortPath,
-      ),
-    )
+    .addOption(new Option('--sort-by <path>', 'in the order of a field, which kubectl does').hideHelp())
     .option('-w, --watch', 'then show each change, until Ctrl-C')
     .option('--watch-only', 'show each change and not the list before, until Ctrl-C')
     .option('--ignore-not-found', 'print nothing for a name that does not exist, and exit with 0')
@@ -54,6 +50,7 @@ export async function get(words: readonly string[], options: GetOptions, io: Io)
   ])
   const wanted = wantedOf(words)
   refuseTogether(wanted, options)
+  refuseForKubectl(wanted, options)
   const { client, namespace } = await connectionTo(options, io)
   const asked: Asked = {
     client,
@@ -67,10 +64,10 @@ export async function get(words: readonly string[], options: GetOptions, io: Io)
     import('./show.ts'),
     import('../inspect/missed.ts'),
   ])
-  const isTabular = asked.form.kind === 'table' || asked.form.kind === 'columns'
+  const isTabular = asked.form.kind === 'table'
   const [only] = isWatched(options) ? wanted : []
   const start = only && (await (await import('./watch.ts')).watchStart(only, asked))
-  const note = asked.form.kind === 'table' && io.isTerminal && only === undefined ? noteFor(wanted, asked) : undefined
+  const note = isTabular && io.isTerminal && only === undefined ? noteFor(wanted, asked) : undefined
   if (options.watchOnly !== true) await (isTabular ? showTables(wanted, asked) : showData(wanted, asked))
   const line = await note
   if (line !== undefined)
@@ -91,7 +88,6 @@ function refuseTogether(wanted: readonly Wanted[], options: GetOptions): void {
   if (isNamed && options.selector !== undefined) refuse('a name', '--selector')
   if (isNamed && options.fieldSelector !== undefined) refuse('a name', '--field-selector')
   if (isNamed && options.allNamespaces === true) refuse('a name', '--all-namespaces')
-  if (isWatched(options) && options.sortBy !== undefined) refuse('--watch', '--sort-by')
   if (isWatched(options) && wanted.length > 1) refuse('--watch', 'several kinds or names')
 }
 

@@ -6,10 +6,6 @@ export const getErrors = errorTable({
     text: 'cannot get both {kind} and {what}: one form names a kind and then objects, the other names KIND/NAME each time',
     next: 'use one of them',
   },
-  KN1601: {
-    text: 'cannot print {what} with {template}: {why}',
-    next: 'correct the template; the object is shown by -o json',
-  },
   KN1602: {
     text: 'cannot combine {one} with {other}',
     next: 'leave one of them out',
@@ -17,6 +13,10 @@ export const getErrors = errorTable({
   KN1604: {
     text: 'cannot read {form} as the name of a source: a source here has no form before its name',
     next: 'type {command}; a source that is called {form} is source/{form}',
+  },
+  KN1605: {
+    text: 'cannot use {option}: kubenode get leaves it to kubectl',
+    next: 'type {command}',
   },
   KN1603: {
     text: 'which kind? kubenode get shows {kinds}',

@@ -5,13 +5,11 @@ import { shortCommits } from './short-commits.ts'
 const COMMIT = '3f1c9e0a7b5d4c2e8f6a1b3c5d7e9f0a2b4c6d8e'
 const HEAD = ['NAME', 'COMMIT', 'WAITING']
 const WIDE: Form = { kind: 'table', isWide: true }
-const COLUMNS: Form = { kind: 'columns', columns: [] }
 
 test.each([
   ['a terminal', TABLE, 100, '3f1c9e0a7b5d'],
   ['a pipe', TABLE, undefined, COMMIT],
   ['-o wide', WIDE, 100, COMMIT],
-  ['columns that the user asked for', COLUMNS, 100, COMMIT],
 ] as const)('the commit in the table of %s', (_, form, width, want) => {
   expect(shortCommits(HEAD, { form, width })(['fleet', COMMIT, COMMIT])).toEqual(['fleet', want, COMMIT])
 })

@@ -1,8 +1,9 @@
-// Prints what `kubenode get` found: tables, columns of one's own, names, or whole objects.
+// Prints what `kubenode get` found: tables, names, or whole objects.
 import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 import { type ResourceType, collectionPath, objectPath, qualifiedKind, qualifiedPlural } from '#api/schema/resource.ts'
+import type { KubeObject } from '#api/schema/object.ts'
 import { listAll } from '#kube/list-all.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { hasColors, paintOf, toneOf } from '#lib/terminal/paint.ts'
@@ -13,10 +14,9 @@ import { kindCalled } from '../inspect/target.ts'
 import { eachOf } from '../inspect/missed.ts'
 import { type Asked, forReader, listOptions, objectsOf } from './asked.ts'
 import { CLUSTER_HEAD, clusterCells, expiresText } from './cluster-columns.ts'
-import { columnCells, dataText } from './data-text.ts'
+import { dataText } from './data-text.ts'
 import { alignedRows } from './rows.ts'
 import { shortCommits } from './short-commits.ts'
-import { keyOfObject } from './sorting.ts'
 import { type Table, type TableShape, tableAt } from './table.ts'
 import type { Wanted } from './wanted.ts'
 import { withoutManagers } from './without-managers.ts'
@@ -65,7 +65,6 @@ export async function showTables(wanted: readonly Wanted[], asked: Asked): Promi
 }
 
 async function tableOfKind(group: readonly Wanted[], asked: Asked, isOneKind: boolean): Promise<Table> {
-  if (asked.form.kind === 'columns') return ownColumns(group, asked)
   const [first] = group
   const tables = await eachOf(
     group.map((w) => serverTable(w, asked, shapeOf(w, asked, isOneKind))),
@@ -75,23 +74,10 @@ async function tableOfKind(group: readonly Wanted[], asked: Asked, isOneKind: bo
   const { head = [], resourceVersion = '' } = tables.find((t) => t.head.length > 0) ?? {}
   const table = { head: first === undefined ? [] : head, rows: tables.flatMap((t) => t.rows), resourceVersion }
   if (first === undefined) return table
-  const sorted = await withOrder(table, first, asked, isOneKind)
-  return first.type.kind === CLUSTERS.kind ? withClusters(sorted, asked, isOneKind) : sorted
+  return first.type.kind === CLUSTERS.kind ? withClusters(table, asked, isOneKind) : table
 }
 
-/** The server prints rows in the order of names: the objects say where each belongs. */
-async function withOrder(table: Table, wanted: Wanted, asked: Asked, isOneKind: boolean): Promise<Table> {
-  const { sortBy } = asked.options
-  if (sortBy === undefined || wanted.name !== undefined) return table
-  const order = new Map((await objectsOf(wanted, asked)).map((o, i) => [keyOfObject(o), i]))
-  const { showsNamespace, prefix } = shapeOf(wanted, asked, isOneKind)
-  const namespace = wanted.type.namespaced ? (asked.namespace ?? '') : ''
-  const at = ([first = '', second = '']: readonly string[]): number => {
-    const [of, name] = showsNamespace ? [first, second] : [namespace, first]
-    return order.get(`${of}/${name.slice(prefix.length)}`) ?? order.size
-  }
-  return { ...table, rows: table.rows.toSorted((a, b) => at(a) - at(b)) }
-}
+const keyOfObject = ({ metadata }: KubeObject): string => `${metadata.namespace ?? ''}/${metadata.name ?? ''}`
 
 /** A member has no Releases, and some users may not list them: then the columns of the server are all there is. */
 async function withClusters(table: Table, asked: Asked, isOneKind: boolean): Promise<Table> {
@@ -127,19 +113,6 @@ async function withClusters(table: Table, asked: Asked, isOneKind: boolean): Pro
     return joined(own, clusterCells({ namespace: of, name }, newest, systemClock.now(), status).map(printableLine))
   })
   return { ...table, head: joined(table.head, CLUSTER_HEAD), rows }
-}
-
-async function ownColumns(group: readonly Wanted[], asked: Asked): Promise<Table> {
-  const { form } = asked
-  const columns = form.kind === 'columns' ? form.columns : []
-  const objects = (
-    await eachOf(
-      group.map((w) => objectsOf(w, asked)),
-      asked.missed,
-    )
-  ).flat()
-  const rows = objects.map((o) => columnCells(columns, withoutManagers(o)).map(printableLine))
-  return { head: columns.map((c) => printableLine(c.head)), rows, resourceVersion: '' }
 }
 
 async function serverTable({ type, noun, name }: Wanted, asked: Asked, shape: TableShape): Promise<Table> {

@@ -3,8 +3,8 @@ import { isGone } from '#kube/errors.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { objectPath, qualifiedKind } from '#api/schema/resource.ts'
 import { printableLine } from '#lib/printable.ts'
-import { type Asked, forReader, listOptions, objectsOf } from './asked.ts'
-import { columnCells, dataText } from './data-text.ts'
+import { type Asked, forReader, listOptions } from './asked.ts'
+import { dataText } from './data-text.ts'
 import { laterRows } from './rows.ts'
 import { shortCommits } from './short-commits.ts'
 import { listPath, painterOf, shapeOf } from './show.ts'
@@ -78,12 +78,6 @@ async function printerOf(wanted: Wanted, asked: Asked): Promise<Print> {
   const { form, io, options } = asked
   const { type } = wanted
   if (form.kind === 'table') return rowPrinter(wanted, asked)
-  if (form.kind === 'columns') {
-    const head = form.columns.map((c) => printableLine(c.head))
-    const before = (await objectsOf(wanted, asked)).map((o) => columnCells(form.columns, o).map(printableLine))
-    const textOf = laterRows([head, ...before], styleOf(head, asked))
-    return (o) => io.out(`${textOf(columnCells(form.columns, withoutManagers(o)).map(printableLine))}\n`)
-  }
   if (form.kind === 'name') return (o) => io.out(`${qualifiedKind(type)}/${printableLine(o.metadata.name ?? '')}\n`)
   return (o) => {
     const text = dataText(form, [options.showManagedFields === true ? o : withoutManagers(o)], true)

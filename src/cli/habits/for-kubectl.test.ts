@@ -39,6 +39,7 @@ test.each([
   '--context test drain n-1',
   'help cordon',
   'get km --cluster a',
+  'get km -o jsonpath={.a}',
 ])('kubenode %s ends with the kubeconfig of the local fleet', async (line) =>
   expect(await told(line)).toMatch(new RegExp(`${RegExp.escape(hint())}$`)),
 )

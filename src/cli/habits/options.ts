@@ -37,7 +37,7 @@ export const OPTION_HABITS: Readonly<Record<string, Advice>> = {
   'get --filename': ['kubenode lint FILE', ''],
   'get -R': NOT_NEEDED,
   'get --raw': ['kubectl get --raw PATH', ''],
-  'get --template': ['kubenode get KIND -o jsonpath=TEMPLATE', ''],
+  'get --template': ['kubectl get KIND -o go-template=TEMPLATE', ''],
   'get --all': ['', 'get shows every object of a kind; those of all namespaces with -A'],
   'get --output-watch-events': [
     '',
@@ -49,7 +49,7 @@ export const OPTION_HABITS: Readonly<Record<string, Advice>> = {
   'get --dry-run': ['', 'get changes nothing; leave the option out'],
   'get --limit': ['kubenode get KIND NAME', 'or filter with -l'],
   'get --list-hosts': ['kubenode get machines -o name', ''],
-  'get --status-selector': ['kubenode get KIND', 'no filter by status; see -o jsonpath=TEMPLATE'],
+  'get --status-selector': ['kubenode get KIND', 'no filter by status; the fields are shown by -o yaml'],
   'get -f': ['kubenode lint FILE', ''],
   'inventory --graph': ['kubenode tree set/NAME', ''],
   'inventory --host': ['kubenode describe machine/NAME', ''],

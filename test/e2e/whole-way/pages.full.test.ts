@@ -72,8 +72,8 @@ test('three in the morning: a node does not heal', { timeout: 4 * PATIENCE_MS },
   writeFileSync(file, text.replace(dry, 'dark'))
   fleet.commit('rules: a dark lamp is repaired')
   await fleet.settled()
-  const { out } = await ask(`get machines -o 'jsonpath={.items[0].metadata.name}'`)
-  const node = out.trim()
+  const { out } = await ask(`get machines -o name`)
+  const node = out.split('\n')[0]?.replace('machine.kubenode.io/', '') ?? ''
   const lamp = setInterval(
     () => appendFileSync(join(fleet.data, 'test/nodes', node, 'root/var/log/messages'), 'lamp: dark\n'),
     LAMP_MS,
