@@ -1,37 +1,12 @@
 // Tests the first line of the console: nothing is called well that was not declared, not read, or may not be read.
 import { expect, test } from 'vitest'
-import type { TopicFamily } from '../../protocol.ts'
-import type { ReadState } from '../cluster-cache.ts'
 import type { ProgramLook } from '../program-look.ts'
-import { topicsOf } from '../rights.ts'
 import { type WatchedKind, WATCHED_KINDS } from '../watched-kinds.ts'
+import { clusterWith, HOME_AT, HOME_STATES, type Seen } from '#test/support/console/home-states.ts'
 import { homeOf } from './home.ts'
 import type { ReadableCluster } from './programs.ts'
 
-const AT = Date.parse('2026-01-05T02:03:10Z')
-
-type Lists = Readonly<Partial<Record<WatchedKind, readonly object[]>>>
-
-interface Seen {
-  readonly lists?: Lists
-  /** Kinds that the reader may not list. */
-  readonly without?: readonly WatchedKind[]
-  readonly readState?: Readonly<Partial<Record<WatchedKind, ReadState>>>
-}
-
-function clusterWith({ lists = {}, without = [], readState = {} }: Seen): ReadableCluster {
-  const kinds = new Set(WATCHED_KINDS.filter((k) => !without.includes(k)))
-  const state = {
-    name: 'test',
-    state: 'Connected',
-    message: undefined,
-    version: '1.36.2',
-    list: (kind: WatchedKind) => (kinds.has(kind) ? (lists[kind] ?? []) : []),
-    readState: (kind: WatchedKind) => readState[kind] ?? 'Read',
-  }
-  const topics: ReadonlySet<TopicFamily> = topicsOf(kinds)
-  return { state, topics, kinds } as unknown as ReadableCluster
-}
+const AT = HOME_AT
 
 const home = (...seen: readonly Seen[]) => homeOf(seen.map(clusterWith), AT)
 
@@ -133,7 +108,7 @@ test('a program that is away comes first: since when, what that stops, and the c
 })
 
 const nothing = 'cluster that has nothing for it to do'
-test.each<readonly [ProgramLook, string, Lists, readonly WatchedKind[], boolean]>([
+test.each<readonly [ProgramLook, string, NonNullable<Seen['lists']>, readonly WatchedKind[], boolean]>([
   [away('controllers'), nothing, {}, [], true],
   [away('controllers', 'Released'), nothing, {}, [], false],
   [away('controllers', 'Released'), 'cluster with machines', { machines: [machine] }, [], true],
@@ -203,53 +178,7 @@ test.each([
   expect(home({ lists: { machines: [machine], holds: [one] } }).rows).toEqual([])
 })
 
-const ready = {
-  metadata: { name: 'm-1' },
-  node: '',
-  since: 1,
-  state: { phase: 'Ready', silent: 'No', isFrozen: false, reason: '' },
-}
-const sick = (type: string) => ({
-  metadata: { name: 'm-1' },
-  problems: [{ type, reason: 'Found', message: '', since: '2026-01-05T01:59:00Z' }],
-  isCordoned: false,
-})
-const matching = [{ node: 'm-1', since: '2026-01-05T01:59:00Z', reason: 'CohortBlamed', waitingFor: '3 of 9 nodes' }]
-const massFault = { metadata: { name: 'deadlock' }, spec: {}, status: { matching } }
-
-test.each<readonly [string, Seen, string, readonly string[]]>([
-  ['well', { lists: { machines: [ready] } }, 'Nothing needs attention.', []],
-  [
-    'with a problem whose repair is refused',
-    { lists: { machines: [ready], nodes: [sick('KernelDeadlock')], rules: [massFault] } },
-    '2 things need attention, the first: node/m-1 not repaired by rule deadlock (mass fault) (test)',
-    ['Act', 'Act'],
-  ],
-  [
-    'with incomplete detection',
-    { lists: { machines: [ready], nodes: [sick('DetectionIncomplete')] } },
-    '1 thing needs attention: DetectionIncomplete on node/m-1 (test)',
-    ['Act'],
-  ],
-  [
-    'with a machine that a file on its host freezes',
-    { lists: { machines: [{ ...ready, state: { ...ready.state, isFrozen: true } }] } },
-    'Nothing needs attention; 1 hold.',
-    ['Wait'],
-  ],
-  [
-    'with a silent agent',
-    { lists: { machines: [{ ...ready, state: { ...ready.state, silent: 'Yes' } }] } },
-    '1 thing needs attention: machine/m-1 is silent (test)',
-    ['Act'],
-  ],
-  [
-    'with a stale cache',
-    { lists: { machines: [ready] }, readState: { machines: 'Failed' } },
-    'Nothing known needs attention; 1 cluster known only in part.',
-    ['Unknown'],
-  ],
-])('Home %s says so', (_, seen, sentence, weights) => {
+test.each(HOME_STATES)('Home $name says so', ({ seen, sentence, weights }) => {
   const { head, rows } = home(seen)
   expect([head.sentence, rows.map(({ weight }) => weight)]).toEqual([sentence, weights])
 })
