@@ -3,6 +3,9 @@
 import { API_GROUP } from '#api/kind.ts'
 import {
   AGENTS_NAMESPACE,
+  ARTIFACTS_SECRET,
+  CLUSTERS_NAMESPACE,
+  CONTROL_PLANE_PREFIX,
   DECLARE_HOST_VERB,
   DECLARE_VERB,
   DEFAULT_NAMESPACE,
@@ -12,7 +15,12 @@ import {
   SYSTEM_NAMESPACE,
   SOURCE_USER_PREFIX,
   TRUST_ZONES,
+  WEBHOOK_NAMESPACE,
+  WEBHOOK_SECRET,
   joinAccountName,
+  kubeconfigSecretName,
+  programAccount,
+  programUser,
 } from '#api/names.ts'
 import { JOIN_TOKEN_SECONDS } from '#identity/token-life.ts'
 import { MAX_SECRETS } from '#api/ordinary-pods.ts'
@@ -170,6 +178,38 @@ const tokenSecrets: AdmissionPolicy = {
   ],
 }
 
+/** Roles cannot name what is created: each of these programs keeps certificates or kubeconfigs of its own, under names that begin so. */
+const OWN_SECRETS = [
+  { program: 'artifacts', namespace: SYSTEM_NAMESPACE, prefix: ARTIFACTS_SECRET },
+  { program: 'defender', namespace: WEBHOOK_NAMESPACE, prefix: WEBHOOK_SECRET },
+  // The credentials for git are there too.
+  { program: 'cluster', namespace: CLUSTERS_NAMESPACE, prefix: kubeconfigSecretName('') },
+] as const
+const isUser = (program: string): string =>
+  `request.userInfo.username in [${quoted(programUser(program))}, ${quoted(programAccount(program))}]`
+const SECRET_NAME = `(object == null ? oldObject : object).metadata.?name.orValue('')`
+
+const ownSecrets: AdmissionPolicy = {
+  name: 'kubenode-own-secrets',
+  rules: [rule('', ['secrets'], ['CREATE', 'UPDATE', 'DELETE'])],
+  matchConditions: [
+    { name: 'a-program-with-own-secrets', expression: any(...OWN_SECRETS.map(({ program }) => isUser(program))) },
+  ],
+  variables: [],
+  validations: OWN_SECRETS.map(({ program, namespace, prefix }) => ({
+    expression: any(
+      `!(${isUser(program)})`,
+      updatesOwnMetricsSecret(program),
+      all(
+        `${REQUEST_NAMESPACE} == ${quoted(namespace)}`,
+        prefix.endsWith('-') ? `${SECRET_NAME}.startsWith(${quoted(prefix)})` : `${SECRET_NAME} == ${quoted(prefix)}`,
+      ),
+      ...(program === 'cluster' ? [`${REQUEST_NAMESPACE}.startsWith(${quoted(CONTROL_PLANE_PREFIX)})`] : []),
+    ),
+    message: `the program ${program} writes no Secret in namespace ${namespace} but ${prefix}${prefix.endsWith('-') ? '…' : ''}`,
+  })),
+}
+
 const isSystem = (name: string): string =>
   any(...TRUST_ZONES.map(({ prefix }) => `${name}.startsWith(${quoted(prefix)})`))
 
@@ -275,4 +315,4 @@ const declared: AdmissionPolicy = {
   ],
 }
 
-export const accountPolicies: readonly AdmissionPolicy[] = [accounts, probePods, tokenSecrets, declared]
+export const accountPolicies: readonly AdmissionPolicy[] = [accounts, probePods, tokenSecrets, ownSecrets, declared]

@@ -27,6 +27,7 @@ import {
   SYSTEM_NAMESPACE,
   TOKEN_SIGNER,
   WEBHOOK_NAMESPACE,
+  WEBHOOK_SECRET,
 } from '#api/names.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { KINDS } from '#api/kinds.ts'
@@ -420,7 +421,7 @@ const webhookKey: RoleEntry = {
   name: 'kubenode:defender',
   namespace: WEBHOOK_NAMESPACE,
   subjects: programs('defender'),
-  rules: [core(['secrets'], ['create']), core(['secrets'], ['get', 'update'], ['kubenode-webhook-tls'])],
+  rules: [core(['secrets'], ['create']), core(['secrets'], ['get', 'update'], [WEBHOOK_SECRET])],
 }
 
 /** Pods that inspect a step of a rollout. */

@@ -38,6 +38,9 @@ export const SEALED_FILE = /\.sops\.(ya?ml|json)$/
 /** The Secret of the system namespace with the authority that hosts pin, and what the artifact servers serve with. */
 export const ARTIFACTS_SECRET = 'kubenode-artifacts-tls'
 
+/** The Secret of the webhook's namespace in which all Defenders of a cluster share its certificate and paths. */
+export const WEBHOOK_SECRET = 'kubenode-webhook-tls'
+
 /** Where the Secret is that a Cluster or a FleetSource names: beside it, but for those of the system namespace, whose Secrets other programs read. */
 export const syncSecretsNamespace = (of: string): string => (of === SYSTEM_NAMESPACE ? CLUSTERS_NAMESPACE : of)
 

@@ -1,6 +1,6 @@
 // An attacker with the key of the program of clusters has its rights in namespaces of control planes, and can give itself none elsewhere.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ANNOTATIONS, CLUSTER_LEAVES, CONTROL_PLANE_ROLE, programUser } from '#api/names.ts'
+import { ANNOTATIONS, CLUSTER_LEAVES, CLUSTERS_NAMESPACE, CONTROL_PLANE_ROLE, programUser } from '#api/names.ts'
 import { operationalHold, type OperationalHold } from '#api/kinds/operational-hold.ts'
 import { namespaceLabels } from '#controlplanes/kubernetes/plane-record.ts'
 import { coreKind } from '#kube/core-kinds.ts'
@@ -71,6 +71,24 @@ test.each<[string, () => Promise<unknown>]>([
   ['its rights where a person only has the label', () => hub.program.create(BINDINGS, binding('payroll'))],
 ])('%s is refused', async (_, work) => {
   expect(await tries(work)).toBe('Denied')
+})
+
+test('S25 of the Secrets of sync it writes and deletes kubeconfigs alone, not the credentials for git beside them', async () => {
+  const { admin, program } = hub
+  const secret = (name: string): KubeObject => ({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name, namespace: CLUSTERS_NAMESPACE },
+  })
+  const key = (name: string) => ({ name, namespace: CLUSTERS_NAMESPACE })
+  const value = { data: { password: 'eA==' } }
+  await admin.create(SECRETS, secret('git-credentials'))
+  expect(await tries(() => program.create(SECRETS, secret('push-token')))).toBe('Denied')
+  expect(await tries(() => program.patch(SECRETS, key('git-credentials'), { type: 'merge', value }))).toBe('Denied')
+  expect(await tries(() => program.delete(SECRETS, key('git-credentials')))).toBe('Denied')
+  expect(await tries(() => program.create(SECRETS, secret('cluster-pre')))).toBe('Applied')
+  expect(await tries(() => program.patch(SECRETS, key('cluster-pre'), { type: 'merge', value }))).toBe('Applied')
+  expect(await tries(() => program.delete(SECRETS, key('cluster-pre')))).toBe('Applied')
 })
 
 test('a label that it puts on a namespace of a person is refused', async () => {

@@ -83,6 +83,14 @@ const BECOMES: readonly Try[] = [
     refused: /"allowed": ?false/,
   },
 ]
+/** A component whose Secret nobody has made yet would be given this one. */
+const planted = {
+  what: 'makes another Secret than its own, which a component may name',
+  method: 'POST',
+  path: secretsIn(SYSTEM_NAMESPACE),
+  body: { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'registry-login' }, data: { password: 'eA==' } },
+  refused: /^(403|422) .*(forbidden|writes no Secret)/s,
+} satisfies Try
 const approval = {
   apiVersion: 'kubenode.io/v1alpha1',
   kind: 'Approval',
@@ -121,6 +129,8 @@ const attemptsOf = (name: string, who: Who, tries: readonly Try[]): readonly Att
   }))
 
 const artifacts = [
+  planted,
+  { ...planted, what: 'makes a Secret under a name that the server chooses', body: { ...planted.body, metadata: { generateName: 'kubenode-artifacts-tls' } } },
   ...SECRETS,
   ...BECOMES,
   ...WRITES,
@@ -128,6 +138,7 @@ const artifacts = [
   reads('the names of all sealed tokens', `/api/v1/namespaces/${AGENTS_NAMESPACE}/configmaps`),
 ]
 const page = [
+  planted,
   ...SECRETS,
   ...BECOMES,
   ...WRITES,
@@ -150,7 +161,24 @@ const joining: readonly Try[] = [
   },
 ]
 
+const secretNamed = (name: string) => ({ body: { apiVersion: 'v1', kind: 'Secret', metadata: { name } } })
+
 const ATTEMPTS: readonly Attempt[] = [
+  {
+    name: 'S25 the key of the Defender makes another Secret than that of its webhook; the installer may',
+    attempt: ({ ask, who }) => ask(who.defender, 'POST', secretsIn(WEBHOOK_NAMESPACE), secretNamed('mine')),
+    refused: /^(403|422) .*writes no Secret/s,
+    control: ({ ask, who }) => ask(who.installer, 'POST', secretsIn(WEBHOOK_NAMESPACE), secretNamed('mine')),
+  },
+  ...Object.entries(formsOf('artifacts')).map(([name, who]): Attempt => ({
+    name: `S25 ${name} makes a Secret beside its own, and its own is made`,
+    attempt: ({ ask }) => ask(who, 'POST', secretsIn(SYSTEM_NAMESPACE), secretNamed('kubenode-artifacts-tls-2')),
+    refused: /^(403|422) .*writes no Secret/s,
+    control: async ({ ask, who: { installer } }) => {
+      await ask(installer, 'DELETE', `${secretsIn(SYSTEM_NAMESPACE)}/kubenode-artifacts-tls`)
+      return ask(who, 'POST', secretsIn(SYSTEM_NAMESPACE), secretNamed('kubenode-artifacts-tls'))
+    },
+  })),
   ...Object.entries(formsOf('artifacts')).flatMap(([name, who]) => attemptsOf(name, who, artifacts)),
   ...Object.entries(formsOf('console')).flatMap(([name, who]) => attemptsOf(name, who, page)),
   ...joining.map((each): Attempt => ({

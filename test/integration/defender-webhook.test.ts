@@ -26,12 +26,13 @@ import {
   CLUSTERS_NAMESPACE,
   SYSTEM_NAMESPACE,
   WEBHOOK_NAMESPACE,
+  WEBHOOK_SECRET,
 } from '#api/names.ts'
 import { agentEvents } from '#agent/agent-events.ts'
 import { createCaches } from '#defender/caches.ts'
 import { DefenderTime } from '#defender/defender-time.ts'
 import { createGuard } from '#defender/guard/guard.ts'
-import { newCertificate, WEBHOOK_SECRET } from '#defender/webhook/certificate.ts'
+import { newCertificate } from '#defender/webhook/certificate.ts'
 import { WebhookRegistrar } from '#defender/webhook/registrar.ts'
 import { WebhookReplica } from '#defender/webhook/replica.ts'
 import { webhookConfigurationType } from '#defender/webhook/registration.ts'

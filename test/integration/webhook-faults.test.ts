@@ -2,10 +2,10 @@
 // case begins with connections of its own, as an API server does that starts again.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { API_GROUP } from '#api/kind.ts'
-import { WEBHOOK_NAMESPACE } from '#api/names.ts'
+import { WEBHOOK_NAMESPACE, WEBHOOK_SECRET } from '#api/names.ts'
 import { ResourceTypes } from '#delivery/resource-types.ts'
 import { webhookProblem } from '#install/ready.ts'
-import { newCertificate, WEBHOOK_SECRET } from '#defender/webhook/certificate.ts'
+import { newCertificate } from '#defender/webhook/certificate.ts'
 import { WebhookRegistrar } from '#defender/webhook/registrar.ts'
 import { webhookConfigurationType } from '#defender/webhook/registration.ts'
 import { WebhookReplica } from '#defender/webhook/replica.ts'

@@ -1,4 +1,5 @@
 // What all replicas of the Defender share to serve the webhook: its certificate and its secret paths, in one Secret. The leader alone changes them.
+import { WEBHOOK_SECRET } from '#api/names.ts'
 import type { Clock } from '#lib/clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -12,7 +13,7 @@ import {
 import { KnownSince } from '#runtime/tls/known-since.ts'
 import { readSecret, writeSecret } from '#runtime/tls/shared-secret.ts'
 import { defenderErrors } from '../defender-errors.ts'
-import { WEBHOOK_COMMON_NAME, WEBHOOK_SECRET, WEBHOOK_SECRET_KEY } from './certificate.ts'
+import { WEBHOOK_COMMON_NAME, WEBHOOK_SECRET_KEY } from './certificate.ts'
 import { newToken, pathData, type PathState, pathsIn, rotatedPaths, tokenToName } from './secret-paths.ts'
 
 export interface WebhookKeys {
