@@ -57,8 +57,11 @@ export function parseCertificate(armored: string): PgpCertificate {
   if (newest === undefined)
     throw new Malformed('is not signed by itself with SHA-256 or longer; gpg --quick-set-expire does so')
   const end = endOf(primary, newest)
-  const subkeys = rest.filter((s) => s.packet.tag === SUBKEY).flatMap((s) => subkeyOf(primary, s, end))
-  const isRevoked = hasRevocation(first.signatures, KEY_REVOKED, primary, [primary.prefixed])
+  const revocations = revocationsIn(primary, [first, ...rest])
+  const subkeys = rest
+    .filter((s) => s.packet.tag === SUBKEY)
+    .flatMap((s) => subkeyOf(primary, s, { endOfPrimary: end, revoked: revocations.subkeys }))
+  const isRevoked = revocations.isWhole
   const mayPrimary = newest.flags === undefined || (newest.flags & MAY_SIGN) !== 0
   const keys = [
     ...(mayPrimary ? [{ name: primary.fingerprint, key: primary, ...(end !== undefined && { until: end }) }] : []),
@@ -131,9 +134,21 @@ function ownSignatures(primary: PgpPublicKey, first: Section, rest: readonly Sec
     .filter((s) => s.type === DIRECT && isGood(s, primary, [primary.prefixed]))
 }
 
-/** Undefined: never. */
-const endOf = ({ created }: PgpPublicKey, { keyExpiresAfterMs }: SignaturePacket): number | undefined =>
-  keyExpiresAfterMs === undefined ? undefined : created + keyExpiresAfterMs
+const soonest = (...ends: readonly (number | undefined)[]): number | undefined => {
+  const some = ends.filter((e) => e !== undefined)
+  return some.length === 0 ? undefined : Math.min(...some)
+}
+
+/** Of the signature itself: what it says is no longer said then. Undefined: never. */
+const endOfSignature = ({ created, expiresAfterMs }: SignaturePacket): number | undefined =>
+  expiresAfterMs === undefined ? undefined : created + expiresAfterMs
+
+/** Of the key, as the signature says, and of the signature. */
+const endOf = ({ created }: PgpPublicKey, signature: SignaturePacket): number | undefined =>
+  soonest(
+    signature.keyExpiresAfterMs === undefined ? undefined : created + signature.keyExpiresAfterMs,
+    endOfSignature(signature),
+  )
 
 interface Subkey {
   readonly key: PgpPublicKey
@@ -145,7 +160,7 @@ interface Subkey {
 function subkeyOf(
   primary: PgpPublicKey,
   { packet, signatures }: Section,
-  endOfPrimary: number | undefined,
+  { endOfPrimary, revoked }: { readonly endOfPrimary: number | undefined; readonly revoked: ReadonlySet<string> },
 ): readonly Subkey[] {
   const key = parsePublicKey(packet.body)
   if (key.kind.is === 'Unusable') return []
@@ -155,31 +170,47 @@ function subkeyOf(
     .filter((s) => s.type === BINDING && isGood(s, primary, content))
     .toSorted((a, b) => b.created - a.created)
   if (newest === undefined || ((newest.flags ?? 0) & MAY_SIGN) === 0) return []
-  const isAgreed = newest.embedded
+  const agreed = newest.embedded
     .flatMap((s) => readable(s) ?? [])
-    .some((s) => s.type === BACK && isGood(s, key, content))
-  if (!isAgreed) return []
-  const ends = [endOf(key, newest), endOfPrimary].filter((e) => e !== undefined)
+    .find((s) => s.type === BACK && isGood(s, key, content))
+  if (agreed === undefined) return []
   return [
     {
       key,
-      until: ends.length === 0 ? undefined : Math.min(...ends),
-      isRevoked: hasRevocation(signatures, SUBKEY_REVOKED, primary, content),
+      until: soonest(endOf(key, newest), endOfSignature(agreed), endOfPrimary),
+      isRevoked: revoked.has(key.fingerprint),
     },
   ]
 }
 
-/** One that cannot be verified may be one: then the certificate is not used, instead of a key that its owner gave up. */
-function hasRevocation(
-  signatures: readonly Buffer[],
-  type: number,
-  primary: PgpPublicKey,
-  content: readonly Uint8Array[],
-): boolean {
-  // Older versions of the packet have the type one byte later.
-  const found = signatures.filter((s) => s[s[0] === 4 ? 1 : 2] === type)
-  for (const body of found)
-    if (!isGood(parseSignature(body, { isOld: true }), primary, content))
-      throw new Malformed('has a revocation that cannot be verified; export the key again')
-  return found.length > 0
+interface Revocations {
+  /** The primary key, and all with it. */
+  readonly isWhole: boolean
+  /** Fingerprints. */
+  readonly subkeys: ReadonlySet<string>
 }
+
+/**
+ * Wherever they stand in the block: gpg finds them behind other packets too. One that cannot be verified may be one: then the certificate is not used, instead of
+ * a key that its owner gave up.
+ */
+function revocationsIn(primary: PgpPublicKey, sections: readonly Section[]): Revocations {
+  const all = sections.flatMap((s) => s.signatures)
+  const subkeys = sections.filter((s) => s.packet.tag === SUBKEY).map((s) => parsePublicKey(s.packet.body))
+  const revoked = new Set<string>()
+  for (const body of all.filter((s) => typeOf(s) === SUBKEY_REVOKED)) {
+    const signature = parseSignature(body, { isOld: true })
+    const of = subkeys.find((key) => isGood(signature, primary, [primary.prefixed, key.prefixed]))
+    if (of === undefined) throw unverified()
+    revoked.add(of.fingerprint)
+  }
+  const ofKey = all.filter((s) => typeOf(s) === KEY_REVOKED)
+  for (const body of ofKey)
+    if (!isGood(parseSignature(body, { isOld: true }), primary, [primary.prefixed])) throw unverified()
+  return { isWhole: ofKey.length > 0, subkeys: revoked }
+}
+
+/** Older versions of the packet have the type one byte later. */
+const typeOf = (signature: Buffer): number | undefined => signature[signature[0] === 4 ? 1 : 2]
+
+const unverified = (): Malformed => new Malformed('has a revocation that cannot be verified; export the key again')
