@@ -83,7 +83,7 @@ const BECOMES: readonly Try[] = [
     refused: /"allowed": ?false/,
   },
 ]
-/** A component whose Secret nobody has made yet would be given this one. */
+/** A component whose Secret is not there yet would be given this one. */
 const planted = {
   what: 'makes another Secret than its own, which a component may name',
   method: 'POST',

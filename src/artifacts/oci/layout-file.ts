@@ -41,6 +41,10 @@ async function writeLayoutFile(store: LayoutStore, file: string): Promise<void> 
 /** Only these are unpacked; `index.json` names the content by digests, which are checked when it is read. */
 const PARTS = /^(oci-layout|index\.json|blobs\/sha256\/[0-9a-f]{64})$/
 
+/** What is in a layout is compressed already: a file that unpacks to more is made to fill the disk. */
+const MAX_RATIO = 8
+const LEAST_LIMIT = 16 * 1024 * 1024
+
 /** Works with a layout in a folder, or in a tar file. */
 export async function withLayout<T>(path: string, work: (store: LayoutStore) => Promise<T>): Promise<T> {
   const stat = statSync(path, { throwIfNoEntry: false })
@@ -49,9 +53,19 @@ export async function withLayout<T>(path: string, work: (store: LayoutStore) => 
   if (stat.isDirectory()) return work(LayoutStore.open(path))
   const folder = mkdtempSync(join(tmpdir(), 'kubenode-layout-'))
   try {
-    const isPart = (name: string, entry: unknown) =>
-      PARTS.test(name) && (entry as { readonly type?: string }).type === 'File'
+    const limit = Math.max(LEAST_LIMIT, MAX_RATIO * stat.size)
+    let bytes = 0
+    const isPart = (name: string, entry: unknown) => {
+      const { type, size = 0 } = entry as { readonly type?: string; readonly size?: number }
+      if (!PARTS.test(name) || type !== 'File') return false
+      bytes += size
+      return bytes <= limit
+    }
     await pipeline(createReadStream(path), extract({ cwd: folder, filter: isPart, strict: true }))
+    if (bytes > limit)
+      throw new KubeNodeError(
+        ociErrors.KN13013({ folder: path, why: `it unpacks to more than ${MAX_RATIO} times its ${stat.size} bytes` }),
+      )
     return await work(LayoutStore.open(folder))
   } finally {
     rmSync(folder, { recursive: true, force: true })

@@ -53,12 +53,18 @@ export class LayoutStore implements ImageStore {
     const bad = (why: string) => new KubeNodeError(ociErrors.KN13013({ folder, why }))
     const file = join(folder, LAYOUT_FILE)
     if (!existsSync(file)) throw bad(`it has no file ${LAYOUT_FILE}`)
+    if (statSync(file).size > MAX_MANIFEST_BYTES) throw bad(`its ${LAYOUT_FILE} is too large`)
     if (!/"imageLayoutVersion"\s*:\s*"1\./.test(readFileSync(file, 'utf8'))) throw bad('its version is not 1')
     return new LayoutStore(folder)
   }
 
   get manifests(): readonly Descriptor[] {
-    return readIndex(`${this.folder}/${INDEX_FILE}`, readFileSync(join(this.folder, INDEX_FILE))).manifests
+    const file = join(this.folder, INDEX_FILE)
+    if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true)
+      throw new KubeNodeError(ociErrors.KN13013({ folder: this.folder, why: `it has no file ${INDEX_FILE}` }))
+    if (statSync(file).size > MAX_MANIFEST_BYTES)
+      throw new KubeNodeError(ociErrors.KN13013({ folder: this.folder, why: `its ${INDEX_FILE} is too large` }))
+    return readIndex(file, readFileSync(file)).manifests
   }
 
   /** Nothing of another writer is kept: a layout has one. */

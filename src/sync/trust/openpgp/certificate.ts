@@ -191,7 +191,7 @@ interface Revocations {
 }
 
 /**
- * Wherever they stand in the block: gpg finds them behind other packets too. One that cannot be verified may be one: then the certificate is not used, instead of
+ * Anywhere in the block: gpg finds them behind other packets too. One that cannot be verified may be one: then the certificate is not used, instead of
  * a key that its owner gave up.
  */
 function revocationsIn(primary: PgpPublicKey, sections: readonly Section[]): Revocations {
