@@ -23,8 +23,14 @@ export async function outlineText(): Promise<string> {
       help: firstSentence(definition.doc),
     })),
   }
-  return `${JSON.stringify(outline, null, 1)}\n`
+  return `{\n${Object.entries<readonly unknown[]>({ ...outline })
+    .map(linesOf)
+    .join(',\n')}\n}\n`
 }
+
+/** Each command, kind and option of the program on a line of its own, so that a change of one is a line of a diff. */
+const linesOf = ([name, list]: readonly [string, readonly unknown[]]): string =>
+  `${JSON.stringify(name)}: [\n${list.map((one) => JSON.stringify(one)).join(',\n')}\n]`
 
 /** It says what a kind is. */
 const firstSentence = (doc: string): string => doc.split(/[.;:](?: |$)/, 1)[0] ?? ''

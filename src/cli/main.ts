@@ -4,10 +4,10 @@ import { surviveLostOutput } from './lost-output.ts'
 
 useCompileCache()
 const argv = process.argv.slice(2)
-const [{ processIo }, { EXIT_INTERRUPTED }, { quickAnswer }] = await Promise.all([
+const [{ processIo }, { EXIT_INTERRUPTED }, { run }] = await Promise.all([
   import('./process-io.ts'),
   import('#lib/terminal/exit.ts'),
-  import('./quick.ts'),
+  import('./program.ts'),
 ])
 
 const readerLeft = surviveLostOutput(process)
@@ -28,7 +28,7 @@ process.on('SIGINT', () => {
 // Timers are unreferenced: without this, a program that waits with no open connection would exit.
 const awake = setInterval(() => undefined, 2 ** 30)
 const io = processIo(readerLeft)
-process.exitCode = (await quickAnswer(argv, io)) ?? (await (await import('./program.ts')).run(argv, io))
+process.exitCode = await run(argv, io)
 // The prompt does not wait for a server that did not answer in time.
 if (argv[0] === '__complete') process.exit()
 clearInterval(awake)

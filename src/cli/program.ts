@@ -10,7 +10,6 @@ import { afterOptions, hoisted, withoutShortSigns } from './hoist.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { isCalled, OUTLINE } from './outline/outline.ts'
 import { COLORS, hasColors, paintOf } from '#lib/terminal/paint.ts'
-import { quickAnswer } from './quick.ts'
 import { VERSION } from '#lib/program-version.ts'
 import { cliErrors } from './cli-errors.ts'
 
@@ -195,12 +194,22 @@ function commandOf(program: Command, argv: readonly string[]): Command {
   return command
 }
 
+/** What a shell asks for while a line is typed. */
+async function completed(words: readonly string[], io: Io): Promise<number> {
+  try {
+    const { complete } = await import('./complete/complete.ts')
+    await complete(words, io)
+    return EXIT_OK
+  } catch (e) {
+    return reportError(io, e)
+  }
+}
+
 /** Runs one command line and returns the exit code. */
 export async function run(typed: readonly string[], given: Io): Promise<number> {
   const io = withWrappedHints(given)
+  if (typed[0] === '__complete') return completed(typed.slice(1), io)
   const argv = withoutShortSigns(typed)
-  const quick = await quickAnswer(argv, io)
-  if (quick !== undefined) return quick
   const program = await programWith(modulesFor(afterOptions(argv)), io)
   if (argv.length === 0) {
     io.out(program.helpInformation())

@@ -179,7 +179,6 @@ describe('S31 with umask 000', () => {
       'src/cli/hollow-main.ts',
       'src/cli/main.ts',
       'src/cli/supervisor-main.ts',
-      'src/cli/warm.ts',
     ])
   })
 

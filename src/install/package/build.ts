@@ -10,7 +10,6 @@ import {
   buildsIn,
   builtOf,
   ENTRIES,
-  entryIn,
   fingerprintOf,
   isWhole,
   sourceOf,
@@ -21,14 +20,13 @@ import {
 } from './built.ts'
 import { bundleCage } from './bundle-cage.ts'
 
-export interface BuildOptions extends Place {
+interface BuildApart extends Place {
   readonly node: string
   readonly env: Readonly<Record<string, string>>
   /** Ends a build that runs apart. */
   readonly signal?: AbortSignal
 }
 
-const PARTS = ['apiserver', 'roles', 'local'] as const
 /** Bundled on its own: of what it shares with other programs it would load whole files, and each node has one. */
 const AGENT = 'agent-main'
 /** They look for files beside themselves, or are loaded by few and late. */
@@ -38,15 +36,13 @@ const MOST_KEPT = 3
 /** Names the newest build. */
 const CURRENT = 'current'
 /** A slow machine takes a tenth of it. */
-const WARM_WITHIN_MS = 30_000
 const BUILD_WITHIN_MS = 120_000
 
 export const manifestsBy = ({ folder, ending }: Entries, root: string): Manifests =>
   ending === '.mjs' ? builtManifests(folder) : manifestsOf(join(root, 'deploy'))
 
 /** Answers with the sources where nothing can be built or kept: it only saves time. */
-export async function build(options: BuildOptions): Promise<Entries> {
-  const { root, cache } = options
+export async function build({ root, cache }: Place): Promise<Entries> {
   const sources = sourcesOf(root)
   const builds = buildsIn(cache)
   const beganAt = Date.now()
@@ -67,7 +63,6 @@ export async function build(options: BuildOptions): Promise<Entries> {
     renameSync(made, folder)
     forgetOld(builds)
     markCurrent(builds, fingerprint, beganAt)
-    await warm(options, built)
     return built
   } catch {
     return sources
@@ -144,30 +139,20 @@ function forgetOld(builds: string): void {
 }
 
 /** In a process of its own: a bundler takes hundreds of megabytes, which a long-running program would keep. */
-export async function buildApart(options: BuildOptions): Promise<Entries> {
-  const { root } = options
-  await ran(options, [join(root, 'build/first-start.ts')], BUILD_WITHIN_MS)
-  options.signal?.throwIfAborted()
-  return builtOf(options) ?? sourcesOf(root)
-}
-
-/** One process compiles for all what each of them would compile at the same moment. */
-async function warm(options: BuildOptions, built: Entries): Promise<void> {
-  await ran(options, [entryIn(built, 'warm'), ...PARTS], WARM_WITHIN_MS)
-  await ran(options, [entryIn(built, AGENT), '--version'], WARM_WITHIN_MS)
-}
-
-/** Whatever becomes of it: what it was to make is there afterwards or is not. */
-function ran({ node, env, signal }: BuildOptions, args: readonly string[], withinMs: number): Promise<void> {
-  return new Promise((done) => {
-    const child = spawn(node, args, {
+export async function buildApart(options: BuildApart): Promise<Entries> {
+  const { root, node, env, signal } = options
+  // Whatever becomes of it: what it was to make is there afterwards or is not.
+  await new Promise<void>((done) => {
+    const child = spawn(node, [join(root, 'build/first-start.ts')], {
       stdio: 'ignore',
       env,
-      timeout: withinMs,
+      timeout: BUILD_WITHIN_MS,
       killSignal: 'SIGKILL',
       ...(signal && { signal }),
     })
     child.once('error', () => done())
     child.once('exit', () => done())
   })
+  signal?.throwIfAborted()
+  return builtOf(options) ?? sourcesOf(root)
 }

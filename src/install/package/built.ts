@@ -20,12 +20,11 @@ export interface Entries {
   readonly ending: '.ts' | '.js' | '.mjs'
 }
 
-/** Those that other programs start, by the folder of their source; `warm` loads them all once. */
+/** Those that other programs start, by the folder of their source. */
 const ENTRY_FOLDERS = {
   main: 'src/cli',
   'agent-main': 'src/cli',
   'hollow-main': 'src/cli',
-  warm: 'src/cli',
   'sqlite-writer': 'src/apiserver/storage',
   'sqlite-folder': 'src/apiserver/storage',
 } as const

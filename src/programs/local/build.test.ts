@@ -51,7 +51,7 @@ test(
   async () => {
     const where = checkout()
     expect(builtOf(where)).toBeUndefined()
-    const built = await build(options(where))
+    const built = await build(where)
     expect(built.ending).toBe('.mjs')
     expect(builtOf(where)).toEqual(built)
     expect(manifestsBy(built, where.root)).toEqual(manifestsBy(sourcesOf(where.root), where.root))
@@ -68,7 +68,7 @@ test(
     expect([readFileSync(mark, 'utf8').trim(), statSync(mark).mtimeMs > 1_000]).toEqual([basename(built.folder), true])
     const before = statSync(built.folder).ino
     // One that runs is not taken away by a second start, and nothing is left of what that made.
-    expect(await build(options(where))).toEqual(built)
+    expect(await build(where)).toEqual(built)
     expect(statSync(built.folder).ino).toBe(before)
     expect(readdirSync(join(built.folder, '..')).toSorted()).toEqual([basename(built.folder), 'current'].toSorted())
     // As a host keeps it that loses its power. A build takes some seconds of processor, so by default the file is put back by hand.
@@ -76,7 +76,7 @@ test(
     const whole = readFileSync(agent)
     truncateSync(agent)
     expect(builtOf(where)).toBeUndefined()
-    if (isFull) expect(await build(options(where))).toEqual(built)
+    if (isFull) expect(await build(where)).toEqual(built)
     else writeFileSync(agent, whole)
     expect(builtOf(where)).toEqual(built)
     utimesSync(join(where.root, 'src/cli/main.ts'), new Date(), new Date(0))
@@ -98,7 +98,7 @@ test('S31 links among the sources are not followed, and the sources run', async 
   const where = checkout()
   symlinkSync('/', join(where.root, 'src/everything'))
   expect(builtOf(where)).toBeUndefined()
-  expect(await build(options(where))).toEqual(sourcesOf(where.root))
+  expect(await build(where)).toEqual(sourcesOf(where.root))
   expect(readdirSync(where.cache)).toEqual([])
   rmSync(join(where.root, 'src/everything'))
   // That of an editor, which leads to nothing.
@@ -109,9 +109,9 @@ test('S31 links among the sources are not followed, and the sources run', async 
 test('where nothing can be built the sources run', async () => {
   const where = checkout()
   rmSync(join(where.root, 'src/cli/agent-main.ts'))
-  expect(await build(options(where))).toEqual(sourcesOf(where.root))
+  expect(await build(where)).toEqual(sourcesOf(where.root))
   rmSync(where.cache, { recursive: true })
-  expect(await build({ ...options(where), cache: join(where.root, 'package.json') })).toEqual(sourcesOf(where.root))
+  expect(await build({ ...where, cache: join(where.root, 'package.json') })).toEqual(sourcesOf(where.root))
 })
 
 test('where no build can be made apart, the sources themselves run', async () => {
