@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander'
 import { describe, expect, test } from 'vitest'
-import { GIT_VARIABLES } from './commands/bootstrap.ts'
+import { GIT_VARIABLES } from '#install/bootstrap/git-variables.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { buildProgram, run } from './program.ts'
 

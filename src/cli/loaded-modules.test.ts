@@ -29,7 +29,7 @@ const MAIN = 'src/cli/main.ts'
 
 /** Packages other than the parser of command lines, and the schemas of the kinds. */
 const HEAVY = /^node_modules\/(?!commander\/)|^src\/api\/kinds/
-const COMMANDS = /^src\/cli\/(commands\/|(?!habits)\w+\/commands\.ts)/
+const COMMANDS = /^src\/cli\/commands\//
 const PARSER = 'node_modules/commander/'
 /** Most of them are a few lines long. */
 const MOST_OF_COMPLETION = 50
@@ -53,13 +53,13 @@ test('a command line loads the module of its command only', () => {
   const loaded = kubenode('--color', 'never', 'get', '--help').filter((path) =>
     /commands\.ts$|^src\/cli\/commands\//.test(path),
   )
-  expect(loaded).toEqual(['src/cli/habits/commands.ts', 'src/cli/get/commands.ts', 'src/cli/commands/inspect.ts'])
+  expect(loaded).toEqual(['src/cli/habits/commands.ts', 'src/cli/commands/basic/get.ts'])
 })
 
 test('no module of a command loads a package or the kinds before the command runs', () => {
   const io = "{ out() {}, err() {}, cwd: '/', env: {}, isTerminal: false }"
   const text = `import('./src/cli/program.ts').then(({ buildProgram }) => buildProgram(${io}))`
   const loaded = loadedBy('--input-type=module', '-e', text)
-  expect(loaded).toContain('src/cli/get/commands.ts')
+  expect(loaded).toContain('src/cli/commands/basic/get.ts')
   expect(loaded.filter((path) => HEAVY.test(path))).toEqual([])
 })

@@ -7,7 +7,7 @@ import { execPath } from 'node:process'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseVersion } from '#lib/semver.ts'
 import { bundleAgent } from '#agent/join/program-bundle.ts'
-import { versionInfo } from './commands/version.ts'
+import { versionInfo } from './commands/other/version.ts'
 import { VERSION } from '#lib/program-version.ts'
 
 const root = join(import.meta.dirname, '../..')

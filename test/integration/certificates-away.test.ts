@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { LABELS } from '#api/names.ts'
-import { readmit } from '#cli/machines/readmit.ts'
+import { readmit } from '#install/machines/readmit.ts'
 import { secretType } from '#nodes/objects.ts'
 import { readmissionOf } from '#identity/readmitted.ts'
 import {

@@ -6,7 +6,7 @@ import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { releasePipeline } from '#api/kinds/release-pipeline.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
-import { releaseLines } from '#cli/release/status.ts'
+import { releaseLines } from '#explain/release/status.ts'
 import { CONFIG_MAP, eventually, syncBench, type SyncBench } from '#test/support/benches/sync-bench.ts'
 
 let bench: SyncBench | undefined

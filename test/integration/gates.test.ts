@@ -8,10 +8,10 @@ import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { releasePipeline } from '#api/kinds/release-pipeline.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
-import { approvalOf } from '#cli/approve/approval.ts'
+import { approvalOf } from '#cli/commands/rollout/approval.ts'
 import { requestsOf } from '#explain/approval-requests.ts'
 import { whyLines } from '#explain/why.ts'
-import { releaseLines } from '#cli/release/status.ts'
+import { releaseLines } from '#explain/release/status.ts'
 import { CONFIG_MAP, eventually, syncBench, type SyncBench } from '#test/support/benches/sync-bench.ts'
 
 let bench: SyncBench | undefined

@@ -1,7 +1,7 @@
 // What tests of `kubenode logs` share: requests passed on as the controller does it, and the command's own code with what it prints.
 import { logRequest } from '#api/kinds/log-request.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
-import { showLog } from '#cli/logs/ask-log.ts'
+import { showLog } from '#cli/follow/log.ts'
 import { act } from '#controllers/log/act.ts'
 import { plan } from '#controllers/log/plan.ts'
 import { systemClock } from '#lib/system-clock.ts'

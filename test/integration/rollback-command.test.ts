@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { seededRandom } from '#lib/random.ts'
-import { openFleetHistory } from '#cli/rollout/fleet-history.ts'
-import { type DeclaredAt, type WayBack, revertCommand, wayBackTo } from '#cli/rollout/revert-search.ts'
-import { prepareWayBack } from '#cli/rollout/prepare-way-back.ts'
+import { openFleetHistory } from '#forecast/way-back/fleet-history.ts'
+import { type DeclaredAt, type WayBack, revertCommand, wayBackTo } from '#forecast/way-back/revert-search.ts'
+import { prepareWayBack } from '#forecast/way-back/prepare-way-back.ts'
 
 const ENV = { PATH: process.env['PATH'] ?? '', HOME: '/nonexistent' }
 const AS = ['-c', 'user.name=a', '-c', 'user.email=a@b', '-c', 'commit.gpgSign=false']

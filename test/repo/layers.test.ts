@@ -1,5 +1,6 @@
 // Checks the layers of the code: which rooms may import which, which package is used where, and that imports have no cycles.
 import { describe, expect, test } from 'vitest'
+import { HELP_GROUPS } from '#cli/help-groups.ts'
 import { codeOf, isTest, parseImports, sourceFiles } from './source-files.ts'
 import type { SourceFile } from './source-files.ts'
 
@@ -240,3 +241,79 @@ describe('the tests above can fail', () => {
     expect(circles([a, b])).toEqual(['src/lib/a.ts → src/lib/b.ts → src/lib/a.ts'])
   })
 })
+
+/** From the ground up: what a file of the command line imports inside `src/cli` is on its own floor or below. */
+const CLI_FLOORS: readonly RegExp[] = [
+  // The kit of the terminal, and words: data that any command may read.
+  /^src\/cli\/(cli-errors|counted-option|output|wait-screen|weak-cage|who-am-i)\.ts$|^src\/cli\/outline\/|^src\/cli\/habits\/commands\.ts$/,
+  // How a command reaches a fleet, and the objects that a user names.
+  /^src\/cli\/fleet\//,
+  // Lists and data, as `kubenode get` prints them.
+  /^src\/cli\/get\//,
+  // What is followed until it ends.
+  /^src\/cli\/follow\//,
+  /^src\/cli\/complete\//,
+  /^src\/cli\/habits\//,
+  /^src\/cli\/commands\//,
+  // The tree of commands, and the entries of the programs.
+  /^src\/cli\/[^/]+\.ts$/,
+]
+const cliFloor = (path: string): number => CLI_FLOORS.findIndex((floor) => floor.test(path))
+const commandGroup = (path: string): string | undefined => /^src\/cli\/commands\/([^/]+)\//.exec(path)?.[1]
+
+function cliProblems(f: SourceFile): string[] {
+  if (cliFloor(f.path) < 0) return [`${f.path} is on no floor of the command line`]
+  const own = commandGroup(f.path)
+  return f.imports.flatMap(({ file }) => {
+    if (file === undefined || place(file) !== 'cli') return []
+    const other = commandGroup(file)
+    const isSibling = own !== undefined && other !== undefined && own !== other
+    return isSibling || cliFloor(file) > cliFloor(f.path) ? [`${f.path} imports ${file}`] : []
+  })
+}
+
+describe('the command line', () => {
+  const files = product.filter((f) => place(f.path) === 'cli')
+  const commands = files.filter((f) => commandGroup(f.path) !== undefined)
+
+  test('no import inside it points up, and no group of commands imports another', () => {
+    expect(files.flatMap(cliProblems)).toEqual([])
+  })
+
+  test('each command is in the folder of its group in `kubenode --help`, and no other folder is there', () => {
+    const folders = HELP_GROUPS.map(({ title, commands: own }) => ({
+      folder: title.replace(' Commands:', '').toLowerCase().replaceAll(' ', '-'),
+      names: Object.keys(own),
+    }))
+    const strays = folders.flatMap(({ folder, names }) => {
+      const texts = commands.filter((f) => commandGroup(f.path) === folder).map((f) => f.text)
+      const registers = (name: string): boolean => texts.some((t) => new RegExp(`\\.command\\([^)]*'${name}'`).test(t))
+      return names.filter((name) => !registers(name)).map((name) => `${name} is not in src/cli/commands/${folder}`)
+    })
+    expect(strays).toEqual([])
+    const known = new Set(folders.map(({ folder }) => folder))
+    expect(commands.filter((f) => !known.has(commandGroup(f.path) ?? '')).map((f) => f.path)).toEqual([])
+  })
+
+  test('a file of a command is short, and no function of it is a page of imports', () => {
+    expect(commands.filter((f) => f.text.split('\n').length > MAX_COMMAND_LINES).map((f) => f.path)).toEqual([])
+    const pages = commands.filter((f) =>
+      [...f.text.matchAll(/Promise\.all\(\[(.*?)\]\)/gs)].some(
+        ([, all = '']) => all.split('import(').length - 1 > MAX_IMPORTS_AT_ONCE,
+      ),
+    )
+    expect(pages.map((f) => f.path)).toEqual([])
+  })
+
+  test('an import that points up in it is found', () => {
+    const file = (path: string, text: string): SourceFile => ({ path, text, imports: parseImports(path, text) })
+    expect(cliProblems(file('src/cli/get/x.ts', "import { a } from '../commands/basic/a.ts'"))).toHaveLength(1)
+    expect(cliProblems(file('src/cli/commands/basic/x.ts', "import { a } from '../repair/a.ts'"))).toHaveLength(1)
+    expect(cliProblems(file('src/cli/commands/basic/x.ts', "import { a } from '../../fleet/a.ts'"))).toEqual([])
+    expect(cliProblems(file('src/cli/new/x.ts', ''))).toHaveLength(1)
+  })
+})
+
+/** Options, one call, print: what needs more is work, and belongs to a room. */
+const MAX_COMMAND_LINES = 150
+const MAX_IMPORTS_AT_ONCE = 4

@@ -25,7 +25,7 @@ export const PARTS_OF_UNSERVED = ['cluster addon', 'machine ssh'] as const
 
 /** Used by way of a type of its own with the same names: the file that names them. */
 export const USED_AS: Readonly<Record<string, string>> = {
-  'approval spec.of.name': 'src/cli/approve/approval.ts',
+  'approval spec.of.name': 'src/cli/commands/rollout/approval.ts',
   'component-config spec.secrets.secret': 'src/identity/secrets/secret-values.ts',
   'defender-policy blackout.cron': 'src/permits/windows.ts',
   'defender-policy blackout.from': 'src/permits/windows.ts',

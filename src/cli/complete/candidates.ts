@@ -1,6 +1,6 @@
 // What may follow the words typed so far: commands and flags from the tree itself, kinds from the API, names from where they are (`Names`).
 import type { ResourceType } from '#api/schema/resource.ts'
-import { kindCalled, nounsByKind, nodes } from '../inspect/target.ts'
+import { kindCalled, nounsByKind, nodes } from '../fleet/target.ts'
 import { type OutlinedCommand, type OutlinedOption, OUTLINE } from '../outline/outline.ts'
 import { type Typed, typedOf } from './typed.ts'
 

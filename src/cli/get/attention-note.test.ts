@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
-import { kindCalled } from '../inspect/target.ts'
+import { kindCalled } from '../fleet/target.ts'
 import { attentionNote, isNoted } from './attention-note.ts'
 
 const wanted = (noun: string, name?: string) => ({ type: kindCalled(noun), noun, name })

@@ -6,7 +6,7 @@ import { isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { withIdentityHint } from '#kube/errors.ts'
-import { inspectErrors } from '../inspect/inspect-errors.ts'
+import { inspectErrors } from '#explain/objects/objects-errors.ts'
 
 export interface TableShape {
   readonly isWide: boolean

@@ -1,7 +1,7 @@
 // Which objects the words of `kubenode get` name: KIND, KIND,KIND, KIND NAME…, or KIND/NAME…, as kubectl reads them. Pure.
 import { KubeNodeError } from '#lib/errors.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
-import { kindCalled, kindWords, named } from '../inspect/target.ts'
+import { kindCalled, kindWords, named } from '../fleet/target.ts'
 import { getErrors } from './get-errors.ts'
 
 export interface Wanted {

@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
-import { kindCalled } from '../inspect/target.ts'
+import { kindCalled } from '../fleet/target.ts'
 import { COMMAND_HABITS, FLUX_KINDS, ONE_WORD_HABITS, type Advice } from './commands.ts'
 import { ANY_OPTION, OPTION_HABITS, SAME_OPTION } from './options.ts'
 

@@ -19,7 +19,7 @@ export const LONG_FILES: Readonly<Record<string, number>> = {
   'test/sim/rollout/rollout.test.ts': 90,
   'test/integration/kubernetes-host.test.ts': 90,
   'test/attacks/plan-digests.test.ts': 80,
-  'src/cli/commands/rules.test.ts': 80,
+  'src/cli/commands/fleet-repository/rules.test.ts': 80,
   'src/providers/remote/conformance.test.ts': 80,
   'test/attacks/signed-commits.test.ts': 80,
   'test/e2e/agent-host/self-upgrade.test.ts': 80,

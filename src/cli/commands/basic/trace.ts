@@ -1,0 +1,46 @@
+// `kubenode trace`: which commit objects come from, or what became of a commit.
+import type { Io } from '#lib/terminal/io.ts'
+import { shownInWindow } from '#lib/terminal/wrap.ts'
+import { releasesBeside } from '../../fleet/called-beside.ts'
+import { connectionTo } from '../../fleet/connect.ts'
+import { type ShowOptions, findAll, reportMissed } from './found.ts'
+
+/** Words of git that no object has as its name: the commit is one of the repository around the current folder. */
+const REVISION = /^(HEAD|@)$|[~^]/
+
+async function commitHere(word: string, io: Io): Promise<string | undefined> {
+  if (!REVISION.test(word)) return undefined
+  const [{ openLocalRepository }, { commitCalled }] = await Promise.all([
+    import('#sync/git/local-repository.ts'),
+    import('#forecast/plan/range.ts'),
+  ])
+  return commitCalled(openLocalRepository(io.cwd, { above: true }), word)
+}
+
+export async function trace(words: readonly string[], options: ShowOptions, io: Io): Promise<void> {
+  const [{ traceLines }, { commitLines, isCommit }] = await Promise.all([
+    import('#explain/trace.ts'),
+    import('#explain/release/commit-trace.ts'),
+  ])
+  const [word = '', ...others] = words
+  const commit = others.length > 0 ? undefined : isCommit(word) ? word : await commitHere(word, io)
+  if (commit !== undefined) {
+    const [{ approvalsOn, releasesOn }, { client }] = await Promise.all([
+      import('#explain/release/find-release.ts'),
+      connectionTo(options, io),
+    ])
+    const [releases, approvals] = await Promise.all([releasesOn(client), approvalsOn(client)])
+    if (releases.length === 0) {
+      const { withHubHint } = await import('#explain/objects/hub-hint.ts')
+      io.out(`${await withHubHint(client, `commit ${commit} has no release`)}\n`)
+      return
+    }
+    io.out(shownInWindow(io, commitLines({ commit, releases, approvals })))
+    return
+  }
+  const { found, missed } = await findAll('trace', words, options, io)
+  const [first] = found
+  const releases = first === undefined ? [] : await releasesBeside(first.client, options, io)
+  io.out(found.map(({ object }) => shownInWindow(io, traceLines(object, releases))).join('\n'))
+  await reportMissed(missed, io)
+}

@@ -1,0 +1,77 @@
+// `kubenode why`: what objects wait for and what to do first; without a name, all that is wrong or waits in the fleet.
+import { shownLine } from '#lib/printable.ts'
+import { EXIT_DIFFERENT, Exit } from '#lib/terminal/exit.ts'
+import type { Io } from '#lib/terminal/io.ts'
+import type { Story } from '#explain/told.ts'
+import { hasColors, lineTone, paintOf, type Tone } from '#lib/terminal/paint.ts'
+import { windowLines } from '#lib/terminal/wrap.ts'
+import { connect } from '../../fleet/connect.ts'
+import {
+  type AllFound,
+  type Found,
+  type ShowOptions,
+  findAll,
+  reportMissed,
+  storiesOfPrograms,
+  storyOf,
+} from './found.ts'
+
+export interface WhyOptions extends ShowOptions {
+  readonly output?: 'text' | 'json'
+}
+
+export async function whyFleet({ kubeconfig, context, output }: WhyOptions, io: Io): Promise<void> {
+  const { fleetWhy } = await import('./fleet-why.ts')
+  const wanted = { file: kubeconfig, contexts: context === undefined ? [] : [context], env: io.env, cwd: io.cwd }
+  const { lines, data, needsPerson, notes } = await fleetWhy(wanted)
+  for (const note of notes) io.err(shownLine(note))
+  if (output === 'json') io.out(`${JSON.stringify(data, undefined, 2)}\n`)
+  else {
+    const paint = paintOf(hasColors(io))
+    const toneOf = (line: string): Tone | undefined => {
+      if (line.startsWith('what to do first:')) return 'strong'
+      return line === lines[0] ? (needsPerson > 0 ? 'bad' : 'strong') : lineTone(line.trimStart())
+    }
+    for (const line of lines) for (const part of windowLines(io, [line])) io.out(`${paint(toneOf(line), part)}\n`)
+  }
+  if (needsPerson > 0) throw new Exit(EXIT_DIFFERENT)
+}
+
+export async function why(words: readonly string[], options: ShowOptions, io: Io): Promise<void> {
+  const { firstStep } = await import('#explain/first-step.ts')
+  const { storyOfPlace, placeCalled } = await import('#explain/places.ts')
+  const { storyLines } = await import('#explain/told.ts')
+  const places = words.flatMap((word) => placeCalled(word) ?? [])
+  const others = words.filter((word) => placeCalled(word) === undefined)
+  const { found, missed } = others.length === 0 ? NOTHING : await findAll('why', others, options, io)
+  const client = places.length === 0 ? undefined : await connect(options, io)
+  const [ofPlaces, own, programs] = await Promise.all([
+    client === undefined ? [] : Promise.all(places.map((place) => storyOfPlace(client, place, Date.now()))),
+    Promise.all(found.map((one) => storyWithHub(one, options, io))),
+    storiesOfPrograms(found),
+  ])
+  const stories = [...ofPlaces, ...own, ...programs]
+  const paint = paintOf(hasColors(io))
+  const shown = (line: string, tone = lineTone(line)): string =>
+    windowLines(io, [line])
+      .map((part) => `${paint(tone, part)}\n`)
+      .join('')
+  io.out(
+    stories
+      .map((story) =>
+        storyLines(story)
+          .map((line) => shown(line))
+          .join(''),
+      )
+      .join('\n'),
+  )
+  io.out(`\n${shown(firstStep(stories), 'strong')}`)
+  await reportMissed(missed, io)
+}
+
+const NOTHING: AllFound = { found: [], missed: [] }
+
+async function storyWithHub(found: Found, options: ShowOptions, io: Io): Promise<Story> {
+  const { contextsBeside, withHub } = await import('../../fleet/hub-refusal.ts')
+  return withHub(await storyOf(found), found.object, found.client, () => contextsBeside(options, io))
+}

@@ -1,0 +1,102 @@
+// Extends the life of a Cluster: a hold from now until a later end. Each extension is a hold of its own, with its reason, so that limits count from its creation. Pure.
+import { createHash } from 'node:crypto'
+import type { Cluster } from '#api/kinds/cluster.ts'
+import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import { capsOf, lifetimeOf, ttlCap } from '#controllers/cluster/lifetime.ts'
+import { timestamp } from '#lib/clock.ts'
+import { durationMs, formatDuration } from '#lib/duration.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { instantMs } from '#lib/instant.ts'
+import { newHold } from '#permits/holds/new-hold.ts'
+import { clusterErrors } from '../../fleet/cluster-errors.ts'
+
+/** Longer needs a longer spec.ttl, which a commit declares. */
+const LONGEST_MS = 30 * 86_400_000
+const NAME_CHARS = 200
+
+export interface ExtensionWords {
+  readonly for?: string
+  readonly until?: string
+}
+
+/** By a duration, or to a time. */
+type Wanted = { readonly byMs: number } | { readonly to: number }
+
+/** A mistyped one is reported before any request. */
+export function wantedEnd({ for: length, until }: ExtensionWords, now: number): Wanted {
+  const refuse = (given: string) => new KubeNodeError(clusterErrors.KN1691({ given }))
+  if (length !== undefined && until !== undefined) throw refuse('both --for and --until')
+  if (length !== undefined) {
+    const byMs = durationMs(length)
+    if (byMs === undefined || byMs <= 0 || byMs > LONGEST_MS) throw refuse(`--for ${JSON.stringify(length)}`)
+    return { byMs }
+  }
+  if (until === undefined) throw refuse('neither --for nor --until')
+  const to = instantMs(until)
+  if (to === undefined || to <= now || to > now + LONGEST_MS) throw refuse(`--until ${JSON.stringify(until)}`)
+  return { to }
+}
+
+interface Known {
+  readonly cluster: Cluster
+  readonly holds: readonly OperationalHold[]
+  readonly policies: readonly DefenderPolicy[]
+}
+
+export interface Extension {
+  readonly hold: OperationalHold
+  /** When it would expire otherwise. */
+  readonly before: string
+}
+
+export function extension(
+  { cluster, holds, policies }: Known,
+  wanted: Wanted,
+  said: { readonly reason: string; readonly author: string },
+  now: number,
+): Extension {
+  const { name = '', namespace = '', deletionTimestamp } = cluster.metadata
+  if (deletionTimestamp !== undefined) throw new KubeNodeError(clusterErrors.KN1694({ name }))
+  const lifetime = lifetimeOf(cluster, holds, capsOf(policies, cluster), now)
+  if (lifetime.state === 'Unlimited') throw new KubeNodeError(clusterErrors.KN1690({ name }))
+  const { expiresAt } = lifetime
+  const end = 'to' in wanted ? wanted.to : Math.max(expiresAt ?? now, now) + wanted.byMs
+  const until = timestamp(end)
+  if (expiresAt === undefined || end <= expiresAt) {
+    const expires =
+      expiresAt === undefined
+        ? `is extended without an end by ${lifetime.extendedBy}`
+        : `expires at ${timestamp(expiresAt)}`
+    throw new KubeNodeError(clusterErrors.KN1692({ name, until, expires }))
+  }
+  const cap = ttlCap(policies, cluster)
+  if (cap !== undefined && end > now + cap.ms)
+    throw new KubeNodeError(
+      clusterErrors.KN1693({
+        name,
+        until,
+        policy: cap.policy,
+        most: formatDuration(cap.ms),
+        latest: timestamp(now + cap.ms),
+      }),
+    )
+  const hold = newHold(
+    {
+      name: holdName(namespace, name, until),
+      target: { kind: 'Cluster', namespace, name },
+      effect: 'Extend',
+      longestMs: LONGEST_MS,
+      refuse: () => clusterErrors.KN1691({ given: `an end at ${until}` }),
+    },
+    { ...said, for: `${end - now}ms` },
+    now,
+  )
+  return { hold, before: timestamp(expiresAt) }
+}
+
+/** The same end asked for twice is the same extension. */
+function holdName(namespace: string, name: string, until: string): string {
+  const digest = createHash('sha256').update(`${namespace}/${name}/${until}`).digest('hex').slice(0, 8)
+  return `extend-${name.slice(0, NAME_CHARS)}-${digest}`
+}

@@ -1,0 +1,129 @@
+// The options of `kubenode run`: the cluster, its roles, and what roles serve or call. Those of sync and the approver are beside them.
+import { Option, type Command } from 'commander'
+import { collect, forApprover, forListeners, forSync } from './run-role-options.ts'
+
+export function withOptions(command: Command): Command {
+  command
+    .option('--roles <list>', 'roles, joined by commas')
+    .option(
+      '--kubeconfig <file>',
+      'kubeconfig of the cluster; ROLE=FILE, once for each role, when there are several; in a pod its own account when left out',
+      collect,
+    )
+    .option('--shared-identity', 'let several roles act as one user; who gets that kubeconfig gets all their powers')
+    .option('--context <name>', 'context of the kubeconfig')
+    .option('--cluster <name>', 'name of the cluster in the fleet; the name of the context when left out')
+  forHosts(command)
+  forArtifacts(command)
+  command
+    .option('--trust <file>', 'trust document that agents start from')
+    .option('--hub', 'Clusters are targets of this defender too')
+    .option(
+      '--control-planes <socket>',
+      'socket of kubenode apiserver --control-planes, which runs the control planes of Clusters (role cluster)',
+    )
+    .option(
+      '--control-plane-versions <file>',
+      'versions of Kubernetes, each with its images by digest, of which control planes are run as workloads of this hub (role cluster)',
+    )
+  forConsole(command)
+  forWebhook(command)
+  forCalls(command)
+  forApprover(command)
+  forSync(command)
+  forListeners(command)
+  return command.addOption(
+    new Option('--log-level <level>', 'lowest level that is logged')
+      .choices(['debug', 'info', 'warn', 'error'])
+      .default('info'),
+  )
+}
+
+/** What hosts get, and who makes them. */
+function forHosts(command: Command): void {
+  command
+    .option(
+      '--providers <file>',
+      'YAML or JSON file with the infra providers of this cluster and their options; only static when left out (role controllers)',
+    )
+    .option('--host-server <url>', 'how hosts reach the API server; as this program does when left out')
+    .option('--host-ca <file>', 'authority that hosts verify the API server by; that of this program when left out')
+    .option('--artifact-base <url>', 'where agents find artifacts with relative URLs')
+    .option(
+      '--join-script <sha256>',
+      'digest of the join.sh there, as kubenode agent bundle prints it; for hosts that join',
+    )
+    .option(
+      '--artifact-ca <file>',
+      'authorities, in PEM, that hosts trust for artifacts and no others; those of role artifacts when left out',
+    )
+}
+
+/** Role artifacts. */
+function forArtifacts(command: Command): void {
+  command
+    .option(
+      '--artifacts-folder <dir>',
+      'what role artifacts serves; with --artifacts-oci, where it keeps what it brings',
+    )
+    .option(
+      '--artifacts-oci <reference>',
+      'OCI artifact that role artifacts serves, by digest; each layer is the file of its title',
+    )
+    .option(
+      '--artifacts-listen <address:port>',
+      'where role artifacts serves it; a free port of 127.0.0.1 when left out',
+    )
+    .option(
+      '--artifacts-host <names>',
+      'names and addresses, joined by commas, by which hosts reach role artifacts; its certificate has them',
+    )
+    .option('--artifacts-cert <file>', 'certificate of role artifacts, in PEM; one of an own authority when left out')
+    .option('--artifacts-key <file>', 'key of that certificate, in PEM')
+}
+
+/** Role console. */
+function forConsole(command: Command): void {
+  command
+    .option(
+      '--console-config <file>',
+      'JSON file with the ways in which people sign in to role console (docs/console.md)',
+    )
+    .option('--console-listen <address:port>', 'where role console serves it; a free port of 127.0.0.1 when left out')
+}
+
+/** The webhook of role defender. */
+function forWebhook(command: Command): void {
+  command
+    .option('--webhook-host <host>', 'serve the webhook of the defender; the API server reaches it under this host')
+    .option(
+      '--webhook-service <name>',
+      'serve the webhook of the defender on every replica; the API server reaches it through this Service, NAMESPACE/NAME, at its port 443',
+    )
+    .option('--webhook-listen <address>', 'address that the webhook listens on; 127.0.0.1 when left out')
+    .addOption(new Option('--webhook-port <n>', 'port of the webhook; 0 takes a free one').default('0'))
+    .addOption(
+      new Option(
+        '--webhook-announce <file>',
+        'file to write the address and port of the webhook to while it is served',
+      ).hideHelp(),
+    )
+    .option('--webhook-client-ca <file>', 'authority of the certificate that the API server sends to webhooks, if any')
+}
+
+/** Where rollout inspections, repairs and gates may call. */
+function forCalls(command: Command): void {
+  command
+    .option(
+      '--prometheus-url <url>',
+      'Prometheus for rollout inspections and for gates of pipelines; disabled when left out',
+    )
+    .option(
+      '--inspection-allow <origins>',
+      'origins, joined by commas, that inspections and gates may query although they resolve to this host or a link-local address',
+    )
+    .option(
+      '--call-allow <places>',
+      'URL prefixes, joined by commas, that repair webhooks may call, and that notifications and tokens of gates are sent to, such as https://hooks.example.org/repairs; none when left out',
+    )
+}

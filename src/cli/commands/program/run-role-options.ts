@@ -1,0 +1,96 @@
+// The options of the approver and of sync, and where a role serves its health and metrics.
+import { Option, type Command } from 'commander'
+import { AGENT_IDENTITIES } from '#identity/token-life.ts'
+import { DRIVERS } from '#programs/local/driver.ts'
+import { RENDER_PLACES } from '#programs/run/render-place.ts'
+import { countOption } from '../../counted-option.ts'
+import { weakCageOption } from '../../weak-cage.ts'
+
+/** For an option that may be given several times. */
+export const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
+
+/** Role approver. */
+export function forApprover(command: Command): void {
+  command
+    .option(
+      '--certificate-life <duration>',
+      'how long certificates of agents are valid, from 1h to 365d; 7d when left out (role approver)',
+    )
+    .addOption(
+      new Option(
+        '--agent-identity <form>',
+        'what agents become that join from now on; serviceAccount where the cluster signs no certificates for them (role approver)',
+      ).choices(AGENT_IDENTITIES),
+    )
+}
+
+/** Role sync. */
+export function forSync(command: Command): void {
+  command
+    .option('--cache <dir>', 'where sync keeps copies of repositories', '.kubenode/git')
+    .option(
+      '--local-repository <folder>',
+      'folder of this host whose repositories FleetSources may name with file://; NAMESPACE/NAME=FOLDER allows it to one of them; repeatable; none when left out',
+      collect,
+    )
+    .addOption(
+      new Option(
+        '--rehearse <provider>',
+        'rehearse the fleet on this machine, as kubenode local up does: clusters are embedded ones, pools are machines of this provider, waits between steps and stages are short',
+      ).choices(DRIVERS),
+    )
+    .addOption(
+      countOption(
+        '--rehearse-nodes <n>',
+        'machines of each pool in a rehearsal; as declared, at most 5, when left out',
+      ),
+    )
+    .addOption(
+      new Option('--max-repository <MiB>', 'bound of the copy of one repository, with all of its history').default(
+        '1024',
+      ),
+    )
+    .option(
+      '--git-allow <hosts>',
+      'git servers, as HOST or HOST:PORT and joined by commas, that FleetSources may name although they are on this host or a link-local address; none when left out',
+    )
+    .option(
+      '--hooks-listen <address:port>',
+      'where webhooks of git servers arrive, as plain HTTP behind an ingress; nowhere when left out (role sync)',
+    )
+    .addOption(weakCageOption())
+    .addOption(
+      new Option(
+        '--render <place>',
+        'where sync runs code of the fleet: in Jobs of its cluster or in a process of its machine; in a pod job when left out, else process',
+      ).choices(RENDER_PLACES),
+    )
+    .option('--render-image <reference>', 'image of the Jobs: the one that this program runs from, by digest')
+    .option(
+      '--render-placement <json>',
+      'nodeSelector and tolerations of the Jobs, as in the settings of an installation: {"nodeSelector":{},"tolerations":[]}',
+    )
+}
+
+/** Where health and metrics are served. */
+export function forListeners(command: Command): void {
+  command
+    .addOption(
+      new Option(
+        '--metrics-port <n>',
+        'port of /metrics, /healthz and /readyz on loopback; 0 takes a free one',
+      ).default('0'),
+    )
+    .option(
+      '--health-listen <address:port>',
+      'address of the pod on which kubelet reads /healthz and /readyz; on loopback with --metrics-port when left out',
+    )
+    .option(
+      '--metrics-listen <address:port>',
+      'address of the pod on which /metrics is served over HTTPS, to those whom the API server lets get it',
+    )
+    .option('--metrics-insecure', 'serve /metrics at that address over plain HTTP, to everyone who reaches it')
+    .option('--metrics-tls-cert <file>', 'certificate for /metrics; one shared in a Secret of the role when left out')
+    .option('--metrics-tls-key <file>', 'its key')
+    .option('--metrics-client-ca <file>', 'authority of client certificates that are accepted instead of tokens')
+}

@@ -1,0 +1,56 @@
+// `kubenode run --roles …`: the long-running parts of KubeNode, each role with its own leader election.
+import { Command } from 'commander'
+import type { Io } from '#lib/terminal/io.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { runErrors } from '#programs/run/run-errors.ts'
+import type { RunOptions } from '#programs/run/run-options.ts'
+import { withOptions } from './run-options.ts'
+
+export function register(program: Command, io: Io): void {
+  const command = program
+    .command('run')
+    .description(
+      'run parts of KubeNode against a cluster: sync, controllers, approver, defender, cluster, artifacts, console',
+    )
+    .argument('[more...]', 'after --: the options of one more cluster, whose roles run in this process too')
+  withOptions(command)
+    .option(
+      '--follow <file>',
+      'JSON file with the options of further clusters, a list of lists as after --, which is read again as it changes: new ones start, missing ones end',
+    )
+    .action(async (more: readonly string[], options: FollowingOptions) => {
+      const { follow, ...first } = options
+      const others = groupsIn(more).map((args) => optionsIn(command, args))
+      const isAlone = follow !== undefined && first.roles === undefined && others.length === 0
+      const all = isAlone ? [] : [first, ...others].map(withRoles)
+      const { runRoles } = await import('#programs/run/run-roles.ts')
+      await runRoles(all, io, {
+        logLevel: options.logLevel,
+        ...(follow !== undefined && { follow: { file: follow, read: (args) => withRoles(optionsIn(command, args)) } }),
+      })
+    })
+}
+
+/** Only a process that follows a file may begin with no cluster at all, and so with no roles. */
+type UncheckedOptions = Omit<RunOptions, 'roles'> & { readonly roles?: string }
+type FollowingOptions = UncheckedOptions & { readonly follow?: string }
+
+function withRoles(options: UncheckedOptions): RunOptions {
+  const { roles } = options
+  if (roles === undefined) throw new KubeNodeError(runErrors.KN1355())
+  return { ...options, roles }
+}
+
+/** One for each `--`. */
+function groupsIn(more: readonly string[]): readonly (readonly string[])[] {
+  if (more.length === 0) return []
+  const end = more.indexOf(SEPARATOR)
+  return end < 0 ? [more] : [more.slice(0, end), ...groupsIn(more.slice(end + 1))]
+}
+const SEPARATOR = '--'
+
+/** As the options of the command itself, which has the same ones. */
+function optionsIn(command: Command, args: readonly string[]): UncheckedOptions {
+  const other = withOptions(new Command(command.name()).copyInheritedSettings(command)).allowExcessArguments(false)
+  return other.parse([...args], { from: 'user' }).opts<UncheckedOptions>()
+}

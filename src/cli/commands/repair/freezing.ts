@@ -1,0 +1,74 @@
+// Freezes and thaws a cluster, or an object of it, for the person who runs the command.
+import { systemClock } from '#lib/system-clock.ts'
+import { printable, printableLine, shownLine } from '#lib/printable.ts'
+import type { Io } from '#lib/terminal/io.ts'
+import { shownInWindow } from '#lib/terminal/wrap.ts'
+import { placeHold } from '#permits/holds/placing.ts'
+import { type ServerOptions, connect } from '../../fleet/connect.ts'
+import type { EvenIfAbsent } from '../../fleet/even-if-absent.ts'
+import { findHeld } from '../../fleet/find-held.ts'
+import { withItsKind } from '../../fleet/named-thing.ts'
+import { authorOf } from '../../who-am-i.ts'
+import { FREEZABLE_BY_NAME, freezeHold, freezeTarget, refuseEmpty, thaw as lift } from './freeze-hold.ts'
+
+export interface FreezeOptions extends ServerOptions, EvenIfAbsent {
+  readonly reason: string
+  readonly for: string
+  readonly nodeFolder?: string
+}
+
+export interface ThawOptions extends ServerOptions, EvenIfAbsent {
+  readonly all?: boolean
+  readonly nodeFolder?: string
+}
+
+/** `n-1` is `machine/n-1`. */
+async function frozenCalled(
+  command: string,
+  what: string | undefined,
+  options: ServerOptions,
+  io: Io,
+): Promise<string | undefined> {
+  if (what === undefined) return undefined
+  return withItsKind(what, { command, nouns: FREEZABLE_BY_NAME }, options, io)
+}
+
+export async function freeze(typed: string | undefined, options: FreezeOptions, io: Io): Promise<void> {
+  const what = await frozenCalled('freeze', typed, options, io)
+  const wish = { what, reason: options.reason, for: options.for }
+  // A mistyped argument is reported before any request.
+  freezeHold({ ...wish, author: 'unknown' }, systemClock.now())
+  const client = await connect(options, io)
+  if (options.evenIfAbsent !== true)
+    await (what === undefined ? refuseEmpty(client) : findHeld(client, freezeTarget(what), what))
+  const author = await authorOf(client, io)
+  const { metadata, spec } = await placeHold(client, freezeHold({ ...wish, author }, systemClock.now()))
+  io.out(
+    shownInWindow(io, [
+      `frozen until ${spec.until} by ${spec.author}: ${spec.reason} (operationalhold/${metadata.name})`,
+    ]),
+  )
+  io.err(
+    `granted permits that have not started are revoked; running operations finish; to continue, run kubenode thaw${what === undefined ? '' : ` ${what}`}\n`,
+  )
+}
+
+export async function thaw(typed: string | undefined, options: ThawOptions, io: Io): Promise<void> {
+  const what = await frozenCalled('thaw', typed, options, io)
+  const target = freezeTarget(what)
+  const client = await connect(options, io)
+  const { removed, left } = await lift(client, what, options.all === true, systemClock.now())
+  // A deleted object may have left its freeze behind; without any freeze the name may be a mistake.
+  if (removed.length === 0 && what !== undefined && options.evenIfAbsent !== true) await findHeld(client, target, what)
+  io.out(
+    removed.length === 0
+      ? shownLine(`${what ?? 'the cluster'} is not frozen`)
+      : `thawed: ${removed.map(printableLine).join(', ')}\n`,
+  )
+  for (const { metadata, spec } of left)
+    io.err(
+      printable(
+        `still frozen: operationalhold/${metadata.name} until ${spec.until} by ${spec.author}: ${spec.reason}\n`,
+      ),
+    )
+}

@@ -1,0 +1,77 @@
+// `kubenode why-not node/X`: what blocks its repair and how to unblock it; `kubenode repair`: what a user may request.
+import type { Command } from 'commander'
+import type { KubeClient } from '#kube/client.ts'
+import { systemClock } from '#lib/system-clock.ts'
+import { nodeType } from '#nodes/objects.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { shownJson } from '#lib/printable.ts'
+import { withEvenIfAbsent } from '../../fleet/even-if-absent.ts'
+import { kindOf } from '../../fleet/name-word.ts'
+import type { Io } from '#lib/terminal/io.ts'
+import { outputOption } from '../../output.ts'
+import type { RepairOptions } from './repairing.ts'
+import { type ServerOptions, connect, withServer } from '../../fleet/connect.ts'
+import { repairErrors } from './repair-errors.ts'
+import { shownInWindow } from '#lib/terminal/wrap.ts'
+
+interface WhyNotOptions extends ServerOptions {
+  readonly output: 'text' | 'json'
+}
+
+export function register(program: Command, io: Io): void {
+  withServer(program.command('why-not'))
+    .description('show what blocks the repair of a node, and the command that lifts it')
+    .argument('<node>', 'node/NAME, or machine/NAME for its node')
+    .addOption(outputOption(['text', 'json']).default('text'))
+    .action((what: string, options: WhyNotOptions) => whyNot(what, options, io))
+
+  withEvenIfAbsent(withServer(program.command('repair')))
+    .description(
+      'repair a node from the first rung, even if its ladder is exhausted, the repair was aborted, or the node cools down',
+    )
+    .argument('<what>', 'node/NAME, machine/NAME or remedier/NAME')
+    .requiredOption('--reason <why>', 'why, for the audit trail')
+    .option('--for <duration>', 'how long the request is valid; expires automatically', '1h')
+    .option('--unprotect', 'only lift its protection for this time')
+    .action(async (what: string, options: RepairOptions) => (await import('./repairing.ts')).repair(what, options, io))
+}
+
+async function whyNot(what: string, options: WhyNotOptions, io: Io): Promise<void> {
+  const [noun = '', word = '', ...rest] = what.includes('/') ? what.split('/') : ['node', what]
+  const kind = kindOf(noun)
+  if ((kind !== 'Node' && kind !== 'Machine') || word === '' || rest.length > 0)
+    throw new KubeNodeError(repairErrors.KN1353({ what: JSON.stringify(what) }))
+  const [{ look }, { blockerLines, blockers }, { stoppedPrograms, stoppedStories }, { storyLines }] = await Promise.all(
+    [
+      import('#explain/repairs/look.ts'),
+      import('#explain/repairs/blockers.ts'),
+      import('#explain/running-programs.ts'),
+      import('#explain/told.ts'),
+    ],
+  )
+  const client = await connect(options, io)
+  const name = kind === 'Node' ? word : await nodeOfMachine(client, word)
+  const seen = await look(client, name, systemClock.now())
+  if (seen === undefined) {
+    const { absent, namesOf } = await import('#explain/objects/find-object.ts')
+    throw absent('node', name, await namesOf(client, nodeType), nodeType.plural)
+  }
+  if (options.output === 'json') {
+    io.out(shownJson(blockers(seen)))
+    return
+  }
+  // What follows was read from statuses that such a program keeps current.
+  const stopped = stoppedStories(await stoppedPrograms(client, [nodeType.kind]), systemClock.now())
+  io.out(shownInWindow(io, [...stopped.flatMap((story) => [...storyLines(story), '']), ...blockerLines(seen)]))
+}
+
+/** A Machine and its Node are one host, and rules read the Node's conditions. */
+async function nodeOfMachine(client: KubeClient, name: string): Promise<string> {
+  const [{ findObject }, { machine }] = await Promise.all([
+    import('#explain/objects/find-object.ts'),
+    import('#api/kinds/machine.ts'),
+  ])
+  const node = (await findObject(client, machine, name)).status?.nodeRef?.name
+  if (node === undefined) throw new KubeNodeError(repairErrors.KN1381({ name }))
+  return node
+}

@@ -1,0 +1,130 @@
+// Edits of what git declares: found by comparing an object with the Inventory, reverted to the content that sync left on the object, or allowed by a hold.
+import { listAll } from '#kube/list-all.ts'
+import { inventory } from '#api/kinds/inventory.ts'
+import { operationalHold, type OperationalHold } from '#api/kinds/operational-hold.ts'
+import { FIELD_MANAGERS } from '#api/names.ts'
+import { isRolloutKind } from '#api/protocol/committed.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { isConflict, isForbidden } from '#kube/errors.ts'
+import { type Edit, type View, committedIn, committedOf, viewOf } from '#declared/committed.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
+import { editsErrors } from './edits-errors.ts'
+import { newHold, type HoldTarget, type HoldWords } from '#permits/holds/new-hold.ts'
+import { findObject } from '#explain/objects/find-object.ts'
+import { type Named, named } from '../../fleet/target.ts'
+
+interface Found {
+  readonly type: ResourceType
+  readonly live: KubeObject
+  readonly view: View<KubeObject>
+}
+
+export interface FoundEdit extends Found {
+  readonly edit: Edit
+}
+
+/** What can be edited against git, by the words of `kubenode get`. */
+export function editable(what: string): Named {
+  const target = named([what])
+  if (!isRolloutKind(target.type.kind)) throw new KubeNodeError(editsErrors.KN1390({ what }))
+  return target
+}
+
+/** The object and its edit; undefined when it is in sync with git. */
+export async function findEdit(client: KubeClient, what: string, now: number): Promise<FoundEdit | undefined> {
+  const { type, name, noun } = editable(what)
+  const live = await findObject(client, type, name, noun)
+  const items = await listAll(client, inventory)
+  const committed = committedOf({ ...live, kind: type.kind }, committedIn(items))
+  if (committed === undefined) throw new KubeNodeError(editsErrors.KN1392({ what }))
+  const view = viewOf(live, committed, [], now)
+  return view.edit === undefined ? undefined : { type, live, view, edit: view.edit }
+}
+
+export interface PutBack extends Edit {
+  /** Holds that let the edit take effect: deleted, or still in force because the caller may not delete them. */
+  readonly ended: readonly string[]
+  readonly remaining: readonly string[]
+}
+
+/** Controllers write the status of an object at any time; such an update conflicts although no user edited the object again. */
+const PUT_BACK_TRIES = 8
+
+/** Only the edit that was found first: one made in between is a newer decision of a user. */
+async function overwriteEdit(client: KubeClient, what: string, now: number): Promise<FoundEdit | undefined> {
+  let first: Edit | undefined
+  for (let tries = 1; ; tries++) {
+    const found = await findEdit(client, what, now)
+    if (found === undefined) return undefined
+    const { type, live, view, edit } = found
+    if (view.isHeld) throw new KubeNodeError(editsErrors.KN1393({ what }))
+    first ??= edit
+    if (edit.digest !== first.digest) throw new KubeNodeError(editsErrors.KN1399({ what }))
+    const { managedFields: _, ...metadata } = live.metadata
+    const object = { ...live, metadata, spec: view.object['spec'] }
+    try {
+      await client.update(type, object, { fieldManager: FIELD_MANAGERS.cli })
+      return found
+    } catch (error) {
+      if (!isConflict(error) || tries === PUT_BACK_TRIES) throw error
+    }
+  }
+}
+
+/** A hold that allows the edit ends with it: the next edit needs a new one. Undefined: the object is in sync with git already. */
+export async function putBack(client: KubeClient, what: string, now: number): Promise<PutBack | undefined> {
+  const found = await overwriteEdit(client, what, now)
+  if (found === undefined) return undefined
+  const { type, edit } = found
+  const items = await listAll(client, operationalHold)
+  const allowing = items.filter(
+    ({ spec }) => spec.effect === 'AllowEdit' && spec.target.kind === type.kind && spec.target.name === edit.name,
+  )
+  const ended: string[] = []
+  const remaining: string[] = []
+  for (const { metadata: hold } of allowing) {
+    const preconditions = hold.uid === undefined ? {} : { preconditions: { uid: hold.uid } }
+    try {
+      await client.delete(operationalHold, { name: hold.name ?? '' }, preconditions)
+      ended.push(hold.name ?? '')
+    } catch (error) {
+      if (!isForbidden(error)) throw error
+      remaining.push(hold.name ?? '')
+    }
+  }
+  return { ...edit, ended, remaining }
+}
+
+export interface AllowWish extends HoldWords {
+  readonly what: string
+  readonly digest: string
+}
+
+/** Long enough for a weekend; a longer change belongs in a commit. */
+const LONGEST_MS = 7 * 86_400_000
+
+export function allowHold(wish: AllowWish, now: number): OperationalHold {
+  const { type, name } = editable(wish.what)
+  return newHold(
+    {
+      name: `allowedit-${type.kind.toLowerCase()}-${name}`,
+      target: { kind: type.kind as HoldTarget['kind'], name },
+      effect: 'AllowEdit',
+      to: wish.digest,
+      longestMs: LONGEST_MS,
+      refuse: editsErrors.KN1394,
+    },
+    wish,
+    now,
+  )
+}
+
+/** Refuses a digest of anything but the current edit: the object may have been edited again. */
+export async function checkDigest(client: KubeClient, { what, digest }: AllowWish, now: number): Promise<void> {
+  const found = await findEdit(client, what, now)
+  if (found === undefined) throw new KubeNodeError(editsErrors.KN1397({ what }))
+  const { edit } = found
+  if (edit.digest !== digest) throw new KubeNodeError(editsErrors.KN1395({ what, digest, found: edit.digest }))
+}

@@ -1,0 +1,37 @@
+// Places a hold for the person who runs the command.
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
+import { systemClock } from '#lib/system-clock.ts'
+import type { KubeClient } from '#kube/client.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import { type ServerOptions, connect } from '../../fleet/connect.ts'
+import type { EvenIfAbsent } from '../../fleet/even-if-absent.ts'
+import type { Io } from '#lib/terminal/io.ts'
+import type { HoldWish } from './holds.ts'
+
+type Wish = Omit<HoldWish, 'author'>
+
+/** For an object that is looked for first; `refuse` throws where it does not need the hold. */
+export async function place(
+  options: ServerOptions & EvenIfAbsent,
+  io: Io,
+  what: string,
+  wish: Wish,
+  refuse: (found: KubeObject) => void = () => undefined,
+): Promise<OperationalHold> {
+  const [{ holdFor }, { findHeld }] = await Promise.all([import('./holds.ts'), import('../../fleet/find-held.ts')])
+  // A mistyped argument is reported before any request.
+  holdFor({ ...wish, author: 'unknown' }, systemClock.now())
+  const client = await connect(options, io)
+  if (options.evenIfAbsent !== true) refuse(await findHeld(client, wish.target, what))
+  return placeWith(client, io, wish)
+}
+
+export async function placeWith(client: KubeClient, io: Io, wish: Wish): Promise<OperationalHold> {
+  const [{ holdFor }, { placeHold }, { authorOf }] = await Promise.all([
+    import('./holds.ts'),
+    import('#permits/holds/placing.ts'),
+    import('../../who-am-i.ts'),
+  ])
+  const author = await authorOf(client, io)
+  return placeHold(client, holdFor({ ...wish, author }, systemClock.now()))
+}

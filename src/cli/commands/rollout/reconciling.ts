@@ -1,0 +1,129 @@
+// Asks sync to read sources now, waits until it has, and reports what it found. Sync answers in the status with the time of the request.
+import { type FleetSource, fleetSource } from '#api/kinds/fleet-source.ts'
+import { newestCommitText } from '#api/protocol/commit-title.ts'
+import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { systemClock } from '#lib/system-clock.ts'
+import { formatDuration, parseDuration } from '#lib/duration.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { shownLine } from '#lib/printable.ts'
+import { findCondition, isConditionTrue } from '#kube/conditions.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { listAll } from '#kube/list-all.ts'
+import { type ServerOptions, connect } from '../../fleet/connect.ts'
+import { EXIT_DIFFERENT, EXIT_ERROR, Exit } from '#lib/terminal/exit.ts'
+import { findObject } from '#explain/objects/find-object.ts'
+import { stoppedText } from '#explain/programs.ts'
+import { stoppedPrograms } from '#explain/running-programs.ts'
+import { type Io, showProblem } from '#lib/terminal/io.ts'
+import { withProgress } from '#lib/terminal/progress.ts'
+import { withHubHint } from '#explain/objects/hub-hint.ts'
+import { kindOf } from '../../fleet/name-word.ts'
+import { isKindWord } from '../../fleet/target.ts'
+import { exploreErrors } from '../../fleet/explore-errors.ts'
+import { shownInWindow } from '#lib/terminal/wrap.ts'
+
+export interface ReconcileOptions extends ServerOptions {
+  readonly wait: boolean
+  readonly timeout: string
+}
+
+const LOOK_EVERY_MS = 300
+/** `kubenode reconcile now`, as one says it: the only source there is. */
+const NOW = 'now'
+
+export async function reconcile(what: string | undefined, options: ReconcileOptions, io: Io): Promise<void> {
+  const timeoutMs = parseDuration(options.timeout)
+  const name = what === NOW ? undefined : nameOf(what)
+  const client = await connect(options, io)
+  const sources =
+    name === undefined
+      ? await listAll(client, fleetSource, { namespace: SYSTEM_NAMESPACE })
+      : [await findObject(client, fleetSource, name, 'source')]
+  if (what === NOW && sources.length > 1) {
+    const names = sources.map(({ metadata }) => `source/${metadata.name ?? ''}`)
+    throw new KubeNodeError(exploreErrors.KN1697({ names: names.join(', ') }))
+  }
+  if (sources.length === 0) {
+    showProblem(io, shownLine(await withHubHint(client, 'no sources to reconcile')))
+    throw new Exit(EXIT_ERROR)
+  }
+  // With milliseconds: two requests of one second are two.
+  const at = new Date(systemClock.now()).toISOString()
+  for (const { metadata } of sources) {
+    const value = { metadata: { annotations: { [ANNOTATIONS.reconcile]: at } } }
+    await client.patch(fleetSource, keyOf(metadata), { type: 'merge', value })
+    io.out(shownInWindow(io, [`source/${metadata.name ?? ''}: sync was asked to read it now`]))
+  }
+  if (!options.wait) return
+  const until = systemClock.monotonic() + timeoutMs
+  const found = await withProgress(
+    io,
+    'waiting for sync',
+    Promise.all(sources.map(({ metadata }) => answerOf(client, keyOf(metadata), { at, until, timeoutMs }))),
+  )
+  for (const { line, isGood } of found) if (isGood) io.out(shownInWindow(io, [line]))
+  for (const { line, isGood } of found) if (!isGood) showProblem(io, shownLine(line))
+  if (found.some((f) => !f.isGood)) throw new Exit(EXIT_DIFFERENT)
+}
+
+/** Sync reads nothing else, so a name alone is that of a source. */
+function nameOf(what: string | undefined): string | undefined {
+  if (what !== undefined && !what.includes('/') && !isKindWord(what)) return what
+  const [noun, name, ...rest] = (what ?? 'source').split('/')
+  if (kindOf(noun ?? '') !== fleetSource.kind || rest.length > 0 || (what !== undefined && (name ?? '') === ''))
+    throw new KubeNodeError(exploreErrors.KN1622({ what: JSON.stringify(what) }))
+  return name
+}
+
+const keyOf = ({ name = '', namespace }: FleetSource['metadata']) => ({ name, namespace })
+
+interface Request {
+  readonly at: string
+  readonly until: number
+  readonly timeoutMs: number
+}
+
+interface Answer {
+  readonly line: string
+  readonly isGood: boolean
+}
+
+async function answerOf(
+  client: KubeClient,
+  key: { readonly name: string; readonly namespace: string | undefined },
+  { at, until, timeoutMs }: Request,
+): Promise<Answer> {
+  const what = `source/${key.name}`
+  let stopped: string | undefined
+  void stoppedPrograms(client, [fleetSource.kind]).then(
+    ([first]) => (stopped = first && stoppedText(first, systemClock.now())),
+  )
+  for (;;) {
+    const source = await client.get(fleetSource, key)
+    if (source === undefined) return { line: `${what}: it was deleted`, isGood: false }
+    if (isHandled(source, at)) return { ...resultOf(source), line: `${what}: ${resultOf(source).line}` }
+    const paused = findCondition(source.status?.conditions, 'Paused')
+    if (isConditionTrue(source.status?.conditions, 'Paused'))
+      return { line: `${what} is paused: ${paused?.message ?? ''}; run kubenode resume ${what}`, isGood: false }
+    if (stopped !== undefined) return { line: `${what}: not read. ${stopped}; run kubenode check`, isGood: false }
+    if (systemClock.monotonic() >= until) {
+      const late = `${what}: sync did not read it within ${formatDuration(timeoutMs)}; run kubenode why ${what}`
+      return { line: late, isGood: false }
+    }
+    await systemClock.sleep(LOOK_EVERY_MS)
+  }
+}
+
+/** Also by a later request. */
+const isHandled = ({ status }: FleetSource, at: string): boolean =>
+  status?.lastHandledReconcileAt === at || Date.parse(status?.lastHandledReconcileAt ?? '') > Date.parse(at)
+
+function resultOf({ status = {} }: FleetSource): Answer {
+  const { conditions = [], renderErrors = [] } = status
+  const bad = ['Fetched', 'SourceVerified', 'Rendered', 'Applied'].find(
+    (type) => findCondition(conditions, type)?.status === 'False',
+  )
+  if (bad === undefined) return { line: `at commit ${newestCommitText(status)}, up to date`, isGood: true }
+  const message = conditions.find((c) => c.type === bad)?.message ?? bad
+  return { line: bad === 'Rendered' ? (renderErrors[0] ?? message) : message, isGood: false }
+}

@@ -1,0 +1,102 @@
+// `kubenode release retry | promote | abort`: what a user asks of a Release, as a hold with reason and end. A mistyped option is refused before the server is asked.
+import { shortCommit } from '#api/protocol/commit-title.ts'
+import type { Release } from '#api/kinds/release.ts'
+import type { HoldEffect, OperationalHold } from '#api/kinds/operational-hold.ts'
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { systemClock } from '#lib/system-clock.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { shownLine } from '#lib/printable.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { type ServerOptions, connect } from '../../fleet/connect.ts'
+import { placeHold } from '#permits/holds/placing.ts'
+import type { Io } from '#lib/terminal/io.ts'
+import { holdFor } from './holds.ts'
+import { rolloutErrors } from '#explain/rollout/rollout-errors.ts'
+import { authorOf } from '../../who-am-i.ts'
+import { releaseCalled } from '#explain/release/find-release.ts'
+import { canBeRetried, continuingLines, failedGates, isOver } from '#explain/release/status.ts'
+import { shownInWindow } from '#lib/terminal/wrap.ts'
+
+export interface RequestOptions extends ServerOptions {
+  readonly reason: string
+  readonly for: string
+}
+
+interface Request {
+  readonly effect: HoldEffect
+  readonly to?: string
+}
+
+interface Asked {
+  readonly name: string
+  readonly release: Release
+  readonly place: (request: Request) => Promise<OperationalHold>
+}
+
+async function asked(word: string, effect: HoldEffect, options: RequestOptions, io: Io): Promise<Asked> {
+  const wishFor = (name: string) => {
+    const target = { kind: 'Release', namespace: SYSTEM_NAMESPACE, name } as const
+    return { target, reason: options.reason, for: options.for } as const
+  }
+  holdFor({ ...wishFor(word), effect, author: 'unknown' }, systemClock.now())
+  const client: KubeClient = await connect(options, io)
+  const release = await releaseCalled(client, word)
+  const { name = '' } = release.metadata
+  const wish = wishFor(name)
+  const place = async (request: Request): Promise<OperationalHold> =>
+    placeHold(client, holdFor({ ...wish, ...request, author: await authorOf(client, io) }, systemClock.now()))
+  return { name, release, place }
+}
+
+export async function retryRelease(word: string, options: RequestOptions, io: Io): Promise<void> {
+  const { name, release, place } = await asked(word, 'Retry', options, io)
+  const { status = {} } = release
+  if (!canBeRetried(status))
+    throw new KubeNodeError(rolloutErrors.KN1398({ what: `release/${name}`, phase: status.phase ?? 'Pending' }))
+  const hold = await place({ effect: 'Retry' })
+  const clusters = (status.clusters ?? []).filter((c) => c.phase === 'Failed').map((c) => c.name)
+  const failed = [...clusters, ...failedGates(status.stages ?? [])]
+  io.out(
+    shownInWindow(io, [`retrying ${failed.join(', ')} of release/${name} (operationalhold/${hold.metadata.name})`]),
+  )
+  io.err(shownLine(`kubenode release status ${name}`))
+  // Only the cluster itself can try a revision again; here it would fail once more, at once.
+  if (clusters.length > 0)
+    io.err('a set that is Blocked is retried in its cluster: kubenode rollout retry NAME --reason WHY\n')
+}
+
+/** Only the soak is a matter of patience; what else a stage waits for has a command or a cause of its own. */
+export async function promoteRelease(word: string, options: RequestOptions, io: Io): Promise<void> {
+  const { name, release, place } = await asked(word, 'Promote', options, io)
+  const { phase = 'Pending', stages = [], waitingFor } = release.status ?? {}
+  const soaking = stages.find((s) => s.phase === 'Soaking' && s.waitingFor?.predicate === 'MinSuccessTime')
+  if (soaking === undefined) {
+    const why = waitingFor === undefined ? `it is ${phase}` : `it waits for ${waitingFor.predicate}`
+    const seen = waitingFor?.seen === undefined ? '' : ` (${waitingFor.seen})`
+    throw new KubeNodeError(rolloutErrors.KN1649({ name, why: `${why}${seen}` }))
+  }
+  const hold = await place({ effect: 'Promote', to: soaking.name })
+  const soak = soaking.soakUntil === undefined ? '' : `, which would last until ${soaking.soakUntil}`
+  io.out(
+    shownLine(
+      `ending the soak of stage ${soaking.name}${soak} (operationalhold/${hold.metadata.name}); gates still apply`,
+    ),
+  )
+  io.err(shownLine(`kubenode release status ${name}`))
+}
+
+export async function abortRelease(word: string, options: RequestOptions, io: Io): Promise<void> {
+  const { name, release, place } = await asked(word, 'Pause', options, io)
+  const { spec, status = {} } = release
+  if (isOver(status)) throw new KubeNodeError(rolloutErrors.KN1378({ name, phase: status.phase ?? 'Pending' }))
+  const hold = await place({ effect: 'Pause' })
+  io.out(
+    shownInWindow(io, [
+      `release/${name} goes no further until ${hold.spec.until} (operationalhold/${hold.metadata.name})`,
+    ]),
+  )
+  for (const line of continuingLines(status)) io.err(shownLine(`warning: ${line}`))
+  io.err(
+    shownLine(`to take it back: git revert ${shortCommit(spec.commit)}; to continue: kubenode resume release/${name}`),
+  )
+}

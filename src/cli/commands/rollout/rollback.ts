@@ -1,0 +1,92 @@
+// `kubenode rollback`: the commit that takes a set back, found by trying, and with --now a pin until it is there.
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { systemClock } from '#lib/system-clock.ts'
+import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { printable, shownLine } from '#lib/printable.ts'
+import { quoted } from '#lib/shell-word.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { type ServerOptions, connect } from '../../fleet/connect.ts'
+import type { Io } from '#lib/terminal/io.ts'
+import type { SetChange } from '#explain/rollout/commit.ts'
+import { placeWith } from './place.ts'
+import type { CopyOptions } from '../../fleet/propose.ts'
+import { setAndRevisions } from './read.ts'
+import { rolloutErrors } from '#explain/rollout/rollout-errors.ts'
+
+export interface RollbackOptions extends ServerOptions, CopyOptions {
+  readonly to?: string
+  readonly now?: boolean
+  readonly reason?: string
+  readonly for: string
+  readonly cluster?: string
+}
+
+export async function rollback(name: string, options: RollbackOptions, io: Io): Promise<void> {
+  const [{ rollbackChange }, { revisionCalled, warningsOf }] = await Promise.all([
+    import('#explain/rollout/commit.ts'),
+    import('#explain/rollout/revisions.ts'),
+  ])
+  const { reason, now: isNow = false } = options
+  if (isNow && reason === undefined) throw new KubeNodeError(rolloutErrors.KN1376())
+  // A mistyped argument is reported before the server is asked.
+  const [{ holdFor }, target] = [await import('./holds.ts'), { kind: 'MachineComponentSet', name } as const]
+  holdFor(
+    { target, effect: 'Pin', to: name, reason: reason ?? '', for: options.for, author: 'unknown' },
+    systemClock.now(),
+  )
+  const client = await connect(options, io)
+  const { set, revisions } = await setAndRevisions(client, name)
+  const to = revisionCalled(set, revisions, options.to)
+  for (const line of warningsOf(set, to)) io.err(shownLine(line))
+  const change = rollbackChange(set, to)
+  if (change.changes.length === 0) io.err(`set/${name} declares revision ${to.number} already\n`)
+  else await printWayBack({ client, set, change, revision: to.number }, options, io)
+  if (!isNow || reason === undefined) return
+  const hold = await placeWith(client, io, { target, effect: 'Pin', to: to.name, reason, for: options.for })
+  io.err(shownLine(`set/${name} goes to revision ${to.number} now, until ${hold.spec.until}; commit before that`))
+}
+
+interface WayBackAsked {
+  readonly client: KubeClient
+  readonly set: MachineComponentSet
+  readonly change: SetChange
+  readonly revision: number
+}
+
+/** Reverts that were tested and render exactly the goal; else a patch that does; else the components to write. */
+async function printWayBack(
+  { client, set, change, revision }: WayBackAsked,
+  options: RollbackOptions,
+  io: Io,
+): Promise<void> {
+  const { repo = '.', path, cluster, weakCage, write = false } = options
+  const [{ prepareWayBack }, { wayBackLines }] = await Promise.all([
+    import('#forecast/way-back/prepare-way-back.ts'),
+    import('#forecast/way-back/way-back-text.ts'),
+  ])
+  const { resolve } = await import('node:path')
+  const env = { PATH: io.env['PATH'] ?? '', ...(io.env['HOME'] === undefined ? {} : { HOME: io.env['HOME'] }) }
+  const wish = { set: change.set, now: set.spec.components, wanted: change.components, path, cluster, env, weakCage }
+  io.err('searching for the commits to revert: rendering commits and trying reverts in a copy of the repository\n')
+  const found = await prepareWayBack({ ...wish, folder: resolve(io.cwd, repo) }).catch((error: unknown) => ({
+    error: messageOf(error),
+  }))
+  const isFound = 'way' in found && (found.way.kind === 'Reverts' || found.way.kind === 'Patch')
+  const isThere = 'way' in found && found.way.kind === 'Declared'
+  // No commit leads back: the versions can still be written where the fleet declares them.
+  if (!isFound && !isThere) {
+    const { proposeVersions } = await import('./propose-versions.ts')
+    if (await proposeVersions(client, { sets: [set], changes: [change] }, options, io)) return
+    if (write) throw new KubeNodeError(rolloutErrors.KN1384({ what: `set/${change.set}` }))
+  }
+  if (write && 'way' in found && isFound) {
+    const { applyWayBack } = await import('#forecast/way-back/apply-way-back.ts')
+    io.err(shownLine(await applyWayBack(found.way, resolve(io.cwd, repo), env)))
+    io.out(shownLine(`git commit -m ${quoted(`${change.set}: back to revision ${revision}`)}`))
+    return
+  }
+  const { out, err } = wayBackLines(change, revision, found)
+  // Git reads the patch: it is printed unchanged.
+  io.out('way' in found && found.way.kind === 'Patch' ? out : printable(out))
+  io.err(printable(err))
+}

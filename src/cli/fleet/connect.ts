@@ -1,0 +1,69 @@
+// The connection of a command: which cluster its options name, and the client that talks to it.
+import type { Command } from 'commander'
+import type { KubeClient } from '#kube/client.ts'
+import { shownLine } from '#lib/printable.ts'
+import type { Connection } from '#programs/run/connect.ts'
+import { type Io, showProblem } from '#lib/terminal/io.ts'
+
+export interface ServerOptions {
+  readonly kubeconfig?: string
+  readonly context?: string
+}
+
+export const withServer = (command: Command): Command =>
+  command
+    .option(
+      '--kubeconfig <file>',
+      'kubeconfig of the cluster; when left out KUBECONFIG, then ~/.kube/config or the local fleet around this folder, in a pod its own account',
+    )
+    .option('--context <name>', 'context of the kubeconfig')
+
+export interface NamespaceOptions {
+  readonly namespace?: string
+}
+
+/** For commands that name objects which may have a namespace. */
+export const withNamespace = (command: Command): Command =>
+  command.option(
+    '-n, --namespace <name>',
+    'namespace of the objects; that of the context, or kubenode-system when left out',
+  )
+
+export const connect = async (options: ServerOptions, io: Io): Promise<KubeClient> =>
+  (await connectionTo(options, io)).client
+
+export async function connectionTo(
+  { kubeconfig, context }: ServerOptions,
+  io: Io,
+): Promise<{ readonly client: KubeClient; readonly server: string; readonly namespace: string | undefined }> {
+  const { talkingClientOf, chosenConnection } = await import('#programs/run/connect.ts')
+  const chosen = await chosenConnection({ file: kubeconfig, context, env: io.env, cwd: io.cwd })
+  const { config, warnings } = chosen
+  const say = (line: string): void => io.err(shownLine(line))
+  for (const w of warnings) say(w)
+  if (config.clientCertificate !== undefined || config.token !== undefined) {
+    const { expiredCredential } = await import('#programs/run/expired-credential.ts')
+    const expired = expiredCredential(config, Date.now())
+    if (expired !== undefined) showProblem(io, shownLine(expired))
+  }
+  return {
+    client: talkingClientOf(config, say, await announcement(chosen, say)),
+    server: config.server,
+    namespace: config.namespace,
+  }
+}
+
+/** Who named no cluster is shown, before the first change, which one it goes to. */
+async function announcement(
+  { unnamed, context, config }: Connection,
+  say: (line: string) => void,
+): Promise<((method: string, path: string) => void) | undefined> {
+  if (unnamed === undefined) return undefined
+  const { isChange } = await import('#programs/run/unnamed-cluster.ts')
+  let isSaid = false
+  return (method, path) => {
+    if (isSaid || !isChange(method, path)) return
+    isSaid = true
+    say(`changing context ${context} of ${unnamed} (${config.server})`)
+  }
+}

@@ -1,0 +1,159 @@
+// Asks the agent of one machine for a log, and prints the pages as they come. The private key for the answer stays in this process; the request is deleted at
+// the end, also when the user presses Ctrl-C.
+import { randomBytes } from 'node:crypto'
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import { logRequest, type LogRequest } from '#api/kinds/log-request.ts'
+import { machine as machineType, type Machine } from '#api/kinds/machine.ts'
+import { newSealingKey } from '#api/sealed.ts'
+import { pageText, ticketFor } from '#api/protocol/log-requests.ts'
+import type { Clock } from '#lib/clock.ts'
+import { formatDuration } from '#lib/duration.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { shownLine, shownLines } from '#lib/printable.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { isGone } from '#kube/errors.ts'
+import type { Io } from '#lib/terminal/io.ts'
+import { logsErrors } from './log-errors.ts'
+
+/** A controller passes requests on at once, unless as many as it allows are open. */
+const PASSED_ON_WITHIN_MS = 15_000
+/** An agent has its Machine within a second, and reads a slow journal for at most ten. */
+const ANSWERED_WITHIN_MS = 20_000
+const LOOK_EVERY_MS = 1_000
+
+export interface Asking {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly io: Pick<Io, 'out' | 'err'>
+  readonly machine: Machine
+  readonly agentKey: string
+  readonly by: string
+  readonly component: string
+  readonly tail?: number
+  readonly sinceSeconds?: number
+  readonly follow: boolean
+  readonly signal: AbortSignal
+  /** The agent answers; awaited before anything is printed. */
+  readonly onAnswer: () => Promise<void>
+}
+
+export async function showLog(asking: Asking): Promise<void> {
+  const { client, machine, agentKey, by, component, tail, sinceSeconds, follow, signal } = asking
+  const { name = '', uid = '' } = machine.metadata
+  const key = newSealingKey()
+  const request = randomBytes(16).toString('hex')
+  const spec = {
+    machine: name,
+    machineUid: uid,
+    component,
+    ...(tail !== undefined && { tail }),
+    ...(sinceSeconds !== undefined && { sinceSeconds }),
+    ...(follow && { follow }),
+    replyKey: key.publicKey,
+    ticket: ticketFor(agentKey, name, request),
+    by,
+  }
+  const object = { apiVersion: API_GROUP_VERSION, kind: logRequest.kind, metadata: { name: request }, spec }
+  const made = await client.create(logRequest, object, { signal })
+  try {
+    await readAnswer(asking, made, key.privateKey)
+  } finally {
+    await client.delete(logRequest, { name: request }).catch(() => undefined)
+  }
+}
+
+/** Each page replaces the one before, and a watch shows all of them in order; only a broken watch may miss some. */
+async function readAnswer(asking: Asking, made: LogRequest, privateKey: string): Promise<void> {
+  const { client, signal } = asking
+  const name = made.metadata.name ?? ''
+  const answer = new Answer(asking, made, privateKey)
+  const late = new AbortController()
+  const both = AbortSignal.any([signal, late.signal])
+  const patience = answer.waitForFirst(both).catch((error: unknown) => late.abort(error))
+  try {
+    let seen: LogRequest | undefined = made
+    while (seen !== undefined) {
+      if (await answer.take(seen)) return
+      const { resourceVersion = '' } = seen.metadata
+      const watch = { fieldSelector: `metadata.name=${name}`, resourceVersion, signal: both }
+      for await (const event of watched(client, watch)) if (await answer.take(event)) return
+      both.throwIfAborted()
+      seen = await client.get(logRequest, { name }, { signal: both })
+    }
+    throw new KubeNodeError(logsErrors.KN1647())
+  } catch (error) {
+    if (late.signal.aborted && !signal.aborted) throw late.signal.reason
+    throw error
+  } finally {
+    late.abort(new Error('the answer is complete'))
+    await patience
+  }
+}
+
+async function* watched(client: KubeClient, options: Parameters<KubeClient['watch']>[1]): AsyncIterable<LogRequest> {
+  try {
+    for await (const event of client.watch(logRequest, options))
+      if (event.type === 'DELETED') return
+      else if (event.type !== 'BOOKMARK') yield event.object
+  } catch (error) {
+    if (!isGone(error)) throw error
+  }
+}
+
+class Answer {
+  readonly #asking: Asking
+  readonly #request: LogRequest
+  readonly #privateKey: string
+  #page = 0
+  #hasAnswer = false
+
+  constructor(asking: Asking, request: LogRequest, privateKey: string) {
+    this.#asking = asking
+    this.#request = request
+    this.#privateKey = privateKey
+  }
+
+  /** True: it was the last page. */
+  async take({ status, spec, metadata }: LogRequest): Promise<boolean> {
+    const { io, onAnswer } = this.#asking
+    const { phase, message = '', page = 0, sealed } = status ?? {}
+    if (phase === undefined) return false
+    this.#hasAnswer = true
+    await onAnswer()
+    if (phase === 'Refused')
+      throw new KubeNodeError(logsErrors.KN1645({ component: spec.component, machine: spec.machine, why: message }))
+    if (page > this.#page && sealed !== undefined) {
+      if (page > this.#page + 1) io.err(shownLine(`… ${page - this.#page - 1} pages were missed`))
+      this.#page = page
+      const text = pageText(this.#privateKey, spec.machine, metadata.name ?? '', page, sealed)
+      if (text === undefined)
+        throw new KubeNodeError(logsErrors.KN1645({ ...spec, why: 'the answer cannot be opened' }))
+      const { omittedLines = 0 } = status ?? {}
+      if (omittedLines > 0) io.err(shownLine(`… ${omittedLines} older lines left out`))
+      if (message !== '') io.err(shownLine(message))
+      if (text !== '') io.out(shownLines(text.split('\n')))
+    }
+    return phase === 'Done'
+  }
+
+  /** Rejects when no agent answers in time, and says how far the request came. */
+  async waitForFirst(signal: AbortSignal): Promise<void> {
+    const { client, clock, machine } = this.#asking
+    const name = machine.metadata.name ?? ''
+    const start = clock.monotonic()
+    let passedOnAt: number | undefined
+    while (!this.#hasAnswer) {
+      await clock.sleep(LOOK_EVERY_MS, signal)
+      if (this.#hasAnswer) return
+      const now = clock.monotonic()
+      if (passedOnAt === undefined) {
+        const found = await client.get(machineType, { name }, { signal })
+        if ((found?.spec.logs ?? []).includes(this.#request.spec.ticket)) passedOnAt = now
+      }
+      if (passedOnAt === undefined && now - start > PASSED_ON_WITHIN_MS)
+        throw new KubeNodeError(logsErrors.KN1644({ machine: name, waited: formatDuration(PASSED_ON_WITHIN_MS) }))
+      if (passedOnAt !== undefined && now - passedOnAt > ANSWERED_WITHIN_MS)
+        throw new KubeNodeError(logsErrors.KN1643({ machine: name, waited: formatDuration(ANSWERED_WITHIN_MS) }))
+    }
+  }
+}

@@ -1,0 +1,85 @@
+// Finds the object that a user named. A missing one is an error that names similar ones, so that a typo never looks like success.
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import { didYouMean } from '#lib/did-you-mean.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { isApiError } from '#kube/errors.ts'
+import type { KubeObject } from '#api/schema/object.ts'
+import type { ResourceType } from '#api/schema/resource.ts'
+import { inspectErrors } from './objects-errors.ts'
+
+/** What Kubernetes accepts as a name; anything else names nothing. */
+const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
+
+/** Limit of names searched for a suggestion. */
+const MOST_NAMES = 500
+
+/** As kubectl: what the user says, else what the context says; but KubeNode keeps nothing in `default`, so the last resort is its own namespace. */
+export const shownNamespace = (said: string | undefined, ofContext: string | undefined): string =>
+  said ?? ofContext ?? SYSTEM_NAMESPACE
+
+const namespaceOf = (type: ResourceType, namespace = SYSTEM_NAMESPACE): { readonly namespace?: string } =>
+  type.namespaced ? { namespace } : {}
+
+/** A name, where its namespace may be another than that of our own programs. */
+export type Place = string | { readonly name: string; readonly namespace: string | undefined }
+
+const placed = (place: Place) => (typeof place === 'string' ? { name: place, namespace: undefined } : place)
+
+const isNamespace = (text: string | undefined): boolean =>
+  text === undefined || /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(text)
+
+/** A word that cannot be a name names nothing, and never becomes part of an address. */
+export const lookUp = async <T extends KubeObject>(
+  client: KubeClient,
+  type: ResourceType<T>,
+  place: Place,
+): Promise<T | undefined> => {
+  const { name, namespace } = placed(place)
+  return NAME.test(name) && isNamespace(namespace)
+    ? client.get(type, { name, ...namespaceOf(type, namespace) })
+    : undefined
+}
+
+/** `noun` is the user's word for the kind. */
+export async function findObject<T extends KubeObject>(
+  client: KubeClient,
+  type: ResourceType<T>,
+  place: Place,
+  noun = type.kind.toLowerCase(),
+): Promise<T> {
+  const { name, namespace } = placed(place)
+  const object = await lookUp(client, type, place)
+  if (object !== undefined) return object
+  const known = isNamespace(namespace) ? await namesOf(client, type, namespace) : []
+  const isEmpty = known.length === 0 && !type.namespaced
+  const hint = isEmpty ? await (await import('./hub-hint.ts')).clustersHint(client) : ''
+  throw absent(noun, name, known, type.plural, hint)
+}
+
+/** Machines are named after their set: `workers` is the begin of `workers-x7k2p`. */
+export const nearName = (name: string, known: readonly string[]): string | undefined =>
+  didYouMean(name, known) ?? known.find((one) => one.startsWith(`${name}-`))
+
+export function absent(
+  noun: string,
+  name: string,
+  known: readonly string[],
+  plural: string,
+  otherwise = '',
+): KubeNodeError {
+  const near = nearName(name, known)
+  const hint = near === undefined ? otherwise : ` (did you mean ${noun}/${near}?)`
+  return new KubeNodeError(inspectErrors.KN1313({ what: `${noun}/${name}`, hint, plural }))
+}
+
+/** Without the right to list, or the kind, there is no suggestion. */
+export async function namesOf(client: KubeClient, type: ResourceType, namespace?: string): Promise<readonly string[]> {
+  try {
+    const { items } = await client.list(type, { limit: MOST_NAMES, ...namespaceOf(type, namespace) })
+    return items.map((o) => o.metadata.name ?? '')
+  } catch (e) {
+    if (isApiError(e)) return []
+    throw e
+  }
+}

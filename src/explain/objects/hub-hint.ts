@@ -1,0 +1,23 @@
+// Sources, releases, pipelines and clusters are objects of the hub. A server without any of them may be a member, where finding none means nothing.
+import { cluster } from '#api/kinds/cluster.ts'
+import { fleetSource } from '#api/kinds/fleet-source.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { printableLine } from '#lib/printable.ts'
+
+const NOT_THE_HUB = 'this server has no FleetSource, so it is not the hub; name the context of the hub with --context'
+
+const MOST_NAMED = 5
+
+/** A hub that is no cluster of nodes itself has none of their objects: the first thing a new user asks of it. Empty elsewhere. */
+export async function clustersHint(client: Pick<KubeClient, 'list'>): Promise<string> {
+  const clusters = await client.list(cluster, { limit: MOST_NAMED }).catch(() => undefined)
+  const names = (clusters?.items ?? []).map((c) => c.metadata.name ?? '')
+  if (names.length === 0) return ''
+  return `; it is the hub of ${printableLine(names.join(', '))}; name the context of a cluster with --context`
+}
+
+/** `nothing` and on a server that is not the hub where to ask instead; on the hub `atHub`, which a user who may not list sources reads too. */
+export async function withHubHint(client: Pick<KubeClient, 'list'>, nothing: string, atHub = nothing): Promise<string> {
+  const sources = await client.list(fleetSource, { limit: 1 }).catch(() => undefined)
+  return sources?.items.length === 0 ? `${nothing}; ${NOT_THE_HUB}` : atHub
+}

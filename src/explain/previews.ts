@@ -1,0 +1,69 @@
+// What the sources of a hub report of their previews, as rows, and whether a wait for one has ended. Pure.
+import { shortCommit } from '#api/protocol/commit-title.ts'
+import type { Cluster } from '#api/kinds/cluster.ts'
+import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import { folderOf } from '#sync/previews/branches.ts'
+import { inTime } from './cluster-columns.ts'
+
+type Reported = NonNullable<NonNullable<FleetSource['status']>['previews']>[number]
+
+export interface SeenPreview extends Reported {
+  readonly namespace: string
+  readonly source: string
+  /** When its Cluster ends; undefined while there is none. */
+  readonly expiresAt: string | undefined
+}
+
+export function previewsIn(sources: readonly FleetSource[], clusters: readonly Cluster[]): readonly SeenPreview[] {
+  const ends = new Map(clusters.map((c) => [`${c.metadata.namespace}/${c.metadata.name}`, c.status?.expiresAt]))
+  return sources.flatMap(({ metadata: { namespace = '', name = '' }, status }) =>
+    (status?.previews ?? []).map((p) => ({
+      ...p,
+      namespace,
+      source: name,
+      expiresAt: p.cluster === undefined ? undefined : ends.get(`${namespace}/${p.cluster}`),
+    })),
+  )
+}
+
+export const PREVIEW_HEAD: readonly string[] = ['BRANCH', 'SOURCE', 'PHASE', 'COMMIT', 'CLUSTER', 'EXPIRES', 'MESSAGE']
+
+const NONE = '<none>'
+
+export const previewRow = (p: SeenPreview, now: number): readonly string[] => [
+  p.branch,
+  p.source,
+  p.phase,
+  p.commit === undefined ? NONE : shortCommit(p.commit),
+  p.cluster ?? NONE,
+  p.expiresAt === undefined ? NONE : inTime(p.expiresAt, now),
+  p.message,
+]
+
+/** Whether branches of this name get one of the source. */
+export const isGiven = ({ spec: { previews } }: FleetSource, branch: string): boolean => {
+  const folder = previews === undefined ? undefined : `${folderOf(previews)}/`
+  return folder !== undefined && branch.startsWith(folder) && branch.length > folder.length
+}
+
+export type PreviewWait = { readonly kind: 'Ready' | 'Failed' | 'Waiting'; readonly text: string }
+
+/**
+ * The status names the newest commit of the branch in every phase, also while an earlier one still runs: it is there once it is Ready with the commit that was
+ * asked for. Without one, the newest that sync knows counts.
+ */
+export function judgePreview(branch: string, found: readonly SeenPreview[], commit: string | undefined): PreviewWait {
+  const [preview] = found
+  if (preview === undefined)
+    return { kind: 'Waiting', text: `${branch} has no preview yet: sync has not seen the branch` }
+  const { phase, message, commit: at = '', cluster } = preview
+  const text = `${branch} is ${phase}: ${message}`
+  // It is not made again for this branch, whatever is pushed.
+  if (phase === 'Expired' || phase === 'Deleting') return { kind: 'Failed', text }
+  if (commit !== undefined && !at.startsWith(commit))
+    return { kind: 'Waiting', text: `${branch} is at commit ${shortCommit(at) || NONE}: ${phase}` }
+  if (phase === 'Refused') return { kind: 'Failed', text }
+  return phase === 'Ready'
+    ? { kind: 'Ready', text: `${branch} is Ready on cluster/${cluster ?? ''}: ${message}` }
+    : { kind: 'Waiting', text }
+}

@@ -1,0 +1,36 @@
+// Finds the Releases of a hub, which live in our own namespace.
+import { approval, type Approval } from '#api/kinds/approval.ts'
+import { release, type Release } from '#api/kinds/release.ts'
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { listAll } from '#kube/list-all.ts'
+import { newestReleases } from '../newest-releases.ts'
+import { isCommit } from './commit-trace.ts'
+import { absent, lookUp, namesOf } from '../objects/find-object.ts'
+
+export const releasesOn = (client: KubeClient): Promise<readonly Release[]> =>
+  listAll(client, release, { namespace: SYSTEM_NAMESPACE })
+
+export const approvalsOn = (client: KubeClient): Promise<readonly Approval[]> => listAll(client, approval)
+
+/** By its name, or by the commit as `history` shows it, where one track has a Release of it. */
+export async function releaseCalled(client: KubeClient, word: string): Promise<Release> {
+  if (isCommit(word)) {
+    const [own, ...others] = (await releasesOn(client)).filter((r) => r.spec.commit.startsWith(word))
+    if (own !== undefined && others.length === 0) return own
+  }
+  const own = await lookUp(client, release, word)
+  if (own !== undefined) return own
+  const newest = await newestOf(client, word)
+  // Of several that begin with the word, the one in progress is meant.
+  const known = newest === undefined ? await namesOf(client, release) : [newest.metadata.name ?? '']
+  throw absent('release', word, known, release.plural)
+}
+
+const newestOf = async (client: KubeClient, track: string): Promise<Release | undefined> =>
+  newestReleases(await releasesOn(client).catch(() => [])).find((r) => r.spec.track === track)
+
+/** For what only shows: the name of a track is that of its newest Release, too. */
+export async function releaseOrNewestOf(client: KubeClient, word: string): Promise<Release> {
+  return (await newestOf(client, word)) ?? releaseCalled(client, word)
+}

@@ -1,0 +1,169 @@
+// Shows what a commit of a repository changes, as text, Markdown or JSON, and ends with the exit code that the user asked for.
+import { resolve } from 'node:path'
+import { VERSION } from '#lib/program-version.ts'
+import { shownLine } from '#lib/printable.ts'
+import { EXIT_DIFFERENT, EXIT_ERROR, Exit } from '#lib/terminal/exit.ts'
+import { type Io, showProblem } from '#lib/terminal/io.ts'
+import { hasColors } from '#lib/terminal/paint.ts'
+import { withProgress } from '#lib/terminal/progress.ts'
+import { hasDifference } from '#sync/difference.ts'
+import { type LocalRepository, openLocalRepository } from '#sync/git/local-repository.ts'
+import type { GitRepository } from '#sync/git/repository.ts'
+import { titleIn, titledIn } from '#sync/git/titled-in.ts'
+import { withWorkTree } from '#sync/git/work-tree.ts'
+import { type Cage, findCage } from '#sync/render/cage.ts'
+import { type RenderedProblem, problemText } from '#sync/render/problems.ts'
+import { renderCommit } from '#sync/render/render.ts'
+import { processRenderer } from '#sync/render/renderer.ts'
+import { versionNote } from '#sync/render/written-for.ts'
+import { syncErrors } from '#sync/sync-errors.ts'
+import { isFound } from './fail-on.ts'
+import { noteLooseFiles } from './loose-files.ts'
+import { hasDeletions } from './losses.ts'
+import { makePlan, rendersFrom } from './make-plan.ts'
+import { markdownOf } from './markdown.ts'
+import { jsonOf } from './plan-json.ts'
+import type { PlanAsked, PlanSeen } from './plan-seen.ts'
+import { signatureNote, signatureOf } from './plan-signature.ts'
+import { apartWarning, baseOf, commitCalled } from './range.ts'
+import { readInventories } from './read-inventories.ts'
+import { loosenedText, oneWayText, outlookText, prunesText, returnsText, textOf } from './text.ts'
+
+export async function showPlan(asked: PlanAsked, io: Io): Promise<void> {
+  const seen = await readPlan(asked, io)
+  if (asked.output === 'json') io.out(jsonOf(seen))
+  else io.out(asked.output === 'markdown' ? await markdownFor(seen, asked) : await textFor(seen, asked, io))
+  await note(seen, io)
+  judge(seen, asked, io)
+}
+
+async function readPlan(asked: PlanAsked, io: Io): Promise<PlanSeen> {
+  const { inventory, path, cluster } = asked
+  const inventories = inventory === undefined ? undefined : readInventories(inventory, io.cwd)
+  const repository = openLocalRepository(resolve(io.cwd, asked.repo ?? '.'), { above: true })
+  const commit = await commitCalled(repository, asked.commit)
+  const [parent] = (await repository.commit(commit)).parents
+  const isDirty = asked.dirty === true
+  const base =
+    asked.base === undefined
+      ? isDirty
+        ? commit
+        : parent
+      : await baseOf(repository, { base: asked.base, isFromFork: asked.isFromFork === true }, commit)
+  const cage = await findCage(asked.weakCage)
+  if (cage.isWeak) io.err(asked.weakCageNote)
+  if (asked.commit === 'HEAD' && !isDirty) await noteLooseFiles(repository, { commit, path }, io)
+  const render = rendering(repository, { cage, path }, io)
+  const made = await makePlan({
+    commit,
+    base,
+    cluster,
+    inventories,
+    render: rendersFrom(repository, isDirty ? withWorkTree(repository) : repository, render),
+    onNothingBefore: (error) => nothingBefore(error, asked, io),
+    around: (what, work) => withProgress(io, what, work),
+  })
+  const problems = made.after.problems.filter((p) => isShown(p, cluster))
+  const apart =
+    base === undefined || base === parent || base === commit ? undefined : await apartWarning(repository, base, commit)
+  const signature = isDirty ? undefined : signatureOf(repository, commit)
+  return { repository, commit, base, isDirty, made, problems, apart, signature }
+}
+
+const rendering =
+  (repository: LocalRepository, { cage, path }: { readonly cage: Cage; readonly path: string }, io: Io) =>
+  async (id: string, from: GitRepository) =>
+    withProgress(
+      io,
+      `rendering commit ${await titledIn(repository, id)}`,
+      renderCommit(id, { repository: from, renderer: processRenderer(cage), path }),
+    )
+
+async function markdownFor({ repository, made, ...seen }: PlanSeen, asked: PlanAsked): Promise<string> {
+  const { commit, base, isDirty, apart, problems } = seen
+  const { shown, digest, outlook, loosened, oneWay, easyReturns, prunes } = made
+  const [certain, doubtful] = [true, false].map((is) =>
+    problems.filter((p) => p.isCertain === is).map((p) => problemText(p)),
+  )
+  const { maxChars, marker, base: against, cluster } = asked
+  return markdownOf(
+    {
+      commit,
+      base,
+      titles: {
+        commit: await titleIn(repository, commit),
+        ...(base !== undefined && { base: await titleIn(repository, base) }),
+      },
+      ...(against !== undefined && { against }),
+      isDirty,
+      ...(cluster !== undefined && { only: cluster }),
+      clusters: shown,
+      problems: certain ?? [],
+      warnings: [...(apart === undefined ? [] : [apart]), ...(doubtful ?? [])],
+      outlook,
+      digest,
+      version: VERSION,
+      loosened,
+      oneWay,
+      easyReturns,
+      ...(prunes !== undefined && { prunes }),
+    },
+    { maxChars, marker },
+  )
+}
+
+async function textFor({ repository, made, ...seen }: PlanSeen, { cluster }: PlanAsked, io: Io): Promise<string> {
+  const { commit, base, isDirty } = seen
+  const { shown, outlook, loosened, oneWay, easyReturns, prunes } = made
+  const what = `${isDirty ? 'the work tree on ' : ''}${await titledIn(repository, commit)}`
+  const against = base === undefined || base === commit ? undefined : await titledIn(repository, base)
+  const style = { isColored: hasColors(io), isCut: io.isTerminal }
+  return (
+    textOf(`${what}${cluster === undefined ? '' : ` in ${cluster} only`}`, against, shown, style) +
+    (prunes === undefined ? '' : prunesText(prunes)) +
+    loosenedText(loosened) +
+    oneWayText(oneWay) +
+    returnsText(easyReturns) +
+    (outlook === undefined ? '' : outlookText(outlook, oneWay))
+  )
+}
+
+/** What a reader of the plan should know beside it. */
+async function note({ repository, made, ...seen }: PlanSeen, io: Io): Promise<void> {
+  const { commit, base, apart, signature, problems } = seen
+  const { after } = made
+  if (after.writtenFor !== undefined && after.writtenFor !== VERSION)
+    io.err(shownLine(`note: ${versionNote(after.writtenFor, VERSION)}`))
+  if (apart !== undefined) io.err(shownLine(`warning: ${apart}`))
+  if (signature !== undefined) {
+    const earlier = base === undefined || !made.isBaseRead ? undefined : signatureOf(repository, base)
+    const said = signatureNote(await titledIn(repository, commit), signature, earlier)
+    if (said !== undefined) io.err(shownLine(said))
+  }
+  for (const p of problems) showProblem(io, shownLine(`${p.isCertain ? 'error' : 'warning'}: ${problemText(p)}`))
+  if (after.moreProblems > 0) io.err(`and ${after.moreProblems} more; correct these first\n`)
+}
+
+function judge({ made, problems }: PlanSeen, { failOn = [], detailedExitcode }: PlanAsked, io: Io): void {
+  const { shown, outlook, loosened, prunes } = made
+  // Sync refuses the first kind, and applies invalid objects nowhere.
+  if (problems.some((p) => p.isCertain) || shown.some((d) => d.problems.length > 0)) throw new Exit(EXIT_ERROR)
+  const reasons = failOn.filter((what) =>
+    isFound(what, { all: shown, outlook, loosened, deletes: hasDeletions(shown, prunes) }),
+  )
+  if (reasons.length > 0) {
+    showProblem(io, `--fail-on: ${reasons.join(', ')}\n`)
+    throw new Exit(EXIT_DIFFERENT)
+  }
+  if (detailedExitcode === true && hasDifference(shown)) throw new Exit(EXIT_DIFFERENT)
+}
+
+const isShown = ({ clusters }: RenderedProblem, cluster: string | undefined): boolean =>
+  cluster === undefined || clusters.includes(cluster)
+
+/** Before the first fleet, and beyond the history of a shallow clone, there is no commit to compare with. */
+function nothingBefore(error: unknown, { base }: PlanAsked, io: Io): void {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (base !== undefined || (code !== syncErrors.KN7011.code && code !== syncErrors.KN7007.code)) throw error
+  io.err('note: the fleet of the base commit cannot be read, so everything counts as added\n')
+}

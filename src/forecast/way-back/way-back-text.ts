@@ -1,0 +1,53 @@
+// The text of a set's way back: the command alone on standard output, everything else on standard error. Pure.
+import { assertNever } from '#lib/errors.ts'
+import { type SetChange, changeText } from '#explain/rollout/commit.ts'
+import type { PreparedWayBack } from './prepare-way-back.ts'
+import { revertCommand } from './revert-search.ts'
+
+interface Output {
+  readonly out: string
+  readonly err: string
+}
+
+export function wayBackLines(
+  change: SetChange,
+  revision: number,
+  found: PreparedWayBack | { readonly error: string },
+): Output {
+  const what = `set/${change.set}: ${change.changes.join(', ')}\n`
+  const byHand = changeText(change)
+  if ('error' in found)
+    return {
+      out: byHand,
+      err: `${what}cannot look for commits to revert: ${found.error}; write the components above, or run this in the repository of the fleet (--repo)\n`,
+    }
+  const { way, clusters } = found
+  const where = clusters.join(', ')
+  switch (way.kind) {
+    case 'Reverts':
+      return {
+        out: `${revertCommand(way.commits)}\n`,
+        err: `${what}tried in a copy: renders exactly revision ${revision} of set/${change.set} in ${where}\n`,
+      }
+    case 'Patch':
+      return {
+        out: way.text,
+        err: `${what}no series of reverts gives revision ${revision}; this patch does, in ${where}. Apply it with: git apply --index\n`,
+      }
+    case 'Declared':
+      return {
+        out: '',
+        err: `${what}the newest commit declares revision ${revision} already in ${where}; nothing to revert\n`,
+      }
+    case 'None':
+      return {
+        out: byHand,
+        err:
+          clusters.length === 0
+            ? `${what}the newest commit declares set/${change.set} differently from this server; name the cluster with --cluster, or write the components above\n`
+            : `${what}no way back to revision ${revision} in the last ${way.looked} commits; write the components above\n`,
+      }
+    default:
+      return assertNever(way)
+  }
+}

@@ -1,0 +1,45 @@
+// The settings of one run: those of the user over those of the cluster, with what this machine knows; and the release that they make.
+import { shownLine } from '#lib/printable.ts'
+import type { Io } from '#lib/terminal/io.ts'
+import type { InstallContext } from './context.ts'
+import { withHostServer } from './host-server.ts'
+import { type SettingFlags, type Values, mergedValues, releaseOf, storedValues, valuesFile } from './load.ts'
+import { withProviderKeys } from './provider-keys.ts'
+import { releaseWithoutSettings } from './release-without-settings.ts'
+import type { Release } from './release.ts'
+
+/** Nothing where no setting is chosen at all. */
+export async function chosenValues(
+  options: SettingFlags,
+  io: Io,
+  context?: InstallContext,
+): Promise<Values | undefined> {
+  const own = options.values === undefined ? undefined : valuesFile(options.values, io.cwd)
+  const stored = context === undefined ? {} : await storedValues(context.client)
+  const chosenHere = mergedValues(own ?? stored, options)
+  if (Object.keys(chosenHere).length === 0) return undefined
+  const merged = { ...options.defaults, ...chosenHere }
+  const { values, chosen, unusable } = withHostServer(merged, stored, context?.server)
+  if (chosen !== undefined)
+    io.err(
+      shownLine(
+        `hosts reach the API server at ${chosen}, as this kubeconfig does; apiServer.url in --values names another`,
+      ),
+    )
+  const { cluster: before } = stored
+  const { cluster: now } = values
+  if (typeof before === 'string' && typeof now === 'string' && now !== before)
+    io.err(shownLine(`this cluster is installed as ${before}; these settings call it ${now}`))
+  if (unusable !== undefined)
+    io.err(
+      shownLine(`this kubeconfig names ${unusable}, where hosts do not reach the API server; apiServer.url is needed`),
+    )
+  // Without a cluster nothing would keep them for the next time.
+  return context === undefined ? values : withProviderKeys(values, stored, context.clock.now())
+}
+
+/** Without settings, a check is about what every installation needs. */
+export async function checkedRelease(options: SettingFlags, io: Io, context: InstallContext): Promise<Release> {
+  const values = await chosenValues(options, io, context)
+  return values === undefined ? releaseWithoutSettings() : releaseOf(values)
+}

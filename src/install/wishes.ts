@@ -1,0 +1,32 @@
+// What a user chooses for an installation, a check of one, or its end.
+import type { SettingFlags } from './load.ts'
+
+export interface InstallWish extends SettingFlags {
+  readonly isUpgrade: boolean
+  /** Print the objects: no cluster is needed. */
+  readonly export?: boolean
+  readonly dryRun?: string
+  readonly diff?: boolean
+  readonly wait: boolean
+  readonly ignore?: string
+  readonly rename?: boolean
+  readonly yes?: boolean
+  /** The same run makes it follow a repository. */
+  readonly isFollowing?: boolean
+}
+
+export interface CheckWish extends SettingFlags {
+  /** Before an installation. */
+  readonly pre?: boolean
+  readonly output?: string
+}
+
+export interface UninstallWish {
+  readonly dryRun?: boolean
+  readonly deleteCrds?: boolean
+  readonly keepNamespace?: boolean
+  readonly keepAgents?: boolean
+  readonly now?: boolean
+  /** The name of the cluster, which is asked for when left out. */
+  readonly yes?: string
+}

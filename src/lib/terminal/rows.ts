@@ -1,0 +1,106 @@
+// Rows of cells as aligned text. On a terminal the widest columns are shortened with `…` until a row fits; where they would say nothing, each row becomes a
+// block of lines. In a pipe nothing is cut. Pure.
+
+import { wrapped } from './wrap.ts'
+
+export const GAP = 3
+/** A narrower column says nothing. */
+const MIN_WIDTH = 6
+
+const cut = (text: string, width: number): string =>
+  text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`
+
+const total = (widths: readonly number[]): number => widths.reduce((sum, w) => sum + w + GAP, -GAP)
+
+const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:/
+
+const STATES: ReadonlySet<string> = new Set(['PHASE', 'STATE', 'STATUS'])
+
+/** What names the object is copied; half a state and a time without its minutes answer nothing. These stay whole. */
+function isKept(rows: readonly (readonly string[])[], column: number): boolean {
+  if (column === 0 || (column === 1 && rows[0]?.[0] === 'NAMESPACE') || STATES.has(rows[0]?.[column] ?? '')) return true
+  return rows.some((row) => TIMESTAMP.test(row[column] ?? ''))
+}
+
+function narrowed(widths: readonly number[], kept: readonly boolean[], most: number): readonly number[] {
+  const out = [...widths]
+  for (let over = total(out) - most; over > 0; over = total(out) - most) {
+    const rest = out.filter((_, i) => kept[i] !== true)
+    const widest = Math.max(...rest)
+    if (rest.length === 0 || widest <= MIN_WIDTH) return out
+    const second = Math.max(MIN_WIDTH, ...rest.filter((w) => w < widest))
+    const equal = rest.filter((w) => w === widest).length
+    const less = Math.max(1, Math.min(widest - second, Math.ceil(over / equal)))
+    for (const [i, w] of out.entries()) if (kept[i] !== true && w === widest) out[i] = Math.max(MIN_WIDTH, w - less)
+  }
+  return out
+}
+
+export function widthsOf(rows: readonly (readonly string[])[], most?: number): readonly number[] {
+  const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((r) => r[i]?.length ?? 0)))
+  if (most === undefined) return widths
+  const kept = widths.map((_, i) => isKept(rows, i))
+  return narrowed(widths, kept, most)
+}
+
+export interface RowStyle {
+  /** On a terminal: cells wider than their column are shortened. */
+  readonly isCut?: boolean
+  /** Paints a cell by the head of its column; the text itself stays. */
+  readonly paint?: (column: number, text: string) => string
+  /** The first row has the names of the columns; true when left out. */
+  readonly hasHead?: boolean
+}
+
+/** One row. Where nothing may be cut, a cell wider than its column pushes the others. */
+export function alignedRow(row: readonly string[], widths: readonly number[], style: RowStyle = {}): string {
+  const { isCut = false, paint = (_, text) => text } = style
+  const last = row.findLastIndex((cell) => cell !== '')
+  return row
+    .slice(0, last + 1)
+    .map((cell, i) => {
+      const width = widths[i] ?? 0
+      const shown = isCut && i > 0 ? cut(cell, width) : cell
+      const gap = i === last ? '' : ' '.repeat(Math.max(0, width - shown.length) + GAP)
+      return `${paint(i, shown)}${gap}`
+    })
+    .join('')
+}
+
+export function alignedRows(rows: readonly (readonly string[])[], most?: number, style: RowStyle = {}): string {
+  const widths = widthsOf(rows, most)
+  if (most !== undefined && total(widths) > most) return blocks(rows, most, style)
+  return rows.map((row) => alignedRow(row, widths, { ...style, isCut: most !== undefined })).join('\n')
+}
+
+/** Prints later rows in the columns of the first ones. The window is asked each time, since it may have become narrower. */
+export function laterRows(
+  first: readonly (readonly string[])[],
+  { width, paint, hasHead }: RowStyle & { readonly width: () => number | undefined },
+): (row: readonly string[], mark?: string) => string {
+  const head = first[0] ?? []
+  return (row, mark = '') => {
+    const all = width()
+    const most = all === undefined ? undefined : Math.max(MIN_WIDTH, all - mark.length)
+    const widths = widthsOf(first, most)
+    const style = { ...(paint !== undefined && { paint }), ...(hasHead !== undefined && { hasHead }) }
+    if (most !== undefined && total(widths) > most)
+      return `${blocks(hasHead === false ? [row] : [head, row], most, style)}${mark}`
+    return `${alignedRow(row, widths, { ...style, isCut: most !== undefined })}${mark}`
+  }
+}
+
+/** The first cell of each row, and below it the others with the names of their columns. Words stay whole. */
+function blocks(all: readonly (readonly string[])[], most: number, { paint, hasHead = true }: RowStyle): string {
+  const head = hasHead ? all[0] : undefined
+  const left = Math.max(0, ...(head ?? []).slice(1).map((name) => name.length))
+  const linesOf = (row: readonly string[]): readonly string[] =>
+    row.flatMap((cell, i) => {
+      if (i === 0) return [paint?.(0, cell) ?? cell]
+      if (cell === '') return []
+      const label = `  ${head === undefined ? '' : `${(head[i] ?? '').padEnd(left)}  `}`
+      const [first = '', ...more] = wrapped(cell, Math.max(MIN_WIDTH, most - label.length))
+      return [`${label}${paint?.(i, first) ?? first}`, ...more.map((line) => `${' '.repeat(label.length)}${line}`)]
+    })
+  return (head === undefined ? all : all.slice(1)).map((row) => linesOf(row).join('\n')).join('\n')
+}

@@ -1,0 +1,204 @@
+// Work on machines that people plan: which machines, when, the events that say it, and the write that ends one.
+import { createHash } from 'node:crypto'
+import { API_GROUP_VERSION } from '#api/kind.ts'
+import type { Machine } from '#api/kinds/machine.ts'
+import {
+  type MaintenanceEvent,
+  type MaintenanceEventInput,
+  PEOPLE,
+  maintenanceEvent,
+} from '#api/kinds/maintenance-event.ts'
+import { LEAST_LEAD_MS, LONGEST_PLANNED_DAYS, isOver, phaseOfEvent } from './maintenance.ts'
+import { timestamp } from '#lib/clock.ts'
+import { durationMs } from '#lib/duration.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { instantMs } from '#lib/instant.ts'
+import { canonicalJson } from '#lib/json.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { outcomeOf } from '#kube/outcome.ts'
+import { maintenanceErrors } from './maintenance-errors.ts'
+
+/** A rack or a small zone; a whole data center is planned in parts that budgets can bear. */
+const MOST_MACHINES = 500
+const DAY_MS = 86_400_000
+/** As spec.description takes it. */
+const LONGEST_REASON = 1_024
+const PLACES = ['rack', 'zone'] as const
+
+export type Place = { readonly kind: 'machine' | 'node' | (typeof PLACES)[number]; readonly name: string }
+
+/** The kind that has a word as one of its names. */
+type KindOf = (word: string) => string | undefined
+
+const placeKind = (word: string, kindOf: KindOf): Place['kind'] | undefined => {
+  const kind = kindOf(word)
+  return kind === 'Machine' ? 'machine' : kind === 'Node' ? 'node' : PLACES.find((k) => k === word)
+}
+
+/** Several `kind/name`, or a kind and then names. */
+export function placesOf(words: readonly string[], kindOf: KindOf): readonly Place[] {
+  const [first = '', ...names] = words
+  const isKindFirst = names.length > 0 && placeKind(first, kindOf) !== undefined && !words.some((w) => w.includes('/'))
+  const all = isKindFirst ? names.map((name) => `${first}/${name}`) : words
+  return all.map((word) => placeOf(word, kindOf))
+}
+
+function placeOf(word: string, kindOf: KindOf): Place {
+  const [kind = '', name = '', ...rest] = word.split('/')
+  const found = placeKind(kind, kindOf)
+  if (found === undefined || name === '' || rest.length > 0)
+    throw new KubeNodeError(maintenanceErrors.KN1680({ what: JSON.stringify(word) }))
+  return { kind: found, name }
+}
+
+export interface Span {
+  /** Absent: as soon as the node is drained. */
+  readonly from?: string
+  readonly until: string
+}
+
+/** A duration counts from `from`, or from now. */
+export function spanOf(
+  { from, until }: { readonly from?: string | undefined; readonly until: string },
+  now: number,
+): Span {
+  const start = from === undefined ? now : timeOf(from, '--from')
+  const length = durationMs(until)
+  const end = length === undefined ? timeOf(until, '--until') : start + length
+  if (end <= start || end <= now) throw new KubeNodeError(maintenanceErrors.KN1682({ until: timestamp(end) }))
+  // It would count as begun at once, and the node would never be drained.
+  if (from !== undefined && start <= now) throw new KubeNodeError(maintenanceErrors.KN1699({ from: timestamp(start) }))
+  if (end - start > LONGEST_PLANNED_DAYS * DAY_MS)
+    throw new KubeNodeError(maintenanceErrors.KN1687({ until: timestamp(end), days: LONGEST_PLANNED_DAYS }))
+  return { ...(from !== undefined && { from: timestamp(start) }), until: timestamp(end) }
+}
+
+/** In UTC: a time without an offset was read in the time zone of this machine. */
+export const spanText = ({ from, until }: Span): string =>
+  `${from === undefined ? 'from now' : `from ${from}`} until ${until}`
+
+export const isDrainedNow = ({ from }: Span, now: number): boolean =>
+  from === undefined || Date.parse(from) - now <= LEAST_LEAD_MS
+
+function timeOf(text: string, option: string): number {
+  const ms = instantMs(text)
+  if (ms === undefined) throw new KubeNodeError(maintenanceErrors.KN1681({ text: JSON.stringify(text), option }))
+  return ms
+}
+
+export function machinesIn(places: readonly Place[], machines: readonly Machine[]): readonly Machine[] {
+  const found = places.flatMap((place) => {
+    const there = machines.filter((m) => isAt(m, place))
+    if (there.length === 0) throw new KubeNodeError(maintenanceErrors.KN1683({ what: `${place.kind}/${place.name}` }))
+    return there
+  })
+  const once = [...new Map(found.map((m) => [m.metadata.name, m])).values()]
+  if (once.length > MOST_MACHINES)
+    throw new KubeNodeError(maintenanceErrors.KN1684({ count: once.length, most: MOST_MACHINES }))
+  return once
+}
+
+const isAt = ({ metadata, spec, status }: Machine, { kind, name }: Place): boolean => {
+  if (kind === 'machine') return metadata.name === name
+  return kind === 'node' ? status?.nodeRef?.name === name : spec[kind] === name
+}
+
+/** Why, for all who meet the drained node, in one line. */
+export function reasonOf(text: string): string {
+  const reason = text.replaceAll(/\s+/gu, ' ').trim()
+  if (reason === '') throw new KubeNodeError(maintenanceErrors.KN1688())
+  if (reason.length > LONGEST_REASON)
+    throw new KubeNodeError(maintenanceErrors.KN1679({ count: reason.length, most: LONGEST_REASON }))
+  return reason
+}
+
+/** The same request twice has the same name: it is planned once. `again`: how many of the name are over already. */
+export function plannedEvent(
+  { metadata, spec }: Machine,
+  { from, until }: Span,
+  { reason, by }: { readonly reason: string; readonly by: string },
+  again = 0,
+): MaintenanceEventInput {
+  const machine = metadata.name ?? ''
+  const eventId = createHash('sha256')
+    .update(canonicalJson([machine, metadata.uid ?? '', from ?? '', until, ...(again > 0 ? [again] : [])]))
+    .digest('hex')
+    .slice(0, 16)
+  return {
+    apiVersion: API_GROUP_VERSION,
+    kind: maintenanceEvent.kind,
+    metadata: { name: `people-${eventId}` },
+    spec: {
+      machine,
+      ...(spec.providerID !== undefined && {
+        host: {
+          id: spec.providerID,
+          ...(spec.rack !== undefined && { rack: spec.rack }),
+          ...(spec.zone !== undefined && { zone: spec.zone }),
+        },
+      }),
+      source: PEOPLE,
+      eventId,
+      kind: 'Stop',
+      state: 'Scheduled',
+      ...(from !== undefined && { notBefore: from, initialNotBefore: from }),
+      notAfter: until,
+      description: reason,
+      plannedBy: by,
+    },
+  }
+}
+
+/** What is said of an event by those who planned it; undefined: it is over already. */
+export function saidOf(event: MaintenanceEvent, verb: 'done' | 'cancel', by: string): MaintenanceEvent | undefined {
+  const { metadata, spec } = event
+  const name = metadata.name ?? ''
+  if (spec.source !== PEOPLE)
+    throw new KubeNodeError(
+      maintenanceErrors.KN1685({ verb: verb === 'done' ? 'end' : verb, name, source: spec.source }),
+    )
+  if (isOver(event) || spec.state === 'Executed' || spec.state === 'Cancelled') return undefined
+  const phase = phaseOfEvent(event)
+  if (verb === 'cancel' && (phase === 'InProgress' || phase === 'Missed' || phase === 'Verifying'))
+    throw new KubeNodeError(maintenanceErrors.KN1686({ name }))
+  return { ...event, spec: { ...spec, state: verb === 'done' ? 'Executed' : 'Cancelled', endedBy: by } }
+}
+
+/** What follows from the end of an event, as it was when it was read. */
+export function endText(event: MaintenanceEvent, verb: 'done' | 'cancel'): string {
+  if (verb === 'done') return 'done; the node is uncordoned once the machine is well'
+  return phaseOfEvent(event) === 'Announced'
+    ? 'cancelled; nothing was drained for it'
+    : 'cancelled; the node is being uncordoned'
+}
+
+/** For a person who begins at InProgress: pods may run on a node whose drain did not end before the work began. */
+export function phaseText(event: MaintenanceEvent): string {
+  const { missedAt, drainedAt } = event.status ?? {}
+  const phase = phaseOfEvent(event)
+  const isMissed = missedAt !== undefined && drainedAt === undefined
+  return isMissed && (phase === 'Missed' || phase === 'InProgress') ? `${phase}, not drained` : phase
+}
+
+/** The host doctor writes to the same object every few seconds while it drains. */
+const MOST_TRIES = 5
+
+/** False: it was ended before. */
+export async function sayOnce(
+  client: KubeClient,
+  found: MaintenanceEvent,
+  said: (event: MaintenanceEvent) => MaintenanceEvent | undefined,
+): Promise<boolean> {
+  for (let event = found, tries = 1; ; tries++) {
+    const wanted = said(event)
+    if (wanted === undefined) return false
+    const written = await outcomeOf(() => client.update(maintenanceEvent, wanted, { fieldManager: 'kubenode-cli' }))
+    if (written.kind === 'Applied') return true
+    const fresh =
+      written.kind === 'Conflict' && tries < MOST_TRIES
+        ? await client.get(maintenanceEvent, { name: event.metadata.name ?? '' })
+        : undefined
+    if (fresh === undefined || fresh.metadata.uid !== event.metadata.uid) throw written.error
+    event = fresh
+  }
+}

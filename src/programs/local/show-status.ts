@@ -1,0 +1,46 @@
+// Shows the state of the local fleet of a user, at once or when it is in sync with git.
+import { formatAge, parseDuration } from '#lib/duration.ts'
+import { shownLine, shownLines } from '#lib/printable.ts'
+import { releaseRoot } from '#lib/release-root.ts'
+import { systemClock } from '#lib/system-clock.ts'
+import { EXIT_DIFFERENT, Exit } from '#lib/terminal/exit.ts'
+import { type Io, showProblem } from '#lib/terminal/io.ts'
+import type { Screen } from '#lib/terminal/screen.ts'
+import { connector } from './connector.ts'
+import { dataFolder } from './data-folder.ts'
+import { ownFleetFolder } from './own-fleet.ts'
+import { fleetStatus } from './status.ts'
+
+export interface StatusAsked {
+  readonly data?: string
+  readonly wait?: boolean
+  readonly timeout: string
+}
+
+/** What is waited for, beside the data. */
+type WaitScreen = Pick<Screen, 'isTerminal' | 'show' | 'end'>
+
+/** Exit 1 while it is not in sync with git, or something needs attention. */
+export async function showStatus(
+  { data, wait = false, timeout }: StatusAsked,
+  screen: WaitScreen,
+  io: Io,
+): Promise<void> {
+  const waitMs = parseDuration(timeout)
+  const began = systemClock.monotonic()
+  const waited = () => `waited ${formatAge(systemClock.monotonic() - began)} of ${timeout}`
+  const { lines, missing, stuck, attention } = await fleetStatus({
+    data: dataFolder(data, ownFleetFolder(io.cwd, releaseRoot()), io.cwd),
+    waitMs: wait ? waitMs : 0,
+    connect: connector,
+    onWait: (reasons, picture) => {
+      const lines = reasons.map((what) => `waiting for: ${what}`)
+      screen.show(screen.isTerminal ? [...picture, ...lines, waited()] : lines)
+    },
+  }).finally(() => screen.end())
+  io.out(shownLines(lines))
+  if (attention !== undefined) io.out(`\n${shownLines(attention.lines)}`)
+  for (const reason of missing) showProblem(io, shownLine(reason))
+  if (wait && stuck !== undefined) showProblem(io, shownLine(`no longer waiting: ${stuck}`))
+  if (missing.length > 0 || (attention?.needsPerson ?? 0) > 0) throw new Exit(EXIT_DIFFERENT)
+}

@@ -1,0 +1,75 @@
+// Serves the console to the user of this machine, for the clusters of a kubeconfig.
+import { resolve } from 'node:path'
+import { ConsoleRepository } from '#console/repository/repository.ts'
+import { collectAtRest, thisEngine } from '#lib/collect-at-rest.ts'
+import { KubeNodeError } from '#lib/errors.ts'
+import { shownLine } from '#lib/printable.ts'
+import { systemClock } from '#lib/system-clock.ts'
+import { EXIT_OK, Exit } from '#lib/terminal/exit.ts'
+import type { Io } from '#lib/terminal/io.ts'
+import { untilEnded } from '#runtime/until-ended.ts'
+import { serverErrors } from '../server-errors.ts'
+import { allConnections } from './all-connections.ts'
+import { clientOf } from './connect.ts'
+import { serveConsole } from './serve-console.ts'
+
+export interface ConsoleAsked {
+  readonly kubeconfig?: string
+  readonly context: readonly string[]
+  readonly port: string
+  readonly repo?: string
+  readonly path: string
+  readonly weakCage: 'allow' | 'refuse'
+}
+
+function portOf(text: string): number {
+  const port = Number(text)
+  if (Number.isInteger(port) && port >= 0 && port <= 65_535 && text !== '') return port
+  throw new KubeNodeError(serverErrors.KN1031({ text: JSON.stringify(text) }))
+}
+
+/** Until it is ended; the link is printed once. */
+export async function serveOwnConsole(
+  { kubeconfig, context, port: portText, ...place }: ConsoleAsked,
+  io: Io,
+): Promise<void> {
+  const port = portOf(portText)
+  // Lists of thousands of machines leave more garbage than what is kept of them.
+  collectAtRest(systemClock, thisEngine())
+  const repository = repositoryOf(place, io)
+  const connections = await allConnections({ file: kubeconfig, contexts: context, env: io.env, cwd: io.cwd })
+  for (const { warnings } of connections.values()) for (const warning of warnings) io.err(shownLine(warning))
+  const clients = new Map([...connections].map(([name, { config }]) => [name, clientOf(config, 'kubenode-console')]))
+  const shutdown = untilEnded()
+  const say = (line: string) => io.err(shownLine(line))
+  // As the first link, it goes where the user of this command reads; a file keeps it for others.
+  const sayLink = (link: string) =>
+    say(
+      process.stderr.isTTY
+        ? `the console was opened; for another browser: ${link}`
+        : 'the console was opened; for another browser start `kubenode console` again',
+    )
+  const running = await serveConsole({ clients, port, repository, say, sayLink })
+  io.err(
+    `the console shows ${[...clients.keys()].map((name) => name || 'this cluster').join(', ')}; open this link within 10 minutes, once:\n`,
+  )
+  io.out(`${running.newLink()}\n`)
+  io.err('(a browser that does not find this name opens it with 127.0.0.1 in its place)\n')
+  await ended(shutdown.signal)
+  await running.stop()
+  for (const client of clients.values()) client.close()
+  throw new Exit(shutdown.signal.aborted ? shutdown.exitCode() : EXIT_OK)
+}
+
+/** Before any cluster is asked: a wrong folder is the quickest mistake to report. */
+function repositoryOf({ repo, path, weakCage }: Pick<ConsoleAsked, 'repo' | 'path' | 'weakCage'>, io: Io) {
+  if (repo === undefined) return undefined
+  return new ConsoleRepository({ folder: resolve(io.cwd, repo), path, weakCage })
+}
+
+const ended = (signal: AbortSignal): Promise<void> =>
+  new Promise((done) => {
+    if (signal.aborted) return done()
+    signal.addEventListener('abort', () => done(), { once: true })
+    return undefined
+  })
