@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import { KINDS } from '#api/kinds.ts'
+import { agentLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { leaseType } from '#runtime/lease.ts'
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { machine } from '#api/kinds/machine.ts'
@@ -199,4 +201,27 @@ test.each([
   const node = await kube.client({ actor: 'test' }).get(nodeType, { name: 'node-1' })
   if (node === undefined) throw new Error('not planted')
   expect(storyLines(await readWhy(kube.client({ actor: 'test' }), node, NOW)).join('\n')).toContain(words)
+})
+
+test('a machine whose agent misses its heartbeats says when it was last heard, before it is called silent', async () => {
+  const kube = server()
+  const conditions = [{ type: 'AgentReachable', status: 'True', reason: 'LeaseRenewed', message: '', lastTransitionTime: '2026-03-02T11:00:00Z' }]
+  kube.poke(machine, { name: 'm-1' }, { status: { phase: 'Ready', conditions } }, 'status')
+  const lease = (secondsAgo: number) => ({
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { namespace: SYSTEM_NAMESPACE, name: agentLeaseName('m-1') },
+    spec: { renewTime: new Date(NOW - secondsAgo * 1_000).toISOString() },
+  })
+  const lines = async (kind: string) => {
+    const type = kind === 'Node' ? nodeType : machine
+    const found = (await kube.client({ actor: 'test' }).get(type as never, { name: kind === 'Node' ? 'node-1' : 'm-1' })) as KubeObject
+    return storyLines(await readWhy(kube.client({ actor: 'test' }), { ...found, kind }, NOW)).join('\n')
+  }
+  kube.plant(leaseType, lease(9))
+  expect(await lines('Machine')).not.toContain('Last heard')
+  await kube.client({ actor: 'test' }).delete(leaseType, { namespace: SYSTEM_NAMESPACE, name: agentLeaseName('m-1') })
+  kube.plant(leaseType, lease(31))
+  for (const kind of ['Machine', 'Node'])
+    expect(await lines(kind)).toContain('Last heard from its agent 31s ago: what is shown may be out of date')
 })

@@ -11,9 +11,11 @@ import { endOfHold } from '#permits/holds/names.ts'
 import { holdOver, named, thing } from '#permits/holds/reach.ts'
 import { listAll } from '#kube/list-all.ts'
 import type { KubeObject } from '#api/schema/object.ts'
-import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { agentLeaseName, ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { isObject } from '#lib/json.ts'
+import { leaseType } from '#runtime/lease.ts'
 import { changeStory, clusterStory, lifetimeStory, removalStory } from './cluster-story.ts'
+import { lateHeartbeat } from './late-heartbeat.ts'
 import { shownMaintenance } from './maintenance-story.ts'
 import { recentRepairs } from './repair-story.ts'
 import { newestReleases } from './newest-releases.ts'
@@ -32,9 +34,10 @@ export async function readWhy(client: Reader, object: KubeObject, now: number): 
     titlesFor(client, object),
   ])
   const own = related.find((r) => r.object.kind === machine.kind)?.object as Machine | undefined
+  const late = await lateOf(client, object.kind === 'Machine' ? (object as Machine) : own, now)
   const held = object.kind === 'Node' ? nodeHolds({ node: object, machine: own }, holds, now) : []
   const endOfHold = endOfHoldOver(object, holds, now)
-  return whyStory(object, now, { related, more: [...held, ...more], endOfHold, gaps: reader.gaps, releases })
+  return whyStory(object, now, { related, more: [...late, ...held, ...more], endOfHold, gaps: reader.gaps, releases })
 }
 
 /** A reader without the right to it misses a title, which is no gap of the answer. */
@@ -42,6 +45,13 @@ const titlesFor = async (client: Reader, { kind, spec }: KubeObject): Promise<re
   kind === remedyOperationJob.kind && isObject(spec) && spec['commit'] !== undefined
     ? listAll(new PartialReader(client), release, { namespace: SYSTEM_NAMESPACE })
     : []
+
+/** Without the right to its Lease nothing is missing: the controllers report a silent agent on the Machine soon after. */
+async function lateOf(client: Reader, own: Machine | undefined, now: number): Promise<readonly Told[]> {
+  if (own === undefined) return []
+  const key = { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(own.metadata.name ?? '') }
+  return lateHeartbeat(own, await new PartialReader(client).get(leaseType, key), now)
+}
 
 /** The command that ends the hold that stops the object: its own, that of its cluster, and for a Release that of its source. */
 export function endOfHoldOver(object: KubeObject, holds: readonly OperationalHold[], now: number): string | undefined {

@@ -1,0 +1,26 @@
+// A machine whose agent misses its heartbeats: until the controllers call it silent, its status is what it reported last. Pure.
+import type { Machine } from '#api/kinds/machine.ts'
+import { findCondition } from '#kube/conditions.ts'
+import { formatDuration } from '#lib/duration.ts'
+import type { Lease } from '#runtime/lease.ts'
+import type { Told } from './told.ts'
+
+/** Two renewals were missed. */
+export const LATE_AFTER_MS = 25_000
+const BEYOND: ReadonlySet<string> = new Set(['Pending', 'Provisioning', 'Deleting', 'Lost'])
+
+/** By the clock of the reader, which may differ from that of the node: a hint, and no verdict. */
+export function lateHeartbeat({ status = {} }: Machine, lease: Lease | undefined, now: number): readonly Told[] {
+  const renewed = Date.parse(lease?.spec?.renewTime ?? '')
+  const isToldAlready = findCondition(status.conditions, 'AgentReachable')?.status !== 'True'
+  if (Number.isNaN(renewed) || isToldAlready || BEYOND.has(status.phase ?? '')) return []
+  const agoMs = now - renewed
+  if (agoMs < LATE_AFTER_MS) return []
+  return [
+    {
+      text: `Last heard from its agent ${formatDuration(agoMs)} ago: what is shown may be out of date`,
+      urgency: 'Waiting',
+      ends: 'its agent reports again, or is called silent',
+    },
+  ]
+}
