@@ -38,8 +38,8 @@ function ofDisk(error: unknown): string | undefined {
 }
 
 /** A code with several causes carries the one that applies. */
-const reasonIn = (data: Readonly<Record<string, unknown>>): Reason | undefined =>
-  data['reason'] === 'FetchFailed' ? data['reason'] : undefined
+const reasonIn = ({ reason }: Readonly<Record<string, unknown>>): Reason | undefined =>
+  reason === 'FetchFailed' || reason === 'InvalidSpec' ? reason : undefined
 
 /** The last output line belongs in the sentence: it often names the mistake. */
 function withOutput(cause: Cause, output: string): Cause {

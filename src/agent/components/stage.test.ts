@@ -19,7 +19,8 @@ async function outcome(releases: readonly Release[], more: Partial<FakeNodeOptio
   await clock.advance(20_000)
   const { record } = node.worker
   await node.worker.close()
-  return { state: record?.state, message: record?.message, content: await node.contentInUse() }
+  const because = record?.reason
+  return { state: record?.state, because, message: record?.message, content: await node.contentInUse() }
 }
 
 const changed = (change: Readonly<Record<string, unknown>>): Release => {
@@ -28,7 +29,12 @@ const changed = (change: Readonly<Record<string, unknown>>): Release => {
 }
 
 test('what is signed and whole is installed', async () => {
-  expect(await outcome([good])).toEqual({ state: 'Healthy', message: undefined, content: 'beacon 1.0.0' })
+  expect(await outcome([good])).toEqual({
+    state: 'Healthy',
+    because: undefined,
+    message: undefined,
+    content: 'beacon 1.0.0',
+  })
 })
 
 const stranger = release(newPublisher(), { version: '1.0.0' })
@@ -114,6 +120,12 @@ test.each(ATTACKS)('S5 F32 %s is not installed', async (_what, releases, more, s
   const found = await outcome(releases, more)
   expect([found.state, found.content]).toEqual(['Fetching', undefined])
   expect(found.message).toMatch(says)
+})
+
+test('what belongs to the host is refused as a mistake of the spec: its signature is good', async () => {
+  const spec = { install: { unpack: { path: '/etc/kubenode' } } }
+  expect((await outcome([release(publisher, { version: '1.0.0', spec })])).because).toBe('InvalidSpec')
+  expect((await outcome([stranger])).because).toBe('SignatureInvalid')
 })
 
 const swapped = release(publisher, {

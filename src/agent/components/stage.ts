@@ -57,11 +57,14 @@ export async function stage(deps: StageDeps, request: StageRequest, signal: Abor
   // Admission may have been away, and a signature says nothing about mistakes.
   const [taken] = takenFromHost(spec)
   if (taken !== undefined)
-    throw refused(
-      component,
-      target,
-      `${taken.name} belongs to ${taken.owner}, and a host does not run without it`,
-      'never',
+    throw new KubeNodeError(
+      agentErrors.KN8013({
+        component,
+        version: target.version,
+        why: `${taken.name} belongs to ${taken.owner}, and a host does not run without it`,
+      }),
+      // Its signature is good: what is signed asks for too much.
+      { retry: 'never', data: { reason: 'InvalidSpec' } },
     )
   signal.throwIfAborted()
   const size = artifactFor(spec, deps.platform)?.size ?? 0
