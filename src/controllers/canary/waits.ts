@@ -97,8 +97,8 @@ export function waitOf(
     case 'Passed':
       return {
         predicate: 'WaitingForOther',
-        seen: 'passed; no set declares these versions yet',
-        unblock: 'a commit sets these versions in the set',
+        seen: 'no set declares these versions yet',
+        unblock: `a commit promotes the version: kubenode canary promote ${seen.canary.metadata.name ?? ''}`,
       }
     case 'Promoted':
     case 'Lapsed':

@@ -342,6 +342,13 @@ describe('what was called well', () => {
     ],
   ])('%s is told', (_, lists, text) => expect(one(lists)).toEqual([text]))
 
+  test('a freeze is told once: not again for each set of machines that it stops', () => {
+    const conditions = [{ type: 'ScalingFrozen', status: 'True', reason: 'HoldFreeze', message: 'eve until …' }]
+    const machineSets = [{ metadata: { name: 'w' }, status: { phase: 'Complete', conditions } }]
+    expect(one({ machineSets })).toEqual([])
+    expect(one({ machineSets, holds: [hold('Freeze', { kind: 'Cluster' })] })).toHaveLength(1)
+  })
+
   test.each<readonly [string, string, string]>([
     ['Lost', 'LeaseExpired', 'a person starts the host or mends its network: kubenode why machine/m-1'],
     [

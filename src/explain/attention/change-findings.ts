@@ -5,6 +5,7 @@ import { newestCommitText } from '#api/protocol/commit-title.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { counted } from '#lib/counted.ts'
 import type { Condition } from '#api/schema/object.ts'
+import { HOLD_REASONS } from '#permits/holds/names.ts'
 import { isApprovalText } from '#sync/release/gates.ts'
 import { newestReleases } from '../newest-releases.ts'
 import { isForPeople } from '../unblock.ts'
@@ -173,7 +174,10 @@ export const machineSetFindings = (cluster: ObservedCluster, now: number): reado
   bounded(
     cluster.list('machineSets').flatMap(({ metadata, status = {} }) => {
       const object = objectIn(cluster.name, 'MachineSet', metadata)
-      const stuck = STUCK_SET.map((type) => findCondition(status.conditions, type)).find((c) => c?.status === 'True')
+      // Of a hold, the hold itself is told.
+      const stuck = STUCK_SET.map((type) => findCondition(status.conditions, type)).find(
+        (c) => c?.status === 'True' && !HOLD_REASONS.has(c.reason),
+      )
       const { phase = 'Pending', waitingFor } = status
       if (stuck === undefined && phase === 'Complete') return []
       const isStuck = stuck !== undefined || waitsForPeople(waitingFor, now)

@@ -79,7 +79,7 @@ export function canaryLines(canary: ComponentCanary): readonly string[] {
   const what = canary.spec.components.map((c) => `${c.name} ${c.version}`).join(', ')
   return [
     `canary/${canary.metadata.name} (${what}) is ${phase}: ${healthy} of ${counted(total, 'machine is', 'machines are')} healthy, ${failed} failed`,
-    ...(observeUntil === undefined ? [] : [`observing until ${observeUntil}`]),
+    ...(observeUntil === undefined || phase !== 'Observing' ? [] : [`observing until ${observeUntil}`]),
     ...(waitingFor === undefined
       ? []
       : [`waiting: ${waitingFor.seen ?? ''}`, ...unblockLines(waitingFor.unblock ?? '').map((line) => `  ${line}`)]),

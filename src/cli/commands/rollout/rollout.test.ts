@@ -349,6 +349,7 @@ describe('a canary', () => {
   })
 
   test('says how it stands', () => {
+    expect(canaryLines(canary('Passed')).join('\n')).not.toContain('observing')
     expect(canaryLines(canary('Observing'))).toEqual([
       'canary/try (beacon 1.3.0) is Observing: 1 of 1 machine is healthy, 0 failed',
       'observing until 2026-01-05T01:00:00Z',
