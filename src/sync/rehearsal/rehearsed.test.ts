@@ -1,12 +1,15 @@
 // What a fleet of many machines and places is on one machine: the same objects, on hosts that are there.
 import { describe, expect, test } from 'vitest'
 import { KINDS } from '#api/kinds.ts'
+import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { releasePipeline } from '#api/kinds/release-pipeline.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { createValidator } from '#api/validate.ts'
 import { digestOf, type DesiredObject } from '#delivery/desired.ts'
 import { refOf } from '#delivery/object-ref.ts'
+import { applyDefaults } from '#api/schema/default.ts'
 import type { KubeObject } from '#api/schema/object.ts'
-import { rehearsed, type Rehearsal } from './rehearsed.ts'
+import { DEFAULT_SOAK, DEFAULT_SUCCESS, rehearsed, type Rehearsal } from './rehearsed.ts'
 
 const object = (kind: string, spec: object): KubeObject => ({
   apiVersion: 'kubenode.io/v1alpha1',
@@ -104,14 +107,27 @@ test('steps and stages are watched for five seconds at most, and not longer than
   const stages = [
     { name: 'a', minSuccessTime: '10m' },
     { name: 'b', minSuccessTime: '0s' },
+    { name: 'c' },
   ]
   const pipeline = here(object('ReleasePipeline', { stages }))
   expect(specOf(pipeline)['stages']).toEqual([
     { name: 'a', minSuccessTime: '5s' },
     { name: 'b', minSuccessTime: '0s' },
+    { name: 'c', minSuccessTime: '5s' },
   ])
   const short = object('MachineComponentSet', { rollout: { soak: '1s' } })
   expect(here(short)).toEqual(desired(short))
+})
+
+test('a set that declares no soak is not watched for the ten minutes that the kind has without one', () => {
+  const set = here(object('MachineComponentSet', { components: [] }))
+  expect([specOf(set)['rollout'], wasOf(set)]).toEqual([{ soak: '5s' }, 'soak 10m'])
+  const whole = (type: typeof machineComponentSet | typeof releasePipeline, spec: object) =>
+    applyDefaults(type.schema, object(type.kind, spec)) as unknown as { readonly spec: Record<string, unknown> }
+  expect(whole(machineComponentSet, { rollout: {} }).spec['rollout']).toMatchObject({ soak: DEFAULT_SOAK })
+  expect(whole(releasePipeline, { stages: [{ name: 'a' }] }).spec['stages']).toMatchObject([
+    { minSuccessTime: DEFAULT_SUCCESS },
+  ])
 })
 
 test('what the example of each kind becomes is valid, and a second rehearsal changes nothing', () => {

@@ -20,6 +20,9 @@ const MACHINES_OF_EMPTY_POOL = 2
 const MOST_MACHINES = 5
 /** Hours of soak time would be no rehearsal; so long each step and stage is still watched. */
 const LONGEST_WAIT = '5s'
+/** What the kinds have where git says nothing: a test compares. */
+export const DEFAULT_SOAK = '10m'
+export const DEFAULT_SUCCESS = '15m'
 /** Of Kubernetes, for clusters whose version git does not know. */
 const VERSION = '1.36.0'
 /** Fields of a Machine about a host that is elsewhere. */
@@ -61,10 +64,11 @@ function changeOf({ ref, object }: DesiredObject, rehearsal: Rehearsal): Change 
     }
     case 'MachineComponentSet': {
       const rollout = fieldsOf(spec['rollout'])
-      const soak = shortened(rollout['soak'])
+      const declared = rollout['soak'] ?? DEFAULT_SOAK
+      const soak = shortened(declared)
       return soak === undefined
         ? undefined
-        : withSpec({ ...spec, rollout: { ...rollout, soak } }, `soak ${textOf(rollout['soak'])}`)
+        : withSpec({ ...spec, rollout: { ...rollout, soak } }, `soak ${textOf(declared)}`)
     }
     case 'ReleasePipeline':
       return pipelineHere(spec, withSpec)
@@ -115,10 +119,11 @@ const providerOf = (machine: Fields): string => textOf(fieldsOf(machine['provide
 
 function pipelineHere(spec: Fields, withSpec: WithSpec): Change {
   const stages = Array.isArray(spec['stages']) ? (spec['stages'] as readonly unknown[]).map(fieldsOf) : []
-  const short = stages.map((s) => ({ ...s, minSuccessTime: shortened(s['minSuccessTime']) ?? s['minSuccessTime'] }))
-  const longer = stages.filter((s) => shortened(s['minSuccessTime']) !== undefined)
+  const timeOf = (s: Fields): unknown => s['minSuccessTime'] ?? DEFAULT_SUCCESS
+  const short = stages.map((s) => ({ ...s, minSuccessTime: shortened(timeOf(s)) ?? timeOf(s) }))
+  const longer = stages.filter((s) => shortened(timeOf(s)) !== undefined)
   if (longer.length === 0) return undefined
-  const was = longer.map((s) => `${textOf(s['name'])} ${textOf(s['minSuccessTime'])}`)
+  const was = longer.map((s) => `${textOf(s['name'])} ${textOf(timeOf(s))}`)
   return withSpec({ ...spec, stages: short }, `minSuccessTime ${was.join(', ')}`)
 }
 
