@@ -13,11 +13,12 @@ import { releaseWaits } from '../release-waits.ts'
 import { withServedProviders } from '../served-providers.ts'
 import { bindingHub } from '../stage-members.ts'
 import { systemClock } from '#lib/system-clock.ts'
-import { KubeNodeError } from '#lib/errors.ts'
+import { isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
 import { type ClusterDifference, differenceOf } from '#sync/difference.ts'
 import type { GitRepository } from '#sync/git/repository.ts'
 import { planDigest } from '#sync/plan-digest.ts'
 import type { Rendered } from '#sync/render/render.ts'
+import { renderErrors } from '#sync/render/render-errors.ts'
 import { syncErrors } from '#sync/sync-errors.ts'
 import { type Outlook, outlookOf, staleInventories } from './outlook.ts'
 
@@ -31,12 +32,15 @@ export interface PlanWish {
   readonly render: (commit: string, side: 'Before' | 'After') => Promise<Rendered>
   /** Instead of an error where the base has no fleet that can be read. */
   readonly onNothingBefore?: ((error: unknown) => void) | undefined
+  /** Commits before the base, newest first: one of them is compared with where the code of the base fails, as after a commit that corrects it. */
+  readonly earlier?: ((base: string) => Promise<readonly string[]>) | undefined
   /** Around what takes long. */
   readonly around?: <T>(what: string, work: Promise<T>) => Promise<T>
 }
 
 export interface MadePlan {
   readonly commit: string
+  /** What it was compared with. */
   readonly base: string | undefined
   readonly before: Targets
   readonly after: Rendered
@@ -57,10 +61,11 @@ const oneWayOf = ({ cluster, what }: PlaneChange): OneWay => ({ cluster, what })
 const asItIs = <T>(_: string, work: Promise<T>): Promise<T> => work
 
 export async function makePlan(wish: PlanWish): Promise<MadePlan> {
-  const { commit, base, cluster, inventories, render, around = asItIs } = wish
+  const { commit, cluster, inventories, render, around = asItIs } = wish
   const rendered = await render(commit, 'After')
-  const old = base === undefined ? undefined : await baseOf(wish, base)
-  const before: Targets = old?.targets ?? new Map()
+  const old = wish.base === undefined ? undefined : await baseOf(wish, wish.base)
+  const base = old?.id ?? wish.base
+  const before: Targets = old?.rendered.targets ?? new Map()
   const hub = inventories?.find((i) => i.planes !== undefined)
   const now = systemClock.now()
   const update = { before, after: rendered.targets, planes: hub?.planes, now }
@@ -106,14 +111,37 @@ function usedPipelines(inventories: readonly Inventory[] = []): ReadonlySet<stri
     : new Set(sources.flatMap(({ tracks }) => tracks.map((t) => t.pipelineRef.name)))
 }
 
-async function baseOf({ render, onNothingBefore }: PlanWish, base: string): Promise<Rendered | undefined> {
+interface Base {
+  readonly id: string
+  readonly rendered: Rendered
+}
+
+async function baseOf(wish: PlanWish, base: string): Promise<Base | undefined> {
   try {
-    return await render(base, 'Before')
+    return { id: base, rendered: await wish.render(base, 'Before') }
   } catch (error) {
-    if (onNothingBefore === undefined) throw error
-    onNothingBefore(error)
+    const earlier = isOfItsCode(error) ? await earlierBase(wish, base) : undefined
+    if (earlier !== undefined) return earlier
+    if (wish.onNothingBefore === undefined) throw error
+    wish.onNothingBefore(error)
     return undefined
   }
+}
+
+/** No cluster has what a commit declares whose code fails; they have the newest commit before it that renders. */
+async function earlierBase(wish: PlanWish, base: string): Promise<Base | undefined> {
+  for (const id of (await wish.earlier?.(base)) ?? []) {
+    const rendered = await wish.render(id, 'Before').catch(undefinedIfOfItsCode)
+    if (rendered !== undefined) return { id, rendered }
+  }
+  return undefined
+}
+
+const OF_CODE: ReadonlySet<string> = new Set([renderErrors.KN7101.code, renderErrors.KN7102.code, renderErrors.KN7103.code])
+const isOfItsCode = (error: unknown): boolean => isKubeNodeError(error) && OF_CODE.has(error.code)
+
+function undefinedIfOfItsCode(error: unknown): undefined {
+  if (!isOfItsCode(error)) throw error
 }
 
 /** A copy of a repository with commits of its own beside it, such as the edits of a work tree. */

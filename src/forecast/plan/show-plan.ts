@@ -44,7 +44,7 @@ async function readPlan(asked: PlanAsked, io: Io): Promise<PlanSeen> {
   const commit = await commitCalled(repository, asked.commit)
   const [parent] = (await repository.commit(commit)).parents
   const isDirty = asked.dirty === true
-  const base =
+  const wanted =
     asked.base === undefined
       ? isDirty
         ? commit
@@ -56,16 +56,28 @@ async function readPlan(asked: PlanAsked, io: Io): Promise<PlanSeen> {
   const render = rendering(repository, { cage, path }, io)
   const made = await makePlan({
     commit,
-    base,
+    base: wanted,
     cluster,
     inventories,
     render: rendersFrom(repository, isDirty ? withWorkTree(repository) : repository, render),
     onNothingBefore: (error) => nothingBefore(error, asked, io),
+    earlier: async (id) =>
+      asked.base === undefined ? (await repository.log(id, MOST_BROKEN + 1)).slice(1).map((c) => c.id) : [],
     around: (what, work) => withProgress(io, what, work),
   })
+  const { base } = made
+  const isWanted = base === wanted
+  if (wanted !== undefined && base !== undefined && !isWanted)
+    io.err(
+      shownLine(
+        `note: the code of commit ${await titledIn(repository, wanted)} fails; compared with ${await titledIn(repository, base)}, the newest one before it that renders`,
+      ),
+    )
   const problems = made.after.problems.filter((p) => isShown(p, cluster))
   const apart =
-    base === undefined || base === parent || base === commit ? undefined : await apartWarning(repository, base, commit)
+    base === undefined || !isWanted || base === parent || base === commit
+      ? undefined
+      : await apartWarning(repository, base, commit)
   const signature = isDirty ? undefined : signatureOf(repository, commit)
   return { repository, commit, base, isDirty, made, problems, apart, signature }
 }
@@ -76,7 +88,12 @@ const rendering =
     withProgress(
       io,
       `rendering commit ${await titledIn(repository, id)}`,
-      renderCommit(id, { repository: from, renderer: processRenderer(cage), path }),
+      renderCommit(id, {
+        repository: from,
+        renderer: processRenderer(cage),
+        path,
+        ...(from !== repository && { called: 'the work tree' }),
+      }),
     )
 
 async function markdownFor({ repository, made, ...seen }: PlanSeen, asked: PlanAsked): Promise<string> {
@@ -160,6 +177,9 @@ function judge({ made, problems }: PlanSeen, { failOn = [], detailedExitcode }: 
 
 const isShown = ({ clusters }: RenderedProblem, cluster: string | undefined): boolean =>
   cluster === undefined || clusters.includes(cluster)
+
+/** Broken commits in a row that a plan looks past for one to compare with. */
+const MOST_BROKEN = 10
 
 /** Before the first fleet, and beyond the history of a shallow clone, there is no commit to compare with. */
 function nothingBefore(error: unknown, { base }: PlanAsked, io: Io): void {

@@ -44,6 +44,8 @@ export interface RenderOptions {
   readonly validator?: Validator
   /** Folder of the fleet in the repository. */
   readonly path?: string
+  /** In errors; the commit and its title when left out. */
+  readonly called?: string
   readonly limits?: CageLimits
   /** Keys for what the commit has only encrypted, or none at all; absent: it stays encrypted, as in a plan. */
   readonly decryption?: Decryption
@@ -62,7 +64,7 @@ export async function renderCommit(commit: string, options: RenderOptions): Prom
   const files = await fleetFiles(repository, commit, path)
   const { time } = await repository.commit(commit)
   const at = { now: time * 1_000, seed: Number.parseInt(commit.slice(0, 8), 16) }
-  const rendered = await renderFiles(files, `commit ${await titledIn(repository, commit)}`, at, options)
+  const rendered = await renderFiles(files, options.called ?? `commit ${await titledIn(repository, commit)}`, at, options)
   const writtenFor = await dependencyAt(repository, commit, path)
   return { commit, cage: renderer.layers, ...rendered, ...(writtenFor !== undefined && { writtenFor }) }
 }
