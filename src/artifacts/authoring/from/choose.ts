@@ -99,7 +99,20 @@ export function chosenFrom(source: Source, wishes: Wishes): Chosen {
   return { ok: true, choice: choiceOf(found, { unit: unit.name, says, exec: wishes.exec }, wishes.recipe) }
 }
 
-const missing = ({ kind }: Source, { recipe, takes }: Wishes): string =>
+/** Where a program would be looked for. Without the permission it is data for us, as for a shell. */
+const notExecutable = ({ kind, tree }: Source): string | undefined =>
+  kind === 'image'
+    ? undefined
+    : tree.entries().find((e) => e.kind === 'File' && !isExecutable(e) && /^(?:[^/]+\/)?s?bin\/[^/]+$/.test(e.path))?.path
+
+const missing = (source: Source, { recipe, takes }: Wishes): string => {
+  const { kind } = source
+  const plain = recipe === undefined && takes.length === 0 ? notExecutable(source) : undefined
+  if (plain !== undefined) return `${plain} in it is not executable; run chmod 755 on it and pack it again`
+  return missingProgram(kind, { recipe, takes })
+}
+
+const missingProgram = (kind: Source['kind'], { recipe, takes }: Pick<Wishes, 'recipe' | 'takes'>): string =>
   recipe !== undefined && takes.length === 0
     ? `the recipe ${recipe.name} finds none of its programs in it; name them with --take PATH=TARGET`
     : kind === 'image'
