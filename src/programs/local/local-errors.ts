@@ -48,7 +48,7 @@ export const localErrors = errorTable({
   },
   KN1215: {
     text: 'no local fleet in {data}',
-    next: 'start one with npm start, or give its folder with --data',
+    next: 'start one with npx kubenode local up in the folder of a fleet, or npm start in the checkout of KubeNode; or give its folder with --data',
   },
   KN1216: {
     text: 'cannot start the API server of {cluster}: no free port on {host}',

@@ -76,7 +76,7 @@ export async function fleetStatus({ data, waitMs, connect, onWait }: StatusOptio
           lines: stateLines(seen, lockedAt(layout)),
           attention: isDown ? undefined : await attentionIn(hub, clusters, expectedClusters(seen)),
           stuck,
-          missing: isDown ? ['not responding; if the fleet is not running, start it with npm start'] : missing,
+          missing: isDown ? ['not responding; if the fleet is not running, start it with kubenode local up'] : missing,
         }
       }
       await waitFor(missing, summaryLines(seen, lockedAt(layout), true))

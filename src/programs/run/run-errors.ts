@@ -40,7 +40,7 @@ export const runErrors = errorTable({
   },
   KN1312: {
     text: 'cannot choose a cluster: no kubeconfig is named, {home} names no cluster, and no local fleet runs around this folder',
-    next: 'name one with --kubeconfig FILE or KUBECONFIG; npm start makes a fleet on this machine',
+    next: 'name one with --kubeconfig FILE or KUBECONFIG; kubenode local up starts one in the folder of a fleet',
   },
   KN1350: {
     text: 'cannot choose a cluster: {first} and {second} are both there',
