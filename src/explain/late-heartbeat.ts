@@ -1,4 +1,4 @@
-// A machine whose agent misses its heartbeats: until the controllers call it silent, its status is what it reported last. Pure.
+// A machine whose agent misses its heartbeats: until it counts as silent, its status is what it reported last. Pure.
 import type { Machine } from '#api/kinds/machine.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { formatDuration } from '#lib/duration.ts'
@@ -18,9 +18,9 @@ export function lateHeartbeat({ status = {} }: Machine, lease: Lease | undefined
   if (agoMs < LATE_AFTER_MS) return []
   return [
     {
-      text: `Last heard from its agent ${formatDuration(agoMs)} ago: what is shown may be out of date`,
+      text: `No heartbeat from its agent for ${formatDuration(agoMs)}: this state may be out of date`,
       urgency: 'Waiting',
-      ends: 'its agent reports again, or is called silent',
+      ends: 'its agent reports again, or counts as silent',
     },
   ]
 }

@@ -174,7 +174,7 @@ export const machineSetFindings = (cluster: ObservedCluster, now: number): reado
   bounded(
     cluster.list('machineSets').flatMap(({ metadata, status = {} }) => {
       const object = objectIn(cluster.name, 'MachineSet', metadata)
-      // Of a hold, the hold itself is told.
+      // A hold has an entry of its own.
       const stuck = STUCK_SET.map((type) => findCondition(status.conditions, type)).find(
         (c) => c?.status === 'True' && !HOLD_REASONS.has(c.reason),
       )
