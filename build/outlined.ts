@@ -1,7 +1,7 @@
 // Makes the outline from the commands and kinds themselves. Only `npm run gen` and its test run this.
 import type { Argument, Command, Option } from 'commander'
 import { KINDS } from '#api/kinds.ts'
-import { buildProgram, modulesByCommand } from '#cli/program.ts'
+import { buildProgram } from '#cli/program.ts'
 import type { Outline, OutlinedArgument, OutlinedCommand, OutlinedOption } from '#cli/outline/outline.ts'
 
 export const OUTLINE_FILE = 'src/cli/outline/outline.json'
@@ -9,10 +9,10 @@ export const OUTLINE_FILE = 'src/cli/outline/outline.json'
 const SILENT = { out: () => undefined, err: () => undefined, cwd: '/', env: {}, isTerminal: false }
 
 export async function outlineText(): Promise<string> {
-  const [program, modules] = await Promise.all([buildProgram(SILENT), modulesByCommand()])
+  const program = await buildProgram(SILENT)
   const outline: Outline = {
     options: program.options.map(optionOf),
-    commands: program.commands.map((c) => ({ module: modules.get(c.name()) ?? '', ...commandOf(c) })),
+    commands: program.commands.map(commandOf).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     kinds: KINDS.map(({ group, version, kind, plural, namespaced, shortName, definition }) => ({
       group,
       version,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { HELP_GROUPS } from './help-groups.ts'
+import { COMMAND_GROUPS } from './command-list.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { OUTLINE } from './outline/outline.ts'
 import { run } from './program.ts'
@@ -13,16 +13,16 @@ async function helpOf(...argv: readonly string[]): Promise<readonly string[]> {
 
 test('each command that people may use is in one group of the help', () => {
   const shown = OUTLINE.commands.filter((c) => !c.isHidden && !c.name.startsWith('__')).map((c) => c.name)
-  expect(HELP_GROUPS.flatMap((g) => Object.keys(g.commands)).sort()).toEqual(shown.sort())
+  expect(COMMAND_GROUPS.flatMap((g) => Object.keys(g.commands)).sort()).toEqual(shown.sort())
 })
 
 test('the help lists the groups in order, each command with one line that fits a narrow terminal', async () => {
   const lines = await helpOf('--help')
   const titles = lines.filter((l) => l.endsWith('Commands:'))
-  expect(titles).toEqual(HELP_GROUPS.map((g) => g.title))
+  expect(titles).toEqual(COMMAND_GROUPS.map((g) => g.title))
   const list = lines.slice(lines.indexOf(titles[0] ?? '')).filter((l) => l.startsWith('  '))
-  const commands = HELP_GROUPS.flatMap((g) => Object.entries(g.commands))
-  expect(list.map((l) => l.trim().replace(/ {2,}/, ' '))).toEqual(commands.map(([name, text]) => `${name} ${text}`))
+  const commands = COMMAND_GROUPS.flatMap((g) => Object.entries(g.commands))
+  expect(list.map((l) => l.trim().replace(/ {2,}/, ' '))).toEqual(commands.map(([name, { line }]) => `${name} ${line}`))
 })
 
 test('the help of a command says all about it, and lists its own commands with their arguments', async () => {

@@ -1,60 +1,17 @@
-// The tree of commands. Each command is a file under commands/ with one `register`. A command line loads the module of its own command; the others are
-// known from the outline.
+// The tree of commands, made from the list of them. A command line loads the file of its own command; the others are known from the outline.
 import { Command, CommanderError, Help, Option } from 'commander'
 import { readEnvironment } from './environment.ts'
 import { withWrappedHints, wrapped } from '#lib/terminal/wrap.ts'
 import { EXIT_ERROR, EXIT_OK, reportError } from '#lib/terminal/exit.ts'
 import { withAdvice } from './habits/advice.ts'
+import { COMMAND_FILES } from './command-list.ts'
 import { groupCommands, groupedHelp } from './help-groups.ts'
 import { afterOptions, hoisted, withoutShortSigns } from './hoist.ts'
 import type { Io } from '#lib/terminal/io.ts'
-import { isCalled, OUTLINE } from './outline/outline.ts'
+import { isCalled, OUTLINE, type OutlinedCommand } from './outline/outline.ts'
 import { COLORS, hasColors, paintOf } from '#lib/terminal/paint.ts'
 import { VERSION } from '#lib/program-version.ts'
 import { cliErrors } from './cli-errors.ts'
-
-interface CommandModule {
-  register(program: Command, io: Io): void
-}
-
-const MODULES: Readonly<Record<string, () => Promise<CommandModule>>> = {
-  agent: () => import('./commands/machine/agent.ts'),
-  apiserver: () => import('./commands/program/apiserver.ts'),
-  approve: () => import('./commands/rollout/approve.ts'),
-  artifact: () => import('./commands/fleet-repository/artifact.ts'),
-  bootstrap: () => import('./commands/cluster-management/bootstrap.ts'),
-  cluster: () => import('./commands/cluster-management/cluster.ts'),
-  completion: () => import('./commands/other/completion.ts'),
-  console: () => import('./commands/program/console.ts'),
-  diff: () => import('./commands/fleet-repository/diff.ts'),
-  edits: () => import('./commands/rollout/edits.ts'),
-  explore: () => import('./commands/basic/explore.ts'),
-  freeze: () => import('./commands/repair/freeze.ts'),
-  get: () => import('./commands/basic/get.ts'),
-  help: () => import('./commands/other/help.ts'),
-  image: () => import('./commands/program/image.ts'),
-  init: () => import('./commands/fleet-repository/init.ts'),
-  inspect: () => import('./commands/basic/inspect.ts'),
-  installing: () => import('./commands/cluster-management/install.ts'),
-  inventory: () => import('./commands/fleet-repository/inventory.ts'),
-  lint: () => import('./commands/fleet-repository/lint.ts'),
-  local: () => import('./commands/fleet-repository/local.ts'),
-  logs: () => import('./commands/basic/logs.ts'),
-  machine: () => import('./commands/machine/machine.ts'),
-  maintenance: () => import('./commands/repair/maintenance.ts'),
-  plan: () => import('./commands/fleet-repository/plan.ts'),
-  preview: () => import('./commands/fleet-repository/preview.ts'),
-  provider: () => import('./commands/machine/provider.ts'),
-  reconcile: () => import('./commands/rollout/reconcile.ts'),
-  release: () => import('./commands/rollout/release.ts'),
-  renderJob: () => import('./commands/program/render-job.ts'),
-  rollout: () => import('./commands/rollout/rollout.ts'),
-  rules: () => import('./commands/fleet-repository/rules.ts'),
-  runRoles: () => import('./commands/program/run.ts'),
-  unprotect: () => import('./commands/repair/unprotect.ts'),
-  version: () => import('./commands/other/version.ts'),
-  whyNot: () => import('./commands/repair/why-not.ts'),
-}
 
 /** Of the column of descriptions; in narrower windows they are below their terms. */
 const MIN_HELP_WIDTH = 20
@@ -72,54 +29,39 @@ function narrowItem(this: Help, term: string, termWidth: number, description: st
 }
 
 /** Every command, as tests and generated pages read it. */
-export const buildProgram = (io: Io): Promise<Command> => programWith(Object.keys(MODULES), io)
+export const buildProgram = (io: Io): Promise<Command> => programWith([...COMMAND_FILES.keys()], io)
 
-/** The commands of these modules can run; the others have their names and help only. */
-async function programWith(modules: readonly string[], io: Io): Promise<Command> {
-  const loaded = new Map(await Promise.all(modules.map(async (name) => [name, await MODULES[name]?.()] as const)))
+/** These commands can run, and the others of their files; of the rest there are names and help only. */
+async function programWith(names: readonly string[], io: Io): Promise<Command> {
+  const loads = new Set(names.flatMap((name) => COMMAND_FILES.get(name) ?? []))
+  const files = await Promise.all([...loads].map((load) => load()))
   const program = emptyProgram()
   const shown = ioFor(program, io)
-  for (const name of Object.keys(MODULES)) {
-    const module = loaded.get(name)
-    if (module === undefined) addOutlined(program, name)
-    else module.register(program, shown)
-  }
+  for (const file of files) file.register(program, shown)
+  const registered = new Set(program.commands.map((c) => c.name()))
+  for (const outlined of OUTLINE.commands) if (!registered.has(outlined.name)) addOutlined(program, outlined)
   groupCommands(program)
   prepare(program, io)
   readEnvironment(program, io.env)
   return program
 }
 
-/** The module that registers each command. */
-export async function modulesByCommand(): Promise<ReadonlyMap<string, string>> {
-  const io: Io = { out: () => undefined, err: () => undefined, cwd: '/', env: {}, isTerminal: false }
-  const pairs = Object.entries(MODULES).map(async ([module, load]) => {
-    const program = emptyProgram()
-    const loaded = await load()
-    loaded.register(program, io)
-    return program.commands.map((c) => [c.name(), module] as const)
-  })
-  return new Map((await Promise.all(pairs)).flat())
-}
-
 /** What the list of commands shows of a command. */
-function addOutlined(program: Command, module: string): void {
-  for (const outlined of OUTLINE.commands.filter((c) => c.module === module)) {
-    const command = program.command(outlined.name, { hidden: outlined.isHidden }).description(outlined.help)
-    command.aliases(outlined.aliases)
-    for (const { usage } of outlined.arguments) command.argument(usage)
-    for (const { flags } of outlined.options) command.option(flags)
-    command.action(() => {
-      throw new Error(`the module of kubenode ${outlined.name} is not loaded`)
-    })
-  }
+function addOutlined(program: Command, outlined: OutlinedCommand): void {
+  const command = program.command(outlined.name, { hidden: outlined.isHidden }).description(outlined.help)
+  command.aliases(outlined.aliases)
+  for (const { usage } of outlined.arguments) command.argument(usage)
+  for (const { flags } of outlined.options) command.option(flags)
+  command.action(() => {
+    throw new Error(`the file of kubenode ${outlined.name} is not loaded`)
+  })
 }
 
 /** Also of a command that help is asked about. */
-const modulesFor = (words: readonly string[]): readonly string[] => {
+const namedBy = (words: readonly string[]): readonly string[] => {
   const [first = '', second = ''] = words
   const asked = first === 'help' ? [first, second] : [first]
-  return OUTLINE.commands.filter((c) => asked.some((word) => isCalled(c, word))).map((c) => c.module)
+  return OUTLINE.commands.filter((c) => asked.some((word) => isCalled(c, word))).map((c) => c.name)
 }
 
 function emptyProgram(): Command {
@@ -211,7 +153,7 @@ export async function run(typed: readonly string[], given: Io): Promise<number> 
   const io = withWrappedHints(given)
   if (typed[0] === '__complete') return completed(typed.slice(1), io)
   const argv = withoutShortSigns(typed)
-  const program = await programWith(modulesFor(afterOptions(argv)), io)
+  const program = await programWith(namedBy(afterOptions(argv)), io)
   if (argv.length === 0) {
     io.out(program.helpInformation())
     return EXIT_OK

@@ -1,6 +1,6 @@
 // Checks the layers of the code: which rooms may import which, which package is used where, and that imports have no cycles.
 import { describe, expect, test } from 'vitest'
-import { HELP_GROUPS } from '#cli/help-groups.ts'
+import { COMMAND_GROUPS } from '#cli/command-list.ts'
 import { codeOf, isTest, parseImports, sourceFiles } from './source-files.ts'
 import type { SourceFile } from './source-files.ts'
 
@@ -281,7 +281,7 @@ describe('the command line', () => {
   })
 
   test('each command is in the folder of its group in `kubenode --help`, and no other folder is there', () => {
-    const folders = HELP_GROUPS.map(({ title, commands: own }) => ({
+    const folders = COMMAND_GROUPS.map(({ title, commands: own }) => ({
       folder: title.replace(' Commands:', '').toLowerCase().replaceAll(' ', '-'),
       names: Object.keys(own),
     }))

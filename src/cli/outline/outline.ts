@@ -31,12 +31,6 @@ export interface OutlinedCommand {
   readonly commands: readonly OutlinedCommand[]
 }
 
-/** A command directly below `kubenode`. */
-interface TopCommand extends OutlinedCommand {
-  /** The module that registers it. */
-  readonly module: string
-}
-
 export interface OutlinedKind extends ResourceType {
   readonly shortName: string
   readonly help: string
@@ -45,7 +39,7 @@ export interface OutlinedKind extends ResourceType {
 export interface Outline {
   /** Of every command. */
   readonly options: readonly OutlinedOption[]
-  readonly commands: readonly TopCommand[]
+  readonly commands: readonly OutlinedCommand[]
   readonly kinds: readonly OutlinedKind[]
 }
 
