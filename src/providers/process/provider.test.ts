@@ -90,7 +90,8 @@ describe('the process provider', () => {
       host: { providerID: 'process://m-1', machine: 'm-1', state: 'Running' },
     })
     await until(() => hasService('m-1'))
-    const { join: joinFile, dir } = node('m-1')
+    const { join: joinFile, dir, root } = node('m-1')
+    for (const folder of ['var/log', 'etc']) expect((await stat(join(root, folder))).isDirectory()).toBe(true)
     expect(JSON.parse(await readFile(joinFile, 'utf8'))).toEqual(bundle('m-1'))
     expect((await stat(joinFile)).mode & 0o777).toBe(0o600)
     const agent = (await own('m-1')).find((x) => x.args[0] === '/bin/sh')

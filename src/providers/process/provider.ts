@@ -1,6 +1,7 @@
 // Nodes without a cloud: a directory and processes on this machine. The provider keeps all its state on disk, so after a restart it continues where it stopped.
 import { randomUUID } from 'node:crypto'
 import { access, mkdir, realpath, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { type Clock, timestamp } from '#lib/clock.ts'
 import { KubeNodeError, assertNever } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
@@ -40,6 +41,8 @@ export interface ProcessProviderOptions {
 }
 
 export const PROCESS_SCHEME = 'process://'
+/** Where programs and detectors expect logs and settings on any host. */
+const foundOnHosts = (root: string): readonly string[] => [join(root, 'var/log'), join(root, 'etc')]
 /** A check of a node costs two small reads; a crashed agent is noticed within half a second. */
 const LOOK_EVERY_MS = 500
 
@@ -169,7 +172,7 @@ class ProcessProvider implements Provider {
 
   /** The record comes last: a crash before it leaves a folder that the next create fills again. */
   async #make(node: NodeLayout, { machine, machineUid, clientToken, join }: HostRequest): Promise<NodeRecord> {
-    for (const folder of [node.dir, node.root, node.state, node.logs])
+    for (const folder of [node.dir, node.root, ...foundOnHosts(node.root), node.state, node.logs])
       await mkdir(folder, { recursive: true, mode: 0o700 })
     await writeWhole(node.bootId, `${this.#newBootId()}\n`)
     this.#configs.forget(node.agentConfig)
