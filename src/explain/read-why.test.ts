@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { KINDS } from '#api/kinds.ts'
 import { agentLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { leaseType } from '#runtime/lease.ts'
+import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { machine } from '#api/kinds/machine.ts'
@@ -224,4 +225,27 @@ test('a machine whose agent misses its heartbeats says for how long, before it c
   kube.plant(leaseType, lease(31))
   for (const kind of ['Machine', 'Node'])
     expect(await lines(kind)).toContain('No heartbeat from its agent for 31s: this state may be out of date')
+})
+
+test.each([
+  ['file:///srv/fleet', 'git revert --no-edit 0123456789ab'],
+  ['https://git.example.org/fleet.git', 'git revert --no-edit 0123456789ab && git push'],
+])('a failed release of the repository %s advises %s', async (url, line) => {
+  const kube = server()
+  const namespace = SYSTEM_NAMESPACE
+  kube.plant(fleetSource, {
+    apiVersion: API,
+    kind: 'FleetSource',
+    metadata: { name: 'fleet', namespace },
+    spec: { url, ref: { branch: 'main' }, tracks: [{ name: 'fleet', pipelineRef: { name: 'standard' } }] },
+  })
+  const failed = {
+    apiVersion: API,
+    kind: 'Release',
+    metadata: { name: 'r', namespace },
+    spec: { source: 'fleet' },
+    status: { waitingFor: { predicate: 'StageFailed', unblock: 'git revert --no-edit 0123456789ab && git push' } },
+  }
+  const lines = storyLines(await readWhy(kube.client({ actor: 'test' }), failed as KubeObject, NOW))
+  expect(lines.filter((l) => l.includes('git revert')).map((l) => l.slice(l.indexOf('git')))).toContain(line)
 })

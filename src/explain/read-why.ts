@@ -9,6 +9,7 @@ import { type Release, release } from '#api/kinds/release.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { endOfHold } from '#permits/holds/names.ts'
 import { holdOver, named, thing } from '#permits/holds/reach.ts'
+import { isLocal } from '#sync/git/local-url.ts'
 import { listAll } from '#kube/list-all.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { agentLeaseName, ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
@@ -21,7 +22,8 @@ import { recentRepairs } from './repair-story.ts'
 import { newestReleases } from './newest-releases.ts'
 import { nodeHolds } from './node-holds.ts'
 import { PartialReader, type Reader } from './partial-reader.ts'
-import type { Story, Told } from './told.ts'
+import { rewritten, type Story, type Told } from './told.ts'
+import { withoutPush } from './unblock.ts'
 import { unreleased } from './unreleased.ts'
 import { type Related, whyStory } from './why.ts'
 
@@ -37,7 +39,16 @@ export async function readWhy(client: Reader, object: KubeObject, now: number): 
   const late = await lateOf(client, object.kind === 'Machine' ? (object as Machine) : own, now)
   const held = object.kind === 'Node' ? nodeHolds({ node: object, machine: own }, holds, now) : []
   const endOfHold = endOfHoldOver(object, holds, now)
-  return whyStory(object, now, { related, more: [...late, ...held, ...more], endOfHold, gaps: reader.gaps, releases })
+  const story = whyStory(object, now, { related, more: [...late, ...held, ...more], endOfHold, gaps: reader.gaps, releases })
+  const isPushed = object.kind !== release.kind || !(await isReadInPlace(client, object as Release))
+  return isPushed ? story : { ...rewritten(story, withoutPush), object: story.object }
+}
+
+/** Where its source is a folder of this machine there is nowhere to push to. A source that may not be read is taken for a remote one. */
+export async function isReadInPlace(client: Reader, { metadata, spec }: Release): Promise<boolean> {
+  const key = { namespace: metadata.namespace ?? '', name: spec.source }
+  const source = await new PartialReader(client).get(fleetSource, key)
+  return source !== undefined && isLocal(source.spec.url)
 }
 
 /** A reader without the right to it misses a title, which is no gap of the answer. */

@@ -2,7 +2,8 @@
 import type { Release } from '#api/kinds/release.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { newestReleases } from '#explain/newest-releases.ts'
-import { endOfHoldOver, unreleasedAfter } from '#explain/read-why.ts'
+import { endOfHoldOver, isReadInPlace, unreleasedAfter } from '#explain/read-why.ts'
+import { withoutPush } from '#explain/unblock.ts'
 import { differenceLines } from '#explain/release/commit-trace.ts'
 import { releaseCalled, releaseOrNewestOf, releasesOn } from '#explain/release/find-release.ts'
 import { HISTORY_HEAD, historyOf, historyRow } from '#explain/release/history.ts'
@@ -48,7 +49,9 @@ export async function showStatus(name: string | undefined, options: StatusOption
       found.map(async (r) => {
         const end = endOfHoldOver({ ...r, kind: 'Release' }, holds, now)
         const continued = end === undefined ? [] : [`to continue: ${end}`]
-        return [...releaseLines(r, now, all), ...continued, ...(await unreleasedAfter(client, r, now)).flatMap(linesOf)]
+        const after = (await unreleasedAfter(client, r, now)).flatMap(linesOf)
+        const lines = [...releaseLines(r, now, all), ...continued, ...after]
+        return (await isReadInPlace(client, r)) ? lines.map(withoutPush) : lines
       }),
     )
     io.out(whole.map((lines) => shownInWindow(io, lines)).join('\n'))
