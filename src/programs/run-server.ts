@@ -63,7 +63,7 @@ export async function runServer(options: ServerOptions, io: Io): Promise<void> {
       policies,
       program: runningProgram(),
       signal,
-      onClosed: (count) => io.err(`closed ${count} files and folders of ${data} to other users\n`),
+      onClosed: (count) => io.err(`removed other users' access to ${count} files and folders in ${data}\n`),
       onReading: (bytes) => io.err(`reading ${Math.round(bytes / 2 ** 20)} MiB of objects before serving\n`),
     })
     announce(`${kubeconfig}\n`)

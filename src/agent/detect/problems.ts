@@ -167,7 +167,7 @@ export function withLine(
   return next
 }
 
-const SILENT = { reason: 'Silent', message: 'no matching log line since' }
+const SILENT = { reason: 'Silent', message: 'no matching log line in that time' }
 
 /** Ends conditions that no line has confirmed within their time. */
 export function withoutSilent(problems: Problems, rules: readonly Expiry[], now: Now): Problems {

@@ -40,7 +40,7 @@ export const added = (before: readonly string[] = [], after: readonly string[] =
 export const windowsFound = (before: readonly unknown[] = [], after: readonly unknown[] = []): Found => {
   if (before.length === 0) return []
   if (after.length === 0) return ['its windows are removed']
-  return after.every((w) => before.some((old) => jsonEqual(old, w))) ? [] : ['its windows are others']
+  return after.every((w) => before.some((old) => jsonEqual(old, w))) ? [] : ['its maintenance windows change']
 }
 
 export interface Approvers {

@@ -60,4 +60,4 @@ function skippedLines({ cluster, skipped }: ClusterPrediction): readonly string[
 const named = (list: readonly string[]): string => someOf(list.map(code), MOST_NAMED)
 
 const wayBackLine = ({ wayBack }: Outlook, oneWay: readonly OneWay[] | undefined): string =>
-  `- ↩ Way back: \`git revert\`, ${wayBack === undefined ? 'for how long is unknown' : `about ${minutesText(wayBack)}`}${oneWay?.length === 0 ? '; no one-way step in this change' : ''}`
+  `- ↩ Way back: \`git revert\`, ${wayBack === undefined ? 'duration unknown' : `about ${minutesText(wayBack)}`}${oneWay?.length === 0 ? '; nothing here is irreversible' : ''}`

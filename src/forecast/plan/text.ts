@@ -120,7 +120,7 @@ export function outlookLines(outlook: Outlook, oneWay: readonly OneWay[]): reado
       ? []
       : [
           note(
-            `way back: git revert, ${outlook.wayBack === undefined ? 'for how long is unknown' : `about ${minutesText(outlook.wayBack)}`}${oneWay.length === 0 ? '; no one-way step in this change' : ''}`,
+            `way back: git revert, ${outlook.wayBack === undefined ? 'duration unknown' : `about ${minutesText(outlook.wayBack)}`}${oneWay.length === 0 ? '; nothing here is irreversible' : ''}`,
           ),
         ]),
     ...(outlook.stale ?? []).map((s) => warning(staleText(s))),

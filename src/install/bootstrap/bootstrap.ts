@@ -31,7 +31,7 @@ export function requireUsable(url: string): void {
   if (user !== undefined && path !== undefined)
     throw refuse(`it is the short form of ssh; write ssh://${user}${host ?? ''}/${path.replace(/^\//, '')}`)
   if (!/^(https|ssh|file):\/\/./.test(url) || !URL.canParse(url))
-    throw refuse('it is no address with https, ssh or file')
+    throw refuse('the address must start with https://, ssh:// or file://')
   const { protocol, username, password } = new URL(url)
   // The user of ssh says which account of the server, mostly git; it is no secret.
   if (password !== '' || (username !== '' && protocol !== 'ssh:'))

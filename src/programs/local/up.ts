@@ -1,6 +1,7 @@
 // The one-command local fleet: a hub and the business clusters of the fleet on this machine, made of the same programs that production runs.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { counted } from '#lib/counted.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { keepFilesPrivate, makeFolders } from '#lib/private-folder.ts'
@@ -133,7 +134,7 @@ export async function up(options: UpOptions): Promise<UpResult> {
   const open = closeFolder(layout)
   // Created by another process meanwhile, in a folder where all users may create folders.
   requireTrusted(options)
-  if (open > 0) options.screen.say(`closed ${open} files and folders of ${layout.root} to other users`)
+  if (open > 0) options.screen.say(`removed other users' access to ${open} files and folders in ${layout.root}`)
   const unlock = takeLock(layout)
   const keeper = new Keeper({
     node: options.node,
@@ -312,7 +313,7 @@ async function run({ layout, keeper, entries, options, opened, nodes, began, beg
     say(`${since()}  programs are started`)
     const components = await patiently(patience, 'the signed components of the repository', packed)
     say(
-      `${since()}  fleet at commit ${await commitNames(layout.repository)(commit)}: ${components} component versions signed and packed`,
+      `${since()}  fleet at commit ${await commitNames(layout.repository)(commit)}: ${counted(components, 'component version')} signed and packed`,
     )
     const sayLink = (link: string) => screen.pinForPerson(linkLine(link), HOW_TO_GET_A_LINK)
     page = options.check
@@ -394,7 +395,7 @@ async function builtEntries({ root, node, compileCache, screen, signal }: UpOpti
   const where = { root, cache: compileCache }
   const built = markedBuild(where)
   if (built !== undefined) return built
-  screen.say('first start of this checkout: building its programs once')
+  screen.say('first start: building the programs once')
   return await buildApart({ ...where, node, env: programEnv(compileCache), signal })
 }
 
