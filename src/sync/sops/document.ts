@@ -1,6 +1,6 @@
 // A file that sops encrypted, as an ordered tree: the MAC covers values in the order of the file, which objects of JavaScript do not keep.
 // Pure. What two YAML readers may understand differently is refused instead of guessed.
-import { isAlias, isMap, isScalar, isSeq, parseAllDocuments, type Node, type Scalar } from 'yaml'
+import { isAlias, isMap, isScalar, isSeq, Lexer, parseAllDocuments, type Node, type Scalar } from 'yaml'
 
 /** A value, with the keys that lead to it. An item of a list has the path of its list. */
 export interface Leaf {
@@ -10,14 +10,17 @@ export interface Leaf {
 
 export type Tree = string | number | boolean | null | readonly Tree[] | ReadonlyMap<string, Tree>
 
-/** Secrets with certificates have tens of kilobytes; a parser of YAML takes a second for what is made to keep it busy. */
+/** Secrets with certificates have tens of kilobytes. */
 const MAX_FILE_CHARS = 512 * 1024
 const MAX_LEAVES = 10_000
 const MAX_DEPTH = 32
+/** Six for a value that sops wrote, of which a file of this length has 4,000: the parser takes seconds, and a gigabyte, for half a million brackets. */
+const MAX_LEXEMES = 30_000
 
 /** Throws what is wrong, without any value of the file. */
 export function parseTree(text: string): ReadonlyMap<string, Tree> {
   if (text.length > MAX_FILE_CHARS) throw new Error(`has more than ${MAX_FILE_CHARS} characters`)
+  requireFewLexemes(text)
   const documents = documentsIn(text)
   const [document] = documents
   if (documents.length !== 1 || document === undefined) throw new Error(`has ${documents.length} documents, not one`)
@@ -28,6 +31,18 @@ export function parseTree(text: string): ReadonlyMap<string, Tree> {
   const tree = treeOf(document.contents, 0, reader)
   if (!(tree instanceof Map)) throw new Error('is no map')
   return tree
+}
+
+/** Cut one after the other, and no further than the limit. */
+function requireFewLexemes(text: string): void {
+  let [count, open] = [0, 0]
+  for (const lexeme of new Lexer().lex(text)) {
+    if (++count > MAX_LEXEMES) throw new Error(`has more than ${MAX_LEXEMES} words and signs`)
+    if (lexeme === '[' || lexeme === '{') open++
+    else if (lexeme === ']' || lexeme === '}') open--
+    if (open > MAX_DEPTH) throw new Error(`is nested deeper than ${MAX_DEPTH} levels`)
+    if (open < 0) throw new Error('has a bracket that nothing opened')
+  }
 }
 
 function documentsIn(text: string) {
