@@ -9,7 +9,7 @@ import { type ServerOptions, connect } from '../../fleet/connect.ts'
 import { enforceStep } from '#console/repository/steps.ts'
 import { findObject } from '#explain/objects/find-object.ts'
 import type { Io } from '#lib/terminal/io.ts'
-import { type CopyOptions, proposeEdits } from '../../fleet/propose.ts'
+import { type CopyOptions, proposeEdits } from '#console/repository/propose.ts'
 import { shownInWindow } from '#lib/terminal/wrap.ts'
 import { rulesErrors } from '#forecast/rules/rules-errors.ts'
 

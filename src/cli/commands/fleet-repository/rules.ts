@@ -6,7 +6,7 @@ import type { RulesAsked, SimulateAsked } from '#forecast/rules/report.ts'
 import type { EnforceOptions } from './enforce.ts'
 import { nameOfKind } from '../../fleet/name-word.ts'
 import { outputOption } from '../../output.ts'
-import { withCopy } from '../../fleet/propose.ts'
+import { withCopy } from '../../fleet/copy-options.ts'
 import { withServer } from '../../fleet/connect.ts'
 import { weakCageNote, weakCageOption } from '../../weak-cage.ts'
 

@@ -7,9 +7,9 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { printable } from '#lib/printable.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { type ServerOptions, connect } from '../../fleet/connect.ts'
-import type { CopyOptions } from '../../fleet/propose.ts'
-import { proposeVersions } from './propose-versions.ts'
-import { canaryNamed, setsOfMachines } from './read.ts'
+import type { CopyOptions } from '#console/repository/propose.ts'
+import { proposeVersions } from '#console/repository/propose-versions.ts'
+import { canaryNamed, setsOfMachines } from '#explain/rollout/read.ts'
 
 export interface PromoteOptions extends ServerOptions, CopyOptions {}
 

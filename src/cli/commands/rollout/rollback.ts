@@ -9,8 +9,8 @@ import { type ServerOptions, connect } from '../../fleet/connect.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import type { SetChange } from '#explain/rollout/commit.ts'
 import { placeWith } from './place.ts'
-import type { CopyOptions } from '../../fleet/propose.ts'
-import { setAndRevisions } from './read.ts'
+import type { CopyOptions } from '#console/repository/propose.ts'
+import { setAndRevisions } from '#explain/rollout/read.ts'
 import { rolloutErrors } from '#explain/rollout/rollout-errors.ts'
 
 export interface RollbackOptions extends ServerOptions, CopyOptions {
@@ -75,7 +75,7 @@ async function printWayBack(
   const isThere = 'way' in found && found.way.kind === 'Declared'
   // No commit leads back: the versions can still be written where the fleet declares them.
   if (!isFound && !isThere) {
-    const { proposeVersions } = await import('./propose-versions.ts')
+    const { proposeVersions } = await import('#console/repository/propose-versions.ts')
     if (await proposeVersions(client, { sets: [set], changes: [change] }, options, io)) return
     if (write) throw new KubeNodeError(rolloutErrors.KN1384({ what: `set/${change.set}` }))
   }

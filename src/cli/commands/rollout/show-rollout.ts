@@ -13,7 +13,7 @@ import { followRollouts } from '../../follow/follow.ts'
 import { type WaitOptions, waitOf } from '../../follow/waiting.ts'
 import { type WholeForm, printWhole } from '../../get/whole.ts'
 import { withoutManagers } from '../../get/without-managers.ts'
-import { canaryNamed, holdsOver, setAndRevisions } from './read.ts'
+import { canaryNamed, holdsOver, setAndRevisions } from '#explain/rollout/read.ts'
 
 export interface StatusOptions extends ServerOptions, Omit<WaitOptions, 'output'> {
   readonly output?: WholeForm

@@ -1,12 +1,11 @@
 // Proposes a change of the fleet as a patch of the files that declare it, or writes it into the working copy.
 import { resolve } from 'node:path'
-import type { Command } from 'commander'
 import { messageOf } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'
 import { shellWord } from '#lib/shell-word.ts'
-import type { Step } from '#console/repository/working-copy.ts'
+import { diffText } from './patch.ts'
+import { type Step, WorkingCopy } from './working-copy.ts'
 import type { Io } from '#lib/terminal/io.ts'
-import { weakCageOption } from '../weak-cage.ts'
 
 export interface CopyOptions {
   readonly repo?: string
@@ -14,13 +13,6 @@ export interface CopyOptions {
   readonly weakCage: 'allow' | 'refuse'
   readonly write?: boolean
 }
-
-export const withCopy = (command: Command): Command =>
-  command
-    .option('--repo <dir>', 'the repository of the fleet; the one around the current folder when left out')
-    .option('--path <dir>', 'folder of the fleet in the repository', '.')
-    .addOption(weakCageOption())
-    .option('--write', 'edit the files of the working copy instead of printing the change')
 
 export interface Proposal {
   /** What the rendered change does, as the start of a sentence. */
@@ -32,10 +24,6 @@ export interface Proposal {
 
 /** Whether files could be edited so that their render does exactly this; otherwise standard error says why not. */
 export async function proposeEdits({ what, subject, steps }: Proposal, options: CopyOptions, io: Io): Promise<boolean> {
-  const [{ WorkingCopy }, { diffText }] = await Promise.all([
-    import('#console/repository/working-copy.ts'),
-    import('#console/repository/patch.ts'),
-  ])
   const { repo = '.', path, weakCage, write = false } = options
   io.err('searching the files of the fleet: each likely edit is rendered\n')
   const open = WorkingCopy.open({ folder: resolve(io.cwd, repo), path, weakCage })

@@ -4,11 +4,11 @@ import { jsonEqual } from '#lib/json.ts'
 import { messageOf } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { type VersionChange, versionSteps } from '#console/repository/steps.ts'
+import { type VersionChange, versionSteps } from './steps.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { recordedName } from '#forecast/plan/recorded-name.ts'
 import type { SetChange } from '#explain/rollout/commit.ts'
-import { type CopyOptions, proposeEdits } from '../../fleet/propose.ts'
+import { type CopyOptions, proposeEdits } from './propose.ts'
 
 interface Wanted {
   readonly sets: readonly MachineComponentSet[]
