@@ -3,7 +3,7 @@ export { compiledPolicies, type CompiledPolicies } from './admission/compiled-po
 export type { ApiServerOptions } from './api-server.ts'
 export { apiserverErrors } from './apiserver-errors.ts'
 export type { MakeOpenPath } from './http/open-path.ts'
-export { loadServer, runApiServer, type RunOptions } from './run-api-server.ts'
+export { runApiServer, type RunOptions } from './run-api-server.ts'
 export { backupData, OBJECTS } from './storage/backup.ts'
 export { checkData, type DataReport } from './storage/check-data.ts'
 export { openForReading, revisionOf } from './storage/data-file.ts'

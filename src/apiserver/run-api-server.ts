@@ -66,7 +66,7 @@ export interface Running {
 }
 
 /** Some two hundred small files, which a start loads once what it compiles is kept. */
-export const loadServer = () => Promise.all([import('./api-server.ts'), import('./storage/sqlite.ts')])
+const loadServer = () => Promise.all([import('./api-server.ts'), import('./storage/sqlite.ts')])
 
 export async function runApiServer({
   data,

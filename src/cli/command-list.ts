@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import type { Io } from '#lib/terminal/io.ts'
 
-export interface CommandFile {
+interface CommandFile {
   register(program: Command, io: Io): void
 }
 

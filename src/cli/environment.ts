@@ -22,7 +22,7 @@ const TRUE = ['1', 'true', 'yes']
 const FALSE = ['0', 'false', 'no']
 
 /** The path of a command is its words without the program: "apiserver backup". */
-export function variableOf(path: string, option: Option): string | undefined {
+function variableOf(path: string, option: Option): string | undefined {
   const name = option.long?.replace(/^--(no-)?/, '')
   if (name === undefined) return undefined
   if (SHARED_OPTIONS.has(name)) return sharedVariable(name)

@@ -53,7 +53,7 @@ test('a command line loads the module of its command only', () => {
   const loaded = kubenode('--color', 'never', 'get', '--help').filter((path) =>
     /commands\.ts$|^src\/cli\/commands\//.test(path),
   )
-  expect(loaded).toEqual(['src/cli/habits/commands.ts', 'src/cli/commands/basic/get.ts'])
+  expect(loaded).toEqual(['src/cli/commands/basic/get.ts'])
 })
 
 test('no module of a command loads a package or the kinds before the command runs', () => {

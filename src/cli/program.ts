@@ -3,7 +3,7 @@ import { Command, CommanderError, Help, Option } from 'commander'
 import { readEnvironment } from './environment.ts'
 import { withWrappedHints, wrapped } from '#lib/terminal/wrap.ts'
 import { EXIT_ERROR, EXIT_OK, reportError } from '#lib/terminal/exit.ts'
-import { withAdvice } from './habits/advice.ts'
+import { withAdvice } from './advice.ts'
 import { COMMAND_FILES } from './command-list.ts'
 import { groupCommands, groupedHelp } from './help-groups.ts'
 import { afterOptions, hoisted, withoutShortSigns } from './hoist.ts'
@@ -165,7 +165,7 @@ export async function run(typed: readonly string[], given: Io): Promise<number> 
     // commander has printed its message already; its own codes are 0 for help and version, 1 for misuse.
     if (e instanceof CommanderError) {
       if (e.exitCode === 0) return EXIT_OK
-      const { exampleOf } = await import('./habits/missing.ts')
+      const { exampleOf } = await import('./missing.ts')
       const command = commandOf(program, hoisted(program, argv))
       const example = await exampleOf(e, command, io)
       if (example !== undefined) ioFor(program, io).err(example)
@@ -178,7 +178,7 @@ export async function run(typed: readonly string[], given: Io): Promise<number> 
   }
 
   async function hintAtKubectl(told: string): Promise<void> {
-    const { kubectlNeeds } = await import('./habits/for-kubectl.ts')
+    const { kubectlNeeds } = await import('./for-kubectl.ts')
     const needed = await kubectlNeeds(told, argv, io)
     if (needed !== undefined) ioFor(program, io).err(needed)
   }

@@ -1,6 +1,6 @@
 // The embedded API server as a process of its own, and the control planes of Clusters, which it runs in processes apart from this one.
 import { isIP } from 'node:net'
-import { compiledPolicies, loadServer, runApiServer } from '#apiserver/apiserver.ts'
+import { compiledPolicies, runApiServer } from '#apiserver/apiserver.ts'
 import { EmbeddedHost } from '#controlplanes/embedded/embedded-host.ts'
 import { spawnPlanes, thisProgram } from './planes/child.ts'
 import { ProcessEngine } from '#controlplanes/embedded/processes/process-engine.ts'
@@ -22,9 +22,6 @@ import { EMBEDDED_DATA } from './planes/plane-snapshots.ts'
 import { embeddedRules } from './run/embedded-rules.ts'
 import { addressIn } from './run/listeners.ts'
 import { serverErrors } from './server-errors.ts'
-
-/** For a program that only has Node.js compile it. */
-export { loadServer }
 
 const MAX_PORT = 65_535
 
@@ -108,14 +105,11 @@ async function controlPlanes(
     clock: systemClock,
     engine:
       programs === undefined
-        ? processEngine(
-            { perProcess: planesPerProcess, tenantsApart: tenantsApart === true },
-            [
-              ...(recordRights === true ? ['--record-rights'] : []),
-              ...(webhookAllow === undefined ? [] : ['--webhook-allow', placesIn(webhookAllow)]),
-              ...(webhookAllowIn === undefined ? [] : ['--webhook-allow-in', webhookAllowIn]),
-            ],
-          )
+        ? processEngine({ perProcess: planesPerProcess, tenantsApart: tenantsApart === true }, [
+            ...(recordRights === true ? ['--record-rights'] : []),
+            ...(webhookAllow === undefined ? [] : ['--webhook-allow', placesIn(webhookAllow)]),
+            ...(webhookAllowIn === undefined ? [] : ['--webhook-allow-in', webhookAllowIn]),
+          ])
         : await programEngine(programs),
     listen: options.host,
     onEnd: (id, why, againInMs) =>

@@ -245,7 +245,7 @@ describe('the tests above can fail', () => {
 /** From the ground up: what a file of the command line imports inside `src/cli` is on its own floor or below. */
 const CLI_FLOORS: readonly RegExp[] = [
   // The kit of the terminal, and words: data that any command may read.
-  /^src\/cli\/(cli-errors|counted-option|output|wait-screen|weak-cage|who-am-i)\.ts$|^src\/cli\/outline\/|^src\/cli\/habits\/commands\.ts$/,
+  /^src\/cli\/(cli-errors|counted-option|habits|output|wait-screen|weak-cage|who-am-i)\.ts$|^src\/cli\/outline\//,
   // How a command reaches a fleet, and the objects that a user names.
   /^src\/cli\/fleet\//,
   // Lists and data, as `kubenode get` prints them.
@@ -253,7 +253,7 @@ const CLI_FLOORS: readonly RegExp[] = [
   // What is followed until it ends.
   /^src\/cli\/follow\//,
   /^src\/cli\/complete\//,
-  /^src\/cli\/habits\//,
+  /^src\/cli\/(advice|for-kubectl|missing)\.ts$/,
   /^src\/cli\/commands\//,
   // The tree of commands, and the entries of the programs.
   /^src\/cli\/[^/]+\.ts$/,

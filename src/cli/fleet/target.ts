@@ -6,7 +6,7 @@ import { pluralOf } from '#lib/plural.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
 import { qualifiedKind, qualifiedPlural } from '#api/schema/resource.ts'
-import { KIND_HABITS } from '../habits/commands.ts'
+import { habitOf } from '../habits.ts'
 import { type OutlinedKind, OUTLINE } from '../outline/outline.ts'
 import { inspectErrors } from '#explain/objects/objects-errors.ts'
 
@@ -37,7 +37,7 @@ export function kindCalled(word: string): ResourceType {
     ...KINDS.flatMap((k) => [k.kind.toLowerCase(), k.plural]),
     ...Object.keys(NOUNS).map(pluralOf),
   ])
-  const habit = Object.hasOwn(KIND_HABITS, asked) ? KIND_HABITS[asked] : undefined
+  const [habit] = habitOf(`KIND ${asked}`) ?? []
   const detail = habit !== undefined ? `; type ${habit}` : near === undefined ? '' : `; did you mean ${near}?`
   throw new KubeNodeError(inspectErrors.KN1310({ word: JSON.stringify(word), detail }))
 }
@@ -73,7 +73,7 @@ export const isKindWord = (word: string): boolean => {
   try {
     return kindCalled(word) !== undefined
   } catch {
-    return Object.hasOwn(KIND_HABITS, word.toLowerCase())
+    return habitOf(`KIND ${word.toLowerCase()}`) !== undefined
   }
 }
 

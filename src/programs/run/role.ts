@@ -43,9 +43,9 @@ export interface RoleContext {
 }
 
 /** What a role gets on every replica, before it leads. Its client is not fenced: a standby writes by compare-and-swap alone. */
-export type StandingContext = Pick<RoleContext, 'client' | 'informers' | 'clock' | 'random' | 'log' | 'metrics'>
+type StandingContext = Pick<RoleContext, 'client' | 'informers' | 'clock' | 'random' | 'log' | 'metrics'>
 
-export interface Standing {
+interface Standing {
   readonly parts: readonly Part[]
   /** Why this replica cannot be used, or undefined. */
   readonly problem: () => string | undefined
@@ -93,7 +93,7 @@ export interface Served {
 }
 
 /** In the server's words, which name the user and the right, and the identity that has it. */
-export const lacksRight = (role: string, cause: ApiError): KubeNodeError => mayNotRun(role, cause.serverMessage, cause)
+const lacksRight = (role: string, cause: ApiError): KubeNodeError => mayNotRun(role, cause.serverMessage, cause)
 
 const mayNotRun = (role: string, why: string, cause?: ApiError): KubeNodeError =>
   new KubeNodeError(runErrors.KN1307({ role, why, identity: programUser(role) }), { retry: 'later', cause })

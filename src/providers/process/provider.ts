@@ -40,7 +40,7 @@ export interface ProcessProviderOptions {
   readonly compileCache?: string
 }
 
-export const PROCESS_SCHEME = 'process://'
+const PROCESS_SCHEME = 'process://'
 /** Where programs and detectors expect logs and settings on any host. */
 const foundOnHosts = (root: string): readonly string[] => [join(root, 'var/log'), join(root, 'etc')]
 /** A check of a node costs two small reads; a crashed agent is noticed within half a second. */

@@ -5,7 +5,7 @@ import { runtimeErrors } from '../runtime-errors.ts'
 import { hostOf } from './checked-lookup.ts'
 import { isLocalName } from './refused-url.ts'
 
-export interface Place {
+interface Place {
   /** `https://host:port`, as URLs compare. */
   readonly origin: string
   /** Empty, or begins with a slash: the URL's path must be it or lie below it. */

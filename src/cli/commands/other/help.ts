@@ -23,7 +23,7 @@ export function register(program: Command, io: Io): void {
 
 /** In the words of an unknown command. */
 async function refuse(command: Command, path: readonly string[], word: string): Promise<never> {
-  const { helpAdvice } = await import('../../habits/advice.ts')
+  const { helpAdvice } = await import('../../advice.ts')
   const advice = helpAdvice(path, word)
   const near = didYouMean(
     word,

@@ -4,7 +4,7 @@ import { type HoldEffect, type OperationalHold, operationalHold } from '#api/kin
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import { FLUX_KINDS } from '../../habits/commands.ts'
+import { FLUX_KINDS } from '../../habits.ts'
 import { namedTarget, type HoldTargets } from '../../fleet/hold-target.ts'
 import { newHold, type HoldTarget, type HoldWords } from '#permits/holds/new-hold.ts'
 import { removeHolds } from '#permits/holds/placing.ts'

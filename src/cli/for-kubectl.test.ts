@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { layoutOf } from '#programs/local/layout.ts'
 import { takeLock } from '#programs/local/lock.ts'
-import { run } from '../program.ts'
+import { run } from './program.ts'
 
 let cwd = ''
 let unlock = (): void => undefined

@@ -1,9 +1,8 @@
 // A habit from kubectl, Flux, Argo CD, Terraform or Ansible is answered in one line with what to type here; what is advised exists.
 import type { Command } from 'commander'
 import { expect, test } from 'vitest'
-import { buildProgram, run } from '../program.ts'
-import { COMMAND_HABITS, KIND_HABITS } from './commands.ts'
-import { ANY_OPTION, OPTION_HABITS, SAME_OPTION } from './options.ts'
+import { buildProgram, run } from './program.ts'
+import { HABITS } from './habits.ts'
 
 const io = { out: () => undefined, err: () => undefined, cwd: '/nonexistent', env: {}, isTerminal: false }
 
@@ -251,10 +250,12 @@ const below = (command: Command, word: string): Command | undefined =>
 const find = (words: readonly string[]): Command | undefined =>
   words.reduce<Command | undefined>((command, word) => command && below(command, word), TREE)
 
-const ALL = [...Object.values(COMMAND_HABITS), ...Object.values(OPTION_HABITS), ...Object.values(ANY_OPTION)]
-const LINES = [...ALL.flat(), ...Object.values(KIND_HABITS)].flatMap(
-  (text) => text.match(/kubenode [a-z-]+[^;:,]*/g) ?? [],
-)
+const LINES = Object.values(HABITS)
+  .flat()
+  .flatMap((text) => text.match(/kubenode [a-z-]+[^;:,]*/g) ?? [])
+const ROWS = Object.keys(HABITS).map((key) => key.split(' '))
+const isOption = (words: readonly string[]): boolean => words.at(-1)?.startsWith('-') === true
+const standsForWords = (words: readonly string[]): boolean => words.some((word) => /^[A-Z]+$/.test(word))
 
 test.each([...new Set(LINES)])('what is advised exists: %s', (line) => {
   const words = line.split(' ').slice(1)
@@ -269,8 +270,11 @@ test.each([...new Set(LINES)])('what is advised exists: %s', (line) => {
 })
 
 test('no habit hides a command or an option that exists', () => {
-  expect(Object.keys(COMMAND_HABITS).filter((key) => find(key.split(' ')) !== undefined)).toEqual([])
-  const options = Object.keys(OPTION_HABITS).map((key) => key.split(' '))
+  const own = ROWS.filter((words) => !standsForWords(words))
+  expect(own.filter((words) => !isOption(words) && find(words) !== undefined)).toEqual([])
+  const ofWords = ROWS.filter((words) => words.at(-1) === 'WORD')
+  expect(ofWords.filter((words) => find(words.slice(0, -1)) === undefined)).toEqual([])
+  const options = own.filter(isOption)
   expect(options.filter((words) => find(words.slice(0, -1)) === undefined)).toEqual([])
   expect(
     options.filter((words) =>
@@ -278,7 +282,8 @@ test('no habit hides a command or an option that exists', () => {
     ),
   ).toEqual([])
   const taken = new Set(commandsBelow(TREE).flatMap((c) => c.options.map((o) => o.long)))
-  expect(Object.values(SAME_OPTION).filter((o) => !taken.has(o.split(' ')[0]))).toEqual([])
+  const same = ROWS.filter(([first]) => first === 'SAME').map((words) => HABITS[words.join(' ')]?.[0])
+  expect(same.filter((o) => !taken.has(o?.split(' ')[0]))).toEqual([])
 })
 
 function commandsBelow(command: Command): readonly Command[] {

@@ -2,9 +2,8 @@
 import type { Command } from 'commander'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
-import { kindCalled } from '../fleet/target.ts'
-import { COMMAND_HABITS, FLUX_KINDS, ONE_WORD_HABITS, type Advice } from './commands.ts'
-import { ANY_OPTION, OPTION_HABITS, SAME_OPTION } from './options.ts'
+import { kindCalled } from './fleet/target.ts'
+import { FLUX_KINDS, habitOf, type Advice } from './habits.ts'
 
 /** Rows have at most two words. */
 const MOST_WORDS = 2
@@ -57,10 +56,6 @@ export function helpAdvice(path: readonly string[], word: string): string | unde
   return advice && said(advice)
 }
 
-/** A word may be that of a method that every object has, such as `constructor`. */
-const rowOf = <T>(table: Readonly<Record<string, T>>, key: string): T | undefined =>
-  Object.hasOwn(table, key) ? table[key] : undefined
-
 const said = ([type, note]: Advice): string =>
   type === '' ? note : note === '' ? `type ${type}` : `type ${type}; ${note}`
 
@@ -70,10 +65,10 @@ const wordsOf = (command: Command): readonly string[] =>
 
 function commandAdvice(path: readonly string[], args: readonly string[]): Advice | undefined {
   const words = [...path, ...args.filter((word) => !word.startsWith('-'))].slice(0, MOST_WORDS)
-  const whole = rowOf(COMMAND_HABITS, words.join(' '))
+  const whole = habitOf(words.join(' '))
   if (whole !== undefined || path.length > 0) return whole
   const [word = ''] = words
-  return rowOf(COMMAND_HABITS, word) ?? (kindOf(word) === undefined ? undefined : [`kubenode get ${word}`, ''])
+  return habitOf(word) ?? (kindOf(word) === undefined ? undefined : [`kubenode get ${word}`, ''])
 }
 
 /** Commands of Flux that KubeNode has too. */
@@ -85,12 +80,13 @@ const WHAT_EDITS_CHANGE = 'it shows what the edits of the work tree change; two 
 function oneWord(path: readonly string[], args: readonly string[]): Advice | undefined {
   const [kind, ...rest] = args
   const name = rest.at(-1)
-  const habit = rowOf(ONE_WORD_HABITS, path.join(' '))
+  const command = path.join(' ')
+  const habit = habitOf(`${command} WORD`)
   if (habit !== undefined) return habit
   if (kind === undefined || name === undefined || rest.length > MOST_WORDS) return undefined
-  if (FLUX_KINDS.has(kind) && ON_SOURCES.has(path.join(' ')))
-    return [`kubenode ${path.join(' ')} source/NAME`, 'kubenode get sources lists them']
-  if ((FLUX_KINDS.has(kind) || kind === 'artifact') && path.join(' ') === 'diff')
+  if (FLUX_KINDS.has(kind) && ON_SOURCES.has(command))
+    return [`kubenode ${command} source/NAME`, 'kubenode get sources lists them']
+  if ((FLUX_KINDS.has(kind) || kind === 'artifact') && command === 'diff')
     return ['kubenode plan --dirty', WHAT_EDITS_CHANGE]
   if (kindOf(kind) === undefined || !/^[a-z0-9][-a-z0-9.]*$/.test(name)) return undefined
   return [`kubenode ${[...path, `${kind}/${name}`].join(' ')}`, '']
@@ -116,15 +112,15 @@ function longOption(command: Command, written: string): Advice | undefined {
   const [flag = ''] = written.split('=', 1)
   const long = `-${flag}`
   if (hasOption(command, long)) return ['', `write ${long}, with two dashes`]
-  return knownOption(command, long) ?? (/^-v+$/.test(flag) ? rowOf(ANY_OPTION, '-v') : undefined)
+  return knownOption(command, long) ?? (/^-v+$/.test(flag) ? habitOf('ANY -v') : undefined)
 }
 
 function knownOption(command: Command, flag: string): Advice | undefined {
-  const own = rowOf(OPTION_HABITS, [...wordsOf(command), flag].join(' '))
+  const own = habitOf([...wordsOf(command), flag].join(' '))
   if (own !== undefined) return own
-  const same = rowOf(SAME_OPTION, flag)
-  if (same !== undefined && hasOption(command, same.split(' ', 1)[0] ?? '')) return ['', `here it is ${same}`]
-  return rowOf(ANY_OPTION, flag)
+  const [same = ''] = habitOf(`SAME ${flag}`) ?? []
+  if (same !== '' && hasOption(command, same.split(' ', 1)[0] ?? '')) return ['', `here it is ${same}`]
+  return habitOf(`ANY ${flag}`)
 }
 
 /** Help and version are not among the options of a command. */
