@@ -6,7 +6,7 @@ import type { Lease } from '#runtime/lease.ts'
 import type { Told } from './told.ts'
 
 /** Two renewals were missed. */
-export const LATE_AFTER_MS = 25_000
+const LATE_AFTER_MS = 25_000
 const BEYOND: ReadonlySet<string> = new Set(['Pending', 'Provisioning', 'Deleting', 'Lost'])
 
 /** By the clock of the reader, which may differ from that of the node: a hint, and no verdict. */

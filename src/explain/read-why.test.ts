@@ -206,7 +206,15 @@ test.each([
 
 test('a machine whose agent misses its heartbeats says for how long, before it counts as silent', async () => {
   const kube = server()
-  const conditions = [{ type: 'AgentReachable', status: 'True', reason: 'LeaseRenewed', message: '', lastTransitionTime: '2026-03-02T11:00:00Z' }]
+  const conditions = [
+    {
+      type: 'AgentReachable',
+      status: 'True',
+      reason: 'LeaseRenewed',
+      message: '',
+      lastTransitionTime: '2026-03-02T11:00:00Z',
+    },
+  ]
   kube.poke(machine, { name: 'm-1' }, { status: { phase: 'Ready', conditions } }, 'status')
   const lease = (secondsAgo: number) => ({
     apiVersion: 'coordination.k8s.io/v1',
@@ -216,7 +224,9 @@ test('a machine whose agent misses its heartbeats says for how long, before it c
   })
   const lines = async (kind: string) => {
     const type = kind === 'Node' ? nodeType : machine
-    const found = (await kube.client({ actor: 'test' }).get(type as never, { name: kind === 'Node' ? 'node-1' : 'm-1' })) as KubeObject
+    const name = kind === 'Node' ? 'node-1' : 'm-1'
+    const found = await kube.client({ actor: 'test' }).get<KubeObject>(type as never, { name })
+    if (found === undefined) throw new Error(`no ${name}`)
     return storyLines(await readWhy(kube.client({ actor: 'test' }), { ...found, kind }, NOW)).join('\n')
   }
   kube.plant(leaseType, lease(9))
@@ -246,6 +256,6 @@ test.each([
     spec: { source: 'fleet' },
     status: { waitingFor: { predicate: 'StageFailed', unblock: 'git revert --no-edit 0123456789ab && git push' } },
   }
-  const lines = storyLines(await readWhy(kube.client({ actor: 'test' }), failed as KubeObject, NOW))
+  const lines = storyLines(await readWhy(kube.client({ actor: 'test' }), failed, NOW))
   expect(lines.filter((l) => l.includes('git revert')).map((l) => l.slice(l.indexOf('git')))).toContain(line)
 })

@@ -39,7 +39,13 @@ export async function readWhy(client: Reader, object: KubeObject, now: number): 
   const late = await lateOf(client, object.kind === 'Machine' ? (object as Machine) : own, now)
   const held = object.kind === 'Node' ? nodeHolds({ node: object, machine: own }, holds, now) : []
   const endOfHold = endOfHoldOver(object, holds, now)
-  const story = whyStory(object, now, { related, more: [...late, ...held, ...more], endOfHold, gaps: reader.gaps, releases })
+  const story = whyStory(object, now, {
+    related,
+    more: [...late, ...held, ...more],
+    endOfHold,
+    gaps: reader.gaps,
+    releases,
+  })
   const isPushed = object.kind !== release.kind || !(await isReadInPlace(client, object as Release))
   return isPushed ? story : { ...rewritten(story, withoutPush), object: story.object }
 }

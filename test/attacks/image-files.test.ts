@@ -48,11 +48,14 @@ test('S29 a compressed file of almost nothing is refused before it fills the dis
   await expect(opened(packed('-czf', ...ALL))).rejects.toThrow(/KN13013.*unpacks to more than 8 times/)
 })
 
-test.each(['index.json', 'oci-layout'])('S29 a layout whose %s is larger than any list of images is refused unread', async (name) => {
-  sparse(name, 64)
-  await expect(opened(packed('-cf', ...ALL))).rejects.toThrow(/KN13013.*is too large/)
-  await expect(opened(folder)).rejects.toThrow(/KN13013.*is too large/)
-})
+test.each(['index.json', 'oci-layout'])(
+  'S29 a layout whose %s is larger than any list of images is refused unread',
+  async (name) => {
+    sparse(name, 64)
+    await expect(opened(packed('-cf', ...ALL))).rejects.toThrow(/KN13013.*is too large/)
+    await expect(opened(folder)).rejects.toThrow(/KN13013.*is too large/)
+  },
+)
 
 test('S9 links in place of the files of a layout are not followed', async () => {
   rmSync(join(folder, 'index.json'))

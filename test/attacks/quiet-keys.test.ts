@@ -130,7 +130,11 @@ const attemptsOf = (name: string, who: Who, tries: readonly Try[]): readonly Att
 
 const artifacts = [
   planted,
-  { ...planted, what: 'makes a Secret under a name that the server chooses', body: { ...planted.body, metadata: { generateName: 'kubenode-artifacts-tls' } } },
+  {
+    ...planted,
+    what: 'makes a Secret under a name that the server chooses',
+    body: { ...planted.body, metadata: { generateName: 'kubenode-artifacts-tls' } },
+  },
   ...SECRETS,
   ...BECOMES,
   ...WRITES,

@@ -57,7 +57,10 @@ test('the correction of broken commits is compared with the newest commit before
   for (const args of [['--dirty'], []]) {
     if (args.length === 0) commit('corrected')
     const { code, out, err } = await plan(...args)
-    expect([code, err]).toEqual([0, expect.stringMatching(/"broken again".* fails; compared with \S+ "a" by t, the newest/)])
+    expect([code, err]).toEqual([
+      0,
+      expect.stringMatching(/"broken again".* fails; compared with \S+ "a" by t, the newest/),
+    ])
     expect(out).toMatch(/hub: 1 to add, 0 to change, 0 to remove, 1 unchanged/)
   }
 })

@@ -61,9 +61,7 @@ const isExported = (name: string, path: string): boolean =>
 function namesWithoutFile(bullet: string, room: string): readonly string[] {
   const files = linksIn(bullet, room).filter((path) => existsSync(join(ROOT, path)))
   const names = [...bullet.matchAll(/`([A-Za-z]\w*)`/g)].map((m) => m[1] ?? '')
-  return names.filter(
-    (name) => !existsSync(join(ROOT, 'src', name)) && !files.some((path) => isExported(name, path)),
-  )
+  return names.filter((name) => !existsSync(join(ROOT, 'src', name)) && !files.some((path) => isExported(name, path)))
 }
 
 /** Paths that are written without a link: a folder, or a file by its name. */

@@ -20,7 +20,12 @@ const dir = () => nodeDir(path)
 
 /** What the process says of itself, once it has ended. */
 async function said(user?: string): Promise<readonly string[]> {
-  const service = { exec: '/bin/sh', args: ['-c', 'pwd; id -u'], killMode: 'Group', ...(user !== undefined && { user }) }
+  const service = {
+    exec: '/bin/sh',
+    args: ['-c', 'pwd; id -u'],
+    killMode: 'Group',
+    ...(user !== undefined && { user }),
+  }
   const request = { component: 'lamp', slot: 's', service } as unknown as StartRequest
   const place = { dir: dir(), binFolder: dirname(process.execPath), environment: {} }
   await new Promise<void>((resolve, reject) => {

@@ -112,7 +112,11 @@ describe('what a pipeline no longer demands', () => {
     ],
     ['a longer soak and fewer at once', pipeline({ minSuccessTime: '2h', maxConcurrency: 1 }), []],
     ['no windows', pipeline({ windows: [] }), ['stage prod: its windows are removed']],
-    ['another window', pipeline({ windows: [{ ...WINDOW, duration: '24h' }] }), ['stage prod: its maintenance windows change']],
+    [
+      'another window',
+      pipeline({ windows: [{ ...WINDOW, duration: '24h' }] }),
+      ['stage prod: its maintenance windows change'],
+    ],
     [
       'a stage that is gone, and one without gates in its place',
       ours('ReleasePipeline', { stages: [TEST, { name: 'live', clusters: { names: ['prod-1'] } }] }, 'standard'),

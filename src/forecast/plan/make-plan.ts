@@ -137,7 +137,11 @@ async function earlierBase(wish: PlanWish, base: string): Promise<Base | undefin
   return undefined
 }
 
-const OF_CODE: ReadonlySet<string> = new Set([renderErrors.KN7101.code, renderErrors.KN7102.code, renderErrors.KN7103.code])
+const OF_CODE: ReadonlySet<string> = new Set([
+  renderErrors.KN7101.code,
+  renderErrors.KN7102.code,
+  renderErrors.KN7103.code,
+])
 const isOfItsCode = (error: unknown): boolean => isKubeNodeError(error) && OF_CODE.has(error.code)
 
 function undefinedIfOfItsCode(error: unknown): undefined {

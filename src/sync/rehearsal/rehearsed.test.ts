@@ -104,11 +104,7 @@ describe('pools', () => {
 test('steps and stages are watched for five seconds at most, and not longer than declared', () => {
   const set = here(object('MachineComponentSet', { rollout: { soak: '15m', inspections: [] } }))
   expect([specOf(set)['rollout'], wasOf(set)]).toEqual([{ soak: '5s', inspections: [] }, 'soak 15m'])
-  const stages = [
-    { name: 'a', minSuccessTime: '10m' },
-    { name: 'b', minSuccessTime: '0s' },
-    { name: 'c' },
-  ]
+  const stages = [{ name: 'a', minSuccessTime: '10m' }, { name: 'b', minSuccessTime: '0s' }, { name: 'c' }]
   const pipeline = here(object('ReleasePipeline', { stages }))
   expect(specOf(pipeline)['stages']).toEqual([
     { name: 'a', minSuccessTime: '5s' },
@@ -123,7 +119,7 @@ test('a set that declares no soak is not watched for the ten minutes that the ki
   const set = here(object('MachineComponentSet', { components: [] }))
   expect([specOf(set)['rollout'], wasOf(set)]).toEqual([{ soak: '5s' }, 'soak 10m'])
   const whole = (type: typeof machineComponentSet | typeof releasePipeline, spec: object) =>
-    applyDefaults(type.schema, object(type.kind, spec)) as unknown as { readonly spec: Record<string, unknown> }
+    applyDefaults(type.schema, object(type.kind, spec)) as { readonly spec: Record<string, unknown> }
   expect(whole(machineComponentSet, { rollout: {} }).spec['rollout']).toMatchObject({ soak: DEFAULT_SOAK })
   expect(whole(releasePipeline, { stages: [{ name: 'a' }] }).spec['stages']).toMatchObject([
     { minSuccessTime: DEFAULT_SUCCESS },

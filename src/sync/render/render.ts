@@ -64,7 +64,12 @@ export async function renderCommit(commit: string, options: RenderOptions): Prom
   const files = await fleetFiles(repository, commit, path)
   const { time } = await repository.commit(commit)
   const at = { now: time * 1_000, seed: Number.parseInt(commit.slice(0, 8), 16) }
-  const rendered = await renderFiles(files, options.called ?? `commit ${await titledIn(repository, commit)}`, at, options)
+  const rendered = await renderFiles(
+    files,
+    options.called ?? `commit ${await titledIn(repository, commit)}`,
+    at,
+    options,
+  )
   const writtenFor = await dependencyAt(repository, commit, path)
   return { commit, cage: renderer.layers, ...rendered, ...(writtenFor !== undefined && { writtenFor }) }
 }

@@ -278,8 +278,16 @@ describe('a Secret', () => {
 
   test.each([
     ['a huge file', () => `{"a":"${'x'.repeat(1_500_000)}"}`, /more than 524288 characters/],
-    ['many values', () => JSON.stringify(Array.from({ length: 20_000 }, () => 1)), /more than (10000 values|30000 words)/],
-    ['many keys', () => Array.from({ length: 40_000 }, (_, i) => `k${i}: 1`).join('\n'), /more than (10000 values|30000 words)/],
+    [
+      'many values',
+      () => JSON.stringify(Array.from({ length: 20_000 }, () => 1)),
+      /more than (10000 values|30000 words)/,
+    ],
+    [
+      'many keys',
+      () => Array.from({ length: 40_000 }, (_, i) => `k${i}: 1`).join('\n'),
+      /more than (10000 values|30000 words)/,
+    ],
     ['deep nesting', () => '['.repeat(100_000), /nested|cannot be parsed/],
     ['an alias that explodes', () => 'a: &a [1]\nb: *a\n', /anchors or aliases/],
     ['two documents', () => 'a: 1\n---\nb: 1\n', /2 documents/],

@@ -342,7 +342,8 @@ describe('the whole way', () => {
       fleet.startWithUmask('000')
       await fleet.settled()
       // People's own commits in the fleet's repository are open to read by their umask, and are closed with the rest.
-      const [, closed] = /removed other users' access to (\d+) files and folders in (\S+)/.exec(fleet.said.slice(said)) ?? []
+      const [, closed] =
+        /removed other users' access to (\d+) files and folders in (\S+)/.exec(fleet.said.slice(said)) ?? []
       expect(Number(closed)).toBeGreaterThanOrEqual(opened.length + 1)
       expect(
         openTo(fleet.data).filter((line) => opened.some((path) => line.endsWith(` ${path}`)) || line.endsWith(' ')),

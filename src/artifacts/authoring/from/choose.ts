@@ -103,7 +103,8 @@ export function chosenFrom(source: Source, wishes: Wishes): Chosen {
 const notExecutable = ({ kind, tree }: Source): string | undefined =>
   kind === 'image'
     ? undefined
-    : tree.entries().find((e) => e.kind === 'File' && !isExecutable(e) && /^(?:[^/]+\/)?s?bin\/[^/]+$/.test(e.path))?.path
+    : tree.entries().find((e) => e.kind === 'File' && !isExecutable(e) && /^(?:[^/]+\/)?s?bin\/[^/]+$/.test(e.path))
+        ?.path
 
 const missing = (source: Source, { recipe, takes }: Wishes): string => {
   const { kind } = source

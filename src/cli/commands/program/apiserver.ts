@@ -48,7 +48,10 @@ export function register(program: Command, io: Io): void {
       'ADDRESS:PORT, joined by commas, that webhooks of control planes may have although they belong to this host, its link or the API server of the hub; none when left out',
     )
     .addOption(
-      new Option('--webhook-allow-in <folder>', 'folder of files that --webhook-announce of kubenode run wrote').hideHelp(),
+      new Option(
+        '--webhook-allow-in <folder>',
+        'folder of files that --webhook-announce of kubenode run wrote',
+      ).hideHelp(),
     )
     .addOption(new Option('--plane-process', 'serve control planes for the process that started this one').hideHelp())
     .option('--advertise <name>', 'name or address by which clients reach control planes; --host when left out')
