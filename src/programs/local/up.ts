@@ -55,6 +55,7 @@ import { patiently } from './patience.ts'
 import type { Screen } from '#lib/terminal/screen.ts'
 import { stopNodes } from './stop-nodes.ts'
 import { type Connect, serverUp } from './server-up.ts'
+import { whyEnded } from './why-ended.ts'
 
 export interface UpOptions {
   /** The checkout whose program this is. */
@@ -142,10 +143,12 @@ export async function up(options: UpOptions): Promise<UpResult> {
     logs: layout.logs,
     env: programEnv(options.compileCache),
     clock: systemClock,
-    onEnd: (name, how, againInMs) =>
-      options.screen.say(
-        `${name} ended (${how}); it is started again in ${seconds(againInMs)}, see ${join(layout.logs, `${name}.log`)}`,
-      ),
+    onEnd: (name, how, againInMs) => {
+      const log = join(layout.logs, `${name}.log`)
+      const why = whyEnded(log)
+      options.screen.say(`${name} ended (${how}); it is started again in ${seconds(againInMs)}, see ${log}`)
+      if (why !== undefined) options.screen.say(`  its last error: ${why}`)
+    },
   })
   const clients: Closable[] = []
   const nodes: Nodes = { areOurs: false }
