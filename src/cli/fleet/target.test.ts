@@ -41,5 +41,6 @@ test('what follows a second slash is not ignored', () => {
 
 test('an unknown name is refused with a suggestion', () => {
   expect(() => kindCalled('permts')).toThrow(/^KN1310: unknown kind "permts"; did you mean permits\?/)
+  expect(() => kindCalled('nod')).toThrow(/^KN1310: unknown kind "nod"; did you mean node\?/)
   expect(() => kindCalled('pods')).toThrow(/^KN1310: .*use kubectl for others/)
 })

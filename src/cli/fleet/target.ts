@@ -34,6 +34,8 @@ export function kindCalled(word: string): ResourceType {
   const found = KINDS.find((k) => k.kind === noun || namesOf(k).includes(asked))
   if (found !== undefined) return found
   const near = didYouMean(asked, [
+    'node',
+    'nodes',
     ...KINDS.flatMap((k) => [k.kind.toLowerCase(), k.plural]),
     ...Object.keys(NOUNS).map(pluralOf),
   ])
