@@ -225,7 +225,7 @@ test('a machine whose agent misses its heartbeats says for how long, before it c
   const lines = async (kind: string) => {
     const type = kind === 'Node' ? nodeType : machine
     const name = kind === 'Node' ? 'node-1' : 'm-1'
-    const found = await kube.client({ actor: 'test' }).get<KubeObject>(type as never, { name })
+    const found = await kube.client({ actor: 'test' }).get<KubeObject>(type, { name })
     if (found === undefined) throw new Error(`no ${name}`)
     return storyLines(await readWhy(kube.client({ actor: 'test' }), { ...found, kind }, NOW)).join('\n')
   }
