@@ -20,7 +20,7 @@ let browser: Browser | undefined
 beforeAll(async () => {
   if (path === undefined) return
   dir = mkdtempSync(join(tmpdir(), 'kubenode-site-'))
-  execFileSync(join(ROOT, 'bin/with-node'), ['node', 'deploy/site/main.ts', '--out', dir], { cwd: ROOT, stdio: 'pipe' })
+  execFileSync(join(ROOT, 'bin/with-node'), ['node', 'build/site/main.ts', '--out', dir], { cwd: ROOT, stdio: 'pipe' })
   browser = await chromium.launch({ executablePath: path, args: ['--no-sandbox'] })
 }, BUILD_MS)
 afterAll(async () => {
