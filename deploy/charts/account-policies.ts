@@ -199,6 +199,8 @@ const ownSecrets: AdmissionPolicy = {
   validations: OWN_SECRETS.map(({ program, namespace, prefix }) => ({
     expression: any(
       `!(${isUser(program)})`,
+      // In a hosted cluster role cluster applies the whole release.
+      isInstaller,
       updatesOwnMetricsSecret(program),
       all(
         `${REQUEST_NAMESPACE} == ${quoted(namespace)}`,

@@ -59,7 +59,8 @@ function compiled({ object, name, when, at }: Written, vocabulary: Vocabulary) {
       object,
       pointer: `${at}${p.pointer}`,
       code: p.code,
-      message: describeProblem(p).replace(/^KN\d+: /, ''),
+      // The pointer has the place.
+      message: describeProblem(p).replace(/^KN\d+: at (?:the top|\S+): /, ''),
       isCertain: true,
       words: [name],
     }))

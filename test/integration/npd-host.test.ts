@@ -24,7 +24,7 @@ RestartSec=100ms
 `
 
 const CHECK = `
-import { systemClock } from '/mnt/repo/src/lib/clock.ts'
+import { systemClock } from '/mnt/repo/src/lib/system-clock.ts'
 import { HealthCheck, realHealthPorts } from '/mnt/repo/src/agent/detect/npd/health-check.ts'
 import { healthOptions } from '/mnt/repo/src/agent/detect/npd/health-options.ts'
 const options = healthOptions(['--component=kubelet', '--cooldown-time=1ms', '--health-check-timeout=1s'])
