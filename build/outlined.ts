@@ -3,6 +3,7 @@ import type { Argument, Command, Option } from 'commander'
 import { KINDS } from '#api/kinds.ts'
 import { buildProgram } from '#cli/program.ts'
 import type { Outline, OutlinedArgument, OutlinedCommand, OutlinedOption } from '#cli/outline/outline.ts'
+import { defined } from '#lib/defined.ts'
 
 export const OUTLINE_FILE = 'src/cli/outline/outline.json'
 
@@ -54,7 +55,7 @@ function argumentOf(argument: Argument): OutlinedArgument {
   return {
     usage: required ? `<${name}>` : `[${name}]`,
     isVariadic: variadic,
-    ...(argChoices !== undefined && { choices: argChoices }),
+    ...defined({ choices: argChoices }),
   }
 }
 
@@ -71,10 +72,9 @@ const optionOf = ({
 }: Option): OutlinedOption => ({
   flags,
   long: long ?? short ?? '',
-  ...(short !== undefined && { short }),
+  ...defined({ short }),
   help: description,
   takesValue: required || optional,
   isHidden: hidden,
-  ...(argChoices !== undefined && { choices: argChoices }),
-  ...(envVar !== undefined && { variable: envVar }),
+  ...defined({ choices: argChoices, variable: envVar }),
 })

@@ -8,6 +8,7 @@ import { parseKmsg } from '#agent/detect/npd/kmsg.ts'
 import { parseMonitor, type LogMonitorConfig } from '#api/agent-config/monitor-config.ts'
 import { ProblemMetrics } from '#agent/detect/npd/problem-metrics.ts'
 import { nodeType } from '#agent/node/types.ts'
+import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { isObject } from '#lib/json.ts'
 import { oneSource } from '#test/doubles/node/one-source.ts'
@@ -60,7 +61,7 @@ export const kernelConfig = (): unknown => ({
     type: condition === undefined ? 'temporary' : 'permanent',
     reason,
     pattern,
-    ...(condition === undefined ? {} : { condition }),
+    ...defined({ condition }),
   })),
 })
 

@@ -1,4 +1,5 @@
 // The orders from the Machine to its agent, kept on disk so that an agent that starts without the API server knows what to keep running.
+import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { NoticeCloud } from '#providers/cloud/metadata.ts'
@@ -42,13 +43,10 @@ export function orderOf({ metadata, spec }: Machine): MachineOrder {
         version: c.version,
         // A server that does not fill in defaults leaves it out.
         attempt: c.attempt ?? 1,
-        ...(c.config === undefined ? {} : { config: c.config }),
-        ...(c.switch === undefined ? {} : { switch: c.switch }),
-        ...(c.onRemoval === undefined ? {} : { onRemoval: c.onRemoval }),
+        ...defined({ config: c.config, switch: c.switch, onRemoval: c.onRemoval }),
       })),
     jobs: spec.jobs ?? [],
-    ...(spec.adoption === undefined ? {} : { adoption: spec.adoption }),
-    ...(spec.notices === undefined ? {} : { notices: spec.notices }),
+    ...defined({ adoption: spec.adoption, notices: spec.notices }),
     ...(spec.leaving === true && { leaving: true }),
     ...(spec.channel === 'Observe' && { isObserved: true }),
   }

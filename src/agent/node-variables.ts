@@ -1,6 +1,7 @@
 // The variables that tell every program on a node where it is: components, their hooks and probes, scripts of repairs, and checks of monitors. Pure.
 // `npm run gen` writes them into the pages of the contracts.
 
+import { defined } from '#lib/defined.ts'
 export interface NodePlace {
   readonly address: string
   readonly machine: string
@@ -36,5 +37,5 @@ export const componentVariables = (
   ...variables,
   ...env,
   KUBENODE_COMPONENT: component,
-  ...(variables['KUBENODE_ROOT'] !== undefined && { KUBENODE_ROOT: variables['KUBENODE_ROOT'] }),
+  ...defined({ KUBENODE_ROOT: variables['KUBENODE_ROOT'] }),
 })

@@ -23,6 +23,7 @@ import type { RunningByName } from './running.ts'
 import type { WithSelf } from './self/self-process.ts'
 import { AGENT_COMPONENT } from './self/switch-file.ts'
 import type { Processes } from './supervise/port.ts'
+import { defined } from '#lib/defined.ts'
 
 export interface Parts extends Pick<PartsOptions, 'files' | 'dir' | 'config' | 'facts'>, DetectionParts {
   readonly machine: string
@@ -69,7 +70,7 @@ export function buildParts(o: PartsOptions): Parts {
   }
   const frozen = new FrozenWatch({ ...base, watchFolder, onChange: onFrozen })
   const { metadataOrigins: origins } = o
-  const notices = new NoticeWatch({ ...base, onChange: onStatus, ...(origins !== undefined && { origins }) })
+  const notices = new NoticeWatch({ ...base, onChange: onStatus, ...defined({ origins }) })
   const kubelet = buildKubeletTrust(ground, onStatus)
   const reporting = { supervisor, components, frozen, trust, notices, kubelet }
   const machineWriter = buildMachineWriter(ground, reporting)

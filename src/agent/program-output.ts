@@ -1,5 +1,6 @@
 // Runs one program without a shell and keeps the end of its output, however long: output beyond the bound costs the beginning, never the result.
 import { spawn } from 'node:child_process'
+import { defined } from '#lib/defined.ts'
 
 export interface ProgramCall {
   readonly program: string
@@ -41,7 +42,7 @@ export function programOutput(call: ProgramCall): Promise<ProgramOutput> {
     const child = spawn(program, args, {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...environment },
-      ...(folder !== undefined && { cwd: folder }),
+      ...defined({ cwd: folder }),
     })
     const end = (): void => {
       if (isOver) return

@@ -1,5 +1,6 @@
 // The agent's session with its cluster: its identity, a client that uses it, and the renewal of its certificate.
 import type { Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
@@ -112,7 +113,7 @@ export async function openSession(deps: SessionDeps): Promise<Session> {
     return { token: pair.token, goodForMs: TOKEN_GOOD_FOR_MS }
   }
   const proxy = apiProxy(identity)
-  const place = { server: identity.server, ca: { data: identity.ca }, ...(proxy !== undefined && { proxy }) }
+  const place = { server: identity.server, ca: { data: identity.ca }, ...defined({ proxy }) }
   const client = new HttpKubeClient({ ...place, identity: asUs }, options)
   const stranger = new HttpKubeClient(place, options)
   signal.addEventListener('abort', () => stranger.close(), { once: true })
@@ -143,7 +144,7 @@ export async function openSession(deps: SessionDeps): Promise<Session> {
     sealing: await sealingKey({ files, dir }),
     certificateLife: () => {
       const life = isTokenPair(pair) ? undefined : lifeOf(pair.certificate)
-      return life && { ...life, ...(authority !== undefined && { authority }) }
+      return life && { ...life, ...defined({ authority }) }
     },
     authorities: authorityPrints(identity.ca),
     followAuthorities: () => followAuthorities(following, signal),

@@ -1,5 +1,6 @@
 // Says ajv's errors in our words.
 import type { ErrorObject } from 'ajv'
+import { defined } from '#lib/defined.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import { duplicateIndex } from './ajv-schema.ts'
 import { PROBLEM_CODES as CODE, pointerTo, shown, type Problem } from './problem.ts'
@@ -88,7 +89,7 @@ function unknownField(e: ErrorObject, name: string): Problem {
     pointer: pointerTo(e.instancePath, name),
     message: 'is not a known field',
     allowed: known.join(', '),
-    ...(suggestion === undefined ? {} : { suggestion }),
+    ...defined({ suggestion }),
   }
 }
 
@@ -101,7 +102,7 @@ function notInList(e: ErrorObject): Problem {
     seen: shown(e.data),
     message: 'is not an allowed value',
     allowed: allowed.join(', '),
-    ...(suggestion === undefined ? {} : { suggestion }),
+    ...defined({ suggestion }),
   }
 }
 

@@ -1,5 +1,6 @@
 // Builds structural schemas together with the TypeScript type of what they accept: one literal, from which everything else is derived.
 // Every constructor requires the documentation first and a bound, so that neither can be forgotten.
+import { defined } from '#lib/defined.ts'
 import type { JsonObject } from '#lib/json.ts'
 import type { Json } from '#lib/json.ts'
 import type { Schema } from './schema/schema.ts'
@@ -61,9 +62,9 @@ export function str(doc: string, { min, max, pattern, says }: TextBounds): Field
   const schema: Schema = {
     type: 'string',
     description: doc,
-    ...(min === undefined ? {} : { minLength: min }),
+    ...defined({ minLength: min }),
     maxLength: max,
-    ...(pattern === undefined ? {} : { pattern }),
+    ...defined({ pattern }),
   }
   return field(says === undefined ? schema : { ...schema, [EXTRAS]: { says } })
 }
@@ -115,7 +116,7 @@ const items = (doc: string, of: Field<unknown>, { min, max }: ListBounds): Schem
   type: 'array',
   description: doc,
   items: of.schema,
-  ...(min === undefined ? {} : { minItems: min }),
+  ...defined({ minItems: min }),
   maxItems: max,
 })
 
@@ -190,7 +191,7 @@ export function unserved<F extends Field<unknown>>(
     f,
     { description: `${f.schema.description ?? ''} Not served yet${of}: ${reason}.` },
     {
-      unserved: { reason, ...(values !== undefined && { values }) },
+      unserved: { reason, ...defined({ values }) },
       checks: [
         {
           name: 'served',
@@ -215,7 +216,7 @@ interface RuleOf<O> {
 /** A constraint between fields, said once for the server (CEL) and once for us. */
 export function rule<F extends Field<unknown>>(f: F, { cel, message, fieldPath, holds }: RuleOf<Out<F>>): F {
   const earlier = f.schema['x-kubernetes-validations'] ?? []
-  const celRule = { rule: cel, message, ...(fieldPath === undefined ? {} : { fieldPath }) }
+  const celRule = { rule: cel, message, ...defined({ fieldPath }) }
   return refine(
     f,
     { 'x-kubernetes-validations': [...earlier, celRule] },

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { changedImmutables, checkProblems } from './checks.ts'
 import { check, EXTRAS, type ApiSchema } from './extras.ts'
 import { PROBLEM_CODES, type Problem } from './problem.ts'
+import { defined } from '#lib/defined.ts'
 
 const never = check('never good', () => 'is never good')
 const text: ApiSchema = { type: 'string', [EXTRAS]: { checks: [never] } }
@@ -42,7 +43,7 @@ describe('what never changes', () => {
   const fixed = (type: 'set' | 'map' | 'atomic' | undefined): ApiSchema => {
     const list: ApiSchema = {
       type: 'array',
-      ...(type === undefined ? {} : { 'x-kubernetes-list-type': type }),
+      ...defined({ 'x-kubernetes-list-type': type }),
       items: {},
       [EXTRAS]: { immutable: 'stays as it is' },
     }

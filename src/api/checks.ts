@@ -1,4 +1,5 @@
 // Runs the checks that ride on the schema against a value, outermost last, and never on something whose shape is already wrong.
+import { defined } from '#lib/defined.ts'
 import { canonicalJson, isObject, jsonEqual } from '#lib/json.ts'
 import { extrasOf, type ApiSchema, type Finding } from './extras.ts'
 import { PROBLEM_CODES, pointerTo, shown, type Problem } from './problem.ts'
@@ -76,7 +77,7 @@ export function findings(
       pointer: f.pointer === '' ? pointer : `${pointer}${f.pointer.startsWith('/') ? '' : '/'}${f.pointer}`,
       message: f.message,
       ...(f.pointer === '' && typeof value !== 'object' ? { seen: shown(value) } : {}),
-      ...(allowed === undefined ? {} : { allowed }),
+      ...defined({ allowed }),
     }
   })
 }

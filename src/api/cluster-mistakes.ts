@@ -1,4 +1,5 @@
 // What no hub would do for a Cluster, whatever it has: the same for a commit that is checked and for the controller that would carry it out. Pure.
+import { defined } from '#lib/defined.ts'
 import { durationMs, formatDuration } from '#lib/duration.ts'
 import { addonProblem } from './constructs/addons/table.ts'
 import { refusedArgs } from './constructs/control-plane/arguments.ts'
@@ -18,7 +19,7 @@ export function clusterMistake({ addons = [], controlPlane }: Declared): string 
   return (
     ((controlPlane.flavor ?? 'kubernetes') === 'kubernetes' ? shapeMistake(controlPlane) : undefined) ??
     addons
-      .map(({ name, version, values }) => addonProblem({ name, version, ...(values !== undefined && { values }) }))
+      .map(({ name, version, values }) => addonProblem({ name, version, ...defined({ values }) }))
       .find((problem) => problem !== undefined) ??
     scheduleMistake(controlPlane.snapshots)
   )

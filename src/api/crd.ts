@@ -1,4 +1,5 @@
 // Makes the CustomResourceDefinition of a kind: the same schema that the types and validators come from, as a server wants it.
+import { defined } from '#lib/defined.ts'
 import { jsonEqual } from '#lib/json.ts'
 import type { Schema } from './schema/schema.ts'
 import type { PrinterColumn } from './columns.ts'
@@ -82,6 +83,6 @@ function subresources({ definition }: ApiKind): Pick<CrdVersion, 'subresources'>
   const { status, scale } = definition
   if (status === undefined && scale === undefined) return {}
   return {
-    subresources: { ...(status === undefined ? {} : { status: {} }), ...(scale === undefined ? {} : { scale }) },
+    subresources: { ...(status === undefined ? {} : { status: {} }), ...defined({ scale }) },
   }
 }

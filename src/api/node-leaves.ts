@@ -1,5 +1,6 @@
 // Leaves of rules about Node conditions, with the names that detectors use: a mistyped one is an error of the type checker, not a rule that never fires.
 import type { NODE_CONDITIONS } from './node-conditions.ts'
+import { defined } from '#lib/defined.ts'
 
 /** Conditions of kubelets, of the node problem detector with its usual plugins, and of our agents. A fleet adds its own names to a rule as parameters. */
 export const NODE_CONDITION_TYPES = [
@@ -38,5 +39,5 @@ export const conditionIs = (
   path: `/${type.replaceAll('~', '~0').replaceAll('/', '~1')}/status`,
   operator: 'equal',
   value,
-  ...(forAtLeast !== undefined && { for: forAtLeast }),
+  ...defined({ for: forAtLeast }),
 })

@@ -1,5 +1,6 @@
 // The shape of a rule: all, any and not over leaves {fact, path, operator, value}. A CRD cannot describe a tree that contains
 // itself, so the validator does, as admission and the controllers do. Which facts and operators exist is decided by the rule engine.
+import { defined } from '#lib/defined.ts'
 import { isObject, type JsonObject } from '#lib/json.ts'
 import { refine, freeform, type Field } from './build.ts'
 import type { Finding } from './extras.ts'
@@ -30,7 +31,7 @@ export function ruleTreeFindings(tree: unknown): readonly Finding[] {
   let leaves = 0
   const visit = (node: unknown, pointer: string, depth: number): void => {
     const say = (message: string, allowed?: string): void => {
-      found.push({ pointer, message, ...(allowed === undefined ? {} : { allowed }) })
+      found.push({ pointer, message, ...defined({ allowed }) })
     }
     if (depth > MAX_RULE_DEPTH) return say('nests too deeply', `${MAX_RULE_DEPTH} levels`)
     if (!isObject(node)) return say('is not a condition', 'an object with all, any, not, or fact and operator')

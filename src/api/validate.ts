@@ -1,6 +1,7 @@
 // Finds everything that is wrong with one of our objects before a server sees it: shape, bounds, rules between fields, and what no CRD can express. Each kind is
 // prepared on first use, once in a process.
 import type { ErrorObject, ValidateFunction } from 'ajv'
+import { defined } from '#lib/defined.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isDeeperThan, isObject } from '#lib/json.ts'
@@ -140,7 +141,7 @@ function bluntProblem(kind: ApiKind, value: unknown): Problem | undefined {
     seen: shortened(`${String(value['apiVersion'])} ${String(seen)}`, 120),
     message: `is no ${kind.kind}`,
     allowed: `${API_GROUP_VERSION} ${kind.kind}`,
-    ...(suggestion === undefined ? {} : { suggestion }),
+    ...defined({ suggestion }),
   }
 }
 

@@ -4,6 +4,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import { ARTIFACTS_SECRET, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { issueCertificate, newAuthority } from '#lib/x509/certificates.ts'
 import { readSecret, writeSecret } from '#runtime/tls/shared-secret.ts'
@@ -77,12 +78,8 @@ function isGood({ ca, cert, key }: Pick<Held, 'ca' | 'cert' | 'key'>, hosts: rea
   }
 }
 
-const heldIn = (data: Readonly<Record<string, string>>): Partial<Held> => ({
-  ...(data['ca.crt'] !== undefined && { ca: data['ca.crt'] }),
-  ...(data['ca.key'] !== undefined && { caKey: data['ca.key'] }),
-  ...(data['tls.crt'] !== undefined && { cert: data['tls.crt'] }),
-  ...(data['tls.key'] !== undefined && { key: data['tls.key'] }),
-})
+const heldIn = (data: Readonly<Record<string, string>>): Partial<Held> =>
+  defined({ ca: data['ca.crt'], caKey: data['ca.key'], cert: data['tls.crt'], key: data['tls.key'] })
 
 interface Wish {
   readonly hosts: readonly string[]

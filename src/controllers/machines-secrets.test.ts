@@ -8,6 +8,7 @@ import { machine as machineType } from '#api/kinds/machine.ts'
 import { LABELS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { newSealingKey, openSealed } from '#api/sealed.ts'
 import { sealedKey, sealedObjectName } from '#api/sealed-names.ts'
+import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import { loggerTo } from '#lib/log.ts'
 import { nodeType } from '#nodes/objects.ts'
@@ -197,7 +198,7 @@ describe('a secret value of a set', () => {
     ],
     ['in a Secret of our own', secret('x'), /KubeNode's own/, 'kubenode-webhook-tls'],
   ])('%s stalls the set with what is to be mended, and nothing is made of it', async (_, planted, says, name) => {
-    const w = await world({ ...(planted && { secret: planted }), set: base(name) })
+    const w = await world({ ...defined({ secret: planted }), set: base(name) })
     await joined(w)
     expect(configs(w)).toEqual([])
     expect(sealed(w)).toEqual([])

@@ -7,6 +7,7 @@ import { typeOf } from '#kube/installed-type.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { servedResources } from '#kube/served-resources.ts'
 import type { Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
 import { canonicalJson, isObject } from '#lib/json.ts'
 import { inParallel } from '#lib/pool.ts'
@@ -88,7 +89,7 @@ async function applied(
   answers: Map<KubeObject, KubeObject>,
 ): Promise<Failure | undefined> {
   const failures = new Map<KubeObject, Failure>()
-  const options = { fieldManager, force: true, ...(signal && { signal }) }
+  const options = { fieldManager, force: true, ...defined({ signal }) }
   await inParallel(all, AT_ONCE, async (object) => {
     const outcome = await outcomeOf(() => client.apply(typeOf(object), object, options))
     if (outcome.kind === 'Applied') answers.set(object, outcome.object)

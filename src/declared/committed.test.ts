@@ -8,6 +8,7 @@ import { contentOf, keptContent } from '#api/protocol/committed.ts'
 import type { Condition, ManagedFieldsEntry } from '#api/schema/object.ts'
 import { CommittedContents, type ContentCaches, committedIn, viewOf } from './committed.ts'
 import { editAdvice, editSeen, withEdit } from './edited-status.ts'
+import { defined } from '#lib/defined.ts'
 
 const NOW = Date.parse('2026-01-31T12:00:00Z')
 const LATER = '2026-01-31T20:00:00Z'
@@ -41,7 +42,7 @@ const make = (spec: Spec, { kept = declared, managedFields, generation = 1 }: Ma
     uid: 'u',
     generation,
     annotations: { [ANNOTATIONS.committed]: keptContent({ kind: 'MachineSet', spec: kept }) ?? '' },
-    ...(managedFields !== undefined && { managedFields }),
+    ...defined({ managedFields }),
   },
   spec,
 })
@@ -120,7 +121,7 @@ test('an Inventory that says nothing of the content, or two tracks that both say
       shard: 0,
       shards: 1,
       refs: [
-        { group: 'kubenode.io', kind: 'MachineSet', namespace: '', name: 'w', ...(committed && { committed }) },
+        { group: 'kubenode.io', kind: 'MachineSet', namespace: '', name: 'w', ...defined({ committed }) },
         { group: '', kind: 'MachineSet', namespace: '', name: 'foreign', committed: [{ digest: 'ab' }] },
       ],
     },

@@ -6,12 +6,13 @@ import { trustBytes, type SignedTrust } from '#api/trust/trust-document.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { declaredProblems } from './declared-problems.ts'
 import { placesIn } from './find-in-files.ts'
+import { defined } from '#lib/defined.ts'
 
 const object = (kind: string, name: string, spec: Record<string, unknown>, annotations?: Record<string, string>) =>
   ({
     apiVersion: 'kubenode.io/v1alpha1',
     kind,
-    metadata: { name, ...(annotations && { annotations }) },
+    metadata: { name, ...defined({ annotations }) },
     spec,
   }) as unknown as KubeObject
 

@@ -3,6 +3,7 @@ import { waitingSince } from '#runtime/waiting.ts'
 import { setCondition, removeCondition } from '#kube/conditions.ts'
 import type { Condition } from '#api/schema/object.ts'
 import type { Edit } from './committed.ts'
+import { defined } from '#lib/defined.ts'
 
 /** The object's name on the command line. */
 const NOUNS: Readonly<Record<string, string>> = {
@@ -55,7 +56,7 @@ export function editedConditions(
       status: 'False',
       reason,
       message,
-      ...(observedGeneration !== undefined && { observedGeneration }),
+      ...defined({ observedGeneration }),
     },
     now,
   )

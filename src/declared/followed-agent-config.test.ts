@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { AGENT_CONFIG_MAP } from '#api/agent-config/agent-config-map.ts'
 import { inventory } from '#api/kinds/inventory.ts'
 import { contentOf } from '#api/protocol/committed.ts'
+import { defined } from '#lib/defined.ts'
 import { silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
 import type { EventWish } from '#kube/events.ts'
@@ -77,7 +78,7 @@ async function settled(declared: DeclaredAgentConfig): Promise<string | undefine
 const reasons = () => events.map(([object, wish]) => `${object} ${wish.reason}`)
 const put = (type: ResourceType, { metadata, ...content }: KubeObject): void => {
   const { name = '', namespace } = metadata
-  const key = { name, ...(namespace !== undefined && { namespace }) }
+  const key = { name, ...defined({ namespace }) }
   if (fake.peek(type, key) === undefined) fake.plant(type, { metadata, ...content })
   else fake.poke(type, key, content)
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { KubeObject } from '#api/schema/object.ts'
 import { isNamespaceNeverDeclared, listingsOf, listingsOfSource } from './listings.ts'
+import { defined } from '#lib/defined.ts'
 
 const workload = (namespace: string, pod: object, kind = 'DaemonSet', more: object = {}): KubeObject => ({
   apiVersion: 'apps/v1',
@@ -12,7 +13,7 @@ const container = (more: object) => ({ containers: [{ name: 'a', image: 'a', ...
 const core = (kind: string, name: string, namespace?: string, more: object = {}): KubeObject => ({
   apiVersion: 'v1',
   kind,
-  metadata: { name, ...(namespace !== undefined && { namespace }) },
+  metadata: { name, ...defined({ namespace }) },
   ...more,
 })
 const HOST = ['declare-host daemonsets cni']

@@ -1,6 +1,7 @@
 // A DefenderPolicy as the gates use it: selectors read, windows and rules compiled. One that cannot be understood lets nothing pass that it may decide.
 import type { DefenderPolicy, DefenderPolicySpec } from '#api/kinds/defender-policy.ts'
 import type { Disruption } from '#api/kinds/operation-permit.ts'
+import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
 import { matchesSelector, selectorOf } from '#kube/selector.ts'
 import type { Edit } from '#declared/committed.ts'
@@ -42,7 +43,7 @@ export const builtinPolicy: CompiledPolicy = understood(BUILTIN_POLICY_NAME, BUI
 export function compilePolicy({ metadata, spec }: DefenderPolicy): CompiledPolicy {
   const { name = '', generation } = metadata
   try {
-    return { ...understood(name, spec), ...(generation !== undefined && { generation }) }
+    return { ...understood(name, spec), ...defined({ generation }) }
   } catch (e) {
     return brokenPolicy(name, spec, messageOf(e))
   }

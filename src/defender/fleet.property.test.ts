@@ -4,6 +4,7 @@ import { aMachine, condition, uidOf } from '#test/support/fleets/defender-object
 import { Fleet, type FleetView, fleetView } from './fleet.ts'
 import { EVERYTHING, type Selecting } from './tally.ts'
 import type { Unit } from './unit.ts'
+import { defined } from '#lib/defined.ts'
 
 const NAMES = ['a', 'b', 'c', 'd'] as const
 const RACKS = ['', 'r1', 'r2'] as const
@@ -23,8 +24,8 @@ const someMachine = fc
     const made = aMachine({ name, runs: { kubelet: '1' }, ...wish })
     const nodeRef = node === null ? undefined : { name: node.name, uid: uidOf(`${node.name}-${node.life}`) }
     const components = made.status?.components?.map((c) => ({ ...c, state: component as 'Healthy' }))
-    const status = { ...made.status, components, ...(nodeRef !== undefined && { nodeRef }) } as typeof made.status
-    return { ...made, metadata: { ...made.metadata, uid: uidOf(`${name}-m${life}`) }, ...(status && { status }) }
+    const status = { ...made.status, components, ...defined({ nodeRef }) } as typeof made.status
+    return { ...made, metadata: { ...made.metadata, uid: uidOf(`${name}-m${life}`) }, ...defined({ status }) }
   })
 const someNode = fc
   .record({ rack: fc.constantFrom(...RACKS), ready: fc.constantFrom(...STATUS), life: fc.constantFrom('1', '2') })

@@ -5,6 +5,7 @@ import { type MachineWish, aMachine, condition, uidOf } from '#test/support/flee
 import { Fleet, fleetView } from './fleet.ts'
 import { EVERYTHING } from './tally.ts'
 import type { Health } from './unit.ts'
+import { defined } from '#lib/defined.ts'
 
 const AT = '2026-01-05T00:00:00Z'
 
@@ -28,7 +29,7 @@ function healthOf(
     components: listed,
   } as typeof made.status
   const nodes = ready === 'none' ? [] : [node('n', ready)]
-  const view = fleetView({ machines: [{ ...made, ...(status !== undefined && { status }) }], nodes, clusters: [] })
+  const view = fleetView({ machines: [{ ...made, ...defined({ status }) }], nodes, clusters: [] })
   const found = view.find({ kind: 'Machine', name: 'm', uid: uidOf('m') })
   if (found.kind !== 'Found') throw new Error(found.kind)
   return found.unit.health

@@ -18,6 +18,7 @@ import { ruleGate } from './gates/rule.ts'
 import { windowGate } from './gates/window.ts'
 import type { Ground, Question } from './question.ts'
 import { GOES_BACK, pass } from './say.ts'
+import { defined } from '#lib/defined.ts'
 
 /** Enforced policies that decide it; where there is none, the built-in one. */
 export function policiesFor(
@@ -61,7 +62,7 @@ function exempting(name: (typeof RECOVERY_EXEMPTIONS)[number], gate: AskGate): A
     if (!question.isRecovery || !question.policies.some(isExempt)) return gate(question, ground)
     const policies = question.policies.filter((p) => !isExempt(p))
     const [policy] = question.policies.filter(isExempt)
-    const passed = pass(name, { reason: 'RecoveryExempt', ...(policy && { policy }), seen: GOES_BACK })
+    const passed = pass(name, { reason: 'RecoveryExempt', ...defined({ policy }), seen: GOES_BACK })
     return [...gate({ ...question, policies }, ground), passed]
   }
 }

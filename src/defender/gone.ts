@@ -8,6 +8,7 @@ import type { ResourceType } from '#api/schema/resource.ts'
 import { nodeType } from './caches.ts'
 import type { FleetView, Target } from './fleet.ts'
 import type { Grant } from './ledger.ts'
+import { defined } from '#lib/defined.ts'
 
 /** Lookups in one cycle; more wait for the next one. */
 const MOST_LOOKUPS = 100
@@ -66,7 +67,7 @@ export class GoneWatch {
   /** A server that does not answer has said nothing. */
   async #isGone({ type, namespace, name, uid }: Suspect): Promise<boolean> {
     try {
-      const object = await this.#client.get(type, { name, ...(namespace !== undefined && { namespace }) })
+      const object = await this.#client.get(type, { name, ...defined({ namespace }) })
       return object === undefined || object.metadata.uid !== uid
     } catch {
       return false

@@ -4,6 +4,7 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { isInForce, readable } from '#permits/holds/in-force.ts'
 import { holdsOver, named, thing, type Thing, thingsOfMachine } from '#permits/holds/reach.ts'
 import type { Unit } from './unit.ts'
+import { defined } from '#lib/defined.ts'
 
 export interface HoldScope {
   /** The name of the cluster that this Defender belongs to, where it knows it. */
@@ -39,12 +40,12 @@ const isAbortOfCluster = ({ spec: { target, effect } }: OperationalHold, cluster
 function requesterOf({ spec: { requester } }: OperationPermit): readonly Thing[] {
   const { kind, name, namespace } = requester
   if (kind === undefined) return []
-  return [{ ...named(kind, name ?? ''), ...(namespace !== undefined && { namespace }) }]
+  return [{ ...named(kind, name ?? ''), ...defined({ namespace }) }]
 }
 
 /** By its own labels, and by those of its Node and its domains. */
 function thingsOf({ space, name, namespace, nodeName, labels, source }: Unit): readonly Thing[] {
-  if (space === 'clusters') return [{ kind: 'Cluster', name, labels, ...(namespace !== undefined && { namespace }) }]
+  if (space === 'clusters') return [{ kind: 'Cluster', name, labels, ...defined({ namespace }) }]
   // The labels of a MachineSet are not known here: a selector is left to the controllers, which know them.
   const machine = thingsOfMachine(source, {
     node: undefined,

@@ -2,6 +2,7 @@
 // permits, Nodes and failures it has.
 import { CLUSTER_DOMAINS, type DefenderPolicySpec } from '#api/kinds/defender-policy.ts'
 import { takesAvailability } from '#api/protocol/operations.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { CompiledPolicy } from './compile-policy.ts'
 import type { FleetView } from './fleet.ts'
@@ -177,7 +178,7 @@ export class Levels {
       kind: grant.kind,
       name: grant.name,
       uid: grant.target,
-      ...(grant.namespace !== undefined && { namespace: grant.namespace }),
+      ...defined({ namespace: grant.namespace }),
     })
     return found.kind === 'Found' ? found.unit : undefined
   }

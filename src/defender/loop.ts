@@ -3,6 +3,7 @@
 import { LEDGER_NAME, type DefenderLedger, defenderLedger, type LedgerSpec } from '#api/kinds/defender-ledger.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import type { Clock, Timer } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
@@ -204,7 +205,7 @@ export class DefenderLoop implements Part {
         return { kind: 'Refuse', reason: 'another ledger grants what was not confirmed; decided again' }
       if (decision.ledger === undefined) return { kind: 'Keep' }
       const { metadata } = current ?? {}
-      return { kind: 'Write', object: { ...emptyLedger(decision.ledger), ...(metadata !== undefined && { metadata }) } }
+      return { kind: 'Write', object: { ...emptyLedger(decision.ledger), ...defined({ metadata }) } }
     }
     const swap = await swapRightly(client, defenderLedger, { name: LEDGER_NAME }, mutate, {
       clock,

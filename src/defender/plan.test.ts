@@ -22,6 +22,7 @@ import { builtinPolicy } from './compile-policy.ts'
 import { seriesName } from './rates.ts'
 import { type Decision, decide } from './plan.ts'
 import { permitStatus } from './status.ts'
+import { defined } from '#lib/defined.ts'
 
 const NOW = { now: START_MS, leader: 'a' }
 
@@ -127,7 +128,7 @@ function silence(
     const made = aMachine({
       name,
       zone: `z-${i % 3}`,
-      ...(rack !== undefined && { rack }),
+      ...defined({ rack }),
       ...(isSilent && { reachable: 'False', ready: 'False', phase }),
     })
     const conditions = [...(made.status?.conditions ?? []), condition('InfrastructureReady', host)]
@@ -1076,9 +1077,7 @@ describe('a machine that switches a component already', () => {
 })
 
 describe('outside of every window', () => {
-  const windows = (until?: string) => [
-    { cron: '0 3 * * *', duration: '1h', timeZone: 'UTC', ...(until !== undefined && { until }) },
-  ]
+  const windows = (until?: string) => [{ cron: '0 3 * * *', duration: '1h', timeZone: 'UTC', ...defined({ until }) }]
   const seenWith = (until?: string) => {
     const [permit] = told(ask({ permits: [one()], ...policy({ windows: windows(until) }) }))
     return [permit?.status?.verdicts?.[0]?.limit, permit?.status?.conditions?.[0]?.message]

@@ -16,6 +16,7 @@ import { advanceSlots } from './slots.ts'
 import { reservationsOf } from './reservations.ts'
 import type { Snapshot } from './snapshot.ts'
 import { type TargetDecision, decideTarget, grantFor, held } from './target-decision.ts'
+import { defined } from '#lib/defined.ts'
 
 export interface PermitDecision {
   readonly permit: OperationPermit
@@ -123,7 +124,7 @@ function decidePermit(permit: OperationPermit, ground: Ground): PermitDecision {
     permit,
     targets,
     phase: nextPhase(permit, targets, { isRevoked, isExpired }),
-    ...(alternates !== undefined && { alternates }),
+    ...defined({ alternates }),
   }
 }
 

@@ -8,6 +8,7 @@ import { type CommittedContent, contentOf, keptContent } from '#api/protocol/com
 import { CommittedContents, type ContentCaches } from '#declared/committed.ts'
 import type { Caches } from './caches.ts'
 import { PolicyBook } from './policy-book.ts'
+import { defined } from '#lib/defined.ts'
 
 const NOW = Date.parse('2026-01-31T12:00:00Z')
 type Spec = DefenderPolicy['spec']
@@ -35,7 +36,7 @@ function world(committed: readonly CommittedContent[] | undefined) {
   const ref = { group: 'kubenode.io', kind: 'DefenderPolicy', namespace: '', name: 'careful' }
   const state = {
     policies: [] as DefenderPolicy[],
-    inventories: [{ spec: { refs: [{ ...ref, ...(committed && { committed }) }] } }] as unknown[],
+    inventories: [{ spec: { refs: [{ ...ref, ...defined({ committed }) }] } }] as unknown[],
     holds: [] as OperationalHold[],
   }
   const told: (() => void)[] = []

@@ -5,13 +5,14 @@ import { START_MS, machines } from '#test/support/fleets/defender-objects.ts'
 import { compilePolicy } from './compile-policy.ts'
 import { fleetView } from './fleet.ts'
 import { policyStatus } from './policy-status.ts'
+import { defined } from '#lib/defined.ts'
 
 const policy = (spec: Partial<DefenderPolicy['spec']>, status?: DefenderPolicy['status']): DefenderPolicy => ({
   apiVersion: API_GROUP_VERSION,
   kind: 'DefenderPolicy',
   metadata: { name: 'p', generation: 2 },
   spec: { mode: 'Enforce', ...spec },
-  ...(status !== undefined && { status }),
+  ...defined({ status }),
 })
 const fleet = fleetView({ machines: machines(3), nodes: [], clusters: [] })
 const NONE = { granted: 0, waiting: 0, denied: 0 }

@@ -10,6 +10,7 @@ import { type HealthyVersion, completedIn, healthyBefore, wasHealthy, wasLeft } 
 import { isRecordOf, readSetRevision } from '#api/protocol/set-revision.ts'
 import { definitionDigest } from '#api/trust/statement.ts'
 import type { Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -84,7 +85,7 @@ export function recoveringTargets(
   const [definition, ...others] = definitions(component.name, component.version)
   if (definition === undefined || others.length > 0 || !isSwitchOf(definition, operations)) return NONE
   const { version, config } = component
-  const wanted = { version, digest: definitionDigest(definition), ...(config !== undefined && { config }) }
+  const wanted = { version, digest: definitionDigest(definition), ...defined({ config }) }
   const own = revisions.filter((r) => isRecordOf(r, set))
   if (wasLeft(own, component.name, wanted)) return NONE
   if (wasHealthy(healthyBefore(own, component.name), wanted) || isUnrecorded(set, own, component.name, wanted))

@@ -10,6 +10,7 @@ import { builtinPolicy } from './compile-policy.ts'
 import { START_MS, aMachine, aPermit, aPolicy, aSnapshot } from '#test/support/fleets/defender-objects.ts'
 import { decide } from './plan.ts'
 import { permitStatus } from './status.ts'
+import { defined } from '#lib/defined.ts'
 
 const NOW = Date.parse('2026-03-02T12:00:00Z')
 const HOUR = 3_600_000
@@ -78,7 +79,7 @@ test('what is booked counts in a budget, once a machine, and is left out where o
         target: u.id,
         name: u.name,
         from: timestamp(NOW),
-        ...(notBefore !== undefined && { notBefore }),
+        ...defined({ notBefore }),
         dataLoss: false,
       })
       const reservations = [

@@ -2,6 +2,7 @@
 import type { Approval } from '#api/kinds/approval.ts'
 import type { OperationPermit, PermitStatus } from '#api/kinds/operation-permit.ts'
 import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { type WantedCondition, setCondition } from '#kube/conditions.ts'
 import type { GateVerdict } from './gate.ts'
@@ -34,7 +35,7 @@ export function permitStatus(
   const refused = alternates?.map(({ target, verdict }) => entryOf(target, verdict)) ?? old?.refusedAlternates
   const granted = targets.filter((t) => t.verdict.verdict === 'Granted').length
   return {
-    ...(permit.metadata.generation !== undefined && { observedGeneration: permit.metadata.generation }),
+    ...defined({ observedGeneration: permit.metadata.generation }),
     phase,
     ...(isDecided && { decidedAt: old?.decidedAt ?? timestamp(now) }),
     ...(phase === 'Granted' && expiresAt !== undefined && { expiresAt: timestamp(expiresAt) }),
@@ -42,7 +43,7 @@ export function permitStatus(
     granted,
     verdicts: targets.map(({ target, verdict }) => entryOf(target, verdict)),
     gates: targets.flatMap(({ target, gates }) => gates.map((g) => entryOf(target, g))),
-    ...(refused !== undefined && { refusedAlternates: refused }),
+    ...defined({ refusedAlternates: refused }),
     ...(approvals.length > 0 && {
       approvals: approvals.map((a) => a.metadata.name ?? ''),
       approvedBy: [...new Set(approvals.map((a) => a.spec.by))],

@@ -3,6 +3,7 @@ import type { Disruption, OperationPermit } from '#api/kinds/operation-permit.ts
 import { maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { maintenanceText, standsOff } from '#nodes/faults/maintenance.ts'
 import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { REPAIRER } from './blame/failing.ts'
 import { type CompiledPolicy, builtinPolicy } from './compile-policy.ts'
@@ -265,7 +266,7 @@ export function grantFor(
     permitUid: metadata.uid ?? '',
     target: uid,
     kind,
-    ...(namespace !== undefined && { namespace }),
+    ...defined({ namespace }),
     name,
     operations: spec.operations,
     state: 'Held',

@@ -4,6 +4,7 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { LABELS, TAINTS } from '#api/names.ts'
 import { REMOVAL_OWNER, isCordonedBy } from '#nodes/cordon.ts'
 import type { Condition, KubeObject } from '#api/schema/object.ts'
+import { defined } from '#lib/defined.ts'
 
 /** `NeverServed`: a machine or a control plane that is still being made or installed. It is neither unavailable nor part of the total that percentages are of. */
 export type Health = 'Healthy' | 'Unavailable' | 'Unknown' | 'NeverServed'
@@ -208,7 +209,7 @@ export function clusterUnit(cluster: Cluster): Unit {
     id: uid,
     space: 'clusters',
     name,
-    ...(namespace !== undefined && { namespace }),
+    ...defined({ namespace }),
     labels: stage === undefined ? labels : { [LABELS.stage]: stage, ...labels },
     zone: '',
     rack: '',

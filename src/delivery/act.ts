@@ -1,4 +1,5 @@
 // Carries out the plan of one cluster: inventory first, then objects in order, then deletions, then the inventory again. After a kill the next run resumes.
+import { defined } from '#lib/defined.ts'
 import { inParallel } from '#lib/pool.ts'
 import { inventory, type Inventory } from '#api/kinds/inventory.ts'
 import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
@@ -131,7 +132,7 @@ async function applyOne(
     const options = {
       fieldManager: sourceManager(owner.source),
       fieldValidation: 'Strict',
-      ...(signal && { signal }),
+      ...defined({ signal }),
     } as const
     let outcome = await applyObject(connection.client, type, object, options)
     const forceable = new Set<string>([FIELD_MANAGERS.cli, ...formerManagers(takeOver.replaces)])
@@ -181,7 +182,7 @@ async function takeFields(type: ResourceType, ref: ObjectRef, context: ActContex
   const key = { name: ref.name, ...(ref.namespace !== '' && { namespace: ref.namespace }) }
   const fieldManager = sourceManager(owner.source)
   const patch = { type: 'merge', value: { metadata } } as const
-  await connection.client.patch(type, key, patch, { fieldManager, ...(signal && { signal }) })
+  await connection.client.patch(type, key, patch, { fieldManager, ...defined({ signal }) })
 }
 
 /** Replicas that git leaves alone belong to the scaler. */
@@ -194,9 +195,9 @@ async function replaceSpec(
   const spec = isObject(declared['spec']) ? declared['spec'] : {}
   const scaled = isObject(live['spec']) && spec['replicas'] === undefined ? live['spec']['replicas'] : undefined
   const { managedFields: _, ...metadata } = live.metadata
-  const object = { ...live, metadata, spec: { ...spec, ...(scaled === undefined ? {} : { replicas: scaled }) } }
+  const object = { ...live, metadata, spec: { ...spec, ...defined({ replicas: scaled }) } }
   const outcome = await outcomeOf(() =>
-    client.update(type, object, { fieldManager: sourceManager(owner.source), ...(signal && { signal }) }),
+    client.update(type, object, { fieldManager: sourceManager(owner.source), ...defined({ signal }) }),
   )
   return outcome.kind === 'Applied' || outcome.kind === 'Denied' || outcome.kind === 'Unknown'
     ? outcome
@@ -264,7 +265,7 @@ async function pruneOne(
     connection.client.delete(type, key, {
       preconditions: { uid, resourceVersion },
       propagationPolicy: 'Background',
-      ...(signal && { signal }),
+      ...defined({ signal }),
     }),
   )
   // An object that finalizers keep stays in the inventory until it is deleted.
@@ -299,7 +300,7 @@ async function writeInventory(
     ? (existing.find((s) => s.spec.source === owner.source)?.spec.commit ?? mark.commit)
     : mark.commit
   const { apply, remove } = shardWrites(existing, owner, refs, { ...mark, commit })
-  const options = { fieldManager: FIELD_MANAGERS.sync, force: true, ...(signal && { signal }) }
+  const options = { fieldManager: FIELD_MANAGERS.sync, force: true, ...defined({ signal }) }
   const written = await Promise.all(apply.map((shard) => client.apply(inventory, { ...shard }, options)))
   const byName = new Map(existing.map((shard) => [shard.metadata.name, shard]))
   for (const name of remove) {
@@ -307,7 +308,7 @@ async function writeInventory(
     await client.delete(
       inventory,
       { name },
-      { ...(uid === undefined ? {} : { preconditions: { uid } }), ...(signal && { signal }) },
+      { ...(uid === undefined ? {} : { preconditions: { uid } }), ...defined({ signal }) },
     )
     byName.delete(name)
   }

@@ -1,5 +1,6 @@
 // What fails in a cluster, object by object, and where an object only reports machines or nodes that fail, these. Pure.
 import type { KnownFailure } from '#api/kinds/inventory.ts'
+import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import type { Condition, KubeObject } from '#api/schema/object.ts'
 import { groupOf } from './object-ref.ts'
@@ -48,15 +49,14 @@ const absent = ({ name, health, digest }: FailingObject): readonly Failure[] => 
     state: 'InProgress',
     reason: ABSENT,
     message: health.message,
-    ...(digest === undefined ? {} : { digest }),
+    ...defined({ digest }),
   },
 ]
 
 function failuresIn({ name, health, digest }: FailingObject, object: KubeObject): readonly Failure[] {
   const base = {
     object: name,
-    ...(object.metadata.uid === undefined ? {} : { uid: object.metadata.uid }),
-    ...(digest === undefined ? {} : { digest }),
+    ...defined({ uid: object.metadata.uid, digest }),
   }
   const isOurs = groupOf(object.apiVersion) === 'kubenode.io'
   if (isOurs && object.kind === 'NodeRemedier') {
@@ -76,8 +76,7 @@ function failuresIn({ name, health, digest }: FailingObject, object: KubeObject)
       reason: reasonOf(object, health).slice(0, MAX_REASON),
       message: outside === undefined || outside === 'HoldPause' ? health.message : timeText(waitOf(object), outside),
       ...(lacking > 0 ? { count: lacking } : {}),
-      ...(outside !== undefined && { outside }),
-      ...(setWait !== undefined && { setWait }),
+      ...defined({ outside, setWait }),
     },
   ]
 }

@@ -1,13 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import type { KubeObject } from '#api/schema/object.ts'
 import { healthOf } from './health.ts'
+import { defined } from '#lib/defined.ts'
 
 const ours = (kind: string, status?: object, generation = 2): KubeObject => ({
   apiVersion: 'kubenode.io/v1alpha1',
   kind,
   metadata: { name: 'x', generation },
   spec: {},
-  ...(status === undefined ? {} : { status }),
+  ...defined({ status }),
 })
 const of = (apiVersion: string, kind: string, spec: object, status: object, metadata: object = {}): KubeObject => ({
   apiVersion,

@@ -2,6 +2,7 @@
 import type { Pruning } from '#api/protocol/pruning.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { MAX_REFS, type Baseline, type Inventory, type InventoryInput } from '#api/kinds/inventory.ts'
+import { defined } from '#lib/defined.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { compareRefs, refText, type ObjectRef } from './object-ref.ts'
 import { shortDigest, type ClusterPlan, type InventoryRef } from './plan.ts'
@@ -103,7 +104,7 @@ export function refsBefore(seen: readonly InventoryRef[], plan: ClusterPlan): re
     if (action.kind !== 'Apply') continue
     const key = refText(action.desired.ref)
     const { digest, committed: _, ...rest }: InventoryRef = refs.get(key) ?? { ...action.desired.ref }
-    const before = { ...rest, ...(action.meanwhile === undefined ? {} : { committed: action.meanwhile }) }
+    const before = { ...rest, ...defined({ committed: action.meanwhile }) }
     // A drifted object that is put back has the content that was recorded.
     const isRecorded = digest !== undefined && digest === shortDigest(action.desired.digest)
     refs.set(key, isRecorded ? { ...before, digest } : before)
@@ -137,7 +138,7 @@ export function refsAfter(
     const uid = applied.get(key)
     refs.set(key, {
       ...action.desired.ref,
-      ...(uid === undefined ? {} : { uid }),
+      ...defined({ uid }),
       digest: shortDigest(action.desired.digest),
     })
   }
@@ -200,10 +201,9 @@ export function shardWrites(
       shard,
       shards: count,
       commit,
-      ...(release === undefined ? {} : { release }),
+      ...defined({ release }),
       appliedAt,
-      ...(baseline === undefined ? {} : { baseline }),
-      ...(exempt === undefined ? {} : { exemptRecoveries: exempt }),
+      ...defined({ baseline, exemptRecoveries: exempt }),
       ...(pruning === undefined ? {} : { pruning: { digest: pruning.digest, targets: [...pruning.targets] } }),
       refs: part,
     }
@@ -217,7 +217,5 @@ const plain = ({ group, kind, namespace, name, uid, digest, committed }: Invento
   kind,
   namespace,
   name,
-  ...(uid === undefined ? {} : { uid }),
-  ...(digest === undefined ? {} : { digest }),
-  ...(committed === undefined ? {} : { committed }),
+  ...defined({ uid, digest, committed }),
 })

@@ -8,6 +8,7 @@ import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { contentOf, keptContent } from '#api/protocol/committed.ts'
+import { defined } from '#lib/defined.ts'
 import { componentObjectName } from '#lib/names.ts'
 import { allowing } from '#declared/committed.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -144,7 +145,7 @@ function liveOf(object: KubeObject, declared: KubeObject | undefined): LiveObjec
     commit: annotations[ANNOTATIONS.commit],
     matches:
       declared === undefined || (coversDeclared(declared, object) && hasDeclaredContent(declared, object, content)),
-    ...(content !== undefined && { content }),
+    ...defined({ content }),
     ...(annotations[ANNOTATIONS.found] === 'true' && { isFound: true as const }),
     isDeleting: deletionTimestamp !== undefined,
   }

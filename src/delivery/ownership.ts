@@ -4,6 +4,7 @@ import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { refText, type ObjectRef } from './object-ref.ts'
 import { isSourceManager, sourceManager } from './manager.ts'
+import { defined } from '#lib/defined.ts'
 
 export interface Ownership {
   /** namespace/name of the FleetSource; absent: no owner, or of an older release and listed by no source. */
@@ -33,7 +34,7 @@ export function ownershipOf(object: KubeObject, ref: ObjectRef, own: string, lis
   const listed = listings.get(refText(ref)) ?? new Set<string>()
   const [first] = [...listed].toSorted()
   const source = listed.has(own) ? own : first
-  return { isUnmarked: true, ...(source === undefined ? {} : { source }) }
+  return { isUnmarked: true, ...defined({ source }) }
 }
 
 /** Whether another writer had made it, of an object that is about to be applied: it says so, or nothing says that an earlier pass made it. */

@@ -7,6 +7,7 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { MAX_HELD_CLUSTERS, type ReleaseStatus } from '#api/kinds/release.ts'
 import { ANNOTATIONS, CONTROL_PLANE_PREFIX } from '#api/names.ts'
 import { type CommittedContent, contentOf } from '#api/protocol/committed.ts'
+import { defined } from '#lib/defined.ts'
 import { numbered } from '#lib/errors.ts'
 import type { Pruning } from '#api/protocol/pruning.ts'
 import { jsonEqual } from '#lib/json.ts'
@@ -188,9 +189,7 @@ export function planCluster(seen: ClusterSeen, config: ClusterConfig): ClusterPl
     ],
     unchanged,
     committed: committedOf(seen.desired, config),
-    ...(prunes.blocked === undefined ? {} : { blocked: prunes.blocked }),
-    ...(prunes.pruning === undefined ? {} : { pruning: prunes.pruning }),
-    ...(prunes.approved === undefined ? {} : { approved: prunes.approved }),
+    ...defined({ blocked: prunes.blocked, pruning: prunes.pruning, approved: prunes.approved }),
   }
 }
 

@@ -1,4 +1,5 @@
 // Reads objects of one kind with the fewest requests that the rights allow: of the whole cluster, of a namespace, or one by one. Unreadable objects are unknown.
+import { defined } from '#lib/defined.ts'
 import { inParallel } from '#lib/pool.ts'
 import { API_GROUP } from '#api/kind.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -53,7 +54,7 @@ async function listed(
   { client, type, signal }: Reader,
   namespace: string | undefined,
 ): Promise<ReadonlyMap<string, KubeObject> | undefined> {
-  const options = { ...(signal && { signal }), ...(namespace !== undefined && { namespace }) }
+  const options = defined({ signal, namespace })
   const items = await unlessForbidden(() => listAll(client, type, options))
   return items === 'Forbidden' ? undefined : new Map(items.map((o) => [refText({ ...refOf(o), group: type.group }), o]))
 }

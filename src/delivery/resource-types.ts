@@ -1,5 +1,6 @@
 // Finds the URL of a kind on a server: our kinds and the usual ones from a table, all others from discovery, once.
 import { KINDS } from '#api/kinds.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -56,7 +57,7 @@ export class ResourceTypes {
     if (known !== undefined) return known
     const path = group === '' ? undefined : `/apis/${group}`
     const answer =
-      path === undefined ? undefined : await this.#client.raw({ method: 'GET', path, ...(signal && { signal }) })
+      path === undefined ? undefined : await this.#client.raw({ method: 'GET', path, ...defined({ signal }) })
     const body: unknown = answer?.status === 200 ? JSON.parse(answer.text) : undefined
     const preferred =
       isObject(body) && isObject(body['preferredVersion']) ? body['preferredVersion']['groupVersion'] : undefined

@@ -8,6 +8,7 @@ import { budgetLimit, domainOf, floorLimit, Levels } from '#defender/levels.ts'
 import { RateCounter, seriesName } from '#defender/rates.ts'
 import { Tallies } from '#defender/tally.ts'
 import type { Unit } from '#defender/unit.ts'
+import { defined } from '#lib/defined.ts'
 
 export interface Limit {
   readonly what: 'Budget' | 'Rate' | 'HealthFloor'
@@ -79,7 +80,7 @@ export function limitsOf({ policies, ledger, units, find, now }: LimitsSeen): re
           limit: max,
           used,
           declared: max,
-          ...(freesInMs !== undefined && { freesInMs }),
+          ...defined({ freesInMs }),
         }
       }),
     )

@@ -3,6 +3,7 @@ import { type MaintenanceEvent, maintenanceEvent } from '#api/kinds/maintenance-
 import type { KubeObject } from '#api/schema/object.ts'
 import { maintenanceStory, shownMaintenance } from './maintenance-story.ts'
 import { whyLines } from './why.ts'
+import { defined } from '#lib/defined.ts'
 
 const NOW = Date.parse('2026-02-01T03:00:00Z')
 const MACHINE = 'm-1'
@@ -21,7 +22,7 @@ const event = (name: string, spec: object = {}, status?: object): MaintenanceEve
       description: 'a new disk',
       ...spec,
     },
-    ...(status !== undefined && { status }),
+    ...defined({ status }),
   }) as unknown as MaintenanceEvent
 
 const wait = (predicate: string, seen: string, unblock: string) => ({

@@ -13,6 +13,7 @@ import { isLocal } from '#sync/git/local-url.ts'
 import { listAll } from '#kube/list-all.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { agentLeaseName, ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import { leaseType } from '#runtime/lease.ts'
 import { changeStory, clusterStory, lifetimeStory, removalStory } from './cluster-story.ts'
@@ -157,7 +158,7 @@ async function reportedOf(reader: Reader, object: KubeObject, now: number): Prom
       ? undefined
       : await reader.get(fleetSource, {
           name: sourceName,
-          ...(sourceNamespace !== undefined && { namespace: sourceNamespace }),
+          ...defined({ namespace: sourceNamespace }),
         })
   const cluster = object as Cluster
   return [

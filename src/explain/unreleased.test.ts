@@ -5,13 +5,14 @@ import type { Release } from '#api/kinds/release.ts'
 import { linesOf } from './told.ts'
 import { unreleased } from './unreleased.ts'
 import { whyLines } from './why.ts'
+import { defined } from '#lib/defined.ts'
 
 const NOW = Date.parse('2026-01-31T12:00:00Z')
 const [COMMIT, NEWER] = ['a'.repeat(40), 'b'.repeat(40)]
 const release = (name: string, previous?: string) =>
   ({
     metadata: { name },
-    spec: { source: 'fleet', track: 'fleet', commit: COMMIT, ...(previous !== undefined && { previous }) },
+    spec: { source: 'fleet', track: 'fleet', commit: COMMIT, ...defined({ previous }) },
   }) as Release
 const error = `KN7117: cannot use it: ${'x'.repeat(300)} (fleet/main.ts:3)`
 

@@ -2,6 +2,7 @@
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { bookedFrom, isOver, LEAST_LEAD_MS, plannerOf, takesHostAway } from '#nodes/faults/maintenance.ts'
 import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 
 /** One machine that is away anyway while a rollout runs. */
 export interface Booked {
@@ -35,7 +36,7 @@ export const bookedBetween = (events: readonly MaintenanceEvent[], from: number,
         source,
         by: plannerOf(event.spec),
         from: timestamp(Math.max(from, bookedFrom(event) ?? from)),
-        ...(notAfter !== undefined && { until: notAfter }),
+        ...defined({ until: notAfter }),
       }
     })
     .toSorted((a, b) => (a.from + a.event < b.from + b.event ? -1 : 1))

@@ -13,6 +13,7 @@ import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { ObjectRef } from '#delivery/object-ref.ts'
+import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import type { ControllerRevision } from '#controllers/componentset/revisions/revisions.ts'
 import type { Node } from '#nodes/objects.ts'
@@ -141,9 +142,9 @@ export function appliedOf(shards: readonly AppliedShard[]): readonly AppliedObje
           kind,
           namespace,
           name,
-          ...(uid !== undefined && { uid }),
+          ...defined({ uid }),
         }))
-      return [{ source, track, ...(target !== undefined && { target }), refs }]
+      return [{ source, track, ...defined({ target }), refs }]
     })
 }
 
@@ -165,7 +166,7 @@ export function trimmedNode(node: Node): Node {
     status: {
       conditions: (status?.conditions ?? []).map((c) => ({ ...without(c, 'lastHeartbeatTime'), message: '' })),
       ...(status?.nodeInfo !== undefined && { nodeInfo: hardwareOf(status.nodeInfo) }),
-      ...(capacity !== undefined && { capacity }),
+      ...defined({ capacity }),
     },
   })
 }

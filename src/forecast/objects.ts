@@ -6,6 +6,7 @@ import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
 import type { ApiKind } from '#api/kind.ts'
 import { applyDefaults } from '#api/schema/default.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import { defined } from '#lib/defined.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { compilePolicy } from '#defender/compile-policy.ts'
 import type { RevisedComponent } from '#api/protocol/set-revision.ts'
@@ -50,7 +51,7 @@ export function expectedObjects(
       ledger: inventory.ledger,
       cluster: inventory.cluster,
       apiServer: inventory.apiServer,
-      ...(inventory.maintenance !== undefined && { maintenance: inventory.maintenance }),
+      ...defined({ maintenance: inventory.maintenance }),
     },
     changedSets: sets.flatMap((set) => {
       const name = set.metadata.name ?? ''

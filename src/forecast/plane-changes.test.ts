@@ -4,6 +4,7 @@ import type { Cluster } from '#api/kinds/cluster.ts'
 import { digestOf } from '#delivery/desired.ts'
 import { refOf } from '#delivery/object-ref.ts'
 import { planeChanges, planeNow, type PlaneNow } from './plane-changes.ts'
+import { defined } from '#lib/defined.ts'
 
 const cluster = (version: string, flavor = 'kubernetes', status: object = {}) =>
   ({
@@ -64,7 +65,7 @@ test('a patch, the same version, and an embedded API server have no one-way step
 
 const withRotation = (rotation: object | undefined, flavor = 'kubernetes') => {
   const of = cluster('1.35.9', flavor)
-  return { ...of, spec: { ...of.spec, controlPlane: { flavor, ...(rotation && { rotation }) } } } as Cluster
+  return { ...of, spec: { ...of.spec, controlPlane: { flavor, ...defined({ rotation }) } } } as Cluster
 }
 
 test.each([
@@ -116,7 +117,7 @@ test('a new control plane has its first keys, whatever the number', () => {
 
 const withRestore = (restore?: object) => {
   const of = cluster('1.36.2', 'embedded')
-  return { ...of, spec: { ...of.spec, controlPlane: { flavor: 'embedded', ...(restore && { restore }) } } } as Cluster
+  return { ...of, spec: { ...of.spec, controlPlane: { flavor: 'embedded', ...defined({ restore }) } } } as Cluster
 }
 
 test('a restore says what it loses, once for each attempt', () => {

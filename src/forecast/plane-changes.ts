@@ -7,6 +7,7 @@ import { HUB_TARGET } from '#api/names.ts'
 import { restoreToken } from '#api/restore-token.ts'
 import { ROTATED_KEYS, type RotationField } from '#api/rotated-keys.ts'
 import type { RenderedTarget, Targets } from '#delivery/desired.ts'
+import { defined } from '#lib/defined.ts'
 
 type ControlPlane = NonNullable<Cluster['spec']['controlPlane']>
 
@@ -37,9 +38,9 @@ export function planeNow({
   return {
     namespace,
     name,
-    ...(creationTimestamp !== undefined && { createdAt: creationTimestamp }),
+    ...defined({ createdAt: creationTimestamp }),
     ...(running !== undefined && { version: running.version }),
-    ...(change !== undefined && { change }),
+    ...defined({ change }),
     snapshots: snapshots.map((s) => ({ name: s.name, version: s.version, takenAt: s.takenAt })),
   }
 }

@@ -12,6 +12,7 @@ import { type Brake, type Forecast, type ForecastSlice, forecast } from './forec
 import type { FullBudget, Inventory } from './inventory.ts'
 import { type Expected, expectedObjects } from './objects.ts'
 import type { WorldObjects } from './world.ts'
+import { defined } from '#lib/defined.ts'
 
 export interface ClusterPrediction {
   readonly cluster: string
@@ -67,7 +68,7 @@ export async function predict(wish: PredictWish): Promise<ClusterPrediction> {
       now,
       switchMs: (set, component) => durationOf(set, component).ms,
       sets,
-      ...(pause && { pause }),
+      ...defined({ pause }),
     })
   }
   const likely = await run(objects, 0.5)

@@ -18,6 +18,7 @@ import { otherTarget } from '#delivery/targets.ts'
 import { declaredRefs, splitByTrack } from '#sync/release/tracks.ts'
 import { isMember } from './stage-members.ts'
 import { type AppliedObjects, type Inventory, type SourceRules, rulesOf } from './inventory.ts'
+import { defined } from '#lib/defined.ts'
 
 export interface PromisedPrune extends Pick<HeldPrune, 'digest' | 'count' | 'first' | 'machines'> {
   readonly cluster: string
@@ -152,11 +153,11 @@ function promisedOf(
     digest,
     count,
     first,
-    ...(machines !== undefined && { machines }),
+    ...defined({ machines }),
     ...(rules !== undefined && { guard: rules.prune.guard, allowed }),
     ...(rules !== undefined && allowedMachines !== undefined && { allowedMachines }),
     takenAt: inventory.takenAt,
-    ...(mayDiffer !== undefined && { mayDiffer }),
+    ...defined({ mayDiffer }),
   }
 }
 

@@ -6,6 +6,7 @@ import { refOf, refText } from '#delivery/object-ref.ts'
 import type { RenderedProblem } from '#sync/render/problems.ts'
 import { INVENTORY_FORM, type Inventory } from './inventory.ts'
 import { withServedProviders } from './served-providers.ts'
+import { defined } from '#lib/defined.ts'
 
 const set = (provider: string) => ({
   apiVersion: API_GROUP_VERSION,
@@ -32,7 +33,7 @@ const inventory = (cluster: string, providers?: readonly string[]): Inventory =>
   approvals: [],
   policies: [],
   fullBudgets: [],
-  ...(providers !== undefined && { providers }),
+  ...defined({ providers }),
 })
 
 /** The set is in clusters test and prod. */

@@ -7,6 +7,7 @@ import { declaredErrors } from '#declared/declared-errors.ts'
 import type { Targets } from '#delivery/desired.ts'
 import { refText } from '#delivery/object-ref.ts'
 import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { durationMs } from '#lib/duration.ts'
 import type { RenderedProblem } from '#sync/render/problems.ts'
 import { planesIn, type PlaneNow } from './plane-changes.ts'
@@ -39,7 +40,7 @@ function fixedFields({ before, after }: Update, validator: Validator): readonly 
         code,
         message: `${message}: the API server refuses this change, and the object stays as it is`,
         isCertain: true,
-        ...(place !== undefined && { place }),
+        ...defined({ place }),
       }))
     })
   })

@@ -10,6 +10,7 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { isSwitching } from '#api/protocol/switch.ts'
+import { defined } from '#lib/defined.ts'
 import { assertNever } from '#lib/errors.ts'
 import { timestamp } from '#lib/clock.ts'
 import { jsonEqual } from '#lib/json.ts'
@@ -157,7 +158,7 @@ export class World {
         components: this.#components,
         configs: this.#configs,
         memo,
-        ...(apiServer !== undefined && { apiServer }),
+        ...defined({ apiServer }),
       },
       this.now,
     )

@@ -3,6 +3,7 @@
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS, agentKeyGroup } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 
 export type Marked = Pick<Machine, 'metadata'>
@@ -36,10 +37,7 @@ export function keyRecord(machine: Reporting, key: string, { by, seconds, tokenK
   return JSON.stringify({
     uid: machine.metadata.uid,
     key,
-    ...(by !== undefined && { by }),
-    ...(seconds !== undefined && { seconds }),
-    ...(tokenKey !== undefined && { tokenKey }),
-    ...(left !== undefined && { left }),
+    ...defined({ by, seconds, tokenKey, left }),
   })
 }
 

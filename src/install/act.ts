@@ -4,6 +4,7 @@ import { API_GROUP } from '#api/kind.ts'
 import { inventory, type Inventory } from '#api/kinds/inventory.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { defined } from '#lib/defined.ts'
 import { messageOf, KubeNodeError } from '#lib/errors.ts'
 import { counted } from '#lib/counted.ts'
 import { inParallel } from '#lib/pool.ts'
@@ -209,7 +210,7 @@ async function note(
   const input = inventoryWrite(found, refs, commit, clock.now())
   if (input === undefined) return unlessOvertaken(context, refs, commit)
   const { resourceVersion } = found?.metadata ?? {}
-  const metadata = { ...input.metadata, ...(resourceVersion !== undefined && { resourceVersion }) }
+  const metadata = { ...input.metadata, ...defined({ resourceVersion }) }
   const outcome = await outcomeOf(() => client.apply(inventory, { ...input, metadata }, AS_INSTALLER))
   if (outcome.kind === 'Applied') return outcome.object
   if (OVERTAKEN.has(outcome.kind)) return unlessOvertaken(context, refs, commit)

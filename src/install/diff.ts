@@ -1,4 +1,5 @@
 // What a release would change in a cluster, field by field, by the server's own dry run: defaults that it adds are no difference.
+import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { refOf, refText } from '#delivery/object-ref.ts'
@@ -66,7 +67,7 @@ export async function diffOf(context: InstallContext, plan: InstallPlan): Promis
     const { namespace, name = '' } = object.metadata
     const text = refText(refOf(object))
     const type = await types.of(object.apiVersion, object.kind)
-    const live = await client.get(type, { name, ...(namespace !== undefined && { namespace }) })
+    const live = await client.get(type, { name, ...defined({ namespace }) })
     if (live === undefined) lines.push(`+ ${text}`)
     // A server tries nothing in a namespace that is not there.
     if (namespace !== undefined && (await isMissing(context, namespace, missing))) continue

@@ -1,5 +1,6 @@
 // Which address of the API server hosts are given where the settings name none: the one chosen before, else that of the kubeconfig. Pure.
 import { isLoopbackHost } from '#artifacts/oci/reference.ts'
+import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import type { Values } from './load.ts'
 
@@ -30,7 +31,7 @@ export function withHostServer(values: Values, stored: Values, server: string | 
   if (!hasNodes || urlIn(values) !== undefined || (apiServer !== undefined && !isObject(apiServer))) return { values }
   const before = urlIn(stored)
   const url = before ?? (server !== undefined && isForHosts(server) ? server.replace(/\/$/, '') : undefined)
-  if (url === undefined) return { values, ...(server !== undefined && { unusable: server }) }
+  if (url === undefined) return { values, ...defined({ unusable: server }) }
   return {
     values: { ...values, apiServer: { ...apiServer, url } },
     ...(before === undefined && { chosen: url }),

@@ -2,6 +2,7 @@
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Inventory, InventoryInput } from '#api/kinds/inventory.ts'
 import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { digestOf } from '#delivery/desired.ts'
 import { compareRefs, refOf, refText, type ObjectRef } from '#delivery/object-ref.ts'
@@ -30,7 +31,7 @@ export function refsWhenDone(
   const own = objectsOf(release).map((o): InventoryRef => {
     const ref = refOf(o)
     const uid = uids.get(refText(ref))
-    return { ...ref, ...(uid !== undefined && { uid }), digest: shortDigest(digestOf(o)) }
+    return { ...ref, ...defined({ uid }), digest: shortDigest(digestOf(o)) }
   })
   return sorted([...left, ...own])
 }
@@ -62,7 +63,7 @@ export function inventoryWrite(
       track: INSTALL_INVENTORY,
       shard: 0,
       shards: 1,
-      ...(commit !== undefined && { commit }),
+      ...defined({ commit }),
       appliedAt: timestamp(now),
       refs: refs.map(plain),
     },
@@ -74,6 +75,5 @@ const plain = ({ group, kind, namespace, name, uid, digest }: InventoryRef): Obj
   kind,
   namespace,
   name,
-  ...(uid !== undefined && { uid }),
-  ...(digest !== undefined && { digest }),
+  ...defined({ uid, digest }),
 })

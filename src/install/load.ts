@@ -5,6 +5,7 @@ import { parse, stringify } from 'yaml'
 import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { Problem } from '#api/problem.ts'
 import { readBoundedText } from '#lib/bounded-file.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { systemTrouble } from '#lib/system-trouble.ts'
 import { isObject } from '#lib/json.ts'
@@ -103,10 +104,9 @@ export function mergedValues(values: Values, flags: SettingFlags): Values {
   const { cluster, roles, image, registry, replicas } = flags
   return {
     ...values,
-    ...(cluster !== undefined && { cluster }),
+    ...defined({ cluster }),
     ...(roles !== undefined && { roles: roles.split(',').map((r) => r.trim()) }),
-    ...(image !== undefined && { image }),
-    ...(registry !== undefined && { registry }),
+    ...defined({ image, registry }),
     ...(replicas !== undefined && { replicas: /^\d+$/.test(replicas) ? Number(replicas) : replicas }),
   }
 }

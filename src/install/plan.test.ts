@@ -4,11 +4,12 @@ import type { KubeObject } from '#api/schema/object.ts'
 import { refOf, refText } from '#delivery/object-ref.ts'
 import { planInstall, type InstallSeen } from './plan.ts'
 import { labelled, type Release } from './release.ts'
+import { defined } from '#lib/defined.ts'
 
 const object = (apiVersion: string, kind: string, name: string, namespace?: string): KubeObject => ({
   apiVersion,
   kind,
-  metadata: { name, ...(namespace !== undefined && { namespace }), labels: { 'app.kubernetes.io/component': name } },
+  metadata: { name, ...defined({ namespace }), labels: { 'app.kubernetes.io/component': name } },
 })
 const RBAC = 'rbac.authorization.k8s.io/v1'
 

@@ -1,5 +1,6 @@
 // Writes one object of a release by server-side apply. Fields of people and of earlier installers are taken over; those of another tool are not.
 import { FIELD_MANAGERS } from '#api/names.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { applyObject, type ApplyOutcome, type FieldConflict } from '#kube/apply.ts'
 import { isApiError } from '#kube/errors.ts'
@@ -35,7 +36,7 @@ export async function writeObject(
     fieldManager: FIELD_MANAGERS.install,
     fieldValidation: 'Strict',
     ...(dryRun && { dryRun }),
-    ...(signal && { signal }),
+    ...defined({ signal }),
   } as const
   for (let attempt = 1; ; attempt++) {
     let outcome = await applyObject(client, type, object, options)

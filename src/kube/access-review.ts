@@ -1,4 +1,5 @@
 // Asks the server whether this identity may do something. The answer comes from whatever authorizes there: roles, webhooks, node rules.
+import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
@@ -32,9 +33,7 @@ export async function isAllowed(
     verb,
     group,
     resource,
-    ...(subresource !== undefined && { subresource }),
-    ...(namespace !== undefined && { namespace }),
-    ...(name !== undefined && { name }),
+    ...defined({ subresource, namespace, name }),
   }
   const review = {
     apiVersion: `${reviewType.group}/${reviewType.version}`,

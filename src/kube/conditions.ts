@@ -1,6 +1,7 @@
 // Sets conditions so that equal reconciles give equal statuses: a time moves only with its status, order is kept, messages are short. Pure.
 import { timestamp } from '#lib/clock.ts'
 import type { Condition } from '#api/schema/object.ts'
+import { defined } from '#lib/defined.ts'
 
 /** A message is one line for users; lists and dumps belong elsewhere. */
 export const MAX_CONDITION_MESSAGE = 200
@@ -54,7 +55,7 @@ function conditionOf(wanted: WantedCondition, old: Condition | undefined, nowMs:
       old?.status === wanted.status && isPast(old.lastTransitionTime, nowMs)
         ? old.lastTransitionTime
         : timestamp(nowMs),
-    ...(wanted.observedGeneration === undefined ? {} : { observedGeneration: wanted.observedGeneration }),
+    ...defined({ observedGeneration: wanted.observedGeneration }),
   }
 }
 

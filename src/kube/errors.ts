@@ -1,4 +1,5 @@
 // An API server's refusal or a lost connection as an error, and whether a retry can help. No message holds a secret.
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError, type ErrorMessage, type Retry } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { Status, StatusCause } from '#api/schema/object.ts'
@@ -47,7 +48,7 @@ export class ApiError extends KubeNodeError {
       data: {
         status: status.code,
         reason,
-        ...(context.requestId === undefined ? {} : { requestId: context.requestId }),
+        ...defined({ requestId: context.requestId }),
       },
       cause,
     })
@@ -123,7 +124,7 @@ export function failure(code: number, message: string, details?: Status['details
     status: 'Failure',
     message,
     reason,
-    ...(details === undefined ? {} : { details }),
+    ...defined({ details }),
     code,
   }
 }

@@ -1,6 +1,7 @@
 // Records Kubernetes events: repeated ones are counted in one object, noisy objects are throttled, and a slow server never blocks the caller.
 import { createHash } from 'node:crypto'
 import { microTimestamp, type Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
@@ -119,7 +120,7 @@ class Recorder implements EventRecorder {
     const body: KubeObject = {
       apiVersion: 'events.k8s.io/v1',
       kind: 'Event',
-      metadata: { name, namespace, ...(annotations !== undefined && { annotations }) },
+      metadata: { name, namespace, ...defined({ annotations }) },
       eventTime: microTimestamp(time),
       reportingController: this.#o.controller,
       reportingInstance: this.#o.instance.slice(0, 128),
@@ -216,7 +217,5 @@ const referenceTo = (o: KubeObject) => ({
   apiVersion: o.apiVersion,
   kind: o.kind,
   name: o.metadata.name,
-  ...(o.metadata.namespace === undefined ? {} : { namespace: o.metadata.namespace }),
-  ...(o.metadata.uid === undefined ? {} : { uid: o.metadata.uid }),
-  ...(o.metadata.resourceVersion === undefined ? {} : { resourceVersion: o.metadata.resourceVersion }),
+  ...defined({ namespace: o.metadata.namespace, uid: o.metadata.uid, resourceVersion: o.metadata.resourceVersion }),
 })

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { KubeConfig } from '@kubernetes/client-node'
+import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
 import { isInPod, podAccount } from './in-cluster.ts'
 
@@ -48,7 +49,7 @@ function byLibrary(given: ReturnType<typeof env>) {
     server: cluster?.server,
     ca: { file: cluster?.caFile },
     token: { file: provider.config.tokenFile },
-    ...(context?.namespace !== undefined && { namespace: context.namespace }),
+    ...defined({ namespace: context?.namespace }),
   }
 }
 

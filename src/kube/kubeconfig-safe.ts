@@ -1,4 +1,5 @@
 // Reads a kubeconfig from a Secret. It may hold only data, nothing that makes this process run, read or trust anything else.
+import { defined } from '#lib/defined.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import { parseDocuments } from '#lib/documents.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -323,7 +324,7 @@ function readContext(value: Fields, pointer: string, report: Report): Context | 
     typeof user === 'string' &&
     (namespace === undefined || typeof namespace === 'string')
   )
-    return { cluster, user, ...(namespace === undefined ? {} : { namespace }) }
+    return { cluster, user, ...defined({ namespace }) }
   report('KN2110', pointer, 'it must name a cluster and a user')
   return undefined
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { stringify } from 'yaml'
+import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
 import { inFull } from '#test/support/tools/full.ts'
 import { loadKubeconfig } from './kubeconfig.ts'
@@ -44,7 +45,7 @@ const kubeconfig = ({ cluster = {}, user = {}, context = {}, root = {} }: Parts 
 })
 
 const loaded = async (text: string, context?: string) => {
-  const { config } = await loadKubeconfig({ files: [written(text)], ...(context !== undefined && { context }) })
+  const { config } = await loadKubeconfig({ files: [written(text)], ...defined({ context }) })
   return config
 }
 

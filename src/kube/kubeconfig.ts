@@ -2,6 +2,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { KubeConfig, User } from '@kubernetes/client-node'
+import { defined } from '#lib/defined.ts'
 import { parseDocuments } from '#lib/documents.ts'
 import { isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
@@ -154,7 +155,7 @@ function connectionOf(kc: KubeConfig, extras: ReadonlyMap<string, Extras>, fresh
     : []
   const config: ConnectionConfig = {
     server: URL.parse(cluster.server)?.href.replace(/\/$/, '') ?? cluster.server,
-    ...(ca === undefined ? {} : { ca }),
+    ...defined({ ca }),
     ...(cluster.tlsServerName ? { tlsServerName: cluster.tlsServerName } : {}),
     ...(cluster.skipTLSVerify ? { insecureSkipTlsVerify: true } : {}),
     ...(context.namespace ? { namespace: context.namespace } : {}),
@@ -174,7 +175,7 @@ function userPart(user: User, { tokenFile, groups }: Extras, fresh: () => KubeCo
     path === undefined &&
     (user.exec !== undefined && user.exec !== null ? true : provider !== undefined && provider !== null)
   return {
-    ...(user.impersonateUser ? { impersonate: { user: user.impersonateUser, ...(groups && { groups }) } } : {}),
+    ...(user.impersonateUser ? { impersonate: { user: user.impersonateUser, ...defined({ groups }) } } : {}),
     ...(cert === undefined || key === undefined ? {} : { clientCertificate: { cert, key } }),
     ...(path !== undefined ? { token: { file: path } } : user.token ? { token: { data: user.token } } : {}),
     ...(isPlugin ? { identity: pluginIdentity({ fresh, user }) } : {}),

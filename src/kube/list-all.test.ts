@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { KubeClient } from './client.ts'
 import { coreKind } from './core-kinds.ts'
 import { listAll, listPages } from './list-all.ts'
+import { defined } from '#lib/defined.ts'
 
 /** A server with these pages; the last ends as given. */
 function server(pages: readonly (readonly string[])[], last: string | undefined) {
@@ -12,7 +13,7 @@ function server(pages: readonly (readonly string[])[], last: string | undefined)
       const at = token === undefined ? 0 : Number(token)
       const next = at + 1 < pages.length ? String(at + 1) : last
       const items = (pages[at] ?? []).map((name) => ({ metadata: { name } }))
-      return Promise.resolve({ items, ...(next !== undefined && { continue: next }) })
+      return Promise.resolve({ items, ...defined({ continue: next }) })
     },
   } as unknown as Pick<KubeClient, 'list'>
   return { client, asked }

@@ -2,6 +2,7 @@
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
 import type { KubeClient, ListOptions } from './client.ts'
+import { defined } from '#lib/defined.ts'
 
 /** As kubectl does: a page of large objects stays within some megabytes. */
 const PAGE = 500
@@ -16,7 +17,7 @@ export async function* listPages<T extends KubeObject>(
 ): AsyncGenerator<readonly T[]> {
   let token: string | undefined
   do {
-    const more: ListOptions = { ...options, limit: PAGE, ...(token !== undefined && { continue: token }) }
+    const more: ListOptions = { ...options, limit: PAGE, ...defined({ continue: token }) }
     const page = await client.list<T>(type, more)
     yield page.items
     token = page.continue

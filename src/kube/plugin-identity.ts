@@ -3,6 +3,7 @@
 import type { RequestOptions } from 'node:https'
 import type { KubeConfig, User } from '@kubernetes/client-node'
 import { type Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
@@ -71,7 +72,7 @@ function identityIn(options: RequestOptions, user: User): Identity {
       isOidc(user) ? 'its login expired and cannot be renewed' : 'it returned neither token nor certificate',
     )
   return {
-    ...(token === undefined ? {} : { token }),
+    ...defined({ token }),
     ...(cert && key ? { clientCertificate: { cert: String(cert), key: String(key) } } : {}),
     goodForMs: ASK_AGAIN_MS,
   }

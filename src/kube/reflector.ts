@@ -1,5 +1,6 @@
 // Keeps a store equal to what an API server holds of one kind: list, watch, resume, list again. It ends when its signal says so and for no other reason.
 import type { Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -219,7 +220,7 @@ export class Reflector<T extends KubeObject> {
       ...selection,
       signal,
       ...(inOnePiece ? {} : { limit: size }),
-      ...(token === undefined ? {} : { continue: token }),
+      ...defined({ continue: token }),
       ...this.#notOlder(token),
     }
     try {

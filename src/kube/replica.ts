@@ -5,6 +5,7 @@ import type { WatchEvent } from './client.ts'
 import { PendingWrites, hasOrder } from './pending-writes.ts'
 import { compareResourceVersions, isOlder, newerOf } from './resource-version.ts'
 import { keyOf, type Store } from './store.ts'
+import { defined } from '#lib/defined.ts'
 
 export interface Change<T extends KubeObject> {
   readonly key: string
@@ -166,7 +167,7 @@ export class Replica<T extends KubeObject> {
     if (asOf !== undefined && !isOlder(asOf, this.#tombstones.get(key))) this.#tombstones.delete(key)
     const old = this.#store.at(key)?.metadata.resourceVersion
     const isPending = this.#pending.has(key)
-    if (this.#pending.outdates(key, { revision, ...(asOf !== undefined && { asOf }) })) return
+    if (this.#pending.outdates(key, { revision, ...defined({ asOf }) })) return
     // A list that is newer than what is known of an object shows an older version: the server lost what came between, as in a restore.
     const isCurrent = isPending || (asOf !== undefined && !isOlder(asOf, old))
     if (isCurrent && isOlder(revision, old)) return this.#set(key, object, changes)

@@ -1,4 +1,5 @@
 // What an API server says that it serves of one group and version: its page of discovery.
+import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
 import type { KubeClient } from './client.ts'
@@ -10,7 +11,7 @@ export async function servedResources(
   signal: AbortSignal | undefined,
 ): Promise<readonly ResourceType[] | undefined> {
   const path = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
-  const { status, text } = await client.raw({ method: 'GET', path, ...(signal && { signal }) })
+  const { status, text } = await client.raw({ method: 'GET', path, ...defined({ signal }) })
   if (status !== 200) return undefined
   const body: unknown = JSON.parse(text)
   const list: unknown = isObject(body) ? body['resources'] : undefined

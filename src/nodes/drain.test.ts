@@ -1,4 +1,5 @@
 import { coreKind } from '#kube/core-kinds.ts'
+import { defined } from '#lib/defined.ts'
 import { seededRandom } from '#lib/random.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import type { FaultPort } from '#test/doubles/kube/faults.ts'
@@ -30,7 +31,7 @@ const ofDaemonSet = {
 const mirror = { annotations: { 'kubernetes.io/config.mirror': 'x' } }
 
 function world(pods: readonly ReturnType<typeof pod>[], faults?: FaultPort) {
-  const fake = new FakeKube({ clock: new VirtualClock(), random: seededRandom(1), ...(faults && { faults }) })
+  const fake = new FakeKube({ clock: new VirtualClock(), random: seededRandom(1), ...defined({ faults }) })
   for (const p of pods) {
     fake.plant(podType, p)
     fake.poke(podType, { namespace: 'default', name: p.metadata.name }, { status: p.status }, 'status')

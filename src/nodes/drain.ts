@@ -1,5 +1,6 @@
 // Moves pods off a node through the Eviction API, one bounded pass at a time. A pure function decides which pods must go; the API server enforces budgets.
 import type { KubeClient } from '#kube/client.ts'
+import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { escapeFieldValue } from '#kube/selector.ts'
@@ -78,7 +79,7 @@ export type Drain =
 
 export async function podsOn(client: KubeClient, node: string, signal?: AbortSignal): Promise<readonly Pod[]> {
   const fieldSelector = `spec.nodeName=${escapeFieldValue(node)}`
-  const page = await client.list(podType, { fieldSelector, limit: MOST_PODS, ...(signal && { signal }) })
+  const page = await client.list(podType, { fieldSelector, limit: MOST_PODS, ...defined({ signal }) })
   return page.items
 }
 
@@ -105,7 +106,7 @@ export async function drainPass(
   if (left === 0 || first === undefined) return { kind: 'Drained' }
   const [blockedBy] = byBudget
   const blocked = [...byBudget, ...kept.map(nameOf)].slice(0, MOST_NAMED)
-  const named = { ...(blockedBy !== undefined && { blockedBy }), ...(blocked.length > 0 && { blocked }) }
+  const named = { ...defined({ blockedBy }), ...(blocked.length > 0 && { blocked }) }
   return { kind: 'Draining', left, first: nameOf(first), ...named }
 }
 
@@ -119,5 +120,5 @@ function evictExactly(
 ): Promise<void> {
   const { name = '', namespace, uid = '' } = metadata
   const grace = gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }
-  return client.evict({ name, namespace }, { preconditions: { uid }, ...grace, ...(signal && { signal }) })
+  return client.evict({ name, namespace }, { preconditions: { uid }, ...grace, ...defined({ signal }) })
 }

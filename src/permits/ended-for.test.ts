@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { timestamp } from '#lib/clock.ts'
 import { EndedPermits, askAgainInMs, isRefused, removeAgainInMs } from './ended-for.ts'
+import { defined } from '#lib/defined.ts'
 
 const NOW = Date.parse('2026-01-05T10:00:00Z')
 const HOUR_MS = 3_600_000
@@ -15,7 +16,7 @@ const denied = (uid: string, decidedAt: number, retryAfter?: number): OperationP
     status: {
       phase: 'Denied',
       decidedAt: timestamp(decidedAt),
-      verdicts: [{ target: 't', gate: 'Rate', verdict: 'Denied', ...(retryAfter !== undefined && { retryAfter }) }],
+      verdicts: [{ target: 't', gate: 'Rate', verdict: 'Denied', ...defined({ retryAfter }) }],
     },
   }) as unknown as OperationPermit
 

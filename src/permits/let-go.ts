@@ -5,6 +5,7 @@ import { isLetGo, withLetGo } from '#api/protocol/let-go.ts'
 import type { WriteOutcome } from '#kube/outcome.ts'
 import { updateExactly } from '#runtime/preconditions.ts'
 import { type PermitTools, type TargetResult, reportResults } from './permits.ts'
+import { defined } from '#lib/defined.ts'
 
 export interface Part {
   readonly machine: string
@@ -44,6 +45,6 @@ async function mayBeFreed<P extends Part>(
   if (confirmed !== 'OnceLetGo') return confirmed === 'Yes'
   const { uid = '' } = permit.metadata
   if (isLetGo(fresh, uid)) return true
-  const options = { fieldManager, ...(signal && { signal }) }
+  const options = { fieldManager, ...defined({ signal }) }
   return (await updateExactly(client, machineType, withLetGo(fresh, uid), options)).kind === 'Applied'
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { permitWait } from './permit-wait.ts'
+import { defined } from '#lib/defined.ts'
 
 /** Gates of the Defender. */
 const GATES = [
@@ -36,9 +37,9 @@ const permit = (status: OperationPermit['status'], results?: object): OperationP
       reason: '',
       recovery: false,
       leaseSeconds: 120,
-      ...(results !== undefined && { results }),
+      ...defined({ results }),
     },
-    ...(status !== undefined && { status }),
+    ...defined({ status }),
   }) as OperationPermit
 
 describe('what is waited for whose permit is not granted', () => {

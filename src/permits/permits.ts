@@ -7,6 +7,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
 import { updateExactly } from '#runtime/preconditions.ts'
 import { verdictText } from './permit-wait.ts'
+import { defined } from '#lib/defined.ts'
 
 export type PermitRequest = Omit<OperationPermitInput['spec'], 'renewTime' | 'results'>
 export type TargetResult = 'Succeeded' | 'Failed' | 'Released'
@@ -64,7 +65,7 @@ export function requestPermit(
 ): Promise<WriteOutcome<OperationPermit>> {
   const object = { apiVersion: API_GROUP_VERSION, kind: operationPermit.kind, metadata: { name }, spec }
   return outcomeOf(() =>
-    client.create(operationPermit, object as unknown as OperationPermit, { fieldManager, ...(signal && { signal }) }),
+    client.create(operationPermit, object as unknown as OperationPermit, { fieldManager, ...defined({ signal }) }),
   )
 }
 
@@ -90,5 +91,5 @@ function writeSpec(
   permit: OperationPermit,
   spec: OperationPermit['spec'],
 ): Promise<WriteOutcome<OperationPermit>> {
-  return updateExactly(client, operationPermit, { ...permit, spec }, { fieldManager, ...(signal && { signal }) })
+  return updateExactly(client, operationPermit, { ...permit, spec }, { fieldManager, ...defined({ signal }) })
 }

@@ -1,4 +1,5 @@
 // Compiles one leaf `{fact, path?, operator, value, for?}` against the vocabulary. Whatever could make it silently false is a problem here.
+import { defined } from '#lib/defined.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import type { Json } from '#lib/json.ts'
 import { MAX_PATH_TOKENS, MAX_VALUE_CHARS } from './limits.ts'
@@ -30,7 +31,7 @@ export function reportUnknownFields(written: Written, known: readonly string[], 
       code: RULE_CODES.unknownField,
       pointer: `${pointer}${pointerTo([key])}`,
       message: `unknown field ${show(key)}`,
-      ...(near === undefined ? {} : { didYouMean: near }),
+      ...defined({ didYouMean: near }),
       known,
     })
   }
@@ -92,7 +93,7 @@ function resolvePlace(
       code: RULE_CODES.unknownFact,
       pointer: `${pointer}/fact`,
       message: `unknown fact ${show(fact)}`,
-      ...(near === undefined ? {} : { didYouMean: near }),
+      ...defined({ didYouMean: near }),
       known,
     })
     return undefined
@@ -119,7 +120,7 @@ function resolvePlace(
 
 function resolveTokens(path: unknown, pointer: string, report: Report): readonly string[] | undefined {
   const refuse = (message: string, near?: string) => {
-    report({ code: RULE_CODES.notAPointer, pointer, message, ...(near === undefined ? {} : { didYouMean: near }) })
+    report({ code: RULE_CODES.notAPointer, pointer, message, ...defined({ didYouMean: near }) })
     return undefined
   }
   if (typeof path !== 'string' || path.length > MAX_VALUE_CHARS)
@@ -148,7 +149,7 @@ function resolveOperator(name: unknown, pointer: string, report: Report): Operat
 }
 
 function reportMisfit({ code, message, didYouMean: near, known }: Misfit, pointer: string, report: Report): void {
-  const more = { ...(near === undefined ? {} : { didYouMean: near }), ...(known === undefined ? {} : { known }) }
+  const more = defined({ didYouMean: near, known })
   report({ code, pointer, message, ...more })
 }
 

@@ -11,6 +11,7 @@ import { readPlace } from './reading.ts'
 import type { Facts } from './reading.ts'
 import type { CompiledRule, Term } from './rule.ts'
 import type { Verdict } from './verdict.ts'
+import { defined } from '#lib/defined.ts'
 
 /** What is made once for a rule: conditions in normal form and the operators they name. Nothing in it changes in a run. */
 export interface EngineRule {
@@ -54,7 +55,7 @@ class FactsAlmanac extends Almanac {
 
   override factValue<T>(fact: string, params?: Partial<EngineParams>, path = ''): Promise<T> {
     const { readAs = 'value', unknownAs } = params ?? {}
-    const place = { fact, path, readAs, ...(unknownAs !== undefined && { unknownAs }) }
+    const place = { fact, path, readAs, ...defined({ unknownAs }) }
     return Promise.resolve(readPlace(this.#facts, place, this.#now) as T)
   }
 }

@@ -1,5 +1,6 @@
 // The facts about one node that remedy rules may name, and how they are read from the Node object. Maps are keyed by the type or name of a thing,
 // since a list index means nothing; what the node does not report stays undefined, which is unknown to every rule.
+import { defined } from '#lib/defined.ts'
 import { isObject, setOwn } from '#lib/json.ts'
 import type { Facts } from './reading.ts'
 import type { Shape, Vocabulary } from './vocabulary.ts'
@@ -48,7 +49,7 @@ export const nodeVocabulary = ({ conditionTypes }: NodeVocabularyOptions = {}): 
     taints: { type: 'list', items: text('The key of a taint.') },
     unschedulable: { type: 'boolean', doc: 'Whether a user cordoned the node.' },
     createdAt: time('When the node was registered.'),
-    conditions: { type: 'map', of: condition, ...(conditionTypes === undefined ? {} : { keys: conditionTypes }) },
+    conditions: { type: 'map', of: condition, ...defined({ keys: conditionTypes }) },
     versions: {
       type: 'object',
       fields: {

@@ -5,6 +5,7 @@
 import type { Place, ReadAs } from './reading.ts'
 import type { Test } from './operators/operator.ts'
 import type { Leaf, Term } from './rule.ts'
+import { defined } from '#lib/defined.ts'
 
 export const FAILS = 'fails:'
 
@@ -53,5 +54,5 @@ function engineLeaf({ place, operator, against }: Leaf, positive: boolean): Engi
 
 const paramsOf = ({ readAs, unknownAs }: Place): EngineParams => ({
   readAs,
-  ...(unknownAs !== undefined && { unknownAs }),
+  ...defined({ unknownAs }),
 })

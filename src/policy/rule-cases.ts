@@ -6,6 +6,7 @@ import { nodeFacts } from './node-vocabulary.ts'
 import type { Facts } from './reading.ts'
 import type { CompiledRule } from './rule.ts'
 import { type Verdict, conjunction, disjunction, negate } from './verdict.ts'
+import { defined } from '#lib/defined.ts'
 
 /** When every case is asked: times in cases are written against it. */
 export const CASES_NOW = Date.parse('2026-01-31T12:00:00Z')
@@ -31,7 +32,7 @@ export function caseFacts({
     spec: { unschedulable, taints: taints.map((key) => ({ key, effect: 'NoSchedule' })) },
     status: conditions === undefined ? {} : { conditions },
   }
-  return { ...nodeFacts(node), ...(versions !== undefined && { versions }), ...facts }
+  return { ...nodeFacts(node), ...defined({ versions }), ...facts }
 }
 
 export const explainCase = (rule: CompiledRule, one: RuleCase): Explanation =>

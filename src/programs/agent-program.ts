@@ -4,6 +4,7 @@ import { execPath, exit } from 'node:process'
 import { runAgent } from '#agent/agent.ts'
 import { EXIT_SWITCH } from '#agent/self/switch-file.ts'
 import { stopNode } from '#agent/stop-node.ts'
+import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { collectAtRest, thisEngine } from '#lib/collect-at-rest.ts'
 import { isKubeNodeError, messageOf } from '#lib/errors.ts'
@@ -42,7 +43,7 @@ function parseArguments(argv: readonly string[]): AgentArguments | undefined {
   const rest = argv.filter((a, n) => !taken.has(n) && a !== '--stop' && a !== '--host')
   return root === undefined || root.startsWith('-') || rest.length > 0
     ? undefined
-    : { root, stop: argv.includes('--stop'), host: argv.includes('--host'), ...(slot === undefined ? {} : { slot }) }
+    : { root, stop: argv.includes('--stop'), host: argv.includes('--host'), ...defined({ slot }) }
 }
 
 /** For an agent with a supervisor. An interrupted operation resumes at the next start, so an orphaned agent need not finish it. */

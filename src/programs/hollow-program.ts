@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import { hollowCertificate } from '#agent/hollow/agent-certificate.ts'
 import { HollowFleet } from '#agent/hollow/fleet.ts'
 import { HostFollower } from '#agent/hollow/follow-hosts.ts'
+import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { durationMs } from '#lib/duration.ts'
 import { messageOf } from '#lib/errors.ts'
@@ -39,7 +40,7 @@ function parseArguments(argv: readonly string[]): Arguments | undefined {
     const leaseMs = durationMs(lease)
     return hosts === undefined || kubeconfig === undefined || leaseMs === undefined || leaseMs <= 0
       ? undefined
-      : { hosts, kubeconfig, leaseMs, ...(authority !== undefined && { authority }) }
+      : { hosts, kubeconfig, leaseMs, ...defined({ authority }) }
   } catch {
     return undefined
   }
@@ -82,6 +83,6 @@ function ownClients(config: ConnectionConfig, folder: string) {
     const { certificate, key } = hollowCertificate(authority, machine, uid, systemClock.now())
     const clientCertificate = { cert: { data: certificate }, key: { data: key } }
     const { server, ca } = config
-    return clientOf({ server, ...(ca !== undefined && { ca }), clientCertificate }, `kubenode-agent/${VERSION}`)
+    return clientOf({ server, ...defined({ ca }), clientCertificate }, `kubenode-agent/${VERSION}`)
   }
 }

@@ -6,6 +6,7 @@ import { spawnPlanes, thisProgram } from './planes/child.ts'
 import { ProcessEngine } from '#controlplanes/embedded/processes/process-engine.ts'
 import { programEngine } from '#controlplanes/embedded/programs/engine.ts'
 import { serveHost } from '#controlplanes/embedded/socket.ts'
+import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { collectAtRest, thisEngine } from '#lib/collect-at-rest.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -114,8 +115,7 @@ async function controlPlanes(
     listen: options.host,
     onEnd: (id, why, againInMs) =>
       io.err(`control plane ${id} ended: ${why}; started again in ${againInMs / 1_000} s\n`),
-    ...(options.advertise !== undefined && { address: options.advertise }),
-    ...(options.most !== undefined && { most: options.most }),
+    ...defined({ address: options.advertise, most: options.most }),
     ...(!options.server && { firstPort: portOf(options.port) }),
   })
   await host.open()

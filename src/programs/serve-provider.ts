@@ -4,6 +4,7 @@ import { realpathSync } from 'node:fs'
 import { execPath } from 'node:process'
 import { dirname } from 'node:path'
 import { readBoundedText } from '#lib/bounded-file.ts'
+import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
@@ -113,7 +114,7 @@ function toolsOf(log: Logger): ProviderTools {
     log,
     node: execPath,
     entries: { agent: entryBeside(running, 'agent-main'), hollow: entryBeside(running, 'hollow-main') },
-    ...(cache !== undefined && { compileCache: cache }),
+    ...defined({ compileCache: cache }),
     env: process.env,
     userData,
   }

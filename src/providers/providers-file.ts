@@ -4,6 +4,7 @@ import { dirname, resolve } from 'node:path'
 import { choice, freeform, list, obj, optional, str } from '#api/build.ts'
 import { createFieldReader } from '#api/field-problems.ts'
 import type { Problem } from '#api/problem.ts'
+import { defined } from '#lib/defined.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import { parseDocuments, type ParsedDocument } from '#lib/documents.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -74,7 +75,7 @@ export function parseProviders(
       if (names.has(servedName))
         throw new KubeNodeError(providersErrors.KN11033({ name: servedName, place: place('/name') }))
       names.add(servedName)
-      const own = { ...definition, name: servedName, ...(orphans !== undefined && { orphans }) }
+      const own = { ...definition, name: servedName, ...defined({ orphans }) }
       return servedProvider(own, checked.value, dirname(file))
     }
     const [problem] = checked.problems

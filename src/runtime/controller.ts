@@ -2,6 +2,7 @@
 // One bad key costs its own backoff and nothing else: it can throw, hang or ignore its signal without delaying another key.
 import { isConflict, isNotFound } from '#kube/errors.ts'
 import type { Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError, assertNever } from '#lib/errors.ts'
 import { followSignal } from '#lib/follow-signal.ts'
 import type { Logger } from '#lib/log.ts'
@@ -85,8 +86,7 @@ export class Controller {
     this.#queue = new WorkQueue({
       clock,
       random,
-      ...(backoff !== undefined && { backoff }),
-      ...(capacity !== undefined && { capacity }),
+      ...defined({ backoff, capacity }),
     })
     this.#refill = options.allKeys && new Refill(clock, options.allKeys, (key) => this.#queue.add(key))
     this.#metrics = options.metrics ?? noControllerMetrics

@@ -1,5 +1,6 @@
 // The caches of one process: one list-watch per kind, shared by all users of that kind, and a reliable answer to whether a cache is fresh enough for decisions.
 import type { Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { KubeNodeError, isKubeNodeError } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
@@ -119,8 +120,7 @@ class SharedInformers implements Informers {
       type,
       clock,
       random,
-      ...(selection !== undefined && { selection }),
-      ...(startSpreadMs !== undefined && { startSpreadMs }),
+      ...defined({ selection, startSpreadMs }),
       notice: (notice) => {
         tell(cacheLog, notice)
         if (notice.kind === 'Failed' && notice.error instanceof ApiError && notice.error.status === 403)

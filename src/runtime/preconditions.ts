@@ -1,4 +1,5 @@
 // Destructive writes that hit exactly the object that was decided about, or nothing: its uid and resourceVersion go along.
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { DeleteOptions, KubeClient, WriteOptions } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
@@ -13,7 +14,7 @@ export interface Preconditions {
 
 export const keyOf = ({ metadata: { name, namespace } }: KubeObject): ObjectKey => ({
   name: name ?? '',
-  ...(namespace !== undefined && { namespace }),
+  ...defined({ namespace }),
 })
 
 /** Throws for an object that never came from a server: nothing may be destroyed on such ground. */

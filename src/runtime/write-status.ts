@@ -2,6 +2,7 @@
 // Every write carries the UID, and the version too unless the caller says why it cannot, so that no write of another program is lost.
 import type { KubeClient } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
+import { defined } from '#lib/defined.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { fitTexts } from '#api/schema/fit-texts.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -39,13 +40,13 @@ export async function writeStatus<T extends KubeObject>(write: StatusWrite<T>): 
   const { name, namespace } = object.metadata
   const metadata = {
     name,
-    ...(namespace !== undefined && { namespace }),
+    ...defined({ namespace }),
     uid,
     ...(shared?.over !== 'Object' && { resourceVersion }),
   }
   // Only the status is sent: the rest of the object may contain secret values that were filled in after the read.
   const sent = { apiVersion: apiVersionOf(type), kind: type.kind, metadata, status }
-  const options = { fieldManager, subresource: 'status', ...(signal !== undefined && { signal }) }
+  const options = { fieldManager, subresource: 'status', ...defined({ signal }) }
   const outcome = await outcomeOf(() =>
     shared === undefined
       ? client.update<T>(type, sent as unknown as T, options)

@@ -4,6 +4,7 @@ import { differenceOf, hasDifference } from './difference.ts'
 import { refOf } from '#delivery/object-ref.ts'
 import type { Targets } from '#delivery/desired.ts'
 import { digestOf } from '#delivery/desired.ts'
+import { defined } from '#lib/defined.ts'
 
 const targets = (byCluster: Readonly<Record<string, readonly KubeObject[]>>): Targets =>
   new Map(
@@ -99,7 +100,7 @@ describe('machines that a commit deletes and creates', () => {
     kind: 'MachineSet',
     metadata: { name },
     spec: {
-      ...(replicas !== undefined && { replicas }),
+      ...defined({ replicas }),
       selector: { matchLabels: { pool: 'w' } },
       template: { metadata: { labels: { pool: 'w' } }, spec: { provider: { name: 'process' }, ...more } },
     },
@@ -108,7 +109,7 @@ describe('machines that a commit deletes and creates', () => {
     apiVersion: 'kubenode.io/v1alpha1',
     kind: 'Machine',
     metadata: { name },
-    spec: { ...(channel !== undefined && { channel }) },
+    spec: defined({ channel }),
   })
   const between = (before: readonly KubeObject[], after: readonly KubeObject[]) =>
     differenceOf(targets({ c: before }), targets({ c: after }))[0]?.machines

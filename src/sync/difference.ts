@@ -1,6 +1,7 @@
 // What changes from one rendering to another, cluster by cluster, object by object, field by field. Pure; values of Secrets never appear.
 import { createHmac } from 'node:crypto'
 import { cluster as clusterKind } from '#api/kinds/cluster.ts'
+import { defined } from '#lib/defined.ts'
 import { MAX_JSON_DEPTH, isDeeperThan, isObject, jsonEqual } from '#lib/json.ts'
 import { listingProblems } from '#declared/listing-problems.ts'
 import { declaredOnHub } from '#delivery/declared-on-hub.ts'
@@ -187,7 +188,7 @@ const hashKey = (objects: readonly (DesiredObject['object'] | undefined)[]): str
 function masked(object: DesiredObject['object'], key: string): unknown {
   const { data, stringData, ...rest } = object
   const [sealedData, sealedText] = [data, stringData].map((values) => maskedValues(values, key))
-  return { ...rest, ...(sealedData && { data: sealedData }), ...(sealedText && { stringData: sealedText }) }
+  return { ...rest, ...defined({ data: sealedData, stringData: sealedText }) }
 }
 
 const HASH_DIGITS = 8
@@ -224,7 +225,7 @@ function collect(before: unknown, after: unknown, path: string, out: FieldChange
     for (const key of new Set([...a.keys(), ...b.keys()])) collect(a.get(key), b.get(key), `${path}[${key}]`, out)
     return
   }
-  out.push({ path, ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) })
+  out.push({ path, ...defined({ before, after }) })
 }
 
 /** Larger texts are shown as texts. */

@@ -17,6 +17,7 @@ import { decideRevert, type RevertSeen } from '#sync/revert/decide.ts'
 import { returnsOf, revertedBefore } from '#sync/revert/known-bad.ts'
 import { revertPolicyOf } from '#sync/revert/policy.ts'
 import { UNDISTURBED } from '#test/support/fleets/undisturbed.ts'
+import { defined } from '#lib/defined.ts'
 
 const NOW = Date.parse('2026-01-31T12:00:00Z')
 const at = (minutes: number): string => new Date(NOW + minutes * 60_000).toISOString().replace('.000', '')
@@ -44,7 +45,7 @@ function chain(...all: readonly Made[]): readonly Release[] {
       commit: commit ?? id(String(i)),
       digests: Object.fromEntries(Object.entries(content).map(([cluster, text]) => [cluster, contentOf(text)])),
       ...(i > 0 && { after: all[i - 1]?.commit ?? id(String(i - 1)), previous: `r-${i - 1}` }),
-      ...(revertOf !== undefined && { revertOf }),
+      ...defined({ revertOf }),
     },
     status,
   }))
@@ -65,7 +66,7 @@ const approval = ({ digest, by = 'ada', groups = ['board'], made = at(-1), until
   apiVersion: 'kubenode.io/v1alpha1',
   kind: 'Approval',
   metadata: { name: 'a', creationTimestamp: made },
-  spec: { digest, by, groups, ...(until !== undefined && { until }) },
+  spec: { digest, by, groups, ...defined({ until }) },
 })
 
 const BOARD: Gate = { name: 'board', timeout: '1h', approval: { from: ['group:board'], count: 1 } }

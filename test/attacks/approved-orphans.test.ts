@@ -12,6 +12,7 @@ import { type MemoryHost, MemoryProvider, overridden } from '#test/doubles/provi
 import { type Attempt, type AttackWorld, tryOnServers } from '#test/support/worlds/attack-world.ts'
 import { endWorlds, machineWorld, type TestWorld } from '#test/support/worlds/machine-world.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { defined } from '#lib/defined.ts'
 
 const CLOUD = 'cloud'
 const ID = `${CLOUD}://eu-1/i-1`
@@ -59,7 +60,7 @@ const node = (name: string, more: { readonly providerID?: string; readonly addre
     apiVersion: 'v1',
     kind: 'Node',
     metadata: { name, ...(more.uid !== undefined && { annotations: { [ANNOTATIONS.machineUid]: more.uid } }) },
-    spec: { ...(more.providerID !== undefined && { providerID: more.providerID }) },
+    spec: defined({ providerID: more.providerID }),
     status: { addresses: more.address === undefined ? [] : [{ type: 'InternalIP', address: more.address }] },
   })
 

@@ -1,6 +1,7 @@
 // The attacker may write Clusters: sync opens no Secret for them that they cannot read themselves.
 import { CLUSTERS_NAMESPACE, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { type Answer, type Attempt, type AttackWorld, tryOnServers } from '#test/support/worlds/attack-world.ts'
+import { defined } from '#lib/defined.ts'
 
 const RBAC = 'rbac.authorization.k8s.io'
 const clustersIn = (namespace: string): string => `/apis/kubenode.io/v1alpha1/namespaces/${namespace}/clusters`
@@ -30,7 +31,7 @@ const clusterOf = (name: string, spec: object) => ({
   spec,
 })
 const pointsAt = (name: string, key?: string) => ({
-  kubeconfigSecretRef: { name, ...(key !== undefined && { key }) },
+  kubeconfigSecretRef: { name, ...defined({ key }) },
   stage: 'test',
 })
 

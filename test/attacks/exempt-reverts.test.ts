@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { onlyInFull } from '#test/support/tools/full.ts'
 import { filesOf, SourceWorld, type Values } from '#test/support/worlds/source-world.ts'
+import { defined } from '#lib/defined.ts'
 
 const values = (n: string, more: Partial<Values> = {}): Values => ({
   pipelines: { standard: { exempt: ['Holds'] } },
@@ -23,7 +24,7 @@ describe('a source that a hold pauses', () => {
   })
   afterAll(() => w.remove())
   const attempt = (next: Values, message: string, more?: Readonly<Record<string, string>>) =>
-    w.attempt(next, { message, ...(more !== undefined && { more }) })
+    w.attempt(next, { message, ...defined({ more }) })
 
   test('follows the revert of the newest commit to what was before it', async () => {
     expect(await attempt(values('2'), reverts(ids.three))).toMatch(/^[0-9a-f]{40}$/)

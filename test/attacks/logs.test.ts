@@ -12,6 +12,7 @@ import {
   machineUidOf,
   tryOnServers,
 } from '#test/support/worlds/attack-world.ts'
+import { defined } from '#lib/defined.ts'
 
 const OURS = '/apis/kubenode.io/v1alpha1'
 const REQUESTS = `${OURS}/logrequests`
@@ -74,7 +75,7 @@ const rule = (resources: readonly string[], verbs: readonly string[], resourceNa
   apiGroups: ['kubenode.io'],
   resources,
   verbs,
-  ...(resourceNames !== undefined && { resourceNames }),
+  ...defined({ resourceNames }),
 })
 async function give({ ask, who }: AttackWorld, person: Who, role: string, rules?: readonly object[]): Promise<void> {
   const apiVersion = 'rbac.authorization.k8s.io/v1'

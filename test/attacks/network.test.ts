@@ -11,6 +11,7 @@ import { DEFAULT_LIMITS, withConnections } from '#apiserver/flow/limits.ts'
 import { newCertificate } from '#defender/webhook/certificate.ts'
 import { SecretPaths } from '#defender/webhook/secret-paths.ts'
 import { WebhookServer } from '#defender/webhook/server.ts'
+import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { Requests } from '#test/support/servers/api-requests.ts'
@@ -137,7 +138,7 @@ async function forge(path: string, client: Client = {}, clientCa?: string, silen
     log: silentLogger,
     host: '127.0.0.1',
     port: 0,
-    ...(clientCa !== undefined && { clientCa }),
+    ...defined({ clientCa }),
   })
   const port = await server.start()
   const post = () =>

@@ -10,6 +10,7 @@ import type { Renderer } from '#sync/render/renderer.ts'
 import { planDigest, planTrailer } from '#sync/plan-digest.ts'
 import { filesOf, SourceWorld, type Values } from '#test/support/worlds/source-world.ts'
 import { onlyInFull } from '#test/support/tools/full.ts'
+import { defined } from '#lib/defined.ts'
 
 /** The objects of each target, as a file of the commit has them: the cage would take a second more for each commit. */
 const OBJECTS = 'fleet/objects.json'
@@ -34,7 +35,7 @@ const ours = (kind: string, example: object, name: string, namespace?: string) =
   apiVersion: API_GROUP_VERSION,
   kind,
   ...example,
-  metadata: { name, ...(namespace !== undefined && { namespace }) },
+  metadata: { name, ...defined({ namespace }) },
 })
 const stage = { name: 'test', clusters: { names: ['test'] }, minSuccessTime: '0s' }
 const pipeline = (more: object = {}) =>

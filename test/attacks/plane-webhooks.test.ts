@@ -7,6 +7,7 @@ import { EmbeddedHost } from '#controlplanes/embedded/embedded-host.ts'
 import { ProcessEngine } from '#controlplanes/embedded/processes/process-engine.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
+import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { EMBEDDED_DATA } from '#programs/planes/plane-snapshots.ts'
@@ -56,7 +57,7 @@ beforeEach(() => {
 
 const send = async (method: 'POST' | 'PUT' | 'DELETE', path: string, body?: object): Promise<string> => {
   try {
-    const { text } = await tenant.raw({ method, path, ...(body !== undefined && { body }) })
+    const { text } = await tenant.raw({ method, path, ...defined({ body }) })
     return text
   } catch (e) {
     return messageOf(e)

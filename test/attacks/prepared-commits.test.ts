@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { PreparedCommit, PushedCommit } from '#console/prepared.ts'
+import { defined } from '#lib/defined.ts'
 import { lineLogger } from '#lib/log.ts'
 import { issueCertificate, newAuthority } from '#lib/x509/certificates.ts'
 import { nodeType } from '#nodes/objects.ts'
@@ -223,7 +224,7 @@ test('a push over https shows the token to this server for this one push, and no
     const { id, ...commit } = JSON.parse(text) as PreparedCommit
     expect(commit.url).toBe(url)
     const push = (branch: string, token?: string) =>
-      ask('/api/push', { id, branch, username: 'ada', ...(token !== undefined && { token }) })
+      ask('/api/push', { id, branch, username: 'ada', ...defined({ token }) })
     // A server that repeats what it was told does not bring it into an answer.
     git.answer = (authorization) => ({ kind: 'Refused', status: 403, text: `no: ${authorization} ${TOKEN}` })
     const refused = await push('kubenode/https', TOKEN)

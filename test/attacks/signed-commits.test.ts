@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { createValidator } from '#api/validate.ts'
 import { refOf } from '#delivery/object-ref.ts'
+import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { openLocalRepository } from '#sync/git/local-repository.ts'
 import type { Trust } from '#sync/hub/source/trust-seen.ts'
@@ -64,7 +65,7 @@ function sourceOf({ verify, ref, seen, verified }: Omit<Wish, 'head'>): FleetSou
       prune: { enabled: true, guard: '10%' },
       drift: 'Correct',
     },
-    status: { ...(seen && { seen }), ...(verified && { verified }) },
+    status: defined({ seen, verified }),
   } as unknown as FleetSource
 }
 

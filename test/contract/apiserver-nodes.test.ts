@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test, type TestContext } from 'vitest'
 import { apiServers, type RunningServer } from '#test/support/servers/api-servers.ts'
 import { Requests, type SendOptions } from '#test/support/servers/api-requests.ts'
+import { defined } from '#lib/defined.ts'
 
 const CORE = '/api/v1'
 const NS = 'work'
@@ -20,7 +21,7 @@ const A = nodeUser('a')
 const podOn = (name: string, nodeName: string | undefined, account = `${name}-account`) => ({
   metadata: { name, labels: { app: name } },
   spec: {
-    ...(nodeName === undefined ? {} : { nodeName }),
+    ...defined({ nodeName }),
     serviceAccountName: account,
     automountServiceAccountToken: false,
     imagePullSecrets: [{ name: `${name}-pull` }],

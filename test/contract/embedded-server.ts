@@ -1,6 +1,7 @@
 // The embedded server for one test file, with the shortest way to ask it something over HTTPS.
 import { createApiServer, type ApiServerOptions } from '#apiserver/api-server.ts'
 import { Connection, textOf } from './recordings/target.ts'
+import { defined } from '#lib/defined.ts'
 
 export interface Answer {
   readonly code: number
@@ -31,7 +32,7 @@ export async function startEmbedded(loops: NonNullable<ApiServerOptions['loops']
       const body = value === undefined ? undefined : Buffer.from(JSON.stringify(value))
       const headers = {
         ...(body === undefined ? {} : { 'content-type': type, 'content-length': String(body.length) }),
-        ...(as === undefined ? {} : { 'impersonate-user': as }),
+        ...defined({ 'impersonate-user': as }),
       }
       const response = await connection.open({ method, path, headers, body, bare: false })
       const warnings = [response.headers['warning'] ?? []].flat()

@@ -1,6 +1,7 @@
 // Authorization: impersonation, roles and their escalation, reviews, tokens, certificates, admission policies.
 import { Agent, request } from 'node:https'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { defined } from '#lib/defined.ts'
 import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { rulesInForce } from '#test/support/servers/rules-in-force.ts'
@@ -294,7 +295,7 @@ describe.each(apiServers)('access to $name', ({ start, hasLoops }) => {
     const review = async (token: string, audiences?: readonly string[]) =>
       (
         await api.made('/apis/authentication.k8s.io/v1/tokenreviews', {
-          spec: { token, ...(audiences === undefined ? {} : { audiences }) },
+          spec: { token, ...defined({ audiences }) },
         })
       )['status'] as { readonly authenticated?: boolean; readonly user?: object; readonly error?: string }
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { defined } from '#lib/defined.ts'
 import { seededRandom } from '#lib/random.ts'
 import { violations, type Entry } from '#test/support/servers/api-history.ts'
 import { HistoryClients, type Between } from '#test/support/servers/api-history-clients.ts'
@@ -51,7 +52,7 @@ async function historyOf({ seed, losesPower, rounds = ROUNDS, between, script, i
   const clients = new HistoryClients(random, between)
   let port = 0
   const start = async (under: readonly string[] = []): Promise<ServerProcess> => {
-    server = await startedApiServer(data, port, { under, ...(script === undefined ? {} : { script }) })
+    server = await startedApiServer(data, port, { under, ...defined({ script }) })
     port = server.port
     return server
   }

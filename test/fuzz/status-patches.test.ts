@@ -2,6 +2,7 @@
 import { Agent, request as httpsRequest } from 'node:https'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createApiServer, type ApiServer } from '#apiserver/api-server.ts'
+import { defined } from '#lib/defined.ts'
 import { issueCertificate } from '#lib/x509/certificates.ts'
 import { DEFAULT_LEVELS } from '#apiserver/flow/levels.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
@@ -131,7 +132,7 @@ const machineNamed = (name: string) => ({
 })
 
 async function send(method: string, path: string, body?: object): Promise<KubeObject> {
-  const { status, text } = await admin.raw({ method, path, ...(body !== undefined && { body }) })
+  const { status, text } = await admin.raw({ method, path, ...defined({ body }) })
   if (status >= 300) throw new Error(`${method} ${path} was answered ${status}: ${text}`)
   return JSON.parse(text) as KubeObject
 }

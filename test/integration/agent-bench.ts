@@ -19,6 +19,7 @@ import { nodeType } from '#agent/node/types.ts'
 import { newPublisher, release, type Publisher, type Release } from '#test/doubles/node/release.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
+import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { isObject } from '#lib/json.ts'
 import { seededRandom } from '#lib/random.ts'
@@ -129,7 +130,7 @@ export class AgentBench {
       caData: Buffer.from(this.place.ca).toString('base64'),
       token: JOIN_TOKEN,
       machine: MACHINE,
-      ...(this.machineUid !== undefined && { uid: this.machineUid }),
+      ...defined({ uid: this.machineUid }),
       node: MACHINE,
       cluster: this.cluster,
       artifactBase: pathToFileURL(artifacts).href,

@@ -10,6 +10,7 @@ import { operationalHold } from '#api/kinds/operational-hold.ts'
 import type { MachinesTopic, Written } from '#console/protocol.ts'
 import type { Browser } from '#test/support/console/plain-browser.ts'
 import { CLUSTER, HOST, type PeopleWorld, peopleWorld } from '#test/support/console/people-world.ts'
+import { defined } from '#lib/defined.ts'
 
 let world: PeopleWorld
 
@@ -29,7 +30,7 @@ const newMachine = (name: string): Machine => ({
 })
 
 const signIn = (browser: Browser, token: string, cluster?: string) =>
-  browser.ask('/api/sign-in', { method: 'POST', body: { token, ...(cluster !== undefined && { cluster }) } })
+  browser.ask('/api/sign-in', { method: 'POST', body: { token, ...defined({ cluster }) } })
 
 const hold = {
   cluster: CLUSTER,

@@ -36,6 +36,7 @@ import { newCertificate } from '#defender/webhook/certificate.ts'
 import { WebhookRegistrar } from '#defender/webhook/registrar.ts'
 import { WebhookReplica } from '#defender/webhook/replica.ts'
 import { webhookConfigurationType } from '#defender/webhook/registration.ts'
+import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { isObject } from '#lib/json.ts'
 import { policiesIn, POLICY_TYPES } from '#kube/admission-policies.ts'
@@ -118,7 +119,7 @@ function changed(kind: ApiKind, spec: Readonly<Record<string, unknown>>): KubeOb
   const name = kind === machineComponent ? metadata.name : `${kind.kind.toLowerCase()}-${++served}`
   return {
     ...rest,
-    metadata: { ...metadata, ...(name === undefined ? {} : { name }) },
+    metadata: { ...metadata, ...defined({ name }) },
     spec: { ...before, ...spec },
   }
 }

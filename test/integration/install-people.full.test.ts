@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, onTestFailed, test } from 'vitest'
 import { OWN_NAMESPACES, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { type Random, seededRandom } from '#lib/random.ts'
 import { coreKind } from '#kube/core-kinds.ts'
@@ -194,7 +195,7 @@ class Trial {
     work: (type: ResourceType, key: ObjectKey) => Promise<unknown>,
   ): Promise<unknown> {
     const type = await this.#world.context().types.of(apiVersion, kind)
-    return work(type, { name, ...(namespace !== undefined && { namespace }) })
+    return work(type, { name, ...defined({ namespace }) })
   }
 }
 

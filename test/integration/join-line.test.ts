@@ -27,6 +27,7 @@ import { makeArchives } from '#agent/join/archive.ts'
 import { joinLine, MAX_LINE_CHARS, type JoinLineOptions } from '#agent/join/join-line.ts'
 import type { JoinTicket } from '#agent/join/join-command.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
+import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { newPublisher } from '#test/doubles/node/release.ts'
@@ -211,14 +212,14 @@ test('an agent downloads through the proxy of its host, and reaches the API serv
   const { url, asked, stop } = await startProxy()
   const server = `https://127.0.0.1:${port}`
   const bytes = async (proxy?: Record<string, string>) => {
-    const fetcher = createFetcher({ base: `${server}/`, ca: pair.ca, ...(proxy !== undefined && { proxy }) })
+    const fetcher = createFetcher({ base: `${server}/`, ca: pair.ca, ...defined({ proxy }) })
     const chunks: Buffer[] = []
     for await (const chunk of fetcher.open('join.sh', 1_000, AbortSignal.timeout(10_000))) chunks.push(chunk)
     return Buffer.concat(chunks).toString('utf8')
   }
   const api = async (proxy: HostProxy) => {
     const given = apiProxy({ proxy })
-    const client = new HttpKubeClient({ server, ca: { data: pair.ca }, ...(given !== undefined && { proxy: given }) })
+    const client = new HttpKubeClient({ server, ca: { data: pair.ca }, ...defined({ proxy: given }) })
     const status = await client.raw({ method: 'GET', path: '/join.sh' }).then((r) => r.status)
     client.close()
     return status

@@ -9,6 +9,7 @@ import type { ControlPlane, ControlPlaneRequest, RotationRequest } from '#contro
 import { authorityPrints, signerPrint } from '#identity/authority-prints.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
+import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { ALL_WELL, REAL_VERSIONS } from '#test/support/worlds/kubernetes-host-world.ts'
@@ -48,7 +49,7 @@ const request = (rotation?: RotationRequest, id = ID): ControlPlaneRequest => ({
   owner: 'uid-rotated',
   version: '1.35.9',
   upgrade: { soakMs: 3_600_000, walksMinors: false },
-  ...(rotation !== undefined && { rotation }),
+  ...defined({ rotation }),
 })
 
 async function put(of: ControlPlaneRequest, played: PlayedHub | undefined = {}): Promise<ControlPlane> {

@@ -15,6 +15,7 @@ import type { ControlPlane, ControlPlaneRequest } from '#controlplanes/port.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isConflict, isNotFound } from '#kube/errors.ts'
+import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { OPENED_LOG, PLAYED_WORKLOADS, playPods, type PlayedHub } from '#test/support/worlds/played-pods.ts'
@@ -72,7 +73,7 @@ async function settled(hosts: KubernetesHost | HostsOfCalls, of: ControlPlaneReq
 /** Its pods end meanwhile. */
 async function removed(host: KubernetesHost, { id, owner }: ControlPlaneRequest, keep?: string): Promise<string> {
   const over = new AbortController()
-  const done = host.delete(id, { owner, ...(keep !== undefined && { keep }) }).finally(() => over.abort())
+  const done = host.delete(id, { owner, ...defined({ keep }) }).finally(() => over.abort())
   while (!over.signal.aborted) {
     await playPods(hub.admin, planeNamespace(id)).catch((error: unknown) => {
       // What is removed changes while it is played.

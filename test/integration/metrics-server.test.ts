@@ -10,6 +10,7 @@ import {
   programUser,
   SYSTEM_NAMESPACE,
 } from '#api/names.ts'
+import { defined } from '#lib/defined.ts'
 import { silentLogger } from '#lib/log.ts'
 import type { RawRequest } from '#kube/client.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
@@ -108,7 +109,7 @@ async function serve(change: Change = {}) {
     host: '127.0.0.1',
     port: 0,
     keys: { secret: change.secret ?? SECRET, serverName: METRICS_SERVER_NAME },
-    ...(change.clientCa !== undefined && { clientCa: change.clientCa }),
+    ...defined({ clientCa: change.clientCa }),
   })
   await part.start()
   ends.push(() => part.stop())

@@ -9,6 +9,7 @@ import { isApiError } from '#kube/errors.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
+import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import { manifests } from '#test/support/servers/installed.ts'
 import { clusterWorld, type ClusterWorld } from '#test/support/worlds/cluster-world.ts'
@@ -62,8 +63,7 @@ test('is accepted by the cluster of its branch, and by neither the hub nor the c
   expect([await answer(one), await answer(two)]).toEqual([ACCEPTED, ACCEPTED])
   const at = (place: ConnectionConfig, { clientCertificate }: ConnectionConfig): ConnectionConfig => ({
     server: place.server,
-    ...(place.ca !== undefined && { ca: place.ca }),
-    ...(clientCertificate !== undefined && { clientCertificate }),
+    ...defined({ ca: place.ca, clientCertificate }),
   })
   const hub: ConnectionConfig = { server: w.hub.url, ca: { data: w.hub.ca } }
   expect(one.clientCertificate).not.toEqual(two.clientCertificate)

@@ -11,6 +11,7 @@ import { findCondition } from '#kube/conditions.ts'
 import { allContexts } from '#programs/local/all-contexts.ts'
 import { DATA_FORMAT, layoutOf, writeState } from '#programs/local/layout.ts'
 import { eventually, type SyncBench, syncBench } from '#test/support/benches/sync-bench.ts'
+import { defined } from '#lib/defined.ts'
 
 const FLEET = `
 import { App } from 'cdk8s'
@@ -35,7 +36,7 @@ beforeAll(async () => {
   writeState(layout, {
     format: DATA_FORMAT,
     ports: {},
-    ...(layout.follows !== undefined && { follows: layout.follows }),
+    ...defined({ follows: layout.follows }),
   })
   const kubeconfigs = new Map(
     [['hub', bench.hub] as const, ...bench.clusters].map(([name, { server }]) => [name, server.adminKubeconfig()]),

@@ -27,13 +27,14 @@ import { microTimestamp } from '#lib/clock.ts'
 import { leaseType } from '#runtime/lease.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { installAll } from '#test/support/servers/installed.ts'
+import { defined } from '#lib/defined.ts'
 
 const named = (kind: string, name: string, namespace?: string) => ({
   apiVersion: API_GROUP_VERSION,
   kind,
   metadata: {
     name,
-    ...(namespace !== undefined && { namespace }),
+    ...defined({ namespace }),
     ...(kind === 'Machine' && { labels: { zone: name } }),
   },
 })

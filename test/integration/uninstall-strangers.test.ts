@@ -10,6 +10,7 @@ import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
 import { eventually } from '#test/support/benches/sync-bench.ts'
 import { releaseOf, startInstallWorld, type InstallWorld } from '#test/support/worlds/install-world.ts'
+import { defined } from '#lib/defined.ts'
 
 let world: InstallWorld
 beforeAll(async () => void (world = await startInstallWorld()))
@@ -98,7 +99,7 @@ const present = async (): Promise<readonly string[]> => {
   const found = await Promise.all(
     THEIRS.map(async ([type, { kind, metadata }]) => {
       const { name = '', namespace } = metadata
-      const key = { name, ...(namespace !== undefined && { namespace }) }
+      const key = { name, ...defined({ namespace }) }
       const object = await world.admin.get(type, key)
       return object === undefined || object.metadata.deletionTimestamp !== undefined ? [] : [`${kind} ${name}`]
     }),

@@ -1,4 +1,5 @@
 // Carries out what a repair with a permit asks of a component: a restart, or the same version from a copy that is fetched again.
+import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
 import { REFUSED, failed, type Asks } from './asks.ts'
 import type { Journal } from './journal.ts'
@@ -34,7 +35,7 @@ export async function reinstallAsked(parts: RepairParts): Promise<void> {
   if (record?.current === undefined || !isAtRest(record))
     return ask.done(failed(`${component} is being changed already`))
   const { version, config } = record.current
-  const target: Attempt = { version, attempt: record.target.attempt, ...(config === undefined ? {} : { config }) }
+  const target: Attempt = { version, attempt: record.target.attempt, ...defined({ config }) }
   try {
     const request = { component, target, generation: generationAfter(record.current) }
     const { slot } = await stage(request, new AbortController().signal)

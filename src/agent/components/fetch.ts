@@ -5,6 +5,7 @@ import type http from 'node:http'
 import https from 'node:https'
 import { fileURLToPath } from 'node:url'
 import { type Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { nodeHttp } from '#lib/node-http.ts'
@@ -41,7 +42,7 @@ const LEAST_BYTES_PER_MS = 1
 const failed = (place: string, why: string, cause?: unknown) =>
   new KubeNodeError(agentErrors.KN8010({ place, why }), {
     retry: 'later',
-    ...(cause === undefined ? {} : { cause }),
+    ...defined({ cause }),
   })
 
 export function createFetcher(options: FetcherOptions): Fetcher {
@@ -147,7 +148,7 @@ function send(
       url,
       {
         signal,
-        ...(ca !== undefined && { ca }),
+        ...defined({ ca }),
         ...(agents !== undefined && { agent: agents[url.protocol === 'https:' ? 'https:' : 'http:'] }),
         headers: { 'accept-encoding': 'identity', ...(from === 0 ? {} : { range: `bytes=${from}-` }) },
       },

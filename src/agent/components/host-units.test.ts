@@ -8,6 +8,7 @@ import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { lookAtLinks } from '../drift/look.ts'
 import type { OrderedAttempt } from './order.ts'
 import { readSlot } from './slot.ts'
+import { defined } from '#lib/defined.ts'
 
 const publisher = newPublisher()
 const PROGRAM = '/usr/bin/kubelet'
@@ -28,7 +29,7 @@ const version = (v: string, existing?: 'Leave') =>
           format: 'ini',
           template: `[Service]\nExecStart=${PROGRAM} --ours\n`,
           onChange: 'Restart',
-          ...(existing !== undefined && { existing }),
+          ...defined({ existing }),
         },
       ],
       service: { unit: 'kubelet.service', restart: 'Always', killMode: 'Process' },

@@ -1,6 +1,7 @@
 // Changes of a component's record. Each is persisted before the agent continues; the protocol table says which steps may follow which.
 import { basename } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { nextComponentState, type SwitchEvent, type SwitchFacts } from '#api/protocol/switch.ts'
 import { readState, writeDurably } from '../files/durable.ts'
@@ -56,7 +57,7 @@ export class Journal {
     const current = SLOT_ID.test(id) ? await slotByFolder(this.#deps, this.#component, id) : undefined
     if (current === undefined) return undefined
     const { version, config } = current
-    const target = { version, attempt: 1, ...(config === undefined ? {} : { config }) }
+    const target = { version, attempt: 1, ...defined({ config }) }
     const message = 'the record was lost and is rebuilt from the installed files'
     return {
       format: 1,

@@ -1,5 +1,6 @@
 // The content of a slot when it was filled: every file with its digest and its metadata. A file with unchanged metadata need not be read.
 import { join } from 'node:path'
+import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import { readState } from '../files/durable.ts'
 import type { FileStat, Files } from '../files/port.ts'
@@ -36,7 +37,7 @@ export async function describe(files: Files, folder: string, placed: PlacedDiges
   const stat = await files.stat(join(folder, placed.path))
   if (stat?.kind !== 'File') return undefined
   const { size, modifiedMs, changedMs } = stat
-  return { ...placed, size, modifiedMs, ...(changedMs === undefined ? {} : { changedMs }) }
+  return { ...placed, size, modifiedMs, ...defined({ changedMs }) }
 }
 
 export async function manifestOf(files: Files, folder: string, placed: readonly PlacedDigest[]): Promise<Manifest> {

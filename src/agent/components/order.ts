@@ -1,6 +1,7 @@
 // What the Machine orders for one component of this node: an assignment, with the attempt and the permitted switch of what is to run.
 import { type Removal, type Run, removalOf, runOf } from '#api/protocol/assignment.ts'
 import type { Attempt, OnRemoval } from './record.ts'
+import { defined } from '#lib/defined.ts'
 
 /** The agent may switch to this attempt under the permit. */
 interface SwitchOrder {
@@ -32,8 +33,7 @@ export function orderFor(component: string, entry: OrderedAttempt | undefined): 
   return {
     ...runOf(component, version, config),
     attempt,
-    ...(entry.switch !== undefined && { switch: entry.switch }),
-    ...(onRemoval !== undefined && { onRemoval }),
+    ...defined({ switch: entry.switch, onRemoval }),
   }
 }
 
@@ -41,5 +41,5 @@ export function orderFor(component: string, entry: OrderedAttempt | undefined): 
 export const attemptOf = ({ version, config, attempt }: RunOrder): Attempt => ({
   version,
   attempt,
-  ...(config !== undefined && { config }),
+  ...defined({ config }),
 })

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { planComponent, type ComponentAction, type ComponentPlan, type ComponentSeen } from './plan.ts'
 import { orderFor, type OrderedAttempt, UNREAD } from './order.ts'
 import type { ComponentRecord, Slot } from './record.ts'
+import { defined } from '#lib/defined.ts'
 
 const slot = (version: string, letter: string): Slot => ({
   id: `${letter.repeat(16)}-0`,
@@ -330,11 +331,8 @@ describe('whatever is seen', () => {
         ? record({
             state,
             target,
-            ...(current === undefined ? {} : { current }),
-            ...(stagedSlot === undefined ? {} : { staged: stagedSlot }),
-            ...(phase === undefined
-              ? {}
-              : { open: { to: two, phase, ...(current === undefined ? {} : { from: current }) } }),
+            ...defined({ current, staged: stagedSlot }),
+            ...(phase === undefined ? {} : { open: { to: two, phase, ...defined({ from: current }) } }),
           })
         : undefined,
     }))

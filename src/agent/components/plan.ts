@@ -1,6 +1,7 @@
 // Decides the next step of one component. A disruption needs an order for the staged attempt and a permit that was read in this pass;
 // an unknown state never disrupts. Crashed processes are restarted under the local brake, without a permit.
 import type { Reason } from '#api/catalogue.ts'
+import { defined } from '#lib/defined.ts'
 import { assertNever } from '#lib/errors.ts'
 import type { ProcessEnd } from '../supervise/process-end.ts'
 import { attemptOf, type ComponentOrder, type RunOrder } from './order.ts'
@@ -105,7 +106,7 @@ const act = (action: ComponentAction): ComponentPlan => ({ action })
 const wait = (waiting: string, requeueAfterMs?: number): ComponentPlan => ({
   action: undefined,
   waiting,
-  ...(requeueAfterMs === undefined ? {} : { requeueAfterMs }),
+  ...defined({ requeueAfterMs }),
 })
 
 export function planComponent(seen: ComponentSeen): ComponentPlan {

@@ -3,6 +3,7 @@
 import { filled } from '#api/templates/fill.ts'
 import { createHash } from 'node:crypto'
 import { dirname, join } from 'node:path'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject, type JsonObject } from '#lib/json.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
@@ -98,7 +99,7 @@ export async function fillSlot(deps: SlotDeps, target: Attempt, content: SlotCon
     digest,
     statement: statementDigest(spec),
     version: target.version,
-    ...(target.config === undefined ? {} : { config: target.config }),
+    ...defined({ config: target.config }),
   }
   if ((await readSlot(deps, spec.component, id)) !== undefined) return slot
   const folder = slotFolder(dir, spec.component, id)

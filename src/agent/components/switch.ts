@@ -2,6 +2,7 @@
 // says which version is in use.
 import { dirname, join } from 'node:path'
 import { isReason } from '#api/catalogue.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError, assertNever, messageOf } from '#lib/errors.ts'
 import { parseDuration } from '#lib/duration.ts'
 import type { Logger } from '#lib/log.ts'
@@ -69,8 +70,7 @@ export class Switcher {
       open: {
         to,
         phase: 'Switching' as const,
-        ...(from === undefined ? {} : { from }),
-        ...(permit === undefined ? {} : { permit }),
+        ...defined({ from, permit }),
       },
     }
     if (permit === undefined)
@@ -85,7 +85,7 @@ export class Switcher {
     await this.#journal.step(
       'reinstall',
       { reinstallPermitted: true, sameVersion: current?.digest === to.digest },
-      { open: { to, phase: 'Switching', ...(current === undefined ? {} : { from: current }) } },
+      { open: { to, phase: 'Switching', ...defined({ from: current }) } },
     )
     await this.go()
   }
@@ -308,7 +308,7 @@ export class Switcher {
     for (const { path } of gone) await restorePath(this.#deps, this.#component, kept, path)
     if (from?.spec.service !== undefined && spec.service === undefined)
       await processes.forget?.(this.#component, from.spec.service)
-    await this.#startFrom(to, { keep: effect !== 'Restart', ...(notThis !== undefined && { notThis }) })
+    await this.#startFrom(to, { keep: effect !== 'Restart', ...defined({ notThis }) })
     const { reloadSignal } = spec.service ?? {}
     if (effect === 'Reload' && reloadSignal !== undefined) processes.signal(this.#component, reloadSignal)
   }
@@ -351,7 +351,7 @@ export class Switcher {
         slot: id,
         service,
         ...(keep && { keep }),
-        ...(notThis !== undefined && { notThis }),
+        ...defined({ notThis }),
       })
   }
 
@@ -397,10 +397,10 @@ export class Switcher {
 export const isPowerLoss = (e: unknown): boolean => e instanceof Error && e.constructor.name === 'PowerLost'
 
 function withPin({ pins, target }: ComponentRecord, { digest, version, config }: Slot): readonly Pin[] {
-  const pin: Pin = { digest, version, attempt: target.attempt, ...(config === undefined ? {} : { config }) }
+  const pin: Pin = { digest, version, attempt: target.attempt, ...defined({ config }) }
   return [...pins, pin].slice(-MAX_PINS)
 }
 
 /** Undefined for a slot that an older agent filled. */
 const healthyVersionOf = ({ version, statement, config }: Slot): HealthyVersion | undefined =>
-  statement === undefined ? undefined : { version, digest: statement, ...(config === undefined ? {} : { config }) }
+  statement === undefined ? undefined : { version, digest: statement, ...defined({ config }) }

@@ -3,6 +3,7 @@ import { AGENT_SOURCES_PREFIX } from '#api/names.ts'
 import type { EventRecorder } from '#kube/events.ts'
 import type { AgentEvents } from '../agent-events.ts'
 import type { MonitorEvent } from './npd/judge.ts'
+import { defined } from '#lib/defined.ts'
 
 export interface NodeEventsDeps {
   readonly agentEvents: AgentEvents
@@ -31,7 +32,7 @@ export class NodeEvents {
       return
     }
     const uid = nodeUid()
-    const metadata = { name: node, ...(uid === undefined ? {} : { uid }) }
+    const metadata = { name: node, ...defined({ uid }) }
     recorder.record({ apiVersion: 'v1', kind: 'Node', metadata }, { type, reason, action: 'Detect', note: message })
   }
 

@@ -1,5 +1,6 @@
 // Installed files are modified on a node in memory.
 import { describe, expect, test } from 'vitest'
+import { defined } from '#lib/defined.ts'
 import { silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
@@ -47,7 +48,7 @@ async function installed(watchFolder?: WatchFolder) {
     lookAtRunning: async () => running,
     onHealed: (component, what) => told.push(`healed ${component}: ${what}`),
     onLeft: (component, what) => told.push(`left ${component}: ${what}`),
-    ...(watchFolder === undefined ? {} : { watchFolder }),
+    ...defined({ watchFolder }),
   })
   watch.start()
   const read = async (path: string) => (await files.read(path))?.toString()

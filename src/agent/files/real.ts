@@ -17,6 +17,7 @@ import {
   type FileHandle,
 } from 'node:fs/promises'
 import type { Files, FileStat, FileWriter } from './port.ts'
+import { defined } from '#lib/defined.ts'
 
 const ABSENT: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR'])
 /** With another file system on it, it is in use. */
@@ -87,7 +88,7 @@ export const realFiles: Files = {
   },
 
   makeFolder: async (path, mode) => {
-    await mkdir(path, { recursive: true, ...(mode !== undefined && { mode }) })
+    await mkdir(path, { recursive: true, ...defined({ mode }) })
   },
 
   async create(path, mode, owner) {

@@ -1,4 +1,5 @@
 // What a hollow node has on its disk when its process starts: it has no disk, so its Machine's status takes its place. Pure.
+import { defined } from '#lib/defined.ts'
 import { assertNever } from '#lib/errors.ts'
 import type { ComponentEntry, ComponentStatus, Machine } from '#api/kinds/machine.ts'
 import type { ComponentRecord, Slot, Attempt } from '../components/record.ts'
@@ -20,7 +21,7 @@ export const adoptWishes = ({ spec, status }: Machine): readonly AdoptWish[] =>
 /** A report does not name the configuration; if it describes the ordered attempt, it is the ordered configuration. */
 function targetOf(version: string, { attempt }: ComponentStatus, told: ComponentEntry | undefined): Attempt {
   const config = told?.version === version ? told.config : undefined
-  return { version, attempt: attempt ?? told?.attempt ?? 1, ...(config === undefined ? {} : { config }) }
+  return { version, attempt: attempt ?? told?.attempt ?? 1, ...defined({ config }) }
 }
 
 /** Undefined: nothing worth keeping is known; it is installed as on a new node. */
@@ -37,9 +38,7 @@ export function recordOf(
     since: Date.parse(report.since ?? '') || 0,
     target,
     pins: [],
-    ...(report.message === undefined ? {} : { message: report.message }),
-    ...(current === undefined ? {} : { current }),
-    ...(report.healthyBefore === undefined ? {} : { healthy: report.healthyBefore }),
+    ...defined({ message: report.message, current, healthy: report.healthyBefore }),
   }
   switch (report.state) {
     case 'Switching':
@@ -49,7 +48,7 @@ export function recordOf(
       return {
         ...base,
         state: 'Switching',
-        open: { to: next, phase: 'Switching', ...(current === undefined ? {} : { from: current }) },
+        open: { to: next, phase: 'Switching', ...defined({ from: current }) },
       }
     case 'RolledBack':
     case 'Failed':

@@ -1,4 +1,5 @@
 // What all hollow nodes of a process share about components: each statement and configuration is read once and never changes.
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { componentObjectName } from '#lib/names.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -54,7 +55,7 @@ export class Catalogue {
     const id = slotId(digest, generation)
     const statement = statementDigest(spec)
     const staged: Staged = {
-      slot: { id, digest, statement, version, ...(config === undefined ? {} : { config }) },
+      slot: { id, digest, statement, version, ...defined({ config }) },
       spec,
     }
     this.#slots.set(id, staged)

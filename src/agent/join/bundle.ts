@@ -1,4 +1,5 @@
 // What a machine needs to join: the address of the API server, a one-time token, its name, and the keys whose components it may trust.
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { parseSignedTrust, type SignedTrust, type TrustAnchor } from '#api/trust/trust-document.ts'
@@ -60,7 +61,7 @@ export function parseJoinBundle(value: unknown): JoinBundle {
     artifactBase: text('artifactBase'),
     ...(typeof value['artifactCaData'] === 'string' && { artifactCa: pemOf(text('artifactCaData'), 'artifactCaData') }),
     ...(typeof value['nodeAddress'] === 'string' && { nodeAddress: value['nodeAddress'] }),
-    ...(proxy !== undefined && { proxy }),
+    ...defined({ proxy }),
     // Anything but an explicit yes leaves the Node to its current owner: two writers would fight over it.
     ...(value['registerNode'] !== undefined && { registerNode: value['registerNode'] === true }),
     ...(isLife(value['certificateSeconds']) && { certificateSeconds: value['certificateSeconds'] }),

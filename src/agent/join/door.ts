@@ -2,6 +2,7 @@
 import { authorityPrint, makeProof } from '#identity/door/proof.ts'
 import type { DoorReply } from '#identity/door/door.ts'
 import { DOOR_PATH } from '#api/names.ts'
+import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isApiError } from '#kube/errors.ts'
@@ -63,7 +64,7 @@ async function ask(
   body?: unknown,
 ): Promise<DoorReply | undefined> {
   try {
-    const { text } = await client.raw({ method, path: DOOR_PATH, signal, ...(body !== undefined && { body }) })
+    const { text } = await client.raw({ method, path: DOOR_PATH, signal, ...defined({ body }) })
     return replyIn(text)
   } catch (e) {
     // A server that refuses anonymous requests.

@@ -1,4 +1,5 @@
 // The proxy of a host: for downloads, and for the API server where the join command said so.
+import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import { agentErrors } from '../agent-errors.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -31,7 +32,7 @@ const isProxyUrl = (url: string): boolean => ['http:', 'https:'].includes(URL.pa
 export const proxyEnv = ({ url, not }: HostProxy): { readonly [name: string]: string } => ({
   HTTPS_PROXY: url,
   HTTP_PROXY: url,
-  ...(not !== undefined && { NO_PROXY: not }),
+  ...defined({ NO_PROXY: not }),
 })
 
 /** Undefined unless the join command said that the API server is behind it. */

@@ -13,6 +13,7 @@ import { identityFile, joinFile, nodeDir, type NodeDir } from '../node-dir.ts'
 import { refuseBelowFloor } from '../preflight/floor.ts'
 import { readGlibc } from '../preflight/read.ts'
 import { readBoundedText, STANDARD_INPUT } from '#lib/bounded-file.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { systemClock } from '#lib/system-clock.ts'
@@ -220,7 +221,7 @@ export function hostChoices(
   if (url === '' && proxyApi)
     throw new KubeNodeError(agentErrors.KN8089({ option: '--proxy-api', why: 'the variable HTTPS_PROXY is not set' }))
   return {
-    ...(address !== undefined && { nodeAddress: address }),
+    ...defined({ nodeAddress: address }),
     ...(url !== '' && { proxy: { url, ...(not !== '' && { not }), ...(proxyApi && { api: true }) } }),
   }
 }

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync, existsSync, statSync } f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import { loggerTo, silentLogger } from '#lib/log.ts'
@@ -44,7 +45,7 @@ describe('a join bundle', () => {
     [false, false],
     ['yes', false],
   ])('that says %s of registering the Node: %s', (said, read) => {
-    expect(parseJoinBundle({ ...bundle, ...(said !== undefined && { registerNode: said }) }).registerNode).toBe(read)
+    expect(parseJoinBundle({ ...bundle, ...defined({ registerNode: said }) }).registerNode).toBe(read)
   })
 
   test.each([

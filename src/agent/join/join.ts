@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import { release } from 'node:os'
 import type { Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -137,7 +138,7 @@ export async function keyOf({ files, dir }: IdentityDeps): Promise<string> {
 
 async function ask(deps: JoinDeps, bundle: JoinBundle, key: string): Promise<Credential> {
   const proxy = apiProxy(bundle)
-  const place = { server: bundle.server, ca: { data: bundle.ca }, ...(proxy !== undefined && { proxy }) }
+  const place = { server: bundle.server, ca: { data: bundle.ca }, ...defined({ proxy }) }
   const client = deps.connect({ ...place, token: { data: bundle.token } })
   try {
     const onWait = (request: string) =>

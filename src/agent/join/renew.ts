@@ -1,6 +1,7 @@
 // One attempt to get the next certificate: with a new bundle, with the current identity, or, once the server refuses that, at the rejoin endpoint.
 import type { Clock } from '#lib/clock.ts'
 import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -64,7 +65,7 @@ async function asOurselves({ clock, signal, identity, client, files, dir }: Rene
   const wanted = {
     machine: identity.machine,
     node: identity.node,
-    ...(uid !== undefined && { uid }),
+    ...defined({ uid }),
     ...(now !== undefined && { certificateSeconds: lifeSecondsOf(now) }),
   }
   const next: Pair = { key, certificate: await requestCertificate({ client, clock, signal }, wanted, key) }

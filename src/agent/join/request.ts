@@ -1,6 +1,7 @@
 // Requests a client certificate from the cluster and waits for it. The request is named after the key, so asking again after a crash is the same request.
 import { createHash, X509Certificate, createPrivateKey } from 'node:crypto'
 import type { Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { holderOf } from '#lib/x509/holder.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
@@ -84,7 +85,7 @@ export async function requestCertificate(
   key: string,
 ): Promise<string> {
   const { machine } = wanted
-  return untilAnswered({ client, clock, signal, ...(onWait && { onWait }) }, wanted, key, async (found, name) => {
+  return untilAnswered({ client, clock, signal, ...defined({ onWait }) }, wanted, key, async (found, name) => {
     const certificate = answerOf(found, name)
     return certificate === undefined ? undefined : checked(certificate, key, machine)
   })

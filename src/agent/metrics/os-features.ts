@@ -1,4 +1,5 @@
 // Pure: features of the operating system as node-problem-detector reports them: switches of the kernel's command line, and out-of-tree modules.
+import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import type { Sample } from './exposition.ts'
 
@@ -20,7 +21,7 @@ const isOn = (cmdline: string, name: string): boolean =>
 
 export function osFeatures({ cmdline, modules, knownModules }: FeatureTexts): readonly Sample[] {
   const sample = (feature: string, on: boolean, value?: string): Sample => ({
-    labels: { os_feature: feature, ...(value === undefined ? {} : { value }) },
+    labels: { os_feature: feature, ...defined({ value }) },
     value: on ? 1 : 0,
   })
   const loaded = modules.split('\n').map((line) => line.split(' '))

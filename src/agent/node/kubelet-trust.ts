@@ -3,6 +3,7 @@
 import { readFileSync, readdirSync, readlinkSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, resolve } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { certificatesIn } from '#lib/x509/pem-list.ts'
 import { authorityPrints, signerPrint } from '#identity/authority-prints.ts'
 import { readStat } from '../supervise/proc.ts'
@@ -139,7 +140,7 @@ function runningKubelet(proc: string): RunningKubelet | undefined {
     const startedMs = bootSeconds * 1_000 + Number(stat.startTime) * TICK_MS
     const kubeconfig = argumentOf(textOf(`${proc}/${pid}/cmdline`).split('\0'), '--kubeconfig')
     // A start that is not known is the earliest: whatever was written may have been written later.
-    return { startedMs: Number.isFinite(startedMs) ? startedMs : 0, ...(kubeconfig !== undefined && { kubeconfig }) }
+    return { startedMs: Number.isFinite(startedMs) ? startedMs : 0, ...defined({ kubeconfig }) }
   }
   return undefined
 }

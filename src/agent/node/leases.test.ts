@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
@@ -26,7 +27,7 @@ function kept(isWanted?: () => Promise<boolean>) {
     create: (...args) => (network.isUp ? inner.create(...args) : away()),
   }
   const deps = { client, clock, random: seededRandom(2), log: silentLogger, everyMs: EVERY_MS }
-  const lease = { namespace: 'kube-node-lease', name: 'm', holder: 'm', ...(isWanted && { isWanted }) }
+  const lease = { namespace: 'kube-node-lease', name: 'm', holder: 'm', ...defined({ isWanted }) }
   const other = { namespace: 'kubenode-system', name: 'agent-m', holder: 'm' }
   const stop = new AbortController()
   const ended = keepLeases(deps, [other, { ...lease, onBack: () => back.push(clock.monotonic()) }], stop.signal)

@@ -1,5 +1,6 @@
 // The heartbeat: a Lease renewed every few seconds, which is all that a healthy idle node sends.
 import { microTimestamp, type Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -101,7 +102,7 @@ export async function renewLease(
     // The server takes our name from the user agent header of each request: a fourteenth of the bytes of an idle node.
     ...(isShort ? {} : { fieldManager: FIELD_MANAGERS.agent }),
     timeoutMs: everyMs,
-    ...(signal === undefined ? {} : { signal }),
+    ...defined({ signal }),
   }
   const spec = { holderIdentity: holder, leaseDurationSeconds: Math.ceil((everyMs * MISSED) / 1_000), renewTime }
   try {

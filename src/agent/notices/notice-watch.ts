@@ -1,6 +1,7 @@
 // Asks the metadata service of the cloud, while the Machine says so, what will happen to this host. What cannot be read leaves what was read before as it was.
 import type { MachineNotices } from '#api/kinds/machine.ts'
 import type { Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import { ALICLOUD_METADATA } from '#providers/alicloud/notices.ts'
@@ -78,7 +79,7 @@ export class NoticeWatch {
       pages.map((p) => p.path),
     )
     if (items === undefined) return undefined
-    return { from: cloud, items, ...(this.#problem !== undefined && { problem: this.#problem }) }
+    return { from: cloud, items, ...defined({ problem: this.#problem }) }
   }
 
   async close(): Promise<void> {

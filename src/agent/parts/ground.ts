@@ -1,6 +1,7 @@
 // What every part of an agent is built from: what it was started with, its identity, and how it reaches the API server and its programs.
 import { dirname } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import type { AgentConfig } from '#api/agent-config/agent-config.ts'
@@ -87,7 +88,7 @@ export function groundOf(o: PartsOptions): Ground {
     fetcher: createFetcher({
       base: identity.artifactBase,
       allowedOrigins: config.allowedOrigins,
-      ...(identity.artifactCa !== undefined && { ca: identity.artifactCa }),
+      ...defined({ ca: identity.artifactCa }),
       ...(identity.proxy !== undefined && { proxy: proxyEnv(identity.proxy) }),
     }),
     eventsOf: agentEvents({ client, clock, machine, machineUid: session.machineUid }),

@@ -3,6 +3,7 @@ import { API_GROUP_VERSION } from '#api/kind.ts'
 import { AGENT_REPORTER } from '#api/names.ts'
 import type { EventWish } from '#kube/events.ts'
 import type { Ground } from './ground.ts'
+import { defined } from '#lib/defined.ts'
 
 const MACHINE = { apiVersion: API_GROUP_VERSION, kind: 'Machine' } as const
 
@@ -10,6 +11,6 @@ export function eventsOfMachine({ eventsOf, machine, session }: Ground): (wish: 
   const events = eventsOf(AGENT_REPORTER)
   return (wish) => {
     const uid = session.machineUid()
-    events.record({ ...MACHINE, metadata: { name: machine, ...(uid !== undefined && { uid }) } }, wish)
+    events.record({ ...MACHINE, metadata: { name: machine, ...defined({ uid }) } }, wish)
   }
 }

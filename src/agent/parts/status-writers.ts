@@ -17,6 +17,7 @@ import type { NoticeWatch } from '../notices/notice-watch.ts'
 import type { WithSelf } from '../self/self-process.ts'
 import { machineStatus } from '../status/machine-status.ts'
 import type { Ground } from './ground.ts'
+import { defined } from '#lib/defined.ts'
 
 /** Kubelets report an unchanged status this often too; the Lease is the heartbeat. */
 const STATUS_HEARTBEAT_MS = 300_000
@@ -54,7 +55,7 @@ function machineStatusNow(
     name: machine,
     facts,
     version,
-    ...(phase !== undefined && { phase }),
+    ...defined({ phase }),
     folder: resolve(dir.path),
     publicKey: session.sealing.publicKey,
     certificate: session.certificateLife(),

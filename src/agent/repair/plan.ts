@@ -1,5 +1,6 @@
 // Decides the agent's next action for one repair job. Only steps whose turn it is, only under a permit that was read in this pass, and
 // never again a step that may already have been done.
+import { defined } from '#lib/defined.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { type Operation, factsOf, isOfAgent, operationName } from '#api/protocol/operations.ts'
@@ -42,7 +43,7 @@ const NODE_IS_FROZEN = 'the node is frozen by a file on the node'
 const wait = (waiting: string, requeueAfterMs?: number): JobPlan => ({
   action: undefined,
   waiting,
-  ...(requeueAfterMs === undefined ? {} : { requeueAfterMs }),
+  ...defined({ requeueAfterMs }),
 })
 
 export function planJob(seen: JobSeen): JobPlan {

@@ -2,6 +2,7 @@
 import { uptime } from 'node:os'
 import type { Clock } from '#lib/clock.ts'
 import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
 import { assertNever, messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
@@ -153,7 +154,7 @@ export class JobWorker {
     const [disruption] = (operation === undefined ? undefined : operationFacts(operation)?.disruptions) ?? []
     return readPermit(client, permit, {
       targets: targets(),
-      ...(disruption === undefined ? {} : { operation: disruption }),
+      ...defined({ operation: disruption }),
     })
   }
 
@@ -280,6 +281,5 @@ const stepStatus = (s: StepRecord) => ({
   bootID: s.bootId,
   startedAt: timestamp(s.startedAt),
   ...(s.finishedAt === undefined ? {} : { finishedAt: timestamp(s.finishedAt) }),
-  ...(s.outcome === undefined ? {} : { outcome: s.outcome }),
-  ...(s.output === undefined ? {} : { output: s.output }),
+  ...defined({ outcome: s.outcome, output: s.output }),
 })

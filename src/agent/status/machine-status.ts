@@ -3,6 +3,7 @@ import { timestamp } from '#lib/clock.ts'
 import type { Reason } from '#api/catalogue.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { ComponentStatus, Machine, MachineNotices } from '#api/kinds/machine.ts'
+import { defined } from '#lib/defined.ts'
 import { isObject, jsonEqual } from '#lib/json.ts'
 import type { Condition, KubeObject } from '#api/schema/object.ts'
 import type { OrderedAttempt } from '../components/order.ts'
@@ -74,11 +75,9 @@ export function componentStatus({
     ...(inUse === undefined ? {} : { version: inUse.version }),
     ...(current === undefined ? {} : { digest: current.digest }),
     ...(message === undefined ? {} : { message: message.slice(0, MAX_MESSAGE) }),
-    ...(reason === undefined ? {} : { reason }),
-    ...(output === undefined ? {} : { output }),
+    ...defined({ reason, output }),
     ...(drift === undefined ? {} : { drifted: drift.slice(0, MAX_MESSAGE) }),
-    ...(adoption === undefined ? {} : { adoption }),
-    ...(removal === undefined ? {} : { removal }),
+    ...defined({ adoption, removal }),
     ...(healthy.length === 0 ? {} : { healthyBefore: healthy }),
   }
 }
@@ -131,23 +130,21 @@ export const machineStatusWith = (
     bootID: facts.bootId,
     agent: {
       version,
-      ...(phase !== undefined && { phase }),
-      ...(folder !== undefined && { folder }),
-      ...(publicKey === undefined ? {} : { publicKey }),
+      ...defined({ phase, folder, publicKey }),
       ...(authorities.length > 0 && { authorities }),
       ...(certificate !== undefined && {
         certificate: {
           issued: timestamp(certificate.from),
           expires: timestamp(certificate.to),
-          ...(certificate.authority !== undefined && { authority: certificate.authority }),
+          ...defined({ authority: certificate.authority }),
         },
       }),
-      ...(kubelet !== undefined && { kubelet }),
+      ...defined({ kubelet }),
     },
     platform: { os: facts.os, arch: facts.arch, kernel: facts.kernel },
     components: withShortOutputs(components).toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     ...(conditions.length === 0 ? {} : { conditions }),
-    ...(notices !== undefined && { notices }),
+    ...defined({ notices }),
     ...(foreign.length === 0 ? {} : { foreignFiles: foreign.toSorted().slice(0, MAX_FOREIGN) }),
   },
 })

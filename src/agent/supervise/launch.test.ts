@@ -8,6 +8,7 @@ import { nodeDir } from '../node-dir.ts'
 import { launch } from './launch.ts'
 import { logFile } from './log-file.ts'
 import type { StartRequest } from './port.ts'
+import { defined } from '#lib/defined.ts'
 
 let path = ''
 beforeEach(() => {
@@ -24,7 +25,7 @@ async function said(user?: string): Promise<readonly string[]> {
     exec: '/bin/sh',
     args: ['-c', 'pwd; id -u'],
     killMode: 'Group',
-    ...(user !== undefined && { user }),
+    ...defined({ user }),
   }
   const request = { component: 'lamp', slot: 's', service } as unknown as StartRequest
   const place = { dir: dir(), binFolder: dirname(process.execPath), environment: {} }

@@ -1,5 +1,6 @@
 import { App, Chart, Testing, type ApiObjectMetadata } from 'cdk8s'
 import { describe, expect, test } from 'vitest'
+import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { ApiKind } from '../kind.ts'
 import { KINDS } from '../kinds.ts'
@@ -10,11 +11,8 @@ import * as constructs from './constructs.ts'
 const { ClusterChart, ComponentConfig, HubChart, MachineComponent, MachineSet, NodeRemedier, Release } = constructs
 
 /** cdk8s wants its own shape of metadata; examples have names and labels only. */
-const named = ({ example: { metadata } }: ApiKind): ApiObjectMetadata => ({
-  ...(metadata.name === undefined ? {} : { name: metadata.name }),
-  ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
-  ...(metadata.labels === undefined ? {} : { labels: metadata.labels }),
-})
+const named = ({ example: { metadata } }: ApiKind): ApiObjectMetadata =>
+  defined({ name: metadata.name, namespace: metadata.namespace, labels: metadata.labels })
 
 const workers = { selector: { matchLabels: { a: 'b' } }, template: { metadata: { labels: { a: 'b' } } } }
 

@@ -1,6 +1,7 @@
 // What a component of a machine should become: one version with one configuration, or removed. The one reader and writer of its form in objects.
 
 /** A component at a version with a configuration. */
+import { defined } from '#lib/defined.ts'
 interface ComponentRef {
   readonly component: string
   readonly version: string
@@ -66,7 +67,7 @@ export const writeAssignment = (assigned: Assignment): WrittenAssignment =>
     : {
         component: assigned.component,
         version: assigned.version,
-        ...(assigned.config !== undefined && { config: assigned.config }),
+        ...defined({ config: assigned.config }),
       }
 
 /** The `component` of a permit. */

@@ -1,4 +1,5 @@
 // How a commit is called for people: the short hash, its subject and its author, cleaned and bounded. The last two come from the author.
+import { defined } from '#lib/defined.ts'
 import { printableLine } from '#lib/printable.ts'
 import { shortened } from '#lib/shortened.ts'
 import { MAX_AUTHOR, MAX_SUBJECT } from '../commit-limits.ts'
@@ -45,5 +46,4 @@ export const newestCommitText = ({
   commit = '',
   subject,
   author,
-}: CommitTitle & { readonly commit?: string }): string =>
-  commitText(commit, { ...(subject !== undefined && { subject }), ...(author !== undefined && { author }) })
+}: CommitTitle & { readonly commit?: string }): string => commitText(commit, defined({ subject, author }))

@@ -3,6 +3,7 @@ import { renderedConfig } from '../kinds/component-config.ts'
 import { ANNOTATIONS } from '../names.ts'
 import { type Completed, completedIn, completedText, healthyBefore, wasHealthy, withHealthy } from './healthy-before.ts'
 import { type RevisedComponent, revisionNameOf, writeSetRevision } from './set-revision.ts'
+import { defined } from '#lib/defined.ts'
 
 const digest = 'a'.repeat(64)
 /** With the components that its text names, as a set writes it. */
@@ -90,7 +91,7 @@ describe('the versions that were healthy on a set', () => {
 })
 
 describe('what a machine remembers', () => {
-  const version = (v: string, config?: string) => ({ version: v, digest, ...(config !== undefined && { config }) })
+  const version = (v: string, config?: string) => ({ version: v, digest, ...defined({ config }) })
 
   test('is the last three versions, each once, the newest last', () => {
     const all = ['1', '2', '3', '2', '4']

@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest'
 import { isRecordOf, readSetRevision, type RevisedComponent, revisionNameOf, writeSetRevision } from './set-revision.ts'
+import { defined } from '#lib/defined.ts'
 
 const record = (data: unknown, revision: unknown = 3, name = 'base-1') => ({
   apiVersion: 'apps/v1',
   kind: 'ControllerRevision',
   metadata: { name },
   revision,
-  ...(data !== undefined && { data }),
+  ...defined({ data }),
 })
 
 const WHOLE: readonly RevisedComponent[] = [

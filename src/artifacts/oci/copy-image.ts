@@ -3,6 +3,7 @@ import { isIndexType, readManifest, type Descriptor } from './descriptor.ts'
 import type { ImageStore, StoredManifest } from './image-store.ts'
 import { childrenOf, requireManifest } from './image-tree.ts'
 import { signatureTag } from './signature-tag.ts'
+import { defined } from '#lib/defined.ts'
 
 export interface CopyOptions {
   readonly from: ImageStore
@@ -26,7 +27,7 @@ export async function copyImage({ from, to, reference, tag, report = () => undef
       const { artifactType } = readManifest(referrer.digest, about.bytes)
       await copyBlobs(from, to, about, report)
       const isSignature = (await from.manifest(signatureTag(descriptor.digest)))?.descriptor.digest === referrer.digest
-      const described = { ...about.descriptor, ...(artifactType !== undefined && { artifactType }) }
+      const described = { ...about.descriptor, ...defined({ artifactType }) }
       await to.putManifest(
         { ...about, descriptor: described },
         isSignature ? signatureTag(descriptor.digest) : undefined,

@@ -2,6 +2,7 @@
 import { MEDIA, descriptorOf, jsonBytes, type Descriptor, type Index, type Manifest } from './descriptor.ts'
 import { bytesSource, type ImageStore, type StoredManifest } from './image-store.ts'
 import type { Layer } from './layer.ts'
+import { defined } from '#lib/defined.ts'
 
 export interface ImageSettings {
   readonly architecture: string
@@ -97,7 +98,7 @@ export async function putReferrer(
     config,
     layers: layers.map((l) => l.descriptor),
     subject: { mediaType, digest, size },
-    ...(annotations !== undefined && { annotations }),
+    ...defined({ annotations }),
   })
   await store.putManifest({ ...manifest, descriptor: { ...manifest.descriptor, artifactType } }, tag)
   return manifest.descriptor

@@ -1,4 +1,5 @@
 // Names of images, as people write them: HOST/NAME:TAG, HOST/NAME@sha256:DIGEST, or both.
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isDigest } from './descriptor.ts'
 import { ociErrors } from './oci-errors.ts'
@@ -33,8 +34,7 @@ export function parseReference(text: string): ImageReference {
   return {
     host,
     repository: parts.join('/'),
-    ...(tag !== undefined && { tag }),
-    ...(digest !== undefined && { digest }),
+    ...defined({ tag, digest }),
   }
 }
 

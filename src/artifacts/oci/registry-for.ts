@@ -1,5 +1,6 @@
 // Opens the image that a command line names: a layout on this machine, or a repository of a registry with the login and the trust that belong to it.
 import { existsSync } from 'node:fs'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { ImageStore } from './image-store.ts'
 import { ociErrors } from './oci-errors.ts'
@@ -29,12 +30,12 @@ export function registryFor(text: string, access: RegistryAccess): NamedRegistry
   const { ca, dockerConfig, insecure, env, mayWrite = false } = access
   const isInsecure = insecure === true || insecure === host
   if (insecure === true && !isLoopbackHost(host)) throw new KubeNodeError(ociErrors.KN13024({ host }))
-  const credentials = credentialsOf(host, { env, ...(dockerConfig !== undefined && { file: dockerConfig }) })
+  const credentials = credentialsOf(host, { env, ...defined({ file: dockerConfig }) })
   const store = new RegistryStore(named, {
     mayWrite,
     isInsecure,
     ...(ca !== undefined && { ca: readText(ca, 'certificate authority') }),
-    ...(credentials !== undefined && { credentials }),
+    ...defined({ credentials }),
   })
   return { store, named }
 }

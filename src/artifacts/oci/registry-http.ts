@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { Readable } from 'node:stream'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { nodeHttp } from '#lib/node-http.ts'
 import { refuseUpgrade } from '#lib/refuse-upgrade.ts'
@@ -86,7 +87,7 @@ export class RegistryHttp {
       }
       const request =
         url.protocol === 'https:'
-          ? httpsRequest(url, { ...options, ...(ca !== undefined && { ca }) }, onAnswer)
+          ? httpsRequest(url, { ...options, ...defined({ ca }) }, onAnswer)
           : nodeHttp.request(url, options, onAnswer)
       refuseUpgrade(request)
       request.on('timeout', () => request.destroy(new Error(`no answer for ${SILENT_MS / 1_000}s`)))

@@ -1,5 +1,6 @@
 // A repository of a registry, over the OCI distribution API. Nothing that it answers is believed without its digest.
 import { setTimeout as wait } from 'node:timers/promises'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError, isKubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { printable } from '#lib/printable.ts'
@@ -66,7 +67,7 @@ export class RegistryStore implements ImageStore {
     this.#origin = origin.origin
     this.#base = `/v2/${repository}`
     this.#scope = `repository:${repository}:${options.mayWrite === true ? 'pull,push' : 'pull'}`
-    this.#http = new RegistryHttp({ insecure: isInsecure ? [origin.host] : [], ...(ca !== undefined && { ca }) })
+    this.#http = new RegistryHttp({ insecure: isInsecure ? [origin.host] : [], ...defined({ ca }) })
   }
 
   async manifest(reference: string): Promise<StoredManifest | undefined> {
@@ -190,7 +191,7 @@ export class RegistryStore implements ImageStore {
     const tag = referrersTag(subject.digest)
     const list = await this.manifest(tag)
     const others = list === undefined ? [] : readIndex(tag, list.bytes).manifests.filter((m) => m.digest !== digest)
-    const own = { mediaType, digest, size, ...(artifactType !== undefined && { artifactType }) }
+    const own = { mediaType, digest, size, ...defined({ artifactType }) }
     const index = stored({ schemaVersion: 2, mediaType: MEDIA.index, manifests: [...others, own] })
     await this.putManifest(index, tag)
   }
@@ -244,7 +245,7 @@ export class RegistryStore implements ImageStore {
     if (answer.status !== 401 || !isOurs || answer.url.origin !== this.#origin) return answer
     answer.body.destroy()
     const { credentials } = this.#options
-    const auth = { http: this.#http, scope: this.#scope, ...(credentials !== undefined && { credentials }) }
+    const auth = { http: this.#http, scope: this.#scope, ...defined({ credentials }) }
     this.#authorization = await answerChallenge(answer, rest.what, auth)
     const host = this.#host
     if (this.#authorization === undefined) throw new KubeNodeError(ociErrors.KN13022({ what: rest.what, host }))

@@ -7,6 +7,7 @@ import { machine as machineType, type Machine } from '#api/kinds/machine.ts'
 import { newSealingKey } from '#api/sealed.ts'
 import { pageText, ticketFor } from '#api/protocol/log-requests.ts'
 import type { Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { shownLine, shownLines } from '#lib/printable.ts'
@@ -46,8 +47,7 @@ export async function showLog(asking: Asking): Promise<void> {
     machine: name,
     machineUid: uid,
     component,
-    ...(tail !== undefined && { tail }),
-    ...(sinceSeconds !== undefined && { sinceSeconds }),
+    ...defined({ tail, sinceSeconds }),
     ...(follow && { follow }),
     replyKey: key.publicKey,
     ticket: ticketFor(agentKey, name, request),

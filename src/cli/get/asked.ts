@@ -1,4 +1,5 @@
 // What one `kubenode get` asks for, and the objects that answer it.
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { printable } from '#lib/printable.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -61,8 +62,7 @@ export function listOptions({ namespace, options }: Asked, isNamespaced: boolean
   const { selector, fieldSelector } = options
   return {
     ...(isNamespaced && namespace !== undefined && { namespace }),
-    ...(selector !== undefined && { labelSelector: selector }),
-    ...(fieldSelector !== undefined && { fieldSelector }),
+    ...defined({ labelSelector: selector, fieldSelector }),
   }
 }
 

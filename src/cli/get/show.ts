@@ -1,4 +1,5 @@
 // Prints what `kubenode get` found: tables, names, or whole objects.
+import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
@@ -37,10 +38,7 @@ export function shapeOf({ type }: Pick<Wanted, 'type'>, asked: Asked, isOneKind 
 
 export function listPath(type: ResourceType, asked: Asked): string {
   const { namespace, labelSelector, fieldSelector } = listOptions(asked, type.namespaced)
-  const query = new URLSearchParams({
-    ...(labelSelector !== undefined && { labelSelector }),
-    ...(fieldSelector !== undefined && { fieldSelector }),
-  })
+  const query = new URLSearchParams(defined({ labelSelector, fieldSelector }))
   const path = collectionPath(type, namespace)
   return query.size === 0 ? path : `${path}?${query.toString()}`
 }

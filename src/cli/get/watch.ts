@@ -2,6 +2,7 @@
 import { isGone } from '#kube/errors.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { objectPath, qualifiedKind } from '#api/schema/resource.ts'
+import { defined } from '#lib/defined.ts'
 import { printableLine } from '#lib/printable.ts'
 import { type Asked, forReader, listOptions } from './asked.ts'
 import { dataText } from './data-text.ts'
@@ -19,11 +20,7 @@ type Page = Awaited<ReturnType<Asked['client']['list']>>
 function selectorsOf({ type, name }: Wanted, asked: Asked) {
   const { namespace, labelSelector } = listOptions(asked, type.namespaced)
   const fieldSelector = name === undefined ? asked.options.fieldSelector : `metadata.name=${name}`
-  return {
-    ...(namespace !== undefined && { namespace }),
-    ...(labelSelector !== undefined && { labelSelector }),
-    ...(fieldSelector !== undefined && { fieldSelector }),
-  }
+  return defined({ namespace, labelSelector, fieldSelector })
 }
 
 /** Where a watch begins; read before the list is shown, so that an object that is made in between is a change. Undefined: what is shown reports the error. */
@@ -56,7 +53,7 @@ export async function watchObjects(wanted: Wanted, asked: Asked, start: Page | u
     }
     isFirst = false
     try {
-      const watch = { ...selectors, resourceVersion: page.resourceVersion, ...(io.signal && { signal: io.signal }) }
+      const watch = { ...selectors, resourceVersion: page.resourceVersion, ...defined({ signal: io.signal }) }
       for await (const event of client.watch(type, watch)) {
         if (event.type === 'BOOKMARK') continue
         if (event.type === 'DELETED') known.delete(keyOf(event.object))

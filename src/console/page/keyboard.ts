@@ -1,4 +1,5 @@
 // Which keys do what: a table, and the pure decision what a key means after the keys before it.
+import { defined } from '#lib/defined.ts'
 import type { View } from './router.ts'
 
 /** `g` and one of these within the pause opens the view. */
@@ -53,5 +54,5 @@ export function decide(
   }
   if (key === 'g') return { pending: 'g' }
   const action = SINGLE[key]
-  return { pending: undefined, ...(action !== undefined && { action }) }
+  return { pending: undefined, ...defined({ action }) }
 }

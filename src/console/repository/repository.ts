@@ -8,6 +8,7 @@ import type { Part, PredictedPlan } from '../plan.ts'
 import type { Inventory } from '#forecast/inventory.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { GitRepository } from '#sync/git/repository.ts'
@@ -76,7 +77,7 @@ export class ConsoleRepository implements FleetRepository {
       const made = await this.#made(id, against, this.#repository, taken?.inventories)
       const signature = this.#signature(id)
       return {
-        certain: certainPlan(made, { ...about, ...(signature !== undefined && { signature }) }),
+        certain: certainPlan(made, { ...about, ...defined({ signature }) }),
         predicted: predictedOf(made, taken),
       }
     })
@@ -111,7 +112,7 @@ export class ConsoleRepository implements FleetRepository {
           { author: by.author, time: words.at / 1_000, message: subject },
         ),
         warnings: refused === undefined ? [] : [refused],
-        ...(refused !== undefined && { refused }),
+        ...defined({ refused }),
         needsToken: source.spec.url.startsWith('https:'),
       }
       this.#prepared.set(keyOf(person, commit.id), { commit, answer, source })

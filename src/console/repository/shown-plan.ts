@@ -1,4 +1,5 @@
 // A plan as the page of the console draws it: the same sentences as in the terminal, in parts that are bounded. Pure.
+import { defined } from '#lib/defined.ts'
 import { printableLine } from '#lib/printable.ts'
 import type { CertainPlan, DiffLine, PlannedClusters, PlannedObject, PredictedPlan, RedLine } from '../plan.ts'
 import type { Commit } from '#sync/git/repository.ts'
@@ -27,13 +28,13 @@ export function certainPlan(made: MadePlan, about: AboutCommit): CertainPlan {
   const [subject = ''] = about.message.split('\n', 1)
   return {
     commit,
-    ...(base !== undefined && { base }),
+    ...defined({ base }),
     subject: printableLine(subject),
     author: printableLine(about.author),
     at: about.time * 1_000,
     summary: summaryText(shown, outlook, loosened),
     digest,
-    ...(about.signature !== undefined && { signature: about.signature }),
+    ...defined({ signature: about.signature }),
     red: redLines(made),
     orange: [
       ...shown.flatMap((d) => leftText(d).map((text) => `${d.cluster} ${text}`)),

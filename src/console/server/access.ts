@@ -5,6 +5,7 @@ import { HOLD_TARGETS, operationalHold } from '#api/kinds/operational-hold.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { programLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import { type AccessQuestion, isAllowed } from '#kube/access-review.ts'
@@ -202,7 +203,7 @@ const isLastShown = ({ person }: SignedIn, error: unknown): boolean =>
 const lastKnown = ({ kinds, answeredAt }: OfCluster): OfCluster => ({
   ...NOTHING,
   kinds,
-  ...(answeredAt !== undefined && { answeredAt }),
+  ...defined({ answeredAt }),
 })
 
 const NOTHING: OfCluster = { isKnown: false, kinds: new Set(), canHold: false, canLift: false, canApprove: false }
@@ -219,7 +220,7 @@ const accessOf = (
     name: cluster.name,
     isHub: topics.size > 0 && isHub(readAs(cluster, 'clusters', rights)),
     state: rights.isUnknown === true && cluster.state === 'Connected' ? 'Unreachable' : cluster.state,
-    ...(message !== undefined && { message }),
+    ...defined({ message }),
     ...(!isKnown && answeredAt !== undefined && { answeredAt }),
     topics: [...topics].toSorted(),
     holds: canHold ? HOLD_TARGETS : [],

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { topicProblems } from '#test/support/console/messages.ts'
+import { defined } from '#lib/defined.ts'
 import { silentLogger } from '#lib/log.ts'
 import type { MachinesTopic, Snapshot, TopicFamily } from '../protocol.ts'
 import type { ClusterCache } from './cluster-cache.ts'
@@ -143,7 +144,7 @@ function fleetOf(objects: Record<string, readonly object[]> = {}, isSynced = tru
     log: silentLogger,
     start: 's',
     everything: () => rightsTo(new Set(WATCHED_KINDS)),
-    ...(mostPast !== undefined && { mostPast }),
+    ...defined({ mostPast }),
   })
   const cluster = {
     name: 'test',

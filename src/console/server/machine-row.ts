@@ -5,6 +5,7 @@ import { type MachineCondition, machineCondition } from '#explain/attention/obse
 import { findCondition } from '#kube/conditions.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { MACHINE_COLUMNS, type MachineColumn } from '../machine-columns.ts'
+import { defined } from '#lib/defined.ts'
 
 /** Cached in place of the Machine. */
 export interface MachineRow extends KubeObject {
@@ -106,11 +107,7 @@ export function machineRow(machine: Machine): MachineRow {
   return {
     apiVersion: machine.apiVersion,
     kind: machine.kind,
-    metadata: {
-      ...(name !== undefined && { name }),
-      ...(uid !== undefined && { uid }),
-      ...(resourceVersion !== undefined && { resourceVersion }),
-    },
+    metadata: defined({ name, uid, resourceVersion }),
     place: placeOf(machine),
     state: stateOf(machine),
     node: node === name ? '' : node,

@@ -55,7 +55,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
 }
 
 /** Modules of `src/lib` that the page runs too; they import nothing. A packed release has them as JavaScript. */
-const SHARED = ['printable.ts', 'printable.js']
+const SHARED = ['printable.ts', 'printable.js', 'defined.ts', 'defined.js']
 
 /** How a packed module names one of them: by its path in the release, which leads out of what is served. */
 const BY_PATH = /(["'])(?:\.\.\/)+lib\/([\w-]+\.js)\1/g

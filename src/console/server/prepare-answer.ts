@@ -1,6 +1,7 @@
 // POST /api/prepare and /api/push: what a person asked for as a commit, and its push. Reads what may be asked; the repository does the work.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { ChangeWish, PreparedCommit, PushedCommit } from '../prepared.ts'
@@ -103,7 +104,7 @@ export async function pushAnswer({
         id: textIn(body, 'id', /^[0-9a-f]{40}$/),
         branch: textIn(body, 'branch', /^[^]*$/),
         ...(username !== undefined && username !== '' && { username }),
-        ...(token !== undefined && { token }),
+        ...defined({ token }),
       },
       person,
     ),

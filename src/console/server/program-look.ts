@@ -2,6 +2,7 @@
 import { DEFAULT_LEADER_TIMES } from '#runtime/leader.ts'
 import { holderOf, isOver, type Lease, type Sighting, sighted } from '#runtime/lease.ts'
 import type { Program } from '#explain/programs.ts'
+import { defined } from '#lib/defined.ts'
 
 /** Another candidate takes a moment to lead; a restarted program takes its own Lease back as soon. */
 const HANDOVER_MS = 5_000
@@ -62,7 +63,7 @@ export function watched(before: Watching, reading: ProgramReading, at: Instant):
   if (wasAway || isAway(lease, sighting, at)) {
     const since = wasAway ? before.look.since : sinceOf(lease, before, memory)
     const how = lease === undefined ? 'Absent' : holderOf(lease) === undefined ? 'Released' : 'Stopped'
-    return { ...memory, look: { ...base, state: 'Away', how, ...(since !== undefined && { since }) } }
+    return { ...memory, look: { ...base, state: 'Away', how, ...defined({ since }) } }
   }
   // Until its time is over, a program that ran is taken to run.
   const isKnown = hasRenewed || (lease === undefined && before.look.state === 'Runs')

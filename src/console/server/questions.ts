@@ -26,6 +26,7 @@ import type { ClusterState } from './cluster-cache.ts'
 import { Refused } from './request.ts'
 import type { Readable } from './rights.ts'
 import { liftOf } from './views/parts.ts'
+import { defined } from '#lib/defined.ts'
 
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 
@@ -150,7 +151,7 @@ function* candidates(cluster: ClusterState, topics: ReadonlySet<TopicFamily>): G
         cluster: own,
         kind: 'Release',
         name,
-        ...(namespace !== undefined && { namespace }),
+        ...defined({ namespace }),
         text: status?.phase ?? 'Pending',
         words: [name, spec.commit, spec.track, ...(spec.subject === undefined ? [] : [spec.subject])],
       }

@@ -1,6 +1,7 @@
 // The HTTP server of the console: checks each request, knows who asks, and answers with the page, snapshots, the stream, explanations and writes.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
@@ -227,7 +228,7 @@ export class ConsoleServer {
       clusters: access.clusters,
       digest: access.digest,
       canPrepare: this.#options.repository !== undefined,
-      ...(who.expiresAt !== undefined && { expires: who.expiresAt }),
+      ...defined({ expires: who.expiresAt }),
     }
   }
 

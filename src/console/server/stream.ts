@@ -6,6 +6,7 @@ import { type Changed, type Fleet, type Followed, machineKey } from './fleet.ts'
 import type { Readable } from './rights.ts'
 import { inView, numberOf } from './topic-log.ts'
 import { audienceOf } from './topics.ts'
+import { defined } from '#lib/defined.ts'
 
 export const HEARTBEAT_MS = 15_000
 /** What a browser that does not read may leave unsent before it is cut. */
@@ -77,7 +78,7 @@ export class Stream {
 
   bye(reason: ByeEvent['reason'], message?: string): void {
     if (this.#isEnded) return
-    const data: ByeEvent = { reason, ...(message !== undefined && { message }) }
+    const data: ByeEvent = { reason, ...defined({ message }) }
     this.#options.response.end(`event: bye\ndata: ${JSON.stringify(data)}\n\n`)
     this.#end()
   }

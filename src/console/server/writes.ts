@@ -20,6 +20,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { isAlreadyExists } from '#kube/errors.ts'
 import { type Person, whoAmI } from '#kube/who-am-i.ts'
 import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
@@ -56,7 +57,7 @@ function targetIn(value: unknown, kinds: readonly string[]): Target {
   if (typeof name !== 'string' || !NAME.test(name)) throw wrong('name is not the name of an object')
   if (namespace !== undefined && (typeof namespace !== 'string' || !NAME.test(namespace)))
     throw wrong('namespace is not a name')
-  return { kind, name, ...(namespace !== undefined && { namespace }) }
+  return { kind, name, ...defined({ namespace }) }
 }
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 
@@ -90,7 +91,7 @@ export function holdFrom(body: Body, author: string, now: number): OperationalHo
     spec: {
       target: target as OperationalHold['spec']['target'],
       effect,
-      ...(to !== undefined && { to }),
+      ...defined({ to }),
       reason: reasonIn(body),
       author,
       until: timestamp(untilIn(body, LONGEST_HOLD_MS, now)),
@@ -165,10 +166,7 @@ export async function liftHold({ client, cluster, body }: Omit<WriteWish, 'now'>
   const hold = await client.get(operationalHold, { name })
   if (hold === undefined) throw new Refused(404, 'NotFound', `hold ${name} does not exist; it was lifted already`)
   const { uid, resourceVersion } = hold.metadata
-  const preconditions = {
-    ...(uid !== undefined && { uid }),
-    ...(resourceVersion !== undefined && { resourceVersion }),
-  }
+  const preconditions = defined({ uid, resourceVersion })
   await client.delete(operationalHold, { name }, { preconditions })
   const command = `kubectl delete ${operationalHold.plural}.${API_GROUP} ${shellWord(name)}${contextOf(cluster)}`
   return { kind: 'OperationalHold', name, command }
@@ -198,7 +196,7 @@ export async function writeApproval({ client, cluster, body, now }: WriteWish): 
   const of = targetIn(body['of'], Object.keys(APPROVABLE))
   approvalFrom(body, of, { name: 'unknown', groups: [] }, now)
   const type: ResourceType = APPROVABLE[of.kind as ApprovableKind]
-  const key = { name: of.name, ...(of.namespace !== undefined && { namespace: of.namespace }) }
+  const key = { name: of.name, ...defined({ namespace: of.namespace }) }
   const object = await client.get(type, key)
   if (object === undefined) throw new Refused(404, 'NotFound', `${of.kind.toLowerCase()} "${of.name}" not found`)
   const asked = requestsOf({ ...object, kind: of.kind } as Parameters<typeof requestsOf>[0])

@@ -20,6 +20,7 @@ import type { KubeObject } from '#api/schema/object.ts'
 import type { ContentRead } from '#identity/request-content.ts'
 import { type CsrSeen, decide, machineToRead } from './csr-decision.ts'
 import { tokenFor, tokenId } from './token.ts'
+import { defined } from '#lib/defined.ts'
 
 const NOW = Date.UTC(2026, 0, 5)
 
@@ -61,7 +62,7 @@ const request = (
     groups: ['system:bootstrappers', BOOTSTRAP_GROUP],
     ...spec,
   },
-  ...(status && { status }),
+  ...defined({ status }),
 })
 const seen = (s: Partial<CsrSeen> = {}): CsrSeen => ({
   request: request(),

@@ -41,6 +41,7 @@ import { readmissionOf } from '#identity/readmitted.ts'
 import { subdomainProblems } from '#api/schema/name-problems.ts'
 import { isJoinAccountOf } from './join-accounts.ts'
 import { isTokenOf, isUnused } from './token.ts'
+import { defined } from '#lib/defined.ts'
 
 export type CsrDecision =
   /** Not about us, or decided already. */
@@ -118,7 +119,7 @@ export function decide(seen: CsrSeen, nowMs: number, lifeSeconds = DEFAULT_LIFE_
     kind: 'Approve',
     machine: claim ?? '',
     key: content.content.key,
-    ...(by !== undefined && { by }),
+    ...defined({ by }),
     ...(isForToken && { tokenKey: tokenKeyIn(content.content) ?? '' }),
     message: `requested by the agent of machine ${claim} with ${proved === undefined ? (isOurAgent ? 'its certificate' : 'its join token') : 'its earlier key; readmitted by a person'}`,
   }

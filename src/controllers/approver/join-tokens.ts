@@ -19,6 +19,7 @@ import { recordedKey } from '#identity/agent-key.ts'
 import { keepJoinAccount, removeExactly, withdrawJoinAccount } from './join-accounts.ts'
 import { awaitsAnswer, isSettled, mayHaveToken, needsToken } from './needs-token.ts'
 import { TOKEN_TRIES, handOverOf, isTokenOf, tokenFor, tokenId, tokenKey, tokenSecret } from './token.ts'
+import { defined } from '#lib/defined.ts'
 
 const SECRET_BYTES = 16
 /** The least remaining life with which a token is still handed to a host. */
@@ -47,8 +48,7 @@ export function createTokenKeeper(
     client,
     clock,
     randomBytes,
-    ...(lifeSeconds !== undefined && { lifeSeconds }),
-    ...(identity !== undefined && { identity }),
+    ...defined({ lifeSeconds, identity }),
   }
   /** Of this term; what an earlier term left behind is looked for once for each machine that has joined. */
   const made = new Map<string, Machine>()

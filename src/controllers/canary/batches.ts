@@ -6,6 +6,7 @@ import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
 import type { CanaryPhase } from '#api/protocol/canary.ts'
 import { isLetGo } from '#api/protocol/let-go.ts'
 import { counted } from '#lib/counted.ts'
+import { defined } from '#lib/defined.ts'
 import { componentObjectName } from '#lib/names.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
 import { askAgainInMs } from '#permits/ended-for.ts'
@@ -98,7 +99,7 @@ export function asks(
     targets: batch.map((m) => ({ kind: 'Machine' as const, name: m.metadata.name ?? '', uid: m.metadata.uid ?? '' })),
     requester: { manager: FIELD_MANAGERS.canary, kind: canary.kind, name, uid },
     reason: `canary of ${wanted.name} ${wanted.version}`,
-    ...(commit !== undefined && { commit }),
+    ...defined({ commit }),
     leaseSeconds: LEASE_SECONDS,
   }
   const permit = permitName(canary.metadata, wanted, permits)

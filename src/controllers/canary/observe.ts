@@ -16,6 +16,7 @@ import type { ServerVersion } from '#nodes/placement/server-version.ts'
 import { type Informers, requireFresh } from '#runtime/informers.ts'
 import type { SecretValues } from '#identity/secrets/secret-values.ts'
 import type { Seen } from './seen.ts'
+import { defined } from '#lib/defined.ts'
 
 const BY_REQUESTER = 'canary-requester'
 
@@ -64,8 +65,7 @@ export async function observe(
   const permits = caches.permits.byIndex(BY_REQUESTER, uid)
   return {
     canary,
-    ...(missing !== undefined && { missingSecret: missing }),
-    ...(edit !== undefined && { edit }),
+    ...defined({ missingSecret: missing, edit }),
     isHeld,
     configs: caches.configs,
     machines: caches.machines.list(),
@@ -76,6 +76,6 @@ export async function observe(
     holds: caches.holds.list(),
     sets: contents.all(caches.sets.list(), now()),
     components: caches.components,
-    ...(apiServer !== undefined && { apiServer }),
+    ...defined({ apiServer }),
   }
 }

@@ -17,6 +17,7 @@ import {
 } from '#test/support/fleets/rollout-fleet.ts'
 import { plan } from './plan.ts'
 import type { Seen } from './seen.ts'
+import { defined } from '#lib/defined.ts'
 
 const NAMES = ['m-0', 'm-1', 'm-2', 'm-3', 'm-4', 'm-5']
 
@@ -34,7 +35,7 @@ const canary = (spec: Partial<ComponentCanary['spec']> = {}, status?: ComponentC
     abort: false,
     ...spec,
   },
-  ...(status !== undefined && { status }),
+  ...defined({ status }),
 })
 
 type State = 'Healthy' | 'RolledBack' | 'Staged'
@@ -238,7 +239,7 @@ describe('a canary', () => {
       seen({
         canary: canary({ components }),
         components: known(component('kubelet', '1.36.0', { skew })),
-        ...(apiServer !== undefined && { apiServer }),
+        ...defined({ apiServer }),
       }),
       START,
     )
@@ -263,7 +264,7 @@ describe('a canary', () => {
       return [
         {
           ...set,
-          spec: { ...set.spec, components: [{ name: 'beacon', version: '1.1.0', ...(values && { values }) }] },
+          spec: { ...set.spec, components: [{ name: 'beacon', version: '1.1.0', ...defined({ values }) }] },
         },
       ]
     }

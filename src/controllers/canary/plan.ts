@@ -1,5 +1,6 @@
 // Decides a canary: which machines it marks, which permits it requests, when it has passed or failed. It writes no machine: its marks are read. Pure.
 import { configObject, renderedConfig } from '#api/kinds/component-config.ts'
+import { defined } from '#lib/defined.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { BEHIND_LOOK_MS } from '#declared/committed.ts'
 import { withEdit } from '#declared/edited-status.ts'
@@ -75,7 +76,7 @@ export function plan(seen: Seen, now: number): CanaryPlan {
     actions,
     notices,
     status: withEdit(status, canary.status, edit, now),
-    ...(requeueAfter !== undefined && { requeueAfter }),
+    ...defined({ requeueAfter }),
   }
 }
 

@@ -6,6 +6,7 @@ import { setConditions } from '#kube/conditions.ts'
 import { counted } from '#lib/counted.ts'
 import { MARKING, REASON_OF, type Trial, type Wait, failedMachines } from './trial.ts'
 import type { Seen, Status } from './seen.ts'
+import { defined } from '#lib/defined.ts'
 
 const MOST_RESULTS = 200
 const MOST_PERMITS = 16
@@ -41,14 +42,13 @@ export function statusOf({ canary, permits }: Seen, progress: Progress): Status 
   const names = [...new Set([...open.map((p) => p.metadata.name ?? ''), ...progress.asked])].toSorted()
   const { generation } = canary.metadata
   return {
-    ...(generation !== undefined && { observedGeneration: generation }),
+    ...defined({ observedGeneration: generation }),
     phase,
     machines,
     results: kept?.results ?? trials.slice(0, MOST_RESULTS).map((t) => resultOf(t, before, now)),
     counts: kept?.counts ?? { total: machines.length, healthy: healthy.length, failed: failedMachines(trials).size },
     permits: names.slice(0, MOST_PERMITS),
-    ...(observeUntil !== undefined && { observeUntil }),
-    ...(promotedBy !== undefined && { promotedBy }),
+    ...defined({ observeUntil, promotedBy }),
     ...(wait !== undefined && {
       waitingFor: waitingSince(before?.waitingFor, wait, now),
     }),
@@ -65,8 +65,7 @@ function resultOf({ machine, wanted, standing }: Trial, before: Status | undefin
     component: wanted.name,
     state: report?.state ?? 'Fetching',
     ...(standing === 'Healthy' && { healthySince: known ?? timestamp(now) }),
-    ...(report?.reason !== undefined && { reason: report.reason }),
-    ...(report?.message !== undefined && { message: report.message }),
+    ...defined({ reason: report?.reason, message: report?.message }),
   }
 }
 

@@ -10,6 +10,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { applyObject } from '#kube/apply.ts'
 import { outcomeOf, type WriteOutcome } from '#kube/outcome.ts'
 import { type Clock, timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { assertNever, messageOf } from '#lib/errors.ts'
 import { renewPermit, reportResults, requestPermit } from '#permits/permits.ts'
 import { withFinalizer, withoutFinalizer } from '#runtime/finalizers.ts'
@@ -150,7 +151,7 @@ async function harm(
     }
     case 'Delete':
       // Owned: another Cluster of the name has it by now, and keeps it.
-      await host.delete(id, { owner, ...(action.keep !== undefined && { keep: action.keep }) }, signal)
+      await host.delete(id, { owner, ...defined({ keep: action.keep }) }, signal)
       return applied()
     default:
       return assertNever(action)

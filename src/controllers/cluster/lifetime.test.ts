@@ -7,6 +7,7 @@ import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import { aheadOf, capsOf, isDeclared, lifetimeOf } from './lifetime.ts'
+import { defined } from '#lib/defined.ts'
 
 const START = Date.UTC(2030, 0, 1)
 const MINUTE = 60_000
@@ -16,7 +17,7 @@ const after = (ms: number) => START + ms
 const cluster = (ttl: string | undefined, more: object = {}, name = 'pr-7'): Cluster =>
   ({
     metadata: { namespace: 'fleet', name, creationTimestamp: timestamp(START), labels: { team: 'a' }, ...more },
-    spec: { ...(ttl !== undefined && { ttl }), deletionPolicy: 'Delete' },
+    spec: { ...defined({ ttl }), deletionPolicy: 'Delete' },
   }) as unknown as Cluster
 
 const extension = (until: string, madeAt = START, target: object = { kind: 'Cluster', name: 'pr-7' }, more = {}) =>
@@ -122,7 +123,7 @@ describe('policies', () => {
   test('limit how many run at once: the oldest run, expired ones do not count', () => {
     const at = (name: string, ms: number, status?: Cluster['status']): Cluster => ({
       ...cluster('1h', { creationTimestamp: timestamp(after(ms)) }, name),
-      ...(status && { status }),
+      ...defined({ status }),
     })
     const all = [at('a', 0), at('b', 1_000), at('c', 2_000), at('d', 2_000), cluster(undefined, {}, 'x')]
     expect(all.slice(0, 4).map((c) => aheadOf(c, all, START))).toEqual([0, 1, 2, 3])

@@ -4,6 +4,7 @@ import type { Cluster } from '#api/kinds/cluster.ts'
 import type { DefenderPolicy } from '#api/kinds/defender-policy.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { ANNOTATIONS } from '#api/names.ts'
+import { defined } from '#lib/defined.ts'
 import { durationMs, formatDuration } from '#lib/duration.ts'
 import { holdsOver, thing } from '#permits/holds/reach.ts'
 import { matchesSelector, selectorOf } from '#kube/selector.ts'
@@ -99,7 +100,7 @@ export function lifetimeOf(
   ]
   const last = spans.reduce((a, b) => (b.to > a.to ? b : a))
   const capped = maxTtlMs !== undefined && ttl > maxTtlMs ? { cappedTo: formatDuration(maxTtlMs) } : {}
-  return { ...stateOf(last, now), ...(last.hold !== undefined && { extendedBy: last.hold }), ...capped }
+  return { ...stateOf(last, now), ...defined({ extendedBy: last.hold }), ...capped }
 }
 
 /** An extension lasts from its creation; a chain of them is a chain of reasons, each within the cap. */

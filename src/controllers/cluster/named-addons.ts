@@ -14,6 +14,7 @@ import { observeCluster, type Observed } from '#delivery/observe.ts'
 import { type ClusterPlan, planCluster } from '#delivery/plan.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { type Clock, timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { printableLine } from '#lib/printable.ts'
 
 /** What became of one of them. False: an object of it was refused, or is broken. Unknown: it is there, and may have to wait for machines. */
@@ -42,7 +43,7 @@ export const declaredAddons = ({ spec }: Cluster): readonly DeclaredAddon[] =>
   (spec.addons ?? []).map(({ name, version, values }) => ({
     name,
     version,
-    ...(values !== undefined && { values }),
+    ...defined({ values }),
   }))
 
 const networkOf = ({ spec: { network } }: Cluster): AddonNetwork => ({

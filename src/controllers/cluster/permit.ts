@@ -9,6 +9,7 @@ import { isRenewalDue, permitAnswer } from '#permits/permits.ts'
 import type { Wait } from '#runtime/waiting.ts'
 import type { ClusterAction } from './actions.ts'
 import type { Seen } from './seen.ts'
+import { defined } from '#lib/defined.ts'
 
 /** Longer than a snapshot and a restart take. */
 const LEASE_SECONDS = 600
@@ -57,7 +58,7 @@ export function permitFor(
     const wait = { ...permitWait(last, uid), predicate: 'PermitDenied' as const }
     return { kind: 'Waiting', actions: [], wait, afterMs: leftMs }
   }
-  const target = { kind: 'Cluster' as const, name, uid, ...(namespace !== undefined && { namespace }) }
+  const target = { kind: 'Cluster' as const, name, uid, ...defined({ namespace }) }
   const commit = annotations?.[ANNOTATIONS.commit]
   const request = {
     operations: [...operations],
@@ -67,10 +68,10 @@ export function permitFor(
       kind: cluster.kind,
       name,
       uid,
-      ...(namespace !== undefined && { namespace }),
+      ...defined({ namespace }),
     },
     reason,
-    ...(commit !== undefined && { commit }),
+    ...defined({ commit }),
     leaseSeconds: LEASE_SECONDS,
   }
   return {

@@ -5,6 +5,7 @@ import { QUIET } from '#test/doubles/quiet-cluster.ts'
 import { runningPlane } from '#test/doubles/running-plane.ts'
 import { tooManyCreated } from './plan-creation.ts'
 import type { Seen } from './seen.ts'
+import { defined } from '#lib/defined.ts'
 
 const of = (n: number, status: object = {}, more: object = {}): Cluster =>
   ({
@@ -23,7 +24,7 @@ const waits = (cluster: Cluster, hosted: readonly Cluster[], maxCreating?: numbe
     ...QUIET,
     cluster,
     hosted,
-    caps: { ...(maxCreating !== undefined && { maxCreating }) },
+    caps: defined({ maxCreating }),
     plane: undefined,
     ...more,
   } as Seen)

@@ -11,6 +11,7 @@ import type { Wait } from '#runtime/waiting.ts'
 import type { ClusterAction, ClusterPlan } from './actions.ts'
 import { DELETES, permitFor } from './permit.ts'
 import type { Seen } from './seen.ts'
+import { defined } from '#lib/defined.ts'
 import { someOf } from '#lib/some-of.ts'
 
 /**
@@ -83,7 +84,7 @@ function planRemoval(seen: Seen, now: number): ClusterPlan {
         {
           kind: 'Delete',
           reason: 'a person approved that it has no final snapshot',
-          ...(without.kept !== undefined && { keep: without.kept }),
+          ...defined({ keep: without.kept }),
         },
         deleted(step.permit),
         deleted(without.approved),

@@ -17,6 +17,7 @@ import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import type { Wait } from '#runtime/waiting.ts'
 import type { KubeconfigSeen, Seen } from './seen.ts'
+import { defined } from '#lib/defined.ts'
 
 /** A look reads every machine of the cluster: five seconds for a small one, fifty for 10,000. */
 const LOOK_MS = 5_000
@@ -87,7 +88,7 @@ export const firstNumbers = (cluster: Cluster): { readonly rotation?: RotationRe
 const trustOfSync = ({ authorities, signedBy }: KubeconfigSeen): AgentTrust => ({
   machine: 'the kubeconfig of sync',
   authorities,
-  ...(signedBy !== undefined && { signedBy }),
+  ...defined({ signedBy }),
 })
 
 /** A machine whose agent never came has nothing that could be stale. */
@@ -111,7 +112,7 @@ interface Reported {
 
 function reported({ authorities, certificate }: Reported): Pick<AgentTrust, 'authorities' | 'signedBy'> {
   const signedBy = certificate === undefined ? 'None' : certificate.authority
-  return { ...(authorities !== undefined && { authorities }), ...(signedBy !== undefined && { signedBy }) }
+  return defined({ authorities, signedBy })
 }
 
 /** How soon the next look is worth its cost; undefined while there is no rotation. */

@@ -29,6 +29,7 @@ import { shapeOf, upgradeTerms } from './shape.ts'
 import { isFull, planFull, restoreHelps, tidied } from './plan-store.ts'
 import { planDeletion } from './plan-delete.ts'
 import { type ControlPlaneSpec, type Seen, idOf, isLeaving } from './seen.ts'
+import { defined } from '#lib/defined.ts'
 
 /** A control plane that ended by itself is noticed within this. */
 const LOOK_MS = 30_000
@@ -90,7 +91,7 @@ function planOthers(seen: Seen, controlPlane: ControlPlaneSpec, version: string,
     id: idOf(cluster),
     owner: cluster.metadata.uid ?? '',
     version,
-    ...(controlPlane.endpoint?.port !== undefined && { port: controlPlane.endpoint.port }),
+    ...defined({ port: controlPlane.endpoint?.port }),
     ...(isStepwise(seen) && {
       shape: shapeOf(cluster, controlPlane),
       upgrade: upgradeTerms(controlPlane),

@@ -15,6 +15,7 @@ import { scheduleOf } from './schedule.ts'
 import type { Seen } from './seen.ts'
 import { statusOf } from './status.ts'
 import { createMetrics } from '#runtime/metrics.ts'
+import { defined } from '#lib/defined.ts'
 
 const START = Date.UTC(2030, 0, 1)
 const MINUTE = 60_000
@@ -233,8 +234,7 @@ test(`in ${WORLDS} worlds with clocks that jump and hosts that fail, one is alwa
         let taking: string | undefined
         const tick = (isFailing: boolean): void => {
           now += 10 * MINUTE
-          for (const action of plan(seenOf({ plane: { snapshots, ...(taking !== undefined && { taking }) } }), now)
-            .actions) {
+          for (const action of plan(seenOf({ plane: { snapshots, ...defined({ taking }) } }), now).actions) {
             if (action.kind === 'DropSnapshots') {
               snapshots = snapshots.filter((s) => !action.names.includes(s.name))
               expect(snapshots.length).toBeGreaterThan(0)

@@ -1,6 +1,7 @@
 // What a Cluster declares of how its control plane is built and upgraded, as a host of control planes is asked for it. Pure.
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { type ControlPlaneShape, DEFAULT_NETWORK, type UpgradeTerms } from '#controlplanes/port.ts'
+import { defined } from '#lib/defined.ts'
 import { durationMs } from '#lib/duration.ts'
 import type { ControlPlaneSpec } from './seen.ts'
 
@@ -10,15 +11,15 @@ export function shapeOf({ spec }: Cluster, controlPlane: ControlPlaneSpec): Part
   const { replicas, etcd, endpoint, resources, extraArgs } = controlPlane
   const { network } = spec
   return {
-    ...(replicas !== undefined && { replicas }),
+    ...defined({ replicas }),
     ...(etcd !== undefined && {
       etcd: {
         members: etcd.replicas,
         storage: etcd.storage,
-        ...(etcd.storageClass !== undefined && { storageClass: etcd.storageClass }),
+        ...defined({ storageClass: etcd.storageClass }),
       },
     }),
-    endpoint: { type: endpoint?.type ?? 'ClusterIP', ...(endpoint?.host !== undefined && { host: endpoint.host }) },
+    endpoint: { type: endpoint?.type ?? 'ClusterIP', ...defined({ host: endpoint?.host }) },
     ...(network !== undefined && {
       network: {
         pods: network.podCIDR ?? DEFAULT_NETWORK.pods,

@@ -5,6 +5,7 @@ import { QUIET } from '#test/doubles/quiet-cluster.ts'
 import { plan } from './plan.ts'
 import type { Seen } from './seen.ts'
 import { statusOf } from './status.ts'
+import { defined } from '#lib/defined.ts'
 
 const NOW = Date.UTC(2030, 0, 1)
 
@@ -23,7 +24,7 @@ test.each([
     addons: '2.0.0+b',
     cluster: {
       metadata: { namespace: 'fleet', name: 'one', uid: 'u-1' },
-      spec: { version: '1.36.0', controlPlane: { flavor, ...(replicas !== undefined && { replicas }) } },
+      spec: { version: '1.36.0', controlPlane: { flavor, ...defined({ replicas }) } },
       // As an earlier release wrote it.
       status: { highAvailability: 'No' },
     } as unknown as Cluster,

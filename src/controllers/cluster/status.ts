@@ -6,6 +6,7 @@ import { hostedKubeconfigName, KUBECONFIG_KEY, SYSTEM_NAMESPACE } from '#api/nam
 import type { ControlPlane, PutResult, Snapshot, TroubleCause } from '#controlplanes/port.ts'
 import { removeCondition, setConditions, type WantedCondition } from '#kube/conditions.ts'
 import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import type { ActionResult } from '#runtime/reconcile-with.ts'
 import { fit, type Wait, waitingSince } from '#runtime/waiting.ts'
@@ -54,7 +55,7 @@ export function statusOf(seen: Seen, plan: ClusterPlan, results: Results, now: n
   ]
   return {
     ...kept,
-    ...(generation !== undefined && { observedGeneration: generation }),
+    ...defined({ observedGeneration: generation }),
     phase: phaseAfter(plan, plane, failed, isDone),
     ...availabilityOf(seen),
     ...(plane !== undefined && ofPlane(plane)),
@@ -155,11 +156,10 @@ const ofPlane = (plane: ControlPlane): Partial<Status> => ({
     takenAt,
     version,
     bytes,
-    ...(sha256 !== undefined && { sha256 }),
-    ...(revision !== undefined && { revision }),
+    ...defined({ sha256, revision }),
     objects,
   })),
-  ...(plane.restored !== undefined && { restored: plane.restored }),
+  ...defined({ restored: plane.restored }),
   ...changeOf(plane),
   ...rotationsIn(plane),
 })

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { timestamp } from '#lib/clock.ts'
 import type { RolloutModel } from '#test/support/fleets/rollout-model.ts'
 import { fleet, holdOn, phases, until } from '#test/support/fleets/rollout-story.ts'
+import { defined } from '#lib/defined.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -15,7 +16,7 @@ function skewed(model: RolloutModel, byMs: number): void {
     const m = model.machines.get(name)
     if (m === undefined || m.status?.components === before) return
     const components = m.status?.components?.map((c) => ({ ...c, since: timestamp(model.now + byMs) }))
-    model.machines.set(name, { ...m, status: { ...m.status, ...(components && { components }) } })
+    model.machines.set(name, { ...m, status: { ...m.status, ...defined({ components }) } })
   }
 }
 

@@ -4,6 +4,7 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { RolloutModel } from '#test/support/fleets/rollout-model.ts'
 import { fleet, holdOn, phases, until } from '#test/support/fleets/rollout-story.ts'
+import { defined } from '#lib/defined.ts'
 
 /** As the Defender decides while its breaker is open; none of the requests counts as a recovery. */
 const breakerOpen = (model: RolloutModel) => () => {
@@ -119,7 +120,7 @@ test('a version is not blamed for machines that the Defender does not grant whil
       const verdicts = permit.status?.verdicts?.map((v) =>
         others.includes(v.target) ? { ...v, gate: 'Budget', verdict: 'Waiting' as const, seen: '3 of 3 are down' } : v,
       )
-      model.permits.set(name, { ...permit, status: { ...permit.status, ...(verdicts && { verdicts }) } })
+      model.permits.set(name, { ...permit, status: { ...permit.status, ...defined({ verdicts }) } })
     }
   }
   model.declare({ beacon: '1.1.0' }, { steps: [4], maxUnavailable: 4, progressDeadline: '10m' })
@@ -130,7 +131,7 @@ test('a version is not blamed for machines that the Defender does not grant whil
   model.defender = grant
   for (const [name, permit] of model.permits) {
     const verdicts = permit.status?.verdicts?.map((v) => ({ ...v, verdict: 'Granted' as const }))
-    model.permits.set(name, { ...permit, status: { ...permit.status, ...(verdicts && { verdicts }) } })
+    model.permits.set(name, { ...permit, status: { ...permit.status, ...defined({ verdicts }) } })
   }
   model.settle()
   expect(model.versions('beacon')).toEqual({ '1.1.0': 8 })

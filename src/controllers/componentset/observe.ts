@@ -9,6 +9,7 @@ import { machine } from '#api/kinds/machine.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { FIELD_MANAGERS, LABELS, PROBES_NAMESPACE, SYSTEM_NAMESPACE, programLeaseName } from '#api/names.ts'
+import { defined } from '#lib/defined.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { componentObjectName } from '#lib/names.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -109,11 +110,9 @@ export async function observe(
     configs: new Set(configNames(inPlay).filter((c) => caches.configs.get(c) !== undefined)),
     canInspect: looker.can,
     looks: looker.read({ name, uid }, wantedLooks(set)),
-    ...(missingSecret !== undefined && { missingSecret }),
-    ...(edit !== undefined && { edit }),
+    ...defined({ missingSecret, edit }),
     isHeld,
-    ...(apiServer !== undefined && { apiServer }),
-    ...(probePods !== undefined && { probePods }),
+    ...defined({ apiServer, probePods }),
   }
 }
 
@@ -172,7 +171,7 @@ async function probePodsOf(
 ): Promise<readonly Pod[] | undefined> {
   if (!spec.rollout.inspections?.some((i) => i.podProbe !== undefined)) return undefined
   const selection = { namespace: PROBES_NAMESPACE, labelSelector: `${LABELS.probeOf}=${metadata.uid ?? ''}` }
-  return (await client.list(podType, { ...selection, ...(signal && { signal }) })).items
+  return (await client.list(podType, { ...selection, ...defined({ signal }) })).items
 }
 
 /** A running slice whose permit is not in the cache: the permit is either newer than the cache, or was deleted. */

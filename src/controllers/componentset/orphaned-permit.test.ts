@@ -2,10 +2,11 @@
 import { expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
 import { fleet, until } from '#test/support/fleets/rollout-story.ts'
+import { defined } from '#lib/defined.ts'
 
 const withConfig = (machine: Machine, config: string): Machine => {
   const components = machine.spec.components?.map((c) => ({ ...c, config }))
-  return { ...machine, spec: { ...machine.spec, ...(components !== undefined && { components }) } }
+  return { ...machine, spec: { ...machine.spec, ...defined({ components }) } }
 }
 
 test.each([
@@ -22,7 +23,7 @@ test.each([
   const name = 'orphan'
   const metadata = { ...permit.metadata, name }
   const { results: _results, ...spec } = permit.spec
-  const component = { name: 'beacon', version: '1.1.0', ...(config !== undefined && { config }) }
+  const component = { name: 'beacon', version: '1.1.0', ...defined({ config }) }
   model.permits = new Map([[name, { ...permit, metadata, spec: { ...spec, component }, status: { phase: 'Granted' } }]])
   if (config !== undefined)
     for (const [m, machine] of model.machines) model.machines.set(m, withConfig(machine, config))

@@ -1,6 +1,7 @@
 // Decides a whole rollout: from a set and everything that restricts it, which slices open, move or end, which permits are requested, and what it waits for.
 // Pure.
 import type { Notice, Plan } from '#runtime/reconcile-with.ts'
+import { defined } from '#lib/defined.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { BEHIND_LOOK_MS } from '#declared/committed.ts'
 import { withEdit } from '#declared/edited-status.ts'
@@ -79,7 +80,7 @@ export function plan(seen: Seen, now: number, rules: Rules = rolloutRules): SetP
   // Permits are requested last: if an earlier action fails, the status does not yet reference the slice, and the next reconcile would request a second permit.
   const isAsk = ({ kind }: SetAction) => kind === 'Ask'
   const actions = [...draft.actions.filter((x) => !isAsk(x)), ...draft.actions.filter(isAsk)]
-  return { actions, notices, status, ...(requeueAfter !== undefined && { requeueAfter }) }
+  return { actions, notices, status, ...defined({ requeueAfter }) }
 }
 
 /** Each is a write that names a resourceVersion: a second write to the same object would be rejected, so it waits for the next reconcile. */
@@ -230,7 +231,7 @@ function tallyOf(context: Context, survey: Survey): Tally {
   const said =
     (failed === 0 ? undefined : lastFailure(survey, context.members)) ??
     (first && `${first.name} fell silent between two versions`)
-  return { failed: failed + lost.length, stuck, allowed, ...(said !== undefined && { said }) }
+  return { failed: failed + lost.length, stuck, allowed, ...defined({ said }) }
 }
 
 function fail(context: Context, track: Track, reason: string, draft: Draft): void {

@@ -6,6 +6,7 @@ import { timestamp } from '#lib/clock.ts'
 import type { RolloutModel } from '#test/support/fleets/rollout-model.ts'
 import { fleet, holdOn } from '#test/support/fleets/rollout-story.ts'
 import { inFullAll } from '#test/support/tools/full.ts'
+import { defined } from '#lib/defined.ts'
 
 type Verdict = NonNullable<NonNullable<OperationPermit['status']>['verdicts']>[number]
 
@@ -41,7 +42,7 @@ function refusing(
           phase,
           decidedAt: timestamp(model.now + byMs),
           verdicts,
-          ...(alternates !== undefined && { refusedAlternates: alternates }),
+          ...defined({ refusedAlternates: alternates }),
         },
       })
     }

@@ -5,6 +5,7 @@ import { timestamp } from '#lib/clock.ts'
 import { readyNode, workingMachine } from '#test/support/fleets/rollout-fleet.ts'
 import type { RolloutModel } from '#test/support/fleets/rollout-model.ts'
 import { fleet, phases, until } from '#test/support/fleets/rollout-story.ts'
+import { defined } from '#lib/defined.ts'
 
 const leaving = (m: Machine, at: number): Machine => ({
   ...m,
@@ -96,7 +97,7 @@ test('F18 a machine that comes under the name of one that was done does not pass
   const metadata = { ...again.metadata, uid: 'uid-another' }
   model.machines.set(done.name, { ...again, metadata, status: { ...again.status, phase: 'Joining' } })
   const slices = model.set.status?.slices?.map((w) => ({ ...w, phase: 'Planned' as const }))
-  model.set = { ...model.set, status: { ...model.set.status, ...(slices && { slices }) } }
+  model.set = { ...model.set, status: { ...model.set.status, ...defined({ slices }) } }
   model.planTurn()
   expect(model.set.status?.slices?.map((w) => w.machines)).toEqual([others.map((t) => t.name)])
   // Had it stayed in the slice, that could not end: no permit is for it.

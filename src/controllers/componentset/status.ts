@@ -11,6 +11,7 @@ import type { Problem } from '#nodes/placement/problem.ts'
 import type { Blocked, Status, Slice } from './seen.ts'
 import { type Wait, emptyUntil, waitingSince, withAdvice } from './waiting.ts'
 import { retryCommand, wayOut } from './way-out.ts'
+import { defined } from '#lib/defined.ts'
 
 const MOST_SLICES = 64
 const MOST_LISTED = 200
@@ -38,9 +39,9 @@ export function statusOf(context: Context, progress: Progress): Status {
   const blocked = progress.blocks.slice(-MOST_BLOCKED)
   const phase = phaseOf(context, progress, isComplete)
   return {
-    ...(seen.set.metadata.generation !== undefined && { observedGeneration: seen.set.metadata.generation }),
+    ...defined({ observedGeneration: seen.set.metadata.generation }),
     phase,
-    revisions: { ...(current !== undefined && { current }), update, ...(blocked.length > 0 && { blocked }) },
+    revisions: { ...defined({ current }), update, ...(blocked.length > 0 && { blocked }) },
     // Whatever comes to the set from elsewhere later begins at the foot of the ladder.
     slices: isComplete ? [] : kept(progress.slices),
     counts,

@@ -5,6 +5,7 @@ import { operationPermit, type OperationPermit } from '#api/kinds/operation-perm
 import { FIELD_MANAGERS, FINALIZERS } from '#api/names.ts'
 import { phaseOfEvent, plannerOf } from '#nodes/faults/maintenance.ts'
 import type { Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { assertNever, messageOf } from '#lib/errors.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -132,7 +133,7 @@ async function request(tools: DoctorTools, name: string, seen: Seen, signal: Abo
       manager: fieldManager,
       kind: maintenanceEvent.kind,
       name: nameOf(event),
-      ...(metadata.uid !== undefined && { uid: metadata.uid }),
+      ...defined({ uid: metadata.uid }),
     },
     reason: `${spec.kind} of the host by ${plannerOf(spec)}${spec.notBefore === undefined ? '' : `, not before ${spec.notBefore}`}`,
     leaseSeconds: LEASE_SECONDS,

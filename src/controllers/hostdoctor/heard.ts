@@ -4,6 +4,7 @@ import { type MaintenanceEvent, METADATA } from '#api/kinds/maintenance-event.ts
 import type { HostMaintenance } from '#providers/port.ts'
 import { isSameEvent } from './plan-poll.ts'
 import { timeOf } from './time-of.ts'
+import { defined } from '#lib/defined.ts'
 
 /** So many hosts, and this share of those that are asked, are never reclaimed at once: then agents are wrong, or what answers them. */
 const FEWEST_OF_MASS = 10
@@ -23,8 +24,7 @@ export function heardOf({ metadata, spec, status }: Machine): readonly HostMaint
     isUnplanned: unplanned === true,
     losesData: dataLoss === true,
     ...(bill === true && { isBill: true }),
-    ...(notBefore !== undefined && { notBefore }),
-    ...(notAfter !== undefined && { notAfter }),
+    ...defined({ notBefore, notAfter }),
     answers: [],
     description: description ?? '',
   }))

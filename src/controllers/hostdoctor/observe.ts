@@ -21,6 +21,7 @@ import { isOpenPermit } from './plan-permit.ts'
 import { type Seen, claimsOn, cordonOwner, isDeleted, isKept, nameOf } from './seen.ts'
 import { wishesOf } from './wishes.ts'
 import { timeOf } from './time-of.ts'
+import { defined } from '#lib/defined.ts'
 
 /** The phases in which the node is being drained. */
 const DRAINED_IN: ReadonlySet<string> = new Set(['Preparing', 'InProgress'])
@@ -89,7 +90,7 @@ export async function observe(options: ObserveOptions, name: string, signal: Abo
   const permit = caches.permits.get(event.status?.permitRef ?? name)
   return {
     event,
-    ...(twin !== undefined && { twin }),
+    ...defined({ twin }),
     machine,
     node,
     permit,

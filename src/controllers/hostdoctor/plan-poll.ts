@@ -8,6 +8,7 @@ import {
   PEOPLE,
 } from '#api/kinds/maintenance-event.ts'
 import { isOver } from '#nodes/faults/maintenance.ts'
+import { defined } from '#lib/defined.ts'
 import { canonicalJson, jsonEqual } from '#lib/json.ts'
 import { shortened } from '#lib/shortened.ts'
 import type { Host, HostMaintenance } from '#providers/port.ts'
@@ -164,11 +165,11 @@ function heardSpec(
   const first = initialNotBefore ?? (heard.notBefore === undefined ? undefined : wholeSeconds(heard.notBefore))
   return {
     machine,
-    ...(host !== undefined && { host }),
+    ...defined({ host }),
     source,
     eventId,
     ...said(heard),
-    ...(first !== undefined && { initialNotBefore: first }),
+    ...defined({ initialNotBefore: first }),
   }
 }
 
@@ -180,8 +181,7 @@ function newEvent(source: string, { metadata, spec }: Machine, heard: HostMainte
       machine: metadata.name ?? '',
       host: {
         id: providerID,
-        ...(spec.rack !== undefined && { rack: spec.rack }),
-        ...(spec.zone !== undefined && { zone: spec.zone }),
+        ...defined({ rack: spec.rack, zone: spec.zone }),
       },
       source,
       eventId,
@@ -195,10 +195,7 @@ function newEvent(source: string, { metadata, spec }: Machine, heard: HostMainte
 export const withPlace = (wanted: WantedEvent, place: Host['place']): WantedEvent => {
   const { host } = wanted.spec
   if (host === undefined || place === undefined) return wanted
-  const known = {
-    ...(place.hostId !== undefined && { hostId: place.hostId }),
-    ...(place.rack !== undefined && { rack: place.rack }),
-  }
+  const known = defined({ hostId: place.hostId, rack: place.rack })
   return { ...wanted, spec: { ...wanted.spec, host: { ...host, ...known } } }
 }
 

@@ -8,6 +8,7 @@ import type { Node } from '#nodes/objects.ts'
 import { KEPT_MS, plan } from './plan.ts'
 import { operationsOf } from './plan-permit.ts'
 import type { Seen } from './seen.ts'
+import { defined } from '#lib/defined.ts'
 
 const NOW = Date.parse('2026-03-02T12:00:00Z')
 const HOUR = 3_600_000
@@ -32,7 +33,7 @@ const event = (spec: Partial<Spec> = {}, status?: Partial<Status>): MaintenanceE
       notBefore: at(24 * HOUR),
       ...spec,
     },
-    ...(status && { status }),
+    ...defined({ status }),
   }) as unknown as MaintenanceEvent
 
 const machine = (ready = true, bootID = 'b1'): Machine =>

@@ -7,6 +7,7 @@ import {
   type MaintenancePhase,
 } from '#api/protocol/maintenance.ts'
 import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { isOver, isOverrun, leadMs, phaseOfEvent, plannerOf, takesHostAway } from '#nodes/faults/maintenance.ts'
 import { assertNever } from '#lib/errors.ts'
@@ -323,7 +324,7 @@ function planVerifying(seen: Seen, now: number): DoctorPlan {
   return {
     actions: [...renewalOf(seen, now), ...withdrawalOf(seen)],
     notices: [],
-    ...(change && { change }),
+    ...defined({ change }),
     waiting: {
       predicate: 'MaintenanceUnderWay',
       seen: well ? `well since ${since ?? timestamp(now)}` : 'the machine is not Ready, or a component is not Healthy',

@@ -6,6 +6,7 @@ import { timestamp } from '#lib/clock.ts'
 import { type WantedCondition, setConditions } from '#kube/conditions.ts'
 import type { ActionResult } from '#runtime/reconcile-with.ts'
 import type { DoctorAction, DoctorPlan, StatusChange, Waiting } from './actions.ts'
+import { defined } from '#lib/defined.ts'
 
 const MAX_SENTENCE = 200
 
@@ -33,7 +34,7 @@ export function statusOf(
       : { predicate: 'ReconcileFailed', seen: `${trouble.action.kind} did not succeed`, unblock: 'the retry succeeds' }
   return {
     ...next,
-    ...(event.metadata.generation !== undefined && { observedGeneration: event.metadata.generation }),
+    ...defined({ observedGeneration: event.metadata.generation }),
     phaseSince: next.phaseSince ?? timestamp(now),
     ...(waiting !== undefined && { waitingFor: waitingOf(waiting, oldWaiting, now) }),
     conditions: setConditions(event.status?.conditions, conditionsOf(next, waiting), now),

@@ -4,6 +4,7 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { LOG_REQUEST_LIFE_MS, LOG_REQUESTS_AT_ONCE, LOG_REQUESTS_OF_MACHINE } from '#api/protocol/log-bounds.ts'
 import { timestamp } from '#lib/clock.ts'
 import { plan } from './plan.ts'
+import { defined } from '#lib/defined.ts'
 
 const NOW = Date.parse('2026-03-01T12:00:00Z')
 
@@ -15,7 +16,7 @@ const request = (name: string, machine = 'm-1', ageMs = 1_000, phase?: 'Done' | 
   }) as LogRequest
 
 const machine = (name: string, logs?: readonly string[]): Machine =>
-  ({ metadata: { name, uid: `uid-${name}` }, spec: { ...(logs !== undefined && { logs }) } }) as Machine
+  ({ metadata: { name, uid: `uid-${name}` }, spec: defined({ logs }) }) as Machine
 
 const listed = (requests: readonly LogRequest[], machines: readonly Machine[]) =>
   plan({ requests, machines }, NOW).actions.map((a) =>

@@ -3,6 +3,7 @@
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type Machine, type Provisioning, machine as machineType } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
+import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
 import { jsonEqual } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -52,7 +53,7 @@ export async function provision(
     uid: uidOf(machine),
     node: name,
     ...(isRegistered && { registerNode: false }),
-    ...(seconds !== undefined && { certificateSeconds: seconds }),
+    ...defined({ certificateSeconds: seconds }),
     ...(isAccountToken(joinToken) && { form: 'serviceAccount' as const }),
   }
   const { params = {} } = machine.spec.provider ?? {}
@@ -61,7 +62,7 @@ export async function provision(
     clientToken: attempt.token,
     machine: name,
     machineUid: uidOf(machine),
-    ...(offering !== undefined && { offering }),
+    ...defined({ offering }),
     params,
     join: { ...bundle, token },
     ...(readmissionOf(machine, clock.now())?.token === true && { joinsAgain: true as const }),

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Machine } from '#api/kinds/machine.ts'
 import { certificateExpiring, newlyExpiring } from './certificate.ts'
+import { defined } from '#lib/defined.ts'
 
 const DAY = 86_400_000
 const ISSUED = Date.UTC(2026, 0, 1, 2, 3, 10)
@@ -9,7 +10,7 @@ const machine = (certificate?: { readonly issued: string; readonly expires: stri
   kind: 'Machine',
   metadata: { name: 'm-1' },
   spec: { channel: 'Agent' },
-  status: { agent: { version: '1.0.0', ...(certificate && { certificate }) } },
+  status: { agent: { version: '1.0.0', ...defined({ certificate }) } },
 })
 const ofAWeek = machine({ issued: '2026-01-01T02:03:10Z', expires: '2026-01-08T02:03:10Z' })
 

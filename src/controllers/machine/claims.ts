@@ -9,6 +9,7 @@ import { matchesLabels } from '#kube/selector.ts'
 import type { LabelSelector } from '#api/schema/labels.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { Claim, Mark, OfferedVersion } from './desired-components.ts'
+import { defined } from '#lib/defined.ts'
 
 /** A kept revision of a set; its data holds the declared components. */
 export interface ControllerRevision extends KubeObject {
@@ -22,7 +23,7 @@ type SetComponent = MachineComponentSet['spec']['components'][number]
 function wantedOf(declared: DeclaredComponent & Pick<SetComponent, 'onRemoval'>): OfferedVersion {
   const { component: name, version, config } = assignmentOf(declared)
   const { onRemoval } = declared
-  return { name, version, ...(config !== undefined && { config }), ...(onRemoval !== undefined && { onRemoval }) }
+  return { name, version, ...defined({ config, onRemoval }) }
 }
 
 /** A selector that cannot be read matches nothing: machines stay as they are. */

@@ -4,6 +4,7 @@ import { goesBefore } from '#nodes/placement/deciding-set.ts'
 import type { SlicePhase } from '#api/protocol/slice.ts'
 import type { ComponentEntry, ComponentStatus } from '#api/kinds/machine.ts'
 import { freshCopiesAfter } from '#api/protocol/fresh-copy.ts'
+import { defined } from '#lib/defined.ts'
 
 /** What is to run, in the form that the Machine writes it. */
 export type OfferedVersion = Pick<ComponentEntry, 'name' | 'version' | 'config' | 'onRemoval'>
@@ -206,7 +207,7 @@ function retried(
 const fresh = ({ name, version, config }: OfferedVersion): ComponentEntry => ({
   name,
   version,
-  ...(config !== undefined && { config }),
+  ...defined({ config }),
   attempt: 1,
 })
 
@@ -223,5 +224,5 @@ function again(entry: ComponentEntry): ComponentEntry {
 
 function referring(entry: ComponentEntry, setRef: string | undefined, canaryRef: string | undefined): ComponentEntry {
   const { setRef: _set, canaryRef: _canary, ...rest } = entry
-  return { ...rest, ...(setRef !== undefined && { setRef }), ...(canaryRef !== undefined && { canaryRef }) }
+  return { ...rest, ...defined({ setRef, canaryRef }) }
 }

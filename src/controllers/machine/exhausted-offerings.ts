@@ -2,6 +2,7 @@
 // It is a memory that may be lost: forgetting costs one call.
 import type { Machine } from '#api/kinds/machine.ts'
 import type { Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { canonicalJson } from '#lib/json.ts'
 import type { CreateResult, Offering } from '#providers/port.ts'
 import { untilRetry } from './provisioning.ts'
@@ -75,10 +76,7 @@ export class ExhaustedOfferings {
   }
 }
 
-const place = (offering: Offering | undefined) => ({
-  ...(offering?.zone !== undefined && { zone: offering.zone }),
-  ...(offering?.type !== undefined && { type: offering.type }),
-})
+const place = (offering: Offering | undefined) => defined({ zone: offering?.zone, type: offering?.type })
 
 const marketOf = (offering: Offering | undefined): string => offering?.market ?? 'OnDemand'
 

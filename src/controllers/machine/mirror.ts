@@ -1,5 +1,6 @@
 // What an observed machine is, as its Node tells: boot, platform, kubelet and container runtime. Pure. Nothing of it was asked of the host.
 import type { ComponentStatus, Machine } from '#api/kinds/machine.ts'
+import { defined } from '#lib/defined.ts'
 import { COMPONENT_NAME_PATTERN, COMPONENT_VERSION_PATTERN } from '#lib/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import { type Node, isNodeReady } from '#nodes/objects.ts'
@@ -18,12 +19,8 @@ export function mirroredHost(node: Node | undefined): Pick<Status, 'bootID' | 'p
   const arch = text(info['architecture'], 32)
   const kernel = text(info['kernelVersion'], 128)
   return {
-    ...(bootID !== undefined && { bootID }),
-    platform: {
-      ...(os !== undefined && { os }),
-      ...(arch !== undefined && { arch }),
-      ...(kernel !== undefined && { kernel }),
-    },
+    ...defined({ bootID }),
+    platform: defined({ os, arch, kernel }),
   }
 }
 

@@ -8,6 +8,7 @@ import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { ANNOTATIONS, LABELS, SYSTEM_NAMESPACE, TAINTS, agentLeaseName } from '#api/names.ts'
+import { defined } from '#lib/defined.ts'
 import { componentObjectName } from '#lib/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { CommittedContents } from '#declared/committed.ts'
@@ -258,7 +259,7 @@ function keptMark(canary: ComponentCanary, machine: Machine): readonly Mark[] {
   const components = own.map(({ name, version, config }) => ({
     name,
     version,
-    ...(config !== undefined && { config }),
+    ...defined({ config }),
   }))
   return mark === undefined ? [] : [{ ...mark, components }]
 }

@@ -3,6 +3,7 @@
 import { ANNOTATIONS, FIELD_MANAGERS, ORPHAN_HOSTS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { type OrphanApprovals, orphanApprovalsIn, orphanApprovalsText } from '#api/protocol/orphan-approvals.ts'
 import { type Clock, timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import type { Logger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -103,7 +104,7 @@ export class OrphanReports {
       const { resourceVersion } = found.metadata
       // An approval of this very moment is not written over.
       const metadata = annotations !== undefined && {
-        metadata: { ...(resourceVersion !== undefined && { resourceVersion }), annotations },
+        metadata: { ...defined({ resourceVersion }), annotations },
       }
       const value = { ...metadata, data: { [provider]: text === '' ? null : text } }
       await client.patch(configMapType, key, { type: 'merge', value }, { fieldManager, signal })
@@ -161,9 +162,9 @@ function textOf(entries: readonly OrphanEntry[]): string {
       state: host.state,
       // To the minute: a list a minute would otherwise write each time.
       since: timestamp(Math.round(sinceMs / 60_000) * 60_000),
-      ...(why !== undefined && { why }),
+      ...defined({ why }),
       // The process that begins next has it from here.
-      ...(heard !== undefined && { heard }),
+      ...defined({ heard }),
     }))
   return JSON.stringify({ total: entries.length, hosts })
 }

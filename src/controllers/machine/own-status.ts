@@ -2,6 +2,7 @@
 import type { Machine } from '#api/kinds/machine.ts'
 import { isObserved } from './seen.ts'
 import { type OwnStatus, ownConditions } from './status.ts'
+import { defined } from '#lib/defined.ts'
 
 export function ownStatusOf(machine: Machine): OwnStatus {
   const {
@@ -19,13 +20,7 @@ export function ownStatusOf(machine: Machine): OwnStatus {
   const isOurs = (name: string) => machine.spec.components?.some((c) => c.name === name && c.workload === true)
   const reports = isObserved(machine) ? components : components.filter((c) => isOurs(c.name))
   return {
-    ...(observedGeneration !== undefined && { observedGeneration }),
-    ...(phase !== undefined && { phase }),
-    ...(nodeRef !== undefined && { nodeRef }),
-    ...(inServiceSince !== undefined && { inServiceSince }),
-    ...(commit !== undefined && { commit }),
-    ...(provisioning !== undefined && { provisioning }),
-    ...(waitingFor !== undefined && { waitingFor }),
+    ...defined({ observedGeneration, phase, nodeRef, inServiceSince, commit, provisioning, waitingFor }),
     ...(reports.length > 0 && { components: reports }),
     ...(isObserved(machine) && bootID !== undefined && { bootID }),
     ...(isObserved(machine) && platform !== undefined && { platform }),

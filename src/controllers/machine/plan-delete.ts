@@ -36,6 +36,7 @@ import {
   neverHadAgent,
   uidOf,
 } from './seen.ts'
+import { defined } from '#lib/defined.ts'
 
 const HOST_LOOK_MS = 2_000
 const PERMIT_LOOK_MS = 10_000
@@ -158,7 +159,7 @@ const step = (action: MachineAction, requeueAfter?: number): MachinePlan => ({
   actions: [action],
   notices: noticeOf(action),
   doing: 'Deleting',
-  ...(requeueAfter !== undefined && { requeueAfter }),
+  ...defined({ requeueAfter }),
 })
 
 const waitFor = (waiting: Waiting, requeueAfter: number): MachinePlan => ({

@@ -16,6 +16,7 @@ import {
 } from './provisioning.ts'
 import type { Seen } from './seen.ts'
 import { providerUnblock } from './waits.ts'
+import { defined } from '#lib/defined.ts'
 
 export type ProvisionStep =
   | { readonly kind: 'Ask'; readonly attempt: Provisioning }
@@ -75,7 +76,7 @@ function nextAttempt(seen: Seen, attempt: number, now: number, after: Carried = 
     if (out === undefined) {
       const next = attemptAt(machine, attempt, offering, now)
       const { failures, lost } = after
-      const carried = { ...(failures !== undefined && { failures }), ...(lost !== undefined && { lost }) }
+      const carried = defined({ failures, lost })
       return { kind: 'Ask', attempt: { ...next, ...carried } }
     }
     outs.push({ offering, ...out })

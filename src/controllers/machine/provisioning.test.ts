@@ -7,6 +7,7 @@ import { ExhaustedOfferings } from './exhausted-offerings.ts'
 import { provisionPlan, provisionStep } from './plan-provision.ts'
 import { answered, isForgotten, isInDoubt, isOver, tokenOf, untilRetry } from './provisioning.ts'
 import type { HostSeen, Seen } from './seen.ts'
+import { defined } from '#lib/defined.ts'
 
 const NOW = Date.UTC(2026, 0, 5)
 const A: Offering = { zone: 'a', type: 'large', market: 'Spot' }
@@ -19,7 +20,7 @@ const machineWith = (provisioning?: Provisioning, extra: object = {}, offerings:
     kind: 'Machine',
     metadata: { name: 'm', uid: 'uid' },
     spec: { channel: 'Agent', provider: { name: 'p', offerings }, ...extra },
-    status: { ...(provisioning && { provisioning }) },
+    status: defined({ provisioning }),
   }) as Machine
 
 const attempt = (more: Partial<Provisioning> = {}): Provisioning => ({
@@ -58,7 +59,7 @@ const asks = (seen: Seen, now = NOW) => {
 describe('a machine without an attempt', () => {
   const created = (creationTimestamp: string | undefined, provisioning?: Provisioning) => {
     const { metadata, ...rest } = machineWith(provisioning)
-    return { ...rest, metadata: { ...metadata, ...(creationTimestamp !== undefined && { creationTimestamp }) } }
+    return { ...rest, metadata: { ...metadata, ...defined({ creationTimestamp }) } }
   }
   const MINUTE_MS = 60_000
 
@@ -183,7 +184,7 @@ describe('which attempt is made', () => {
 
   test('hosts that were lost are counted apart from attempts: only they make a machine wait before the next one', () => {
     const lostOf = (attemptNumber: number, lost?: number) => {
-      const made = attempt({ answer: 'Host', providerID: 'p://1', ...(lost !== undefined && { lost }) })
+      const made = attempt({ answer: 'Host', providerID: 'p://1', ...defined({ lost }) })
       const machine = machineWith({ ...made, attempt: attemptNumber }, { providerID: 'p://1' })
       const step = provisionStep(seenOf(machine, [], { kind: 'Gone' }), NOW)
       return step.kind === 'Ask' ? step.attempt.lost : step.afterMs

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import type { Machine, Provisioning } from '#api/kinds/machine.ts'
 import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { canonicalJson } from '#lib/json.ts'
 import type { CreateResult, Host, Offering } from '#providers/port.ts'
 import { fit } from '#runtime/waiting.ts'
@@ -36,7 +37,7 @@ export function attemptAt(
 ): Provisioning {
   return {
     attempt,
-    ...(offering !== undefined && { offering }),
+    ...defined({ offering }),
     token: tokenOf(machine.metadata.uid ?? '', attempt, offering),
     since: timestamp(now),
   }
@@ -50,7 +51,7 @@ export const attemptThatMade = (
   now: number,
 ): Provisioning | undefined =>
   TOKEN.test(clientToken)
-    ? { attempt: 1, ...(offering !== undefined && { offering }), token: clientToken, since: timestamp(now) }
+    ? { attempt: 1, ...defined({ offering }), token: clientToken, since: timestamp(now) }
     : undefined
 
 /** The provider said that this attempt made nothing and will make nothing. */
@@ -86,10 +87,10 @@ const backoff = (failures: number, longestMs: number): number =>
 /** What stays of an attempt, whatever the answer. */
 const identityOf = ({ attempt, offering, token, since, lost }: Provisioning): Provisioning => ({
   attempt,
-  ...(offering !== undefined && { offering }),
+  ...defined({ offering }),
   token,
   since,
-  ...(lost !== undefined && { lost }),
+  ...defined({ lost }),
 })
 
 export const settled = (attempt: Provisioning, providerID: string): Provisioning => ({
@@ -104,7 +105,7 @@ export function answered(machine: Machine, attempt: Provisioning, result: Create
   const failures = (attempt.failures ?? 0) + 1
   const failed = (answer: Provisioning['answer'], message: string, afterMs: number): Provisioning => ({
     ...base,
-    ...(answer !== undefined && { answer }),
+    ...defined({ answer }),
     message: fit(message),
     failures,
     retryAt: timestamp(now + Math.ceil(afterMs / 1_000) * 1_000),

@@ -32,6 +32,7 @@ import {
 } from './seen.ts'
 import { type Refusal, provisioningOf, refusalOf } from './status-provision.ts'
 import { rateWait, unservedWait, waitIn } from './waits.ts'
+import { defined } from '#lib/defined.ts'
 
 type MachineStatus = NonNullable<Machine['status']>
 /** Components are ours only where no agent reports them; the boot and the platform only while the machine is observed. */
@@ -87,11 +88,11 @@ export function statusOf(
   )
   const reports = isObserved(machine) ? mirroredComponents(seen, now) : (plan.reports ?? [])
   return {
-    ...(generation !== undefined && { observedGeneration: generation }),
+    ...defined({ observedGeneration: generation }),
     phase,
-    ...(nodeRef !== undefined && { nodeRef }),
+    ...defined({ nodeRef }),
     ...inServiceSince(seen, now),
-    ...(commit !== undefined && { commit }),
+    ...defined({ commit }),
     ...provisioningOf(seen),
     ...waitingFor(
       seen,

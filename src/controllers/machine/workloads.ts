@@ -4,6 +4,7 @@ import type { ComponentEntry, ComponentStatus } from '#api/kinds/machine.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import type { Pod } from '#nodes/objects.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -108,7 +109,7 @@ function reportOf(
   const version = isIn ? entry.version : before?.version
   return {
     name: entry.name,
-    ...(version !== undefined && { version }),
+    ...defined({ version }),
     desired: entry.version,
     attempt: entry.attempt,
     state,

@@ -4,6 +4,7 @@ import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
+import { defined } from '#lib/defined.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { updateExactly } from '#runtime/preconditions.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -25,8 +26,7 @@ export function applySpec(
     kind: machineType.kind,
     metadata: { ...(name && { name }), ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) },
     spec: {
-      ...(providerID !== undefined && { providerID }),
-      ...(address !== undefined && { address }),
+      ...defined({ providerID, address }),
       ...(components !== undefined && components.length > 0 && { components }),
       ...(leaving === true && { leaving }),
     },

@@ -4,6 +4,7 @@ import { FIELD_MANAGERS, FINALIZERS, ANNOTATIONS } from '#api/names.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
+import { defined } from '#lib/defined.ts'
 import { assertNever } from '#lib/errors.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -178,7 +179,7 @@ function newMachine(set: MachineSet, random: Random): Machine {
     kind: 'Machine',
     metadata: {
       name: `${nameOf(set)}-${suffix(random)}`,
-      ...(template.metadata?.labels !== undefined && { labels: template.metadata.labels }),
+      ...defined({ labels: template.metadata?.labels }),
       ...(commit !== undefined && { annotations: { [ANNOTATIONS.commit]: commit } }),
       finalizers: [FINALIZERS.machine],
       ownerReferences: [ownerReference(set)],
@@ -194,7 +195,7 @@ function requestFor(set: MachineSet, m: Machine, reason: string): PermitRequest 
     targets: [{ kind: 'Machine', name: nameOf(m), uid: uidOf(m) }],
     requester: { manager: fieldManager, kind: machineSet.kind, name: nameOf(set), uid: uidOf(set) },
     reason: shortened(`scale-in of ${nameOf(set)}: ${reason}`, 200),
-    ...(commit !== undefined && { commit }),
+    ...defined({ commit }),
     leaseSeconds: PERMIT_LEASE_SECONDS,
   }
 }

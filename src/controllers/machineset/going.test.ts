@@ -9,6 +9,7 @@ import { plan } from './plan.ts'
 import type { OtherSet, Seen } from './seen.ts'
 import { statusOf } from './status.ts'
 import { OTHERS_LOOK_MS, SUCCESSION_GRACE_MS } from './succession.ts'
+import { defined } from '#lib/defined.ts'
 
 const NOW = Date.UTC(2026, 0, 5)
 const POOL = { pool: 'w' }
@@ -40,7 +41,7 @@ const set = ({
     uid: name,
     generation: 2,
     finalizers: finalizers ?? [FINALIZERS.machineSet],
-    ...(annotations !== undefined && { annotations }),
+    ...defined({ annotations }),
     ...(isGoing && { deletionTimestamp: timestamp(NOW) }),
   },
   spec: {

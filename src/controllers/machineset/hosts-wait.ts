@@ -6,6 +6,7 @@ import { counted } from '#lib/counted.ts'
 import { fit } from '#runtime/waiting.ts'
 import type { Extra } from './actions.ts'
 import { nameOf } from './seen.ts'
+import { defined } from '#lib/defined.ts'
 
 const OF_PROVIDERS: ReadonlySet<string> = new Set<Reason>([
   'ProviderError',
@@ -34,7 +35,7 @@ export function hostsWait(alive: readonly Machine[]): Extra {
       predicate: 'HostsMade',
       seen,
       unblock: waitingFor?.unblock ?? 'the provider has created the hosts',
-      ...(because !== undefined && { because }),
+      ...defined({ because }),
     },
   }
 }

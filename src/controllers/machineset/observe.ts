@@ -11,6 +11,7 @@ import { isClusterLeaving } from '#permits/holds/cluster-leaves.ts'
 import { holdOver, thing } from '#permits/holds/reach.ts'
 import { type Informers, type SharedInformer, requireFresh } from '#runtime/informers.ts'
 import { type OtherSet, type Seen, isDeleting, isGoing, nameOf, ownerOf, uidOf, understood } from './seen.ts'
+import { defined } from '#lib/defined.ts'
 
 export interface MachineSetCaches {
   readonly sets: SharedInformer<MachineSet>
@@ -65,7 +66,7 @@ export function observe({ caches, contents, ended }: Observing, name: string, no
     permits: asked,
     refusedFor: ended.look(uidOf(set), asked.filter(isRefused)),
     elsewhere: elsewhereOf(caches, set, asked),
-    ...(edit !== undefined && { edit }),
+    ...defined({ edit }),
     isHeld,
     isDeclared: isGoing(set) && contents.isDeclared(machineSet.kind, name, now),
     isClusterLeaving: isClusterLeaving(holds.list(), now),

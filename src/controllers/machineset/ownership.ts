@@ -5,6 +5,7 @@ import { type MachineSet, machineSet } from '#api/kinds/machine-set.ts'
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { nameOf, uidOf } from './seen.ts'
+import { defined } from '#lib/defined.ts'
 
 export const ownerReference = (set: MachineSet) => ({
   apiVersion: API_GROUP_VERSION,
@@ -30,5 +31,4 @@ export const allMachines = (
   client: KubeClient,
   signal: AbortSignal,
   labelSelector?: string,
-): Promise<readonly Machine[]> =>
-  listAll(client, machineType, { signal, ...(labelSelector !== undefined && { labelSelector }) })
+): Promise<readonly Machine[]> => listAll(client, machineType, { signal, ...defined({ labelSelector }) })

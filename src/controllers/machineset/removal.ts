@@ -9,6 +9,7 @@ import { permitWait } from '#permits/permit-wait.ts'
 import { permitAnswer } from '#permits/permits.ts'
 import type { Extra, MachineSetAction, Waiting } from './actions.ts'
 import { type Seen, isInService, isReady, isSilent, nameOf, openPermit, permitsFor, uidOf } from './seen.ts'
+import { defined } from '#lib/defined.ts'
 
 /** Removals requested or done in one reconcile. */
 export const MOST_REMOVALS = 20
@@ -127,7 +128,7 @@ function removal(seen: Seen, machine: Machine, { spare, reason, unblock }: Remov
 
 const wait = (predicate: Waiting['predicate'], what: string, unblock: string, because?: Reason): Removal => ({
   kind: 'Waiting',
-  waiting: { predicate, seen: what, unblock, ...(because !== undefined && { because }) },
+  waiting: { predicate, seen: what, unblock, ...defined({ because }) },
 })
 
 const prefixOf = (seen: Seen, machine: Machine): string =>

@@ -19,6 +19,7 @@ import {
   understood,
 } from './seen.ts'
 import { AVAILABLE_AFTER_MS } from './upkeep.ts'
+import { defined } from '#lib/defined.ts'
 
 export type MachineSetStatus = NonNullable<MachineSet['status']>
 
@@ -52,7 +53,7 @@ export function statusOf(
   const generation = set.metadata.generation
   const wanted = conditionsOf(seen, counts, plan, { problem, refusal: refusalOf(results) }).map((c) => ({
     ...c,
-    ...(generation !== undefined && { observedGeneration: generation }),
+    ...defined({ observedGeneration: generation }),
   }))
   const isComplete =
     problem === undefined &&
@@ -60,7 +61,7 @@ export function statusOf(
     counts.ready === counts.wanted &&
     counts.deleting === 0
   return {
-    ...(generation !== undefined && { observedGeneration: generation }),
+    ...defined({ observedGeneration: generation }),
     phase:
       problem !== undefined ? 'Blocked' : isComplete ? 'Complete' : seen.hold === undefined ? 'Progressing' : 'Paused',
     replicas: counts.replicas,

@@ -12,6 +12,7 @@ import { maintenanceFamilies } from './maintenance.ts'
 import { repairFamilies } from './repairs.ts'
 import { rolloutFamilies } from './rollouts.ts'
 import { stateModule } from './state.ts'
+import { defined } from '#lib/defined.ts'
 
 /** `family{labels} value` of every sample. */
 const lines = (families: readonly Family[]): readonly string[] =>
@@ -42,7 +43,7 @@ const slice = (component: string, phase: 'Soaking' | 'Passed' | 'Planned', start
   number: 0,
   phase,
   machines: ['a'],
-  ...(startedAt !== undefined && { startedAt }),
+  ...defined({ startedAt }),
 })
 const set = {
   apiVersion: API_GROUP_VERSION,
@@ -109,7 +110,7 @@ test('metrics count repairs by phase, outcome and rung, by rule, and how long th
 const ofHost = (spec: object, status?: object) =>
   ({
     spec: { source: 'cloud', kind: 'Reboot', notAfter: '2026-01-04T23:59:00Z', ...spec },
-    ...(status && { status }),
+    ...defined({ status }),
   }) as unknown as MaintenanceEvent
 
 test('metrics of work on hosts count what people have not ended in time, and bills until they are paid', () => {

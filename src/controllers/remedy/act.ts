@@ -4,6 +4,7 @@ import { API_GROUP_VERSION } from '#api/kind.ts'
 import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { ANNOTATIONS, FIELD_MANAGERS, FINALIZERS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { defined } from '#lib/defined.ts'
 import { assertNever } from '#lib/errors.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { type WriteOutcome, outcomeOf } from '#kube/outcome.ts'
@@ -69,7 +70,7 @@ function revisionOf(remedier: NodeRemedier, active: ActiveRule): ControllerRevis
       ownerReferences: [{ apiVersion: API_GROUP_VERSION, kind: nodeRemedier.kind, name, uid, controller: true }],
     },
     revision: active.generation,
-    data: { spec: active.spec, ...(active.commit !== undefined && { commit: active.commit }) },
+    data: { spec: active.spec, ...defined({ commit: active.commit }) },
   }
 }
 
@@ -99,7 +100,7 @@ function jobOf({ name, node, active, incident, rung, attempt, dryRun }: WantedJo
       ...(node.machineUid !== undefined && { annotations: { [ANNOTATIONS.machineUid]: node.machineUid } }),
     },
     spec: {
-      ...(node.machine !== undefined && { machine: node.machine }),
+      ...defined({ machine: node.machine }),
       node: { name: node.name, uid: node.uid },
       remedierRef: { name: active.name, generation: active.generation },
       incident,
@@ -109,7 +110,7 @@ function jobOf({ name, node, active, incident, rung, attempt, dryRun }: WantedJo
       timeout: step.timeout,
       stableFor: step.verify.stableFor,
       dryRun,
-      ...(active.commit !== undefined && { commit: active.commit }),
+      ...defined({ commit: active.commit }),
     },
   }
 }

@@ -4,6 +4,7 @@ import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { SUPERSEDED_BY } from '#nodes/faults/superseded.ts'
+import { defined } from '#lib/defined.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { type ActiveRule, type ControllerRevision, type RuleReading, remedierOf } from '#nodes/faults/active-rule.ts'
@@ -196,7 +197,7 @@ interface Case {
 }
 
 const passes = (reason: Reason, waitingFor: string, by?: string): Decision => ({
-  fault: { reason, waitingFor, ...(by !== undefined && { by }) },
+  fault: { reason, waitingFor, ...defined({ by }) },
   claims: false,
 })
 
@@ -258,7 +259,7 @@ function wouldDo(step: LadderStep, { scene, active: { spec }, since }: Case): st
 
 const waits = ({ scene }: Case, reason: Reason, waitingFor: string, afterMs?: number, by?: string): Decision => {
   if (afterMs !== undefined) scene.waits.push(afterMs)
-  return { fault: { reason, waitingFor, ...(by !== undefined && { by }) }, claims: true }
+  return { fault: { reason, waitingFor, ...defined({ by }) }, claims: true }
 }
 
 /** What is not about this rule and this node alone: a mass fault, a silenced rack, a hold. */
@@ -359,7 +360,7 @@ function verdictOf({ rules, history }: Scene, reading: RuleReading): RuleVerdict
     inFlight: open,
     lastHour,
     lastDay,
-    ...(scene?.inhibited !== undefined && { inhibited: scene.inhibited }),
+    ...defined({ inhibited: scene?.inhibited }),
     ...(scene?.paused !== undefined && { paused: scene.paused.text }),
   }
 }

@@ -3,6 +3,7 @@ import type { Reason } from '#api/catalogue.ts'
 import type { NodeRemedier } from '#api/kinds/node-remedier.ts'
 import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
+import { defined } from '#lib/defined.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { editedConditions } from '#declared/edited-status.ts'
 import { type WantedCondition, setConditions } from '#kube/conditions.ts'
@@ -25,13 +26,13 @@ export function statusOf(verdict: RuleVerdict, failed: ReadonlySet<string>, now:
       node,
       since: timestamp(since),
       ...(job !== undefined && !failed.has(job) && { job }),
-      ...(reason !== undefined && { reason }),
+      ...defined({ reason }),
       ...(job !== undefined &&
         failed.has(job) && { waitingFor: 'the job could not be created; retried automatically' }),
       ...(waitingFor !== undefined && { waitingFor: waitingFor.slice(0, MAX_SENTENCE) }),
     }))
   return {
-    ...(generation !== undefined && { observedGeneration: generation }),
+    ...defined({ observedGeneration: generation }),
     ...(active !== undefined && { activeRevision: active.revision }),
     counts: {
       selected,
@@ -81,7 +82,7 @@ function conditionsOf(verdict: RuleVerdict): readonly WantedCondition[] {
     status: isTrue ? 'True' : 'False',
     reason,
     message,
-    ...(generation !== undefined && { observedGeneration: generation }),
+    ...defined({ observedGeneration: generation }),
   })
   const isGood = problem === undefined
   const kept = active === undefined ? 'no valid generation is known' : `generation ${active.generation} is used instead`

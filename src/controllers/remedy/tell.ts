@@ -1,6 +1,7 @@
 // Writes the statuses of rules concurrently with the decisions: results are reported soon, but no repair waits until fifty rules are written.
 import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
+import { defined } from '#lib/defined.ts'
 import { jsonEqual } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { Controller, type ControllerOptions } from '#runtime/controller.ts'
@@ -43,8 +44,7 @@ export class Teller {
       clock,
       random,
       log,
-      ...(metrics !== undefined && { metrics }),
-      ...(backoff !== undefined && { backoff }),
+      ...defined({ metrics, backoff }),
       reconcile: (name, { signal }) => this.#tell(name, signal),
       allKeys: () => this.#news.keys(),
     })

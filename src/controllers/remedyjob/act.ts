@@ -3,6 +3,7 @@ import { API_GROUP_VERSION } from '#api/kind.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { FIELD_MANAGERS, FINALIZERS } from '#api/names.ts'
+import { defined } from '#lib/defined.ts'
 import { assertNever } from '#lib/errors.ts'
 import { applyObject } from '#kube/apply.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -80,11 +81,11 @@ function requestFor({ job }: Seen, target: PermitTarget): PermitRequest {
   const component = componentOf(job)
   return {
     operations: disruptionsOf(job),
-    ...(component !== undefined && { component }),
+    ...defined({ component }),
     targets: [target],
     requester: { manager: fieldManager, kind: 'RemedyOperationJob', name: nameOf(job), uid: uidOf(job) },
     reason: shortened(`repair of ${spec.node.name} by rule ${spec.remedierRef.name}, rung ${spec.rung}`, 200),
-    ...(spec.commit !== undefined && { commit: spec.commit }),
+    ...defined({ commit: spec.commit }),
     leaseSeconds: PERMIT_LEASE_SECONDS,
   }
 }

@@ -4,6 +4,7 @@ import { type NodeRemedier, nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { type RemedyOperationJob, remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import type { Random } from '#lib/random.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { outcomeOf } from '#kube/outcome.ts'
@@ -131,7 +132,7 @@ export class Observer {
       ? await this.#askAround(job, remedier, signal)
       : { asked: NOBODY_ASKED, holds: undefined }
     const isHeard = await this.#isHeard(job, remedier)
-    const read = { permit, node, machine, remedier, isFresh: true, asked, isHeard, ...(holds && { holds }) }
+    const read = { permit, node, machine, remedier, isFresh: true, asked, isHeard, ...defined({ holds }) }
     const seen = this.#seen(job, read)
     return operation?.drain === undefined ? seen : { ...seen, hasPods: await this.hasPods(seen, signal) }
   }

@@ -11,6 +11,7 @@ import { type JobParts, JobReconciler } from './reconciler.ts'
 import { nameOf } from './seen.ts'
 import { OffSightings } from './steps/off-sightings.ts'
 import { GRANTED, wakeUp } from './wake.ts'
+import { defined } from '#lib/defined.ts'
 
 export const remedyJobModuleOf = (parts: JobParts): ControllerModule => ({
   name: 'remedyjob',
@@ -31,7 +32,7 @@ function setup(context: ControllerContext, parts: JobParts): RunningModule {
   const caches = cachesOf(context.informers)
   const asking = new Asking(clock, (name) => controller.enqueue(name, GRANTED))
   const off = new OffSightings(clock)
-  const tools = { client, clock, random, providers, off, ...(outbound !== undefined && { outbound }) }
+  const tools = { client, clock, random, providers, off, ...defined({ outbound }) }
   const observer = new Observer(caches, context)
   const reconciler = new JobReconciler({ parts, tools, clock, caches, observer, asking, events })
   const controller = controllerIn(context, {

@@ -5,6 +5,7 @@ import { timestamp } from '#lib/clock.ts'
 import { type WantedCondition, setConditions } from '#kube/conditions.ts'
 import type { JobChange, JobPlan, StepResult } from './actions.ts'
 import type { JobStatus, JobStep, Seen } from './seen.ts'
+import { defined } from '#lib/defined.ts'
 
 const MAX_SENTENCE = 200
 const MAX_OUTPUT = 2_048
@@ -21,7 +22,7 @@ export function withStatus(job: RemedyOperationJob, status: JobStatus): RemedyOp
   const agents = (job.status?.steps ?? []).filter((s) => s.executor === 'Agent')
   const steps = withSteps(agents, status.steps ?? [])
   const evidence = job.status?.evidence
-  return { ...job, status: { ...status, steps, ...(evidence !== undefined && { evidence }) } }
+  return { ...job, status: { ...status, steps, ...defined({ evidence }) } }
 }
 
 const ownSteps = (steps: JobStatus['steps']): readonly JobStep[] => (steps ?? []).filter((s) => s.executor !== 'Agent')
@@ -51,7 +52,7 @@ export function statusOf(seen: Seen, plan: JobPlan, { result, trouble }: Went, n
     ...kept,
     ...plain,
     phase,
-    ...(seen.job.metadata.generation !== undefined && { observedGeneration: seen.job.metadata.generation }),
+    ...defined({ observedGeneration: seen.job.metadata.generation }),
     ...(steps.length > 0 && { steps }),
     ...(startedAt !== undefined && { startedAt: timestamp(startedAt) }),
     ...(verify !== undefined && phase === 'Verifying' && { verifyUntil: verify }),
@@ -85,7 +86,7 @@ function waitingOf(
 ): WaitingFor {
   const since = old?.predicate === predicate ? old.since : timestamp(now)
   const [text, end] = [seen, unblock].map((t) => t.slice(0, MAX_SENTENCE))
-  return { predicate, seen: text ?? '', since, unblock: end ?? '', ...(hold !== undefined && { hold }) }
+  return { predicate, seen: text ?? '', since, unblock: end ?? '', ...defined({ hold }) }
 }
 
 function conditionsOf({ phase, outcome, message = '', waitingFor }: JobStatus): readonly WantedCondition[] {

@@ -1,6 +1,7 @@
 // The moves of a job through its phases. Only the table of the protocol decides which may follow; a refused move throws and the job is reconciled again.
 import type { Reason } from '#api/catalogue.ts'
 import { type JobEvent, type JobFacts, nextJobPhase } from '#api/protocol/job.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { JobChange, JobPlan, Waiting } from './actions.ts'
 import { type JobStatus, type JobStep, type Seen, phaseOf } from './seen.ts'
@@ -15,7 +16,7 @@ export const isBegun = (step: JobStep): boolean =>
 export const wait = (predicate: Reason, text: string, unblock: string, requeueAfter?: number): JobPlan => ({
   actions: [],
   waiting: { predicate, seen: text, unblock } satisfies Waiting,
-  ...(requeueAfter !== undefined && { requeueAfter }),
+  ...defined({ requeueAfter }),
 })
 
 /** Nothing new is begun under a hold. */

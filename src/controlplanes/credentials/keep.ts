@@ -10,6 +10,7 @@ import type { Held } from './held.ts'
 import { carryOut } from './make.ts'
 import type { Recipe } from './recipe.ts'
 import { credentialSecret, credentialSecretName, heldIn } from './secrets.ts'
+import { defined } from '#lib/defined.ts'
 
 const secrets = coreKind('Secret')
 
@@ -39,7 +40,7 @@ export type Kept =
 export async function keepCredentials(tools: KeepTools, inputs: CredentialInputs): Promise<Kept> {
   const { client, namespace, signal, now } = tools
   const found = new Map<string, KubeObject>()
-  for (const secret of await listAll(client, secrets, { namespace, ...(signal && { signal }) }))
+  for (const secret of await listAll(client, secrets, { namespace, ...defined({ signal }) }))
     found.set(secret.metadata.name ?? '', secret)
   for (let writes = 0; writes < MOST_WRITES; writes++) {
     const { held, damaged } = heldIn([...found.values()])
@@ -92,7 +93,7 @@ function written(
   before: KubeObject | undefined,
 ): Promise<WriteOutcome<KubeObject | undefined>> {
   const item = carryOut(order, now(), held)
-  const options = { fieldManager, ...(signal && { signal }) }
+  const options = { fieldManager, ...defined({ signal }) }
   if (item === undefined) return outcomeOf(() => removed(client, before, signal))
   const secret = credentialSecret(namespace, order.name, item)
   if (before === undefined) return outcomeOf(() => client.create(secrets, secret, options))
@@ -106,9 +107,6 @@ async function removed(
 ): Promise<undefined> {
   const { name = '', namespace = '', uid, resourceVersion } = before?.metadata ?? {}
   if (name === '') return
-  const preconditions = {
-    ...(uid !== undefined && { uid }),
-    ...(resourceVersion !== undefined && { resourceVersion }),
-  }
-  await client.delete(secrets, { name, namespace }, { preconditions, ...(signal && { signal }) })
+  const preconditions = defined({ uid, resourceVersion })
+  await client.delete(secrets, { name, namespace }, { preconditions, ...defined({ signal }) })
 }

@@ -4,6 +4,7 @@ import type { CredentialGraph } from './graph.ts'
 import { type Held, rootIn, signerOf } from './held.ts'
 import { certificatePrint } from './prints.ts'
 import { CLUSTER_AUTHORITY } from './recipe.ts'
+import { defined } from '#lib/defined.ts'
 
 export function ownCredentials(
   held: Held,
@@ -18,5 +19,5 @@ export function ownCredentials(
   )
   const root = rootIn(held, CLUSTER_AUTHORITY)
   const signer = certificatePrint((root && signerOf(root)?.open) ?? '')
-  return { declared, rotations, signer, ...(renewAt !== undefined && { renewAt }) }
+  return { declared, rotations, signer, ...defined({ renewAt }) }
 }

@@ -3,6 +3,7 @@
 import type { HeldRoot, HeldSealingKeys } from './held.ts'
 import { certificatePrint, isCurrent } from './prints.ts'
 import type { AuthorityRecipe, KeySetRecipe, SealingKeyRecipe } from './recipe.ts'
+import { defined } from '#lib/defined.ts'
 
 /** How many of those that must follow did so. */
 export interface Count {
@@ -114,7 +115,7 @@ function agentsThat(agents: readonly AgentTrust[] | undefined, follows: (client:
 
 const waits = (held: Pick<Rotation, 'name' | 'phase' | 'since'>, counts: readonly Count[], until?: number): Step => {
   const waitsFor = counts.find((count) => !isDone(count))
-  return { rotation: { ...held, ...(waitsFor && { waitsFor }), ...(until !== undefined && { until }) } }
+  return { rotation: { ...held, ...defined({ waitsFor, until }) } }
 }
 
 /** The next step of an authority; none while it is settled. Called only when everything below it is current. */

@@ -1,4 +1,5 @@
 // Credentials as Secrets, one for each item: `item.json` is what is read back, the other entries are what pods mount. Pure.
+import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { bundleOf, signerOf, type Held, type HeldItem } from './held.ts'
@@ -23,7 +24,7 @@ function filesOf(item: HeldItem): Readonly<Record<string, string>> {
       return {}
     case 'Root': {
       const { key } = signerOf(item) ?? {}
-      return { 'ca.crt': bundleOf(item), ...(key !== undefined && { 'ca.key': key }) }
+      return { 'ca.crt': bundleOf(item), ...defined({ 'ca.key': key }) }
     }
     default:
       return item satisfies never

@@ -3,6 +3,7 @@
 // them is what is on disk, so a host that was killed comes back by reading its folder.
 import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
+import { defined } from '#lib/defined.ts'
 import { issueCertificate } from '#lib/x509/certificates.ts'
 import { authoritiesIn, credentialsIn, keepCredentials, trustedBy, type Credentials } from '#lib/x509/server-keys.ts'
 import { kubeconfigText } from '#lib/kubeconfig-text.ts'
@@ -115,8 +116,7 @@ export class EmbeddedHost implements ControlPlaneHost {
         owner: request.owner,
         version: request.version,
         isStopped: false,
-        ...(port !== undefined && { port }),
-        ...(known?.restored !== undefined && { restored: known.restored }),
+        ...defined({ port, restored: known?.restored }),
       }
       const serving = this.#serving.get(request.id)
       const hasChanged = serving?.version !== wanted.version || known?.port !== port || known?.isStopped !== false
@@ -361,9 +361,9 @@ export class EmbeddedHost implements ControlPlaneHost {
       endpoint: this.#urlOf(record),
       ca: known?.trusted ?? '',
       ...(isServing && known?.digest !== undefined && { credentials: known.digest }),
-      ...(own !== undefined && { own }),
+      ...defined({ own }),
       snapshots: this.#folders.snapshotsOf(id),
-      ...(restored !== undefined && { restored }),
+      ...defined({ restored }),
     }
   }
 

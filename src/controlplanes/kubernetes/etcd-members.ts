@@ -5,6 +5,7 @@ import { listAll } from '#kube/list-all.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { listAt, recordAt } from './fields-of.ts'
 import { PODS, type Place } from './plane-objects.ts'
+import { defined } from '#lib/defined.ts'
 
 /** In the order of the members; undefined for a member that has no pod. */
 type MemberPods = readonly (KubeObject | undefined)[]
@@ -13,7 +14,7 @@ export async function memberPods(
   { client, namespace, signal }: Place,
   { etcd }: Pick<ControlPlaneSettings, 'etcd'>,
 ): Promise<MemberPods> {
-  const pods = await listAll(client, PODS, { namespace, ...(signal && { signal }) })
+  const pods = await listAll(client, PODS, { namespace, ...defined({ signal }) })
   return Array.from({ length: etcd.members }, (_, n) => pods.find((pod) => pod.metadata.name === memberName(n)))
 }
 

@@ -2,6 +2,7 @@
 // between two writes, or loses a reply, continues where it was.
 import { PARTS, type Part } from '#api/constructs/control-plane/settings.ts'
 import { coreKind } from '#kube/core-kinds.ts'
+import { defined } from '#lib/defined.ts'
 import { kubeconfigText } from '#lib/kubeconfig-text.ts'
 import { issueCertificate } from '#lib/x509/certificates.ts'
 import { bundleOf, rootIn, signerOf, type HeldRoot } from '../credentials/held.ts'
@@ -270,10 +271,10 @@ export class KubernetesHost implements ControlPlaneHost {
       etcdToken: `${owner}-${this.#options.clock.now().toString(36)}`,
       shape: nextShape(undefined, request.shape),
       forms: formsOf(row),
-      ...(port !== undefined && { port }),
+      ...defined({ port }),
       isStopped: false,
       snapshots: found?.record.snapshots ?? [],
-      ...(found?.record.files !== undefined && { files: found.record.files }),
+      ...defined({ files: found?.record.files }),
       blocked: [],
       unready: {},
     }
@@ -326,12 +327,12 @@ export class KubernetesHost implements ControlPlaneHost {
       kind: 'Plane',
       plane: planeOf(next.record, states, {
         ...held,
-        ...(message !== undefined && { change: message }),
+        ...defined({ change: message }),
       }),
     })
     if (request === undefined) return plane()
     kept = await this.#careForStore(kept, states, signal)
-    kept = await this.#work.sealAgain(kept, held, { kubeconfig: this.#asks(kept, signal), ...(signal && { signal }) })
+    kept = await this.#work.sealAgain(kept, held, { kubeconfig: this.#asks(kept, signal), ...defined({ signal }) })
     kept = await noteLostMember(this.#work.memberTools(kept, signal), kept)
     // What is not written cannot be gone back from either: every step waits until the store has room.
     if (kept.record.members?.replacing !== undefined)
@@ -357,7 +358,7 @@ export class KubernetesHost implements ControlPlaneHost {
   }
 
   #careForStore(kept: Kept, states: PartStates, signal?: AbortSignal): Promise<Kept> {
-    return this.#work.careForStore(kept, states, { kubeconfig: this.#asks(kept, signal), ...(signal && { signal }) })
+    return this.#work.careForStore(kept, states, { kubeconfig: this.#asks(kept, signal), ...defined({ signal }) })
   }
 
   #asks({ record }: Kept, signal?: AbortSignal): AskKubeconfig {
@@ -398,7 +399,7 @@ export class KubernetesHost implements ControlPlaneHost {
 
   async #authority({ record }: Kept, signal?: AbortSignal): Promise<HeldRoot | undefined> {
     const key = { namespace: planeNamespace(record.id), name: credentialSecretName(CLUSTER_AUTHORITY) }
-    const secret = await this.#options.client.get(secrets, key, { ...(signal && { signal }) })
+    const secret = await this.#options.client.get(secrets, key, defined({ signal }))
     return secret && rootIn(heldIn([secret]).held, CLUSTER_AUTHORITY)
   }
 

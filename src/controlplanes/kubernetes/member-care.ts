@@ -28,6 +28,7 @@ import {
 } from './member-state.ts'
 import { applyAll, CLAIMS, PODS, type Place } from './plane-objects.ts'
 import type { Kept, PlaneRecord } from './plane-record.ts'
+import { defined } from '#lib/defined.ts'
 
 export interface MemberTools {
   readonly place: Place
@@ -49,7 +50,7 @@ export async function noteLostMember(tools: MemberTools, kept: Kept): Promise<Ke
   const { lost: before, ...rest } = care
   const lost = lostAmong(await membersSeen(tools), before, tools.now)
   if (lost === undefined && before === undefined) return kept
-  return tools.write(kept, { ...record, members: { ...rest, ...(lost !== undefined && { lost }) } })
+  return tools.write(kept, { ...record, members: { ...rest, ...defined({ lost }) } })
 }
 
 /** The next step of the replacement; `why` is what it waits for, until the number is reached. */
@@ -94,9 +95,7 @@ export async function replaceLostMember(
       return asked(tools, kept, care, replacing, (name) => addMemberJob(tools.settings, name, others, replacing.member))
     case 'delete-claim': {
       const preconditions = replacing.claim === undefined ? undefined : { uid: replacing.claim }
-      await outcomeOf(() =>
-        client.delete(CLAIMS, { namespace, name: claim }, { ...(preconditions && { preconditions }) }),
-      )
+      await outcomeOf(() => client.delete(CLAIMS, { namespace, name: claim }, defined({ preconditions })))
       return { kept, why: why(`volume claim ${claim} is replaced by an empty one`) }
     }
     case 'delete-pod': {
@@ -176,7 +175,7 @@ async function membersSeen(tools: MemberTools): Promise<readonly MemberSeen[]> {
   const { client, namespace, signal } = place
   const [pods, claims] = await Promise.all([
     memberPods(place, settings),
-    listAll(client, CLAIMS, { namespace, ...(signal && { signal }) }),
+    listAll(client, CLAIMS, { namespace, ...defined({ signal }) }),
   ])
   const isAlone = pods.filter((pod) => !isServing(pod)).length === 1
   return Promise.all(

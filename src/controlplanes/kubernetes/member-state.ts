@@ -1,6 +1,7 @@
 // Decides which member of an etcd is lost for good, and what is done next to replace it. Pure. A member is removed from the others before its volume is emptied:
 // one with an empty volume would vote once more under its old number, and what a majority had acknowledged could be lost.
 
+import { defined } from '#lib/defined.ts'
 export interface MemberSeen {
   readonly isServing: boolean
   /** Undefined: there is no pod. */
@@ -131,5 +132,5 @@ export function afterListing(
   const named = listed.find((one) => one.name === name && (replacing.id === undefined || one.id === replacing.id))
   if (named !== undefined) return { step: 'remove', id: named.id }
   const isThere = listed.some((one) => one.name === name || !one.isStarted)
-  return { step: isThere ? 'volume' : 'add', ...(replacing.id !== undefined && { id: replacing.id }) }
+  return { step: isThere ? 'volume' : 'add', ...defined({ id: replacing.id }) }
 }

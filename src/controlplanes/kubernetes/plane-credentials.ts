@@ -9,6 +9,7 @@ import type { Sealed, ServerReports } from '../credentials/rotation.ts'
 import { heldIn } from '../credentials/secrets.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { listAll } from '#kube/list-all.ts'
+import { defined } from '#lib/defined.ts'
 import { addressIn } from '#lib/range-address.ts'
 import type { OwnCredentials, RotationRequest } from '../port.ts'
 import { ENCRYPTION_SECRET, readEncryptionKeys } from './encryption-keys.ts'
@@ -83,7 +84,7 @@ export async function seenCredentials(
   record: PlaneRecord,
 ): Promise<PlaneCredentials | undefined> {
   const { client, namespace, signal } = tools.place
-  const { held } = heldIn(await listAll(client, SECRETS, { namespace, ...(signal && { signal }) }))
+  const { held } = heldIn(await listAll(client, SECRETS, { namespace, ...defined({ signal }) }))
   const root = rootIn(held, CLUSTER_AUTHORITY)
   if (root === undefined) return undefined
   const inputs = inputsOf(tools, record)
@@ -93,7 +94,7 @@ export async function seenCredentials(
   const servers = graph.rotations.length === 0 ? undefined : await serversOf(tools, record, held, graph.serverDigest)
   if (servers !== undefined) graph = credentials({ ...inputs, servers }, tools.now(), held)
   const { signs } = sealingKeysIn(held, ENCRYPTION_KEY) ?? {}
-  return { ca, own: ownCredentials(held, graph), ...(signs !== undefined && { sealsWith: signs }) }
+  return { ca, own: ownCredentials(held, graph), ...defined({ sealsWith: signs }) }
 }
 
 /** Undefined for a control plane whose programs come and go for another reason. */
@@ -141,7 +142,7 @@ function sealedOf(record: PlaneRecord): Sealed {
     ...(failed !== undefined && { left: { objects: failed.objects, why: failed.why } }),
     snapshots: [...snapshots, ...(taking === undefined ? [] : [taking])].map(({ name, sealedWith }) => ({
       name,
-      ...(sealedWith !== undefined && { with: sealedWith }),
+      ...defined({ with: sealedWith }),
     })),
   }
 }

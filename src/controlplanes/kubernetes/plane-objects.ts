@@ -4,6 +4,7 @@ import { PARTS, type ControlPlaneSettings, type Part } from '#api/constructs/con
 import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
+import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
@@ -67,7 +68,7 @@ export interface Place {
   readonly applied: Map<string, string>
 }
 
-const optionsOf = ({ signal }: Place) => ({ ...(signal && { signal }) })
+const optionsOf = ({ signal }: Place) => defined({ signal })
 
 /** An object that is still at the version of its last apply is not written again: an idle control plane costs no writes. */
 export async function applyAll(place: Place, objects: readonly KubeObject[]): Promise<void> {
@@ -114,7 +115,7 @@ export async function partStates(
     if (state.isReady || workload === undefined) states[part] = state
     else {
       const trouble = troubleOf(workload, own, (limits ??= await limitsOf(place)))
-      states[part] = { ...state, ...(trouble !== undefined && { trouble }) }
+      states[part] = { ...state, ...defined({ trouble }) }
     }
   }
   return states as Record<Part, PartState>

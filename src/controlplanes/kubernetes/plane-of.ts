@@ -7,6 +7,7 @@ import type { Trouble } from './part-trouble.ts'
 import type { PartState } from './plane-objects.ts'
 import type { KeptSnapshot, PlaneRecord } from './plane-record.ts'
 import { isWorthDefragmenting, NO_CARE } from './store-state.ts'
+import { defined } from '#lib/defined.ts'
 
 interface More {
   readonly ca?: string
@@ -47,13 +48,13 @@ export function planeOf(
     port: address?.port ?? 0,
     endpoint: address === undefined ? '' : urlOf(address),
     ca,
-    ...(own !== undefined && { own }),
+    ...defined({ own }),
     snapshots: snapshots.map(portSnapshot),
     ...(!isStopped && restoring === undefined && states !== undefined && quorumLost(record, states)),
     ...storeState(record),
     ...membersState(record),
     ...(taking !== undefined && { taking: taking.name }),
-    ...(restored !== undefined && { restored }),
+    ...defined({ restored }),
     ...(restoring !== undefined && upgrade === undefined && { restoring: restoring.snapshot }),
     ...(upgrade !== undefined && {
       change: {
@@ -116,7 +117,7 @@ function troubleOf(states: Readonly<Record<Part, PartState>>): Trouble | undefin
   const part = unready.find((name) => states[name].trouble?.cause !== undefined) ?? unready[0]
   if (part === undefined) return undefined
   const { text, cause } = states[part].trouble ?? { text: 'its pods start' }
-  return { text: `${part} is not ready: ${text}`, ...(cause !== undefined && { cause }) }
+  return { text: `${part} is not ready: ${text}`, ...defined({ cause }) }
 }
 
 export const defragmentingOf = ({ store, shape }: PlaneRecord): string => {

@@ -7,6 +7,7 @@ import { ANNOTATIONS, CONTROL_PLANE_PREFIX } from '#api/names.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
+import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ControlPlaneShape, Snapshot } from '../port.ts'
@@ -152,7 +153,7 @@ export class PlaneRecords {
   /** `Taken`: the namespace is of another control plane, or was made by a person. */
   async read(id: string, signal?: AbortSignal): Promise<Kept | 'Taken' | undefined> {
     const key = { name: planeNamespace(id) }
-    const namespace = await this.#client.get(namespaces, key, { ...(signal && { signal }) })
+    const namespace = await this.#client.get(namespaces, key, defined({ signal }))
     if (namespace === undefined) return undefined
     const record = recordIn(namespace)
     if (record === undefined && isLost(namespace, id))
@@ -163,7 +164,7 @@ export class PlaneRecords {
   }
 
   async all(signal?: AbortSignal): Promise<readonly Kept[]> {
-    const found = await listAll(this.#client, namespaces, { labelSelector: LABEL, ...(signal && { signal }) })
+    const found = await listAll(this.#client, namespaces, { labelSelector: LABEL, ...defined({ signal }) })
     return found.flatMap((namespace) => {
       const record = recordIn(namespace)
       return record === undefined ? [] : [{ record, namespace }]
@@ -177,7 +178,7 @@ export class PlaneRecords {
       annotations: { [ANNOTATION]: JSON.stringify(record) },
     }
     const object: KubeObject = { apiVersion: 'v1', kind: 'Namespace', metadata }
-    const options = { fieldManager: this.#fieldManager, ...(signal && { signal }) }
+    const options = { fieldManager: this.#fieldManager, ...defined({ signal }) }
     return { record, namespace: await this.#client.create(namespaces, object, options) }
   }
 
@@ -186,7 +187,7 @@ export class PlaneRecords {
     const annotations = { ...namespace.metadata.annotations, [ANNOTATION]: JSON.stringify(record) }
     if (annotations[ANNOTATION] === namespace.metadata.annotations?.[ANNOTATION]) return { record, namespace }
     const next = { ...namespace, metadata: { ...namespace.metadata, annotations } }
-    const options = { fieldManager: this.#fieldManager, ...(signal && { signal }) }
+    const options = { fieldManager: this.#fieldManager, ...defined({ signal }) }
     return { record, namespace: await this.#client.update(namespaces, next, options) }
   }
 }
@@ -204,10 +205,8 @@ export const emptied = (
   forms,
   isStopped: true,
   // The keys that were held are all that it can need: without the oldest of them another one would be made, and open nothing.
-  snapshots: snapshots
-    .filter((s) => s.name === snapshot)
-    .map((s) => ({ ...(oldestKey !== undefined && { sealedWith: oldestKey }), ...s })),
-  ...(files !== undefined && { files }),
+  snapshots: snapshots.filter((s) => s.name === snapshot).map((s) => ({ ...defined({ sealedWith: oldestKey }), ...s })),
+  ...defined({ files }),
   blocked: [],
   unready: {},
   keptUntil,

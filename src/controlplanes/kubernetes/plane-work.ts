@@ -11,6 +11,7 @@ import { coreKind } from '#kube/core-kinds.ts'
 import { listAll } from '#kube/list-all.ts'
 import { outcomeOf } from '#kube/outcome.ts'
 import { timestamp, type Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { NotYet, type RotationRequest, type Snapshot } from '../port.ts'
@@ -211,7 +212,7 @@ export class PlaneWork {
         name,
         slot: freeSlot(kept.record),
         version: versionOf(kept.record),
-        ...(sealedWith !== undefined && { sealedWith }),
+        ...defined({ sealedWith }),
       }
       const isAwake = kept.record.isStopped
       kept = await this.#records.write(kept, { ...kept.record, taking, isAwake }, signal)
@@ -303,7 +304,7 @@ export class PlaneWork {
     const { client, clock } = this.#options
     const now = clock.monotonic()
     if (this.#nodes === undefined || now >= this.#nodes.at + NODES_MS)
-      this.#nodes = { at: now, ranges: rangesOfNodes(await listAll(client, NODES, { ...(signal && { signal }) })) }
+      this.#nodes = { at: now, ranges: rangesOfNodes(await listAll(client, NODES, defined({ signal }))) }
     return this.#nodes.ranges
   }
 
@@ -346,7 +347,7 @@ export class PlaneWork {
     const namespace = planeNamespace(record.id)
     const applied = this.#applied.get(namespace) ?? new Map<string, string>()
     this.#applied.set(namespace, applied)
-    return { client, fieldManager, namespace, applied, ...(signal && { signal }) }
+    return { client, fieldManager, namespace, applied, ...defined({ signal }) }
   }
 
   /** Of a control plane that is deleted. */

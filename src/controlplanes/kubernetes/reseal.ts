@@ -5,6 +5,7 @@ import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
 import { outcomeOf } from '#kube/outcome.ts'
+import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { inParallel } from '#lib/pool.ts'
@@ -57,7 +58,7 @@ export async function sealAgain(client: Pick<KubeClient, 'raw' | 'patch'>): Prom
       why ??= messageOf(outcome.error)
       if (failed.length < MOST_NAMED) failed.push(`${key.namespace}/${key.name}`)
     })
-  return { failed, ...(why !== undefined && { why }) }
+  return { failed, ...defined({ why }) }
 }
 
 async function* pagesOfKeys(client: Pick<KubeClient, 'raw'>): AsyncGenerator<readonly Key[]> {

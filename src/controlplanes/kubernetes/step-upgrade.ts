@@ -8,6 +8,7 @@ import type { PartState } from './plane-objects.ts'
 import { type Kept, type PlaneRecord, beginRestore } from './plane-record.ts'
 import { formsOf } from './plane-settings.ts'
 import type { ServedVersion } from './version-file.ts'
+import { defined } from '#lib/defined.ts'
 
 interface ReadingsOf {
   readonly record: PlaneRecord
@@ -93,7 +94,7 @@ async function seenOf(
     const since = record.unready[part]
     const wanted = record.forms[part]
     const { isReady } = states[part]
-    return [part, { wanted, running: [wanted], isReady, ...(since !== undefined && { unreadySince: since }) }] as const
+    return [part, { wanted, running: [wanted], isReady, ...defined({ unreadySince: since }) }] as const
   })
   return {
     parts: Object.fromEntries(parts) as unknown as UpgradeSeen['parts'],

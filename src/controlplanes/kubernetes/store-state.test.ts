@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { afterAsking, afterFailure, afterStep, isWorthDefragmenting, nextStep, NO_CARE } from './store-state.ts'
 import type { StoreCare, StoreSeen, StoreStep } from './store-state.ts'
+import { defined } from '#lib/defined.ts'
 
 const QUOTA = 1_000
 const HOUR = 3_600_000
@@ -26,7 +27,7 @@ const report = (bytes: number, inUse: number, fullSince?: number) => ({
   at: HOUR,
   revision: 7,
   members: [0, 1, 2].map((n) => member(n, bytes, inUse)),
-  ...(fullSince !== undefined && { fullSince }),
+  ...defined({ fullSince }),
 })
 
 test.each<[string, StoreCare, Partial<StoreSeen>, StoreStep | undefined]>([

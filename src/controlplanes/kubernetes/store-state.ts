@@ -2,6 +2,7 @@
 // disarmed. Pure. Members are defragmented only once that was asked for, with the permit of a controller.
 
 /** Of a store that has room. */
+import { defined } from '#lib/defined.ts'
 const ASK_MS = 3_600_000
 /** Of one that may soon be full. */
 const ASK_NEAR_MS = 120_000
@@ -140,7 +141,7 @@ export function afterFailure(care: StoreCare, step: StoreStep, now: number, why:
 /** A restore makes another store. */
 export const afterRestore = ({ defragmented, doing }: StoreCare = NO_CARE): StoreCare => ({
   defragmented,
-  ...(doing !== undefined && { doing }),
+  ...defined({ doing }),
 })
 
 const isNear = ({ bytes, quota }: StoreSeen): boolean => bytes !== undefined && bytes >= NEAR * quota

@@ -3,6 +3,7 @@ import type { Part } from '#api/constructs/control-plane/settings.ts'
 import { planUpgrade, READY_WITHIN_MS, SNAPSHOT_FRESH_MS, wayBack } from './plan-upgrade.ts'
 import type { Form, Readiness, UpgradeRecord, UpgradeSeen, UpgradeWish } from './seen.ts'
 import type { VersionTable } from './versions.ts'
+import { defined } from '#lib/defined.ts'
 
 const TABLE: VersionTable = [
   { version: '1.34.4', etcd: '3.6.4', emulatesFrom: 31 },
@@ -36,7 +37,7 @@ const seenWith = (
     wanted: form,
     running: [form],
     isReady: unready[name] === undefined,
-    ...(unready[name] !== undefined && { unreadySince: unready[name] }),
+    ...defined({ unreadySince: unready[name] }),
   })
   return {
     parts: {

@@ -7,6 +7,7 @@ import { planUpgrade, type UpgradeStep } from './plan-upgrade.ts'
 import type { Form, Snapshot, UpgradeRecord, UpgradeSeen, UpgradeWish } from './seen.ts'
 import type { VersionTable } from './versions.ts'
 import { inFull } from '#test/support/tools/full.ts'
+import { defined } from '#lib/defined.ts'
 
 const TABLE: VersionTable = [
   { version: '1.33.9', etcd: '3.5.24', emulatesFrom: 30 },
@@ -69,7 +70,7 @@ class World {
         wanted: this.wanted[name],
         running: this.instances[name],
         isReady: this.isReady(name),
-        ...(since !== undefined && { unreadySince: since }),
+        ...defined({ unreadySince: since }),
       }
     }
     const reading = <T>(value: T) =>

@@ -8,6 +8,7 @@ import { pass, wait } from '../say.ts'
 import { type Cohort, cohortKey, cohortName, cohortsOf, isPlace } from './cohorts.ts'
 import { REPAIRER, ROLLOUTS } from './failing.ts'
 import { type Blame, cohortOf } from './latch.ts'
+import { defined } from '#lib/defined.ts'
 
 const LOOK_AGAIN_MS = 60_000
 
@@ -27,7 +28,7 @@ export function blameGate(
       reason: 'CohortBlamed',
       seen,
       limit: wayOut(cohortOf(blame), isRollout(question)),
-      ...(component !== undefined && { component }),
+      ...defined({ component }),
       retryAfterMs: LOOK_AGAIN_MS,
     }),
   ]

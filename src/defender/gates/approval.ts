@@ -8,6 +8,7 @@ import type { GateVerdict } from '../gate.ts'
 import type { Ground, Question } from '../question.ts'
 import { losesMachine } from '../reservations.ts'
 import { pass, wait } from '../say.ts'
+import { defined } from '#lib/defined.ts'
 
 /** Of one permit in its status. */
 const MOST_SHOWN = 8
@@ -29,7 +30,7 @@ function verdict(
   { policy }: { readonly policy: Question['policies'][number] | undefined },
 ): GateVerdict {
   const saying = {
-    ...(policy && { policy }),
+    ...defined({ policy }),
     seen: `${need.counted.length} approvals`,
     limit: `${need.needed} of ${need.from.join(', ')}`,
   }

@@ -5,6 +5,7 @@ import type { Ground, Question } from '../question.ts'
 import { type Series, seriesName } from '../rates.ts'
 import { timeOfDay } from '#lib/clock.ts'
 import { GOES_BACK, pass, wait } from '../say.ts'
+import { defined } from '#lib/defined.ts'
 
 /** The series in which a grant would be counted; each once, however many limits use it. */
 export function seriesOf({ permit, unit, policies }: Question): readonly Series[] {
@@ -44,7 +45,7 @@ export function rateGate(
           field: `/rates/${at}`,
           count: used,
           seen: `${used} in ${window} used, ${next}`,
-          ...(retryAfterMs !== undefined && { retryAfterMs }),
+          ...defined({ retryAfterMs }),
         }),
       ]
     }),

@@ -5,6 +5,7 @@ import { aHold, START_MS } from '#test/support/fleets/defender-objects.ts'
 import { GUARDED_KINDS, guardedKind, type GuardedKind } from './guarded-kinds.ts'
 import { FOLLOWS_WITHIN_MS, type Fate } from './reserved.ts'
 import { type DeletionSeen, type DeletionVerdict, planDeletion } from './plan.ts'
+import { defined } from '#lib/defined.ts'
 
 const kind = (name: GuardedKind['kind']): GuardedKind => {
   const found = GUARDED_KINDS.find((k) => k.kind === name)
@@ -183,7 +184,7 @@ describe('S25 deletions by our own programs', () => {
           name: 'm-1',
           operations,
           grantedAt: '2026-01-05T00:00:00Z',
-          ...(state !== undefined && { state }),
+          ...defined({ state }),
         },
       ],
     }) as LedgerSpec

@@ -18,6 +18,7 @@ import {
   type HeldKind,
 } from './guarded-kinds.ts'
 import { type FateOf, reserve, settleReserved } from './reserved.ts'
+import { defined } from '#lib/defined.ts'
 
 export interface DeletionSeen {
   readonly guarded: GuardedKind
@@ -131,7 +132,7 @@ function counted(
     const retryAfterMs = ledger.rates.freesIn(series, most)
     const next = retryAfterMs === undefined ? '' : `wait until ${timeOfDay(wall + retryAfterMs, wall)}, or `
     const why = `${seen} of kind ${guarded.kind} were deleted in ${limit.window}, the limit is ${most}; ${next}${LIFT}`
-    return { kind: 'Held', why, ...(retryAfterMs !== undefined && { retryAfterMs }) }
+    return { kind: 'Held', why, ...defined({ retryAfterMs }) }
   }
   if (!ledger.countOnly(guarded.limits.map((l) => seriesOf(guarded, l))))
     return { kind: 'Held', why: 'the ledger is full; try again in a minute', retryAfterMs: 60_000 }

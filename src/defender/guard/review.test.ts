@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { AdmissionRequest } from '../webhook/review.ts'
 import type { DeletionVerdict } from './plan.ts'
 import { reviewDeletion } from './review.ts'
+import { defined } from '#lib/defined.ts'
 
 const request: AdmissionRequest = {
   uid: 'u',
@@ -16,7 +17,7 @@ test.each([undefined, ''])(
     const asked: string[] = []
     const { name: _, ...unnamed } = request
     const oldObject = { metadata: { name: 'n-7' } }
-    await reviewDeletion({ ...unnamed, ...(name !== undefined && { name }), oldObject }, async (deletion) => {
+    await reviewDeletion({ ...unnamed, ...defined({ name }), oldObject }, async (deletion) => {
       asked.push(deletion.name)
       return { kind: 'Passes', ledger: undefined }
     })

@@ -2,6 +2,7 @@
 // readers of the webhook configuration only, and replaced by a new one every day. All replicas accept a new path before the configuration names it, and the
 // one before for a bounded time afterwards, while API servers still learn of the change.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { defined } from '#lib/defined.ts'
 
 export type Door = 'kinds' | 'deletions' | 'certificates' | 'events'
 const DOORS: Readonly<Record<Door, string>> = {
@@ -70,15 +71,14 @@ export const acceptedTokens = ({ token, next, previous }: PathState): readonly s
 export const pathData = ({ token, since, next, previous }: PathState): Readonly<Record<string, string>> => ({
   path: token,
   'path-since': new Date(since).toISOString(),
-  ...(next !== undefined && { 'next-path': next }),
-  ...(previous !== undefined && { 'previous-path': previous }),
+  ...defined({ 'next-path': next, 'previous-path': previous }),
 })
 
 export function pathsIn(data: Readonly<Record<string, string>>): PathState | undefined {
   const { path: token, 'path-since': since = '', 'next-path': next, 'previous-path': previous } = data
   const at = Date.parse(since)
   if (token === undefined || Number.isNaN(at)) return undefined
-  return { token, since: at, ...(next !== undefined && { next }), ...(previous !== undefined && { previous }) }
+  return { token, since: at, ...defined({ next, previous }) }
 }
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()

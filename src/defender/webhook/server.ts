@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Server, createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { boundConnections, SILENT_MS } from '#lib/connection-bound.ts'
 import { assertNever, KubeNodeError, messageOf } from '#lib/errors.ts'
@@ -88,7 +89,7 @@ export class WebhookServer {
   /** For connections from now on; those that are open keep what they agreed on. */
   renew({ cert, key }: WebhookCertificate): void {
     const { clientCa } = this.#options
-    this.#server.setSecureContext({ cert, key, minVersion: 'TLSv1.2', ...(clientCa !== undefined && { ca: clientCa }) })
+    this.#server.setSecureContext({ cert, key, minVersion: 'TLSv1.2', ...defined({ ca: clientCa }) })
   }
 
   /** From now on every answer asks its client for another connection, which a Service leads to another replica. */

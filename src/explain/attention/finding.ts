@@ -1,5 +1,6 @@
 // One thing that is wrong or waits somewhere in the fleet, in one wording for the console, `local status` and `kubenode why`. Pure.
 import { counted } from '#lib/counted.ts'
+import { defined } from '#lib/defined.ts'
 import { someOf } from '#lib/some-of.ts'
 import { type Urgency, URGENCIES } from '../told.ts'
 import { isTyped, unblockOf } from '../unblock.ts'
@@ -76,9 +77,7 @@ export function finding(object: FoundObject, point: Point): Finding {
     weight,
     urgency,
     text,
-    ...(since !== undefined && { since }),
-    ...(first !== undefined && { first }),
-    ...(runbook !== undefined && { runbook }),
+    ...defined({ since, first, runbook }),
     ...(isHold === true && { isHold }),
   }
 }
@@ -97,7 +96,7 @@ export const objectIn = (
   cluster: string,
   kind: string,
   { name = '', namespace }: { readonly name?: string; readonly namespace?: string },
-): FoundObject => ({ cluster, kind, name, ...(namespace !== undefined && { namespace }) })
+): FoundObject => ({ cluster, kind, name, ...defined({ namespace }) })
 
 /** Names in the text of a finding of many objects. */
 const MOST_NAMES = 3

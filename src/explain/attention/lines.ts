@@ -1,5 +1,6 @@
 // The findings of the fleet as lines of a terminal, the same cause in several clusters once. Pure.
 import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { formatAge } from '#lib/duration.ts'
 import { someOf } from '#lib/some-of.ts'
 import { endsInCommand, isForPeople } from '../unblock.ts'
@@ -73,7 +74,6 @@ export const causeData = ({ finding, clusters, count }: Cause): object => {
     ...(since !== undefined && { since: timestamp(since) }),
     ...(first?.isCommand === true && { command: first.text }),
     ...(first?.isCommand === false && { unblocksWhen: first.text }),
-    ...(runbook !== undefined && { runbook }),
-    ...(holdsUp !== undefined && { holdsUp }),
+    ...defined({ runbook, holdsUp }),
   }
 }

@@ -16,6 +16,7 @@ import { findCondition } from '#kube/conditions.ts'
 import type { Node } from '#nodes/objects.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { StoppedProgram } from '../programs.ts'
+import { defined } from '#lib/defined.ts'
 
 /** Of a Machine, what is judged. */
 export interface ObservedMachine {
@@ -97,7 +98,7 @@ export function observedMachine(machine: Machine): ObservedMachine {
   const node = machine.status?.nodeRef?.name ?? ''
   const since = Date.parse(findCondition(machine.status?.conditions, 'Ready')?.lastTransitionTime ?? '')
   return {
-    metadata: { ...(name !== undefined && { name }) },
+    metadata: defined({ name }),
     node: node === name ? '' : node,
     since: Number.isNaN(since) ? 0 : Math.floor(since / 1_000),
     state: machineCondition(machine),
@@ -116,11 +117,7 @@ export function observedNode(node: Node): ObservedNode {
   return {
     apiVersion: 'v1',
     kind: 'Node',
-    metadata: {
-      ...(name !== undefined && { name }),
-      ...(uid !== undefined && { uid }),
-      ...(resourceVersion !== undefined && { resourceVersion }),
-    },
+    metadata: defined({ name, uid, resourceVersion }),
     problems:
       bad.length === 0
         ? NO_PROBLEMS

@@ -1,4 +1,5 @@
 // The attention of a whole fleet as text and as data: one sentence, then each cause once, worst first, and what to do first. Pure.
+import { defined } from '#lib/defined.ts'
 import { shellWord } from '#lib/shell-word.ts'
 import { attentionOf, summaryOfAttention } from './attention.ts'
 import { type Weight, worstFirst } from './finding.ts'
@@ -46,7 +47,7 @@ export function toldAttention(clusters: readonly ObservedCluster[], now: number)
       clusters: clusters.map(({ name, state, message }) => ({
         name,
         state,
-        ...(message !== undefined && { message }),
+        ...defined({ message }),
       })),
       findings: causes.map(causeData),
     },

@@ -1,4 +1,5 @@
 // Problems of documents that users wrote: KubeNode objects, rules, kubeconfigs, and the frame of every other object.
+import { defined } from '#lib/defined.ts'
 import { parseDocuments } from '#lib/documents.ts'
 import type { ParsedDocument } from '#lib/documents.ts'
 import type { ErrorCode } from '#lib/errors.ts'
@@ -215,7 +216,7 @@ function lintDocument(
     ...doc.placeOf(pointer),
     ...problem,
     pointer,
-    ...(object === undefined ? {} : { object }),
+    ...defined({ object }),
   }))
   const isWrong = problems.some((p) => p.isWarning !== true)
   return { looked, findings, objects: isWrong ? [] : objectsOf(file, doc) }

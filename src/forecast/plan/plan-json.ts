@@ -1,4 +1,5 @@
 // A plan as `kubenode plan -o json` prints it. Pure.
+import { defined } from '#lib/defined.ts'
 import { shownJson } from '#lib/printable.ts'
 import type { Outlook } from './outlook.ts'
 import { summaryText } from './spans.ts'
@@ -11,8 +12,7 @@ export const jsonOf = ({ made, ...seen }: PlanSeen): string => {
     commit,
     ...(isDirty && { dirty: true }),
     base: base ?? null,
-    ...(signature !== undefined && { signature }),
-    ...(apart !== undefined && { warning: apart }),
+    ...defined({ signature, warning: apart }),
     cage: after.cage,
     clusters: shown,
     problems,
@@ -21,7 +21,7 @@ export const jsonOf = ({ made, ...seen }: PlanSeen): string => {
     ...(loosened.length > 0 && { loosened }),
     oneWay,
     ...(easyReturns.length > 0 && { easyReturns }),
-    ...(prunes !== undefined && { prunes }),
+    ...defined({ prunes }),
     ...(outlook !== undefined && { predicted: outlookJson(outlook) }),
   })
 }

@@ -1,5 +1,6 @@
 // Shows what a commit of a repository changes, as text, Markdown or JSON, and ends with the exit code that the user asked for.
 import { resolve } from 'node:path'
+import { defined } from '#lib/defined.ts'
 import { VERSION } from '#lib/program-version.ts'
 import { shownLine } from '#lib/printable.ts'
 import { EXIT_DIFFERENT, EXIT_ERROR, Exit } from '#lib/terminal/exit.ts'
@@ -111,9 +112,9 @@ async function markdownFor({ repository, made, ...seen }: PlanSeen, asked: PlanA
         commit: await titleIn(repository, commit),
         ...(base !== undefined && { base: await titleIn(repository, base) }),
       },
-      ...(against !== undefined && { against }),
+      ...defined({ against }),
       isDirty,
-      ...(cluster !== undefined && { only: cluster }),
+      ...defined({ only: cluster }),
       clusters: shown,
       problems: certain ?? [],
       warnings: [...(apart === undefined ? [] : [apart]), ...(doubtful ?? [])],
@@ -123,7 +124,7 @@ async function markdownFor({ repository, made, ...seen }: PlanSeen, asked: PlanA
       loosened,
       oneWay,
       easyReturns,
-      ...(prunes !== undefined && { prunes }),
+      ...defined({ prunes }),
     },
     { maxChars, marker },
   )

@@ -40,6 +40,7 @@ import { ServerVersion } from '#nodes/placement/server-version.ts'
 import { leaseType } from '#runtime/lease.ts'
 import { providersOn } from '#runtime/served-providers.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import { defined } from '#lib/defined.ts'
 
 interface Disruptions extends KubeObject {
   readonly spec?: { readonly selector?: Parameters<typeof matchesLabels>[0] }
@@ -87,7 +88,7 @@ export async function takeInventory(
     form: INVENTORY_FORM,
     cluster,
     takenAt,
-    ...(apiServer !== undefined && { apiServer }),
+    ...defined({ apiServer }),
     machines,
     nodes: nodes.map(trimmedNode),
     machineSets,
@@ -105,7 +106,7 @@ export async function takeInventory(
     // A member has none.
     ...(sources.length > 0 && { sources: await rulesOn(client, sources) }),
     ...(planes !== undefined && planes.length > 0 && { planes }),
-    ...(providers !== undefined && { providers }),
+    ...defined({ providers }),
     ...(work !== undefined && work.length > 0 && { maintenance: work }),
   }
 }

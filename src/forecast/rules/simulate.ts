@@ -2,6 +2,7 @@
 import { resolve } from 'node:path'
 import type { Machine } from '#api/kinds/machine.ts'
 import { readBoundedText } from '#lib/bounded-file.ts'
+import { defined } from '#lib/defined.ts'
 import { parseDocuments } from '#lib/documents.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -133,7 +134,7 @@ function simulateOne(
     return { ...said, verdict: 'unknown', would: `nothing: ${view.standing.why}` }
   if (tree.verdict !== 'true') {
     const missing = tree.verdict === 'unknown' ? firstUnknown(tree) : undefined
-    return { ...said, verdict: tree.verdict, would: 'nothing', ...(missing !== undefined && { missing }) }
+    return { ...said, verdict: tree.verdict, would: 'nothing', ...defined({ missing }) }
   }
   const holdDown = parseDuration(spec.for) - (now - (since ?? now))
   const steps = spec.ladder[0]?.operations.map((o) => Object.keys(o)[0] ?? '').join(', ')

@@ -10,6 +10,7 @@ import {
   agentUser,
   machineUidGroup,
 } from '#api/names.ts'
+import { defined } from '#lib/defined.ts'
 import { fingerprintOfKey } from '#lib/key-fingerprint.ts'
 import { silentLogger } from '#lib/log.ts'
 import { newPrivateKey, signingRequest } from '#lib/x509/signing-request.ts'
@@ -60,7 +61,7 @@ function world(most?: number) {
     seconds: () => DEFAULT_LIFE_SECONDS,
     clock,
     log: silentLogger,
-    ...(most !== undefined && { most }),
+    ...defined({ most }),
   })
   const bodyOf = async (name: string, { newKey = keyOf(name), place = name } = {}) => {
     const open = (await door.answer({ method: 'GET', body: '', place })).body

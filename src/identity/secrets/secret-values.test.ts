@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { LABELS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { defined } from '#lib/defined.ts'
 import { seededRandom } from '#lib/random.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import { coreKind } from '#kube/core-kinds.ts'
@@ -11,7 +12,7 @@ const base64 = (text: string) => Buffer.from(text).toString('base64')
 const component = (name: string, key?: string) => ({
   name: 'beacon',
   version: '1.0.0',
-  secretRefs: [{ path: 'a.b', secret: { name, ...(key !== undefined && { key }) } }],
+  secretRefs: [{ path: 'a.b', secret: { name, ...defined({ key }) } }],
 })
 
 function world() {

@@ -4,6 +4,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import type { SecretPlace } from '#api/kinds/component-config.ts'
 import { LABELS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { canonicalJson } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -78,7 +79,7 @@ export class SecretValues {
       if (found?.kind === 'Missing') missing ??= `${component.name} ${component.version}: ${found.why}`
       looked.push(found?.kind === 'Found' ? { ...component, sealed: found.sealed } : component)
     }
-    return { components: looked, ...(missing !== undefined && { missing }) }
+    return { components: looked, ...defined({ missing }) }
   }
 
   /** The values of these places, if they are still those that the places are named by. */

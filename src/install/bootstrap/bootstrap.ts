@@ -3,6 +3,7 @@ import { fleetSource } from '#api/kinds/fleet-source.ts'
 import { API_GROUP } from '#api/kind.ts'
 import { CLUSTERS_NAMESPACE, FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { anchorOf, judgeTrust, parseSignedTrust, type SignedTrust } from '#api/trust/trust-document.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { coreKind } from '#kube/core-kinds.ts'
@@ -87,13 +88,7 @@ export async function storedCredentials({ client }: InstallContext): Promise<Git
   }
   const [username, password, ca] = [field('username'), field('password'), field('ca.crt')]
   const [sshKey, knownHosts] = [field('ssh-privatekey'), field('known_hosts')]
-  return {
-    ...(username !== undefined && { username }),
-    ...(password !== undefined && { password }),
-    ...(ca !== undefined && { ca }),
-    ...(sshKey !== undefined && { sshKey }),
-    ...(knownHosts !== undefined && { knownHosts }),
-  }
+  return defined({ username, password, ca, sshKey, knownHosts })
 }
 
 /** Hosts keep to the keys that they started with: a document that those did not sign would reach none of them. */

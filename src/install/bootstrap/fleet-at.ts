@@ -2,6 +2,7 @@
 import { titledIn } from '#sync/git/titled-in.ts'
 import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
 import { placedText } from '#delivery/desired.ts'
@@ -60,7 +61,7 @@ export async function readFleet(followed: Followed, options: ReadOptions): Promi
       )
     const trust = await trustIn(repository, commit, path)
     const objects = [...rendered.targets.values()].reduce((n, t) => n + t.objects.length, 0)
-    return { commit, called: await titledIn(repository, commit), objects, ...(trust !== undefined && { trust }) }
+    return { commit, called: await titledIn(repository, commit), objects, ...defined({ trust }) }
   } finally {
     rmSync(cacheDir, { recursive: true, force: true })
   }

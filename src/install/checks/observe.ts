@@ -1,6 +1,7 @@
 // Reads what the checks judge. Each reading stands alone: one that fails says so and stops no other.
 import { machine } from '#api/kinds/machine.ts'
 import { OWN_NAMESPACES, programLeaseName, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import { messageOf } from '#lib/errors.ts'
 import { inParallel } from '#lib/pool.ts'
@@ -379,7 +380,7 @@ async function lostIn(
   await inParallel(shipped, AT_ONCE, async (object) => {
     const type = await types.of(object.apiVersion, object.kind)
     const { name = '', namespace } = object.metadata
-    live.set(object, await client.get(type, { name, ...(namespace !== undefined && { namespace }) }))
+    live.set(object, await client.get(type, { name, ...defined({ namespace }) }))
   })
   const version = installed !== undefined && 'value' in installed ? installed.value.installed : release.version
   return lostParts(

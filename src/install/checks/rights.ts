@@ -1,5 +1,6 @@
 // Asks the API server whether this user may do everything that an installation does, by SelfSubjectAccessReviews: without all of it, half would be installed.
 import { API_GROUP } from '#api/kind.ts'
+import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import { inParallel } from '#lib/pool.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -48,8 +49,7 @@ export async function may(
         verb,
         group,
         resource,
-        ...(subresource !== undefined && { subresource }),
-        ...(namespace !== undefined && { namespace }),
+        ...defined({ subresource, namespace }),
       },
     },
   }

@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { LEAN_MALLOC } from '#lib/lean-malloc.ts'
 import { bundlePrograms } from '../package/build.ts'
@@ -82,7 +83,7 @@ const labelsOf = ({ time, revision }: BuiltCommit): Readonly<Record<string, stri
   'org.opencontainers.image.title': 'kubenode',
   'org.opencontainers.image.version': VERSION,
   'org.opencontainers.image.created': time.toISOString(),
-  ...(revision !== undefined && { 'org.opencontainers.image.revision': revision }),
+  ...defined({ 'org.opencontainers.image.revision': revision }),
 })
 
 async function appEntries(root: string, scratch: string) {

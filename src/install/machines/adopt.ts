@@ -1,6 +1,7 @@
 // `kubenode adopt NODE`: what adopting the files of others on a node would do, as its agent reports it, and the consent to it.
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'
 import { listAll } from '#kube/list-all.ts'
@@ -37,7 +38,7 @@ export async function adopt({ client, name, dryRun = false }: AdoptWish, io: Pic
     return
   }
   const { uid } = machine.metadata
-  const value = { metadata: { ...(uid !== undefined && { uid }) }, spec: { adoption: 'Adopt' } }
+  const value = { metadata: defined({ uid }), spec: { adoption: 'Adopt' } }
   await client.patch(machineType, { name: own }, { type: 'merge', value }, { fieldManager: FIELD_MANAGERS.cli })
   io.out(shownLine(`machine/${own} adopts; its sets switch it like any other machine`))
 }

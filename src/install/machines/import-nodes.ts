@@ -2,6 +2,7 @@
 import { resolve } from 'node:path'
 import { machinesErrors } from '#agent/join/machines-errors.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { runImport } from './run-import.ts'
@@ -35,5 +36,5 @@ export async function importNodes(
   const hosts = isTagged
     ? await (await import('./tagged-hosts.ts')).taggedHosts({ ...options, ...at, env: io.env })
     : undefined
-  return runImport({ client: await reach(), names, ...others, ...(hosts && { hosts }) }, io)
+  return runImport({ client: await reach(), names, ...others, ...defined({ hosts }) }, io)
 }

@@ -2,6 +2,7 @@
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { ANNOTATIONS } from '#api/names.ts'
+import { defined } from '#lib/defined.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import type { Node } from '#nodes/objects.ts'
 import { isControlPlane, nodeDomains } from './node-domains.ts'
@@ -89,7 +90,7 @@ export function declarationOf(step: ImportStep): Machine | undefined {
     metadata: {
       name,
       annotations: { [ANNOTATIONS.imported]: imported },
-      ...(labels !== undefined && { labels }),
+      ...defined({ labels }),
     },
     spec,
   }

@@ -1,6 +1,7 @@
 // Pure: what an imported Machine takes over from its Node, so that sets can select it, and budgets count it in the right place, from the first day.
 import { LABELS } from '#api/names.ts'
 import type { Node } from '#nodes/objects.ts'
+import { defined } from '#lib/defined.ts'
 
 export interface NodeDomains {
   /** Of the Machine, where sets select. */
@@ -62,9 +63,6 @@ export function nodeDomains({ metadata }: Node): NodeDomains {
       ...(rack !== undefined && { [LABELS.rack]: rack }),
       ...(hardware !== undefined && { [LABELS.class]: hardware }),
     },
-    ...(pool !== undefined && { pool }),
-    ...(zone !== undefined && { zone }),
-    ...(rack !== undefined && { rack }),
-    ...(hardware !== undefined && { class: hardware }),
+    ...defined({ pool, zone, rack, class: hardware }),
   }
 }

@@ -11,6 +11,7 @@ import { handOverKey } from '#identity/join-token.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { readBounded } from '#lib/bounded-file.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { shownLine } from '#lib/printable.ts'
 import { systemClock } from '#lib/system-clock.ts'
@@ -36,7 +37,7 @@ export async function printJoinLine(
   const secrets = coreKind('Secret')
   const token = await client.get(secrets, handOverKey(found.metadata.uid ?? ''))
   const ticket = joinTicket(found, token === undefined ? [] : [token], systemClock.now())
-  const line = joinLine(ticket, { ...options, ...(script !== undefined && { script }) })
+  const line = joinLine(ticket, { ...options, ...defined({ script }) })
   io.out(options.cloudInit === true ? cloudInit(line) : `${line}\n`)
   io.err(shownLine(validity(ticket)))
   if (options.cloudInit !== true && line.length > MAX_LINE_CHARS)

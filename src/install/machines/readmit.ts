@@ -1,6 +1,7 @@
 // `kubenode machine readmit`: a user confirms that hosts are the same ones, so that the approver readmits their agents.
 import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { ANNOTATIONS, FIELD_MANAGERS } from '#api/names.ts'
+import { defined } from '#lib/defined.ts'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { hasAcceptedKey } from '#identity/agent-key.ts'
@@ -87,6 +88,6 @@ async function withWaiting(wish: ReadmitWish, count: string): Promise<ReadmitWis
 async function admit({ client, token = false }: ReadmitWish, machine: Machine, untilMs: number): Promise<void> {
   const { name = '', uid } = machine.metadata
   const annotations = { [ANNOTATIONS.readmit]: readmission(machine, untilMs, token) }
-  const value = { metadata: { ...(uid !== undefined && { uid }), annotations } }
+  const value = { metadata: { ...defined({ uid }), annotations } }
   await client.patch(machineType, { name }, { type: 'merge', value }, { fieldManager: FIELD_MANAGERS.cli })
 }

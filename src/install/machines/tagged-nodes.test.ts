@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { KINDS } from '#api/kinds.ts'
 import { machine as machineType } from '#api/kinds/machine.ts'
+import { defined } from '#lib/defined.ts'
 import { seededRandom } from '#lib/random.ts'
 import { type Node, nodeType } from '#nodes/objects.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
@@ -14,7 +15,7 @@ const node = (name: string, providerID?: string, address?: string): Node => ({
   apiVersion: 'v1',
   kind: 'Node',
   metadata: { name },
-  spec: { ...(providerID !== undefined && { providerID }) },
+  spec: defined({ providerID }),
   status: { addresses: address === undefined ? [] : [{ type: 'InternalIP', address }] },
 })
 

@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process'
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { builtManifests, MANIFESTS, type Manifests, manifestsOf } from '#delivery/release-manifests.ts'
+import { defined } from '#lib/defined.ts'
 import { writeWholeFile } from '#lib/whole-file.ts'
 import { BUNDLE_FOLDER } from '#sync/render/bundle.ts'
 import {
@@ -148,7 +149,7 @@ export async function buildApart(options: BuildApart): Promise<Entries> {
       env,
       timeout: BUILD_WITHIN_MS,
       killSignal: 'SIGKILL',
-      ...(signal && { signal }),
+      ...defined({ signal }),
     })
     child.once('error', () => done())
     child.once('exit', () => done())

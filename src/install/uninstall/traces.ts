@@ -12,6 +12,7 @@ import {
   programLeaseName,
   SYSTEM_NAMESPACE,
 } from '#api/names.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { inParallel } from '#lib/pool.ts'
 import { coreKind } from '#kube/core-kinds.ts'
@@ -43,7 +44,7 @@ async function change(
   for (let attempt = 0; attempt < ATTEMPTS && now !== undefined; attempt++) {
     const next = changed(now)
     if (next === undefined) return attempt > 0
-    const options = { fieldManager: FIELD_MANAGERS.install, ...(subresource !== undefined && { subresource }) }
+    const options = { fieldManager: FIELD_MANAGERS.install, ...defined({ subresource }) }
     const outcome = await updateExactly(client, type, next, options)
     if (outcome.kind === 'Applied' || outcome.kind === 'Stale') return true
     if (outcome.kind === 'Denied') throw refused(first, outcome.error)

@@ -1,4 +1,5 @@
 // Maps the calls of the client port to HTTP: method, path and body of requests, meaning of answers. Pure.
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -106,9 +107,11 @@ export const withBody = (call: ApiCall, body: unknown, contentType = JSON_TYPE):
 export const deleteBody = (o: DeleteOptions) => ({
   apiVersion: 'v1',
   kind: 'DeleteOptions',
-  ...(o.preconditions === undefined ? {} : { preconditions: o.preconditions }),
-  ...(o.gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds: o.gracePeriodSeconds }),
-  ...(o.propagationPolicy === undefined ? {} : { propagationPolicy: o.propagationPolicy }),
+  ...defined({
+    preconditions: o.preconditions,
+    gracePeriodSeconds: o.gracePeriodSeconds,
+    propagationPolicy: o.propagationPolicy,
+  }),
   ...(o.dryRun ? { dryRun: ['All'] } : {}),
 })
 

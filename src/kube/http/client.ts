@@ -1,6 +1,7 @@
 // The client port over HTTPS: paths, bodies and answers of the Kubernetes API; sockets and deadlines are transport.ts.
 import { coreKind } from '../core-kinds.ts'
 import { type Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { isObject } from '#lib/json.ts'
 import { systemRandom, type Random } from '#lib/random.ts'
@@ -348,7 +349,7 @@ export class HttpKubeClient implements KubeClient {
     return {
       method: call.method,
       path: call.path,
-      headers: { ...(call.contentType === undefined ? {} : { 'content-type': call.contentType }), ...call.headers },
+      headers: { ...defined({ 'content-type': call.contentType }), ...call.headers },
       body: call.body,
       lane: laneOf({
         method: call.method,

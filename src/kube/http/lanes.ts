@@ -3,6 +3,7 @@
 import type http from 'node:http'
 import https from 'node:https'
 import { createSecureContext } from 'node:tls'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { nodeHttp } from '#lib/node-http.ts'
 import type { TlsMaterial } from './credentials.ts'
@@ -108,8 +109,7 @@ export class Lanes {
     return new https.Agent({
       ...sockets,
       ...contextOf(material),
-      ...(tlsServerName === undefined ? {} : { servername: tlsServerName }),
-      ...(proxy === undefined ? {} : { proxyEnv: proxy }),
+      ...defined({ servername: tlsServerName, proxyEnv: proxy }),
       rejectUnauthorized: !insecureSkipTlsVerify,
     })
   }
@@ -117,11 +117,7 @@ export class Lanes {
 
 /** Certificates and keys are parsed once, not for each connection; material that cannot be parsed fails its requests, which name it. */
 function contextOf({ ca, cert, key }: TlsMaterial): https.AgentOptions {
-  const material = {
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key }),
-  }
+  const material = defined({ ca, cert, key })
   try {
     return { secureContext: createSecureContext(material) }
   } catch {

@@ -2,6 +2,7 @@
 // block of lines. In a pipe nothing is cut. Pure.
 
 import { wrapped } from './wrap.ts'
+import { defined } from '../defined.ts'
 
 export const GAP = 3
 /** A narrower column says nothing. */
@@ -83,7 +84,7 @@ export function laterRows(
     const all = width()
     const most = all === undefined ? undefined : Math.max(MIN_WIDTH, all - mark.length)
     const widths = widthsOf(first, most)
-    const style = { ...(paint !== undefined && { paint }), ...(hasHead !== undefined && { hasHead }) }
+    const style = defined({ paint, hasHead })
     if (most !== undefined && total(widths) > most)
       return `${blocks(hasHead === false ? [row] : [head, row], most, style)}${mark}`
     return `${alignedRow(row, widths, { ...style, isCut: most !== undefined })}${mark}`

@@ -16,6 +16,7 @@ import { bitString, der, objectId, octets, pem, sequence, TAG } from './der.ts'
 import { newPrivateKey, signingRequest } from './signing-request.ts'
 import { issueCertificate, newAuthority, signRequest } from './certificates.ts'
 import { readSigningRequest } from './read-request.ts'
+import { defined } from '../defined.ts'
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5)
 const validity = { now: NOW, days: 365 }
@@ -68,8 +69,7 @@ describe('a certificate', () => {
 
   test('is good from five minutes ago, or from as long ago as is asked for', () => {
     const from = (earlierMs?: number) =>
-      new X509Certificate(newAuthority('x', { ...validity, ...(earlierMs !== undefined && { earlierMs }) }).certificate)
-        .validFromDate
+      new X509Certificate(newAuthority('x', { ...validity, ...defined({ earlierMs }) }).certificate).validFromDate
     expect([from(), from(86_400_000)].map((d) => NOW - d.getTime())).toEqual([300_000, 86_400_000])
   })
 

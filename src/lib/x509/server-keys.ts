@@ -7,6 +7,7 @@ import { writeWholeFile } from '../whole-file.ts'
 import { issueCertificate, newAuthority, type KeyAndCertificate } from './certificates.ts'
 import { SERVER_NAMES } from './server-names.ts'
 import { serverKeysErrors } from './server-keys-errors.ts'
+import { defined } from '../defined.ts'
 
 const AUTHORITY_DAYS = 3_650
 const CERTIFICATE_DAYS = 3_650
@@ -80,7 +81,7 @@ export function authoritiesIn(folder: string): Pick<Credentials, 'digest' | 'tru
   try {
     const given = givenIn(folder)
     if (given === undefined) return { trusted: readFileSync(join(folder, 'ca.crt'), 'utf8') }
-    return { trusted: trustedBy(given), ...(given.digest !== undefined && { digest: given.digest }) }
+    return { trusted: trustedBy(given), ...defined({ digest: given.digest }) }
   } catch {
     return undefined
   }

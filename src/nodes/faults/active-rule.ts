@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { type NodeRemedier, type NodeRemedierSpec, nodeRemedier } from '#api/kinds/node-remedier.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { type Validator, createValidator } from '#api/validate.ts'
+import { defined } from '#lib/defined.ts'
 import { canonicalJson, isObject, jsonEqual } from '#lib/json.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
 import { coreKind } from '#kube/core-kinds.ts'
@@ -123,7 +124,7 @@ export class RuleBook {
       name,
       generation: metadata.generation ?? 0,
       spec,
-      ...(commit !== undefined && { commit }),
+      ...defined({ commit }),
       rule: compiled.rule,
       revision: revisionName(remedier),
       selects: (labels) => matchesSelector(requirements, labels),

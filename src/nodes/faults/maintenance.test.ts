@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { MaintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { type MaintenancePhase, maintenanceTable } from '#api/protocol/maintenance.ts'
 import { bookedFrom, isOver, isOverrun, maintenanceText, standsOff } from './maintenance.ts'
+import { defined } from '#lib/defined.ts'
 
 const NOT_BEFORE = '2026-03-02T12:00:00Z'
 const HOUR = 3_600_000
@@ -10,7 +11,7 @@ const event = (spec: object = {}, status?: object): MaintenanceEvent =>
   ({
     metadata: { name: 'reboot-1' },
     spec: { machine: 'm-1', source: 'cloud', kind: 'Reboot', unplanned: false, notBefore: NOT_BEFORE, ...spec },
-    ...(status && { status }),
+    ...defined({ status }),
   }) as unknown as MaintenanceEvent
 
 describe('repairs of the machine', () => {

@@ -3,6 +3,7 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { type MaintenanceEvent, type MaintenanceEventInput, maintenanceEvent } from '#api/kinds/maintenance-event.ts'
 import { validate } from '#apiserver/schema/validate.ts'
 import { maintenanceTable } from '#api/protocol/maintenance.ts'
+import { defined } from '#lib/defined.ts'
 import { seededRandom } from '#lib/random.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
@@ -89,7 +90,7 @@ describe('when', () => {
     ],
     ['with an offset', { until: '2026-03-02T16:00:00+02:00' }, undefined, '2026-03-02T14:00:00Z'],
   ])('%s', (_, asked, from, until) => {
-    expect(spanOf(asked, NOW)).toEqual({ ...(from !== undefined && { from }), until })
+    expect(spanOf(asked, NOW)).toEqual({ ...defined({ from }), until })
   })
 
   test.each([

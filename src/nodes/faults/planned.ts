@@ -10,6 +10,7 @@ import {
 } from '#api/kinds/maintenance-event.ts'
 import { LEAST_LEAD_MS, LONGEST_PLANNED_DAYS, isOver, phaseOfEvent } from './maintenance.ts'
 import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { instantMs } from '#lib/instant.ts'
@@ -133,8 +134,7 @@ export function plannedEvent(
       ...(spec.providerID !== undefined && {
         host: {
           id: spec.providerID,
-          ...(spec.rack !== undefined && { rack: spec.rack }),
-          ...(spec.zone !== undefined && { zone: spec.zone }),
+          ...defined({ rack: spec.rack, zone: spec.zone }),
         },
       }),
       source: PEOPLE,

@@ -1,6 +1,7 @@
 // Knows the version of the API server, polling it periodically; unknown until the first answer, and again after a long silence.
 import { servedVersion } from '#api/served-version.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { defined } from '#lib/defined.ts'
 
 /** An upgrade of a control plane takes minutes. */
 const FRESH_MS = 60_000
@@ -27,7 +28,7 @@ export class ServerVersion {
 
   async #ask(signal: AbortSignal | undefined): Promise<string | undefined> {
     try {
-      const { status, text } = await this.#client.raw({ method: 'GET', path: '/version', ...(signal && { signal }) })
+      const { status, text } = await this.#client.raw({ method: 'GET', path: '/version', ...defined({ signal }) })
       return status === 200 ? servedVersion(JSON.parse(text)) : undefined
     } catch {
       // Not known: what needs to know it waits and says so.

@@ -2,6 +2,7 @@
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { HoldEffect, OperationalHold } from '#api/kinds/operational-hold.ts'
 import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { durationMs } from '#lib/duration.ts'
 import type { ErrorMessage } from '#lib/error-table.ts'
 import { KubeNodeError } from '#lib/errors.ts'
@@ -33,6 +34,6 @@ export function newHold(hold: NewHold, { reason, for: length, author }: HoldWord
     apiVersion: API_GROUP_VERSION,
     kind: 'OperationalHold',
     metadata: { name },
-    spec: { target, effect, ...(to !== undefined && { to }), reason, author, until: timestamp(now + ms) },
+    spec: { target, effect, ...defined({ to }), reason, author, until: timestamp(now + ms) },
   }
 }

@@ -3,6 +3,7 @@ import { type OperationalHold, operationalHold } from '#api/kinds/operational-ho
 import { FIELD_MANAGERS } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { keyOf } from '#runtime/preconditions.ts'
+import { defined } from '#lib/defined.ts'
 
 export const placeHold = (client: KubeClient, hold: OperationalHold): Promise<OperationalHold> =>
   client.apply(operationalHold, hold, { fieldManager: FIELD_MANAGERS.cli, force: true })
@@ -11,10 +12,7 @@ export const placeHold = (client: KubeClient, hold: OperationalHold): Promise<Op
 export async function removeHolds(client: KubeClient, holds: readonly OperationalHold[]): Promise<readonly string[]> {
   for (const hold of holds) {
     const { uid, resourceVersion } = hold.metadata
-    const preconditions = {
-      ...(uid !== undefined && { uid }),
-      ...(resourceVersion !== undefined && { resourceVersion }),
-    }
+    const preconditions = defined({ uid, resourceVersion })
     await client.delete(operationalHold, keyOf(hold), { preconditions })
   }
   return holds.map((h) => h.metadata.name ?? '')

@@ -1,5 +1,6 @@
 // Decides which objects an OperationalHold reaches: those that it names or selects, and for a hold on the cluster everything in it.
 import { HOLD_TARGETS, type HoldEffect, type OperationalHold } from '#api/kinds/operational-hold.ts'
+import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import { type Selector, matchesSelector, selectorOf } from '#kube/selector.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -21,7 +22,7 @@ export interface Thing {
 export const thing = (kind: string, { metadata }: Pick<KubeObject, 'metadata'>): Thing => ({
   kind,
   name: metadata.name ?? '',
-  ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
+  ...defined({ namespace: metadata.namespace }),
   labels: metadata.labels ?? {},
 })
 

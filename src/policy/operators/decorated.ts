@@ -1,4 +1,5 @@
 // Resolves a name such as `not:someFact:startsWith` to its operator: one operator under json-rules-engine's decorators, three-valued.
+import { defined } from '#lib/defined.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import { MAX_DECORATORS, MAX_SEEN_LIST_CHARS } from '../limits.ts'
 import { conjunction, disjunction, negate } from '../verdict.ts'
@@ -97,8 +98,7 @@ const inverted: Decorate = (inner) => {
       const b = inner.bind(value, shape)
       if (b.kind === 'misfit') return b
       return bound((seen) => negate(b.test(seen)), {
-        ...(b.falseOnlyFor === undefined ? {} : { onlyFor: b.falseOnlyFor }),
-        ...(b.onlyFor === undefined ? {} : { falseOnlyFor: b.onlyFor }),
+        ...defined({ onlyFor: b.falseOnlyFor, falseOnlyFor: b.onlyFor }),
         cost: b.cost ?? 0,
       })
     },
@@ -162,7 +162,7 @@ function unknownWord(what: string, word: string, known: readonly string[]): Misf
     kind: 'misfit',
     code: RULE_CODES.unknownOperator,
     message: `unknown ${what} ${seen}`,
-    ...(near === undefined ? {} : { didYouMean: near }),
+    ...defined({ didYouMean: near }),
     known,
   }
 }

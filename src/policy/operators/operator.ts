@@ -1,5 +1,6 @@
 // What an operator is: the shapes it accepts, the values it is compared with, and a test that answers unknown for anything it cannot judge. The value is bound
 // once, when the rule is compiled, so wrong types, regexes and ranges are found then, not at three in the morning.
+import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import { MAX_VALUE_CHARS, MAX_VALUE_ITEMS } from '../limits.ts'
 import { RULE_CODES } from '../problem.ts'
@@ -72,7 +73,7 @@ export function scalarMisfit(value: unknown, shape: Shape): Misfit | undefined {
     const near = didYouMean(value, shape.values)
     return {
       ...badValue(`${show(value)} can never be seen here`),
-      ...(near === undefined ? {} : { didYouMean: near }),
+      ...defined({ didYouMean: near }),
       known: shape.values,
     }
   }

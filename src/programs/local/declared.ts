@@ -5,6 +5,7 @@ import { titledIn } from '#sync/git/titled-in.ts'
 import { openLocalRepository } from '#sync/git/local-repository.ts'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
 import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
 import { provideArtifacts, type Pack } from './artifacts.ts'
@@ -56,7 +57,7 @@ export class DeclaredFiles {
         say,
         ...(debian !== undefined && { debian: { ...debian, say } }),
         ...(follows !== undefined && { packed: join(repository, path, PACKED) }),
-        ...(signal !== undefined && { signal }),
+        ...defined({ signal }),
       })
       this.#served = commit
       return versions

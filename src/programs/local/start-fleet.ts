@@ -6,6 +6,7 @@ import { LINK_MS } from '#console/server/sessions.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { collectAtRest, thisEngine } from '#lib/collect-at-rest.ts'
 import { compileCache } from '#lib/compile-cache.ts'
+import { defined } from '#lib/defined.ts'
 import { releaseRoot } from '#lib/release-root.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { EXIT_DIFFERENT, Exit } from '#lib/terminal/exit.ts'
@@ -49,8 +50,7 @@ export async function startFleet(options: UpAsked, io: Io): Promise<void> {
       reset: options.reset ?? false,
       check: options.check ?? false,
       recordsRights: options.recordRights ?? false,
-      ...(options.nodes !== undefined && { nodes: options.nodes }),
-      ...(options.driver !== undefined && { driver: options.driver }),
+      ...defined({ nodes: options.nodes, driver: options.driver }),
       isReal: options.real ?? false,
       assets: io.env[ASSETS],
       path: io.env['PATH'] ?? '',

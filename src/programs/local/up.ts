@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { counted } from '#lib/counted.ts'
+import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { keepFilesPrivate, makeFolders } from '#lib/private-folder.ts'
@@ -244,7 +245,7 @@ async function run({ layout, keeper, entries, options, opened, nodes, began, beg
     ports,
     ...(driver === 'nspawn' && { driver }),
     ...(programs !== undefined && { controlPlanes: 'programs' }),
-    ...(layout.follows !== undefined && { follows: layout.follows }),
+    ...defined({ follows: layout.follows }),
   })
   prepareFolders(layout)
   if (layout.follows !== undefined) say(rehearsing(layout.follows, driver))
@@ -260,7 +261,7 @@ async function run({ layout, keeper, entries, options, opened, nodes, began, beg
   })
   // Prepare the declared files while the servers start.
   const debian = driver === 'nspawn' ? { cache: layout.debian, tools: options.debian } : undefined
-  const files = new DeclaredFiles({ layout, pack: options.pack, say, ...(debian !== undefined && { debian }) })
+  const files = new DeclaredFiles({ layout, pack: options.pack, say, ...defined({ debian }) })
   const cloned = provideFleet(layout, { ...options, driver })
   const packed = cloned.then((commit) => files.serve(commit, signal))
   packed.catch(() => undefined)
@@ -283,7 +284,7 @@ async function run({ layout, keeper, entries, options, opened, nodes, began, beg
   const withHub = (clients: ReadonlyMap<string, KubeClient>) => new Map([[HUB, hub], ...clients])
   const isMember = layout.follows !== undefined
   const rehearsal: Rehearsal | undefined = isMember
-    ? { provider: driver, ...(options.nodes !== undefined && { nodes: options.nodes }) }
+    ? { provider: driver, ...defined({ nodes: options.nodes }) }
     : undefined
   const working = new AbortController()
   const clusters = new LocalClusters({

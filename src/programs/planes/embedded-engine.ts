@@ -3,6 +3,7 @@ import { type CompiledPolicies, compiledPolicies, runApiServer, type RunOptions 
 import { EMBEDDED } from '#controlplanes/embedded/embedded.ts'
 import type { PlaneEngine } from '#controlplanes/embedded/engine.ts'
 import { EMBEDDED_DATA } from './plane-snapshots.ts'
+import { defined } from '#lib/defined.ts'
 
 export interface EmbeddedEngineOptions {
   /** What KubeNode tells each server about its clients. */
@@ -33,10 +34,7 @@ export function embeddedEngine({
         keepsCompiled: false,
         policies,
         program,
-        ...(rules !== undefined && { rules }),
-        ...(mayCall !== undefined && { mayCall }),
-        ...(log !== undefined && { log }),
-        ...(recordsRights !== undefined && { recordsRights }),
+        ...defined({ rules, mayCall, log, recordsRights }),
       }),
   }
 }

@@ -3,6 +3,7 @@ import { approverModule } from '#controllers/approver/reconcile.ts'
 import { partsOf } from '#runtime/module.ts'
 import type { RoleSetup } from '../run/role.ts'
 import type { RolesConfig } from './config.ts'
+import { defined } from '#lib/defined.ts'
 
 /** Its identity is worth that of every host: it shares its process with other roles only if a user permits it. */
 export const approverRole = ({ certificateSeconds: lifeSeconds, agentIdentity: identity }: RolesConfig): RoleSetup => ({
@@ -10,8 +11,7 @@ export const approverRole = ({ certificateSeconds: lifeSeconds, agentIdentity: i
     const running = approverModule.setup({
       ...context,
       events: context.events(approverModule.name),
-      ...(lifeSeconds !== undefined && { lifeSeconds }),
-      ...(identity !== undefined && { identity }),
+      ...defined({ lifeSeconds, identity }),
     })
     return partsOf(running, context.supervision)
   },

@@ -3,6 +3,7 @@ import type { JoinBundle } from '#api/join-bundle.ts'
 import { anchorOf, judgeTrust, parseSignedTrust } from '#api/trust/trust-document.ts'
 import { readBoundedText } from '#lib/bounded-file.ts'
 import { compileCache } from '#lib/compile-cache.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { userData } from '#agent/join/user-data.ts'
 import type { ControllerModule } from '#controllers/module.ts'
@@ -70,7 +71,7 @@ export const controllersRole = (config: RolesConfig, page: Page): RoleSetup => (
       agentConfig: async () => declared.text(),
       node,
       entries,
-      ...(cache !== undefined && { compileCache: cache }),
+      ...defined({ compileCache: cache }),
       env: process.env,
       userData,
     }
@@ -93,7 +94,7 @@ export const controllersRole = (config: RolesConfig, page: Page): RoleSetup => (
         config: {
           cluster: config.cluster,
           inspections: { ...config.inspections, apiServers: apiServersOf(config) },
-          ...(config.outbound === undefined ? {} : { outbound: config.outbound }),
+          ...defined({ outbound: config.outbound }),
           providers: Object.fromEntries(all.map(({ provider }) => [provider.name, provider])),
           orphans: Object.fromEntries(config.providers.map((p) => [p.name, p.orphans])),
           join: {
@@ -102,7 +103,7 @@ export const controllersRole = (config: RolesConfig, page: Page): RoleSetup => (
               return Buffer.from(config.ca()).toString('base64')
             },
             artifactBase: config.artifactBase,
-            ...(config.joinScript !== undefined && { joinScript: config.joinScript }),
+            ...defined({ joinScript: config.joinScript }),
             get artifactCaData() {
               return config.artifactCaData ?? pinned?.value
             },

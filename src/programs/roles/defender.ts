@@ -3,6 +3,7 @@ import { releaseManifests } from '#delivery/release-manifests.ts'
 import { defenderModule } from '#defender/role.ts'
 import { labelled } from '#install/release.ts'
 import { policiesIn } from '#kube/admission-policies.ts'
+import { defined } from '#lib/defined.ts'
 import { VERSION } from '#lib/program-version.ts'
 import { partsOf } from '#runtime/module.ts'
 import type { RoleSetup } from '../run/role.ts'
@@ -15,10 +16,10 @@ export function defenderRole({ cluster, isHub, webhook }: RolesConfig, identity:
     identity,
     withClusters: isHub,
     policies,
-    ...(webhook !== undefined && { webhook }),
+    ...defined({ webhook }),
   })
   return {
-    ...(role.standing !== undefined && { standing: role.standing }),
+    ...defined({ standing: role.standing }),
     setup: async (context) => partsOf(await role.setup(context), context.supervision),
   }
 }

@@ -1,5 +1,6 @@
 // Role sync: commits become what clusters have.
 import { fleetSource } from '#api/kinds/fleet-source.ts'
+import { defined } from '#lib/defined.ts'
 import { VERSION } from '#lib/program-version.ts'
 import { partsOf } from '#runtime/module.ts'
 import { parseLocalRepositories } from '#sync/git/access.ts'
@@ -39,16 +40,16 @@ export const syncRole = (config: RolesConfig): RoleSetup => ({
           jobs: {
             image: config.renderImage,
             version: VERSION,
-            ...(config.renderPlacement !== undefined && { placement: config.renderPlacement }),
+            ...defined({ placement: config.renderPlacement }),
           },
         }),
         gitEnv: config.gitEnv,
         gitReach: { trusted: config.gitHosts, apiServers: apiServersOf(config) },
         maxRepositoryBytes: config.maxRepositoryBytes,
         localRepositories: config.localRepositories.map(parseLocalRepositories),
-        ...(config.rehearsal !== undefined && { rehearsal: config.rehearsal }),
+        ...defined({ rehearsal: config.rehearsal }),
         looks: { ...config.inspections, apiServers: apiServersOf(config) },
-        ...(config.outbound !== undefined && { outbound: config.outbound }),
+        ...defined({ outbound: config.outbound }),
       },
     })
     return partsOf(running, supervision)

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { delimiter, resolve } from 'node:path'
 import { readBoundedText } from '#lib/bounded-file.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { systemTrouble } from '#lib/system-trouble.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
@@ -70,7 +71,7 @@ async function listedConnection(files: readonly string[], context: string | unde
     throw new KubeNodeError(runErrors.KN1301({ file, origin: namedBy('KUBECONFIG'), why: 'there is no such file' }))
   }
   const { loadKubeconfig } = await import('#kube/kubeconfig.ts')
-  return loadKubeconfig({ files: there, ...(context !== undefined && { context }) })
+  return loadKubeconfig({ files: there, ...defined({ context }) })
 }
 
 const namedBy = (origin: string | undefined): string => (origin === undefined ? '' : ` (named by ${origin})`)
@@ -86,7 +87,7 @@ export async function connectionOf(file: string, context?: string, origin?: stri
   }
   if (safeKubeconfigProblems(text).length > 0) {
     const { loadKubeconfig } = await import('#kube/kubeconfig.ts')
-    return loadKubeconfig({ files: [file], ...(context === undefined ? {} : { context }) })
+    return loadKubeconfig({ files: [file], ...defined({ context }) })
   }
   if (context !== undefined) await requireContext(context, file, text, cwd)
   return { ...parseSafeKubeconfig(text, file, context), warnings: [] }
@@ -124,7 +125,7 @@ export function talkingClientOf(
     if (line !== last) say(line)
     last = line
   }
-  return new HttpKubeClient(config, { userAgent: 'kubenode-cli', onSlow, ...(onRequest && { onRequest }) })
+  return new HttpKubeClient(config, { userAgent: 'kubenode-cli', onSlow, ...defined({ onRequest }) })
 }
 
 /** PEM of the CA of a connection, and its address: what other programs need to reach the same server. */

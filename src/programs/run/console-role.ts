@@ -12,6 +12,7 @@ import { ProxyPeople } from '#console/server/sign-in/proxy.ts'
 import type { ConsoleFile } from '#console/server/sign-in/sign-in-settings.ts'
 import { TokenSignIn } from '#console/server/sign-in/token.ts'
 import type { ConnectionConfig } from '#kube/http/connection.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { Part } from '#runtime/manager.ts'
 import { VERSION } from '#lib/program-version.ts'
@@ -90,7 +91,7 @@ function doorsOf({ cluster, file, context }: ConsoleWish, connect: ConnectAs, cl
   }
   const { clock, log } = context
   const issuer = oidc && {
-    issuer: new Issuer({ url: oidc.issuer, clock, ...(oidc.ca !== undefined && { ca: oidc.ca }) }),
+    issuer: new Issuer({ url: oidc.issuer, clock, ...defined({ ca: oidc.ca }) }),
     clientId: oidc.clientId,
     ...(clientSecret !== undefined && { clientSecret: async () => (await readFile(clientSecret, 'utf8')).trim() }),
     scopes: oidc.scopes,
@@ -120,9 +121,7 @@ const connectAs =
     if (insecureSkipTlsVerify === true) return undefined
     const place: ConnectionConfig = {
       server,
-      ...(ca !== undefined && { ca }),
-      ...(tlsServerName !== undefined && { tlsServerName }),
-      ...(proxy !== undefined && { proxy }),
+      ...defined({ ca, tlsServerName, proxy }),
     }
     return identity.kind === 'Token'
       ? clientOf({ ...place, token: { data: identity.token } }, AGENT)

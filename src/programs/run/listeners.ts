@@ -1,6 +1,7 @@
 // Where a role answers probes and scrapers: on the loopback address for people and programs of this host, on addresses of the pod where they are given.
 import { isIP } from 'node:net'
 import { METRICS_SERVER_NAME, metricsSecretName, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { StatusHttp } from '#runtime/http.ts'
@@ -63,8 +64,7 @@ export function listeningOf(options: ListenOptions, roles: readonly string[]): L
   return {
     // With an address of the pod there is no use for a port of loopback that changes with every start.
     ...(((health === undefined && metrics === undefined) || port !== 0) && { loopback: port }),
-    ...(health !== undefined && { health }),
-    ...(metrics !== undefined && { metrics }),
+    ...defined({ health, metrics }),
   }
 }
 

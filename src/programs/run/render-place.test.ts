@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { renderImageOf, renderPlacementOf } from './render-place.ts'
+import { defined } from '#lib/defined.ts'
 
 const POD = { KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBERNETES_SERVICE_PORT: '443' }
 const renderImage = `registry.example.org/kubenode@sha256:${'a'.repeat(64)}`
@@ -18,7 +19,7 @@ test.each([
   ['one that is no reference', 'x y'],
   ['an option in its place', '--privileged'],
 ])('an image for Jobs is asked for: %s', (_, given) => {
-  const wish = { env: POD, ...(given !== undefined && { renderImage: given }) }
+  const wish = { env: POD, ...defined({ renderImage: given }) }
   expect(() => renderImageOf(wish)).toThrow(/KN1327/)
 })
 

@@ -3,6 +3,7 @@ import { controllerPartName } from '#runtime/supervision.ts'
 import { type RoleName, ROLES } from '../all.ts'
 import type { RolesConfig } from '../roles/config.ts'
 import type { Role } from './role.ts'
+import { defined } from '#lib/defined.ts'
 
 /** `identity` is unique to this process. */
 export async function roleNamed(name: RoleName, config: RolesConfig, identity: string): Promise<Role> {
@@ -13,8 +14,7 @@ export async function roleNamed(name: RoleName, config: RolesConfig, identity: s
     name,
     needs,
     ...(lead === 'every replica' && { isEverywhere: true }),
-    ...(role.standing !== undefined && { standing: role.standing }),
-    ...(role.leaseAnnotations !== undefined && { leaseAnnotations: role.leaseAnnotations }),
+    ...defined({ standing: role.standing, leaseAnnotations: role.leaseAnnotations }),
     async setup(context) {
       const parts = await role.setup(context)
       // Controllers are made from the page; the others make their own loops.

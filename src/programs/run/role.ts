@@ -5,6 +5,7 @@ import { createEventRecorder } from '#kube/events.ts'
 import type { EventRecorder } from '#kube/events.ts'
 import { programLeaseName, programUser, SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { ApiError } from '#kube/errors.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { runErrors } from './run-errors.ts'
 import { systemClock } from '#lib/system-clock.ts'
@@ -113,7 +114,7 @@ export async function runRole(role: Role, options: RunRoleOptions): Promise<Ende
   const log = options.log.with({ role: role.name })
   const clock = systemClock
   const random = systemRandom
-  const metrics = createMetrics({ process: true, ...(options.cluster !== undefined && { cluster: options.cluster }) })
+  const metrics = createMetrics({ process: true, ...defined({ cluster: options.cluster }) })
   const health = new Health()
   const supervision = supervise({ clock, log, health, metrics })
   const instance = `${hostname()}-${process.pid}`
@@ -142,8 +143,7 @@ export async function runRole(role: Role, options: RunRoleOptions): Promise<Ende
             log,
             lease: { namespace: SYSTEM_NAMESPACE, name: programLeaseName(role.name) },
             identity: `${instance}-${random.below(2 ** 32).toString(36)}`,
-            ...(leaderTimes === undefined ? {} : { times: leaderTimes }),
-            ...(role.leaseAnnotations !== undefined && { annotations: role.leaseAnnotations }),
+            ...defined({ times: leaderTimes, annotations: role.leaseAnnotations }),
             ...events,
             onRefused: (cause) => log.error('not allowed to hold the lease', { error: lacks(cause) }),
           })),

@@ -1,6 +1,7 @@
 // The options of `kubenode run`, read before any request: what is impossible in them is reported first.
 import { mkdirSync, realpathSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { defined } from '#lib/defined.ts'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { writeWholeFile } from '#lib/whole-file.ts'
@@ -98,24 +99,21 @@ export function configOf(
     artifactBase: options.artifactBase ?? '',
     ...joinScriptOf(options),
     ...(artifactCa !== undefined && { artifactCaData: authorityIn(artifactCa) }),
-    ...(artifacts !== undefined && { artifacts }),
+    ...defined({ artifacts }),
     ...consoleOf(options, roles),
-    ...(trust !== undefined && { trust }),
-    ...(options.controlPlanes !== undefined && { controlPlanes: options.controlPlanes }),
-    ...(options.controlPlaneVersions !== undefined && { controlPlaneVersions: options.controlPlaneVersions }),
+    ...defined({ trust, controlPlanes: options.controlPlanes, controlPlaneVersions: options.controlPlaneVersions }),
     ...webhookOf(options),
     inspections: inspectionsOf(options),
     outbound,
     ...lifeOf(options),
-    ...(options.agentIdentity !== undefined && { agentIdentity: options.agentIdentity }),
+    ...defined({ agentIdentity: options.agentIdentity }),
     isHub: roles.includes('sync') || options.hub === true,
     cache: options.cache,
     maxRepositoryBytes: maxRepositoryBytes(options),
     ...(options.hooksListen !== undefined && { hooks: addressIn('--hooks-listen', options.hooksListen) }),
     weakCage: options.weakCage,
-    ...(renderImage !== undefined && { renderImage }),
-    ...(renderPlacement !== undefined && { renderPlacement }),
-    gitEnv: { PATH: env['PATH'] ?? '', ...(env['HOME'] !== undefined && { HOME: env['HOME'] }) },
+    ...defined({ renderImage, renderPlacement }),
+    gitEnv: { PATH: env['PATH'] ?? '', ...defined({ HOME: env['HOME'] }) },
     localRepositories: options.localRepository ?? [],
     ...rehearsalOf(options),
     gitHosts: gitHostsOf(options),
@@ -216,8 +214,7 @@ function webhookOf(options: RunOptions) {
       at,
       listen,
       port,
-      ...(clientCa !== undefined && { clientCa }),
-      ...(announce !== undefined && { announce }),
+      ...defined({ clientCa, announce }),
     },
   }
 }
@@ -252,7 +249,7 @@ function inspectionsOf({ prometheusUrl, inspectionAllow }: RunOptions) {
   for (const url of [...allow, ...(prometheusUrl === undefined ? [] : [prometheusUrl])])
     if (!['http:', 'https:'].includes(URL.parse(url)?.protocol ?? ''))
       throw new KubeNodeError(runErrors.KN1379({ url: JSON.stringify(url) }))
-  return { allow, ...(prometheusUrl !== undefined && { prometheus: prometheusUrl }) }
+  return { allow, ...defined({ prometheus: prometheusUrl }) }
 }
 
 const rehearsalOf = ({ rehearse, rehearseNodes }: RunOptions): { readonly rehearsal?: Rehearsal } =>

@@ -21,6 +21,7 @@ import { ECS_MISSING, ECS_TOKEN_USED, ecsMeaning } from './codes.ts'
 import { ecsMaintenance } from './maintenance.ts'
 import { alicloudParams } from './params.ts'
 import { type Ask, type Order, unreadable } from './query.ts'
+import { defined } from '#lib/defined.ts'
 
 const readParams = paramsReader(alicloudParams)
 
@@ -69,7 +70,7 @@ export function createEcsApi({ region, cluster, call }: EcsOptions): CloudApi {
     allPages(`the instances in ${place}`, async (next) => {
       const body = await ask(
         'DescribeInstances',
-        { MaxResults: PAGE, ...params, ...(next !== undefined && { NextToken: next }) },
+        { MaxResults: PAGE, ...params, ...defined({ NextToken: next }) },
         { signal },
       )
       const items = listIn(body, 'Instances', 'Instance')
@@ -130,7 +131,7 @@ function orderOf(request: HostOrder, cluster: string): OrderParams {
   const tags = [...tagsFor(cluster, { machine, machineUid, token: clientToken }), ...pairsOf(params.tags)]
   return {
     kind: 'Order',
-    offering: { ...(at.zone !== undefined && { zone: at.zone }), type },
+    offering: { ...defined({ zone: at.zone }), type },
     params: {
       ClientToken: clientToken,
       Amount: '1',
@@ -138,7 +139,7 @@ function orderOf(request: HostOrder, cluster: string): OrderParams {
       InstanceType: type,
       ImageId: params.image,
       VSwitchId: at.network,
-      ...(at.zone !== undefined && { ZoneId: at.zone }),
+      ...defined({ ZoneId: at.zone }),
       ...numbered('SecurityGroupIds', listOf(params.securityGroups)),
       ...Object.fromEntries(
         tags.flatMap(([name, value], i) => [
@@ -176,12 +177,13 @@ function disksOf({ systemDisk, dataDisks }: Params): Readonly<Record<string, str
   )
 }
 
-const extrasOf = ({ role, keyPair, deploymentSet, publicMbps }: Params) => ({
-  ...(role !== undefined && { RamRoleName: role }),
-  ...(keyPair !== undefined && { KeyPairName: keyPair }),
-  ...(deploymentSet !== undefined && { DeploymentSetId: deploymentSet }),
-  ...(publicMbps !== undefined && { InternetMaxBandwidthOut: publicMbps }),
-})
+const extrasOf = ({ role, keyPair, deploymentSet, publicMbps }: Params) =>
+  defined({
+    RamRoleName: role,
+    KeyPairName: keyPair,
+    DeploymentSetId: deploymentSet,
+    InternetMaxBandwidthOut: publicMbps,
+  })
 
 const spotOf = ({ spotPrice }: Params) =>
   spotPrice === undefined
@@ -236,8 +238,7 @@ function hostOf(instance: unknown, cluster: string): CloudHost | undefined {
     state,
     createdAt: wholeTime(textIn(instance, 'CreationTime')),
     offering: {
-      ...(zone !== undefined && { zone }),
-      ...(type !== undefined && { type }),
+      ...defined({ zone, type }),
       market: isSpot ? 'Spot' : 'OnDemand',
     },
     ...addressOf(instance),

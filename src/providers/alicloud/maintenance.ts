@@ -6,6 +6,7 @@ import { listIn, textIn } from '../cloud/json.ts'
 import type { FaultCategory, MaintenanceAnswer, MaintenanceKind, MaintenanceState } from '../port.ts'
 import { ECS_STATES, ecsEvent } from './event-words.ts'
 import { type Ask, type Order, unreadable } from './query.ts'
+import { defined } from '#lib/defined.ts'
 import { shortened } from '#lib/shortened.ts'
 
 interface Tools {
@@ -28,7 +29,7 @@ export function ecsMaintenance({
     allPages(`the events in ${place}`, async (next) => {
       const body = await ask(
         'DescribeInstanceHistoryEvents',
-        { ...EVERY_STATE, MaxResults: PAGE, ...params, ...(next !== undefined && { NextToken: next }) },
+        { ...EVERY_STATE, MaxResults: PAGE, ...params, ...defined({ NextToken: next }) },
         { signal },
       )
       const items = listIn(body, 'InstanceSystemEventSet', 'InstanceSystemEventType')
@@ -83,7 +84,7 @@ function eventOf(event: unknown): CloudMaintenance | undefined {
     isUnplanned,
     losesData,
     ...(isBill === true && { isBill }),
-    ...(notBefore !== undefined && { notBefore }),
+    ...defined({ notBefore }),
     answers: isBill === true ? [] : answersTo(kind, state),
     description: shortened(`${type}: ${textIn(event, 'Reason') ?? 'no reason given'}`, DESCRIPTION_CHARS),
   }

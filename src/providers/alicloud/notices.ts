@@ -1,4 +1,5 @@
 // What the metadata service of Alibaba Cloud tells a host about its own end: when a spot host is reclaimed, and the events of its hardware.
+import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import { parsed } from '../cloud/credentials.ts'
 import { textIn } from '../cloud/json.ts'
@@ -51,7 +52,7 @@ function events(text: string): readonly Notice[] | undefined {
         ...(isUnplanned && { unplanned: true }),
         ...(losesData && { dataLoss: true }),
         ...(isBill === true && { bill: true }),
-        ...(notBefore !== undefined && { notBefore }),
+        ...defined({ notBefore }),
         description: sentence(`${type}: ${textIn(event, 'Reason') ?? 'no reason given'}`),
       },
     ]

@@ -4,6 +4,7 @@ import type { ApiCall } from '../cloud/call.ts'
 import type { Keys } from '../cloud/credentials.ts'
 import type { CloudRequest } from '../cloud/http.ts'
 import { percentEncoded } from '../cloud/percent.ts'
+import { defined } from '#lib/defined.ts'
 
 export interface SignPlace {
   /** Such as https://ecs.cn-hangzhou.aliyuncs.com */
@@ -30,7 +31,7 @@ export function signedAcs3(
     'x-acs-action': action,
     'x-acs-content-sha256': sha256Hex(''),
     'x-acs-date': `${new Date(now).toISOString().slice(0, 19)}Z`,
-    ...(keys.session !== undefined && { 'x-acs-security-token': keys.session }),
+    ...defined({ 'x-acs-security-token': keys.session }),
     'x-acs-signature-nonce': nonce,
     'x-acs-version': version,
   }

@@ -20,6 +20,7 @@ import { ec2Maintenance } from './maintenance.ts'
 import { awsParams } from './params.ts'
 import { type Ask, filters, type Order, type Params, unreadable } from './query.ts'
 import { type Xml, xmlAt, xmlItems, xmlText } from './xml.ts'
+import { defined } from '#lib/defined.ts'
 
 const readParams = paramsReader(awsParams)
 
@@ -59,7 +60,7 @@ export function createEc2Api({ region, cluster, call }: Ec2Options): CloudApi {
   const order: Order = async (...asked) => ((await ordered(...asked)) === 'Ordered' ? 'Ordered' : 'Missing')
   const instancesAs = <T>(read: (instance: Xml) => T | undefined, filter: Params, signal?: AbortSignal) =>
     allPages(`the instances in ${place}`, async (next) => {
-      const asked = { MaxResults: PAGE, ...filter, ...(next !== undefined && { NextToken: next }) }
+      const asked = { MaxResults: PAGE, ...filter, ...defined({ NextToken: next }) }
       const body = await ask('DescribeInstances', asked, { signal })
       const reservations = xmlItems(body, 'reservationSet')
       if (reservations === undefined) throw unreadable('DescribeInstances', 'it has no list of reservations')
@@ -87,7 +88,7 @@ export function createEc2Api({ region, cluster, call }: Ec2Options): CloudApi {
       if (id === undefined || !isId(id) || more.length > 0)
         return { kind: 'Unknown', message: 'the answer does not name one instance' }
       const host = hostOf(instance, cluster)
-      return { kind: 'Made', id, ...(host !== undefined && { host }) }
+      return { kind: 'Made', id, ...defined({ host }) }
     },
     withToken: (token, signal) => instances(filters([[`tag:${TAGS.token}`, [token]]]), signal),
     // By filter: asked for by id, one missing instance would fail the answer about all others.
@@ -134,7 +135,7 @@ function orderOf(request: HostOrder, cluster: string): OrderParams {
   })
   return {
     kind: 'Order',
-    offering: { ...(at.zone !== undefined && { zone: at.zone }), type },
+    offering: { ...defined({ zone: at.zone }), type },
     params: {
       ClientToken: clientToken,
       MinCount: '1',
@@ -142,7 +143,7 @@ function orderOf(request: HostOrder, cluster: string): OrderParams {
       ImageId: params.image,
       InstanceType: type,
       SubnetId: at.network,
-      ...(at.zone !== undefined && { 'Placement.AvailabilityZone': at.zone }),
+      ...defined({ 'Placement.AvailabilityZone': at.zone }),
       ...Object.fromEntries(listOf(params.securityGroups).map((id, i) => [`SecurityGroupId.${i + 1}`, id])),
       ...tagged(1, 'instance'),
       ...tagged(2, 'volume'),
@@ -175,17 +176,14 @@ function disksOf({ systemDisk, rootDevice = ROOT_DEVICE, dataDisks }: HostParams
   ) as Params
 }
 
-const extrasOf = ({ role, keyPair, placementGroup }: HostParams): Params => ({
-  ...(role !== undefined && { 'IamInstanceProfile.Name': role }),
-  ...(keyPair !== undefined && { KeyName: keyPair }),
-  ...(placementGroup !== undefined && { 'Placement.GroupName': placementGroup }),
-})
+const extrasOf = ({ role, keyPair, placementGroup }: HostParams): Params =>
+  defined({ 'IamInstanceProfile.Name': role, KeyName: keyPair, 'Placement.GroupName': placementGroup })
 
 const spotOf = ({ spotPrice }: HostParams): Params => ({
   'InstanceMarketOptions.MarketType': 'spot',
   'InstanceMarketOptions.SpotOptions.SpotInstanceType': 'one-time',
   'InstanceMarketOptions.SpotOptions.InstanceInterruptionBehavior': 'terminate',
-  ...(spotPrice !== undefined && { 'InstanceMarketOptions.SpotOptions.MaxPrice': spotPrice }),
+  ...defined({ 'InstanceMarketOptions.SpotOptions.MaxPrice': spotPrice }),
 })
 
 const STATES: Readonly<Record<string, CloudHost['state']>> = {
@@ -202,7 +200,7 @@ function taggedOf(instance: Xml): TaggedInstance | undefined {
   const [id, address] = [xmlText(instance, 'instanceId'), xmlText(instance, 'privateIpAddress')]
   if (id === undefined) throw unreadable('DescribeInstances', 'an instance has no id')
   if (STATES[xmlText(instance, 'instanceState', 'name') ?? ''] === 'Ended') return undefined
-  return { id, ...(address !== undefined && { address }) }
+  return { id, ...defined({ address }) }
 }
 
 /** Undefined for instances that are not of this cluster. */
@@ -230,11 +228,10 @@ function hostOf(instance: Xml | undefined, cluster: string): CloudHost | undefin
     state,
     createdAt: wholeTime(xmlText(instance, 'usageOperationUpdateTime') ?? xmlText(instance, 'launchTime')),
     offering: {
-      ...(zone !== undefined && { zone }),
-      ...(type !== undefined && { type }),
+      ...defined({ zone, type }),
       market: xmlText(instance, 'instanceLifecycle') === 'spot' ? 'Spot' : 'OnDemand',
     },
-    ...(address !== undefined && { address }),
+    ...defined({ address }),
   }
 }
 

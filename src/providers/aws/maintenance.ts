@@ -6,6 +6,7 @@ import type { FaultCategory } from '../port.ts'
 import { EC2_CODES, ec2Event } from './event-words.ts'
 import { type Ask, filters, type Order, unreadable } from './query.ts'
 import { type Xml, xmlItems, xmlText } from './xml.ts'
+import { defined } from '#lib/defined.ts'
 import { shortened } from '#lib/shortened.ts'
 
 const PAGE = '1000'
@@ -25,7 +26,7 @@ export function ec2Maintenance({
           IncludeAllInstances: 'true',
           MaxResults: PAGE,
           ...filters([['event.code', EC2_CODES]]),
-          ...(next !== undefined && { NextToken: next }),
+          ...defined({ NextToken: next }),
         },
         { signal },
       )
@@ -86,8 +87,7 @@ function eventOf(status: Xml, event: Xml): CloudMaintenance | undefined {
     state,
     isUnplanned: false,
     losesData,
-    ...(notBefore !== undefined && { notBefore }),
-    ...(notAfter !== undefined && { notAfter }),
+    ...defined({ notBefore, notAfter }),
     answers: state === 'Scheduled' ? (ANSWERS[code] ?? []) : [],
     description: shortened(`${code}: ${description}`, DESCRIPTION_CHARS),
   }

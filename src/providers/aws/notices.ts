@@ -1,4 +1,5 @@
 // What the metadata service of AWS tells a host about its own end: the interruption of a spot host, planned maintenance, the recommendation to rebalance.
+import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import { parsed } from '../cloud/credentials.ts'
 import { textIn } from '../cloud/json.ts'
@@ -55,8 +56,7 @@ function maintenance(text: string): readonly Notice[] | undefined {
         kind,
         state,
         ...(losesData && { dataLoss: true }),
-        ...(notBefore !== undefined && { notBefore }),
-        ...(notAfter !== undefined && { notAfter }),
+        ...defined({ notBefore, notAfter }),
         description: sentence(`${code}: ${words}`),
       },
     ]

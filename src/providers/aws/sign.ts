@@ -3,6 +3,7 @@ import { createHash, createHmac } from 'node:crypto'
 import type { Keys } from '../cloud/credentials.ts'
 import { percentEncoded } from '../cloud/percent.ts'
 import type { CloudRequest } from '../cloud/http.ts'
+import { defined } from '#lib/defined.ts'
 
 export interface SigV4Place {
   readonly region: string
@@ -23,7 +24,7 @@ export function signedV4(request: CloudRequest, keys: Keys, { region, service, n
     ...request.headers,
     host: url.host,
     'x-amz-date': date,
-    ...(keys.session !== undefined && { 'x-amz-security-token': keys.session }),
+    ...defined({ 'x-amz-security-token': keys.session }),
   }
   const names = Object.keys(signed).sort()
   const canonical = [

@@ -1,6 +1,7 @@
 // The part of a cloud provider that is the same for all vendors: hosts are found by our tags, questions about single hosts are asked together, a host counts as ended
 // only when that is certain, and what a vendor does not answer is never taken for an answer.
 import { type Clock, timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { isKubeNodeError, KubeNodeError, messageOf } from '#lib/errors.ts'
 import type { JoinBundle } from '#api/join-bundle.ts'
 import { providersErrors } from '../providers-errors.ts'
@@ -151,7 +152,7 @@ export class CloudProvider implements Provider {
     const found = new Map((await this.#api.tagged(name, value, signal)).map((h) => [h.id, h]))
     return [...found.values()].map(({ id, address }) => ({
       providerID: this.#providerID(id),
-      ...(address !== undefined && { address }),
+      ...defined({ address }),
     }))
   }
 
@@ -291,7 +292,7 @@ export class CloudProvider implements Provider {
       state: isOrdered ? 'Deleting' : state,
       createdAt,
       offering,
-      ...(address !== undefined && { address }),
+      ...defined({ address }),
     }
   }
 
@@ -303,7 +304,7 @@ export class CloudProvider implements Provider {
       machineUid,
       state: 'Creating',
       createdAt: timestamp(this.#tools.clock.now()),
-      ...(offering && { offering }),
+      ...defined({ offering }),
     }
   }
 }

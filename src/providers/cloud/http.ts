@@ -1,5 +1,6 @@
 // One HTTP exchange with a cloud: bounded in time by its signal and in size, and never redirected, for a signature is meant for one server.
 
+import { defined } from '#lib/defined.ts'
 export interface CloudRequest {
   readonly method: 'GET' | 'POST' | 'PUT'
   readonly url: string
@@ -24,7 +25,7 @@ export const fetchTransport: Transport = async ({ method, url, headers, body }, 
   const response = await fetch(url, {
     method,
     headers,
-    ...(body !== undefined && { body }),
+    ...defined({ body }),
     redirect: 'error',
     signal,
   })

@@ -6,6 +6,7 @@ import { alicloudPolicy } from '../alicloud/policy.ts'
 import { EC2_ACTIONS, EC2_HOST_ACTIONS } from '../aws/actions.ts'
 import { awsPolicy } from '../aws/policy.ts'
 import type { PolicyFor } from './policy.ts'
+import { defined } from '#lib/defined.ts'
 
 interface Statement {
   readonly Effect: string
@@ -37,7 +38,7 @@ const clouds = [
 
 const statements = (policy: (of: PolicyFor) => object, hostRole?: string): readonly Statement[] =>
   (
-    policy({ region: 'r-1', cluster: 'uid-1', ...(hostRole !== undefined && { hostRole }) }) as {
+    policy({ region: 'r-1', cluster: 'uid-1', ...defined({ hostRole }) }) as {
       Statement: Statement[]
     }
   ).Statement

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { signedAcs3 } from '../alicloud/sign.ts'
 import { signedV4 } from '../aws/sign.ts'
+import { defined } from '#lib/defined.ts'
 
 test('a call is signed as the example in the description of Alibaba Cloud', () => {
   const { headers, url } = signedAcs3(
@@ -46,6 +47,6 @@ test.each([
     'ff11897932ad3f4e8b18135d722051e5ac45fc38421b1da7b9d196a0fe09473a',
   ],
 ] as const)('a request is signed as in the published suite of AWS: %s', (_, method, path, headers, body, signature) => {
-  const request = { method, url: `https://example.amazonaws.com${path}`, headers, ...(body !== undefined && { body }) }
+  const request = { method, url: `https://example.amazonaws.com${path}`, headers, ...defined({ body }) }
   expect(signedV4(request, EXAMPLE, PLACE).headers['authorization']).toMatch(new RegExp(`Signature=${signature}$`))
 })

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { lastLine } from '#lib/last-line.ts'
 import { debianErrors } from './debian-errors.ts'
@@ -82,7 +83,7 @@ async function fetched(
     try {
       // Its own user for downloads cannot write into our folder.
       const all = ['-qq', '-o', 'APT::Sandbox::User=root', ...args]
-      const { stdout } = await run(program, all, { cwd: cache, timeout: APT_WITHIN_MS, ...(signal && { signal }) })
+      const { stdout } = await run(program, all, { cwd: cache, timeout: APT_WITHIN_MS, ...defined({ signal }) })
       return stdout
     } catch (cause) {
       throw new KubeNodeError(debianErrors.KN1226({ name, version, why: lastLine(cause) }), { cause })

@@ -1,6 +1,7 @@
 // What a providers file may say of systemd machines of this host, and how the agent comes into them.
 import { join, relative } from 'node:path'
 import { choice, fallback, obj, optional } from '#api/build.ts'
+import { defined } from '#lib/defined.ts'
 import { releaseRoot } from '#lib/release-root.ts'
 import { path, type DefinitionFor } from '../definition.ts'
 import { AGENT_DIR, TREES } from './layout.ts'
@@ -39,12 +40,12 @@ export const nspawnDefinition: DefinitionFor<typeof optionsSchema> = {
       clock,
       log,
       network,
-      ...(share !== undefined && { share }),
+      ...defined({ share }),
       agent: {
         exec: [join(INSIDE, 'node'), agent.file, '--root', AGENT_DIR, '--host'],
         readOnly: [{ from: node, to: join(INSIDE, 'node') }, agent.folder],
       },
-      ...(agentConfig !== undefined && { agentConfig }),
+      ...defined({ agentConfig }),
     })
   },
 }

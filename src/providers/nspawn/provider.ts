@@ -3,6 +3,7 @@
 import { mkdir, readdir, realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import { type AgentConfigText, ConfigFiles } from '../config-file.ts'
@@ -251,7 +252,7 @@ class Nspawn implements NspawnProvider {
       tree,
       readOnly: [...(agent?.readOnly ?? []), ...shared],
       isPrivileged: privileged,
-      ...(reaches !== undefined && { reaches }),
+      ...defined({ reaches }),
     })
   }
 
@@ -328,7 +329,7 @@ class Nspawn implements NspawnProvider {
       machineUid,
       state: await this.#stateOf(at, record),
       address: '127.0.0.1',
-      ...(bootID !== undefined && { bootID }),
+      ...defined({ bootID }),
       createdAt,
     }
   }

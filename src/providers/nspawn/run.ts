@@ -1,5 +1,6 @@
 // Runs programs of this host with a list of arguments, no shell, bounded in time and output.
 import { execFile } from 'node:child_process'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { providersErrors } from '../providers-errors.ts'
 
@@ -23,7 +24,7 @@ export function run(file: string, args: readonly string[], options: RunOptions =
         killSignal: 'SIGKILL',
         maxBuffer: MOST_OUTPUT,
         env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LANG: 'C.UTF-8' },
-        ...(signal && { signal }),
+        ...defined({ signal }),
       },
       (error, stdout, stderr) => {
         if (error === null) return resolve(stdout)

@@ -1,6 +1,7 @@
 // Starts the agent of a node as a process of its own that outlives us, and finds again what a process before us started.
 import { closeSync } from 'node:fs'
 import { parse } from 'node:path'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { LEAN_MALLOC } from '#lib/lean-malloc.ts'
 import { openLog } from '#lib/whole-file.ts'
@@ -18,7 +19,7 @@ const environment = (node: NodeLayout, compileCache: string | undefined): Record
   LANG: 'C.UTF-8',
   ...LEAN_MALLOC,
   [NODE_MARK]: node.dir,
-  ...(compileCache === undefined ? {} : { NODE_COMPILE_CACHE: compileCache }),
+  ...defined({ NODE_COMPILE_CACHE: compileCache }),
 })
 
 export async function startAgent(node: NodeLayout, command: AgentCommand, compileCache?: string): Promise<ProcessId> {

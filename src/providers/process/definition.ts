@@ -1,6 +1,7 @@
 // What a providers file may say of nodes that are processes of this host.
 import { obj } from '#api/build.ts'
 import { path, type DefinitionFor } from '../definition.ts'
+import { defined } from '#lib/defined.ts'
 
 const optionsSchema = obj('Options of the provider process.', { dir: path('Folder of the nodes, one folder each.') })
 
@@ -20,8 +21,7 @@ export const processDefinition: DefinitionFor<typeof optionsSchema> = {
       agent: (at) => [node, ...AGENT_MEMORY, entries.agent, '--root', at.dir],
       clock,
       log,
-      ...(compileCache !== undefined && { compileCache }),
-      ...(agentConfig !== undefined && { agentConfig }),
+      ...defined({ compileCache, agentConfig }),
     })
   },
 }

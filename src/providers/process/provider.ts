@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { access, mkdir, realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError, assertNever } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import { type AgentConfigText, ConfigFiles } from '../config-file.ts'
@@ -257,7 +258,7 @@ class ProcessProvider implements Provider {
       machineUid,
       state: state === 'Deleting' || state === 'Stopped' ? state : 'Running',
       address: '127.0.0.1',
-      ...(bootID !== undefined && { bootID }),
+      ...defined({ bootID }),
       createdAt,
     }
   }

@@ -1,6 +1,7 @@
 // What the answers of a provider that others wrote may mean. Pure. A host of another provider, of another machine or named twice is no answer at all, and texts
 // are one line that steers no terminal.
 import type { Checked } from '#api/field-problems.ts'
+import { defined } from '#lib/defined.ts'
 import { assertNever } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 import type { CreateResult, Host, HostEvent, HostMaintenance, HostRequest, MaintenanceList } from '../port.ts'
@@ -56,8 +57,7 @@ export function createResultOf(name: string, request: HostRequest, answer: Answe
         kind,
         reason: printableLine(reason),
         retryAfterMs,
-        ...(zone !== undefined && { zone }),
-        ...(type !== undefined && { type }),
+        ...defined({ zone, type }),
       }
     case 'Throttled':
       if (retryAfterMs === undefined) throw new BadAnswer('kind Throttled without retryAfterMs')

@@ -8,6 +8,7 @@ import { placeText, type RemotePlace } from './place.ts'
 import { PROTOCOL } from './protocol.ts'
 import { WIRE_CONFORMANCE, type WireCase } from './wire-conformance.ts'
 import type { Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import { shownJson, shownLine } from '#lib/printable.ts'
@@ -168,9 +169,7 @@ function ofThisRun(remote: RemoteProvider, mine: Set<string>): Provider {
     delete: (id, signal) => remote.delete(id, signal),
     reboot: (id, how, signal) => remote.reboot(id, how, signal),
     events: (heard, signal) => remote.events(heard, signal),
-    ...(power && { power }),
-    ...(maintenance && { maintenance }),
-    ...(respond && { respond }),
+    ...defined({ power, maintenance, respond }),
   }
 }
 

@@ -2,6 +2,7 @@
 import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { silentLogger } from '#lib/log.ts'
 import { MemoryProvider } from '#test/doubles/providers/memory-provider.ts'
@@ -115,7 +116,7 @@ describe.each(Object.entries(SERVED))(
         return over.provider
       }
       try {
-        await c.run({ provider: over.provider, until, restarted, ...(params && { params }) })
+        await c.run({ provider: over.provider, until, restarted, ...defined({ params }) })
       } finally {
         ending.abort()
         await running

@@ -4,6 +4,7 @@ import { check } from '#api/extras.ts'
 import { url } from '#api/fields.ts'
 import { type DefinitionFor, path } from '../definition.ts'
 import { PROVIDER_NAME } from './protocol.ts'
+import { defined } from '#lib/defined.ts'
 
 const onlyHttps = check('https', (value) =>
   typeof value === 'string' && !value.startsWith('https://') ? 'must start with https://' : undefined,
@@ -46,7 +47,7 @@ export const remoteDefinition: DefinitionFor<typeof optionsSchema> = {
       name,
       place:
         socket === undefined
-          ? { kind: 'Https', url: address, ca, ...(tokenFile !== undefined && { tokenFile }) }
+          ? { kind: 'Https', url: address, ca, ...defined({ tokenFile }) }
           : { kind: 'Socket', path: socket },
       clock,
       log,

@@ -2,6 +2,7 @@
 // them is an error, never a guess.
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
 import { isDeeperJson, MAX_JSON_DEPTH } from '#lib/json.ts'
 import type { Logger } from '#lib/log.ts'
@@ -135,7 +136,7 @@ export class ProviderHandler {
         isHostKept,
         visibleWithinMs,
         markets,
-        ...(userDataBytes !== undefined && { userDataBytes }),
+        ...defined({ userDataBytes }),
       },
       can: this.#can(),
     }

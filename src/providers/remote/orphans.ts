@@ -5,6 +5,7 @@ import { coreKind } from '#kube/core-kinds.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isConflict } from '#kube/errors.ts'
 import { counted } from '#lib/counted.ts'
+import { defined } from '#lib/defined.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
@@ -110,7 +111,7 @@ export async function approveDeletion(
     const { resourceVersion } = found?.metadata ?? {}
     const value = {
       metadata: {
-        ...(resourceVersion !== undefined && { resourceVersion }),
+        ...defined({ resourceVersion }),
         annotations: { [ANNOTATIONS.approvedOrphans]: orphanApprovalsText(new Map([...before, ...added])) },
       },
     }

@@ -1,6 +1,7 @@
 // Where a program that serves a provider is reached: a Unix socket of our own user, or an https address whose authority and token are in files. What is in
 // the files is read again every minute, so that both can be replaced while we run; whose a socket is, before each connection.
 import { readFile } from 'node:fs/promises'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { doubtOfSocket } from '#lib/own-socket.ts'
 import { providersErrors } from '../providers-errors.ts'
@@ -30,7 +31,7 @@ export async function doorAt(place: RemotePlace): Promise<Door> {
   }
   const { url, ca, tokenFile } = place
   const token = tokenFile === undefined ? undefined : (await readFile(tokenFile, 'utf8')).trim()
-  return { kind: 'Https', url: new URL(url), ca: await readFile(ca, 'utf8'), ...(token !== undefined && { token }) }
+  return { kind: 'Https', url: new URL(url), ca: await readFile(ca, 'utf8'), ...defined({ token }) }
 }
 
 /** The text of what failed while connecting, with the cause that Node's own message leaves out. */

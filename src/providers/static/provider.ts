@@ -3,6 +3,7 @@
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import type { CreateResult, DeleteResult, Host, HostList, HostRequest, Ordered, Provider } from '../port.ts'
@@ -132,7 +133,7 @@ export class StaticProvider implements Provider {
     if (known !== undefined) return { kind: 'Host', host: hostOf(known) }
     const { address } = params
     const createdAt = timestamp(this.#clock.now())
-    const note: Note = { machine, machineUid, clientToken, createdAt, ...(address !== undefined && { address }) }
+    const note: Note = { machine, machineUid, clientToken, createdAt, ...defined({ address }) }
     await this.#notes.write(machine, `${JSON.stringify(note)}\n`)
     return { kind: 'Host', host: hostOf(note) }
   }
@@ -157,6 +158,6 @@ const hostOf = ({ machine, machineUid, clientToken, createdAt, address }: Note):
   machine,
   machineUid,
   state: 'Running',
-  ...(address !== undefined && { address }),
+  ...defined({ address }),
   createdAt,
 })

@@ -2,6 +2,7 @@
 import type http from 'node:http'
 import https from 'node:https'
 import type { LookupFunction } from 'node:net'
+import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
 import { nodeHttp } from '#lib/node-http.ts'
 import { refuseUpgrade } from '#lib/refuse-upgrade.ts'
@@ -78,7 +79,7 @@ function once(url: URL, limits: HttpLimits, signal: AbortSignal): Promise<Once> 
         ...limits.headers,
         ...(limits.token !== undefined && { authorization: `Bearer ${limits.token}` }),
       },
-      ...(limits.ca !== undefined && { ca: limits.ca }),
+      ...defined({ ca: limits.ca }),
     }
     const onResponse = (response: http.IncomingMessage): void => {
       const { statusCode: status = 0, headers } = response

@@ -1,5 +1,6 @@
 // Checks other systems that a declaration names: a URL that must return a status, a query to Prometheus that must return a number within bounds.
 // Each has a deadline and a size limit. What cannot be read does not hold, and says why; nothing of an answer is shown but its status, its number or what is wrong with a query.
+import { defined } from '#lib/defined.ts'
 import { isDeeperJson, isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
@@ -49,12 +50,12 @@ const MAX_SEEN_CHARS = 160
 
 export function createLooks(config: LooksConfig, resolve?: HttpLimits['resolve']): Looks {
   const allow = new Set((config.allow ?? []).map(originOf))
-  const limits = { deadlineMs: DEADLINE_MS, apiServers: config.apiServers ?? [], ...(resolve && { resolve }) }
+  const limits = { deadlineMs: DEADLINE_MS, apiServers: config.apiServers ?? [], ...defined({ resolve }) }
   const { prometheus } = config
   return {
     hasPrometheus: prometheus !== undefined,
     async page({ token, ca, ...wish }, signal) {
-      const secrets = { ...(token !== undefined && { token }), ...(ca !== undefined && { ca }) }
+      const secrets = defined({ token, ca })
       return shown(
         pageLook(await ask(wish.url, { ...limits, ...secrets, allow, maxBytes: MAX_PAGE_BYTES, signal }), wish),
       )

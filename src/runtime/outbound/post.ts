@@ -2,6 +2,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { type RequestOptions, request as httpsRequest } from 'node:https'
 import type { LookupFunction } from 'node:net'
+import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
 import { nodeHttp } from '#lib/node-http.ts'
 import { checkedLookup, forbiddenHostOf } from './checked-lookup.ts'
@@ -77,13 +78,13 @@ function send(
     method: 'POST',
     agent: false,
     lookup,
-    ...(ca !== undefined && { ca }),
+    ...defined({ ca }),
     signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
     headers: {
       ...Object.fromEntries(Object.entries(headers).filter(([name]) => !OURS.has(name.toLowerCase()))),
       'content-type': 'application/json',
       'content-length': payload.length,
-      ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+      ...defined({ 'idempotency-key': idempotencyKey }),
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
     },
   }

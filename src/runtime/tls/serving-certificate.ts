@@ -2,6 +2,7 @@
 // and stays there after, so that no client meets a certificate that it does not trust yet, or no longer. Pure but for the making of keys.
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
+import { defined } from '#lib/defined.ts'
 import { issueCertificate, newAuthority } from '#lib/x509/certificates.ts'
 
 export interface ServingCertificate {
@@ -121,7 +122,7 @@ export const certificateData = (state: CertificateState): Readonly<Record<string
     'tls.key': current.key,
     'current-ca.crt': current.ca,
     ...(next !== undefined && { 'next-ca.crt': next.ca, 'next.crt': next.cert, 'next.key': next.key }),
-    ...(previousCa !== undefined && { 'previous-ca.crt': previousCa }),
+    ...defined({ 'previous-ca.crt': previousCa }),
   }
 }
 
@@ -130,7 +131,7 @@ export function certificateIn(data: Readonly<Record<string, string>>): Certifica
   if (current === undefined) return undefined
   const next = trio(data['next-ca.crt'], data['next.crt'], data['next.key'])
   const previousCa = data['previous-ca.crt']
-  return { current, ...(next !== undefined && { next }), ...(previousCa !== undefined && { previousCa }) }
+  return { current, ...defined({ next, previousCa }) }
 }
 
 const trio = (ca?: string, cert?: string, key?: string): ServingCertificate | undefined =>

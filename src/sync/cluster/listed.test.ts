@@ -5,6 +5,7 @@ import { refOf } from '#delivery/object-ref.ts'
 import type { DesiredObject } from '#delivery/desired.ts'
 import { digestOf } from '#delivery/desired.ts'
 import { withoutUnlisted } from './listed.ts'
+import { defined } from '#lib/defined.ts'
 
 const desired = (object: KubeObject): DesiredObject => ({ ref: refOf(object), object, digest: digestOf(object) })
 const workload = (namespace: string, pod: object, kind = 'DaemonSet') =>
@@ -15,7 +16,7 @@ const workload = (namespace: string, pod: object, kind = 'DaemonSet') =>
     spec: { template: { spec: { containers: [{ name: 'a', image: 'a' }], ...pod } } },
   })
 const core = (kind: string, name: string, namespace?: string) =>
-  desired({ apiVersion: 'v1', kind, metadata: { name, ...(namespace !== undefined && { namespace }) } })
+  desired({ apiVersion: 'v1', kind, metadata: { name, ...defined({ namespace }) } })
 
 test('what is not listed is rejected with the right to grant, and costs nothing else of the commit', async () => {
   const asked: unknown[] = []

@@ -1,6 +1,7 @@
 // Leaves out what the installer of a cluster did not list for git. The installer lists an object by giving sync the verb `declare` or `declare-host` on it;
 // admission policy kubenode-declared holds the same.
 import { API_GROUP } from '#api/kind.ts'
+import { defined } from '#lib/defined.ts'
 import { numbered } from '#lib/errors.ts'
 import { isAllowed } from '#kube/access-review.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -24,8 +25,7 @@ export async function withoutUnlisted(
   const rejected: Rejected[] = []
   for (const desired of target.objects) {
     const problem = await problemOf(client, desired, signal)
-    if (problem !== undefined)
-      rejected.push({ ref: desired.ref, problem, ...(desired.place !== undefined && { place: desired.place }) })
+    if (problem !== undefined) rejected.push({ ref: desired.ref, problem, ...defined({ place: desired.place }) })
   }
   if (rejected.length === 0) return target
   const refused = new Set(rejected.map((r) => refText(r.ref)))

@@ -1,6 +1,7 @@
 // One pass over a cluster for one track: applies the rendered objects, and reports the cluster's state. The first pass is like any other.
 import type { Baseline } from '#api/kinds/inventory.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { defined } from '#lib/defined.ts'
 import { printableLine } from '#lib/printable.ts'
 import { refText, type ObjectRef } from '#delivery/object-ref.ts'
 import { nextBaseline, type Content } from '../release/baseline.ts'
@@ -85,11 +86,11 @@ async function look(connection: ClusterConnection, order: LookOrder): Promise<Lo
     owner,
     desired: target.objects,
     rejected: target.rejected,
-    ...(declaredIn && { declaredIn }),
+    ...defined({ declaredIn }),
     replaces,
     elsewhere,
     now,
-    ...(signal && { signal }),
+    ...defined({ signal }),
   }
   const read = () => observeCluster(connection, asked)
   let seen = await read()
@@ -119,8 +120,7 @@ async function look(connection: ClusterConnection, order: LookOrder): Promise<Lo
     objects: seen.objects,
     takeOver,
     correct: config.drift === 'Correct',
-    ...(order.atOnce !== undefined && { atOnce: order.atOnce }),
-    ...(signal && { signal }),
+    ...defined({ atOnce: order.atOnce, signal }),
   }
   const result = await actOnCluster(plan, context)
   if (answer?.kind === 'Granted') await order.permits?.report(answer.permit, isPruned(plan, result))

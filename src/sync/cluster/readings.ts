@@ -7,6 +7,7 @@ import { INCONSISTENT, machinePart, NOT_READY } from '../release/baseline.ts'
 import type { ClusterReadings } from '../release/gates.ts'
 import type { CallOptions } from '#kube/client.ts'
 import { listPages } from '#kube/list-all.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
@@ -51,7 +52,7 @@ export async function surveyOf(
     needs.machines ? machinesOf(client, { signal }) : undefined,
     needs.repairs ? listed(client, remedyOperationJob, { signal }, repairOf) : undefined,
   ])
-  return { ...(machines === undefined ? {} : { machines }), ...(repairs === undefined ? {} : { repairs }) }
+  return defined({ machines, repairs })
 }
 
 export async function readingsOf(
@@ -64,7 +65,7 @@ export async function readingsOf(
   const repairs = needs.repairs
     ? await listed(client, remedyOperationJob, call, repairOf).catch(() => undefined)
     : undefined
-  return { ...(machines === undefined ? {} : { machines }), ...(repairs === undefined ? {} : { repairs }) }
+  return defined({ machines, repairs })
 }
 
 /** Twenty times the machines of the largest clusters. A member that was taken over may answer with pages without end. */

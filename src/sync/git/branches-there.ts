@@ -1,4 +1,5 @@
 // What to say of a branch that a server no longer has: which ones it has, and whether one of them took its place. Pure.
+import { defined } from '#lib/defined.ts'
 import { printableLine } from '#lib/printable.ts'
 import { someOf } from '#lib/some-of.ts'
 
@@ -16,7 +17,7 @@ export function branchesIn(text: string): BranchesThere {
   const [, standard] = /^ref: refs\/heads\/(\S+)\tHEAD$/m.exec(text) ?? []
   const lines = [...text.matchAll(/^([0-9a-f]{40})\trefs\/heads\/(\S+)\n/gm)]
   const heads = new Map(lines.map(([, id = '', name = '']) => [name, id]))
-  return { heads, ...(standard !== undefined && { standard }) }
+  return { heads, ...defined({ standard }) }
 }
 
 /** The rest of a sentence: `it has no branch main`. `last` is the commit that was fetched before. */

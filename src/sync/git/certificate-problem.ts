@@ -1,6 +1,7 @@
 // Says why a git server's certificate is refused: git itself reports only that it is. Asked after git refused it; sends nothing but a TLS handshake.
 import { isIP, type LookupFunction } from 'node:net'
 import { connect, type TLSSocket } from 'node:tls'
+import { defined } from '#lib/defined.ts'
 
 const DEADLINE_MS = 5_000
 const MAX_NAMES_CHARS = 200
@@ -19,7 +20,7 @@ export async function certificateProblem(
     rejectUnauthorized: false,
     lookup,
     ...(isIP(host) === 0 && { servername: host }),
-    ...(authorities !== undefined && { ca: authorities }),
+    ...defined({ ca: authorities }),
   })
   try {
     const isReady = await new Promise<boolean>((resolve) => {

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { defined } from '#lib/defined.ts'
 import { isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
 import { entriesBelow, isRealFolder } from '#lib/entries-below.ts'
 import { makeOwnedFolder, sweepOwnedFolders, type OwnedFolders } from '#lib/owned-folders.ts'
@@ -197,7 +198,7 @@ function runOf(url: string, folder: string, options: MirrorOptions): GitRun {
     access,
     deadlineMs,
     within: { folder, maxBytes: options.maxBytes ?? DEFAULT_MAX_BYTES },
-    ...(options.reach !== undefined && { reach: options.reach }),
+    ...defined({ reach: options.reach }),
   }
 }
 

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { Unusable } from './https-access.ts'
 import { Malformed, WireReader } from '../trust/ssh-wire.ts'
+import { defined } from '#lib/defined.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
 
 export interface SshAccess {
@@ -37,7 +38,7 @@ export function sshAccess(field: Fields): SshAccess | Unusable {
       'has a known_hosts without a line such as "git.example.org ssh-ed25519 AAAA…"; ssh-keyscan shows it',
     )
   const fingerprint = fingerprintIn(key)
-  return { kind: 'SshKey', identity: key, knownHosts, ...(fingerprint !== undefined && { fingerprint }) }
+  return { kind: 'SshKey', identity: key, knownHosts, ...defined({ fingerprint }) }
 }
 
 /** Of files that were edited on Windows, too: ssh reads no key with carriage returns. */

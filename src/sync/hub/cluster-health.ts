@@ -16,6 +16,7 @@ import { machineCount } from '../cluster/readings.ts'
 import { UNBLOCKS, unreachable, type UnreachableReason } from '../cluster/unreachable.ts'
 import { type HubParts } from './parts.ts'
 import { keyParts } from './keys.ts'
+import { defined } from '#lib/defined.ts'
 
 /** A cluster that stops answering is noticed within this; 500 of them cost eight small requests a second. */
 const EVERY_MS = 60_000
@@ -40,7 +41,7 @@ export async function reconcileClusterHealth(
   }
   const seen = await look(parts, object, signal)
   const machines = await machinesOf(parts, key, object, seen, signal)
-  const found = { ...answerOf(parts, object, seen), ...(machines !== undefined && { machines }) }
+  const found = { ...answerOf(parts, object, seen), ...defined({ machines }) }
   const { reachableSince: _since, credentialsEnd: _end, machines: _machines, ...kept } = object.status ?? {}
   const answered = { ...kept, ...found }
   // Who makes its control plane reports whether it runs.
@@ -59,7 +60,7 @@ function answerOf({ connections, context: { clock } }: HubParts, object: Cluster
   // A token has no end that can be read; what was last read of a certificate stays while nothing answers.
   const credentials = end === undefined ? (kind === 'Answers' ? undefined : credentialsEnd) : timestamp(end)
   return {
-    ...(credentials !== undefined && { credentialsEnd: credentials }),
+    ...defined({ credentialsEnd: credentials }),
     ...(kind === 'Answers' && { reachableSince }),
   }
 }

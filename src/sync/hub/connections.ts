@@ -9,6 +9,7 @@ import {
   kubeconfigSecretName,
   syncSecretsNamespace,
 } from '#api/names.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { parseSafeKubeconfig } from '#kube/kubeconfig-safe.ts'
@@ -169,7 +170,7 @@ function kubeconfigRef({ spec, metadata: { namespace = '', name = '' } }: Cluste
   const ref = spec.kubeconfigSecretRef
   return ref === undefined
     ? undefined
-    : { namespace: syncSecretsNamespace(namespace), name: ref.name, ...(ref.key !== undefined && { key: ref.key }) }
+    : { namespace: syncSecretsNamespace(namespace), name: ref.name, ...defined({ key: ref.key }) }
 }
 
 /** A Cluster that names another's Secret would replace that cluster's content with its own, bypassing the other's stages and gates. */

@@ -7,6 +7,7 @@ import { release as releaseKind, type Release } from '#api/kinds/release.ts'
 import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
 import { CLUSTERS_NAMESPACE, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { ConnectionError } from '#kube/errors.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { parsePlaces } from '#runtime/outbound/places.ts'
 import type { Look } from '#runtime/outbound/looks.ts'
@@ -44,7 +45,7 @@ async function ask(gate: Partial<Gate>, { allow = [], places = [], prometheus, s
   const reads = new GateReads(
     {
       clock: { now: () => Date.now() },
-      config: { looks: { allow, ...(prometheus !== undefined && { prometheus }) }, outbound: parsePlaces(places) },
+      config: { looks: { allow, ...defined({ prometheus }) }, outbound: parsePlaces(places) },
       client: {
         get: async (_: unknown, { namespace, name }: { namespace: string; name: string }) => {
           const found = namespace === CLUSTERS_NAMESPACE ? secrets[name] : undefined

@@ -2,6 +2,7 @@
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ClusterConfig } from '#delivery/plan.ts'
+import { defined } from '#lib/defined.ts'
 
 export const clusterConfig = (source: FleetSource, commit: string): Omit<ClusterConfig, 'source' | 'target'> => {
   const { prune, drift, writes, replaces } = source.spec
@@ -9,8 +10,7 @@ export const clusterConfig = (source: FleetSource, commit: string): Omit<Cluster
     commit,
     prune,
     drift,
-    ...(writes === undefined ? {} : { writes }),
-    ...(replaces === undefined ? {} : { replaces }),
+    ...defined({ writes, replaces }),
   }
 }
 

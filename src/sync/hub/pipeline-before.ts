@@ -6,6 +6,7 @@ import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { releasePipeline, type ReleasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { ANNOTATIONS } from '#api/names.ts'
+import { defined } from '#lib/defined.ts'
 import { isKubeNodeError, messageOf, numbered } from '#lib/errors.ts'
 import { canonicalJson, isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
@@ -145,7 +146,7 @@ const changeOf = ({ metadata, spec }: Release): Change => ({
   commit: spec.commit,
   after: spec.after,
   previous: undefined,
-  ...(metadata.name !== undefined && { release: metadata.name }),
+  ...defined({ release: metadata.name }),
 })
 
 function previousCommit({ releases }: HubParts, { namespace, release, previous }: Change): string | undefined {

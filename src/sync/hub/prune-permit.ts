@@ -7,6 +7,7 @@ import { type OperationPermit, operationPermit } from '#api/kinds/operation-perm
 import type { Release } from '#api/kinds/release.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { counted } from '#lib/counted.ts'
+import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -105,9 +106,7 @@ function requestOf({ cluster, release, held }: Deletion): Parameters<typeof requ
     requester: {
       manager: FIELD_MANAGERS.sync,
       kind: release.kind,
-      ...(release.metadata.namespace !== undefined && { namespace: release.metadata.namespace }),
-      ...(releaseName !== undefined && { name: releaseName }),
-      ...(releaseUid !== undefined && { uid: releaseUid }),
+      ...defined({ namespace: release.metadata.namespace, name: releaseName, uid: releaseUid }),
     },
     reason: printableLine(`delete ${counted(held.count, 'object')} from cluster ${name}, the first is ${held.first}`),
     commit: release.spec.commit,

@@ -4,6 +4,7 @@ import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { createValidator } from '#api/validate.ts'
 import type { Clock } from '#lib/clock.ts'
 import { isForbidden } from '#kube/errors.ts'
+import { defined } from '#lib/defined.ts'
 import { isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
 import type { Rejected } from '#delivery/desired.ts'
 import { Turns } from '#lib/turns.ts'
@@ -85,7 +86,7 @@ export class Renders {
     const commit = await repository.resolve(name)
     this.#saw(`${url}\n${name}`, commit)
     const note = isLocal(url) ? undefined : nearlyFull(this.#usage())
-    return { repository, commit, isLocal: isLocal(url), ...(note !== undefined && { note }) }
+    return { repository, commit, isLocal: isLocal(url), ...defined({ note }) }
   }
 
   /** Commits by the names of branches of the repository itself, below this folder of branches; a fork has none there. */
@@ -184,7 +185,7 @@ export class Renders {
       path,
       decryption: { identities, ...(decryption?.requirePlaces === true && { requirePlaces: true }) },
       validator: this.#validator,
-      limits: { ...renderLimits, ...(signal === undefined ? {} : { signal }) },
+      limits: { ...renderLimits, ...defined({ signal }) },
     }
     const rendered = await this.#turns.take(() => renderCommit(commit, made))
     return rehearsal === undefined ? rendered : { ...rendered, targets: rehearsed(rendered.targets, rehearsal) }
@@ -221,9 +222,7 @@ export class Renders {
       cacheDir,
       access: accessOf(source, secret, this.#clock.now()),
       reader: readerOf(source),
-      ...(gitEnv !== undefined && { env: gitEnv }),
-      ...(reach !== undefined && { reach }),
-      ...(maxBytes !== undefined && { maxBytes }),
+      ...defined({ env: gitEnv, reach, maxBytes }),
     }
   }
 

@@ -3,6 +3,7 @@ import { shortCommit } from '#api/protocol/commit-title.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { isKubeNodeError, KubeNodeError, messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
@@ -122,8 +123,7 @@ async function write(
     },
     {
       cacheDir,
-      ...(gitEnv !== undefined && { env: gitEnv }),
-      ...(gitReach !== undefined && { reach: gitReach }),
+      ...defined({ env: gitEnv, reach: gitReach }),
     },
   )
   return id

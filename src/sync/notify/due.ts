@@ -3,6 +3,7 @@
 import { MAX_NOTIFY_ATTEMPTS, MAX_SENT } from '#api/kinds/notify.ts'
 import type { ReleaseStatus } from '#api/kinds/release.ts'
 import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { printableLine } from '#lib/printable.ts'
 import type { Target } from './messages.ts'
 import type { News } from './news.ts'
@@ -43,7 +44,7 @@ export function dueTargets<T extends DueTarget>({ targets, notified, news, ended
     if (waitMs > 0) againMs = Math.min(againMs ?? waitMs, waitMs)
     else due.push(target)
   }
-  return { targets: due, ...(againMs !== undefined && { againMs }) }
+  return { targets: due, ...defined({ againMs }) }
 }
 
 export type DueTarget = Pick<Target, 'name' | 'events' | 'commitStatus'>

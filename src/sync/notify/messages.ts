@@ -2,6 +2,7 @@
 import { createHmac } from 'node:crypto'
 import type { FleetSourceSpec } from '#api/kinds/fleet-source.ts'
 import type { Release } from '#api/kinds/release.ts'
+import { defined } from '#lib/defined.ts'
 import { assertNever } from '#lib/errors.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
 import { type Facts, FACTS, type News, type NotifyEvent } from './news.ts'
@@ -111,8 +112,7 @@ function webhookMessage(
       release: `${release.metadata.namespace ?? ''}/${release.metadata.name ?? ''}`,
       track: spec?.track,
       phase: status?.phase,
-      ...(spec?.revertOf !== undefined && { revertOf: spec.revertOf }),
-      ...(status?.revertCommit !== undefined && { revertCommit: status.revertCommit }),
+      ...defined({ revertOf: spec?.revertOf, revertCommit: status?.revertCommit }),
       stages: (status?.stages ?? []).map(({ name, phase, healthy = 0, failed = 0, total = 0 }) => ({
         name,
         phase,

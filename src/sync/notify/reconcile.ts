@@ -3,6 +3,7 @@
 import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
 import { release as releaseKind, type Release } from '#api/kinds/release.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
+import { defined } from '#lib/defined.ts'
 import { isKubeNodeError, messageOf } from '#lib/errors.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
 import type { SharedInformer } from '#runtime/informers.ts'
@@ -128,8 +129,7 @@ function oneDelivery<T extends Release | FleetSource>(
   target: AnyTarget,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  if (!isNote(target))
-    return send(parts.context, { source, ...(release !== undefined && { release }), news, target, signal })
+  if (!isNote(target)) return send(parts.context, { source, ...defined({ release }), news, target, signal })
   return note(parts, source, news).then(
     () => undefined,
     (error: unknown) => {
@@ -158,7 +158,7 @@ async function note(parts: HubParts, source: FleetSource, { commit }: News): Pro
   const text = recordText(own, { approvals: parts.approvals.list(), releases })
   await writeNote(
     { url: source.spec.url, commit, text, repository, access },
-    { cacheDir, ...(gitEnv !== undefined && { env: gitEnv }), ...(gitReach !== undefined && { reach: gitReach }) },
+    { cacheDir, ...defined({ env: gitEnv, reach: gitReach }) },
   )
 }
 

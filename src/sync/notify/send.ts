@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { post } from '#runtime/outbound/post.ts'
@@ -43,7 +44,7 @@ export async function send(
     { places: config.outbound ?? { places: [] } },
     {
       ...message,
-      ...(keys['ca.crt'] !== undefined && { ca: keys['ca.crt'] }),
+      ...defined({ ca: keys['ca.crt'] }),
       idempotencyKey: createHash('sha256')
         .update(`${owner.metadata.uid ?? ''} ${target.name} ${news.key}`)
         .digest('hex'),

@@ -13,6 +13,7 @@ import { keyOf } from '../hub/keys.ts'
 import { refuseImpossible } from '../render/problems.ts'
 import { withinScope } from '../sources/scope.ts'
 import type { PreviewStatus } from './plan.ts'
+import { defined } from '#lib/defined.ts'
 
 interface BranchToApply {
   /** As it follows the branch. */
@@ -57,7 +58,7 @@ export async function applyBranch(
         commit,
         prune: { enabled: true, guard: '100%' },
         drift: 'Correct',
-        ...(writes !== undefined && { writes }),
+        ...defined({ writes }),
       },
       elsewhere: new Set(),
       approved: new Set(),

@@ -6,6 +6,7 @@ import { cluster as clusterKind, type Cluster, type ClusterInput } from '#api/ki
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { keyOfSource } from '../sources/scope.ts'
+import { defined } from '#lib/defined.ts'
 import { withoutEnds } from '#lib/without-ends.ts'
 
 export type Previews = NonNullable<FleetSource['spec']['previews']>
@@ -80,9 +81,7 @@ export function previewCluster(source: FleetSource, branch: string, template: Cl
       annotations: { [ANNOTATIONS.previewOf]: key, [ANNOTATIONS.previewBranch]: branch },
     },
     spec: {
-      ...(version !== undefined && { version }),
-      ...(network !== undefined && { network }),
-      ...(stage !== undefined && { stage }),
+      ...defined({ version, network, stage }),
       controlPlane: plane,
       deletionPolicy: 'Delete',
       ttl,

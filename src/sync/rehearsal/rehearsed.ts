@@ -3,6 +3,7 @@
 import { ANNOTATIONS } from '#api/names.ts'
 import { digestOf, type DesiredObject, type Targets } from '#delivery/desired.ts'
 import { counted } from '#lib/counted.ts'
+import { defined } from '#lib/defined.ts'
 import { durationMs } from '#lib/duration.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -86,7 +87,7 @@ function clusterHere(spec: Fields, withSpec: WithSpec): Change {
   const isRegistered = spec['controlPlane'] === undefined
   const here = { version, controlPlane: { flavor: 'embedded' }, deletionPolicy: 'Delete' }
   return withSpec(
-    { ...here, ...(stage !== undefined && { stage }) },
+    { ...here, ...defined({ stage }) },
     isRegistered ? 'registered cluster' : `control plane ${textOf(plane['flavor'] ?? 'kubernetes')}`,
   )
 }

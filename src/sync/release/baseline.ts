@@ -12,6 +12,7 @@ import {
 } from '#api/kinds/inventory.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { OutsideWait, SetWait } from '#delivery/failures.ts'
+import { defined } from '#lib/defined.ts'
 
 /** By `refText`, the start of the digest of what is declared. */
 export type Content = ReadonlyMap<string, string | undefined>
@@ -91,12 +92,10 @@ function of(
 
 const plain = ({ object, uid, part, state, reason, digest, count }: KnownFailure): KnownFailure => ({
   object,
-  ...(uid === undefined ? {} : { uid }),
-  ...(part === undefined ? {} : { part }),
+  ...defined({ uid, part }),
   state,
   reason,
-  ...(digest === undefined ? {} : { digest }),
-  ...(count === undefined ? {} : { count }),
+  ...defined({ digest, count }),
 })
 
 function changeBetween(release: string, before: Content, after: Content): ReleaseChange {
@@ -105,7 +104,7 @@ function changeBetween(release: string, before: Content, after: Content): Releas
     .toSorted()
   const objects = names.slice(0, MAX_CHANGED).map((object) => {
     const digest = after.get(object)
-    return { object, ...(digest === undefined ? {} : { digest }) }
+    return { object, ...defined({ digest }) }
   })
   const from = contentDigest(before)
   return { release, from, objects, ...(names.length > MAX_CHANGED ? { more: true } : {}) }
@@ -219,7 +218,7 @@ export function judgeFailures(all: readonly Named[], baseline: Baseline | undefi
     const waiting = state === 'InProgress' ? outsideWaitOf(found) : undefined
     const unheld = found.find((f) => f.outside === undefined && f.setWait === undefined)
     const message = messageOf(waiting ?? unheld ?? first, found.length, baseline)
-    return { state, message, ...counts, ...(waiting?.outside !== undefined && { outside: waiting.outside }) }
+    return { state, message, ...counts, ...defined({ outside: waiting?.outside }) }
   }
   return { state: 'Current', message: '', ...counts }
 }

@@ -10,6 +10,7 @@ import { chainOf, previousOf } from './chain.ts'
 import type { ClusterLook, SeenCluster } from './cluster-phase.ts'
 import { clustersToLookAt, isOver } from './release-seen.ts'
 import { planRelease } from './stages.ts'
+import { defined } from '#lib/defined.ts'
 
 const S = 1_000
 const SOAK_S = 10
@@ -61,7 +62,7 @@ class Chain {
         pipeline: 'p',
         commit: 'c'.repeat(40),
         digests,
-        ...(previous === undefined ? {} : { previous }),
+        ...defined({ previous }),
       },
     })
   }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import { chainOf, previousOf, releaseName, releasesToForget, sameDigests } from './chain.ts'
+import { defined } from '#lib/defined.ts'
 
 const release = (name: string, previous?: string, status?: ReleaseStatus): Release => ({
   apiVersion: 'kubenode.io/v1alpha1',
@@ -12,9 +13,9 @@ const release = (name: string, previous?: string, status?: ReleaseStatus): Relea
     pipeline: 'p',
     commit: 'c',
     digests: {},
-    ...(previous === undefined ? {} : { previous }),
+    ...defined({ previous }),
   },
-  ...(status === undefined ? {} : { status }),
+  ...defined({ status }),
 })
 const of = { source: 's', track: 't' }
 const names = (all: readonly Release[]) => all.map((r) => r.metadata.name)

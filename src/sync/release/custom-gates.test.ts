@@ -8,6 +8,7 @@ import type { ClusterLook, SeenCluster } from './cluster-phase.ts'
 import { customFindings, judgeRule } from './custom-gates.ts'
 import type { ClusterReadings } from './gates.ts'
 import type { Survey } from './stage-gates.ts'
+import { defined } from '#lib/defined.ts'
 
 const NOW = Date.parse('2026-01-31T12:00:00Z')
 const leaf = (path: string, operator: string, value: unknown, fact = 'cluster') => ({ fact, path, operator, value })
@@ -100,7 +101,7 @@ const look = (more: Partial<ClusterLook & { kind: 'Seen' }> = {}): ClusterLook =
 })
 const clusterOf = (name: string, its?: ClusterLook): [string, SeenCluster] => [
   name,
-  { name, labels: { zone: 'z1' }, digest: name, ...(its && { look: its }) },
+  { name, labels: { zone: 'z1' }, digest: name, ...defined({ look: its }) },
 ]
 
 async function found(gate: object, when: 'before' | 'gates' | 'after', surveys = new Map<string, Survey>()) {

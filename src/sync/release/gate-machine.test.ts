@@ -1,6 +1,7 @@
 // Gates as a machine: they wait only with a reason, never let a stage past one that failed, and they end.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { defined } from '#lib/defined.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { type GateRecord, havePassed, passGates } from './gate-machine.ts'
 import { type Finding, type Gate, timeoutOf } from './gates.ts'
@@ -10,7 +11,7 @@ const MINUTE = 60_000
 const gateOf = (name: string, timeout?: string): Gate => ({
   name,
   machinesReady: { minPercent: 98 },
-  ...(timeout !== undefined && { timeout }),
+  ...defined({ timeout }),
 })
 const approvalOf = (name: string): Gate => ({ name, approval: { from: ['ada'], count: 1 } })
 

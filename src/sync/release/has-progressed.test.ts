@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { hasProgressed } from './has-progressed.ts'
+import { defined } from '#lib/defined.ts'
 
 const SINCE = '2026-01-01T00:00:00Z'
 const LATER = '2026-01-01T00:00:05Z'
@@ -21,7 +22,7 @@ const cluster = (more: Partial<ClusterStatus> = {}): ClusterStatus => ({
 const release = (status: Status, annotations?: Record<string, string>): Release => ({
   apiVersion: API_GROUP_VERSION,
   kind: 'Release',
-  metadata: { name: 'one', ...(annotations && { annotations }) },
+  metadata: { name: 'one', ...defined({ annotations }) },
   spec: { source: 'fleet', track: 'fleet', commit: 'a'.repeat(40), pipeline: 'standard', digests: {} },
   status,
 })

@@ -2,6 +2,7 @@
 // snapshot, has nothing of it. Pure.
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { Release } from '#api/kinds/release.ts'
+import { defined } from '#lib/defined.ts'
 
 export interface Content {
   readonly uid?: string
@@ -9,10 +10,8 @@ export interface Content {
   readonly restored?: string
 }
 
-export const contentOf = ({ metadata: { uid }, status }: Cluster): Content => ({
-  ...(uid !== undefined && { uid }),
-  ...(status?.restored !== undefined && { restored: status.restored }),
-})
+export const contentOf = ({ metadata: { uid }, status }: Cluster): Content =>
+  defined({ uid, restored: status?.restored })
 
 /** With the entries of other content as those of clusters that the Release has not reached. */
 export function ofLiveClusters(release: Release, live: (cluster: string) => Cluster | undefined): Release {

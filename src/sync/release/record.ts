@@ -17,6 +17,7 @@ import { type Approver, approversOf, type Gate, kindOf, type Stage } from './gat
 import type { GateMoment } from './gate-machine.ts'
 import { mayHaveTouched } from './history.ts'
 import { isFinished, type StageStatus } from './release-seen.ts'
+import { defined } from '#lib/defined.ts'
 
 export type ReleaseRecord = NonNullable<ReleaseStatus['record']>[number]
 type RecordedGate = NonNullable<ReleaseRecord['gates']>[number]
@@ -60,7 +61,7 @@ export function recordOf(seen: RecordSeen, now: number): readonly ReleaseRecord[
         ...(isEnd && { finishedAt: timestamp(now) }),
         ...(gates.length > 0 && { gates }),
         ...(switches.length > 0 && { switches }),
-        ...(deletions !== undefined && { deletions }),
+        ...defined({ deletions }),
         ...(people.size > 0 && { approvedBy: [...people].toSorted().slice(0, MAX_RECORDED_APPROVERS) }),
       },
     ]

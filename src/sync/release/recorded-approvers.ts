@@ -3,6 +3,7 @@ import type { Approval } from '#api/kinds/approval.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { chainOf } from './chain.ts'
 import { approvalsFor } from './release-approvers.ts'
+import { defined } from '#lib/defined.ts'
 
 export interface ApprovedBy {
   readonly by: string
@@ -31,8 +32,7 @@ export function approversOfRelease(release: Release, { approvals, releases }: Ap
     .toSorted((a, b) => (madeAt(a) < madeAt(b) ? -1 : madeAt(a) > madeAt(b) ? 1 : 0))
     .map(({ metadata, spec: { by, reason } }) => ({
       by,
-      ...(metadata.creationTimestamp !== undefined && { at: metadata.creationTimestamp }),
-      ...(reason !== undefined && { reason }),
+      ...defined({ at: metadata.creationTimestamp, reason }),
     }))
   const known = new Set(live.map(({ by }) => by))
   const recorded = new Set(record.flatMap((r) => [...(r.approvedBy ?? []), ...(r.deletions?.approvedBy ?? [])]))

@@ -10,6 +10,7 @@ import type { ClusterLook, SeenCluster } from './cluster-phase.ts'
 import { clustersToSurvey, type GateSight, looksFor, type Survey } from './stage-gates.ts'
 import { clustersToLookAt, type ReleaseSeen } from './release-seen.ts'
 import { planRelease } from './stages.ts'
+import { defined } from '#lib/defined.ts'
 
 const T0 = Date.parse('2026-01-31T12:00:00Z')
 const SECOND = 1_000
@@ -55,7 +56,7 @@ class Story {
     return {
       ...releaseKind.example,
       metadata: { name: 'r', namespace: 'n', uid: 'u' },
-      ...(this.status === undefined ? {} : { status: this.status }),
+      ...defined({ status: this.status }),
     }
   }
 

@@ -1,6 +1,7 @@
 // Decides the phase of a stage from that of its clusters: progressing, soaking, waiting for the gates after it, failed or done. Pure.
 import type { Reason } from '#api/catalogue.ts'
 import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { revertOrRetry } from '#runtime/waiting.ts'
 import { countOf, isAtWork, isDone, soakUntil, type ClusterStatus } from './cluster-phase.ts'
@@ -49,7 +50,7 @@ export function stageStatus(
   // A finished stage stays finished; clusters that return are caught up without reopening it.
   if (old !== undefined && isFinished(old)) return { ...old, ...counts }
   const started = old?.startedAt === undefined ? {} : { startedAt: old.startedAt }
-  if (!isOpen) return { ...base, phase: 'Waiting', ...(blocked === undefined ? {} : { waitingFor: blocked }) }
+  if (!isOpen) return { ...base, phase: 'Waiting', ...defined({ waitingFor: blocked }) }
   if (members.length === 0) return { name: stage.name, ...counts, phase: 'Skipped', finishedAt: timestamp(now) }
   if (entry.isFailed && blocked !== undefined) return { ...base, ...started, phase: 'Failed', waitingFor: blocked }
   if (counts.failed > maxFailures) {
@@ -73,7 +74,7 @@ export function stageStatus(
         ...first.waitingFor,
         seen: shortened(`${first.name}: ${first.waitingFor.seen ?? ''}`, 200),
       })
-    return { ...base, ...opened, phase: 'Progressing', ...(waitingFor === undefined ? {} : { waitingFor }) }
+    return { ...base, ...opened, phase: 'Progressing', ...defined({ waitingFor }) }
   }
   if (counts.healthy === 0) {
     // With no healthy cluster as evidence for the change, the next stage stays closed.

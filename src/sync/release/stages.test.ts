@@ -8,6 +8,7 @@ import { UNDISTURBED } from '#test/support/fleets/undisturbed.ts'
 import type { ClusterLook, SeenCluster } from './cluster-phase.ts'
 import { clustersToLookAt, isOver, type ReleaseSeen } from './release-seen.ts'
 import { planRelease } from './stages.ts'
+import { defined } from '#lib/defined.ts'
 
 const T0 = Date.parse('2026-01-31T12:00:00Z')
 const S = 1_000
@@ -39,7 +40,7 @@ const releaseOf = (names: readonly string[], status?: ReleaseStatus): Release =>
     commit: 'c'.repeat(40),
     digests: Object.fromEntries(names.map((n) => [n, digestOf(n)])),
   },
-  ...(status === undefined ? {} : { status }),
+  ...defined({ status }),
 })
 
 const well: ClusterLook = {

@@ -23,6 +23,7 @@ import { lookKey, ruleKey } from './stage-gates.ts'
 import { configOf, stageStatus } from './stage-progress.ts'
 import { HUB } from './tracks.ts'
 import { wait, type WaitingFor } from './waiting.ts'
+import { defined } from '#lib/defined.ts'
 
 /** How often an applied cluster is checked: often at first, less so the longer it takes. */
 const WATCH_MS = 250
@@ -67,7 +68,7 @@ export function planRelease(seen: ReleaseSeen, now: number): ReleasePlan {
       clusters: [...clusters, ...lost],
       approvedBy: seen.sight.approvedBy,
       switches: switchesIn(seen),
-      ...(seen.deletions !== undefined && { deletions: seen.deletions }),
+      ...defined({ deletions: seen.deletions }),
     },
     now,
   )
@@ -85,7 +86,7 @@ export function planRelease(seen: ReleaseSeen, now: number): ReleasePlan {
   } = before ?? {}
   const status: ReleaseStatus = {
     ...kept,
-    ...(release.metadata.generation === undefined ? {} : { observedGeneration: release.metadata.generation }),
+    ...defined({ observedGeneration: release.metadata.generation }),
     phase,
     startedAt: before?.startedAt ?? timestamp(now),
     ...(phase === 'Succeeded' ? { finishedAt: before?.finishedAt ?? timestamp(now) } : {}),
@@ -183,10 +184,7 @@ function whatWasDone(old: ClusterStatus | undefined): Partial<ClusterStatus> {
   if (old === undefined || !mayHaveTouched(old)) return {}
   const { uid, restored, digest, failures, attempts = 1 } = old
   return {
-    ...(uid === undefined ? {} : { uid }),
-    ...(restored === undefined ? {} : { restored }),
-    ...(digest === undefined ? {} : { digest }),
-    ...(failures === undefined ? {} : { failures }),
+    ...defined({ uid, restored, digest, failures }),
     attempts,
   }
 }

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { makeOwnedFolder, sweepOwnedFolders } from '#lib/owned-folders.ts'
 import { modulePath, releaseRoot } from '#lib/release-root.ts'
@@ -117,7 +118,7 @@ export class Cage {
     if (this.level.name === 'LimitsOnly' || this.level.name === 'Pod') {
       const { program, release, built } = filesOf(RELEASE_ROOT, this.#bundle, this.#bundle?.folder)
       const args = [...node, ...program]
-      const rest = { cwd, cleanUp, release, built, ...(this.user !== undefined && { uid: this.user }) }
+      const rest = { cwd, cleanUp, release, built, ...defined({ uid: this.user }) }
       // The limits of a pod are its own.
       return this.level.name === 'Pod'
         ? { file: this.#node, args, ...rest }

@@ -1,5 +1,6 @@
 // Compares the objects of each cluster with each other and with the trust document of the same commit, and finds the files to fix.
 import { MAX_TRUST_BYTES, parseSignedTrust, type SignedTrust } from '#api/trust/trust-document.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError, type ErrorCode } from '#lib/errors.ts'
 import { atOnce } from '#lib/slices.ts'
 import { declaredProblems } from '#declared/declared-problems.ts'
@@ -70,7 +71,7 @@ export function* findingProblems(targets: Targets, files: Files, places: Places)
     const place = places.placeOf(first.object, words)
     const message = problem.message.slice(0, MAX_MESSAGE_CHARS)
     const clusters = group.map((p) => p.cluster)
-    problems.push({ ...problem, object, message, clusters, ...(place !== undefined && { place }) })
+    problems.push({ ...problem, object, message, clusters, ...defined({ place }) })
   }
   return { problems, moreProblems: groups.length - problems.length }
 }

@@ -3,6 +3,7 @@ import { titledIn } from '../git/titled-in.ts'
 import { createHash } from 'node:crypto'
 import { SEALED_FILE } from '#api/names.ts'
 import { createValidator, type Validator } from '#api/validate.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
@@ -71,7 +72,7 @@ export async function renderCommit(commit: string, options: RenderOptions): Prom
     options,
   )
   const writtenFor = await dependencyAt(repository, commit, path)
-  return { commit, cage: renderer.layers, ...rendered, ...(writtenFor !== undefined && { writtenFor }) }
+  return { commit, cage: renderer.layers, ...rendered, ...defined({ writtenFor }) }
 }
 
 /** The time of a lint has no influence. */

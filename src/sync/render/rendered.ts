@@ -4,6 +4,7 @@ import { API_GROUP } from '#api/kind.ts'
 import { RENDER_NAMESPACE } from '#api/names.ts'
 import { formatProblem } from '#api/problem.ts'
 import type { Validator } from '#api/validate.ts'
+import { defined } from '#lib/defined.ts'
 import { type ErrorMessage, KubeNodeError, numbered } from '#lib/errors.ts'
 import { canonicalJson, isDeeperThan, isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
@@ -93,9 +94,9 @@ function* checkTarget(target: string, list: Listed, checks: Checks): Generator<v
         : found === undefined && hasSealedValue(text)
           ? numbered(syncErrors.KN7136())
           : problemOf(object, ref, checks)
-    const place = { ...(at !== undefined && { place: at }), ...(found !== undefined && { sealed: found.file }) }
+    const place = { ...defined({ place: at }), ...(found !== undefined && { sealed: found.file }) }
     if (problem === undefined) objects.push({ ref, object, digest: digestOfText(text), ...place })
-    else rejected.push({ ref, problem: problem.slice(0, MAX_PROBLEM_CHARS), ...(at !== undefined && { place: at }) })
+    else rejected.push({ ref, problem: problem.slice(0, MAX_PROBLEM_CHARS), ...defined({ place: at }) })
   }
   return { objects, rejected }
 }

@@ -1,5 +1,6 @@
 // Secrets that a commit has only encrypted: the file in place of what the render answers, and its values once sync has the key.
 import { SEALED_SECRET } from '#api/names.ts'
+import { defined } from '#lib/defined.ts'
 import { messageOf, numbered } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
@@ -71,7 +72,7 @@ export function* openingTargets(
       const found = opened(sealed)
       yield
       const problem = typeof found === 'string' ? found : placeProblem(sealed, name, found, decryption)
-      if (problem !== undefined) bad.push({ ref, problem, ...(place !== undefined && { place }) })
+      if (problem !== undefined) bad.push({ ref, problem, ...defined({ place }) })
       else if (typeof found !== 'string') good.push({ ...desired, object: found.object })
     }
     out.set(name, bad.length === 0 ? { objects: good, rejected } : { objects: good, rejected: [...rejected, ...bad] })

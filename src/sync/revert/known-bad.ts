@@ -4,6 +4,7 @@ import type { Release } from '#api/kinds/release.ts'
 import { sameDigests } from '../release/chain.ts'
 import { hasPassedStage } from '../release/history.ts'
 import type { RevertedBefore } from './policy.ts'
+import { defined } from '#lib/defined.ts'
 
 /** The failed and reverted Release that had exactly these objects last; a person may have let it continue since. */
 export function revertedBefore(chain: readonly Release[], release: Release): RevertedBefore | undefined {
@@ -11,7 +12,7 @@ export function revertedBefore(chain: readonly Release[], release: Release): Rev
   const { revertCommit, revert, stages = [] } = last?.status ?? {}
   if (last === undefined || revertCommit === undefined || revert?.overruledAt !== undefined) return undefined
   const { commit, subject, author } = last.spec
-  const title = { ...(subject !== undefined && { subject }), ...(author !== undefined && { author }) }
+  const title = defined({ subject, author })
   return stages.some((s) => s.phase === 'Failed')
     ? { commit, title, revertCommit, revertedBy: titledCommit(revertCommit, chain) }
     : undefined

@@ -1,6 +1,7 @@
 // What a FleetSource may write, and whether several of them can be distinguished. Pure.
 import { API_GROUP } from '#api/kind.ts'
 import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
+import { defined } from '#lib/defined.ts'
 import type { ErrorMessage } from '#lib/errors.ts'
 import { numbered } from '#lib/errors.ts'
 import { missingWrites, type Writes } from '#delivery/writes.ts'
@@ -49,7 +50,7 @@ function withoutSources({ objects, rejected }: RenderedTarget, source: string): 
   )
   const refused = sources.map(({ ref, place }) => ({
     ref,
-    ...(place !== undefined && { place }),
+    ...defined({ place }),
     problem: numbered(syncErrors.KN7044({ object: refText(ref), source })),
   }))
   return { objects: kept, rejected: [...rejected, ...refused] }
@@ -61,7 +62,7 @@ function scoped({ objects, rejected }: RenderedTarget, writes: Writes, source: s
     .filter(({ missing }) => missing.length > 0)
     .map(({ object: { ref, place }, missing }) => ({
       ref,
-      ...(place !== undefined && { place }),
+      ...defined({ place }),
       problem: numbered(syncErrors.KN7403({ source, missing: missing.join(' and ') })),
     }))
   const allowed = judged.filter(({ missing }) => missing.length === 0).map(({ object }) => object)

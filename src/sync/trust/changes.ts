@@ -1,5 +1,6 @@
 // Which files two trees have differently. Folders with equal ids are equal, so only what changed is read.
 import type { TreeEntry } from '../git/tree-entries.ts'
+import { defined } from '#lib/defined.ts'
 
 /** A file's content and mode; absent files have none. */
 export type Difference = ReadonlyMap<string, { readonly before?: string; readonly after?: string }>
@@ -43,8 +44,7 @@ export function difference(
       const [treeA, treeB] = [a, b].map((e) => (e?.kind === 'tree' ? e.oid : undefined))
       if (treeA !== treeB) waiting.push([path, treeA, treeB])
       const [fileA, fileB] = [a, b].map(fileId)
-      if (fileA !== fileB)
-        found.set(path, { ...(fileA !== undefined && { before: fileA }), ...(fileB !== undefined && { after: fileB }) })
+      if (fileA !== fileB) found.set(path, defined({ before: fileA, after: fileB }))
     }
   }
   return found

@@ -3,6 +3,7 @@ import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { parseCertificate, type PgpCertificate, type PgpSigningKey } from './openpgp/certificate.ts'
 import { parseSshKey } from './ssh-key.ts'
 import { Malformed } from './ssh-wire.ts'
+import { defined } from '#lib/defined.ts'
 
 type Verify = NonNullable<FleetSource['spec']['verify']>
 type SignerSpec = NonNullable<Verify['signers']>[number]
@@ -131,7 +132,7 @@ function signerOf(spec: SignerSpec, read: ReadCertificate): Signer {
     isForge: forge === true,
     onlyReverts: reverts === true,
     isSync: sync === true,
-    ...(paths !== undefined && { paths }),
+    ...defined({ paths }),
     ...(since !== undefined && { since: Date.parse(since) }),
     ...(until !== undefined && { until: Date.parse(until) }),
   }

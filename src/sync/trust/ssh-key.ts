@@ -1,6 +1,7 @@
 // Public keys of SSH as people write them (ssh-ed25519 AAAA… comment), and the kinds that may sign commits: others are refused by name.
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto'
 import { Malformed, WireReader } from './ssh-wire.ts'
+import { defined } from '#lib/defined.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
 
 export interface SshKey {
@@ -56,7 +57,7 @@ export function sshKey(blob: Uint8Array): SshKey {
   const fingerprint = fingerprintOf(blob)
   try {
     const key = createPublicKey({ key: fields, format: 'jwk' })
-    return { type, key, fingerprint, ...(application !== undefined && { application }) }
+    return { type, key, fingerprint, ...defined({ application }) }
   } catch {
     throw new Malformed('holds no valid public key')
   }

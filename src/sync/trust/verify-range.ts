@@ -3,6 +3,7 @@
 import { shortCommit } from '#api/protocol/commit-title.ts'
 import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import type { ErrorMessage } from '#lib/errors.ts'
 import { syncErrors } from '../sync-errors.ts'
 import { changedPaths, difference, mergersOwn, type ChangedPaths } from './changes.ts'
@@ -161,8 +162,7 @@ export class RangeVerifier {
       firstSeen: at,
       changed,
       approvers: by,
-      ...(isRevert !== undefined && { isRevert }),
-      ...(taken !== undefined && { revertProblem: taken }),
+      ...defined({ isRevert, revertProblem: taken }),
     }
   }
 

@@ -19,6 +19,7 @@ import { component, componentSet, readyNode, workingMachine } from '#test/suppor
 import { RolloutModel } from '#test/support/fleets/rollout-model.ts'
 import { machineUnit } from '#defender/unit.ts'
 import { type Answer, type Answers, type HoldCase, LABELS_OF_SELF, NOW, type Self } from './cases.ts'
+import { defined } from '#lib/defined.ts'
 
 type Holds = readonly OperationalHold[]
 
@@ -43,7 +44,7 @@ function holdFrom({ spec, metadata }: HoldCase, self: Self, effect: HoldEffect):
 const object = ({ kind, name, namespace }: Self): KubeObject => ({
   apiVersion: API_GROUP_VERSION,
   kind,
-  metadata: { name, labels: LABELS_OF_SELF, ...(namespace !== undefined && { namespace }) },
+  metadata: { name, labels: LABELS_OF_SELF, ...defined({ namespace }) },
 })
 
 const job = { ...object({ kind: 'RemedyOperationJob', name: 'job' }), spec: { node: { name: 'n-0', uid: 'node-n-0' } } }

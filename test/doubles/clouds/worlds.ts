@@ -1,5 +1,6 @@
 // A fake region of each vendor with a provider in front of it, over HTTP or on a virtual clock.
 import { type Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { seededRandom } from '#lib/random.ts'
 import type { JoinBundle } from '#api/join-bundle.ts'
@@ -69,7 +70,7 @@ const vendor = (v: Omit<Vendor, 'provider'>, make: typeof createAlicloudProvider
   ...v,
   provider: ({ endpoint, limits, userData = joins, ...tools }) =>
     make(
-      { region: v.region, cluster: CLUSTER, credentials: 'Environment', endpoint, ...(limits && { limits }) },
+      { region: v.region, cluster: CLUSTER, credentials: 'Environment', endpoint, ...defined({ limits }) },
       { ...tools, env, userData, random: seededRandom(7) },
     ),
 })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { coreKind } from '#kube/core-kinds.ts'
+import { defined } from '#lib/defined.ts'
 import { seededRandom } from '#lib/random.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
@@ -23,7 +24,7 @@ function bench(faults?: FaultPort) {
     clock: new VirtualClock(),
     random: seededRandom(1),
     bookmarkEveryMs: 0,
-    ...(faults === undefined ? {} : { faults }),
+    ...defined({ faults }),
   })
   return { fake, client: fake.client({ actor: 'a' }) }
 }

@@ -2,6 +2,7 @@
 // Everything here is asked synchronously and in a fixed order, so a seeded schedule replays exactly.
 import type { WatchEvent } from '#kube/client.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
+import { defined } from '#lib/defined.ts'
 
 export type Verb =
   | 'get'
@@ -117,7 +118,7 @@ export function onEveryNthCall(match: CallMatch, n: number, fault: CallFault): F
 
 /** F1 and F2: the process dies around its n-th write. Dry runs are no writes. */
 export const crashAtWrite = (n: number, when: Moment, actor?: string): FaultPort =>
-  onNthCall({ writesOnly: true, ...(actor === undefined ? {} : { actor }) }, n, { kind: 'crash', when })
+  onNthCall({ writesOnly: true, ...defined({ actor }) }, n, { kind: 'crash', when })
 
 /** F3: the actor's view stays at a revision until `thaw`. */
 export function frozenView(actor: string, revision: number): FaultPort & { thaw(): void } {

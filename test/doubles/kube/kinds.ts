@@ -2,6 +2,7 @@
 import type { ResourceType } from '#api/schema/resource.ts'
 import type { Schema } from '#api/schema/schema.ts'
 import { builtinSchemas } from './builtin-schemas.ts'
+import { defined } from '#lib/defined.ts'
 
 export interface FakeKind {
   readonly type: ResourceType
@@ -65,7 +66,7 @@ export const builtinKinds: readonly FakeKind[] = ROWS.map(
     type: { group, version, kind, plural, namespaced },
     status,
     mergeOnly: true,
-    ...(builtinSchemas[kind] === undefined ? {} : { schema: builtinSchemas[kind] }),
+    ...defined({ schema: builtinSchemas[kind] }),
     ...(SCALABLE.has(kind) ? { scale: { specPath: '.spec.replicas', statusPath: '.status.replicas' } } : {}),
     ...(kind === 'Node' ? { statusOnCreate: 'kept' as const } : {}),
     ...(kind === 'Pod' ? { statusOnCreate: { phase: 'Pending', qosClass: 'BestEffort' } } : {}),

@@ -1,4 +1,5 @@
 // What the API does to an object on its way in, whatever its kind: names, uid, generation, concurrency, immutable metadata, finalizers. Pure.
+import { defined } from '#lib/defined.ts'
 import { isObject, jsonEqual } from '#lib/json.ts'
 import type { KubeObject, ObjectMeta } from '#api/schema/object.ts'
 import { apiVersionOf, qualifiedPlural, type ResourceType } from '#api/schema/resource.ts'
@@ -102,7 +103,7 @@ export function created(kind: FakeKind, input: KubeObject, stamp: Stamp): KubeOb
     metadata: {
       ...meta,
       name: stamp.name,
-      ...(stamp.namespace === undefined ? {} : { namespace: stamp.namespace }),
+      ...defined({ namespace: stamp.namespace }),
       uid: stamp.uid,
       creationTimestamp: stamp.time,
       generation: 1,

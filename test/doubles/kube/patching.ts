@@ -1,4 +1,5 @@
 // Where the fake meets the schema machinery: patches, server-side apply, the tracking of who wrote which field, and the check of custom resources.
+import { defined } from '#lib/defined.ts'
 import { assertNever } from '#lib/errors.ts'
 import { conflictCauses, conflictMessage } from '#apiserver/schema/apply/conflict.ts'
 import { applyServerSide } from '#apiserver/schema/apply/apply-server-side.ts'
@@ -50,7 +51,7 @@ export function checkSchema(kind: FakeKind, next: KubeObject, live: KubeObject |
     next.metadata.name ?? '',
     errors.map((e) => {
       const { field = '', message = '', reason } = toCause(e)
-      return { field, message, ...(reason === undefined ? {} : { reason }) }
+      return { field, message, ...defined({ reason }) }
     }),
   )
 }

@@ -7,6 +7,7 @@ import { kindKey } from './kinds.ts'
 import { refuse, type Refusal } from './object-rules.ts'
 import { matcherOf, revisionOf, type Matcher } from './reads.ts'
 import type { Commit } from './revisions.ts'
+import { defined } from '#lib/defined.ts'
 
 export type WatchItem =
   | { readonly kind: 'event'; readonly event: WatchEvent }
@@ -202,6 +203,6 @@ const withRevisionOf = (object: KubeObject, at: KubeObject): KubeObject => ({
   ...object,
   metadata: {
     ...object.metadata,
-    ...(at.metadata.resourceVersion === undefined ? {} : { resourceVersion: at.metadata.resourceVersion }),
+    ...defined({ resourceVersion: at.metadata.resourceVersion }),
   },
 })

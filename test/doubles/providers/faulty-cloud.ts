@@ -1,6 +1,7 @@
 // A cloud in memory with the habits of real ones: replies are lost after success, new hosts are shown late, calls are throttled by minute and by bucket, zones run
 // out of types, lists break off or name hosts twice, calls hang. It notes when a machine has two hosts, and when a token means two things.
 import { type Clock, timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { canonicalJson } from '#lib/json.ts'
 import type { Random } from '#lib/random.ts'
 import type {
@@ -148,7 +149,7 @@ export class FaultyCloud {
     const left = this.stock.get(key) ?? 0
     if (left <= 0) {
       const { zone, type } = offering ?? {}
-      const place = { ...(zone !== undefined && { zone }), ...(type !== undefined && { type }) }
+      const place = defined({ zone, type })
       return { kind: 'Exhausted', ...place, reason: `no stock of ${key}`, retryAfterMs: STOCK_RETRY_MS }
     }
     const twin = this.living().find((h) => h.machineUid === machineUid)
@@ -163,7 +164,7 @@ export class FaultyCloud {
       machineUid,
       state: 'Running',
       createdAt: timestamp(now),
-      ...(offering !== undefined && { offering }),
+      ...defined({ offering }),
     }
     const visibleAt = this.#clock.monotonic() + this.#random.below(VISIBLE_WITHIN_MS / 2)
     this.hosts.set(id, { host, visibleAt })

@@ -13,6 +13,7 @@ import {
   type Ordered,
   type Provider,
 } from '#providers/port.ts'
+import { defined } from '#lib/defined.ts'
 
 export interface MemoryProviderOptions {
   readonly clock: Pick<Clock, 'now'>
@@ -51,7 +52,7 @@ export class MemoryProvider implements Provider {
       clientToken,
       machine,
       machineUid,
-      ...(offering && { offering }),
+      ...defined({ offering }),
       state: 'Running',
       bootID: `${machine}-boot-1`,
       boots: 1,

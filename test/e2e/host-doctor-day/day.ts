@@ -17,6 +17,7 @@ import { defenderModule } from '#defender/role.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { whoAmI } from '#kube/who-am-i.ts'
 import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
 import { nodeType } from '#nodes/objects.ts'
@@ -213,7 +214,7 @@ export function aDay({ killedEveryMs }: { readonly killedEveryMs?: number } = {}
       const [from, until] = [clock.now() + 30 * MINUTE, clock.now() + 60 * MINUTE].map(timestamp)
       const event = plannedEvent(
         target,
-        { ...(from !== undefined && { from }), until: until ?? '' },
+        { ...defined({ from }), until: until ?? '' },
         { reason: 'a new fan', by: await me() },
       )
       planned = event.spec.eventId

@@ -9,6 +9,7 @@ import { machineComponent, type MachineComponent } from '#api/kinds/machine-comp
 import { signStatement } from '#api/trust/statement.ts'
 import { bundleAgent } from '#agent/join/program-bundle.ts'
 import { run } from '#cli/program.ts'
+import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { AgentBench, MACHINE, eventually } from '../../integration/agent-bench.ts'
 import { debFiles } from '../agent-host/debs.ts'
@@ -60,7 +61,7 @@ async function made(recipe: string, deb: string, ...flags: readonly string[]): P
     settle: '2s',
   }))
   // Edited before it is signed, as docs/own-component.md has it: the network of this machine is not its own.
-  const spec = signStatement({ ...object.spec, ...(probes !== undefined && { probes }) }, bench.publisher.signer)
+  const spec = signStatement({ ...object.spec, ...defined({ probes }) }, bench.publisher.signer)
   const url = spec.artifacts?.[0]?.url ?? ''
   mkdirSync(dirname(join(bench.folder, 'artifacts', url)), { recursive: true })
   copyFileSync(join(artifacts, url), join(bench.folder, 'artifacts', url))

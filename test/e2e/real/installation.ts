@@ -4,6 +4,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, w
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { packFolder } from '#artifacts/authoring/pack.ts'
+import { defined } from '#lib/defined.ts'
 import { issueCertificate, newAuthority } from '#lib/x509/certificates.ts'
 import { provideArtifacts } from '#programs/local/artifacts.ts'
 import { GitFolder } from '#test/support/benches/sync-bench.ts'
@@ -135,7 +136,7 @@ export class Installation {
         exposure: 'NodePort',
         port: ARTIFACTS_PORT,
         address: `${this.cluster.host.address}:${ARTIFACTS_PORT}`,
-        ...(joinScript !== undefined && { joinScript }),
+        ...defined({ joinScript }),
       },
       trust: JSON.parse(readFileSync(trust, 'utf8')) as unknown,
       nodeSelector: { 'kubernetes.io/hostname': NODE_NAME },

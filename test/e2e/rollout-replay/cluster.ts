@@ -5,6 +5,7 @@ import { createWriteStream, mkdirSync, mkdtempSync, readFileSync, rmSync, writeF
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { HttpKubeClient } from '#kube/http/client.ts'
+import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { provideIdentity } from '#programs/local/identities.ts'
 import { installAll } from '#test/support/servers/installed.ts'
@@ -111,7 +112,7 @@ export class ProcessCluster {
       dir: this.hollowDir,
       kubeconfig: this.adminKubeconfig,
       lease: this.#lease,
-      ...(authority !== undefined && { authority }),
+      ...defined({ authority }),
     }
     const file = join(this.folder, 'providers.json')
     writeFileSync(file, JSON.stringify({ providers: [{ name: 'hollow', options }] }))

@@ -8,6 +8,7 @@ import type { HollowFleet } from '#agent/hollow/fleet.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { Informer } from '#kube/informer.ts'
 import { microTimestamp, timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { leaseType } from '#runtime/lease.ts'
@@ -61,9 +62,7 @@ export class RealStage implements Stage, Ground {
             type,
             this.#key(key),
             { type: 'merge', value: this.#renamed(value) as never },
-            {
-              ...(subresource !== undefined && { subresource }),
-            },
+            defined({ subresource }),
           ),
         ),
       uproot: (type, key) => {

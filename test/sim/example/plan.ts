@@ -1,6 +1,7 @@
 // Decides what a Parent's children need: missing ones made, surplus and outdated ones deleted within the budget. Pure.
 import type { Plan } from '#runtime/reconcile-with.ts'
 import { type Child, FINALIZER, type Parent, type ParentStatus, childName, isOwnedBy, isReady } from './kinds.ts'
+import { defined } from '#lib/defined.ts'
 
 export type ExampleAction =
   | { readonly kind: 'AddFinalizer'; readonly reason: string }
@@ -86,9 +87,9 @@ export function statusOf({ parent, children }: Seen): ParentStatus {
   const owned = children.filter((c) => isOwnedBy(c, parent))
   const problem = problemOf(parent)
   return {
-    ...(parent.metadata.generation !== undefined && { observedGeneration: parent.metadata.generation }),
+    ...defined({ observedGeneration: parent.metadata.generation }),
     ready: owned.filter(isReady).length,
     updated: owned.filter((c) => c.spec.version === parent.spec.version).length,
-    ...(problem !== undefined && { problem }),
+    ...defined({ problem }),
   }
 }

@@ -8,6 +8,7 @@ import { plan } from '#controllers/hostdoctor/plan.ts'
 import { mutants } from './mutants.ts'
 import { FORCED_CHAPTER, PEOPLE_CHAPTER, doctorSimulation } from './simulation.ts'
 import { MINUTE } from './story.ts'
+import { defined } from '#lib/defined.ts'
 
 const SEEDS = inFull(1_000, 2)
 /** A chunk is a test of its own, with its own time: the first that fails does not keep the others from being tried. */
@@ -135,7 +136,7 @@ describe('a planted bug', () => {
     'is found: $name (within $within seeds)',
     async ({ shows, faults, within, chapters, parts, defenderParts }) => {
       const correct = doctorSimulation({ faults, chapters })
-      const planted = { faults, chapters, ...(parts && { parts }), ...(defenderParts && { defenderParts }) }
+      const planted = { faults, chapters, ...defined({ parts, defenderParts }) }
       const found = await firstViolation(doctorSimulation(planted), correct, seeds(within))
       expect(found?.violation.message).toMatch(shows)
     },

@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { releasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
+import { defined } from '#lib/defined.ts'
 import { seededRandom, type Random } from '#lib/random.ts'
 import { applyDefaults } from '#api/schema/default.ts'
 import { contentDigest } from '#sync/release/baseline.ts'
@@ -93,8 +94,7 @@ class World {
         pipeline: 'p',
         commit: id.padStart(40, '0'),
         digests: Object.fromEntries(NAMES.map((c) => [c, digest])),
-        ...(last?.metadata.name !== undefined && { previous: last.metadata.name }),
-        ...(revertOf !== undefined && { revertOf }),
+        ...defined({ previous: last?.metadata.name, revertOf }),
       },
     })
   }

@@ -11,6 +11,7 @@ import { type Risk, isAtLeast, riskOf } from '#defender/risk.ts'
 import type { Inventory } from '#forecast/inventory.ts'
 import { type ClusterPrediction, predict } from '#forecast/predict.ts'
 import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { applyDefaults } from '#api/schema/default.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -147,7 +148,7 @@ const setSpec = (version: string, { rollout }: Case) =>
 const component = (version: string, { disruption = 'Restart' }: Case) => {
   const made = definition(version)
   const probes = made.spec.probes?.map((p) => ({ ...p, settle: SETTLE }))
-  return { ...made, spec: { ...made.spec, disruption, ...(probes && { probes }) } }
+  return { ...made, spec: { ...made.spec, disruption, ...defined({ probes }) } }
 }
 
 async function planted(one: Case, seed: number): Promise<{ world: World; agents: Agents }> {

@@ -1,4 +1,5 @@
 // A console over the clusters of a sync bench, with the repository that its hub follows.
+import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { type Logger, silentLogger } from '#lib/log.ts'
 import { seededRandom } from '#lib/random.ts'
@@ -28,7 +29,7 @@ export async function fleetConsole(
     folder: bench.repository.dir,
     path: '.',
     weakCage: 'allow',
-    ...(git !== undefined && { git }),
+    ...defined({ git }),
   } as const
   const repository = hasRepository ? new ConsoleRepository(place) : undefined
   const running = await startConsole({

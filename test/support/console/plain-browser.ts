@@ -3,6 +3,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
 import type { DeltaEvent, ResyncEvent, Session, Snapshot } from '#console/protocol.ts'
 import { answerProblems, eventProblems } from './messages.ts'
+import { defined } from '#lib/defined.ts'
 
 export interface Reply {
   readonly status: number
@@ -97,8 +98,7 @@ export class Browser {
   ): EventStream {
     const query = new URLSearchParams({
       topics: topics.join(','),
-      ...(since !== undefined && { since }),
-      ...(session !== undefined && { session }),
+      ...defined({ since, session }),
     })
     return new EventStream(
       { port: this.#port, path: `/events?${query.toString()}`, headers: this.#headers({}, false), ...this.#over() },
@@ -127,7 +127,7 @@ export class Browser {
     return {
       ...(this.#tls !== undefined && { host: `${this.#tls.host}:${this.#port}` }),
       ...(this.#jar.size > 0 && { cookie: this.cookies }),
-      ...(this.#page !== undefined && { 'x-kubenode-page': this.#page }),
+      ...defined({ 'x-kubenode-page': this.#page }),
       ...(hasBody && { 'content-type': 'application/json' }),
       ...own,
     }

@@ -9,6 +9,7 @@ import { compilePolicy, type CompiledPolicy } from '#defender/compile-policy.ts'
 import { fleetView } from '#defender/fleet.ts'
 import type { Snapshot } from '#defender/snapshot.ts'
 import type { Condition, KubeObject } from '#api/schema/object.ts'
+import { defined } from '#lib/defined.ts'
 
 const AT = '2026-01-05T00:00:00Z'
 export const START_MS = Date.parse(AT)
@@ -58,8 +59,7 @@ export function aMachine({
     metadata: {
       name,
       uid: uidOf(name),
-      ...(labels !== undefined && { labels }),
-      ...(deletionTimestamp !== undefined && { deletionTimestamp }),
+      ...defined({ labels, deletionTimestamp }),
     },
     spec: {
       channel: 'Agent',
@@ -68,7 +68,7 @@ export function aMachine({
     },
     status: {
       phase,
-      ...(inServiceSince !== undefined && { inServiceSince }),
+      ...defined({ inServiceSince }),
       ...(kernel !== undefined && { platform: { kernel } }),
       ...(running.length > 0 && {
         components: running.map((c) => ({ ...c, state: 'Healthy' as const, since: AT })),
@@ -102,7 +102,7 @@ export function aPermit({ name, targets, createdAt = AT, status, ...spec }: Perm
       leaseSeconds: 120,
       ...spec,
     },
-    ...(status !== undefined && { status }),
+    ...defined({ status }),
   }
 }
 

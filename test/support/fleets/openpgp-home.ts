@@ -3,6 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { defined } from '#lib/defined.ts'
 
 const found = spawnSync('gpg', ['--version'], { encoding: 'utf8' })
 /** Why tests with gpg cannot run here. */
@@ -22,7 +23,7 @@ export class OpenPgpHome {
       env: this.env,
       encoding: 'utf8',
       stdio: ['pipe', 'pipe', 'pipe'],
-      ...(input === undefined ? {} : { input }),
+      ...defined({ input }),
     })
   }
 

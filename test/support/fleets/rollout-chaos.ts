@@ -1,4 +1,5 @@
 // Random lives of a rollout: all actors take turns in any order while machines die, users edit and permits end; the invariants are checked after every plan.
+import { defined } from '#lib/defined.ts'
 import { jsonEqual } from '#lib/json.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { Random } from '#lib/random.ts'
@@ -51,7 +52,7 @@ export function chaos(random: Random, { rules, distort, steps = 250 }: Chaos = {
     }),
     components: definitions,
     quality: (_, v) => (v === BAD ? 'probe fails' : 'good'),
-    ...(rules !== undefined && { rules }),
+    ...defined({ rules }),
   })
   if (distort !== undefined) model.distort = distort
   let wrong: string | undefined

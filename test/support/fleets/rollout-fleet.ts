@@ -8,6 +8,7 @@ import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { HoldEffect, OperationalHold } from '#api/kinds/operational-hold.ts'
 import { type ComponentState, type SwitchFacts, isSwitching, nextComponentState } from '#api/protocol/switch.ts'
 import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { componentObjectName } from '#lib/names.ts'
 import type { Node } from '#nodes/objects.ts'
 import { type ControllerRevision, claimOf } from '#controllers/machine/claims.ts'
@@ -42,9 +43,7 @@ export function workingMachine(
     metadata: { name, uid: `uid-${name}`, labels },
     spec: {
       channel: 'Agent',
-      ...(zone !== undefined && { zone }),
-      ...(rack !== undefined && { rack }),
-      ...(cls !== undefined && { class: cls }),
+      ...defined({ zone, rack, class: cls }),
       components: components.map(([c, version]) => ({ name: c, version, setRef: 'base', attempt: 1 })),
     },
     status: {
@@ -240,9 +239,7 @@ function retargeted(told: ComponentEntry, report: ComponentStatus | undefined, n
     desired: told.version,
     attempt: told.attempt,
     since: timestamp(now),
-    ...(report?.version !== undefined && { version: report.version }),
-    ...(report?.drifted !== undefined && { drifted: report.drifted }),
-    ...(report?.healthyBefore !== undefined && { healthyBefore: report.healthyBefore }),
+    ...defined({ version: report?.version, drifted: report?.drifted, healthyBefore: report?.healthyBefore }),
     state: isInPlace ? 'Healthy' : 'Fetching',
   }
 }

@@ -2,6 +2,7 @@
 // missing or absurd. The vocabulary is small, so that rules and facts meet.
 import fc from 'fast-check'
 import type { Vocabulary } from '#policy/vocabulary.ts'
+import { defined } from '#lib/defined.ts'
 
 export const RULE_NOW = Date.parse('2026-05-01T12:00:00Z')
 
@@ -48,7 +49,7 @@ const onStatus = fc
     fact: 'conditions',
     path: `/${type}/status`,
     ...leaf,
-    ...(held === undefined ? {} : { for: held }),
+    ...defined({ for: held }),
   }))
 
 const leaf: fc.Arbitrary<object> = fc.oneof(

@@ -1,6 +1,7 @@
 // A server under fuzz: sends whatever it is given, byte by byte if need be, and says what no client may ever cause: an exception, an answer that is none, a 500 that is not on the list.
 import { Agent, request as httpsRequest } from 'node:https'
 import { createApiServer, type ApiServer } from '#apiserver/api-server.ts'
+import { defined } from '#lib/defined.ts'
 import { loggerTo } from '#lib/log.ts'
 
 export interface Shot {
@@ -90,7 +91,7 @@ function send(
         path,
         timeout: WITHIN_MS,
         headers: {
-          ...(type === undefined ? {} : { 'content-type': type }),
+          ...defined({ 'content-type': type }),
           ...(bytes === undefined ? {} : { 'content-length': bytes.length }),
           ...headers,
         },

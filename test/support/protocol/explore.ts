@@ -1,5 +1,6 @@
 // Walks every state that a model can reach, breadth first, so that the first counterexample is a shortest one. The order of moves is the
 // model's own: the same model gives the same answer.
+import { defined } from '#lib/defined.ts'
 import { canonicalJson } from '#lib/json.ts'
 
 export interface Move<S> {
@@ -51,7 +52,7 @@ export function explore<S>(model: Model<S>, { maxStates = DEFAULT_MAX_STATES } =
   const result = (violation?: Violation): Exploration<S> => ({
     states: seen.map((s) => s.state),
     moves,
-    ...(violation === undefined ? {} : { violation }),
+    ...defined({ violation }),
   })
   for (let i = 0; i < seen.length; i++) {
     const here = seen[i]

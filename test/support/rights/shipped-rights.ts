@@ -3,6 +3,7 @@ import { AGENT_VERB, AGENTS_NAMESPACE, BOOTSTRAP_GROUP, SYSTEM_NAMESPACE } from 
 import { covers } from '#apiserver/auth/authorizer.ts'
 import type { UsedRight } from '#apiserver/auth/used-rights.ts'
 import { ROLES, type RoleEntry, type Subject } from '../../../deploy/charts/roles.ts'
+import { defined } from '#lib/defined.ts'
 
 /** Identity → rights, both sorted. */
 export type RightsTable = Readonly<Record<string, readonly string[]>>
@@ -54,7 +55,7 @@ const isFor = (right: ShippedRight, used: UsedRight): boolean =>
       verbs: [right.verb],
       apiGroups: [right.group],
       resources: [right.resource],
-      ...(right.names !== undefined && { resourceNames: right.names }),
+      ...defined({ resourceNames: right.names }),
     },
     used,
   )

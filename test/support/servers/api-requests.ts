@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { RunningServer } from './api-servers.ts'
 import { fresh } from '#test/support/tools/kubectl.ts'
+import { defined } from '#lib/defined.ts'
 
 export interface SendOptions {
   readonly as?: string
@@ -86,7 +87,7 @@ export class Requests {
       agent: token === undefined ? this.#admin : this.#bare,
       headers: {
         ...(type === undefined || type === '' ? {} : { 'content-type': type }),
-        ...(as === undefined ? {} : { 'impersonate-user': as }),
+        ...defined({ 'impersonate-user': as }),
         ...(groups.length === 0 ? {} : { 'impersonate-group': [...groups] }),
         ...(token === undefined || token === '' ? {} : { authorization: `Bearer ${token}` }),
         ...headers,

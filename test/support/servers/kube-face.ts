@@ -1,6 +1,7 @@
 // Speaks the HTTP of the Kubernetes API for the fake: paths and bodies in, calls of the client port, JSON out.
 import { ApiError, failure } from '#kube/errors.ts'
 import type { FakeKube } from '#test/doubles/kube/fake-kube.ts'
+import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeClient, ListOptions, Patch, WatchEvent, WatchOptions } from '#kube/client.ts'
 import type { KubeObject, Status } from '#api/schema/object.ts'
@@ -89,7 +90,7 @@ function refused(e: ApiError): FaceAnswer {
     kind: 'text',
     status: e.status,
     text: JSON.stringify(body),
-    ...(seconds === undefined ? {} : { retryAfterSeconds: seconds }),
+    ...defined({ retryAfterSeconds: seconds }),
   }
 }
 

@@ -1,6 +1,7 @@
 // Certificates for tests: a CA, and server and client certificates from it, made in some milliseconds (ECDSA P-256).
 import 'reflect-metadata'
 import * as x509 from '@peculiar/x509'
+import { defined } from '#lib/defined.ts'
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 const DAY_MS = 86_400_000
@@ -55,7 +56,7 @@ export async function newAuthority(name = 'test-ca'): Promise<CertificateAuthori
       subject,
       issuer: cert.subject,
       ...validity(),
-      ...(until && { notAfter: until }),
+      ...defined({ notAfter: until }),
       signingAlgorithm: ALGORITHM,
       publicKey: own.publicKey,
       signingKey: keys.privateKey,

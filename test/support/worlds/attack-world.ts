@@ -21,6 +21,7 @@ import { machine, type Machine } from '#api/kinds/machine.ts'
 import { HttpKubeClient } from '#kube/http/client.ts'
 import { apiServers, type RunningServer } from '#test/support/servers/api-servers.ts'
 import { eventually } from '#test/support/benches/sync-bench.ts'
+import { defined } from '#lib/defined.ts'
 
 /** What an attempt was answered: the status of the last request, and its text. */
 export interface Answer {
@@ -125,7 +126,7 @@ async function startWorld(
   const ask: AttackWorld['ask'] = async (who, method, path, { body, type } = {}) => {
     const mediaType = type ?? (method === 'PATCH' ? 'application/merge-patch+json' : 'application/json')
     const headers = body === undefined ? {} : { 'content-type': mediaType }
-    const { status, text } = await clientOf(who).raw({ method, path, headers, ...(body !== undefined && { body }) })
+    const { status, text } = await clientOf(who).raw({ method, path, headers, ...defined({ body }) })
     return { status, text }
   }
   const [a, b] = await Promise.all(['a', 'b'].map((x) => admin.create(machine, machineNamed(`m-${x}`))))

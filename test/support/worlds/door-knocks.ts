@@ -2,6 +2,7 @@
 import https from 'node:https'
 import { requestPem } from '#agent/join/request.ts'
 import { DOOR_PATH } from '#api/names.ts'
+import { defined } from '#lib/defined.ts'
 import { newPrivateKey } from '#lib/x509/signing-request.ts'
 import { authorityPrint, makeProof } from '#identity/door/proof.ts'
 
@@ -31,7 +32,7 @@ export function send(
   return new Promise((resolve, reject) => {
     const request = https.request(
       new URL(DOOR_PATH, url),
-      { method, ca, agent, ...(from !== undefined && { localAddress: from }) },
+      { method, ca, agent, ...defined({ localAddress: from }) },
       (response) => {
         let text = ''
         response.setEncoding('utf8')
@@ -63,11 +64,11 @@ export interface KnockWish {
 export async function knockBody(place: DoorPlace, wish: KnockWish): Promise<string> {
   const { machine, uid, node = machine, oldKey, from, swap } = wish
   const newKey = wish.newKey ?? (await newPrivateKey())
-  const { nonce } = await send(place, 'GET', { ...(from !== undefined && { from }) })
+  const { nonce } = await send(place, 'GET', defined({ from }))
   const request = await requestPem(newKey, { machine, node, uid })
   const proof = makeProof(oldKey, { machine, uid, nonce, server: authorityPrint(place.ca) }, request)
   return JSON.stringify({ request: (await swap?.(request)) ?? request, proof })
 }
 
 export const knockAs = async (place: DoorPlace, wish: KnockWish): Promise<KnockAnswer> =>
-  send(place, 'POST', { body: await knockBody(place, wish), ...(wish.from !== undefined && { from: wish.from }) })
+  send(place, 'POST', { body: await knockBody(place, wish), ...defined({ from: wish.from }) })

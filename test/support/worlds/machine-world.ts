@@ -7,6 +7,7 @@ import { type Machine, machine as machineType } from '#api/kinds/machine.ts'
 import { type OperationPermit, operationPermit } from '#api/kinds/operation-permit.ts'
 import { SYSTEM_NAMESPACE, TAINTS, agentLeaseName } from '#api/names.ts'
 import { microTimestamp, timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { type Logger, silentLogger } from '#lib/log.ts'
 import { componentObjectName } from '#lib/names.ts'
 import { seededRandom } from '#lib/random.ts'
@@ -127,7 +128,7 @@ export const components = (version: string, status?: object) => ({
   kind: 'MachineComponentSet',
   metadata: { name: 'base' },
   spec: { selector: { matchLabels: { pool: 'workers' } }, components: [{ name: 'beacon', version }] },
-  ...(status && { status }),
+  ...defined({ status }),
 })
 
 export const definition = (version: string) => ({

@@ -7,6 +7,7 @@ import type { ControlPlane, ControlPlaneRequest } from '#controlplanes/port.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import type { Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import type { Random } from '#lib/random.ts'
 import { REAL_VERSIONS } from './kubernetes-host-world.ts'
 
@@ -104,7 +105,7 @@ export async function planeUnderFaults(world: FaultedWorld, { chance, isOver }: 
     owner: OWNER,
     version,
     shape: world.shape,
-    upgrade: { soakMs: 2_000, walksMinors: false, ...(approved !== undefined && { approvedRestore: approved }) },
+    upgrade: { soakMs: 2_000, walksMinors: false, ...defined({ approvedRestore: approved }) },
     rotation: { declared: { ...declared }, agents: [] },
   })
   /** One call as a controller makes it: what is not done yet is called again, also after a kill. */

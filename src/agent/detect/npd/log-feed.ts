@@ -3,6 +3,7 @@
 import { statSync } from 'node:fs'
 import { uptime } from 'node:os'
 import type { Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { assertNever } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
 import { Tail, type Cursor } from '../tail.ts'
@@ -106,9 +107,7 @@ function recordFileFeed({ config, path, clock, position, onMessage, pollMs }: Fe
       if (message !== '' && !isSkipped(config, message)) onMessage(message)
     }
   }
-  return tailFeed(
-    new Tail({ path, clock, cursor: cursorOf(position), onLines, ...(pollMs === undefined ? {} : { pollMs }) }),
-  )
+  return tailFeed(new Tail({ path, clock, cursor: cursorOf(position), onLines, ...defined({ pollMs }) }))
 }
 
 function fileFeed(o: FeedOptions, plugin: Parameters<typeof fileLineReader>[0]): Feed {
@@ -130,7 +129,7 @@ function fileFeed(o: FeedOptions, plugin: Parameters<typeof fileLineReader>[0]):
       cursor: cursorOf(position),
       onLines,
       oldBytes: OLD_BYTES,
-      ...(pollMs === undefined ? {} : { pollMs }),
+      ...defined({ pollMs }),
     }),
   )
 }

@@ -5,6 +5,7 @@ import { clientUrls } from './etcd.ts'
 import { commonLabels, selectorOf } from './labels.ts'
 import { podTemplate, probe } from './pods.ts'
 import { API_PORT, folderOf, minorOf, type ControlPlaneSettings } from './settings.ts'
+import { defined } from '#lib/defined.ts'
 
 const API_SERVICE = 'kube-apiserver'
 const CONFIG = 'apiserver-config'
@@ -78,13 +79,13 @@ function serviceOf(settings: ControlPlaneSettings): object {
     spec: {
       type: endpoint.type,
       selector: selectorOf(settings, 'apiserver'),
-      ...(endpoint.loadBalancerIP !== undefined && { loadBalancerIp: endpoint.loadBalancerIP }),
+      ...defined({ loadBalancerIp: endpoint.loadBalancerIP }),
       ports: [
         {
           name: 'https',
           port: endpoint.type === 'NodePort' ? API_PORT : endpoint.port,
           targetPort: k8s.IntOrString.fromNumber(API_PORT),
-          ...(endpoint.nodePort !== undefined && { nodePort: endpoint.nodePort }),
+          ...defined({ nodePort: endpoint.nodePort }),
         },
       ],
     },

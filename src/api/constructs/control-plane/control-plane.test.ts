@@ -7,6 +7,7 @@ import { controlPlaneObjects } from './control-plane.ts'
 import { restoreJob } from './etcd-jobs.ts'
 import { quotaOf } from './etcd.ts'
 import { PARTS, SECRETS, type ControlPlaneSettings, type Part } from './settings.ts'
+import { defined } from '#lib/defined.ts'
 
 interface Workload extends KubeObject {
   readonly spec: {
@@ -211,7 +212,7 @@ test('old keys of service accounts are trusted as long as they are there', () =>
 
 test('each restore begins at revisions above those of the one before, the same for every member', () => {
   const flagOf = (restores: number | undefined, member: number) => {
-    const job = restoreJob(planeSettings(), 'job', { slot: 0, member, ...(restores !== undefined && { restores }) })
+    const job = restoreJob(planeSettings(), 'job', { slot: 0, member, ...defined({ restores }) })
     return /--bump-revision=(\d+)/.exec(JSON.stringify(job))?.[1]
   }
   const [first, second] = [Number(flagOf(1, 0)), Number(flagOf(2, 0))]

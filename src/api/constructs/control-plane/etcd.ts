@@ -4,6 +4,7 @@ import { extraArgs } from './arguments.ts'
 import { commonLabels, selectorOf } from './labels.ts'
 import { podTemplate, probe } from './pods.ts'
 import { ETCD, folderOf, type ControlPlaneSettings } from './settings.ts'
+import { defined } from '#lib/defined.ts'
 
 export const DATA = '/var/lib/etcd'
 /** Below the volume: its own folder may hold lost+found, and etcd wants none beside its data. */
@@ -50,7 +51,7 @@ export const claimSpec = (
   storage: string,
 ): k8s.PersistentVolumeClaimSpec => ({
   accessModes: ['ReadWriteOnce'],
-  ...(storageClass !== undefined && { storageClassName: storageClass }),
+  ...defined({ storageClassName: storageClass }),
   resources: { requests: { storage: k8s.Quantity.fromString(storage) } },
 })
 

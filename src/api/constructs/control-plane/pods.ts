@@ -2,6 +2,7 @@
 import { k8s } from 'cdk8s-plus-27'
 import { commonLabels, CREDENTIALS_ANNOTATION, selectorOf } from './labels.ts'
 import { folderOf, type ControlPlaneSettings, type Part, type SecretName } from './settings.ts'
+import { defined } from '#lib/defined.ts'
 
 /** User and group of every part; the volumes belong to it. */
 const NONROOT = 65_532
@@ -113,7 +114,7 @@ export function podTemplate(settings: ControlPlaneSettings, program: Program): k
           ...container(settings, part, {
             name: part,
             command: program.command,
-            ...(program.env !== undefined && { env: program.env }),
+            ...defined({ env: program.env }),
             mounts: [
               ...program.secrets.map((secret) => ({ name: secret, mountPath: folderOf(secret), readOnly: true })),
               ...Object.entries(program.configMaps ?? {}).map(([name, mountPath]) => ({

@@ -12,6 +12,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { defined } from '#lib/defined.ts'
 import { ELF_BYTES, parseElf } from '#lib/elf.ts'
 import { machineComponent, type MachineComponentInput } from '#api/kinds/machine-component.ts'
 import { Signer } from '#api/trust/keys.ts'
@@ -197,13 +198,13 @@ function specOf({ component, version, entry, choice, recipe, requires }: Parts):
     artifacts: [entry],
     install: { binaries: programs.map(({ to, mode }) => ({ source: to.slice(1), path: to, mode })) },
     ...(files.length > 0 && { files }),
-    ...(service !== undefined && { service }),
+    ...defined({ service }),
     ...(probes.length > 0 && { probes }),
-    ...(hooks !== undefined && { hooks }),
+    ...defined({ hooks }),
     ...(requires.length > 0 && { requires }),
-    ...(recipe?.skew !== undefined && { skew: recipe.skew }),
+    ...defined({ skew: recipe?.skew }),
     disruption: recipe?.disruption ?? (service === undefined ? 'None' : 'Restart'),
-    ...(recipe?.drainOn !== undefined && { drainOn: recipe.drainOn }),
+    ...defined({ drainOn: recipe?.drainOn }),
   }
 }
 

@@ -1,5 +1,6 @@
 // A release archive as a source: a tar with any compression, or one program or script as it was downloaded. Its name is all that it says about itself.
 import { basename } from 'node:path'
+import { defined } from '#lib/defined.ts'
 import { parseElf } from '#lib/elf.ts'
 import { isTarHead } from './archive-entries.ts'
 import { FileTree } from './file-tree.ts'
@@ -51,7 +52,7 @@ export function saidByName(name: string): Publisher {
   const arch = ARCH_NAMES.exec(name)?.[1]
   const version = VERSION.exec(name.replace(/\.(?:tar(?:\.\w+)?|tgz|txz|tzst)$/, ''))?.[1]
   return {
-    ...(version !== undefined && { version }),
+    ...defined({ version }),
     ...(arch !== undefined && { arch: ARCH[arch] ?? arch }),
   }
 }

@@ -2,6 +2,7 @@
 import { branchesOf } from '#explain/branches.ts'
 import { findObject, shownNamespace } from '#explain/objects/find-object.ts'
 import { treeLines } from '#explain/tree.ts'
+import { defined } from '#lib/defined.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { shownLines } from '#lib/printable.ts'
@@ -70,6 +71,6 @@ export async function watch(words: readonly string[], options: WatchOptions, io:
   if (other?.type !== undefined) throw new KubeNodeError(exploreErrors.KN1621({ what: `${other.noun}/${other.name}` }))
   const { client, namespace } = await placeOf(options, io)
   const wanted = await withKinds(asked, { client, namespace, command: 'watch', nouns: ['set', 'release'] })
-  const until = { isUntilDone: options.untilDone === true, ...(timeoutMs !== undefined && { timeoutMs }) }
+  const until = { isUntilDone: options.untilDone === true, ...defined({ timeoutMs }) }
   await followRollouts(client, { wanted, namespace, ...until }, io)
 }

@@ -1,4 +1,5 @@
 // `kubenode events`: what was reported of objects, and with `--watch` each new event, until Ctrl-C. Nothing is printed twice.
+import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { isGone } from '#kube/errors.ts'
@@ -36,7 +37,7 @@ export async function showEvents(client: KubeClient, wanted: EventsWanted, io: I
   const isOver = (): boolean => !isFollowed || io.signal?.aborted === true
   while (!isOver()) {
     try {
-      const watch = { resourceVersion: from, ...(io.signal && { signal: io.signal }) }
+      const watch = { resourceVersion: from, ...defined({ signal: io.signal }) }
       for await (const event of client.watch(eventType, watch)) {
         if (event.type === 'BOOKMARK') from = event.resourceVersion
         else if (event.type === 'DELETED') printed.delete(event.object.metadata.uid ?? '')

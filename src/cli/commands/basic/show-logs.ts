@@ -1,4 +1,5 @@
 // Shows the log of one component on one machine: finds the machine, and asks its agent until the log ends or the user does.
+import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import { durationMs } from '#lib/duration.ts'
@@ -73,8 +74,7 @@ export async function showLogs(
       agentKey,
       by,
       component: found,
-      ...(tail !== undefined && { tail }),
-      ...(sinceSeconds !== undefined && { sinceSeconds }),
+      ...defined({ tail, sinceSeconds }),
       follow: options.follow === true,
       signal: io.signal === undefined ? ended.signal : AbortSignal.any([ended.signal, io.signal]),
       onAnswer,

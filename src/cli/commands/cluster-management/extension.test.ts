@@ -6,6 +6,7 @@ import { lifetimeOf } from '#controllers/cluster/lifetime.ts'
 import { timestamp } from '#lib/clock.ts'
 import { validate } from '#apiserver/schema/validate.ts'
 import { extension, wantedEnd, type ExtensionWords } from './extension.ts'
+import { defined } from '#lib/defined.ts'
 
 const START = Date.UTC(2030, 0, 1)
 const HOUR = 3_600_000
@@ -14,7 +15,7 @@ const at = (hours: number) => timestamp(START + hours * HOUR)
 const cluster = (ttl: string | undefined, more: object = {}): Cluster =>
   ({
     metadata: { namespace: 'fleet', name: 'pr-7', creationTimestamp: at(0), ...more },
-    spec: { ...(ttl !== undefined && { ttl }), deletionPolicy: 'Delete' },
+    spec: { ...defined({ ttl }), deletionPolicy: 'Delete' },
   }) as unknown as Cluster
 const policy = (maxTtl: string, name = 'short-lived') =>
   ({ metadata: { name }, spec: { clusters: { maxTtl } } }) as unknown as DefenderPolicy

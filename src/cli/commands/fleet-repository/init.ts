@@ -1,6 +1,7 @@
 // `kubenode init DIR`: makes a fleet repository of one's own.
 import { relative } from 'node:path'
 import type { Command } from 'commander'
+import { defined } from '#lib/defined.ts'
 import { shownLine } from '#lib/printable.ts'
 import type { Io } from '#lib/terminal/io.ts'
 
@@ -36,7 +37,7 @@ async function init(dir: string, { name, cluster, key, force }: InitFlags, io: I
     import('#install/package/pack.ts'),
   ])
   const made = await initFleet(
-    { dir, cluster, force: force === true, ...(name !== undefined && { name }), ...(key !== undefined && { key }) },
+    { dir, cluster, force: force === true, ...defined({ name, key }) },
     { cwd: io.cwd, env: io.env, now: Date.now(), pack: packRelease },
   )
   const { folder, keyFile, keyId, isNewKey, kept } = made

@@ -1,5 +1,6 @@
 // `kubenode provider …`: for people who write infra providers, and for those who run them.
 import { resolve } from 'node:path'
+import { defined } from '#lib/defined.ts'
 import { shownLine } from '#lib/printable.ts'
 import { Argument, type Command, Option } from 'commander'
 import { systemClock } from '#lib/system-clock.ts'
@@ -97,7 +98,7 @@ const POLICIES = {
 
 async function policy(name: keyof typeof POLICIES, { region, tag, hostRole }: PolicyOptions, io: Io): Promise<void> {
   const make = await POLICIES[name]()
-  io.out(`${JSON.stringify(make({ region, cluster: tag, ...(hostRole !== undefined && { hostRole }) }), null, 2)}\n`)
+  io.out(`${JSON.stringify(make({ region, cluster: tag, ...defined({ hostRole }) }), null, 2)}\n`)
 }
 
 async function serving(options: ServeOptions, io: Io): Promise<void> {

@@ -13,6 +13,7 @@ import { operationPermit } from '#api/kinds/operation-permit.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { seededRandom } from '#lib/random.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import { nodeType } from '#nodes/objects.ts'
@@ -159,7 +160,7 @@ function world() {
   const frozen = (message: string, folder?: string) => {
     const { status } = fake.peek(machine, { name: 'n0' }) as Machine
     const told = { type: 'Frozen', status: 'True', reason: 'HoldFreeze', message, lastTransitionTime: ago(9) }
-    const agent = { version: '1.0.0', ...(folder !== undefined && { folder }) }
+    const agent = { version: '1.0.0', ...defined({ folder }) }
     const conditions = [...(status?.conditions ?? []), told]
     fake.poke(machine, { name: 'n0' }, { status: { agent, conditions } }, 'status')
   }

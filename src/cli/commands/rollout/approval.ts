@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { Approval } from '#api/kinds/approval.ts'
 import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { durationMs } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { withoutEnd } from '#lib/without-ends.ts'
@@ -58,8 +59,8 @@ export function approvalOf(
       digest,
       by: name,
       ...(groups.length > 0 && { groups }),
-      of: { ...of, ...(namespace !== undefined && { namespace }) },
-      ...(reason !== undefined && { reason }),
+      of: { ...of, ...defined({ namespace }) },
+      ...defined({ reason }),
       until,
     },
   }

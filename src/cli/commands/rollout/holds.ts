@@ -3,6 +3,7 @@ import { listAll } from '#kube/list-all.ts'
 import { type HoldEffect, type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { FLUX_KINDS } from '../../habits.ts'
 import { namedTarget, type HoldTargets } from '../../fleet/hold-target.ts'
@@ -41,7 +42,7 @@ export function holdFor(wish: HoldWish, now: number): OperationalHold {
   const base = holdName(target, effect)
   const name = effect === 'Retry' ? `${base}-${Math.floor(now / 1_000).toString(36)}` : base
   return newHold(
-    { name, target, effect, ...(to !== undefined && { to }), longestMs: LONGEST_MS, refuse: rolloutErrors.KN1371 },
+    { name, target, effect, ...defined({ to }), longestMs: LONGEST_MS, refuse: rolloutErrors.KN1371 },
     wish,
     now,
   )

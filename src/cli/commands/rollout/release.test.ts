@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import { newestReleases } from '#explain/newest-releases.ts'
 import { canBeRetried, continuingLines, releaseLines } from '#explain/release/status.ts'
+import { defined } from '#lib/defined.ts'
 
 const NOW = Date.parse('2026-01-31T12:00:00Z')
 const since = '2026-01-31T11:56:00Z'
@@ -15,9 +16,9 @@ const release = (name: string, status?: ReleaseStatus, previous?: string): Relea
     pipeline: 'p',
     commit: 'c'.repeat(40),
     digests: {},
-    ...(previous === undefined ? {} : { previous }),
+    ...defined({ previous }),
   },
-  ...(status === undefined ? {} : { status }),
+  ...defined({ status }),
 })
 
 const stopped: ReleaseStatus = {

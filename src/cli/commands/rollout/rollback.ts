@@ -1,5 +1,6 @@
 // `kubenode rollback`: the commit that takes a set back, found by trying, and with --now a pin until it is there.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
 import { printable, shownLine } from '#lib/printable.ts'
@@ -65,7 +66,7 @@ async function printWayBack(
     import('#forecast/way-back/way-back-text.ts'),
   ])
   const { resolve } = await import('node:path')
-  const env = { PATH: io.env['PATH'] ?? '', ...(io.env['HOME'] === undefined ? {} : { HOME: io.env['HOME'] }) }
+  const env = { PATH: io.env['PATH'] ?? '', ...defined({ HOME: io.env['HOME'] }) }
   const wish = { set: change.set, now: set.spec.components, wanted: change.components, path, cluster, env, weakCage }
   io.err('searching for the commits to revert: rendering commits and trying reverts in a copy of the repository\n')
   const found = await prepareWayBack({ ...wish, folder: resolve(io.cwd, repo) }).catch((error: unknown) => ({

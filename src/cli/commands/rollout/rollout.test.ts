@@ -6,6 +6,7 @@ import type { Release } from '#api/kinds/release.ts'
 import { renderedConfig } from '#api/kinds/component-config.ts'
 import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { createValidator } from '#api/validate.ts'
+import { defined } from '#lib/defined.ts'
 import { seededRandom } from '#lib/random.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -391,7 +392,7 @@ describe('a retry of a set', () => {
     ['was not observed yet', undefined],
   ] as const)('that %s is refused', (_, status) => {
     const { status: _before, ...bare } = set
-    expect(() => refuseUnlessFailed({ ...bare, ...(status && { status }) })).toThrow(
+    expect(() => refuseUnlessFailed({ ...bare, ...defined({ status }) })).toThrow(
       /^KN1398: nothing to retry: set\/base/,
     )
   })

@@ -1,4 +1,5 @@
 // The one stream of this browser: opens it, opens it again after a failure or a silence, and hands on what it sends.
+import { defined } from '#lib/defined.ts'
 import type { ByeEvent, DeltaEvent, Refusal, ResyncEvent, Revision, Topic } from '../../protocol.ts'
 import { ownHeaders } from './page-secret.ts'
 import { learnTime, serverNow } from './server-time.ts'
@@ -80,7 +81,7 @@ export class Feed {
     const query = new URLSearchParams({
       topics: this.#topics.join(','),
       ...(this.#since && { since: this.#since }),
-      ...(session !== undefined && { session }),
+      ...defined({ session }),
     })
     const late = setTimeout(() => abort.abort(SILENT), ANSWER_MS)
     try {

@@ -1,4 +1,5 @@
 // Reads a stream of server-sent events from chunks of text. Pure: bytes, connections and time are its caller's.
+import { defined } from '#lib/defined.ts'
 
 export interface StreamEvent {
   readonly name: string
@@ -34,5 +35,5 @@ function eventOf(block: string): readonly StreamEvent[] {
     else if (field === 'id') id = value
     else if (field === 'data') data.push(value)
   }
-  return data.length === 0 ? [] : [{ name, data: data.join('\n'), ...(id !== undefined && { id }) }]
+  return data.length === 0 ? [] : [{ name, data: data.join('\n'), ...defined({ id }) }]
 }

@@ -1,4 +1,5 @@
 // The only two writes of the page: a Hold and an Approval, each with a reason and an end. Drawn only for those who may.
+import { defined } from '#lib/defined.ts'
 import { h } from '../h.ts'
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
@@ -62,7 +63,7 @@ export function HoldButton(props: HoldProps): VNode | null {
         target,
         reason,
         until,
-        ...(to !== undefined && { to }),
+        ...defined({ to }),
       }),
     },
     h(
@@ -180,7 +181,7 @@ function Form({ label, title, url, lastsMs, about, body, onChange, children }: F
       h(
         DialogBox,
         written === undefined
-          ? { dialog, title, ...(about !== undefined && { about }) }
+          ? { dialog, title, ...defined({ about }) }
           : { dialog, title: 'Created', about: h('p', {}, `${written.kind} `, h('code', {}, written.name)) },
         written === undefined
           ? h(

@@ -1,4 +1,5 @@
 // Budgets: what may still be disrupted, per policy and domain; rates, breaker, blame, who holds the slots and who waits for one.
+import { defined } from '#lib/defined.ts'
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
 import { useApp, useCluster, useTopic } from '../app.ts'
@@ -246,7 +247,7 @@ function Waiting({ rows, cluster }: { readonly rows: readonly WaitingPermitRow[]
             of: {
               kind: 'OperationPermit',
               name: r.object.name,
-              ...(r.object.namespace !== undefined && { namespace: r.object.namespace }),
+              ...defined({ namespace: r.object.namespace }),
             },
             approvals: r.approvals,
           }),

@@ -1,4 +1,5 @@
 // Home: one line that tells whether anything needs manual intervention, then what, since when, and the command for it.
+import { defined } from '#lib/defined.ts'
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
 import { hubOf, useApp, useTopic } from '../app.ts'
@@ -75,7 +76,7 @@ const oldestFirst = (a: AttentionRow, b: AttentionRow): number => (a.since ?? 0)
 const figure = (label: string, value: string, href?: string): VNode =>
   h(
     href === undefined ? 'div' : 'a',
-    { class: 'sheet figure', ...(href !== undefined && { href }) },
+    { class: 'sheet figure', ...defined({ href }) },
     h('b', {}, value),
     h('span', { class: 'soft' }, label),
   )

@@ -1,4 +1,5 @@
 // Release pipeline: a release as a list of stages, each with its clusters, gates with observed value, and the soak that is left.
+import { defined } from '#lib/defined.ts'
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
 import { hubOf, useApp, useTopic } from '../app.ts'
@@ -83,7 +84,7 @@ export function Pipeline(): VNode {
 const targetOf = ({ object }: ReleaseRow) => ({
   kind: object.kind,
   name: object.name,
-  ...(object.namespace !== undefined && { namespace: object.namespace }),
+  ...defined({ namespace: object.namespace }),
 })
 
 function Sentence({ release }: { readonly release: ReleaseRow }): VNode {

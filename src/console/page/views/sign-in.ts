@@ -1,4 +1,5 @@
 // How a person signs in where there are no links: at the issuer, or with a token for one cluster.
+import { defined } from '#lib/defined.ts'
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
@@ -45,7 +46,7 @@ export function TokenForm({ cluster, onDone }: { readonly cluster?: string; read
     const form = event.currentTarget as HTMLFormElement
     const field = form.elements.namedItem('token') as HTMLInputElement
     setSending(true)
-    const answer = await post('/api/sign-in', { token: field.value, ...(cluster !== undefined && { cluster }) })
+    const answer = await post('/api/sign-in', { token: field.value, ...defined({ cluster }) })
     setSending(false)
     // Nothing on the page remembers it.
     field.value = ''

@@ -1,4 +1,5 @@
 // Why it waits: the tree that `kubenode why` prints, each line with what ends the wait.
+import { defined } from '#lib/defined.ts'
 import { h } from '../h.ts'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
@@ -41,7 +42,7 @@ function Tree({
   const [again, setAgain] = useState(0)
   const namespace = route.params['namespace']
   const loaded = useAnswer<WhyAnswer>(
-    `/api/why?${new URLSearchParams({ cluster, kind, name, ...(namespace !== undefined && { namespace }) })}`,
+    `/api/why?${new URLSearchParams({ cluster, kind, name, ...defined({ namespace }) })}`,
     again,
   )
   return h(

@@ -7,6 +7,7 @@ import type { OidcSignIn } from './oidc/code-flow.ts'
 import { OwnClients } from './own-clients.ts'
 import type { ProxyPeople } from './proxy.ts'
 import type { TokenSignIn } from './token.ts'
+import { defined } from '#lib/defined.ts'
 
 export interface DoorsOptions {
   readonly sessions: Sessions
@@ -127,7 +128,7 @@ export class Doors {
     sessions.close(secret)
     response.setHeader('set-cookie', `${this.#cookieName}=; ${this.#cookieRules}; Max-Age=0`)
     const next = how === 'Oidc' ? await oidc?.endPlace(originOf(request)) : undefined
-    return sendJson(request, response, 200, { ...(next !== undefined && { next }) } satisfies SignedOut)
+    return sendJson(request, response, 200, defined({ next }) satisfies SignedOut)
   }
 
   #openLink(request: IncomingMessage, response: ServerResponse, secret: string): void {

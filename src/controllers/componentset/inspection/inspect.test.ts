@@ -5,12 +5,13 @@ import { fleet, phases, until } from '#test/support/fleets/rollout-story.ts'
 import type { RolloutModel } from '#test/support/fleets/rollout-model.ts'
 import { type Look, type WantedLook, wantedLooks } from './inspections.ts'
 import { Looker } from './looker.ts'
+import { defined } from '#lib/defined.ts'
 
 const http = [{ name: 'page', http: { url: 'http://shop.test/', expectedStatus: 200 }, timeout: '5m' }]
 const pod = (port?: number) => [
   {
     name: 'dns',
-    podProbe: { image: 'probe:1', command: ['true'], ...(port !== undefined && { port }) },
+    podProbe: { image: 'probe:1', command: ['true'], ...defined({ port }) },
     timeout: '5m',
   },
 ]

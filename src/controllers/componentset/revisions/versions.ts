@@ -3,6 +3,7 @@ import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import type { Status } from '../seen.ts'
 import type { Revisions } from './tracks.ts'
+import { defined } from '#lib/defined.ts'
 
 type Versions = NonNullable<Status['versions']>
 
@@ -13,7 +14,7 @@ export function versionsOf({ update }: Revisions, { metadata, status }: MachineC
   return (update.data?.components ?? []).map(({ name, version }) => {
     const known = before.get(name)
     if (known?.version === version) return known
-    return { component: name, version, ...(commit !== undefined && { commit }) }
+    return { component: name, version, ...defined({ commit }) }
   })
 }
 

@@ -15,6 +15,7 @@ import {
 import { ANNOTATIONS } from '#api/names.ts'
 import { definitionDigest } from '#api/trust/statement.ts'
 import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { componentObjectName } from '#lib/names.ts'
 import { type Assignment, isSameAssignment, removalOf } from '#api/protocol/assignment.ts'
 import { type ControllerRevision, assignedIn } from './revisions.ts'
@@ -27,7 +28,7 @@ export function healthyVersionOf(assigned: Assignment, components: Definitions):
   if (assigned.kind === 'Remove') return undefined
   const { component, version, config } = assigned
   const definition = components.get(componentObjectName(component, version))
-  return definition && { version, digest: definitionDigest(definition), ...(config !== undefined && { config }) }
+  return definition && { version, digest: definitionDigest(definition), ...defined({ config }) }
 }
 
 const withCompleted = (revision: ControllerRevision, entries: ReadonlyMap<string, Completed>): ControllerRevision => {

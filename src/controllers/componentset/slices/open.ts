@@ -20,6 +20,7 @@ import { type Domain, pickOrdered } from '#nodes/placement/spread.ts'
 import { versionOf } from './slice-view.ts'
 import { isSliceTo } from '../revisions/tracks.ts'
 import { type Wait, waitingSince } from '../waiting.ts'
+import { defined } from '#lib/defined.ts'
 
 /** Slices of one set that wait for their permit or switch: each is a permit of up to a hundred machines. */
 const MOST_AT_WORK = 20
@@ -273,15 +274,14 @@ function requestOf({
     ],
     component: {
       name: slice.component,
-      ...(slice.version !== undefined && { version: slice.version }),
-      ...(slice.config !== undefined && { config: slice.config }),
+      ...defined({ version: slice.version, config: slice.config }),
     },
     targets: targets.map(refTo),
     ...(alternates.length > 0 && { alternates: alternates.map(refTo) }),
     requester: { manager: FIELD_MANAGERS.componentSet, kind: set.kind, name, uid },
     reason: `${versionOf(slice)}: ${nameOfStep(slice)}`,
     recovery: isRecovery,
-    ...(commit !== undefined && { commit }),
+    ...defined({ commit }),
     leaseSeconds: LEASE_SECONDS,
   }
 }
@@ -307,7 +307,7 @@ function permitName(seen: Seen, slice: Slice, targets: readonly Reading[]): stri
 
 /** The hash of a removal never changes, so that a permit requested earlier is found again. */
 const hashOf = ({ component, version = '', config }: Slice, set: string): string =>
-  revisionHash([{ name: component, version, values: { set, ...(config !== undefined && { config }) } }])
+  revisionHash([{ name: component, version, values: { set, ...defined({ config }) } }])
 
 function isFreshlyAsked(permit: OperationPermit, targets: readonly Reading[]): boolean {
   if (isPermitEnded(permit) || permit.spec.results !== undefined) return false

@@ -1,5 +1,6 @@
 // Tells another system of a repair, at a place that the operator allowed; a token goes nowhere else, and is never written down.
 import { LABELS, SYSTEM_NAMESPACE } from '#api/names.ts'
+import { defined } from '#lib/defined.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -47,8 +48,7 @@ export async function callWebhook(
       idempotencyKey: `${uidOf(job)}/${step.index}`,
       timeoutMs: Math.min(parseDuration(timeout), MOST_MS),
       signal,
-      ...(headers !== undefined && { headers }),
-      ...(token !== undefined && { token }),
+      ...defined({ headers, token }),
     },
   )
   if (answer.kind === 'Refused') return failed(`not called: ${answer.why}`)

@@ -1,6 +1,7 @@
 // Decides about a step that the controller does, or has a provider do: skip, begin, do, wait, give up.
 import { type StepFacts, nextStepState } from '#api/protocol/job.ts'
 import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { parseDuration } from '#lib/duration.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isCordonedBy } from '#nodes/cordon.ts'
@@ -92,7 +93,7 @@ function beginning(seen: Seen, now: number, turn: CentralTurn, name: JobStep['op
     ...base,
     attempts: base.attempts + 1,
     startedAt: timestamp(now),
-    ...(bootID !== undefined && { bootID }),
+    ...defined({ bootID }),
   }
   return { actions: [], change: { step: begun } }
 }

@@ -1,4 +1,5 @@
 // Decides about the steps of a running job: which is next, what executes it, and when it has failed. One step at a time, each recorded before it is done.
+import { defined } from '#lib/defined.ts'
 import { formatDuration, parseDuration } from '#lib/duration.ts'
 import { timestamp } from '#lib/clock.ts'
 import { waitForAgent } from './agent-steps.ts'
@@ -102,7 +103,7 @@ function withoutEvidence(seen: Seen, now: number, { index, step }: Turn): JobPla
         operation: 'collectEvidence',
         executor: 'Controller',
         attempts: step?.attempts ?? 0,
-        ...(step?.startedAt !== undefined && { startedAt: step.startedAt }),
+        ...defined({ startedAt: step?.startedAt }),
         outcome: 'Skipped',
         finishedAt: timestamp(now),
         output,

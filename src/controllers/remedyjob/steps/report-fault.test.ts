@@ -3,6 +3,7 @@ import type { Provider } from '#providers/port.ts'
 import type { Seen } from '../seen.ts'
 import { faultText, reportFault } from './report-fault.ts'
 import type { JobTools } from './step-tools.ts'
+import { defined } from '#lib/defined.ts'
 
 const node = {
   metadata: { name: 'n-1' },
@@ -35,7 +36,7 @@ const provider = (answer: () => Promise<'Ordered' | 'Gone'>) =>
 const run = (cloud: Provider | undefined, of: Seen, text?: string) =>
   reportFault(
     { providers: cloud === undefined ? {} : { cloud } } as unknown as JobTools,
-    { category: 'Memory', ...(text !== undefined && { text }) },
+    { category: 'Memory', ...defined({ text }) },
     of,
     new AbortController().signal,
   )

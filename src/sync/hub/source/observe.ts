@@ -2,6 +2,7 @@
 import { titleIn } from '../../git/titled-in.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { type Inventory, inventory } from '#api/kinds/inventory.ts'
+import { defined } from '#lib/defined.ts'
 import { isKubeNodeError, messageOf, numbered } from '#lib/errors.ts'
 import { listAll } from '#kube/list-all.ts'
 import { placedText } from '#delivery/desired.ts'
@@ -32,7 +33,7 @@ export async function observe(parts: HubParts, source: FleetSource, signal: Abor
   const { namespace } = source.metadata
   const seen: Seen = {
     source,
-    ...(paused !== undefined && { paused }),
+    ...defined({ paused }),
     releases: releasesIn(parts, namespace),
     pipelines: parts.pipelines,
     clusters: parts.clusters,
@@ -55,7 +56,7 @@ export async function observe(parts: HubParts, source: FleetSource, signal: Abor
   if (paused !== undefined && !(await isExemptRevert(parts, source, commit))) return seen
   const declared = await render(parts, source, { repository: fetched.repository, commit }, signal)
   const staged = declared.kind === 'Declared' ? await stagedTracks(parts, source, declared) : undefined
-  return { ...judgedSeen, commit, declared, ...(staged !== undefined && { staged }) }
+  return { ...judgedSeen, commit, declared, ...defined({ staged }) }
 }
 
 /** Tracks whose declarations for the hub wait for a stage. */
@@ -121,7 +122,7 @@ interface FetchedCommit {
 const fetch = (parts: HubParts, source: FleetSource): Promise<FetchedCommit | Failure> =>
   orFailure(async () => {
     const { repository, commit: id, note } = await parts.renders.fetch(source)
-    return { repository, id, ...(note !== undefined && { note }) }
+    return { repository, id, ...defined({ note }) }
   })
 
 /** What its message says, and whether it continues what was followed; only of a commit that may be followed. */
@@ -135,9 +136,7 @@ const read = (source: FleetSource, { repository, id, note }: FetchedCommit): Pro
       id,
       title: commitTitle(message, author),
       plans: plansOf(messages),
-      ...(revertOf !== undefined && { revertOf }),
-      ...(rewritten !== undefined && { rewritten }),
-      ...(note !== undefined && { note }),
+      ...defined({ revertOf, rewritten, note }),
     }
   })
 
@@ -189,7 +188,7 @@ async function render(
       kind: 'Declared',
       commit,
       tracks,
-      ...(hub !== undefined && { hub }),
+      ...defined({ hub }),
       targets: targets.size,
       objects: [...targets.values()].reduce((n, t) => n + t.objects.length, 0),
       problems,

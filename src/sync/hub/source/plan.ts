@@ -10,6 +10,7 @@ import { declaredRefs, HUB, isInFleet, targetDigest, withEmptied } from '../../r
 import { clusterConfig, keyOf } from '../keys.ts'
 import { type Declared, type Seen, isHubDue } from './seen.ts'
 import { signerOf } from './trust-seen.ts'
+import { defined } from '#lib/defined.ts'
 
 /** Without the time, which is that of the pass over the hub. */
 export interface HubOrder extends Pick<
@@ -125,10 +126,7 @@ function releasePlan(seen: Seen, declared: Declared, { track, pipeline, taken }:
         ...commit.title,
         digests,
         changed: Object.entries(digests).filter(([k, v]) => newest?.spec.digests[k] !== v).length,
-        ...(signer === undefined ? {} : { signer }),
-        ...(after === undefined ? {} : { after }),
-        ...(commit.revertOf === undefined ? {} : { revertOf: commit.revertOf }),
-        ...(newest?.metadata.name === undefined ? {} : { previous: newest.metadata.name }),
+        ...defined({ signer, after, revertOf: commit.revertOf, previous: newest?.metadata.name }),
       },
     },
   }

@@ -4,6 +4,7 @@ import { commitText, type CommitTitle, shortCommit } from '#api/protocol/commit-
 import type { Release } from '#api/kinds/release.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { assertNever } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 import { setConditions, type WantedCondition } from '#kube/conditions.ts'
@@ -206,8 +207,7 @@ export function statusOf(
   const prunes = prunesOf(results)
   const errors = errorsOf(seen)
   return {
-    ...(generation === undefined ? {} : { observedGeneration: generation }),
-    ...(commit === undefined ? {} : { commit }),
+    ...defined({ observedGeneration: generation, commit }),
     ...titleOf(seen),
     ...renderedOf(seen),
     ...(isNew ? { fetchedAt: timestamp(now) } : before?.fetchedAt === undefined ? {} : { fetchedAt: before.fetchedAt }),
@@ -218,8 +218,7 @@ export function statusOf(
     tracks: tracksOf(seen, releases),
     ...(prunes.length === 0 ? {} : { prunes }),
     // Other loops write these two.
-    ...(before?.previews !== undefined && { previews: before.previews }),
-    ...(before?.notified !== undefined && { notified: before.notified }),
+    ...defined({ previews: before?.previews, notified: before?.notified }),
     ...(errors.length === 0 ? {} : { renderErrors: errors.map((e) => printableLine(e).slice(0, MAX_ERROR_CHARS)) }),
     conditions: setConditions(before?.conditions, wanted, now),
   }
@@ -229,7 +228,7 @@ export function statusOf(
 function titleOf({ source, commit }: Seen): CommitTitle {
   if (commit !== undefined) return commit.title ?? {}
   const { subject, author } = source.status ?? {}
-  return { ...(subject !== undefined && { subject }), ...(author !== undefined && { author }) }
+  return defined({ subject, author })
 }
 
 const MAX_REQUEST_CHARS = 64
@@ -248,10 +247,7 @@ function handledOf({ source, paused }: Seen): { readonly lastHandledReconcileAt?
 function renderedOf({ source: { status = {} }, declared }: Seen): Pick<Status, 'rendered' | 'renderedBefore'> {
   const own = declared?.kind === 'Declared' ? declared.commit.id : status.rendered
   const before = own === status.rendered ? status.renderedBefore : status.rendered
-  return {
-    ...(own !== undefined && { rendered: own }),
-    ...(before !== undefined && { renderedBefore: before }),
-  }
+  return defined({ rendered: own, renderedBefore: before })
 }
 
 type Status = NonNullable<FleetSource['status']>
@@ -261,20 +257,14 @@ function trustStatus({ source, commit, trust, paused }: Seen): Partial<NonNullab
   const { signer, verified, seen, refused } = source.status ?? {}
   if (trust === undefined) {
     if (paused === undefined && commit !== undefined) return {}
-    return {
-      ...(signer !== undefined && { signer }),
-      ...(verified !== undefined && { verified }),
-      ...(seen !== undefined && { seen }),
-      ...(refused !== undefined && { refused }),
-    }
+    return defined({ signer, verified, seen, refused })
   }
   if (trust.kind === 'Verified') {
     const shown = signerOf(trust)
-    return { ...(shown !== undefined && { signer: shown }), verified: trust.verified }
+    return { ...defined({ signer: shown }), verified: trust.verified }
   }
   return {
-    ...(signer !== undefined && { signer }),
-    ...(trust.verified !== undefined && { verified: trust.verified }),
+    ...defined({ signer, verified: trust.verified }),
     seen: trust.seen,
     ...(trust.kind === 'Refused' && { refused: refusedOf(trust) }),
   }
@@ -286,7 +276,7 @@ const refusedOf = ({ head, reason, message, digest }: Extract<Trust, { kind: 'Re
   commit: head,
   reason,
   message: printableLine(message).slice(0, MAX_ERROR_CHARS),
-  ...(digest !== undefined && { digest }),
+  ...defined({ digest }),
 })
 
 /** Deletions on the hub that the guard blocks. */
@@ -339,7 +329,7 @@ function tracksOf({ source, declared }: Seen, releases: readonly Release[]): rea
       name,
       ...(newest === undefined ? {} : newestOf(newest)),
       ...(last === undefined ? {} : { appliedCommit: last.spec.commit }),
-      ...(objects === undefined ? {} : { objects }),
+      ...defined({ objects }),
     }
   })
 }

@@ -5,6 +5,7 @@ import { fleetSource, MAX_SEEN, type FleetSource } from '#api/kinds/fleet-source
 import type { Validator } from '#api/validate.ts'
 import { formatProblem } from '#api/problem.ts'
 import { timestamp, type Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { isKubeNodeError, KubeNodeError, numbered } from '#lib/errors.ts'
 import { canonicalJson, isObject } from '#lib/json.ts'
 import { syncErrors } from '../../sync-errors.ts'
@@ -58,7 +59,7 @@ export class Verification {
     const before = source.status?.verified
     const last = before?.anchor === anchor ? before : undefined
     const seen = seenHeads(source.status?.seen ?? [], head, now)
-    const kept = { head, seen, ...(last !== undefined && { verified: last }) }
+    const kept = { head, seen, ...defined({ verified: last }) }
     try {
       if (last?.commit === head) return await this.#still(question, last, seen)
       const first = { commit: anchor, anchor, firstSeen: timestamp(now) }
@@ -122,7 +123,7 @@ export class Verification {
       policyAt: (commit) => this.#policyAt(question, commit),
       now,
       signal,
-      ...(ref.tag !== undefined && { tag: ref.tag }),
+      ...defined({ tag: ref.tag }),
       ...(verify?.signersFile !== undefined && { policyFile: verify.signersFile.path }),
     })
   }

@@ -7,6 +7,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { listAll } from '#kube/list-all.ts'
 import type { Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { KubeNodeError, isKubeNodeError, messageOf, type ErrorMessage } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import { inParallel } from '#lib/pool.ts'
@@ -181,7 +182,7 @@ class Attempt {
 
   async makeJob(parts: number): Promise<KubeObject> {
     const { client, clock, image, placement } = this.#options
-    const job = jobOf({ run: this.#run, image, ...(placement && { placement }), parts, deadlineMs: this.#deadlineMs })
+    const job = jobOf({ run: this.#run, image, ...defined({ placement }), parts, deadlineMs: this.#deadlineMs })
     for (;;) {
       try {
         return await client.create(JOB, job, { ...AS_RENDERER, signal: this.#signal })

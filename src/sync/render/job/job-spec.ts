@@ -2,6 +2,7 @@
 // this form and no other.
 import { FIELD_MANAGERS, LABELS, RENDER_ACCOUNT, RENDER_NAMESPACE } from '#api/names.ts'
 import type { KubeObject, OwnerReference } from '#api/schema/object.ts'
+import { defined } from '#lib/defined.ts'
 
 /** Of data in one ConfigMap: an API server takes a mebibyte, keys included. */
 const PART_BYTES = 960 * 1024
@@ -79,7 +80,7 @@ const placed = ({ nodeSelector, tolerations }: Placement) => ({
     tolerations: tolerations.map(({ key, value, effect }) => ({
       key,
       ...(value === undefined ? { operator: 'Exists' } : { operator: 'Equal', value }),
-      ...(effect !== undefined && { effect }),
+      ...defined({ effect }),
     })),
   }),
 })

@@ -4,6 +4,7 @@ import { Malformed } from '../ssh-wire.ts'
 import { PGP_KEY, packetsIn, type Packet } from './packets.ts'
 import { isSignedBy, parsePublicKey, type PgpPublicKey } from './public-key.ts'
 import { parseSignature, type SignaturePacket } from './signature-packet.ts'
+import { defined } from '#lib/defined.ts'
 
 export interface PgpSigningKey {
   /** FINGERPRINT, or PRIMARY/SUBKEY; the name of the key in policies. */
@@ -64,11 +65,11 @@ export function parseCertificate(armored: string): PgpCertificate {
   const isRevoked = revocations.isWhole
   const mayPrimary = newest.flags === undefined || (newest.flags & MAY_SIGN) !== 0
   const keys = [
-    ...(mayPrimary ? [{ name: primary.fingerprint, key: primary, ...(end !== undefined && { until: end }) }] : []),
+    ...(mayPrimary ? [{ name: primary.fingerprint, key: primary, ...defined({ until: end }) }] : []),
     ...subkeys.map(({ key, until }) => ({
       name: `${primary.fingerprint}/${key.fingerprint}`,
       key,
-      ...(until !== undefined && { until }),
+      ...defined({ until }),
     })),
   ]
   if (keys.length === 0) throw new Malformed('has no key that may sign')

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { Malformed } from '../ssh-wire.ts'
 import { PacketReader } from './packets.ts'
+import { defined } from '#lib/defined.ts'
 
 export interface SignaturePacket {
   readonly type: number
@@ -81,7 +82,7 @@ export function parseSignature(body: Buffer, { isOld = false }: { readonly isOld
     ...(expires > 0 && { expiresAfterMs: expires * 1_000 }),
     ...(keyExpires > 0 && { keyExpiresAfterMs: keyExpires * 1_000 }),
     ...(flags !== undefined && { flags: flags[0] ?? 0 }),
-    ...(issuer !== undefined && { issuer }),
+    ...defined({ issuer }),
     embedded: [...hashed, ...unhashed].filter((s) => s.type === EMBEDDED).map((s) => s.data),
   }
 }

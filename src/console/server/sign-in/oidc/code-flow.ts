@@ -1,6 +1,7 @@
 // Signs people in at an issuer by OpenID Connect: a code for this browser alone (state in a cookie, nonce, PKCE), changed for an ID token, which the API servers check.
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
 import type { Logger } from '#lib/log.ts'
 import { Refused } from '../../request.ts'
@@ -171,7 +172,7 @@ export class OidcSignIn {
       issuer: issuer.url,
       clientId,
       nonce,
-      ...(subject !== undefined && { subject }),
+      ...defined({ subject }),
       now: clock.now(),
     })
     if (judged.kind === 'Good') return { ...judged.token, text }

@@ -1,5 +1,6 @@
 // What is asked of an issuer: where its parts are, its keys, and tokens for a code. Answers are bounded, nothing is followed, and only HTTPS is spoken.
 import { request } from 'node:https'
+import { defined } from '#lib/defined.ts'
 import { refuseUpgrade } from '#lib/refuse-upgrade.ts'
 import type { IncomingMessage } from 'node:http'
 import { isObject } from '#lib/json.ts'
@@ -94,7 +95,7 @@ export class Issuer {
           agent: false,
           lookup: checkedLookup({ isTrusted, own: ownPlaces() }),
           signal: AbortSignal.timeout(TIMEOUT_MS),
-          ...(ca !== undefined && { ca }),
+          ...defined({ ca }),
           headers: {
             accept: 'application/json',
             'accept-encoding': 'identity',

@@ -1,0 +1,10 @@
+// Optional fields of an object: those without a value are left out, since a field that is undefined is none to exactOptionalPropertyTypes, to a JSON patch and to an apply.
+
+type Optional<T> = { readonly [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  readonly [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>
+}
+
+/** `{ name, ...defined({ zone, rack }) }` has `zone` and `rack` only where they are known. Falsy values that are not undefined stay. */
+export function defined<T extends object>(fields: T): Optional<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Optional<T>
+}
