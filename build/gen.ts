@@ -8,7 +8,7 @@ import { releaseRoot } from '#lib/release-root.ts'
 import { BENCH_PART, ERROR_PAGE, ERROR_PARTS, errorPage, type ErrorPart } from './reference/error-page.ts'
 import { COMMAND_PAGE, commandPage } from './reference/command-page.ts'
 import { CONTRACT_PAGES, withContract } from './reference/contract-pages.ts'
-import { OUTLINE_FILE, outlineText } from './outlined.ts'
+import { makeOutline } from './make-outline.ts'
 import { PROVIDER_PAGE, providerPage } from './reference/provider-page.ts'
 import { PROVIDER_PROTOCOL_PAGE, providerProtocolPage } from './reference/provider-protocol-page.ts'
 import { ROOM_PAGE, type ShippedPolicy, roomPage } from './reference/room-page.ts'
@@ -42,6 +42,7 @@ const bench = (await import(pathToFileURL(join(root, 'bench/bench-errors.ts')).h
 const { careful } = (await import(pathToFileURL(join(root, 'rules/defender/careful.ts')).href)) as {
   readonly careful: ShippedPolicy['spec']
 }
+await makeOutline()
 const errors = errorPage([...ERROR_PARTS, { ...BENCH_PART, tables: [bench.benchErrors] }])
 const files = new Map([
   ...generatedFiles(),
@@ -50,7 +51,6 @@ const files = new Map([
   ...monitoringFiles(root),
   [ERROR_PAGE, errors],
   [COMMAND_PAGE, await commandPage()],
-  [OUTLINE_FILE, await outlineText()],
   [PROVIDER_PAGE, providerPage()],
   [PROVIDER_PROTOCOL_PAGE, providerProtocolPage()],
   [RULES_PAGE, rulesPage()],

@@ -1,11 +1,9 @@
-// Makes the outline from the commands and kinds themselves. Only `npm run gen` and its test run this.
+// The outline, from the commands and kinds themselves.
 import type { Argument, Command, Option } from 'commander'
 import { KINDS } from '#api/kinds.ts'
 import { buildProgram } from '#cli/program.ts'
 import type { Outline, OutlinedArgument, OutlinedCommand, OutlinedOption } from '#cli/outline/outline.ts'
 import { defined } from '#lib/defined.ts'
-
-export const OUTLINE_FILE = 'src/cli/outline/outline.json'
 
 const SILENT = { out: () => undefined, err: () => undefined, cwd: '/', env: {}, isTerminal: false }
 
@@ -24,14 +22,8 @@ export async function outlineText(): Promise<string> {
       help: firstSentence(definition.doc),
     })),
   }
-  return `{\n${Object.entries<readonly unknown[]>({ ...outline })
-    .map(linesOf)
-    .join(',\n')}\n}\n`
+  return `${JSON.stringify(outline)}\n`
 }
-
-/** Each command, kind and option of the program on a line of its own, so that a change of one is a line of a diff. */
-const linesOf = ([name, list]: readonly [string, readonly unknown[]]): string =>
-  `${JSON.stringify(name)}: [\n${list.map((one) => JSON.stringify(one)).join(',\n')}\n]`
 
 /** It says what a kind is. */
 const firstSentence = (doc: string): string => doc.split(/[.;:](?: |$)/, 1)[0] ?? ''

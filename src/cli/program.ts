@@ -61,7 +61,9 @@ function addOutlined(program: Command, outlined: OutlinedCommand): void {
 const namedBy = (words: readonly string[]): readonly string[] => {
   const [first = '', second = ''] = words
   const asked = first === 'help' ? [first, second] : [first]
-  return OUTLINE.commands.filter((c) => asked.some((word) => isCalled(c, word))).map((c) => c.name)
+  const known = OUTLINE.commands.filter((c) => asked.some((word) => isCalled(c, word))).map((c) => c.name)
+  // Of a checkout that was updated, whose outline is older than its commands.
+  return [...new Set([...known, ...asked.filter((word) => COMMAND_FILES.has(word))])]
 }
 
 function emptyProgram(): Command {

@@ -6,7 +6,8 @@ import { parse } from 'yaml'
 import { crdOf } from '#api/crd.ts'
 import { GENERATED_DIRECTORIES, generatedFiles } from '#api/gen/generated-files.ts'
 import { KINDS } from '#api/kinds.ts'
-import { OUTLINE_FILE, outlineText } from '#build/outlined.ts'
+import { OUTLINE_FILE } from '#build/make-outline.ts'
+import { outlineText } from '#build/outlined.ts'
 import { COMMAND_PAGE } from '#build/reference/command-page.ts'
 import { ERROR_PAGE } from '#build/reference/error-page.ts'
 import { PROVIDER_PAGE } from '#build/reference/provider-page.ts'
@@ -35,7 +36,7 @@ test.each(GENERATED_DIRECTORIES.map((d) => [d] as const))('%s holds nothing else
   ).toEqual([])
 })
 
-test('the outline of the commands is up to date; run npm run gen when it is not', async () => {
+test('the outline that this checkout made is that of its commands; run npm run gen when it is not', async () => {
   expect(readFileSync(join(root, OUTLINE_FILE), 'utf8')).toBe(await outlineText())
 })
 

@@ -1,4 +1,4 @@
-// The commands, options and kinds as plain data (outline.json, made by npm run gen): help, completion and suggestions need no command's own code.
+// The commands, options and kinds as plain data (outline.json, which build/make-outline.ts makes and git does not keep): help, completion and suggestions need no command's own code.
 import type { ResourceType } from '#api/schema/resource.ts'
 import data from './outline.json' with { type: 'json' }
 
