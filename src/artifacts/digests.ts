@@ -1,6 +1,6 @@
 // Digests of files that are served, each computed once for a version of it.
 import { createHash } from 'node:crypto'
-import { Turns } from '#lib/turns.ts'
+import { Semaphore } from '#lib/semaphore.ts'
 import type { OpenFile } from './served-file.ts'
 
 /** More files than any fleet has versions; a digest of one that was forgotten is computed again. */
@@ -10,7 +10,7 @@ const MAX_AT_ONCE = 2
 
 export class Digests {
   readonly #known = new Map<string, Promise<string>>()
-  readonly #turns = new Turns(MAX_AT_ONCE)
+  readonly #atOnce = new Semaphore(MAX_AT_ONCE, { what: 'digests of files' })
 
   /** SHA-256 in hexadecimal digits. */
   async of(file: OpenFile): Promise<string> {
@@ -18,7 +18,7 @@ export class Digests {
     const version = [dev, ino, size, mtimeNs, ctimeNs].join(':')
     const known = this.#known.get(version)
     if (known !== undefined) return known
-    const made = this.#turns.take(() => digestOf(file))
+    const made = this.#atOnce.run(() => digestOf(file))
     this.#known.set(version, made)
     made.catch(() => this.#known.delete(version))
     for (const old of [...this.#known.keys()].slice(0, -MAX_KNOWN)) this.#known.delete(old)

@@ -18,6 +18,10 @@ export const libErrors = errorTable({
     text: 'cannot use {path}: it is a second name of a file elsewhere, and other users could write to its folder',
     next: 'remove it if it is not yours, or use another folder',
   },
+  KN1044: {
+    text: 'too many {what} at once: {most} are waiting',
+    next: 'retried automatically; try again when some of them are done',
+  },
   KN1030: {
     text: 'cannot use the pattern {pattern}: {reason}',
     next: 'write it in RE2 syntax',

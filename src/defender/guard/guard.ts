@@ -5,7 +5,7 @@ import { FIELD_MANAGERS } from '#api/names.ts'
 import type { Pruning } from '#api/protocol/pruning.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { Random } from '#lib/random.ts'
-import { Turns } from '#lib/turns.ts'
+import { Semaphore } from '#lib/semaphore.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { compareAndSwap, type Mutation } from '#runtime/compare-and-swap.ts'
 import { raceWith } from '#runtime/race.ts'
@@ -42,11 +42,11 @@ const OVERLOADED: DeletionVerdict = {
 
 export function createGuard(options: GuardOptions): AskGuard {
   // One after the other: deletions that come at once would otherwise lose the ledger to each other, try after try.
-  const turns = new Turns(1)
+  const oneAtATime = new Semaphore(1, { what: 'deletions' })
   const decide = createDecision(options)
   return async (deletion) => {
     const waiting = new AbortController()
-    const decided = turns.take(() => decide(deletion), waiting.signal)
+    const decided = oneAtATime.run(() => decide(deletion), waiting.signal)
     const raced = await raceWith(options.clock, ANSWER_WITHIN_MS, decided)
     if (raced.settled) return raced.value
     // One that is being recorded may still be: it was counted then, and what did not happen is counted back.

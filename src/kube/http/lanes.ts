@@ -6,6 +6,7 @@ import { createSecureContext } from 'node:tls'
 import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { nodeHttp } from '#lib/node-http.ts'
+import { Semaphore } from '#lib/semaphore.ts'
 import type { TlsMaterial } from './credentials.ts'
 import { kubeErrors } from '../kube-errors.ts'
 
@@ -49,18 +50,20 @@ export interface LaneOptions {
 
 export class Lanes {
   readonly #options: LaneOptions
-  readonly #turns: Readonly<Record<Lane, Turns>>
+  readonly #turns: Readonly<Record<Lane, Semaphore>>
   #material: TlsMaterial | undefined
   #sockets: http.Agent | undefined
 
   constructor(options: LaneOptions) {
     this.#options = options
-    const turns = (lane: Lane) => new Turns(Math.min(IN_FLIGHT[lane], options.atOnce))
+    const full = () => new KubeNodeError(kubeErrors.KN2013({ maxWaiting: MAX_WAITING }), { retry: 'later' })
+    const turns = (lane: Lane, most = Math.min(IN_FLIGHT[lane], options.atOnce)) =>
+      new Semaphore(most, { what: 'requests', mostWaiting: MAX_WAITING, full })
     this.#turns = {
       lease: turns('lease'),
       prompt: turns('prompt'),
       bulk: turns('bulk'),
-      watch: new Turns(IN_FLIGHT.watch),
+      watch: turns('watch', IN_FLIGHT.watch),
     }
   }
 
@@ -81,7 +84,7 @@ export class Lanes {
 
   /** Waits for a turn in the lane; call the returned function to release it. */
   turn(lane: Lane, signal: AbortSignal | undefined): Promise<() => void> {
-    return this.#turns[lane].take(signal)
+    return this.#turns[lane].acquire(signal)
   }
 
   /** Closes idle sockets except one: each takes a tenth of a megabyte. For a client whose work is done until its next pass. */
@@ -129,53 +132,4 @@ function contextOf({ ca, cert, key }: TlsMaterial): https.AgentOptions {
 function retire(agent: http.Agent): void {
   agent.on('free', (socket: { destroy(): void }) => socket.destroy())
   for (const idle of Object.values(agent.freeSockets)) for (const socket of idle ?? []) socket.destroy()
-}
-
-/** First come, first served, up to a limit. */
-class Turns {
-  #free: number
-  readonly #waiting = new Set<() => void>()
-
-  constructor(limit: number) {
-    this.#free = limit
-  }
-
-  async take(signal: AbortSignal | undefined): Promise<() => void> {
-    signal?.throwIfAborted()
-    if (this.#free <= 0) await this.#wait(signal)
-    else this.#free--
-    let given = false
-    return () => {
-      if (given) return
-      given = true
-      this.#giveBack()
-    }
-  }
-
-  #giveBack(): void {
-    const [next] = this.#waiting
-    if (next === undefined) {
-      this.#free++
-      return
-    }
-    this.#waiting.delete(next)
-    next()
-  }
-
-  #wait(signal: AbortSignal | undefined): Promise<void> {
-    if (this.#waiting.size >= MAX_WAITING)
-      throw new KubeNodeError(kubeErrors.KN2013({ maxWaiting: MAX_WAITING }), { retry: 'later' })
-    return new Promise((resolve, reject) => {
-      const go = () => {
-        signal?.removeEventListener('abort', onAbort)
-        resolve()
-      }
-      const onAbort = () => {
-        this.#waiting.delete(go)
-        reject(signal?.reason)
-      }
-      signal?.addEventListener('abort', onAbort, { once: true })
-      this.#waiting.add(go)
-    })
-  }
 }

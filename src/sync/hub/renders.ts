@@ -7,7 +7,7 @@ import { isForbidden } from '#kube/errors.ts'
 import { defined } from '#lib/defined.ts'
 import { isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
 import type { Rejected } from '#delivery/desired.ts'
-import { Turns } from '#lib/turns.ts'
+import { Semaphore } from '#lib/semaphore.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { accessOf, requireLocal, secretOf } from '../git/access.ts'
 import { isLocal } from '../git/local-url.ts'
@@ -61,7 +61,7 @@ export class Renders {
   readonly #newest = new Map<string, { readonly commit: string; readonly superseded: AbortController }>()
   /** By reader: the last fetch that was started. */
   readonly #fetching = new Map<string, Promise<void>>()
-  readonly #turns = new Turns(RENDERS_AT_ONCE)
+  readonly #atOnce = new Semaphore(RENDERS_AT_ONCE, { what: 'renders' })
   #renderer: Promise<Renderer> | undefined
   #sweptAt: number | undefined
   /** Of all sources; undefined until they were listed. */
@@ -187,7 +187,7 @@ export class Renders {
       validator: this.#validator,
       limits: { ...renderLimits, ...defined({ signal }) },
     }
-    const rendered = await this.#turns.take(() => renderCommit(commit, made))
+    const rendered = await this.#atOnce.run(() => renderCommit(commit, made))
     return rehearsal === undefined ? rendered : { ...rendered, targets: rehearsed(rendered.targets, rehearsal) }
   }
 

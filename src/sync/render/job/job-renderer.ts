@@ -41,7 +41,7 @@ import {
 import { MAX_LOG_BYTES, resultIn } from './log-lines.ts'
 import { packInput, unpackEnd } from './packed.ts'
 import { progressOf, tooLate, type Awaited, type Progress } from './progress.ts'
-import { Turns } from '#lib/turns.ts'
+import { Semaphore } from '#lib/semaphore.ts'
 
 const JOB = coreKind('Job')
 const POD = coreKind('Pod')
@@ -76,7 +76,7 @@ const SWEEPERS = 8
 export class JobRenderer implements Renderer {
   readonly layers = POD_LEVEL.layers
   readonly #options: JobRendererOptions
-  readonly #turns = new Turns(MAX_AT_ONCE)
+  readonly #atOnce = new Semaphore(MAX_AT_ONCE, { what: 'render Jobs' })
 
   constructor(options: JobRendererOptions) {
     this.#options = options
@@ -93,7 +93,7 @@ export class JobRenderer implements Renderer {
   async run(request: RenderRequest, limits: CageLimits = {}): Promise<CagedEnd> {
     const { signal } = limits
     try {
-      return await this.#turns.take(() => this.#run(request, limits), signal)
+      return await this.#atOnce.run(() => this.#run(request, limits), signal)
     } catch (error) {
       if (signal?.aborted === true) return { kind: 'Superseded', printed: '' }
       throw error
