@@ -1,9 +1,9 @@
 // Machines that each have a folder of their own below one: how they are found and listed, and one thing at a time for each.
 import { readdir } from 'node:fs/promises'
+import { KeyedLock } from '#lib/keyed-lock.ts'
 import { badName, isMachineName, machineIn, takenName } from './machine-name.ts'
 import type { CreateResult, Host, HostRequest } from './port.ts'
 import { type NodeRecord, readRecord } from './process/record.ts'
-import { Turns } from './turns.ts'
 
 interface Folder {
   readonly dir: string
@@ -19,7 +19,7 @@ export interface MachineFoldersOptions<At extends Folder> {
 
 export class MachineFolders<At extends Folder> {
   readonly #o: MachineFoldersOptions<At>
-  readonly #turns = new Turns()
+  readonly #locks = new KeyedLock({ what: 'calls about one machine' })
 
   constructor(options: MachineFoldersOptions<At>) {
     this.#o = options
@@ -47,12 +47,7 @@ export class MachineFolders<At extends Folder> {
 
   /** Runs after all earlier calls for the machine, however they ended. */
   inTurn<T>(machine: string, work: (at: At) => Promise<T>): Promise<T> {
-    return this.#turns.run(machine, () => work(this.at(machine)))
-  }
-
-  /** Resolves or rejects with the latest call for the machine. */
-  idle(machine: string): Promise<void> {
-    return this.#turns.of(machine)
+    return this.#locks.run(machine, () => work(this.at(machine)))
   }
 
   /** Refused when the name is bad or of another host; a host that is there already is passed on as known. */

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, realpath, rm } from 'node:fs/promises'
 import { type Clock, timestamp } from '#lib/clock.ts'
 import { assertNever, messageOf } from '#lib/errors.ts'
+import { KeyedLock } from '#lib/keyed-lock.ts'
 import type { Logger } from '#lib/log.ts'
 import { HostEvents } from '../host-events.ts'
 import { badName, machineIn, takenName } from '../machine-name.ts'
@@ -18,7 +19,6 @@ import {
   type Ordered,
   type Provider,
 } from '../port.ts'
-import { Turns } from '../turns.ts'
 import { findAgent, startAgent } from '../process/agent-process.ts'
 import { endAll } from '../process/end.ts'
 import { type Crashes, needOf } from '../process/keeper.ts'
@@ -63,7 +63,7 @@ class HollowProvider implements Provider {
   readonly #options: HollowProviderOptions
   readonly #hosts: Map<string, HollowHost>
   readonly #events = new HostEvents(HOLLOW_SCHEME)
-  readonly #turns = new Turns()
+  readonly #locks = new KeyedLock({ what: 'calls about one machine' })
   #agents: ProcessId | undefined
   #hasSearched = false
   #crashes: Crashes = { inARow: 0 }
@@ -78,7 +78,7 @@ class HollowProvider implements Provider {
     if (bad !== undefined) return bad
     const parsed = parseParams(params)
     if (parsed.kind === 'Refused') return parsed
-    return this.#turns.run(machine, async (): Promise<CreateResult> => {
+    return this.#locks.run(machine, async (): Promise<CreateResult> => {
       const known = this.#hosts.get(machine)
       const taken = takenName(known, machineUid, HOLLOW_SCHEME + machine)
       if (taken !== undefined) return taken
@@ -102,7 +102,7 @@ class HollowProvider implements Provider {
 
   delete(providerID: string): Promise<DeleteResult> {
     const machine = machineOf(providerID)
-    return this.#turns.run(machine, async (): Promise<DeleteResult> => {
+    return this.#locks.run(machine, async (): Promise<DeleteResult> => {
       if (!this.#hosts.has(machine)) return 'Gone'
       await rm(hostFile(this.#options.dir, machine), { force: true })
       this.#hosts.delete(machine)
@@ -113,7 +113,7 @@ class HollowProvider implements Provider {
 
   reboot(providerID: string): Promise<Ordered> {
     const machine = machineOf(providerID)
-    return this.#turns.run(machine, async (): Promise<Ordered> => {
+    return this.#locks.run(machine, async (): Promise<Ordered> => {
       const host = this.#hosts.get(machine)
       if (host === undefined) return 'Gone'
       await this.#write({ ...host, bootId: this.#newBootId() })

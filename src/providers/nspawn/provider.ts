@@ -171,10 +171,7 @@ class Nspawn implements NspawnProvider {
     const { clock, log } = this.#options
     while (!signal.aborted) {
       try {
-        for (const machine of await this.#folders.names()) {
-          this.#keep(machine)
-          await this.#folders.idle(machine).catch(() => undefined)
-        }
+        for (const machine of await this.#folders.names()) await this.#keep(machine)
       } catch (error) {
         log.warn('cannot reconcile the machines', { error })
       }
@@ -182,7 +179,7 @@ class Nspawn implements NspawnProvider {
     }
   }
 
-  #keep(machine: string): void {
+  async #keep(machine: string): Promise<void> {
     const work = this.#folders.inTurn(machine, async (at) => {
       const record = await readRecord(at)
       if (record?.state === 'Deleting') return void (await this.#remove(at, machine))
@@ -197,7 +194,7 @@ class Nspawn implements NspawnProvider {
       this.#boots.set(machine, boot)
       if (before !== undefined && before !== boot) this.#tell(machine, 'Rebooted', 'the machine rebooted')
     })
-    work.catch((error: unknown) => this.#options.log.warn('cannot reconcile a machine', { machine, error }))
+    await work.catch((error: unknown) => this.#options.log.warn('cannot reconcile a machine', { machine, error }))
   }
 
   /** The record comes last: a crash before it leaves a folder that the next create fills again. */

@@ -6,6 +6,7 @@ import { type Clock, timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject } from '#lib/json.ts'
+import { KeyedLock } from '#lib/keyed-lock.ts'
 import type { CreateResult, DeleteResult, Host, HostList, HostRequest, Ordered, Provider } from '../port.ts'
 import { badName, isMachineName, machineIn, takenName } from '../machine-name.ts'
 import { readText, withOwner, writeWhole } from '../process/record.ts'
@@ -84,7 +85,7 @@ export class StaticProvider implements Provider {
   readonly #notes: Notes
   readonly #clock: Pick<Clock, 'now'>
   /** Two creates of one machine at the same time come one after the other. */
-  #turn: Promise<unknown> = Promise.resolve()
+  readonly #locks = new KeyedLock({ what: 'calls about one machine' })
 
   constructor({ notes, clock }: StaticProviderOptions) {
     this.#notes = notes
@@ -92,7 +93,7 @@ export class StaticProvider implements Provider {
   }
 
   create(request: HostRequest): Promise<CreateResult> {
-    return this.#inTurn(() => this.#take(request))
+    return this.#locks.run(request.machine, () => this.#take(request))
   }
 
   async get(providerID: string): Promise<Host | undefined> {
@@ -111,7 +112,7 @@ export class StaticProvider implements Provider {
   delete(providerID: string): Promise<DeleteResult> {
     const machine = machineOf(providerID)
     if (machine === undefined) return Promise.resolve('Gone')
-    return this.#inTurn(async () => ((await this.#notes.remove(machine)) ? 'Deleted' : 'Gone'))
+    return this.#locks.run(machine, async () => ((await this.#notes.remove(machine)) ? 'Deleted' : 'Gone'))
   }
 
   async reboot(providerID: string): Promise<Ordered> {
@@ -141,12 +142,6 @@ export class StaticProvider implements Provider {
   async #note(machine: string): Promise<Note | undefined> {
     const text = await this.#notes.read(machine)
     return text === undefined ? undefined : parseNote(machine, text)
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const mine = this.#turn.then(work, work)
-    this.#turn = mine
-    return mine
   }
 }
 
