@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { defined } from '#lib/defined.ts'
 import { issueCertificate } from '#lib/x509/certificates.ts'
 import { authoritiesIn, credentialsIn, keepCredentials, trustedBy, type Credentials } from '#lib/x509/server-keys.ts'
+import { KeyedLock } from '#lib/keyed-lock.ts'
 import { kubeconfigText } from '#lib/kubeconfig-text.ts'
 import type {
   ControlPlane,
@@ -75,7 +76,7 @@ export class EmbeddedHost implements ControlPlaneHost {
   /** The last request for each: what is reported of a rotation depends on it. */
   readonly #rotations = new Map<string, RotationRequest>()
   /** One thing at a time for each id. */
-  readonly #last = new Map<string, Promise<unknown>>()
+  readonly #locks = new KeyedLock({ what: 'changes of one control plane' })
   /** How often each ended by itself, without a good run in between. */
   readonly #ends = new Map<string, number>()
   #isClosed = false
@@ -95,18 +96,18 @@ export class EmbeddedHost implements ControlPlaneHost {
       this.#folders
         .all()
         .filter((record) => !record.isStopped)
-        .map((record) => this.#inTurn(record.id, () => this.#serve(record))),
+        .map((record) => this.#locks.run(record.id, () => this.#serve(record))),
     )
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
-    await Promise.all([...this.#serving.keys()].map((id) => this.#inTurn(id, () => this.#halt(id))))
+    await Promise.all([...this.#serving.keys()].map((id) => this.#locks.run(id, () => this.#halt(id))))
     await this.#engine.close?.()
   }
 
   put(request: ControlPlaneRequest): Promise<PutResult> {
-    return this.#inTurn(request.id, async () => {
+    return this.#locks.run(request.id, async () => {
       const known = this.#folders.read(request.id)
       const refused = this.#refusal(request, known)
       if (refused !== undefined) return refused
@@ -152,7 +153,7 @@ export class EmbeddedHost implements ControlPlaneHost {
   }
 
   stop(id: string): Promise<'Stopped' | 'Gone'> {
-    return this.#inTurn(id, async () => {
+    return this.#locks.run(id, async () => {
       const record = this.#folders.read(id)
       if (record === undefined) return 'Gone'
       this.#folders.write({ ...record, isStopped: true })
@@ -162,7 +163,7 @@ export class EmbeddedHost implements ControlPlaneHost {
   }
 
   snapshot(id: string, name: string): Promise<Snapshot | 'Gone'> {
-    return this.#inTurn(id, async () => {
+    return this.#locks.run(id, async () => {
       const record = this.#folders.read(id)
       if (record === undefined) return 'Gone'
       const now = this.#options.clock.now()
@@ -174,7 +175,7 @@ export class EmbeddedHost implements ControlPlaneHost {
   }
 
   drop(id: string, names: readonly string[]): Promise<'Dropped' | 'Gone'> {
-    return this.#inTurn(id, async () => {
+    return this.#locks.run(id, async () => {
       if (this.#folders.read(id) === undefined) return 'Gone'
       this.#folders.drop(id, names)
       return 'Dropped'
@@ -185,7 +186,7 @@ export class EmbeddedHost implements ControlPlaneHost {
     id: string,
     { snapshot, token }: { readonly snapshot: string; readonly token: string },
   ): Promise<RestoreResult> {
-    return this.#inTurn(id, async () => {
+    return this.#locks.run(id, async () => {
       const record = this.#folders.read(id)
       if (record === undefined) return 'Gone'
       if (record.restored === token) return 'Restored'
@@ -203,7 +204,7 @@ export class EmbeddedHost implements ControlPlaneHost {
     id: string,
     { owner, keep }: { readonly owner: string; readonly keep?: string },
   ): Promise<'Deleted' | 'Gone' | 'Owned'> {
-    return this.#inTurn(id, async () => {
+    return this.#locks.run(id, async () => {
       const record = this.#folders.read(id)
       if (record === undefined) return 'Gone'
       if (record.owner !== owner) return 'Owned'
@@ -319,7 +320,7 @@ export class EmbeddedHost implements ControlPlaneHost {
     const waitMs = Math.min(LAST_RESTART_MS, FIRST_RESTART_MS * 2 ** ends)
     this.#options.onEnd?.(id, why, waitMs)
     this.#options.clock.after(waitMs, () => {
-      void this.#inTurn(id, async () => {
+      void this.#locks.run(id, async () => {
         const record = this.#folders.read(id)
         if (this.#isClosed || record === undefined || record.isStopped || this.#serving.has(id)) return
         await this.#serve(record, this.#rotations.get(id))
@@ -393,17 +394,4 @@ export class EmbeddedHost implements ControlPlaneHost {
   }
 
   #keysOf = (id: string): string => join(this.#folders.of(id).data, 'pki')
-
-  #inTurn<T>(id: string, work: () => Promise<T>): Promise<T> {
-    const mine = (this.#last.get(id) ?? Promise.resolve()).then(work, work)
-    const settled = mine.then(
-      () => undefined,
-      () => undefined,
-    )
-    this.#last.set(id, settled)
-    void settled.then(() => {
-      if (this.#last.get(id) === settled) this.#last.delete(id)
-    })
-    return mine
-  }
 }

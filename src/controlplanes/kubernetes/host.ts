@@ -3,6 +3,7 @@
 import { PARTS, type Part } from '#api/constructs/control-plane/settings.ts'
 import { coreKind } from '#kube/core-kinds.ts'
 import { defined } from '#lib/defined.ts'
+import { KeyedLock } from '#lib/keyed-lock.ts'
 import { kubeconfigText } from '#lib/kubeconfig-text.ts'
 import { issueCertificate } from '#lib/x509/certificates.ts'
 import { bundleOf, rootIn, signerOf, type HeldRoot } from '../credentials/held.ts'
@@ -58,7 +59,7 @@ export class KubernetesHost implements ControlPlaneHost {
   readonly #records: PlaneRecords
   readonly #work: PlaneWork
   /** One thing at a time for each id. */
-  readonly #last = new Map<string, Promise<unknown>>()
+  readonly #locks = new KeyedLock({ what: 'changes of one control plane' })
 
   constructor(options: KubernetesHostOptions) {
     this.#options = options
@@ -77,7 +78,7 @@ export class KubernetesHost implements ControlPlaneHost {
   }
 
   put(request: ControlPlaneRequest, signal?: AbortSignal): Promise<PutResult> {
-    return this.#inTurn(request.id, async () => {
+    return this.#locks.run(request.id, async () => {
       const found = await this.#records.read(request.id, signal)
       if (found === 'Taken') return takenNamespace(request.id)
       const refused = await this.#refusal(request, found, signal)
@@ -121,7 +122,7 @@ export class KubernetesHost implements ControlPlaneHost {
   }
 
   stop(id: string, signal?: AbortSignal): Promise<'Stopped' | 'Gone'> {
-    return this.#inTurn(id, async () => {
+    return this.#locks.run(id, async () => {
       let kept = await this.#living(id, signal)
       if (kept === undefined) return 'Gone'
       const { isAwake: _, ...record } = kept.record
@@ -133,7 +134,7 @@ export class KubernetesHost implements ControlPlaneHost {
   }
 
   snapshot(id: string, name: string, signal?: AbortSignal, withinMs?: number): Promise<Snapshot | 'Gone'> {
-    return this.#inTurn(id, async () => {
+    return this.#locks.run(id, async () => {
       const found = await this.#living(id, signal)
       if (found === undefined) return 'Gone'
       let looked = await this.#work.takeSnapshot(found, name, signal)
@@ -151,7 +152,7 @@ export class KubernetesHost implements ControlPlaneHost {
   }
 
   defragment(id: string, number: number, signal?: AbortSignal): Promise<'Done' | 'Gone'> {
-    return this.#inTurn(id, async () => {
+    return this.#locks.run(id, async () => {
       let kept = await this.#living(id, signal)
       if (kept === undefined) return 'Gone'
       const { record } = kept
@@ -168,7 +169,7 @@ export class KubernetesHost implements ControlPlaneHost {
   }
 
   replaceMember(id: string, number: number, signal?: AbortSignal): Promise<'Done' | 'Gone'> {
-    return this.#inTurn(id, async () => {
+    return this.#locks.run(id, async () => {
       const kept = await this.#living(id, signal)
       if (kept === undefined) return 'Gone'
       if (replacedIn(kept.record) >= number) return 'Done'
@@ -183,7 +184,7 @@ export class KubernetesHost implements ControlPlaneHost {
   }
 
   drop(id: string, names: readonly string[], signal?: AbortSignal): Promise<'Dropped' | 'Gone'> {
-    return this.#inTurn(id, async () => {
+    return this.#locks.run(id, async () => {
       const kept = await this.#living(id, signal)
       if (kept === undefined) return 'Gone'
       await this.#records.write(kept, withoutSnapshots(kept.record, names), signal)
@@ -196,7 +197,7 @@ export class KubernetesHost implements ControlPlaneHost {
     { snapshot, token }: { readonly snapshot: string; readonly token: string },
     signal?: AbortSignal,
   ): Promise<RestoreResult> {
-    return this.#inTurn(id, async () => {
+    return this.#locks.run(id, async () => {
       let kept = await this.#living(id, signal)
       if (kept === undefined) return 'Gone'
       const { record } = kept
@@ -234,7 +235,7 @@ export class KubernetesHost implements ControlPlaneHost {
     { owner, keep }: { readonly owner: string; readonly keep?: string },
     signal?: AbortSignal,
   ): Promise<'Deleted' | 'Gone' | 'Owned'> {
-    return this.#inTurn(id, async () => {
+    return this.#locks.run(id, async () => {
       const kept = await this.#living(id, signal)
       if (kept === undefined) return 'Gone'
       if (kept.record.owner !== owner) return 'Owned'
@@ -401,18 +402,5 @@ export class KubernetesHost implements ControlPlaneHost {
     const key = { namespace: planeNamespace(record.id), name: credentialSecretName(CLUSTER_AUTHORITY) }
     const secret = await this.#options.client.get(secrets, key, defined({ signal }))
     return secret && rootIn(heldIn([secret]).held, CLUSTER_AUTHORITY)
-  }
-
-  #inTurn<T>(id: string, work: () => Promise<T>): Promise<T> {
-    const mine = (this.#last.get(id) ?? Promise.resolve()).then(work, work)
-    const settled = mine.then(
-      () => undefined,
-      () => undefined,
-    )
-    this.#last.set(id, settled)
-    void settled.then(() => {
-      if (this.#last.get(id) === settled) this.#last.delete(id)
-    })
-    return mine
   }
 }
