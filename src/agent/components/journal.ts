@@ -3,6 +3,7 @@ import { basename } from 'node:path'
 import type { Clock } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import { Semaphore } from '#lib/semaphore.ts'
 import { nextComponentState, type SwitchEvent, type SwitchFacts } from '#api/protocol/switch.ts'
 import { readState, writeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
@@ -29,7 +30,7 @@ export class Journal {
   readonly #component: string
   #record: ComponentRecord | undefined
   /** Staging runs beside the component's loop; changes from the two must not overtake each other. */
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #oneAtATime = new Semaphore(1, { what: 'changes of the record of a component' })
 
   constructor(deps: JournalDeps, component: string) {
     this.#deps = deps
@@ -73,17 +74,11 @@ export class Journal {
 
   /** Moves to the state that the table names; throws when the table has no such step, which is a bug of the plan. */
   step(event: SwitchEvent, facts: SwitchFacts, change: RecordChange): Promise<ComponentRecord> {
-    return this.#inTurn(() => this.#step(event, facts, change))
+    return this.#oneAtATime.run(() => this.#step(event, facts, change))
   }
 
   write(change: RecordChange): Promise<ComponentRecord> {
-    return this.#inTurn(() => this.#write(change))
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const mine = this.#last.then(work, work)
-    this.#last = mine.catch(() => undefined)
-    return mine
+    return this.#oneAtATime.run(() => this.#write(change))
   }
 
   #step(event: SwitchEvent, facts: SwitchFacts, change: RecordChange): Promise<ComponentRecord> {
