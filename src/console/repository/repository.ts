@@ -11,6 +11,7 @@ import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { KubeNodeError, messageOf } from '#lib/errors.ts'
+import { Semaphore } from '#lib/semaphore.ts'
 import type { GitRepository } from '#sync/git/repository.ts'
 import { isLocal } from '#sync/git/local-url.ts'
 import { openLocalRepository, type LocalRepository } from '#sync/git/local-repository.ts'
@@ -25,7 +26,6 @@ import { recordedName } from '#forecast/plan/recorded-name.ts'
 import { certainPlan, predictedPlan } from './shown-plan.ts'
 import { takeInventory } from '#forecast/plan/take-inventory.ts'
 import { type NewCommit, newCommit } from './new-commit.ts'
-import { OneAtATime } from './one-at-a-time.ts'
 import { diffLines, patchText, subjectOf } from './patch.ts'
 import { prepared } from './prepare.ts'
 import { type PushGit, pushPrepared } from './push-prepared.ts'
@@ -52,11 +52,19 @@ interface Kept {
   readonly source: FleetSource
 }
 
+/** Of one person with several tabs. */
+const MOST_WAITING = 8
+
 export class ConsoleRepository implements FleetRepository {
   readonly name: string
   readonly #repository: LocalRepository
   readonly #place: RepositoryPlace
-  readonly #turns = new OneAtATime()
+  /** A plan takes a whole core. */
+  readonly #oneAtATime = new Semaphore(1, {
+    what: 'plans',
+    mostWaiting: MOST_WAITING,
+    full: () => new KubeNodeError(consoleRepositoryErrors.KN1720({ most: MOST_WAITING }), { retry: 'later' }),
+  })
   readonly #rendered = new Map<string, Rendered>()
   readonly #prepared = new Map<string, Kept>()
   #renderer: Promise<Renderer> | undefined
@@ -69,7 +77,7 @@ export class ConsoleRepository implements FleetRepository {
   }
 
   plan({ commit, base, clients }: RepositoryPlanWish): Promise<RepositoryPlan> {
-    return this.#turns.run(async () => {
+    return this.#oneAtATime.run(async () => {
       const id = await commitCalled(this.#repository, commit)
       const about = await this.#repository.commit(id)
       const against = base === undefined ? about.parents[0] : await commitCalled(this.#repository, base)
@@ -84,7 +92,7 @@ export class ConsoleRepository implements FleetRepository {
   }
 
   prepare({ person, source, change, client, ...by }: PrepareWish): Promise<PreparedCommit> {
-    return this.#turns.run(async () => {
+    return this.#oneAtATime.run(async () => {
       const follows = source.spec.ref?.branch ?? ''
       const base = await this.#branch(source, follows)
       const { edits, made, subject, branch } = await prepared(change, {
