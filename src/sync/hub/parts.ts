@@ -1,4 +1,5 @@
 // What the loops of the hub share: caches, rendered commits, connections, locks. Made once, passed to both.
+import { KeyedLock } from '#lib/keyed-lock.ts'
 import { approval, type Approval } from '#api/kinds/approval.ts'
 import { cluster, type Cluster } from '#api/kinds/cluster.ts'
 import { fleetSource, type FleetSource } from '#api/kinds/fleet-source.ts'
@@ -12,7 +13,6 @@ import type { SharedInformer } from '#runtime/informers.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { Approver } from '../release/gates.ts'
 import type { Promotion } from '../release/release-seen.ts'
-import { ClusterLocks } from './cluster-locks.ts'
 import { Connections, HubConnections, SECRET } from './connections.ts'
 import type { SyncContext } from './context.ts'
 import { GateReads } from './gate-reads.ts'
@@ -55,7 +55,8 @@ export interface HubParts {
   readonly trustMetrics: TrustMetrics
   readonly connections: Connections
   readonly machineCounts: MachineCounts
-  readonly locks: ClusterLocks
+  /** One Release at a time changes a track's objects in a cluster: an old one that still applies must finish before a newer one begins. */
+  readonly locks: KeyedLock
   /** By uid of an open Release. */
   readonly pipelinesBefore: Map<string, PipelinesOf>
   /** By uid of a Release that succeeded and is open: when its settled clusters were last compared with it. */
@@ -90,7 +91,7 @@ export function hubParts(context: SyncContext, wakeRelease: (key: string) => voi
     }),
     connections: new Connections(context, (id) => clusters.get(keyParts(id)) !== undefined),
     machineCounts: new MachineCounts(clock, context.random),
-    locks: new ClusterLocks(),
+    locks: new KeyedLock({ what: 'applies of one track' }),
     pipelinesBefore: new Map(),
     driftLooks: new Map(),
     passLeft: new Map(),

@@ -84,7 +84,7 @@ async function lookAt(
   const config = { ...clusterConfig(source, commit), ...hold }
   try {
     const connection = await connectTo(work, name, signal)
-    const report = await parts.locks.hold(`${name}/${keyOf(source)}/${track}`, async () => {
+    const report = await parts.locks.run(`${name}/${keyOf(source)}/${track}`, async () => {
       // While it waited for its turn a newer Release may have been created: then this one must not apply.
       const chain = chainNow(parts, release)
       if (chain.at(-1)?.metadata.name !== release.metadata.name) return undefined

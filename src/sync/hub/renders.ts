@@ -7,6 +7,7 @@ import { isForbidden } from '#kube/errors.ts'
 import { defined } from '#lib/defined.ts'
 import { isKubeNodeError, KubeNodeError } from '#lib/errors.ts'
 import type { Rejected } from '#delivery/desired.ts'
+import { KeyedLock } from '#lib/keyed-lock.ts'
 import { Semaphore } from '#lib/semaphore.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { accessOf, requireLocal, secretOf } from '../git/access.ts'
@@ -59,8 +60,8 @@ export class Renders {
   )
   /** By source: the newest commit seen, and what stops the render of another. */
   readonly #newest = new Map<string, { readonly commit: string; readonly superseded: AbortController }>()
-  /** By reader: the last fetch that was started. */
-  readonly #fetching = new Map<string, Promise<void>>()
+  /** By reader: two fetches into one copy would wait for the locks of each other, and clean up after each other. */
+  readonly #fetches = new KeyedLock({ what: 'fetches of one repository' })
   readonly #atOnce = new Semaphore(RENDERS_AT_ONCE, { what: 'renders' })
   #renderer: Promise<Renderer> | undefined
   #sweptAt: number | undefined
@@ -94,7 +95,7 @@ export class Renders {
     const { url } = source.spec
     if (isLocal(url)) return (await this.#fetched(source)).branches(folder)
     const options = await this.#mirrorOptions(source)
-    return this.#alone(options.reader ?? url, () => branchesOf(url, folder, options))
+    return this.#fetches.run(options.reader ?? url, () => branchesOf(url, folder, options))
   }
 
   /** As `render`, but given up as soon as the source is seen at another commit. */
@@ -203,7 +204,7 @@ export class Renders {
     }
     const options = await this.#mirrorOptions(source)
     const { cacheDir } = options
-    const once = () => this.#alone(reader, () => fetchMirror(url, ref, options))
+    const once = () => this.#fetches.run(reader, () => fetchMirror(url, ref, options))
     const repository = await once().catch((error: unknown) => {
       if (this.#readers === undefined || !isKubeNodeError(error) || error.code !== syncErrors.KN7057.code) throw error
       removeUnusedCopies(cacheDir, new Set([...this.#readers, reader]), this.#clock.now(), true)
@@ -234,22 +235,6 @@ export class Renders {
     const found = await openMirror({ cacheDir: this.#config.cacheDir, reader, url: source.spec.url }, commit)
     if (found !== undefined) this.#repositories.set(reader, found)
     return found
-  }
-
-  /** Two fetches into one copy would wait for the locks of each other, and clean up after each other. */
-  async #alone<T>(reader: string, fetch: () => Promise<T>): Promise<T> {
-    const before = this.#fetching.get(reader) ?? Promise.resolve()
-    const own = before.then(fetch)
-    const ended = own.then(
-      () => undefined,
-      () => undefined,
-    )
-    this.#fetching.set(reader, ended)
-    try {
-      return await own
-    } finally {
-      if (this.#fetching.get(reader) === ended) this.#fetching.delete(reader)
-    }
   }
 
   async #secretOf(source: FleetSource, secretRef: { readonly name: string }): Promise<KubeObject | undefined> {

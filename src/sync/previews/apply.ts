@@ -48,7 +48,7 @@ export async function applyBranch(
   const { name = '' } = cluster.metadata
   const connection = await parts.connections.to(cluster, undefined, signal)
   const { writes } = source.spec
-  const { look } = await parts.locks.hold(`${name}/${keyOf(source)}/${TRACK}`, () =>
+  const { look } = await parts.locks.run(`${name}/${keyOf(source)}/${TRACK}`, () =>
     lookAtCluster(connection, {
       target,
       owner: { source: keyOf(source), track: TRACK, target: 'Member', cluster: name },

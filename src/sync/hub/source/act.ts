@@ -45,7 +45,7 @@ async function applyHub(
   const { clock } = parts.context
   const done = hubKey(source, track)
   const mark = { commit, release: undefined, appliedAt: timestamp(clock.now()) }
-  const report = await parts.locks.hold(`${HUB}/${done}`, () =>
+  const report = await parts.locks.run(`${HUB}/${done}`, () =>
     lookAtCluster(parts.hub.as(actingUser(source)), { ...order, mark, signal }),
   )
   // Objects that differ from their declaration are checked each time.
