@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
+import { defined } from './defined.ts'
 import { KeyedLock } from './keyed-lock.ts'
 
-const lock = (mostWaiting?: number) => new KeyedLock({ what: 'changes', ...(mostWaiting !== undefined && { mostWaiting }) })
+const lock = (mostWaiting?: number) => new KeyedLock({ what: 'changes', ...defined({ mostWaiting }) })
 
-/** Ends when it is told to. */
+/** Ends when `end` is called. */
 function open() {
   const { promise, resolve } = Promise.withResolvers<void>()
   return { work: () => promise, end: resolve }

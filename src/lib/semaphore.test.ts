@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Semaphore } from './semaphore.ts'
 
-/** Work that runs until it is told to end. */
+/** Work that runs until `end` names it. */
 function workshop() {
   const [begun, done]: [string[], string[]] = [[], []]
   const ends = new Map<string, () => void>()
