@@ -1,10 +1,9 @@
 // The orders from the Machine to its agent, kept on disk so that an agent that starts without the API server knows what to keep running.
 import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
-import type { Machine } from '#api/kinds/machine.ts'
+import type { ComponentOrder, Machine } from '#api/kinds/machine.ts'
 import type { NoticeCloud } from '#providers/cloud/metadata.ts'
 import type { AdoptionMode } from './components/adoption.ts'
-import type { OrderedAttempt } from './components/order.ts'
 import { writeDurably } from './files/durable.ts'
 import type { Files } from './files/port.ts'
 
@@ -13,7 +12,7 @@ export interface MachineOrder {
   readonly name: string
   readonly uid: string
   readonly generation: number
-  readonly components: readonly NamedOrder[]
+  readonly components: readonly ComponentOrder[]
   readonly jobs: readonly string[]
   /** The cloud whose metadata service is asked. */
   readonly notices?: NoticeCloud
@@ -23,10 +22,6 @@ export interface MachineOrder {
   readonly leaving?: boolean
   /** The Machine is only observed from now on: components stay as they are. */
   readonly isObserved?: boolean
-}
-
-interface NamedOrder extends OrderedAttempt {
-  readonly name: string
 }
 
 export function orderOf({ metadata, spec }: Machine): MachineOrder {

@@ -1,7 +1,7 @@
 // A component of other programs is adopted, upgraded and handed back: content, mode, owner and links are as before, whatever interrupts it.
 import { describe, expect, test } from 'vitest'
 import { MemoryFiles, type CrashMode } from '#test/doubles/files/memory-files.ts'
-import { FakeNode, FakeProcesses } from '#test/doubles/node/fake-node.ts'
+import { FakeNode, FakeProcesses, type TestOrder } from '#test/doubles/node/fake-node.ts'
 import { newPublisher, release } from '#test/doubles/node/release.ts'
 import { isFull } from '#test/support/tools/full.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
@@ -11,7 +11,6 @@ import { lookAtLinks } from '../drift/look.ts'
 import { restoreLink } from '../drift/restore.ts'
 import { saveOriginals } from '../leave/save-originals.ts'
 import { nodeDir } from '../node-dir.ts'
-import type { OrderedAttempt } from './order.ts'
 import type { ProbeAnswer } from './probe.ts'
 import { readSlot } from './slot.ts'
 
@@ -85,14 +84,14 @@ function boot(disk: MemoryFiles, processes: FakeProcesses, adoption: AdoptionMod
   return { clock, node: new FakeNode({ publisher, releases, clock, disk, processes, adoption, probe }, 'kubelet') }
 }
 
-async function run({ clock, node }: Machine, order: OrderedAttempt | undefined): Promise<void> {
+async function run({ clock, node }: Machine, order: TestOrder | undefined): Promise<void> {
   await node.start()
   node.obey(order)
   await clock.advance(6_000)
   await node.worker.close()
 }
 
-const switched = (v: string, attempt: number, more: Partial<OrderedAttempt> = {}): OrderedAttempt => ({
+const switched = (v: string, attempt: number, more: Partial<TestOrder> = {}): TestOrder => ({
   version: v,
   attempt,
   switch: { attempt, permit: 'p' },
@@ -441,8 +440,8 @@ test('F47 a restore that finds its originals gone after an interruption removes 
 
 interface Story {
   readonly name: string
-  readonly before: readonly OrderedAttempt[]
-  readonly order: OrderedAttempt | undefined
+  readonly before: readonly TestOrder[]
+  readonly order: TestOrder | undefined
   /** Allowed contents of the program and of its configuration, at any moment. */
   readonly programs: readonly string[]
   readonly configs: readonly string[]

@@ -1,15 +1,16 @@
 // All components of the node: one worker each, created when the Machine names it or the disk has it, dropped when neither does.
 import { parseRange, parseVersion } from '#lib/semver.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import type { ComponentStatus } from '#api/kinds/machine.ts'
 import { type Assignment, removalOf, runOf } from '#api/protocol/assignment.ts'
 import { componentsFolder, trashFolder } from '../node-dir.ts'
 import type { MachineOrder } from '../machine-order.ts'
-import type { ComponentReport } from '../status/machine-status.ts'
+import { componentStatus } from '../status/machine-status.ts'
 import { AGENT_COMPONENT } from '../self/switch-file.ts'
 import { sweepArtifacts } from './artifact-sweep.ts'
 import { skewRefusal } from '../preflight/preflight.ts'
 import type { AskResult } from './asks.ts'
-import { orderFor } from './order.ts'
+import type { ComponentRecord } from './record.ts'
 import type { Missing } from './plan.ts'
 import type { WorkerDeps } from './worker-deps.ts'
 import { ComponentWorker } from './worker.ts'
@@ -68,8 +69,7 @@ export class AllComponents {
   /** From here on every component leaves; the agent itself goes last. */
   leave(isObserved: boolean): void {
     this.#leaving = { isObserved }
-    for (const worker of this.#workers.values())
-      if (worker.component !== AGENT_COMPONENT) worker.setOrder(removalOf(worker.component))
+    for (const worker of this.#workers.values()) if (worker.component !== AGENT_COMPONENT) worker.setOrder('None')
   }
 
   /** Nothing that the agent installed is on the node, but the agent. */
@@ -81,13 +81,7 @@ export class AllComponents {
     if (this.#leaving !== undefined) return
     this.#order = order
     for (const { name } of order.components) if (!this.#workers.has(name)) this.#make(name)
-    for (const [name, worker] of this.#workers)
-      worker.setOrder(
-        orderFor(
-          name,
-          order.components.find((c) => c.name === name),
-        ),
-      )
+    for (const [name, worker] of this.#workers) worker.setOrder(order.components.find((c) => c.name === name) ?? 'None')
     this.#sweep()
   }
 
@@ -96,13 +90,21 @@ export class AllComponents {
     return worker === undefined ? { kind: 'Failed', message: `${component} is not installed` } : worker.ask(kind)
   }
 
-  reports(): readonly ComponentReport[] {
+  get records(): readonly ComponentRecord[] {
+    return this.workers.flatMap((w) => w.record ?? [])
+  }
+
+  /** As the Machine's status has them. */
+  reports(): readonly ComponentStatus[] {
     return this.workers.flatMap((worker) => {
-      const { component, record, waiting, waitingBecause, removalProblem, drift, foreign, adoption, removal } = worker
-      const order = this.#order?.components.find((c) => c.name === component)
-      if (record === undefined) return []
-      return [{ record, order, waiting, waitingBecause, removalProblem, drift, foreign, adoption, removal }]
+      const order = this.#order?.components.find((c) => c.name === worker.component)
+      return worker.record === undefined ? [] : [componentStatus(worker.record, order, worker)]
     })
+  }
+
+  /** Paths of the node that hold files of others. */
+  get foreign(): readonly string[] {
+    return this.workers.flatMap((w) => (w.record === undefined ? [] : w.foreign))
   }
 
   async close(): Promise<void> {

@@ -3,7 +3,7 @@ import { defined } from '#lib/defined.ts'
 import { messageOf } from '#lib/errors.ts'
 import { REFUSED, failed, type Asks } from './asks.ts'
 import type { Journal } from './journal.ts'
-import { generationAfter, isAtRest, type Attempt } from './record.ts'
+import { generationAfter, isAtRest } from './record.ts'
 import type { Switcher } from './switch.ts'
 import type { WorkerDeps } from './worker-deps.ts'
 
@@ -34,10 +34,9 @@ export async function reinstallAsked(parts: RepairParts): Promise<void> {
   if (ask === undefined) return
   if (record?.current === undefined || !isAtRest(record))
     return ask.done(failed(`${component} is being changed already`))
-  const { version, config } = record.current
-  const target: Attempt = { version, attempt: record.target.attempt, ...defined({ config }) }
   try {
-    const request = { component, target, generation: generationAfter(record.current) }
+    const { version, config } = record.current
+    const request = { name: component, version, ...defined({ config }), generation: generationAfter(record.current) }
     const { slot } = await stage(request, new AbortController().signal)
     if ((await isNodeFrozen?.()) === true) return ask.done(REFUSED)
     asks.holdUntilSwitched(ask)

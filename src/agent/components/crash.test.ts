@@ -2,10 +2,9 @@
 // or the complete new version, and the next agent finishes the operation.
 import { describe, expect, test } from 'vitest'
 import { MemoryFiles, type CrashMode } from '#test/doubles/files/memory-files.ts'
-import { FakeNode, FakeProcesses, type FakeNodeOptions } from '#test/doubles/node/fake-node.ts'
+import { FakeNode, FakeProcesses, type FakeNodeOptions, type TestOrder } from '#test/doubles/node/fake-node.ts'
 import { newPublisher, release } from '#test/doubles/node/release.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
-import type { OrderedAttempt } from './order.ts'
 import type { ProbeAnswer } from './probe.ts'
 
 const publisher = newPublisher()
@@ -30,7 +29,7 @@ function boot(disk: MemoryFiles, processes: FakeProcesses, more: Partial<FakeNod
   return { clock, node }
 }
 
-async function run({ clock, node }: Machine, order: OrderedAttempt | undefined): Promise<void> {
+async function run({ clock, node }: Machine, order: TestOrder | undefined): Promise<void> {
   await node.start()
   node.obey(order)
   await clock.advance(6_000)
@@ -41,15 +40,15 @@ interface Story {
   readonly name: string
   /** Installed before, one after the other. */
   readonly from: readonly string[]
-  readonly order: OrderedAttempt | undefined
+  readonly order: TestOrder | undefined
   /** Allowed states after the power cut. */
   readonly allowed: readonly (string | undefined)[]
   /** The order that the next agent gets; absent: the same order. */
-  readonly afterwards?: OrderedAttempt
+  readonly afterwards?: TestOrder
   readonly end: { readonly content: string | undefined; readonly state: string | undefined }
 }
 
-const switched = (version: string, attempt = 2): OrderedAttempt => ({
+const switched = (version: string, attempt = 2): TestOrder => ({
   version,
   attempt,
   switch: { attempt, permit: 'p' },

@@ -1,12 +1,11 @@
 // An adopted component leaves a host whose disk damaged what the agent knows of it: nothing of the host is lost, and nothing is half restored.
 import { describe, expect, test } from 'vitest'
 import { MemoryFiles } from '#test/doubles/files/memory-files.ts'
-import { FakeNode, FakeProcesses } from '#test/doubles/node/fake-node.ts'
+import { FakeNode, FakeProcesses, type TestOrder } from '#test/doubles/node/fake-node.ts'
 import { newPublisher, release } from '#test/doubles/node/release.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { saveOriginals } from '../leave/save-originals.ts'
 import { nodeDir } from '../node-dir.ts'
-import type { OrderedAttempt } from './order.ts'
 
 const publisher = newPublisher()
 const PROGRAM = '/usr/bin/lamp'
@@ -40,7 +39,7 @@ async function put(disk: MemoryFiles, path: string, content: string): Promise<vo
 
 const processes = new Map<MemoryFiles, FakeProcesses>()
 
-async function run(disk: MemoryFiles, order: OrderedAttempt | undefined): Promise<FakeNode> {
+async function run(disk: MemoryFiles, order: TestOrder | undefined): Promise<FakeNode> {
   const clock = new VirtualClock()
   const running = processes.get(disk) ?? new FakeProcesses()
   processes.set(disk, running)
@@ -53,7 +52,7 @@ async function run(disk: MemoryFiles, order: OrderedAttempt | undefined): Promis
   return node
 }
 
-const switched = (version: string, attempt: number): OrderedAttempt => ({
+const switched = (version: string, attempt: number): TestOrder => ({
   version,
   attempt,
   switch: { attempt, permit: 'p' },

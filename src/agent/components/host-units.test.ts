@@ -2,11 +2,10 @@
 import { dirname } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { MemoryFiles } from '#test/doubles/files/memory-files.ts'
-import { FakeNode, FakeProcesses } from '#test/doubles/node/fake-node.ts'
+import { FakeNode, FakeProcesses, type TestOrder } from '#test/doubles/node/fake-node.ts'
 import { newPublisher, release } from '#test/doubles/node/release.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { lookAtLinks } from '../drift/look.ts'
-import type { OrderedAttempt } from './order.ts'
 import { readSlot } from './slot.ts'
 import { defined } from '#lib/defined.ts'
 
@@ -65,7 +64,7 @@ async function host(units: Readonly<Record<string, string>>): Promise<MemoryFile
 async function run(
   disk: MemoryFiles,
   processes: FakeProcesses,
-  order: OrderedAttempt | undefined,
+  order: TestOrder | undefined,
   change: (node: FakeNode) => void = () => undefined,
 ): Promise<FakeNode> {
   const clock = new VirtualClock()
@@ -81,7 +80,7 @@ async function run(
   return node
 }
 
-const switched = (v: string, attempt: number): OrderedAttempt => ({
+const switched = (v: string, attempt: number): TestOrder => ({
   version: v,
   attempt,
   switch: { attempt, permit: 'p' },

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { planComponent, type ComponentAction, type ComponentPlan, type ComponentSeen } from './plan.ts'
-import { orderFor, type OrderedAttempt, UNREAD } from './order.ts'
+import type { TestOrder } from '#test/doubles/node/fake-node.ts'
 import type { ComponentRecord, Slot } from './record.ts'
 import { defined } from '#lib/defined.ts'
 
@@ -42,12 +42,13 @@ const firstInstall: ComponentRecord = never
 
 /** Undefined: the Machine does not list it. */
 interface SeenCase extends Partial<Omit<ComponentSeen, 'order'>> {
-  readonly order?: OrderedAttempt | 'Unread' | undefined
+  readonly order?: TestOrder | 'Unread' | undefined
 }
 
-const orderOf = (order: SeenCase['order']) => (order === 'Unread' ? UNREAD : orderFor('beacon', order))
+const orderOf = (order: SeenCase['order']): ComponentSeen['order'] =>
+  order === undefined ? 'None' : order === 'Unread' ? order : { name: 'beacon', ...order }
 
-const FIRST: OrderedAttempt = { version: '1.0.0', attempt: 1 }
+const FIRST: TestOrder = { version: '1.0.0', attempt: 1 }
 
 const seen = (more: SeenCase): ComponentSeen => ({
   record: record(),
@@ -343,10 +344,10 @@ describe('whatever is seen', () => {
         const { action } = planComponent(s)
         if (action?.kind !== 'Switch') return
         if (s.permit?.kind === 'Granted')
-          expect([
-            s.order.kind === 'Run' && s.order.switch?.permit,
-            s.order.kind === 'Run' && s.order.switch?.attempt,
-          ]).toEqual([s.permit.permit, s.record?.target.attempt])
+          expect(typeof s.order === 'string' ? s.order : s.order.switch).toEqual({
+            permit: s.permit.permit,
+            attempt: s.record?.target.attempt,
+          })
         else expect([s.record?.current, s.isNodePending]).toEqual([undefined, true])
       }),
       { numRuns: 3_000 },
@@ -369,7 +370,7 @@ describe('whatever is seen', () => {
       fc.property(anySeen, (s) => {
         const blind: ComponentSeen = {
           ...s,
-          order: UNREAD,
+          order: 'Unread',
           permit: undefined,
           isNodePending: undefined,
           process: 'Running',

@@ -4,10 +4,14 @@ import type { Reason } from '#api/catalogue.ts'
 import { defined } from '#lib/defined.ts'
 import { assertNever } from '#lib/errors.ts'
 import type { ProcessEnd } from '../supervise/process-end.ts'
-import { attemptOf, type ComponentOrder, type RunOrder } from './order.ts'
+import type { ComponentOrder } from '#api/kinds/machine.ts'
+import { type Attempt, isSameAttempt } from '#api/protocol/component-order.ts'
 import type { AdoptionMode } from './adoption.ts'
-import type { Attempt, ComponentRecord, OnRemoval, SecondStart, Slot } from './record.ts'
-import { isPinned, isSameAttempt, isSlotOf } from './record.ts'
+import type { ComponentRecord, OnRemoval, SecondStart, Slot } from './record.ts'
+import { isPinned, isSlotOf, targetOf } from './record.ts'
+
+/** Unread until the Machine was read once, now or before a restart: until then nothing is removed. None: it does not list the component. */
+export type OrderReading = ComponentOrder | 'None' | 'Unread'
 
 /** The permit as just read. */
 export type PermitReading =
@@ -36,7 +40,7 @@ export interface Missing {
 }
 
 export interface ComponentSeen {
-  readonly order: ComponentOrder
+  readonly order: OrderReading
   readonly record: ComponentRecord | undefined
   readonly process: ProcessReading
   /** How the process that no longer runs ended. */
@@ -113,8 +117,8 @@ export function planComponent(seen: ComponentSeen): ComponentPlan {
   const { record, order } = seen
   if (record?.removal !== undefined) return act({ kind: 'Remove', reason: 'the removal was interrupted' })
   if (record?.open !== undefined) return planOpenSwitch(seen)
-  if (order.kind === 'Unread') return planHealth(seen) ?? wait('waiting to read the Machine')
-  if (order.kind === 'Remove') {
+  if (order === 'Unread') return planHealth(seen) ?? wait('waiting to read the Machine')
+  if (order === 'None') {
     if (record === undefined) return wait('the Machine does not list this component')
     if (seen.isNodeFrozen === true) return wait(NODE_IS_FROZEN)
     return act({ kind: 'Remove', reason: 'the Machine no longer lists this component' })
@@ -133,10 +137,10 @@ function soonest(a: ComponentPlan, b: ComponentPlan | undefined): ComponentPlan 
   return { ...a, requeueAfterMs: Math.min(a.requeueAfterMs ?? b.requeueAfterMs, b.requeueAfterMs) }
 }
 
-function planRetarget(seen: ComponentSeen, order: RunOrder): ComponentPlan {
+function planRetarget(seen: ComponentSeen, order: ComponentOrder): ComponentPlan {
   if (seen.record !== undefined && isPinned(seen.record, order) && !isSlotOf(seen.record.current, order))
     return wait(`${order.version} failed here in attempt ${order.attempt}`)
-  return planStaging(seen, attemptOf(order), `the Machine desires ${order.version}`)
+  return planStaging(seen, targetOf(order), `the Machine desires ${order.version}`)
 }
 
 function planStaging({ staging, stageBackoffMs }: ComponentSeen, target: Attempt, reason: string): ComponentPlan {
@@ -145,7 +149,7 @@ function planStaging({ staging, stageBackoffMs }: ComponentSeen, target: Attempt
   return act({ kind: 'Stage', target, reason })
 }
 
-function planTarget(seen: ComponentSeen, record: ComponentRecord, order: RunOrder): ComponentPlan {
+function planTarget(seen: ComponentSeen, record: ComponentRecord, order: ComponentOrder): ComponentPlan {
   switch (record.state) {
     case 'Fetching':
       return planStaging(seen, record.target, 'staging was interrupted')
@@ -174,7 +178,7 @@ function planTarget(seen: ComponentSeen, record: ComponentRecord, order: RunOrde
 
 const isUp = (p: ProcessReading): boolean => p === 'Running' || p === 'NoService' || p === 'Ended'
 
-function planStaged(seen: ComponentSeen, record: ComponentRecord, order: RunOrder): ComponentPlan {
+function planStaged(seen: ComponentSeen, record: ComponentRecord, order: ComponentOrder): ComponentPlan {
   const { staged, current } = record
   if (staged === undefined) return planStaging(seen, record.target, 'nothing is staged')
   if (current?.digest === staged.digest && (seen.isDrifted !== true || current.id === staged.id))

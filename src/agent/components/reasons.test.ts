@@ -1,11 +1,10 @@
 // Which reason a component's status gives, and what it quotes from the log: as listed in the runbook "A component on a machine is not well".
 import { expect, test } from 'vitest'
 import { componentStatus } from '../status/machine-status.ts'
-import { FakeNode } from '#test/doubles/node/fake-node.ts'
+import { FakeNode, type TestOrder } from '#test/doubles/node/fake-node.ts'
 import { newPublisher, release, type Release } from '#test/doubles/node/release.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import type { OrderedAttempt } from './order.ts'
 import type { ProbeAnswer } from './probe.ts'
 import { agentErrors } from '../agent-errors.ts'
 import { causeOf } from './cause.ts'
@@ -17,14 +16,14 @@ const spec = {
 }
 const good = release(publisher, { version: '1.0.0', spec })
 const next = release(publisher, { version: '1.1.0', spec })
-const FIRST: OrderedAttempt = { version: '1.0.0', attempt: 1 }
-const SECOND: OrderedAttempt = { version: '1.1.0', attempt: 2, switch: { attempt: 2, permit: 'p' } }
+const FIRST: TestOrder = { version: '1.0.0', attempt: 1 }
+const SECOND: TestOrder = { version: '1.1.0', attempt: 2, switch: { attempt: 2, permit: 'p' } }
 
 interface World {
   readonly releases?: readonly Release[]
   readonly serve?: (url: string) => Buffer | undefined
   readonly probe?: (version: string) => ProbeAnswer
-  readonly first?: OrderedAttempt
+  readonly first?: TestOrder
 }
 
 async function node({ releases = [good, next], first = FIRST, ...more }: World = {}) {
@@ -34,9 +33,9 @@ async function node({ releases = [good, next], first = FIRST, ...more }: World =
   made.obey(first)
   await clock.advance(10_000)
   const status = () => {
-    const { record, waiting, waitingBecause } = made.worker
+    const { record } = made.worker
     if (record === undefined) throw new Error('there is no record')
-    return componentStatus({ record, order: undefined, waiting, waitingBecause })
+    return componentStatus(record, undefined, made.worker)
   }
   return { made, clock, status }
 }

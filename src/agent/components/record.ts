@@ -1,30 +1,29 @@
 // The journal of one component: its order, the version in use, the staged version, and the open switch. Written before and after each step.
+import { defined } from '#lib/defined.ts'
 import { isObject } from '#lib/json.ts'
 import { type HealthyVersion, isHealthyVersion } from '#api/protocol/healthy-before.ts'
-import { isSameVersion, type Version } from '#api/protocol/assignment.ts'
+import { type Attempt, type Version, isSameAttempt, isSameVersion } from '#api/protocol/component-order.ts'
 import { PHASES } from '#api/phases.ts'
-import type { ComponentEntry, ComponentStatus } from '#api/kinds/machine.ts'
+import type { ComponentOrder, ComponentStatus } from '#api/kinds/machine.ts'
 import { isSwitching, type ComponentState } from '#api/protocol/switch.ts'
 
 /** As the set last said. */
-export type OnRemoval = NonNullable<ComponentEntry['onRemoval']>
+export type OnRemoval = NonNullable<ComponentOrder['onRemoval']>
 /** How it leaves the node, decided once. */
 export type RemovalPlan = NonNullable<ComponentStatus['removal']>
 
-/** The machine's order: which version, with which configuration, and which attempt. */
-export interface Attempt {
-  readonly version: string
-  readonly config?: string
-  readonly attempt: number
-}
+/** What the journal has of an order: it names the component once, and leaves out a configuration that is none. */
+export const targetOf = ({ version, config, attempt }: Attempt): Attempt => ({
+  version,
+  attempt,
+  ...defined({ config }),
+})
 
 /** A version with its configuration, unpacked and rendered. */
-export interface Slot {
+export interface Slot extends Version {
   readonly id: string
   /** SHA-256 over statement and configuration: equal on all nodes that have the same. */
   readonly digest: string
-  readonly version: string
-  readonly config?: string
   /** SHA-256 over the statement alone. Absent in slots that an older agent filled. */
   readonly statement?: string
 }
@@ -47,11 +46,8 @@ interface OpenSwitch {
 }
 
 /** Failed here in this attempt; not retried within it. */
-export interface Pin {
+export interface Pin extends Attempt {
   readonly digest: string
-  readonly version: string
-  readonly config?: string
-  readonly attempt: number
 }
 
 export interface ComponentRecord {
@@ -118,14 +114,10 @@ const isOpen = (v: unknown): boolean =>
 const isSecondStart = (v: unknown): boolean =>
   isObject(v) && typeof v['how'] === 'string' && typeof v['isStarted'] === 'boolean'
 
-type Tried = Version & Pick<Attempt, 'attempt'>
-
-export const isSameAttempt = (a: Tried, b: Tried): boolean => isSameVersion(a, b) && a.attempt === b.attempt
-
 export const isSlotOf = (slot: Slot | undefined, target: Version): boolean =>
   slot !== undefined && isSameVersion(slot, target)
 
-export const isPinned = (record: ComponentRecord, target: Tried): boolean =>
+export const isPinned = (record: ComponentRecord, target: Attempt): boolean =>
   record.pins.some((p) => isSameAttempt(p, target))
 
 /** Number of the next copy of the same version and configuration. */

@@ -2,10 +2,9 @@
 import { describe, expect, test } from 'vitest'
 import { MemoryFiles } from '#test/doubles/files/memory-files.ts'
 import type { ProcessEnd } from '../supervise/process-end.ts'
-import { FakeNode, FakeProcesses } from '#test/doubles/node/fake-node.ts'
+import { FakeNode, FakeProcesses, type TestOrder } from '#test/doubles/node/fake-node.ts'
 import { newPublisher, release } from '#test/doubles/node/release.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
-import type { OrderedAttempt } from './order.ts'
 
 const publisher = newPublisher()
 const SETTLE_MS = 10_000
@@ -22,7 +21,7 @@ const killed: ProcessEnd = { how: 'ended by SIGKILL', isEvidence: false }
 const crashed: ProcessEnd = { how: 'exited with code 1', isEvidence: true }
 const unseen: ProcessEnd = { how: 'ended while the agent was not running', isEvidence: false }
 
-const order = (version: string, attempt: number): OrderedAttempt => ({
+const order = (version: string, attempt: number): TestOrder => ({
   version,
   attempt,
   ...(attempt > 1 && { switch: { attempt, permit: 'p' } }),

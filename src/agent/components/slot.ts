@@ -7,13 +7,14 @@ import { defined } from '#lib/defined.ts'
 import { KubeNodeError } from '#lib/errors.ts'
 import { isObject, type JsonObject } from '#lib/json.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import type { Version } from '#api/protocol/component-order.ts'
 import { statementDigest } from '#api/trust/statement.ts'
 import { makeFolderDurably, readState, removeDurably, writeDurably } from '../files/durable.ts'
 import type { Files } from '../files/port.ts'
 import { slotFolder, slotsFolder, type NodeDir } from '../node-dir.ts'
 import { TREE, isPlainPath, layoutOf, type Layout } from './layout.ts'
 import { MANIFEST, keptFile, manifestOf, type PlacedDigest } from './manifest.ts'
-import type { Slot, Attempt } from './record.ts'
+import type { Slot } from './record.ts'
 import { ARCHIVE_LIMITS, readTar, tarRefused, type TarFileSink, type TarSink } from '#artifacts/oci/component-tar.ts'
 import { agentErrors } from '../agent-errors.ts'
 
@@ -89,7 +90,7 @@ export async function slotByFolder({ files, dir }: SlotDeps, component: string, 
 }
 
 /** Idempotent: a complete slot is left alone, an incomplete one is rebuilt. `generation` above 0 is another copy of the same. */
-export async function fillSlot(deps: SlotDeps, target: Attempt, content: SlotContent, generation = 0): Promise<Slot> {
+export async function fillSlot(deps: SlotDeps, target: Version, content: SlotContent, generation = 0): Promise<Slot> {
   const { files, dir } = deps
   const { spec, config } = content
   const digest = installedDigest(spec, config?.digest)

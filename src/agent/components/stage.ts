@@ -3,13 +3,14 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { componentObjectName } from '#lib/names.ts'
 import type { Clock } from '#lib/clock.ts'
 import type { KubeClient } from '#kube/client.ts'
+import type { ComponentVersion } from '#api/protocol/component-order.ts'
 import { componentConfig, configDigest } from '#api/kinds/component-config.ts'
 import { machineComponent, type MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import { takenFromHost } from '#api/reserved-paths.ts'
 import { judgeStatement } from '#api/trust/statement.ts'
 import { applyDefaults } from '#api/schema/default.ts'
 import { artifactFor, bringArtifact, type ArtifactDeps, type Platform } from './artifact.ts'
-import type { Slot, Attempt } from './record.ts'
+import type { Slot } from './record.ts'
 import { withSecrets, type SecretDeps } from './secrets.ts'
 import { fillSlot, type CheckedArtifact, type SlotContent } from './slot.ts'
 import type { TrustStore } from './trust-store.ts'
@@ -32,9 +33,7 @@ export interface Preflight {
   programs(spec: MachineComponentSpec, slot: string): Promise<void>
 }
 
-export interface StageRequest {
-  readonly component: string
-  readonly target: Attempt
+export interface StageRequest extends ComponentVersion {
   /** Makes another copy of the same version, for a reinstall. */
   readonly generation?: number
 }
@@ -46,21 +45,21 @@ export interface Staged {
 
 /** Throws with `retry: never` when a retry cannot help. */
 export async function stage(deps: StageDeps, request: StageRequest, signal: AbortSignal): Promise<Staged> {
-  const { component, target, generation } = request
-  const spec = await readStatement(deps, component, target.version)
-  const config = target.config === undefined ? undefined : await readConfig(deps, component, target.config)
+  const { name: component, version, generation } = request
+  const spec = await readStatement(deps, component, version)
+  const config = request.config === undefined ? undefined : await readConfig(deps, component, request.config)
   const trust = await deps.trust.current()
-  if (trust.kind === 'None') throw refused(component, target, trust.reason, 'later')
+  if (trust.kind === 'None') throw refused(request, trust.reason, 'later')
   const verdict = judgeStatement(spec, trust.document, deps.clock.now())
   // A newer document that was refused is the more likely cause, and the one to act on.
-  if (verdict.kind === 'Refused') throw refused(component, target, trust.refused ?? verdict.reason, 'never')
+  if (verdict.kind === 'Refused') throw refused(request, trust.refused ?? verdict.reason, 'never')
   // Admission may have been away, and a signature says nothing about mistakes.
   const [taken] = takenFromHost(spec)
   if (taken !== undefined)
     throw new KubeNodeError(
       agentErrors.KN8013({
         component,
-        version: target.version,
+        version,
         why: `${taken.name} belongs to ${taken.owner}, and a host does not run without it`,
       }),
       // Its signature is good: what is signed asks for too much.
@@ -71,12 +70,12 @@ export async function stage(deps: StageDeps, request: StageRequest, signal: Abor
   await deps.preflight?.before(spec, size)
   const content: SlotContent = { spec, config, artifact: await artifactOf(deps, spec, signal) }
   signal.throwIfAborted()
-  const slot = await fillSlot(deps, target, content, generation)
+  const slot = await fillSlot(deps, request, content, generation)
   await deps.preflight?.programs(spec, slot.id)
   return { slot, spec }
 }
 
-const refused = (component: string, { version }: Attempt, why: string, retry: 'never' | 'later') =>
+const refused = ({ name: component, version }: ComponentVersion, why: string, retry: 'never' | 'later') =>
   new KubeNodeError(agentErrors.KN8013({ component, version, why }), { retry })
 
 async function readStatement(deps: StageDeps, component: string, version: string): Promise<MachineComponentSpec> {

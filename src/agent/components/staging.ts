@@ -3,10 +3,11 @@
 import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
+import { type Attempt, isSameAttempt } from '#api/protocol/component-order.ts'
 import { causeOf } from './cause.ts'
 import type { Journal } from './journal.ts'
-import type { ComponentOrder } from './order.ts'
-import { generationAfter, isSameAttempt, isSlotOf, type Attempt } from './record.ts'
+import type { OrderReading } from './plan.ts'
+import { generationAfter, isSlotOf } from './record.ts'
 import type { StageRequest, Staged } from './stage.ts'
 
 export interface StagingDeps {
@@ -43,8 +44,8 @@ export class Staging {
   }
 
   /** Earliest retry; another target is tried at once. */
-  backoffMs(order: ComponentOrder): number {
-    if (order.kind !== 'Run' || this.#failed === undefined || !isSameAttempt(order, this.#failed)) return 0
+  backoffMs(order: OrderReading): number {
+    if (typeof order === 'string' || this.#failed === undefined || !isSameAttempt(order, this.#failed)) return 0
     return Math.max(0, this.#againAt - this.#deps.clock.monotonic())
   }
 
@@ -90,7 +91,7 @@ export class Staging {
   async #fetch(target: Attempt, signal: AbortSignal): Promise<void> {
     const { stage, component, journal } = this.#deps
     try {
-      const { slot } = await stage({ component, target, ...this.#freshCopy(target) }, signal)
+      const { slot } = await stage({ name: component, ...target, ...this.#freshCopy(target) }, signal)
       const { record } = journal
       if (signal.aborted || record === undefined || !isSameAttempt(record.target, target)) return
       this.#failures = 0

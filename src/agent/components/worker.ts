@@ -10,9 +10,9 @@ import { reinstallAsked, restartAsked, type RepairParts } from './asked-work.ts'
 import { Asks, failed, type AskKind, type AskResult } from './asks.ts'
 import { type Cause, causeOf, explained } from './cause.ts'
 import { Journal } from './journal.ts'
-import { type ComponentOrder, UNREAD } from './order.ts'
 import {
   planComponent,
+  type OrderReading,
   type ComponentAction,
   type ComponentSeen,
   type Missing,
@@ -45,7 +45,7 @@ export class ComponentWorker {
   readonly #starts: StartTries
   readonly #asks = new Asks()
   readonly #log: Logger
-  #order: ComponentOrder = UNREAD
+  #order: OrderReading = 'Unread'
   readonly #inUse: KeptSpec
   readonly #staged: KeptSpec
   #permit: PermitReading | undefined
@@ -164,14 +164,14 @@ export class ComponentWorker {
 
   /** Nothing is installed and nothing is requested. */
   get isIdle(): boolean {
-    return this.record === undefined && this.#order.kind === 'Remove' && this.#busy === undefined
+    return this.record === undefined && this.#order === 'None' && this.#busy === undefined
   }
 
   load(): Promise<void> {
     return this.#journal.load()
   }
 
-  setOrder(order: ComponentOrder): void {
+  setOrder(order: OrderReading): void {
     this.#order = order
     this.wake()
   }

@@ -1,8 +1,9 @@
 // What a hollow node has on its disk when its process starts: it has no disk, so its Machine's status takes its place. Pure.
 import { defined } from '#lib/defined.ts'
 import { assertNever } from '#lib/errors.ts'
-import type { ComponentEntry, ComponentStatus, Machine } from '#api/kinds/machine.ts'
-import type { ComponentRecord, Slot, Attempt } from '../components/record.ts'
+import type { ComponentOrder, ComponentStatus, Machine } from '#api/kinds/machine.ts'
+import type { Attempt } from '#api/protocol/component-order.ts'
+import type { ComponentRecord, Slot } from '../components/record.ts'
 
 /** The version in use, and the one that was being staged. */
 export interface AdoptWish {
@@ -19,7 +20,7 @@ export const adoptWishes = ({ spec, status }: Machine): readonly AdoptWish[] =>
   })
 
 /** A report does not name the configuration; if it describes the ordered attempt, it is the ordered configuration. */
-function targetOf(version: string, { attempt }: ComponentStatus, told: ComponentEntry | undefined): Attempt {
+function targetOf(version: string, { attempt }: ComponentStatus, told: ComponentOrder | undefined): Attempt {
   const config = told?.version === version ? told.config : undefined
   return { version, attempt: attempt ?? told?.attempt ?? 1, ...defined({ config }) }
 }

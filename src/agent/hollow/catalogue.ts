@@ -5,9 +5,10 @@ import { componentObjectName } from '#lib/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { componentConfig } from '#api/kinds/component-config.ts'
 import { machineComponent, type MachineComponentSpec } from '#api/kinds/machine-component.ts'
+import type { ComponentVersion } from '#api/protocol/component-order.ts'
 import { statementDigest } from '#api/trust/statement.ts'
 import { applyDefaults } from '#api/schema/default.ts'
-import type { Slot, Attempt } from '../components/record.ts'
+import type { Slot } from '../components/record.ts'
 import { installedDigest, slotId } from '../components/slot.ts'
 import type { StageRequest, Staged } from '../components/stage.ts'
 import { agentErrors } from '../agent-errors.ts'
@@ -22,11 +23,11 @@ export class Catalogue {
   }
 
   /** As the agent stages, but without artifacts and trust: there are none. */
-  stage({ component, target, generation = 0 }: StageRequest): Promise<Staged> {
-    const key = JSON.stringify([component, target.version, target.config, generation])
+  stage({ generation = 0, ...order }: StageRequest): Promise<Staged> {
+    const key = JSON.stringify([order.name, order.version, order.config, generation])
     const known = this.#staged.get(key)
     if (known !== undefined) return known
-    const fresh = this.#read(component, target, generation)
+    const fresh = this.#read(order, generation)
     this.#staged.set(key, fresh)
     // A missing object may appear later.
     fresh.catch(() => this.#staged.delete(key))
@@ -41,8 +42,7 @@ export class Catalogue {
     return this.#slots.get(id)?.slot
   }
 
-  async #read(component: string, target: Attempt, generation: number): Promise<Staged> {
-    const { version, config } = target
+  async #read({ name: component, version, config }: ComponentVersion, generation: number): Promise<Staged> {
     const name = componentObjectName(component, version)
     const found = await this.#client.get(machineComponent, { name })
     if (found === undefined) throw missing(`install ${component} ${version}`, `MachineComponent ${name}`)

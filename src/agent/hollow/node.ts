@@ -3,6 +3,7 @@ import type { Clock } from '#lib/clock.ts'
 import type { Logger } from '#lib/log.ts'
 import type { Random } from '#lib/random.ts'
 import { machine as machineType, type Machine } from '#api/kinds/machine.ts'
+import type { Attempt } from '#api/protocol/component-order.ts'
 import { FIELD_MANAGERS, SYSTEM_NAMESPACE, agentLeaseName } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#api/schema/object.ts'
@@ -22,7 +23,7 @@ import { isSameStatus, nodeStatus } from '../node/node-status.ts'
 import { StatusWriter } from '../node/writer.ts'
 import { readPermit } from '../permits.ts'
 import type { ProcessEnd } from '../supervise/process-end.ts'
-import { componentStatus, hasReport, machineStatusWith } from '../status/machine-status.ts'
+import { hasReport, machineStatus } from '../status/machine-status.ts'
 import { adoptWishes, recordOf } from './adopt.ts'
 import { type Catalogue, isMissing } from './catalogue.ts'
 import type { HollowFaults } from './faults.ts'
@@ -178,7 +179,7 @@ export class HollowNode {
   }
 
   records(): readonly ComponentRecord[] {
-    return (this.#components?.workers ?? []).flatMap((w) => w.record ?? [])
+    return this.#components?.records ?? []
   }
 
   async close(): Promise<void> {
@@ -218,10 +219,10 @@ export class HollowNode {
     return records
   }
 
-  async #slotOf(component: string, target: StageRequest['target'] | undefined) {
+  async #slotOf(name: string, target: Attempt | undefined) {
     if (target === undefined) return undefined
     try {
-      return (await this.#o.catalogue.stage({ component, target })).slot
+      return (await this.#o.catalogue.stage({ name, ...target })).slot
     } catch (e) {
       if (isMissing(e)) return undefined
       throw e
@@ -272,7 +273,7 @@ export class HollowNode {
 
   async #stage(request: StageRequest, signal: AbortSignal): Promise<Staged> {
     const { clock, faults, catalogue } = this.#o
-    const ms = faults.stageMs(this.machine, request.component, request.target.version)
+    const ms = faults.stageMs(this.machine, request.name, request.version)
     if (ms > 0) await clock.sleep(ms, signal)
     const staged = await catalogue.stage(request)
     signal.throwIfAborted()
@@ -298,8 +299,8 @@ export class HollowNode {
   #machineStatus(): KubeObject | undefined {
     if (this.#isSilent || this.#components === undefined || this.#seen === undefined) return undefined
     const { faults, version } = this.#o
-    const components = this.#components.reports().map((r) => faults.say(this.machine, componentStatus(r)))
-    return machineStatusWith({ name: this.machine, facts: this.#facts, version }, components)
+    const components = this.#components.reports().map((report) => faults.say(this.machine, report))
+    return machineStatus({ name: this.machine, facts: this.#facts, version, components })
   }
 
   #nodeStatus(): KubeObject | undefined {

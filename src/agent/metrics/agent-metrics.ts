@@ -2,15 +2,15 @@
 // and the agent itself.
 import type { Detection } from '../detect/detection.ts'
 import type { Problem } from '../detect/problems.ts'
+import type { ComponentRecord } from '../components/record.ts'
 import type { RepairCount } from '../repair/repair-counts.ts'
-import type { ComponentReport } from '../status/machine-status.ts'
 import { exposition, single, type MetricFamily } from './exposition.ts'
 import { hostMetrics, ownProcess, readHostText, type DiskHistory } from './host-metrics.ts'
 
 export interface MetricsPorts {
   readonly detection: Pick<Detection, 'metrics' | 'monitors' | 'detectors' | 'events'>
   readonly problems: () => readonly Problem[]
-  readonly components: () => readonly ComponentReport[]
+  readonly components: () => readonly ComponentRecord[]
   readonly repairs: () => readonly RepairCount[]
   readonly version: string
   readonly nowMs: () => number
@@ -69,8 +69,8 @@ export class AgentMetrics {
         name: 'kubenode_component_state',
         help: 'The state of each component of the node: 1 for the current state',
         type: 'gauge',
-        samples: components().map(({ record }) => ({
-          labels: { component: record.component, state: record.state, version: record.current?.version ?? '' },
+        samples: components().map(({ component, state, current }) => ({
+          labels: { component, state, version: current?.version ?? '' },
           value: 1,
         })),
       },

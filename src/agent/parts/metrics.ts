@@ -19,7 +19,7 @@ export function buildMetrics(ground: Ground, needs: MetricsNeeds): MetricsServer
   const metrics = new AgentMetrics({
     detection,
     problems: () => board.problems,
-    components: () => components.reports(),
+    components: () => components.records,
     repairs: () => repairs.all,
     version,
     nowMs: () => clock.monotonic(),

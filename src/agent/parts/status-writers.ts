@@ -62,6 +62,7 @@ function machineStatusNow(
     authorities: session.authorities,
     kubelet: kubelet?.value,
     components: components.reports(),
+    foreign: components.foreign,
     notices: notices.report,
     conditions: [
       frozenCondition(frozen.frozen, frozenFile(dir)),

@@ -51,7 +51,7 @@ export async function runScript(
   // Anything there was left by an agent that died, or is foreign.
   rmSync(join(dir.state, 'components'), { recursive: true, force: true })
   try {
-    const { slot, spec } = await stage({ ...deps, dir }, { component, target: { version, attempt: 1 } }, signal)
+    const { slot, spec } = await stage({ ...deps, dir }, { name: component, version }, signal)
     const found = programOf(spec, slotFolder(dir, component, slot.id))
     if (typeof found === 'string') return failed(found)
     const end = await runProgram({

@@ -1,13 +1,13 @@
 // S24: what an agent reports about its Machine fits into what API servers accept from an agent.
 import { expect, test } from 'vitest'
 import { type ComponentStatus, MAX_COMPONENTS } from '#api/kinds/machine.ts'
-import { hasReport, lacksReport, machineStatusWith } from './machine-status.ts'
+import { hasReport, lacksReport, machineStatus } from './machine-status.ts'
 
 const LIMIT = 64 * 1024
 const look = {
   name: 'm-1',
   version: '1.0.0',
-  facts: { bootId: 'b', os: 'linux', arch: 'x64', kernel: '6.1' } as Parameters<typeof machineStatusWith>[0]['facts'],
+  facts: { bootId: 'b', os: 'linux', arch: 'x64', kernel: '6.1' } as Parameters<typeof machineStatus>[0]['facts'],
 }
 
 const failed = (i: number, output: string): ComponentStatus => ({
@@ -22,7 +22,7 @@ const failed = (i: number, output: string): ComponentStatus => ({
   output,
 })
 const outputsOf = (components: readonly ComponentStatus[]): readonly string[] => {
-  const { status } = machineStatusWith(look, components) as unknown as {
+  const { status } = machineStatus({ ...look, components }) as unknown as {
     status: { components: readonly ComponentStatus[] }
   }
   return status.components.map((c) => c.output ?? '')
@@ -34,7 +34,7 @@ test.each([
   ['text of many bytes', '\u4e16'.repeat(1_023)],
 ])('S24 all components that fail at once with %s fit, each with the end of its output', (_, text) => {
   const components = Array.from({ length: MAX_COMPONENTS }, (__, i) => failed(i, `${text}!`))
-  expect(Buffer.byteLength(JSON.stringify(machineStatusWith(look, components)))).toBeLessThan(LIMIT)
+  expect(Buffer.byteLength(JSON.stringify(machineStatus({ ...look, components })))).toBeLessThan(LIMIT)
   for (const output of outputsOf(components)) expect(output).toMatch(/.!$/s)
 })
 
@@ -47,7 +47,7 @@ test('the Machine has the report while nothing of the agent differs, whatever ot
   const component = { ...failed(1, ''), message: 'm' }
   const frozen = { type: 'Frozen', status: 'True', reason: 'FrozenLocally', message: 'f', lastTransitionTime: 't' }
   const ready = { ...frozen, type: 'Ready' }
-  const written = machineStatusWith(look, [component])
+  const written = machineStatus({ ...look, components: [component] })
   const has = (status: object) => hasReport({ status: { ...(written['status'] as object), ...status } }, written)
   expect(has({ phase: 'Ready', conditions: [ready] })).toBe(true)
   expect(has({ components: [{ ...component, desired: '1.0.0' }] })).toBe(false)
@@ -59,7 +59,7 @@ test('the Machine has the report while nothing of the agent differs, whatever ot
 
 test('a part of the report is missing only where the Machine has nothing of it', () => {
   const component = failed(0, '')
-  const written = machineStatusWith(look, [component])
+  const written = machineStatus({ ...look, components: [component] })
   const status = written['status'] as object
   const lacks = (more: object) => lacksReport({ status: { ...status, ...more } }, written)
   expect(lacks({})).toBe(false)

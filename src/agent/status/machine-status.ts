@@ -1,29 +1,17 @@
 // Pure: what the agent reports about its Machine. Only its own fields: the rest of the status belongs to the machine controller.
 import { timestamp } from '#lib/clock.ts'
-import type { Reason } from '#api/catalogue.ts'
 import { API_GROUP_VERSION } from '#api/kind.ts'
-import type { ComponentStatus, Machine, MachineNotices } from '#api/kinds/machine.ts'
+import type { ComponentOrder, ComponentStatus, Machine, MachineNotices } from '#api/kinds/machine.ts'
 import { defined } from '#lib/defined.ts'
 import { isObject, jsonEqual } from '#lib/json.ts'
 import type { Condition, KubeObject } from '#api/schema/object.ts'
-import type { OrderedAttempt } from '../components/order.ts'
 import type { ComponentRecord } from '../components/record.ts'
+import type { ComponentWorker } from '../components/worker.ts'
 import type { HostFacts } from '../node/facts.ts'
 import type { KubeletTrust } from '../node/kubelet-trust.ts'
 
-export interface ComponentReport {
-  readonly record: ComponentRecord
-  readonly order: OrderedAttempt | undefined
-  readonly waiting: string | undefined
-  readonly waitingBecause?: Reason | undefined
-  /** Why its removal has not ended. */
-  readonly removalProblem?: string | undefined
-  readonly drift?: string | undefined
-  readonly adoption?: ComponentStatus['adoption']
-  readonly removal?: ComponentStatus['removal']
-  /** Paths of the node that hold foreign files. */
-  readonly foreign?: readonly string[]
-}
+/** What the loop of a component knows beside its journal. */
+type Shown = Pick<ComponentWorker, 'waiting' | 'waitingBecause' | 'removalProblem' | 'drift' | 'adoption' | 'removal'>
 
 export interface MachineLook {
   readonly name: string
@@ -41,7 +29,9 @@ export interface MachineLook {
   readonly authorities?: readonly string[]
   /** Undefined on a host without a kubelet. */
   readonly kubelet?: KubeletTrust | undefined
-  readonly components: readonly ComponentReport[]
+  readonly components: readonly ComponentStatus[]
+  /** Paths of the node that hold files of others. */
+  readonly foreign?: readonly string[]
   readonly notices?: MachineNotices | undefined
   /** Conditions that the agent reports. */
   readonly conditions?: readonly Condition[]
@@ -50,16 +40,11 @@ export interface MachineLook {
 const MAX_MESSAGE = 200
 const MAX_FOREIGN = 20
 
-export function componentStatus({
-  record,
-  order,
-  waiting,
-  waitingBecause,
-  removalProblem,
-  drift,
-  adoption,
-  removal,
-}: ComponentReport): ComponentStatus {
+export function componentStatus(
+  record: ComponentRecord,
+  order: Pick<ComponentOrder, 'version'> | undefined,
+  { waiting, waitingBecause, removalProblem, drift, adoption, removal }: Shown,
+): ComponentStatus {
   const { component, state, since, current, target, open, output, healthy = [] } = record
   // A component that differs from its declaration gives a reason; others need no message.
   const message = removalProblem ?? record.message ?? (state === 'Healthy' ? undefined : waiting)
@@ -99,30 +84,21 @@ function withShortOutputs(components: readonly ComponentStatus[]): readonly Comp
   })
 }
 
-export const machineStatus = ({ components, ...look }: MachineLook): KubeObject =>
-  machineStatusWith(
-    look,
-    components.map(componentStatus),
-    components.flatMap((c) => c.foreign ?? []),
-  )
-
-export const machineStatusWith = (
-  {
-    name,
-    facts,
-    version,
-    phase,
-    publicKey,
-    folder,
-    certificate,
-    authorities = [],
-    kubelet,
-    notices,
-    conditions = [],
-  }: Omit<MachineLook, 'components'>,
-  components: readonly ComponentStatus[],
-  foreign: readonly string[] = [],
-): KubeObject => ({
+export const machineStatus = ({
+  name,
+  facts,
+  version,
+  phase,
+  publicKey,
+  folder,
+  certificate,
+  authorities = [],
+  kubelet,
+  components,
+  foreign = [],
+  notices,
+  conditions = [],
+}: MachineLook): KubeObject => ({
   apiVersion: API_GROUP_VERSION,
   kind: 'Machine',
   metadata: { name },

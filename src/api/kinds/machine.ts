@@ -462,7 +462,7 @@ export type MachineInput = InputOf<typeof machine>
 export type MachineStatus = StatusOf<typeof machine>
 
 /** What the Machine says of one component, and what its agent reports of it. */
-export type ComponentEntry = NonNullable<Machine['spec']['components']>[number]
+export type ComponentOrder = NonNullable<Machine['spec']['components']>[number]
 export type MachineNotices = NonNullable<MachineStatus['notices']>
 export type Provisioning = NonNullable<MachineStatus['provisioning']>
 export type ComponentStatus = NonNullable<MachineStatus['components']>[number]

@@ -1,4 +1,4 @@
-import type { ComponentEntry, ComponentStatus } from '#api/kinds/machine.ts'
+import type { ComponentOrder, ComponentStatus } from '#api/kinds/machine.ts'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -19,7 +19,7 @@ const want = (version: string, config?: string): OfferedVersion => ({
   version,
   ...(config && { config }),
 })
-const order = (version: string, attempt: number, extra: Partial<ComponentEntry> = {}): ComponentEntry => ({
+const order = (version: string, attempt: number, extra: Partial<ComponentOrder> = {}): ComponentOrder => ({
   name: 'beacon',
   version,
   attempt,
@@ -67,11 +67,11 @@ const works = { current: [order('1.0', 1)], reports: [report('1.0', '1.0', 1, 'H
 
 interface Case {
   readonly input: Partial<DesiredInput>
-  readonly desired: readonly ComponentEntry[]
+  readonly desired: readonly ComponentOrder[]
 }
 
 /** On the declared version, but changed on the host; `told` is the earlier order. */
-const changed = (told: Partial<ComponentEntry>, more: Partial<DesiredInput>): Partial<DesiredInput> => ({
+const changed = (told: Partial<ComponentOrder>, more: Partial<DesiredInput>): Partial<DesiredInput> => ({
   current: [order('1.1', 2, told)],
   reports: [{ ...report('1.1', '1.1', 2, 'Healthy'), drifted: 'its program was replaced' }],
   claims: [claim({ slices: [slice({ startedAt: LATER })] })],

@@ -2,12 +2,12 @@
 // machine changes only when a slice or a mark names it; everything else keeps its version. Switches are ordered in orders.ts.
 import { goesBefore } from '#nodes/placement/deciding-set.ts'
 import type { SlicePhase } from '#api/protocol/slice.ts'
-import type { ComponentEntry, ComponentStatus } from '#api/kinds/machine.ts'
+import type { ComponentOrder, ComponentStatus } from '#api/kinds/machine.ts'
 import { freshCopiesAfter } from '#api/protocol/fresh-copy.ts'
 import { defined } from '#lib/defined.ts'
 
 /** What is to run, in the form that the Machine writes it. */
-export type OfferedVersion = Pick<ComponentEntry, 'name' | 'version' | 'config' | 'onRemoval'>
+export type OfferedVersion = Pick<ComponentOrder, 'name' | 'version' | 'config' | 'onRemoval'>
 
 /** What of a set's slice concerns the machines in it. */
 export interface Slice {
@@ -47,7 +47,7 @@ export interface DesiredInput {
   readonly isClosed: boolean
   /** Components are staged and compared with what is there, and none is switched. */
   readonly isPreviewed?: boolean
-  readonly current: readonly ComponentEntry[]
+  readonly current: readonly ComponentOrder[]
   readonly reports: readonly ComponentStatus[]
   readonly claims: readonly Claim[]
   readonly marks: readonly Mark[]
@@ -55,14 +55,14 @@ export interface DesiredInput {
   readonly asked?: ReadonlySet<string>
 }
 
-export function desiredComponents(input: DesiredInput): readonly ComponentEntry[] {
+export function desiredComponents(input: DesiredInput): readonly ComponentOrder[] {
   const { current, claims, marks } = input
   const named = [current, ...claims.map((c) => c.components), ...marks.map((m) => m.components)]
   const names = [...new Set(named.flat().map((c) => c.name))].sort()
   return names.flatMap((name) => desiredComponent(input, name) ?? [])
 }
 
-function desiredComponent(input: DesiredInput, name: string): ComponentEntry | undefined {
+function desiredComponent(input: DesiredInput, name: string): ComponentOrder | undefined {
   const { current, reports, claims, marks } = input
   const entry = current.find((c) => c.name === name)
   // The agent may be about to act on it, and ends what it began: another order comes after the end of this one.
@@ -93,20 +93,20 @@ const isNotInstalled = (report: ComponentStatus | undefined): boolean =>
 const NOT_STARTED: ReadonlySet<ComponentStatus['state']> = new Set(['Fetching', 'Staged', 'Failed'])
 
 /** How it ends is declared by the set alone, and takes effect without a switch. */
-function leavingAs(entry: ComponentEntry, claim: Claim | undefined): ComponentEntry {
+function leavingAs(entry: ComponentOrder, claim: Claim | undefined): ComponentOrder {
   const { onRemoval: _, ...rest } = entry
   const declared = claim?.components.find((c) => c.name === entry.name)?.onRemoval
   return declared === undefined ? rest : { ...rest, onRemoval: declared }
 }
 
 /** Remembers what the attempt is for: the next slice may try again, and this one may not. Clocks of nodes are not asked. */
-function forSlice(entry: ComponentEntry, slice: Slice | undefined): ComponentEntry {
+function forSlice(entry: ComponentOrder, slice: Slice | undefined): ComponentOrder {
   const { slice: _, ...rest } = entry
   return slice?.startedAt === undefined ? rest : { ...rest, slice: slice.startedAt }
 }
 
 /** The one set that speaks for the component. */
-export function winner(claims: readonly Claim[], name: string, entry: ComponentEntry | undefined): Claim | undefined {
+export function winner(claims: readonly Claim[], name: string, entry: ComponentOrder | undefined): Claim | undefined {
   const speaking = claims.filter((c) => c.components.some((w) => w.name === name))
   const named = (c: Claim) => ({ name: c.set, priority: c.priority })
   return speaking.toSorted((a, b) => (goesBefore(named(a), named(b), entry?.setRef) ? -1 : 1))[0]
@@ -160,7 +160,7 @@ function targetOf(
   { isClosed, isPreviewed = false }: DesiredInput,
   { components, blocked, lastGood }: Claim,
   name: string,
-  entry: ComponentEntry | undefined,
+  entry: ComponentOrder | undefined,
   report: ComponentStatus | undefined,
 ): OfferedVersion | undefined {
   const declared = components.find((c) => c.name === name)
@@ -172,28 +172,28 @@ function targetOf(
   return offered.version === report?.version ? offered : undefined
 }
 
-export const isOrdered = (entry: ComponentEntry): boolean => entry.switch?.attempt === entry.attempt
+export const isOrdered = (entry: ComponentOrder): boolean => entry.switch?.attempt === entry.attempt
 
 const RUNNING: ReadonlySet<string> = new Set(['Switching', 'Probing', 'Healthy', 'Degraded'])
 
 /** The agent runs, or is about to run, exactly this attempt. */
-const isInUse = (entry: ComponentEntry, report: ComponentStatus | undefined): boolean =>
+const isInUse = (entry: ComponentOrder, report: ComponentStatus | undefined): boolean =>
   report !== undefined && isReportOf(report, entry) && RUNNING.has(report.state)
 
 /** The report covers the current order, not an earlier one. */
-export const isReportOf = (report: ComponentStatus, entry: ComponentEntry): boolean =>
+export const isReportOf = (report: ComponentStatus, entry: ComponentOrder): boolean =>
   report.desired === entry.version && report.attempt === entry.attempt
 
 const ENDED_BADLY: ReadonlySet<string> = new Set(['RolledBack', 'Failed'])
 
 /** Another slice than that of the last try, with the same target, is a new try: of what failed, or a fresh copy of what was changed on the node. */
 function retried(
-  next: ComponentEntry,
-  entry: ComponentEntry,
+  next: ComponentOrder,
+  entry: ComponentOrder,
   report: ComponentStatus | undefined,
   { startedAt, permit = '' }: Slice,
   asked: DesiredInput['asked'],
-): ComponentEntry {
+): ComponentOrder {
   if (next.attempt !== entry.attempt || report === undefined || startedAt === undefined) return next
   if (!isReportOf(report, entry) || entry.slice === startedAt) return next
   if (ENDED_BADLY.has(report.state)) return again(next)
@@ -204,7 +204,7 @@ function retried(
     : next
 }
 
-const fresh = ({ name, version, config }: OfferedVersion): ComponentEntry => ({
+const fresh = ({ name, version, config }: OfferedVersion): ComponentOrder => ({
   name,
   version,
   ...defined({ config }),
@@ -212,17 +212,17 @@ const fresh = ({ name, version, config }: OfferedVersion): ComponentEntry => ({
 })
 
 /** Attempts only ever grow, so that an agent never takes a later order for an earlier one that failed. */
-function retargeted(entry: ComponentEntry, wanted: OfferedVersion): ComponentEntry {
+function retargeted(entry: ComponentOrder, wanted: OfferedVersion): ComponentOrder {
   if (entry.version === wanted.version && entry.config === wanted.config) return entry
   return { ...fresh(wanted), attempt: entry.attempt + 1 }
 }
 
-function again(entry: ComponentEntry): ComponentEntry {
+function again(entry: ComponentOrder): ComponentOrder {
   const { switch: _, ...rest } = entry
   return { ...rest, attempt: entry.attempt + 1 }
 }
 
-function referring(entry: ComponentEntry, setRef: string | undefined, canaryRef: string | undefined): ComponentEntry {
+function referring(entry: ComponentOrder, setRef: string | undefined, canaryRef: string | undefined): ComponentOrder {
   const { setRef: _set, canaryRef: _canary, ...rest } = entry
   return { ...rest, ...defined({ setRef, canaryRef }) }
 }

@@ -1,4 +1,4 @@
-import type { ComponentEntry, ComponentStatus } from '#api/kinds/machine.ts'
+import type { ComponentOrder, ComponentStatus } from '#api/kinds/machine.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import { machineComponent } from '#api/kinds/machine-component.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
@@ -26,8 +26,8 @@ const permit = (phase: string, verdict = 'Granted', extra: object = {}): Operati
     status: { phase, verdicts: [{ target: UID, gate: 'All', verdict }] },
   }) as OperationPermit
 
-const entry: ComponentEntry = { name: 'beacon', version: '1.1.0', attempt: 2, setRef: 'base' }
-const ordered: ComponentEntry = { ...entry, switch: { attempt: 2, permit: 'p' } }
+const entry: ComponentOrder = { name: 'beacon', version: '1.1.0', attempt: 2, setRef: 'base' }
+const ordered: ComponentOrder = { ...entry, switch: { attempt: 2, permit: 'p' } }
 const report = (state: ComponentStatus['state'], r: Partial<ComponentStatus> = {}): ComponentStatus => ({
   name: 'beacon',
   version: '1.0.0',
@@ -154,7 +154,7 @@ describe('the order to switch', () => {
   })
 
   test('of a canary goes by a permit of the canary', () => {
-    const marked: ComponentEntry = { name: 'beacon', version: '1.1.0', attempt: 2, canaryRef: 'try' }
+    const marked: ComponentOrder = { name: 'beacon', version: '1.1.0', attempt: 2, canaryRef: 'try' }
     const marks = [{ canary: 'try', components: [], permits: ['p'] }]
     expect(kindOf(planOrders({ ...ready, components: [marked], claims: [], marks }))).toBe('given')
     expect(kindOf(planOrders({ ...ready, components: [marked], claims: [claim('Switching')], marks: [] }))).toBe('none')

@@ -1,6 +1,6 @@
 // Gives and withdraws the order to switch, by the shared table: only a staged version, under a granted permit, on a node that is drained if the component
 // requires it. Pure.
-import type { ComponentEntry, ComponentStatus } from '#api/kinds/machine.ts'
+import type { ComponentOrder, ComponentStatus } from '#api/kinds/machine.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { type Assignment, coversAssignment, removalOf, runOf } from '#api/protocol/assignment.ts'
@@ -22,7 +22,7 @@ export interface OrderInput {
   readonly machine: string
   readonly machineUid: string
   /** The desired components, from desiredComponents. */
-  readonly components: readonly ComponentEntry[]
+  readonly components: readonly ComponentOrder[]
   readonly reports: readonly ComponentStatus[]
   readonly claims: readonly Claim[]
   readonly marks: readonly Mark[]
@@ -43,7 +43,7 @@ export interface OrderInput {
 
 /** One component on its way to a switch. */
 export interface Order {
-  readonly entry: ComponentEntry
+  readonly entry: ComponentOrder
   /** The granted permit that covers it. */
   readonly permit: string
   readonly needsDrain: boolean
@@ -51,7 +51,7 @@ export interface Order {
 
 export interface Orders {
   /** With the desired orders. */
-  readonly components: readonly ComponentEntry[]
+  readonly components: readonly ComponentOrder[]
   /** Newly given orders: their permits must be read once more right before. */
   readonly given: readonly Order[]
   /** Ready but for the drain. */
@@ -68,12 +68,12 @@ export function planOrders(input: OrderInput): Orders {
 }
 
 type Look =
-  | { readonly kind: 'As'; readonly entry: ComponentEntry }
-  | { readonly kind: 'Given' | 'Draining'; readonly entry: ComponentEntry; readonly order: Order }
+  | { readonly kind: 'As'; readonly entry: ComponentOrder }
+  | { readonly kind: 'Given' | 'Draining'; readonly entry: ComponentOrder; readonly order: Order }
   /** The machine no longer names it, and the agent removes it. */
   | { readonly kind: 'Gone'; readonly order: Order }
 
-function lookAt(input: OrderInput, entry: ComponentEntry): Look {
+function lookAt(input: OrderInput, entry: ComponentOrder): Look {
   const report = input.reports.find((r) => r.name === entry.name)
   if (isOrdered(entry)) return { kind: 'As', entry: isOver(input, entry, report) ? withoutOrder(entry) : entry }
   const plain = withoutOrder(entry)
@@ -111,7 +111,7 @@ const isInTheWay = ({ adoption }: ComponentStatus, mayAdopt: boolean): boolean =
   (adoption?.blocked ?? []).length > 0 || (!mayAdopt && (adoption?.differs ?? []).length > 0)
 
 /** A set that dropped the component, or returns to a revision without it, removes it through a slice with this machine; no other set claims it here. */
-function leavingSlice({ claims, machine }: OrderInput, entry: ComponentEntry): Slice | undefined {
+function leavingSlice({ claims, machine }: OrderInput, entry: ComponentOrder): Slice | undefined {
   if (entry.canaryRef !== undefined) return undefined
   const speaker = winner(claims, entry.name, entry)
   const mine = claims.filter((c) => c.isCurrent && (speaker === undefined || speaker === c))
@@ -128,7 +128,7 @@ function leavingSlice({ claims, machine }: OrderInput, entry: ComponentEntry): S
 
 function lookAtLeaving(
   input: OrderInput,
-  entry: ComponentEntry,
+  entry: ComponentOrder,
   report: ComponentStatus | undefined,
   { permit }: Slice,
 ): Look {
@@ -145,7 +145,7 @@ function lookAtLeaving(
   return needsDrain && input.isDrained !== true ? { kind: 'Draining', entry, order } : { kind: 'Gone', order }
 }
 
-function withoutOrder(entry: ComponentEntry): ComponentEntry {
+function withoutOrder(entry: ComponentOrder): ComponentOrder {
   const { switch: _, ...rest } = entry
   return rest
 }
@@ -154,7 +154,7 @@ function withoutOrder(entry: ComponentEntry): ComponentEntry {
 const ENDED: ReadonlySet<string> = new Set(['Healthy', 'Degraded', 'RolledBack', 'Failed'])
 
 /** The agent is done with the attempt, or the permit does not hold any more. */
-function isOver(input: OrderInput, entry: ComponentEntry, report: ComponentStatus | undefined): boolean {
+function isOver(input: OrderInput, entry: ComponentOrder, report: ComponentStatus | undefined): boolean {
   const permit = input.permits.find((p) => p.metadata.name === entry.switch?.permit)
   const facts: OrderFacts = {
     ended: report !== undefined && isReportOf(report, entry) && ENDED.has(report.state),
@@ -164,7 +164,7 @@ function isOver(input: OrderInput, entry: ComponentEntry, report: ComponentStatu
 }
 
 /** The permit of the slice or canary that wants this version, if it is granted for this machine and this component, and the machine was not let go from it. */
-function grantFor(input: OrderInput, entry: ComponentEntry): string | undefined {
+function grantFor(input: OrderInput, entry: ComponentOrder): string | undefined {
   return permitNames(input, entry).find((name) =>
     isGranted(input, runOf(entry.name, entry.version, entry.config), name),
   )
@@ -179,7 +179,7 @@ function isGranted({ permits, machineUid, letGo }: OrderInput, assigned: Assignm
   )
 }
 
-function permitNames(input: OrderInput, entry: ComponentEntry): readonly string[] {
+function permitNames(input: OrderInput, entry: ComponentOrder): readonly string[] {
   if (entry.canaryRef !== undefined) return input.marks.find((m) => m.canary === entry.canaryRef)?.permits ?? []
   const claim = winner(input.claims, entry.name, entry)
   const slice = claim && openSlice(input, claim, entry.name)
@@ -189,7 +189,7 @@ function permitNames(input: OrderInput, entry: ComponentEntry): readonly string[
 /** What is not known to need none needs a drain. */
 function isDrainNeeded(
   definitions: readonly MachineComponent[],
-  { name, version }: ComponentEntry,
+  { name, version }: ComponentOrder,
   report: ComponentStatus | undefined,
 ): boolean {
   const definition = definitions.find(({ spec }) => spec.component === name && spec.version === version)

@@ -1,5 +1,5 @@
 // Decides the next steps of one machine that stays: made or taken over, joined, installed, kept as declared, switched. Pure. How it leaves is in plan-delete.ts.
-import type { ComponentEntry } from '#api/kinds/machine.ts'
+import type { ComponentOrder } from '#api/kinds/machine.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { freshCopyAgainAt, isPastFreshCopies } from '#api/protocol/fresh-copy.ts'
 import { letGoFrom } from '#api/protocol/let-go.ts'
@@ -339,7 +339,7 @@ function componentsOf(seen: Seen): { readonly components: Orders['components']; 
 const agentOf = (isAlive: boolean | undefined) => (isAlive === undefined ? 'Unknown' : isAlive ? 'Heard' : 'Silent')
 
 /** Whether the agent or the controller installs it; while its definition cannot be read, the previous answer stays. */
-function withExecutor(entry: ComponentEntry, definitions: Seen['definitions']): ComponentEntry {
+function withExecutor(entry: ComponentOrder, definitions: Seen['definitions']): ComponentOrder {
   const definition = definitions.find(({ spec }) => spec.component === entry.name && spec.version === entry.version)
   if (definition === undefined || isWorkload(definition) === (entry.workload === true)) return entry
   const { workload: _, ...rest } = entry

@@ -1,6 +1,6 @@
 // Switches and reports components that run as pods of a DaemonSet: to the set that rolls them out they look like any other. Pure.
 // A version is the newest template of the workload; where the template names its version, another one is waited for.
-import type { ComponentEntry, ComponentStatus } from '#api/kinds/machine.ts'
+import type { ComponentOrder, ComponentStatus } from '#api/kinds/machine.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
@@ -41,11 +41,11 @@ const isPodReady = ({ status }: Pod): boolean => {
 export const isWorkload = (definition: MachineComponent | undefined): boolean => definition?.spec.type === 'DaemonSet'
 
 /** Nothing changes there any longer: it need not be read. */
-export const isSettled = (entry: ComponentEntry, report: ComponentStatus | undefined): boolean =>
+export const isSettled = (entry: ComponentOrder, report: ComponentStatus | undefined): boolean =>
   report !== undefined && isReportOf(report, entry) && (report.state === 'Healthy' || report.state === 'Failed')
 
 export interface WorkloadInput {
-  readonly entry: ComponentEntry
+  readonly entry: ComponentOrder
   readonly before: ComponentStatus | undefined
   readonly seen: WorkloadSeen | undefined
   /** Nothing runs on the node yet that could be disturbed. */

@@ -1,6 +1,6 @@
 // Which machines do not run what is declared for them: by the sets of the cluster, not by the orders that a machine has got so far. Pure.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
-import type { ComponentEntry, Machine } from '#api/kinds/machine.ts'
+import type { ComponentOrder, Machine } from '#api/kinds/machine.ts'
 import { matchesSelector } from '#kube/selector.ts'
 import { type SelectingSet, contender, goesBefore, selecting } from '#nodes/placement/deciding-set.ts'
 
@@ -27,7 +27,7 @@ export function isConsistent(machine: Machine, sets: readonly SelectingSet[]): b
 }
 
 /** By component. A canary decides about its machines. */
-function declaredFor(own: readonly SelectingSet[], entries: readonly ComponentEntry[]): ReadonlyMap<string, string> {
+function declaredFor(own: readonly SelectingSet[], entries: readonly ComponentOrder[]): ReadonlyMap<string, string> {
   const before = new Map(entries.map((e) => [e.name, e]))
   const declared = new Map(entries.map((e) => [e.name, e.version]))
   const winners = new Map<string, MachineComponentSet>()
@@ -46,7 +46,7 @@ function declaredFor(own: readonly SelectingSet[], entries: readonly ComponentEn
 const nameOf = ({ metadata }: MachineComponentSet): string => metadata.name ?? ''
 
 /** Not so when the set of an entry is still there and no longer declares it: the component has to leave, and has not yet. */
-function isDeclared({ name, setRef, canaryRef }: ComponentEntry, own: readonly SelectingSet[]): boolean {
+function isDeclared({ name, setRef, canaryRef }: ComponentOrder, own: readonly SelectingSet[]): boolean {
   if (canaryRef !== undefined || !own.some(({ set }) => nameOf(set) === setRef)) return true
   return own.some(({ set }) => set.spec.components.some((c) => c.name === name))
 }

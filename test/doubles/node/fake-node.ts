@@ -5,7 +5,7 @@ import { silentLogger } from '#lib/log.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { ProbeReading } from '#agent/components/plan.ts'
 import type { PermitReading, ProcessReading } from '#agent/components/plan.ts'
-import { orderFor, type OrderedAttempt } from '#agent/components/order.ts'
+import type { ComponentOrder } from '#api/kinds/machine.ts'
 import { ComponentWorker } from '#agent/components/worker.ts'
 import { stage } from '#agent/components/stage.ts'
 import { TrustStore } from '#agent/components/trust-store.ts'
@@ -122,6 +122,9 @@ export class FakeProcesses implements Processes {
   close(): void {}
 }
 
+/** Of the one component of the node. */
+export type TestOrder = Omit<ComponentOrder, 'name'>
+
 export interface FakeNodeOptions {
   readonly publisher: Publisher
   readonly releases: readonly Release[]
@@ -218,8 +221,8 @@ export class FakeNode {
   }
 
   /** As the Machine orders it; undefined: the Machine no longer lists it. */
-  obey(entry: OrderedAttempt | undefined): void {
-    this.worker.setOrder(orderFor(this.worker.component, entry))
+  obey(order: TestOrder | undefined): void {
+    this.worker.setOrder(order === undefined ? 'None' : { name: this.worker.component, ...order })
   }
 
   async start(): Promise<void> {

@@ -3,7 +3,7 @@
 import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
-import type { ComponentEntry, ComponentStatus, Machine } from '#api/kinds/machine.ts'
+import type { ComponentOrder, ComponentStatus, Machine } from '#api/kinds/machine.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { HoldEffect, OperationalHold } from '#api/kinds/operational-hold.ts'
 import { type ComponentState, type SwitchFacts, isSwitching, nextComponentState } from '#api/protocol/switch.ts'
@@ -232,7 +232,7 @@ function moved(state: ComponentState, facts: SwitchFacts): ComponentState {
   return state
 }
 
-function retargeted(told: ComponentEntry, report: ComponentStatus | undefined, now: number): ComponentStatus {
+function retargeted(told: ComponentOrder, report: ComponentStatus | undefined, now: number): ComponentStatus {
   const isInPlace = report?.version === told.version && report.drifted === undefined
   return {
     name: told.name,

@@ -1,7 +1,7 @@
 // The state of one machine for a rollout: whether it may be disrupted, its orders and its reports. A missing reading counts against a disruption.
 import type { Reason } from '#api/catalogue.ts'
 import { TAINTS } from '#api/names.ts'
-import type { ComponentEntry, ComponentStatus, Machine } from '#api/kinds/machine.ts'
+import type { ComponentOrder, ComponentStatus, Machine } from '#api/kinds/machine.ts'
 import { type ComponentState, isSwitching } from '#api/protocol/switch.ts'
 import { assertNever } from '#lib/errors.ts'
 import { isNodeFrozen } from '#permits/holds/in-force.ts'
@@ -35,7 +35,7 @@ export interface Reading {
   /** A file on its node forbids its agent every disruption. */
   readonly isFrozen: boolean
   /** By index of the component in the set. */
-  readonly told: readonly (ComponentEntry | undefined)[]
+  readonly told: readonly (ComponentOrder | undefined)[]
   readonly reported: readonly (ComponentStatus | undefined)[]
   /** Its standing towards the last target, by index: each reconcile asks for the same targets. */
   readonly found: (Found | undefined)[]
@@ -66,7 +66,7 @@ const JOINING: ReadonlySet<string | undefined> = new Set([
 /** Read thousands at a time after a start: one pass over what the machine says, and one object. */
 export function readMachine(machine: Machine, node: Node | undefined, indexOf: ReadonlyMap<string, number>): Reading {
   const { spec, status, metadata } = machine
-  const told = byIndex<ComponentEntry>(spec.components, indexOf)
+  const told = byIndex<ComponentOrder>(spec.components, indexOf)
   const reported = byIndex<ComponentStatus>(status?.components, indexOf)
   let isBusy = false
   let runs = ''
@@ -257,7 +257,7 @@ function standingAnew(reading: Reading, index: number, target: Assignment): Stan
 }
 
 /** No longer ordered; until the agent stops reporting it, it is being uninstalled. */
-function standingToGo(told: ComponentEntry | undefined, reported: ComponentStatus | undefined): Standing {
+function standingToGo(told: ComponentOrder | undefined, reported: ComponentStatus | undefined): Standing {
   if (told === undefined) return reported === undefined ? 'Updated' : 'Pending'
   if (told.switch !== undefined || (reported !== undefined && isSwitching(reported.state))) return 'Switching'
   return told.canaryRef === undefined ? 'Outdated' : 'Canary'

@@ -2,7 +2,7 @@
 import { assignmentOf } from '#api/kinds/component-config.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { type HealthyVersion, completedIn, healthyBefore, wasHealthy, wasLeft } from '#api/protocol/healthy-before.ts'
-import type { ComponentEntry } from '#api/kinds/machine.ts'
+import type { ComponentOrder } from '#api/kinds/machine.ts'
 import type { Reading } from '../members/reading.ts'
 import { type Assignment, isSameAssignment, isTold, readAssignment, removalOf } from '#api/protocol/assignment.ts'
 import { type ControllerRevision, assignedIn } from './revisions.ts'
@@ -127,7 +127,7 @@ function isMostlyForeign(
 }
 
 /** A canary raises the attempt without a slice: its machines return to what they had before. */
-const isOfCanary = ({ slice, attempt }: ComponentEntry): boolean => slice === undefined && attempt > 1
+const isOfCanary = ({ slice, attempt }: ComponentOrder): boolean => slice === undefined && attempt > 1
 
 /** What kept revisions name and the one that machines go to does not. */
 export function droppedComponents({ update, all }: Revisions): readonly string[] {
