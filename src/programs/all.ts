@@ -3,6 +3,7 @@
 // Each role is one identity: the user `kubenode:ROLE`, or the service account `kubenode-ROLE`, with the rights of deploy/install/2-rbac.yaml. A role that leads holds the
 // Lease `kubenode-ROLE` of the system namespace, and starts its loops once it has it; its replicas wait. `kubenode run --roles` says which roles a process has, and an
 // installation has one Deployment for each. All that roles know of each other lies in the API server.
+import type { Parts } from '#agent/parts.ts'
 import type { ControllerModule } from '#controllers/module.ts'
 import type { Right } from '#runtime/rights.ts'
 import type { RolesConfig } from './roles/config.ts'
@@ -212,3 +213,72 @@ export const ROLES = {
     load: async (config) => (await import('./roles/console.ts')).consoleRole(config),
   },
 } as const satisfies Readonly<Record<RoleName, RoleEntry>>
+
+/** What an agent consists of; `#agent/parts.ts` builds it. */
+type AgentPart = Exclude<keyof Parts, 'files' | 'dir' | 'config' | 'facts' | 'machine' | 'target' | 'reportLeft'>
+
+export const AGENT_PARTS = {
+  supervisor: 'starts and stops processes, in units of systemd or below the agent',
+  components: 'one worker for each component: stage, switch, probe, commit or go back',
+  drift: 'files and processes that are not as the component declares',
+  board: 'the conditions of the node, one entry for each, whoever reports it',
+  detection: 'monitors: of the kernel log, journal, /proc, and programs of others',
+  jobs: 'steps of repairs under a permit',
+  logs: 'logs that a person asked for',
+  notices: 'what the metadata service of a cloud announces',
+  frozen: 'the file by which a person stops everything on this node',
+  kubelet: 'whether the kubelet of the host trusts the cluster that the agent has joined',
+  metrics: 'figures on loopback, where the configuration asks for them',
+  machineWriter: 'the status of the Machine',
+  nodeWriter: 'the conditions and the Lease of the Node',
+} as const satisfies Readonly<Record<AgentPart, string>>
+
+interface ProgramEntry<Module> {
+  readonly does: string
+  readonly command: string
+  /** Who it is to the API server. */
+  readonly identity: string
+  readonly load: () => Promise<Module>
+}
+
+const program = <Module>(entry: ProgramEntry<Module>): ProgramEntry<Module> => entry
+
+/** Every process of KubeNode beside `kubenode run`, which has ROLES. Commands start what is loaded here. */
+export const PROGRAMS = {
+  agent: program({
+    does: 'AGENT_PARTS, on each node; its bundle is this program alone',
+    command: 'kubenode agent run',
+    identity: 'the user kubenode:agent:MACHINE, by a certificate that the approver grants',
+    load: () => import('./agent-program.ts'),
+  }),
+  apiserver: program({
+    does: 'the embedded API server, with control planes that the role cluster asks for',
+    command: 'kubenode apiserver',
+    identity: 'none: it is the server',
+    load: () => import('./run-server.ts'),
+  }),
+  planes: program({
+    does: 'control planes of clusters, in a process beside the API server that asked for it',
+    command: 'kubenode apiserver --plane-process',
+    identity: 'none: each plane is a server',
+    load: () => import('./plane-process.ts'),
+  }),
+  provider: program({
+    does: 'providers of hosts, for the role controllers of another process',
+    command: 'kubenode provider serve',
+    identity: 'none: its callers show a certificate or a token',
+    load: () => import('./serve-provider.ts'),
+  }),
+  console: program({
+    does: 'the role console for the person who started it',
+    command: 'kubenode console',
+    identity: 'that of the person',
+    load: () => import('./run/own-console.ts'),
+  }),
+  local: program({
+    does: 'a hub and clusters of all of these on one machine',
+    command: 'kubenode local up',
+    identity: 'one for each of its programs',
+    load: () => import('./local/start-fleet.ts'),
+  }),
+} as const

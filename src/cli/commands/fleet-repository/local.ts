@@ -7,6 +7,7 @@ import type { UpAsked } from '#programs/local/start-fleet.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { cliErrors } from '../../cli-errors.ts'
 import { waitScreen } from '../../wait-screen.ts'
+import { PROGRAMS } from '#programs/all.ts'
 
 interface UpOptions extends Omit<UpAsked, 'nodes'> {
   readonly nodes?: string
@@ -53,7 +54,7 @@ export function register(program: Command, io: Io): void {
     .option('--check', 'exit when the fleet is in sync with git: 0, or 1 when it did not get there')
     .option('--record-rights', 'keep in used-rights.jsonl of each API server which rights its clients use')
     .action(async ({ nodes, ...options }: UpOptions) => {
-      const { startFleet } = await import('#programs/local/start-fleet.ts')
+      const { startFleet } = await PROGRAMS.local.load()
       await startFleet({ ...options, ...nodesOf(nodes) }, io)
     })
 

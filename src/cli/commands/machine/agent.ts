@@ -7,6 +7,7 @@ import { KubeNodeError } from '#lib/errors.ts'
 import { releaseRoot } from '#lib/release-root.ts'
 import { Exit } from '#lib/terminal/exit.ts'
 import type { Io } from '#lib/terminal/io.ts'
+import { PROGRAMS } from '#programs/all.ts'
 
 interface BundleFlags {
   readonly out: string
@@ -82,7 +83,7 @@ export function register(program: Command, io: Io): void {
     .requiredOption('--root <dir>', 'data folder of the agent')
     .option('--host', 'the node is this host, not the folder')
     .action(async ({ root, host }: { root: string; host?: boolean }) => {
-      const { main } = await import('#programs/agent-program.ts')
+      const { main } = await PROGRAMS.agent.load()
       const code = await main(['--root', root, ...(host === true ? ['--host'] : [])])
       if (code !== 0) throw new Exit(code)
     })

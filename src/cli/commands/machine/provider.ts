@@ -9,6 +9,7 @@ import { outputOption } from '../../output.ts'
 import { connect, type ServerOptions, withServer } from '../../fleet/connect.ts'
 import type { ConformanceAsked } from '#providers/remote/conformance-asked.ts'
 import type { ServeOptions } from '#programs/serve-provider.ts'
+import { PROGRAMS } from '#programs/all.ts'
 
 const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
 
@@ -104,7 +105,7 @@ async function policy(name: keyof typeof POLICIES, { region, tag, hostRole }: Po
 async function serving(options: ServeOptions, io: Io): Promise<void> {
   const at = (file: string) => resolve(io.cwd, file)
   const { providers, socket, cert, key, tokenFile } = options
-  const { serve } = await import('#programs/serve-provider.ts')
+  const { serve } = await PROGRAMS.provider.load()
   await serve({
     ...options,
     providers: at(providers),

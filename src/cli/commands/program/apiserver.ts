@@ -5,6 +5,7 @@ import { registerDataCommands } from './apiserver-data.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import type { ServerOptions } from '#programs/run-server.ts'
 import { cliErrors } from '../../cli-errors.ts'
+import { PROGRAMS } from '#programs/all.ts'
 
 const DEFAULT_PORT = '6443'
 /** Enough to share what each process needs for itself, and few enough to be started again within seconds. */
@@ -66,10 +67,10 @@ export function register(program: Command, io: Io): void {
     )
     .action(async ({ planeProcess, ...options }: ServerOptions & { readonly planeProcess?: boolean }) => {
       if (planeProcess === true) {
-        const { servePlanesHere } = await import('#programs/plane-process.ts')
+        const { servePlanesHere } = await PROGRAMS.planes.load()
         return servePlanesHere(options, io.env)
       }
-      const { runServer } = await import('#programs/run-server.ts')
+      const { runServer } = await PROGRAMS.apiserver.load()
       await runServer(options, io)
     })
   registerDataCommands(apiserver, io)

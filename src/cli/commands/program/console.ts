@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import type { Io } from '#lib/terminal/io.ts'
 import type { ConsoleAsked } from '#programs/run/own-console.ts'
 import { weakCageOption } from '../../weak-cage.ts'
+import { PROGRAMS } from '#programs/all.ts'
 
 export function register(program: Command, io: Io): void {
   program
@@ -22,7 +23,5 @@ export function register(program: Command, io: Io): void {
     .option('--repo <dir>', 'repository of the fleet, for plans of its commits')
     .option('--path <dir>', 'folder of the fleet in the repository', '.')
     .addOption(weakCageOption())
-    .action(async (options: ConsoleAsked) =>
-      (await import('#programs/run/own-console.ts')).serveOwnConsole(options, io),
-    )
+    .action(async (options: ConsoleAsked) => (await PROGRAMS.console.load()).serveOwnConsole(options, io))
 }
