@@ -39,6 +39,8 @@ export interface HomeHead {
 
 export interface AttentionRow {
   readonly id: string
+  /** Equal for one cause, in several clusters too. */
+  readonly cause: string
   readonly object: ObjectName
   /** `Act`: a user has to act. `Wait`: it continues by itself. `Unknown`: the reader may not, or cannot, read it. */
   readonly weight: 'Act' | 'Wait' | 'Unknown'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { lifetimeStory, removalStory } from './cluster-story.ts'
-import { linesOf } from './told.ts'
+import { linesOf } from './finding.ts'
 
 const NOW = Date.parse('2026-11-25T12:00:00Z')
 const cluster = (metadata: object = {}) =>

@@ -5,16 +5,16 @@ import type { Release } from '#api/kinds/release.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { newestReleases } from './newest-releases.ts'
-import { plain, type Told } from './told.ts'
+import { plain, type Finding } from './finding.ts'
 
 const DONE: ReadonlySet<string> = new Set(['Healthy', 'Unchanged'])
 
 /** None when every track is healthy there. */
-export function clusterStory(name: string, releases: readonly Release[], now: number): readonly Told[] {
+export function clusterStory(name: string, releases: readonly Release[], now: number): readonly Finding[] {
   return newestReleases(releases).flatMap(({ metadata, status }) =>
     (status?.clusters ?? [])
       .filter((c) => c.name === name && !DONE.has(c.phase))
-      .map((c): Told => {
+      .map((c): Finding => {
         const release = `release/${metadata.name ?? ''}`
         const since = Math.max(0, now - Date.parse(c.since))
         const state = c.phase === 'Failed' ? 'Blocked' : 'Waiting'
@@ -34,7 +34,7 @@ export function removalStory(
   { metadata, spec }: Cluster,
   { source, releases = [] }: { readonly source?: FleetSource | undefined; readonly releases?: readonly Release[] },
   now: number,
-): readonly Told[] {
+): readonly Finding[] {
   const { name = '', namespace = '', deletionTimestamp } = metadata
   if (deletionTimestamp !== undefined) {
     const since = formatDuration(Math.max(0, now - Date.parse(deletionTimestamp)))
@@ -56,7 +56,7 @@ export function removalStory(
 }
 
 /** One that expired, or is about to, is brought back or kept by the same command. */
-export function lifetimeStory({ metadata, spec, status }: Cluster, now: number): readonly Told[] {
+export function lifetimeStory({ metadata, spec, status }: Cluster, now: number): readonly Finding[] {
   const { name = '', deletionTimestamp } = metadata
   const { phase, expiresAt } = status ?? {}
   if (expiresAt === undefined || deletionTimestamp !== undefined) return []
@@ -87,7 +87,7 @@ export function lifetimeStory({ metadata, spec, status }: Cluster, now: number):
 
 type Change = NonNullable<NonNullable<ClusterStatus>['change']>
 
-export const changeStory = (change: Change | undefined): readonly Told[] =>
+export const changeStory = (change: Change | undefined): readonly Finding[] =>
   change === undefined
     ? []
     : [

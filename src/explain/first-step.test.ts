@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import type { Story, Told } from './told.ts'
+import type { Story, Finding } from './finding.ts'
 import { firstStep } from './first-step.ts'
 
-const story = (object: string, ...below: readonly Told[]): Story => ({ object, text: `${object} is so`, below })
+const story = (object: string, ...below: readonly Finding[]): Story => ({ object, text: `${object} is so`, below })
 
 const waits = story('machine/m-1', {
   text: 'Waiting for 2m: RateExceeded',

@@ -1,5 +1,5 @@
 // Of everything that several objects wait for, the one line that says what to do first. Pure.
-import { allOf, type Story, type Told, URGENCIES } from './told.ts'
+import { allOf, type Story, type Finding, URGENCIES } from './finding.ts'
 import { isForPeople } from './unblock.ts'
 
 interface Step {
@@ -17,7 +17,7 @@ interface Step {
 const stepsOf = ({ object, below = [] }: Story): readonly Step[] =>
   below.flatMap(allOf).flatMap((told) => (told.urgency === undefined ? [] : [stepOf(object, told)]))
 
-function stepOf(object: string, told: Told): Step {
+function stepOf(object: string, told: Finding): Step {
   const own = allOf(told)
   const command = own.find((t) => t.command !== undefined)?.command?.line
   const ends = own.find((t) => t.ends !== undefined)?.ends

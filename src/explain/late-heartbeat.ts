@@ -3,14 +3,14 @@ import type { Machine } from '#api/kinds/machine.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { formatDuration } from '#lib/duration.ts'
 import type { Lease } from '#runtime/lease.ts'
-import type { Told } from './told.ts'
+import type { Finding } from './finding.ts'
 
 /** Two renewals were missed. */
 const LATE_AFTER_MS = 25_000
 const BEYOND: ReadonlySet<string> = new Set(['Pending', 'Provisioning', 'Deleting', 'Lost'])
 
 /** By the clock of the reader, which may differ from that of the node: a hint, and no verdict. */
-export function lateHeartbeat({ status = {} }: Machine, lease: Lease | undefined, now: number): readonly Told[] {
+export function lateHeartbeat({ status = {} }: Machine, lease: Lease | undefined, now: number): readonly Finding[] {
   const renewed = Date.parse(lease?.spec?.renewTime ?? '')
   const isToldAlready = findCondition(status.conditions, 'AgentReachable')?.status !== 'True'
   if (Number.isNaN(renewed) || isToldAlready || BEYOND.has(status.phase ?? '')) return []

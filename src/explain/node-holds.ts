@@ -4,7 +4,7 @@ import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { endOfHold } from '#permits/holds/names.ts'
 import { holdsOver, thing, thingsOfMachine } from '#permits/holds/reach.ts'
 import type { KubeObject } from '#api/schema/object.ts'
-import type { Told } from './told.ts'
+import type { Finding } from './finding.ts'
 
 export interface HeldNode {
   readonly node: KubeObject
@@ -16,7 +16,7 @@ export function nodeHolds(
   { node, machine }: HeldNode,
   holds: readonly OperationalHold[],
   now: number,
-): readonly Told[] {
+): readonly Finding[] {
   const things = machine === undefined ? [thing('Node', node)] : thingsOfMachine(machine, { node })
   const over = holdsOver(holds, { effects: ['Pause', 'Freeze'], things, cluster: { name: undefined }, now })
   return over.map((hold) => {

@@ -3,7 +3,7 @@ import type { KubeClient, ListOptions, ListPage } from '#kube/client.ts'
 import { isForbidden, isNotFound } from '#kube/errors.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ObjectKey, ResourceType } from '#api/schema/resource.ts'
-import type { Told } from './told.ts'
+import type { Finding } from './finding.ts'
 
 export type Reader = Pick<KubeClient, 'get' | 'list'>
 
@@ -43,7 +43,7 @@ export class PartialReader implements Reader {
   }
 
   /** The missing rights, one line for each. */
-  get gaps(): readonly Told[] {
+  get gaps(): readonly Finding[] {
     return [...new Set(this.#refused.map(textOf))].toSorted().map((text) => ({ text }))
   }
 }

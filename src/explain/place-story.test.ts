@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { placeStory, type PlaceSeen } from './place-story.ts'
-import { storyLines } from './told.ts'
+import { storyLines } from './finding.ts'
 
 const NOW = Date.parse('2026-11-23T12:00:00Z')
 

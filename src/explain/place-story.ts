@@ -9,7 +9,7 @@ import { shortWord } from '#api/nouns.ts'
 import { counted } from '#lib/counted.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { maintenanceStory, shownMaintenance } from './maintenance-story.ts'
-import { plain, type Story, type Told } from './told.ts'
+import { plain, type Story, type Finding } from './finding.ts'
 import { waitOf } from './why.ts'
 import { someOf } from '#lib/some-of.ts'
 
@@ -59,7 +59,7 @@ export function placeStory(place: PlaceNamed, seen: PlaceSeen, now: number): Sto
   }
 }
 
-function blameTold(blame: Blame, waiting: readonly OperationPermit[], now: number): Told {
+function blameTold(blame: Blame, waiting: readonly OperationPermit[], now: number): Finding {
   const { since, seenAt, failing, members, failingElsewhere, elsewhere, machines = [] } = blame
   const ago = (at: string) => formatDuration(Math.max(0, now - Date.parse(at)))
   const isRepair = ({ spec }: OperationPermit) => spec.requester.kind === 'RemedyOperationJob'
@@ -80,7 +80,7 @@ function blameTold(blame: Blame, waiting: readonly OperationPermit[], now: numbe
 }
 
 /** What its budgets have left is less by these: machines with a granted operation, and machines that work on their hosts takes away. */
-function awayTold(here: readonly Machine[], ledger: LedgerSpec | undefined, now: number): readonly Told[] {
+function awayTold(here: readonly Machine[], ledger: LedgerSpec | undefined, now: number): readonly Finding[] {
   const uids = new Set(here.map((m) => m.metadata.uid ?? ''))
   const granted = (ledger?.grants ?? []).filter((g) => uids.has(g.target) && g.exempt === undefined)
   const reserved = (ledger?.reservations ?? []).filter((r) => uids.has(r.target))

@@ -1,7 +1,7 @@
 // The programs that lead on a Lease: how each is called, which kinds it moves on, and what does not happen while it does not run. Pure.
 import { timestamp } from '#lib/clock.ts'
 import { formatDuration } from '#lib/duration.ts'
-import type { Told } from './told.ts'
+import type { Finding } from './finding.ts'
 
 export const PROGRAMS = ['sync', 'controllers', 'defender', 'approver', 'cluster'] as const
 export type Program = (typeof PROGRAMS)[number]
@@ -66,7 +66,7 @@ export const stoppedText = ({ program, since }: StoppedProgram, now: number): st
     ? `Stopped: ${programWith(program, HAVE)} never run here; ${effectOf(program)}`
     : `Stopped for ${formatDuration(now - since)}: ${programWith(program, HAVE)} not renewed the lease since ${timestamp(since)}; ${effectOf(program)}`
 
-export const stoppedTold = (stopped: StoppedProgram, now: number): Told => ({
+export const stoppedTold = (stopped: StoppedProgram, now: number): Finding => ({
   text: stoppedText(stopped, now),
   urgency: 'Stopped',
   command: { line: 'kubenode check', does: 'see more' },

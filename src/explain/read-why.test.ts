@@ -14,7 +14,7 @@ import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import type { FaultPort } from '#test/doubles/kube/faults.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { endOfHoldOver, readWhy } from './read-why.ts'
-import { storyLines } from './told.ts'
+import { storyLines } from './finding.ts'
 
 const API = 'kubenode.io/v1alpha1'
 const NOW = Date.parse('2026-03-02T12:00:00Z')

@@ -23,7 +23,7 @@ import { recentRepairs } from './repair-story.ts'
 import { newestReleases } from './newest-releases.ts'
 import { nodeHolds } from './node-holds.ts'
 import { PartialReader, type Reader } from './partial-reader.ts'
-import { rewritten, type Story, type Told } from './told.ts'
+import { rewritten, type Story, type Finding } from './finding.ts'
 import { withoutPush } from './unblock.ts'
 import { unreleased } from './unreleased.ts'
 import { type Related, whyStory } from './why.ts'
@@ -65,7 +65,7 @@ const titlesFor = async (client: Reader, { kind, spec }: KubeObject): Promise<re
     : []
 
 /** Without the right to its Lease nothing is missing: the controllers report a silent agent on the Machine soon after. */
-async function lateOf(client: Reader, own: Machine | undefined, now: number): Promise<readonly Told[]> {
+async function lateOf(client: Reader, own: Machine | undefined, now: number): Promise<readonly Finding[]> {
   if (own === undefined) return []
   const key = { namespace: SYSTEM_NAMESPACE, name: agentLeaseName(own.metadata.name ?? '') }
   return lateHeartbeat(own, await new PartialReader(client).get(leaseType, key), now)
@@ -132,12 +132,12 @@ async function releasesOf(reader: Reader, { metadata }: FleetSource): Promise<re
 }
 
 /** With the rights that the reader lacks for it. */
-export async function unreleasedAfter(client: Reader, own: Release, now: number): Promise<readonly Told[]> {
+export async function unreleasedAfter(client: Reader, own: Release, now: number): Promise<readonly Finding[]> {
   const reader = new PartialReader(client)
   return [...(await unreleasedIn(reader, own, now)), ...reader.gaps]
 }
 
-async function unreleasedIn(reader: Reader, own: Release, now: number): Promise<readonly Told[]> {
+async function unreleasedIn(reader: Reader, own: Release, now: number): Promise<readonly Finding[]> {
   const { namespace = '' } = own.metadata
   const [all, source] = await Promise.all([
     listAll(reader, release, { namespace }),
@@ -146,7 +146,7 @@ async function unreleasedIn(reader: Reader, own: Release, now: number): Promise<
   return source === undefined ? [] : unreleased(own, all, source, now)
 }
 
-async function reportedOf(reader: Reader, object: KubeObject, now: number): Promise<readonly Told[]> {
+async function reportedOf(reader: Reader, object: KubeObject, now: number): Promise<readonly Finding[]> {
   const { kind, metadata } = object
   if (kind === 'Release') return unreleasedIn(reader, object as Release, now)
   if (kind !== 'Cluster') return []

@@ -3,7 +3,7 @@ import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { titledCommit } from '#api/protocol/commit-title.ts'
 import { formatDuration } from '#lib/duration.ts'
-import { plain, type Told } from './told.ts'
+import { plain, type Finding } from './finding.ts'
 
 const DAY_MS = 86_400_000
 /** The newest ones; the full list is available separately. */
@@ -32,7 +32,7 @@ export function repairSummary({ spec, status }: RemedyOperationJob, now: number)
 export function repairStory(
   job: RemedyOperationJob,
   { now, releases = [] }: { readonly now: number; readonly releases?: readonly Release[] },
-): readonly Told[] {
+): readonly Finding[] {
   const { spec, status } = job
   const commit = spec.commit === undefined ? '' : `, commit ${titledCommit(spec.commit, releases)}`
   const took = between(status?.startedAt, status?.finishedAt)

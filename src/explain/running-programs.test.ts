@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { microTimestamp } from '#lib/clock.ts'
 import type { Lease } from '#runtime/lease.ts'
-import { storyLines } from './told.ts'
+import { storyLines } from './finding.ts'
 import { stoppedPrograms, stoppedStories } from './running-programs.ts'
 
 const NOW = Date.parse('2026-01-05T02:07:10Z')

@@ -6,7 +6,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { isForbidden } from '#kube/errors.ts'
 import { type Lease, lapsedAt, leaseType } from '#runtime/lease.ts'
 import { type Program, programsOf, type StoppedProgram, stoppedTold } from './programs.ts'
-import type { Story } from './told.ts'
+import type { Story } from './finding.ts'
 
 interface OldLease extends StoppedProgram {
   readonly lease: Lease | undefined

@@ -1,5 +1,5 @@
 // What ends a wait, as statuses say it in one sentence: a state that has to come, or a command that a user can type. The one place that tells them apart. Pure.
-import { endLines, type Told } from './told.ts'
+import { endLines, type WayOn } from './finding.ts'
 
 /** No shell reads more than words in it: statuses and names come from clusters that others own, and users paste what they see. */
 const WORD = String.raw`(?:[\w./:@=+,~^%-]+|"[\w ./:@=+,-]*"|'[^'\p{Cc}\p{Cf}\p{Zl}\p{Zp}]*')`
@@ -12,7 +12,7 @@ const TYPED = new RegExp(`^${LINE}(?:; to [a-z ]+, (?:run )?${LINE})*$`, 'u')
 /** Whether it can be pasted into a terminal as it stands. */
 export const isTyped = (line: string): boolean => TYPED.test(line)
 
-export function unblockOf(sentence: string): Pick<Told, 'ends' | 'command'> {
+export function unblockOf(sentence: string): WayOn {
   const line = sentence.replace(/^run (?=kubenode |git )/, '')
   const isOwn = /^(?:kubenode|git) /.test(line)
   return isOwn && isTyped(line) ? { command: { line } } : sentence === '' ? {} : { ends: sentence }

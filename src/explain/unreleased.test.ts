@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release } from '#api/kinds/release.ts'
-import { linesOf } from './told.ts'
+import { linesOf } from './finding.ts'
 import { unreleased } from './unreleased.ts'
 import { whyLines } from './why.ts'
 import { defined } from '#lib/defined.ts'

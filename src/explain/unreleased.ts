@@ -5,7 +5,7 @@ import type { Release } from '#api/kinds/release.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { newestReleases } from './newest-releases.ts'
-import type { Told } from './told.ts'
+import type { Finding } from './finding.ts'
 
 /** Of the newest releases only: an older one was replaced, and what came after it is no news. */
 export function unreleased(
@@ -13,14 +13,14 @@ export function unreleased(
   all: readonly Release[],
   source: FleetSource,
   now: number,
-): readonly Told[] {
+): readonly Finding[] {
   const isNewest = newestReleases(all).some((r) => r.metadata.name === release.metadata.name)
   const { commit } = source.status ?? {}
   return isNewest && commit !== release.spec.commit ? notReady(source, now) : []
 }
 
 /** A source that is not Ready, and where to read why. */
-function notReady(source: FleetSource, now: number): readonly Told[] {
+function notReady(source: FleetSource, now: number): readonly Finding[] {
   const { name = '' } = source.metadata
   const ready = findCondition(source.status?.conditions, 'Ready')
   if (ready?.status !== 'False') return []

@@ -3,7 +3,7 @@ import { ANNOTATIONS } from '#api/names.ts'
 import { release } from '#api/kinds/release.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { clusterStory } from './cluster-story.ts'
-import { allOf, storyLines } from './told.ts'
+import { allOf, storyLines } from './finding.ts'
 import { whyLines, whyStory } from './why.ts'
 
 const NOW = Date.parse('2026-01-31T12:00:00Z')

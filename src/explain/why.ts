@@ -13,7 +13,7 @@ import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { maintenanceStory } from './maintenance-story.ts'
 import { repairStory, repairSummary } from './repair-story.ts'
-import { plain, type Story, storyLines, type Told, type Urgency } from './told.ts'
+import { plain, type Story, storyLines, type Finding, type Urgency } from './finding.ts'
 import { unblockOf } from './unblock.ts'
 import { peopleSentence } from './ways-out.ts'
 
@@ -36,7 +36,7 @@ const urgencyOf = (predicate: string): Urgency =>
 const WORDS: Readonly<Partial<Record<Urgency, string>>> = { Progressing: 'In progress' }
 
 /** Every wait has the same four parts. `what` names the part of the object that waits. */
-export function waitOf(waiting: unknown, { now, holdEnds }: Moment, what?: string): readonly Told[] {
+export function waitOf(waiting: unknown, { now, holdEnds }: Moment, what?: string): readonly Finding[] {
   const w = fields(waiting)
   const predicate = text(w['predicate'])
   if (predicate === '') return []
@@ -57,7 +57,7 @@ export function waitOf(waiting: unknown, { now, holdEnds }: Moment, what?: strin
 interface Moment {
   readonly now: number
   /** Ends the hold of this object; absent where none is known that holds the object itself. */
-  readonly holdEnds?: Pick<Told, 'command'>
+  readonly holdEnds?: Pick<Finding, 'command'>
   /** They know what commits are called. */
   readonly releases?: readonly Release[]
 }
@@ -87,13 +87,13 @@ const wholeOf = (message: string, errors: readonly string[]): string =>
 const REPLACED = 'NewerRelease'
 
 /** Where no wait of the object says who acts. The explanation does not advise itself. */
-function peopleEnd(reason: string, word: string): Pick<Told, 'ends'> {
+function peopleEnd(reason: string, word: string): Pick<Finding, 'ends'> {
   const sentence = peopleSentence(reason, word)?.replace(`: kubenode why ${word}`, '')
   return sentence === undefined ? {} : { ends: sentence }
 }
 
 /** A message of several conditions, or of a condition and a wait, is shown once. */
-function conditionsTold(object: KubeObject, { now, holdEnds }: Moment): readonly Told[] {
+function conditionsTold(object: KubeObject, { now, holdEnds }: Moment): readonly Finding[] {
   const bad = list(fields(object['status'])['conditions']).filter((c) => !isGood(object.kind, c))
   const { predicate, seen } = fields(fields(object['status'])['waitingFor'])
   const wait = [`${text(predicate)}: ${text(seen)}`, `${text(predicate)}: waiting for ${text(seen)}`]
@@ -126,7 +126,7 @@ function conditionsTold(object: KubeObject, { now, holdEnds }: Moment): readonly
 }
 
 /** Where to start when a rollout has stopped. */
-function failedSlice(slice: Fields): readonly Told[] {
+function failedSlice(slice: Fields): readonly Finding[] {
   const machines = Array.isArray(slice['machines']) ? slice['machines'].map(text) : []
   if (text(slice['phase']) !== 'Failed' || machines.length === 0) return []
   const what = `${text(slice['component'])} ${text(slice['version'])}`.trimEnd()
@@ -140,7 +140,7 @@ function failedSlice(slice: Fields): readonly Told[] {
 }
 
 /** Slices of one step that wait for the same are one entry, with the time of the first. */
-function waitingSlices(slices: readonly Fields[], moment: Moment): readonly Told[] {
+function waitingSlices(slices: readonly Fields[], moment: Moment): readonly Finding[] {
   const nameOf = (w: Fields) =>
     `${text(w['component'])} ${text(w['version'])}, step ${Number(w['step']) + 1} (${text(w['phase'])})`
   const same = Map.groupBy(slices, (w) => {
@@ -170,7 +170,7 @@ function partWaits(
   told: Set<string>,
   object: KubeObject,
   moment: Moment,
-): readonly Told[] {
+): readonly Finding[] {
   const isTold = (p: Fields) =>
     told.has(waitKey(p['waitingFor'])) || told.has(waitKey(p['waitingFor'], `${text(p['name'])}: `))
   const [before, fresh] = [parts.filter(isTold), parts.filter((p) => !isTold(p))]
@@ -191,7 +191,7 @@ const startOf = (w: Fields): number => Date.parse(text(fields(w['waitingFor'])['
 const limitOf = (limit: string): string => (limit === '' ? '' : /^\d/.test(limit) ? `, limit ${limit}` : `; ${limit}`)
 
 /** Parts of a status that wait separately: slices of a rollout, stages and clusters of a release, verdicts of a permit. */
-function partsTold(object: KubeObject, moment: Moment): readonly Told[] {
+function partsTold(object: KubeObject, moment: Moment): readonly Finding[] {
   const { now } = moment
   const status = fields(object['status'])
   const slices = [...waitingSlices(list(status['slices']), moment), ...list(status['slices']).flatMap(failedSlice)]
@@ -206,14 +206,14 @@ function partsTold(object: KubeObject, moment: Moment): readonly Told[] {
       : withApproval(object, [{ text: text(refused['message']), urgency: 'Waiting' }], refused)
   const verdicts = list(status['verdicts'])
     .filter((v) => text(v['verdict']) !== 'Granted')
-    .map((v): Told => ({
+    .map((v): Finding => ({
       text: `Gate ${text(v['gate'])}: ${text(v['verdict'])}: ${text(v['seen'])}${limitOf(text(v['limit']))}`,
       urgency: 'Waiting',
       ...(isAsked(object, v) && { command: { line: `kubenode approve ${wordOf(object)} --reason WHY` } }),
     }))
   const components = list(status['components'])
     .filter((c) => !['Healthy', ''].includes(text(c['state'])))
-    .map((c): Told => ({
+    .map((c): Finding => ({
       text: `Component ${text(c['name'])} ${text(c['version'])} → ${text(c['desired'])} is ${text(c['state'])}${since(c['since'], now)}${[
         text(c['reason']),
         text(c['message']),
@@ -248,7 +248,7 @@ const isAsked = ({ kind, status }: KubeObject, verdict: Fields): boolean =>
   text(verdict['verdict']) === 'Waiting'
 
 /** Deletions that the guard blocks: what an Approval has to name, and the command that creates it. */
-function withApproval(object: KubeObject, waits: readonly Told[], prune: unknown): readonly Told[] {
+function withApproval(object: KubeObject, waits: readonly Finding[], prune: unknown): readonly Finding[] {
   const digest = text(fields(prune)['digest'])
   if (digest === '') return waits
   const naming = { text: `digest to approve: ${digest}` }
@@ -264,7 +264,7 @@ export interface Related {
 }
 
 /** Sync reports in the status which request it handled last. */
-function askedToRead({ metadata, status }: KubeObject, now: number): readonly Told[] {
+function askedToRead({ metadata, status }: KubeObject, now: number): readonly Finding[] {
   const asked = metadata.annotations?.[ANNOTATIONS.reconcile] ?? ''
   const age = now - Date.parse(asked)
   return age >= 0 && fields(status)['lastHandledReconcileAt'] !== asked
@@ -273,14 +273,14 @@ function askedToRead({ metadata, status }: KubeObject, now: number): readonly To
 }
 
 /** KubeNode cordons with a taint of its own; this is what kubectl cordon sets, and only a user takes it off. */
-function cordonTold({ kind, metadata, spec }: KubeObject): readonly Told[] {
+function cordonTold({ kind, metadata, spec }: KubeObject): readonly Finding[] {
   if (kind !== 'Node' || fields(spec)['unschedulable'] !== true) return []
   const command = { line: `kubectl uncordon ${metadata.name ?? ''}`, does: 'let it take pods again' }
   return [{ text: 'cordoned by a user: it takes no new pods', command }]
 }
 
 /** A node with a problem is repaired, or its repair is blocked. */
-function withWayOn({ kind, metadata }: KubeObject, conditions: readonly Told[]): readonly Told[] {
+function withWayOn({ kind, metadata }: KubeObject, conditions: readonly Finding[]): readonly Finding[] {
   const last = conditions.at(-1)
   if (kind !== 'Node' || last === undefined) return conditions
   const command = { line: `kubenode why-not node/${metadata.name ?? ''}`, does: 'see what blocks its repair' }
@@ -290,16 +290,16 @@ function withWayOn({ kind, metadata }: KubeObject, conditions: readonly Told[]):
 /** As people type it. */
 const wordOf = ({ kind, metadata }: KubeObject): string => shortWord(`${kind.toLowerCase()}/${metadata.name ?? ''}`)
 
-const isReporting = (told: Told): boolean => (told.below ?? []).length > 0
+const isReporting = (told: Finding): boolean => (told.below ?? []).length > 0
 
-function storyOf(object: KubeObject, moment: Moment): readonly Told[] {
+function storyOf(object: KubeObject, moment: Moment): readonly Finding[] {
   if (object.kind === 'RemedyOperationJob') return repairStory(object as RemedyOperationJob, moment)
   if (object.kind === 'MaintenanceEvent') return plain(maintenanceStory(object as MaintenanceEvent))
   return partsTold(object, moment)
 }
 
 /** What is said of a related object before its waits. */
-function summaryOf(object: KubeObject, now: number): readonly Told[] {
+function summaryOf(object: KubeObject, now: number): readonly Finding[] {
   if (object.kind === 'RemedyOperationJob') return plain([repairSummary(object as RemedyOperationJob, now)])
   if (object.kind === 'MaintenanceEvent') return plain(maintenanceStory(object as MaintenanceEvent))
   return []
@@ -318,13 +318,13 @@ export interface Around {
   /** Objects that block this one or change it. */
   readonly related?: readonly Related[]
   /** What other objects report of it. */
-  readonly more?: readonly Told[]
+  readonly more?: readonly Finding[]
   /** The command that ends the hold of this object, where it has one. */
   readonly endOfHold?: string | undefined
   /** What commits are called. */
   readonly releases?: readonly Release[]
   /** What the reader may not read. */
-  readonly gaps?: readonly Told[]
+  readonly gaps?: readonly Finding[]
 }
 
 export function whyStory(object: KubeObject, now: number, around: Around = {}): Story {
@@ -344,7 +344,7 @@ export function whyStory(object: KubeObject, now: number, around: Around = {}): 
     ...cordonTold(object),
     ...more,
   ]
-  const others = related.map(({ label, object: o }): Told => {
+  const others = related.map(({ label, object: o }): Finding => {
     const itsPhase = text(fields(o['status'])['phase'])
     return {
       text: `${label} ${wordOf(o)}${itsPhase === '' ? '' : ` (${itsPhase})`}${commitOf(o)}`,

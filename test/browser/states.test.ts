@@ -216,6 +216,7 @@ test('a program that is away, and a part that may not be read, are on the home w
     rows: [
       {
         id: 'a',
+        cause: 'program/defender',
         object: ofCluster('prod'),
         weight: 'Act',
         text,
@@ -223,7 +224,7 @@ test('a program that is away, and a part that may not be read, are on the home w
         lift: { text: 'kubenode check', isCommand: true },
         runbook: 'docs/three-in-the-morning.md',
       },
-      { id: 'b', object: ofCluster('test'), weight: 'Unknown', text: gap },
+      { id: 'b', cause: 'b', object: ofCluster('test'), weight: 'Unknown', text: gap },
     ],
   }))
   const page = await bench.open('#/home')

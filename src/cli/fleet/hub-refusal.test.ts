@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ANNOTATIONS } from '#api/names.ts'
-import { storyLines, type Story } from '#explain/told.ts'
+import { storyLines, type Story } from '#explain/finding.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { type Reader, withHub } from './hub-refusal.ts'
 

@@ -3,7 +3,7 @@ import { type FleetSource, fleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { refusalOf, refusalText } from '#explain/attention/change-findings.ts'
-import { rewritten, type Story, type Told } from '#explain/told.ts'
+import { rewritten, type Story, type Finding } from '#explain/finding.ts'
 import { withoutPush } from '#explain/unblock.ts'
 import { shellWord } from '#lib/shell-word.ts'
 import type { KubeClient } from '#kube/client.ts'
@@ -115,7 +115,7 @@ async function sourceOfRelease({ metadata, spec }: Release, own: Reader): Promis
 /** What a story says that has found nothing; it is not true of a commit that was refused. */
 const ALL_DONE = 'Up to date; nothing pending.'
 
-function refusedTold({ source, context }: FoundSource): Told | undefined {
+function refusedTold({ source, context }: FoundSource): Finding | undefined {
   const refusal = refusalOf(source)
   if (refusal === undefined) return undefined
   const { name = '' } = source.metadata
@@ -127,7 +127,7 @@ function refusedTold({ source, context }: FoundSource): Told | undefined {
   }
 }
 
-const unknownTold = (object: KubeObject): Told => {
+const unknownTold = (object: KubeObject): Finding => {
   const { name = '' } = sourceOf(object) ?? {}
   return {
     text: `Not known: whether the hub follows the newest commit; no context that answers has source/${name}`,

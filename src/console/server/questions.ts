@@ -6,7 +6,7 @@ import { readWhy } from '#explain/read-why.ts'
 import { blockersTold } from '#explain/repairs/blockers.ts'
 import { look } from '#explain/repairs/look.ts'
 import { shellWord } from '#explain/repairs/blocker.ts'
-import type { Told } from '#explain/told.ts'
+import type { Finding } from '#explain/finding.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { nodeType } from '#nodes/objects.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
@@ -74,14 +74,14 @@ export async function whyAnswer({ client, cluster, kind, name, namespace, now, a
   }
 }
 
-const nodeOf = (told: Told): WhyNode => ({
+const nodeOf = (told: Finding): WhyNode => ({
   text: told.text,
   ...liftOf(told),
   below: (told.below ?? []).map(nodeOf),
 })
 
 /** A verdict from a part of what decides about repairs could be wrong: with a gap there is none. */
-async function blockedBy(client: KubeClient, name: string, now: number): Promise<readonly Told[]> {
+async function blockedBy(client: KubeClient, name: string, now: number): Promise<readonly Finding[]> {
   const reader = new PartialReader(client)
   const seen = await look(reader, name, now)
   if (reader.gaps.length > 0) return reader.gaps

@@ -1,7 +1,7 @@
 // The five states of Home as the model finds them, and the class of the untrue "well": whatever is not known to be well is said, each cause once.
 import { describe, expect, test } from 'vitest'
 import { attentionOf, summaryOfAttention } from './attention.ts'
-import { type Finding, MOST_FINDINGS, worstFirst } from './finding.ts'
+import { type FleetFinding, MOST_FINDINGS, worstFirst } from './finding.ts'
 import type { ObservedCluster, ObservedKinds } from './observed.ts'
 import { toldAttention } from './told-attention.ts'
 
@@ -52,9 +52,10 @@ const hold = (effect: string, target: object, until = '2026-01-05T03:00:00Z') =>
   spec: { effect, target, author: 'eve', reason: 'a look at the graphs', until },
 })
 
-const found = (...clusters: readonly ObservedCluster[]): readonly Finding[] => attentionOf(clusters, NOW)
+const found = (...clusters: readonly ObservedCluster[]): readonly FleetFinding[] => attentionOf(clusters, NOW)
 const summary = (...clusters: readonly ObservedCluster[]) => summaryOfAttention(found(...clusters), clusters)
-const told = (findings: readonly Finding[]) => findings.map(({ weight, text }) => `${weight}: ${text}`)
+const firstOf = ({ command, ends }: FleetFinding) => command?.line ?? ends
+const told = (findings: readonly FleetFinding[]) => findings.map(({ weight, text }) => `${weight}: ${text}`)
 
 const well = cluster('prod', {
   machines: [machine('m-1'), machine('m-2')],
@@ -120,7 +121,7 @@ describe('the five states of a fleet', () => {
     expect(only).toMatchObject({
       weight: 'Act',
       text: 'operationpermit/p-1 needs an approval: 0 of 1',
-      first: { text: 'kubenode approve operationpermit/p-1 --reason WHY', isCommand: true },
+      command: { line: 'kubenode approve operationpermit/p-1 --reason WHY' },
     })
     expect(others, 'the repair that waits for it is not a second thing').toEqual([])
   })
@@ -360,7 +361,7 @@ describe('what was called well', () => {
     ['Installing', 'Progressing', 'kubenode why machine/m-1'],
   ])('of a machine that is %s because of %s, who acts and what is typed is told', (phase, reason, step) =>
     expect(
-      found(cluster('prod', { machines: [machine('m-1', { phase, reason })] })).map(({ first }) => first?.text),
+      found(cluster('prod', { machines: [machine('m-1', { phase, reason })] })).map(firstOf),
     ).toEqual([step]),
   )
 
@@ -383,7 +384,7 @@ describe('what was called well', () => {
     }
     const sources = [{ metadata: { name: 'fleet' }, spec: { url }, status: { conditions: [] } }]
     const findings = found(cluster('hub', { sources, releases: [release('r', 'Paused', { waitingFor })] }))
-    expect(findings.map(({ first }) => first)).toEqual([{ text: line, isCommand: true }])
+    expect(findings.map(({ command }) => command?.line)).toEqual([line])
   })
 
   test('a part of the installation that is known to be absent needs a person', () => {
@@ -400,7 +401,7 @@ describe('what was called well', () => {
       'Act: 2 admission policies are missing (kubenode-holds, kubenode-leaders): what they refuse is permitted',
       'Act: 1 admission policy is changed since the installation (kubenode-ledger): what it refuses is permitted',
     ])
-    expect(findings.map(({ first }) => first?.text)).toEqual(['kubenode check', 'kubenode check'])
+    expect(findings.map(firstOf)).toEqual(['kubenode check', 'kubenode check'])
   })
 
   test('a repair that a hold stops is told by the hold alone', () => {

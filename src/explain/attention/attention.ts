@@ -15,18 +15,19 @@ import {
   sourceFindings,
 } from './change-findings.ts'
 import { connectionFindings, gapFindings, holdFindings, policyFindings, programFindings } from './cluster-findings.ts'
-import type { Finding } from './finding.ts'
+import type { FleetFinding } from './finding.ts'
 import { machineFindings, nodeFindings, repairFindings } from './node-findings.ts'
 import type { ObservedCluster } from './observed.ts'
+import { rewritten } from '../finding.ts'
 import { withoutPush } from '../unblock.ts'
 
-export function attentionOf(clusters: readonly ObservedCluster[], now: number): readonly Finding[] {
+export function attentionOf(clusters: readonly ObservedCluster[], now: number): readonly FleetFinding[] {
   const unreached = new Set(clusters.filter((c) => c.state !== 'Connected').map(({ name }) => name))
   const findings = withCauses(
     clusters.flatMap((cluster) => ofCluster(cluster, unreached, now)),
     clusters,
   )
-  return readsInPlace(clusters) ? findings.map(pushless) : findings
+  return readsInPlace(clusters) ? findings.map((one) => rewritten(one, withoutPush)) : findings
 }
 
 function readsInPlace(clusters: readonly ObservedCluster[]): boolean {
@@ -37,10 +38,7 @@ function readsInPlace(clusters: readonly ObservedCluster[]): boolean {
 /** Without its address it is not known to be a folder of this machine. */
 const isReadInPlace = ({ spec }: Partial<FleetSource>): boolean => spec?.url !== undefined && isLocal(spec.url)
 
-const pushless = (one: Finding): Finding =>
-  one.first === undefined ? one : { ...one, first: { ...one.first, text: withoutPush(one.first.text) } }
-
-function ofCluster(cluster: ObservedCluster, unreached: ReadonlySet<string>, now: number): readonly Finding[] {
+function ofCluster(cluster: ObservedCluster, unreached: ReadonlySet<string>, now: number): readonly FleetFinding[] {
   const holds = holdFindings(cluster, now)
   const permits = permitFindings(cluster)
   const asked = new Set(permits.map(({ object }) => object.name))
@@ -67,8 +65,8 @@ function ofCluster(cluster: ObservedCluster, unreached: ReadonlySet<string>, now
 }
 
 /** A release that stopped because a set is blocked in a cluster is blocked by that set, and not a second thing to do. */
-function withCauses(findings: readonly Finding[], clusters: readonly ObservedCluster[]): readonly Finding[] {
-  const held = new Map<Finding, readonly Finding[]>()
+function withCauses(findings: readonly FleetFinding[], clusters: readonly ObservedCluster[]): readonly FleetFinding[] {
+  const held = new Map<FleetFinding, readonly FleetFinding[]>()
   for (const one of findings) {
     if (one.object.kind !== 'Release' || one.weight !== 'Act') continue
     const failed = failedClusters(one, clusters)
@@ -92,7 +90,7 @@ function withCauses(findings: readonly Finding[], clusters: readonly ObservedClu
     })
 }
 
-function failedClusters({ object }: Finding, clusters: readonly ObservedCluster[]): ReadonlySet<string> {
+function failedClusters({ object }: FleetFinding, clusters: readonly ObservedCluster[]): ReadonlySet<string> {
   const release = clusters
     .find(({ name }) => name === object.cluster)
     ?.list('releases')
@@ -111,7 +109,7 @@ export interface Attention {
 
 /** The first one of weight `Act` is named, in the order of the findings. */
 export function summaryOfAttention(
-  findings: readonly Finding[],
+  findings: readonly FleetFinding[],
   clusters: readonly ObservedCluster[],
   loading = 0,
 ): Attention {
@@ -133,7 +131,7 @@ export function summaryOfAttention(
 }
 
 interface Counts {
-  readonly acting: readonly Finding[]
+  readonly acting: readonly FleetFinding[]
   readonly waits: number
   /** Of those that wait. */
   readonly holds: number

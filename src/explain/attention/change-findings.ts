@@ -10,13 +10,13 @@ import { isApprovalText } from '#sync/release/gates.ts'
 import { newestReleases } from '../newest-releases.ts'
 import { isForPeople } from '../unblock.ts'
 import { peopleSentence } from '../ways-out.ts'
-import { bounded, commandStep, type Finding, finding, MOST_FINDINGS, objectIn, stampOf, stepOf } from './finding.ts'
+import { bounded, commandStep, type FleetFinding, finding, MOST_FINDINGS, objectIn, stampOf, stepOf } from './finding.ts'
 import type { ObservedCluster } from './observed.ts'
 
 const STOPPED: ReadonlySet<string> = new Set(['Paused', 'Failed'])
 const OVER: ReadonlySet<string> = new Set(['Succeeded', 'Superseded', 'Reverted'])
 
-export function releaseFindings(cluster: ObservedCluster, now: number): readonly Finding[] {
+export function releaseFindings(cluster: ObservedCluster, now: number): readonly FleetFinding[] {
   return newestReleases(cluster.list('releases'))
     .slice(0, MOST_FINDINGS)
     .flatMap(({ metadata, status = {} }) => {
@@ -89,7 +89,7 @@ const heldText = (source: string, count: number, message = ''): string =>
     ? `source/${source}: ${counted(count, 'deletion')} on the hub for approval`
     : `source/${source} waits for an approval: ${message.split('; to allow it', 1)[0] ?? ''}`
 
-export const sourceFindings = (cluster: ObservedCluster): readonly Finding[] =>
+export const sourceFindings = (cluster: ObservedCluster): readonly FleetFinding[] =>
   cluster.list('sources').flatMap((source) => {
     const { metadata, status } = source
     const object = objectIn(cluster.name, 'FleetSource', metadata)
@@ -144,7 +144,7 @@ const waitsForPeople = (
   now: number,
 ): boolean => isForPeople(wait?.unblock ?? '') && now - (stampOf(wait?.since) ?? now) >= PEOPLE_AFTER_MS
 
-export const setFindings = (cluster: ObservedCluster, now: number): readonly Finding[] =>
+export const setFindings = (cluster: ObservedCluster, now: number): readonly FleetFinding[] =>
   bounded(
     cluster.list('sets').flatMap(({ metadata, status = {} }) => {
       const { phase = 'Pending', waitingFor, counts } = status
@@ -170,7 +170,7 @@ export const setFindings = (cluster: ObservedCluster, now: number): readonly Fin
 /** Conditions of a MachineSet that no time ends. */
 const STUCK_SET = ['Stalled', 'ScalingFrozen'] as const
 
-export const machineSetFindings = (cluster: ObservedCluster, now: number): readonly Finding[] =>
+export const machineSetFindings = (cluster: ObservedCluster, now: number): readonly FleetFinding[] =>
   bounded(
     cluster.list('machineSets').flatMap(({ metadata, status = {} }) => {
       const object = objectIn(cluster.name, 'MachineSet', metadata)
@@ -197,7 +197,7 @@ export const machineSetFindings = (cluster: ObservedCluster, now: number): reado
 
 const CANARY_OVER: ReadonlySet<string> = new Set(['Promoted', 'Lapsed', 'Aborted'])
 
-export const canaryFindings = (cluster: ObservedCluster, now: number): readonly Finding[] =>
+export const canaryFindings = (cluster: ObservedCluster, now: number): readonly FleetFinding[] =>
   bounded(
     cluster.list('canaries').flatMap(({ metadata, status = {} }) => {
       const { phase = 'Pending', waitingFor, conditions } = status
@@ -236,9 +236,9 @@ const CLUSTER_WORK: ReadonlySet<string> = new Set([
 /** Nothing is expected of it any more, as declared. */
 const EXPIRED = 'Expired'
 
-export const clusterObjectFindings = (cluster: ObservedCluster, others: ReadonlySet<string>): readonly Finding[] =>
+export const clusterObjectFindings = (cluster: ObservedCluster, others: ReadonlySet<string>): readonly FleetFinding[] =>
   bounded(
-    cluster.list('clusters').flatMap((one): readonly Finding[] => {
+    cluster.list('clusters').flatMap((one): readonly FleetFinding[] => {
       const { metadata, status = {} } = one
       const { name = '' } = metadata
       const { waitingFor } = status
@@ -285,7 +285,7 @@ const lateSnapshot = ({ status }: Cluster): Condition | undefined => {
   return current?.status === 'False' && status?.phase === 'Ready' ? current : undefined
 }
 
-export const breakerFindings = (cluster: ObservedCluster): readonly Finding[] =>
+export const breakerFindings = (cluster: ObservedCluster): readonly FleetFinding[] =>
   (cluster.list('ledgers')[0]?.spec.breakers ?? []).flatMap(({ policy, state, since, failures }) =>
     state !== 'Open'
       ? []
@@ -300,7 +300,7 @@ export const breakerFindings = (cluster: ObservedCluster): readonly Finding[] =>
         ],
   )
 
-export const permitFindings = (cluster: ObservedCluster): readonly Finding[] =>
+export const permitFindings = (cluster: ObservedCluster): readonly FleetFinding[] =>
   bounded(
     cluster.list('permits').flatMap(({ metadata, status }) => {
       const shut = [...(status?.gates ?? []), ...(status?.verdicts ?? [])].find(
@@ -324,7 +324,7 @@ export const permitFindings = (cluster: ObservedCluster): readonly Finding[] =>
 /** Phases after which the machine may not serve. */
 const HAS_GONE_WRONG: ReadonlySet<string> = new Set(['Failed', 'Missed'])
 
-export const maintenanceFindings = (cluster: ObservedCluster, now: number): readonly Finding[] =>
+export const maintenanceFindings = (cluster: ObservedCluster, now: number): readonly FleetFinding[] =>
   bounded(
     cluster
       .list('events')

@@ -7,12 +7,12 @@ import { timestamp } from '#lib/clock.ts'
 import { pluralOf } from '#lib/plural.ts'
 import { someOf } from '#lib/some-of.ts'
 import { effectOf, programWith, type StoppedProgram } from '../programs.ts'
-import { bounded, commandStep, type Finding, finding, objectIn, stampOf } from './finding.ts'
+import { bounded, commandStep, type FleetFinding, finding, objectIn, stampOf } from './finding.ts'
 import type { ObservedCluster } from './observed.ts'
 
 const PROGRAMS_RUNBOOK = 'docs/three-in-the-morning.md'
 
-export const connectionFindings = ({ name, state, message }: ObservedCluster): readonly Finding[] =>
+export const connectionFindings = ({ name, state, message }: ObservedCluster): readonly FleetFinding[] =>
   state === 'Unreachable' || state === 'Refused'
     ? [
         finding(objectIn(name, 'Cluster', { name }), {
@@ -31,7 +31,7 @@ const awayText = ({ program, since }: StoppedProgram): string => {
   return `${what}: ${effectOf(program)}`
 }
 
-export const programFindings = ({ name, stopped }: ObservedCluster): readonly Finding[] =>
+export const programFindings = ({ name, stopped }: ObservedCluster): readonly FleetFinding[] =>
   stopped.map((one) =>
     finding(objectIn(name, 'Cluster', { name }), {
       weight: 'Act',
@@ -51,7 +51,7 @@ const MOST_POLICIES = 5
 const HOW = { Missing: 'missing', Changed: 'changed since the installation' } as const
 
 /** What they refuse is permitted meanwhile. The Defender restores those that are missing, where it can. */
-export const policyFindings = ({ name, list }: ObservedCluster): readonly Finding[] => {
+export const policyFindings = ({ name, list }: ObservedCluster): readonly FleetFinding[] => {
   const altered = list('ledgers')[0]?.spec.alteredPolicies ?? []
   return (['Missing', 'Changed'] as const).flatMap((how) => {
     const own = altered.filter((a) => a.how === how)
@@ -76,7 +76,7 @@ export const policyFindings = ({ name, list }: ObservedCluster): readonly Findin
   })
 }
 
-export const gapFindings = ({ name, gap }: ObservedCluster): readonly Finding[] =>
+export const gapFindings = ({ name, gap }: ObservedCluster): readonly FleetFinding[] =>
   gap === undefined
     ? []
     : [
@@ -113,7 +113,7 @@ const STOPPING: Readonly<Partial<Record<(typeof HOLD_EFFECTS)[number], string>>>
 }
 
 /** Of each hold in force, also where no object waits for it at the moment: the next one would. */
-export function holdFindings(cluster: ObservedCluster, now: number): readonly Finding[] {
+export function holdFindings(cluster: ObservedCluster, now: number): readonly FleetFinding[] {
   const found = cluster
     .list('holds')
     .map(readable)

@@ -1,8 +1,8 @@
-// One thing that is wrong or waits somewhere in the fleet, in one wording for the console, `local status` and `kubenode why`. Pure.
+// Findings of a whole fleet: with the object, the cluster, and who acts, in one wording for the console, `local status` and `kubenode why`. Pure.
 import { counted } from '#lib/counted.ts'
 import { defined } from '#lib/defined.ts'
 import { someOf } from '#lib/some-of.ts'
-import { type Urgency, URGENCIES } from '../told.ts'
+import { type Finding, type Urgency, URGENCIES, type WayOn } from '../finding.ts'
 import { isTyped, unblockOf } from '../unblock.ts'
 
 /** `Act`: a user has to act. `Wait`: it continues by itself. `Unknown`: it may not, or cannot, be read, and unknown is never well. */
@@ -15,13 +15,8 @@ export interface FoundObject {
   readonly namespace?: string
 }
 
-/** What to do first: a command that can be copied, or a state that has to come. */
-export interface FirstStep {
-  readonly text: string
-  readonly isCommand: boolean
-}
-
-export interface Finding {
+/** One thing that is wrong or waits somewhere in the fleet. */
+export interface FleetFinding extends Finding {
   readonly id: string
   /** Findings of one cause are one finding; across clusters they have the same cause. */
   readonly cause: string
@@ -31,13 +26,6 @@ export interface Finding {
   readonly count: number
   readonly weight: Weight
   readonly urgency: Urgency
-  /** What, and why. */
-  readonly text: string
-  /** Milliseconds since 1970; the oldest of its objects. */
-  readonly since?: number
-  readonly first?: FirstStep
-  /** The page about it, as a path of the repository. */
-  readonly runbook?: string
   /** A person holds something, by other means than an OperationalHold. */
   readonly isHold?: true
   /** What it blocks elsewhere. */
@@ -52,7 +40,8 @@ export interface Point {
   readonly cause?: string
   readonly count?: number
   readonly since?: string | number | undefined
-  readonly first?: FirstStep | undefined
+  /** What ends it, and what is typed first. */
+  readonly first?: WayOn | undefined
   readonly runbook?: string | undefined
   readonly isHold?: true | undefined
   /** Distinguishes several points of one object. */
@@ -64,7 +53,7 @@ export const stampOf = (time: string | number | undefined): number | undefined =
   return Number.isNaN(ms) || ms === 0 ? undefined : ms
 }
 
-export function finding(object: FoundObject, point: Point): Finding {
+export function finding(object: FoundObject, point: Point): FleetFinding {
   const { weight, urgency, text, cause, count = 1, first, runbook, part, isHold } = point
   const { cluster, kind, namespace = '', name } = object
   const since = stampOf(point.since)
@@ -77,20 +66,17 @@ export function finding(object: FoundObject, point: Point): Finding {
     weight,
     urgency,
     text,
-    ...defined({ since, first, runbook }),
+    ...first,
+    ...defined({ since, runbook }),
     ...(isHold === true && { isHold }),
   }
 }
 
 /** A name that a shell would read as more than a word is shown, and not offered to be copied. */
-export const commandStep = (text: string): FirstStep => ({ text, isCommand: isTyped(text) })
+export const commandStep = (line: string): WayOn => (isTyped(line) ? { command: { line } } : { ends: line })
 
 /** What ends a wait, as statuses say it. */
-export function stepOf(sentence: string | undefined): FirstStep | undefined {
-  const { ends, command } = unblockOf(sentence ?? '')
-  if (command !== undefined) return commandStep(command.line)
-  return ends === undefined ? undefined : { text: ends, isCommand: false }
-}
+export const stepOf = (sentence = ''): WayOn | undefined => (sentence === '' ? undefined : unblockOf(sentence))
 
 export const objectIn = (
   cluster: string,
@@ -109,14 +95,14 @@ export const objectsText = (noun: string, names: readonly string[]): string =>
 export const MOST_FINDINGS = 20
 
 /** The first ones, and one that counts the rest: a page of a thousand rows is not read, and a row left out in silence would be a lie. */
-export function bounded(findings: readonly Finding[], what: string): readonly Finding[] {
+export function bounded(findings: readonly FleetFinding[], what: string): readonly FleetFinding[] {
   if (findings.length <= MOST_FINDINGS) return findings
   const shown = findings.slice(0, MOST_FINDINGS)
   const rest = findings.slice(MOST_FINDINGS)
   const worst = rest.find((f) => f.weight === 'Act') ?? rest[0]
   if (worst === undefined) return shown
   const count = rest.reduce((sum, f) => sum + f.count, 0)
-  const { first: _first, runbook: _runbook, ...base } = worst
+  const { ends: _ends, command: _command, runbook: _runbook, ...base } = worst
   const id = `${worst.object.cluster}/more/${what}`
   return [...shown, { ...base, id, cause: id, count, text: `and ${rest.length} more like these: ${what}` }]
 }
@@ -124,7 +110,7 @@ export function bounded(findings: readonly Finding[], what: string): readonly Fi
 const WEIGHTS: readonly Weight[] = ['Act', 'Unknown', 'Wait']
 
 /** Worst first: `Act`, then `Unknown`, then `Wait`; of these by urgency, then the oldest. */
-export const worstFirst = (findings: readonly Finding[]): readonly Finding[] =>
+export const worstFirst = (findings: readonly FleetFinding[]): readonly FleetFinding[] =>
   findings.toSorted(
     (a, b) =>
       WEIGHTS.indexOf(a.weight) - WEIGHTS.indexOf(b.weight) ||

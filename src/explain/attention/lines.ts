@@ -4,19 +4,20 @@ import { defined } from '#lib/defined.ts'
 import { formatAge } from '#lib/duration.ts'
 import { someOf } from '#lib/some-of.ts'
 import { endsInCommand, isForPeople } from '../unblock.ts'
-import type { Finding, FirstStep, Weight } from './finding.ts'
+import type { WayOn } from '../finding.ts'
+import type { FleetFinding, Weight } from './finding.ts'
 
 /** One cause, wherever it is. */
 export interface Cause {
   /** The worst one. */
-  readonly finding: Finding
+  readonly finding: FleetFinding
   readonly clusters: readonly string[]
   /** Number of objects in all of them. */
   readonly count: number
 }
 
 /** In the order of the findings. */
-export function causesOf(findings: readonly Finding[]): readonly Cause[] {
+export function causesOf(findings: readonly FleetFinding[]): readonly Cause[] {
   const groups = Map.groupBy(findings, ({ cause, weight }) => `${weight}\n${cause}`)
   return [...groups.values()].flatMap((group) => {
     const [finding] = group
@@ -38,30 +39,30 @@ export const TITLES: Readonly<Record<Weight, string>> = {
 export type InContext = (command: string, cluster: string) => string
 
 /** What a person does; undefined: nothing, a state has to come. */
-export function stepText({ text, isCommand }: FirstStep, cluster: string, inContext: InContext): string | undefined {
-  if (isCommand) return inContext(text, cluster)
-  if (!isForPeople(text)) return undefined
-  return endsInCommand(text) ? inContext(text, cluster) : text
+export function stepText({ ends, command }: WayOn, cluster: string, inContext: InContext): string | undefined {
+  if (command !== undefined) return inContext(command.line, cluster)
+  if (ends === undefined || !isForPeople(ends)) return undefined
+  return endsInCommand(ends) ? inContext(ends, cluster) : ends
 }
 
 export function causeLines(cause: Cause, now: number, inContext: InContext): readonly string[] {
   const { finding, clusters } = cause
-  const { text, since, first, runbook, holdsUp = [], object } = finding
+  const { text, since, ends, runbook, holdsUp = [], object } = finding
   const age = since === undefined ? '' : `; since ${timestamp(since)} (${formatAge(Math.max(0, now - since))})`
   const others = clusters.slice(1)
-  const step = first === undefined ? undefined : stepText(first, object.cluster, inContext)
+  const step = stepText(finding, object.cluster, inContext)
   return [
     `${object.cluster}: ${text.split('\n')[0] ?? ''}${age}`,
     ...(others.length === 0 ? [] : [`  also in: ${someOf(others, MOST_CLUSTERS)}`]),
     ...holdsUp.map((held) => `  blocks: ${held}`),
-    ...(first === undefined ? [] : [step === undefined ? `  unblocks when: ${first.text}` : `  to do first: ${step}`]),
+    ...(step !== undefined ? [`  to do first: ${step}`] : ends === undefined ? [] : [`  unblocks when: ${ends}`]),
     ...(runbook === undefined ? [] : [`  more: ${runbook}`]),
   ]
 }
 
 /** For programs. */
 export const causeData = ({ finding, clusters, count }: Cause): object => {
-  const { cause, object, weight, urgency, text, since, first, runbook, holdsUp } = finding
+  const { cause, object, weight, urgency, text, since, ends, command, runbook, holdsUp } = finding
   return {
     cause,
     needsPerson: weight === 'Act',
@@ -72,8 +73,7 @@ export const causeData = ({ finding, clusters, count }: Cause): object => {
     object,
     count,
     ...(since !== undefined && { since: timestamp(since) }),
-    ...(first?.isCommand === true && { command: first.text }),
-    ...(first?.isCommand === false && { unblocksWhen: first.text }),
+    ...defined({ command: command?.line, unblocksWhen: ends }),
     ...defined({ runbook, holdsUp }),
   }
 }

@@ -6,7 +6,7 @@ import { isObject } from '#lib/json.ts'
 import {
   bounded,
   commandStep,
-  type Finding,
+  type FleetFinding,
   finding,
   objectIn,
   objectsText,
@@ -15,7 +15,7 @@ import {
   stepOf,
   type Weight,
 } from './finding.ts'
-import type { Urgency } from '../told.ts'
+import type { Urgency } from '../finding.ts'
 import { peopleSentence } from '../ways-out.ts'
 import { nodeNameOf, type NodeProblem, type ObservedCluster, type ObservedMachine } from './observed.ts'
 
@@ -29,7 +29,7 @@ const runbookOf = (reason: string): string | undefined =>
 
 /** Phases of a Machine that end only when a person acts. */
 const ENDED: ReadonlySet<string> = new Set(['Failed', 'Lost'])
-/** Told by what does it: the set that switches it, the job that repairs it. */
+/** Finding by what does it: the set that switches it, the job that repairs it. */
 const TOLD_ELSEWHERE: ReadonlySet<string> = new Set(['Ready', 'Updating', 'Repairing'])
 /** Work on the machine is under way, during which its Node may have problems. */
 const AT_WORK: ReadonlySet<string> = new Set([
@@ -88,7 +88,7 @@ function judged({ state }: ObservedMachine): readonly Judged[] {
 }
 
 /** `repaired`: Nodes whose repair has a finding of its own. */
-export function machineFindings(cluster: ObservedCluster, repaired: ReadonlySet<string>): readonly Finding[] {
+export function machineFindings(cluster: ObservedCluster, repaired: ReadonlySet<string>): readonly FleetFinding[] {
   const same = new Map<string, { readonly judged: Judged; readonly machines: ObservedMachine[] }>()
   for (const machine of cluster.list('machines'))
     for (const one of judged(machine)) {
@@ -133,13 +133,13 @@ const REFUSED: Readonly<Record<string, string>> = {
 }
 /** A person lets the rule try again. */
 const RETRIED: ReadonlySet<string> = new Set(['LadderExhausted', 'HoldAbort'])
-/** Told by the hold itself. */
+/** Finding by the hold itself. */
 const HELD: ReadonlySet<string> = new Set(['HoldPause', 'HoldFreeze'])
 
 type Matching = NonNullable<NonNullable<NodeRemedier['status']>['matching']>[number]
 
 /** Nodes where a rule is true and that have no job. */
-function matchingFindings(cluster: ObservedCluster, isHeld: boolean): readonly Finding[] {
+function matchingFindings(cluster: ObservedCluster, isHeld: boolean): readonly FleetFinding[] {
   return cluster.list('rules').flatMap(({ metadata, status }) => {
     const { name: rule = '' } = metadata
     const waiting = (status?.matching ?? []).filter(
@@ -150,7 +150,7 @@ function matchingFindings(cluster: ObservedCluster, isHeld: boolean): readonly F
   })
 }
 
-function matchingFinding(cluster: string, rule: string, reason: string, matching: readonly Matching[]): Finding {
+function matchingFinding(cluster: string, rule: string, reason: string, matching: readonly Matching[]): FleetFinding {
   const refused = REFUSED[reason]
   const nodes = matching.map(({ node }) => node)
   const [node = ''] = nodes
@@ -188,7 +188,7 @@ function repairText({ nodes, rule, refused, waits, why }: RepairWords): string {
 }
 
 /** Rules that are not evaluated as declared: what they were to find is found by an older version, or not at all. */
-const brokenRules = (cluster: ObservedCluster): readonly Finding[] =>
+const brokenRules = (cluster: ObservedCluster): readonly FleetFinding[] =>
   cluster.list('rules').flatMap(({ metadata, status }) => {
     const broken = status?.conditions?.find((c) => c.type === 'RuleActive' && c.status === 'False')
     const { name = '' } = metadata
@@ -214,7 +214,7 @@ const STUCK_JOB: Readonly<Record<string, string>> = {
 }
 
 /** `asked`: permits that wait for a person, whose jobs are not told again. */
-function jobFindings(cluster: ObservedCluster, asked: ReadonlySet<string>, isHeld: boolean): readonly Finding[] {
+function jobFindings(cluster: ObservedCluster, asked: ReadonlySet<string>, isHeld: boolean): readonly FleetFinding[] {
   const open = cluster.list('jobs').filter(({ metadata, spec, status }) => {
     if (status?.phase === 'Done' || spec.dryRun) return false
     if (isHeld && HELD.has(status?.waitingFor?.predicate ?? '')) return false
@@ -260,7 +260,7 @@ function conditionsIn(tree: unknown): readonly string[] {
 }
 
 export interface RepairFindings {
-  readonly findings: readonly Finding[]
+  readonly findings: readonly FleetFinding[]
   /** Nodes that have one of them, or a job. */
   readonly nodes: ReadonlySet<string>
   /** `NODE\nTYPE` of the conditions that they are about. */
@@ -289,7 +289,7 @@ export function repairFindings(cluster: ObservedCluster, asked: ReadonlySet<stri
 const DETECTION_PAGE = 'docs/detection.md'
 
 /** Conditions that no finding of a repair is about, and cordons by users. */
-export function nodeFindings(cluster: ObservedCluster, told: ReadonlySet<string>): readonly Finding[] {
+export function nodeFindings(cluster: ObservedCluster, told: ReadonlySet<string>): readonly FleetFinding[] {
   const phases = new Map(cluster.list('machines').map((m) => [nodeNameOf(m), m.state.phase]))
   const same = new Map<string, { readonly isAtWork: boolean; readonly nodes: string[]; readonly all: NodeProblem[] }>()
   const cordoned: string[] = []
@@ -336,7 +336,7 @@ const said = (problem: NodeProblem | undefined): string => {
   return text === undefined ? '' : `: ${text}`
 }
 
-const cordonFindings = (cluster: string, nodes: readonly string[]): readonly Finding[] =>
+const cordonFindings = (cluster: string, nodes: readonly string[]): readonly FleetFinding[] =>
   nodes.length === 0
     ? []
     : [

@@ -32,8 +32,8 @@ export function toldAttention(clusters: readonly ObservedCluster[], now: number)
       ? []
       : ['', `${TITLES[weight]}:`, ...own.flatMap((c) => causeLines(c, now, inContext)).map((line) => `  ${line}`)]
   })
-  const [step] = causes.flatMap(({ finding: { weight, first, object } }) =>
-    weight !== 'Act' || first === undefined ? [] : (stepText(first, object.cluster, inContext) ?? []),
+  const [step] = causes.flatMap(({ finding }) =>
+    finding.weight === 'Act' ? (stepText(finding, finding.object.cluster, inContext) ?? []) : [],
   )
   return {
     lines: [

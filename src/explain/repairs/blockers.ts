@@ -3,7 +3,7 @@ import type { RemedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { counted } from '#lib/counted.ts'
 import { type Blocker, type Cause, frozenByFile, heldBy, massFault } from './blocker.ts'
 import { OF_GATES, said } from './gate-blockers.ts'
-import { linesOf, type Told } from '../told.ts'
+import { linesOf, type Finding } from '../finding.ts'
 import type { RepairsSeen, RuleSeen } from './look.ts'
 import { OF_RULES } from './rule-blockers.ts'
 import { someOf } from '#lib/some-of.ts'
@@ -118,7 +118,7 @@ function ofPermit(seen: RepairsSeen, text: string): Cause {
 /** Text from objects and nodes must not look like a line of KubeNode with a command in it. */
 const oneLine = (text: string): string => text.replace(/[\n\u2028\u2029]+/g, ' ')
 
-export const blockersTold = (seen: RepairsSeen): readonly Told[] => [
+export const blockersTold = (seen: RepairsSeen): readonly Finding[] => [
   ...foundTold(seen),
   ...unknownLines(seen).map((text) => ({ text: oneLine(text) })),
 ]
@@ -147,7 +147,7 @@ function unknownLines({ rules }: RepairsSeen): readonly string[] {
 const MOST_RULES = 3
 const MOST_CAUSES = 3
 
-function foundTold(seen: RepairsSeen): readonly Told[] {
+function foundTold(seen: RepairsSeen): readonly Finding[] {
   const found = blockers(seen)
   if (found.length > 0)
     return found.map(({ id, of, text, command, isDeclared }) => ({

@@ -1,6 +1,6 @@
 // What needs attention in the local fleet, as lines of the screen, in the words of the one attention model. Pure.
 import { attentionOf } from '#explain/attention/attention.ts'
-import { type Finding, worstFirst } from '#explain/attention/finding.ts'
+import { type FleetFinding, worstFirst } from '#explain/attention/finding.ts'
 import { type ObservedCluster, type ObservedKinds, observedMachine } from '#explain/attention/observed.ts'
 import type { Program } from '#explain/programs.ts'
 import { HUB } from './layout.ts'
@@ -32,8 +32,10 @@ export function attentionLines(
 }
 
 /** One line of the screen. */
-const lineOf = ({ object, text, first }: Finding): string =>
-  `${object.cluster.padEnd(6)}   attention  ${text.split('\n')[0] ?? ''}${first === undefined ? '' : `; ${first.text}`}`
+function lineOf({ object, text, command, ends }: FleetFinding): string {
+  const first = command?.line ?? ends
+  return `${object.cluster.padEnd(6)}   attention  ${text.split('\n')[0] ?? ''}${first === undefined ? '' : `; ${first}`}`
+}
 
 type Lists = { readonly [K in keyof ObservedKinds]?: readonly ObservedKinds[K][] }
 

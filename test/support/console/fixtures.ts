@@ -102,6 +102,7 @@ export const home: HomeTopic = {
   rows: [
     {
       id: 'prod/Node/n-3/LadderExhausted',
+      cause: 'rules/kernel-deadlock/LadderExhausted',
       object: { cluster: 'prod', kind: 'Node', name: 'n-3' },
       weight: 'Act',
       text: 'node/n-3: ladder of rule kernel-deadlock exhausted',
@@ -110,6 +111,7 @@ export const home: HomeTopic = {
     },
     {
       id: 'hub/Release/machines-3f1c9e0a7b5d',
+      cause: 'hub/release/machines-3f1c9e0a7b5d/MinSuccessTime',
       object: release,
       weight: 'Wait',
       text: 'release/machines-3f1c9e0a7b5d waits: test soaks until 12:06',

@@ -21,7 +21,7 @@ async function describeOne(found: Found, io: Io): Promise<void> {
   const { managedFields: _managed, ...metadata } = object.metadata
   const [[own, programs], { storyLines }] = await Promise.all([
     Promise.all([storyOf(found), storiesOfPrograms([found])]),
-    import('#explain/told.ts'),
+    import('#explain/finding.ts'),
   ])
   const lines = [own, ...programs].flatMap(storyLines)
   io.out(printable(stringify({ ...object, metadata })))

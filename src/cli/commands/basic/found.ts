@@ -2,7 +2,7 @@
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { Io } from '#lib/terminal/io.ts'
-import type { Story } from '#explain/told.ts'
+import type { Story } from '#explain/finding.ts'
 import { type NamespaceOptions, type ServerOptions, connectionTo } from '../../fleet/connect.ts'
 
 export interface ShowOptions extends ServerOptions, NamespaceOptions {}

@@ -6,7 +6,7 @@ import { timestamp } from '#lib/clock.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { recentRepairs, repairStory } from '#explain/repair-story.ts'
 import { traceLines } from '#explain/trace.ts'
-import { linesOf } from '#explain/told.ts'
+import { linesOf } from '#explain/finding.ts'
 import { whyLines } from '#explain/why.ts'
 
 const NOW = Date.parse('2026-05-01T12:00:00Z')

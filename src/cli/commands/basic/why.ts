@@ -2,7 +2,7 @@
 import { shownLine } from '#lib/printable.ts'
 import { EXIT_DIFFERENT, Exit } from '#lib/terminal/exit.ts'
 import type { Io } from '#lib/terminal/io.ts'
-import type { Story } from '#explain/told.ts'
+import type { Story } from '#explain/finding.ts'
 import { hasColors, lineTone, paintOf, type Tone } from '#lib/terminal/paint.ts'
 import { windowLines } from '#lib/terminal/wrap.ts'
 import { connect } from '../../fleet/connect.ts'
@@ -40,7 +40,7 @@ export async function whyFleet({ kubeconfig, context, output }: WhyOptions, io: 
 export async function why(words: readonly string[], options: ShowOptions, io: Io): Promise<void> {
   const { firstStep } = await import('#explain/first-step.ts')
   const { storyOfPlace, placeCalled } = await import('#explain/places.ts')
-  const { storyLines } = await import('#explain/told.ts')
+  const { storyLines } = await import('#explain/finding.ts')
   const places = words.flatMap((word) => placeCalled(word) ?? [])
   const others = words.filter((word) => placeCalled(word) === undefined)
   const { found, missed } = others.length === 0 ? NOTHING : await findAll('why', others, options, io)

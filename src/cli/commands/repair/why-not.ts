@@ -46,7 +46,7 @@ async function whyNot(what: string, options: WhyNotOptions, io: Io): Promise<voi
       import('#explain/repairs/look.ts'),
       import('#explain/repairs/blockers.ts'),
       import('#explain/running-programs.ts'),
-      import('#explain/told.ts'),
+      import('#explain/finding.ts'),
     ],
   )
   const client = await connect(options, io)

@@ -97,6 +97,7 @@ test('a program that is away comes first: since when, what that stops, and the c
   expect(rows).toEqual([
     {
       id: 'test/Cluster//test/program/defender',
+      cause: 'program/defender',
       object: { cluster: 'test', kind: 'Cluster', name: 'test' },
       weight: 'Act',
       text: 'the Defender is away: no permit is granted, so disruptions do not begin',

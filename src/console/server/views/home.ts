@@ -1,8 +1,8 @@
 // Home: what needs attention in the fleet, as the attention model finds it, in the form of the page. Pure.
 import { attentionOf, summaryOfAttention } from '#explain/attention/attention.ts'
-import type { Finding } from '#explain/attention/finding.ts'
+import type { FleetFinding } from '#explain/attention/finding.ts'
 import type { AttentionRow, HomeHead } from '../../topics.ts'
-import { given } from './parts.ts'
+import { given, liftOf } from './parts.ts'
 import { isLoading, observed, type ReadableCluster } from './programs.ts'
 
 export interface Home {
@@ -32,15 +32,16 @@ export function homeOf(clusters: readonly ReadableCluster[], now: number): Home 
 }
 
 /** As the page lists them. */
-const oldestFirst = (a: Finding, b: Finding): number => (a.since ?? 0) - (b.since ?? 0)
+const oldestFirst = (a: FleetFinding, b: FleetFinding): number => (a.since ?? 0) - (b.since ?? 0)
 
-const rowOf = ({ id, object, weight, text, since, first, runbook, holdsUp }: Finding): AttentionRow => ({
+const rowOf = ({ id, cause, object, weight, text, since, runbook, holdsUp, ...way }: FleetFinding): AttentionRow => ({
   id,
+  cause,
   object,
   weight,
   text,
   ...given('since', since),
-  ...given('lift', first),
+  ...liftOf(way),
   ...given('runbook', runbook),
   ...given('holdsUp', holdsUp),
 })

@@ -1,7 +1,7 @@
 // Small pieces that several views are made of: times, waits, holds. Pure.
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { holdsOver, type Thing } from '#permits/holds/reach.ts'
-import type { Told } from '#explain/told.ts'
+import type { WayOn } from '#explain/finding.ts'
 import { isTyped, unblockOf } from '#explain/unblock.ts'
 import type { Lift, Stamp } from '../../basics.ts'
 import type { HoldNote, Wait } from '../../topics.ts'
@@ -46,7 +46,7 @@ export function waitOf(waiting: WaitingFor | undefined): { readonly wait?: Wait 
 }
 
 /** A command is what a person can do; a state is only waited for. */
-export function liftOf({ ends, command }: Pick<Told, 'ends' | 'command'>): Pick<Wait, 'lift'> {
+export function liftOf({ ends, command }: WayOn): Pick<Wait, 'lift'> {
   if (command !== undefined) return { lift: commandLift(command.line) }
   return ends === undefined ? {} : { lift: { text: ends, isCommand: false } }
 }
