@@ -42,8 +42,12 @@ export const linesOf = (finding: Finding): readonly string[] => [
   ...[...(finding.below ?? []).flatMap(linesOf), ...endLines(finding)].map((line) => `  ${line}`),
 ]
 
-/** The object comes first; its findings are not indented. */
-export const storyLines = ({ text, below = [] }: Story): readonly string[] => [text, ...below.flatMap(linesOf)]
+/** The object comes first; its findings are not indented, and what is typed next for the object as a whole comes last. */
+export const storyLines = ({ text, below = [], ...way }: Story): readonly string[] => [
+  text,
+  ...below.flatMap(linesOf),
+  ...endLines(way),
+]
 
 export function endLines({ ends, command }: WayOn): readonly string[] {
   return [

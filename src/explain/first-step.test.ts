@@ -66,7 +66,7 @@ test.each([
   [
     'what is blocked comes before what waits',
     [waits, blocked],
-    'what to do first: needs manual intervention: a commit changes the version (set/base)',
+    'what to do first: a commit changes the version (set/base)',
   ],
   [
     'what can be done comes before what is only found',
@@ -91,7 +91,7 @@ test.each([
   [
     'what a related object waits for counts as well',
     [related],
-    'what to do first: needs manual intervention: a commit changes the version (node/n-1)',
+    'what to do first: a commit changes the version (node/n-1)',
   ],
   ['without its programs nothing continues', [held, stopped], 'what to do first: kubenode check (defender)'],
 ])('%s', (_, stories, want) => expect(firstStep(stories)).toBe(want))

@@ -22,9 +22,7 @@ function stepOf(object: string, told: Finding): Step {
   const command = own.find((t) => t.command !== undefined)?.command?.line
   const ends = own.find((t) => t.ends !== undefined)?.ends
   const runbook = own.find((t) => t.runbook !== undefined)?.runbook
-  const action =
-    command ??
-    (ends === undefined ? undefined : isForPeople(ends) ? `needs manual intervention: ${ends}` : `wait until ${ends}`)
+  const action = command ?? (ends === undefined || isForPeople(ends) ? ends : `wait until ${ends}`)
   const finding = runbook === undefined ? told.text : `read ${runbook}: ${told.text}`
   return {
     object,

@@ -5,6 +5,7 @@ import { endOfHold } from '#permits/holds/names.ts'
 import { holdsOver, thing, thingsOfMachine } from '#permits/holds/reach.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { Finding } from './finding.ts'
+import { continues } from './wait.ts'
 
 export interface HeldNode {
   readonly node: KubeObject
@@ -24,7 +25,8 @@ export function nodeHolds(
     return {
       text: `${effect === 'Freeze' ? 'Frozen' : 'Paused'} until ${until} by ${author}: ${reason}`,
       urgency: 'Waiting',
-      command: { line: endOfHold(hold) },
+      cause: `operationalhold/${hold.metadata.name ?? ''}`,
+      ...continues(endOfHold(hold)),
     }
   })
 }

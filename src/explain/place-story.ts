@@ -10,7 +10,7 @@ import { counted } from '#lib/counted.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { maintenanceStory, shownMaintenance } from './maintenance-story.ts'
 import { plain, type Story, type Finding } from './finding.ts'
-import { waitOf } from './why.ts'
+import { waitFindings } from './wait.ts'
 import { someOf } from '#lib/some-of.ts'
 
 export interface PlaceNamed {
@@ -53,7 +53,10 @@ export function placeStory(place: PlaceNamed, seen: PlaceSeen, now: number): Sto
       ...awayTold(here, seen.ledger?.spec, now),
       ...events.map((e) => ({
         text: `Work on a host: ${maintenanceText(e)}`,
-        below: [...plain(maintenanceStory(e)), ...waitOf(e.status?.waitingFor, { now })],
+        below: [
+          ...plain(maintenanceStory(e)),
+          ...waitFindings(e.status?.waitingFor, { now }, `maintenanceevent/${e.metadata.name ?? ''}`),
+        ],
       })),
     ],
   }

@@ -68,6 +68,7 @@ export const stoppedText = ({ program, since }: StoppedProgram, now: number): st
 
 export const stoppedTold = (stopped: StoppedProgram, now: number): Finding => ({
   text: stoppedText(stopped, now),
+  cause: `program/${stopped.program}`,
   urgency: 'Stopped',
   command: { line: 'kubenode check', does: 'see more' },
 })

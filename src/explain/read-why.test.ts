@@ -13,7 +13,7 @@ import { nodeType } from '#nodes/objects.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import type { FaultPort } from '#test/doubles/kube/faults.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
-import { endOfHoldOver, readWhy } from './read-why.ts'
+import { holdEndsOver, readWhy } from './read-why.ts'
 import { storyLines } from './finding.ts'
 
 const API = 'kubenode.io/v1alpha1'
@@ -145,7 +145,7 @@ test.each([
   ['a Release of a source that is held', rollout, [pauseOfSource], 'kubenode resume source/fleet'],
   ['a Release, which a freeze of machines does not stop', rollout, [freezeOfAll], undefined],
 ])('the command that ends the hold of %s', (_, object, holds, want) => {
-  expect(endOfHoldOver(object, holds, NOW)).toBe(want)
+  expect(holdEndsOver(object, holds, NOW)?.command?.line).toBe(want)
 })
 
 test('a set that is held names the command, and a Release that waits for it does not take it for its own', async () => {
@@ -165,7 +165,7 @@ test('a set that is held names the command, and a Release that waits for it does
     'Waiting for 1h: HoldPause',
     '  observed: hold x: y',
     '  unblocks when: the hold ends',
-    '  to unblock: kubenode resume set/base',
+    '  to continue: kubenode resume set/base',
   ])
   expect((await told(rollout)).join()).not.toContain('kubenode resume')
 })
@@ -186,7 +186,7 @@ test.each([
   expect(lines.slice(1, 3)).toEqual(
     command === undefined
       ? ['Nothing of its own is pending.', 'Machine: machine/m-1']
-      : [`${word} until 2026-03-02T13:00:00Z by ada: r`, `  to unblock: ${command}`],
+      : [`${word} until 2026-03-02T13:00:00Z by ada: r`, `  to continue: ${command}`],
   )
 })
 

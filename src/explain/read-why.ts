@@ -26,6 +26,7 @@ import { PartialReader, type Reader } from './partial-reader.ts'
 import { rewritten, type Story, type Finding } from './finding.ts'
 import { withoutPush } from './unblock.ts'
 import { unreleased } from './unreleased.ts'
+import { continues } from './wait.ts'
 import { type Related, whyStory } from './why.ts'
 
 export async function readWhy(client: Reader, object: KubeObject, now: number): Promise<Story> {
@@ -39,11 +40,11 @@ export async function readWhy(client: Reader, object: KubeObject, now: number): 
   const own = related.find((r) => r.object.kind === machine.kind)?.object as Machine | undefined
   const late = await lateOf(client, object.kind === 'Machine' ? (object as Machine) : own, now)
   const held = object.kind === 'Node' ? nodeHolds({ node: object, machine: own }, holds, now) : []
-  const endOfHold = endOfHoldOver(object, holds, now)
+  const holdEnds = holdEndsOver(object, holds, now)
   const story = whyStory(object, now, {
     related,
     more: [...late, ...held, ...more],
-    endOfHold,
+    holdEnds,
     gaps: reader.gaps,
     releases,
   })
@@ -72,7 +73,7 @@ async function lateOf(client: Reader, own: Machine | undefined, now: number): Pr
 }
 
 /** The command that ends the hold that stops the object: its own, that of its cluster, and for a Release that of its source. */
-export function endOfHoldOver(object: KubeObject, holds: readonly OperationalHold[], now: number): string | undefined {
+function endOfHoldOver(object: KubeObject, holds: readonly OperationalHold[], now: number): string | undefined {
   const { kind, spec } = object as Partial<Release> & KubeObject
   const isOfHub = object.metadata.namespace !== undefined
   const source = kind === release.kind && spec?.source !== undefined ? [named('FleetSource', spec.source)] : []
@@ -84,6 +85,16 @@ export function endOfHoldOver(object: KubeObject, holds: readonly OperationalHol
     now,
   })
   return hold && endOfHold(hold)
+}
+
+/** The same as part of a finding. */
+export function holdEndsOver(
+  object: KubeObject,
+  holds: readonly OperationalHold[],
+  now: number,
+): Pick<Finding, 'command'> | undefined {
+  const line = endOfHoldOver(object, holds, now)
+  return line === undefined ? undefined : continues(line)
 }
 
 /** Objects related to an object: its jobs, the slices it is in, its machine, the work on its host; what a source rolls out. */

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { REASONS } from '#api/catalogue.ts'
 import { endsInCommand, isForPeople } from './unblock.ts'
-import { needsPeople, peopleSentence, WAYS_OUT } from './ways-out.ts'
+import { waitFinding } from './wait.ts'
+import { needsPeople, peopleSentence, wayOf, WAYS_OUT } from './ways-out.ts'
 
 const reasons = Object.keys(WAYS_OUT)
 const ofPeople = reasons.filter(needsPeople)
@@ -26,4 +27,24 @@ describe('who ends what a reason names', () => {
 
   test('a name that a shell would read as more than a word is not offered', () =>
     expect(peopleSentence('LeaseExpired', 'machine/a;rm')).toBe('a person starts the host or mends its network'))
+
+  test.each(ofPeople)('%s: a status that names who acts and no command is shown with the command', (predicate) => {
+    const { ends = '' } = wayOf({ predicate, unblock: 'a commit changes the Cluster' }, 'cluster/edge')
+    expect([endsInCommand(ends), ends.startsWith('a commit changes the Cluster: ')]).toEqual([true, true])
+  })
+
+  test('of a Cluster its page is the command, and the explanation of an object does not advise itself', () => {
+    const wait = { predicate: 'SnapshotMissing', unblock: 'a commit names one of status.snapshots' }
+    const told = (predicate: string, word: string) => waitFinding({ ...wait, predicate }, { now: 0 }, word).ends
+    expect(told('SnapshotMissing', 'cluster/edge')).toBe(`${wait.unblock}: kubenode cluster show edge`)
+    expect(told('ApiServerDown', 'release/r')).toBe(wait.unblock)
+  })
+
+  test('a sentence with a command of its own, and a wait that time ends, stay as they are', () => {
+    const own = 'a commit promotes the version: kubenode canary promote c'
+    expect(wayOf({ predicate: 'CanaryPassed', unblock: own }, 'canary/c')).toEqual({ ends: own })
+    expect(wayOf({ predicate: 'RateExceeded', unblock: 'the window has passed' }, 'set/a')).toEqual({
+      ends: 'the window has passed',
+    })
+  })
 })

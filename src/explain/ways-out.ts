@@ -1,6 +1,7 @@
 // Who ends what a reason names: time, a commit, or a person, and what that person types first. One row for each reason of the catalogue. Pure.
 import { isReason, type Reason } from '#api/catalogue.ts'
-import { isTyped } from './unblock.ts'
+import type { WayOn } from './finding.ts'
+import { endsInCommand, isForPeople, isTyped, unblockOf } from './unblock.ts'
 
 /** `Nobody`: nothing is wrong, or it is over. `KubeNode`: it continues by itself. `Author`: a commit in git. `Operator`: a person at a host, a provider, the network or a cluster. */
 export type WayOut =
@@ -20,6 +21,8 @@ const operator = (does: string, command: string): WayOut => ({ who: 'Operator', 
 
 const WHY = 'kubenode why OBJECT'
 const DESCRIBE = 'kubenode describe OBJECT'
+/** Of a Cluster: its versions, snapshots and limits, and where its kubeconfig is. Statuses of other kinds have the same reasons. */
+const CLUSTER = 'kubenode cluster show NAME'
 const COMPONENTS = 'kubectl get machinecomponents.kubenode.io -o wide'
 
 export const WAYS_OUT: Readonly<Record<Reason, WayOut>> = {
@@ -138,30 +141,30 @@ export const WAYS_OUT: Readonly<Record<Reason, WayOut>> = {
   MachineGone: itself,
   HostStopped: operator('powers the host on at its provider', WHY),
   ClusterAnswers: nobody,
-  ApiServerDown: operator('starts the API server, or mends the network to it', WHY),
-  CredentialsInvalid: operator('puts a kubeconfig that works into the Secret', WHY),
-  ServerCertificateExpired: operator('renews the certificate of the API server', WHY),
-  ClusterOffline: operator('starts the API server, or mends the network to it', WHY),
+  ApiServerDown: operator('starts the API server, or mends the network to it', CLUSTER),
+  CredentialsInvalid: operator('puts a kubeconfig that works into the Secret', CLUSTER),
+  ServerCertificateExpired: operator('renews the certificate of the API server', CLUSTER),
+  ClusterOffline: operator('starts the API server, or mends the network to it', CLUSTER),
   ControlPlaneStarting: itself,
-  HostUnreachable: operator('starts the host of control planes', WHY),
+  HostUnreachable: operator('starts the host of control planes', CLUSTER),
   HostFull: operator('adds room to the host, or a commit deletes a Cluster', 'kubenode cluster list'),
   EndpointTaken: author('names another port', 'kubenode cluster list'),
   StorageMissing: operator('gives the claim its volume', 'kubectl get persistentvolumeclaims --all-namespaces'),
   QuotaFull: operator('raises the quota', 'kubectl get resourcequotas --all-namespaces'),
   NamespaceTaken: operator('deletes or renames the namespace', 'kubectl get namespaces'),
-  UpgradeRefused: author('corrects what speaks against the upgrade', WHY),
-  VersionNotServed: author('names a version that the host serves', WHY),
-  FlavorNotServed: author('names a flavor that a host of this hub serves', WHY),
+  UpgradeRefused: author('corrects what speaks against the upgrade', CLUSTER),
+  VersionNotServed: author('names a version that the host serves', CLUSTER),
+  FlavorNotServed: author('names a flavor that a host of this hub serves', CLUSTER),
   RestoreUnderWay: itself,
-  QuorumLost: operator('brings the members of etcd back', WHY),
+  QuorumLost: operator('brings the members of etcd back', CLUSTER),
   MemberLost: itself,
-  EtcdFull: operator('deletes objects that nothing needs', WHY),
+  EtcdFull: operator('deletes objects that nothing needs', CLUSTER),
   SnapshotVerified: nobody,
-  SnapshotOverdue: operator('finds out why no snapshot is taken', WHY),
+  SnapshotOverdue: operator('finds out why no snapshot is taken', CLUSTER),
   RotationUnderWay: itself,
-  SnapshotMissing: author('names a snapshot that exists', WHY),
-  SecretTaken: operator('deletes the Secret that is in the way', WHY),
-  AddonFailed: author('corrects the object', WHY),
+  SnapshotMissing: author('names a snapshot that exists', CLUSTER),
+  SecretTaken: operator('deletes the Secret that is in the way', CLUSTER),
+  AddonFailed: author('corrects the object', CLUSTER),
   StillDeclared: author('no longer declares the cluster', 'kubenode unprotect OBJECT --reason WHY'),
   MachinesRemain: itself,
   LifetimeRunning: nobody,
@@ -210,7 +213,26 @@ export const needsPeople = (reason: string): boolean => isReason(reason) && !isT
 export function peopleSentence(reason: string, word: string): string | undefined {
   const way = isReason(reason) ? WAYS_OUT[reason] : undefined
   if (way === undefined || !('command' in way)) return undefined
-  const name = word.slice(word.indexOf('/') + 1)
-  const line = way.command.replace('OBJECT', word).replace('NAME', name)
-  return `${way.who === 'Author' ? 'a commit' : 'a person'} ${way.does}${isTyped(line) ? `: ${line}` : ''}`
+  const line = commandFor(reason, word)
+  return `${way.who === 'Author' ? 'a commit' : 'a person'} ${way.does}${line === undefined ? '' : `: ${line}`}`
+}
+
+/** What is typed first; undefined where time ends it, or where the name is more than a word to a shell. */
+export function commandFor(reason: string, word: string): string | undefined {
+  const way = isReason(reason) ? WAYS_OUT[reason] : undefined
+  if (way === undefined || !('command' in way)) return undefined
+  const command = way.command === CLUSTER && !word.startsWith('cluster/') ? WHY : way.command
+  const line = command.replace('OBJECT', word).replace('NAME', word.slice(word.indexOf('/') + 1))
+  return isTyped(line) ? line : undefined
+}
+
+/** What ends a wait. A sentence that names who acts has the command that they type first, also where its status has none. */
+export function wayOf(
+  { predicate, unblock = '' }: { readonly predicate: string; readonly unblock?: string },
+  word: string,
+): WayOn {
+  const way = unblockOf(unblock)
+  if (way.ends === undefined || !isForPeople(way.ends) || endsInCommand(way.ends)) return way
+  const line = commandFor(predicate, word)
+  return line === undefined ? way : { ends: `${way.ends}: ${line}` }
 }

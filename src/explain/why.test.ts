@@ -128,6 +128,25 @@ test('a node that a user cordoned is called so, with the command that ends it; o
   expect(whyLines(node(ours), NOW)).toEqual(['node/n-1', 'Up to date; nothing pending.'])
 })
 
+test('of a node whose repair runs nothing is asked that blocks it', () => {
+  const conditions = [{ type: 'KernelDeadlock', status: 'True', reason: 'Hung', message: 'task blocked' }]
+  const node = { kind: 'Node', metadata: { name: 'n-1' }, status: { conditions } } as unknown as KubeObject
+  const job = (status: object) => ({
+    label: 'Being repaired by',
+    object: {
+      kind: 'RemedyOperationJob',
+      metadata: { name: 'j' },
+      spec: { node: { name: 'n-1' }, remedierRef: { name: 'r' }, operations: [] },
+      status,
+    } as unknown as KubeObject,
+  })
+  const why = (...related: readonly ReturnType<typeof job>[]) => whyLines(node, NOW, { related }).join('\n')
+  const waitingFor = { predicate: 'PermitRequested', seen: 'no verdict', since: '2026-01-31T11:59:00Z' }
+  expect(why()).toContain('kubenode why-not node/n-1')
+  expect(why(job({ phase: 'Running' }))).not.toContain('why-not')
+  expect(why(job({ phase: 'AwaitingPermit', waitingFor }))).toContain('kubenode why-not node/n-1')
+})
+
 test('an object is not called up to date above another that blocks', () => {
   const node = { kind: 'Node', metadata: { name: 'n-1' }, status: { conditions: [] } } as unknown as KubeObject
   const waitingFor = { predicate: 'RevisionFailed', seen: '1 machine failed', since: '2026-01-31T11:59:00Z' }

@@ -8,13 +8,14 @@ import { commitText } from '#api/protocol/commit-title.ts'
 import { shortWord } from '#api/nouns.ts'
 import { HOLD_REASONS } from '#permits/holds/names.ts'
 import { counted } from '#lib/counted.ts'
+import { defined } from '#lib/defined.ts'
 import { formatDuration } from '#lib/duration.ts'
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { maintenanceStory } from './maintenance-story.ts'
 import { repairStory, repairSummary } from './repair-story.ts'
-import { plain, type Story, storyLines, type Finding, type Urgency } from './finding.ts'
-import { unblockOf } from './unblock.ts'
+import { causeOf, type Finding, plain, type Story, storyLines } from './finding.ts'
+import { sinceText, waitFindings } from './wait.ts'
 import { peopleSentence } from './ways-out.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -24,35 +25,7 @@ const list = (v: unknown): readonly Fields[] => (Array.isArray(v) ? v.filter(isO
 const text = (v: unknown): string =>
   typeof v === 'string' ? v : typeof v === 'number' || typeof v === 'boolean' ? String(v) : ''
 
-const since = (stamp: unknown, now: number): string => {
-  const at = Date.parse(text(stamp))
-  return Number.isFinite(at) ? ` for ${formatDuration(Math.max(0, now - at))}` : ''
-}
-
-/** Failures block until a user or a commit acts; everything else ends when its condition holds. */
-const urgencyOf = (predicate: string): Urgency =>
-  predicate === 'Progressing' ? 'Progressing' : /(Failed|Blocked|Denied)$/.test(predicate) ? 'Blocked' : 'Waiting'
-
-const WORDS: Readonly<Partial<Record<Urgency, string>>> = { Progressing: 'In progress' }
-
-/** Every wait has the same four parts. `what` names the part of the object that waits. */
-export function waitOf(waiting: unknown, { now, holdEnds }: Moment, what?: string): readonly Finding[] {
-  const w = fields(waiting)
-  const predicate = text(w['predicate'])
-  if (predicate === '') return []
-  const urgency = urgencyOf(predicate)
-  const state = WORDS[urgency] ?? urgency
-  const head = what === undefined ? state : `${what}: ${state.toLowerCase()}`
-  return [
-    {
-      text: `${head}${since(w['since'], now)}: ${predicate}`,
-      urgency,
-      ...(text(w['seen']) !== '' && { below: plain([`observed: ${text(w['seen'])}`]) }),
-      ...unblockOf(text(w['unblock'])),
-      ...(HOLD_REASONS.has(predicate) && holdEnds),
-    },
-  ]
-}
+const since = (stamp: unknown, now: number): string => sinceText(text(stamp), now)
 
 interface Moment {
   readonly now: number
@@ -60,6 +33,18 @@ interface Moment {
   readonly holdEnds?: Pick<Finding, 'command'>
   /** They know what commits are called. */
   readonly releases?: readonly Release[]
+}
+
+/** Of any object, such as a later version writes them. */
+function waitOf(waiting: unknown, moment: Moment, word: string, part?: string): readonly Finding[] {
+  const w = fields(waiting)
+  const wait = {
+    predicate: text(w['predicate']),
+    since: text(w['since']),
+    seen: text(w['seen']),
+    unblock: text(w['unblock']),
+  }
+  return waitFindings(wait, moment, word, part)
 }
 
 /** A Node's other conditions are problems that a detector found. */
@@ -109,6 +94,7 @@ function conditionsTold(object: KubeObject, { now, holdEnds }: Moment): readonly
     messages.add(`${reason}: ${message}`)
     const runbook = known === undefined ? undefined : runbookPath(known.runbook)
     return {
+      cause: causeOf(wordOf(object), reason),
       text: `${text(c['type'])} is ${text(c['status'])}${since(c['lastTransitionTime'], now)}: ${reason}${isTold ? '' : `: ${message}`}`,
       // A condition that is bad when it is True, such as a fault of a node, was found; a pause waits.
       ...(!isOver && { urgency: text(c['type']) === 'Paused' ? ('Waiting' as const) : ('Failed' as const) }),
@@ -140,7 +126,7 @@ function failedSlice(slice: Fields): readonly Finding[] {
 }
 
 /** Slices of one step that wait for the same are one entry, with the time of the first. */
-function waitingSlices(slices: readonly Fields[], moment: Moment): readonly Finding[] {
+function waitingSlices(slices: readonly Fields[], moment: Moment, word: string): readonly Finding[] {
   const nameOf = (w: Fields) =>
     `${text(w['component'])} ${text(w['version'])}, step ${Number(w['step']) + 1} (${text(w['phase'])})`
   const same = Map.groupBy(slices, (w) => {
@@ -151,7 +137,7 @@ function waitingSlices(slices: readonly Fields[], moment: Moment): readonly Find
     const [first] = group.toSorted((a, b) => startOf(a) - startOf(b))
     if (first === undefined) return []
     const count = group.length === 1 ? '' : `, ${group.length} slices`
-    return waitOf(first['waitingFor'], moment, `${nameOf(first)}${count}`)
+    return waitOf(first['waitingFor'], moment, word, `${nameOf(first)}${count}`)
   })
 }
 
@@ -180,7 +166,7 @@ function partWaits(
   const waits = [...groups.values()].flatMap((group) => {
     const names = group.map((p) => text(p['name'])).join(', ')
     const [first = {}] = group
-    const wait = waitOf(first['waitingFor'], moment, `${what}${group.length === 1 ? '' : 's'} ${names}`)
+    const wait = waitOf(first['waitingFor'], moment, wordOf(object), `${what}${group.length === 1 ? '' : 's'} ${names}`)
     return withApproval(object, wait, first['prune'])
   })
   return [...waits, ...before.flatMap((p) => withApproval(object, [], p['prune']))]
@@ -194,7 +180,10 @@ const limitOf = (limit: string): string => (limit === '' ? '' : /^\d/.test(limit
 function partsTold(object: KubeObject, moment: Moment): readonly Finding[] {
   const { now } = moment
   const status = fields(object['status'])
-  const slices = [...waitingSlices(list(status['slices']), moment), ...list(status['slices']).flatMap(failedSlice)]
+  const slices = [
+    ...waitingSlices(list(status['slices']), moment, wordOf(object)),
+    ...list(status['slices']).flatMap(failedSlice),
+  ]
   const told = new Set([waitKey(status['waitingFor'])])
   const stages = partWaits('Stage', list(status['stages']), told, object, moment)
   const clusters = partWaits('Cluster', list(status['clusters']), told, object, moment)
@@ -279,10 +268,18 @@ function cordonTold({ kind, metadata, spec }: KubeObject): readonly Finding[] {
   return [{ text: 'cordoned by a user: it takes no new pods', command }]
 }
 
+/** A repair that waits for nothing is blocked by nothing. */
+const isRunningRepair = ({ object: { kind, status } }: Related): boolean =>
+  kind === 'RemedyOperationJob' && fields(status)['phase'] !== 'Done' && fields(status)['waitingFor'] === undefined
+
 /** A node with a problem is repaired, or its repair is blocked. */
-function withWayOn({ kind, metadata }: KubeObject, conditions: readonly Finding[]): readonly Finding[] {
+function withWayOn(
+  { kind, metadata }: KubeObject,
+  conditions: readonly Finding[],
+  related: readonly Related[],
+): readonly Finding[] {
   const last = conditions.at(-1)
-  if (kind !== 'Node' || last === undefined) return conditions
+  if (kind !== 'Node' || last === undefined || related.some(isRunningRepair)) return conditions
   const command = { line: `kubenode why-not node/${metadata.name ?? ''}`, does: 'see what blocks its repair' }
   return [...conditions.slice(0, -1), { ...last, command }]
 }
@@ -319,8 +316,8 @@ export interface Around {
   readonly related?: readonly Related[]
   /** What other objects report of it. */
   readonly more?: readonly Finding[]
-  /** The command that ends the hold of this object, where it has one. */
-  readonly endOfHold?: string | undefined
+  /** Where the object has a hold. */
+  readonly holdEnds?: Pick<Finding, 'command'> | undefined
   /** What commits are called. */
   readonly releases?: readonly Release[]
   /** What the reader may not read. */
@@ -328,18 +325,19 @@ export interface Around {
 }
 
 export function whyStory(object: KubeObject, now: number, around: Around = {}): Story {
-  const { related = [], more = [], endOfHold, gaps = [], releases = [] } = around
+  const { related = [], more = [], holdEnds, gaps = [], releases = [] } = around
   const status = fields(object['status'])
   const phase = text(status['phase'])
+  const word = wordOf(object)
   const moment: Moment = {
     now,
     releases,
-    ...(endOfHold !== undefined && { holdEnds: { command: { line: endOfHold } } }),
+    ...defined({ holdEnds }),
   }
   const own = [
     ...askedToRead(object, now),
-    ...waitOf(status['waitingFor'], moment),
-    ...withWayOn(object, conditionsTold(object, moment)),
+    ...waitOf(status['waitingFor'], moment, word),
+    ...withWayOn(object, conditionsTold(object, moment), related),
     ...storyOf(object, moment),
     ...cordonTold(object),
     ...more,
@@ -348,12 +346,15 @@ export function whyStory(object: KubeObject, now: number, around: Around = {}): 
     const itsPhase = text(fields(o['status'])['phase'])
     return {
       text: `${label} ${wordOf(o)}${itsPhase === '' ? '' : ` (${itsPhase})`}${commitOf(o)}`,
-      below: [...summaryOf(o, now), ...waitOf(fields(o['status'])['waitingFor'], { now }), ...partsTold(o, { now })],
+      below: [
+        ...summaryOf(o, now),
+        ...waitOf(fields(o['status'])['waitingFor'], { now }, wordOf(o)),
+        ...partsTold(o, { now }),
+      ],
     }
   })
   const whole = gaps.length === 0 ? 'Up to date; nothing pending.' : 'Nothing pending in what you may read.'
   const rest = others.some(isReporting) ? 'Nothing of its own is pending.' : whole
-  const word = wordOf(object)
   return {
     object: word,
     text: `${word}${phase === '' ? '' : ` is ${phase}`}${commitOf(object)}`,

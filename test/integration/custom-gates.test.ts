@@ -6,7 +6,8 @@ import { machineComponentSet } from '#api/kinds/machine-component-set.ts'
 import { releasePipeline } from '#api/kinds/release-pipeline.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
-import { releaseLines } from '#explain/release/status.ts'
+import { storyLines } from '#explain/finding.ts'
+import { releaseStory } from '#explain/release/status.ts'
 import { CONFIG_MAP, eventually, syncBench, type SyncBench } from '#test/support/benches/sync-bench.ts'
 
 let bench: SyncBench | undefined
@@ -118,7 +119,7 @@ test('a rule over the cluster opens a stage, fails it, and shuts it again', asyn
       ],
     },
   ])
-  expect(releaseLines((await of(second)) as never, Date.now()).join('\n')).toContain(
+  expect(storyLines(releaseStory((await of(second)) as never, { now: Date.now() })).join('\n')).toContain(
     'gate staffed (before): Passed, test: the rule is true',
   )
 

@@ -11,7 +11,8 @@ import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { approvalOf } from '#cli/commands/rollout/approval.ts'
 import { requestsOf } from '#explain/approval-requests.ts'
 import { whyLines } from '#explain/why.ts'
-import { releaseLines } from '#explain/release/status.ts'
+import { storyLines } from '#explain/finding.ts'
+import { releaseStory } from '#explain/release/status.ts'
 import { CONFIG_MAP, eventually, syncBench, type SyncBench } from '#test/support/benches/sync-bench.ts'
 
 let bench: SyncBench | undefined
@@ -122,7 +123,7 @@ test('a stage opens when its gates do; until then nothing is applied, and the re
   b.pass(11_000)
   await eventually(newest, (r) => r?.status?.phase === 'Succeeded')
   expect(await has('prod')).toBe(true)
-  const lines = releaseLines((await newest()) as Release, Date.now())
+  const lines = storyLines(releaseStory((await newest()) as Release, { now: Date.now() }))
   expect(lines).toEqual(
     expect.arrayContaining([
       expect.stringMatching(/^ {2}gate page \(before\): Passed, 127\.0\.0\.1:\d+ answers 200/),

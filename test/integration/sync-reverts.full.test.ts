@@ -5,7 +5,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { FleetSourceInput } from '#api/kinds/fleet-source.ts'
 import { CLUSTERS_NAMESPACE, FIELD_MANAGERS, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { run } from '#cli/program.ts'
-import { releaseLines } from '#explain/release/status.ts'
+import { storyLines } from '#explain/finding.ts'
+import { releaseStory } from '#explain/release/status.ts'
 import { systemClock } from '#lib/system-clock.ts'
 import { CONFIG_MAP, eventually, SECRET, syncBench, type SyncBench } from '#test/support/benches/sync-bench.ts'
 import { SignedRepository } from '#test/support/fleets/signed-repository.ts'
@@ -157,9 +158,9 @@ test('Direct: what the server refuses is written again once it does not, as the 
     (r) => r?.status?.revert?.problem !== undefined,
   )
   expect(refused?.status?.revert?.problem).toMatch(/^KN7051: .*rejected/)
-  expect(releaseLines(refused as NonNullable<typeof refused>, systemClock.now()).join('\n')).toMatch(
-    /not reverted: KN7051.*\n {2}\d+ attempts?, the next one at \d{4}-/,
-  )
+  expect(
+    storyLines(releaseStory(refused as NonNullable<typeof refused>, { now: systemClock.now() })).join('\n'),
+  ).toMatch(/not reverted: KN7051.*\n {2}\d+ attempts?, the next one at \d{4}-/)
   rmSync(lock)
   b.pass(600_000)
   const reverted = await eventually(
@@ -189,7 +190,9 @@ test('Branch: the commit waits for review; what failed goes no further, and a se
   expect(paused?.status).toMatchObject({ phase: 'Paused', revert: { branch, restores: first } })
   expect(repository.inBare(['rev-parse', branch])).toBe(paused?.status?.revertCommit)
   expect(repository.inBare(['rev-parse', 'main'])).toBe(bad)
-  expect(releaseLines(paused ?? fail(), systemClock.now()).join('\n')).toContain(`revert: on branch ${branch}`)
+  expect(storyLines(releaseStory(paused ?? fail(), { now: systemClock.now() })).join('\n')).toContain(
+    `revert: on branch ${branch}`,
+  )
 
   const file = join(repository.folder, 'hub.kubeconfig')
   writeFileSync(file, b.hub.server.adminKubeconfig(), { mode: 0o600 })

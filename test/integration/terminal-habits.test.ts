@@ -586,7 +586,7 @@ describe.each(apiServers)('$name', ({ start }) => {
     expect((await kubenode('freeze', 'set/held', '--reason', 'power work')).code).toBe(0)
     const failed = await kubenode('rollout', 'status', 'held', '-w')
     expect((await kubenode('thaw', 'set/held')).out).toBe('thawed: freeze-machinecomponentset-held\n')
-    expect([failed.code, failed.out]).toEqual([1, expect.stringMatching(/\nto continue: kubenode thaw set\/held\n$/)])
+    expect([failed.code, failed.out]).toEqual([1, expect.stringMatching(/\n {2}to continue: kubenode thaw set\/held\n$/)])
     await admin.delete(machineComponentSet, { name: 'held' })
     expect((await kubenode('watch', 'set/held', '--timeout', '1s')).err).toMatch(/^KN1623: /)
   })

@@ -133,7 +133,7 @@ describe('a rollout that is held, in a window of 24 columns', () => {
     expect(code).toBe(130)
     const lines = plainText(shown).replaceAll('\r', '').split('\n')
     expect(lines.filter((l) => l.length > cols)).toEqual([])
-    const [waiting] = lines.filter((l) => l.startsWith('waiting since'))
+    const [waiting] = lines.filter((l) => l.startsWith('  observed:'))
     const hold = 'hold freeze-machinecomponentset-base-of-the-north: power work'
     // A wide window breaks no line that fits into it.
     expect(waiting?.includes(hold)).toBe(cols === 200)

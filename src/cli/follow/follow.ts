@@ -8,18 +8,18 @@ import { printableLine } from '#lib/printable.ts'
 import { ladderLines } from '#explain/ladder-lines.ts'
 import { createScreen } from '#lib/terminal/screen.ts'
 import type { KubeClient } from '#kube/client.ts'
-import { findCondition } from '#kube/conditions.ts'
 import { isApiError } from '#kube/errors.ts'
 import { listAll } from '#kube/list-all.ts'
 import { EXIT_DIFFERENT, Exit } from '#lib/terminal/exit.ts'
 import { findObject } from '#explain/objects/find-object.ts'
 import type { Named } from '../fleet/target.ts'
 import { PartialReader } from '#explain/partial-reader.ts'
-import { endOfHoldOver } from '#explain/read-why.ts'
+import { holdEndsOver } from '#explain/read-why.ts'
 import { type Io, showProblem } from '#lib/terminal/io.ts'
 import { newestReleases } from '#explain/newest-releases.ts'
-import { releaseLines } from '#explain/release/status.ts'
-import { setLines } from '#explain/rollout/status.ts'
+import { storyLines } from '#explain/finding.ts'
+import { releaseStory } from '#explain/release/status.ts'
+import { setStory } from '#explain/rollout/status.ts'
 import { linePainter } from '#lib/terminal/paint-line.ts'
 import { hasColors, paintOf } from '#lib/terminal/paint.ts'
 import { wrapped } from '#lib/terminal/wrap.ts'
@@ -125,31 +125,21 @@ function pictureOf({ sets, releases, holds }: SeenWithHolds, now: number, column
     : phases.some((p) => CONTINUES.has(p))
       ? 'InProgress'
       : 'Done'
+  // An age in a log would be another line every second.
+  const at = columns === undefined ? undefined : now
   const parts = [
-    ...releases.map((r) => [...releaseLines(r, now, releases), ...endLines({ ...r, kind: release.kind }, holds, now)]),
+    ...releases.map((r) => {
+      const holdEnds = holdEndsOver({ ...r, kind: release.kind }, holds, now)
+      return storyLines(releaseStory(r, { now: at, all: releases, holdEnds }))
+    }),
     ...sets.map((s) => [
       ...(columns === undefined ? [] : [...barLines(s, columns), ...ladderLines(s, sets).map((line) => `  ${line}`)]),
-      ...setLines(s, []),
-      ...heldLines(s, holds, now),
+      ...storyLines(
+        setStory(s, { now: at, holdEnds: holdEndsOver({ ...s, kind: machineComponentSet.kind }, holds, now) }),
+      ),
     ]),
   ]
   return { state, lines: parts.length === 0 ? ['no sets and no releases on this server'] : parts.flat() }
-}
-
-/** A hold that stops it, and the command that lifts it. */
-function heldLines(set: MachineComponentSet, holds: readonly OperationalHold[], now: number): readonly string[] {
-  const ends = endLines({ ...set, kind: machineComponentSet.kind }, holds, now)
-  const paused = set.status?.waitingFor === undefined && findCondition(set.status?.conditions, 'Paused')?.message
-  return [...(ends.length > 0 && paused ? [`paused: ${paused}`] : []), ...ends]
-}
-
-function endLines(
-  object: (MachineComponentSet | Release) & { readonly kind: string },
-  holds: readonly OperationalHold[],
-  now: number,
-): readonly string[] {
-  const command = endOfHoldOver(object, holds, now)
-  return command === undefined ? [] : [`to continue: ${command}`]
 }
 
 const [LEAST_BAR, BAR] = [4, 30]

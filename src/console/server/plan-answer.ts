@@ -1,6 +1,6 @@
 // GET /api/plan: what is recorded of a commit on the hubs, and its plan where a repository can be read.
 import { KubeNodeError } from '#lib/errors.ts'
-import { shellWord } from '#explain/repairs/blocker.ts'
+import { shellWord } from '#lib/shell-word.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { PlanAnswer, PlanRecord } from '../plan.ts'
 import type { ClusterState } from './cluster-cache.ts'

@@ -275,7 +275,7 @@ describe('what was called well', () => {
     [
       'a canary that passed',
       { canaries: [{ metadata: { name: 'c' }, status: { phase: 'Passed', waitingFor: publish(SINCE) } }] },
-      'Wait: canary/c is Passed: 404',
+      'Act: canary/c is Passed: 404',
     ],
     [
       'a canary that failed',
@@ -360,9 +360,7 @@ describe('what was called well', () => {
     ['Joining', 'JoinCommandMissing', 'a person runs the join command on the host: kubenode machine join-command m-1'],
     ['Installing', 'Progressing', 'kubenode why machine/m-1'],
   ])('of a machine that is %s because of %s, who acts and what is typed is told', (phase, reason, step) =>
-    expect(
-      found(cluster('prod', { machines: [machine('m-1', { phase, reason })] })).map(firstOf),
-    ).toEqual([step]),
+    expect(found(cluster('prod', { machines: [machine('m-1', { phase, reason })] })).map(firstOf)).toEqual([step]),
   )
 
   test('the command of a person names its cluster where there are several', () => {

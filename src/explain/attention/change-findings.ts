@@ -8,9 +8,20 @@ import type { Condition } from '#api/schema/object.ts'
 import { HOLD_REASONS } from '#permits/holds/names.ts'
 import { isApprovalText } from '#sync/release/gates.ts'
 import { newestReleases } from '../newest-releases.ts'
-import { isForPeople } from '../unblock.ts'
+import { isForPeople, unblockOf } from '../unblock.ts'
+import { waitText } from '../wait.ts'
 import { peopleSentence } from '../ways-out.ts'
-import { bounded, commandStep, type FleetFinding, finding, MOST_FINDINGS, objectIn, stampOf, stepOf } from './finding.ts'
+import {
+  bounded,
+  causeIn,
+  commandStep,
+  type FleetFinding,
+  finding,
+  MOST_FINDINGS,
+  objectIn,
+  stampOf,
+  stepOf,
+} from './finding.ts'
 import type { ObservedCluster } from './observed.ts'
 
 const STOPPED: ReadonlySet<string> = new Set(['Paused', 'Failed'])
@@ -28,14 +39,15 @@ export function releaseFindings(cluster: ObservedCluster, now: number): readonly
         (s.gates ?? []).some((g) => g.phase === 'Waiting' && isApprovalText(g.seen ?? '')),
       )
       const isForSomeone = waitsForPeople(waiting, now)
-      const seen = waiting?.seen ?? waiting?.predicate
+      const word = `release/${object.name}`
       return [
         finding(object, {
+          cause: waiting && causeIn(object, word, waiting.predicate),
           weight: STOPPED.has(phase) || isAsked || isForSomeone ? 'Act' : 'Wait',
           urgency: STOPPED.has(phase) ? 'Blocked' : isAsked || isForSomeone ? 'Waiting' : 'Progressing',
-          text: `release/${object.name} is ${phase}${seen === undefined ? '' : `: ${seen}`}`,
+          text: `${word} is ${phase}${waiting === undefined ? '' : `: ${waitText(waiting)}`}`,
           since: waiting?.since ?? status.startedAt,
-          first: stepOf(waiting?.unblock) ?? commandStep(`kubenode why release/${object.name}`),
+          first: stepOf(waiting, word) ?? commandStep(`kubenode why ${word}`),
         }),
       ]
     })
@@ -153,14 +165,15 @@ export const setFindings = (cluster: ObservedCluster, now: number): readonly Fle
       const isStopped =
         phase === 'Blocked' || (phase === 'Paused' && (counts?.failed ?? 0) > 0) || waitsForPeople(waitingFor, now)
       const progress = `${counts?.updated ?? 0} of ${counted(counts?.total ?? 0, 'machine')} updated`
-      const seen = waitingFor?.seen ?? waitingFor?.predicate
+      const word = `set/${object.name}`
       return [
         finding(object, {
+          cause: waitingFor && causeIn(object, word, waitingFor.predicate),
           weight: isStopped ? 'Act' : 'Wait',
           urgency: isStopped ? 'Blocked' : phase === 'Progressing' ? 'Progressing' : 'Waiting',
-          text: `set/${object.name} is ${phase}: ${progress}${seen === undefined ? '' : `; ${seen}`}`,
+          text: `${word} is ${phase}: ${progress}${waitingFor === undefined ? '' : `; ${waitText(waitingFor)}`}`,
           since: waitingFor?.since,
-          first: stepOf(waitingFor?.unblock),
+          first: stepOf(waitingFor, word),
         }),
       ]
     }),
@@ -181,14 +194,17 @@ export const machineSetFindings = (cluster: ObservedCluster, now: number): reado
       const { phase = 'Pending', waitingFor } = status
       if (stuck === undefined && phase === 'Complete') return []
       const isStuck = stuck !== undefined || waitsForPeople(waitingFor, now)
-      const seen = stuck?.message ?? waitingFor?.seen ?? waitingFor?.predicate
+      const seen = stuck?.message ?? (waitingFor && waitText(waitingFor))
+      const reason = stuck?.reason ?? waitingFor?.predicate
+      const word = `machineset/${object.name}`
       return [
         finding(object, {
+          cause: reason && causeIn(object, word, reason),
           weight: isStuck ? 'Act' : 'Wait',
           urgency: isStuck ? 'Blocked' : phase === 'Progressing' ? 'Progressing' : 'Waiting',
-          text: `machineset/${object.name} is ${stuck?.type ?? phase}${seen === undefined ? '' : `: ${seen}`}`,
+          text: `${word} is ${stuck?.type ?? phase}${seen === undefined ? '' : `: ${seen}`}`,
           since: stuck?.lastTransitionTime ?? waitingFor?.since,
-          first: stepOf(waitingFor?.unblock) ?? commandStep(`kubenode why machineset/${object.name}`),
+          first: stepOf(waitingFor, word) ?? commandStep(`kubenode why ${word}`),
         }),
       ]
     }),
@@ -208,15 +224,17 @@ export const canaryFindings = (cluster: ObservedCluster, now: number): readonly 
         phase === 'Failed' ||
         findCondition(conditions, 'Stalled')?.status === 'True' ||
         (!isPassed && waitsForPeople(waitingFor, now))
-      const seen = waitingFor?.seen ?? waitingFor?.predicate
-      const words = isPassed ? `kubenode canary promote ${object.name}` : `kubenode why canary/${object.name}`
+      const word = `canary/${object.name}`
       return [
         finding(object, {
-          weight: isStuck ? 'Act' : 'Wait',
+          cause: waitingFor && causeIn(object, word, waitingFor.predicate),
+          weight: isStuck || isPassed ? 'Act' : 'Wait',
           urgency: isStuck ? 'Blocked' : isPassed ? 'Waiting' : 'Progressing',
-          text: `canary/${object.name} is ${phase}${seen === undefined ? '' : `: ${seen}`}`,
+          text: `${word} is ${phase}${waitingFor === undefined ? '' : `: ${waitText(waitingFor)}`}`,
           since: waitingFor?.since,
-          first: (isPassed ? undefined : stepOf(waitingFor?.unblock)) ?? commandStep(words),
+          first: isPassed
+            ? commandStep(`kubenode canary promote ${object.name}`)
+            : (stepOf(waitingFor, word) ?? commandStep(`kubenode why ${word}`)),
         }),
       ]
     }),
@@ -244,9 +262,12 @@ export const clusterObjectFindings = (cluster: ObservedCluster, others: Readonly
       const { waitingFor } = status
       const phase = metadata.deletionTimestamp === undefined ? (status.phase ?? 'Pending') : 'Deleting'
       const object = objectIn(cluster.name, 'Cluster', metadata)
-      const why = commandStep(`kubenode why cluster/${name}`)
+      const word = `cluster/${name}`
+      const why = commandStep(`kubenode why ${word}`)
       const late = lateSnapshot(one)
-      const seen = waitingFor?.seen ?? waitingFor?.predicate ?? findCondition(status.conditions, 'Ready')?.message
+      const ready = findCondition(status.conditions, 'Ready')
+      const seen = waitingFor === undefined ? ready?.message : waitText(waitingFor)
+      const reason = waitingFor?.predicate ?? ready?.reason
       const isWork = CLUSTER_WORK.has(phase)
       // One that we cannot reach either has its own finding.
       const isTold = phase === 'Ready' || phase === EXPIRED || (phase === 'Unreachable' && others.has(name))
@@ -258,9 +279,10 @@ export const clusterObjectFindings = (cluster: ObservedCluster, others: Readonly
                 weight: isWork ? 'Wait' : 'Act',
                 urgency: isWork ? 'Progressing' : 'Stopped',
                 part: 'phase',
-                text: `cluster/${name} is ${phase}${seen === undefined || seen === '' ? '' : `: ${seen}`}`,
+                cause: reason && causeIn(object, word, reason),
+                text: `${word} is ${phase}${seen === undefined || seen === '' ? '' : `: ${seen}`}`,
                 since: waitingFor?.since,
-                first: stepOf(waitingFor?.unblock) ?? why,
+                first: stepOf(waitingFor, word) ?? why,
               }),
             ]),
         ...(late === undefined
@@ -270,7 +292,7 @@ export const clusterObjectFindings = (cluster: ObservedCluster, others: Readonly
                 weight: 'Act',
                 urgency: 'Failed',
                 part: 'snapshots',
-                text: `cluster/${name} has no current snapshot: ${late.message}`,
+                text: `${word} has no current snapshot: ${late.message}`,
                 since: late.lastTransitionTime,
                 first: why,
               }),
@@ -295,7 +317,7 @@ export const breakerFindings = (cluster: ObservedCluster): readonly FleetFinding
             urgency: 'Blocked',
             text: `the breaker of policy ${policy} is open after ${counted(failures, 'failure')}: only recoveries are granted`,
             since,
-            first: stepOf(peopleSentence('BreakerOpen', `policy/${policy}`)),
+            first: unblockOf(peopleSentence('BreakerOpen', `policy/${policy}`) ?? ''),
           }),
         ],
   )
@@ -331,13 +353,15 @@ export const maintenanceFindings = (cluster: ObservedCluster, now: number): read
       .filter((e) => HAS_GONE_WRONG.has(e.status?.phase ?? '') || waitsForPeople(e.status?.waitingFor, now))
       .map(({ metadata, spec, status = {} }) => {
         const isWrong = HAS_GONE_WRONG.has(status.phase ?? '')
-        const { seen, unblock, since } = isWrong ? {} : (status.waitingFor ?? {})
+        const wait = isWrong ? undefined : status.waitingFor
         return finding(objectIn(cluster.name, 'MaintenanceEvent', metadata), {
           weight: 'Act',
           urgency: isWrong ? 'Failed' : 'Waiting',
-          text: `work on the host of machine/${spec.machine}: ${seen ?? status.message ?? status.phase ?? ''}`,
-          since: since ?? status.phaseSince,
-          first: stepOf(unblock) ?? commandStep(`kubenode why machine/${spec.machine}`),
+          text: `work on the host of machine/${spec.machine}: ${wait === undefined ? (status.message ?? status.phase ?? '') : waitText(wait)}`,
+          since: wait?.since ?? status.phaseSince,
+          first:
+            stepOf(wait, `maintenanceevent/${metadata.name ?? ''}`) ??
+            commandStep(`kubenode why machine/${spec.machine}`),
         })
       }),
     'work on hosts',

@@ -2,8 +2,10 @@
 import { counted } from '#lib/counted.ts'
 import { defined } from '#lib/defined.ts'
 import { someOf } from '#lib/some-of.ts'
-import { type Finding, type Urgency, URGENCIES, type WayOn } from '../finding.ts'
-import { isTyped, unblockOf } from '../unblock.ts'
+import { causeOf, type Finding, type Urgency, URGENCIES, type WayOn } from '../finding.ts'
+import { isTyped } from '../unblock.ts'
+import type { Wait } from '../wait.ts'
+import { wayOf } from '../ways-out.ts'
 
 /** `Act`: a user has to act. `Wait`: it continues by itself. `Unknown`: it may not, or cannot, be read, and unknown is never well. */
 export type Weight = 'Act' | 'Wait' | 'Unknown'
@@ -37,7 +39,7 @@ export interface Point {
   readonly urgency: Urgency
   readonly text: string
   /** Absent: that of its object. */
-  readonly cause?: string
+  readonly cause?: string | undefined
   readonly count?: number
   readonly since?: string | number | undefined
   /** What ends it, and what is typed first. */
@@ -72,11 +74,16 @@ export function finding(object: FoundObject, point: Point): FleetFinding {
   }
 }
 
+/** Of one object: in each cluster it is another. */
+export const causeIn = ({ cluster }: FoundObject, word: string, reason: string): string =>
+  `${cluster}/${causeOf(word, reason)}`
+
 /** A name that a shell would read as more than a word is shown, and not offered to be copied. */
 export const commandStep = (line: string): WayOn => (isTyped(line) ? { command: { line } } : { ends: line })
 
-/** What ends a wait, as statuses say it. */
-export const stepOf = (sentence = ''): WayOn | undefined => (sentence === '' ? undefined : unblockOf(sentence))
+/** What ends a wait; undefined where its status does not say. */
+export const stepOf = (wait: Wait | undefined, word: string): WayOn | undefined =>
+  wait === undefined || (wait.unblock ?? '') === '' ? undefined : wayOf(wait, word)
 
 export const objectIn = (
   cluster: string,

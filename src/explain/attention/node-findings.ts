@@ -15,7 +15,8 @@ import {
   stepOf,
   type Weight,
 } from './finding.ts'
-import type { Urgency } from '../finding.ts'
+import type { Urgency, WayOn } from '../finding.ts'
+import { unblockOf } from '../unblock.ts'
 import { peopleSentence } from '../ways-out.ts'
 import { nodeNameOf, type NodeProblem, type ObservedCluster, type ObservedMachine } from './observed.ts'
 
@@ -87,6 +88,11 @@ function judged({ state }: ObservedMachine): readonly Judged[] {
   ]
 }
 
+function peopleStep(reason: string, word: string): WayOn | undefined {
+  const sentence = peopleSentence(reason, word)
+  return sentence === undefined ? undefined : unblockOf(sentence)
+}
+
 /** `repaired`: Nodes whose repair has a finding of its own. */
 export function machineFindings(cluster: ObservedCluster, repaired: ReadonlySet<string>): readonly FleetFinding[] {
   const same = new Map<string, { readonly judged: Judged; readonly machines: ObservedMachine[] }>()
@@ -113,7 +119,7 @@ export function machineFindings(cluster: ObservedCluster, repaired: ReadonlySet<
       text: `${objectsText('machine', names)} ${are} ${one.what}${reason}`,
       since: oldest(machines.map((m) => m.since * 1_000)),
       first:
-        stepOf(one.weight === 'Act' ? peopleSentence(one.reason, `machine/${name}`) : undefined) ??
+        (one.weight === 'Act' ? peopleStep(one.reason, `machine/${name}`) : undefined) ??
         commandStep(`kubenode why machine/${name}`),
       runbook: runbookOf(one.reason),
     })
@@ -226,7 +232,8 @@ function jobFindings(cluster: ObservedCluster, asked: ReadonlySet<string>, isHel
   return [...groups.values()].flatMap((jobs) => {
     const [job] = jobs
     if (job === undefined) return []
-    const { predicate = '', seen = '', unblock } = job.status?.waitingFor ?? {}
+    const wait = job.status?.waitingFor
+    const { predicate = '', seen = '' } = wait ?? {}
     const stuck = STUCK_JOB[predicate]
     const nodes = jobs.map(({ spec }) => spec.node.name).toSorted()
     const rule = job.spec.remedierRef.name
@@ -244,7 +251,10 @@ function jobFindings(cluster: ObservedCluster, asked: ReadonlySet<string>, isHel
         count: nodes.length,
         text,
         since: oldest(jobs.map(({ status, metadata }) => status?.waitingFor?.since ?? metadata.creationTimestamp)),
-        first: stepOf(unblock) ?? commandStep(`kubenode why-not node/${nodes[0] ?? ''}`),
+        first:
+          stepOf(wait, `job/${job.metadata.name ?? ''}`) ??
+          // Nothing blocks one that runs.
+          commandStep(`kubenode ${isRunning ? 'why' : 'why-not'} node/${nodes[0] ?? ''}`),
       }),
     ]
   })

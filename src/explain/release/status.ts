@@ -1,52 +1,76 @@
-// How far a Release has come, in lines for users: stages, clusters, what they wait for, what failed, and the command that continues it. Pure.
+// How far a Release has come: stages, clusters, what they wait for, what failed, and the command that continues it. Pure.
 import { commitText, titledCommit } from '#api/protocol/commit-title.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { HUB_TARGET } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
-import { formatAge } from '#lib/duration.ts'
-import { unblockLines } from '../unblock.ts'
+import { shellWord } from '#lib/shell-word.ts'
 import { findCondition } from '#kube/conditions.ts'
 import { isAtWork } from '#sync/release/cluster-phase.ts'
 import { nextRevertAt } from '#sync/revert/decide.ts'
 import { someOf } from '#lib/some-of.ts'
+import { causeOf, type Finding, plain, type Story } from '../finding.ts'
+import { type Moment, sinceText, waitCell, waitFindings } from '../wait.ts'
 
 type Status = NonNullable<Release['status']>
 type ClusterStatus = NonNullable<Status['clusters']>[number]
-
-type StageStatus = NonNullable<NonNullable<Release['status']>['stages']>[number]
+type StageStatus = NonNullable<Status['stages']>[number]
 
 export const healthyText = ({ healthy = 0, total = 0 }: Pick<StageStatus, 'healthy' | 'total'>): string =>
   total === 0 ? 'no clusters' : `${healthy} of ${counted(total, 'cluster')} healthy`
 
-/** Clusters that only wait for their stage are counted, not listed. */
-export function releaseLines(release: Release, now: number, all: readonly Release[] = []): readonly string[] {
-  const { metadata, spec, status = {} } = release
-  const name = metadata.name ?? ''
-  const { phase = 'Pending', stages = [], clusters = [] } = status
-  return [
-    `release/${name} is ${phase}: commit ${commitText(spec.commit, spec)} of track ${spec.track}`,
-    ...heldLines(status),
-    ...stages.flatMap((stage) => [
-      `stage ${stage.name}: ${stage.phase}, ${healthyText(stage)}`,
-      ...waitLines(stage.waitingFor, now),
-      ...(stage.gates ?? []).map(
-        (g) => `  gate ${g.name} (${g.when.toLowerCase()}): ${g.phase}${g.seen === undefined ? '' : `, ${g.seen}`}`,
-      ),
-      ...clusters.filter((c) => c.stage === stage.name).flatMap((c) => clusterLines(c, now)),
-    ]),
-    ...revertLines(status, all),
-    ...(status.notified ?? []).flatMap(({ name: target, problem }) =>
-      problem === undefined ? [] : [`notification ${target} failed: ${problem}`],
-    ),
-    ...commands(name, status),
-  ]
+interface Around extends Moment {
+  /** They know what commits are called. */
+  readonly all?: readonly Release[]
+  /** What other objects report of it. */
+  readonly more?: readonly Finding[]
 }
 
+/** Clusters that only wait for their stage are counted, not listed. */
+export function releaseStory(release: Release, around: Around): Story {
+  const { metadata, spec, status = {} } = release
+  const word = `release/${metadata.name ?? ''}`
+  const { phase = 'Pending', stages = [], clusters = [] } = status
+  return {
+    object: word,
+    text: `${word} is ${phase}: commit ${commitText(spec.commit, spec)} of track ${spec.track}`,
+    below: [
+      ...held(status, around, word),
+      ...stages.map((stage): Finding => ({
+        text: `stage ${stage.name}: ${stage.phase}, ${healthyText(stage)}`,
+        below: [
+          ...waitFindings(stage.waitingFor, { now: around.now }, word),
+          ...plain((stage.gates ?? []).map(gateText)),
+          ...clusters.filter((c) => c.stage === stage.name).flatMap((c) => ofCluster(c, around)),
+        ],
+      })),
+      ...reverted(status, around.all ?? []),
+      ...(status.notified ?? []).flatMap(({ name: target, problem }) =>
+        problem === undefined ? [] : [{ text: `notification ${target} failed: ${problem}` }],
+      ),
+      ...(around.more ?? []),
+    ],
+    ...nextOf(metadata.name ?? '', status),
+  }
+}
+
+const gateText = ({ name, when, phase, seen }: NonNullable<StageStatus['gates']>[number]): string =>
+  `gate ${name} (${when.toLowerCase()}): ${phase}${seen === undefined ? '' : `, ${seen}`}`
+
 /** The hold of a user, also where a stage failed too: it explains why a retry does nothing. */
-function heldLines(status: Status): readonly string[] {
+function held(status: Status, { holdEnds }: Moment, word: string): readonly Finding[] {
   const paused = findCondition(status.conditions, 'Paused')
-  return paused?.status === 'True' ? [`paused: ${paused.message}`, ...continuingLines(status)] : []
+  if (paused?.status === 'True')
+    return [
+      {
+        text: `paused: ${paused.message}`,
+        cause: causeOf(word, paused.reason),
+        urgency: 'Waiting',
+        below: plain(continuingLines(status)),
+        ...holdEnds,
+      },
+    ]
+  return holdEnds === undefined ? [] : [{ text: 'held: sync has not reported it yet', urgency: 'Waiting', ...holdEnds }]
 }
 
 /** A hold on the hub is none in the clusters: one that has the objects already rolls them out to its machines. */
@@ -61,64 +85,56 @@ export function continuingLines({ clusters = [] }: Status): readonly string[] {
 
 const MOST_NAMED = 5
 
-function revertLines({ revertCommit, revert }: Status, all: readonly Release[]): readonly string[] {
+function reverted({ revertCommit, revert }: Status, all: readonly Release[]): readonly Finding[] {
   if (revertCommit !== undefined) {
     const commit = titledCommit(revertCommit, all)
-    return [
+    return plain([
       revert?.branch === undefined ? `reverted by ${commit}` : `revert: on branch ${revert.branch}, commit ${commit}`,
-    ]
+    ])
   }
   if (revert?.problem === undefined) return []
   const { problem, attempts = 1 } = revert
   const next = nextRevertAt({ revert })
   const again = next === undefined || Number.isNaN(next) ? '' : `, the next one at ${timestamp(next)}`
-  return [`not reverted: ${problem}`, `  ${counted(attempts, 'attempt')}${again}`]
+  return [{ text: `not reverted: ${problem}`, below: plain([`${counted(attempts, 'attempt')}${again}`]) }]
 }
 
-const since = (stamp: string, now: number): string => {
-  const at = Date.parse(stamp)
-  return Number.isNaN(at) ? '' : ` for ${formatAge(now - at)}`
-}
-
-function waitLines(waitingFor: ClusterStatus['waitingFor'], now: number): readonly string[] {
-  if (waitingFor === undefined) return []
-  const { predicate, seen, unblock = '' } = waitingFor
-  return [
-    `  ${predicate}${since(waitingFor.since, now)}${seen === undefined ? '' : `: ${seen}`}`,
-    ...unblockLines(unblock).map((line) => `  ${line}`),
-  ]
-}
-
-function clusterLines(
-  { name, phase, message, failures, prune, ...cluster }: ClusterStatus,
-  now: number,
-): readonly string[] {
-  const isQuiet =
-    phase === 'Waiting' || ((phase === 'Healthy' || phase === 'Unchanged') && (failures?.before ?? 0) === 0)
-  if (isQuiet && (failures?.new ?? 0) === 0) return []
+function ofCluster(cluster: ClusterStatus, { now }: Moment): readonly Finding[] {
+  const { name, phase, message, failures, prune, waitingFor } = cluster
   const { before = 0, new: fresh = 0 } = failures ?? {}
+  const isQuiet = phase === 'Waiting' || ((phase === 'Healthy' || phase === 'Unchanged') && before === 0)
+  if (isQuiet && fresh === 0) return []
   const old = before === 0 ? '' : `; ${counted(before, 'older failure')} not counted`
   return [
-    `  ${name}: ${phase}${since(cluster.since, now)}, ${counted(fresh, 'new failure')}${old}`,
-    ...(message === undefined ? [] : [`    ${message}`]),
-    ...(cluster.waitingFor?.seen === undefined
-      ? []
-      : [`    ${cluster.waitingFor.predicate}: ${cluster.waitingFor.seen}`]),
-    ...(prune === undefined || prune.permit !== undefined ? [] : [`    digest to approve: ${prune.digest}`]),
+    {
+      text: `${name}: ${phase}${sinceText(cluster.since, now)}, ${counted(fresh, 'new failure')}${old}`,
+      below: plain([
+        ...(message === undefined ? [] : [message]),
+        // What ends it is said of the stage.
+        ...(waitingFor?.seen === undefined ? [] : [waitCell(waitingFor)]),
+        ...(prune === undefined || prune.permit !== undefined ? [] : [`digest to approve: ${prune.digest}`]),
+      ]),
+    },
   ]
 }
 
-function commands(name: string, { clusters = [], stages = [], phase }: Status): readonly string[] {
+/** What a person types next. */
+function nextOf(name: string, { clusters = [], stages = [], phase }: Status): Pick<Finding, 'command'> {
+  const types = (line: string, does: string) => ({ command: { line, does } })
   if (stages.some((s) => s.phase === 'Soaking' && s.waitingFor?.predicate === 'MinSuccessTime'))
-    return [`to end the soak: kubenode release promote ${name} --reason WHY`]
-  const pruning = clusters.flatMap((c) => c.prune ?? [])
-  if (pruning.some((p) => p.permit === undefined))
-    return [`to approve its deletions: kubenode approve release/${name} --reason WHY`]
+    return types(`kubenode release promote ${name} --reason WHY`, 'end the soak')
+  const pruning = clusters.filter((c) => c.prune !== undefined)
+  if (pruning.some((c) => c.prune?.permit === undefined))
+    return types(`kubenode approve release/${name} --reason WHY`, 'approve its deletions')
   const [asked] = pruning
-  if (asked?.permit !== undefined) return [`what the deletions wait for: kubenode why operationpermit/${asked.permit}`]
+  if (asked?.prune?.permit !== undefined) {
+    // The permit is in the cluster, and the reader is on the hub.
+    const place = asked.name === HUB_TARGET ? '' : ` --context ${shellWord(asked.name)}`
+    return types(`kubenode why operationpermit/${asked.prune.permit}${place}`, 'see what the deletions wait for')
+  }
   return canBeRetried({ clusters, stages, ...(phase && { phase }) })
-    ? [`to retry the failed clusters and gates: kubenode release retry ${name} --reason WHY`]
-    : []
+    ? types(`kubenode release retry ${name} --reason WHY`, 'retry the failed clusters and gates')
+    : {}
 }
 
 const ENDED: ReadonlySet<string> = new Set(['Superseded', 'Reverted', 'Failed'])

@@ -1,4 +1,5 @@
 // One reason that blocks the repair of a node, its text, and the texts that several causes share. Pure.
+import { shellWord } from '#lib/shell-word.ts'
 import type { RepairsSeen } from './look.ts'
 
 export interface Blocker {
@@ -15,10 +16,6 @@ export interface Blocker {
 
 /** The caller knows what is blocked. */
 export type Cause = Omit<Blocker, 'of'>
-
-/** Text from objects ends up in a line that a user pastes into a shell: it stays one word there, whatever it contains. */
-export const shellWord = (text: string): string =>
-  /^[\w./@:=+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 
 export const patch = (plural: string, name: string, spec: object): string =>
   `kubectl patch ${plural}.kubenode.io ${name} --type merge -p ${shellWord(JSON.stringify({ spec }))}`

@@ -1,10 +1,12 @@
-// The state of a rollout or a canary, in lines for users. Pure.
+// The state of a rollout or a canary. Pure.
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { counted } from '#lib/counted.ts'
 import { KubeNodeError } from '#lib/errors.ts'
-import { unblockLines } from '../unblock.ts'
+import { findCondition } from '#kube/conditions.ts'
+import { causeOf, type Finding, plain, type Story } from '../finding.ts'
+import { type Moment, sinceText, waitFindings } from '../wait.ts'
 import type { Revision } from './revisions.ts'
 import { rolloutErrors } from './rollout-errors.ts'
 
@@ -27,37 +29,59 @@ export function historyRows(
   ])
 }
 
-export function setLines(set: MachineComponentSet, holds: readonly OperationalHold[]): readonly string[] {
+interface Around extends Moment {
+  /** Over the set; those who follow it see what ends them alone. */
+  readonly holds?: readonly OperationalHold[]
+}
+
+export function setStory(set: MachineComponentSet, { holds = [], ...moment }: Around): Story {
   const { phase = 'Pending', counts, waitingFor, slices = [], skipped = [], revisions } = set.status ?? {}
   const { total = 0, updated = 0, healthy = 0, failed = 0 } = counts ?? {}
+  const blocked = revisions?.blocked ?? []
   // The machines that are not updated serve as before: a bare "0 healthy" would read as an outage.
   const ofThem = updated === 0 ? '' : ` (${healthy} of them healthy)`
   // A machine that went back by itself serves, and is no failed one any more: the reason of the block names it.
-  const ofFailed = failed === 0 && (revisions?.blocked ?? []).length > 0 ? '' : `, ${failed} failed`
-  return [
-    `set/${set.metadata.name} is ${phase}: ${updated} of ${counted(total, 'machine is', 'machines are')} updated${ofThem}${ofFailed}, ${counts?.skipped ?? 0} skipped`,
-    ...(waitingFor === undefined
-      ? []
-      : [
-          `waiting since ${waitingFor.since}: ${waitingFor.predicate}: ${waitingFor.seen ?? ''}`,
-          ...unblockLines(waitingFor.unblock ?? '').map((line) => `  ${line}`),
-        ]),
-    ...(revisions?.blocked ?? [])
-      .map((b) => ({ since: b.since, text: `${b.component}: ${b.reason}` }))
-      .map(({ since, text }) => `blocked since ${since}${waitingFor?.seen === text ? '' : `: ${text}`}`),
-    ...holds.map(holdLine),
-    ...slices
-      .filter((w) => w.phase !== 'Passed')
-      .map(
-        (w) =>
-          `  ${w.component} ${w.version ?? 'leaves'} step ${w.step + 1} slice ${w.number + 1}: ${w.phase}, ${counted(w.machines.length, 'machine')}${w.waitingFor?.seen === undefined ? '' : `, ${w.waitingFor.seen}`}`,
+  const ofFailed = failed === 0 && blocked.length > 0 ? '' : `, ${failed} failed`
+  const word = `set/${set.metadata.name ?? ''}`
+  return {
+    object: word,
+    text: `${word} is ${phase}: ${updated} of ${counted(total, 'machine is', 'machines are')} updated${ofThem}${ofFailed}, ${counts?.skipped ?? 0} skipped`,
+    below: [
+      ...waitFindings(waitingFor, moment, word),
+      ...(waitingFor === undefined ? paused(set, moment) : []),
+      ...blocked
+        .filter(({ component, reason }) => waitingFor?.seen !== `${component}: ${reason}`)
+        .map(({ since, component, reason, revision }): Finding => ({
+          text: `Blocked${sinceText(since, moment.now)}: ${component}: ${reason}`,
+          cause: causeOf(word, revision),
+          urgency: 'Blocked',
+        })),
+      ...plain(holds.map(holdText)),
+      ...plain(
+        slices
+          .filter((s) => s.phase !== 'Passed')
+          .map(
+            (s) =>
+              `${s.component} ${s.version ?? 'leaves'} step ${s.step + 1} slice ${s.number + 1}: ${s.phase}, ${counted(s.machines.length, 'machine')}${s.waitingFor?.seen === undefined ? '' : `, ${s.waitingFor.seen}`}`,
+          ),
       ),
-    ...skipped.slice(0, 10).map((s) => `  skipped ${s.machine}: ${s.reason}`),
-  ]
+      ...plain(skipped.slice(0, MOST_SKIPPED).map((s) => `skipped ${s.machine}: ${s.reason}`)),
+    ],
+  }
+}
+
+const MOST_SKIPPED = 10
+
+/** A hold that the set met while it waited for nothing. */
+function paused({ status }: MachineComponentSet, { holdEnds }: Moment): readonly Finding[] {
+  const condition = findCondition(status?.conditions, 'Paused')
+  return holdEnds === undefined || condition === undefined
+    ? []
+    : [{ text: `paused: ${condition.message}`, urgency: 'Waiting', ...holdEnds }]
 }
 
 /** A retry is of the failures before it: that it stays until it expires says nothing. */
-const holdLine = ({ metadata, spec }: OperationalHold): string =>
+const holdText = ({ metadata, spec }: OperationalHold): string =>
   `${spec.effect === 'Retry' ? `Retry at ${metadata.creationTimestamp ?? 'an unknown time'}` : `${spec.effect} until ${spec.until}`} by ${spec.author}: ${spec.reason}`
 
 const FAILURES: ReadonlySet<string> = new Set(['RevisionFailed', 'RolledBackByAgent', 'TooManyFailures'])
@@ -73,17 +97,19 @@ export function refuseUnlessFailed({ metadata, status = {} }: MachineComponentSe
   if (!hasFailed) throw new KubeNodeError(rolloutErrors.KN1398({ what: `set/${metadata.name}`, phase }))
 }
 
-export function canaryLines(canary: ComponentCanary): readonly string[] {
+export function canaryStory(canary: ComponentCanary, now: number): Story {
   const { phase = 'Pending', counts, waitingFor, observeUntil } = canary.status ?? {}
   const { total = 0, healthy = 0, failed = 0 } = counts ?? {}
   const what = canary.spec.components.map((c) => `${c.name} ${c.version}`).join(', ')
-  return [
-    `canary/${canary.metadata.name} (${what}) is ${phase}: ${healthy} of ${counted(total, 'machine is', 'machines are')} healthy, ${failed} failed`,
-    ...(observeUntil === undefined || phase !== 'Observing' ? [] : [`observing until ${observeUntil}`]),
-    ...(waitingFor === undefined
-      ? []
-      : [`waiting: ${waitingFor.seen ?? ''}`, ...unblockLines(waitingFor.unblock ?? '').map((line) => `  ${line}`)]),
-  ]
+  const word = `canary/${canary.metadata.name ?? ''}`
+  return {
+    object: word,
+    text: `${word} (${what}) is ${phase}: ${healthy} of ${counted(total, 'machine is', 'machines are')} healthy, ${failed} failed`,
+    below: [
+      ...(observeUntil === undefined || phase !== 'Observing' ? [] : [{ text: `observing until ${observeUntil}` }]),
+      ...waitFindings(waitingFor, { now }, word),
+    ],
+  }
 }
 
 export const canaryRows = ({ status }: ComponentCanary): Rows =>

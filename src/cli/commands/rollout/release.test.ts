@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import { newestReleases } from '#explain/newest-releases.ts'
-import { canBeRetried, continuingLines, releaseLines } from '#explain/release/status.ts'
+import { storyLines } from '#explain/finding.ts'
+import { canBeRetried, continuingLines, releaseStory } from '#explain/release/status.ts'
 import { defined } from '#lib/defined.ts'
 
 const NOW = Date.parse('2026-01-31T12:00:00Z')
@@ -20,6 +21,8 @@ const release = (name: string, status?: ReleaseStatus, previous?: string): Relea
   },
   ...defined({ status }),
 })
+
+const releaseLines = (of: Release, now: number) => storyLines(releaseStory(of, { now }))
 
 const stopped: ReleaseStatus = {
   phase: 'Paused',
@@ -45,8 +48,9 @@ test('a stopped release names what failed, what is older, and the command that t
   expect(releaseLines(release('fleet-1', stopped), NOW)).toEqual([
     'release/fleet-1 is Paused: commit cccccccccccc of track fleet',
     'stage test: Failed, 1 of 2 clusters healthy',
-    '  StageFailed for 4m: 1 of 2 clusters failed',
-    '  unblocks when: a commit corrects it',
+    '  Blocked for 4m: StageFailed',
+    '    observed: 1 of 2 clusters failed',
+    '    unblocks when: a commit corrects it: kubenode release status fleet-1',
     '  b: Failed for 4m, 1 new failure; 2 older failures not counted',
     '    set/base: blocked',
     'stage pre: Skipped, no clusters',
@@ -69,7 +73,7 @@ test('a held release says in which clusters machines continue, and how they are 
   const lines = releaseLines(release('fleet-1', { ...stopped, clusters, conditions: [held] } as ReleaseStatus), NOW)
   const text =
     'b has the objects already and continues with the machines: to stop these, run kubenode pause set/NAME or kubenode freeze there (--context b)'
-  expect(lines.slice(1, 3)).toEqual(['paused: ada holds it', text])
+  expect(lines.slice(1, 3)).toEqual(['paused: ada holds it', `  ${text}`])
   expect(continuingLines({ clusters: [...clusters, cluster('c', 'Applying')] })[0]).toMatch(
     /^b, c have .* continue with/,
   )

@@ -4,7 +4,8 @@ import { API_GROUP_VERSION } from '#api/kind.ts'
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { renderedConfig } from '#api/kinds/component-config.ts'
-import { operationalHold } from '#api/kinds/operational-hold.ts'
+import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
+import { type OperationalHold, operationalHold } from '#api/kinds/operational-hold.ts'
 import { createValidator } from '#api/validate.ts'
 import { defined } from '#lib/defined.ts'
 import { seededRandom } from '#lib/random.ts'
@@ -17,9 +18,13 @@ import { changeText, promotion, rollbackChange } from '#explain/rollout/commit.t
 import { placeHold } from '#permits/holds/placing.ts'
 import { heldTarget, holdFor, liftHolds } from './holds.ts'
 import { revisionCalled, revisionsOf, warningsOf } from '#explain/rollout/revisions.ts'
-import { canaryLines, historyRows, refuseUnlessFailed, setLines } from '#explain/rollout/status.ts'
+import { storyLines } from '#explain/finding.ts'
+import { canaryStory, historyRows, refuseUnlessFailed, setStory } from '#explain/rollout/status.ts'
 
 const NOW = VIRTUAL_EPOCH_MS
+const canaryLines = (canary: ComponentCanary) => storyLines(canaryStory(canary, NOW))
+const setLines = (set: MachineComponentSet, holds: readonly OperationalHold[]) =>
+  storyLines(setStory(set, { now: NOW + 240_000, holds }))
 const wish = { reason: 'a test', for: '4h', author: 'ada' }
 
 describe('a hold', () => {
@@ -423,9 +428,10 @@ test('a set says how far it is, what holds it and which slices are open', () => 
   const hold = holdFor({ ...wish, target: heldTarget('set/base'), effect: 'Pause' }, NOW)
   expect(setLines({ ...set, status }, [hold])).toEqual([
     'set/base is Blocked: 1 of 4 machines are updated (1 of them healthy), 0 failed, 1 skipped',
-    'waiting since 2026-01-05T00:00:00Z: StepOpen: two switch',
+    'Waiting for 4m: StepOpen',
+    '  observed: two switch',
     '  unblocks when: they end',
     'Pause until 2026-01-05T04:00:00Z by ada: a test',
-    '  scribe leaves step 2 slice 1: Switching, 2 machines',
+    'scribe leaves step 2 slice 1: Switching, 2 machines',
   ])
 })

@@ -2,13 +2,11 @@
 import type { Release } from '#api/kinds/release.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { newestReleases } from '#explain/newest-releases.ts'
-import { endOfHoldOver, isReadInPlace, unreleasedAfter } from '#explain/read-why.ts'
-import { withoutPush } from '#explain/unblock.ts'
 import { differenceLines } from '#explain/release/commit-trace.ts'
 import { releaseCalled, releaseOrNewestOf, releasesOn } from '#explain/release/find-release.ts'
 import { HISTORY_HEAD, historyOf, historyRow } from '#explain/release/history.ts'
-import { releaseLines } from '#explain/release/status.ts'
-import { linesOf } from '#explain/finding.ts'
+import { readReleaseStatus } from '#explain/release/read-status.ts'
+import { storyLines } from '#explain/finding.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { printableLine, shownLine } from '#lib/printable.ts'
 import { systemClock } from '#lib/system-clock.ts'
@@ -45,16 +43,8 @@ export async function showStatus(name: string | undefined, options: StatusOption
   else {
     const now = systemClock.now()
     const holds = await holdsOn(client)
-    const whole = await Promise.all(
-      found.map(async (r) => {
-        const end = endOfHoldOver({ ...r, kind: 'Release' }, holds, now)
-        const continued = end === undefined ? [] : [`to continue: ${end}`]
-        const after = (await unreleasedAfter(client, r, now)).flatMap(linesOf)
-        const lines = [...releaseLines(r, now, all), ...continued, ...after]
-        return (await isReadInPlace(client, r)) ? lines.map(withoutPush) : lines
-      }),
-    )
-    io.out(whole.map((lines) => shownInWindow(io, lines)).join('\n'))
+    const stories = await Promise.all(found.map((r) => readReleaseStatus(client, r, { all, holds, now })))
+    io.out(stories.map((story) => shownInWindow(io, storyLines(story))).join('\n'))
   }
 }
 

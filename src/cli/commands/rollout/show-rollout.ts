@@ -1,8 +1,11 @@
 // Shows the rollout of a set, its revisions, and the state of a canary.
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { revisionCalled } from '#explain/rollout/revisions.ts'
-import { canaryLines, canaryRows, historyRows, setLines } from '#explain/rollout/status.ts'
+import { storyLines } from '#explain/finding.ts'
+import { holdEndsOver } from '#explain/read-why.ts'
+import { canaryRows, canaryStory, historyRows, setStory } from '#explain/rollout/status.ts'
 import { printableLine, shownLine } from '#lib/printable.ts'
+import { systemClock } from '#lib/system-clock.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { alignedRows } from '#lib/terminal/rows.ts'
 import { shownInWindow } from '#lib/terminal/wrap.ts'
@@ -37,7 +40,9 @@ export async function rolloutStatus(name: string, options: StatusOptions, io: Io
     await printWhole(io, options.output, withoutManagers(set))
     return
   }
-  io.out(shownInWindow(io, setLines(set, await holdsOver(client, 'MachineComponentSet', name))))
+  const now = systemClock.now()
+  const holds = await holdsOver(client, 'MachineComponentSet', name)
+  io.out(shownInWindow(io, storyLines(setStory(set, { now, holds, holdEnds: holdEndsOver(set, holds, now) }))))
 }
 
 export async function rolloutHistory(name: string, options: HistoryOptions, io: Io): Promise<void> {
@@ -60,7 +65,7 @@ export async function rolloutHistory(name: string, options: HistoryOptions, io: 
 
 export async function canaryStatus(name: string, options: ServerOptions, io: Io): Promise<void> {
   const found = await canaryNamed(await connect(options, io), name)
-  io.out(shownInWindow(io, canaryLines(found)))
+  io.out(shownInWindow(io, storyLines(canaryStory(found, systemClock.now()))))
   const rows = canaryRows(found)
   if (rows.length > 0) printRows(io, ['MACHINE', 'COMPONENT', 'STATE', 'HEALTHY SINCE', 'MESSAGE'], rows)
 }
