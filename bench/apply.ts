@@ -14,7 +14,7 @@ import { HttpKubeClient } from '#kube/http/client.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { connectTo } from '#delivery/connection.ts'
 import { digestOf, type DesiredObject } from '#delivery/desired.ts'
-import { lookAtCluster } from '#sync/cluster/look.ts'
+import { applyToCluster } from '#sync/cluster/apply.ts'
 import { manifests } from '#test/support/servers/installed.ts'
 import { startEmbedded, startReal } from './apiserver/servers.ts'
 import { benchErrors } from './bench-errors.ts'
@@ -176,7 +176,7 @@ async function oursOnce(client: KubeClient, { namespace, objects: count, edition
     const ref = { group: '', kind: 'ConfigMap', namespace, name: object.metadata.name }
     return { ref, object, digest: digestOf(object) }
   })
-  const { look, result } = await lookAtCluster(
+  const { look, result } = await applyToCluster(
     connectTo('bench', client, () => systemClock.monotonic()),
     {
       target: { objects, rejected: [] },

@@ -10,7 +10,7 @@ import { revertedCommit } from '#sync/git/revision.ts'
 import type { ClusterLook, SeenCluster } from '#sync/release/cluster-phase.ts'
 import { judgeGate, type Approver, type Gate } from '#sync/release/gates.ts'
 import { releaseApprovers } from '#sync/release/release-approvers.ts'
-import { clustersToLookAt, type ReleaseSeen } from '#sync/release/release-seen.ts'
+import { openClusters, type ReleaseSeen } from '#sync/release/release-seen.ts'
 import { planRelease } from '#sync/release/stages.ts'
 import { targetsDigest } from '#sync/release/tracks.ts'
 import { decideRevert, type RevertSeen } from '#sync/revert/decide.ts'
@@ -398,7 +398,7 @@ describe('in the fast lane', () => {
   function end(pipeline: ReleasePipelineSpec, more: Partial<ReleaseSeen>, look = WELL): ReleaseStatus {
     let release = last(chain({ content: { prod: 'one' }, revertOf: id('b') }))
     for (let i = 0; i < 8; i++) {
-      const isAsked = clustersToLookAt(release).includes('prod')
+      const isAsked = openClusters(release).includes('prod')
       const digest = contentOf('one')
       const cluster: SeenCluster = { name: 'prod', labels: {}, digest, isReturn: true, ...(isAsked && { look }) }
       const seen: ReleaseSeen = {

@@ -31,7 +31,7 @@ import type { Part } from '#runtime/manager.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { connectTo } from '#delivery/connection.ts'
-import { lookAtCluster } from '#sync/cluster/look.ts'
+import { applyToCluster } from '#sync/cluster/apply.ts'
 import { refOf } from '#delivery/object-ref.ts'
 import { digestOf } from '#delivery/desired.ts'
 import { until } from '../e2e/rollout-replay/cluster.ts'
@@ -135,7 +135,7 @@ const DECLARED: readonly KubeObject[] = [
 /** One pass of sync over the cluster, with its own rights. */
 async function syncPass() {
   const client = clientAs(programUser('sync'))
-  const report = await lookAtCluster(
+  const report = await applyToCluster(
     connectTo('test', client, () => Date.now()),
     {
       target: { objects: DECLARED.map((o) => ({ ref: refOf(o), object: o, digest: digestOf(o) })), rejected: [] },

@@ -13,6 +13,7 @@ const CHANGES = [
   'an operation',
   'a field',
   'a provider',
+  'what is applied to a cluster',
   'a gate',
   'a controller',
   'a CLI command',

@@ -14,7 +14,7 @@ import { VIRTUAL_EPOCH_MS, VirtualClock } from '#test/support/clocks/virtual-clo
 import { refOf } from '#delivery/object-ref.ts'
 import { digestOf } from '#delivery/desired.ts'
 import type { ClusterConnection } from '#delivery/connection.ts'
-import { type LookOrder, lookAtCluster } from './look.ts'
+import { type ApplyOrder, applyToCluster } from './apply.ts'
 import type { ClusterConfig } from '#delivery/plan.ts'
 
 const NOW = VIRTUAL_EPOCH_MS
@@ -62,7 +62,7 @@ function world() {
   }
   const sync = async (objects: readonly KubeObject[], drift: ClusterConfig['drift'] = 'Correct', writes = Infinity) => {
     const client = dyingClient(fake.client({ actor: 'sync' }), writes)
-    const order: LookOrder = {
+    const order: ApplyOrder = {
       target: {
         objects: objects.map((object) => ({ ref: refOf(object), object, digest: digestOf(object) })),
         rejected: [],
@@ -78,7 +78,7 @@ function world() {
       approved: new Set(),
       needs: { machines: false, repairs: false },
     }
-    return lookAtCluster({ name: 'test', client, program: client, types } as unknown as ClusterConnection, order)
+    return applyToCluster({ name: 'test', client, program: client, types } as unknown as ClusterConnection, order)
   }
   const view = async (): Promise<View<MachineComponentSet> | undefined> => {
     const [found, inventories, holds] = await Promise.all([

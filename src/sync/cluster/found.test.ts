@@ -12,7 +12,7 @@ import { inventory } from '#api/kinds/inventory.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import { VIRTUAL_EPOCH_MS, VirtualClock } from '#test/support/clocks/virtual-clock.ts'
-import { lookAtCluster } from './look.ts'
+import { applyToCluster } from './apply.ts'
 
 const CONFIG_MAP = coreKind('ConfigMap')
 const aConfig = (name: string, data: Readonly<Record<string, string>> = { a: 'git' }): KubeObject => ({
@@ -38,7 +38,7 @@ function world(inBetween: (client: KubeClient) => KubeClient = (client) => clien
   let n = 0
   const commit = (objects: readonly KubeObject[]) => {
     const id = String(++n).padStart(40, '0')
-    return lookAtCluster(connection, {
+    return applyToCluster(connection, {
       target: {
         objects: objects.map((object) => ({ ref: refOf(object), object, digest: digestOf(object) })),
         rejected: [],

@@ -15,7 +15,7 @@ import type { KubeObject } from '#api/schema/object.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import { isFull } from '#test/support/tools/full.ts'
 import { VIRTUAL_EPOCH_MS, VirtualClock } from '#test/support/clocks/virtual-clock.ts'
-import { type LookOrder, lookAtCluster } from './look.ts'
+import { type ApplyOrder, applyToCluster } from './apply.ts'
 
 const CONFIG_MAP = coreKind('ConfigMap')
 const SELF = 'self'
@@ -61,9 +61,9 @@ function world() {
     program: client,
     types: { of: find, ofGroup: find },
   } as unknown as ClusterConnection
-  const pass = (target: TargetKind, commit: Commit, n = 1, more: Partial<LookOrder> = {}) => {
+  const pass = (target: TargetKind, commit: Commit, n = 1, more: Partial<ApplyOrder> = {}) => {
     const part = target === 'Hub' ? commit.hub : commit.member
-    return lookAtCluster(connection, {
+    return applyToCluster(connection, {
       target: {
         objects: part.map((object) => ({ ref: refOf(object), object, digest: digestOf(object) })),
         rejected: [],

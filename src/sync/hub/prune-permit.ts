@@ -14,7 +14,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { permitWait } from '#permits/permit-wait.ts'
 import { type PermitTools, permitAnswer, reportResults, requestPermit } from '#permits/permits.ts'
 import type { HeldPrune } from '#delivery/plan.ts'
-import type { PruneAnswer, PrunePermits } from '../cluster/look.ts'
+import type { PruneAnswer, PrunePermits } from '../cluster/apply.ts'
 
 /** Longer than a pass over a cluster may take. */
 const LEASE_SECONDS = 600

@@ -4,7 +4,7 @@ import { FIELD_MANAGERS } from '#api/names.ts'
 import { refText } from '#delivery/object-ref.ts'
 import { setConditions, type WantedCondition } from '#kube/conditions.ts'
 import { writeStatus, writtenOrThrow } from '#runtime/write-status.ts'
-import type { LookReport } from '../cluster/look.ts'
+import type { ApplyReport } from '../cluster/apply.ts'
 import { pruneText } from '../release/cluster-phase.ts'
 import type { ReleasePlan } from '../release/release-seen.ts'
 import type { HoldsOver } from './exempt-revert.ts'
@@ -15,7 +15,7 @@ export function tell(
   { context }: HubParts,
   release: Release,
   cluster: string,
-  { plan, result, look }: LookReport,
+  { plan, result, look }: ApplyReport,
 ): void {
   const say = (type: 'Normal' | 'Warning', reason: string, note: string) =>
     context.events.record(release, { type, reason, action: 'Apply', note: shortened(`${cluster}: ${note}`, 1_000) })

@@ -3,7 +3,7 @@ import { MAX_RECORDED_APPROVERS, type Release } from '#api/kinds/release.ts'
 import { parseDuration } from '#lib/duration.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
 import { doneOrAfter, done, requeueAfter, type Outcome } from '#runtime/outcome.ts'
-import type { LookReport } from '../cluster/look.ts'
+import type { ApplyReport } from '../cluster/apply.ts'
 import { customFindings } from '../release/custom-gates.ts'
 import { isOver, isRetried, type ReleaseSeen } from '../release/release-seen.ts'
 import { releaseApprovers } from '../release/release-approvers.ts'
@@ -14,7 +14,7 @@ import { approvingUsers, promotionsOf, retriesOf, type HubParts } from './parts.
 import { keyOf, keyParts } from './keys.ts'
 import { exemptionsOf, holdsOf, isHeldNow } from './exempt-revert.ts'
 import { type InForce, pipelineInForce } from './pipeline-before.ts'
-import { connectTo, lookAround, lookAtEach, seenCluster } from './release-look.ts'
+import { connectTo, applyToOpen, applyToEach, seenCluster } from './release-apply.ts'
 import { type Rendering, rendering } from './release-rendering.ts'
 import { conditionsOf, report, stalled, tell } from './release-report.ts'
 import { chainNow, ofClustersNow, type Work } from './release-work.ts'
@@ -97,8 +97,8 @@ async function advance(work: Work, { log }: ReconcileContext): Promise<Outcome> 
   const isHeld = holdsOf(work, clock.now(), exempt, returns).paused !== undefined
   const looks =
     rendered === undefined || isStill
-      ? new Map<string, LookReport>()
-      : await lookAround({ ...work, budgetExempt, isHeld }, rendered)
+      ? new Map<string, ApplyReport>()
+      : await applyToOpen({ ...work, budgetExempt, isHeld }, rendered)
   // As it is by now: reading the clusters took a while.
   const before = chainNow(parts, release)
   const clusters = new Map(
@@ -155,7 +155,7 @@ async function advance(work: Work, { log }: ReconcileContext): Promise<Outcome> 
 }
 
 function deletionsIn(
-  looks: ReadonlyMap<string, LookReport>,
+  looks: ReadonlyMap<string, ApplyReport>,
   approved: ReadonlyMap<string, ReadonlySet<string>>,
 ): NonNullable<ReleaseSeen['deletions']> {
   return new Map(
@@ -209,7 +209,7 @@ async function compareSettled(work: Work, rendered: Rendering): Promise<void> {
   const { parts, release } = work
   const settled = (release.status?.clusters ?? []).filter((c) => SETTLED.has(c.phase)).map((c) => c.name)
   const held: Work = { ...work, isHeld: isHeldNow(work) }
-  for (const [name, report] of await lookAtEach(held, settled, rendered, true)) tell(parts, release, name, report)
+  for (const [name, report] of await applyToEach(held, settled, rendered, true)) tell(parts, release, name, report)
 }
 
 const driftEveryMs = ({ spec }: Work['source']): number => Math.max(DRIFT_MS, parseDuration(spec.interval))

@@ -6,7 +6,7 @@ import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { timestamp } from '#lib/clock.ts'
 import { refText } from '#delivery/object-ref.ts'
 import { placedText, type RenderedTarget, type Targets } from '#delivery/desired.ts'
-import { lookAtCluster } from '../cluster/look.ts'
+import { applyToCluster } from '../cluster/apply.ts'
 import { rest } from '../hub/connections.ts'
 import { type HubParts } from '../hub/parts.ts'
 import { keyOf } from '../hub/keys.ts'
@@ -49,7 +49,7 @@ export async function applyBranch(
   const connection = await parts.connections.to(cluster, undefined, signal)
   const { writes } = source.spec
   const { look } = await parts.locks.run(`${name}/${keyOf(source)}/${TRACK}`, () =>
-    lookAtCluster(connection, {
+    applyToCluster(connection, {
       target,
       owner: { source: keyOf(source), track: TRACK, target: 'Member', cluster: name },
       mark: { commit, release: undefined, appliedAt: timestamp(parts.context.clock.now()) },

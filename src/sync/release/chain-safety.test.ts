@@ -8,7 +8,7 @@ import { applyDefaults } from '#api/schema/default.ts'
 import { UNDISTURBED } from '#test/support/fleets/undisturbed.ts'
 import { chainOf, previousOf } from './chain.ts'
 import type { ClusterLook, SeenCluster } from './cluster-phase.ts'
-import { clustersToLookAt, isOver } from './release-seen.ts'
+import { openClusters, isOver } from './release-seen.ts'
 import { planRelease } from './stages.ts'
 import { defined } from '#lib/defined.ts'
 
@@ -95,7 +95,7 @@ class Chain {
   }
 
   #reconcile(release: Release, newer: string | undefined, health: (cluster: string) => Health): void {
-    const asked = new Set(newer === undefined ? clustersToLookAt(release) : [])
+    const asked = new Set(newer === undefined ? openClusters(release) : [])
     const clusters = Object.entries(release.spec.digests).map(([name, digest]): [string, SeenCluster] => {
       const look = asked.has(name) ? this.#look(release, name, digest, health(name)) : undefined
       return [name, { name, labels: {}, digest, look, previous: previousOf(this.chain, release, name) }]

@@ -6,7 +6,7 @@ import type { Release, ReleaseStatus } from '#api/kinds/release.ts'
 import { applyDefaults } from '#api/schema/default.ts'
 import { UNDISTURBED } from '#test/support/fleets/undisturbed.ts'
 import type { ClusterLook, SeenCluster } from './cluster-phase.ts'
-import { clustersToLookAt, type ReleaseSeen } from './release-seen.ts'
+import { openClusters, type ReleaseSeen } from './release-seen.ts'
 import { planRelease } from './stages.ts'
 
 const T0 = Date.parse('2026-01-31T12:00:00Z')
@@ -60,7 +60,7 @@ function after(passes: number, { returns = NAMES, stage = {}, look = WELL, ...mo
   let status = from
   for (let i = 0; i < passes; i++) {
     const release = releaseOf(status)
-    const asked = new Set(clustersToLookAt(release))
+    const asked = new Set(openClusters(release))
     const cluster = (name: string): SeenCluster => ({
       name,
       labels: {},

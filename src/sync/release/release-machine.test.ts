@@ -7,7 +7,7 @@ import { applyDefaults } from '#api/schema/default.ts'
 import type { Exemption } from '../revert/policy.ts'
 import type { ClusterLook, SeenCluster } from './cluster-phase.ts'
 import type { Finding } from './gates.ts'
-import { clustersToLookAt } from './release-seen.ts'
+import { openClusters } from './release-seen.ts'
 import { ruleKey, type Survey } from './stage-gates.ts'
 import { planRelease } from './stages.ts'
 import { HUB } from './tracks.ts'
@@ -89,7 +89,7 @@ class Run {
       },
       status: this.status,
     }
-    const asked = new Set(clustersToLookAt(release))
+    const asked = new Set(openClusters(release))
     const clusters = this.#names.map((name): [string, SeenCluster] => [
       name,
       {

@@ -66,7 +66,7 @@ export const hasOnlyOutside = ({ phase, clusters = [] }: ReleaseStatus): boolean
   phase === 'Succeeded' && !clusters.some((c) => OPEN_ENDS.has(c.phase))
 
 /** Clusters that the plan must read; those to be applied are applied by it. */
-export function clustersToLookAt({ status }: Pick<Release, 'status'>): readonly string[] {
+export function openClusters({ status }: Pick<Release, 'status'>): readonly string[] {
   const finished = new Set((status?.stages ?? []).filter(isFinished).map((s) => s.name))
   return (status?.clusters ?? [])
     .filter((c) => c.phase !== 'Waiting' && (!finished.has(c.stage) || OPEN_ENDS.has(c.phase)))

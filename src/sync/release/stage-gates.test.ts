@@ -8,7 +8,7 @@ import { createValidator } from '#api/validate.ts'
 import { applyDefaults } from '#api/schema/default.ts'
 import type { ClusterLook, SeenCluster } from './cluster-phase.ts'
 import { clustersToSurvey, type GateSight, looksFor, type Survey } from './stage-gates.ts'
-import { clustersToLookAt, type ReleaseSeen } from './release-seen.ts'
+import { openClusters, type ReleaseSeen } from './release-seen.ts'
 import { planRelease } from './stages.ts'
 import { defined } from '#lib/defined.ts'
 
@@ -62,7 +62,7 @@ class Story {
 
   step(more: Partial<ReleaseSeen> = {}, readings: ClusterReadings = READY, forMs = SECOND): ReleaseStatus {
     const { release } = this
-    const asked = new Set(clustersToLookAt(release))
+    const asked = new Set(openClusters(release))
     const clusters = [...this.names, 'b'].map((name): [string, SeenCluster] => [
       name,
       { name, labels: {}, digest: 'd'.repeat(64), look: asked.has(name) ? look(readings) : undefined },

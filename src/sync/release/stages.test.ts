@@ -6,7 +6,7 @@ import { timestamp } from '#lib/clock.ts'
 import { applyDefaults } from '#api/schema/default.ts'
 import { UNDISTURBED } from '#test/support/fleets/undisturbed.ts'
 import type { ClusterLook, SeenCluster } from './cluster-phase.ts'
-import { clustersToLookAt, isOver, type ReleaseSeen } from './release-seen.ts'
+import { openClusters, isOver, type ReleaseSeen } from './release-seen.ts'
 import { planRelease } from './stages.ts'
 import { defined } from '#lib/defined.ts'
 
@@ -84,7 +84,7 @@ class Story {
   /** One reconcile: each pass over a cluster returns the given result. */
   step(looks: Readonly<Record<string, ClusterLook>>, more: Partial<ReleaseSeen> = {}, forMs = S): ReleaseStatus {
     const release = releaseOf(this.#world.names, this.status)
-    const asked = new Set(clustersToLookAt(release))
+    const asked = new Set(openClusters(release))
     const clusters = this.#world.names.map((name): [string, SeenCluster] => [
       name,
       {

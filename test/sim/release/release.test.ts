@@ -10,7 +10,7 @@ import { contentDigest, nextBaseline } from '#sync/release/baseline.ts'
 import { previousOf } from '#sync/release/chain.ts'
 import type { ClusterLook, SeenCluster } from '#sync/release/cluster-phase.ts'
 import { historyOf } from '#sync/release/history.ts'
-import { clustersToLookAt, isOver } from '#sync/release/release-seen.ts'
+import { openClusters, isOver } from '#sync/release/release-seen.ts'
 import { planRelease } from '#sync/release/stages.ts'
 import type { GateSight } from '#sync/release/stage-gates.ts'
 
@@ -116,7 +116,7 @@ class World {
   }
 
   #reconcile(release: Release, isOld: boolean): void {
-    const asked = new Set(isOld ? [] : clustersToLookAt(release))
+    const asked = new Set(isOld ? [] : openClusters(release))
     const clusters = CLUSTERS.map((name): [string, SeenCluster] => [
       name,
       {

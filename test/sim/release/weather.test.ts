@@ -11,7 +11,7 @@ import { previousOf } from '#sync/release/chain.ts'
 import { isLeftUnderway } from '#sync/release/history.ts'
 import type { ClusterLook, SeenCluster } from '#sync/release/cluster-phase.ts'
 import { looksFor } from '#sync/release/stage-gates.ts'
-import { clustersToLookAt, isOver, type ReleasePlan } from '#sync/release/release-seen.ts'
+import { openClusters, isOver, type ReleasePlan } from '#sync/release/release-seen.ts'
 import { planRelease } from '#sync/release/stages.ts'
 import { returnsOf } from '#sync/revert/known-bad.ts'
 import { inFull } from '#test/support/tools/full.ts'
@@ -108,7 +108,7 @@ class World {
 
   #reconcile(release: Release, isOld: boolean): void {
     const { status } = release
-    const asked = new Set(isOld ? [] : clustersToLookAt(release))
+    const asked = new Set(isOld ? [] : openClusters(release))
     const returns = returnsOf(this.chain, release)
     const underway = new Set(NAMES.filter((name) => isLeftUnderway(this.chain, release, name)))
     const looks = looksFor(status ?? {}, pipeline).map(

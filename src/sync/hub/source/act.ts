@@ -6,7 +6,7 @@ import { timestamp } from '#lib/clock.ts'
 import { assertNever } from '#lib/errors.ts'
 import { isAlreadyExists } from '#kube/errors.ts'
 import { deleteExactly } from '#runtime/preconditions.ts'
-import { lookAtCluster, type LookReport } from '../../cluster/look.ts'
+import { applyToCluster, type ApplyReport } from '../../cluster/apply.ts'
 import { HUB } from '../../release/tracks.ts'
 import { actingUser, type HubParts } from '../parts.ts'
 import { keyOf, keyParts } from '../keys.ts'
@@ -41,12 +41,12 @@ async function applyHub(
   source: FleetSource,
   { track, commit, stamp, ...order }: HubOrder,
   signal: AbortSignal,
-): Promise<LookReport> {
+): Promise<ApplyReport> {
   const { clock } = parts.context
   const done = hubKey(source, track)
   const mark = { commit, release: undefined, appliedAt: timestamp(clock.now()) }
   const report = await parts.locks.run(`${HUB}/${done}`, () =>
-    lookAtCluster(parts.hub.as(actingUser(source)), { ...order, mark, signal }),
+    applyToCluster(parts.hub.as(actingUser(source)), { ...order, mark, signal }),
   )
   // Objects that differ from their declaration are checked each time.
   if (isHubDone(report)) parts.hubDone.set(done, { stamp, at: clock.monotonic() })

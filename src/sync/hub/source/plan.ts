@@ -4,7 +4,7 @@ import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release, ReleaseInput } from '#api/kinds/release.ts'
 import type { Targets } from '#delivery/desired.ts'
 import { refText } from '#delivery/object-ref.ts'
-import type { LookOrder } from '../../cluster/look.ts'
+import type { ApplyOrder } from '../../cluster/apply.ts'
 import { chainOf, releaseName, releasesToForget, sameDigests } from '../../release/chain.ts'
 import { declaredRefs, HUB, isInFleet, targetDigest, withEmptied } from '../../release/tracks.ts'
 import { clusterConfig, keyOf } from '../keys.ts'
@@ -14,7 +14,7 @@ import { defined } from '#lib/defined.ts'
 
 /** Without the time, which is that of the pass over the hub. */
 export interface HubOrder extends Pick<
-  LookOrder,
+  ApplyOrder,
   'target' | 'owner' | 'config' | 'declaredIn' | 'elsewhere' | 'approved' | 'needs'
 > {
   readonly commit: string

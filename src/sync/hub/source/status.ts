@@ -9,7 +9,7 @@ import { assertNever } from '#lib/errors.ts'
 import { printableLine } from '#lib/printable.ts'
 import { setConditions, type WantedCondition } from '#kube/conditions.ts'
 import type { HeldPrune } from '#delivery/plan.ts'
-import type { LookReport } from '../../cluster/look.ts'
+import type { ApplyReport } from '../../cluster/apply.ts'
 import { chainOf } from '../../release/chain.ts'
 import { pruneText } from '../../release/cluster-phase.ts'
 import { HUB } from '../../release/tracks.ts'
@@ -20,7 +20,7 @@ import { signerOf, type Trust } from './trust-seen.ts'
 export interface TrackResult {
   readonly track: string
   /** Undefined: the hub was not due. */
-  readonly report: LookReport | undefined
+  readonly report: ApplyReport | undefined
   readonly release: ReleasePlan
 }
 
@@ -171,7 +171,7 @@ function withoutPipeline({ track, report }: TrackResult, pipeline: string): Cond
     : bad('Applied', 'ReferenceMissing', `${text} not found`)
 }
 
-function hubConditions({ look, plan }: LookReport, source: string): readonly Condition[] {
+function hubConditions({ look, plan }: ApplyReport, source: string): readonly Condition[] {
   const out: Condition[] = []
   if (look.kind === 'Unreachable') out.push(bad('Applied', look.because, `hub: ${look.message}`))
   else if (look.failures[0] !== undefined) out.push(bad('Applied', 'ApplyFailed', `hub: ${look.failures[0]}`))
@@ -184,7 +184,7 @@ function hubConditions({ look, plan }: LookReport, source: string): readonly Con
 }
 
 /** The hub is as the commit declares it, and no deletion is blocked. */
-export const isHubDone = (report: LookReport): boolean => hubConditions(report, '').length === 0
+export const isHubDone = (report: ApplyReport): boolean => hubConditions(report, '').length === 0
 
 /** Lists in a status are short: the first entries are enough to start with. */
 const MAX_ERRORS = 10

@@ -1,17 +1,17 @@
-// Reads the clusters of a Release, and applies its objects in those whose turn it is.
+// Applies a Release to the clusters whose turn it is, and reports the state of each.
 import type { Cluster } from '#api/kinds/cluster.ts'
 import type { Release } from '#api/kinds/release.ts'
 import { ANNOTATIONS } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import { matchesLabels } from '#kube/selector.ts'
-import { lookAtCluster, type LookOrder, type LookReport } from '../cluster/look.ts'
+import { applyToCluster, type ApplyOrder, type ApplyReport } from '../cluster/apply.ts'
 import { unreachable } from '../cluster/unreachable.ts'
 import { previousOf } from '../release/chain.ts'
 import type { SeenCluster } from '../release/cluster-phase.ts'
 import { readingNeeds } from '../release/gates.ts'
 import { historyOf, isLeftUnderway } from '../release/history.ts'
 import { contentOf } from '../release/live-clusters.ts'
-import { clustersToLookAt, isOver } from '../release/release-seen.ts'
+import { openClusters, isOver } from '../release/release-seen.ts'
 import { HUB } from '../release/tracks.ts'
 import { actingUser, approvedDigests, labelsOfCluster } from './parts.ts'
 import { clusterConfig, keyOf } from './keys.ts'
@@ -29,28 +29,28 @@ export async function connectTo({ parts, release, source }: Work, name: string, 
   return parts.connections.to(cluster, actingUser(source), signal)
 }
 
-export function lookAround(work: Work, rendered: Rendering): Promise<ReadonlyMap<string, LookReport>> {
-  return lookAtEach(work, clustersToLookAt(work.release), rendered, isOver(work.release))
+export function applyToOpen(work: Work, rendered: Rendering): Promise<ReadonlyMap<string, ApplyReport>> {
+  return applyToEach(work, openClusters(work.release), rendered, isOver(work.release))
 }
 
 /**
  * `isSettled`: the clusters were judged before, and are only protected from drift. A cluster that the pass had no time for has no entry, and is among the first
  * of the next pass.
  */
-export async function lookAtEach(
+export async function applyToEach(
   work: Work,
   names: readonly string[],
   rendered: Rendering,
   isSettled: boolean,
-): Promise<ReadonlyMap<string, LookReport>> {
-  const looks = new Map<string, LookReport>()
+): Promise<ReadonlyMap<string, ApplyReport>> {
+  const looks = new Map<string, ApplyReport>()
   const largest = names.reduce((most, name) => Math.max(most, rendered.targets.get(name)?.objects.length ?? 0), 0)
   const { clusters, requestsEach } = passShare(names.length, largest)
   const { parts, signal } = work
   const key = keyOf(work.release)
   const pass = { clock: parts.context.clock, atOnce: clusters, signal, first: parts.passLeft.get(key) ?? [] }
   const left = await inTime(names, pass, async (name, own) => {
-    const report = await lookAt({ ...work, signal: own }, name, rendered, { isSettled, atOnce: requestsEach })
+    const report = await applyTo({ ...work, signal: own }, name, rendered, { isSettled, atOnce: requestsEach })
     if (report !== undefined && !own.aborted) looks.set(name, report)
   })
   if (left.length > 0) parts.passLeft.set(key, left)
@@ -58,12 +58,12 @@ export async function lookAtEach(
   return looks
 }
 
-async function lookAt(
+async function applyTo(
   work: Work,
   name: string,
   rendered: Rendering,
   { isSettled, atOnce }: { readonly isSettled: boolean; readonly atOnce: number },
-): Promise<LookReport | undefined> {
+): Promise<ApplyReport | undefined> {
   const { parts, release, source, pipeline, signal, budgetExempt } = work
   const { clock } = parts.context
   const { namespace } = release.metadata
@@ -88,7 +88,7 @@ async function lookAt(
       // While it waited for its turn a newer Release may have been created: then this one must not apply.
       const chain = chainNow(parts, release)
       if (chain.at(-1)?.metadata.name !== release.metadata.name) return undefined
-      return lookAtCluster(connection, {
+      return applyToCluster(connection, {
         target,
         ...placeOf(keyOf(source), track, name, rendered),
         mark: {
@@ -127,12 +127,12 @@ function placeOf(source: string, track: string, name: string, { declaredFor }: R
   }
 }
 
-type Place = Pick<LookOrder, 'owner' | 'declaredIn'>
+type Place = Pick<ApplyOrder, 'owner' | 'declaredIn'>
 
 export interface ClusterNow {
   readonly name: string
   readonly digest: string
-  readonly looks: ReadonlyMap<string, LookReport>
+  readonly looks: ReadonlyMap<string, ApplyReport>
   readonly returns: ReadonlySet<string>
 }
 

@@ -1,4 +1,4 @@
-// One pass over a cluster for one track: applies the rendered objects, and reports the cluster's state. The first pass is like any other.
+// Applies the rendered objects of one track to a cluster, and reports the state of the cluster. The first pass is like any other.
 import type { Baseline } from '#api/kinds/inventory.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { defined } from '#lib/defined.ts'
@@ -28,7 +28,7 @@ import { failingMachines, readingsOf } from './readings.ts'
 import { switchesOf } from './switches.ts'
 import { unreachable } from './unreachable.ts'
 
-export interface LookOrder {
+export interface ApplyOrder {
   readonly target: RenderedTarget
   readonly owner: InventoryOwner
   readonly mark: InventoryMark
@@ -61,15 +61,15 @@ interface ReleaseHistory extends ClusterHistory {
   readonly release: string
 }
 
-export interface LookReport {
+export interface ApplyReport {
   readonly look: ClusterLook
   readonly plan?: ClusterPlan
   readonly result?: ClusterResult
 }
 
-export async function lookAtCluster(connection: ClusterConnection, order: LookOrder): Promise<LookReport> {
+export async function applyToCluster(connection: ClusterConnection, order: ApplyOrder): Promise<ApplyReport> {
   try {
-    return await look(connection, order)
+    return await apply(connection, order)
   } catch (error) {
     const why = unreachable(error)
     if (why.because === 'ReconcileFailed') throw error
@@ -77,7 +77,7 @@ export async function lookAtCluster(connection: ClusterConnection, order: LookOr
   }
 }
 
-async function look(connection: ClusterConnection, order: LookOrder): Promise<LookReport> {
+async function apply(connection: ClusterConnection, order: ApplyOrder): Promise<ApplyReport> {
   const { owner, config, mark, declaredIn, elsewhere, approved, needs, signal } = order
   const target = await withoutUnlisted(connection.client, order.target, signal)
   const { replaces = [] } = config
@@ -157,7 +157,7 @@ const isDeclaredTwice = ({ reason, isDeclared }: Skip): boolean => reason === 'O
 /** Taken once for each Release, before anything of it is applied here. */
 async function baselineFor(
   connection: ClusterConnection,
-  { target, owner, mark, needs, history, signal }: LookOrder,
+  { target, owner, mark, needs, history, signal }: ApplyOrder,
   seen: Observed,
 ): Promise<Baseline | undefined> {
   if (history === undefined) return undefined
