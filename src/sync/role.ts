@@ -6,11 +6,11 @@ import type { Part } from '#runtime/manager.ts'
 import { controllerIn, type Module, type RunningModule } from '#runtime/module.ts'
 import { isLocal } from './git/local-url.ts'
 import type { SyncContext } from './hub/context.ts'
-import { reconcileClusterHealth } from './hub/cluster-health.ts'
-import { hubParts, type HubParts } from './hub/parts.ts'
+import { healthLoop, reconcileClusterHealth } from './hub/cluster-health.ts'
 import { keyOf } from './hub/keys.ts'
-import { reconcileRelease } from './hub/release.ts'
-import { reconcileSource } from './hub/source/reconcile.ts'
+import { type ReleaseLoop, reconcileRelease, releaseLoop } from './hub/release.ts'
+import { type HubCaches, type HubShared, hubShared } from './hub/shared.ts'
+import { reconcileSource, sourceLoop } from './hub/source/reconcile.ts'
 import { hasProgressed } from './release/has-progressed.ts'
 import { reconcilePreviews } from './previews/reconcile.ts'
 import { createNotifyMetrics } from './notify/metrics.ts'
@@ -32,46 +32,49 @@ const DEFAULT_LOCAL_POLL_MS = 500
 export const syncModule: Module<SyncContext> = { name: 'sync', setup }
 
 function setup(context: SyncContext): RunningModule {
-  const parts = hubParts(context, (key) => releases.enqueue(key))
+  const shared = hubShared(context)
+  const ofSources = sourceLoop(shared)
+  const ofReleases = releaseLoop(shared, (key) => releases.enqueue(key))
+  const ofHealth = healthLoop(shared)
   const sources = controllerIn(context, {
     name: 'fleetsource',
     workers: SOURCE_WORKERS,
     timeoutMs: SOURCE_TIMEOUT_MS,
-    reconcile: (key, c) => reconcileSource(parts, key, c),
+    reconcile: (key, c) => reconcileSource(ofSources, key, c),
   })
   const releases = controllerIn(context, {
     name: 'release',
     timeoutMs: RELEASE_TIMEOUT_MS,
-    reconcile: (key, c) => reconcileRelease(parts, key, c),
+    reconcile: (key, c) => reconcileRelease(ofReleases, key, c),
   })
   const previews = controllerIn(context, {
     name: 'fleetsource-previews',
     workers: SOURCE_WORKERS,
     timeoutMs: RELEASE_TIMEOUT_MS,
-    reconcile: (key, c) => reconcilePreviews(parts, key, c),
+    reconcile: (key, c) => reconcilePreviews(shared, key, c),
   })
-  const told = createNotifyMetrics(context.metrics)
+  const notifyMetrics = createNotifyMetrics(context.metrics)
   const sourceNews = controllerIn(context, {
     name: 'fleetsource-notify',
     timeoutMs: NOTIFY_TIMEOUT_MS,
-    reconcile: (key, c) => notifyOfSource(parts, told, key, c),
+    reconcile: (key, c) => notifyOfSource(shared, notifyMetrics, key, c),
   })
   const releaseNews = controllerIn(context, {
     name: 'release-notify',
     timeoutMs: NOTIFY_TIMEOUT_MS,
-    reconcile: (key, c) => notifyOfRelease(parts, told, key, c),
+    reconcile: (key, c) => notifyOfRelease(shared, notifyMetrics, key, c),
   })
   const health = controllerIn(context, {
     name: 'cluster-health',
     workers: HEALTH_WORKERS,
-    reconcile: (key, c) => reconcileClusterHealth(parts, key, c),
+    reconcile: (key, c) => reconcileClusterHealth(ofHealth, key, c),
   })
-  wake(parts, sources, releases)
-  wakeNews(parts, sourceNews, releaseNews)
-  wakePreviews(parts, previews)
-  parts.clusters.onChange((old, now) => {
+  wake(shared, sources, releases)
+  wakeNews(shared, sourceNews, releaseNews)
+  wakePreviews(shared, previews)
+  shared.clusters.onChange((old, now) => {
     if (now === undefined) {
-      if (old !== undefined) parts.connections.forget(keyOf(old))
+      if (old !== undefined) shared.connections.forget(keyOf(old))
       return
     }
     const isChanged = old?.metadata.generation !== now.metadata.generation
@@ -81,33 +84,33 @@ function setup(context: SyncContext): RunningModule {
   })
   return {
     controllers: [sources, releases, previews, sourceNews, releaseNews, health],
-    parts: [localWatch(parts, sources)],
+    parts: [localWatch(shared, sources), resources(shared, ofReleases)],
   }
 }
 
 /** Changes on the hub wake the affected keys. Releases of a source are few, so they are all woken. */
-function wake(parts: HubParts, sources: Controller, releases: Controller): void {
+function wake(caches: HubCaches, sources: Controller, releases: Controller): void {
   const everySource = () => {
-    for (const s of parts.sources.list()) sources.enqueue(keyOf(s))
+    for (const s of caches.sources.list()) sources.enqueue(keyOf(s))
   }
   const openReleases = () => {
-    for (const r of parts.releases.list()) releases.enqueue(keyOf(r))
+    for (const r of caches.releases.list()) releases.enqueue(keyOf(r))
   }
   const specChanged = (old: { metadata: { generation?: number } } | undefined, now: typeof old) =>
     old === undefined || now === undefined || old.metadata.generation !== now.metadata.generation
-  parts.sources.onChange((old, now) => {
+  caches.sources.onChange((old, now) => {
     // Whether a source may be followed depends on the others.
     if (old === undefined || now === undefined) {
       everySource()
       openReleases()
     } else if (specChanged(old, now) || isAsked(old, now)) sources.enqueue(keyOf(now))
   })
-  parts.pipelines.onChange((old, now) => {
+  caches.pipelines.onChange((old, now) => {
     if (!specChanged(old, now)) return
     everySource()
     openReleases()
   })
-  parts.releases.onChange((old, now) => {
+  caches.releases.onChange((old, now) => {
     const object = now ?? old
     if (object === undefined) return
     const hasEnded = now?.status?.phase !== old?.status?.phase
@@ -116,47 +119,43 @@ function wake(parts: HubParts, sources: Controller, releases: Controller): void 
     else if (specChanged(old, now) || hasProgressed(old, now)) releases.enqueue(keyOf(now))
     if (hasEnded) sources.enqueue(`${object.metadata.namespace ?? ''}/${object.spec.source}`)
   })
-  parts.clusters.onChange((old, now) => {
+  caches.clusters.onChange((old, now) => {
     // After a restore it has what was declared when the snapshot was taken.
     if (specChanged(old, now) || old?.status?.restored !== now?.status?.restored) openReleases()
-    // One that git brought back while it was being deleted still looked as declared then.
-    if (now === undefined) {
-      parts.hubDone.clear()
-      everySource()
-    }
+    if (now === undefined) everySource()
   })
-  parts.holds.onChange(() => {
+  caches.holds.onChange(() => {
     everySource()
     openReleases()
   })
-  parts.approvals.onChange(() => {
+  caches.approvals.onChange(() => {
     everySource()
     openReleases()
   })
 }
 
 /** Any change may be news; news that was sent already costs a comparison. A target that was added gets the current state. */
-function wakeNews(parts: HubParts, sources: Controller, releases: Controller): void {
-  parts.sources.onChange((old, now) => {
+function wakeNews(caches: HubCaches, sources: Controller, releases: Controller): void {
+  caches.sources.onChange((old, now) => {
     if (now === undefined) return
     sources.enqueue(keyOf(now))
     if (old === undefined || old.metadata.generation !== now.metadata.generation)
-      for (const r of parts.releases.list()) releases.enqueue(keyOf(r))
+      for (const r of caches.releases.list()) releases.enqueue(keyOf(r))
   })
-  parts.releases.onChange((_, now) => {
+  caches.releases.onChange((_, now) => {
     if (now !== undefined) releases.enqueue(keyOf(now))
   })
 }
 
 /** A branch causes no event: the loop reads the branches at each interval, and at once when a user or a webhook asks. */
-function wakePreviews(parts: HubParts, previews: Controller): void {
-  parts.sources.onChange((old, now) => {
+function wakePreviews(caches: HubCaches, previews: Controller): void {
+  caches.sources.onChange((old, now) => {
     const object = now ?? old
     if (object === undefined) return
     const isNews = old === undefined || now === undefined || old.metadata.generation !== now.metadata.generation
     if (isNews || isAsked(old, now)) previews.enqueue(keyOf(object))
   })
-  parts.clusters.onChange((old, now) => {
+  caches.clusters.onChange((old, now) => {
     const of = (now ?? old)?.metadata.annotations?.[ANNOTATIONS.previewOf]
     // Each one that a start finds, too: its source may have been deleted while no sync ran, and then nothing else names it.
     const isNews = old === undefined || now === undefined || old.status?.phase !== now.status?.phase
@@ -171,21 +170,21 @@ const isAsked = (old: FleetSource, now: FleetSource): boolean => {
 }
 
 /** Reading a ref of a local repository costs a tenth of a millisecond: it is polled often, and only a change wakes the loop. */
-function localWatch(parts: HubParts, sources: Controller): Part {
-  const { clock, config } = parts.context
+function localWatch({ context, sources, renders }: HubShared, controller: Controller): Part {
+  const { clock, config } = context
   const seen = new Map<string, string>()
   let timer: { cancel(): void } | undefined
   let isStopped = false
   const look = async () => {
-    for (const source of parts.sources.list()) {
+    for (const source of sources.list()) {
       if (!isLocal(source.spec.url)) continue
       const key = keyOf(source)
-      const now = await parts.renders.fetch(source).then(
+      const now = await renders.fetch(source).then(
         ({ commit }) => commit,
         // The loop reports that it cannot be read.
         () => 'unreadable',
       )
-      if (seen.get(key) !== now) sources.enqueue(key)
+      if (seen.get(key) !== now) controller.enqueue(key)
       seen.set(key, now)
     }
     if (!isStopped) timer = clock.after(config.localPollMs ?? DEFAULT_LOCAL_POLL_MS, () => void look())
@@ -193,15 +192,23 @@ function localWatch(parts: HubParts, sources: Controller): Part {
   return {
     name: 'local-repositories',
     start: () => {
-      parts.renders.prepare()
+      renders.prepare()
       void look()
     },
     stop: () => {
       isStopped = true
       timer?.cancel()
-      parts.gateReads.stop()
-      parts.connections.close()
-      parts.hub.close()
     },
   }
 }
+
+/** What is open until the role ends. */
+const resources = ({ connections, hub }: HubShared, { gateReads }: Pick<ReleaseLoop, 'gateReads'>): Part => ({
+  name: 'sync-connections',
+  start: () => undefined,
+  stop: () => {
+    gateReads.stop()
+    connections.close()
+    hub.close()
+  },
+})

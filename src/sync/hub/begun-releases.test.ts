@@ -6,8 +6,7 @@ import { seededRandom } from '#lib/random.ts'
 import { createInformers } from '#runtime/informers.ts'
 import { writeStatus } from '#runtime/write-status.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
-import { previousOf } from '../release/chain.ts'
-import { releasesIn } from './parts.ts'
+import { previousOf, releasesIn } from '../release/chain.ts'
 
 type Phase = 'Waiting' | 'Healthy' | 'Applying'
 
@@ -35,11 +34,11 @@ test('what a release has begun counts for the next one before the watch tells of
   }
   const [b, next] = ['b', 'c'].map((name) => releases.get({ namespace: 'n', name }))
   if (b === undefined || next === undefined) throw new Error('not cached')
-  const previous = () => previousOf(releasesIn({ releases }, 'n'), next, 'x')
+  const previous = () => previousOf(releasesIn(releases.list(), 'n'), next, 'x')
   expect(previous()).toMatchObject({ digest: 'A' })
   // No watch runs here at all.
   const own = { client, type: releaseKind, fieldManager: 'kubenode-sync', cache: releases }
   await writeStatus({ ...own, object: b, status: statusAt('Applying') })
   expect(previous()).toBeUndefined()
-  expect(releasesIn({ releases }, 'other')).toEqual([])
+  expect(releasesIn(releases.list(), 'other')).toEqual([])
 })

@@ -10,10 +10,9 @@ import { Controller, type ReconcileContext } from '#runtime/controller.ts'
 import { createInformers } from '#runtime/informers.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
-import { reconcileClusterHealth } from './cluster-health.ts'
+import { type HealthLoop, reconcileClusterHealth } from './cluster-health.ts'
 import { syncErrors } from '../sync-errors.ts'
 import { MachineCounts } from './machine-counts.ts'
-import type { HubParts } from './parts.ts'
 
 const CLUSTERS = 500
 const WORKERS = 16
@@ -45,7 +44,7 @@ test('F12 five hundred clusters that come back at once get one list each from th
     if (isAway) throw new ConnectionError(syncErrors.KN7301({ id: name }), 'no')
     return { items: [] }
   }
-  const parts = {
+  const loop = {
     clusters: informers.of(cluster),
     context: { client, clock, random },
     machineCounts: new MachineCounts(clock, random),
@@ -58,22 +57,22 @@ test('F12 five hundred clusters that come back at once get one list each from th
       }),
       credentialsEnd: () => clock.now() + DAY_MS,
     },
-  } as unknown as HubParts
+  } as unknown as HealthLoop
   const health = new Controller({
     name: 'cluster-health',
     workers: WORKERS,
     clock,
     random,
     log: silentLogger,
-    reconcile: (key, context) => reconcileClusterHealth(parts, key, context),
+    reconcile: (key, context) => reconcileClusterHealth(loop, key, context),
   })
-  parts.clusters.onChange((old, now) => {
+  loop.clusters.onChange((old, now) => {
     if (now !== undefined && old === undefined) health.enqueue(`fleet/${now.metadata.name}`)
   })
   informers.start()
   health.start()
   await clock.advance(ROUND_MS)
-  const ready = () => parts.clusters.list().map((c) => c.status?.conditions?.find((x) => x.type === 'Ready')?.status)
+  const ready = () => loop.clusters.list().map((c) => c.status?.conditions?.find((x) => x.type === 'Ready')?.status)
   expect(new Set(ready())).toEqual(new Set(['Unknown']))
 
   const back = clock.monotonic()
@@ -129,20 +128,20 @@ describe('what a Cluster says of its machines', () => {
       },
       raw: async () => ({ status: 200, headers: {}, text: '{"gitVersion": "v1.35.2"}' }),
     }
-    const parts = {
+    const loop = {
       clusters: informers.of(cluster),
       context: { client, clock, random },
       machineCounts: new MachineCounts(clock, random),
       connections: { to: async () => ({ program }), credentialsEnd: () => END },
-    } as unknown as HubParts
+    } as unknown as HealthLoop
     informers.start()
     await clock.advance(1_000)
     const { signal } = new AbortController()
     const look = async (afterMs = ROUND_MS): Promise<NonNullable<Cluster['status']>> => {
       await clock.advance(afterMs)
-      await reconcileClusterHealth(parts, 'fleet/one', { signal } as ReconcileContext)
+      await reconcileClusterHealth(loop, 'fleet/one', { signal } as ReconcileContext)
       await clock.advance(100)
-      return parts.clusters.get(metadata)?.status ?? {}
+      return loop.clusters.get(metadata)?.status ?? {}
     }
     return { far, look, stop: () => informers.stop() }
   }

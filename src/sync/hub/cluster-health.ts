@@ -14,8 +14,10 @@ import { waitingSince, type Wait } from '#runtime/waiting.ts'
 import { writeStatus, writtenOrThrow } from '#runtime/write-status.ts'
 import { machineCount } from '../cluster/readings.ts'
 import { UNBLOCKS, unreachable, type UnreachableReason } from '../cluster/unreachable.ts'
-import { type HubParts } from './parts.ts'
 import { keyParts } from './keys.ts'
+import type { SyncContext } from './context.ts'
+import { MachineCounts } from './machine-counts.ts'
+import type { HubShared } from './shared.ts'
 import { defined } from '#lib/defined.ts'
 
 /** A cluster that stops answering is noticed within this; 500 of them cost eight small requests a second. */
@@ -28,25 +30,40 @@ const ANSWER_MS = 10_000
 const COUNT_MS = 15_000
 const MOST_VERSION_CHARS = 64
 
+/** What the loop works with: what is shared, and when machines were last counted. */
+export interface HealthLoop {
+  readonly context: Pick<SyncContext, 'client' | 'clock' | 'random'>
+  readonly clusters: HubShared['clusters']
+  readonly connections: Pick<HubShared['connections'], 'to' | 'credentialsEnd'>
+  readonly machineCounts: MachineCounts
+}
+
+export const healthLoop = ({ context, clusters, connections }: HubShared): HealthLoop => ({
+  context,
+  clusters,
+  connections,
+  machineCounts: new MachineCounts(context.clock, context.random),
+})
+
 export async function reconcileClusterHealth(
-  parts: HubParts,
+  loop: HealthLoop,
   key: string,
   { signal }: ReconcileContext,
 ): Promise<Outcome> {
-  const { client, random } = parts.context
-  const object = parts.clusters.get(keyParts(key))
+  const { client, random } = loop.context
+  const object = loop.clusters.get(keyParts(key))
   if (object === undefined || object.metadata.deletionTimestamp !== undefined) {
-    parts.machineCounts.forget(key)
+    loop.machineCounts.forget(key)
     return done
   }
-  const seen = await look(parts, object, signal)
-  const machines = await machinesOf(parts, key, object, seen, signal)
-  const found = { ...answerOf(parts, object, seen), ...defined({ machines }) }
+  const seen = await look(loop, object, signal)
+  const machines = await machinesOf(loop, key, object, seen, signal)
+  const found = { ...answerOf(loop, object, seen), ...defined({ machines }) }
   const { reachableSince: _since, credentialsEnd: _end, machines: _machines, ...kept } = object.status ?? {}
   const answered = { ...kept, ...found }
   // Who makes its control plane reports whether it runs.
-  const status = object.spec.controlPlane === undefined ? registered(parts, object, seen, answered) : answered
-  const own = { client, type: clusterKind, fieldManager: FIELD_MANAGERS.sync, cache: parts.clusters }
+  const status = object.spec.controlPlane === undefined ? registered(loop, object, seen, answered) : answered
+  const own = { client, type: clusterKind, fieldManager: FIELD_MANAGERS.sync, cache: loop.clusters }
   writtenOrThrow(await writeStatus({ ...own, object, status, signal }))
   return requeueAfter(EVERY_MS + random.below(SPREAD_MS))
 }
@@ -54,7 +71,7 @@ export async function reconcileClusterHealth(
 type Status = NonNullable<Cluster['status']>
 type Answer = Pick<Status, 'reachableSince' | 'credentialsEnd' | 'machines'>
 
-function answerOf({ connections, context: { clock } }: HubParts, object: Cluster, { kind }: Look): Answer {
+function answerOf({ connections, context: { clock } }: HealthLoop, object: Cluster, { kind }: Look): Answer {
   const end = connections.credentialsEnd(object)
   const { reachableSince = timestamp(clock.now()), credentialsEnd } = object.status ?? {}
   // A token has no end that can be read; what was last read of a certificate stays while nothing answers.
@@ -67,7 +84,7 @@ function answerOf({ connections, context: { clock } }: HubParts, object: Cluster
 
 /** With the last count until the next one. Clusters that come back together are counted in the round after. */
 async function machinesOf(
-  { connections, machineCounts }: HubParts,
+  { connections, machineCounts }: HealthLoop,
   key: string,
   object: Cluster,
   { kind }: Look,
@@ -87,7 +104,7 @@ async function machinesOf(
 }
 
 function registered(
-  { connections, context: { clock } }: HubParts,
+  { connections, context: { clock } }: HealthLoop,
   object: Cluster,
   seen: Look,
   { waitingFor, ...answered }: Status,
@@ -141,7 +158,7 @@ function refusalOf(
   }
 }
 
-async function look({ connections }: HubParts, object: Cluster, signal: AbortSignal): Promise<Look> {
+async function look({ connections }: HealthLoop, object: Cluster, signal: AbortSignal): Promise<Look> {
   const limited = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)])
   try {
     const { program } = await connections.to(object, undefined, limited)

@@ -1,24 +1,26 @@
 // What a revert is exempt from: by the pipeline as it was before the commit that is reverted, so that neither that one nor the revert exempts itself.
+import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { Release } from '#api/kinds/release.ts'
 import type { Targets } from '#delivery/desired.ts'
 import { isKubeNodeError } from '#lib/errors.ts'
 import { isSameContent } from '../plan-digest.ts'
-import { chainOf } from '../release/chain.ts'
+import { chainOf, releasesIn } from '../release/chain.ts'
 import { splitByTrack } from '../release/tracks.ts'
 import type { Exemption } from '../revert/policy.ts'
-import { pausedBy, releasesIn, type HubParts } from './parts.ts'
-import { revertPolicyBefore } from './pipeline-before.ts'
+import { pausedBy } from './holds.ts'
 import type { Work } from './release-work.ts'
+import type { HubShared } from './shared.ts'
 import type { Commit } from './source/seen.ts'
 
 export async function exemptionsOf(
-  { parts, release, source }: Pick<Work, 'parts' | 'release' | 'source'>,
+  pipelinesBefore: HubShared['pipelinesBefore'],
+  { release, source }: Pick<Work, 'release' | 'source'>,
   chain: readonly Release[],
 ): Promise<ReadonlySet<Exemption>> {
   const { revertOf } = release.spec
   const reverted = revertOf === undefined ? undefined : chain.findLast((r) => r.spec.commit === revertOf)
-  const policy = reverted === undefined ? undefined : await revertPolicyBefore(parts, source, reverted)
+  const policy = reverted === undefined ? undefined : await pipelinesBefore.revertPolicy(source, reverted)
   return policy?.exempt ?? new Set()
 }
 
@@ -36,14 +38,15 @@ export interface HoldsOver {
 }
 
 export function holdsOf(
-  { parts, release, source }: Work,
+  holds: readonly OperationalHold[],
+  { release, source }: Work,
   now: number,
   exempt: ReadonlySet<Exemption>,
   returns: ReadonlySet<string>,
 ): HoldsOver {
   const isReturn = Object.keys(release.spec.digests).every((name) => returns.has(name))
   const by = (effects: Parameters<typeof pausedBy>[3]) =>
-    pausedBy(parts, release, now, effects) ?? pausedBy(parts, source, now, effects)
+    pausedBy(holds, release, now, effects) ?? pausedBy(holds, source, now, effects)
   const paused = by(bindingOf(isReturn ? exempt : new Set()))
   if (paused !== undefined) return { paused }
   const passed = by(undefined)
@@ -51,49 +54,52 @@ export function holdsOf(
 }
 
 /** A Release that is over is exempt from nothing: its revert is done, and a hold binds again. */
-export const isHeldNow = ({ parts, release, source }: Work): boolean => {
-  const now = parts.context.clock.now()
-  return pausedBy(parts, release, now) !== undefined || pausedBy(parts, source, now) !== undefined
-}
+export const isHeldNow = (holds: readonly OperationalHold[], { release, source }: Work, now: number): boolean =>
+  pausedBy(holds, release, now) !== undefined || pausedBy(holds, source, now) !== undefined
 
 /** Whether a held source has to be read at all: the pipelines there exempt no revert, as a rule. */
-export const mayExemptReverts = ({ pipelines }: HubParts, { metadata, spec }: FleetSource): boolean =>
+export const mayExemptReverts = (pipelines: HubShared['pipelines'], { metadata, spec }: FleetSource): boolean =>
   spec.tracks.some(({ pipelineRef }) => {
     const live = pipelines.get({ namespace: metadata.namespace ?? '', name: pipelineRef.name })
     return live?.spec.revert?.exempt?.some((each) => each === 'Holds' || each === 'Freezes') === true
   })
 
+type ExemptTools = Pick<HubShared, 'context' | 'holds' | 'releases' | 'renders' | 'pipelinesBefore'>
+
 /**
  * A held source follows one commit only, which was verified before where commits are: a revert of what its tracks roll out, exempt from the hold by the pipeline of each of them, that renders to exactly what was
  * followed before the reverted commit. It changes nothing of the other tracks, whose pipelines were not asked.
  */
-export async function isExemptRevert(parts: HubParts, source: FleetSource, { id, revertOf }: Commit): Promise<boolean> {
+export async function isExemptRevert(
+  { context, holds, releases, renders, pipelinesBefore }: ExemptTools,
+  source: FleetSource,
+  { id, revertOf }: Commit,
+): Promise<boolean> {
   if (revertOf === undefined) return false
   const { namespace, name = '' } = source.metadata
-  const releases = releasesIn(parts, namespace)
-  const newest = source.spec.tracks.flatMap(
-    ({ name: track }) => chainOf(releases, { source: name, track }).at(-1) ?? [],
-  )
+  const all = releasesIn(releases.list(), namespace)
+  const newest = source.spec.tracks.flatMap(({ name: track }) => chainOf(all, { source: name, track }).at(-1) ?? [])
   // After the first pass the revert itself is the newest of them.
   const reverted = newest.flatMap((r) => {
     if (r.spec.commit !== id) return [r]
-    return chainOf(releases, { source: name, track: r.spec.track }).findLast((e) => e.spec.commit === revertOf) ?? []
+    return chainOf(all, { source: name, track: r.spec.track }).findLast((e) => e.spec.commit === revertOf) ?? []
   })
   const changed = reverted.filter((r) => r.spec.commit === revertOf)
   const [first] = changed
   const after = first?.spec.after
   if (first === undefined || after === undefined) return false
-  const now = parts.context.clock.now()
+  const now = context.clock.now()
   for (const each of changed) {
-    const policy = await revertPolicyBefore(parts, source, each)
-    if (policy === undefined || pausedBy(parts, source, now, bindingOf(policy.exempt)) !== undefined) return false
+    const policy = await pipelinesBefore.revertPolicy(source, each)
+    if (policy === undefined || pausedBy(holds.list(), source, now, bindingOf(policy.exempt)) !== undefined)
+      return false
   }
   const { rendered } = source.status ?? {}
   if (rendered === undefined) return false
   try {
-    const [before, own] = [await parts.renders.render(source, after), await parts.renders.renderNewest(source, id)]
+    const [before, own] = [await renders.render(source, after), await renders.renderNewest(source, id)]
     if (!isSameContent(before.targets, own.targets)) return false
-    const current = await parts.renders.render(source, rendered)
+    const current = await renders.render(source, rendered)
     return isSameOutside(source, new Set(changed.map((r) => r.spec.track)), current.targets, own.targets)
   } catch (error) {
     if (!isKubeNodeError(error)) throw error

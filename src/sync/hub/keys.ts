@@ -1,5 +1,6 @@
 // How objects of the hub are named to their loops, and what a source says about how its clusters are written. Pure.
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
+import { sourceUser } from '#api/names.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ClusterConfig } from '#delivery/plan.ts'
 import { defined } from '#lib/defined.ts'
@@ -13,6 +14,10 @@ export const clusterConfig = (source: FleetSource, commit: string): Omit<Cluster
     ...defined({ writes, replaces }),
   }
 }
+
+/** The user that sync acts as for the source; undefined: itself, for the source of a fleet that has but one. */
+export const actingUser = ({ metadata: { namespace = '', name = '' }, spec }: FleetSource): string | undefined =>
+  spec.writes === undefined ? undefined : sourceUser(namespace, name)
 
 export const keyOf = (o: KubeObject): string => `${o.metadata.namespace ?? ''}/${o.metadata.name ?? ''}`
 

@@ -5,41 +5,44 @@ import { cluster, type Cluster } from '#api/kinds/cluster.ts'
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { releasePipeline, type ReleasePipeline, type ReleasePipelineSpec } from '#api/kinds/release-pipeline.ts'
 import type { Release } from '#api/kinds/release.ts'
-import { ANNOTATIONS } from '#api/names.ts'
+import { ANNOTATIONS, LABELS } from '#api/names.ts'
 import { defined } from '#lib/defined.ts'
 import { isKubeNodeError, messageOf, numbered } from '#lib/errors.ts'
 import { canonicalJson, isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
+import type { SharedInformer } from '#runtime/informers.ts'
 import { applyDefaults } from '#api/schema/default.ts'
-import { chainOf } from '../release/chain.ts'
+import { chainOf, releasesIn } from '../release/chain.ts'
 import { mayHaveTouched } from '../release/history.ts'
 import { HUB, splitByTrack } from '../release/tracks.ts'
 import { withinScope } from '../sources/scope.ts'
 import { revertPolicyOf, type RevertPolicy } from '../revert/policy.ts'
 import { syncErrors } from '../sync-errors.ts'
-import { type HubParts, type LabelsByCluster, labelsOfCluster, type PipelinesOf, releasesIn } from './parts.ts'
+import type { Renders } from './renders.ts'
 
-/** Undefined: it did not exist, or cannot be known. */
-export async function revertPolicyBefore(
-  parts: HubParts,
-  source: FleetSource,
-  release: Release,
-): Promise<RevertPolicy | undefined> {
-  const { spec, metadata } = release
-  if (spec.after === undefined) return undefined
-  const id = { namespace: metadata.namespace ?? '', name: spec.pipeline }
-  try {
-    const [earlier = spec.after] = (await appliedOnHub(parts, source, changeOf(release))) ?? []
-    const before = await declaredAt(parts, source, earlier, id)
-    if (before !== undefined) return revertPolicyOf(before.spec)
-    // One that the commit brings was not there before.
-    if ((await declaredAt(parts, source, spec.commit, id)) !== undefined) return undefined
-  } catch (error) {
-    if (!isKubeNodeError(error)) throw error
-    return undefined
-  }
-  const live = parts.pipelines.get(id)
-  return live === undefined ? undefined : revertPolicyOf(live.spec)
+/** A pipeline as the commit of a Release found it, and as the commit declares it. */
+interface PipelinesOf {
+  readonly before: ReleasePipelineSpec | undefined
+  readonly own: ReleasePipelineSpec | undefined
+  /** Labels of the Clusters that were declared before, by name. */
+  readonly labels: LabelsByCluster
+}
+
+export type LabelsByCluster = ReadonlyMap<string, Readonly<Record<string, string>>>
+
+/** The spec has the stage as a field; selectors of stages use labels. */
+export const labelsOfCluster = ({
+  metadata,
+  spec,
+}: Pick<Cluster, 'metadata' | 'spec'>): Readonly<Record<string, string>> => ({
+  ...(spec.stage !== undefined && { [LABELS.stage]: spec.stage }),
+  ...metadata.labels,
+})
+
+interface Sources {
+  readonly renders: Pick<Renders, 'render'>
+  readonly releases: Pick<SharedInformer<Release>, 'list' | 'get'>
+  readonly pipelines: Pick<SharedInformer<ReleasePipeline>, 'get'>
 }
 
 /** The pipeline that a Release goes through, or why it cannot be known. */
@@ -47,22 +50,75 @@ export type InForce =
   | { readonly spec: ReleasePipelineSpec; readonly labelsBefore?: LabelsByCluster }
   | { readonly problem: string }
 
-/**
- * Stages and gates are those from before the commit as long as what is on the hub is its own: a commit cannot drop the gates that it has to pass. What another commit
- * or a user has changed since counts.
- */
-export async function pipelineInForce(
-  parts: HubParts,
-  source: FleetSource,
-  release: Release,
-  live: ReleasePipeline,
-): Promise<InForce> {
-  const { uid = '' } = release.metadata
-  const known = parts.pipelinesBefore.get(uid)
-  const read = known ?? (await readPipelines(parts, source, changeOf(release)))
-  if ('problem' in read) return read
-  parts.pipelinesBefore.set(uid, read)
-  return { spec: inForceOf(read, live, release.spec.commit), labelsBefore: read.labels }
+/** Reads earlier commits by rendering them; what was read for an open Release is kept until it is over. */
+export class PipelinesBefore {
+  readonly #from: Sources
+  /** By uid of an open Release. */
+  readonly #known = new Map<string, PipelinesOf>()
+
+  constructor(from: Sources) {
+    this.#from = from
+  }
+
+  /** Its Release is over. */
+  forget(uid: string): void {
+    this.#known.delete(uid)
+  }
+
+  /** Undefined: it did not exist, or cannot be known. */
+  async revertPolicy(source: FleetSource, release: Release): Promise<RevertPolicy | undefined> {
+    const { spec, metadata } = release
+    if (spec.after === undefined) return undefined
+    const id = { namespace: metadata.namespace ?? '', name: spec.pipeline }
+    try {
+      const [earlier = spec.after] = (await appliedOnHub(this.#from, source, changeOf(release))) ?? []
+      const before = await declaredAt(this.#from, source, earlier, id)
+      if (before !== undefined) return revertPolicyOf(before.spec)
+      // One that the commit brings was not there before.
+      if ((await declaredAt(this.#from, source, spec.commit, id)) !== undefined) return undefined
+    } catch (error) {
+      if (!isKubeNodeError(error)) throw error
+      return undefined
+    }
+    const live = this.#from.pipelines.get(id)
+    return live === undefined ? undefined : revertPolicyOf(live.spec)
+  }
+
+  /**
+   * Stages and gates are those from before the commit as long as what is on the hub is its own: a commit cannot drop the gates that it has to pass. What another commit
+   * or a user has changed since counts.
+   */
+  async inForce(source: FleetSource, release: Release, live: ReleasePipeline): Promise<InForce> {
+    const { uid = '' } = release.metadata
+    const known = this.#known.get(uid)
+    const read = known ?? (await readPipelines(this.#from, source, changeOf(release)))
+    if ('problem' in read) return read
+    this.#known.set(uid, read)
+    return { spec: inForceOf(read, live, release.spec.commit), labelsBefore: read.labels }
+  }
+
+  /**
+   * Whether what the track declares for the hub waits for a stage: by the pipeline as it was before the commit. A commit that was followed before the stage existed
+   * has been applied already, and one that waits keeps waiting.
+   */
+  async isHubStaged(source: FleetSource, { track, pipeline, commit }: TrackNow): Promise<boolean> {
+    const { namespace = '', name = '' } = source.metadata
+    const newest = chainOf(releasesIn(this.#from.releases.list(), namespace), { source: name, track }).at(-1)
+    const wasStaged = newest?.spec.digests[HUB] !== undefined
+    const live = this.#from.pipelines.get({ namespace, name: pipeline })
+    if (live === undefined) return wasStaged
+    if (!wasStaged && !hasHubStage(live.spec)) return false
+    if (newest !== undefined && newest.spec.commit === commit) {
+      if (!wasStaged) return false
+      const inForce = await this.inForce(source, newest, live)
+      return 'problem' in inForce || hasHubStage(inForce.spec)
+    }
+    const { rendered } = source.status ?? {}
+    if (rendered === commit) return wasStaged
+    const change = { namespace, source: name, track, pipeline, commit, after: rendered, previous: newest?.spec.commit }
+    const read = await readPipelines(this.#from, source, change)
+    return 'problem' in read ? wasStaged || hasHubStage(live.spec) : hasHubStage(inForceOf(read, live, commit))
+  }
 }
 
 /** What waits for a stage of the hub is not on it yet: then the pipeline there is still the one from before. */
@@ -96,33 +152,6 @@ export interface TrackNow {
   readonly commit: string
 }
 
-/**
- * Whether what the track declares for the hub waits for a stage: by the pipeline as it was before the commit. A commit that was followed before the stage existed
- * has been applied already, and one that waits keeps waiting.
- */
-export async function isHubStaged(
-  parts: HubParts,
-  source: FleetSource,
-  { track, pipeline, commit }: TrackNow,
-): Promise<boolean> {
-  const { namespace = '', name = '' } = source.metadata
-  const newest = chainOf(releasesIn(parts, namespace), { source: name, track }).at(-1)
-  const wasStaged = newest?.spec.digests[HUB] !== undefined
-  const live = parts.pipelines.get({ namespace, name: pipeline })
-  if (live === undefined) return wasStaged
-  if (!wasStaged && !hasHubStage(live.spec)) return false
-  if (newest !== undefined && newest.spec.commit === commit) {
-    if (!wasStaged) return false
-    const inForce = await pipelineInForce(parts, source, newest, live)
-    return 'problem' in inForce || hasHubStage(inForce.spec)
-  }
-  const { rendered } = source.status ?? {}
-  if (rendered === commit) return wasStaged
-  const change = { namespace, source: name, track, pipeline, commit, after: rendered, previous: newest?.spec.commit }
-  const read = await readPipelines(parts, source, change)
-  return 'problem' in read ? wasStaged || hasHubStage(live.spec) : hasHubStage(inForceOf(read, live, commit))
-}
-
 /** A commit of a track, made into a Release or not. */
 interface Change {
   readonly namespace: string
@@ -149,14 +178,14 @@ const changeOf = ({ metadata, spec }: Release): Change => ({
   ...defined({ release: metadata.name }),
 })
 
-function previousCommit({ releases }: HubParts, { namespace, release, previous }: Change): string | undefined {
+function previousCommit({ releases }: Sources, { namespace, release, previous }: Change): string | undefined {
   if (release === undefined) return previous
   const name = releases.get({ namespace, name: release })?.spec.previous
   return name === undefined ? undefined : releases.get({ namespace, name })?.spec.commit
 }
 
 async function readPipelines(
-  parts: HubParts,
+  from: Sources,
   source: FleetSource,
   change: Change,
 ): Promise<PipelinesOf | { readonly problem: string }> {
@@ -164,15 +193,15 @@ async function readPipelines(
   const id = { namespace, name: pipeline }
   let problem = ''
   try {
-    const applied = await appliedOnHub(parts, source, change)
-    const earlier = applied ?? [change.after, previousCommit(parts, change)].filter((c) => c !== undefined)
+    const applied = await appliedOnHub(from, source, change)
+    const earlier = applied ?? [change.after, previousCommit(from, change)].filter((c) => c !== undefined)
     if (earlier.length === 0) return { before: undefined, own: undefined, labels: new Map() }
     // A commit that was followed and could not be rendered changed nothing: the one of the Release before counts.
     for (const each of new Set(earlier))
       try {
-        const before = await declaredAt(parts, source, each, id)
-        const own = await declaredAt(parts, source, commit, id)
-        const labels = await labelsAt(parts, source, each, namespace)
+        const before = await declaredAt(from, source, each, id)
+        const own = await declaredAt(from, source, commit, id)
+        const labels = await labelsAt(from, source, each, namespace)
         return { before: before && withDefaults(before.spec), own: own && withDefaults(own.spec), labels }
       } catch (error) {
         if (!isKubeNodeError(error)) throw error
@@ -193,15 +222,15 @@ const problemOf = (pipeline: string, commit: string, error: Error): string =>
  * next commit is not held to it. Undefined: it does not wait.
  */
 async function appliedOnHub(
-  parts: HubParts,
+  from: Sources,
   source: FleetSource,
   { namespace, source: name, pipeline, commit, track, release }: Change,
 ): Promise<readonly string[] | undefined> {
-  const all = releasesIn(parts, namespace)
+  const all = releasesIn(from.releases.list(), namespace)
   const isStaged = (r: Release) => r.spec.digests[HUB] !== undefined
   // Without any such Release nothing has to be rendered for the answer.
   if (!all.some((r) => r.spec.source === name && isStaged(r))) return undefined
-  const declared = await declaredAt(parts, source, commit, { namespace, name: pipeline })
+  const declared = await declaredAt(from, source, commit, { namespace, name: pipeline })
   const chain = chainOf(all, { source: name, track: declared?.track ?? track })
   const at = chain.findIndex((r) => r.metadata.name === release)
   const earlier = chain.slice(0, at < 0 ? chain.length : at).filter((r) => r.spec.commit !== commit)
@@ -226,7 +255,7 @@ interface DeclaredPipeline {
 }
 
 async function labelsAt(
-  { renders }: HubParts,
+  { renders }: Sources,
   source: FleetSource,
   commit: string,
   namespace: string,
@@ -240,7 +269,7 @@ async function labelsAt(
 }
 
 async function declaredAt(
-  { renders }: HubParts,
+  { renders }: Sources,
   source: FleetSource,
   commit: string,
   { namespace, name }: { readonly namespace: string; readonly name: string },

@@ -13,107 +13,139 @@ import { historyOf, isLeftUnderway } from '../release/history.ts'
 import { contentOf } from '../release/live-clusters.ts'
 import { openClusters, isOver } from '../release/release-seen.ts'
 import { HUB } from '../release/tracks.ts'
-import { actingUser, approvedDigests, labelsOfCluster } from './parts.ts'
-import { clusterConfig, keyOf } from './keys.ts'
+import type { ClusterConnection } from '#delivery/connection.ts'
+import { approvedDigests } from './approvals.ts'
+import { actingUser, clusterConfig, keyOf } from './keys.ts'
+import { labelsOfCluster } from './pipeline-before.ts'
 import { prunePermits } from './prune-permit.ts'
 import { rest } from './connections.ts'
 import { inTime } from './in-time.ts'
 import { passShare } from './pass-share.ts'
 import type { Rendering } from './release-rendering.ts'
 import { chainNow, type Work } from './release-work.ts'
+import type { HubCaches, HubShared } from './shared.ts'
 
-export async function connectTo({ parts, release, source }: Work, name: string, signal: AbortSignal) {
-  if (name === HUB) return parts.hub.as(actingUser(source))
-  const cluster = parts.clusters.get({ namespace: release.metadata.namespace, name })
-  if (cluster === undefined) throw new Error(`Cluster ${name} not found on the hub`)
-  return parts.connections.to(cluster, actingUser(source), signal)
-}
+type Shared = Pick<HubShared, 'context' | 'clusters' | 'releases' | 'approvals' | 'connections' | 'hub' | 'locks'>
 
-export function applyToOpen(work: Work, rendered: Rendering): Promise<ReadonlyMap<string, ApplyReport>> {
-  return applyToEach(work, openClusters(work.release), rendered, isOver(work.release))
-}
+/** Passes over the clusters of Releases; remembers which ones the last pass had no time for. */
+export class ClusterPasses {
+  readonly #shared: Shared
+  /** By key of a Release. */
+  readonly #left = new Map<string, readonly string[]>()
 
-/**
- * `isSettled`: the clusters were judged before, and are only protected from drift. A cluster that the pass had no time for has no entry, and is among the first
- * of the next pass.
- */
-export async function applyToEach(
-  work: Work,
-  names: readonly string[],
-  rendered: Rendering,
-  isSettled: boolean,
-): Promise<ReadonlyMap<string, ApplyReport>> {
-  const looks = new Map<string, ApplyReport>()
-  const largest = names.reduce((most, name) => Math.max(most, rendered.targets.get(name)?.objects.length ?? 0), 0)
-  const { clusters, requestsEach } = passShare(names.length, largest)
-  const { parts, signal } = work
-  const key = keyOf(work.release)
-  const pass = { clock: parts.context.clock, atOnce: clusters, signal, first: parts.passLeft.get(key) ?? [] }
-  const left = await inTime(names, pass, async (name, own) => {
-    const report = await applyTo({ ...work, signal: own }, name, rendered, { isSettled, atOnce: requestsEach })
-    if (report !== undefined && !own.aborted) looks.set(name, report)
-  })
-  if (left.length > 0) parts.passLeft.set(key, left)
-  else parts.passLeft.delete(key)
-  return looks
-}
+  constructor(shared: Shared) {
+    this.#shared = shared
+  }
 
-async function applyTo(
-  work: Work,
-  name: string,
-  rendered: Rendering,
-  { isSettled, atOnce }: { readonly isSettled: boolean; readonly atOnce: number },
-): Promise<ApplyReport | undefined> {
-  const { parts, release, source, pipeline, signal, budgetExempt } = work
-  const { clock } = parts.context
-  const { namespace } = release.metadata
-  const target = rendered.targets.get(name)
-  if (target === undefined) return undefined
-  // The hub is no Cluster of its own: what is approved there needs no permit for a target.
-  const cluster = name === HUB ? undefined : parts.clusters.get({ namespace, name })
-  if (name !== HUB && cluster === undefined)
-    return {
-      look: { kind: 'Unreachable', because: 'ReferenceMissing', message: `Cluster ${name} not found on the hub` },
-    }
-  // Whatever is applied there would go with it, and machines that are made there would outlive it on their hosts.
-  if (cluster?.metadata.deletionTimestamp !== undefined)
-    return { look: { kind: 'Unreachable', because: 'Deleting', message: `Cluster ${name} is being deleted` } }
-  const { track, commit } = release.spec
-  const gates = pipeline.spec.stages.flatMap((s) => [...(s.gates ?? []), ...(s.after ?? [])])
-  const hold = work.isHeld === true ? { hold: isSettled ? ('DriftAndPrune' as const) : ('Drift' as const) } : {}
-  const config = { ...clusterConfig(source, commit), ...hold }
-  try {
-    const connection = await connectTo(work, name, signal)
-    const report = await parts.locks.run(`${name}/${keyOf(source)}/${track}`, async () => {
-      // While it waited for its turn a newer Release may have been created: then this one must not apply.
-      const chain = chainNow(parts, release)
-      if (chain.at(-1)?.metadata.name !== release.metadata.name) return undefined
-      return applyToCluster(connection, {
-        target,
-        ...placeOf(keyOf(source), track, name, rendered),
-        mark: {
-          commit,
-          release: release.metadata.name,
-          appliedAt: timestamp(clock.now()),
-          isBudgetExempt: !isSettled && budgetExempt?.has(name) === true,
-        },
-        config,
-        elsewhere: rendered.elsewhere(name),
-        approved: new Set(approvedDigests(parts, clock.now()).keys()),
-        ...(cluster !== undefined && {
-          permits: prunePermits({ client: parts.context.client, now: () => clock.now(), cluster, release, signal }),
-        }),
-        needs: readingNeeds(gates),
-        atOnce,
-        ...(isSettled ? {} : { history: { release: release.metadata.name ?? '', ...historyOf(chain, release, name) } }),
-        signal,
-      })
+  /** Whether its last pass had no time for some cluster. */
+  hasLeft(key: string): boolean {
+    return this.#left.has(key)
+  }
+
+  forget(key: string): void {
+    this.#left.delete(key)
+  }
+
+  async connectTo({ release, source }: Work, name: string, signal: AbortSignal): Promise<ClusterConnection> {
+    const { hub, clusters, connections } = this.#shared
+    if (name === HUB) return hub.as(actingUser(source))
+    const cluster = clusters.get({ namespace: release.metadata.namespace, name })
+    if (cluster === undefined) throw new Error(`Cluster ${name} not found on the hub`)
+    return connections.to(cluster, actingUser(source), signal)
+  }
+
+  /** To the clusters that its plan has to read. */
+  applyToOpen(work: Work, rendered: Rendering): Promise<ReadonlyMap<string, ApplyReport>> {
+    return this.applyToEach(work, openClusters(work.release), rendered, isOver(work.release))
+  }
+
+  /**
+   * `isSettled`: the clusters were judged before, and are only protected from drift. A cluster that the pass had no time for has no entry, and is among the first
+   * of the next pass.
+   */
+  async applyToEach(
+    work: Work,
+    names: readonly string[],
+    rendered: Rendering,
+    isSettled: boolean,
+  ): Promise<ReadonlyMap<string, ApplyReport>> {
+    const reports = new Map<string, ApplyReport>()
+    const largest = names.reduce((most, name) => Math.max(most, rendered.targets.get(name)?.objects.length ?? 0), 0)
+    const { clusters, requestsEach } = passShare(names.length, largest)
+    const { signal } = work
+    const key = keyOf(work.release)
+    const { clock } = this.#shared.context
+    const pass = { clock, atOnce: clusters, signal, first: this.#left.get(key) ?? [] }
+    const left = await inTime(names, pass, async (name, own) => {
+      const applying = { isSettled, atOnce: requestsEach }
+      const report = await this.#applyTo({ ...work, signal: own }, name, rendered, applying)
+      if (report !== undefined && !own.aborted) reports.set(name, report)
     })
-    if (name !== HUB) rest(connection)
-    return report
-  } catch (error) {
-    if (signal.aborted) throw error
-    return { look: { kind: 'Unreachable', ...unreachable(error) } }
+    if (left.length > 0) this.#left.set(key, left)
+    else this.#left.delete(key)
+    return reports
+  }
+
+  async #applyTo(
+    work: Work,
+    name: string,
+    rendered: Rendering,
+    { isSettled, atOnce }: { readonly isSettled: boolean; readonly atOnce: number },
+  ): Promise<ApplyReport | undefined> {
+    const { release, source, pipeline, signal, budgetExempt } = work
+    const { context, clusters, approvals, locks } = this.#shared
+    const { clock, client } = context
+    const { namespace } = release.metadata
+    const target = rendered.targets.get(name)
+    if (target === undefined) return undefined
+    // The hub is no Cluster of its own: what is approved there needs no permit for a target.
+    const cluster = name === HUB ? undefined : clusters.get({ namespace, name })
+    if (name !== HUB && cluster === undefined)
+      return {
+        look: { kind: 'Unreachable', because: 'ReferenceMissing', message: `Cluster ${name} not found on the hub` },
+      }
+    // Whatever is applied there would go with it, and machines that are made there would outlive it on their hosts.
+    if (cluster?.metadata.deletionTimestamp !== undefined)
+      return { look: { kind: 'Unreachable', because: 'Deleting', message: `Cluster ${name} is being deleted` } }
+    const { track, commit } = release.spec
+    const gates = pipeline.spec.stages.flatMap((s) => [...(s.gates ?? []), ...(s.after ?? [])])
+    const hold = work.isHeld === true ? { hold: isSettled ? ('DriftAndPrune' as const) : ('Drift' as const) } : {}
+    const config = { ...clusterConfig(source, commit), ...hold }
+    try {
+      const connection = await this.connectTo(work, name, signal)
+      const report = await locks.run(`${name}/${keyOf(source)}/${track}`, async () => {
+        // While it waited for its turn a newer Release may have been created: then this one must not apply.
+        const chain = chainNow(this.#shared, release)
+        if (chain.at(-1)?.metadata.name !== release.metadata.name) return undefined
+        return applyToCluster(connection, {
+          target,
+          ...placeOf(keyOf(source), track, name, rendered),
+          mark: {
+            commit,
+            release: release.metadata.name,
+            appliedAt: timestamp(clock.now()),
+            isBudgetExempt: !isSettled && budgetExempt?.has(name) === true,
+          },
+          config,
+          elsewhere: rendered.elsewhere(name),
+          approved: new Set(approvedDigests(approvals.list(), clock.now()).keys()),
+          ...(cluster !== undefined && {
+            permits: prunePermits({ client, now: () => clock.now(), cluster, release, signal }),
+          }),
+          needs: readingNeeds(gates),
+          atOnce,
+          ...(isSettled
+            ? {}
+            : { history: { release: release.metadata.name ?? '', ...historyOf(chain, release, name) } }),
+          signal,
+        })
+      })
+      if (name !== HUB) rest(connection)
+      return report
+    } catch (error) {
+      if (signal.aborted) throw error
+      return { look: { kind: 'Unreachable', ...unreachable(error) } }
+    }
   }
 }
 
@@ -132,17 +164,18 @@ type Place = Pick<ApplyOrder, 'owner' | 'declaredIn'>
 export interface ClusterNow {
   readonly name: string
   readonly digest: string
-  readonly looks: ReadonlyMap<string, ApplyReport>
+  readonly reports: ReadonlyMap<string, ApplyReport>
   readonly returns: ReadonlySet<string>
 }
 
 export function seenCluster(
+  clusters: HubCaches['clusters'],
   work: Work,
   chain: readonly Release[],
-  { name, digest, looks, returns }: ClusterNow,
+  { name, digest, reports, returns }: ClusterNow,
 ): SeenCluster {
-  const { parts, release } = work
-  const cluster = parts.clusters.get({ namespace: release.metadata.namespace, name })
+  const { release } = work
+  const cluster = clusters.get({ namespace: release.metadata.namespace, name })
   const labels = cluster && labelsFor(cluster, work)
   return {
     name,
@@ -150,7 +183,7 @@ export function seenCluster(
     content: cluster && contentOf(cluster),
     isDeleting: cluster?.metadata.deletionTimestamp !== undefined,
     digest,
-    look: looks.get(name)?.look,
+    look: reports.get(name)?.look,
     previous: previousOf(chain, release, name),
     isReturn: returns.has(name),
     isUnderway: name !== HUB && isLeftUnderway(chain, release, name),

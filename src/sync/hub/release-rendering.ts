@@ -7,6 +7,7 @@ import { refText } from '#delivery/object-ref.ts'
 import { declaredRefs, splitByTrack, targetFor } from '../release/tracks.ts'
 import { standingProblem, withinScope } from '../sources/scope.ts'
 import type { Work } from './release-work.ts'
+import type { HubShared } from './shared.ts'
 
 export interface Rendering {
   readonly targets: Targets
@@ -17,10 +18,13 @@ export interface Rendering {
 }
 
 /** The commit is rendered again after a restart; the result must equal what the Release was made for. */
-export async function rendering({ parts, release, source }: Work): Promise<Rendering | { readonly problem: string }> {
+export async function rendering(
+  { renders, sources }: Pick<HubShared, 'renders' | 'sources'>,
+  { release, source }: Pick<Work, 'release' | 'source'>,
+): Promise<Rendering | { readonly problem: string }> {
   try {
-    const { targets } = await parts.renders.render(source, release.spec.commit)
-    const standing = standingProblem(source, parts.sources.list())
+    const { targets } = await renders.render(source, release.spec.commit)
+    const standing = standingProblem(source, sources.list())
     if (standing !== undefined) return { problem: numbered(standing) }
     const { tracks } = splitByTrack(withinScope(targets, source), source.spec.tracks)
     // A track that the source no longer has declares nothing; a Release of it that deletes everything is still carried out.

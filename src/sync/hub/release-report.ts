@@ -2,38 +2,39 @@
 import { release as releaseKind, type Release, type ReleaseStatus } from '#api/kinds/release.ts'
 import { FIELD_MANAGERS } from '#api/names.ts'
 import { refText } from '#delivery/object-ref.ts'
+import type { EventRecorder } from '#kube/events.ts'
 import { setConditions, type WantedCondition } from '#kube/conditions.ts'
 import { writeStatus, writtenOrThrow } from '#runtime/write-status.ts'
 import type { ApplyReport } from '../cluster/apply.ts'
 import { pruneText } from '../release/cluster-phase.ts'
 import type { ReleasePlan } from '../release/release-seen.ts'
 import type { HoldsOver } from './exempt-revert.ts'
-import type { HubParts } from './parts.ts'
+import type { HubShared } from './shared.ts'
 import { shortened } from '#lib/shortened.ts'
 
-export function tell(
-  { context }: HubParts,
+export function recordEvents(
+  events: EventRecorder,
   release: Release,
   cluster: string,
   { plan, result, look }: ApplyReport,
 ): void {
-  const say = (type: 'Normal' | 'Warning', reason: string, note: string) =>
-    context.events.record(release, { type, reason, action: 'Apply', note: shortened(`${cluster}: ${note}`, 1_000) })
+  const record = (type: 'Normal' | 'Warning', reason: string, note: string) =>
+    events.record(release, { type, reason, action: 'Apply', note: shortened(`${cluster}: ${note}`, 1_000) })
   if (result !== undefined && result.applied + result.pruned > 0)
-    say('Normal', 'Applied', `${result.applied} applied, ${result.pruned} deleted`)
-  if (look.kind === 'Seen' && look.failures[0] !== undefined) say('Warning', 'ApplyFailed', look.failures[0])
+    record('Normal', 'Applied', `${result.applied} applied, ${result.pruned} deleted`)
+  if (look.kind === 'Seen' && look.failures[0] !== undefined) record('Warning', 'ApplyFailed', look.failures[0])
   const blocked = plan?.blocked
   if (blocked !== undefined && blocked.isApproved !== true)
-    say(
+    record(
       'Warning',
       'PruneGuard',
       `${pruneText(blocked)}; to allow it: kubenode approve release/${release.metadata.name ?? ''} (digest ${blocked.digest})`,
     )
   const deferred = plan?.skips.find((s) => s.reason === 'PruneDeferred')
   if (deferred !== undefined)
-    say('Normal', 'StillReferenced', `${refText(deferred.ref)} is kept: ${deferred.detail ?? ''}`)
+    record('Normal', 'StillReferenced', `${refText(deferred.ref)} is kept: ${deferred.detail ?? ''}`)
   const drift = plan?.skips.find((s) => s.reason === 'DriftDetected')
-  if (drift !== undefined) say('Warning', 'DriftDetected', `${refText(drift.ref)}: ${drift.detail ?? ''}`)
+  if (drift !== undefined) record('Warning', 'DriftDetected', `${refText(drift.ref)}: ${drift.detail ?? ''}`)
 }
 
 export type Wanted = Omit<WantedCondition, 'observedGeneration'>
@@ -95,17 +96,16 @@ function pausedText({ paused, passed }: HoldsOver): [reason: string, message: st
 }
 
 export async function report(
-  parts: HubParts,
+  { context, releases }: Pick<HubShared, 'context' | 'releases'>,
   release: Release,
   wanted: ReleaseStatus,
   conditions: readonly Wanted[],
   signal: AbortSignal,
 ): Promise<void> {
-  const { context } = parts
   const { generation } = release.metadata
   const full = conditions.map((c) => (generation === undefined ? c : { ...c, observedGeneration: generation }))
   const status = { ...wanted, conditions: setConditions(release.status?.conditions, full, context.clock.now()) }
   // What a Release has begun binds the next one, also before the watch tells of it.
-  const own = { client: context.client, type: releaseKind, fieldManager: FIELD_MANAGERS.sync, cache: parts.releases }
+  const own = { client: context.client, type: releaseKind, fieldManager: FIELD_MANAGERS.sync, cache: releases }
   writtenOrThrow(await writeStatus({ ...own, object: release, status, signal }))
 }

@@ -2,12 +2,12 @@
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import type { ReleasePipeline } from '#api/kinds/release-pipeline.ts'
 import type { Release } from '#api/kinds/release.ts'
-import { chainOf } from '../release/chain.ts'
+import { chainOf, releasesIn } from '../release/chain.ts'
 import { ofLiveClusters } from '../release/live-clusters.ts'
-import { releasesIn, type HubParts, type LabelsByCluster } from './parts.ts'
+import type { LabelsByCluster } from './pipeline-before.ts'
+import type { HubCaches } from './shared.ts'
 
 export interface Work {
-  readonly parts: HubParts
   readonly release: Release
   readonly source: FleetSource
   /** As it is in force for the Release. */
@@ -22,8 +22,11 @@ export interface Work {
 }
 
 /** The Releases of its track as last written. Read when needed: while a cluster is being read, others proceed. */
-export const chainNow = (parts: HubParts, { metadata, spec }: Release): readonly Release[] =>
-  chainOf(releasesIn(parts, metadata.namespace), spec).map((r) => ofClustersNow(parts, r))
+export const chainNow = (
+  { releases, clusters }: Pick<HubCaches, 'releases' | 'clusters'>,
+  { metadata, spec }: Release,
+): readonly Release[] =>
+  chainOf(releasesIn(releases.list(), metadata.namespace), spec).map((r) => ofClustersNow(clusters, r))
 
-export const ofClustersNow = ({ clusters }: Pick<HubParts, 'clusters'>, release: Release): Release =>
+export const ofClustersNow = (clusters: HubCaches['clusters'], release: Release): Release =>
   ofLiveClusters(release, (name) => clusters.get({ namespace: release.metadata.namespace, name }))

@@ -24,12 +24,18 @@ import { parseLinks } from '../trust/signed-object.ts'
 import { parseSigningKey } from '../trust/ssh-sign.ts'
 import { Malformed } from '../trust/ssh-wire.ts'
 import { isVerified } from '../trust/policy.ts'
-import { approvingUsers, type HubParts, releasesIn } from './parts.ts'
+import { releasesIn } from '../release/chain.ts'
+import { approvingUsers } from './approvals.ts'
 import { SECRET } from './connections.ts'
-import { revertPolicyBefore } from './pipeline-before.ts'
+import type { SyncContext } from './context.ts'
+import type { HubShared } from './shared.ts'
+
+type RevertTools = Pick<
+  HubShared,
+  'context' | 'renders' | 'verification' | 'releases' | 'approvals' | 'pipelinesBefore'
+>
 
 export interface RevertWork {
-  readonly parts: HubParts
   readonly release: Release
   readonly source: FleetSource
   readonly chain: readonly Release[]
@@ -40,16 +46,22 @@ export interface RevertWork {
 type Order = Extract<RevertDecision, { kind: 'Write' }>
 
 /** The status with what became of the revert. */
-export async function revertFailed(work: RevertWork, status: ReleaseStatus): Promise<ReleaseStatus> {
-  const { parts, release, source, chain, isPaused } = work
-  const now = parts.context.clock.now()
+export async function revertFailed(
+  tools: RevertTools,
+  work: RevertWork,
+  status: ReleaseStatus,
+): Promise<ReleaseStatus> {
+  const { release, source, chain, isPaused } = work
+  const now = tools.context.clock.now()
   if (status.revertCommit !== undefined) return status
   if (!hasFailed(status)) return withoutAttempts(status)
   // The commit is made of the status as it was recorded, so that an attempt after a crash makes the same one.
   const recorded = release.status
   if (recorded === undefined || !hasFailed(recorded) || !isRevertDue(recorded, now)) return status
-  const policy = await revertPolicyBefore(parts, source, release)
-  const releases = releasesIn(parts, release.metadata.namespace).filter((r) => r.spec.source === release.spec.source)
+  const policy = await tools.pipelinesBefore.revertPolicy(source, release)
+  const releases = releasesIn(tools.releases.list(), release.metadata.namespace).filter(
+    (r) => r.spec.source === release.spec.source,
+  )
   const decision = decideRevert({ release, status: recorded, chain, releases, source, policy, isPaused })
   const attempted = (why: string): ReleaseStatus => ({
     ...status,
@@ -63,7 +75,7 @@ export async function revertFailed(work: RevertWork, status: ReleaseStatus): Pro
   if (decision.kind === 'Known') return { ...status, revertCommit: decision.commit, revert: { at: timestamp(now) } }
   if (decision.kind === 'Refuse') return attempted(decision.why)
   try {
-    const made = await write(work, decision, recorded)
+    const made = await write(tools, work, decision, recorded)
     if (typeof made === 'object') return attempted(made.problem)
     const { branch, restores } = decision
     return { ...status, revertCommit: made, revert: { branch, restores, at: timestamp(now) } }
@@ -83,12 +95,13 @@ function withoutAttempts(status: ReleaseStatus): ReleaseStatus {
 
 /** The id of the commit, once it is on the branch. */
 async function write(
-  { parts, release, source, signal }: RevertWork,
+  tools: RevertTools,
+  { release, source, signal }: RevertWork,
   { reverts, restores, branch, isDirect, at }: Order,
   status: ReleaseStatus,
 ): Promise<string | { readonly problem: string }> {
-  const { context, renders } = parts
-  const { key, access } = await credentialsOf(parts, source)
+  const { context, renders } = tools
+  const { key, access } = await credentialsOf(context, source)
   const { repository, commit: parent } = await renders.fetch(source)
   if (parent !== source.status?.commit) return { problem: 'the branch has a newer commit, which is not followed yet' }
   const tree = (id: string) => parseLinks(repository.commitBytes(id)).tree
@@ -105,10 +118,10 @@ async function write(
   // With other commits in between, what a revert renders to is not known yet.
   if (source.spec.requirePlan === true && parent !== reverts)
     return { problem: 'the source requires plans, and other commits came since: revert it with a plan' }
-  const plan = source.spec.requirePlan === true ? await planOf(parts, source, reverts, restores) : undefined
+  const plan = source.spec.requirePlan === true ? await planOf(renders, source, reverts, restores) : undefined
   const message = revertMessage({ release, status, subject, reverts, restores, paths: made.paths, plan })
   const id = objects.add('commit', signedCommit({ tree: made.tree, parent, at, message }, key))
-  const refusal = isDirect ? await refusalOf(parts, source, { repository, objects, id, signal }) : undefined
+  const refusal = isDirect ? await refusalOf(tools, source, { repository, objects, id, signal }) : undefined
   if (refusal !== undefined) return { problem: refusal }
   const { cacheDir, gitEnv, gitReach } = context.config
   await push(
@@ -129,7 +142,7 @@ async function write(
   return id
 }
 
-async function planOf({ renders }: HubParts, source: FleetSource, from: string, to: string): Promise<string> {
+async function planOf(renders: HubShared['renders'], source: FleetSource, from: string, to: string): Promise<string> {
   const [before, after] = [await renders.render(source, from), await renders.render(source, to)]
   return planTrailer(planDigest(before.targets, after.targets))
 }
@@ -143,7 +156,7 @@ interface Made {
 
 /** On the followed branch sync writes nothing that it would then refuse to follow: that would stop every later commit, too. */
 async function refusalOf(
-  { context, verification, ...parts }: HubParts,
+  { context, verification, approvals }: RevertTools,
   source: FleetSource,
   { repository, objects, id, signal }: Made,
 ): Promise<string | undefined> {
@@ -155,7 +168,7 @@ async function refusalOf(
     fileBytes: (each: string, where: string) => repository.fileBytes(each, where),
   }
   const now = context.clock.now()
-  const approved = approvingUsers(parts, now)
+  const approved = approvingUsers(approvals.list(), now)
   const trust = await verification.judge({ source, repository: reader, head: id, approved, now, signal })
   if (trust.kind === 'Verified') return undefined
   return trust.kind === 'Refused' ? trust.message : 'earlier commits are still being verified'
@@ -164,11 +177,11 @@ async function refusalOf(
 const bytesIn = ({ all }: NewObjects, id: string): Buffer | undefined => all.get(id)?.content
 
 /** Of spec.push: the signing key, and what opens the repository. */
-export async function credentialsOf({ context }: Pick<HubParts, 'context'>, source: FleetSource) {
+export async function credentialsOf({ client, clock }: Pick<SyncContext, 'client' | 'clock'>, source: FleetSource) {
   const { spec } = source
   const secretRef = spec.push?.secretRef ?? { name: '' }
   const { namespace, name } = secretOf(source, secretRef)
-  const secret = await context.client.get(SECRET, { namespace, name })
+  const secret = await client.get(SECRET, { namespace, name })
   const refuse = (why: string) =>
     new KubeNodeError(syncErrors.KN7052({ source: keyOfSource(source), secret: `${namespace}/${name}`, why }), {
       retry: 'later',
@@ -178,7 +191,7 @@ export async function credentialsOf({ context }: Pick<HubParts, 'context'>, sour
   if (text === undefined) throw refuse('has no signing-key')
   const access = isLocal(spec.url)
     ? ({ kind: 'Anonymous' } as const)
-    : accessOf({ ...source, spec: { ...spec, secretRef } }, secret, context.clock.now())
+    : accessOf({ ...source, spec: { ...spec, secretRef } }, secret, clock.now())
   try {
     return { key: parseSigningKey(text), access }
   } catch (error) {

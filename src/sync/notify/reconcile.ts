@@ -11,9 +11,10 @@ import { done, doneOrAfter, type Outcome } from '#runtime/outcome.ts'
 import { writeStatus, writtenOrThrow } from '#runtime/write-status.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
 import { writeNote } from '../git/notes.ts'
-import { releasesIn, type HubParts } from '../hub/parts.ts'
 import { keyParts } from '../hub/keys.ts'
 import { credentialsOf } from '../hub/revert.ts'
+import type { HubShared } from '../hub/shared.ts'
+import { releasesIn } from '../release/chain.ts'
 import { dueTargets, merged, remembered, type DueTarget, type Notified } from './due.ts'
 import type { NotifyMetrics } from './metrics.ts'
 import type { Target } from './messages.ts'
@@ -36,28 +37,28 @@ type AnyTarget = Target | typeof NOTE
 const isNote = (target: AnyTarget): target is typeof NOTE => 'isNote' in target
 
 export async function notifyOfRelease(
-  parts: HubParts,
+  shared: HubShared,
   metrics: NotifyMetrics,
   key: string,
   context: ReconcileContext,
 ): Promise<Outcome> {
-  const release = parts.releases.get(keyParts(key))
+  const release = shared.releases.get(keyParts(key))
   if (release === undefined || release.metadata.deletionTimestamp !== undefined) return done
-  const source = parts.sources.get({ namespace: release.metadata.namespace, name: release.spec.source })
+  const source = shared.sources.get({ namespace: release.metadata.namespace, name: release.spec.source })
   if (source === undefined) return done
   const { news, againMs } = newsOfRelease(
     release,
-    releasesIn(parts, release.metadata.namespace),
-    parts.context.clock.now(),
+    releasesIn(shared.releases.list(), release.metadata.namespace),
+    shared.context.clock.now(),
   )
   const endedAt = Date.parse(release.status?.finishedAt ?? '')
   const targets = [...(source.spec.notify ?? []), ...(hasNotes(source) && news?.isLast === true ? [NOTE] : [])]
-  const own = { type: releaseKind, cache: parts.releases, object: release, source, release }
+  const own = { type: releaseKind, cache: shared.releases, object: release, source, release }
   const again =
     news === undefined
       ? undefined
       : await deliver(
-          parts,
+          shared,
           metrics,
           { ...own, news, targets, endedAt: Number.isNaN(endedAt) ? undefined : endedAt },
           context,
@@ -66,18 +67,18 @@ export async function notifyOfRelease(
 }
 
 export async function notifyOfSource(
-  parts: HubParts,
+  shared: HubShared,
   metrics: NotifyMetrics,
   key: string,
   context: ReconcileContext,
 ): Promise<Outcome> {
-  const source = parts.sources.get(keyParts(key))
+  const source = shared.sources.get(keyParts(key))
   if (source === undefined || source.metadata.deletionTimestamp !== undefined) return done
   const { news } = newsOfSource(source)
   if (news === undefined) return done
-  const own = { type: fleetSource, cache: parts.sources, object: source, source }
+  const own = { type: fleetSource, cache: shared.sources, object: source, source }
   const targets = source.spec.notify ?? []
-  return doneOrAfter(await deliver(parts, metrics, { ...own, news, targets, endedAt: undefined }, context))
+  return doneOrAfter(await deliver(shared, metrics, { ...own, news, targets, endedAt: undefined }, context))
 }
 
 const hasNotes = ({ spec: { push } }: FleetSource): boolean => push?.notes === true
@@ -100,18 +101,18 @@ interface Work<T extends Release | FleetSource> {
 
 /** How long until the next attempt, if one is due. */
 async function deliver<T extends Release | FleetSource>(
-  parts: HubParts,
+  shared: HubShared,
   metrics: NotifyMetrics,
   work: Work<T>,
   { signal, log }: ReconcileContext,
 ): Promise<number | undefined> {
-  const { clock } = parts.context
+  const { clock } = shared.context
   const { object, news, targets, endedAt } = work
   const notified: readonly Notified[] = object.status?.notified ?? []
   const due = dueTargets({ targets, notified, news, endedAt, now: clock.now() })
   const changed = await Promise.all(
     due.targets.map(async (target) => {
-      const problem = await oneDelivery(parts, work, target, signal)
+      const problem = await oneDelivery(shared, work, target, signal)
       metrics.sent(kindOf(target), problem === undefined)
       if (problem !== undefined)
         log.warn('notification failed', { target: target.name, reason: news.event, detail: problem })
@@ -119,18 +120,18 @@ async function deliver<T extends Release | FleetSource>(
       return remembered(before, { name: target.name, key: news.key, problem, now: clock.now() })
     }),
   )
-  if (changed.length > 0) await record(parts, work, changed, signal)
+  if (changed.length > 0) await record(shared, work, changed, signal)
   return soonest(due.againMs, changed.some((n) => n.problem !== undefined) ? FAILED_MS : undefined)
 }
 
 function oneDelivery<T extends Release | FleetSource>(
-  parts: HubParts,
+  shared: HubShared,
   { source, release, news }: Work<T>,
   target: AnyTarget,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  if (!isNote(target)) return send(parts.context, { source, ...defined({ release }), news, target, signal })
-  return note(parts, source, news).then(
+  if (!isNote(target)) return send(shared.context, { source, ...defined({ release }), news, target, signal })
+  return note(shared, source, news).then(
     () => undefined,
     (error: unknown) => {
       if (!isKubeNodeError(error)) throw error
@@ -148,14 +149,14 @@ const kindOf = (target: AnyTarget): string =>
         ? 'slack'
         : 'commitStatus'
 
-async function note(parts: HubParts, source: FleetSource, { commit }: News): Promise<void> {
-  const { cacheDir, gitEnv, gitReach } = parts.context.config
-  const { access } = await credentialsOf(parts, source)
-  const { repository } = await parts.renders.fetch(source)
+async function note(shared: HubShared, source: FleetSource, { commit }: News): Promise<void> {
+  const { cacheDir, gitEnv, gitReach } = shared.context.config
+  const { access } = await credentialsOf(shared.context, source)
+  const { repository } = await shared.renders.fetch(source)
   const { namespace, name } = source.metadata
-  const releases = releasesIn(parts, namespace)
+  const releases = releasesIn(shared.releases.list(), namespace)
   const own = releases.filter((r) => r.spec.source === name && r.spec.commit === commit)
-  const text = recordText(own, { approvals: parts.approvals.list(), releases })
+  const text = recordText(own, { approvals: shared.approvals.list(), releases })
   await writeNote(
     { url: source.spec.url, commit, text, repository, access },
     { cacheDir, ...defined({ env: gitEnv, reach: gitReach }) },
@@ -163,7 +164,7 @@ async function note(parts: HubParts, source: FleetSource, { commit }: News): Pro
 }
 
 async function record<T extends Release | FleetSource>(
-  { context: { client } }: HubParts,
+  { context: { client } }: HubShared,
   { type, cache, object, source }: Work<T>,
   changed: readonly Notified[],
   signal: AbortSignal,

@@ -8,8 +8,8 @@ import { refText } from '#delivery/object-ref.ts'
 import { placedText, type RenderedTarget, type Targets } from '#delivery/desired.ts'
 import { applyToCluster } from '../cluster/apply.ts'
 import { rest } from '../hub/connections.ts'
-import { type HubParts } from '../hub/parts.ts'
 import { keyOf } from '../hub/keys.ts'
+import type { HubShared } from '../hub/shared.ts'
 import { refuseImpossible } from '../render/problems.ts'
 import { withinScope } from '../sources/scope.ts'
 import type { PreviewStatus } from './plan.ts'
@@ -33,11 +33,11 @@ const NOTHING: RenderedTarget = { objects: [], rejected: [] }
 const MAX_IGNORED = 5
 
 export async function applyBranch(
-  parts: HubParts,
+  { context: { clock }, renders, connections, locks }: HubShared,
   { source, followed, template, commit, title, cluster }: BranchToApply,
   signal: AbortSignal,
 ): Promise<Applied> {
-  const rendered = await parts.renders.render(source, commit)
+  const rendered = await renders.render(source, commit)
   refuseImpossible(commitText(commit, title), rendered)
   const target = withinScope(rendered.targets, source).get(template) ?? NOTHING
   const ignored = elsewhere(rendered.targets, followed, template)
@@ -46,13 +46,13 @@ export async function applyBranch(
   if (phase !== 'Ready')
     return { phase: 'Creating', message: waitingFor?.seen ?? `its cluster is ${phase ?? 'being made'}`, ...named }
   const { name = '' } = cluster.metadata
-  const connection = await parts.connections.to(cluster, undefined, signal)
+  const connection = await connections.to(cluster, undefined, signal)
   const { writes } = source.spec
-  const { look } = await parts.locks.run(`${name}/${keyOf(source)}/${TRACK}`, () =>
+  const { look } = await locks.run(`${name}/${keyOf(source)}/${TRACK}`, () =>
     applyToCluster(connection, {
       target,
       owner: { source: keyOf(source), track: TRACK, target: 'Member', cluster: name },
-      mark: { commit, release: undefined, appliedAt: timestamp(parts.context.clock.now()) },
+      mark: { commit, release: undefined, appliedAt: timestamp(clock.now()) },
       // Nothing in it outlives its branch, so no deletion has to be agreed to.
       config: {
         commit,

@@ -18,8 +18,10 @@ import type { ReconcileContext } from '#runtime/controller.ts'
 import { done, requeueAfter, type Outcome } from '#runtime/outcome.ts'
 import { deleteExactly } from '#runtime/preconditions.ts'
 import { writeStatus, writtenOrThrow } from '#runtime/write-status.ts'
-import { actingUser, approvingUsers, pausedBy, type HubParts } from '../hub/parts.ts'
-import { keyParts } from '../hub/keys.ts'
+import { approvingUsers } from '../hub/approvals.ts'
+import { pausedBy } from '../hub/holds.ts'
+import { actingUser, keyParts } from '../hub/keys.ts'
+import type { HubShared } from '../hub/shared.ts'
 import { isOfTheCommit } from '../render/render-errors.ts'
 import { keyOfSource, standingProblem } from '../sources/scope.ts'
 import { isVerified } from '../trust/policy.ts'
@@ -34,7 +36,7 @@ const MAX_IGNORED_CHARS = 250
 const WRITE_ATTEMPTS = 5
 
 interface Pass {
-  readonly parts: HubParts
+  readonly shared: HubShared
   readonly source: FleetSource
   readonly previews: Previews
   readonly signal: AbortSignal
@@ -43,33 +45,33 @@ interface Pass {
 }
 
 export async function reconcilePreviews(
-  parts: HubParts,
+  shared: HubShared,
   key: string,
   { signal, log }: ReconcileContext,
 ): Promise<Outcome> {
-  const source = parts.sources.get(keyParts(key))
-  const own = previewsOf(parts.clusters.list(), key)
-  if (source === undefined) return withoutSource(parts, key, own, signal)
+  const { client, clock } = shared.context
+  const source = shared.sources.get(keyParts(key))
+  const own = previewsOf(shared.clusters.list(), key)
+  if (source === undefined) return withoutSource(client, key, own, signal)
   if (source.metadata.deletionTimestamp !== undefined) {
-    await remove(parts.context.client, own, signal)
+    await remove(client, own, signal)
     return done
   }
   const { previews } = source.spec
   if (previews === undefined && own.length === 0 && source.status?.previews === undefined) return done
-  const now = parts.context.clock.now()
   const every = requeueAfter(Math.max(BUSY_MS, parseDuration(source.spec.interval)))
-  if (pausedBy(parts, source, now) !== undefined) return every
-  const hub = parts.hub.as(actingUser(source)).client
+  if (pausedBy(shared.holds.list(), source, clock.now()) !== undefined) return every
+  const hub = shared.hub.as(actingUser(source)).client
   if (previews === undefined) {
     await remove(hub, own, signal)
-    await report(parts, source, [], signal)
+    await report(shared, source, [], signal)
     return done
   }
-  const pass = { parts, source, previews, signal, hub }
+  const pass = { shared, source, previews, signal, hub }
   try {
-    const heads = await parts.renders.branches(source, folderOf(previews))
+    const heads = await shared.renders.branches(source, folderOf(previews))
     const { entries, isUnsettled } = await sortOut(pass, heads, own)
-    await report(parts, source, entries, signal)
+    await report(shared, source, entries, signal)
     return isUnsettled || entries.some(isBusy) ? requeueAfter(BUSY_MS) : every
   } catch (error) {
     if (!isKubeNodeError(error)) throw error
@@ -81,7 +83,7 @@ export async function reconcilePreviews(
 
 /** Also of a source that was deleted while no sync ran. A cache that is behind lacks sources that exist, so the hub is asked before clusters are deleted. */
 async function withoutSource(
-  { context: { client } }: HubParts,
+  client: KubeClient,
   key: string,
   own: readonly Cluster[],
   signal: AbortSignal,
@@ -103,16 +105,16 @@ interface Sorted {
 }
 
 async function sortOut(pass: Pass, heads: ReadonlyMap<string, string>, own: readonly Cluster[]): Promise<Sorted> {
-  const { parts, source, previews, signal, hub } = pass
+  const { shared, source, previews, signal, hub } = pass
   const { namespace = '' } = source.metadata
-  const template = parts.clusters.get({ namespace, name: previews.template })
+  const template = shared.clusters.get({ namespace, name: previews.template })
   const plan = planPreviews({
     source,
     heads,
     own,
-    problem: problemOf(parts, source, template),
+    problem: problemOf(shared.sources.list(), source, template),
     names: new Set(
-      parts.clusters.list().flatMap((c) => (c.metadata.namespace === namespace ? (c.metadata.name ?? '') : [])),
+      shared.clusters.list().flatMap((c) => (c.metadata.namespace === namespace ? (c.metadata.name ?? '') : [])),
     ),
   })
   await remove(hub, plan.remove, signal)
@@ -145,19 +147,23 @@ async function sortOut(pass: Pass, heads: ReadonlyMap<string, string>, own: read
 }
 
 /** For the words about what is ignored alone. */
-async function followedTargets({ parts, source }: Pass): Promise<Targets | undefined> {
+async function followedTargets({ shared, source }: Pass): Promise<Targets | undefined> {
   const { rendered } = source.status ?? {}
   if (rendered === undefined) return undefined
   try {
-    return (await parts.renders.render(source, rendered)).targets
+    return (await shared.renders.render(source, rendered)).targets
   } catch (error) {
     if (isKubeNodeError(error)) return undefined
     throw error
   }
 }
 
-function problemOf(parts: HubParts, source: FleetSource, template: Cluster | undefined): string | undefined {
-  const standing = standingProblem(source, parts.sources.list())
+function problemOf(
+  all: readonly FleetSource[],
+  source: FleetSource,
+  template: Cluster | undefined,
+): string | undefined {
+  const standing = standingProblem(source, all)
   if (standing !== undefined) return numbered(standing)
   const { namespace = '' } = source.metadata
   const ref = { group: 'kubenode.io', kind: clusterKind.kind, namespace, name: 'preview' }
@@ -169,15 +175,15 @@ function problemOf(parts: HubParts, source: FleetSource, template: Cluster | und
 type Step = Pick<PreviewStatus, 'phase' | 'message' | 'cluster' | 'ignored'>
 
 /** Fetched and verified as the followed commit is; undefined when the branch may be used. */
-async function refusalOf({ parts, source, signal }: Pass, branch: string, listed: string): Promise<Step | undefined> {
+async function refusalOf({ shared, source, signal }: Pass, branch: string, listed: string): Promise<Step | undefined> {
   const own = followingBranch(source, branch)
-  const { repository, commit } = await parts.renders.fetch(own)
+  const { repository, commit } = await shared.renders.fetch(own)
   // It moved since it was listed: the next pass judges the newer one.
   if (commit !== listed) return { phase: 'Waiting', message: 'the branch has just moved' }
   if (!isVerified(source)) return undefined
-  const now = parts.context.clock.now()
-  const approved = approvingUsers(parts, now)
-  const trust = await parts.verification.judge({ source: own, repository, head: commit, approved, now, signal })
+  const now = shared.context.clock.now()
+  const approved = approvingUsers(shared.approvals.list(), now)
+  const trust = await shared.verification.judge({ source: own, repository, head: commit, approved, now, signal })
   if (trust.kind === 'Verified') return undefined
   return trust.kind === 'Running'
     ? { phase: 'Waiting', message: `verified ${trust.done} of ${trust.total} commits` }
@@ -196,23 +202,23 @@ async function keepUp(pass: Pass, { branch, commit, cluster, followed }: Kept): 
   try {
     const refusal = await refusalOf(pass, branch, commit)
     if (refusal !== undefined) return refusal
-    const { repository } = await pass.parts.renders.fetch(followingBranch(pass.source, branch))
+    const { repository } = await pass.shared.renders.fetch(followingBranch(pass.source, branch))
     const title = await titleIn(repository, commit)
     const source = followingBranch(pass.source, branch)
     const { template } = pass.previews
-    return await applyBranch(pass.parts, { source, followed, template, commit, title, cluster }, pass.signal)
+    return await applyBranch(pass.shared, { source, followed, template, commit, title, cluster }, pass.signal)
   } catch (error) {
     if (pass.signal.aborted || !isKubeNodeError(error)) throw error
     return { phase: isOfTheCommit(error.code) ? 'Refused' : 'Applying', message: messageOf(error) }
   }
 }
 
-async function begin({ parts, source, hub, signal }: Pass, branch: string, template: Cluster): Promise<Step> {
+async function begin({ shared, source, hub, signal }: Pass, branch: string, template: Cluster): Promise<Step> {
   const wanted = previewCluster(source, branch, template)
   const { name = '' } = wanted.metadata
   try {
     const options = { fieldManager: FIELD_MANAGERS.sync, signal }
-    parts.clusters.assume(await hub.create(clusterKind, wanted as Cluster, options))
+    shared.clusters.assume(await hub.create(clusterKind, wanted as Cluster, options))
     return { cluster: name, phase: 'Creating', message: 'its cluster was declared' }
   } catch (error) {
     // The answer of an earlier create was lost, or the watch is behind: the next pass sees whose it is.
@@ -233,18 +239,17 @@ async function remove(client: KubeClient, clusters: readonly Cluster[], signal: 
 
 /** The loop of the source writes the other fields. */
 async function report(
-  parts: HubParts,
+  { context: { client }, sources }: HubShared,
   source: FleetSource,
   entries: readonly PreviewStatus[],
   signal: AbortSignal,
 ): Promise<void> {
-  const { client } = parts.context
   const previews = entries.map(printed)
   let now: FleetSource | undefined = source
   for (let attempt = 1; now !== undefined; attempt++) {
     const { previews: _, ...rest }: NonNullable<FleetSource['status']> = now.status ?? {}
     const status = { ...rest, ...(previews.length > 0 && { previews }) }
-    const own = { client, type: fleetSource, fieldManager: FIELD_MANAGERS.sync, cache: parts.sources, signal }
+    const own = { client, type: fleetSource, fieldManager: FIELD_MANAGERS.sync, cache: sources, signal }
     const outcome = await writeStatus({ ...own, object: now, status })
     if (outcome?.kind !== 'Conflict' || attempt === WRITE_ATTEMPTS) return void writtenOrThrow(outcome)
     const read: FleetSource | undefined = await client.get(fleetSource, keyParts(keyOfSource(source)), { signal })

@@ -15,7 +15,7 @@ import { createInformers } from '#runtime/informers.ts'
 import { createMetrics } from '#runtime/metrics.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
-import type { HubParts } from '../hub/parts.ts'
+import type { HubShared } from '../hub/shared.ts'
 import { syncModule, type SyncContext } from '../role.ts'
 import { reconcilePreviews } from './reconcile.ts'
 
@@ -103,15 +103,15 @@ test('a preview is kept while the hub has its source and only the cache lacks it
   h.fake.plant(cluster, preview(KEY))
   h.fake.plant(fleetSource, source)
   const seen = await h.client.get(cluster, { name: 'pv-a', namespace: 'fleet' })
-  const parts = {
+  const shared = {
     context: h.own,
     sources: { get: () => undefined },
     clusters: { list: () => [seen] },
-  } as unknown as HubParts
+  } as unknown as HubShared
   const pass = { signal: new AbortController().signal, log: silentLogger }
-  expect(await reconcilePreviews(parts, KEY, pass as never)).toMatchObject({ kind: 'Requeue' })
+  expect(await reconcilePreviews(shared, KEY, pass as never)).toMatchObject({ kind: 'Requeue' })
   expect(await h.client.get(cluster, { name: 'pv-a', namespace: 'fleet' })).toBeDefined()
   await h.client.delete(fleetSource, { name: 'main', namespace: 'fleet' })
-  await reconcilePreviews(parts, KEY, pass as never)
+  await reconcilePreviews(shared, KEY, pass as never)
   expect(await h.client.get(cluster, { name: 'pv-a', namespace: 'fleet' })).toBeUndefined()
 })

@@ -10,6 +10,9 @@ export interface TrackOf {
   readonly track: string
 }
 
+export const releasesIn = (all: readonly Release[], namespace: string | undefined): readonly Release[] =>
+  all.filter((r) => r.metadata.namespace === namespace)
+
 /** Oldest first: each names the one before it, since times of creation have whole seconds only. */
 export function chainOf(all: readonly Release[], { source, track }: TrackOf): readonly Release[] {
   const own = all.filter(({ spec }) => spec.source === source && spec.track === track)

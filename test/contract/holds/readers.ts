@@ -13,7 +13,7 @@ import { holdOver } from '#permits/holds/reach.ts'
 import { type HoldQuestion, thing } from '#permits/holds/reach.ts'
 import type { Node } from '#nodes/objects.ts'
 import type { KubeObject } from '#api/schema/object.ts'
-import { pausedBy, retriesOf } from '#sync/hub/parts.ts'
+import { pausedBy, retriesOf } from '#sync/hub/holds.ts'
 import { aPermit, aSnapshot } from '#test/support/fleets/defender-objects.ts'
 import { component, componentSet, readyNode, workingMachine } from '#test/support/fleets/rollout-fleet.ts'
 import { RolloutModel } from '#test/support/fleets/rollout-model.ts'
@@ -55,8 +55,6 @@ const RELEASE: Self = { kind: 'Release', name: 'fleet-1', namespace: 'fleet' }
 
 const unit = machineUnit(machineOf(), undefined)
 const permit = aPermit({ name: 'p', targets: ['m-0'] })
-const holding = (holds: Holds) => ({ holds: { list: () => holds } }) as never
-
 const contextOfSet = (holds: Holds) => {
   const components = [component('beacon', '1.0.0')]
   const set = componentSet({ beacon: '1.0.0' }, {}, { selector: {} })
@@ -86,7 +84,7 @@ const stops: Readonly<Record<keyof Answers, (c: HoldCase) => Answer>> = {
       () =>
         holdsOn([holdFrom(c, MACHINE, 'Pause')], ['Pause'], { permit, unit }, { cluster: 'here', now: NOW }).length > 0,
     ),
-  sync: (c) => attempt(() => pausedBy(holding([holdFrom(c, RELEASE, 'Pause')]), object(RELEASE), NOW) !== undefined),
+  sync: (c) => attempt(() => pausedBy([holdFrom(c, RELEASE, 'Pause')], object(RELEASE), NOW) !== undefined),
 }
 
 const starts: typeof stops = {
@@ -99,7 +97,7 @@ const starts: typeof stops = {
           .length > 0,
     ),
   sync: (c) =>
-    attempt(() => retriesOf(holding([holdFrom(c, RELEASE, 'Retry')]), object(RELEASE) as never, NOW).length > 0),
+    attempt(() => retriesOf([holdFrom(c, RELEASE, 'Retry')], object(RELEASE) as never, NOW).length > 0),
 }
 
 const answersOf = (of: typeof stops, c: HoldCase): Answers => ({

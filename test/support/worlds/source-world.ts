@@ -15,9 +15,9 @@ import { createMetrics } from '#runtime/metrics.ts'
 import { applyDefaults } from '#api/schema/default.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { createTrustMetrics } from '#sync/hub/metrics.ts'
-import type { HubParts } from '#sync/hub/parts.ts'
+import { PipelinesBefore } from '#sync/hub/pipeline-before.ts'
 import { Renders } from '#sync/hub/renders.ts'
-import { observe } from '#sync/hub/source/observe.ts'
+import { type SourceLoop, observe } from '#sync/hub/source/observe.ts'
 import { plan } from '#sync/hub/source/plan.ts'
 import { statusOf } from '#sync/hub/source/status.ts'
 import { Verification } from '#sync/hub/source/verified.ts'
@@ -77,7 +77,7 @@ export class SourceWorld {
   readonly #releases: Release[] = []
   readonly #pipelines = new Map<string, ReleasePipeline>()
   readonly #hubDone = new Map<string, { readonly stamp: string; readonly at: number }>()
-  readonly #parts: HubParts
+  readonly #loop: SourceLoop
   holds: readonly OperationalHold[] = []
   status: FleetSource['status'] = {}
 
@@ -91,21 +91,24 @@ export class SourceWorld {
       localRepositories: [{ folder: tmpdir() }],
     }
     const context: unknown = { config, clock: systemClock }
-    const parts: Partial<HubParts> = {
-      context: context as HubParts['context'],
+    const pipelines = listed(() => [...this.#pipelines.values()])
+    const releases = listed(() => this.#releases)
+    const renders = new Renders(config, systemClock, renderer && { makeRenderer: () => Promise.resolve(renderer) })
+    const loop: Partial<SourceLoop> = {
+      context: context as SourceLoop['context'],
       sources: listed(() => [this.source]),
-      pipelines: listed(() => [...this.#pipelines.values()]),
-      releases: listed(() => this.#releases),
+      pipelines,
+      releases,
       clusters: listed(() => []),
       holds: listed(() => this.holds),
       approvals: listed(() => []),
-      renders: new Renders(config, systemClock, renderer && { makeRenderer: () => Promise.resolve(renderer) }),
+      renders,
       verification: new Verification(systemClock, createValidator()),
       trustMetrics: createTrustMetrics(createMetrics()),
-      pipelinesBefore: new Map(),
+      pipelinesBefore: new PipelinesBefore({ renders, releases, pipelines }),
       hubDone: this.#hubDone,
     }
-    this.#parts = parts as HubParts
+    this.#loop = loop as SourceLoop
   }
 
   get source(): FleetSource {
@@ -145,7 +148,7 @@ export class SourceWorld {
     // What is on the hub is no matter here: the pass over it was a moment ago.
     const stamp = String(source.metadata.generation)
     this.#hubDone.set(`${SYSTEM_NAMESPACE}/fleet/`, { stamp, at: systemClock.monotonic() })
-    return observe(this.#parts, source, new AbortController().signal)
+    return observe(this.#loop, source, new AbortController().signal)
   }
 
   /** The commit that a pass follows; undefined: none, since a hold stops it. Otherwise why it is refused. */
@@ -177,7 +180,7 @@ export class SourceWorld {
         metadata,
       })
     }
-    const seen = { ...before, pipelines: this.#parts.pipelines, releases: this.#releases }
+    const seen = { ...before, pipelines: this.#loop.pipelines, releases: this.#releases }
     const { tracks } = plan(seen, 0)
     for (const { release } of tracks) {
       if (release.kind !== 'Create') continue
@@ -195,7 +198,7 @@ export class SourceWorld {
 
   /** What is followed now, and what the pushed commit declares. */
   async targets(): Promise<{ readonly before: Targets; readonly after: Targets }> {
-    const { renders } = this.#parts
+    const { renders } = this.#loop
     const { rendered = '' } = this.status ?? {}
     const { commit } = await renders.fetch(this.source)
     const [before, after] = [await renders.render(this.source, rendered), await renders.render(this.source, commit)]

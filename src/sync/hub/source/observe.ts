@@ -17,55 +17,69 @@ import { syncErrors } from '../../sync-errors.ts'
 import { wholeRange } from '../../trust/history.ts'
 import { isVerified } from '../../trust/policy.ts'
 import { Malformed } from '../../trust/ssh-wire.ts'
-import { actingUser, approvedDigests, approvingUsers, pausedBy, releasesIn, type HubParts } from '../parts.ts'
-import { keyOf } from '../keys.ts'
-import { isHubStaged } from '../pipeline-before.ts'
+import { releasesIn } from '../../release/chain.ts'
+import { approvedDigests, approvingUsers } from '../approvals.ts'
+import { pausedBy } from '../holds.ts'
+import { actingUser, keyOf } from '../keys.ts'
+import type { TrustMetrics } from '../metrics.ts'
+import type { HubShared } from '../shared.ts'
 import { linksWithin } from './links-within.ts'
 import { commitText, commitTitle } from '#api/protocol/commit-title.ts'
 import { messagesOf, plansOf, refuseOtherPlan } from './planned.ts'
 import { isExemptRevert, mayExemptReverts } from '../exempt-revert.ts'
-import { type Commit, type Declared, type Failure, type Seen, isHubDue } from './seen.ts'
+import { type Commit, type Declared, type Failure, type HubDone, type Seen, isHubDue } from './seen.ts'
 import type { Trust } from './trust-seen.ts'
 
-export async function observe(parts: HubParts, source: FleetSource, signal: AbortSignal): Promise<Seen> {
-  const now = parts.context.clock.now()
-  const paused = pausedBy(parts, source, now)
+/** What the loop of sources works with: what is shared, and what it alone remembers. */
+export interface SourceLoop extends HubShared {
+  readonly trustMetrics: TrustMetrics
+  /** By source and track: the last completed state of the hub. */
+  readonly hubDone: Map<string, HubDone>
+}
+
+export async function observe(loop: SourceLoop, source: FleetSource, signal: AbortSignal): Promise<Seen> {
+  const now = loop.context.clock.now()
+  const paused = pausedBy(loop.holds.list(), source, now)
   const { namespace } = source.metadata
   const seen: Seen = {
     source,
     ...defined({ paused }),
-    releases: releasesIn(parts, namespace),
-    pipelines: parts.pipelines,
-    clusters: parts.clusters,
-    approved: new Set(approvedDigests(parts, now).keys()),
-    hubDone: parts.hubDone,
+    releases: releasesIn(loop.releases.list(), namespace),
+    pipelines: loop.pipelines,
+    clusters: loop.clusters,
+    approved: new Set(approvedDigests(loop.approvals.list(), now).keys()),
+    hubDone: loop.hubDone,
   }
   // A hold stops everything but a revert that is exempt from it.
-  if (paused !== undefined && !mayExemptReverts(parts, source)) return seen
+  if (paused !== undefined && !mayExemptReverts(loop.pipelines, source)) return seen
   // Of two sources that could overwrite each other only one is followed.
-  const standing = standingProblem(source, parts.sources.list())
+  const standing = standingProblem(source, loop.sources.list())
   if (standing !== undefined && paused !== undefined) return seen
   if (standing !== undefined) return { ...seen, declared: failure('Rendered', 'InvalidSpec', numbered(standing)) }
-  const fetched = await fetch(parts, source)
+  const fetched = await fetch(loop.renders, source)
   if ('kind' in fetched) return paused === undefined ? { ...seen, declared: fetched } : seen
-  const trust = await judged(parts, source, fetched, signal)
+  const trust = await judged(loop, source, fetched, signal)
   const judgedSeen = trust === undefined ? seen : { ...seen, trust }
   if (trust !== undefined && trust.kind !== 'Verified') return paused === undefined ? judgedSeen : seen
   const commit = await read(source, fetched)
   if ('kind' in commit) return paused === undefined ? { ...judgedSeen, declared: commit } : seen
-  if (paused !== undefined && !(await isExemptRevert(parts, source, commit))) return seen
-  const declared = await render(parts, source, { repository: fetched.repository, commit }, signal)
-  const staged = declared.kind === 'Declared' ? await stagedTracks(parts, source, declared) : undefined
+  if (paused !== undefined && !(await isExemptRevert(loop, source, commit))) return seen
+  const declared = await render(loop, source, { repository: fetched.repository, commit }, signal)
+  const staged = declared.kind === 'Declared' ? await stagedTracks(loop.pipelinesBefore, source, declared) : undefined
   return { ...judgedSeen, commit, declared, ...defined({ staged }) }
 }
 
 /** Tracks whose declarations for the hub wait for a stage. */
-async function stagedTracks(parts: HubParts, source: FleetSource, { commit, retired: old }: Declared) {
+async function stagedTracks(
+  pipelinesBefore: HubShared['pipelinesBefore'],
+  source: FleetSource,
+  { commit, retired: old }: Declared,
+) {
   const staged = new Set<string>()
   const own = source.spec.tracks.map(({ name, pipelineRef }) => ({ track: name, pipeline: pipelineRef.name }))
   const left = old.flatMap(({ name, pipeline }) => (pipeline === undefined ? [] : [{ track: name, pipeline }]))
   for (const each of [...own, ...left])
-    if (await isHubStaged(parts, source, { ...each, commit: commit.id })) staged.add(each.track)
+    if (await pipelinesBefore.isHubStaged(source, { ...each, commit: commit.id })) staged.add(each.track)
   return staged
 }
 
@@ -119,9 +133,9 @@ interface FetchedCommit {
 }
 
 /** Reads nothing of the commit, which any user who may push can write. */
-const fetch = (parts: HubParts, source: FleetSource): Promise<FetchedCommit | Failure> =>
+const fetch = (renders: HubShared['renders'], source: FleetSource): Promise<FetchedCommit | Failure> =>
   orFailure(async () => {
-    const { repository, commit: id, note } = await parts.renders.fetch(source)
+    const { repository, commit: id, note } = await renders.fetch(source)
     return { repository, id, ...defined({ note }) }
   })
 
@@ -151,31 +165,31 @@ async function orFailure<T>(work: () => Promise<T>): Promise<T | Failure> {
 
 /** Undefined where commits are not verified. */
 async function judged(
-  parts: HubParts,
+  { context, approvals, verification, trustMetrics }: SourceLoop,
   source: FleetSource,
   { repository, id }: FetchedCommit,
   signal: AbortSignal,
 ): Promise<Trust | undefined> {
   if (!isVerified(source)) return undefined
-  const now = parts.context.clock.now()
-  const approved = approvingUsers(parts, now)
-  const trust = await parts.verification.judge({ source, repository, head: id, approved, now, signal })
-  parts.trustMetrics.judged(keyOf(source), trust)
+  const now = context.clock.now()
+  const approved = approvingUsers(approvals.list(), now)
+  const trust = await verification.judge({ source, repository, head: id, approved, now, signal })
+  trustMetrics.judged(keyOf(source), trust)
   return trust
 }
 
 async function render(
-  parts: HubParts,
+  loop: SourceLoop,
   source: FleetSource,
   { repository, commit }: { readonly repository: LocalRepository; readonly commit: Commit },
   signal: AbortSignal,
 ): Promise<Declared | Failure> {
   try {
-    const result = await parts.renders.renderNewest(source, commit.id)
+    const result = await loop.renders.renderNewest(source, commit.id)
     refuseImpossible(commitText(commit.id, commit.title ?? {}), result)
     const { targets: all, cage, writtenFor } = result
-    await refuseOtherPlan(parts, { source, repository, commit, targets: all })
-    const own = parts.context.config.version
+    await refuseOtherPlan(loop.renders, { source, repository, commit, targets: all })
+    const own = loop.context.config.version
     const isOther = own !== undefined && writtenFor !== undefined && writtenFor !== own
     const targets = withinScope(all, source)
     const { tracks, unmatched } = splitByTrack(targets, source.spec.tracks)
@@ -194,7 +208,7 @@ async function render(
       problems,
       isCageWeak: !cage.includes('namespaces'),
       ...(isOther && { note: versionNote(writtenFor, own) }),
-      ...(await retired(parts, source, signal)),
+      ...(await retired(loop, source, signal)),
     }
   } catch (error) {
     if (!isKubeNodeError(error)) throw error
@@ -205,23 +219,26 @@ async function render(
 
 /** The declared tracks do not wait for a hub that does not list what earlier tracks left. */
 async function retired(
-  parts: HubParts,
+  loop: SourceLoop,
   source: FleetSource,
   signal: AbortSignal,
 ): Promise<Pick<Declared, 'retired' | 'retiredUnread'>> {
   try {
-    return { retired: retiredTracks(source, parts.releases.list(), await shardsOnHub(parts, source, signal)) }
+    return { retired: retiredTracks(source, loop.releases.list(), await shardsOnHub(loop, source, signal)) }
   } catch (retiredUnread) {
     return { retired: [], retiredUnread }
   }
 }
 
 /** Read when the source changed, and otherwise as often as the hub is compared: a removed track leaves its objects until they are deleted. */
-async function shardsOnHub(parts: HubParts, source: FleetSource, signal: AbortSignal): Promise<readonly Inventory[]> {
-  const { clock } = parts.context
+async function shardsOnHub(
+  { context: { clock }, hub, hubDone }: SourceLoop,
+  source: FleetSource,
+  signal: AbortSignal,
+): Promise<readonly Inventory[]> {
   const [done, stamp] = [`${keyOf(source)}/`, String(source.metadata.generation ?? 0)]
-  if (!isHubDue(parts.hubDone.get(done), stamp, clock.monotonic())) return []
-  const shards = await listAll(parts.hub.as(actingUser(source)).program, inventory, { signal })
-  if (retiredTracks(source, [], shards).length === 0) parts.hubDone.set(done, { stamp, at: clock.monotonic() })
+  if (!isHubDue(hubDone.get(done), stamp, clock.monotonic())) return []
+  const shards = await listAll(hub.as(actingUser(source)).program, inventory, { signal })
+  if (retiredTracks(source, [], shards).length === 0) hubDone.set(done, { stamp, at: clock.monotonic() })
   return shards
 }

@@ -8,7 +8,7 @@ import { isSameContent, planDigest, plansIn } from '../../plan-digest.ts'
 import { refuseImpossible } from '../../render/problems.ts'
 import { syncErrors } from '../../sync-errors.ts'
 import { firstParentRange } from '../../trust/history.ts'
-import type { HubParts } from '../parts.ts'
+import type { Renders } from '../renders.ts'
 import type { Commit } from './seen.ts'
 
 /** Merges of more branches name their plan themselves. */
@@ -48,7 +48,7 @@ export interface Planned {
 }
 
 /** Judged against the commit that was followed before, until this one is. */
-export async function refuseOtherPlan(parts: HubParts, planned: Planned): Promise<void> {
+export async function refuseOtherPlan(renders: Renders, planned: Planned): Promise<void> {
   const {
     source,
     commit: { id, title = {}, plans = [] },
@@ -57,10 +57,10 @@ export async function refuseOtherPlan(parts: HubParts, planned: Planned): Promis
   const { requirePlan = false } = source.spec
   const before = source.status?.rendered
   if (before === undefined || before === id || (plans.length === 0 && !requirePlan)) return
-  const { targets: old } = await parts.renders.render(source, before)
+  const { targets: old } = await renders.render(source, before)
   const actual = planDigest(old, targets)
   if (isStepPlanned({ plans, requirePlan }, old, targets)) return
-  if (await isPlannedByStep(parts, planned, before)) return
+  if (await isPlannedByStep(renders, planned, before)) return
   const values = { commit: `commit ${commitText(id, title)}`, before: shortCommit(before), actual }
   if (plans.length === 0) throw new KubeNodeError(syncErrors.KN7060(values))
   throw new KubeNodeError(syncErrors.KN7061({ ...values, named: plans.map(planText).join(', ').slice(0, 200) }))
@@ -86,7 +86,7 @@ const MOST_STEPS = 6
  * this is not so: the ones below it may be of an author who signs nothing.
  */
 async function isPlannedByStep(
-  parts: HubParts,
+  renders: Renders,
   { source, repository, commit, targets }: Planned,
   before: string,
 ): Promise<boolean> {
@@ -94,9 +94,9 @@ async function isPlannedByStep(
   if (verify?.mode === 'Head') return false
   const range = await firstParentRange(before, commit.id, (each) => repository.commit(each), MOST_STEPS)
   if (range.kind !== 'Range' || range.commits.length < 2) return false
-  let [from, old] = [before, (await parts.renders.render(source, before)).targets]
+  let [from, old] = [before, (await renders.render(source, before)).targets]
   for (const id of range.commits) {
-    const now = id === commit.id ? targets : await targetsOf(parts, source, id)
+    const now = id === commit.id ? targets : await targetsOf(renders, source, id)
     if (now === undefined) return false
     const plans = plansOf(await messagesOf(repository, id, from))
     if (!isStepPlanned({ plans, requirePlan: true }, old, now)) return false
@@ -106,7 +106,7 @@ async function isPlannedByStep(
 }
 
 /** Undefined for one that a poll would have refused. */
-async function targetsOf({ renders }: HubParts, source: FleetSource, id: string): Promise<Targets | undefined> {
+async function targetsOf(renders: Renders, source: FleetSource, id: string): Promise<Targets | undefined> {
   try {
     const rendered = await renders.render(source, id)
     refuseImpossible(shortCommit(id), rendered)

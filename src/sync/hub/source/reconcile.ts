@@ -6,31 +6,40 @@ import { parseDuration } from '#lib/duration.ts'
 import type { ReconcileContext } from '#runtime/controller.ts'
 import { done, requeueAfter, type Outcome } from '#runtime/outcome.ts'
 import { writeStatus, writtenOrThrow } from '#runtime/write-status.ts'
-import { releasesIn, type HubParts } from '../parts.ts'
+import { releasesIn } from '../../release/chain.ts'
 import { keyParts } from '../keys.ts'
+import { createTrustMetrics } from '../metrics.ts'
+import type { HubShared } from '../shared.ts'
 import { act } from './act.ts'
-import { observe } from './observe.ts'
+import { type SourceLoop, observe } from './observe.ts'
 import { plan } from './plan.ts'
 import { statusOf, troubleOf } from './status.ts'
 
 /** Even a failure that only a commit can fix needs polling, since a commit causes no event. */
 const AT_LEAST_MS = 1_000
 
+export function sourceLoop(shared: HubShared): SourceLoop {
+  const hubDone: SourceLoop['hubDone'] = new Map()
+  // A Cluster that git brought back while it was being deleted still looked as declared then.
+  shared.clusters.onChange((_, now) => void (now === undefined && hubDone.clear()))
+  return { ...shared, trustMetrics: createTrustMetrics(shared.context.metrics), hubDone }
+}
+
 export async function reconcileSource(
-  parts: HubParts,
+  loop: SourceLoop,
   key: string,
   { signal, log }: ReconcileContext,
 ): Promise<Outcome> {
-  const source = parts.sources.get(keyParts(key))
+  const source = loop.sources.get(keyParts(key))
   if (source === undefined || source.metadata.deletionTimestamp !== undefined) return done
-  const { clock, client } = parts.context
-  parts.renders.removeUnused(parts.sources.list())
-  const seen = await observe(parts, source, signal)
-  const results = await act(parts, seen, plan(seen, clock.monotonic()), signal)
+  const { clock, client } = loop.context
+  loop.renders.removeUnused(loop.sources.list())
+  const seen = await observe(loop, source, signal)
+  const results = await act(loop, seen, plan(seen, clock.monotonic()), signal)
   if (seen.declared?.kind === 'Declared' && 'retiredUnread' in seen.declared) throw seen.declared.retiredUnread
-  const releases = releasesIn(parts, source.metadata.namespace)
+  const releases = releasesIn(loop.releases.list(), source.metadata.namespace)
   const status = statusOf(seen, results, { releases, now: clock.now() })
-  const own = { client, type: fleetSource, fieldManager: FIELD_MANAGERS.sync, cache: parts.sources }
+  const own = { client, type: fleetSource, fieldManager: FIELD_MANAGERS.sync, cache: loop.sources }
   writtenOrThrow(await writeStatus({ ...own, object: source, status, signal }))
   const trouble = troubleOf(seen, results)
   const told = source.status?.conditions?.find((c) => c.type === trouble?.type)?.message
