@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { parseTree } from '#sync/sops/document.ts'
 import { AGE_KEY, sopsText } from '#test/support/tools/sops-writer.ts'
 import { openSecret } from '#sync/sops/sealed-secret.ts'
-import { parseIdentities } from '#sync/sops/age-identity.ts'
+import { parseIdentities } from '#sync/sops/age.ts'
 
 /** Just below the limit of a file. */
 const CHARS = 511_000
@@ -31,11 +31,11 @@ test('S12 files that keep a parser of YAML busy are refused by the number of the
     expect(() => parseTree(text), name).toThrow(/more than 30000 words|nested deeper|bracket that nothing opened/)
 }, 20_000)
 
-test('a Secret of 3,000 values, as large as a file may be, is opened', () => {
+test('a Secret of 3,000 values, as large as a file may be, is opened', async () => {
   const stringData = Object.fromEntries(Array.from({ length: 3_000 }, (_, i) => [`k${i}`, 'v']))
   const metadata = { name: 'large', namespace: 'shop' }
   const text = sopsText({ apiVersion: 'v1', kind: 'Secret', metadata, stringData })
   expect(text.length).toBeLessThan(512 * 1024)
-  const { object } = openSecret(text, parseIdentities(AGE_KEY))
+  const { object } = await openSecret(text, await parseIdentities(AGE_KEY))
   expect(Object.keys(object['data'] as object)).toHaveLength(3_000)
 })

@@ -178,7 +178,9 @@ export class Renders {
     const renderer = await this.#findRenderer()
     const { path, decryption } = source.spec
     const identities =
-      decryption === undefined ? undefined : identitiesOf(source, await this.#secretOf(source, decryption.secretRef))
+      decryption === undefined
+        ? undefined
+        : await identitiesOf(source, await this.#secretOf(source, decryption.secretRef))
     const { renderLimits, rehearsal } = this.#config
     const made = {
       repository,

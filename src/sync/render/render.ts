@@ -19,7 +19,7 @@ import { findingProblems, type RenderedProblem } from './problems.ts'
 import type { Targets } from '#delivery/desired.ts'
 import { checkingRendered } from './rendered.ts'
 import type { Renderer } from './renderer.ts'
-import { openingTargets, type Decryption, type SealedFiles } from './sealed.ts'
+import { openTargets, type Decryption, type SealedFiles } from './sealed.ts'
 import type { CagedEnd, CageLimits } from './run-caged.ts'
 import { syncErrors } from '../sync-errors.ts'
 
@@ -108,7 +108,7 @@ async function renderFiles(
   const places = placesOf(files, answer.madeAt)
   const targets = await inSlices(checkingRendered(answer.clusters, validator, places, sealed))
   const problems = await inSlices(findingProblems(targets, files, places))
-  const opened = decryption === undefined ? targets : await inSlices(openingTargets(targets, sealed, decryption))
+  const opened = decryption === undefined ? targets : await openTargets(targets, sealed, decryption)
   return { targets: opened, printed, memory: answer.memory, ...problems }
 }
 

@@ -6,7 +6,7 @@ import { isObject } from '#lib/json.ts'
 import { printableLine } from '#lib/printable.ts'
 import type { DesiredObject, Rejected, RenderedTarget, Targets } from '#delivery/desired.ts'
 import type { KubeObject } from '#api/schema/object.ts'
-import type { AgeIdentity } from '../sops/age-identity.ts'
+import type { AgeIdentity } from '../sops/age.ts'
 import { isPlace, openSecret, PLACES_ENTRY, sealedSecret, type OpenedSecret } from '../sops/sealed-secret.ts'
 import { syncErrors } from '../sync-errors.ts'
 
@@ -49,14 +49,10 @@ function read(file: string, text: string | undefined): Unsealed {
 export const hasSealedValue = (json: string): boolean => json.includes('"ENC[AES256_GCM,')
 
 /** The targets with the values of their Secrets. One that cannot be opened is neither applied nor deleted, like other invalid objects. */
-export function* openingTargets(
-  targets: Targets,
-  files: SealedFiles,
-  decryption: Decryption,
-): Generator<void, Targets> {
+export async function openTargets(targets: Targets, files: SealedFiles, decryption: Decryption): Promise<Targets> {
   const known = new Map<string, OpenedSecret | string>()
-  const opened = (file: string): OpenedSecret | string => {
-    const found = known.get(file) ?? open(file, files.get(file) ?? '', decryption.identities)
+  const opened = async (file: string): Promise<OpenedSecret | string> => {
+    const found = known.get(file) ?? (await open(file, files.get(file) ?? '', decryption.identities))
     known.set(file, found)
     return found
   }
@@ -69,8 +65,7 @@ export function* openingTargets(
         good.push(desired)
         continue
       }
-      const found = opened(sealed)
-      yield
+      const found = await opened(sealed)
       const problem = typeof found === 'string' ? found : placeProblem(sealed, name, found, decryption)
       if (problem !== undefined) bad.push({ ref, problem, ...defined({ place }) })
       else if (typeof found !== 'string') good.push({ ...desired, object: found.object })
@@ -96,11 +91,15 @@ function placeProblem(
   return numbered(syncErrors.KN7138({ file: name, why }))
 }
 
-function open(file: string, text: string, identities: readonly AgeIdentity[] | undefined): OpenedSecret | string {
+async function open(
+  file: string,
+  text: string,
+  identities: readonly AgeIdentity[] | undefined,
+): Promise<OpenedSecret | string> {
   const name = printableLine(file)
   if (identities === undefined) return numbered(syncErrors.KN7134({ file: name }))
   try {
-    return openSecret(text, identities)
+    return await openSecret(text, identities)
   } catch (error) {
     return numbered(syncErrors.KN7133({ file: name, why: printableLine(messageOf(error)) }))
   }

@@ -6,13 +6,16 @@ import type { KubeObject } from '#api/schema/object.ts'
 import { secretOf } from '../git/access.ts'
 import { keyOfSource } from '../sources/scope.ts'
 import { syncErrors } from '../sync-errors.ts'
-import { type AgeIdentity, parseIdentities } from './age-identity.ts'
+import { type AgeIdentity, parseIdentities } from './age.ts'
 
 /** By provider, which entries have keys, as other GitOps tools name them. */
 const ENTRIES: Readonly<Partial<Record<string, RegExp>>> = { sops: /\.agekey$/ }
 
 /** Keys are never part of a message. */
-export function identitiesOf(source: FleetSource, secret: KubeObject | undefined): readonly AgeIdentity[] {
+export async function identitiesOf(
+  source: FleetSource,
+  secret: KubeObject | undefined,
+): Promise<readonly AgeIdentity[]> {
   const { provider = '', secretRef: { name } = { name: '' } } = source.spec.decryption ?? {}
   const entry = Object.hasOwn(ENTRIES, provider) ? ENTRIES[provider] : undefined
   // Definitions may be newer than sync: another provider's keys and files are never read as those of this one.
@@ -30,13 +33,13 @@ export function identitiesOf(source: FleetSource, secret: KubeObject | undefined
   if (type !== 'Opaque') throw refuse(`has the type ${String(type).slice(0, 80)}, which is not for keys of age`)
   const data = isObject(secret['data']) ? secret['data'] : {}
   const entries = Object.entries(data).filter(([key]) => entry.test(key))
-  const identities = entries.flatMap(([key, value]) => {
+  const identities: AgeIdentity[] = []
+  for (const [key, value] of entries)
     try {
-      return parseIdentities(Buffer.from(String(value), 'base64').toString('utf8'))
+      identities.push(...(await parseIdentities(Buffer.from(String(value), 'base64').toString('utf8'))))
     } catch (error) {
       throw refuse(`${messageOf(error)}, in ${key.slice(0, 100)}`)
     }
-  })
   if (identities.length === 0) throw refuse('has no key of age in an entry that ends in .agekey')
   return identities
 }

@@ -2,8 +2,8 @@
 // Errors name paths, never values. Pure.
 import { createDecipheriv, createHash, timingSafeEqual } from 'node:crypto'
 import { compileRegex } from '#lib/regex.ts'
-import { base64, openAgeFile } from './age-file.ts'
-import type { AgeIdentity } from './age-identity.ts'
+import { withoutEnd } from '#lib/without-ends.ts'
+import { openAgeFile, type AgeIdentity } from './age.ts'
 import { leavesOf, mapLeaves, type Leaf, type Tree } from './document.ts'
 
 /** The key of the file under which sops keeps its own data. */
@@ -24,12 +24,12 @@ export function encryptedTree(all: ReadonlyMap<string, Tree>): EncryptedTree {
   return { tree: new Map([...all].filter(([key]) => key !== SOPS)), metadata: metadata as Metadata }
 }
 
-export function openTree(
+export async function openTree(
   { tree, metadata }: EncryptedTree,
   identities: readonly AgeIdentity[],
-): ReadonlyMap<string, Tree> {
+): Promise<ReadonlyMap<string, Tree>> {
   const isEncrypted = rulesOf(metadata)
-  const key = dataKey(metadata, identities)
+  const key = await dataKey(metadata, identities)
   const mac = createHash('sha512')
   const isEncryptedOnly = metadata.get('mac_only_encrypted') === true
   // So that the digest of one setting is never that of the other.
@@ -56,6 +56,13 @@ const TYPES: ReadonlySet<string> = new Set(['str', 'int', 'float', 'bool'])
 
 export const isSealedValue = (value: unknown): boolean =>
   typeof value === 'string' && value.startsWith('ENC[AES256_GCM,')
+
+/** With or without padding; any other text is none. */
+export function base64(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, 'base64')
+  const padded = bytes.toString('base64')
+  return text === padded || text === withoutEnd(padded, /=/) ? bytes : undefined
+}
 
 const shown = (path: readonly string[]): string => path.join('.').slice(0, 200)
 
@@ -107,7 +114,7 @@ function verifyMac(metadata: Metadata, key: Buffer, computed: string): void {
 const OTHERS = ['kms', 'gcp_kms', 'azure_kv', 'hc_vault', 'pgp', 'hckms'] as const
 const MAX_RECIPIENTS = 50
 
-function dataKey(metadata: Metadata, identities: readonly AgeIdentity[]): Buffer {
+async function dataKey(metadata: Metadata, identities: readonly AgeIdentity[]): Promise<Buffer> {
   if (listIn(metadata, 'key_groups').length > 0 || metadata.has('shamir_threshold'))
     throw new Error('has key groups; encrypt it for recipients of age alone')
   const recipients = listIn(metadata, 'age')
@@ -122,7 +129,7 @@ function dataKey(metadata: Metadata, identities: readonly AgeIdentity[]): Buffer
   for (const entry of recipients) {
     const armored = entry instanceof Map ? (entry as Metadata).get('enc') : undefined
     if (typeof armored !== 'string') throw new Error('has a recipient of age without a key')
-    const key = openKey(armored, identities)
+    const key = await openKey(armored, identities)
     if (key !== undefined) return key
   }
   const names = recipients
@@ -144,10 +151,10 @@ function dataKey(metadata: Metadata, identities: readonly AgeIdentity[]): Buffer
 const printable = (recipient: string): string =>
   /^age1[a-z0-9]{1,120}$/.test(recipient) ? recipient : 'another kind of key'
 
-function openKey(armored: string, identities: readonly AgeIdentity[]): Buffer | undefined {
+async function openKey(armored: string, identities: readonly AgeIdentity[]): Promise<Buffer | undefined> {
   let key: Buffer | undefined
   try {
-    key = openAgeFile(armored, identities)
+    key = await openAgeFile(armored, identities)
   } catch (cause) {
     throw new Error(
       `has a recipient whose age file cannot be used: ${cause instanceof Error ? cause.message : 'it is malformed'}`,

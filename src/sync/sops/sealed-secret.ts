@@ -1,10 +1,9 @@
 // A Secret that a commit has only encrypted: what is visible of it, and its values once it is opened. Errors name paths, never values.
 import { isObject } from '#lib/json.ts'
 import type { KubeObject } from '#api/schema/object.ts'
-import { base64 } from './age-file.ts'
-import type { AgeIdentity } from './age-identity.ts'
+import type { AgeIdentity } from './age.ts'
 import { parseTree, plainOf } from './document.ts'
-import { encryptedTree, isSealedValue, openTree, unsealedPaths, type EncryptedTree } from './open.ts'
+import { base64, encryptedTree, isSealedValue, openTree, unsealedPaths, type EncryptedTree } from './open.ts'
 
 const FIELDS: ReadonlySet<string> = new Set([
   'apiVersion',
@@ -46,9 +45,9 @@ export interface OpenedSecret {
 }
 
 /** Throws what is wrong. Nothing is returned before the MAC over all values is verified. */
-export function openSecret(text: string, identities: readonly AgeIdentity[]): OpenedSecret {
+export async function openSecret(text: string, identities: readonly AgeIdentity[]): Promise<OpenedSecret> {
   const encrypted = encryptedTree(parseTree(text))
-  const secret = plainOf(openTree(encrypted, identities))
+  const secret = plainOf(await openTree(encrypted, identities))
   requireSecret(secret)
   const stored = asStored(secret)
   const { [PLACES_ENTRY]: listed, ...data } = stored['data'] as Readonly<Record<string, string>>

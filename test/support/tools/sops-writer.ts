@@ -9,17 +9,17 @@ import {
   hkdfSync,
   randomBytes,
 } from 'node:crypto'
-import { parseIdentities, x25519PublicKey } from '#sync/sops/age-identity.ts'
 
 /** Made by age-keygen 1.1.1 for these tests. */
 export const AGE_KEY = 'AGE-SECRET-KEY-1S3DYV4Z986VUJC2Q8H87V8PZNCTQNS9WZKPH6CLYFMFDUGRTPW3SPP4SDN'
 export const AGE_RECIPIENT = 'age178we3mtl5pxk5zretke8dw4xldy9s4266sq85c6cz75gslu68pjqu27snl'
+/** The bytes that the recipient is the text of. */
+export const AGE_PUBLIC_KEY = Buffer.from('f1dd98ed7fa04d6a08795db276baa6fb4858555ad4007a635817a8887f9a3864', 'hex')
 
 type Value = string | number | boolean | null | readonly Value[] | { readonly [key: string]: Value }
 type Map_ = { readonly [key: string]: Value }
 
 export interface SopsOptions {
-  readonly identity?: string
   readonly rules?: Map_
   readonly isEncrypted?: (path: readonly string[]) => boolean
   readonly macOnlyEncrypted?: boolean
@@ -31,7 +31,6 @@ export const DATA_REGEX = '^(data|stringData)$'
 /** As the object that a file holds, so that a test can change it before it is written. */
 export function sopsObject(document: Map_, options: SopsOptions = {}): Record<string, Value> {
   const {
-    identity = AGE_KEY,
     rules = { encrypted_regex: DATA_REGEX },
     isEncrypted = (path) => path.some((key) => key === 'data' || key === 'stringData'),
     macOnlyEncrypted = false,
@@ -50,11 +49,10 @@ export function sopsObject(document: Map_, options: SopsOptions = {}): Record<st
     return isEncrypted(path) && text !== '' ? sealed(key, text, `${path.join(':')}:`, type) : value
   }
   const tree = walk(document, []) as Record<string, Value>
-  const [to] = parseIdentities(identity)
   return {
     ...tree,
     sops: {
-      age: [{ recipient: to?.recipient ?? '', enc: ageFile(key, to?.publicKey ?? Buffer.alloc(0)) }],
+      age: [{ recipient: AGE_RECIPIENT, enc: ageFile(key, AGE_PUBLIC_KEY) }],
       lastmodified: LAST_MODIFIED,
       mac: sealed(key, mac.digest('hex').toUpperCase(), LAST_MODIFIED, 'str'),
       ...rules,
@@ -76,6 +74,11 @@ function sealed(key: Buffer, text: string, context: string, type: string): strin
   const b64 = (bytes: Buffer) => bytes.toString('base64')
   return `ENC[AES256_GCM,data:${b64(data)},iv:${b64(iv)},tag:${b64(cipher.getAuthTag())},type:${type}]`
 }
+
+/** DER around 32 raw bytes (RFC 8410). */
+const SPKI = Buffer.from('302a300506032b656e032100', 'hex')
+const x25519PublicKey = (raw: Buffer) =>
+  createPublicKey({ key: Buffer.concat([SPKI, raw]), format: 'der', type: 'spki' })
 
 export function ageFile(plain: Buffer, recipient: Buffer): string {
   const fileKey = randomBytes(16)
