@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '#lib/json.ts'
 import type { KubeObject } from '#api/schema/object.ts'
-import { refText, type ObjectRef } from './object-ref.ts'
+import { refOf, refText, type ObjectRef } from './object-ref.ts'
 
 export interface DesiredObject {
   readonly ref: ObjectRef
@@ -33,7 +33,17 @@ export interface RenderedTarget {
 
 export type Targets = ReadonlyMap<string, RenderedTarget>
 
+/** Digests in inventories are cut to this; sixteen digits tell a fleet's objects apart with room to spare. */
+const DIGEST_DIGITS = 16
+export const shortDigest = (digest: string): string => digest.slice(0, DIGEST_DIGITS)
+
 /** Of canonical JSON. */
 export const digestOfText = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 export const digestOf = (object: unknown): string => digestOfText(canonicalJson(object))
+
+export const desiredOf = (object: KubeObject): DesiredObject => ({
+  ref: refOf(object),
+  object,
+  digest: digestOf(object),
+})

@@ -4,8 +4,10 @@ import { API_GROUP_VERSION } from '#api/kind.ts'
 import { MAX_REFS, type Baseline, type Inventory, type InventoryInput } from '#api/kinds/inventory.ts'
 import { defined } from '#lib/defined.ts'
 import { jsonEqual } from '#lib/json.ts'
-import { compareRefs, refText, type ObjectRef } from './object-ref.ts'
-import { shortDigest, type ClusterPlan, type InventoryRef } from './plan.ts'
+import { shortDigest } from './desired.ts'
+import { compareRefs, refText, type InventoryRef, type ObjectRef } from './object-ref.ts'
+import { isDelete, isWrite } from './operation.ts'
+import type { ClusterPlan } from './plan.ts'
 import { isOwn, isUndivided, type InventoryOwner } from './targets.ts'
 
 export interface InventoryMark {
@@ -98,22 +100,19 @@ export function leftOfTaken(
  * Before anything is applied: all previous objects and all that are about to be, without a digest where that changes. Both the new content and the previous one
  * may be acted on, so that a crash or a stale cache between this write and the last one blocks nothing.
  */
-export function refsBefore(seen: readonly InventoryRef[], plan: ClusterPlan): readonly InventoryRef[] {
+export function refsBefore(seen: readonly InventoryRef[], { operations }: ClusterPlan): readonly InventoryRef[] {
   const refs = new Map(seen.map((ref) => [refText(ref), ref]))
-  for (const action of plan.actions) {
-    if (action.kind !== 'Apply') continue
-    const key = refText(action.desired.ref)
-    const { digest, committed: _, ...rest }: InventoryRef = refs.get(key) ?? { ...action.desired.ref }
-    const before = { ...rest, ...defined({ committed: action.meanwhile }) }
+  for (const { desired, meanwhile } of operations.filter(isWrite)) {
+    const key = refText(desired.ref)
+    const { digest, committed: _, ...rest }: InventoryRef = refs.get(key) ?? { ...desired.ref }
     // A drifted object that is put back has the content that was recorded.
-    const isRecorded = digest !== undefined && digest === shortDigest(action.desired.digest)
-    refs.set(key, isRecorded ? { ...before, digest } : before)
+    const isRecorded = digest === shortDigest(desired.digest)
+    refs.set(key, { ...rest, ...defined({ committed: meanwhile }), ...(isRecorded && { digest }) })
   }
   // What is about to be deleted by us is no longer held to what git declared.
-  for (const action of plan.actions) {
-    if (action.kind !== 'Prune') continue
-    const { committed: _, ...rest } = action.ref
-    refs.set(refText(action.ref), rest)
+  for (const { ref } of operations.filter(isDelete)) {
+    const { committed: _, ...rest } = ref
+    refs.set(refText(ref), rest)
   }
   return [...refs.values()].toSorted(compareRefs)
 }
@@ -131,16 +130,11 @@ export function refsAfter(
   { applied, pruned }: Outcomes,
 ): readonly InventoryRef[] {
   const refs = new Map(refsBefore(seen, plan).map((ref) => [refText(ref), ref]))
-  for (const action of plan.actions) {
-    if (action.kind !== 'Apply') continue
-    const key = refText(action.desired.ref)
+  for (const { desired } of plan.operations.filter(isWrite)) {
+    const key = refText(desired.ref)
     if (!applied.has(key)) continue
     const uid = applied.get(key)
-    refs.set(key, {
-      ...action.desired.ref,
-      ...defined({ uid }),
-      digest: shortDigest(action.desired.digest),
-    })
+    refs.set(key, { ...desired.ref, ...defined({ uid }), digest: shortDigest(desired.digest) })
   }
   // Also for objects that were not applied now: they may have been recorded by an older release, or drift handling has changed since.
   for (const [key, { committed: _, ...ref }] of refs) {
@@ -148,19 +142,17 @@ export function refsAfter(
     const content = plan.committed.get(key)
     refs.set(key, content === undefined ? ref : { ...ref, committed: [content] })
   }
-  for (const action of plan.actions) {
-    if (action.kind !== 'Prune') continue
-    const key = refText(action.ref)
-    const { digest: _, committed: __, ...ending }: InventoryRef = refs.get(key) ?? action.ref
+  for (const { ref } of plan.operations.filter(isDelete)) {
+    const key = refText(ref)
+    const { digest: _, committed: __, ...ending }: InventoryRef = refs.get(key) ?? ref
     // Finalizers hold it. Without a digest it is applied again should a commit declare it once more.
     if (pruned.has(key)) refs.delete(key)
     else refs.set(key, ending)
   }
-  for (const { ref, reason } of plan.skips) if (NOT_OURS.has(reason)) refs.delete(refText(ref))
+  for (const operation of plan.operations)
+    if (operation.kind === 'Forget' || operation.kind === 'Conflict') refs.delete(refText(operation.ref))
   return [...refs.values()].toSorted(compareRefs)
 }
-
-const NOT_OURS: ReadonlySet<string> = new Set(['Gone', 'MovedTarget', 'MovedTrack', 'OtherObject', 'OtherSource'])
 
 export interface ShardWrites {
   readonly apply: readonly InventoryInput[]

@@ -1,11 +1,22 @@
 // The identity of an object across versions of its kind: group, kind, namespace, name. Inventories, plans and messages speak of objects so.
+import type { CommittedContent } from '#api/protocol/committed.ts'
 import type { KubeObject } from '#api/schema/object.ts'
+import type { ObjectKey } from '#api/schema/resource.ts'
 
 export interface ObjectRef {
   readonly group: string
   readonly kind: string
   readonly namespace: string
   readonly name: string
+}
+
+/** An entry of an inventory. */
+export interface InventoryRef extends ObjectRef {
+  readonly uid?: string
+  /** Start of the digest of what was applied; absent when it is unknown whether it was. */
+  readonly digest?: string
+  /** Contents that controllers may act on; absent: the live one. */
+  readonly committed?: readonly CommittedContent[]
 }
 
 export const groupOf = (apiVersion: string): string =>
@@ -16,6 +27,11 @@ export const refOf = ({ apiVersion, kind, metadata }: KubeObject): ObjectRef => 
   kind,
   namespace: metadata.namespace ?? '',
   name: metadata.name ?? '',
+})
+
+export const keyOfRef = ({ namespace, name }: ObjectRef): ObjectKey => ({
+  name,
+  ...(namespace !== '' && { namespace }),
 })
 
 /** `MachineSet.kubenode.io/workers`, `ConfigMap/default/settings`: unique, and readable. */

@@ -5,7 +5,7 @@ import { API_GROUP } from '#api/kind.ts'
 import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
-import { refOf, refText, type ObjectRef } from './object-ref.ts'
+import { keyOfRef, refOf, refText, type ObjectRef } from './object-ref.ts'
 import { listAll } from '#kube/list-all.ts'
 
 /** By `refText`. Neither present nor deleted when it is unknown. */
@@ -63,8 +63,7 @@ async function listed(
 async function getEach({ client, type, signal }: Reader, refs: readonly ObjectRef[]): Promise<Read> {
   const out = new Map<string, KubeObject | 'Absent' | 'Unknown'>()
   await inParallel(refs, PARALLEL, async (ref) => {
-    const key = { name: ref.name, ...(ref.namespace === '' ? {} : { namespace: ref.namespace }) }
-    const found = await unlessForbidden(() => client.get(type, key, signal === undefined ? {} : { signal }))
+    const found = await unlessForbidden(() => client.get(type, keyOfRef(ref), signal === undefined ? {} : { signal }))
     out.set(refText(ref), found === 'Forbidden' ? 'Unknown' : (found ?? 'Absent'))
   })
   return out

@@ -1,8 +1,7 @@
 // Decides what one run of install writes, in which order, and what it takes away again: the release against what the cluster has. Pure.
 import type { KubeObject } from '#api/schema/object.ts'
-import { compareRefs, refOf, refText } from '#delivery/object-ref.ts'
+import { compareRefs, type InventoryRef, refOf, refText } from '#delivery/object-ref.ts'
 import { orderOf } from '#delivery/order.ts'
-import type { InventoryRef } from '#delivery/plan.ts'
 import { planDefinitions, type DefinitionProblem, type Rewrite } from './definitions.ts'
 import { objectsOf } from './inventory.ts'
 import { groupsOf, PHASES, type PhaseName } from './phases.ts'

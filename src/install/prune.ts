@@ -2,8 +2,7 @@
 import { messageOf } from '#lib/errors.ts'
 import type { WriteOutcome } from '#kube/outcome.ts'
 import { type Deleted, deleteExactly } from '#runtime/preconditions.ts'
-import { refText, type ObjectRef } from '#delivery/object-ref.ts'
-import type { InventoryRef } from '#delivery/plan.ts'
+import { type InventoryRef, refText, type ObjectRef } from '#delivery/object-ref.ts'
 import type { InstallContext } from './context.ts'
 import { isLabelledOurs } from './release.ts'
 

@@ -250,7 +250,7 @@ test('a hold lets exactly the edit act, sync leaves it alone, and with the hold 
   await checkDigest(admin, wish, Date.now())
   const hold = await placeHold(admin, allowHold(wish, Date.now()))
   await until('the edited version', versions, (v) => v === all('1.1.0'), WITHIN_MS)
-  expect((await syncPass()).plan?.skips.map((s) => s.reason)).toEqual(['EditAllowed'])
+  expect((await syncPass()).plan?.operations.map((o) => o.reason)).toEqual(['EditAllowed'])
   expect(await versions()).toBe(all('1.1.0'))
   await edit('1.2.0')
   await until('another edit to be reported', waitsFor, (p) => p === 'UncommittedChange', WITHIN_MS)

@@ -5,13 +5,12 @@ import { addonObjects, type DeclaredAddon } from '#api/constructs/addons/table.t
 import type { Cluster } from '#api/kinds/cluster.ts'
 import { ANNOTATIONS, CLUSTERS_NAMESPACE } from '#api/names.ts'
 import { DEFAULT_NETWORK } from '#controlplanes/port.ts'
-import { actOnCluster } from '#delivery/act.ts'
 import { connectTo } from '#delivery/connection.ts'
-import { digestOf, type DesiredObject } from '#delivery/desired.ts'
+import { deliver } from '#delivery/deliver.ts'
+import { desiredOf } from '#delivery/desired.ts'
 import { healthOf } from '#delivery/health.ts'
-import { type ObjectRef, refOf, refText } from '#delivery/object-ref.ts'
-import { observeCluster, type Observed } from '#delivery/observe.ts'
-import { type ClusterPlan, planCluster } from '#delivery/plan.ts'
+import { type ObjectRef, refText } from '#delivery/object-ref.ts'
+import type { Observed } from '#delivery/observe.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { type Clock, timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
@@ -53,55 +52,35 @@ const networkOf = ({ spec: { network } }: Cluster): AddonNetwork => ({
 
 export async function deliverAddons(tools: Tools, cluster: Cluster): Promise<readonly NamedResult[]> {
   const { client, clock, signal } = tools
-  const addons = declaredAddons(cluster)
   const network = networkOf(cluster)
-  const ofAddon = new Map<string, string>()
-  const desired = addons.flatMap((addon) =>
-    addonObjects(addon, network).map((object): DesiredObject => {
-      const ref = refOf(object)
-      ofAddon.set(refText(ref), addon.name)
-      return { ref, object, digest: digestOf(object) }
-    }),
-  )
-  const connection = connectTo(cluster.metadata.name ?? '', client, () => clock.now())
-  const now = clock.now()
-  const elsewhere: ReadonlySet<string> = new Set()
-  const read = (): Promise<Observed> =>
-    observeCluster(connection, { owner: OWNER, desired, rejected: [], elsewhere, now, signal })
-  const seen = await read()
+  const addons = declaredAddons(cluster).map((addon) => ({
+    addon,
+    objects: addonObjects(addon, network).map(desiredOf),
+  }))
   const commit = cluster.metadata.annotations?.[ANNOTATIONS.commit] ?? NO_COMMIT
-  const plan = planCluster(
-    { desired, rejected: [], ...seen, elsewhere, approved: new Set() },
-    { commit, source: OWNER.source, target: OWNER.target, prune: PRUNE, drift: 'Correct' },
-  )
-  const { shards, inventory, objects, takeOver } = seen
-  const result = await actOnCluster(plan, {
-    connection,
+  const connection = connectTo(cluster.metadata.name ?? '', client, () => clock.now())
+  const { plan, result, after } = await deliver(connection, {
+    target: { objects: addons.flatMap(({ objects }) => objects), rejected: [] },
     owner: OWNER,
-    mark: { commit, release: undefined, appliedAt: timestamp(now) },
-    shards,
-    inventory,
-    objects,
-    takeOver,
-    correct: true,
+    mark: { commit, release: undefined, appliedAt: timestamp(clock.now()) },
+    config: { commit, prune: PRUNE, drift: 'Correct' },
+    elsewhere: new Set(),
+    approved: new Set(),
     signal,
   })
-  const after = result.applied + result.pruned > 0 ? await read() : seen
   const problems = new Map<string, string>([
-    ...skipped(plan),
+    ...plan.operations.flatMap((o) => (o.kind === 'Conflict' ? [[refText(o.ref), o.detail] as const] : [])),
     ...result.failures.map(({ ref, message }) => [refText(ref), printableLine(message)] as const),
   ])
-  return addons.map((addon) => {
-    const refs = desired.flatMap(({ ref }) => (ofAddon.get(refText(ref)) === addon.name ? [ref] : []))
-    return resultOf(addon, refs, problems, after)
-  })
+  return addons.map(({ addon, objects }) =>
+    resultOf(
+      addon,
+      objects.map(({ ref }) => ref),
+      problems,
+      after,
+    ),
+  )
 }
-
-/** Another source declares the object, or it cannot be read. */
-const skipped = ({ skips }: ClusterPlan): readonly (readonly [string, string])[] =>
-  skips
-    .filter(({ isDeclared, reason }) => isDeclared === true || reason === 'Unreadable')
-    .map(({ ref, reason, detail }) => [refText(ref), detail ?? reason] as const)
 
 function resultOf(
   { name, version }: DeclaredAddon,

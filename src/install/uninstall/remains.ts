@@ -2,8 +2,7 @@
 // release has. Found again after a kill at any step.
 import { OWN_NAMESPACES, SYSTEM_NAMESPACE } from '#api/names.ts'
 import { listAll } from '#kube/list-all.ts'
-import { compareRefs, refOf, refText, type ObjectRef } from '#delivery/object-ref.ts'
-import type { InventoryRef } from '#delivery/plan.ts'
+import { compareRefs, type InventoryRef, refOf, refText, type ObjectRef } from '#delivery/object-ref.ts'
 import { orderOf } from '#delivery/order.ts'
 import { releaseManifests } from '#delivery/release-manifests.ts'
 import { ifServed, type InstallContext } from '../context.ts'

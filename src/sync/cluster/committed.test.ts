@@ -15,7 +15,7 @@ import { refOf } from '#delivery/object-ref.ts'
 import { digestOf } from '#delivery/desired.ts'
 import type { ClusterConnection } from '#delivery/connection.ts'
 import { type ApplyOrder, applyToCluster } from './apply.ts'
-import type { ClusterConfig } from '#delivery/plan.ts'
+import type { ClusterConfig } from '#delivery/diff.ts'
 
 const NOW = VIRTUAL_EPOCH_MS
 const NAME = 'base'
@@ -136,7 +136,7 @@ describe('killed before any write', () => {
       expect([again.look.kind === 'Seen' && again.look.failures, actsOn(await w.view())]).toEqual([[], '2.0.0'])
       expect((await w.view())?.isHeld).toBe(false)
       const after = await w.sync([declare('2.0.0')])
-      expect(after.plan?.actions).toEqual([])
+      expect(after.plan?.operations).toEqual([])
       if (killed instanceof Error) throw killed
       if ((killed as typeof again).result?.failures.some((f) => f.message === 'killed') === true) throw new Killed()
     })
@@ -205,7 +205,7 @@ describe('an edit', () => {
     expect(contentOf({ kind: 'MachineComponentSet', spec: edited?.object.spec })).toEqual(contentOf(declare('1.0.0')))
     await w.sync([declare('1.0.0')])
     expect([(await w.view())?.edit, await w.live()]).toEqual([undefined, before])
-    expect((await w.sync([declare('1.0.0')])).plan?.actions).toEqual([])
+    expect((await w.sync([declare('1.0.0')])).plan?.operations).toEqual([])
   })
 
   test('that is put back by hand acts at once, and stays', async () => {
@@ -214,7 +214,7 @@ describe('an edit', () => {
     await w.edit(OTHER)
     await w.edit({ components: [{ name: 'beacon', version: '1.0.0' }] })
     expect((await w.view())?.edit).toBeUndefined()
-    expect((await w.sync([declare('1.0.0')])).plan?.actions).toEqual([])
+    expect((await w.sync([declare('1.0.0')])).plan?.operations).toEqual([])
   })
 
   test.each(['Detect', 'Off'] as const)(
@@ -254,7 +254,7 @@ describe('an edit', () => {
     await w.people.create(operationalHold, hold)
     expect(actsOn(await w.view())).toBe('9.9.9')
     const { plan } = await w.sync([declare('1.0.0')])
-    expect(plan?.skips.map((s) => s.reason)).toEqual(['EditAllowed'])
+    expect(plan?.operations.map((o) => o.reason)).toEqual(['EditAllowed'])
     expect(actsOn(await w.view())).toBe('9.9.9')
     await w.sync([declare('2.0.0')])
     expect([actsOn(await w.view()), (await w.view())?.edit]).toEqual(['2.0.0', undefined])

@@ -67,7 +67,9 @@ test('S25 an object that another writer made stays when git no longer declares i
     await program.delete(inventory, { name: metadata.name ?? '' })
   await commit([aConfig('theirs', { a: 'again' }), aConfig('ours')])
   const { plan } = await commit([])
-  expect(plan?.skips.map(({ ref, reason }) => `${ref.name} ${reason}`)).toEqual(['theirs OtherObject'])
+  expect(plan?.operations.filter((o) => o.kind === 'Forget').map(({ ref, reason }) => `${ref.name} ${reason}`)).toEqual(
+    ['theirs OtherObject'],
+  )
   expect((await find('theirs'))?.['data']).toEqual({ a: 'again', b: 'theirs' })
   expect(await find('ours')).toBeUndefined()
 })

@@ -141,7 +141,7 @@ describe('a hub that is its own member', () => {
     for (let round = 0; round < 2; round++)
       for (const target of TARGETS) {
         const { plan } = await w.pass(target, both)
-        expect([plan?.blocked, plan?.actions.filter((a) => a.kind === 'Prune')]).toEqual([undefined, []])
+        expect([plan?.blocked, plan?.operations.filter((o) => o.kind === 'Delete')]).toEqual([undefined, []])
       }
     expect(await w.there()).toEqual(all(both))
     const shards = await w.shards()
@@ -185,7 +185,7 @@ describe('an Inventory of a release that kept one for both', () => {
     const newer: Commit = { ...both, hub: [aCluster(SELF), aCluster('new'), aConfig('hub')] }
     for (const target of [first, second, first, second]) {
       const { plan } = await w.pass(target, target === 'Hub' ? newer : both, 2)
-      expect([target, plan?.actions.filter((a) => a.kind === 'Prune')]).toEqual([target, []])
+      expect([target, plan?.operations.filter((o) => o.kind === 'Delete')]).toEqual([target, []])
     }
     expect(await w.there()).toEqual(all(newer))
     const shards = await w.shards()
@@ -213,7 +213,7 @@ describe('an Inventory of a release that kept one for both', () => {
     await w.older(mine, target)
     const newer: Commit = { hub: mine.hub.slice(0, 1), member: mine.member.slice(0, 1) }
     const { plan } = await w.pass(target, newer, 2, { declaredIn: () => new Set() })
-    expect(plan?.actions.map((a) => a.kind)).toEqual(['Prune'])
+    expect(plan?.operations.map((o) => o.kind)).toEqual(['Delete'])
     expect(await w.there()).toEqual(all(newer))
     expect((await w.shards()).map((s) => s.spec.target)).toEqual([target])
   })

@@ -2,7 +2,7 @@
 import type { FleetSource } from '#api/kinds/fleet-source.ts'
 import { sourceUser } from '#api/names.ts'
 import type { KubeObject } from '#api/schema/object.ts'
-import type { ClusterConfig } from '#delivery/plan.ts'
+import type { ClusterConfig } from '#delivery/diff.ts'
 import { defined } from '#lib/defined.ts'
 
 export const clusterConfig = (source: FleetSource, commit: string): Omit<ClusterConfig, 'source' | 'target'> => {

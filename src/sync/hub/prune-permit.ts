@@ -13,8 +13,8 @@ import { printableLine } from '#lib/printable.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { permitWait } from '#permits/permit-wait.ts'
 import { type PermitTools, permitAnswer, reportResults, requestPermit } from '#permits/permits.ts'
+import type { PruneAnswer, PrunePermits } from '#delivery/deliver.ts'
 import type { HeldPrune } from '#delivery/plan.ts'
-import type { PruneAnswer, PrunePermits } from '../cluster/apply.ts'
 
 /** Longer than a pass over a cluster may take. */
 const LEASE_SECONDS = 600

@@ -30,11 +30,12 @@ export function recordEvents(
       'PruneGuard',
       `${pruneText(blocked)}; to allow it: kubenode approve release/${release.metadata.name ?? ''} (digest ${blocked.digest})`,
     )
-  const deferred = plan?.skips.find((s) => s.reason === 'PruneDeferred')
+  const operations = plan?.operations ?? []
+  const deferred = operations.filter((o) => o.kind === 'Defer').find((o) => o.reason === 'PruneDeferred')
   if (deferred !== undefined)
     record('Normal', 'StillReferenced', `${refText(deferred.ref)} is kept: ${deferred.detail ?? ''}`)
-  const drift = plan?.skips.find((s) => s.reason === 'DriftDetected')
-  if (drift !== undefined) record('Warning', 'DriftDetected', `${refText(drift.ref)}: ${drift.detail ?? ''}`)
+  const drift = operations.filter((o) => o.kind === 'Report').find((o) => o.reason === 'DriftDetected')
+  if (drift !== undefined) record('Warning', 'DriftDetected', `${refText(drift.ref)}: ${drift.detail}`)
 }
 
 export type Wanted = Omit<WantedCondition, 'observedGeneration'>

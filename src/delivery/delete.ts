@@ -1,0 +1,40 @@
+// Deletes exactly the object that was decided about, or nothing.
+import type { ResourceType } from '#api/schema/resource.ts'
+import type { KubeClient } from '#kube/client.ts'
+import { outcomeOf, type WriteOutcome } from '#kube/outcome.ts'
+import type { Clock } from '#lib/clock.ts'
+import { defined } from '#lib/defined.ts'
+import type { Deleted } from '#runtime/preconditions.ts'
+import { keyOfRef } from './object-ref.ts'
+import type { Delete } from './operation.ts'
+
+interface Deleter {
+  readonly client: KubeClient
+  readonly signal?: AbortSignal
+  /** Where no later pass tries again: another write or a lost reply in between costs an attempt. */
+  readonly patience?: { readonly clock: Clock; readonly attempts: number; readonly pauseMs: number }
+}
+
+/** `Gone`: it was deleted by others, or replaced. */
+export async function deleteObject(
+  { client, signal, patience }: Deleter,
+  type: ResourceType,
+  { ref, uid, resourceVersion }: Pick<Delete, 'ref' | 'uid' | 'resourceVersion'>,
+): Promise<WriteOutcome<Deleted>> {
+  const call = defined({ signal })
+  const key = keyOfRef(ref)
+  let preconditions = { uid, resourceVersion }
+  for (let attempt = 1; ; attempt++) {
+    const options = { preconditions, propagationPolicy: 'Background', ...call } as const
+    const outcome = await outcomeOf(() => client.delete(type, key, options))
+    if (isAnswer(outcome) || patience === undefined || attempt === patience.attempts) return outcome
+    await patience.clock.sleep(patience.pauseMs, signal)
+    const { metadata } = (await client.get(type, key, call)) ?? {}
+    if (metadata?.uid !== uid) return { kind: 'Applied', object: 'Gone' }
+    preconditions = { uid, resourceVersion: metadata.resourceVersion ?? '' }
+  }
+}
+
+/** A busy server, a lost reply, and a change in between say nothing about the deletion. */
+const isAnswer = (outcome: WriteOutcome<Deleted>): boolean =>
+  outcome.kind === 'Applied' || (outcome.kind === 'Denied' && outcome.error.status !== 429)

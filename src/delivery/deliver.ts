@@ -1,0 +1,99 @@
+// One delivery to a cluster: observe, plan, act, and observe again what changed.
+import type { Baseline } from '#api/kinds/inventory.ts'
+import type { OperationPermit } from '#api/kinds/operation-permit.ts'
+import { defined } from '#lib/defined.ts'
+import { actOnCluster, type ClusterResult } from './act.ts'
+import type { ClusterConnection } from './connection.ts'
+import type { RenderedTarget } from './desired.ts'
+import type { ClusterConfig } from './diff.ts'
+import type { InventoryMark } from './inventory.ts'
+import { refText } from './object-ref.ts'
+import { observeCluster, type Observed } from './observe.ts'
+import { isDelete } from './operation.ts'
+import { type ClusterPlan, type HeldPrune, planCluster } from './plan.ts'
+import type { DeclaredIn, InventoryOwner } from './targets.ts'
+
+export interface DeliveryOrder {
+  readonly target: RenderedTarget
+  readonly owner: InventoryOwner
+  readonly mark: InventoryMark
+  readonly config: Omit<ClusterConfig, 'source' | 'target'>
+  /** What the commit declares for the other targets of the source. */
+  readonly declaredIn?: DeclaredIn
+  /** By `refText`: what other tracks declare. */
+  readonly elsewhere: ReadonlySet<string>
+  /** Digests of approved deletions. */
+  readonly approved: ReadonlySet<string>
+  /** Absent where no Defender counts the target: an approval alone decides. */
+  readonly permits?: PrunePermits
+  /** Writes in flight; absent: as many as one cluster uses well. */
+  readonly atOnce?: number
+  readonly signal?: AbortSignal
+}
+
+/** The Defender's answer about the deletions of one cluster. */
+export type PruneAnswer =
+  | { readonly kind: 'Granted'; readonly permit: OperationPermit }
+  | { readonly kind: 'Waiting'; readonly permit?: string; readonly seen: string; readonly unblock: string }
+
+export interface PrunePermits {
+  ask(held: HeldPrune): Promise<PruneAnswer>
+  report(permit: OperationPermit, isDone: boolean): Promise<void>
+}
+
+export interface Delivered {
+  readonly plan: ClusterPlan
+  readonly result: ClusterResult
+  readonly before: Observed
+  /** The same where nothing changed. */
+  readonly after: Observed
+  readonly baseline: Baseline | undefined
+  readonly answer: PruneAnswer | undefined
+}
+
+/** `baselineOf` is asked right before anything is applied, and noted in the Inventory by the same write as what is about to be. */
+export async function deliver(
+  connection: ClusterConnection,
+  order: DeliveryOrder,
+  baselineOf: (seen: Observed) => Promise<Baseline | undefined> = async () => undefined,
+): Promise<Delivered> {
+  const { target, owner, mark, config, declaredIn, elsewhere, approved, permits, atOnce, signal } = order
+  const { objects: desired, rejected } = target
+  const read = (): Promise<Observed> =>
+    observeCluster(connection, {
+      owner,
+      desired,
+      rejected,
+      replaces: config.replaces ?? [],
+      elsewhere,
+      now: Date.parse(mark.appliedAt),
+      ...defined({ declaredIn, signal }),
+    })
+  const before = await read()
+  const planWith = (permitted: ReadonlySet<string>): ClusterPlan =>
+    planCluster(
+      { ...before, desired, rejected, elsewhere, approved, ...(permits !== undefined && { permitted }) },
+      { ...config, source: owner.source, target: owner.target },
+    )
+  const first = planWith(new Set())
+  const answer = first.blocked?.isApproved === true ? await permits?.ask(first.blocked) : undefined
+  const plan = answer?.kind === 'Granted' ? planWith(new Set([first.blocked?.digest ?? ''])) : first
+  const baseline = await baselineOf(before)
+  const result = await actOnCluster(plan, {
+    connection,
+    owner,
+    mark: { ...mark, baseline },
+    seen: before,
+    correct: config.drift === 'Correct',
+    ...defined({ atOnce, signal }),
+  })
+  if (answer?.kind === 'Granted') await permits?.report(answer.permit, areAllAccepted(plan, result))
+  const after = result.applied + result.pruned > 0 ? await read() : before
+  return { plan, result, before, after, baseline, answer }
+}
+
+/** Whether the server accepted all deletions. */
+function areAllAccepted({ operations }: ClusterPlan, { failures }: ClusterResult): boolean {
+  const asked = new Set(operations.filter(isDelete).map(({ ref }) => refText(ref)))
+  return !failures.some(({ ref }) => asked.has(refText(ref)))
+}

@@ -1,0 +1,69 @@
+// The operations of delivery, a closed list: what happens to one object of a cluster, and to its entry in the Inventory. `diff` chooses one, `act` carries it out.
+import type { CommittedContent } from '#api/protocol/committed.ts'
+import type { DesiredObject } from './desired.ts'
+import type { InventoryRef, ObjectRef } from './object-ref.ts'
+
+export type Operation = Write | Keep | Report | Conflict | Delete | Forget | Defer
+
+/** Server-side apply. The entry gets the digest of what was applied. */
+export interface Write {
+  /** `Create`: it has no entry. `Update`: its entry has other content, or none. `Restore`: its entry is as declared, and the cluster is not. */
+  readonly kind: 'Create' | 'Update' | 'Restore'
+  readonly reason: 'New' | 'Changed' | 'Unrecorded' | 'Unmarked' | 'Missing' | 'Drifted' | 'Repeated'
+  readonly desired: DesiredObject
+  /** For the annotation. */
+  readonly commit: string
+  /** Contents to act on until the new one is known to be applied: includes the previous one. */
+  readonly meanwhile?: readonly CommittedContent[]
+}
+
+/** Declared, and nothing to do. */
+export interface Keep {
+  readonly kind: 'Keep'
+}
+
+/** Declared, not as declared, and left so. The entry stays. */
+export interface Report {
+  readonly kind: 'Report'
+  readonly reason: 'Rejected' | 'DriftDetected' | 'EditAllowed'
+  readonly ref: ObjectRef
+  readonly detail: string
+}
+
+/** Declared here, and owned by another source: the object stays as it is, the entry is removed. */
+export interface Conflict {
+  readonly kind: 'Conflict'
+  readonly reason: 'OtherSource'
+  readonly ref: ObjectRef
+  readonly detail: string
+}
+
+/** Not declared any more, and ours: deleted if it is still this very object. The entry is removed once the object no longer exists. */
+export interface Delete {
+  readonly kind: 'Delete'
+  readonly reason: 'Undeclared'
+  readonly ref: InventoryRef
+  readonly uid: string
+  readonly resourceVersion: string
+}
+
+/** Not declared any more, and not ours, or no longer there: the object stays as it is, the entry is removed. */
+export interface Forget {
+  readonly kind: 'Forget'
+  readonly reason: 'Gone' | 'OtherObject' | 'OtherSource' | 'MovedTarget' | 'MovedTrack'
+  readonly ref: ObjectRef
+  readonly detail?: string
+}
+
+/** Waits for a later pass. Object and entry stay. */
+export interface Defer {
+  readonly kind: 'Defer'
+  readonly reason: 'BeingDeleted' | 'Unreadable' | 'NeverPruned' | 'PruneDisabled' | 'PruneDeferred' | 'PruneBlocked'
+  readonly ref: ObjectRef
+  readonly detail?: string
+}
+
+export const isWrite = (operation: Operation): operation is Write =>
+  operation.kind === 'Create' || operation.kind === 'Update' || operation.kind === 'Restore'
+
+export const isDelete = (operation: Operation): operation is Delete => operation.kind === 'Delete'
