@@ -1,26 +1,53 @@
-// A machine whose agent misses its heartbeats: until it counts as silent, its status is what it reported last. Pure.
+// Machines whose agents miss their heartbeats: until they count as silent, their status is what they reported last. Pure.
 import type { Machine } from '#api/kinds/machine.ts'
-import { findCondition } from '#kube/conditions.ts'
+import { agentLeaseName } from '#api/names.ts'
 import { formatDuration } from '#lib/duration.ts'
 import type { Lease } from '#runtime/lease.ts'
+import { machineCondition, type MachineCondition } from './attention/observed.ts'
 import type { Finding } from './finding.ts'
 
 /** Two renewals were missed. */
 const LATE_AFTER_MS = 25_000
 const BEYOND: ReadonlySet<string> = new Set(['Pending', 'Provisioning', 'Deleting', 'Lost'])
 
-/** By the clock of the reader, which may differ from that of the node: a hint, and no verdict. */
-export function lateHeartbeat({ status = {} }: Machine, lease: Lease | undefined, now: number): readonly Finding[] {
-  const renewed = Date.parse(lease?.spec?.renewTime ?? '')
-  const isToldAlready = findCondition(status.conditions, 'AgentReachable')?.status !== 'True'
-  if (Number.isNaN(renewed) || isToldAlready || BEYOND.has(status.phase ?? '')) return []
-  const agoMs = now - renewed
-  if (agoMs < LATE_AFTER_MS) return []
+const PREFIX = agentLeaseName('')
+
+export const heartbeatsIn = (leases: readonly Lease[]): ReadonlyMap<string, number> =>
+  new Map(
+    leases.flatMap(({ metadata: { name = '' }, spec }) => {
+      const renewed = Date.parse(spec?.renewTime ?? '')
+      return name.startsWith(PREFIX) && !Number.isNaN(renewed) ? [[name.slice(PREFIX.length), renewed] as const] : []
+    }),
+  )
+
+/** By the clock of the reader, which may differ from that of the node: a hint, and no verdict. Undefined: in time, or its status tells. */
+export function lateSince(
+  { phase, silent }: Pick<MachineCondition, 'phase' | 'silent'>,
+  renewed: number | undefined,
+  now: number,
+): number | undefined {
+  if (renewed === undefined || silent !== 'No' || BEYOND.has(phase)) return undefined
+  return now - renewed < LATE_AFTER_MS ? undefined : renewed
+}
+
+/** What is to be known of a status that may be out of date. */
+export const LATE_TEXT = 'this state may be out of date'
+export const LATE_ENDS = 'its agent reports again, or counts as silent'
+
+export function lateHeartbeat(machine: Machine, lease: Lease | undefined, now: number): readonly Finding[] {
+  const { name = '' } = machine.metadata
+  const renewed = lease && heartbeatsIn([lease]).get(name)
+  const since = lateSince(machineCondition(machine), renewed, now)
+  if (since === undefined) return []
   return [
     {
-      text: `No heartbeat from its agent for ${formatDuration(agoMs)}: this state may be out of date`,
+      text: `No heartbeat from its agent for ${formatDuration(now - since)}: ${LATE_TEXT}`,
+      cause: LATE_CAUSE,
       urgency: 'Waiting',
-      ends: 'its agent reports again, or counts as silent',
+      since,
+      ends: LATE_ENDS,
     },
   ]
 }
+
+export const LATE_CAUSE = 'machines/late'

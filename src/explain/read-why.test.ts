@@ -14,6 +14,7 @@ import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
 import type { FaultPort } from '#test/doubles/kube/faults.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { holdEndsOver, readWhy } from './read-why.ts'
+import { withHub } from './with-hub.ts'
 import { storyLines } from './finding.ts'
 
 const API = 'kubenode.io/v1alpha1'
@@ -256,6 +257,7 @@ test.each([
     spec: { source: 'fleet' },
     status: { waitingFor: { predicate: 'StageFailed', unblock: 'git revert --no-edit 0123456789ab && git push' } },
   }
-  const lines = storyLines(await readWhy(kube.client({ actor: 'test' }), failed, NOW))
+  const client = kube.client({ actor: 'test' })
+  const lines = storyLines(await withHub(await readWhy(client, failed, NOW), failed, client, async () => []))
   expect(lines.filter((l) => l.includes('git revert')).map((l) => l.slice(l.indexOf('git')))).toContain(line)
 })

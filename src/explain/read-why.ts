@@ -23,8 +23,7 @@ import { recentRepairs } from './repair-story.ts'
 import { newestReleases } from './newest-releases.ts'
 import { nodeHolds } from './node-holds.ts'
 import { PartialReader, type Reader } from './partial-reader.ts'
-import { rewritten, type Story, type Finding } from './finding.ts'
-import { withoutPush } from './unblock.ts'
+import type { Finding, Story } from './finding.ts'
 import { unreleased } from './unreleased.ts'
 import { continues } from './wait.ts'
 import { type Related, whyStory } from './why.ts'
@@ -41,15 +40,13 @@ export async function readWhy(client: Reader, object: KubeObject, now: number): 
   const late = await lateOf(client, object.kind === 'Machine' ? (object as Machine) : own, now)
   const held = object.kind === 'Node' ? nodeHolds({ node: object, machine: own }, holds, now) : []
   const holdEnds = holdEndsOver(object, holds, now)
-  const story = whyStory(object, now, {
+  return whyStory(object, now, {
     related,
     more: [...late, ...held, ...more],
     holdEnds,
     gaps: reader.gaps,
     releases,
   })
-  const isPushed = object.kind !== release.kind || !(await isReadInPlace(client, object as Release))
-  return isPushed ? story : { ...rewritten(story, withoutPush), object: story.object }
 }
 
 /** Where its source is a folder of this machine there is nowhere to push to. A source that may not be read is taken for a remote one. */

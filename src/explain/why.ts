@@ -324,6 +324,9 @@ export interface Around {
   readonly gaps?: readonly Finding[]
 }
 
+/** What a story says that has found nothing. */
+export const ALL_DONE = 'Up to date; nothing pending.'
+
 export function whyStory(object: KubeObject, now: number, around: Around = {}): Story {
   const { related = [], more = [], holdEnds, gaps = [], releases = [] } = around
   const status = fields(object['status'])
@@ -353,7 +356,7 @@ export function whyStory(object: KubeObject, now: number, around: Around = {}): 
       ],
     }
   })
-  const whole = gaps.length === 0 ? 'Up to date; nothing pending.' : 'Nothing pending in what you may read.'
+  const whole = gaps.length === 0 ? ALL_DONE : 'Nothing pending in what you may read.'
   const rest = others.some(isReporting) ? 'Nothing of its own is pending.' : whole
   return {
     object: word,

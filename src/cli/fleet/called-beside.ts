@@ -7,7 +7,7 @@ import type { ServerOptions } from './connect.ts'
 /** What commits are called, for what is no Release. */
 export async function releasesBeside(client: KubeClient, options: ServerOptions, io: Io): Promise<readonly Release[]> {
   const [{ contextsBeside }, { releasesKnown }] = await Promise.all([
-    import('./hub-refusal.ts'),
+    import('./contexts-beside.ts'),
     import('./releases-known.ts'),
   ])
   return releasesKnown(client, () => contextsBeside(options, io))

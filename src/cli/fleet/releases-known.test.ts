@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Release } from '#api/kinds/release.ts'
-import type { OtherContext } from './hub-refusal.ts'
+import type { OtherCluster } from '#explain/with-hub.ts'
 import { releasesKnown } from './releases-known.ts'
 
 type Own = Parameters<typeof releasesKnown>[0]
@@ -8,12 +8,12 @@ type Own = Parameters<typeof releasesKnown>[0]
 const server = (...names: readonly string[]): Own =>
   ({ list: async () => ({ items: names.map((name) => ({ metadata: { name } })), resourceVersion: '1' }) }) as never
 const refusing: Own = { list: () => Promise.reject(new Error('forbidden')) }
-const context = (client: Own): OtherContext => ({ context: 'x', read: (question) => question(client as never) })
-const away: OtherContext = { context: 'y', read: () => Promise.reject(new Error('away')) }
+const context = (client: Own): OtherCluster => ({ context: 'x', read: (question) => question(client as never) })
+const away: OtherCluster = { context: 'y', read: () => Promise.reject(new Error('away')) }
 
 const namesOf = (releases: readonly Release[]) => releases.map((r) => r.metadata.name)
 
-test.each<[string, Own, readonly OtherContext[], readonly string[]]>([
+test.each<[string, Own, readonly OtherCluster[], readonly string[]]>([
   ['are those of the server', server('own'), [context(server('other'))], ['own']],
   ['are those of the hub where the server is a member', server(), [away, context(server('hub'))], ['hub']],
   ['are those of the hub where this user may not read them here', refusing, [context(server('hub'))], ['hub']],

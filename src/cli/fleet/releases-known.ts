@@ -3,7 +3,7 @@ import { type Release, release } from '#api/kinds/release.ts'
 import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
-import type { OtherContext } from './hub-refusal.ts'
+import type { OtherCluster } from '#explain/with-hub.ts'
 
 /** Of one question to one context: an answer without titles is worth more than one that is late. */
 const WITHIN_MS = 3_000
@@ -11,7 +11,7 @@ const WITHIN_MS = 3_000
 /** Empty where no server that answers has some, or this user may not read them. */
 export async function releasesKnown(
   own: Pick<KubeClient, 'list'>,
-  others: () => Promise<readonly OtherContext[]>,
+  others: () => Promise<readonly OtherCluster[]>,
 ): Promise<readonly Release[]> {
   const ask = (client: Pick<KubeClient, 'list'>) =>
     listAll(client, release, { namespace: SYSTEM_NAMESPACE, timeoutMs: WITHIN_MS }).catch(() => [])

@@ -27,6 +27,21 @@ test('names the first of what needs attention, and where all of it is listed', a
 test('is about the kinds that are shown', async () =>
   expect(await attentionNote([wanted('sets')], clientOf([lost]))).toBeUndefined())
 
+test('names machines whose state may be out of date, where nothing needs attention', async () => {
+  const conditions = [{ type: 'AgentReachable', status: 'True', reason: 'LeaseRenewed', message: '' }]
+  const ready = { metadata: { name: 'm-1' }, spec: {}, status: { phase: 'Ready', conditions } }
+  const lease = { metadata: { name: 'agent-m-1' }, spec: { renewTime: '2026-01-05T00:00:00Z' } }
+  const client = {
+    list: (async ({ kind }: ResourceType) => ({
+      items: kind === 'Machine' ? [ready] : kind === 'Lease' ? [lease] : [],
+      resourceVersion: '1',
+    })) as unknown as KubeClient['list'],
+  }
+  expect(await attentionNote([wanted('machines')], client)).toBe(
+    'no heartbeat from machine/m-1: this state may be out of date',
+  )
+})
+
 test('is silent where nothing is known to need attention', async () => {
   expect(await attentionNote([wanted('machines')], clientOf([]))).toBeUndefined()
   expect(await attentionNote([wanted('machines')], clientOf('Forbidden'))).toBeUndefined()

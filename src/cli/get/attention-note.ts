@@ -1,6 +1,7 @@
 // One line below a table of `kubenode get` on a terminal: what of the shown kinds needs attention. On stderr, so that a pipe gets the table alone.
 import { attentionOf, summaryOfAttention } from '#explain/attention/attention.ts'
 import { worstFirst } from '#explain/attention/finding.ts'
+import { LATE_CAUSE } from '#explain/late-heartbeat.ts'
 import { readObserved } from '#explain/attention/read.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { systemClock } from '#lib/system-clock.ts'
@@ -34,10 +35,10 @@ export async function attentionNote(
   const kinds = new Set(wanted.map(({ type }) => type.kind))
   const observed = await readObserved('', client, () => Promise.resolve([]), WITHIN_MS).catch(() => undefined)
   if (observed?.state !== 'Connected') return undefined
-  const acting = worstFirst(attentionOf([observed], systemClock.now())).filter(
-    ({ weight, object }) => weight === 'Act' && kinds.has(object.kind),
-  )
-  if (acting.length === 0) return undefined
+  const own = worstFirst(attentionOf([observed], systemClock.now())).filter(({ object }) => kinds.has(object.kind))
+  const acting = own.filter(({ weight }) => weight === 'Act')
+  // What the table shows may be over.
+  if (acting.length === 0) return own.find(({ cause }) => cause === LATE_CAUSE)?.text
   const { sentence } = summaryOfAttention(acting, [observed])
   return `${sentence.replace(/ \(\)$/, '')}; to list all: kubenode why`
 }

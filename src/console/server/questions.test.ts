@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import { KINDS } from '#api/kinds.ts'
+import { ANNOTATIONS } from '#api/names.ts'
+import type { KubeClient } from '#kube/client.ts'
 import { seededRandom } from '#lib/random.ts'
 import { nodeType } from '#nodes/objects.ts'
 import { FakeKube } from '#test/doubles/kube/fake-kube.ts'
@@ -28,6 +30,7 @@ test('why of a Node names the rights that are missing for its repair, and gives 
     namespace: undefined,
     now: 0,
     away: [],
+    hubs: [],
   })
   const lines = linesOf(tree)
   expect(lines.slice(lines.indexOf('its repair'))).toEqual([
@@ -54,6 +57,7 @@ test('why begins with the programs that would have to move the object on, and ar
       { program: 'defender', since: 0 },
       { program: 'sync', since: 0 },
     ],
+    hubs: [],
   })
   expect(tree.below[0]).toEqual({
     text: 'Stopped for 4m: the Defender has not renewed the lease since 1970-01-01T00:00:00Z; no permit is granted, so disruptions do not begin',
@@ -61,4 +65,34 @@ test('why begins with the programs that would have to move the object on, and ar
     below: [],
   })
   expect(linesOf(tree).join('\n')).not.toContain('sync has')
+})
+
+test.each<readonly [string, boolean]>([
+  ['/home/ada/fleet', false],
+  ['https://git.example.org/fleet.git', true],
+])('a revert that is advised for a set of %s is pushed: %s', async (url, isPushed) => {
+  const waitingFor = {
+    predicate: 'RevisionFailed',
+    since: '1970-01-01T00:00:00Z',
+    unblock: 'run git revert --no-edit c0ffee12 && git push',
+  }
+  const annotations = { [ANNOTATIONS.source]: 'kubenode-system/fleet' }
+  const set = { kind: 'MachineComponentSet', metadata: { name: 'base', annotations }, status: { waitingFor } }
+  const own = {
+    get: async ({ kind }: { kind: string }) => (kind === set.kind ? set : undefined),
+    list: async () => ({ items: [] }),
+  }
+  const source = { metadata: { name: 'fleet' }, spec: { url } }
+  const { tree } = await whyAnswer({
+    client: own as unknown as KubeClient,
+    cluster: 'prod',
+    kind: set.kind,
+    name: 'base',
+    namespace: undefined,
+    now: 0,
+    away: [],
+    hubs: [{ context: 'hub', read: (ask) => ask({ get: async () => source } as unknown as KubeClient) }],
+  })
+  const lifts = tree.below.flatMap(({ lift }) => lift?.text ?? [])
+  expect(lifts).toEqual([`git revert --no-edit c0ffee12${isPushed ? ' && git push' : ''}`])
 })

@@ -7,6 +7,7 @@ import { blockersTold } from '#explain/repairs/blockers.ts'
 import { look } from '#explain/repairs/look.ts'
 import { shellWord } from '#lib/shell-word.ts'
 import type { Finding } from '#explain/finding.ts'
+import { type OtherCluster, withHub } from '#explain/with-hub.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { nodeType } from '#nodes/objects.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
@@ -45,16 +46,20 @@ export interface WhyWish {
   readonly now: number
   /** Programs of the cluster that are away, as far as the person may know. */
   readonly away: readonly StoppedProgram[]
+  /** Other clusters that the person may read and that have sources. */
+  readonly hubs: readonly OtherCluster[]
 }
 
-export async function whyAnswer({ client, cluster, kind, name, namespace, now, away }: WhyWish): Promise<WhyAnswer> {
+export async function whyAnswer(wish: WhyWish): Promise<WhyAnswer> {
+  const { client, cluster, kind, name, namespace, now, away, hubs } = wish
   const type = TYPES.get(kind)
   if (type === undefined) throw new Refused(404, 'NotFound', `there is no kind ${kind}`)
   const isName = NAME.test(name) && (namespace === undefined || NAME.test(namespace))
   const key = { name, ...(type.namespaced && namespace !== undefined && { namespace }) }
   const object = isName && (!type.namespaced || namespace !== undefined) ? await client.get(type, key) : undefined
   if (object === undefined) throw new Refused(404, 'NotFound', `${kind.toLowerCase()} "${name}" not found`)
-  const story = await readWhy(client, { ...object, kind }, now)
+  const found = { ...object, kind }
+  const story = await withHub(await readWhy(client, found, now), found, client, () => Promise.resolve(hubs))
   const blocked = kind === 'Node' ? await blockedBy(client, name, now) : []
   const own = `kubenode why ${kind.toLowerCase()}/${name}`
   const place = namespace === undefined || !type.namespaced ? '' : ` --namespace ${namespace}`

@@ -21,6 +21,7 @@ import { OpenStreams } from './open-streams.ts'
 import type { Page, PageFile } from './page-files.ts'
 import { planAnswer } from './plan-answer.ts'
 import { preparedAnswer, pushAnswer } from './prepare-answer.ts'
+import type { OtherCluster } from '#explain/with-hub.ts'
 import { changesBetween, searched, whyAnswer } from './questions.ts'
 import {
   acceptsGzip,
@@ -42,6 +43,7 @@ import { TimeShares } from './time-shares.ts'
 import { mayReadTopic, readAs } from './rights.ts'
 import { inView } from './topic-log.ts'
 import { mayRead, parseTopic, type TopicName } from './topics.ts'
+import { isHub } from './views/clusters.ts'
 import { awayPrograms } from './views/programs.ts'
 import { liftHold, writeApproval, writeHold } from './writes.ts'
 
@@ -291,8 +293,17 @@ export class ConsoleServer {
       namespace: url.searchParams.get('namespace') ?? undefined,
       now: this.#options.clock.now(),
       away: away.map(({ program, since }) => ({ program, since })),
+      hubs: this.#hubsBeside(person, cluster),
     })
     return this.#send(person, answer)
+  }
+
+  #hubsBeside({ access, who }: AskingPerson, cluster: string): readonly OtherCluster[] {
+    return [...access.readable.keys()].flatMap((context) => {
+      const [state, client] = [this.#options.fleet.cluster(context), who.clientOf(context)]
+      if (context === cluster || state === undefined || client === undefined || !isHub(state)) return []
+      return [{ context, read: (question) => question(client) }]
+    })
   }
 
   async #plan(person: AskingPerson): Promise<void> {

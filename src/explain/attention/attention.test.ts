@@ -402,6 +402,22 @@ describe('what was called well', () => {
     expect(findings.map(firstOf)).toEqual(['kubenode check', 'kubenode check'])
   })
 
+  test('agents that miss heartbeats are told before they count as silent, and those that do are not told twice', () => {
+    const heartbeats = new Map([
+      ['m-1', NOW - 30_000],
+      ['m-2', NOW - 26_000],
+      ['m-3', NOW - 5_000],
+      ['m-4', NOW - 60_000],
+    ])
+    const machines = [machine('m-1'), machine('m-2'), machine('m-3'), machine('m-4', { silent: 'Yes' }), machine('m-5')]
+    const findings = found(cluster('prod', { machines }, { heartbeats }))
+    expect(told(findings)).toEqual([
+      'Act: machine/m-4 is silent',
+      'Wait: no heartbeat from 2 machines (m-1, m-2): this state may be out of date',
+    ])
+    expect(findings.at(-1)).toMatchObject({ since: NOW - 30_000, cause: 'machines/late' })
+  })
+
   test('a repair that a hold stops is told by the hold alone', () => {
     const lists = { rules: [rule([matches('n', 'HoldPause')])], holds: [hold('Pause', { kind: 'Node', name: 'n' })] }
     expect(one(lists)).toEqual(['Wait: node/n is paused by eve until 2026-01-05T03:00:00Z: a look at the graphs'])

@@ -16,7 +16,7 @@ import {
 } from './change-findings.ts'
 import { connectionFindings, gapFindings, holdFindings, policyFindings, programFindings } from './cluster-findings.ts'
 import type { FleetFinding } from './finding.ts'
-import { machineFindings, nodeFindings, repairFindings } from './node-findings.ts'
+import { lateFindings, machineFindings, nodeFindings, repairFindings } from './node-findings.ts'
 import type { ObservedCluster } from './observed.ts'
 import { rewritten } from '../finding.ts'
 import { withoutPush } from '../unblock.ts'
@@ -58,6 +58,7 @@ function ofCluster(cluster: ObservedCluster, unreached: ReadonlySet<string>, now
     ...permits,
     ...repairs.findings,
     ...machineFindings(cluster, repairs.nodes),
+    ...lateFindings(cluster, now),
     ...nodeFindings(cluster, repairs.conditions),
     ...maintenanceFindings(cluster, now),
     ...gapFindings(cluster),

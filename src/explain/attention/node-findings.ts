@@ -15,6 +15,7 @@ import {
   stepOf,
   type Weight,
 } from './finding.ts'
+import { LATE_CAUSE, LATE_ENDS, LATE_TEXT, lateSince } from '../late-heartbeat.ts'
 import type { Urgency, WayOn } from '../finding.ts'
 import { unblockOf } from '../unblock.ts'
 import { peopleSentence } from '../ways-out.ts'
@@ -125,6 +126,33 @@ export function machineFindings(cluster: ObservedCluster, repaired: ReadonlySet<
     })
   })
   return bounded(found, 'states of machines')
+}
+
+/** Machines whose status may be out of date, before their agents count as silent. */
+export function lateFindings(
+  { name: cluster, list, heartbeats }: ObservedCluster,
+  now: number,
+): readonly FleetFinding[] {
+  if (heartbeats === undefined) return []
+  const late = list('machines').flatMap(({ metadata: { name = '' }, state }) => {
+    const since = lateSince(state, heartbeats.get(name), now)
+    return since === undefined ? [] : [{ name, since }]
+  })
+  const [first] = late.toSorted((a, b) => a.since - b.since)
+  if (first === undefined) return []
+  const names = late.map(({ name }) => name).toSorted()
+  return [
+    finding(objectIn(cluster, 'Machine', { name: first.name }), {
+      weight: 'Wait',
+      urgency: 'Waiting',
+      part: 'late',
+      cause: LATE_CAUSE,
+      count: names.length,
+      text: `no heartbeat from ${objectsText('machine', names)}: ${LATE_TEXT}`,
+      since: first.since,
+      first: { ends: LATE_ENDS },
+    }),
+  ]
 }
 
 /** Why a rule does nothing for a Node where it is true, until a person acts. Other reasons are waits that end by themselves. */

@@ -78,6 +78,8 @@ export interface ObservedCluster {
   readonly stopped: readonly StoppedProgram[]
   /** What is not known of a cluster that answers; undefined: all is. */
   readonly gap: string | undefined
+  /** By machine, when its agent renewed its Lease last; absent where Leases are not read: the controllers report a silent agent soon after. */
+  readonly heartbeats?: ReadonlyMap<string, number> | undefined
 }
 
 const SILENT = { True: 'No', False: 'Yes', Unknown: 'Unknown' } as const

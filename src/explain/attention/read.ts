@@ -13,13 +13,16 @@ import { operationalHold } from '#api/kinds/operational-hold.ts'
 import { release } from '#api/kinds/release.ts'
 import { remedyOperationJob } from '#api/kinds/remedy-operation-job.ts'
 import type { KubeClient } from '#kube/client.ts'
+import { SYSTEM_NAMESPACE } from '#api/names.ts'
 import { isApiError, isForbidden, isNotFound } from '#kube/errors.ts'
 import { listAll } from '#kube/list-all.ts'
 import { messageOf } from '#lib/errors.ts'
 import { nodeType } from '#nodes/objects.ts'
+import { leaseType } from '#runtime/lease.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
 import type { StoppedProgram } from '../programs.ts'
+import { heartbeatsIn } from '../late-heartbeat.ts'
 import { gapText } from './cluster-findings.ts'
 import { type ObservedCluster, observedMachine, observedNode, type ObservedKinds } from './observed.ts'
 
@@ -62,9 +65,11 @@ export async function readObserved(
   withinMs = CLUSTER_WITHIN_MS,
 ): Promise<ObservedCluster | undefined> {
   const signal = AbortSignal.timeout(withinMs)
-  const outcomes = new Map(
-    await Promise.all(KINDS.map(async (kind) => [kind, await outcomeOf(client, kind, signal)] as const)),
-  )
+  const [read, heartbeats] = await Promise.all([
+    Promise.all(KINDS.map(async (kind) => [kind, await outcomeOf(client, kind, signal)] as const)),
+    readHeartbeats(client, signal),
+  ])
+  const outcomes = new Map(read)
   const withHow = (how: Outcome['how']) => KINDS.filter((kind) => outcomes.get(kind)?.how === how)
   const failed = withHow('Failed')
   const answers = KINDS.length - failed.length
@@ -84,8 +89,19 @@ export async function readObserved(
     list,
     stopped: stopped === 'Hidden' ? [] : stopped,
     gap: gapText(name, { hidden, failing: failed.map(nameOf) }),
+    heartbeats,
   }
 }
+
+/** Without them nothing is missing: the controllers report a silent agent on its Machine soon after. */
+const readHeartbeats = (
+  client: Pick<KubeClient, 'list'>,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, number> | undefined> =>
+  listAll(client, leaseType, { namespace: SYSTEM_NAMESPACE, timeoutMs: PAGE_WITHIN_MS, signal }).then(
+    heartbeatsIn,
+    () => undefined,
+  )
 
 const nameOf = (kind: keyof ObservedKinds): string => TYPES[kind].plural
 

@@ -2,6 +2,7 @@
 import type { Reason } from '#api/catalogue.ts'
 import type { Baseline } from '#api/kinds/inventory.ts'
 import type { ReleaseStatus } from '#api/kinds/release.ts'
+import { HUB_TARGET } from '#api/names.ts'
 import { timestamp } from '#lib/clock.ts'
 import { counted } from '#lib/counted.ts'
 import { assertNever } from '#lib/errors.ts'
@@ -294,6 +295,12 @@ const OUTSIDE: Readonly<Record<OutsideWait, (cluster: string) => string>> = {
     `the hold ends, or kubenode thaw or resume lifts it there: kubenode get holds --context ${cluster} lists it`,
 }
 
+/** The permit is in the cluster, and the release on the hub: a command about it names the cluster. */
+const atPermitOf = (cluster: string, unblock: string | undefined): string | undefined =>
+  cluster === HUB_TARGET
+    ? unblock
+    : unblock?.replace(/\boperationpermit\/[\w.-]+( --reason WHY)?/g, (command) => `${command} --context ${cluster}`)
+
 const isOutside = (predicate: string | undefined): boolean =>
   predicate !== undefined && Object.hasOwn(OUTSIDE, predicate)
 
@@ -322,7 +329,7 @@ function isWell(input: AdvanceInput): Trouble | undefined {
     return {
       predicate: 'PruneGuard',
       seen: pruneWaitText(look.prune),
-      unblock: look.prune.waits?.unblock ?? `digest ${look.prune.digest} is approved`,
+      unblock: atPermitOf(member.name, look.prune.waits?.unblock) ?? `digest ${look.prune.digest} is approved`,
       isFinal: false,
       timeoutMs: Number.POSITIVE_INFINITY,
     }

@@ -306,6 +306,14 @@ describe('a Release', () => {
     expect(a).toMatchObject({ prune, waitingFor: { predicate: 'PruneGuard', seen: text } })
     expect(a?.waitingFor?.unblock).toContain(prune.digest)
     expect(story.status?.waitingFor).toMatchObject({ predicate: 'PruneGuard', seen: `a: ${text}` })
+    // The permit that was asked for is in the cluster, and not where the release is read.
+    const waits = {
+      permit: 'prune-1',
+      seen: 'gate Approval: 0 of 1',
+      unblock: 'run kubenode approve operationpermit/prune-1 --reason WHY',
+    }
+    story.steps(1, { a: { ...well, prune: { ...prune, waits } }, b: well })
+    expect(story.status?.waitingFor?.unblock).toBe(`${waits.unblock} --context a`)
     // Time after the approval is not late because of the wait.
     story.steps(5, { a: working, b: well })
     expect(story.phases()).toBe('Progressing: a=Verifying b=Waiting')

@@ -72,6 +72,9 @@ export async function why(words: readonly string[], options: ShowOptions, io: Io
 const NOTHING: AllFound = { found: [], missed: [] }
 
 async function storyWithHub(found: Found, options: ShowOptions, io: Io): Promise<Story> {
-  const { contextsBeside, withHub } = await import('../../fleet/hub-refusal.ts')
+  const [{ contextsBeside }, { withHub }] = await Promise.all([
+    import('../../fleet/contexts-beside.ts'),
+    import('#explain/with-hub.ts'),
+  ])
   return withHub(await storyOf(found), found.object, found.client, () => contextsBeside(options, io))
 }

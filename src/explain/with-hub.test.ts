@@ -1,8 +1,11 @@
 import { expect, test } from 'vitest'
 import { ANNOTATIONS } from '#api/names.ts'
-import { storyLines, type Story } from '#explain/finding.ts'
+import type { KubeClient } from '#kube/client.ts'
 import type { KubeObject } from '#api/schema/object.ts'
-import { type Reader, withHub } from './hub-refusal.ts'
+import { storyLines, type Story } from './finding.ts'
+import { withHub } from './with-hub.ts'
+
+type Reader = Pick<KubeClient, 'get' | 'list'>
 
 const REVERT = 'git revert --no-edit c0ffee12 && git push'
 

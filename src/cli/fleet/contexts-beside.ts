@@ -1,0 +1,36 @@
+// The other contexts of the kubeconfig: one of them may be the hub, which knows what this server does not.
+import type { OtherCluster } from '#explain/with-hub.ts'
+import type { Io } from '#lib/terminal/io.ts'
+import { clientOf } from '#programs/run/connect.ts'
+import { foundContexts, type Wanted } from '#programs/run/all-connections.ts'
+
+/** A kubeconfig with more contexts is not searched for the hub. */
+const MOST_CONTEXTS = 32
+
+/** Of the kubeconfig that the user named, but for the context that was named. */
+export const contextsBeside = (
+  { kubeconfig, context }: { readonly kubeconfig?: string; readonly context?: string },
+  { env, cwd }: Pick<Io, 'env' | 'cwd'>,
+): Promise<readonly OtherCluster[]> =>
+  otherContexts({ file: kubeconfig, contexts: context === undefined ? [] : [context], env, cwd })
+
+async function otherContexts(wanted: Wanted): Promise<readonly OtherCluster[]> {
+  const found = await foundContexts({ ...wanted, contexts: [] }).catch(() => [])
+  return found.slice(0, MOST_CONTEXTS).flatMap((one) =>
+    'problem' in one
+      ? []
+      : [
+          {
+            context: one.context,
+            read: async (question) => {
+              const client = clientOf(one.config, 'kubenode-cli')
+              try {
+                return await question(client)
+              } finally {
+                client.close()
+              }
+            },
+          },
+        ],
+  )
+}
