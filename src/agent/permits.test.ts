@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
-import { runOf } from '#api/protocol/assignment.ts'
 import { judgePermit, readPermit, type PermitUse } from './permits.ts'
 
 const permit = (
@@ -25,7 +24,7 @@ const permit = (
 const use: PermitUse = {
   operation: 'SwitchComponent',
   targets: ['u1', 'n1'],
-  assigned: runOf('b', '1.0.0', 'b-1'),
+  target: { name: 'b', version: '1.0.0', config: 'b-1' },
 }
 
 const CASES: readonly [what: string, permit: OperationPermit | undefined, says: string][] = [

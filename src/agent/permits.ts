@@ -1,6 +1,6 @@
 // Reads a permit right before something is disrupted, and judges it. The Defender's phase is the only expiry: clocks of nodes may be wrong.
 import { messageOf } from '#lib/errors.ts'
-import { type Assignment, coversAssignment, permittedAssignment } from '#api/protocol/assignment.ts'
+import { type ComponentTarget, coversTarget, readPermitTarget } from '#api/protocol/component-order.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { operationPermit, type Disruption, type OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { PermitReading } from './components/plan.ts'
@@ -11,7 +11,7 @@ export interface PermitUse {
   /** UIDs under which this node may be named: of the Machine, of the Node. */
   readonly targets: readonly string[]
   /** What a switch would bring about. */
-  readonly assigned?: Assignment
+  readonly target?: ComponentTarget
 }
 
 export function judgePermit(permit: OperationPermit | undefined, name: string, use: PermitUse): PermitReading {
@@ -23,9 +23,8 @@ export function judgePermit(permit: OperationPermit | undefined, name: string, u
   const { spec, status } = permit
   if (use.operation !== undefined && !spec.operations.includes(use.operation))
     return no(`not for operation ${use.operation}`)
-  const { assigned } = use
-  if (assigned !== undefined && spec.component !== undefined && !coversAssignment(spec.component, assigned))
-    return no(`granted for ${goalOf(permittedAssignment(spec.component))}`)
+  if (use.target !== undefined && spec.component !== undefined && !coversTarget(spec.component, use.target))
+    return no(`granted for ${shown(readPermitTarget(spec.component))}`)
   const target = spec.targets.find((t) => use.targets.includes(t.uid))
   if (target === undefined) return no('this machine is not one of its targets')
   if (spec.results?.[target.uid] !== undefined)
@@ -36,10 +35,9 @@ export function judgePermit(permit: OperationPermit | undefined, name: string, u
     : no(`the verdict for this machine is ${verdict?.verdict ?? 'missing'}`)
 }
 
-const goalOf = (granted: Assignment): string => {
-  if (granted.kind === 'Remove') return `the removal of ${granted.component}`
-  const { component, version, config } = granted
-  return config === undefined ? `${component} ${version}` : `${component} ${version} with configuration ${config}`
+const shown = ({ name, version, config }: ComponentTarget): string => {
+  if (version === undefined) return `the removal of ${name}`
+  return config === undefined ? `${name} ${version}` : `${name} ${version} with configuration ${config}`
 }
 
 /** Unknown when it cannot be read: unknown never disrupts. */

@@ -2,7 +2,7 @@
 import { parseRange, parseVersion } from '#lib/semver.ts'
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
 import type { ComponentStatus } from '#api/kinds/machine.ts'
-import { type Assignment, removalOf, runOf } from '#api/protocol/assignment.ts'
+import type { ComponentTarget } from '#api/protocol/component-order.ts'
 import { componentsFolder, trashFolder } from '../node-dir.ts'
 import type { MachineOrder } from '../machine-order.ts'
 import { componentStatus } from '../status/machine-status.ts'
@@ -16,7 +16,7 @@ import type { WorkerDeps } from './worker-deps.ts'
 import { ComponentWorker } from './worker.ts'
 
 export type AllDeps = Omit<WorkerDeps, 'missingRequirement' | 'readPermit'> & {
-  readonly readPermit: (assigned: Assignment, permit: string) => ReturnType<WorkerDeps['readPermit']>
+  readonly readPermit: (target: ComponentTarget, permit: string) => ReturnType<WorkerDeps['readPermit']>
   /** Undefined while it cannot be read; absent where versions are not checked against it. */
   readonly serverVersion?: () => string | undefined
 }
@@ -159,5 +159,4 @@ export class AllComponents {
 }
 
 /** What a switch would bring about. */
-const staged = ({ component, record }: ComponentWorker): Assignment =>
-  record === undefined ? removalOf(component) : runOf(component, record.target.version, record.target.config)
+const staged = ({ component, record }: ComponentWorker): ComponentTarget => ({ name: component, ...record?.target })

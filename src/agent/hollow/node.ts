@@ -244,10 +244,10 @@ export class HollowNode {
       processes,
       runHook: () => Promise.resolve(),
       stage: (request, signal) => this.#stage(request, signal),
-      readPermit: (assigned, permit) =>
+      readPermit: (target, permit) =>
         this.#isSilent
           ? Promise.resolve({ ...SILENT, permit })
-          : readPermit(client, permit, { operation: 'SwitchComponent', targets: this.#targets(), assigned }),
+          : readPermit(client, permit, { operation: 'SwitchComponent', targets: this.#targets(), target }),
       readNodePending: () => (this.#isSilent ? Promise.resolve(undefined) : this.#node.isPending()),
       look: (probe, component) => Promise.resolve(this.#answerOf(probe.name, component)),
       onChange: () => this.#tellSoon(),

@@ -38,8 +38,8 @@ export function buildComponents(ground: Ground, needs: ComponentsNeeds): AllComp
     stage: (request, stop) =>
       stage({ files, dir, client, fetcher, trust, clock, platform, preflight, secrets }, request, stop),
     serverVersion: () => server.value,
-    readPermit: (assigned, permit) =>
-      readPermit(client, permit, { operation: 'SwitchComponent', targets: targets(), assigned }),
+    readPermit: (target, permit) =>
+      readPermit(client, permit, { operation: 'SwitchComponent', targets: targets(), target }),
     readNodePending: () => nodeObject.isPending(),
     machine,
     refusal: async (spec) => {

@@ -1,10 +1,11 @@
 // ComponentConfig: one immutable rendering of a component's configuration, named by its hash; machines refer to it. CEL does not see inside free-form values,
 // so the server protects only the digest: readers of the values check them against it.
 import { createHash } from 'node:crypto'
+import { defined } from '#lib/defined.ts'
 import { canonicalJson } from '#lib/json.ts'
 import { configObjectName } from '#lib/names.ts'
 import type { JsonObject } from '#lib/json.ts'
-import { type Run, runOf } from '../protocol/assignment.ts'
+import type { ComponentVersion } from '../protocol/component-order.ts'
 import { text, wide } from '../columns.ts'
 import * as s from '../build.ts'
 import * as f from '../fields.ts'
@@ -47,8 +48,11 @@ export interface DeclaredComponent extends ConfiguredComponent {
 }
 
 /** The name of a configuration follows from its values; without values there is none. */
-export const assignmentOf = (declared: DeclaredComponent): Run =>
-  runOf(declared.name, declared.version, renderedConfig(declared)?.object)
+export const declaredTarget = (declared: DeclaredComponent): ComponentVersion => ({
+  name: declared.name,
+  version: declared.version,
+  ...defined({ config: renderedConfig(declared)?.object }),
+})
 
 export interface Rendered {
   /** Of the ComponentConfig. */

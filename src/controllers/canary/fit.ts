@@ -2,7 +2,6 @@
 import type { DeclaredComponent } from '#api/kinds/component-config.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { circleProblem, skewProblem, specsNamed } from '#nodes/placement/component-problems.ts'
-import { runOf } from '#api/protocol/assignment.ts'
 import { compatibilityOf, mixesOf, specsIn } from '#nodes/placement/compatibility.ts'
 import type { Problem } from '#nodes/placement/problem.ts'
 import { readSelector } from '#nodes/placement/selecting.ts'
@@ -38,7 +37,7 @@ export function fitOf({ canary, components }: Pick<Seen, 'canary' | 'components'
   const specOf = specsIn(components)
   const mixOf = mixesOf(specOf)
   const checks = new Map(
-    wanted.map((w) => [w.name, compatibilityOf(runOf(w.name, w.version, undefined), specOf, mixOf)]),
+    wanted.map((w) => [w.name, compatibilityOf({ name: w.name, version: w.version }, specOf, mixOf)]),
   )
   const now = (machine: Machine, { name }: DeclaredComponent): Why => checks.get(name)?.(runsOn(machine))
   return {

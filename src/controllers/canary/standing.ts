@@ -1,7 +1,8 @@
 // How one machine of a canary stands towards one of its components, and whether it may be picked at all.
-import { assignmentOf, renderedConfig, type DeclaredComponent } from '#api/kinds/component-config.ts'
+import { declaredTarget, renderedConfig, type DeclaredComponent } from '#api/kinds/component-config.ts'
+import { defined } from '#lib/defined.ts'
 import type { Machine } from '#api/kinds/machine.ts'
-import { isTold, runOf } from '#api/protocol/assignment.ts'
+import { isOrderFor } from '#api/protocol/component-order.ts'
 import { isSwitching } from '#api/protocol/switch.ts'
 import { isNodeFrozen } from '#permits/holds/in-force.ts'
 import { TAINTS } from '#api/names.ts'
@@ -20,9 +21,9 @@ export function standingOf(machine: Machine, wanted: DeclaredComponent): Standin
   if (told.switch !== undefined || isSwitching(report.state)) return 'Switching'
   // While a secret value is unavailable, the configuration already assigned to the machine counts.
   const isWhole = renderedConfig(wanted)?.isWhole !== false
-  const assigned = isWhole ? assignmentOf(wanted) : runOf(name, wanted.version, told.config)
-  const { version } = assigned
-  if (!isTold(told, assigned) || report.desired !== version || (report.attempt ?? told.attempt) !== told.attempt)
+  const { version } = wanted
+  const target = isWhole ? declaredTarget(wanted) : { name, version, ...defined({ config: told.config }) }
+  if (!isOrderFor(told, target) || report.desired !== version || (report.attempt ?? told.attempt) !== told.attempt)
     return 'Waiting'
   if (report.state === 'RolledBack' || report.state === 'Failed') return 'Failed'
   return report.state === 'Healthy' && report.version === version ? 'Healthy' : 'Waiting'

@@ -12,7 +12,7 @@ import { type PermitTools, renewPermit, requestPermit } from '#permits/permits.t
 import { deleteExactly, recheck, updateExactly } from '#runtime/preconditions.ts'
 import { type ActionOutcome, outdated } from '#runtime/reconcile-with.ts'
 import type { MachineResult, SetAction } from './actions.ts'
-import type { Assignment } from '#api/protocol/assignment.ts'
+import type { ComponentTarget } from '#api/protocol/component-order.ts'
 import { type ControllerRevision, controllerRevisionType } from './revisions/revisions.ts'
 import { readOne } from './members/members.ts'
 import { standingOf } from './members/reading.ts'
@@ -124,13 +124,13 @@ const report = (tools: PermitTools, { permit, target, startedAt, results }: Repo
 function confirms(
   fresh: Machine,
   result: MachineResult['result'],
-  target: Assignment,
+  target: ComponentTarget,
   startedAt: string | undefined,
 ): Confirmed {
   const now = resultNow(fresh, target)
   const isSo = now === 'SucceededOrReleased' ? result !== 'Failed' : result === now
   if (!isSo) return 'No'
-  const told = fresh.spec.components?.find((c) => c.name === target.component)
+  const told = fresh.spec.components?.find((c) => c.name === target.name)
   // There is one attempt for each machine of a slice: whose attempt has ended gets no order for another one.
   const hadItsAttempt = startedAt !== undefined && told?.slice === startedAt
   return result !== 'Released' && hadItsAttempt ? 'Yes' : 'OnceLetGo'
@@ -138,8 +138,11 @@ function confirms(
 
 const NO_NODES = { get: () => undefined }
 
-function resultNow(fresh: Machine, target: Assignment): MachineResult['result'] | 'SucceededOrReleased' | undefined {
-  const standing = standingOf(readOne(fresh, NO_NODES, new Map([[target.component, 0]])), 0, target)
+function resultNow(
+  fresh: Machine,
+  target: ComponentTarget,
+): MachineResult['result'] | 'SucceededOrReleased' | undefined {
+  const standing = standingOf(readOne(fresh, NO_NODES, new Map([[target.name, 0]])), 0, target)
   switch (standing) {
     case 'Updated':
     case 'Unhealthy':

@@ -3,7 +3,7 @@ import type { ComponentConfigInput } from '#api/kinds/component-config.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { Pod } from '#nodes/objects.ts'
 import type { PermitRequest, TargetResult } from '#permits/permits.ts'
-import type { Assignment } from '#api/protocol/assignment.ts'
+import type { ComponentTarget } from '#api/protocol/component-order.ts'
 import type { ControllerRevision } from './revisions/revisions.ts'
 
 export interface MachineResult {
@@ -39,7 +39,7 @@ export type SetAction =
       readonly kind: 'Report'
       readonly reason: string
       readonly permit: OperationPermit
-      readonly target: Assignment
+      readonly target: ComponentTarget
       /** Of the slice, where there is one. */
       readonly startedAt: string | undefined
       readonly results: readonly MachineResult[]

@@ -1,5 +1,5 @@
 // The ground of one decision: members, holds, revisions, what each component goes to, and what closes the rollout for the moment.
-import { assignmentOf } from '#api/kinds/component-config.ts'
+import { declaredTarget } from '#api/kinds/component-config.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { revisionNameOf } from '#api/protocol/set-revision.ts'
@@ -20,7 +20,7 @@ import type { Problem } from '#nodes/placement/problem.ts'
 import { problemOf } from './revisions/problems.ts'
 import { isNoLoss, type Reading } from './members/reading.ts'
 import { type Refusals, recentlyRefused } from './members/refused.ts'
-import { type Assignment, isSameAssignment } from '#api/protocol/assignment.ts'
+import { type ComponentTarget, isSameTarget } from '#api/protocol/component-order.ts'
 import { type ControllerRevision, newRevision, renumbered } from './revisions/revisions.ts'
 import type { Rules } from './slices/rules.ts'
 import type { Blocked, Seen, Slice } from './seen.ts'
@@ -281,14 +281,11 @@ export function surveysOf(context: Context): readonly Survey[] {
   return surveyors.map((s) => s.survey())
 }
 
-function needsKey(target: Assignment | undefined, { update, current }: Revisions): boolean {
-  if (target?.kind !== 'Run' || target.config === undefined) return false
+function needsKey(target: ComponentTarget | undefined, { update, current }: Revisions): boolean {
+  if (target?.config === undefined) return false
   return [update, current]
     .flatMap((r) => r?.data?.components ?? [])
-    .some(
-      (c) =>
-        c.name === target.component && (c.secretRefs ?? []).length > 0 && isSameAssignment(assignmentOf(c), target),
-    )
+    .some((c) => c.name === target.name && (c.secretRefs ?? []).length > 0 && isSameTarget(declaredTarget(c), target))
 }
 
 /** Machines that are unavailable for any reason, or may become so because of a slice of this set, which a machine may leave in the middle of its switch. */

@@ -19,8 +19,8 @@ import { firstFinding, inspectionsOf } from './inspection/inspect.ts'
 import { MOST_OPEN, type Room, type Slices, askAgain, openSlice, placeOf } from './slices/open.ts'
 import { type Reading, isThere, standingOf } from './members/reading.ts'
 import { type ProbedStep, probePods } from './inspection/pod-probe.ts'
-import { isSameAssignment, permittedAssignment, versionIn, writeAssignment } from '#api/protocol/assignment.ts'
-import { surplusRevisions, assignedIn } from './revisions/revisions.ts'
+import { isSameTarget, readPermitTarget, writeSliceTarget } from '#api/protocol/component-order.ts'
+import { surplusRevisions, targetIn } from './revisions/revisions.ts'
 import { type Rules, rolloutRules } from './slices/rules.ts'
 import type { Blocked, Seen, Status, Slice } from './seen.ts'
 import { type Surroundings, isFailed, versionOf, viewSlice } from './slices/slice-view.ts'
@@ -207,7 +207,7 @@ function givenUpAs(slice: Slice, track: Track): GivenUp | undefined {
 const isBlamed = (context: Context, track: Track): boolean => !track.isProven || isReturning(context, track)
 
 function isReturning({ revisions, seen }: Context, { target, component }: Track): boolean {
-  const isToCurrent = isSameAssignment(target, assignedIn(revisions.current, component))
+  const isToCurrent = isSameTarget(target, targetIn(revisions.current, component))
   return !isToCurrent || (seen.set.status?.slices ?? []).some((w) => w.recovery !== undefined && isSliceTo(w, target))
 }
 
@@ -222,8 +222,7 @@ function tallyOf(context: Context, survey: Survey): Tally {
   const { maxFailures } = context.seen.set.spec.rollout
   const { revisions, seen } = context
   // What works on the set and is not proven is for machines that came from elsewhere: of those it says nothing.
-  const isForNewcomers =
-    !track.isProven && isSameAssignment(track.target, assignedIn(revisions.current, track.component))
+  const isForNewcomers = !track.isProven && isSameTarget(track.target, targetIn(revisions.current, track.component))
   const isKnownGood =
     track.target !== undefined && !isForNewcomers && wasHealthyHere(track.target, revisions.all, seen.components)
   const allowed = context.rules.allowedFailures(maxFailures, { tried: tried + lost.length, isKnownGood })
@@ -313,9 +312,9 @@ function opens(
   })
   const { track } = survey
   // What leaves is as disruptive as what it was.
-  const isGoing = track.target?.kind === 'Remove'
-  const of = isGoing ? assignedIn(context.revisions.current, track.component) : track.target
-  const spec = context.specOf(track.component, versionIn(of))
+  const isGoing = track.target !== undefined && track.target.version === undefined
+  const of = isGoing ? targetIn(context.revisions.current, track.component) : track.target
+  const spec = context.specOf(track.component, of?.version)
   const { seen, refusals, now, nameOfStep } = context
   const input = { seen, survey, slices, refusals, spec, now, nameOfStep, taken: draft.taken }
   for (const slice of planned) {
@@ -353,7 +352,7 @@ function orphaned(context: Context, slices: readonly Slice[]): readonly SetActio
     if (named.has(name) || isPermitEnded(permit)) return []
     const { component = { name: '' }, targets } = permit.spec
     const slice: Slice = {
-      ...writeAssignment(permittedAssignment(component)),
+      ...writeSliceTarget(readPermitTarget(component)),
       step: 0,
       number: 0,
       phase: 'Switching',

@@ -1,6 +1,6 @@
 // Turns sets, their revisions and canaries into what they say about one machine. Pure.
 import type { ComponentCanary } from '#api/kinds/component-canary.ts'
-import { assignmentOf, type DeclaredComponent } from '#api/kinds/component-config.ts'
+import { declaredTarget, type DeclaredComponent } from '#api/kinds/component-config.ts'
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
 import type { Machine } from '#api/kinds/machine.ts'
 import { type RevisedComponent, isRecordOf, readSetRevision } from '#api/protocol/set-revision.ts'
@@ -20,11 +20,10 @@ export const controllerRevisionType = coreKind<ControllerRevision>('ControllerRe
 
 type SetComponent = MachineComponentSet['spec']['components'][number]
 
-function wantedOf(declared: DeclaredComponent & Pick<SetComponent, 'onRemoval'>): OfferedVersion {
-  const { component: name, version, config } = assignmentOf(declared)
-  const { onRemoval } = declared
-  return { name, version, ...defined({ config, onRemoval }) }
-}
+const wantedOf = (declared: DeclaredComponent & Pick<SetComponent, 'onRemoval'>): OfferedVersion => ({
+  ...declaredTarget(declared),
+  ...defined({ onRemoval: declared.onRemoval }),
+})
 
 /** A selector that cannot be read matches nothing: machines stay as they are. */
 function matches(selector: LabelSelector, machine: Machine): boolean {

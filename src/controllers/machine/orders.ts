@@ -3,7 +3,7 @@
 import type { ComponentOrder, ComponentStatus } from '#api/kinds/machine.ts'
 import type { MachineComponent } from '#api/kinds/machine-component.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
-import { type Assignment, coversAssignment, removalOf, runOf } from '#api/protocol/assignment.ts'
+import { type ComponentTarget, coversTarget } from '#api/protocol/component-order.ts'
 import { type OrderFacts, nextOrderState } from '#api/protocol/switch.ts'
 import { parseVersion } from '#lib/semver.ts'
 import { permitAnswer } from '#permits/permits.ts'
@@ -134,7 +134,7 @@ function lookAtLeaving(
 ): Look {
   const { isHeld = false, agent = 'Heard' } = input
   const isBusy = report?.state === 'Switching' || report?.state === 'Probing'
-  const mayGo = permit !== undefined && !isHeld && !isBusy && isGranted(input, removalOf(entry.name), permit)
+  const mayGo = permit !== undefined && !isHeld && !isBusy && isGranted(input, { name: entry.name }, permit)
   if (!mayGo || (agent !== 'Heard' && entry.workload !== true)) return { kind: 'As', entry }
   const definition = input.definitions.find((d) => d.spec.component === entry.name && d.spec.version === entry.version)
   // What is not known to need none needs a drain.
@@ -165,18 +165,14 @@ function isOver(input: OrderInput, entry: ComponentOrder, report: ComponentStatu
 
 /** The permit of the slice or canary that wants this version, if it is granted for this machine and this component, and the machine was not let go from it. */
 function grantFor(input: OrderInput, entry: ComponentOrder): string | undefined {
-  return permitNames(input, entry).find((name) =>
-    isGranted(input, runOf(entry.name, entry.version, entry.config), name),
-  )
+  return permitNames(input, entry).find((name) => isGranted(input, entry, name))
 }
 
-function isGranted({ permits, machineUid, letGo }: OrderInput, assigned: Assignment, name: string): boolean {
+function isGranted({ permits, machineUid, letGo }: OrderInput, target: ComponentTarget, name: string): boolean {
   const permit = permits.find((p) => p.metadata.name === name)
   if (letGo?.includes(permit?.metadata.uid ?? '') === true) return false
   const about = permit?.spec.component
-  return (
-    (about === undefined || coversAssignment(about, assigned)) && permitAnswer(permit, machineUid).kind === 'Granted'
-  )
+  return (about === undefined || coversTarget(about, target)) && permitAnswer(permit, machineUid).kind === 'Granted'
 }
 
 function permitNames(input: OrderInput, entry: ComponentOrder): readonly string[] {

@@ -1,6 +1,6 @@
 // What components need of each other on a machine.
 import { describe, expect, test } from 'vitest'
-import { readAssignment } from '#api/protocol/assignment.ts'
+import { readSliceTarget } from '#api/protocol/component-order.ts'
 import { component } from '#test/support/fleets/rollout-fleet.ts'
 import { compatibilityOf, mixesOf, specsIn } from './compatibility.ts'
 
@@ -14,7 +14,7 @@ const specOf = specsIn(new Map(specs.map((c) => [c.metadata.name ?? '', c])))
 
 describe('a component on a machine', () => {
   const to = (name: string, version: string) =>
-    compatibilityOf(readAssignment({ component: name, version }), specOf, mixesOf(specOf))
+    compatibilityOf(readSliceTarget({ component: name, version }), specOf, mixesOf(specOf))
   test.each([
     ['goes where what it needs runs', 'kubelet', '1.35.0', 'containerd 2.1.0\nkubelet 1.34.0', undefined],
     ['waits for what it needs', 'kubelet', '1.35.0', 'containerd 2.0.0', 'requires containerd >=2.1, running: 2.0.0'],

@@ -1,6 +1,6 @@
 // Whether a component may go to a version on a machine, given what runs there: its requirements, and those of others. Evaluated once per mix of versions.
 import type { MachineComponentSpec } from '#api/kinds/machine-component.ts'
-import type { Assignment } from '#api/protocol/assignment.ts'
+import type { ComponentTarget } from '#api/protocol/component-order.ts'
 import { componentObjectName } from '#lib/names.ts'
 import { parseRange, parseVersion } from '#lib/semver.ts'
 
@@ -41,8 +41,12 @@ export function mixesOf(specOf: SpecOf): MixOf {
 }
 
 /** Answers why not. */
-export function compatibilityOf(goal: Assignment, specOf: SpecOf, mixOf: MixOf): (runs: string) => string | undefined {
-  const needs = goal.kind === 'Remove' ? [] : (specOf(goal.component, goal.version)?.requires ?? [])
+export function compatibilityOf(
+  goal: ComponentTarget,
+  specOf: SpecOf,
+  mixOf: MixOf,
+): (runs: string) => string | undefined {
+  const needs = goal.version === undefined ? [] : (specOf(goal.name, goal.version)?.requires ?? [])
   return (runs) => {
     const mix = mixOf(runs)
     return lacks(needs, mix) ?? breaks(goal, mix)
@@ -59,13 +63,13 @@ function lacks(needs: Needs, { versions }: Mix): string | undefined {
 }
 
 /** What is broken already is not made worse. */
-function breaks(goal: Assignment, { versions, needy }: Mix): string | undefined {
-  const before = versions.get(goal.component)
+function breaks(goal: ComponentTarget, { versions, needy }: Mix): string | undefined {
+  const before = versions.get(goal.name)
   for (const { name, version, needs } of needy) {
-    const need = name === goal.component ? undefined : needs.find((r) => r.component === goal.component)
+    const need = name === goal.name ? undefined : needs.find((r) => r.component === goal.name)
     if (need === undefined || before === undefined || !isInRange(before, need.range)) continue
-    if (goal.kind === 'Remove' || !isInRange(goal.version, need.range))
-      return `${name} ${version}, which is running, requires ${goal.component} ${need.range}`
+    if (goal.version === undefined || !isInRange(goal.version, need.range))
+      return `${name} ${version}, which is running, requires ${goal.name} ${need.range}`
   }
   return undefined
 }

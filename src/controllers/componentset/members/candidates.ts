@@ -3,8 +3,8 @@ import type { ComponentStatus, Machine } from '#api/kinds/machine.ts'
 import { wasHealthy } from '#api/protocol/healthy-before.ts'
 import { MOST_FRESH_COPIES, isPastFreshCopies } from '#api/protocol/fresh-copy.ts'
 import { type Reading, type Standing, isNodeDeleted, isThere, reportsFailure, standingOf } from './reading.ts'
-import { type Assignment, isSameAssignment, isTold, versionIn } from '#api/protocol/assignment.ts'
-import { assignedIn } from '../revisions/revisions.ts'
+import { type ComponentTarget, isSameTarget, isOrderFor } from '#api/protocol/component-order.ts'
+import { targetIn } from '../revisions/revisions.ts'
 import type { Rules } from '../slices/rules.ts'
 import type { Revisions, Track } from '../revisions/tracks.ts'
 import { shortened } from '#lib/shortened.ts'
@@ -82,8 +82,8 @@ export function surveyorOf(track: Track, input: SurveyInput): Surveyor {
   const counts = { updated: 0, failed: 0, stuck: 0, unmet: 0 }
   let firstUnmet: string | undefined
   const goal = track.target ?? track.declared
-  const healthy = assignedIn(input.revisions.current, track.component)
-  const isBack = track.ahead.some((t) => !isSameAssignment(t, goal))
+  const healthy = targetIn(input.revisions.current, track.component)
+  const isBack = track.ahead.some((t) => !isSameTarget(t, goal))
   const add = (reading: Reading, at: number): void => {
     const { standing, isHere, isFailed, isStuck } = lookAt(reading, track, goal, input)
     if (isHere) counts.updated++
@@ -126,7 +126,12 @@ export function surveyorOf(track: Track, input: SurveyInput): Surveyor {
 
 const STUCK: Verdict = { skipped: 'not ready for this version within the progress deadline' }
 
-function lookAt(reading: Reading, { index }: Track, goal: Assignment, { rules, reserved, overdueBefore }: SurveyInput) {
+function lookAt(
+  reading: Reading,
+  { index }: Track,
+  goal: ComponentTarget,
+  { rules, reserved, overdueBefore }: SurveyInput,
+) {
   const standing = standingOf(reading, index, goal)
   const isHere = isThere(standing)
   const isKnownBad = standing === 'Switching' && reportsFailure(reading, index, goal)
@@ -137,7 +142,7 @@ function lookAt(reading: Reading, { index }: Track, goal: Assignment, { rules, r
     reading.health === 'Up' &&
     !reserved.has(reading.name) &&
     report?.state === 'Fetching' &&
-    report.desired === versionIn(goal) &&
+    report.desired === goal.version &&
     attemptBegan(reading, index) < overdueBefore
   return { standing, isHere, isFailed, isStuck }
 }
@@ -149,10 +154,10 @@ function markOf(standing: Standing, isFailed: boolean, { health }: Reading): num
 }
 
 /** It has, or is ordered, the version that works on the rest of the set: the fault is its own. */
-function isOfHealthy({ told, reported }: Reading, index: number, healthy: Assignment | undefined): boolean {
+function isOfHealthy({ told, reported }: Reading, index: number, healthy: ComponentTarget | undefined): boolean {
   const [order, report] = [told[index], reported[index]]
   if (healthy === undefined || order === undefined || report?.version === undefined) return false
-  return isTold(order, healthy)
+  return isOrderFor(order, healthy)
 }
 
 const count = (map: Map<string, number>, key: string): void => void map.set(key, (map.get(key) ?? 0) + 1)
@@ -162,9 +167,9 @@ const count = (map: Map<string, number>, key: string): void => void map.set(key,
 const wasHealthyOn = ({ reported }: Reading, { isProven, version, index }: Track): boolean =>
   isProven || (version !== undefined && wasHealthy(reported[index]?.healthyBefore ?? [], version))
 
-function isAhead({ told }: Reading, { index, ahead }: Track, goal: Assignment): boolean {
+function isAhead({ told }: Reading, { index, ahead }: Track, goal: ComponentTarget): boolean {
   const now = told[index]
-  return !isTold(now, goal) && ahead.some((t) => isTold(now, t))
+  return !isOrderFor(now, goal) && ahead.some((t) => isOrderFor(now, t))
 }
 
 function judge(reading: Reading, standing: Standing, isFailed: boolean, track: Track, input: SurveyInput): Verdict {

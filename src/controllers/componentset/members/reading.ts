@@ -9,7 +9,7 @@ import type { Node } from '#nodes/objects.ts'
 import { placeOf } from '#nodes/placement/spread.ts'
 import { hardwareClass } from '#nodes/placement/hardware-class.ts'
 import { hasTaint, isNodeReady } from '#nodes/objects.ts'
-import { type Assignment, isSameAssignment, isTold } from '#api/protocol/assignment.ts'
+import { type ComponentTarget, isSameTarget, isOrderFor } from '#api/protocol/component-order.ts'
 
 /** Up may be disturbed. Joining has never worked yet. Broken has a trouble of its own. Silent says nothing. Leaving is being deleted. */
 type Health = 'Up' | 'Joining' | 'Broken' | 'Silent' | 'Leaving'
@@ -44,7 +44,7 @@ export interface Reading {
 const NONE: ReadonlySet<string> = new Set()
 
 interface Found {
-  readonly target: Assignment
+  readonly target: ComponentTarget
   readonly standing: Standing
 }
 
@@ -218,21 +218,21 @@ export type Standing =
   /** A canary decides about it at the moment. */
   | 'Canary'
 
-export function standingOf(reading: Reading, index: number, target: Assignment): Standing {
+export function standingOf(reading: Reading, index: number, target: ComponentTarget): Standing {
   const known = reading.found[index]
-  if (known !== undefined && isSameAssignment(known.target, target)) return known.standing
+  if (known !== undefined && isSameTarget(known.target, target)) return known.standing
   const standing = standingAnew(reading, index, target)
   reading.found[index] = { target, standing }
   return standing
 }
 
-function standingAnew(reading: Reading, index: number, target: Assignment): Standing {
+function standingAnew(reading: Reading, index: number, target: ComponentTarget): Standing {
   const told = reading.told[index]
   const reported = reading.reported[index]
-  if (target.kind === 'Remove') return standingToGo(told, reported)
+  if (target.version === undefined) return standingToGo(told, reported)
   if (told === undefined) return 'Outdated'
   if (told.switch !== undefined || (reported !== undefined && isSwitching(reported.state))) return 'Switching'
-  if (!isTold(told, target)) return told.canaryRef === undefined ? 'Outdated' : 'Canary'
+  if (!isOrderFor(told, target)) return told.canaryRef === undefined ? 'Outdated' : 'Canary'
   if (reported === undefined || reported.desired !== target.version) return 'Pending'
   // A report about an attempt before this one says nothing about this one.
   if ((reported.attempt ?? told.attempt) !== told.attempt) return 'Pending'
@@ -268,9 +268,9 @@ export const isThere = (standing: Standing | undefined): boolean =>
   standing === 'Updated' || standing === 'Drifted' || standing === 'Unhealthy'
 
 /** The agent went back or broke, although its order still stands: known as a failure before its part is over. */
-export function reportsFailure({ told, reported }: Reading, index: number, target: Assignment): boolean {
+export function reportsFailure({ told, reported }: Reading, index: number, target: ComponentTarget): boolean {
   const [order, report] = [told[index], reported[index]]
-  if (order === undefined || report === undefined || target.kind === 'Remove') return false
+  if (order === undefined || report === undefined || target.version === undefined) return false
   if (order.version !== target.version) return false
   if (report.desired !== target.version || (report.attempt ?? order.attempt) !== order.attempt) return false
   return report.state === 'RolledBack' || report.state === 'Failed'

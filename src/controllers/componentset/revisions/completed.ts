@@ -1,12 +1,12 @@
 // Keeps on the revisions of a set which components completed their ladder there, so that a version is known again whatever was declared in between.
-import { assignmentOf } from '#api/kinds/component-config.ts'
+import { declaredTarget } from '#api/kinds/component-config.ts'
 import { type Completed, completedIn, completedText, isLeft, isSameVersion } from '#api/protocol/healthy-before.ts'
 import { timestamp } from '#lib/clock.ts'
 import type { SetAction } from '../actions.ts'
 import type { Survey } from '../members/candidates.ts'
 import { type Context, isAnyUnderWay, isOpen } from '../context.ts'
-import { type Assignment, isSameAssignment } from '#api/protocol/assignment.ts'
-import { type ControllerRevision, assignedIn } from './revisions.ts'
+import { type ComponentTarget, isSameTarget } from '#api/protocol/component-order.ts'
+import { type ControllerRevision, targetIn } from './revisions.ts'
 import type { Blocked, Slice } from '../seen.ts'
 import { healthyVersionOf, withVersion } from './way-back.ts'
 
@@ -26,7 +26,7 @@ export function keptCompletions(context: Context, now: RolloutNow): readonly Set
       ? done
       : isSameRevision(revision, current)
         ? // Of a set that completed before this was kept.
-          (revision.data?.components ?? []).map(assignmentOf).filter((t) => !before.has(t.component))
+          (revision.data?.components ?? []).map(declaredTarget).filter((t) => !before.has(t.name))
         : []
     const completed = completedText(withCompletions(before, wanted, context))
     if (completed === completedText(before)) return []
@@ -55,8 +55,8 @@ function isLadderDone(context: Context, survey: Survey, { slices, blocks }: Roll
   const { component, declared, target, isRemoval } = track
   if (
     isRemoval ||
-    !isSameAssignment(target, declared) ||
-    !isSameAssignment(assignedIn(context.revisions.update, component), target)
+    !isSameTarget(target, declared) ||
+    !isSameTarget(targetIn(context.revisions.update, component), target)
   )
     return false
   if (context.problem !== undefined || context.outage !== undefined) return false
@@ -68,15 +68,15 @@ function isLadderDone(context: Context, survey: Survey, { slices, blocks }: Roll
 
 function withCompletions(
   before: ReadonlyMap<string, Completed>,
-  targets: readonly Assignment[],
+  targets: readonly ComponentTarget[],
   { seen, now }: Context,
 ): ReadonlyMap<string, Completed> {
   const after = new Map(before)
   for (const target of targets) {
     const version = healthyVersionOf(target, seen.components)
-    const known = before.get(target.component)
+    const known = before.get(target.name)
     if (version === undefined || (known?.at !== undefined && !isLeft(known) && isSameVersion(known, version))) continue
-    after.set(target.component, { ...withVersion(known, version), at: timestamp(now) })
+    after.set(target.name, { ...withVersion(known, version), at: timestamp(now) })
   }
   return after
 }

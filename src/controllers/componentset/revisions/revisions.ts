@@ -1,8 +1,8 @@
 // Revisions of a set: one immutable record of its components each, named by what is in it, so that an older spec finds its old record again.
 import type { MachineComponentSet } from '#api/kinds/machine-component-set.ts'
-import { assignmentOf } from '#api/kinds/component-config.ts'
+import { declaredTarget } from '#api/kinds/component-config.ts'
 import { ANNOTATIONS, SYSTEM_NAMESPACE } from '#api/names.ts'
-import type { Assignment } from '#api/protocol/assignment.ts'
+import type { ComponentTarget } from '#api/protocol/component-order.ts'
 import {
   type RevisedComponent,
   isRecordOf,
@@ -73,9 +73,9 @@ export function renumbered(revision: ControllerRevision, all: readonly Controlle
   return revision.revision === latest ? revision : { ...revision, revision: latest + 1 }
 }
 
-export const assignedIn = (revision: ControllerRevision | undefined, component: string): Assignment | undefined => {
+export const targetIn = (revision: ControllerRevision | undefined, component: string): ComponentTarget | undefined => {
   const wanted = revision?.data?.components.find((c) => c.name === component)
-  return wanted && assignmentOf(wanted)
+  return wanted && declaredTarget(wanted)
 }
 
 /** Those past the last ten, the oldest first; what is in play or blocked stays, whatever its age. */

@@ -1,26 +1,26 @@
 // What each component of a set is going to, and how: up the ladder, or straight to a revision that was healthy before.
-import { assignmentOf } from '#api/kinds/component-config.ts'
+import { declaredTarget } from '#api/kinds/component-config.ts'
 import type { OperationalHold } from '#api/kinds/operational-hold.ts'
 import { type HealthyVersion, completedIn, healthyBefore, wasHealthy, wasLeft } from '#api/protocol/healthy-before.ts'
 import type { ComponentOrder } from '#api/kinds/machine.ts'
 import type { Reading } from '../members/reading.ts'
-import { type Assignment, isSameAssignment, isTold, readAssignment, removalOf } from '#api/protocol/assignment.ts'
-import { type ControllerRevision, assignedIn } from './revisions.ts'
+import { type ComponentTarget, isSameTarget, isOrderFor, readSliceTarget } from '#api/protocol/component-order.ts'
+import { type ControllerRevision, targetIn } from './revisions.ts'
 import type { Blocked, Seen, Slice } from '../seen.ts'
 import { aheadOf, healthyVersionOf } from './way-back.ts'
 
 export interface Track {
   readonly component: string
   readonly index: number
-  readonly declared: Assignment
+  readonly declared: ComponentTarget
   /** Undefined: machines keep their version, because the declared one is blocked. */
-  readonly target: Assignment | undefined
+  readonly target: ComponentTarget | undefined
   /** The target was healthy on this set before, so it needs no ladder. */
   readonly isProven: boolean
   /** The target with the digest of its definition; undefined where it cannot count as healthy before. */
   readonly version: HealthyVersion | undefined
   /** Machines with one of these in their spec go back to the target. */
-  readonly ahead: readonly Assignment[]
+  readonly ahead: readonly ComponentTarget[]
   /** The target takes the place of a blocked one. */
   readonly isRollback: boolean
   readonly blocked: Blocked | undefined
@@ -44,13 +44,13 @@ export function bindingBlocks(
 ): readonly Blocked[] {
   return blocked.filter((entry) => {
     if (retries.some((retry) => isLifted(entry, retry))) return false
-    const failed = assignedIn(
+    const failed = targetIn(
       all.find((r) => nameOf(r) === entry.revision),
       entry.component,
     )
-    const declared = assignedIn(update, entry.component)
+    const declared = targetIn(update, entry.component)
     // A revision that is not in the cache says nothing; the block stays while its name is the declared one.
-    return failed === undefined ? entry.revision === nameOf(update) : isSameAssignment(failed, declared)
+    return failed === undefined ? entry.revision === nameOf(update) : isSameTarget(failed, declared)
   })
 }
 
@@ -68,32 +68,32 @@ export function tracksOf(
   members: readonly Reading[],
   isOthers: (component: string, reading: Reading) => boolean,
 ): readonly Track[] {
-  const trackOf = (declared: Assignment, isRemoval: boolean): Track => {
-    const { component } = declared
+  const trackOf = (declared: ComponentTarget, isRemoval: boolean): Track => {
+    const { name: component } = declared
     // A revision that does not name the component was healthy without it.
-    const healthy = assignedIn(current, component) ?? (current && removalOf(component))
+    const healthy = targetIn(current, component) ?? (current && { name: component })
     const blocked = blocks.find((b) => b.component === component)
     const isRollback = blocked !== undefined && set.spec.rollout.onFailure === 'Rollback'
-    const isFled = (t: Assignment | undefined): boolean => {
+    const isFled = (t: ComponentTarget | undefined): boolean => {
       const of = t && healthyVersionOf(t, components)
       return of !== undefined && wasLeft(all, component, of)
     }
     const recorded = current && completedIn(current).get(component)
-    const back = isSameAssignment(healthy, declared) || isFled(healthy) ? undefined : healthy
+    const back = isSameTarget(healthy, declared) || isFled(healthy) ? undefined : healthy
     const target = blocked === undefined ? declared : isRollback ? back : undefined
     const index = indexOf.get(component) ?? -1
     const version = target && !isFled(target) ? healthyVersionOf(target, components) : undefined
     const ahead = target === undefined ? [] : aheadOf(all, target)
     // Of sets that completed before it was kept the current revision alone says what was healthy.
-    const isCurrent = isSameAssignment(target, healthy) && (recorded === undefined || version === undefined)
+    const isCurrent = isSameTarget(target, healthy) && (recorded === undefined || version === undefined)
     const isKnown = isCurrent || (version !== undefined && wasHealthy(healthyBefore(all, component), version))
     const isProven = isKnown && !isFled(target) && !isMostlyForeign(target, ahead, { index, members, isOthers })
     return { component, index, declared, target, isProven, version, ahead, isRollback, blocked, isRemoval }
   }
-  const wanted = (update.data?.components ?? []).map((w) => trackOf(assignmentOf(w), false))
+  const wanted = (update.data?.components ?? []).map((w) => trackOf(declaredTarget(w), false))
   const dropped = droppedComponents({ update, current, all })
     .filter((name) => isAnywhere(indexOf.get(name) ?? -1, members) || isAtWorkOn(name, set.status?.slices))
-    .map((name) => trackOf(removalOf(name), true))
+    .map((name) => trackOf({ name }, true))
   return [...wanted, ...dropped]
 }
 
@@ -108,20 +108,20 @@ interface Population {
  * such machines are the larger part, the version is not yet proven for them: they climb the ladder, and failures on them count.
  */
 function isMostlyForeign(
-  healthy: Assignment | undefined,
-  newer: readonly Assignment[],
+  healthy: ComponentTarget | undefined,
+  newer: readonly ComponentTarget[],
   { index, members, isOthers }: Population,
 ): boolean {
-  if (healthy?.kind !== 'Run') return false
+  if (healthy?.version === undefined) return false
   let foreign = 0
   let counting = 0
   for (const reading of members) {
     if (reading.health === 'Joining' || reading.health === 'Leaving') continue
     counting++
     const told = reading.told[index]
-    if (told !== undefined && (isTold(told, healthy) || isOfCanary(told) || newer.some((t) => isTold(told, t))))
+    if (told !== undefined && (isOrderFor(told, healthy) || isOfCanary(told) || newer.some((t) => isOrderFor(told, t))))
       continue
-    if (!isOthers(healthy.component, reading)) foreign++
+    if (!isOthers(healthy.name, reading)) foreign++
   }
   return foreign > 0 && foreign * 2 >= counting
 }
@@ -140,7 +140,7 @@ const isAnywhere = (index: number, members: readonly Reading[]): boolean =>
   members.some((m) => m.told[index] !== undefined || m.reported[index] !== undefined)
 
 const isAtWorkOn = (component: string, slices: readonly Slice[] = []): boolean =>
-  slices.some((w) => isSliceTo(w, removalOf(component)))
+  slices.some((w) => isSliceTo(w, { name: component }))
 
-export const isSliceTo = (slice: Slice, target: Assignment | undefined): boolean =>
-  isSameAssignment(readAssignment(slice), target)
+export const isSliceTo = (slice: Slice, target: ComponentTarget | undefined): boolean =>
+  isSameTarget(readSliceTarget(slice), target)

@@ -1,6 +1,6 @@
 // Decides which declarations return to an older version. The version that the set leaves no longer counts as healthy, and neither does a version that the set
 // returns to for the second time within an hour: both are ordinary rollouts then.
-import { assignmentOf } from '#api/kinds/component-config.ts'
+import { declaredTarget } from '#api/kinds/component-config.ts'
 import {
   type Completed,
   type HealthyVersion,
@@ -17,17 +17,17 @@ import { definitionDigest } from '#api/trust/statement.ts'
 import { timestamp } from '#lib/clock.ts'
 import { defined } from '#lib/defined.ts'
 import { componentObjectName } from '#lib/names.ts'
-import { type Assignment, isSameAssignment, removalOf } from '#api/protocol/assignment.ts'
-import { type ControllerRevision, assignedIn } from './revisions.ts'
+import { type ComponentTarget, isSameTarget } from '#api/protocol/component-order.ts'
+import { type ControllerRevision, targetIn } from './revisions.ts'
 import type { Seen } from '../seen.ts'
 
 type Definitions = Seen['components']
 
 /** Undefined while the definition of the version does not exist: it could not be recognized as the same later. */
-export function healthyVersionOf(assigned: Assignment, components: Definitions): HealthyVersion | undefined {
-  if (assigned.kind === 'Remove') return undefined
-  const { component, version, config } = assigned
-  const definition = components.get(componentObjectName(component, version))
+export function healthyVersionOf(target: ComponentTarget, components: Definitions): HealthyVersion | undefined {
+  if (target.version === undefined) return undefined
+  const { name, version, config } = target
+  const definition = components.get(componentObjectName(name, version))
   return definition && { version, digest: definitionDigest(definition), ...defined({ config }) }
 }
 
@@ -51,7 +51,7 @@ export function markedRevisions(declaration: Declaration): readonly ControllerRe
   const isKnown = recorded.some((r) => isSame(r, declared))
   const all = isKnown ? recorded : [...recorded, declared]
   return (declared.data?.components ?? [])
-    .map(assignmentOf)
+    .map(declaredTarget)
     .reduce((marked, target) => withWayBack(marked, target, declaration), all)
 }
 
@@ -59,10 +59,10 @@ const isSame = (a: ControllerRevision, b: ControllerRevision): boolean => a.meta
 
 function withWayBack(
   all: readonly ControllerRevision[],
-  target: Assignment,
+  target: ComponentTarget,
   { recorded, declared, components, now }: Declaration,
 ): readonly ControllerRevision[] {
-  const { component } = target
+  const { name: component } = target
   const fled = declaredAfter(recorded, target)
   const version = healthyVersionOf(target, components)
   // Forward again: it is what the set went back from before.
@@ -71,7 +71,7 @@ function withWayBack(
   const isSecond = now - lastWayBack(all, component) < WAY_BACK_EVERY_MS
   const left = isSecond ? [version] : fled.flatMap((t) => healthyVersionOf(t, components) ?? [])
   const marked = all.map((revision) => {
-    const own = assignedIn(revision, component)
+    const own = targetIn(revision, component)
     const said = own && healthyVersionOf(own, components)
     if (said === undefined || !left.some((v) => isSameVersion(v, said))) return revision
     return changed(revision, component, (before) => ({ ...withVersion(before, said), leftAt: at }))
@@ -105,21 +105,21 @@ function changed(
 }
 
 /** What was declared for the component after the target was declared last. Nothing where the target never was. */
-function declaredAfter(recorded: readonly ControllerRevision[], target: Assignment): readonly Assignment[] {
-  const { component } = target
-  const targetOfRevision = (r: ControllerRevision): Assignment => assignedIn(r, component) ?? removalOf(component)
-  const numbers = recorded.filter((r) => isSameAssignment(targetOfRevision(r), target)).map((r) => r.revision)
+function declaredAfter(recorded: readonly ControllerRevision[], target: ComponentTarget): readonly ComponentTarget[] {
+  const { name: component } = target
+  const targetOfRevision = (r: ControllerRevision): ComponentTarget => targetIn(r, component) ?? { name: component }
+  const numbers = recorded.filter((r) => isSameTarget(targetOfRevision(r), target)).map((r) => r.revision)
   if (numbers.length === 0) return []
   const last = Math.max(...numbers)
   return recorded.filter((r) => r.revision > last).map(targetOfRevision)
 }
 
 /** A machine with one of these in its spec that moves to the target goes back. */
-export const aheadOf = (all: readonly ControllerRevision[], target: Assignment): readonly Assignment[] => [
+export const aheadOf = (all: readonly ControllerRevision[], target: ComponentTarget): readonly ComponentTarget[] => [
   ...declaredAfter(all, target),
   ...all.flatMap((revision) => {
-    const said = completedIn(revision).get(target.component)
-    const own = assignedIn(revision, target.component)
-    return said !== undefined && own !== undefined && isLeft(said) && !isSameAssignment(own, target) ? [own] : []
+    const said = completedIn(revision).get(target.name)
+    const own = targetIn(revision, target.name)
+    return said !== undefined && own !== undefined && isLeft(said) && !isSameTarget(own, target) ? [own] : []
   }),
 ]

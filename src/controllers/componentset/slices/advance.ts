@@ -1,5 +1,5 @@
 // Moves one slice that waits for its permit or switches: begin, replan, settle, fail, stall, abort, each by the shared table.
-import { readAssignment } from '#api/protocol/assignment.ts'
+import { readSliceTarget } from '#api/protocol/component-order.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import type { SliceFacts } from '#api/protocol/slice.ts'
 import { assertNever } from '#lib/errors.ts'
@@ -221,7 +221,7 @@ export function reports({
   const results = machines.flatMap(resultOf)
   if (results.length === 0) return []
   const reason = `${results.length} of ${counted(permit.spec.targets.length, 'machine')} came to an end`
-  return [{ kind: 'Report', reason, permit, target: readAssignment(slice), startedAt: slice.startedAt, results }]
+  return [{ kind: 'Report', reason, permit, target: readSliceTarget(slice), startedAt: slice.startedAt, results }]
 }
 
 function resultOf({ name, targetUid, result, end }: SliceMachine): readonly MachineResult[] {

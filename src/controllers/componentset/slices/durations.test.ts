@@ -12,10 +12,10 @@ const set = (durations: readonly { readonly component: string; readonly seconds:
   }) as unknown as MachineComponentSet
 
 /** A slice that reports so many results, granted so long ago. */
-const report = (component: string, secondsAgo: number, results: readonly ('Succeeded' | 'Failed')[], kind = 'Run') =>
+const report = (name: string, secondsAgo: number, results: readonly ('Succeeded' | 'Failed')[], version = '1.0.0') =>
   ({
     kind: 'Report',
-    target: { kind, component },
+    target: version === '' ? { name } : { name, version },
     permit: { status: { decidedAt: new Date(NOW - secondsAgo * 1_000).toISOString() } },
     results: results.map((result) => ({ result })),
   }) as unknown as SetAction
@@ -28,7 +28,7 @@ test('each machine that switched counts, those that failed do not, and a clock t
         report('beacon', 30, ['Succeeded', 'Failed', 'Succeeded']),
         report('scribe', 9, ['Failed']),
         report('scribe', -5, ['Succeeded']),
-        report('beacon', 99, ['Succeeded'], 'Canary'),
+        report('beacon', 99, ['Succeeded'], ''),
       ],
       NOW,
     ),

@@ -11,13 +11,13 @@ export function keptDurations(
 ): Pick<Status, 'durations'> {
   const all = new Map((status?.durations ?? []).map((d) => [d.component, d.seconds]))
   for (const action of actions) {
-    if (action.kind !== 'Report' || action.target.kind !== 'Run') continue
+    if (action.kind !== 'Report' || action.target.version === undefined) continue
     const since = Date.parse(action.permit.status?.decidedAt ?? '')
     const took = Math.round((now - since) / 1_000)
     // A clock that was set back says nothing.
     if (!(took >= 0)) continue
     const done = action.results.filter((r) => r.result === 'Succeeded').map(() => took)
-    const { component } = action.target
+    const { name: component } = action.target
     if (done.length > 0) all.set(component, [...(all.get(component) ?? []), ...done].slice(-MAX_DURATIONS))
   }
   const declared = new Set(spec.components.map((c) => c.name))

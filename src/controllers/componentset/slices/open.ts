@@ -14,7 +14,7 @@ import { hostsForLater } from './own-hosts.ts'
 import { MOST_SLICES_OF_STEP, stepSize } from './ladder.ts'
 import type { Reading } from '../members/reading.ts'
 import { type Refusals, closedByRefusal } from '../members/refused.ts'
-import { writeAssignment } from '#api/protocol/assignment.ts'
+import { writeSliceTarget } from '#api/protocol/component-order.ts'
 import type { Seen, Slice } from '../seen.ts'
 import { type Domain, pickOrdered } from '#nodes/placement/spread.ts'
 import { versionOf } from './slice-view.ts'
@@ -132,7 +132,7 @@ export function openSlice({ seen, survey, slices, room, refusals, spec, now, nam
   if (picked.length === 0 || (isAtWork && picked.length < Math.ceil(wanted / 2))) return nothing(noBudget(room))
   const machines = picked.map((r) => r.name).toSorted()
   const planned: Slice = {
-    ...writeAssignment(target),
+    ...writeSliceTarget(target),
     step: place.step,
     number: place.number,
     phase: 'Planned',

@@ -1,5 +1,5 @@
 // One slice as it is now: what became of each of its machines, and whether any is between two versions.
-import { readAssignment } from '#api/protocol/assignment.ts'
+import { readSliceTarget } from '#api/protocol/component-order.ts'
 import type { OperationPermit } from '#api/kinds/operation-permit.ts'
 import { isLetGo } from '#api/protocol/let-go.ts'
 import type { TargetResult } from '#permits/permits.ts'
@@ -68,7 +68,7 @@ function viewMachine(
   // Another machine of the same name is not the requested one.
   const reading = target !== undefined && found?.uid !== target.uid ? undefined : found
   const index = around.indexOf(slice.component)
-  const standing = reading && standingOf(reading, index, readAssignment(slice))
+  const standing = reading && standingOf(reading, index, readSliceTarget(slice))
   const result = target && permit?.spec.results?.[target.uid]
   const isGone = reading !== undefined && isLost(reading, around.now)
   const isHalted = reading !== undefined && around.isHalted(reading, slice)
@@ -91,10 +91,8 @@ function viewMachine(
 
 /** What a slice is about, in words. */
 export function versionOf(slice: Slice): string {
-  const assigned = readAssignment(slice)
-  return assigned.kind === 'Remove'
-    ? `${assigned.component} (which leaves)`
-    : `${assigned.component} ${assigned.version}`
+  const { name, version } = readSliceTarget(slice)
+  return version === undefined ? `${name} (which leaves)` : `${name} ${version}`
 }
 
 function endOf(
