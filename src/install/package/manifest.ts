@@ -59,9 +59,12 @@ const mapped = (value: unknown, to: (path: string) => unknown): Json =>
     ),
   )
 
-/** Those of others are not in the packed file, and npm would fetch them: one of them runs a script when it is installed. */
-export function withoutOptional(manifest: Json): Json {
-  const { optionalDependencies: _, ...rest } = manifest
+/**
+ * Of a package inside ours. Its optional packages are not in the packed file, and npm would fetch them: one of them runs a script when it is installed.
+ * The Node that it needs is the one that ours brings, and npm would compare it with the Node that npm itself runs on.
+ */
+export function bundledManifest(manifest: Json): Json {
+  const { optionalDependencies: _, engines: __, ...rest } = manifest
   return rest
 }
 
@@ -70,7 +73,7 @@ export function lockEntries(sources: Sources): LockEntries {
   const own = { version, bundleDependencies, dependencies, bin, engines, optionalDependencies }
   const bundled = bundledFolders(sources).map((folder): [string, Json] => {
     const { integrity: _, resolved: __, funding: ___, ...rest } = sources.locked[folder] ?? {}
-    return [`${FOLDER}/${folder}`, { ...withoutOptional(rest), inBundle: true }]
+    return [`${FOLDER}/${folder}`, { ...bundledManifest(rest), inBundle: true }]
   })
   const nodes = Object.entries(sources.locked).filter(([folder]) => isNode(folder))
   return { [FOLDER]: own, ...Object.fromEntries(bundled), ...Object.fromEntries(nodes) }

@@ -13,7 +13,7 @@ import { LIBRARY_FILES } from '../init/library-rules.ts'
 import { bundleErrors } from '#agent/join/bundle-errors.ts'
 import { imageErrors } from '../image/image-errors.ts'
 import { isAsLocked, readNpmPackages } from '../image/npm-packages.ts'
-import { bundledFolders, LOCK_FILE, lockEntries, packedManifest, withoutOptional, type Sources } from './manifest.ts'
+import { bundledFolders, bundledManifest, LOCK_FILE, lockEntries, packedManifest, type Sources } from './manifest.ts'
 
 /** Where a host keeps the agent; its unit names it. */
 const AGENT_PREFIX = '/opt/kubenode'
@@ -141,7 +141,7 @@ function copyPackages(root: string, folder: string, sources: Sources): void {
       copy(root, folder, `${below}/${path}`)
     }
     const manifest = join(folder, below, 'package.json')
-    writeJson(manifest, withoutOptional(JSON.parse(readFileSync(manifest, 'utf8')) as Sources['manifest']))
+    writeJson(manifest, bundledManifest(JSON.parse(readFileSync(manifest, 'utf8')) as Sources['manifest']))
   }
 }
 
