@@ -9,6 +9,7 @@ import type { KubeClient } from '#kube/client.ts'
 import { listAll } from '#kube/list-all.ts'
 import { didYouMean } from '#lib/did-you-mean.ts'
 import { KubeNodeError } from '#lib/errors.ts'
+import { placeOf } from './objects/place.ts'
 import { inspectErrors } from './objects/objects-errors.ts'
 
 /** Undefined: the word names something else. */
@@ -28,5 +29,6 @@ export async function storyOfPlace(client: KubeClient, place: PlaceNamed, now: n
   if (machinesAt(machines, place).length > 0) return placeStory(place, { machines, events, permits, ledger }, now)
   const near = didYouMean(place.name, [...new Set(machines.flatMap((m) => m.spec[place.kind] ?? []))])
   const hint = near === undefined ? '' : `; did you mean ${place.kind}/${near}?`
-  throw new KubeNodeError(inspectErrors.KN1313({ what: `${place.kind}/${place.name}`, hint, plural: 'machines' }))
+  throw new KubeNodeError(inspectErrors.KN1313({ what: `${place.kind}/${place.name}`, place: placeOf(client), hint, plural: 'machines' }),
+  )
 }

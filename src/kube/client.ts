@@ -89,6 +89,8 @@ export interface RawResponse {
 }
 
 export interface KubeClient {
+  /** As a person calls the server that answers, such as `context test of ~/.kube/config`. Clients of programs have none. */
+  readonly place?: string
   get<T extends KubeObject>(type: ResourceType<T>, key: ObjectKey, options?: GetOptions): Promise<T | undefined>
   list<T extends KubeObject>(type: ResourceType<T>, options?: ListOptions): Promise<ListPage<T>>
   watch<T extends KubeObject>(type: ResourceType<T>, options?: WatchOptions): AsyncIterable<WatchEvent<T>>

@@ -14,13 +14,15 @@ test.each<[string, unknown, readonly unknown[]]>([
   [
     'a typo in a key',
     { leese: '5s' },
-    [expect.stringMatching(/^\/leese leese is not a known key \(did you mean lease\?\)/)],
+    [
+      '/leese leese is not a known key (did you mean lease?); use registerNode, address, allowedOrigins, trustUrl, lease, frozenAfter, frozenGrace, clearAfter, logs, monitors, detectors, metrics',
+    ],
   ],
   ['a wrong type', { lease: 5 }, ['/lease lease is not a duration such as "10s"']],
   [
     'a typo in a rule',
     logs({ ...rule, clearafter: '3s' }),
-    ['/logs/0/rules/0/clearafter logs[0].rules[0].clearafter is not a known key (did you mean clearAfter?)'],
+    ['/logs/0/rules/0/clearafter logs[0].rules[0].clearafter is not a known key (did you mean clearAfter?); use condition, reason, pattern, clearPattern, clearAfter'],
   ],
   [
     'a pattern that is none',
@@ -35,7 +37,26 @@ test.each<[string, unknown, readonly unknown[]]>([
   [
     'a threshold that is none',
     { detectors: { disk: { minFreePercent: 'x' } } },
-    ['/detectors/disk/minFreePercent detectors.disk.minFreePercent is not valid'],
+    ['/detectors/disk/minFreePercent detectors.disk.minFreePercent is not a number of at least 0'],
+  ],
+  [
+    'a threshold that no detector has',
+    { detectors: { disk: { minFreePercnt: 5 }, clock: { maxSkewMs: 10 } } },
+    [
+      '/detectors/disk/minFreePercnt detectors.disk.minFreePercnt is not a known key (did you mean minFreePercent?); use isOn, everyMs, paths, minFreePercent, minFreeInodesPercent, hysteresisPercent',
+      '/detectors/clock/maxSkewMs detectors.clock.maxSkewMs is not a duration such as "10s"',
+    ],
+  ],
+  ['a rule without a reason', logs({ ...rule, reason: undefined }), ['/logs/0/rules/0 logs[0].rules[0]: reason is missing']],
+  [
+    'a condition with a space',
+    logs({ ...rule, condition: 'Lamp Dark' }),
+    ['/logs/0/rules/0 logs[0].rules[0]: condition is not a word such as DiskSpaceLow'],
+  ],
+  [
+    'a repair that is none beside one that is',
+    { monitors: [{ file: '/etc/x.json', clearedBy: { LampDark: ['reinstallComponent', 'restart'] } }] },
+    [expect.stringMatching(/clearedBy\.LampDark is not a list of operations; use .*reinstallComponent/)],
   ],
   [
     'a detector that is none',

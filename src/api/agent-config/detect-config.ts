@@ -65,13 +65,15 @@ function entryOf(v: unknown, n: number, problems: string[]): readonly MonitorEnt
   problems.push(...unknownKeys(`monitors[${n}]`, v, MONITOR_KEYS))
   for (const [condition, text] of Object.entries(isObject(v['clearAfter']) ? v['clearAfter'] : {})) {
     const ms = typeof text === 'string' ? durationMs(text) : undefined
-    if (ms === undefined) problems.push(`monitors[${n}].clearAfter.${condition} is not a duration`)
+    if (ms === undefined) problems.push(`monitors[${n}].clearAfter.${condition} is not a duration such as "10m"`)
     else none.clearAfterMs.set(condition, ms)
   }
   for (const [condition, names] of Object.entries(isObject(v['clearedBy']) ? v['clearedBy'] : {})) {
-    const known = OPERATIONS.filter((o) => Array.isArray(names) && names.includes(o))
-    if (known.length === 0) problems.push(`monitors[${n}].clearedBy.${condition} names no operation`)
-    else none.clearedBy.set(condition, new Set(known))
+    const listed: readonly unknown[] = Array.isArray(names) ? names : []
+    const known = OPERATIONS.filter((o) => listed.includes(o))
+    if (known.length === 0 || known.length < new Set(listed).size)
+      problems.push(`monitors[${n}].clearedBy.${condition} is not a list of operations; use ${OPERATIONS.join(', ')}`)
+    if (known.length > 0) none.clearedBy.set(condition, new Set(known))
   }
   return [{ file: typeof v['file'] === 'string' ? v['file'] : undefined, inline: v['config'], ...none }]
 }
@@ -105,22 +107,41 @@ function oneOf(v: unknown, name: string, defaults: object, problems: string[]): 
     problems.push(`detectors.${name} must be a boolean or an object`)
     return defaults
   }
+  problems.push(...unknownKeys(`detectors.${name}`, v, Object.keys(defaults)))
   const changed: Record<string, unknown> = { ...defaults }
-  for (const [key, value] of Object.entries(v)) {
-    const read = settingOf((defaults as Readonly<Record<string, unknown>>)[key], key, value)
-    if (read === undefined) problems.push(`detectors.${name}.${key} is not valid`)
-    else changed[key] = read
+  for (const [key, like] of Object.entries(defaults)) {
+    if (v[key] === undefined) continue
+    const { is, read } = settingOf(like, key)
+    const value = read(v[key])
+    if (value === undefined) problems.push(`detectors.${name}.${key} is not ${is}`)
+    else changed[key] = value
   }
   return changed
 }
 
 const MAX_TEXTS = 32
 
+/** Undefined: the value is of another kind. */
+interface Setting {
+  readonly is: string
+  readonly read: (value: unknown) => unknown
+}
+
+const DURATION: Setting = {
+  is: 'a duration such as "10s"',
+  read: (v) => (typeof v === 'string' ? durationMs(v) : undefined),
+}
+const NUMBER: Setting = { is: 'a number of at least 0', read: (v) => (typeof v === 'number' && v >= 0 ? v : undefined) }
+const FLAG: Setting = { is: 'true or false', read: (v) => (typeof v === 'boolean' ? v : undefined) }
+const TEXTS: Setting = {
+  is: 'a list of texts without ..',
+  read: (v) =>
+    Array.isArray(v) && v.every((t) => typeof t === 'string' && !climbs(t)) ? v.slice(0, MAX_TEXTS) : undefined,
+}
+
 /** Times are written as durations and are milliseconds inside. */
-function settingOf(like: unknown, key: string, value: unknown): unknown {
-  if (key.endsWith('Ms')) return typeof value === 'string' ? durationMs(value) : undefined
-  if (typeof like === 'number') return typeof value === 'number' && value >= 0 ? value : undefined
-  if (typeof like === 'boolean') return typeof value === 'boolean' ? value : undefined
-  const isTexts = Array.isArray(like) && Array.isArray(value) && value.every((t) => typeof t === 'string' && !climbs(t))
-  return isTexts ? value.slice(0, MAX_TEXTS) : undefined
+function settingOf(like: unknown, key: string): Setting {
+  if (key.endsWith('Ms')) return DURATION
+  if (typeof like === 'number') return NUMBER
+  return typeof like === 'boolean' ? FLAG : TEXTS
 }

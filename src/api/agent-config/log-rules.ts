@@ -29,6 +29,7 @@ const SOURCE_KEYS: readonly string[] = ['path', 'rules']
 const RULE_KEYS: readonly string[] = ['condition', 'reason', 'pattern', 'clearPattern', 'clearAfter']
 /** As the API wants condition types and reasons. */
 const TYPE = /^[A-Za-z]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/
+const EXAMPLES = { condition: 'DiskSpaceLow', reason: 'NoSpaceLeft' }
 
 export function parseLogSources(value: unknown): {
   readonly sources: readonly LogSource[]
@@ -71,15 +72,16 @@ interface RawRule {
 
 function ruleProblem(r: unknown): string | undefined {
   if (!isObject(r)) return 'is not an object'
-  for (const name of ['condition', 'reason'])
-    if (typeof r[name] !== 'string' || !TYPE.test(r[name])) return `${name} is not a condition type or reason`
+  for (const name of ['condition', 'reason'] as const)
+    if (r[name] === undefined) return `${name} is missing`
+    else if (typeof r[name] !== 'string' || !TYPE.test(r[name])) return `${name} is not a word such as ${EXAMPLES[name]}`
   if (typeof r['pattern'] !== 'string') return 'pattern is missing'
   if (r['clearPattern'] !== undefined && typeof r['clearPattern'] !== 'string') return 'clearPattern is not a string'
   if (
     r['clearAfter'] !== undefined &&
     (typeof r['clearAfter'] !== 'string' || durationMs(r['clearAfter']) === undefined)
   )
-    return 'clearAfter is not a duration'
+    return 'clearAfter is not a duration such as "10m"'
   return (
     logPatternProblem(r['pattern']) ??
     (r['clearPattern'] === undefined ? undefined : logPatternProblem(r['clearPattern']))

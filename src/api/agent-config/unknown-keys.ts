@@ -1,4 +1,4 @@
-// Names the keys of a part of agent.json that nothing reads, with the key that was probably meant: a typo would otherwise pass for a setting.
+// Names the keys of a part of agent.json that nothing reads, with the key that was probably meant and all that there are: a typo would otherwise pass for a setting.
 import { didYouMean } from '#lib/did-you-mean.ts'
 
 /** `path` is where the object stands, such as `logs[0]`; empty for the whole file. */
@@ -7,6 +7,7 @@ export function unknownKeys(path: string, object: object, known: readonly string
     .filter((key) => !known.includes(key))
     .map((key) => {
       const near = didYouMean(key, known)
-      return `${path === '' ? key : `${path}.${key}`} is not a known key${near === undefined ? '' : ` (did you mean ${near}?)`}`
+      const hint = near === undefined ? '' : ` (did you mean ${near}?)`
+      return `${path === '' ? key : `${path}.${key}`} is not a known key${hint}; use ${known.join(', ')}`
     })
 }

@@ -7,6 +7,7 @@ import { isApiError } from '#kube/errors.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import { kindCalled, type Named, named, type NameOnly } from './target.ts'
 import { lookUp, namesOf, nearName } from '#explain/objects/find-object.ts'
+import { placeOf } from '#explain/objects/place.ts'
 import { inspectErrors } from '#explain/objects/objects-errors.ts'
 
 /** What people name in conversation; other objects need their kind. */
@@ -92,5 +93,5 @@ async function noObject(name: string, search: Search): Promise<KubeNodeError> {
   )
   const found = all.find(({ known }) => known === near)
   const hint = found === undefined ? '' : ` (did you mean ${found.what}?)`
-  return new KubeNodeError(inspectErrors.KN1380({ name: JSON.stringify(name), hint }))
+  return new KubeNodeError(inspectErrors.KN1380({ name: JSON.stringify(name), place: placeOf(client), hint }))
 }

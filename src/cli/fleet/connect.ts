@@ -47,7 +47,7 @@ export async function connectionTo(
     if (expired !== undefined) showProblem(io, shownLine(expired))
   }
   return {
-    client: talkingClientOf(config, say, await announcement(chosen, say)),
+    client: talkingClientOf(chosen, say, await announcement(chosen, say)),
     server: config.server,
     namespace: config.namespace,
   }

@@ -12,6 +12,7 @@ import { isApiError } from '#kube/errors.ts'
 import { listAll } from '#kube/list-all.ts'
 import { EXIT_DIFFERENT, Exit } from '#lib/terminal/exit.ts'
 import { findObject } from '#explain/objects/find-object.ts'
+import { placeOf } from '#explain/objects/place.ts'
 import type { Named } from '../fleet/target.ts'
 import { PartialReader } from '#explain/partial-reader.ts'
 import { holdEndsOver } from '#explain/read-why.ts'
@@ -71,6 +72,7 @@ interface Seen {
 
 interface SeenWithHolds extends Seen {
   readonly holds: readonly OperationalHold[]
+  readonly place: string
 }
 
 /** The picture needs them only for a command that ends a hold. */
@@ -79,7 +81,7 @@ export const holdsOn = (client: KubeClient): Promise<readonly OperationalHold[]>
 
 async function read(client: KubeClient, followed: Followed): Promise<SeenWithHolds> {
   const [seen, holds] = await Promise.all([readRollouts(client, followed), holdsOn(client)])
-  return { ...seen, holds }
+  return { ...seen, holds, place: placeOf(client) }
 }
 
 async function readRollouts(client: KubeClient, { wanted, namespace }: Followed): Promise<Seen> {
@@ -118,7 +120,7 @@ const CONTINUES: ReadonlySet<string> = new Set(['Pending', 'Progressing'])
 const FAILED: ReadonlySet<string> = new Set(['Failed', 'Paused', 'Blocked'])
 
 /** `columns`: of a terminal. A log has a line for each change, and bars would double them. */
-function pictureOf({ sets, releases, holds }: SeenWithHolds, now: number, columns: number | undefined): Picture {
+function pictureOf({ sets, releases, holds, place }: SeenWithHolds, now: number, columns: number | undefined): Picture {
   const phases = [...sets, ...releases].map((o) => o.status?.phase ?? 'Pending')
   const state = phases.some((p) => FAILED.has(p))
     ? 'Failed'
@@ -139,7 +141,7 @@ function pictureOf({ sets, releases, holds }: SeenWithHolds, now: number, column
       ),
     ]),
   ]
-  return { state, lines: parts.length === 0 ? ['no sets and no releases on this server'] : parts.flat() }
+  return { state, lines: parts.length === 0 ? [`no sets and no releases in ${place}`] : parts.flat() }
 }
 
 const [LEAST_BAR, BAR] = [4, 30]

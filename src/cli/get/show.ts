@@ -10,6 +10,7 @@ import type { Io } from '#lib/terminal/io.ts'
 import { hasColors, paintOf, toneOf } from '#lib/terminal/paint.ts'
 import { inspectErrors } from '#explain/objects/objects-errors.ts'
 import { findObject } from '#explain/objects/find-object.ts'
+import { placeOf } from '#explain/objects/place.ts'
 import { clustersHint, withHubHint } from '#explain/objects/hub-hint.ts'
 import { kindCalled } from '../fleet/target.ts'
 import { eachOf } from '../fleet/missed.ts'
@@ -135,8 +136,7 @@ async function nothingText([first]: readonly Wanted[], asked: Asked): Promise<st
   if (unmatched !== undefined) return `${unmatched}\n`
   const nothing = `no ${qualifiedPlural(type)} found`
   if (!type.namespaced) {
-    const hint = await clustersHint(client)
-    return `${nothing}${hint === '' ? '' : ` on this server${hint}`}\n`
+    return `${nothing} in ${placeOf(client)}${await clustersHint(client)}\n`
   }
   const where = namespace === undefined ? '' : ` in namespace ${printableLine(namespace)}; -A lists all namespaces`
   const text = `${nothing}${where}`

@@ -7,6 +7,7 @@ import { isApiError } from '#kube/errors.ts'
 import type { KubeObject } from '#api/schema/object.ts'
 import type { ResourceType } from '#api/schema/resource.ts'
 import { inspectErrors } from './objects-errors.ts'
+import { placeOf } from './place.ts'
 
 /** What Kubernetes accepts as a name; anything else names nothing. */
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
@@ -54,23 +55,26 @@ export async function findObject<T extends KubeObject>(
   const known = isNamespace(namespace) ? await namesOf(client, type, namespace) : []
   const isEmpty = known.length === 0 && !type.namespaced
   const hint = isEmpty ? await (await import('./hub-hint.ts')).clustersHint(client) : ''
-  throw absent(noun, name, known, type.plural, hint)
+  throw absent({ client, noun, name, known, plural: type.plural }, hint)
 }
 
 /** Machines are named after their set: `workers` is the begin of `workers-x7k2p`. */
 export const nearName = (name: string, known: readonly string[]): string | undefined =>
   didYouMean(name, known) ?? known.find((one) => one.startsWith(`${name}-`))
 
-export function absent(
-  noun: string,
-  name: string,
-  known: readonly string[],
-  plural: string,
-  otherwise = '',
-): KubeNodeError {
+export interface Absent {
+  readonly client: Pick<KubeClient, 'place'>
+  readonly noun: string
+  readonly name: string
+  /** Names of the kind that exist. */
+  readonly known: readonly string[]
+  readonly plural: string
+}
+
+export function absent({ client, noun, name, known, plural }: Absent, otherwise = ''): KubeNodeError {
   const near = nearName(name, known)
   const hint = near === undefined ? otherwise : ` (did you mean ${noun}/${near}?)`
-  return new KubeNodeError(inspectErrors.KN1313({ what: `${noun}/${name}`, hint, plural }))
+  return new KubeNodeError(inspectErrors.KN1313({ what: `${noun}/${name}`, place: placeOf(client), hint, plural }))
 }
 
 /** Without the right to list, or the kind, there is no suggestion. */

@@ -3,8 +3,7 @@ import { cluster } from '#api/kinds/cluster.ts'
 import { fleetSource } from '#api/kinds/fleet-source.ts'
 import type { KubeClient } from '#kube/client.ts'
 import { printableLine } from '#lib/printable.ts'
-
-const NOT_THE_HUB = 'this server has no FleetSource, so it is not the hub; name the context of the hub with --context'
+import { placeOf } from './place.ts'
 
 const MOST_NAMED = 5
 
@@ -17,7 +16,12 @@ export async function clustersHint(client: Pick<KubeClient, 'list'>): Promise<st
 }
 
 /** `nothing` and on a server that is not the hub where to ask instead; on the hub `atHub`, which a user who may not list sources reads too. */
-export async function withHubHint(client: Pick<KubeClient, 'list'>, nothing: string, atHub = nothing): Promise<string> {
+export async function withHubHint(
+  client: Pick<KubeClient, 'list' | 'place'>,
+  nothing: string,
+  atHub = nothing,
+): Promise<string> {
   const sources = await client.list(fleetSource, { limit: 1 }).catch(() => undefined)
-  return sources?.items.length === 0 ? `${nothing}; ${NOT_THE_HUB}` : atHub
+  if (sources?.items.length !== 0) return atHub
+  return `${nothing}; ${placeOf(client)} has no FleetSource, so it is not the hub; name the context of the hub with --context`
 }

@@ -23,11 +23,11 @@ export const inspectErrors = errorTable({
     next: 'type {commands}',
   },
   KN1380: {
-    text: 'cannot find an object called {name} on this server{hint}',
+    text: 'cannot find an object called {name} in {place}{hint}',
     next: 'list what there is with kubenode get machines,sets, and on a hub with kubenode get releases,sources',
   },
   KN1313: {
-    text: 'cannot find {what} on this server{hint}',
+    text: 'cannot find {what} in {place}{hint}',
     next: 'list what there is with kubenode get {plural}',
   },
   KN1314: {

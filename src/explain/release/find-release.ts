@@ -24,7 +24,7 @@ export async function releaseCalled(client: KubeClient, word: string): Promise<R
   const newest = await newestOf(client, word)
   // Of several that begin with the word, the one in progress is meant.
   const known = newest === undefined ? await namesOf(client, release) : [newest.metadata.name ?? '']
-  throw absent('release', word, known, release.plural)
+  throw absent({ client, noun: 'release', name: word, known, plural: release.plural })
 }
 
 const newestOf = async (client: KubeClient, track: string): Promise<Release | undefined> =>

@@ -60,6 +60,8 @@ export interface HttpClientOptions {
   readonly timeouts?: Partial<Timeouts>
   /** "kubenode-machine/0.1.0"; the server puts it into managedFields where no manager is named, and into its audit log. */
   readonly userAgent?: string
+  /** As a person calls the server, for messages. */
+  readonly place?: string
   /** Most requests in flight in a lane: ten thousand low-traffic clients open few connections. */
   readonly atOnce?: number
   /** How long a request waits for a connection in use before it opens another. */
@@ -86,6 +88,7 @@ const PATCH_TYPES = {
 } as const
 
 export class HttpKubeClient implements KubeClient {
+  readonly place?: string
   readonly #transport: Transport
   readonly #clock: Clock
   readonly #random: Random
@@ -97,6 +100,7 @@ export class HttpKubeClient implements KubeClient {
     this.#random = options.random ?? systemRandom
     this.#onSlow = options.onSlow
     this.#onRequest = options.onRequest
+    if (options.place !== undefined) this.place = options.place
     this.#transport = new Transport(
       config,
       this.#clock,

@@ -19,6 +19,8 @@ export interface Connection {
   readonly warnings: readonly string[]
   /** Where it was found, when the user named none. */
   readonly unnamed?: string
+  /** As messages call it: `context test of ~/.kube/config`. */
+  readonly place: string
 }
 
 /** The name of no context: a program in a pod gets the name of its cluster by an option. */
@@ -52,7 +54,10 @@ export async function chosenConnection({ file, context, env, cwd, root }: Chosen
   if (named.length > 1) return listedConnection(named, context)
   const { homeKubeconfig, unnamedCluster } = await import('./unnamed-cluster.ts')
   const found = await unnamedCluster({ env, cwd }, context)
-  if (found !== undefined) return { ...(await connectionOf(found.file, context)), unnamed: found.called }
+  if (found !== undefined) {
+    const connection = await connectionOf(found.file, context)
+    return { ...connection, unnamed: found.called, place: placeIn(found.called, connection) }
+  }
   if (!isInPod(env)) throw new KubeNodeError(runErrors.KN1312({ home: homeKubeconfig(env) ?? '~/.kube/config' }))
   return podConnection(env, root)
 }
@@ -61,7 +66,12 @@ export const podConnection = (env: Environment, root?: string): Connection => ({
   config: podAccount(env, root),
   context: IN_POD,
   warnings: [],
+  place: 'this cluster',
 })
+
+const placeIn = (file: string, { context }: Pick<Connection, 'context'>): string => `context ${context} of ${file}`
+
+const placed = (file: string, found: Omit<Connection, 'place'>): Connection => ({ ...found, place: placeIn(file, found) })
 
 /** As kubectl: files of a list that are not there are left out. */
 async function listedConnection(files: readonly string[], context: string | undefined): Promise<Connection> {
@@ -71,7 +81,7 @@ async function listedConnection(files: readonly string[], context: string | unde
     throw new KubeNodeError(runErrors.KN1301({ file, origin: namedBy('KUBECONFIG'), why: 'there is no such file' }))
   }
   const { loadKubeconfig } = await import('#kube/kubeconfig.ts')
-  return loadKubeconfig({ files: there, ...defined({ context }) })
+  return placed('KUBECONFIG', await loadKubeconfig({ files: there, ...defined({ context }) }))
 }
 
 const namedBy = (origin: string | undefined): string => (origin === undefined ? '' : ` (named by ${origin})`)
@@ -87,10 +97,10 @@ export async function connectionOf(file: string, context?: string, origin?: stri
   }
   if (safeKubeconfigProblems(text).length > 0) {
     const { loadKubeconfig } = await import('#kube/kubeconfig.ts')
-    return loadKubeconfig({ files: [file], ...defined({ context }) })
+    return placed(file, await loadKubeconfig({ files: [file], ...defined({ context }) }))
   }
   if (context !== undefined) await requireContext(context, file, text, cwd)
-  return { ...parseSafeKubeconfig(text, file, context), warnings: [] }
+  return placed(file, { ...parseSafeKubeconfig(text, file, context), warnings: [] })
 }
 
 /** In the words that a list of files gets too, without the positions that only an author of the file needs. */
@@ -115,7 +125,7 @@ export const clientOf = (config: ConnectionConfig, userAgent: string): HttpKubeC
 
 /** For a user, who is shown what the command waits for. Simultaneous slow requests are reported once. */
 export function talkingClientOf(
-  config: ConnectionConfig,
+  { config, place }: Pick<Connection, 'config' | 'place'>,
   say: (line: string) => void,
   onRequest?: (method: string, path: string) => void,
 ): HttpKubeClient {
@@ -125,7 +135,7 @@ export function talkingClientOf(
     if (line !== last) say(line)
     last = line
   }
-  return new HttpKubeClient(config, { userAgent: 'kubenode-cli', onSlow, ...defined({ onRequest }) })
+  return new HttpKubeClient(config, { userAgent: 'kubenode-cli', place, onSlow, ...defined({ onRequest }) })
 }
 
 /** PEM of the CA of a connection, and its address: what other programs need to reach the same server. */

@@ -1,6 +1,7 @@
 // Freezes and thaws a cluster, or an object of it, for the person who runs the command.
+import { placeOf } from '#explain/objects/place.ts'
 import { systemClock } from '#lib/system-clock.ts'
-import { printable, printableLine, shownLine } from '#lib/printable.ts'
+import { printable, shownLine } from '#lib/printable.ts'
 import type { Io } from '#lib/terminal/io.ts'
 import { shownInWindow } from '#lib/terminal/wrap.ts'
 import { placeHold } from '#permits/holds/placing.ts'
@@ -45,7 +46,7 @@ export async function freeze(typed: string | undefined, options: FreezeOptions, 
   const { metadata, spec } = await placeHold(client, freezeHold({ ...wish, author }, systemClock.now()))
   io.out(
     shownInWindow(io, [
-      `frozen until ${spec.until} by ${spec.author}: ${spec.reason} (operationalhold/${metadata.name})`,
+      `frozen in ${placeOf(client)} until ${spec.until} by ${spec.author}: ${spec.reason} (operationalhold/${metadata.name})`,
     ]),
   )
   io.err(
@@ -62,8 +63,8 @@ export async function thaw(typed: string | undefined, options: ThawOptions, io: 
   if (removed.length === 0 && what !== undefined && options.evenIfAbsent !== true) await findHeld(client, target, what)
   io.out(
     removed.length === 0
-      ? shownLine(`${what ?? 'the cluster'} is not frozen`)
-      : `thawed: ${removed.map(printableLine).join(', ')}\n`,
+      ? shownLine(`${what ?? 'the cluster'} is not frozen (${placeOf(client)})`)
+      : shownLine(`thawed in ${placeOf(client)}: ${removed.join(', ')}`),
   )
   for (const { metadata, spec } of left)
     io.err(

@@ -54,7 +54,7 @@ async function whyNot(what: string, options: WhyNotOptions, io: Io): Promise<voi
   const seen = await look(client, name, systemClock.now())
   if (seen === undefined) {
     const { absent, namesOf } = await import('#explain/objects/find-object.ts')
-    throw absent('node', name, await namesOf(client, nodeType), nodeType.plural)
+    throw absent({ client, noun: 'node', name, known: await namesOf(client, nodeType), plural: nodeType.plural })
   }
   if (options.output === 'json') {
     io.out(shownJson(blockers(seen)))
