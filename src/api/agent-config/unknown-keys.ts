@@ -1,4 +1,4 @@
-// Names the keys of a part of agent.json that nothing reads, with the key that was probably meant and all that there are: a typo would otherwise pass for a setting.
+// Names the keys of a part of agent.json that nothing reads, with the key that was probably meant and the known ones: a typo would otherwise pass for a setting.
 import { didYouMean } from '#lib/did-you-mean.ts'
 
 /** `path` is where the object stands, such as `logs[0]`; empty for the whole file. */

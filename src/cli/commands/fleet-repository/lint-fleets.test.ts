@@ -67,6 +67,20 @@ test('a prop that its kind refuses, and code that throws, are found at their lin
   })
 })
 
+test('an import that leads nowhere is found at its place in the file that has it, however it is written', async () => {
+  const first = (text: string) => `// what nodes run\n${text}`
+  for (const [text, place, why] of [
+    [first(`import { a } from './lampp.ts'\nconsole.log(a)`), '2:19', 'there is no file fleet/lampp.ts'],
+    [first(`export const a = await import('./lampp' + '.ts')`), '1:1', 'there is no file fleet/lampp.ts'],
+    [first(`import 'node:fs'`), '2:8', '"node:fs" may not be imported by a fleet'],
+    [first(`import 'kubenode/nothing'`), '2:8', 'the release has no kubenode/nothing'],
+  ] as const) {
+    write({ 'fleet/main.ts': MAIN(`import './own.ts'`), 'fleet/own.ts': text })
+    const { code, out } = await lint('fleet')
+    expect([text, code, out]).toEqual([text, 2, expect.stringContaining(`fleet/own.ts:${place}: KN7103: ${why}`)])
+  }
+})
+
 test('a file of the demo that clusters.json replaced is refused with what to write instead, unless code of the fleet reads it', async () => {
   write({
     'fleet/main.ts': MAIN(''),

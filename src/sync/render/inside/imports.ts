@@ -29,7 +29,7 @@ export function judgeImport(specifier: string, from: string, has: (path: string)
     if (has(path)) return { kind: 'File', path }
     const near = ['.ts', '/index.ts', '.json'].map((end) => `${path}${end}`).find(has)
     const hint = near === undefined ? 'check the path and its ending' : `write the whole name, as in ${near}`
-    return { kind: 'Refused', why: `the commit has no file ${path}; ${hint}` }
+    return { kind: 'Refused', why: `there is no file ${path}; ${hint}` }
   }
   if (PUBLIC.test(specifier)) return { kind: 'Release', specifier }
   const meant = meantName(specifier)
@@ -39,6 +39,16 @@ export function judgeImport(specifier: string, from: string, has: (path: string)
   if (BUILTINS.has(specifier.replace(/^node:/, '')))
     return { kind: 'Release', specifier: `node:${specifier.replace(/^node:/, '')}` }
   return refused(specifier)
+}
+
+/** Node gives no place for an import that it resolves before the code runs. A name that the file composes at run time is placed at its first line. */
+export function importAt(path: string, specifier: string, files: Readonly<Record<string, string>>): string | undefined {
+  if (!Object.hasOwn(files, path)) return undefined
+  const text = files[path] ?? ''
+  const at = ["'", '"', '`'].map((quote) => text.indexOf(`${quote}${specifier}${quote}`)).find((index) => index >= 0)
+  if (at === undefined) return `${path}:1:1`
+  const before = text.slice(0, at).split('\n')
+  return `${path}:${before.length}:${(before.at(-1) ?? '').length + 1}`
 }
 
 const refused = (specifier: string): ImportVerdict => ({

@@ -3,10 +3,17 @@
 import { builtinModules, registerHooks } from 'node:module'
 import { FLEET_ROOT, type RenderRequest } from '../protocol.ts'
 import type { Builtins } from './builtins.ts'
-import { fleetPath, judgeImport, PUBLIC } from './imports.ts'
+import { fleetPath, importAt, judgeImport, PUBLIC } from './imports.ts'
 
 export class ImportRefused extends Error {
   override readonly name = 'ImportRefused'
+  /** The import in the file, as `fleet/rules.ts:3:21`; undefined where no text of it is known. */
+  readonly at: string | undefined
+
+  constructor(message: string, at?: string) {
+    super(message)
+    this.at = at
+  }
 }
 
 /** What a fleet imports of the release has addresses that are the same on every machine. */
@@ -52,10 +59,11 @@ export function openImports(
       const from = context.parentURL ?? ''
       const parent = from.startsWith(FLEET_ROOT) ? from : FLEET_ROOT
       const verdict = judgeImport(specifier, parent, has)
-      if (verdict.kind === 'Refused') throw new ImportRefused(`${fleetPath(parent)}: ${verdict.why}`)
+      const refused = (why: string) => new ImportRefused(why, importAt(fleetPath(parent), specifier, files))
+      if (verdict.kind === 'Refused') throw refused(verdict.why)
       if (verdict.kind === 'File') return { url: new URL(encodeURI(verdict.path), FLEET_ROOT).href, shortCircuit: true }
       const url = `${RELEASE_ROOT}${verdict.specifier}`
-      if (!doors.has(url)) throw new ImportRefused(`${fleetPath(parent)}: ${missing(specifier)}`)
+      if (!doors.has(url)) throw refused(missing(specifier))
       return { url, shortCircuit: true }
     },
     load(url, context, next) {
