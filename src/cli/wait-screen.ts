@@ -1,5 +1,5 @@
 // What a command waits for, beside its data: on a terminal one block that is redrawn and removed at the end, elsewhere a line for each change.
-import { type PhaseProgress, phaseBars } from '#install/phase-bars.ts'
+import { type PhaseProgress, phaseBar } from '#install/phase-bars.ts'
 import type { Clock } from '#lib/clock.ts'
 import { formatAge } from '#lib/duration.ts'
 import { createScreen, type Screen } from '#lib/terminal/screen.ts'
@@ -33,7 +33,7 @@ export interface LiveBlock {
   readonly showPhases: (phases: readonly PhaseProgress[]) => void
 }
 
-/** The phases in a line of bars and, below it, several waits at once, each in a line with its time. */
+/** The phase under way in a line with a bar and, below it, several waits at once, each in a line with its time. */
 export function liveBlock(screen: Pick<Screen, 'show'>, clock: Pick<Clock, 'monotonic'>): LiveBlock {
   let bars: readonly string[] = []
   const waits = new Map<string, { readonly why: string; readonly since: number }>()
@@ -49,8 +49,8 @@ export function liveBlock(screen: Pick<Screen, 'show'>, clock: Pick<Clock, 'mono
       draw()
     },
     showPhases(phases) {
-      const isOver = phases.every((p) => p.done >= p.total)
-      bars = isOver ? [] : [phaseBars(phases)]
+      const bar = phaseBar(phases)
+      bars = bar === undefined ? [] : [bar]
       draw()
     },
   }

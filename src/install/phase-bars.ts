@@ -1,4 +1,4 @@
-// How far an installation is, phase by phase, as one line of bars. Pure.
+// How far an installation is: the phase under way, in a line that fits into a narrow terminal. Pure.
 
 export interface PhaseProgress {
   readonly name: string
@@ -6,14 +6,16 @@ export interface PhaseProgress {
   readonly total: number
 }
 
-const BAR = 4
+const BAR = 20
 
-/** `namespaces[====] definitions[==--] policies[    ]`: done `=`, under way `-`. */
-export const phaseBars = (phases: readonly PhaseProgress[]): string =>
-  phases
-    .filter(({ total }) => total > 0)
-    .map((phase) => `${phase.name}[${barOf(phase)}]`)
-    .join(' ')
+/** `policies [====-               ] 22 of 94 (phase 3 of 6)`; undefined once all is done. Phases before have lines of their own above. */
+export function phaseBar(phases: readonly PhaseProgress[]): string | undefined {
+  const real = phases.filter(({ total }) => total > 0)
+  const at = real.findIndex(({ done, total }) => done < total)
+  const phase = real[at]
+  if (phase === undefined) return undefined
+  return `${phase.name} [${barOf(phase)}] ${phase.done} of ${phase.total} (phase ${at + 1} of ${real.length})`
+}
 
 function barOf({ done, total }: PhaseProgress): string {
   const full = Math.min(BAR, Math.floor((done / total) * BAR))

@@ -19,7 +19,7 @@ function painted(piece: string, paint: Paint): string {
     )
   if (piece.endsWith('machines Ready')) {
     const [ready, all] = piece.split(/[/ ]/)
-    return paint(ready === all ? 'good' : 'warn', piece)
+    return paint(all === '0' ? undefined : ready === all ? 'good' : 'warn', piece)
   }
   if (/^[A-Z]/.test(piece)) return paint(toneOf('', piece), piece)
   return paint(piece.startsWith('ready') ? 'good' : piece.endsWith(':') ? 'warn' : 'bad', piece)

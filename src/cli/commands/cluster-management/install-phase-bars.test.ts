@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createScreen } from '#lib/terminal/screen.ts'
 import { VirtualClock } from '#test/support/clocks/virtual-clock.ts'
 import { liveBlock } from '../../wait-screen.ts'
-import { type PhaseProgress, PhaseCounter, phaseBars } from '#install/phase-bars.ts'
+import { type PhaseProgress, PhaseCounter, phaseBar } from '#install/phase-bars.ts'
 
 const PHASES = [
   { name: 'Namespaces', groups: [['a']] },
@@ -18,19 +18,23 @@ const PHASES = [
   { name: 'Workloads', groups: [['j'], ['k']] },
 ]
 
-test('each phase has a bar: done, under way, to come', () => {
-  const seen: string[] = []
-  const counter = new PhaseCounter(PHASES, (phases) => void seen.push(phaseBars(phases)))
-  for (const name of ['Namespaces', ...Array(5).fill('Definitions'), 'Workloads']) counter.oneDone(name)
+test('the phase under way has a bar that fits into 80 columns, and phases without objects do not count', () => {
+  const seen: (string | undefined)[] = []
+  const counter = new PhaseCounter(PHASES, (phases) => void seen.push(phaseBar(phases)))
+  for (const name of ['Namespaces', ...Array(8).fill('Definitions'), 'Workloads', 'Workloads']) counter.oneDone(name)
   expect(seen).toEqual([
-    'namespaces[    ] definitions[    ] workloads[    ]',
-    'namespaces[====] definitions[    ] workloads[    ]',
-    'namespaces[====] definitions[-   ] workloads[    ]',
-    'namespaces[====] definitions[=-  ] workloads[    ]',
-    'namespaces[====] definitions[=-  ] workloads[    ]',
-    'namespaces[====] definitions[==- ] workloads[    ]',
-    'namespaces[====] definitions[==- ] workloads[    ]',
-    'namespaces[====] definitions[==- ] workloads[==- ]',
+    'namespaces [                    ] 0 of 1 (phase 1 of 3)',
+    'definitions [                    ] 0 of 8 (phase 2 of 3)',
+    'definitions [==-                 ] 1 of 8 (phase 2 of 3)',
+    'definitions [=====-              ] 2 of 8 (phase 2 of 3)',
+    'definitions [=======-            ] 3 of 8 (phase 2 of 3)',
+    'definitions [==========-         ] 4 of 8 (phase 2 of 3)',
+    'definitions [============-       ] 5 of 8 (phase 2 of 3)',
+    'definitions [===============-    ] 6 of 8 (phase 2 of 3)',
+    'definitions [=================-  ] 7 of 8 (phase 2 of 3)',
+    'workloads [                    ] 0 of 2 (phase 3 of 3)',
+    'workloads [==========-         ] 1 of 2 (phase 3 of 3)',
+    undefined,
   ])
 })
 
@@ -49,10 +53,10 @@ test('on a terminal the bars and the waits are one block, which is gone when all
   showWait('deployment kubenode-sync', undefined)
   showPhases(phases(2))
   expect(pictures).toEqual([
-    ['rights[====] workloads[    ]'],
-    ['rights[====] workloads[    ]', 'waiting for deployment kubenode-sync: 0 of 1 pods are ready (0s)'],
-    ['rights[====] workloads[==- ]', 'waiting for deployment kubenode-sync: 0 of 1 pods are ready (5s)'],
-    ['rights[====] workloads[==- ]'],
+    ['workloads [                    ] 0 of 2 (phase 2 of 2)'],
+    ['workloads [                    ] 0 of 2 (phase 2 of 2)', 'waiting for deployment kubenode-sync: 0 of 1 pods are ready (0s)'],
+    ['workloads [==========-         ] 1 of 2 (phase 2 of 2)', 'waiting for deployment kubenode-sync: 0 of 1 pods are ready (5s)'],
+    ['workloads [==========-         ] 1 of 2 (phase 2 of 2)'],
     [],
   ])
 })
@@ -65,8 +69,9 @@ test('what is said stays above the block, which is drawn again in its place', ()
   screen.say('definitions: 24 objects applied')
   showPhases([{ name: 'rights', done: 1, total: 2 }])
   showPhases([{ name: 'rights', done: 2, total: 2 }])
+  const bar = (done: number) => phaseBar([{ name: 'rights', done, total: 2 }])
   // Each picture begins at the line of the one before.
   expect(out.replaceAll('\u001b', '^')).toBe(
-    '\rrights[    ]^[K\n^[J^[1A\rdefinitions: 24 objects applied^[K\nrights[    ]^[K\n^[J^[1A\rrights[==- ]^[K\n^[J^[1A\r^[J',
+    `\r${bar(0)}^[K\n^[J^[1A\rdefinitions: 24 objects applied^[K\n${bar(0)}^[K\n^[J^[1A\r${bar(1)}^[K\n^[J^[1A\r^[J`,
   )
 })
